@@ -1,0 +1,79 @@
+# Warnings, hardening and sanitizers, carried by the target rdma_flags, and the way programs that
+# run in every container start are linked.
+add_library(rdma_flags INTERFACE)
+target_compile_features(rdma_flags INTERFACE cxx_std_20)
+target_include_directories(rdma_flags INTERFACE ${PROJECT_SOURCE_DIR})
+# stderrdesc_np, accept4 and the like; fmt without its shared library, which has no static twin.
+target_compile_definitions(rdma_flags INTERFACE _GNU_SOURCE RDMA_VERSION="${PROJECT_VERSION}")
+target_compile_options(rdma_flags INTERFACE
+  -Wall -Wextra -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual
+  -D_GLIBCXX_ASSERTIONS -fstack-protector-strong -fPIE
+  $<$<BOOL:${RDMA_WERROR}>:-Werror>)
+target_link_options(rdma_flags INTERFACE -Wl,-z,relro,-z,now)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+if(CMAKE_BUILD_TYPE MATCHES "Release|RelWithDebInfo" AND NOT RDMA_SANITIZE)
+  target_compile_options(rdma_flags INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
+endif()
+if(RDMA_SANITIZE)
+  # GCC takes the sanitizers' own checks in libstdc++'s <regex> for uses of uninitialised members.
+  target_compile_options(rdma_flags INTERFACE
+    -fsanitize=${RDMA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all
+    -Wno-maybe-uninitialized)
+  target_link_options(rdma_flags INTERFACE -fsanitize=${RDMA_SANITIZE})
+endif()
+
+set(RDMA_STATIC_POSSIBLE OFF)
+if(RDMA_STATIC_HOOK AND NOT RDMA_SANITIZE)
+  include(CheckCXXSourceCompiles)
+  set(CMAKE_REQUIRED_FLAGS "-static-pie -fPIE")
+  set(CMAKE_REQUIRED_LIBRARIES nl-3 md)
+  check_cxx_source_compiles(
+    "extern \"C\" void* nl_socket_alloc(void); int main() { return nl_socket_alloc() == nullptr; }"
+    RDMA_CAN_LINK_STATICALLY)
+  unset(CMAKE_REQUIRED_FLAGS)
+  unset(CMAKE_REQUIRED_LIBRARIES)
+  set(RDMA_STATIC_POSSIBLE ${RDMA_CAN_LINK_STATICALLY})
+  if(NOT RDMA_CAN_LINK_STATICALLY)
+    message(STATUS "rdma-hook is linked dynamically: libc.a, libnl-3.a or libmd.a is missing")
+  endif()
+endif()
+
+# A library as its archive where the programs that use it are linked statically, else as it is.
+function(rdma_static_or_shared name library shared)
+  add_library(${name} INTERFACE)
+  if(RDMA_STATIC_POSSIBLE)
+    find_library(RDMA_ARCHIVE_${library} NAMES lib${library}.a REQUIRED)
+    target_link_libraries(${name} INTERFACE ${RDMA_ARCHIVE_${library}})
+    get_target_property(includes ${shared} INTERFACE_INCLUDE_DIRECTORIES)
+    if(includes)
+      target_include_directories(${name} SYSTEM INTERFACE ${includes})
+    endif()
+  else()
+    target_link_libraries(${name} INTERFACE ${shared})
+  endif()
+endfunction()
+
+# A program that starts with every container: static where that is possible.
+function(rdma_link_for_fast_start target)
+  if(RDMA_STATIC_POSSIBLE)
+    target_link_options(${target} PRIVATE -static-pie)
+  else()
+    target_link_options(${target} PRIVATE -pie)
+  endif()
+endfunction()
+
+# The headers that cost most to read (JSON, formatting), read once for the whole build. Targets that
+# link `base` reuse its precompiled header: they are compiled with the same flags.
+function(rdma_precompile target)
+  if(target STREQUAL "base")
+    target_precompile_headers(base PRIVATE
+      <nlohmann/json.hpp> <fmt/format.h> <functional> <map> <memory> <optional> <string> <vector>)
+  else()
+    target_precompile_headers(${target} REUSE_FROM base)
+  endif()
+endfunction()
