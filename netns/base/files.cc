@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "netns/base/files.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "netns/base/unique_fd.h"
+
+namespace base {
+
+namespace {
+constexpr char kTempMark[] = ".tmp.";
+
+std::string parent_of(const std::string& path) {
+    const auto slash = path.rfind('/');
+    return slash == std::string::npos ? "." : path.substr(0, std::max<size_t>(slash, 1));
+}
+
+// A rename is durable only once its folder is on disk too.
+Result<> sync_dir(const std::string& dir) {
+    const UniqueFd fd{::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    if (!fd || ::fsync(fd.get()) != 0)
+        return sys_error("sync folder " + dir);
+    return {};
+}
+
+// The content on disk under a name that nobody else uses; the caller renames or links it. The name
+// holds our pid, so two writers never share one, and a leftover of a dead process is overwritten.
+Result<std::string> write_temp(const std::string& path, std::string_view content, mode_t mode) {
+    std::string temp = path + kTempMark + std::to_string(::getpid());
+    (void)::unlink(temp.c_str());  // left by a dead process that had our pid, or absent
+    const UniqueFd fd{
+        ::open(temp.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)};
+    if (!fd)
+        return sys_error("create " + temp);
+    auto done = write_all(fd.get(), content, temp);
+    if (done && ::fchmod(fd.get(), mode) != 0)  // whatever the umask says
+        done = sys_error("set the mode of " + temp);
+    if (done && ::fsync(fd.get()) != 0)
+        done = sys_error("sync " + temp);
+    if (!done) {
+        (void)::unlink(temp.c_str());  // the error to report is the write's
+        return std::move(done).error();
+    }
+    return temp;
+}
+
+Result<> make_parents(const std::string& path) {
+    for (auto slash = path.find('/', 1); slash != std::string::npos;
+         slash = path.find('/', slash + 1)) {
+        const std::string parent = path.substr(0, slash);
+        if (::mkdir(parent.c_str(), 0755) != 0 && errno != EEXIST)
+            return sys_error("create folder " + parent);
+    }
+    return {};
+}
+}  // namespace
+
+bool is_missing(const Error& error) {
+    return error.sys == ENOENT;
+}
+
+Result<std::string> read_all(int fd, size_t limit, std::string_view what) {
+    std::string content;
+    char chunk[16384];
+    for (;;) {
+        const ssize_t got = ::read(fd, chunk, sizeof chunk);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return sys_error("read " + std::string(what));
+        if (got == 0)
+            return content;
+        content.append(chunk, static_cast<size_t>(got));
+        if (content.size() > limit)
+            return make_error(
+                Code::BadInput,
+                std::string(what) + " is larger than " + std::to_string(limit) + " bytes");
+    }
+}
+
+Result<> write_all(int fd, std::string_view content, std::string_view what) {
+    while (!content.empty()) {
+        const ssize_t put = ::write(fd, content.data(), content.size());
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
+            return sys_error("write " + std::string(what));
+        content.remove_prefix(static_cast<size_t>(put));
+    }
+    return {};
+}
+
+Result<std::string> RealFiles::read(const std::string& path, size_t limit) {
+    const UniqueFd fd{::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC)};
+    if (!fd) {
+        Error error = sys_error("open " + path);
+        if (error.sys == ENOENT)
+            error.code = Code::Unavailable;
+        return error;
+    }
+    return read_all(fd.get(), limit, path);
+}
+
+Result<> RealFiles::write(const std::string& path, std::string_view content, Access access) {
+    const std::string temp =
+        TRY(write_temp(path, content, access == Access::Readable ? 0644 : 0600));
+    if (::rename(temp.c_str(), path.c_str()) != 0) {
+        Error error = sys_error("rename to " + path);
+        (void)::unlink(temp.c_str());  // the error to report is the rename's
+        return error;
+    }
+    return sync_dir(parent_of(path));
+}
+
+Result<> RealFiles::create(const std::string& path, std::string_view content) {
+    const std::string temp = TRY(write_temp(path, content, 0600));
+    const int linked = ::link(temp.c_str(), path.c_str());
+    Error error = sys_error("create " + path);
+    (void)::unlink(temp.c_str());  // its only use was to be linked
+    if (linked != 0) {
+        if (error.sys == EEXIST)
+            error.code = Code::Busy;
+        return error;
+    }
+    return sync_dir(parent_of(path));
+}
+
+Result<> RealFiles::remove(const std::string& path) {
+    if (::unlink(path.c_str()) != 0)
+        return errno == ENOENT ? Result<>{} : Result<>{sys_error("remove " + path)};
+    return sync_dir(parent_of(path));
+}
+
+Result<> RealFiles::rename(const std::string& from, const std::string& to) {
+    if (::rename(from.c_str(), to.c_str()) != 0)
+        return sys_error("rename " + from + " to " + to);
+    auto done = sync_dir(parent_of(to));
+    return parent_of(from) == parent_of(to) ? done
+                                            : join(std::move(done), sync_dir(parent_of(from)));
+}
+
+Result<std::vector<std::string>> RealFiles::list(const std::string& dir) {
+    const std::unique_ptr<DIR, int (*)(DIR*)> stream{::opendir(dir.c_str()), ::closedir};
+    if (!stream) {
+        Error error = sys_error("open folder " + dir);
+        if (error.sys == ENOENT)
+            error.code = Code::Unavailable;
+        return error;
+    }
+    std::vector<std::string> names;
+    for (errno = 0; const dirent* entry = ::readdir(stream.get()); errno = 0) {
+        const std::string_view name = entry->d_name;
+        if (name != "." && name != ".." && name.find(kTempMark) == std::string_view::npos)
+            names.emplace_back(name);
+    }
+    if (errno != 0)
+        return sys_error("read folder " + dir);
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+Result<> RealFiles::make_dir(const std::string& path) {
+    // Mostly it is there, or its parent is: the way down from / is for the first time after a boot.
+    int made = ::mkdir(path.c_str(), 0700);
+    if (made != 0 && errno == ENOENT) {
+        TRY(make_parents(path));
+        made = ::mkdir(path.c_str(), 0700);
+    }
+    if (made != 0 && errno != EEXIST)
+        return sys_error("create folder " + path);
+
+    struct stat st {};
+
+    if (::lstat(path.c_str(), &st) != 0)
+        return sys_error("examine " + path);
+    if (!S_ISDIR(st.st_mode) || st.st_uid != ::geteuid() || (st.st_mode & 0022U) != 0)
+        return make_error(Code::Refused, path + " is not a folder of ours alone")
+            .advise("run: chown root " + path + " && chmod 700 " + path);
+    return {};
+}
+
+}  // namespace base

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files: the small, durable files in which we keep state. Writes are atomic (temporary file, fsync,
+// rename, fsync of the folder), reads are bounded, no call follows a symbolic link at the last
+// component. An interface, so that tests can fail or "crash" at any write.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "netns/base/result.h"
+
+namespace base {
+
+// Who may read a file: only we, or (what containers mount) everybody.
+enum class Access { Private, Readable };
+
+class Files {
+  public:
+    virtual ~Files() = default;
+
+    // The whole content; Code::Unavailable with ENOENT if there is no such file; BadInput if it is
+    // larger than `limit` bytes.
+    virtual Result<std::string> read(const std::string& path, size_t limit) = 0;
+
+    // Replaces or makes the file atomically, 0600 or 0644.
+    virtual Result<> write(const std::string& path, std::string_view content, Access access) = 0;
+
+    Result<> write(const std::string& path, std::string_view content) {
+        return write(path, content, Access::Private);
+    }
+
+    // Makes the file atomically with its content; Code::Busy (EEXIST) if there is one.
+    virtual Result<> create(const std::string& path, std::string_view content) = 0;
+
+    // Removes the file; one that is not there is no error.
+    virtual Result<> remove(const std::string& path) = 0;
+
+    // Moves a file within one file system, replacing the target.
+    virtual Result<> rename(const std::string& from, const std::string& to) = 0;
+
+    // The names in a folder, sorted, without "." and ".." and without our temporary files.
+    virtual Result<std::vector<std::string>> list(const std::string& dir) = 0;
+
+    // Makes a folder and its parents, 0700; one that is there is no error, unless it is a symbolic
+    // link or belongs to somebody else.
+    virtual Result<> make_dir(const std::string& path) = 0;
+};
+
+class RealFiles : public Files {
+  public:
+    Result<std::string> read(const std::string& path, size_t limit) override;
+    using Files::write;
+    Result<> write(const std::string& path, std::string_view content, Access access) override;
+    Result<> create(const std::string& path, std::string_view content) override;
+    Result<> remove(const std::string& path) override;
+    Result<> rename(const std::string& from, const std::string& to) override;
+    Result<std::vector<std::string>> list(const std::string& dir) override;
+    Result<> make_dir(const std::string& path) override;
+};
+
+// True if the error says that a file is not there.
+bool is_missing(const Error& error);
+
+// Everything that a descriptor gives until its end, at most `limit` bytes: more is BadInput.
+Result<std::string> read_all(int fd, size_t limit, std::string_view what);
+
+// Writes all bytes, over short writes and EINTR.
+Result<> write_all(int fd, std::string_view content, std::string_view what);
+
+}  // namespace base

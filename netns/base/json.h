@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// JSON: the door through which nlohmann's library is used. It turns the library's exceptions into
+// Errors at once, refuses duplicate keys and too deep nesting (the library would let the last one
+// win, or recurse), and keeps unknown members and their order, so that a config.json survives
+// a round trip. Include this only from .cc files and from headers of the hook and rdma-perf.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "netns/base/result.h"
+
+namespace base {
+
+using Json = nlohmann::ordered_json;
+
+// Text to value. `what` names the text in errors ("config.json"). Bounded by the caller's read.
+Result<Json> parse_json(std::string_view text, std::string_view what);
+
+// The value on one line; invalid UTF-8 is replaced, never thrown.
+std::string dump_json(const Json& value);
+
+namespace detail {
+Error wrong_type(std::string_view key, std::string_view expected, const Json& value);
+Error missing_member(std::string_view key, std::string_view expected);
+
+template <class T>
+constexpr std::string_view type_label() {
+    if constexpr (std::is_same_v<T, bool>)
+        return "true or false";
+    else if constexpr (std::is_integral_v<T>)
+        return "a whole number in range";
+    else if constexpr (std::is_floating_point_v<T>)
+        return "a number";
+    else
+        return "a string";
+}
+
+template <class T>
+bool fits(const Json& value) {
+    if constexpr (std::is_same_v<T, bool>) {
+        return value.is_boolean();
+    } else if constexpr (std::is_integral_v<T>) {
+        if (!value.is_number_integer())
+            return false;
+        return value.is_number_unsigned() ? std::in_range<T>(value.get<uint64_t>())
+                                          : std::in_range<T>(value.get<int64_t>());
+    } else if constexpr (std::is_floating_point_v<T>) {
+        return value.is_number();
+    } else {
+        return value.is_string();
+    }
+}
+}  // namespace detail
+
+// The value itself as bool, integer (range checked), floating point or std::string.
+template <class T>
+Result<T> as(const Json& value, std::string_view name) {
+    if (!detail::fits<T>(value))
+        return detail::wrong_type(name, detail::type_label<T>(), value);
+    return value.get<T>();
+}
+
+// A member that must be there.
+template <class T>
+Result<T> required(const Json& object, std::string_view key) {
+    const auto it = object.is_object() ? object.find(key) : object.end();
+    if (!object.is_object() || it == object.end())
+        return detail::missing_member(key, detail::type_label<T>());
+    return as<T>(*it, key);
+}
+
+// A member that may be missing (or null): then `fallback`.
+template <class T>
+Result<T> optional_member(const Json& object, std::string_view key, T fallback) {
+    if (!object.is_object())
+        return detail::missing_member(key, detail::type_label<T>());
+    const auto it = object.find(key);
+    if (it == object.end() || it->is_null())
+        return fallback;
+    return as<T>(*it, key);
+}
+
+}  // namespace base

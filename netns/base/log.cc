@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "netns/base/log.h"
+
+#include <array>
+#include <cstring>
+#include <ctime>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "netns/base/error.h"
+#include "netns/base/unique_fd.h"
+
+namespace base::log {
+
+namespace {
+struct State {
+    Target target;
+    std::string container;
+    UniqueFd file;
+};
+
+State& state() {
+    static State instance;
+    return instance;
+}
+
+std::string timestamp() {
+    const std::time_t now = std::time(nullptr);
+    std::tm utc{};
+    std::array<char, 32> text{};
+    (void)::gmtime_r(&now, &utc);
+    const size_t size = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return {text.data(), size};
+}
+
+std::string_view level_name(Level level) {
+    switch (level) {
+        case Level::Error:
+            return "error";
+        case Level::Warning:
+            return "warning";
+        case Level::Info:
+            return "info";
+        case Level::Debug:
+            break;
+    }
+    return "debug";
+}
+
+// journald's native protocol: newline-separated KEY=value; our text has no newline (printable).
+void to_journald(const std::string& message) {
+    const UniqueFd fd{::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, "/run/systemd/journal/socket", sizeof address.sun_path - 1);
+    if (fd)
+        (void)::sendto(fd.get(),
+                       message.data(),
+                       message.size(),
+                       MSG_NOSIGNAL,
+                       reinterpret_cast<const sockaddr*>(&address),
+                       sizeof address);
+}
+}  // namespace
+
+void open(Target target) {
+    State& s = state();
+    s.file.reset();
+    if (!target.file.empty())
+        s.file.reset(::open(target.file.c_str(),
+                            O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC,
+                            0600));
+    s.target = std::move(target);
+}
+
+void set_container(std::string id) {
+    state().container = printable(id);
+}
+
+void write(Level level, std::string_view text) {
+    const State& s = state();
+    if (level > s.target.level || s.target.program.empty())
+        return;
+    const std::string safe = printable(text, 4096);
+    if (s.file) {
+        const std::string line = timestamp() + " " + s.target.program + " " +
+                                 std::string(level_name(level)) + " container=" + s.container +
+                                 " " + safe + "\n";
+        (void)!::write(s.file.get(), line.data(), line.size());  // a log is never worth a failure
+    } else if (s.target.file.empty()) {
+        to_journald("MESSAGE=" + safe + "\nPRIORITY=" + std::to_string(static_cast<int>(level)) +
+                    "\nSYSLOG_IDENTIFIER=" + s.target.program + "\nRDMA_CONTAINER=" + s.container +
+                    "\n");
+    }
+}
+
+}  // namespace base::log

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The log: the full story, by container id, for the operator who comes later. Goes to journald's
+// native socket (one datagram an entry, fields RDMA_CONTAINER and PRIORITY) or to a file. The one
+// line for the person at the terminal is not this: main prints that. Only programs and the executor
+// log above debug; rooms and steps return errors. A log that cannot be written is no failure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace base::log {
+
+enum class Level { Error = 3, Warning = 4, Info = 6, Debug = 7 };  // syslog(3) priorities
+
+struct Target {
+    std::string file;  // empty: journald, and nothing where there is none
+    Level level = Level::Info;
+    std::string program;
+};
+
+void open(Target target);
+
+// Named on each line that follows: the container's id, or its key before the id is known.
+void set_container(std::string id);
+
+void write(Level level, std::string_view text);
+
+inline void error(std::string_view text) {
+    write(Level::Error, text);
+}
+
+inline void warning(std::string_view text) {
+    write(Level::Warning, text);
+}
+
+inline void info(std::string_view text) {
+    write(Level::Info, text);
+}
+
+inline void debug(std::string_view text) {
+    write(Level::Debug, text);
+}
+
+}  // namespace base::log

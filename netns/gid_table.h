@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The GID table of a device's port 1, as sysfs tells it: ports/1/gids/N, with the entry's type and
+// netdev in gid_attrs. The kernel does not filter it by namespace: everybody sees every entry.
+// Private to netns/.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "netns/rdma.h"
+#include "netns/sysfs.h"
+
+namespace netns {
+
+// The first entry with this GID and type RoCE v2; nothing if the table has none. Unavailable if
+// there is no such device.
+Result<std::optional<GidEntry>> find_gid_in(const SysTree& sys,
+                                            const std::string& device,
+                                            const Gid& gid);
+
+}  // namespace netns

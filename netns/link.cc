@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "netns/link.h"
+
+#include <array>
+#include <cerrno>
+
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+
+#include "netns/link_message.h"
+#include "netns/netlink/message.h"
+#include "netns/netlink/socket.h"
+
+namespace netns {
+
+using base::Code;
+using base::Error;
+using base::make_error;
+using netlink::Request;
+
+namespace {
+std::string link_text(uint32_t index) {
+    return "link " + std::to_string(index);
+}
+
+Error as(Code code, Error error, std::string fix = {}) {
+    error.code = code;
+    return fix.empty() ? error : std::move(error).advise(std::move(fix));
+}
+
+class KernelLinks : public Links {
+  public:
+    Result<std::optional<Link>> find(const Netns& ns, uint32_t index) override;
+    Result<std::optional<Link>> find_by_name(const Netns& ns, const std::string& name) override;
+    Result<std::vector<Link>> list(const Netns& ns) override;
+    Result<std::vector<Address>> addresses(const Netns& ns, uint32_t index) override;
+    Result<std::optional<uint32_t>> default_route_link(const Netns& ns) override;
+    Result<> create_macvlan(const Netns& host,
+                            const Netns& target,
+                            const MacvlanSpec& spec) override;
+    Result<> remove(const Netns& ns, uint32_t index) override;
+    Result<> add_address(const Netns& ns, uint32_t index, const Address& address) override;
+    Result<> remove_address(const Netns& ns, uint32_t index, const Address& address) override;
+
+  private:
+    Result<std::optional<Link>> get(const Netns& ns, Request request, const std::string& what);
+    Result<> list_addresses(const Netns& ns,
+                            uint32_t index,
+                            Family family,
+                            std::vector<Address>& all);
+    Result<std::optional<uint32_t>> route_link(const Netns& ns, const Address& destination);
+    Error explain_macvlan(const Netns& host,
+                          const Netns& target,
+                          const MacvlanSpec& spec,
+                          Error refusal);
+    Error explain_taken(const Netns& target, const MacvlanSpec& spec, Error refusal);
+    Error explain_busy(const Netns& target, const MacvlanSpec& spec, Error refusal);
+    Error explain_parent(const Netns& host, const MacvlanSpec& spec, Error refusal);
+
+    netlink::Sockets sockets_{NETLINK_ROUTE};
+};
+
+Result<std::optional<Link>> KernelLinks::get(const Netns& ns,
+                                             Request request,
+                                             const std::string& what) {
+    auto replies = TRY(sockets_.get(ns))->request(request, what);
+    if (!replies && replies.error().sys == ENODEV)
+        return std::optional<Link>{};
+    if (!replies)
+        return std::move(replies).error();
+    for (const auto& reply : *replies) {
+        if (reply.type == RTM_NEWLINK)
+            return std::optional<Link>{TRY(parse_link(reply))};
+    }
+    return make_error(Code::Internal, what + ": the kernel answers without a link");
+}
+
+Result<std::optional<Link>> KernelLinks::find(const Netns& ns, uint32_t index) {
+    if (index == 0 || index > INT32_MAX)
+        return std::optional<Link>{};
+    Request request{RTM_GETLINK, 0};
+    request.header(link_header(index));
+    return get(ns, std::move(request), "look up " + link_text(index));
+}
+
+Result<std::optional<Link>> KernelLinks::find_by_name(const Netns& ns, const std::string& name) {
+    if (name.empty() || name.size() >= IFNAMSIZ)  // the kernel's ERANGE: no link has such a name
+        return std::optional<Link>{};
+    Request request{RTM_GETLINK, 0};
+    request.header(link_header(0)).put(IFLA_IFNAME, name);
+    return get(ns, std::move(request), "look up link " + base::printable(name));
+}
+
+Result<std::vector<Link>> KernelLinks::list(const Netns& ns) {
+    Request request{RTM_GETLINK, 0};
+    request.header(link_header(0));
+    std::vector<Link> all;
+    for (const auto& reply : TRY(TRY(sockets_.get(ns))->dump(request, "list links"))) {
+        if (reply.type == RTM_NEWLINK)
+            all.push_back(TRY(parse_link(reply)));
+    }
+    return all;
+}
+
+Result<> KernelLinks::list_addresses(const Netns& ns,
+                                     uint32_t index,
+                                     Family family,
+                                     std::vector<Address>& all) {
+    Request request{RTM_GETADDR, 0};
+    ifaddrmsg header{};
+    header.ifa_family = kernel_family(family);
+    header.ifa_index = index;  // honoured, as a filter, because the socket is a strict one
+    request.header(header);
+    const std::string what = "list addresses of " + link_text(index);
+    auto replies = TRY(sockets_.get(ns))->dump(request, what);
+    if (!replies && replies.error().sys == ENODEV)
+        return as(Code::Unavailable, std::move(replies).error());
+    for (const auto& reply : TRY(std::move(replies))) {
+        const auto address = parse_address(reply, family);
+        if (reply.type == RTM_NEWADDR && address)
+            all.push_back(*address);
+    }
+    return {};
+}
+
+Result<std::vector<Address>> KernelLinks::addresses(const Netns& ns, uint32_t index) {
+    std::vector<Address> all;
+    TRY(list_addresses(ns, index, Family::V4, all));
+    TRY(list_addresses(ns, index, Family::V6, all));
+    return all;
+}
+
+Result<std::optional<uint32_t>> KernelLinks::route_link(const Netns& ns,
+                                                        const Address& destination) {
+    Request request{RTM_GETROUTE, 0};
+    rtmsg header{};
+    header.rtm_family = kernel_family(destination.family);
+    header.rtm_dst_len = destination.prefix;
+    header.rtm_flags = RTM_F_FIB_MATCH;  // the route itself, not what it resolves to
+    request.header(header).put(RTA_DST, raw(destination));
+    auto replies = TRY(sockets_.get(ns))->request(request, "look up the default route");
+    if (!replies) {
+        const int refusal = replies.error().sys;
+        // No route, or one that says no. EAFNOSUPPORT, EOPNOTSUPP: no IPv6 in this kernel.
+        for (const int none : {ENETUNREACH, EHOSTUNREACH, EACCES, EINVAL, EAFNOSUPPORT, EOPNOTSUPP})
+            if (refusal == none)
+                return std::optional<uint32_t>{};
+        return std::move(replies).error();
+    }
+    for (const auto& reply : *replies) {
+        if (reply.type == RTM_NEWROUTE)
+            return default_link(reply);
+    }
+    return std::optional<uint32_t>{};
+}
+
+Result<std::optional<uint32_t>> KernelLinks::default_route_link(const Netns& ns) {
+    // Addresses for documentation (RFC 5737, RFC 3849) and from the middle of the unicast space:
+    // one of them may have a route of its own here, hardly all.
+    static constexpr std::array<const char*, 6> kDestinations{
+        "203.0.113.1", "198.51.100.1", "128.66.0.1", "2001:db8::1", "2600::1", "2a00::1"};
+    for (const char* destination : kDestinations) {
+        if (const auto link = TRY(route_link(ns, parse_ip(destination).value())))
+            return link;
+    }
+    return std::optional<uint32_t>{};
+}
+
+Result<> KernelLinks::create_macvlan(const Netns& host,
+                                     const Netns& target,
+                                     const MacvlanSpec& spec) {
+    Request request = macvlan_request(spec, target.fd());
+    const std::string what =
+        "create macvlan " + base::printable(spec.name) + " on " + link_text(spec.parent);
+    auto done = TRY(sockets_.get(host))->request(request, what);
+    if (!done)
+        return explain_macvlan(host, target, spec, std::move(done).error());
+    return {};
+}
+
+Error KernelLinks::explain_macvlan(const Netns& host,
+                                   const Netns& target,
+                                   const MacvlanSpec& spec,
+                                   Error refusal) {
+    switch (refusal.sys) {
+        case EEXIST:
+            return explain_taken(target, spec, std::move(refusal));
+        case EADDRINUSE:
+            return as(Code::Busy,
+                      std::move(refusal),
+                      "another link on this parent has the MAC " + to_string(spec.mac) +
+                          ": choose another rdma.mac");
+        case EADDRNOTAVAIL:
+            return as(Code::BadInput,
+                      std::move(refusal),
+                      "choose a unicast MAC that is not zero as rdma.mac");
+        case EBUSY:
+            return explain_busy(target, spec, std::move(refusal));
+        case EOPNOTSUPP:
+            return as(Code::Unsupported, std::move(refusal), "run: modprobe macvlan");
+        case EPERM:
+            return std::move(refusal).advise("run as root");
+        case EINVAL:
+        case ERANGE:
+        case ENODEV:
+            return explain_parent(host, spec, std::move(refusal));
+        default:
+            return refusal;
+    }
+}
+
+// The kernel says EEXIST for name and index alike, and before 6.15 looks the index up in the
+// namespace of the socket, which is the host's.
+Error KernelLinks::explain_taken(const Netns& target, const MacvlanSpec& spec, Error refusal) {
+    const auto named = find_by_name(target, spec.name);
+    if (named && *named)
+        return as(Code::Busy,
+                  std::move(refusal),
+                  "the container has an interface " + base::printable(spec.name) +
+                      " already: choose another rdma.ifname");
+    return as(Code::Busy,
+              std::move(refusal),
+              "an interface with index " + std::to_string(spec.index) + " is there already");
+}
+
+// EBUSY is the parent's, and before 6.15 that of an index taken in the target namespace.
+Error KernelLinks::explain_busy(const Netns& target, const MacvlanSpec& spec, Error refusal) {
+    const auto indexed = find(target, spec.index);
+    if (indexed && *indexed)
+        return explain_taken(target, spec, std::move(refusal));
+    return as(
+        Code::Refused,
+        std::move(refusal),
+        "the parent is a port of a bridge, a bond or Open vSwitch, or has children of another "
+        "kind: set rdma.parent to an interface that is none");
+}
+
+Error KernelLinks::explain_parent(const Netns& host, const MacvlanSpec& spec, Error refusal) {
+    const auto parent = find(host, spec.parent);
+    if (parent && !*parent)
+        return as(
+            Code::Unavailable, std::move(refusal), "set rdma.parent to an interface that is there");
+    if (!parent)
+        return refusal;
+    const Link& link = **parent;
+    if (spec.mtu > link.mtu)
+        return as(
+            Code::BadInput,
+            std::move(refusal),
+            "set rdma.mtu to at most " + std::to_string(link.mtu) + ", the MTU of " + link.name);
+    if (link.loopback || !link.ethernet)
+        return as(Code::Refused,
+                  std::move(refusal),
+                  link.name + " is no Ethernet interface: set rdma.parent to one that is");
+    return as(Code::BadInput, std::move(refusal));
+}
+
+Result<> KernelLinks::remove(const Netns& ns, uint32_t index) {
+    Request request{RTM_DELLINK, 0};
+    request.header(link_header(index));
+    auto done = TRY(sockets_.get(ns))->request(request, "remove " + link_text(index));
+    if (done || done.error().sys == ENODEV)
+        return {};
+    if (done.error().sys == EOPNOTSUPP)
+        return as(Code::Unsupported, std::move(done).error());
+    return std::move(done).error();
+}
+
+Result<> KernelLinks::add_address(const Netns& ns, uint32_t index, const Address& address) {
+    Request request = address_request(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, index, address);
+    const std::string what = "add address " + to_string(address) + " to " + link_text(index);
+    auto done = TRY(sockets_.get(ns))->request(request, what);
+    if (done)
+        return {};
+    switch (done.error().sys) {
+        case EEXIST:
+            return as(Code::Busy, std::move(done).error());
+        case ENODEV:
+            return as(Code::Unavailable, std::move(done).error());
+        case EACCES:  // the IPv6 code's answer where disable_ipv6 is set
+            return as(Code::Refused,
+                      std::move(done).error(),
+                      "IPv6 is off in the container: run it with --sysctl "
+                      "net.ipv6.conf.all.disable_ipv6=0 or give it IPv4 addresses only");
+        default:
+            return std::move(done).error();
+    }
+}
+
+Result<> KernelLinks::remove_address(const Netns& ns, uint32_t index, const Address& address) {
+    Request request = address_request(RTM_DELADDR, 0, index, address);
+    const std::string what = "remove address " + to_string(address) + " from " + link_text(index);
+    auto done = TRY(sockets_.get(ns))->request(request, what);
+    if (!done && done.error().sys != EADDRNOTAVAIL && done.error().sys != ENODEV)
+        return std::move(done).error();
+    return {};
+}
+}  // namespace
+
+std::unique_ptr<Links> make_kernel_links() {
+    return std::make_unique<KernelLinks>();
+}
+
+}  // namespace netns

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "netns/link_message.h"
+
+#include <algorithm>
+
+#include <linux/if_addr.h>
+#include <linux/if_link.h>
+#include <net/if.h>
+#include <net/if_arp.h>
+
+namespace netns {
+
+using base::Code;
+using base::make_error;
+using netlink::Attributes;
+using netlink::Bytes;
+using netlink::Reply;
+using netlink::Request;
+
+namespace {
+// The attributes behind a message's header.
+template <class Header>
+std::optional<Attributes> attributes_of(const Reply& reply) {
+    if (reply.payload.size() < sizeof(Header))
+        return std::nullopt;
+    return Attributes::parse(netlink::after_header(reply.payload, sizeof(Header)));
+}
+}  // namespace
+
+ifinfomsg link_header(uint32_t index) {
+    ifinfomsg header{};
+    header.ifi_family = AF_UNSPEC;
+    header.ifi_index = static_cast<int>(index);
+    return header;
+}
+
+Result<Link> parse_link(const Reply& reply) {
+    const auto header = netlink::read_header<ifinfomsg>(reply.payload);
+    const auto attributes = attributes_of<ifinfomsg>(reply);
+    if (!attributes || header->ifi_index <= 0)
+        return make_error(Code::Internal, "the kernel describes a link in a malformed message");
+    Link link;
+    link.index = static_cast<uint32_t>(header->ifi_index);
+    link.name = attributes->text(IFLA_IFNAME).value_or("");
+    link.kind = attributes->nested(IFLA_LINKINFO).text(IFLA_INFO_KIND).value_or("");
+    link.mtu = attributes->u32(IFLA_MTU).value_or(0);
+    link.up = (header->ifi_flags & IFF_UP) != 0;
+    link.ethernet = header->ifi_type == ARPHRD_ETHER;
+    link.loopback = (header->ifi_flags & IFF_LOOPBACK) != 0;
+    link.parent = attributes->u32(IFLA_LINK).value_or(0);
+    const auto mac = attributes->find(IFLA_ADDRESS);
+    if (mac && mac->size() == link.mac.bytes.size())
+        std::copy(mac->begin(), mac->end(), link.mac.bytes.begin());
+    return link;
+}
+
+uint8_t kernel_family(Family family) {
+    return family == Family::V4 ? AF_INET : AF_INET6;
+}
+
+Bytes raw(const Address& address) {
+    return Bytes{address.bytes}.first(address_bytes(address.family));
+}
+
+std::optional<Address> parse_address(const Reply& reply, Family family) {
+    const auto header = netlink::read_header<ifaddrmsg>(reply.payload);
+    const auto attributes = attributes_of<ifaddrmsg>(reply);
+    if (!attributes)
+        return std::nullopt;
+    // On a point-to-point link IFA_ADDRESS is the peer's; IFA_LOCAL, where given, is ours.
+    auto bytes = attributes->find(IFA_LOCAL);
+    if (!bytes)
+        bytes = attributes->find(IFA_ADDRESS);
+    if (!bytes || bytes->size() != address_bytes(family))
+        return std::nullopt;
+    Address address{.family = family, .bytes = {}, .prefix = header->ifa_prefixlen};
+    std::copy(bytes->begin(), bytes->end(), address.bytes.begin());
+    return address;
+}
+
+Request address_request(int type, int flags, uint32_t index, const Address& address) {
+    Request request{type, flags};
+    ifaddrmsg header{};
+    header.ifa_family = kernel_family(address.family);
+    header.ifa_prefixlen = address.prefix;
+    header.ifa_index = index;
+    // Duplicate address detection would leave a v6 address tentative, and its GID useless, for a
+    // second or more.
+    if (address.family == Family::V6 && type == RTM_NEWADDR)
+        header.ifa_flags = IFA_F_NODAD;
+    request.header(header).put(IFA_LOCAL, raw(address)).put(IFA_ADDRESS, raw(address));
+    return request;
+}
+
+std::optional<uint32_t> default_link(const Reply& reply) {
+    const auto header = netlink::read_header<rtmsg>(reply.payload);
+    const auto attributes = attributes_of<rtmsg>(reply);
+    if (!attributes || header->rtm_dst_len != 0 || header->rtm_type != RTN_UNICAST)
+        return std::nullopt;
+    if (const auto link = attributes->u32(RTA_OIF))
+        return link;
+    // Several next hops: the first one's link.
+    const auto hops = attributes->find(RTA_MULTIPATH);
+    const auto hop = hops ? netlink::read_header<rtnexthop>(*hops) : std::nullopt;
+    if (!hop || hop->rtnh_ifindex <= 0)
+        return std::nullopt;
+    return static_cast<uint32_t>(hop->rtnh_ifindex);
+}
+
+Request macvlan_request(const MacvlanSpec& spec, int fd) {
+    // NLM_F_EXCL: without it the kernel would change a link of that index or name.
+    Request request{RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL};
+    ifinfomsg header = link_header(spec.index);
+    header.ifi_flags = IFF_UP;
+    header.ifi_change = IFF_UP;
+    request.header(header)
+        .put(IFLA_LINK, spec.parent)
+        .put(IFLA_IFNAME, spec.name)
+        .put(IFLA_ADDRESS, Bytes{spec.mac.bytes})
+        .put(IFLA_MTU, spec.mtu)
+        .put(IFLA_NET_NS_FD, static_cast<uint32_t>(fd))
+        .begin(IFLA_LINKINFO)
+        .put(IFLA_INFO_KIND, std::string("macvlan"))
+        .begin(IFLA_INFO_DATA)
+        .put(IFLA_MACVLAN_MODE, uint32_t{MACVLAN_MODE_BRIDGE})
+        .end()
+        .end();
+    return request;
+}
+
+}  // namespace netns

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The messages of rtnetlink(7): values to requests, replies to values. Pure: no socket, no
+// namespace. Private to netns/.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <linux/rtnetlink.h>
+
+#include "netns/link.h"
+#include "netns/netlink/message.h"
+#include "netns/netlink/socket.h"
+
+namespace netns {
+
+ifinfomsg link_header(uint32_t index);
+uint8_t kernel_family(Family family);
+netlink::Bytes raw(const Address& address);
+
+// RTM_NEWLINK: the macvlan with all that it is given, up at once, in the namespace behind `fd`.
+netlink::Request macvlan_request(const MacvlanSpec& spec, int fd);
+// RTM_NEWADDR or RTM_DELADDR.
+netlink::Request address_request(int type, int flags, uint32_t index, const Address& address);
+
+// Internal if the message is malformed.
+Result<Link> parse_link(const netlink::Reply& reply);
+// Nothing if the message is malformed or of another family.
+std::optional<Address> parse_address(const netlink::Reply& reply, Family family);
+// The link of a route that is a default route: unicast, for every destination.
+std::optional<uint32_t> default_link(const netlink::Reply& reply);
+
+}  // namespace netns

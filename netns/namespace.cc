@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "netns/namespace.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <linux/nsfs.h>
+#include <net/if.h>
+#include <sched.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+namespace netns {
+
+using base::Code;
+using base::Error;
+using base::make_error;
+using base::sys_error;
+using base::UniqueFd;
+
+namespace {
+constexpr char kOwnNetns[] = "/proc/thread-self/ns/net";
+// More mounts than this on one pin are not ours.
+constexpr int kMaxStackedMounts = 64;
+
+std::string fd_path(const UniqueFd& fd) {
+    return "/proc/self/fd/" + std::to_string(fd.get());
+}
+
+// Missing things are Unavailable; the rest is the kernel's refusal.
+Error open_error(const std::string& what) {
+    Error error = sys_error(what);
+    if (error.sys == ENOENT || error.sys == ESRCH || error.sys == ENOTDIR)
+        error.code = Code::Unavailable;
+    if (error.sys == EPERM || error.sys == EACCES)
+        error.fix = "run as root";
+    return error;
+}
+
+Result<NetnsId> id_of(int fd, const std::string& name) {
+    struct stat st {};
+
+    if (::fstat(fd, &st) != 0)
+        return sys_error("examine " + name);
+    return NetnsId{st.st_dev, st.st_ino};
+}
+
+// Opens what an O_PATH descriptor names. Only nsfs files are opened at all: opening a foreign
+// fifo or device could block or have an effect.
+Result<Netns> adopt(const UniqueFd& place, const std::string& name) {
+    struct statfs fs {};
+
+    if (::fstatfs(place.get(), &fs) != 0)
+        return sys_error("examine " + name);
+    if (fs.f_type != NSFS_MAGIC)
+        return make_error(Code::BadInput, name + " is not a network namespace");
+    UniqueFd fd{::open(fd_path(place).c_str(), O_RDONLY | O_CLOEXEC)};
+    if (!fd)
+        return open_error("open network namespace " + name);
+    if (::ioctl(fd.get(), NS_GET_NSTYPE) != CLONE_NEWNET)
+        return make_error(Code::BadInput, name + " is a namespace, but not a network namespace");
+    const NetnsId id = TRY(id_of(fd.get(), name));
+    return Netns{id, std::move(fd)};
+}
+
+// The way back into the namespace of before. There is no going on without it.
+class Return {
+  public:
+    explicit Return(const UniqueFd& home) : home_(home) {}
+
+    ~Return() {
+        if (::setns(home_.get(), CLONE_NEWNET) == 0)
+            return;
+        std::perror("rdma-hook: return to the network namespace");
+        std::abort();
+    }
+
+    Return(const Return&) = delete;
+    Return& operator=(const Return&) = delete;
+    Return(Return&&) = delete;
+    Return& operator=(Return&&) = delete;
+
+  private:
+    const UniqueFd& home_;
+};
+
+Result<UniqueFd> open_own() {
+    UniqueFd fd{::open(kOwnNetns, O_RDONLY | O_CLOEXEC)};
+    if (!fd)
+        return sys_error(std::string("open ") + kOwnNetns);
+    return fd;
+}
+
+Result<> raise_loopback() {
+    const UniqueFd fd{::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+    if (!fd)
+        return sys_error("open a socket to raise lo");
+    ifreq request{.ifr_ifrn = {"lo"}, .ifr_ifru = {}};
+    request.ifr_flags = IFF_UP;
+    if (::ioctl(fd.get(), SIOCSIFFLAGS, &request) != 0)
+        return sys_error("raise lo");
+    return {};
+}
+
+std::string folder_of(const std::string& path) {
+    const auto slash = path.rfind('/');
+    return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// Makes the pins' folder a shared mount of its own, as `ip netns add` does, so that taking a pin
+// away reaches the copies that other mount namespaces have of it: a copy that stays would keep the
+// namespace. Under a lock: a second bind mount would hide the first one's pins.
+Result<> share_folder(const std::string& folder) {
+    if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
+        return sys_error("create folder " + folder);
+    const UniqueFd lock{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
+    if (!lock)
+        return sys_error("open folder " + folder);
+    while (::flock(lock.get(), LOCK_EX) != 0) {
+        if (errno != EINTR)
+            return sys_error("lock folder " + folder);
+    }
+    const char* dir = folder.c_str();
+    if (::mount("", dir, "none", MS_SHARED | MS_REC, nullptr) == 0)
+        return {};
+    if (errno != EINVAL)  // EINVAL: it is no mount yet
+        return open_error("make " + folder + " a shared mount");
+    if (::mount(dir, dir, "none", MS_BIND | MS_REC, nullptr) != 0)
+        return open_error("mount " + folder + " on itself");
+    if (::mount("", dir, "none", MS_SHARED | MS_REC, nullptr) != 0)
+        return sys_error("make " + folder + " a shared mount");
+    return {};
+}
+
+// The pin's file, new or left by a run that died before it mounted, as an O_PATH descriptor.
+Result<UniqueFd> pin_file(const std::string& path) {
+    const UniqueFd made{::open(path.c_str(), O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0000)};
+    if (!made && errno != EEXIST)
+        return sys_error("create " + path);
+    UniqueFd file{::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
+    if (!file)
+        return sys_error("open " + path);
+    return file;
+}
+}  // namespace
+
+Result<Netns> KernelNetnses::current() {
+    return open(kOwnNetns);
+}
+
+Result<Netns> KernelNetnses::open(const std::string& path) {
+    const UniqueFd place{::open(path.c_str(), O_PATH | O_CLOEXEC)};
+    if (!place)
+        return open_error("open network namespace " + base::printable(path));
+    return adopt(place, base::printable(path));
+}
+
+Result<Netns> KernelNetnses::open_process(pid_t pid) {
+    const std::string name = "network namespace of process " + std::to_string(pid);
+    const UniqueFd place{
+        ::open(("/proc/" + std::to_string(pid) + "/ns/net").c_str(), O_PATH | O_CLOEXEC)};
+    if (!place)
+        return open_error("open " + name);
+    return adopt(place, name);
+}
+
+Result<std::optional<Netns>> KernelNetnses::open_pin(const std::string& path, NetnsId id) {
+    const UniqueFd place{::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
+    if (!place && errno == ENOENT)
+        return std::optional<Netns>{};
+    if (!place)
+        return open_error("open pin " + path);
+    auto found = adopt(place, path);
+    if (!found && found.error().code == Code::BadInput)  // the mount is gone, its file is left
+        return std::optional<Netns>{};
+    if (!found)
+        return std::move(found).error();
+    if (!(found->id() == id))
+        return std::optional<Netns>{};
+    return std::optional<Netns>{std::move(found).value()};
+}
+
+Result<Netns> KernelNetnses::make() {
+    const UniqueFd home = TRY(open_own());
+    if (::unshare(CLONE_NEWNET) != 0)
+        return open_error("make a network namespace");
+    const Return way_back{home};
+    TRY(raise_loopback());
+    return current();
+}
+
+Result<> KernelNetnses::pin(const Netns& ns, const std::string& path) {
+    TRY(share_folder(folder_of(path)));
+    if (TRY(open_pin(path, ns.id())))
+        return {};
+    const UniqueFd file = TRY(pin_file(path));
+
+    struct stat st {};
+
+    struct statfs fs {};
+
+    if (::fstat(file.get(), &st) != 0 || ::fstatfs(file.get(), &fs) != 0)
+        return sys_error("examine " + path);
+    if (!S_ISREG(st.st_mode) || fs.f_type == NSFS_MAGIC) {
+        Error error = sys_error(EEXIST, "pin network namespace at " + path);
+        error.code = Code::Busy;
+        return error;
+    }
+    const std::string source = "/proc/self/fd/" + std::to_string(ns.fd());
+    if (::mount(source.c_str(), fd_path(file).c_str(), "none", MS_BIND, nullptr) != 0) {
+        Error error = open_error("pin network namespace at " + path);
+        (void)::unlink(path.c_str());  // the error to report is the mount's
+        return error;
+    }
+    return {};
+}
+
+Result<> KernelNetnses::unpin(const std::string& path) {
+    for (int i = 0; i < kMaxStackedMounts; ++i) {
+        if (::umount2(path.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) == 0)
+            continue;
+        if (errno == ENOENT)
+            return {};
+        if (errno != EINVAL)  // EINVAL: it is no mount (any more)
+            return open_error("unmount pin " + path);
+        break;
+    }
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT)
+        return sys_error("remove pin " + path);
+    return {};
+}
+
+Result<> inside(const Netns& ns, const std::function<Result<>()>& body) {
+    const UniqueFd home = TRY(open_own());
+    if (TRY(id_of(home.get(), kOwnNetns)) == ns.id())
+        return body();
+    if (::setns(ns.fd(), CLONE_NEWNET) != 0)
+        return open_error("enter a network namespace");
+    const Return way_back{home};
+    return body();
+}
+
+}  // namespace netns

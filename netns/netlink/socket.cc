@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "netns/netlink/socket.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+
+#include <linux/netlink.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+namespace netns::netlink {
+
+using base::Code;
+using base::Deadline;
+using base::Error;
+using base::make_error;
+using base::sys_error;
+using base::UniqueFd;
+
+namespace {
+// Answers come while the request is sent; only a fault of the kernel makes us wait at all.
+constexpr std::chrono::milliseconds kAnswerTime{10000};
+// The kernel makes no datagram larger than this for a reader of this size (32 KiB a dump's part).
+constexpr size_t kBufferSize = 65536;
+constexpr size_t kMaxSockets = 4;
+constexpr int kMaxRounds = 8;
+
+Error refused(const std::string& what, const Outcome& outcome) {
+    Error error = sys_error(outcome.error, what);
+    error.extack = outcome.extack;
+    return error;
+}
+
+Error malformed(const std::string& what) {
+    return make_error(Code::Internal, what + ": the kernel's answer is malformed");
+}
+}  // namespace
+
+Result<Socket> Socket::open(const Netns& ns, int protocol) {
+    UniqueFd fd;
+    TRY(inside(ns, [&]() -> Result<> {
+        fd.reset(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol));
+        if (!fd)
+            return sys_error("open a netlink socket");
+        return {};
+    }));
+    const int on = 1;
+    for (const int option : {NETLINK_EXT_ACK, NETLINK_CAP_ACK, NETLINK_GET_STRICT_CHK}) {
+        if (::setsockopt(fd.get(), SOL_NETLINK, option, &on, sizeof on) != 0)
+            return sys_error("set netlink option " + std::to_string(option));
+    }
+    Socket opened{std::move(fd)};
+    opened.buffer_.resize(kBufferSize);
+    return opened;
+}
+
+Result<> Socket::send(Request& message, const std::string& what) {
+    if (!message.complete())
+        return make_error(Code::Internal, what + ": the request does not fit a message");
+    message.raw()->nlmsg_seq = ++sequence_;
+    sockaddr_nl kernel{};
+    kernel.nl_family = AF_NETLINK;
+    for (;;) {
+        const ssize_t sent = ::sendto(fd_.get(),
+                                      message.raw(),
+                                      message.raw()->nlmsg_len,
+                                      0,
+                                      reinterpret_cast<const sockaddr*>(&kernel),
+                                      sizeof kernel);
+        if (sent >= 0)
+            return {};
+        if (errno != EINTR)
+            return sys_error(what);
+    }
+}
+
+// One datagram of the kernel into the buffer; its size, 0 if datagrams were lost.
+Result<size_t> Socket::receive(Deadline deadline, const std::string& what) {
+    for (;;) {
+        pollfd ready{.fd = fd_.get(), .events = POLLIN, .revents = 0};
+        const int count = ::poll(&ready, 1, deadline.left_ms());
+        if (count < 0 && errno != EINTR)
+            return sys_error(what);
+        if (count == 0)
+            return make_error(Code::Timeout, what + ": no answer in time");
+        if (count < 0)
+            continue;
+        sockaddr_nl sender{};
+        socklen_t length = sizeof sender;
+        const ssize_t got = ::recvfrom(fd_.get(),
+                                       buffer_.data(),
+                                       buffer_.size(),
+                                       MSG_TRUNC | MSG_DONTWAIT,
+                                       reinterpret_cast<sockaddr*>(&sender),
+                                       &length);
+        if (got < 0 && errno == ENOBUFS)
+            return size_t{0};
+        if (got < 0 && (errno == EINTR || errno == EAGAIN))
+            continue;
+        if (got < 0)
+            return sys_error(what);
+        if (static_cast<size_t>(got) > buffer_.size())
+            return malformed(what);
+        // Other processes may write to this socket too: only the kernel is heard.
+        if (sender.nl_pid == 0 && got > 0)
+            return static_cast<size_t>(got);
+    }
+}
+
+// Gathers the answer to the last request until its end.
+Result<Socket::Round> Socket::collect(std::vector<Reply>& replies, const std::string& what) {
+    Round round = Round::Complete;
+    const Deadline deadline = Deadline::in(kAnswerTime);
+    for (;;) {
+        const size_t size = TRY(receive(deadline, what));
+        if (size == 0)
+            return Round::Interrupted;
+        const auto messages = split_datagram(Bytes{buffer_}.first(size));
+        if (!messages)
+            return malformed(what);
+        for (const auto& message : *messages) {
+            if (message.sequence != sequence_)  // the late answer to a request given up
+                continue;
+            if ((message.flags & NLM_F_DUMP_INTR) != 0)
+                round = Round::Interrupted;
+            if (message.type == NLMSG_ERROR || message.type == NLMSG_DONE) {
+                const auto outcome =
+                    message.type == NLMSG_ERROR ? parse_ack(message) : parse_done(message);
+                if (!outcome)
+                    return malformed(what);
+                if (outcome->error != 0)
+                    return refused(what, *outcome);
+                return round;
+            }
+            replies.push_back({message.type, {message.payload.begin(), message.payload.end()}});
+        }
+    }
+}
+
+Result<std::vector<Reply>> Socket::request(Request& message, const std::string& what) {
+    message.raw()->nlmsg_flags |= NLM_F_ACK;
+    TRY(send(message, what));
+    std::vector<Reply> replies;
+    if (TRY(collect(replies, what)) == Round::Interrupted)
+        return make_error(Code::Internal, what + ": the kernel's answer was lost");
+    return replies;
+}
+
+Result<std::vector<Reply>> Socket::dump(Request& message, const std::string& what) {
+    message.raw()->nlmsg_flags |= NLM_F_DUMP;
+    for (int i = 0; i < kMaxRounds; ++i) {
+        TRY(send(message, what));
+        std::vector<Reply> replies;
+        if (TRY(collect(replies, what)) == Round::Complete)
+            return replies;
+    }
+    return make_error(Code::Timeout, what + ": the list does not come to rest");
+}
+
+Result<> Socket::join(unsigned group) {
+    if (::setsockopt(fd_.get(), SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group, sizeof group) != 0)
+        return sys_error("join netlink group " + std::to_string(group));
+    return {};
+}
+
+Result<bool> Socket::heard(int wait_ms) {
+    const auto deadline = Deadline::in(std::chrono::milliseconds(wait_ms));
+    auto size = receive(deadline, "listen for netlink events");
+    if (!size && size.error().code == Code::Timeout)
+        return false;
+    (void)TRY(std::move(size));
+    return true;
+}
+
+Result<Socket*> Sockets::get(const Netns& ns) {
+    const auto found = std::find_if(
+        entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.id == ns.id(); });
+    if (found != entries_.end()) {
+        std::rotate(entries_.begin(), found, found + 1);
+    } else {
+        entries_.push_front({ns.id(), TRY(Socket::open(ns, protocol_))});
+        if (entries_.size() > kMaxSockets)
+            entries_.pop_back();
+    }
+    return &entries_.front().socket;
+}
+
+}  // namespace netns::netlink

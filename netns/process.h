@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Processes as tokens of life: a pid alone is reused, a pid with its start time is not (proc(5),
+// /proc/PID/stat field 22, clock ticks since boot). Read only.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <sys/types.h>
+
+#include "netns/base/result.h"
+
+namespace netns {
+
+using base::Result;
+
+struct ProcessToken {
+    pid_t pid = 0;
+    uint64_t start = 0;
+    bool operator==(const ProcessToken&) const = default;
+};
+
+// Whether we are root of the machine: effective uid 0 in the first user namespace. Root of another
+// one (a rootless engine's) cannot make devices.
+bool is_machine_root();
+
+class Processes {
+  public:
+    virtual ~Processes() = default;
+    // The token of a process; nothing if there is none or it is a zombie.
+    virtual Result<std::optional<ProcessToken>> token(pid_t pid) = 0;
+    // The process that started us: the engine.
+    virtual pid_t parent() = 0;
+    virtual Result<std::string> boot_id() = 0;
+    // Whether a path exists (of a bundle, of a namespace).
+    virtual bool exists(const std::string& path) = 0;
+};
+
+class KernelProcesses : public Processes {
+  public:
+    Result<std::optional<ProcessToken>> token(pid_t pid) override;
+    pid_t parent() override;
+    Result<std::string> boot_id() override;
+    bool exists(const std::string& path) override;
+};
+
+}  // namespace netns

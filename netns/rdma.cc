@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "netns/rdma.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include <linux/netlink.h>
+
+#include "netns/gid_events.h"
+#include "netns/gid_table.h"
+#include "netns/netlink/socket.h"
+#include "netns/pace.h"
+#include "netns/probe.h"
+#include "netns/rdma_message.h"
+#include "netns/sysfs.h"
+
+namespace netns {
+
+using base::Code;
+using base::Deadline;
+using base::Error;
+using base::make_error;
+using base::printable;
+using base::sys_error;
+using netlink::Reply;
+using netlink::Request;
+using netlink::Socket;
+
+namespace {
+constexpr uint32_t kPort = 1;
+
+std::string device_text(uint32_t device) {
+    return "RDMA device " + std::to_string(device);
+}
+
+Error as(Code code, Error error, std::string fix = {}) {
+    error.code = code;
+    return fix.empty() ? error : std::move(error).advise(std::move(fix));
+}
+
+// The kernel's EINVAL to an index that it does not know, or does not show to this namespace.
+Error not_there(Error error) {
+    return error.sys == EINVAL ? as(Code::Unavailable, std::move(error)) : error;
+}
+
+Request device_request(int command, uint32_t device) {
+    Request request = nldev::request(command);
+    request.put(RDMA_NLDEV_ATTR_DEV_INDEX, device);
+    return request;
+}
+
+Error explain_new_link(const RdmaLinkSpec& spec, Error refusal) {
+    switch (refusal.sys) {
+        case EEXIST:
+            return as(Code::Busy,
+                      std::move(refusal),
+                      "the interface has an RDMA link of this type already");
+        case ENFILE:
+            return as(Code::Busy,
+                      std::move(refusal),
+                      "another RDMA device has this name, perhaps one that is being removed");
+        case ENODEV:
+            return as(Code::Unavailable, std::move(refusal));
+        case EPERM:
+            return as(Code::Refused,
+                      std::move(refusal),
+                      "UDP port 4791 is taken in that network namespace, or the interface is a "
+                      "VLAN, or this is not root of the first user namespace");
+        case EINVAL:
+            if (spec.name.empty() || spec.name.find('%') != std::string::npos)
+                return as(Code::BadInput, std::move(refusal));
+            return as(Code::Unsupported,
+                      std::move(refusal),
+                      spec.type == "rxe" || spec.type == "siw"
+                          ? "run: modprobe " + std::string(spec.type == "rxe" ? "rdma_rxe" : "siw")
+                          : "link types are rxe and siw");
+        default:
+            return refusal;
+    }
+}
+
+class KernelRdmaDevices : public RdmaDevices {
+  public:
+    Result<RdmaNetnsMode> mode() override;
+    Result<std::optional<RdmaDevice>> find_by_netdev(const Netns& ns,
+                                                     uint32_t netdev,
+                                                     const std::string& name) override;
+    Result<std::optional<RdmaDevice>> find_by_name(const Netns& ns,
+                                                   const std::string& name) override;
+    Result<CharDevice> uverbs_node(const Netns& ns, uint32_t device) override;
+    Result<CharDevice> rdma_cm_node() override;
+    Result<uint32_t> user_contexts(const Netns& ns, uint32_t device) override;
+    Result<bool> has_gsi_qp(const Netns& ns, uint32_t device) override;
+    Result<bool> roce_port_served(const Netns& ns) override;
+    Result<std::optional<GidEntry>> find_gid(const Netns& ns,
+                                             const RdmaDevice& device,
+                                             const Gid& gid) override;
+    Result<GidEntry> wait_for_gid(const Netns& ns,
+                                  const RdmaDevice& device,
+                                  const Gid& gid,
+                                  Deadline deadline) override;
+    Result<> add_link(const Netns& ns, const RdmaLinkSpec& spec) override;
+    Result<> remove_link(const Netns& ns, uint32_t device) override;
+    Result<> move(const Netns& from, const Netns& to, uint32_t device) override;
+    Result<> wait_gone(const Netns& ns, uint32_t device, Deadline deadline) override;
+
+  private:
+    Result<Netns> home();
+    Result<Socket*> socket(const Netns& ns);
+    Result<nldev::System> system();
+    Result<std::vector<RdmaDevice>> list(const Netns& ns);
+    // The netdev of port 1, if it is in `ns`.
+    Result<std::optional<uint32_t>> port_netdev(const Netns& ns, uint32_t device);
+    Result<CharDevice> chardev(const Netns& ns, Request request, const std::string& what);
+    Result<bool> is_there(const Netns& ns, uint32_t device);
+    Result<SysTree> tree(const Netns& ns);
+
+    std::optional<Netns> home_;
+    netlink::Sockets sockets_{NETLINK_RDMA};
+};
+
+Result<Netns> KernelRdmaDevices::home() {
+    if (!home_)
+        home_ = TRY(KernelNetnses{}.current());
+    return *home_;
+}
+
+Result<Socket*> KernelRdmaDevices::socket(const Netns& ns) {
+    auto opened = sockets_.get(ns);
+    if (!opened && opened.error().sys == EPROTONOSUPPORT)
+        return as(Code::Unavailable,
+                  std::move(opened).error().in("the kernel has no RDMA"),
+                  "run: modprobe rdma_rxe (or the driver of your adapter)");
+    return opened;
+}
+
+Result<nldev::System> KernelRdmaDevices::system() {
+    Request request = nldev::request(RDMA_NLDEV_CMD_SYS_GET);
+    const std::string what = "ask for RDMA's network namespace mode";
+    const Netns ns = TRY(home());
+    for (const auto& reply : TRY(TRY(socket(ns))->request(request, what))) {
+        if (const auto found = nldev::parse_system(reply))
+            return *found;
+    }
+    return make_error(Code::Internal, what + ": the kernel does not say");
+}
+
+Result<RdmaNetnsMode> KernelRdmaDevices::mode() {
+    return TRY(system()).mode;
+}
+
+Result<std::vector<RdmaDevice>> KernelRdmaDevices::list(const Netns& ns) {
+    Request request = nldev::request(RDMA_NLDEV_CMD_GET);
+    std::vector<RdmaDevice> all;
+    for (const auto& reply : TRY(TRY(socket(ns))->dump(request, "list RDMA devices"))) {
+        if (const auto device = nldev::parse_device(reply))
+            all.push_back(*device);
+    }
+    return all;
+}
+
+Result<std::optional<uint32_t>> KernelRdmaDevices::port_netdev(const Netns& ns, uint32_t device) {
+    Request request = device_request(RDMA_NLDEV_CMD_PORT_GET, device);
+    request.put(RDMA_NLDEV_ATTR_PORT_INDEX, kPort);
+    auto replies =
+        TRY(socket(ns))->request(request, "ask for the interface of " + device_text(device));
+    if (!replies && replies.error().sys == EINVAL)  // it has gone since it was listed
+        return std::optional<uint32_t>{};
+    for (const auto& reply : TRY(std::move(replies))) {
+        if (const auto netdev = nldev::parse_port_netdev(reply))
+            return netdev;
+    }
+    return std::optional<uint32_t>{};
+}
+
+Result<std::optional<RdmaDevice>> KernelRdmaDevices::find_by_netdev(const Netns& ns,
+                                                                    uint32_t netdev,
+                                                                    const std::string& name) {
+    auto devices = TRY(list(ns));
+    std::stable_partition(
+        devices.begin(), devices.end(), [&](const auto& device) { return device.name == name; });
+    for (const auto& device : devices) {
+        if (netdev != 0 && TRY(port_netdev(ns, device.index)) == netdev)
+            return std::optional<RdmaDevice>{device};
+    }
+    return std::optional<RdmaDevice>{};
+}
+
+Result<std::optional<RdmaDevice>> KernelRdmaDevices::find_by_name(const Netns& ns,
+                                                                  const std::string& name) {
+    for (const auto& device : TRY(list(ns))) {
+        if (device.name == name)
+            return std::optional<RdmaDevice>{device};
+    }
+    return std::optional<RdmaDevice>{};
+}
+
+Result<CharDevice> KernelRdmaDevices::chardev(const Netns& ns,
+                                              Request request,
+                                              const std::string& what) {
+    auto replies = TRY(socket(ns))->request(request, what);
+    if (!replies)
+        return not_there(std::move(replies).error());
+    for (const auto& reply : *replies) {
+        if (const auto node = nldev::parse_chardev(reply))
+            return *node;
+    }
+    return make_error(Code::Internal, what + ": the kernel answers without a node");
+}
+
+Result<CharDevice> KernelRdmaDevices::uverbs_node(const Netns& ns, uint32_t device) {
+    Request request = device_request(RDMA_NLDEV_CMD_GET_CHARDEV, device);
+    request.put(RDMA_NLDEV_ATTR_CHARDEV_TYPE, std::string("uverbs"));
+    return chardev(ns, std::move(request), "ask for the verbs node of " + device_text(device))
+        .advise("run: modprobe ib_uverbs");
+}
+
+Result<CharDevice> KernelRdmaDevices::rdma_cm_node() {
+    Request request = nldev::request(RDMA_NLDEV_CMD_GET_CHARDEV);
+    request.put(RDMA_NLDEV_ATTR_CHARDEV_TYPE, std::string("rdma_cm"));
+    return chardev(TRY(home()), std::move(request), "ask for the connection manager's node")
+        .advise("run: modprobe rdma_ucm");
+}
+
+Result<uint32_t> KernelRdmaDevices::user_contexts(const Netns& ns, uint32_t device) {
+    Request request = device_request(RDMA_NLDEV_CMD_RES_CTX_GET, device);
+    auto replies = TRY(socket(ns))->dump(request, "count the users of " + device_text(device));
+    if (!replies)
+        return not_there(std::move(replies).error());
+    uint32_t users = 0;
+    for (const auto& reply : *replies)
+        users += nldev::count_contexts(reply);
+    return users;
+}
+
+Result<bool> KernelRdmaDevices::has_gsi_qp(const Netns& ns, uint32_t device) {
+    Request request = device_request(RDMA_NLDEV_CMD_RES_QP_GET, device);
+    auto replies = TRY(socket(ns))->dump(request, "list the QPs of " + device_text(device));
+    if (!replies)
+        return not_there(std::move(replies).error());
+    return std::any_of(replies->begin(), replies->end(), nldev::lists_gsi_qp);
+}
+
+Result<bool> KernelRdmaDevices::roce_port_served(const Netns& ns) {
+    return is_roce_port_taken(ns);
+}
+
+Result<SysTree> KernelRdmaDevices::tree(const Netns& ns) {
+    // In shared mode every sysfs shows every device.
+    if (ns.id() == TRY(home()).id() || TRY(mode()) == RdmaNetnsMode::Shared)
+        return SysTree::host();
+    return SysTree::of(ns);
+}
+
+Result<std::optional<GidEntry>> KernelRdmaDevices::find_gid(const Netns& ns,
+                                                            const RdmaDevice& device,
+                                                            const Gid& gid) {
+    return find_gid_in(TRY(tree(ns)), device.name, gid);
+}
+
+Result<GidEntry> KernelRdmaDevices::wait_for_gid(const Netns& ns,
+                                                 const RdmaDevice& device,
+                                                 const Gid& gid,
+                                                 Deadline deadline) {
+    if (const auto found = TRY(find_gid(ns, device, gid)))
+        return *found;
+    GidEvents events = GidEvents::open(ns, TRY(uverbs_node(ns, device.index)));
+    for (;;) {
+        // Look after listening began: what came before is seen, what comes later is heard.
+        if (const auto found = TRY(find_gid(ns, device, gid)))
+            return *found;
+        if (deadline.passed())
+            return make_error(
+                Code::Timeout,
+                "GID " + to_string(gid) + " has not appeared on " + printable(device.name));
+        (void)TRY(events.wait(deadline));  // heard or not: look again
+    }
+}
+
+Result<> KernelRdmaDevices::add_link(const Netns& ns, const RdmaLinkSpec& spec) {
+    // NEWLINK finds the netdev by its name, in the namespace of the socket.
+    const std::string netdev = TRY(link_name(ns, spec.netdev));
+    Request request = nldev::request(RDMA_NLDEV_CMD_NEWLINK);
+    request.put(RDMA_NLDEV_ATTR_DEV_NAME, spec.name)
+        .put(RDMA_NLDEV_ATTR_LINK_TYPE, spec.type)
+        .put(RDMA_NLDEV_ATTR_NDEV_NAME, netdev);
+    const std::string what = "add RDMA link " + printable(spec.name) + " type " +
+                             printable(spec.type) + " on " + printable(netdev);
+    auto done = TRY(socket(ns))->request(request, what);
+    if (!done)
+        return explain_new_link(spec, std::move(done).error());
+    return {};
+}
+
+Result<bool> KernelRdmaDevices::is_there(const Netns& ns, uint32_t device) {
+    Request request = device_request(RDMA_NLDEV_CMD_GET, device);
+    auto replies = TRY(socket(ns))->request(request, "look up " + device_text(device));
+    if (!replies && replies.error().sys == EINVAL)
+        return false;
+    (void)TRY(std::move(replies));
+    return true;
+}
+
+Result<> KernelRdmaDevices::remove_link(const Netns& ns, uint32_t device) {
+    Request request = device_request(RDMA_NLDEV_CMD_DELLINK, device);
+    auto done = TRY(socket(ns))->request(request, "remove " + device_text(device));
+    if (done)
+        return {};
+    // EINVAL has two meanings: there is no such device, or it is none that can be removed.
+    if (done.error().sys != EINVAL)
+        return std::move(done).error();
+    if (!TRY(is_there(ns, device)))
+        return {};
+    return as(Code::Unsupported, std::move(done).error(), "only rxe and siw links can be removed");
+}
+
+Result<> KernelRdmaDevices::move(const Netns& from, const Netns& to, uint32_t device) {
+    Request request = device_request(RDMA_NLDEV_CMD_SET, device);
+    request.put(RDMA_NLDEV_NET_NS_FD, static_cast<uint32_t>(to.fd()));
+    const std::string what = "move " + device_text(device) + " to another network namespace";
+    Socket* in_from = TRY(socket(from));
+    // The kernel takes the namespace of the calling thread, not the socket's, for the present one.
+    Result<> done = inside(from, [&]() -> Result<> {
+        (void)TRY(in_from->request(request, what));
+        return {};
+    });
+    if (done)
+        return {};
+    switch (done.error().sys) {
+        case EOPNOTSUPP:
+            return as(Code::Unsupported,
+                      std::move(done).error(),
+                      "only RDMA's exclusive mode moves devices (ib_core netns_mode=0 at boot), "
+                      "and rxe only since Linux 7.3");
+        case EINVAL:
+            return as(Code::Unavailable, std::move(done).error());
+        case EEXIST:
+            return as(Code::Busy,
+                      std::move(done).error(),
+                      "the target has an RDMA device of this name already");
+        default:
+            return done;
+    }
+}
+
+Result<> KernelRdmaDevices::wait_gone(const Netns& ns, uint32_t device, Deadline deadline) {
+    if (!TRY(is_there(ns, device)))
+        return {};
+    Error timeout = make_error(Code::Timeout, device_text(device) + " is still there");
+    const auto sys = TRY(system());
+    if (!sys.monitor)
+        return timeout;
+    // Events go to the device's own namespace: in shared mode that is the first one.
+    const bool shared = sys.mode == RdmaNetnsMode::Shared;
+    Socket events = TRY(Socket::open(shared ? TRY(home()) : ns, NETLINK_RDMA));
+    TRY(events.join(nldev::kGroupNotify));
+    // The event comes a moment before the device is out of sight: hence the pace.
+    for (Pace pace; TRY(is_there(ns, device));) {
+        if (deadline.passed())
+            return timeout;
+        if (TRY(events.heard(pace.next_ms(deadline))))
+            pace.hurry();
+    }
+    return {};
+}
+}  // namespace
+
+std::unique_ptr<RdmaDevices> make_kernel_rdma_devices() {
+    return std::make_unique<KernelRdmaDevices>();
+}
+
+}  // namespace netns

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// RDMA devices, by nldev (netlink protocol NETLINK_RDMA, <rdma/rdma_netlink.h>; layout as in
+// kernels 6.1 to 7.3), their GID tables by sysfs, and their events.
+//
+// What this room knows of kernels, so that nobody else has to:
+// - NEWLINK finds the netdev by name in the namespace of the *socket* and answers no index.
+// - An unknown device index is EINVAL, not ENODEV.
+// - In netns mode "exclusive" a new rxe belongs to the first namespace, wherever it was made, and
+//   has to be moved (rxe: since 7.3); a device is visible only in its own namespace.
+// - The move wants the calling thread in the device's present namespace (since 5.1).
+// - PORT_GET names the netdev only if it is in the namespace of the socket.
+// - Deleting an rxe that somebody has open blocks until they close it (before 7.3).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "netns/address.h"
+#include "netns/base/clock.h"
+#include "netns/namespace.h"
+
+namespace netns {
+
+enum class RdmaNetnsMode { Shared, Exclusive };
+
+struct RdmaDevice {
+    uint32_t index = 0;  // RDMA_NLDEV_ATTR_DEV_INDEX: stable for the device's life, system-wide
+    std::string name;
+    uint64_t node_guid = 0;  // host order; as `rdma dev show` prints it
+    bool operator==(const RdmaDevice&) const = default;
+};
+
+// A character device: /dev/infiniband/<name>.
+struct CharDevice {
+    std::string name;  // "uverbs0", "rdma_cm"
+    uint32_t major = 0;
+    uint32_t minor = 0;
+    bool operator==(const CharDevice&) const = default;
+};
+
+enum class GidType { RoceV1, RoceV2, InfiniBand };
+
+struct GidEntry {
+    uint32_t index = 0;
+    Gid gid;
+    GidType type = GidType::RoceV2;
+    std::string netdev;  // the netdev's name in its own namespace
+};
+
+struct RdmaLinkSpec {
+    std::string name;     // wanted RDMA device name, unique system-wide (ENFILE else)
+    std::string type;     // "rxe", "siw"
+    uint32_t netdev = 0;  // index of the netdev in the namespace
+};
+
+class RdmaDevices {
+  public:
+    virtual ~RdmaDevices() = default;
+
+    // Unavailable, with the command that mends it, if the kernel has no RDMA (ib_core not loaded).
+    virtual Result<RdmaNetnsMode> mode() = 0;
+
+    // The device whose port 1 has the netdev `netdev` of `ns`; nothing if there is none. `name` is
+    // a hint: the device of that name is asked first.
+    virtual Result<std::optional<RdmaDevice>> find_by_netdev(const Netns& ns,
+                                                             uint32_t netdev,
+                                                             const std::string& name) = 0;
+    // The device of that name as seen from `ns`; nothing if there is none.
+    virtual Result<std::optional<RdmaDevice>> find_by_name(const Netns& ns,
+                                                           const std::string& name) = 0;
+
+    // The verbs node. Loads ib_uverbs if need be.
+    virtual Result<CharDevice> uverbs_node(const Netns& ns, uint32_t device) = 0;
+    // The connection manager's node. Loads rdma_ucm if need be.
+    virtual Result<CharDevice> rdma_cm_node() = 0;
+
+    // How many user contexts (open verbs nodes) the kernel reports on the device.
+    virtual Result<uint32_t> user_contexts(const Netns& ns, uint32_t device) = 0;
+    // Whether port 1 has its GSI QP, without which rdma_cm cannot connect (lost when rxe
+    // moves, 7.3).
+    virtual Result<bool> has_gsi_qp(const Netns& ns, uint32_t device) = 0;
+
+    // Whether something in `ns` receives on UDP 4791: after a link was made there this tells
+    // whether the kernel's rxe serves this namespace (it does not before 7.1).
+    virtual Result<bool> roce_port_served(const Netns& ns) = 0;
+
+    // The first entry with this GID and type RoCE v2; nothing if the table has none.
+    virtual Result<std::optional<GidEntry>> find_gid(const Netns& ns,
+                                                     const RdmaDevice& device,
+                                                     const Gid& gid) = 0;
+    // The same, waiting for the kernel's GID events until the deadline; Timeout names the GID.
+    virtual Result<GidEntry> wait_for_gid(const Netns& ns,
+                                          const RdmaDevice& device,
+                                          const Gid& gid,
+                                          base::Deadline deadline) = 0;
+
+    // Makes the link from inside `ns`. Busy: EEXIST, the netdev has one already; ENFILE, name
+    // taken.
+    virtual Result<> add_link(const Netns& ns, const RdmaLinkSpec& spec) = 0;
+    // Deletes it (DELLINK); one that is gone is no error. May block while the device is open.
+    virtual Result<> remove_link(const Netns& ns, uint32_t device) = 0;
+    // Moves a device between namespaces (exclusive mode). Unsupported: the kernel's EOPNOTSUPP.
+    virtual Result<> move(const Netns& from, const Netns& to, uint32_t device) = 0;
+    // Waits until the device is gone by itself (its netdev was removed). Timeout if it stays.
+    virtual Result<> wait_gone(const Netns& ns, uint32_t device, base::Deadline deadline) = 0;
+};
+
+std::unique_ptr<RdmaDevices> make_kernel_rdma_devices();
+
+}  // namespace netns

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "netns/sysfs.h"
+
+#include <cerrno>
+#include <string_view>
+
+#include <fcntl.h>
+#include <sys/mount.h>
+
+namespace netns {
+
+using base::sys_error;
+using base::UniqueFd;
+
+namespace {
+constexpr size_t kPage = 4096;  // no attribute of sysfs is larger
+
+// The calling thread's namespace is the one that it shows.
+Result<> mount_sysfs(UniqueFd& root) {
+    const UniqueFd context{::fsopen("sysfs", FSOPEN_CLOEXEC)};
+    if (!context)
+        return sys_error("open a sysfs of a network namespace");
+    if (::fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0)
+        return sys_error("create a sysfs of a network namespace");
+    UniqueFd root {
+        ::fsmount(context.get(),
+                  FSMOUNT_CLOEXEC,
+                  MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC));
+        if (!root)
+            return sys_error("mount a sysfs of a network namespace");
+        return {};
+    }
+}  // namespace
+
+Result<SysTree> SysTree::at(const std::string& path) {
+    UniqueFd root{::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
+    if (!root)
+        return sys_error("open " + path);
+    return SysTree{std::move(root)};
+}
+
+Result<SysTree> SysTree::host() {
+    return at("/sys");
+}
+
+Result<SysTree> SysTree::of(const Netns& ns) {
+    UniqueFd root;
+    TRY(inside(ns, [&] { return mount_sysfs(root); }));
+    return SysTree{std::move(root)};
+}
+
+Result<std::optional<SysTree>> SysTree::enter(const std::string& path) const {
+    UniqueFd folder{::openat(root_.get(), path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
+    if (!folder && errno == ENOENT)
+        return std::optional<SysTree>{};
+    if (!folder)
+        return sys_error("open " + path + " of sysfs");
+    return std::optional<SysTree>{SysTree{std::move(folder)}};
+}
+
+Result<std::optional<std::string>> SysTree::read(const std::string& path) const {
+    const UniqueFd fd{::openat(root_.get(), path.c_str(), O_RDONLY | O_CLOEXEC)};
+    if (!fd && errno == ENOENT)
+        return std::optional<std::string>{};
+    if (!fd)
+        return sys_error("open " + path + " of sysfs");
+    char page[kPage];
+    const ssize_t got = ::read(fd.get(), page, sizeof page);
+    if (got < 0 && (errno == EINVAL || errno == ENODEV))
+        return std::optional<std::string>{""};
+    if (got < 0)
+        return sys_error("read " + path + " of sysfs");
+    std::string_view text{page, static_cast<size_t>(got)};
+    while (!text.empty() && text.back() == '\n')
+        text.remove_suffix(1);
+    return std::optional<std::string>{text};
+}
+
+}  // namespace netns

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tree of sysfs, read only. /sys/class/infiniband is tagged: it shows the devices of the
+// namespace in which that sysfs was mounted. In RDMA's exclusive mode a device of another namespace
+// is seen through a sysfs mounted from within it; that mount hangs in no folder (fsopen(2), 5.2).
+// Private to netns/.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "netns/base/unique_fd.h"
+#include "netns/namespace.h"
+
+namespace netns {
+
+class SysTree {
+  public:
+    // The one at /sys.
+    static Result<SysTree> host();
+    // As seen from a namespace.
+    static Result<SysTree> of(const Netns& ns);
+    // Any folder: for tests.
+    static Result<SysTree> at(const std::string& path);
+
+    // The folder below, or nothing. What is read often is entered once: the way to a device leads
+    // over several links.
+    [[nodiscard]] Result<std::optional<SysTree>> enter(const std::string& path) const;
+    // The text of a file without its newline; nothing if there is no such file. A file without
+    // a value (an empty slot of a GID table answers EINVAL in some drivers) has the text "".
+    [[nodiscard]] Result<std::optional<std::string>> read(const std::string& path) const;
+
+  private:
+    explicit SysTree(base::UniqueFd root) : root_(std::move(root)) {}
+
+    base::UniqueFd root_;
+};
+
+}  // namespace netns
