@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/attachment.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "netns/base/log.h"
+
+namespace hook {
+
+using base::Code;
+using base::Deadline;
+using base::Error;
+using base::make_error;
+
+namespace {
+constexpr std::chrono::seconds kLockTimeout{20};
+
+Result<Site> site_of(World& world, const Joiner& joiner) {
+    return Site{.host = world.host,
+                .host_ns = TRY(world.host.namespaces.current()),
+                .container = joiner.netns};
+}
+
+Result<const Mode*> mode_of(const Attachment& attachment) {
+    const Mode* mode = find_mode(attachment.mode);
+    if (mode == nullptr)
+        return make_error(Code::BadInput, "unknown rdma.mode '" + attachment.mode + "'");
+    return mode;
+}
+
+std::string context_of(const Attachment& attachment) {
+    return fmt::format("attach {} ({})", attachment.mode, attachment.ifname);
+}
+
+Result<std::string> scope_key(const Mode& mode, const Attachment& attachment, Site& site) {
+    const Scope scope = TRY(mode.scope(attachment, site));
+    const netns::Netns* ns = site.ns(scope.where);
+    return attachment_key(ns == nullptr ? netns::NetnsId{} : ns->id(), scope.interface);
+}
+
+Survey survey_of(World& world, Site& site, const Joiner& joiner, const std::string& akey) {
+    return Survey{.site = site,
+                  .config = world.config,
+                  .store = world.store,
+                  .container_key = joiner.container.key,
+                  .attachment_key = akey,
+                  .uuid = joiner.container.uuid};
+}
+
+// Drops holders that have no record any more: their leave was interrupted after the record went.
+Result<> drop_dead_holders(World& world, Journal& journal) {
+    std::vector<std::string> alive;
+    for (const std::string& key : journal.holders) {
+        const auto holder = world.store.load_container(key);
+        if (!holder || (*holder && TRY(is_alive(world, **holder))))
+            alive.push_back(key);
+    }
+    journal.holders = std::move(alive);
+    return {};
+}
+
+// Undoes a journal that nobody holds. On failure the journal stays and says why.
+Result<> undo_journal(World& world, Journal& journal) {
+    Site site = TRY(open_site(world.host, world.store, journal));
+    if (auto undone = undo_all(journal.steps, site); !undone) {
+        journal.holders.clear();
+        journal.trouble = {undone.error().message()};
+        return join(std::move(undone), save_journal(world.store, journal));
+    }
+    return remove_journal(world.store, journal.key);
+}
+
+Result<Granted> join_existing(World& world,
+                              Journal& journal,
+                              const Joiner& joiner,
+                              const Attachment& attachment) {
+    if (journal.attachment != to_json(attachment))
+        return make_error(Code::Refused,
+                          "another container of this network has " + attachment.ifname +
+                              " with other rdma.* annotations")
+            .advise(
+                "use equal annotations to share it, or another rdma.ifname for a device of its "
+                "own");
+    Site site = TRY(open_site(world.host, world.store, journal));
+    Granted granted = TRY(inspect(site, attachment, journal.endpoint));
+    journal.holders.push_back(joiner.container.key);
+    TRY(save_journal(world.store, journal));
+    return granted;
+}
+
+Result<Granted> attach_anew(World& world,
+                            const Joiner& joiner,
+                            const Attachment& attachment,
+                            const std::string& akey) {
+    // Find and claim under one lock: two containers must not be given the same address of a range.
+    std::optional<base::FileLock> leases;
+    if (attachment.ip_source == IpSource::Auto)
+        leases = TRY(world.store.lock_leases(Deadline::in(kLockTimeout)));
+    Site site = TRY(site_of(world, joiner));
+    const Mode* mode = TRY(mode_of(attachment));
+    Plan plan = TRY(mode->plan(attachment, survey_of(world, site, joiner, akey)));
+    Journal journal{.key = akey,
+                    .attachment = to_json(attachment),
+                    .netns = {},
+                    .endpoint = plan.endpoint,
+                    .steps = std::move(plan.steps),
+                    .holders = {joiner.container.key},
+                    .trouble = {}};
+    if (plan.endpoint.where == Where::Container)
+        journal.netns = site.container->id();
+    TRY(save_journal(world.store, journal));
+    auto done = run(journal.steps, site);
+    auto granted =
+        done ? inspect(site, attachment, plan.endpoint) : Result<Granted>{std::move(done).error()};
+    if (granted)
+        return granted;
+    return join(std::move(granted).error(), undo_journal(world, journal).context("roll back"))
+        .error();
+}
+
+// Leaves one attachment; undoes it if nobody else holds it.
+Result<> leave(World& world, const std::string& container, const std::string& akey) {
+    const auto lock = TRY(world.store.lock_attachment(akey, Deadline::in(kLockTimeout)));
+    auto journal = TRY(load_journal(world.store, akey));
+    if (!journal)
+        return {};
+    std::erase(journal->holders, container);
+    TRY(drop_dead_holders(world, *journal));
+    return journal->holders.empty() ? undo_journal(world, *journal)
+                                    : save_journal(world.store, *journal);
+}
+
+// The container if it is dead, with its lock held; nothing if it lives, is gone or is being
+// worked on.
+struct Dead {
+    base::FileLock lock;
+    Container container;
+};
+
+Result<std::optional<Dead>> claim_dead(World& world, const std::string& key) {
+    auto lock = world.store.try_lock_container(key);
+    if (!lock)
+        return std::optional<Dead>{};
+    auto container = TRY(world.store.load_container(key));
+    if (!container || TRY(is_alive(world, *container)))
+        return std::optional<Dead>{};
+    return std::optional<Dead>{Dead{std::move(*lock), std::move(*container)}};
+}
+
+Result<> collect_journal(World& world, const std::string& akey, Collected& out) {
+    const auto lock = TRY(world.store.lock_attachment(akey, Deadline::in(kLockTimeout)));
+    auto journal = TRY(load_journal(world.store, akey));
+    if (!journal)
+        return {};
+    TRY(drop_dead_holders(world, *journal));
+    if (!journal->holders.empty())
+        return {};
+    TRY(undo_journal(world, *journal));
+    out.journals.push_back(akey);
+    return {};
+}
+
+// Files in a folder whose owner is gone. A lease names its owner; the others are named after
+// it.
+Result<> collect_files(World& world, Collected& out) {
+    const Store& store = world.store;
+    base::Files& files = store.files();
+    const auto orphaned = [&](const std::string& akey) -> Result<bool> {
+        return !TRY(load_journal(store, akey)).has_value();
+    };
+    for (const std::string& name : TRY(files.list(store.folder("leases")))) {
+        const std::string path = store.lease_path(name);
+        const auto owner = files.read(path, kMaxStateFile);
+        if (owner && TRY(orphaned(*owner))) {
+            TRY(files.remove(path));
+            out.leftovers.push_back(path);
+        }
+    }
+    for (const std::string& akey : TRY(files.list(store.folder("netns")))) {
+        if (TRY(orphaned(akey))) {
+            TRY(world.host.namespaces.unpin(store.pin_path(akey)));
+            out.leftovers.push_back(store.pin_path(akey));
+        }
+    }
+    return {};
+}
+}  // namespace
+
+Result<bool> is_alive(World& world, const Container& container) {
+    netns::Processes& processes = world.host.processes;
+    const auto now = TRY(processes.token(container.token.pid));
+    if (!now || *now != container.token || !processes.exists(container.bundle))
+        return false;
+    // Podman unmounts the namespace of a create that failed, while it may itself live on as a
+    // service.
+    return container.committed || container.netns_path.empty() ||
+           processes.exists(container.netns_path);
+}
+
+Result<std::string> key_of(World& world, const Joiner& joiner, const Attachment& attachment) {
+    Site site = TRY(site_of(world, joiner));
+    return scope_key(*TRY(mode_of(attachment)), attachment, site).context(context_of(attachment));
+}
+
+Result<Plan> make_plan(World& world, const Joiner& joiner, const Attachment& attachment) {
+    Site site = TRY(site_of(world, joiner));
+    const Mode* mode = TRY(mode_of(attachment));
+    const std::string akey = TRY(scope_key(*mode, attachment, site));
+    return mode->plan(attachment, survey_of(world, site, joiner, akey));
+}
+
+Result<Granted> attach(World& world,
+                       const Joiner& joiner,
+                       const Attachment& attachment,
+                       const std::string& akey) {
+    const auto lock = TRY(world.store.lock_attachment(akey, Deadline::in(kLockTimeout)));
+    auto journal = TRY(load_journal(world.store, akey));
+    if (journal) {
+        TRY(drop_dead_holders(world, *journal));
+        if (!journal->holders.empty())
+            return join_existing(world, *journal, joiner, attachment)
+                .context(context_of(attachment));
+        TRY(undo_journal(world, *journal)
+                .context("undo what a dead container left")
+                .advise("see what is left: rdmactl list, and try: rdmactl gc"));
+    }
+    return attach_anew(world, joiner, attachment, akey).context(context_of(attachment));
+}
+
+Result<> leave_all(World& world, const Container& container) {
+    Result<> all;
+    for (const std::string& akey : container.attachments)
+        all = join(std::move(all), leave(world, container.key, akey));
+    return join(std::move(all), world.store.remove_container(container.key));
+}
+
+Result<> sweep_pending(World& world) {
+    for (const std::string& key : TRY(world.store.pending_keys())) {
+        if (const auto dead = TRY(claim_dead(world, key)))
+            TRY(leave_all(world, dead->container));
+    }
+    return {};
+}
+
+Result<Collected> collect_garbage(World& world) {
+    Collected out;
+    const auto note = [&](Result<> done) {
+        if (!done)
+            out.trouble.push_back(done.error().message());
+    };
+    for (const std::string& key : TRY(world.store.container_keys())) {
+        const auto dead = claim_dead(world, key);
+        if (!dead) {
+            out.trouble.push_back(dead.error().message());
+        } else if (*dead) {
+            note(leave_all(world, (*dead)->container));
+            out.containers.push_back(key);
+        }
+    }
+    for (const std::string& akey : TRY(world.store.journal_keys()))
+        note(collect_journal(world, akey, out));
+    note(collect_files(world, out));
+    return out;
+}
+
+}  // namespace hook

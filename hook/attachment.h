@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The life of attachments and of the containers that hold them: attach or join, leave, and the
+// collection of what the dead left behind. Everything here may be interrupted at any line and
+// called again; two processes at once are kept apart by the store's locks.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "hook/executor.h"
+#include "hook/grant.h"
+#include "hook/modes/mode.h"
+
+namespace hook {
+
+struct World {
+    netns::Host& host;
+    const Config& config;
+    const Store& store;
+};
+
+// What has to be known of a container to attach to it.
+struct Joiner {
+    const Container& container;
+    std::optional<netns::Netns> netns;  // nothing: no namespace yet (rdmactl plan)
+};
+
+// Attaches, or joins an equal attachment of the same namespace. `akey` is key_of() it; the
+// container must be on disk and name it already.
+Result<Granted> attach(World& world,
+                       const Joiner& joiner,
+                       const Attachment& attachment,
+                       const std::string& akey);
+
+// The key under which this attachment of this container is or will be recorded.
+Result<std::string> key_of(World& world, const Joiner& joiner, const Attachment& attachment);
+
+// The plan, without doing anything.
+Result<Plan> make_plan(World& world, const Joiner& joiner, const Attachment& attachment);
+
+// Takes the container off all its attachments; the last holder's leave undoes one. Then the
+// container's record goes, even if an undo failed: the journal stays, with the reason, for gc.
+Result<> leave_all(World& world, const Container& container);
+
+// Whether the container is still there: its token, its bundle, its namespace's path.
+Result<bool> is_alive(World& world, const Container& container);
+
+// Undoes creates that never became containers. Cheap when there are none. Skips what is locked.
+Result<> sweep_pending(World& world);
+
+struct Collected {
+    std::vector<std::string> containers;  // keys of dead containers that were undone
+    std::vector<std::string> journals;    // keys of orphaned journals that were undone
+    std::vector<std::string> leftovers;   // paths of files that belonged to nothing
+    std::vector<std::string> trouble;     // what could not be undone, and why
+};
+
+// Undoes everything that belongs to the dead.
+Result<Collected> collect_garbage(World& world);
+
+}  // namespace hook

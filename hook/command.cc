@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/command.h"
+
+#include <array>
+#include <climits>
+#include <exception>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "netns/base/ids.h"
+#include "netns/base/log.h"
+#include "netns/terminal.h"
+
+namespace hook {
+
+using base::Code;
+using base::Error;
+using base::make_error;
+
+namespace {
+Result<> run_precreate(const std::string& input, const Call& call) {
+    const Output output = TRY(precreate(input, call));
+    auto delivered = base::write_all(STDOUT_FILENO, output.spec, "stdout");
+    if (!delivered)
+        return join(std::move(delivered), abandon(call));
+    for (const std::string& note : output.notes)
+        say("rdma-hook: " + note);
+    return {};
+}
+
+Result<> check_later_stage(const Call& call) {
+    constexpr size_t kKeySize = 64;
+    const bool complete =
+        call.container.size() == kKeySize &&
+        call.container.find_first_not_of("0123456789abcdef") == std::string::npos &&
+        base::is_uuid(call.attach) && call.state_dir.starts_with('/') &&
+        call.state_dir == base::printable(call.state_dir, PATH_MAX);
+    if (complete)
+        return {};
+    return make_error(Code::Usage, "this stage needs --state, --container and --attach")
+        .advise("they are written by precreate: see runtime-config/README.md");
+}
+
+Result<> run_create_runtime(const std::string& input, const Call& call) {
+    TRY(check_later_stage(call));
+    return create_runtime(input, call);
+}
+
+Result<> run_poststop(const std::string& input, const Call& call) {
+    TRY(check_later_stage(call));
+    return poststop(input, call);
+}
+
+constexpr std::array<Phase, 3> kPhases = {{
+    {"precreate", run_precreate, true},
+    {"createRuntime", run_create_runtime, true},
+    {"poststop", run_poststop, false},
+}};
+
+constexpr char kUsage[] =
+    "usage: rdma-hook precreate [--config FILE]\n"
+    "       rdma-hook createRuntime|poststop --state DIR --container KEY --attach UUID\n"
+    "       rdma-hook --version\n"
+    "Called by container engines; see rdmactl for people.\n";
+
+Result<std::string*> option_of(const std::string& name, Command& command) {
+    const std::array<std::pair<std::string_view, std::string*>, 4> options = {{
+        {"--config", &command.config_path},
+        {"--state", &command.state_dir},
+        {"--container", &command.container},
+        {"--attach", &command.attach},
+    }};
+    for (const auto& [option, target] : options) {
+        if (name == option)
+            return target;
+    }
+    return make_error(Code::Usage, "unknown option '" + base::printable(name) + "'");
+}
+
+std::string own_program() {
+    std::array<char, 4096> path{};
+    const ssize_t size = ::readlink("/proc/self/exe", path.data(), path.size());
+    return size > 0 ? std::string(path.data(), static_cast<size_t>(size)) : std::string{};
+}
+
+std::string working_directory() {
+    std::array<char, 4096> path{};
+    return ::getcwd(path.data(), path.size()) != nullptr ? std::string(path.data()) : std::string{};
+}
+}  // namespace
+
+Result<Command> parse_command(const std::vector<std::string>& args) {
+    if (args.empty())
+        return make_error(Code::Usage, "no phase given");
+    Command command;
+    command.config_path = kConfigPath;
+    for (const Phase& phase : kPhases) {
+        if (phase.name == args[0])
+            command.phase = &phase;
+    }
+    if (command.phase == nullptr)
+        return make_error(Code::Usage, "unknown phase '" + base::printable(args[0]) + "'");
+    for (size_t i = 1; i < args.size(); i += 2) {
+        std::string* target = TRY(option_of(args[i], command));
+        if (i + 1 == args.size())
+            return make_error(Code::Usage, args[i] + " needs a value");
+        *target = args[i + 1];
+    }
+    return command;
+}
+
+Call call_of(const Command& command, netns::Host& host) {
+    return Call{.host = host,
+                .load_config = [path = command.config_path] { return load_config(path); },
+                .root = netns::is_machine_root(),
+                .self = own_program(),
+                .bundle = working_directory(),
+                .state_dir = command.state_dir,
+                .container = command.container,
+                .attach = command.attach};
+}
+
+Result<> guarded(const std::function<Result<>()>& work) {
+    try {
+        return work();
+    } catch (const std::exception& e) {
+        return make_error(Code::Internal, std::string("bug: ") + base::printable(e.what()));
+    } catch (...) {
+        return make_error(Code::Internal, "bug: unknown exception");
+    }
+}
+
+void say(const std::string& line) {
+    const std::string text = line + "\n";
+    (void)!::write(STDERR_FILENO, text.data(), text.size());  // nobody to tell if it fails
+    netns::tell_parent(text);
+}
+
+int report(const Command& command, const Call& call, const Error& error) {
+    const std::string line = fmt::format("{}: {}", command.phase->name, error.message());
+    base::log::error(line);
+    remember_failure(call, command.phase->name, error);
+    say("rdma-hook: " + line);
+    return command.phase->may_fail ? base::exit_status(error.code) : 0;
+}
+
+int usage(const std::vector<std::string>& args, const Error& error) {
+    const std::string text = fmt::format("rdma-hook: {}\n{}", error.message(), kUsage);
+    (void)!::write(STDERR_FILENO, text.data(), text.size());  // nobody to tell if it fails
+    const bool may_fail = args.empty() || args[0] != "poststop";
+    return may_fail ? base::exit_status(Code::Usage) : 0;
+}
+
+}  // namespace hook

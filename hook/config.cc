@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: Apache-2.0
+// Strict: a member that is not known, or a value that is not exactly what it should be, is an
+// error. A typing error in a policy must not widen it.
+#include "hook/config.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "hook/config_file.h"
+#include "hook/draft.h"
+#include "hook/nearest.h"
+#include "netns/base/json.h"
+
+namespace hook {
+
+using base::Code;
+using base::Error;
+using base::Json;
+using base::make_error;
+using base::printable;
+
+namespace {
+enum class Type { Object, List, String, Bool, Any };
+
+struct Member {
+    std::string_view name;
+    Type type;
+};
+
+// The one table of members; runtime-config/schema/config.schema.json is kept equal to it by a unit
+// test.
+constexpr std::array kDocument = {Member{"$schema", Type::String},  // for editors; not looked at
+                                  Member{"pools", Type::Object},
+                                  Member{"policy", Type::Object},
+                                  Member{"state_dir", Type::String},
+                                  Member{"log", Type::Object}};
+constexpr std::array kPool = {Member{"mode", Type::String},
+                              Member{"default", Type::Bool},
+                              Member{"parents", Type::List},
+                              Member{"range", Type::Any},
+                              Member{"defaults", Type::Object}};
+constexpr std::array kPolicy = {Member{"modes", Type::List},
+                                Member{"parents", Type::List},
+                                Member{"addresses", Type::List},
+                                Member{"memlock", Type::Any},
+                                Member{"placement_host", Type::Bool},
+                                Member{"privileged", Type::Bool},
+                                Member{"mac", Type::Bool}};
+constexpr std::array kLog = {Member{"file", Type::String}, Member{"level", Type::String}};
+
+constexpr std::string_view kStateRoot = "/run/";
+constexpr size_t kMaxPath = 200;  // our file names below state_dir must fit PATH_MAX and mountinfo
+
+Error bad(std::string_view place, std::string_view why) {
+    return make_error(Code::BadConfig, fmt::format("'{}' {}", printable(place), why));
+}
+
+Error bad_type(std::string_view place, std::string_view expected, const Json& value) {
+    return bad(place,
+               fmt::format("must be {}, not {}", expected, printable(base::dump_json(value), 40)));
+}
+
+Result<> expect(const Json& value, Type type, const std::string& place) {
+    if (type == Type::Object && !value.is_object())
+        return bad_type(place, "an object", value);
+    if (type == Type::List && !value.is_array())
+        return bad_type(place, "a list", value);
+    if (type == Type::String && !value.is_string())
+        return bad_type(place, "a string", value);
+    if (type == Type::Bool && !value.is_boolean())
+        return bad_type(place, "true or false", value);
+    return {};
+}
+
+std::string join(const std::string& place, std::string_view key) {
+    return place.empty() ? std::string(key) : place + "." + std::string(key);
+}
+
+std::vector<std::string_view> names(std::span<const Member> members) {
+    std::vector<std::string_view> all;
+    for (const Member& member : members)
+        all.push_back(member.name);
+    return all;
+}
+
+const Member* find_member(std::span<const Member> members, std::string_view name) {
+    for (const Member& member : members) {
+        if (member.name == name)
+            return &member;
+    }
+    return nullptr;
+}
+
+// Every member known and of its type.
+Result<> check_members(const Json& object,
+                       std::span<const Member> members,
+                       const std::string& place) {
+    for (const auto& [key, value] : object.items()) {
+        const Member* member = find_member(members, key);
+        if (member == nullptr)
+            return bad(join(place, key), "is not known")
+                .advise(fmt::format("did you mean '{}'? known here: {}",
+                                    nearest(key, names(members)),
+                                    fmt::join(names(members), ", ")));
+        TRY(expect(value, member->type, join(place, key)));
+    }
+    return {};
+}
+
+const Json* find(const Json& object, const char* key) {
+    const auto it = object.find(key);
+    return it == object.end() ? nullptr : &*it;
+}
+
+bool flag(const Json& object, const char* key) {
+    const Json* value = find(object, key);
+    return value != nullptr && value->get<bool>();
+}
+
+// The strings of a list, none twice; an absent list is an empty one.
+Result<std::vector<std::string>> strings(const Json& object,
+                                         const char* key,
+                                         const std::string& place) {
+    std::vector<std::string> all;
+    const Json* list = find(object, key);
+    for (size_t i = 0; list != nullptr && i < list->size(); ++i) {
+        const std::string here = fmt::format("{}[{}]", join(place, key), i);
+        TRY(expect((*list)[i], Type::String, here));
+        auto text = (*list)[i].get<std::string>();
+        if (std::find(all.begin(), all.end(), text) != all.end())
+            return bad(here, fmt::format("names '{}' a second time", printable(text)));
+        all.push_back(std::move(text));
+    }
+    return all;
+}
+
+Result<> check_mode(const std::string& mode, const std::string& place) {
+    if (find_mode(mode) != nullptr)
+        return {};
+    return bad(place, fmt::format("names the unknown mode '{}'", printable(mode)))
+        .advise(fmt::format("did you mean {}? modes: {}",
+                            nearest(mode, mode_names()),
+                            fmt::join(mode_names(), ", ")));
+}
+
+Result<std::vector<std::string>> device_names(const Json& object, const std::string& place) {
+    auto all = TRY(strings(object, "parents", place));
+    for (size_t i = 0; i < all.size(); ++i) {
+        if (!is_device_name(all[i]))
+            return bad(fmt::format("{}.parents[{}]", place, i),
+                       fmt::format("must be the name of an interface or RDMA device, or "
+                                   "'container', not '{}'",
+                                   printable(all[i])));
+    }
+    return all;
+}
+
+Error bad_range(const std::string& place, const std::string& text, std::string_view why) {
+    return bad(place, fmt::format("has the range '{}': {}", printable(text), why))
+        .advise("write it as 10.9.0.10-10.9.0.200/24");
+}
+
+Result<AddressRange> parse_range(const std::string& text, const std::string& place) {
+    const auto dash = text.find('-');
+    if (dash == std::string::npos)
+        return bad_range(place, text, "no '-'");
+    auto first = netns::parse_ip(std::string_view(text).substr(0, dash));
+    const auto last = netns::parse_cidr(std::string_view(text).substr(dash + 1));
+    if (!first || !last || first->family != last->family)
+        return bad_range(place, text, "not two addresses and a prefix length");
+    first->prefix = last->prefix;
+    if (!netns::contains(*first, *last))
+        return bad_range(place, text, "not one subnet");
+    if (!netns::is_host_address(*first) || !netns::is_host_address(*last))
+        return bad_range(place, text, "its ends cannot be addresses of hosts");
+    if (*last < *first)
+        return bad_range(place, text, "it ends before it begins");
+    return AddressRange{.first = *first, .last = *last};
+}
+
+Result<std::vector<AddressRange>> parse_ranges(const Json& pool, const std::string& place) {
+    const Json* value = find(pool, "range");
+    const std::string here = place + ".range";
+    if (value != nullptr && value->is_string())
+        return std::vector{TRY(parse_range(value->get<std::string>(), here))};
+    if (value != nullptr && !value->is_array())
+        return bad_type(here, "a range or a list of ranges", *value);
+    std::vector<AddressRange> ranges;
+    for (const auto& text : TRY(strings(pool, "range", place))) {
+        const auto range = TRY(parse_range(text, fmt::format("{}[{}]", here, ranges.size())));
+        if (!ranges.empty() && (ranges.size() > 1 || ranges[0].first.family == range.first.family))
+            return bad_range(here, text, "a pool has one range a family");
+        ranges.push_back(range);
+    }
+    return ranges;
+}
+
+Result<std::map<std::string, std::string>> parse_defaults(const Json& pool,
+                                                          const Mode& mode,
+                                                          const std::string& place) {
+    std::map<std::string, std::string> defaults;
+    const Json* object = find(pool, "defaults");
+    const std::string here = place + ".defaults";
+    if (object == nullptr)
+        return defaults;
+    for (const auto& [key, value] : object->items()) {
+        TRY(expect(value, Type::String, join(here, key)));
+        Wish ignored;
+        TRY(set_pool_default(mode, key, value.get<std::string>(), ignored).context(here));
+        defaults.emplace(key, value.get<std::string>());
+    }
+    return defaults;
+}
+
+Result<Pool> parse_pool(const std::string& name, const Json& json) {
+    const std::string place = "pools." + name;
+    if (!is_pool_name(name))
+        return bad(place, "is not a name for a pool: letters, digits and _.- up to 63");
+    TRY(expect(json, Type::Object, place));
+    TRY(check_members(json, kPool, place));
+    const Json* mode = find(json, "mode");
+    if (mode == nullptr)
+        return bad(place + ".mode", "is missing")
+            .advise(fmt::format("set it to one of {}", fmt::join(mode_names(), ", ")));
+    Pool pool;
+    pool.name = name;
+    pool.mode = mode->get<std::string>();
+    TRY(check_mode(pool.mode, place + ".mode"));
+    pool.is_default = flag(json, "default");
+    pool.parents = TRY(device_names(json, place));
+    pool.ranges = TRY(parse_ranges(json, place));
+    pool.defaults = TRY(parse_defaults(json, *find_mode(pool.mode), place));
+    return pool;
+}
+
+Result<std::vector<Pool>> parse_pools(const Json& json) {
+    std::vector<Pool> pools;
+    for (const auto& [name, value] : json.items()) {
+        Pool pool = TRY(parse_pool(name, value));
+        const auto rival = std::find_if(pools.begin(), pools.end(), [&](const Pool& other) {
+            return other.is_default && pool.is_default && other.mode == pool.mode;
+        });
+        if (rival != pools.end())
+            return bad(fmt::format("pools.{}.default", name),
+                       fmt::format("is true, as that of pool {}: a mode has one default pool",
+                                   rival->name));
+        pools.push_back(std::move(pool));
+    }
+    return pools;
+}
+
+bool is_network(const netns::Address& address) {
+    netns::Address masked = address;
+    for (unsigned bit = address.prefix; bit < address_bytes(address.family) * 8; ++bit)
+        masked.bytes[bit / 8] &= static_cast<uint8_t>(~(0x80U >> bit % 8));
+    return masked == address;
+}
+
+Result<std::vector<netns::Address>> parse_networks(const Json& policy) {
+    std::vector<netns::Address> networks;
+    for (const auto& text : TRY(strings(policy, "addresses", "policy"))) {
+        const auto network = netns::parse_cidr(text);
+        if (!network || !is_network(*network))
+            return bad(
+                fmt::format("policy.addresses[{}]", networks.size()),
+                fmt::format("must be a network such as 10.9.0.0/16, not '{}'", printable(text)));
+        networks.push_back(*network);
+    }
+    return networks;
+}
+
+Result<uint64_t> parse_memlock_max(const Json& policy) {
+    const Json* value = find(policy, "memlock");
+    if (value == nullptr)
+        return uint64_t{0};
+    if (*value == "unlimited")
+        return kMemlockUnlimited;
+    // UINT64_MAX as a number would be a second spelling of "unlimited".
+    if (base::detail::fits<int64_t>(*value) && value->get<int64_t>() >= 0)
+        return value->get<uint64_t>();
+    return bad_type("policy.memlock", "a whole number of bytes, or \"unlimited\"", *value);
+}
+
+Result<Policy> parse_policy(const Json& json) {
+    TRY(check_members(json, kPolicy, "policy"));
+    Policy policy;
+    policy.modes = TRY(strings(json, "modes", "policy"));
+    for (size_t i = 0; i < policy.modes.size(); ++i)
+        TRY(check_mode(policy.modes[i], fmt::format("policy.modes[{}]", i)));
+    policy.parents = TRY(device_names(json, "policy"));
+    policy.addresses = TRY(parse_networks(json));
+    policy.memlock_max = TRY(parse_memlock_max(json));
+    policy.placement_host = flag(json, "placement_host");
+    policy.privileged = flag(json, "privileged");
+    policy.mac = flag(json, "mac");
+    return policy;
+}
+
+// Absolute and in its one spelling: no empty, "." or ".." components, no control characters.
+Result<std::string> parse_path(const Json& value, const std::string& place) {
+    const auto text = value.get<std::string>();
+    const auto is_control = [](char c) {
+        return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+    };
+    const std::string closed = text + "/";
+    const bool plain = text.size() <= kMaxPath && text.starts_with('/') &&
+                       closed.find("//") == std::string::npos &&
+                       closed.find("/./") == std::string::npos &&
+                       closed.find("/../") == std::string::npos &&
+                       std::none_of(text.begin(), text.end(), is_control);
+    if (!plain)
+        return bad(place,
+                   fmt::format("must be an absolute path of up to {} bytes without '..', not '{}'",
+                               kMaxPath,
+                               printable(text)));
+    return text;
+}
+
+Result<base::log::Level> parse_level(const std::string& text) {
+    using base::log::Level;
+    if (text == "error")
+        return Level::Error;
+    if (text == "warning")
+        return Level::Warning;
+    if (text == "info")
+        return Level::Info;
+    if (text == "debug")
+        return Level::Debug;
+    return bad("log.level",
+               fmt::format("must be error, warning, info or debug, not '{}'", printable(text)));
+}
+
+Result<Config> read_document(const Json& json) {
+    Config config;
+    TRY(expect(json, Type::Object, "the document"));
+    TRY(check_members(json, kDocument, ""));
+    if (const Json* pools = find(json, "pools"))
+        config.pools = TRY(parse_pools(*pools));
+    if (const Json* policy = find(json, "policy"))
+        config.policy = TRY(parse_policy(*policy));
+    if (const Json* dir = find(json, "state_dir"))
+        config.state_dir = TRY(parse_path(*dir, "state_dir"));
+    // Journals name processes, namespaces and mounts, all of which end with the boot.
+    if (!config.state_dir.starts_with(kStateRoot))
+        return bad("state_dir",
+                   fmt::format("must be below /run, not '{}'", printable(config.state_dir)))
+            .advise("choose a folder there: what it holds is worthless after a boot");
+    const Json* log = find(json, "log");
+    if (log == nullptr)
+        return config;
+    TRY(check_members(*log, kLog, "log"));
+    if (const Json* file = find(*log, "file"))
+        config.log_file = TRY(parse_path(*file, "log.file"));
+    if (const Json* level = find(*log, "level"))
+        config.log_level = TRY(parse_level(level->get<std::string>()));
+    return config;
+}
+
+template <class T>
+Result<T> as_config_error(Result<T> result) {
+    if (!result)
+        result.error().code = Code::BadConfig;
+    return result;
+}
+}  // namespace
+
+std::vector<std::string_view> config_members(std::string_view object) {
+    if (object == "pool")
+        return names(kPool);
+    if (object == "policy")
+        return names(kPolicy);
+    return names(object == "log" ? std::span<const Member>(kLog) : kDocument);
+}
+
+Result<Config> parse_config(std::string_view text) {
+    const Json json = TRY(as_config_error(base::parse_json(text, "the configuration")));
+    return read_document(json);
+}
+
+Result<Config> load_config(const std::string& path) {
+    const auto text = TRY(read_owned_file(path, Owned{}));
+    if (!text)
+        return Config{};
+    return parse_config(*text).context(printable(path)).advise("check it: rdmactl config check");
+}
+
+const Pool* find_pool(const Config& config, std::string_view mode, std::string_view name) {
+    for (const Pool& pool : config.pools) {
+        if (name.empty() ? pool.is_default && pool.mode == mode : pool.name == name)
+            return &pool;
+    }
+    return nullptr;
+}
+
+}  // namespace hook

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Configuration: /etc/rdma-hook/config.json, written by root alone. A missing file is the default
+// configuration; a broken one is an error for containers with rdma.* annotations and for nobody
+// else.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "netns/address.h"
+#include "netns/base/log.h"
+#include "netns/base/result.h"
+
+namespace hook {
+
+using base::Result;
+
+// Addresses that rdma.ip=auto may hand out: first to last, both included, in one subnet.
+struct AddressRange {
+    netns::Address first;  // prefix = the subnet's
+    netns::Address last;
+    bool operator==(const AddressRange&) const = default;
+};
+
+struct Pool {
+    std::string name;
+    std::string mode;
+    bool is_default = false;  // the mode's default pool; at most one a mode
+    std::vector<std::string> parents;
+    std::vector<AddressRange> ranges;             // at most one a family
+    std::map<std::string, std::string> defaults;  // annotation key without "rdma.", value
+};
+
+// Present: what is not listed is denied. Absent: the default policy of hook/README.md.
+struct Policy {
+    std::vector<std::string> modes;
+    std::vector<std::string> parents;       // host netdevs; "container" for the container's own
+    std::vector<netns::Address> addresses;  // networks from which rdma.ip may be set; empty: none
+    uint64_t memlock_max = 0;               // bytes; UINT64_MAX: unlimited
+    bool placement_host = false;
+    bool privileged = false;
+    bool mac = false;  // rdma.mac may be set
+};
+
+struct Config {
+    std::vector<Pool> pools;
+    std::optional<Policy> policy;
+    std::string state_dir = "/run/rdma-hook";  // below /run: what it holds ends with the boot
+    std::string log_file;                      // empty: journald
+    base::log::Level log_level = base::log::Level::Info;
+};
+
+inline constexpr char kConfigPath[] = "/etc/rdma-hook/config.json";
+
+// Text to configuration. Errors are BadConfig and name the member ("pools.fast.parents[1]").
+Result<Config> parse_config(std::string_view text);
+
+// Reads the file: BadConfig unless it and every folder above it belong to root and nobody else can
+// write them. No file: the default configuration.
+Result<Config> load_config(const std::string& path = kConfigPath);
+
+// The members that an object of the file may have: "" (the document), "pool", "policy" or "log".
+std::vector<std::string_view> config_members(std::string_view object);
+
+// The pool by name (of whatever mode), or the mode's default pool for an empty name; nullptr if
+// there is none.
+const Pool* find_pool(const Config& config, std::string_view mode, std::string_view name);
+
+}  // namespace hook

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// rdmactl's verbs. Each gathers its answer as JSON, which is what --json prints; without it the
+// same JSON is laid out for people (text.h). So the two can never say different things.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "hook/attachment.h"
+
+namespace hook::ctl {
+
+struct Options {
+    std::string config_path = kConfigPath;
+    std::function<Result<Config>()> load_config = [] { return hook::load_config(); };
+    bool json = false;
+    // plan
+    std::vector<std::string> annotations;  // KEY=VALUE
+    std::string spec_path;                 // a config.json to take annotations from
+    std::string netns_path;
+    // list
+    bool failed = false;
+    // show
+    std::string container;
+};
+
+// An answer, and whether it is a bad one (exit status 1): trouble left by gc, say.
+struct Answer {
+    Json json;
+    std::string text;
+    bool trouble = false;
+};
+
+// The configuration for the verbs that look after state: a broken one must not keep them from
+// working, and they need nothing of it but the state folder. Says on stderr what is wrong with it.
+Config config_for_upkeep(const Options& options);
+
+Result<Answer> plan(const Options& options, netns::Host& host);
+Result<Answer> list(const Options& options, netns::Host& host);
+Result<Answer> show(const Options& options, netns::Host& host);
+Result<Answer> collect(const Options& options, netns::Host& host);
+Result<Answer> check_config(const Options& options, netns::Host& host);
+
+}  // namespace hook::ctl

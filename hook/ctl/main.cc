@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// rdmactl: what the administrator uses.
+#include <cstdio>
+#include <functional>
+
+#include <CLI/CLI.hpp>
+
+#include "hook/ctl/command.h"
+#include "netns/base/log.h"
+
+namespace {
+using Verb = base::Result<hook::ctl::Answer> (*)(const hook::ctl::Options&, netns::Host&);
+
+// Declares the verbs; the one that was given ends up in `chosen`.
+void declare(CLI::App& app, hook::ctl::Options& options, Verb& chosen) {
+    app.require_subcommand(1);
+    app.set_version_flag("--version", "rdmactl " RDMA_VERSION);
+    app.add_option("--config", options.config_path, "configuration file")->capture_default_str();
+    app.add_flag("--json", options.json, "print JSON");
+    app.fallthrough();
+    const auto verb = [&](CLI::App& parent, const char* name, const char* help, Verb run) {
+        CLI::App* sub = parent.add_subcommand(name, help);
+        sub->fallthrough();
+        sub->callback([&chosen, run] { chosen = run; });
+        return sub;
+    };
+    auto* plan = verb(
+        app, "plan", "print what would be done for a container; changes nothing", hook::ctl::plan);
+    plan->add_option("-a,--annotation", options.annotations, "KEY=VALUE, repeatable");
+    plan->add_option("--spec", options.spec_path, "take the annotations from this config.json");
+    plan->add_option("--netns", options.netns_path, "the container's network namespace");
+    auto* list = verb(
+        app, "list", "list containers with RDMA, and what could not be undone", hook::ctl::list);
+    list->add_flag("--failed", options.failed, "list the last failures instead");
+    auto* show = verb(app, "show", "show all that is known of a container", hook::ctl::show);
+    show->add_option("container", options.container, "id, or its beginning")->required();
+    verb(app, "gc", "undo what dead containers left", hook::ctl::collect);
+    auto* config = app.add_subcommand("config", "the configuration file");
+    config->require_subcommand(1);
+    config->fallthrough();
+    verb(*config, "check", "check the configuration file", hook::ctl::check_config);
+}
+
+int run(const hook::ctl::Options& options, Verb verb) {
+    netns::KernelHost kernel;
+    netns::Host host = kernel.host();
+    base::log::open({.file = {}, .level = base::log::Level::Info, .program = "rdmactl"});
+    const auto answer = verb(options, host);
+    if (!answer) {
+        const base::Error& error = answer.error();
+        if (options.json)
+            std::puts(
+                base::dump_json({{"error", error.message()}, {"code", base::code_name(error.code)}})
+                    .c_str());
+        std::fprintf(stderr, "rdmactl: %s\n", error.message().c_str());
+        return base::exit_status(error.code);
+    }
+    std::fputs(options.json ? (base::dump_json(answer->json) + "\n").c_str() : answer->text.c_str(),
+               stdout);
+    return answer->trouble ? 1 : 0;
+}
+}  // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app{"Inspect and mend what rdma-hook attached to containers"};
+    hook::ctl::Options options;
+    Verb verb = nullptr;
+    declare(app, options, verb);
+    try {
+        app.parse(argc, argv);
+        options.load_config = [&] { return hook::load_config(options.config_path); };
+        return run(options, verb);
+    } catch (const CLI::ParseError& e) {
+        return app.exit(e) == 0 ? 0 : base::exit_status(base::Code::Usage);
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "rdmactl: bug: %s\n", e.what());
+        return base::exit_status(base::Code::Internal);
+    }
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/executor.h"
+
+#include "netns/base/log.h"
+
+namespace hook {
+
+Result<> run(const Steps& steps, Site& site) {
+    for (const auto& step : steps) {
+        TRY(step->apply(site).context(step->describe()));
+        base::log::info(step->describe());
+    }
+    return {};
+}
+
+Result<> undo_all(const Steps& steps, Site& site) {
+    for (auto step = steps.rbegin(); step != steps.rend(); ++step)
+        TRY((*step)->undo(site).context("undo: " + (*step)->describe()));
+    return {};
+}
+
+Result<Site> open_site(netns::Host& host, const Store& store, const Journal& journal) {
+    Site site{.host = host, .host_ns = TRY(host.namespaces.current()), .container = {}};
+    if (journal.netns)
+        site.container = TRY(host.namespaces.open_pin(store.pin_path(journal.key), *journal.netns));
+    return site;
+}
+
+}  // namespace hook

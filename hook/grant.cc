@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/grant.h"
+
+#include <chrono>
+
+#include <fmt/format.h>
+
+namespace hook {
+
+using base::Code;
+using base::make_error;
+
+namespace {
+constexpr std::chrono::seconds kGidTimeout{5};
+
+std::string node_path(const netns::CharDevice& node) {
+    return "/dev/infiniband/" + node.name;
+}
+
+// Attachment 0 has the plain name; the others carry their number.
+std::string numbered(const char* name, unsigned index) {
+    return index == 0 ? name : fmt::format("{}_{}", name, index);
+}
+
+std::string join_devices(const std::vector<Granted>& granted, const char* suffix) {
+    std::string list;
+    for (const Granted& g : granted)
+        list += (list.empty() ? "" : ",") + g.device.name + suffix;
+    return list;
+}
+
+void add_environment(oci::Spec& spec, const std::vector<Granted>& granted) {
+    for (const Granted& g : granted) {
+        spec.add_env(numbered("RDMA_DEVICE", g.index), g.device.name);
+        spec.add_env(numbered("RDMA_NETDEV", g.index), g.netdev.name);
+        spec.add_env(numbered("RDMA_GID", g.index), netns::to_string(g.gid.gid));
+        spec.add_env(numbered("RDMA_GID_INDEX", g.index), std::to_string(g.gid.index));
+    }
+    // "=": NCCL takes the names as they are and not as prefixes.
+    spec.add_env("NCCL_IB_HCA", "=" + join_devices(granted, ""));
+    spec.add_env("UCX_NET_DEVICES", join_devices(granted, ":1"));
+}
+
+Json to_json(const Granted& g) {
+    Json json{{"index", g.index},
+              {"mode", g.mode},
+              {"placement", g.placement == Placement::Host ? "host" : "container"},
+              {"device", g.device.name},
+              {"node_guid", fmt::format("{:016x}", g.device.node_guid)},
+              {"netdev", g.netdev.name},
+              {"mac", netns::to_string(g.netdev.mac)},
+              {"mtu", g.netdev.mtu},
+              {"gid", netns::to_string(g.gid.gid)},
+              {"gid_index", g.gid.index},
+              {"gid_type", "RoCE v2"},
+              {"addresses", Json::array()},
+              {"rdma_cm", g.rdma_cm.has_value()},
+              {"nodes", Json::array({node_path(g.uverbs)})}};
+    for (const auto& address : g.addresses)
+        json["addresses"].push_back(netns::to_string(address));
+    if (g.rdma_cm)
+        json["nodes"].push_back(node_path(*g.rdma_cm));
+    return json;
+}
+}  // namespace
+
+Result<Granted> inspect(Site& site, const Attachment& attachment, const Endpoint& endpoint) {
+    const netns::Netns* ns = site.ns(endpoint.where);
+    if (ns == nullptr)
+        return make_error(Code::Unavailable, "the attachment's network namespace is gone");
+    const auto link = TRY(site.host.links.find(*ns, endpoint.netdev));
+    const auto device = TRY(site.host.rdma.find_by_netdev(*ns, endpoint.netdev, endpoint.device));
+    if (!link || !device)
+        return make_error(Code::Unavailable, "RDMA device " + endpoint.device + " is gone")
+            .advise("start the containers that share it anew");
+    const auto deadline = base::Deadline::in(kGidTimeout);
+    const auto gid = TRY(site.host.rdma.wait_for_gid(*ns, *device, endpoint.gid, deadline));
+    Granted granted{.index = attachment.index,
+                    .mode = attachment.mode,
+                    .placement = attachment.placement,
+                    .device = *device,
+                    .netdev = *link,
+                    .gid = gid,
+                    .addresses = endpoint.addresses,
+                    .uverbs = TRY(site.host.rdma.uverbs_node(*ns, device->index)),
+                    .rdma_cm = {}};
+    // In the host's placement rdma_cm would resolve against the container's own namespace, which
+    // the device does not serve; without a GSI QP (rxe moved in exclusive mode, 7.3) it cannot
+    // connect.
+    const bool connectable = !endpoint.moved || TRY(site.host.rdma.has_gsi_qp(*ns, device->index));
+    if (attachment.placement == Placement::Container && connectable)
+        granted.rdma_cm = TRY(site.host.rdma.rdma_cm_node());
+    return granted;
+}
+
+Json attach_json(const std::string& id, bool privileged, const std::vector<Granted>& granted) {
+    Json json{{"format", 1},
+              {"attached", true},
+              {"id", id},
+              {"isolation", privileged ? "none" : "device nodes"},
+              {"attachments", Json::array()}};
+    for (const Granted& g : granted)
+        json["attachments"].push_back(to_json(g));
+    return json;
+}
+
+Json failed_attach_json(const std::string& id, const base::Error& error) {
+    return {{"format", 1},
+            {"attached", false},
+            {"id", id},
+            {"error", error.message()},
+            {"code", base::code_name(error.code)},
+            {"attachments", Json::array()}};
+}
+
+Result<> grant(oci::Spec& spec, const Request& request, const std::vector<Granted>& granted) {
+    for (const Granted& g : granted) {
+        TRY(spec.add_device({node_path(g.uverbs), g.uverbs.major, g.uverbs.minor}));
+        if (g.rdma_cm)
+            TRY(spec.add_device({node_path(*g.rdma_cm), g.rdma_cm->major, g.rdma_cm->minor}));
+    }
+    // The annotation, then the user's --ulimit, then unlimited: verbs pin their memory.
+    spec.set_memlock(request.memlock.value_or(kMemlockUnlimited), request.memlock.has_value());
+    add_environment(spec, granted);
+    return {};
+}
+
+std::vector<std::string> warnings(const std::vector<Granted>& granted) {
+    std::vector<std::string> lines;
+    for (const Granted& g : granted) {
+        if (g.placement == Placement::Host) {
+            lines.push_back(g.device.name +
+                            " is the host's: every container that shares it can use the others' "
+                            "identity, and old kernels can crash on it; for tests only");
+        } else if (!g.rdma_cm) {
+            lines.push_back(g.device.name +
+                            " has no rdma_cm on this kernel in RDMA netns mode exclusive: programs "
+                            "that exchange addresses themselves work, rdma_connect does not");
+        }
+    }
+    return lines;
+}
+
+}  // namespace hook

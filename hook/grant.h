@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Grant: what a container is given of an attachment, found out after the fact from the endpoint,
+// and declared in its config.json: device nodes, cgroup rules, memlock, environment, attach.json.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hook/request.h"
+#include "hook/site.h"
+#include "hook/step.h"
+#include "runtime-config/oci/spec.h"
+
+namespace hook {
+
+struct Granted {
+    unsigned index = 0;
+    std::string mode;
+    Placement placement = Placement::Container;
+    netns::RdmaDevice device;
+    netns::Link netdev;
+    netns::GidEntry gid;
+    std::vector<netns::Address> addresses;
+    netns::CharDevice uverbs;
+    std::optional<netns::CharDevice> rdma_cm;  // nothing: the connection manager cannot work
+};
+
+// Looks the endpoint up: device, netdev, nodes, GID. Unavailable if it is not (any more) there.
+// GIDs come into a table asynchronously: waits for the container's own, on the kernel's events.
+Result<Granted> inspect(Site& site, const Attachment& attachment, const Endpoint& endpoint);
+
+// attach.json: "format" 1; see hook/README.md.
+Json attach_json(const std::string& id, bool privileged, const std::vector<Granted>& granted);
+Json failed_attach_json(const std::string& id, const base::Error& error);
+
+inline constexpr char kAttachFileInContainer[] = "/run/rdma/attach.json";
+
+// Declares the grants in the spec.
+Result<> grant(oci::Spec& spec, const Request& request, const std::vector<Granted>& granted);
+
+// What an operator should know at once although nothing failed; one line each.
+std::vector<std::string> warnings(const std::vector<Granted>& granted);
+
+}  // namespace hook

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/journal.h"
+
+namespace hook {
+
+using base::Code;
+using base::make_error;
+
+namespace {
+Result<std::vector<std::string>> string_list(const Json& json, const char* key) {
+    std::vector<std::string> list;
+    for (const Json& entry : json.value(key, Json::array()))
+        list.push_back(TRY(base::as<std::string>(entry, key)));
+    return list;
+}
+
+Result<Journal> journal_from_json(const Json& json) {
+    if (TRY(base::required<int>(json, "format")) != 1)
+        return make_error(Code::Internal, "journal of an unknown format");
+    Journal journal;
+    journal.key = TRY(base::required<std::string>(json, "key"));
+    journal.attachment = json.value("request", Json::object());
+    journal.endpoint = TRY(endpoint_from_json(json.value("endpoint", Json::object())));
+    if (const auto ns = json.find("netns"); ns != json.end())
+        journal.netns = netns::NetnsId{TRY(base::required<uint64_t>(*ns, "dev")),
+                                       TRY(base::required<uint64_t>(*ns, "ino"))};
+    for (const Json& step : json.value("steps", Json::array()))
+        journal.steps.push_back(TRY(load_step(step)));
+    journal.holders = TRY(string_list(json, "holders"));
+    journal.trouble = TRY(string_list(json, "trouble"));
+    return journal;
+}
+}  // namespace
+
+Result<std::optional<Journal>> load_journal(const Store& store, const std::string& akey) {
+    const std::string path = store.journal_path(akey);
+    auto text = store.files().read(path, kMaxStateFile);
+    if (!text && base::is_missing(text.error()))
+        return std::optional<Journal>{};
+    const Json json = TRY(base::parse_json(TRY(std::move(text)), path));
+    return std::optional{TRY(journal_from_json(json).context(path))};
+}
+
+Result<> save_journal(const Store& store, const Journal& journal) {
+    Json json{{"format", 1}, {"key", journal.key}, {"request", journal.attachment}};
+    if (journal.netns)
+        json["netns"] = Json{{"dev", journal.netns->dev}, {"ino", journal.netns->ino}};
+    json["endpoint"] = to_json(journal.endpoint);
+    json["steps"] = Json::array();
+    for (const auto& step : journal.steps) {
+        if (step->changes())
+            json["steps"].push_back(save_step(*step));
+    }
+    json["holders"] = journal.holders;
+    json["trouble"] = journal.trouble;
+    return store.files().write(store.journal_path(journal.key), base::dump_json(json));
+}
+
+Result<> remove_journal(const Store& store, const std::string& akey) {
+    return store.files().remove(store.journal_path(akey));
+}
+
+}  // namespace hook

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// rdma-hook: what engines and runtimes call. Container state (config.json for precreate) on stdin.
+#include <cstdio>
+
+#include <unistd.h>
+
+#include "hook/command.h"
+#include "netns/base/files.h"
+#include "netns/base/log.h"
+#include "netns/host.h"
+#include "runtime-config/oci/spec.h"
+
+int main(int argc, char** argv) {
+    const std::vector<std::string> args(argv + 1, argv + argc);
+    if (args == std::vector<std::string>{"--version"})
+        return std::puts("rdma-hook " RDMA_VERSION) < 0 ? 1 : 0;
+    const auto command = hook::parse_command(args);
+    if (!command)
+        return hook::usage(args, command.error());
+    netns::KernelHost kernel;
+    netns::Host host = kernel.host();
+    hook::Call call = hook::call_of(*command, host);
+    const auto done = hook::guarded([&]() -> base::Result<> {
+        const std::string input = TRY(base::read_all(STDIN_FILENO, oci::kMaxSpecBytes, "stdin"));
+        return command->phase->run(input, call);
+    });
+    return done ? 0 : hook::report(*command, call, done.error());
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mode: one way to give a container RDMA. A mode is one file in this folder and one line in
+// modes.cc; file name = value of rdma.mode = section of the README.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "hook/request.h"
+#include "hook/step.h"
+#include "hook/store.h"
+
+namespace hook {
+
+// What an attachment belongs to: a namespace and an interface in it. Whoever asks for the same one
+// shares it as a holder, or is refused.
+struct Scope {
+    Where where = Where::Container;
+    std::string interface;
+};
+
+// What a mode looks at while it plans. Read only: planning changes nothing.
+struct Survey {
+    Site& site;
+    const Config& config;
+    const Store& store;
+    std::string container_key;   // seed of the stable MAC
+    std::string attachment_key;  // owner tag of what we make
+    std::string uuid;            // seed of names and indexes
+};
+
+struct Mode {
+    std::string_view name;
+    std::span<const std::string_view>
+        keys;  // annotations it takes, without "rdma.", beside mode and pool
+    Result<Scope> (*scope)(const Attachment&, Site&);
+    // Everything refused here costs nothing to undo.
+    Result<Plan> (*plan)(const Attachment&, const Survey&);
+};
+
+// nullptr if there is none of that name.
+const Mode* find_mode(std::string_view name);
+std::span<const Mode* const> all_modes();
+
+}  // namespace hook

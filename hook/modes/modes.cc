@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one table of modes.
+#include <array>
+
+#include "hook/modes/mode.h"
+#include "hook/modes/softroce.h"
+
+namespace hook {
+
+namespace {
+constexpr std::array<const Mode*, 1> kModes = {&kSoftroce};
+}
+
+std::span<const Mode* const> all_modes() {
+    return kModes;
+}
+
+const Mode* find_mode(std::string_view name) {
+    for (const Mode* mode : kModes) {
+        if (mode->name == name)
+            return mode;
+    }
+    return nullptr;
+}
+
+}  // namespace hook

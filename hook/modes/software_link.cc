@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/modes/software_link.h"
+
+#include <charconv>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "netns/base/ids.h"
+
+namespace hook {
+
+using base::Code;
+using base::make_error;
+using netns::Address;
+
+namespace {
+// The first `count` hex digits of a digest as a number.
+uint64_t digest_number(const std::string& text, size_t count) {
+    const std::string hex = base::sha256_hex(text).substr(0, count);
+    uint64_t number = 0;
+    (void)std::from_chars(hex.data(), hex.data() + hex.size(), number, 16);
+    return number;
+}
+
+std::string seed(const std::string& text, const Attachment& attachment) {
+    return fmt::format("{}/{}", text, attachment.index);
+}
+
+// The first address of the range that has no lease.
+Result<Address> first_free(const AddressRange& range,
+                           const std::set<std::string>& taken,
+                           uint32_t parent) {
+    for (uint64_t step = 0;; ++step) {
+        const auto candidate = netns::advance(range.first, step);
+        if (!candidate || *candidate > range.last)
+            break;
+        if (netns::is_host_address(*candidate) && !taken.contains(lease_name(parent, *candidate)))
+            return *candidate;
+    }
+    return make_error(Code::Busy,
+                      fmt::format("no free address from {} to {}",
+                                  netns::ip_string(range.first),
+                                  netns::ip_string(range.last)))
+        .advise("see who has them: rdmactl list; or widen the pool's range in the configuration");
+}
+}  // namespace
+
+Result<netns::Link> find_parent(const Attachment& attachment, Site& site) {
+    netns::Links& links = site.host.links;
+    std::optional<netns::Link> link;
+    if (!attachment.parent.empty()) {
+        link = TRY(links.find_by_name(site.host_ns, attachment.parent));
+        if (!link)
+            return make_error(Code::Unavailable,
+                              "the host has no netdev '" + attachment.parent + "'")
+                .advise("set rdma.parent to one that `ip -br link` shows");
+    } else if (const auto index = TRY(links.default_route_link(site.host_ns))) {
+        link = TRY(links.find(site.host_ns, *index));
+    }
+    if (!link)
+        return make_error(Code::Unavailable, "the host has no default route that names a parent")
+            .advise("set rdma.parent");
+    if (link->loopback || !link->ethernet)
+        return make_error(Code::Refused, "netdev '" + link->name + "' is not Ethernet")
+            .advise("set rdma.parent to an Ethernet netdev");
+    if (!link->up)
+        return make_error(Code::Unavailable, "netdev '" + link->name + "' is down")
+            .advise("run: ip link set " + link->name + " up");
+    return *link;
+}
+
+Result<netns::Link> find_container_link(Site& site) {
+    const auto missing = [] {
+        return make_error(Code::Unavailable,
+                          "the container's network has no interface to put RDMA on")
+            .advise("give it a bridge network, or set rdma.parent to a host netdev");
+    };
+    if (!site.container)
+        return missing();
+    netns::Links& links = site.host.links;
+    if (const auto index = TRY(links.default_route_link(*site.container))) {
+        if (const auto link = TRY(links.find(*site.container, *index)))
+            return *link;
+    }
+    std::optional<netns::Link> only;
+    for (const netns::Link& link : TRY(links.list(*site.container))) {
+        if (link.loopback || !link.ethernet || !link.up)
+            continue;
+        if (only)
+            return make_error(Code::Refused,
+                              "the container has several interfaces and no default route")
+                .advise("set rdma.parent to a host netdev");
+        only = link;
+    }
+    return only ? Result<netns::Link>{*only} : Result<netns::Link>{missing()};
+}
+
+std::string lease_name(uint32_t parent, const Address& address) {
+    return fmt::format("{}-{}", parent, netns::ip_string(address));
+}
+
+Result<std::vector<Address>> choose_addresses(const Attachment& attachment,
+                                              const Survey& survey,
+                                              uint32_t parent) {
+    if (attachment.ip_source != IpSource::Auto)
+        return attachment.addresses;
+    const Pool* pool = find_pool(survey.config, attachment.mode, attachment.pool);
+    if (pool == nullptr || pool->ranges.empty())
+        return make_error(Code::BadInput, "rdma.ip=auto needs a pool with an address range")
+            .advise("set rdma.pool, or rdma.ip to an address");
+    base::Files& files = survey.store.files();
+    const auto leases = TRY(files.list(survey.store.folder("leases")));
+    const std::set<std::string> taken(leases.begin(), leases.end());
+    std::vector<Address> addresses;
+    for (const AddressRange& range : pool->ranges)
+        addresses.push_back(TRY(first_free(range, taken, parent)));
+    return addresses;
+}
+
+std::string device_name(const char* prefix, const Attachment& attachment, const Survey& survey) {
+    return fmt::format("{}{:08x}", prefix, digest_number(seed(survey.uuid, attachment), 8));
+}
+
+uint32_t link_index(const Attachment& attachment, const Survey& survey) {
+    // 2^20 and above: the kernel itself counts up from 1 in a new namespace.
+    constexpr uint32_t kBase = 1U << 20U;
+    return kBase | static_cast<uint32_t>(digest_number(seed(survey.uuid, attachment), 5));
+}
+
+netns::Mac stable_mac(const Attachment& attachment, const Survey& survey) {
+    const uint64_t number = digest_number(seed(survey.container_key, attachment), 10);
+    netns::Mac mac{{0x02}};
+    for (size_t i = 1; i < mac.bytes.size(); ++i)
+        mac.bytes[i] = static_cast<uint8_t>(number >> (8 * (i - 1)));
+    return mac;
+}
+
+}  // namespace hook

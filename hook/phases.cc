@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/phases.h"
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+
+#include <fmt/format.h>
+
+#include "netns/base/ids.h"
+#include "netns/base/log.h"
+#include "runtime-config/oci/state.h"
+
+namespace hook {
+
+using base::Code;
+using base::Deadline;
+using base::Error;
+using base::make_error;
+
+namespace {
+constexpr std::chrono::seconds kLockTimeout{20};
+constexpr unsigned kHookTimeoutSeconds = 60;
+
+// What has been promised by the engine that this container will be.
+struct Subject {
+    oci::Spec spec;
+    oci::Network network;
+    Request request;
+    Config config;
+    bool privileged = false;
+};
+
+// Everything that can be refused without looking at the host.
+Result<> check_subject(const Subject& subject) {
+    if (subject.spec.has_user_namespace())
+        return make_error(
+                   Code::Refused,
+                   "rdma.* annotations do not go with a user namespace: the network namespace "
+                   "cannot be made beforehand")
+            .advise("leave out --userns, --uidmap and --gidmap");
+    if (subject.network.kind == oci::Network::Kind::Host)
+        return make_error(
+                   Code::Refused,
+                   "rdma.* annotations do not go with --network host: the container has all of "
+                   "the host's RDMA devices' network already")
+            .advise("leave out --network host, or give the device with --device /dev/infiniband");
+    if (subject.spec.redirects_hook_output())
+        return make_error(Code::Refused, "run.oci.hooks.std* annotations do not go with rdma.*")
+            .advise("leave them out");
+    return check_policy(subject.request, subject.config, subject.privileged);
+}
+
+Result<Subject> read_subject(oci::Spec spec, Config config) {
+    Request request = TRY(parse_request(spec.annotations(), config));
+    Subject subject{.spec = std::move(spec),
+                    .network = {},
+                    .request = std::move(request),
+                    .config = std::move(config),
+                    .privileged = false};
+    subject.network = subject.spec.network();
+    subject.privileged = subject.spec.privileged();
+    TRY(check_subject(subject));
+    return subject;
+}
+
+// The namespace that the attachments go to: the engine's, or a new one, which config.json then
+// names.
+Result<std::optional<netns::Netns>> container_netns(const Subject& subject, const Call& call) {
+    const auto inside = [](const Attachment& a) { return a.placement == Placement::Container; };
+    if (std::none_of(
+            subject.request.attachments.begin(), subject.request.attachments.end(), inside))
+        return std::optional<netns::Netns>{};
+    if (subject.network.kind == oci::Network::Kind::Path)
+        return std::optional{TRY(call.host.namespaces.open(subject.network.path))};
+    return std::optional{TRY(call.host.namespaces.make())};
+}
+
+// An earlier start of the same bundle: dead, it is undone now; alive, this start is a mistake.
+Result<> leave_earlier(World& world, const std::string& key) {
+    const auto earlier = TRY(world.store.load_container(key));
+    if (!earlier)
+        return {};
+    if (earlier->committed && TRY(is_alive(world, *earlier)))
+        return make_error(Code::Busy, "this container has its RDMA already and is running")
+            .advise("stop it first; rdmactl show " + earlier->id);
+    return leave_all(world, *earlier).context("undo the container's last start");
+}
+
+Result<Container> register_container(World& world,
+                                     const Call& call,
+                                     const Subject& subject,
+                                     const std::optional<netns::Netns>& ns) {
+    Container container{.key = container_key(call.bundle),
+                        .bundle = call.bundle,
+                        .id = id_from_bundle(call.bundle),
+                        .uuid = base::random_uuid(),
+                        .committed = false,
+                        .token = {},
+                        .netns_path = subject.network.path,
+                        .netns = {},
+                        .attachments = {},
+                        .created = static_cast<int64_t>(std::time(nullptr))};
+    if (ns)
+        container.netns = ns->id();
+    const auto engine = TRY(world.host.processes.token(world.host.processes.parent()));
+    if (!engine)
+        return make_error(Code::Internal, "the engine that called us is gone");
+    container.token = *engine;
+    for (const Attachment& attachment : subject.request.attachments)
+        container.attachments.push_back(TRY(key_of(world, {container, ns}, attachment)));
+    TRY(world.store.save_container(container));
+    return container;
+}
+
+Result<std::vector<Granted>> attach_each(World& world,
+                                         const Joiner& joiner,
+                                         const Request& request) {
+    std::vector<Granted> granted;
+    for (size_t i = 0; i < request.attachments.size(); ++i)
+        granted.push_back(
+            TRY(attach(world, joiner, request.attachments[i], joiner.container.attachments[i])));
+    return granted;
+}
+
+// All attachments or none. Something in use may be the property of the dead: then once more.
+Result<std::vector<Granted>> attach_all(World& world,
+                                        const Joiner& joiner,
+                                        const Request& request) {
+    auto granted = attach_each(world, joiner, request);
+    if (granted || granted.error().code != Code::Busy)
+        return granted;
+    const Collected collected = TRY(collect_garbage(world));
+    if (collected.containers.empty() && collected.journals.empty())
+        return granted;
+    return attach_each(world, joiner, request);
+}
+
+// The namespace we made must be named in config.json by a path that lives as long as the container:
+// that of our pin.
+void name_netns(Subject& subject, const World& world, const Container& container) {
+    if (subject.network.kind != oci::Network::Kind::Private || !container.netns)
+        return;
+    for (size_t i = 0; i < subject.request.attachments.size(); ++i) {
+        if (subject.request.attachments[i].placement == Placement::Container) {
+            subject.spec.set_network_path(world.store.pin_path(container.attachments[i]));
+            return;
+        }
+    }
+}
+
+// What every container of ours gets, with RDMA or (rdma.optional) without: attach.json, and the
+// hooks that commit and undo its record.
+Result<> declare(oci::Spec& spec,
+                 const Call& call,
+                 const Container& container,
+                 const Json& attach) {
+    const Store store{call.host.files, call.state_dir};
+    const std::string file = store.attach_path(container.key);
+    TRY(store.files().write(file, base::dump_json(attach), base::Access::Readable));
+    spec.add_file_mount(file, kAttachFileInContainer);
+    for (const char* stage : {"createRuntime", "poststop"})
+        spec.add_hook(stage,
+                      {.path = call.self,
+                       .args = {"rdma-hook",
+                                stage,
+                                "--state",
+                                call.state_dir,
+                                "--container",
+                                container.key,
+                                "--attach",
+                                container.uuid},
+                       .timeout_s = kHookTimeoutSeconds});
+    spec.set_annotation(kMarker, container.uuid);
+    return {};
+}
+
+Result<Output> attach_and_declare(Subject& subject, const Call& call, World& world) {
+    const auto ns = TRY(container_netns(subject, call));
+    const Container container = TRY(register_container(world, call, subject, ns));
+    const auto work = [&]() -> Result<std::vector<std::string>> {
+        const auto granted = TRY(attach_all(world, {container, ns}, subject.request));
+        name_netns(subject, world, container);
+        TRY(grant(subject.spec, subject.request, granted));
+        TRY(declare(
+            subject.spec, call, container, attach_json(container.id, subject.privileged, granted)));
+        return warnings(granted);
+    };
+    auto notes = work();
+    if (!notes)
+        return join(std::move(notes).error(), leave_all(world, container)).error();
+    return Output{.spec = subject.spec.text(), .notes = *notes};
+}
+
+// rdma.optional: the container starts without RDMA and is told why.
+Result<Output> go_without(Subject subject, const Call& call, World& world, const Error& error) {
+    subject.request.attachments.clear();
+    const Container container = TRY(register_container(world, call, subject, {}));
+    subject.spec.add_env("RDMA_ERROR", error.message());
+    if (auto done = declare(subject.spec, call, container, failed_attach_json(container.id, error));
+        !done)
+        return join(std::move(done), leave_all(world, container)).error();
+    return Output{.spec = subject.spec.text(),
+                  .notes = {"started without RDMA: " + error.message()}};
+}
+
+// What rdma.optional forgives: the host's failures, not the asker's.
+bool is_forgivable(const Error& error) {
+    return error.code != Code::BadInput && error.code != Code::Refused &&
+           error.code != Code::BadConfig;
+}
+
+Result<Output> attach_container(Subject& subject, const Call& call) {
+    const Store store{call.host.files, call.state_dir};
+    TRY(store.open());
+    World world{call.host, subject.config, store};
+    TRY(sweep_pending(world));
+    const std::string key = container_key(call.bundle);
+    const auto lock = TRY(store.lock_container(key, Deadline::in(kLockTimeout)));
+    TRY(leave_earlier(world, key));
+    // The copy costs as much as parsing: only for who may need it.
+    std::optional<oci::Spec> untouched;
+    if (subject.request.optional)
+        untouched = subject.spec;
+    auto output = attach_and_declare(subject, call, world);
+    if (output || !untouched || !is_forgivable(output.error()))
+        return output;
+    subject.spec = *std::move(untouched);
+    return go_without(std::move(subject), call, world, output.error());
+}
+
+// A second half 1 finds the marker of the first. Anybody can write the annotation, so it counts
+// only with the record that belongs to it.
+Result<> check_marker(const std::string& uuid, const Store& store, const std::string& bundle) {
+    const auto container = TRY(store.load_container(container_key(bundle)));
+    if (container && container->uuid == uuid)
+        return {};
+    return make_error(Code::Refused, std::string("annotation ") + kMarker + " is rdma-hook's own")
+        .advise("leave it out");
+}
+
+// The record of the container that a later stage is about; nothing if another start of the same
+// bundle has taken its place.
+Result<std::optional<Container>> find_own(const Store& store, const Call& call) {
+    auto container = TRY(store.load_container(call.container));
+    if (container && container->uuid != call.attach)
+        container.reset();
+    return container;
+}
+
+// The later stages need of the configuration only where to log, and can do without.
+Config config_or_default(const Call& call) {
+    auto config = call.load_config();
+    return config ? *std::move(config) : Config{};
+}
+
+void open_log(const Config& config) {
+    base::log::open({.file = config.log_file, .level = config.log_level, .program = "rdma-hook"});
+}
+
+Result<> commit(World& world, const Container& pending, const oci::State& state) {
+    Container container = pending;
+    const auto init = TRY(world.host.processes.token(state.pid));
+    if (!init)
+        return make_error(Code::Unavailable,
+                          fmt::format("the container's init {} is gone", state.pid));
+    if (container.netns) {
+        const auto ns = TRY(world.host.namespaces.open_process(state.pid));
+        if (ns.id() != *container.netns)
+            return make_error(
+                Code::Refused,
+                "the container is not in the network namespace that was prepared for it");
+    }
+    container.id = state.id;
+    container.token = *init;
+    container.committed = true;
+    return world.store.save_container(container);
+}
+}  // namespace
+
+Result<Output> precreate(std::string_view input, const Call& engine_call) {
+    oci::Spec spec = TRY(oci::Spec::parse_annotations(input));
+    const auto annotations = spec.annotations();
+    if (!mentions_rdma(annotations))
+        return Output{.spec = std::string(input), .notes = {}};
+    // First of all: a rootless engine's root can do nothing of what follows, and sees strange
+    // owners.
+    if (!engine_call.root)
+        return make_error(Code::Refused, "rdma.* annotations need a rootful engine")
+            .advise("run the container as root: sudo podman run ...");
+    TRY(spec.check());
+    base::log::set_container(id_from_bundle(engine_call.bundle));
+    Config config = TRY(engine_call.load_config());
+    open_log(config);
+    Call call = engine_call;
+    call.state_dir = config.state_dir;
+    if (const auto marker = annotations.find(kMarker); marker != annotations.end()) {
+        TRY(check_marker(marker->second, Store{call.host.files, call.state_dir}, call.bundle));
+        return Output{.spec = std::string(input), .notes = {}};
+    }
+    Subject subject = TRY(read_subject(std::move(spec), std::move(config)));
+    auto output = TRY(attach_container(subject, call));
+    for (const std::string& note : output.notes)
+        base::log::warning(note);
+    return output;
+}
+
+Result<> create_runtime(std::string_view input, const Call& call) {
+    const oci::State state = TRY(oci::parse_state(input));
+    base::log::set_container(state.id);
+    const Config config = config_or_default(call);
+    open_log(config);
+    const Store store{call.host.files, call.state_dir};
+    World world{call.host, config, store};
+    const auto lock = TRY(store.lock_container(call.container, Deadline::in(kLockTimeout)));
+    const auto container = TRY(find_own(store, call));
+    if (!container)
+        return make_error(Code::Refused,
+                          "the container's RDMA was prepared for another start (a restored "
+                          "checkpoint?) and is gone")
+            .advise("create the container anew");
+    if (!container->id.empty() && container->id != state.id)
+        return make_error(
+            Code::Refused,
+            fmt::format("container {} has the bundle of {}", state.id, container->id));
+    return commit(world, *container, state);
+}
+
+Result<> poststop(std::string_view input, const Call& call) {
+    const oci::State state = TRY(oci::parse_state(input));
+    base::log::set_container(state.id);
+    const Config config = config_or_default(call);
+    open_log(config);
+    const Store store{call.host.files, call.state_dir};
+    World world{call.host, config, store};
+    const auto lock = TRY(store.lock_container(call.container, Deadline::in(kLockTimeout)));
+    const auto container = TRY(find_own(store, call));
+    return container ? leave_all(world, *container) : Result<>{};
+}
+
+Result<> abandon(const Call& call) {
+    const Config config = TRY(call.load_config());
+    const Store store{call.host.files, config.state_dir};
+    World world{call.host, config, store};
+    const std::string key = container_key(call.bundle);
+    const auto lock = TRY(store.lock_container(key, Deadline::in(kLockTimeout)));
+    const auto container = TRY(store.load_container(key));
+    return container && !container->committed ? leave_all(world, *container) : Result<>{};
+}
+
+void remember_failure(const Call& call, std::string_view phase, const Error& error) {
+    constexpr size_t kMostKept = 64;
+    const std::string dir =
+        call.state_dir.empty() ? config_or_default(call).state_dir : call.state_dir;
+    const Store store{call.host.files, dir};
+    const std::string key = call.container.empty() ? container_key(call.bundle) : call.container;
+    const Json json{{"format", 1},
+                    {"key", key},
+                    {"id", id_from_bundle(call.bundle)},
+                    {"bundle", call.bundle},
+                    {"phase", phase},
+                    {"code", base::code_name(error.code)},
+                    {"error", error.message()},
+                    {"time", static_cast<int64_t>(std::time(nullptr))}};
+    // All best effort: the failure itself is what is reported.
+    if (!store.open() || !store.files().write(store.error_path(key), base::dump_json(json)))
+        return;
+    const auto kept = store.files().list(store.folder("errors"));
+    for (size_t i = 0; kept && i + kMostKept < kept->size(); ++i)
+        (void)store.files().remove(store.folder("errors") + "/" + (*kept)[i]);
+}
+
+}  // namespace hook

@@ -1,0 +1,14 @@
+# hook_request: what a container asks for and what it may have. Pure, but for config_file.cc, which
+# reads the configuration. Needs the table of modes, which is in hook_core and needs this library:
+# static libraries may form such a ring if CMake is told of it.
+add_library(hook_request STATIC
+  ${CMAKE_CURRENT_LIST_DIR}/annotations.cc
+  ${CMAKE_CURRENT_LIST_DIR}/config.cc
+  ${CMAKE_CURRENT_LIST_DIR}/config_file.cc
+  ${CMAKE_CURRENT_LIST_DIR}/draft.cc
+  ${CMAKE_CURRENT_LIST_DIR}/nearest.cc
+  ${CMAKE_CURRENT_LIST_DIR}/policy.cc
+  ${CMAKE_CURRENT_LIST_DIR}/request.cc
+  ${CMAKE_CURRENT_LIST_DIR}/request_json.cc)
+target_link_libraries(hook_request PUBLIC netns_values base $<TARGET_NAME_IF_EXISTS:hook_core>)
+rdma_precompile(hook_request)

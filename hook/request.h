@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Request: what a container asks for, made from its annotations and the configuration. Pure: only
+// valid values can exist in it. The grammar of every annotation is the table in annotations.cc,
+// described for people in hook/README.md and as JSON Schema in runtime-config/schema/.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hook/config.h"
+#include "netns/address.h"
+#include "netns/base/json.h"
+#include "netns/base/result.h"
+
+namespace hook {
+
+using base::Json;
+using base::Result;
+
+using Annotations = std::map<std::string, std::string>;
+
+enum class Placement { Container, Host };  // where an rxe lives
+enum class IpSource { None, Static, Auto };
+
+// One device for one container: `rdma.<index>.*`.
+struct Attachment {
+    unsigned index = 0;  // 0-15
+    std::string mode;    // a name in hook/modes/modes.cc
+    std::string pool;    // name of the pool whose defaults and range apply, or empty
+    std::string parent;  // host netdev or RDMA device; "container"; empty: the default route's.
+                         // Named by annotation or pool if the configuration has a policy.
+    Placement placement = Placement::Container;
+    std::string ifname;  // "rdma0"; of the interface that we make in the container. Empty where we
+                         // make none: placement Host, parent "container"
+    IpSource ip_source = IpSource::None;
+    std::vector<netns::Address> addresses;  // for Static; each a host's, none twice
+    std::optional<netns::Mac> mac;          // unicast
+    std::optional<uint32_t> mtu;            // bytes; at least 1280 with IPv6
+    bool operator==(const Attachment&) const = default;
+};
+
+inline constexpr std::string_view kContainerParent = "container";
+inline constexpr uint64_t kMemlockUnlimited = UINT64_MAX;
+
+struct Request {
+    std::vector<Attachment> attachments;  // by index, none twice; empty: nothing of ours asked for
+    std::optional<uint64_t> memlock;      // bytes or kMemlockUnlimited; rdma.memlock
+    // What is given where neither the annotation nor the engine's user says: as much as the policy
+    // allows; 0: leave the limit alone.
+    uint64_t memlock_default = kMemlockUnlimited;
+    bool optional = false;  // rdma.optional
+};
+
+// Whether any key is ours (^rdma\.([0-9]+\.)?[^/]*$): decides, before anything else is looked at or
+// loaded, whether the container is any business of ours.
+bool mentions_rdma(const Annotations& annotations);
+
+// BadInput names key, value, what is allowed and, for an unknown key, the closest known one;
+// Refused: a parent that is not one of its pool.
+Result<Request> parse_request(const Annotations& annotations, const Config& config);
+
+// Whether the configuration's policy lets this request pass; Refused names key, value and the rule.
+// `privileged`: the container runs with all devices and capabilities.
+Result<> check_policy(const Request& request, const Config& config, bool privileged);
+
+// The canonical form in journals; two attachments are equal if these are.
+Json to_json(const Attachment& attachment);
+Result<Attachment> attachment_from_json(const Json& json);
+
+}  // namespace hook

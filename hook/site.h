@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Site: where a plan is carried out or undone: the rooms, the host's namespace and the container's.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "netns/host.h"
+
+namespace hook {
+
+using base::Result;
+
+// The namespace that a step works in.
+enum class Where { Host, Container };
+
+struct Site {
+    netns::Host& host;
+    netns::Netns host_ns;
+    // Nothing while undoing, if the container's namespace is no longer pinned: then nothing of ours
+    // can be left in it, for the pin is taken away last.
+    std::optional<netns::Netns> container;
+
+    // The namespace, or nullptr.
+    [[nodiscard]] const netns::Netns* ns(Where where) const {
+        if (where == Where::Host)
+            return &host_ns;
+        return container ? &*container : nullptr;
+    }
+};
+
+}  // namespace hook

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/step.h"
+
+#include "hook/steps/add_address.h"
+#include "hook/steps/claim_address.h"
+#include "hook/steps/create_macvlan.h"
+#include "hook/steps/create_rdma_link.h"
+#include "hook/steps/move_rdma_device.h"
+#include "hook/steps/pin_netns.h"
+#include "hook/steps/where.h"
+
+namespace hook {
+
+using base::Code;
+using base::make_error;
+
+namespace {
+// The one table of steps that can stand in a journal.
+struct StepRow {
+    std::string_view kind;
+    Result<std::unique_ptr<Step>> (*load)(const Json&);
+};
+
+constexpr StepRow kSteps[] = {
+    {"add_address", AddAddress::load},
+    {"claim_address", ClaimAddress::load},
+    {"create_macvlan", CreateMacvlan::load},
+    {"create_rdma_link", CreateRdmaLink::load},
+    {"move_rdma_device", MoveRdmaDevice::load},
+    {"pin_netns", PinNetns::load},
+};
+}  // namespace
+
+Result<std::unique_ptr<Step>> load_step(const Json& json) {
+    const std::string kind = TRY(base::required<std::string>(json, "kind"));
+    for (const StepRow& row : kSteps) {
+        if (row.kind == kind)
+            return row.load(json).context("step " + kind);
+    }
+    return make_error(Code::Internal, "unknown step '" + base::printable(kind) + "'")
+        .advise("the journal is of another version of rdma-hook: use that one to undo it");
+}
+
+Json save_step(const Step& step) {
+    Json json{{"kind", step.kind()}};
+    json.update(step.save());
+    return json;
+}
+
+Json to_json(const Endpoint& endpoint) {
+    Json json{{"where", where_name(endpoint.where)},
+              {"netdev", endpoint.netdev},
+              {"device", endpoint.device},
+              {"gid", netns::to_string(endpoint.gid)},
+              {"moved", endpoint.moved},
+              {"addresses", Json::array()}};
+    for (const auto& address : endpoint.addresses)
+        json["addresses"].push_back(netns::to_string(address));
+    return json;
+}
+
+Result<Endpoint> endpoint_from_json(const Json& json) {
+    Endpoint endpoint;
+    endpoint.where = TRY(where_from_json(json));
+    endpoint.netdev = TRY(base::required<uint32_t>(json, "netdev"));
+    endpoint.device = TRY(base::required<std::string>(json, "device"));
+    endpoint.moved = TRY(base::required<bool>(json, "moved"));
+    const auto gid = netns::parse_gid(TRY(base::required<std::string>(json, "gid")));
+    if (!gid)
+        return make_error(Code::Internal, "endpoint: broken GID");
+    endpoint.gid = *gid;
+    for (const Json& entry : json.value("addresses", Json::array())) {
+        const auto address = netns::parse_cidr(TRY(base::as<std::string>(entry, "addresses")));
+        if (!address)
+            return make_error(Code::Internal, "endpoint: broken address");
+        endpoint.addresses.push_back(*address);
+    }
+    return endpoint;
+}
+
+}  // namespace hook

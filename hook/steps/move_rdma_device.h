@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "hook/step.h"
+
+namespace hook {
+
+// Moves an RDMA device from the host's namespace into the container's (netns mode exclusive).
+class MoveRdmaDevice : public Step {
+  public:
+    struct Args {
+        std::string name;
+        bool with_link = false;  // ours: the step that made it deletes it wherever it is
+    };
+
+    explicit MoveRdmaDevice(Args args) : args_(std::move(args)) {}
+
+    static Result<std::unique_ptr<Step>> load(const Json& json);
+
+    [[nodiscard]] std::string_view kind() const override { return "move_rdma_device"; }
+
+    [[nodiscard]] std::string describe() const override;
+    Result<> apply(Site& site) const override;
+    Result<> undo(Site& site) const override;
+    [[nodiscard]] Json save() const override;
+
+  private:
+    Args args_;
+};
+
+}  // namespace hook

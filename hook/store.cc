@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/store.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "netns/base/ids.h"
+
+namespace hook {
+
+using base::Code;
+using base::Deadline;
+using base::Error;
+using base::FileLock;
+using base::Json;
+using base::make_error;
+
+namespace {
+constexpr const char* kContainers = "containers";
+constexpr const char* kPending = "pending";
+constexpr const char* kJournals = "journals";
+constexpr const char* kFolders[] = {
+    kContainers, kPending, kJournals, "netns", "leases", "attach", "errors", "locks"};
+constexpr std::string_view kSuffix = ".json";
+
+// A fixed number of lock files, so that containers that come and go all day leave none behind. Two
+// names may share one: that costs a wait, never a deadlock, since nobody holds two of a kind.
+std::string lock_path(const std::string& dir, char kind, const std::string& name) {
+    const auto stripe = std::hash<std::string>{}(name) % 64;
+    return fmt::format("{}/locks/{}{:02}", dir, kind, stripe);
+}
+
+Result<std::vector<std::string>> stems(base::Files& files, const std::string& dir) {
+    std::vector<std::string> keys;
+    for (const std::string& name : TRY(files.list(dir))) {
+        if (name.size() > kSuffix.size() && name.ends_with(kSuffix))
+            keys.push_back(name.substr(0, name.size() - kSuffix.size()));
+    }
+    return keys;
+}
+
+std::string record_path(const Store& store, const char* folder, const std::string& key) {
+    return store.folder(folder) + "/" + key + std::string(kSuffix);
+}
+}  // namespace
+
+std::string container_key(const std::string& bundle) {
+    return base::sha256_hex(bundle);
+}
+
+std::string id_from_bundle(const std::string& bundle) {
+    constexpr std::string_view kTail = "/userdata";
+    constexpr size_t kIdSize = 64;
+    if (!bundle.ends_with(kTail) || bundle.size() < kIdSize + kTail.size() + 1)
+        return {};
+    const std::string id = bundle.substr(bundle.size() - kTail.size() - kIdSize, kIdSize);
+    const std::string before = bundle.substr(0, bundle.size() - kTail.size() - kIdSize);
+    const bool hex = std::all_of(id.begin(), id.end(), [](char c) {
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+    });
+    return hex && before.ends_with("overlay-containers/") ? id : std::string{};
+}
+
+std::string attachment_key(netns::NetnsId ns, const std::string& interface) {
+    // An interface name may hold any byte but '/' and space: the digest is safe in a path.
+    return fmt::format("{:x}-{:x}-{}", ns.dev, ns.ino, base::sha256_hex(interface).substr(0, 12));
+}
+
+Result<> Store::open() const {
+    TRY(files_.make_dir(dir_));
+    for (const char* name : kFolders)
+        TRY(files_.make_dir(folder(name)));
+    return {};
+}
+
+std::string Store::journal_path(const std::string& akey) const {
+    return record_path(*this, kJournals, akey);
+}
+
+std::string Store::pin_path(const std::string& akey) const {
+    return folder("netns") + "/" + akey;
+}
+
+std::string Store::lease_path(const std::string& name) const {
+    return folder("leases") + "/" + name;
+}
+
+std::string Store::attach_path(const std::string& key) const {
+    return record_path(*this, "attach", key);
+}
+
+std::string Store::error_path(const std::string& key) const {
+    return record_path(*this, "errors", key);
+}
+
+Result<FileLock> Store::lock_container(const std::string& key, Deadline deadline) const {
+    return FileLock::acquire(lock_path(dir_, 'c', key), deadline);
+}
+
+Result<FileLock> Store::try_lock_container(const std::string& key) const {
+    return FileLock::try_acquire(lock_path(dir_, 'c', key));
+}
+
+Result<FileLock> Store::lock_attachment(const std::string& akey, Deadline deadline) const {
+    return FileLock::acquire(lock_path(dir_, 'a', akey), deadline);
+}
+
+Result<FileLock> Store::lock_leases(Deadline deadline) const {
+    return FileLock::acquire(dir_ + "/locks/leases", deadline);
+}
+
+Result<std::optional<Container>> Store::load_container(const std::string& key) const {
+    // A commit writes to containers/ and then removes from pending/: who looks between the two, in
+    // this order, finds it at the third look at the latest.
+    for (const char* where : {kContainers, kPending, kContainers}) {
+        const std::string path = record_path(*this, where, key);
+        auto text = files_.read(path, kMaxStateFile);
+        if (!text && base::is_missing(text.error()))
+            continue;
+        const Json json = TRY(base::parse_json(TRY(std::move(text)), path));
+        return std::optional{TRY(container_from_json(json).context(path))};
+    }
+    return std::optional<Container>{};
+}
+
+Result<> Store::save_container(const Container& container) const {
+    const std::string text = base::dump_json(to_json(container));
+    if (!container.committed)
+        return files_.write(record_path(*this, kPending, container.key), text);
+    // Written before the pending one goes: at no moment is the container without a record.
+    TRY(files_.write(record_path(*this, kContainers, container.key), text));
+    return files_.remove(record_path(*this, kPending, container.key));
+}
+
+Result<> Store::remove_container(const std::string& key) const {
+    TRY(files_.remove(attach_path(key)));
+    TRY(files_.remove(record_path(*this, kPending, key)));
+    return files_.remove(record_path(*this, kContainers, key));
+}
+
+Result<std::vector<std::string>> Store::pending_keys() const {
+    return stems(files_, folder(kPending));
+}
+
+Result<std::vector<std::string>> Store::container_keys() const {
+    const auto committed = TRY(stems(files_, folder(kContainers)));
+    const auto pending = TRY(stems(files_, folder(kPending)));
+    std::set<std::string> all(committed.begin(), committed.end());
+    all.insert(pending.begin(), pending.end());
+    return std::vector<std::string>(all.begin(), all.end());
+}
+
+Result<std::vector<std::string>> Store::journal_keys() const {
+    return stems(files_, folder(kJournals));
+}
+
+Json to_json(const Container& c) {
+    Json json{{"format", 1},
+              {"key", c.key},
+              {"bundle", c.bundle},
+              {"id", c.id},
+              {"attach", c.uuid},
+              {"committed", c.committed},
+              {"pid", c.token.pid},
+              {"start", c.token.start},
+              {"netns_path", c.netns_path},
+              {"attachments", c.attachments},
+              {"created", c.created}};
+    if (c.netns)
+        json["netns"] = Json{{"dev", c.netns->dev}, {"ino", c.netns->ino}};
+    return json;
+}
+
+Result<Container> container_from_json(const Json& json) {
+    if (TRY(base::required<int>(json, "format")) != 1)
+        return make_error(Code::Internal, "state file of an unknown format");
+    Container c;
+    c.key = TRY(base::required<std::string>(json, "key"));
+    c.bundle = TRY(base::required<std::string>(json, "bundle"));
+    c.id = TRY(base::required<std::string>(json, "id"));
+    c.uuid = TRY(base::required<std::string>(json, "attach"));
+    c.committed = TRY(base::required<bool>(json, "committed"));
+    c.token.pid = TRY(base::required<pid_t>(json, "pid"));
+    c.token.start = TRY(base::required<uint64_t>(json, "start"));
+    c.netns_path = TRY(base::required<std::string>(json, "netns_path"));
+    c.created = TRY(base::required<int64_t>(json, "created"));
+    for (const Json& entry : json.value("attachments", Json::array()))
+        c.attachments.push_back(TRY(base::as<std::string>(entry, "attachments")));
+    if (const auto ns = json.find("netns"); ns != json.end())
+        c.netns = netns::NetnsId{TRY(base::required<uint64_t>(*ns, "dev")),
+                                 TRY(base::required<uint64_t>(*ns, "ino"))};
+    return c;
+}
+
+}  // namespace hook

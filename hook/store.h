@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Store: the state on disk, one folder (/run/rdma-hook, gone with the boot).
+//
+//   containers/KEY.json   a committed container; pending/KEY.json one whose create is under way
+//   journals/AKEY.json    an attachment: request, steps, holders (container keys)
+//   netns/AKEY            our pin of the container's namespace
+//   leases/SCOPE_IP       address held on a parent; content: AKEY
+//   attach/KEY.json       what the container sees as /run/rdma/attach.json
+//   errors/KEY.json       the last failure of a container, for `rdmactl list --failed`
+//   locks/                64 lock files a kind, never deleted; a name's lock is chosen by its hash
+//
+// KEY = SHA-256 of the bundle path. AKEY = <namespace inode>-<interface> in hex and safe letters.
+// Order of locks: container, then attachment, then leases. Journals name their holders and
+// containers name their attachments; a container's file is written first and removed last, so a
+// holder without a file is a dead one.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "netns/base/clock.h"
+#include "netns/base/file_lock.h"
+#include "netns/base/files.h"
+#include "netns/base/json.h"
+#include "netns/base/result.h"
+#include "netns/namespace.h"
+#include "netns/process.h"
+
+namespace hook {
+
+using base::Result;
+
+// A container that holds attachments.
+struct Container {
+    std::string key;  // SHA-256 of the bundle path
+    std::string bundle;
+    std::string id;    // empty until known
+    std::string uuid;  // this attach; another start of the same container has another
+    bool committed = false;
+    netns::ProcessToken token;  // before commit: the engine's process; after: the container's init
+    std::string netns_path;     // what config.json named, if it did
+    std::optional<netns::NetnsId> netns;  // nothing if we did not touch the container's namespace
+    std::vector<std::string> attachments;
+    int64_t created = 0;  // seconds since 1970
+    bool operator==(const Container&) const = default;
+};
+
+class Store {
+  public:
+    Store(base::Files& files, std::string dir) : files_(files), dir_(std::move(dir)) {}
+
+    // Makes the folders.
+    Result<> open() const;
+
+    [[nodiscard]] std::string journal_path(const std::string& akey) const;
+    [[nodiscard]] std::string pin_path(const std::string& akey) const;
+    [[nodiscard]] std::string lease_path(const std::string& name) const;
+    [[nodiscard]] std::string attach_path(const std::string& key) const;
+    [[nodiscard]] std::string error_path(const std::string& key) const;
+
+    [[nodiscard]] std::string folder(const char* name) const { return dir_ + "/" + name; }
+
+    [[nodiscard]] base::Files& files() const { return files_; }
+
+    Result<base::FileLock> lock_container(const std::string& key, base::Deadline deadline) const;
+    Result<base::FileLock> try_lock_container(const std::string& key) const;
+    Result<base::FileLock> lock_attachment(const std::string& akey, base::Deadline deadline) const;
+    Result<base::FileLock> lock_leases(base::Deadline deadline) const;
+
+    // The container's record, committed before pending; nothing if there is none.
+    Result<std::optional<Container>> load_container(const std::string& key) const;
+    // Writes to containers/ or pending/ as `committed` says; a committed one leaves pending/.
+    Result<> save_container(const Container& container) const;
+    Result<> remove_container(const std::string& key) const;
+
+    Result<std::vector<std::string>> pending_keys() const;
+    Result<std::vector<std::string>> container_keys() const;  // pending ones too
+    Result<std::vector<std::string>> journal_keys() const;
+
+  private:
+    base::Files& files_;
+    std::string dir_;
+};
+
+// KEY of a bundle.
+std::string container_key(const std::string& bundle);
+// The id that Podman put into the bundle's path, or empty.
+std::string id_from_bundle(const std::string& bundle);
+// AKEY of an interface in a namespace.
+std::string attachment_key(netns::NetnsId ns, const std::string& interface);
+
+base::Json to_json(const Container& container);
+Result<Container> container_from_json(const base::Json& json);
+
+inline constexpr size_t kMaxStateFile = 1U << 20U;
+
+}  // namespace hook
