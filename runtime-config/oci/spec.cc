@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime-config/oci/spec.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "runtime-config/oci/device_rules.h"
+#include "runtime-config/oci/spec_check.h"
+
+namespace oci {
+
+using base::Code;
+using base::make_error;
+using base::printable;
+
+namespace {
+constexpr char kMemlock[] = "RLIMIT_MEMLOCK";
+// Hooks get an environment of their own: without one runc hands on its own, and versions before
+// 1.3 gave hooks of some stages the container's.
+constexpr char kHookPath[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
+
+// The member to edit, made if it is absent or null. check_spec has seen that it has the right type.
+Json& section(Json& object, const char* key, Json::value_t type) {
+    Json& value = object[key];
+    if (value.is_null())
+        value = Json(type);
+    return value;
+}
+
+Json& object_in(Json& object, const char* key) {
+    return section(object, key, Json::value_t::object);
+}
+
+Json& list_in(Json& object, const char* key) {
+    return section(object, key, Json::value_t::array);
+}
+
+std::string text_of(const Json* value) {
+    return value != nullptr ? value->get<std::string>() : "";
+}
+
+template <class Match>
+const Json* find_item(const Json* list, Match match) {
+    if (list == nullptr)
+        return nullptr;
+    const auto it = std::find_if(list->begin(), list->end(), match);
+    return it == list->end() ? nullptr : &*it;
+}
+
+const Json* find_typed(const Json* list, std::string_view type) {
+    return find_item(list,
+                     [&](const Json& item) { return text_of(member(&item, "type")) == type; });
+}
+
+const Json* find_namespace(const Json& tree, std::string_view type) {
+    return find_typed(member(member(&tree, "linux"), "namespaces"), type);
+}
+
+const Json* find_memlock(const Json& tree) {
+    return find_typed(member(member(&tree, "process"), "rlimits"), kMemlock);
+}
+
+void add_once(Json& list, Json item) {
+    if (std::find(list.begin(), list.end(), item) == list.end())
+        list.push_back(std::move(item));
+}
+
+std::string normal(const std::string& path) {
+    return std::filesystem::path(path).lexically_normal().string();
+}
+
+bool is_same_device(const Json& entry, const DeviceNode& node) {
+    const std::string type = text_of(member(&entry, "type"));
+    const Json* major = member(&entry, "major");
+    const Json* minor = member(&entry, "minor");
+    return (type == "c" || type == "u") && major != nullptr && minor != nullptr &&
+           major->get<int64_t>() == node.major && minor->get<int64_t>() == node.minor;
+}
+}  // namespace
+
+Result<Spec> Spec::parse(std::string_view text) {
+    Spec spec = TRY(parse_annotations(text));
+    TRY(spec.check());
+    return spec;
+}
+
+Result<> Spec::check() const {
+    return check_spec(tree_);
+}
+
+Result<Spec> Spec::parse_annotations(std::string_view text) {
+    if (text.size() > kMaxSpecBytes)
+        return make_error(Code::BadInput,
+                          fmt::format("config.json is larger than {} bytes", kMaxSpecBytes));
+    Json tree = TRY(base::parse_json(text, "config.json"));
+    TRY(check_annotations(tree));
+    return Spec(std::move(tree));
+}
+
+std::string Spec::text() const {
+    return base::dump_json(tree_);
+}
+
+std::map<std::string, std::string> Spec::annotations() const {
+    std::map<std::string, std::string> all;
+    if (const Json* list = member(&tree_, "annotations")) {
+        for (const auto& [key, value] : list->items())
+            all.emplace(key, value.get<std::string>());
+    }
+    return all;
+}
+
+Network Spec::network() const {
+    const Json* entry = find_namespace(tree_, "network");
+    if (entry == nullptr)
+        return {.kind = Network::Kind::Host, .path = ""};
+    std::string path = text_of(member(entry, "path"));
+    const auto kind = path.empty() ? Network::Kind::Private : Network::Kind::Path;
+    return {.kind = kind, .path = std::move(path)};
+}
+
+bool Spec::has_user_namespace() const {
+    return find_namespace(tree_, "user") != nullptr;
+}
+
+bool Spec::privileged() const {
+    const Json* resources = member(member(&tree_, "linux"), "resources");
+    const Json* bounding = member(member(member(&tree_, "process"), "capabilities"), "bounding");
+    return allows_all_devices(member(resources, "devices")) &&
+           find_item(bounding, [](const Json& name) { return name == "CAP_SYS_ADMIN"; }) != nullptr;
+}
+
+std::string Spec::mount_label() const {
+    return text_of(member(member(&tree_, "linux"), "mountLabel"));
+}
+
+bool Spec::redirects_hook_output() const {
+    const Json* all = member(&tree_, "annotations");
+    return member(all, "run.oci.hooks.stdout") != nullptr ||
+           member(all, "run.oci.hooks.stderr") != nullptr;
+}
+
+void Spec::set_network_path(const std::string& path) {
+    Json& list = list_in(object_in(tree_, "linux"), "namespaces");
+    for (Json& entry : list) {
+        if (text_of(member(&entry, "type")) == "network") {
+            entry["path"] = path;
+            return;
+        }
+    }
+    list.push_back({{"type", "network"}, {"path", path}});
+}
+
+Result<> Spec::add_device(const DeviceNode& node) {
+    Json& section = object_in(tree_, "linux");
+    Json& devices = list_in(section, "devices");
+    const Json* there = find_item(&devices, [&](const Json& entry) {
+        return normal(text_of(member(&entry, "path"))) == normal(node.path);
+    });
+    if (there != nullptr && !is_same_device(*there, node))
+        return make_error(Code::Refused,
+                          fmt::format("config.json has another device at {}: {}",
+                                      printable(node.path),
+                                      printable(base::dump_json(*there))))
+            .advise("do not pass --device for a node that rdma.* annotations bring");
+    if (there == nullptr)
+        devices.push_back({{"path", node.path},
+                           {"type", "c"},
+                           {"major", node.major},
+                           {"minor", node.minor},
+                           {"fileMode", 0666},
+                           {"uid", 0},
+                           {"gid", 0}});
+    Json& rules = list_in(object_in(section, "resources"), "devices");
+    if (!allows_device(&rules, node.major, node.minor))
+        rules.push_back({{"allow", true},
+                         {"type", "c"},
+                         {"major", node.major},
+                         {"minor", node.minor},
+                         {"access", "rw"}});
+    return {};
+}
+
+bool Spec::has_memlock() const {
+    return find_memlock(tree_) != nullptr;
+}
+
+void Spec::set_memlock(uint64_t bytes, bool replace) {
+    if (has_memlock() && !replace)
+        return;
+    Json& rlimits = list_in(object_in(tree_, "process"), "rlimits");
+    for (Json& entry : rlimits) {
+        if (text_of(member(&entry, "type")) == kMemlock) {
+            entry["hard"] = bytes;
+            entry["soft"] = bytes;
+            return;
+        }
+    }
+    rlimits.push_back({{"type", kMemlock}, {"hard", bytes}, {"soft", bytes}});
+}
+
+void Spec::add_env(const std::string& name, const std::string& value) {
+    const std::string start = name + "=";
+    Json& env = list_in(object_in(tree_, "process"), "env");
+    const Json* there = find_item(&env, [&](const Json& entry) {
+        return entry.get_ref<const std::string&>().starts_with(start);
+    });
+    if (there == nullptr)
+        env.push_back(start + value);
+}
+
+void Spec::add_file_mount(const std::string& host_path, const std::string& container_path) {
+    add_once(list_in(tree_, "mounts"),
+             {{"destination", container_path},
+              {"type", "bind"},
+              {"source", host_path},
+              {"options", Json::array({"bind", "ro", "nosuid", "nodev", "noexec"})}});
+}
+
+void Spec::add_hook(const std::string& stage, const Hook& hook) {
+    Json entry{{"path", hook.path}, {"args", hook.args}, {"env", Json::array({kHookPath})}};
+    if (hook.timeout_s != 0)
+        entry["timeout"] = hook.timeout_s;
+    add_once(list_in(object_in(tree_, "hooks"), stage.c_str()), std::move(entry));
+}
+
+void Spec::set_annotation(const std::string& key, const std::string& value) {
+    object_in(tree_, "annotations")[key] = value;
+}
+
+}  // namespace oci

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// config.json of the OCI runtime specification 1.0 to 1.2: the few facts we need of it, and the
+// edits that grant a device. Works on the JSON tree, so that what we do not know survives.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "netns/base/json.h"
+#include "netns/base/result.h"
+
+namespace oci {
+
+using base::Json;
+using base::Result;
+
+inline constexpr size_t kMaxSpecBytes = 4U << 20U;
+
+// Where the container's network is: the host's, a namespace somebody made (path), or one that the
+// runtime would make.
+struct Network {
+    enum class Kind { Host, Path, Private } kind = Kind::Host;
+    std::string path;
+};
+
+struct Hook {
+    std::string path;
+    std::vector<std::string> args;  // with argv[0]
+    unsigned timeout_s = 0;         // 0: none
+};
+
+struct DeviceNode {
+    std::string path;  // in the container
+    uint32_t major = 0;
+    uint32_t minor = 0;
+};
+
+class Spec {
+  public:
+    // BadInput if the members that are read below are not of the specification's types.
+    static Result<Spec> parse(std::string_view text);
+    // The same without looking at more than the annotations: nothing else may be asked of it before
+    // check(). What is wrong elsewhere in a container of no concern is none of our business.
+    static Result<Spec> parse_annotations(std::string_view text);
+    [[nodiscard]] Result<> check() const;
+
+    [[nodiscard]] std::string text() const;
+    [[nodiscard]] std::map<std::string, std::string> annotations() const;
+    [[nodiscard]] Network network() const;
+    [[nodiscard]] bool has_user_namespace() const;
+    // All devices allowed and CAP_SYS_ADMIN bounding: what engines make of --privileged.
+    [[nodiscard]] bool privileged() const;
+    [[nodiscard]] std::string mount_label() const;
+    // crun's annotations that would redirect our hooks' output.
+    [[nodiscard]] bool redirects_hook_output() const;
+
+    void set_network_path(const std::string& path);
+    // Node and cgroup rule `c MAJ:MIN rw`. A node of that path that is there already is kept if it
+    // is the same device; else Refused.
+    Result<> add_device(const DeviceNode& node);
+    // Soft and hard RLIMIT_MEMLOCK, replacing an existing one only if `replace`.
+    void set_memlock(uint64_t bytes, bool replace);
+    [[nodiscard]] bool has_memlock() const;
+    // Adds "NAME=value" unless NAME is set.
+    void add_env(const std::string& name, const std::string& value);
+    // A read-only bind mount of a host file (nosuid, nodev, noexec), after all other mounts. Its
+    // parent folder in the container is made by the runtime.
+    void add_file_mount(const std::string& host_path, const std::string& container_path);
+    // `stage` as in the specification: "createRuntime", "poststop".
+    void add_hook(const std::string& stage, const Hook& hook);
+    void set_annotation(const std::string& key, const std::string& value);
+
+  private:
+    explicit Spec(Json tree) : tree_(std::move(tree)) {}
+
+    Json tree_;
+};
+
+}  // namespace oci

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime-config/oci/spec_check.h"
+
+#include <climits>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace oci {
+
+using base::Code;
+using base::Json;
+using base::make_error;
+using base::printable;
+using base::Result;
+
+namespace {
+enum class Type { Object, Array, String, Bool, Integer, Unsigned };
+
+// A member that we rely on; `required` where the specification requires it.
+struct Member {
+    const char* key;
+    Type type;
+    bool required = false;
+};
+
+constexpr Member kRoot[] = {{"annotations", Type::Object},
+                            {"hooks", Type::Object},
+                            {"linux", Type::Object},
+                            {"mounts", Type::Array},
+                            {"process", Type::Object}};
+constexpr Member kLinux[] = {{"devices", Type::Array},
+                             {"mountLabel", Type::String},
+                             {"namespaces", Type::Array},
+                             {"resources", Type::Object}};
+constexpr Member kNamespace[] = {{"type", Type::String, true}, {"path", Type::String}};
+constexpr Member kDevice[] = {{"path", Type::String, true},
+                              {"type", Type::String, true},
+                              {"major", Type::Integer},
+                              {"minor", Type::Integer}};
+constexpr Member kDeviceRule[] = {{"allow", Type::Bool, true},
+                                  {"type", Type::String},
+                                  {"major", Type::Integer},
+                                  {"minor", Type::Integer},
+                                  {"access", Type::String}};
+constexpr Member kResources[] = {{"devices", Type::Array}};
+constexpr Member kProcess[] = {
+    {"capabilities", Type::Object}, {"env", Type::Array}, {"rlimits", Type::Array}};
+constexpr Member kRlimit[] = {
+    {"type", Type::String, true}, {"soft", Type::Unsigned, true}, {"hard", Type::Unsigned, true}};
+constexpr Member kCapabilities[] = {{"bounding", Type::Array}};
+constexpr Member kMount[] = {{"destination", Type::String, true}};
+
+bool has_type(const Json& value, Type type) {
+    switch (type) {
+        case Type::Object:
+            return value.is_object();
+        case Type::Array:
+            return value.is_array();
+        case Type::String:
+            return value.is_string();
+        case Type::Bool:
+            return value.is_boolean();
+        case Type::Integer:
+            return base::detail::fits<int64_t>(value);
+        case Type::Unsigned:
+            return base::detail::fits<uint64_t>(value);
+    }
+    return false;
+}
+
+std::string_view type_label(Type type) {
+    switch (type) {
+        case Type::Object:
+            return "an object";
+        case Type::Array:
+            return "a list";
+        case Type::String:
+            return "a string";
+        case Type::Bool:
+            return "true or false";
+        case Type::Integer:
+            return "a whole number";
+        case Type::Unsigned:
+            return "a whole number from 0";
+    }
+    return "";
+}
+
+Result<> bad(const std::string& place, const std::string& why) {
+    return make_error(Code::BadInput, fmt::format("config.json: '{}' {}", printable(place), why))
+        .advise("the engine that wrote this config.json is at fault: report it there");
+}
+
+Result<> expect(const Json& value, Type type, const std::string& place) {
+    if (has_type(value, type))
+        return {};
+    return bad(
+        place,
+        fmt::format("must be {}, not {}", type_label(type), printable(base::dump_json(value), 40)));
+}
+
+Result<> check_members(const Json& object,
+                       std::span<const Member> members,
+                       const std::string& place) {
+    TRY(expect(object, Type::Object, place));
+    for (const auto& entry : members) {
+        const std::string name = place.empty() ? entry.key : place + "." + entry.key;
+        if (const Json* value = member(&object, entry.key))
+            TRY(expect(*value, entry.type, name));
+        else if (entry.required)
+            return bad(name, fmt::format("is missing ({})", type_label(entry.type)));
+    }
+    return {};
+}
+
+// A list of objects with these members; an absent list is an empty one.
+Result<> check_items(const Json* list, std::span<const Member> members, const std::string& place) {
+    for (size_t i = 0; list != nullptr && i < list->size(); ++i)
+        TRY(check_members((*list)[i], members, fmt::format("{}[{}]", place, i)));
+    return {};
+}
+
+Result<> check_strings(const Json* list, const std::string& place) {
+    for (size_t i = 0; list != nullptr && i < list->size(); ++i)
+        TRY(expect((*list)[i], Type::String, fmt::format("{}[{}]", place, i)));
+    return {};
+}
+
+// The specification forbids two namespaces, and two rlimits, of one type: which one a runtime
+// would take is anybody's guess.
+Result<> check_types_differ(const Json* list, const std::string& place) {
+    std::set<std::string> seen;
+    for (size_t i = 0; list != nullptr && i < list->size(); ++i) {
+        const auto& type = (*list)[i]["type"].get_ref<const std::string&>();
+        if (!seen.insert(type).second)
+            return bad(fmt::format("{}[{}].type", place, i),
+                       fmt::format("names '{}' a second time", printable(type)));
+    }
+    return {};
+}
+
+// Control characters would cut the text short or break it apart where it goes next: NUL in a path
+// given to the kernel, a newline in a label or a log.
+Result<> check_plain(const Json* text, const std::string& place) {
+    if (text == nullptr)
+        return {};
+    for (const char c : text->get_ref<const std::string&>()) {
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+            return bad(place, "has a control character: " + printable(text->get<std::string>()));
+    }
+    return {};
+}
+
+Result<> check_namespaces(const Json* list) {
+    TRY(check_items(list, kNamespace, "linux.namespaces"));
+    TRY(check_types_differ(list, "linux.namespaces"));
+    for (size_t i = 0; list != nullptr && i < list->size(); ++i) {
+        const Json* path = member(&(*list)[i], "path");
+        const std::string place = fmt::format("linux.namespaces[{}].path", i);
+        TRY(check_plain(path, place));
+        const std::string text = path != nullptr ? path->get<std::string>() : "";
+        if (!text.empty() && (text[0] != '/' || text.size() >= PATH_MAX))
+            return bad(place, "must be an absolute path, not " + printable(text));
+    }
+    return {};
+}
+
+Result<> check_linux(const Json* section) {
+    if (section == nullptr)
+        return {};
+    TRY(check_members(*section, kLinux, "linux"));
+    TRY(check_plain(member(section, "mountLabel"), "linux.mountLabel"));
+    TRY(check_namespaces(member(section, "namespaces")));
+    TRY(check_items(member(section, "devices"), kDevice, "linux.devices"));
+    const Json* resources = member(section, "resources");
+    if (resources == nullptr)
+        return {};
+    TRY(check_members(*resources, kResources, "linux.resources"));
+    return check_items(member(resources, "devices"), kDeviceRule, "linux.resources.devices");
+}
+
+Result<> check_process(const Json* process) {
+    if (process == nullptr)
+        return {};
+    TRY(check_members(*process, kProcess, "process"));
+    TRY(check_strings(member(process, "env"), "process.env"));
+    const Json* rlimits = member(process, "rlimits");
+    TRY(check_items(rlimits, kRlimit, "process.rlimits"));
+    TRY(check_types_differ(rlimits, "process.rlimits"));
+    const Json* capabilities = member(process, "capabilities");
+    if (capabilities == nullptr)
+        return {};
+    TRY(check_members(*capabilities, kCapabilities, "process.capabilities"));
+    return check_strings(member(capabilities, "bounding"), "process.capabilities.bounding");
+}
+
+Result<> check_each(const Json* object, Type type, const std::string& place) {
+    if (object == nullptr)
+        return {};
+    for (const auto& [key, value] : object->items()) {
+        if (!value.is_null() || type == Type::String)
+            TRY(expect(value, type, place + "." + key));
+    }
+    return {};
+}
+}  // namespace
+
+const Json* member(const Json* object, const char* key) {
+    if (object == nullptr || !object->is_object())
+        return nullptr;
+    const auto it = object->find(key);
+    return it == object->end() || it->is_null() ? nullptr : &*it;
+}
+
+Result<> check_annotations(const Json& tree) {
+    if (!tree.is_object())
+        return make_error(Code::BadInput, "config.json is not a JSON object");
+    const Json* annotations = member(&tree, "annotations");
+    if (annotations == nullptr)
+        return {};
+    TRY(expect(*annotations, Type::Object, "annotations"));
+    return check_each(annotations, Type::String, "annotations");
+}
+
+Result<> check_spec(const Json& tree) {
+    TRY(check_annotations(tree));
+    TRY(check_members(tree, kRoot, ""));
+    TRY(check_linux(member(&tree, "linux")));
+    TRY(check_process(member(&tree, "process")));
+    TRY(check_items(member(&tree, "mounts"), kMount, "mounts"));
+    return check_each(member(&tree, "hooks"), Type::Array, "hooks");
+}
+
+}  // namespace oci

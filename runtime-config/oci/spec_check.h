@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shape of config.json: whether everything in it that we read or edit has the type that the
+// specification gives it. After this check the readers and edits of spec.cc cannot meet a surprise.
+#pragma once
+
+#include "netns/base/json.h"
+#include "netns/base/result.h"
+
+namespace oci {
+
+// BadInput names the member ("linux.namespaces[2].type") and its value. A null member counts as
+// absent, as it does for the runtimes.
+base::Result<> check_spec(const base::Json& tree);
+
+// The part of it that is about the annotations.
+base::Result<> check_annotations(const base::Json& tree);
+
+// The member, or nullptr if it is absent or null, or if `object` is nullptr or no object.
+const base::Json* member(const base::Json* object, const char* key);
+
+}  // namespace oci

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of a container as runtimes give it to hooks on stdin (OCI runtime specification,
+// runtime.md#state). Ids are untrusted: only [A-Za-z0-9][A-Za-z0-9_.+-]* up to 1024 bytes passes.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <sys/types.h>
+
+#include "netns/base/result.h"
+
+namespace oci {
+
+using base::Result;
+
+inline constexpr size_t kMaxStateBytes = 1U << 20U;
+
+struct State {
+    std::string id;
+    std::string bundle;  // absolute path
+    std::string status;  // may be empty
+    pid_t pid = 0;       // 0: none (poststop)
+};
+
+Result<State> parse_state(std::string_view text);
+
+}  // namespace oci
