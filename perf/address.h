@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Address: 16 bytes that are at once an IPv6 address, an IPv4 address in its mapped form
+// (::ffff:a.b.c.d) and a GID, since a RoCE v2 GID is the address of its netdev written so.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+struct sockaddr;
+struct sockaddr_storage;
+
+namespace perf {
+
+struct Address {
+    std::array<uint8_t, 16> bytes{};
+
+    bool operator==(const Address&) const = default;
+
+    [[nodiscard]] bool is_zero() const;
+    [[nodiscard]] bool is_v4() const;
+    [[nodiscard]] bool is_link_local() const;  // fe80::/10
+    [[nodiscard]] bool is_loopback() const;    // 127.0.0.0/8 or ::1
+
+    // "10.9.0.1" or "fd00::1".
+    [[nodiscard]] std::string text() const;
+
+    // Eight groups of four hex digits, as sysfs and attach.json write a GID.
+    [[nodiscard]] std::string gid_text() const;
+};
+
+// Either form that text() and gid_text() make; nothing if it is no address.
+std::optional<Address> parse_address(std::string_view text);
+
+// IPv4 and IPv6 socket addresses; nothing for other families.
+std::optional<Address> from_sockaddr(const sockaddr* address);
+
+// Returns the length; the port is in host order.
+unsigned to_sockaddr(const Address& address, uint16_t port, sockaddr_storage& out);
+
+}  // namespace perf

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/client.h"
+
+#include <fmt/format.h>
+
+#include "perf/tcp.h"
+#include "perf/workloads/integrity.h"
+
+namespace perf {
+
+using base::Code;
+using base::Json;
+using base::make_error;
+using base::Result;
+
+Result<Client> Client::start(Verbs& verbs, Control control, const SideOptions& options) {
+    Client client(std::move(control), options.timeout);
+    const Hello own = own_hello();
+    const Json hello =
+        TRY(client.control_.ask(message("hello", to_json(own)), "hello", client.step()));
+    client.server_ = TRY(parse_hello(hello));
+    TRY(check_compatible(own, client.server_));
+    std::vector<Address> sources;
+    if (const auto local = local_address(client.control_.fd()))
+        sources.push_back(*local);
+    client.device_ = TRY(open_best_device(verbs, options.wish, sources));
+    const Json device = TRY(client.control_.ask(
+        message("device", to_json(client.device_.info)), "device", client.step()));
+    client.peer_ = TRY(parse_device_info(device));
+    return client;
+}
+
+Result<PointResult> Client::run(const Point& wanted) {
+    PointResult result;
+    result.point = wanted;
+    result.point.poll = resolve_poll(wanted.poll, device_);
+    const std::string name = describe(wanted);
+    Lane lane = TRY(open(wanted, result).context("opening " + name));
+    if (wanted.verify == Verify::Full)
+        TRY(verify(lane, result.checked).context("verifying " + name));
+    if (!result.checked.wrong)
+        TRY(measure(lane, result).context("measuring " + name));
+    // The server lets go first: then nothing of ours is still on its way when our side goes.
+    TRY(control_.ask(message("close"), "closed", step()).context("closing " + name));
+    return result;
+}
+
+Result<Lane> Client::open(const Point& wanted, PointResult& result) {
+    Lane lane = TRY(Lane::create(device_, result.point, Side::Client));
+    const Json frame = TRY(control_.ask(
+        message("open", {{"point", to_json(wanted)}, {"endpoint", to_json(lane.endpoint())}}),
+        "opened",
+        step()));
+    const Opened opened = TRY(parse_opened(frame));
+    if (opened.mtu > device_.info.active_mtu)
+        return make_error(Code::BadInput, "the server chose a path MTU that our port cannot do");
+    TRY(lane.connect(peer_, opened.endpoint, opened.mtu));
+    result.mtu = opened.mtu;
+    result.server_poll = opened.poll;
+    result.inline_bytes = lane.inline_bytes();
+    return lane;
+}
+
+Result<> Client::verify(Lane& lane, Checked& total) {
+    for (uint64_t number = 0; number < kVerifyRounds && !total.wrong; ++number)
+        add(total, TRY(verify_round(lane, number)));
+    return {};
+}
+
+Result<Checked> Client::verify_round(Lane& lane, uint64_t number) {
+    const Json round = {{"round", number}};
+    if (lane.point().verb == Verb::Read) {
+        TRY(control_.ask(message("fill", round), "filled", step()));
+        return fetch_round(lane, waiting(lane), {number, Side::Server});
+    }
+    TRY(control_.send(message("verify", round), step()));
+    TRY(emit_round(lane, waiting(lane), {number, Side::Client}));
+    Checked checked = TRY(parse_checked(TRY(control_.expect("verified", step()))));
+    if (!is_ping_pong(lane.point()) || checked.wrong)
+        return checked;
+    TRY(control_.send(message("emit", round), step()));
+    add(checked, TRY(collect_round(lane, waiting(lane), {number, Side::Server})));
+    TRY(control_.expect("emitted", step()));
+    return checked;
+}
+
+Result<> Client::measure(Lane& lane, PointResult& result) {
+    TRY(control_.ask(message("start"), "started", step()));
+    if (lane.point().mode == Mode::Bandwidth) {
+        result.bandwidth = TRY(measure_bandwidth(lane, waiting(lane)));
+        return finish(result.bandwidth->messages + result.bandwidth->warmup_messages);
+    }
+    const Latency latency = TRY(measure_latency(lane, waiting(lane)));
+    result.latency = summarize(latency.histogram);
+    return finish(latency.messages + latency.warmup_messages);
+}
+
+Result<> Client::finish(uint64_t messages) {
+    const Json frame =
+        TRY(control_.ask(message("stop", {{"messages", messages}}), "stopped", step()));
+    const auto seen = TRY(base::required<uint64_t>(frame, "messages"));
+    if (seen != messages)
+        return make_error(Code::Internal,
+                          fmt::format("{} messages were sent, the server saw {}", messages, seen));
+    return {};
+}
+
+Waiting Client::waiting(const Lane& lane) {
+    return {.control = &control_, .patience = timeout_, .poll = lane.point().poll};
+}
+
+}  // namespace perf

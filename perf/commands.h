@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands: what the program does with its options. Tests call them with a fake provider.
+#pragma once
+
+#include <cstdio>
+
+#include "perf/exit_code.h"
+#include "perf/options.h"
+
+namespace perf {
+
+// What a command works with besides its options.
+struct Surroundings {
+    Verbs& verbs;
+    Stop& stop;
+    std::FILE* out;  // results
+    std::FILE* err;  // everything else
+};
+
+Exit serve(const ServeOptions& options, const Surroundings& around);
+Exit run(const RunOptions& options, const Surroundings& around);
+Exit loop(const LoopOptions& options, const Surroundings& around);
+
+// The one of the three that the command line asked for.
+Exit run_command(const Command& command, const Surroundings& around);
+
+}  // namespace perf

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/device.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "perf/attach.h"
+#include "perf/survey.h"
+
+namespace perf {
+
+using base::Code;
+using base::make_error;
+using base::Result;
+
+namespace {
+constexpr uint32_t kMaxReads = 16;
+
+// Vendor ids that the kernel's software drivers report: rxe 0xffffff, siw 0x626d74.
+bool is_software(const ibv_device_attr& attr) {
+    return attr.vendor_id == 0xffffff || attr.vendor_id == 0x626d74;
+}
+
+uint32_t reads(int value) {
+    return static_cast<uint32_t>(std::clamp(value, 0, static_cast<int>(kMaxReads)));
+}
+
+Result<Device> open_row(Verbs& verbs, const GidRow& row) {
+    Device device;
+    device.verbs = &verbs;
+    device.context = TRY(open_device(verbs, row.device));
+    if (const int rc = verbs.query_device(device.context.get(), &device.attr); rc != 0)
+        return base::sys_error(rc, "query device " + row.device);
+    if (const int rc = verbs.query_port(device.context.get(), row.port, &device.port); rc != 0)
+        return base::sys_error(rc, fmt::format("query port {} of {}", row.port, row.device));
+    device.pd = TRY(alloc_pd(verbs, device.context.get()));
+    device.software = is_software(device.attr);
+    device.info = {.device = row.device,
+                   .netdev = row.netdev,
+                   .port = row.port,
+                   .gid_index = row.index,
+                   .gid = row.gid,
+                   .gid_type = row.type,
+                   .active_mtu = mtu_bytes(device.port.active_mtu),
+                   .lid = device.port.lid,
+                   .initiator_depth = reads(device.attr.max_qp_init_rd_atom),
+                   .responder_depth = reads(device.attr.max_qp_rd_atom)};
+    if (row.index > 255)  // ibv_global_route holds it in eight bits
+        return make_error(Code::Unsupported,
+                          fmt::format("GID index {} of {} cannot be used", row.index, row.device));
+    if (device.info.active_mtu == 0)
+        return make_error(Code::Kernel, "the port of " + row.device + " has no path MTU");
+    return device;
+}
+
+base::Error no_gid(const std::string& explanation, const GidQuery& query, bool any_row) {
+    std::string fix = "pass --device and --gid to choose by hand";
+    if (!any_row)
+        fix =
+            "no RDMA device is usable here: is this container attached (rdma.mode), and its "
+            "/dev/infiniband node there?";
+    else if (!query.sources.empty())
+        fix = fmt::format(
+            "run against an address of the RDMA network, or assign {} to the device's netdev, or "
+            "pass "
+            "--device and --gid",
+            query.sources.front().text());
+    base::Error error = make_error(Code::Unsupported, "no GID leads to the peer\n" + explanation);
+    return std::move(error).advise(fix);
+}
+}  // namespace
+
+Result<Device> open_best_device(Verbs& verbs,
+                                const DeviceWish& wish,
+                                const std::vector<Address>& sources) {
+    const Attachment attachment = load_attachment(wish.attach_file, wish.env_device, wish.env_gid);
+    Survey tables = TRY(survey(verbs, wish.device));
+    const GidQuery query{.sources = sources,
+                         .attached = attachment.gids,
+                         .device = wish.device,
+                         .index = wish.gid_index,
+                         .preferred_device = attachment.preferred_device};
+    GidChoice choice = choose_gid(tables.rows, tables.addresses, query);
+    std::ranges::copy(attachment.remarks, std::back_inserter(choice.remarks));
+    std::ranges::copy(tables.remarks, std::back_inserter(choice.remarks));
+    std::string explanation = explain(tables.rows, choice, query);
+    if (!choice.chosen)
+        return no_gid(explanation, query, !tables.rows.empty());
+    Device device = TRY(open_row(verbs, tables.rows[*choice.chosen]));
+    device.explanation = std::move(explanation);
+    return device;
+}
+
+}  // namespace perf

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Device: the opened device, port and GID of one side, chosen by the rule in gid.h.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "perf/gid.h"
+#include "perf/message.h"
+#include "perf/verbs.h"
+
+namespace perf {
+
+// What the person said about device and GID, and where rdma-hook's word is found.
+struct DeviceWish {
+    std::string device;
+    std::optional<uint32_t> gid_index;
+    std::string attach_file;
+    std::string env_device;  // RDMA_DEVICE
+    std::string env_gid;     // RDMA_GID
+};
+
+struct Device {
+    Verbs* verbs = nullptr;
+    Owned<ibv_context> context;
+    Owned<ibv_pd> pd;
+    ibv_device_attr attr{};
+    ibv_port_attr port{};
+    DeviceInfo info;
+    bool software = false;    // rxe or siw: our own CPU does the device's work
+    std::string explanation;  // the table of candidates, for --explain-gid
+};
+
+// Chooses and opens. `sources`: where the kernel routes from towards the peer, best first. Without
+// a usable GID: Code::Unavailable whose text holds the table and the way out.
+base::Result<Device> open_best_device(Verbs& verbs,
+                                      const DeviceWish& wish,
+                                      const std::vector<Address>& sources);
+
+}  // namespace perf

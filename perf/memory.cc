@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/memory.h"
+
+#include <cerrno>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+namespace perf {
+
+using base::Result;
+
+namespace {
+constexpr size_t kPage = 4096;
+constexpr size_t kGuard = 64;
+constexpr size_t kCacheLine = 64;
+
+size_t round_up(size_t value, size_t unit) {
+    return (value + unit - 1) / unit * unit;
+}
+
+// Messages of a page or more begin on a page, as an application's would; small ones on a cache
+// line.
+Area make_area(const Point& point, size_t start) {
+    const size_t unit = point.size >= kPage ? kPage : kCacheLine;
+    Area area{.start = start,
+              .first = start + kPage,
+              .stride = round_up(point.size + kGuard, unit),
+              .slots = point.slots,
+              .size = point.size};
+    area.end = round_up(area.first + area.slots * area.stride, kPage);
+    return area;
+}
+}  // namespace
+
+bool is_ping_pong(const Point& point) {
+    return point.mode == Mode::Latency && point.verb != Verb::Read;
+}
+
+bool has_out(const Point& point, Side side) {
+    if (point.verb == Verb::Read)
+        return side == Side::Server;
+    return side == Side::Client || is_ping_pong(point);
+}
+
+bool has_in(const Point& point, Side side) {
+    if (point.verb == Verb::Read)
+        return side == Side::Client;
+    return side == Side::Server || is_ping_pong(point);
+}
+
+bool posts_data(const Point& point, Side side) {
+    return side == Side::Client || is_ping_pong(point);
+}
+
+Layout layout_of(const Point& point, Side side) {
+    Layout layout;
+    if (has_in(point, side)) {
+        layout.in = make_area(point, 0);
+        layout.bytes = layout.in.end;
+    }
+    if (has_out(point, side)) {
+        layout.out = make_area(point, layout.bytes);
+        layout.bytes = layout.out.end;
+    }
+    return layout;
+}
+
+Result<Memory> Memory::map(const Layout& layout) {
+    // MAP_POPULATE: a page fault inside of the measurement would be the memory's time, not the
+    // link's.
+    void* address = ::mmap(nullptr,
+                           layout.bytes,
+                           PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE,
+                           -1,
+                           0);
+    if (address == MAP_FAILED)
+        return base::sys_error(fmt::format("map {} bytes", layout.bytes))
+            .advise("use a smaller --size or --depth, or raise the container's memory limit");
+    Memory memory;
+    memory.all_ = {static_cast<std::byte*>(address), layout.bytes};
+    // A forked child that touched a page would take it away from the device. We never fork.
+    for (size_t i = 0; i < memory.all_.size(); ++i)
+        memory.all_[i] = std::byte{poison(i)};
+    return memory;
+}
+
+Memory::~Memory() {
+    if (!all_.empty())
+        (void)::munmap(all_.data(), all_.size());
+}
+
+Memory::Memory(Memory&& other) noexcept : all_(std::exchange(other.all_, {})) {}
+
+Memory& Memory::operator=(Memory&& other) noexcept {
+    std::swap(all_, other.all_);
+    return *this;
+}
+
+namespace {
+std::optional<size_t> first_touched(std::span<const std::byte> all, size_t from, size_t to) {
+    for (size_t i = from; i < to; ++i) {
+        if (static_cast<uint8_t>(all[i]) != poison(i))
+            return i;
+    }
+    return std::nullopt;
+}
+}  // namespace
+
+std::optional<GuardHit> check_guards(std::span<const std::byte> all, const Area& area) {
+    const auto hit = [&](uint32_t slot, size_t at, size_t base) {
+        return GuardHit{slot, at - base, poison(at), static_cast<uint8_t>(all[at])};
+    };
+    if (const auto at = first_touched(all, area.start, area.first))
+        return hit(0, *at, area.start);
+    for (uint32_t i = 0; i < area.slots; ++i) {
+        const size_t message_end = area.slot(i) + area.size;
+        const size_t band_end = i + 1 == area.slots ? area.end : area.slot(i + 1);
+        if (const auto at = first_touched(all, message_end, band_end))
+            return hit(i, *at, message_end);
+    }
+    return std::nullopt;
+}
+
+}  // namespace perf

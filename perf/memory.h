@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory and its layout. A side of a point has an area for what it sends ("out"), one for what it
+// receives ("in"), or both. An area is a ring of slots, one message each, with guard bands before
+// the first slot and behind each; the bands hold a poison that nothing may change.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "netns/base/result.h"
+#include "perf/plan.h"
+
+namespace perf {
+
+enum class Side { Client, Server };
+
+// Ping-pong: the server answers each message with one of its own.
+bool is_ping_pong(const Point& point);
+
+// Who holds data to be sent or read, who memory to be filled, and who posts the work requests.
+bool has_out(const Point& point, Side side);
+bool has_in(const Point& point, Side side);
+bool posts_data(const Point& point, Side side);
+
+// One area inside of the registered memory; all numbers in bytes from its start.
+struct Area {
+    size_t start = 0;   // of the leading guard
+    size_t first = 0;   // of slot 0
+    size_t stride = 0;  // from slot to slot
+    size_t end = 0;     // behind the last guard
+    uint32_t slots = 0;
+    uint32_t size = 0;  // of a message
+
+    [[nodiscard]] bool exists() const { return slots != 0; }
+
+    [[nodiscard]] size_t slot(uint32_t number) const { return first + number * stride; }
+};
+
+struct Layout {
+    Area in;
+    Area out;
+    size_t bytes = 0;  // of all, a multiple of the page size, at least one page
+};
+
+// Both sides compute the same strides from the same point.
+Layout layout_of(const Point& point, Side side);
+
+// Anonymous memory, prefaulted, filled with poison.
+class Memory {
+  public:
+    static base::Result<Memory> map(const Layout& layout);
+
+    ~Memory();
+    Memory(Memory&& other) noexcept;
+    Memory& operator=(Memory&& other) noexcept;
+    Memory(const Memory&) = delete;
+    Memory& operator=(const Memory&) = delete;
+
+    [[nodiscard]] std::span<std::byte> all() const { return all_; }
+
+    [[nodiscard]] std::span<std::byte> slot(const Area& area, uint32_t number) const {
+        return all_.subspan(area.slot(number), area.size);
+    }
+
+    [[nodiscard]] uint64_t address(size_t offset) const {
+        return reinterpret_cast<uint64_t>(all_.data()) + offset;
+    }
+
+  private:
+    Memory() = default;
+
+    std::span<std::byte> all_;
+};
+
+// What the byte at `offset` of the memory holds while nobody has written it.
+constexpr uint8_t poison(size_t offset) {
+    return static_cast<uint8_t>(0xa5U ^ (offset * 131));
+}
+
+// The first byte of the area's guard bands that is not poison any more.
+struct GuardHit {
+    uint32_t slot = 0;    // whose band it is in: the one before it, 0 also for the leading band
+    uint64_t offset = 0;  // from the end of that slot's message; in the leading band from its start
+    uint8_t expected = 0;
+    uint8_t got = 0;
+};
+
+std::optional<GuardHit> check_guards(std::span<const std::byte> all, const Area& area);
+
+}  // namespace perf

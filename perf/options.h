@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line, parsed once into values that nothing changes afterwards.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "perf/plan.h"
+#include "perf/session.h"
+
+namespace perf {
+
+// What run and loop have in common.
+struct MeasureOptions {
+    Plan plan;
+    SideOptions side;
+    std::string json;  // file, "-" for standard output, empty: none
+    bool explain_gid = false;
+};
+
+struct ServeOptions {
+    std::vector<std::string> bind;  // addresses; none: loopback only
+    uint16_t port = 0;
+    bool once = false;
+    bool explain_gid = false;
+    SideOptions side;
+};
+
+struct RunOptions {
+    std::string host;
+    uint16_t port = 0;
+    MeasureOptions measure;
+};
+
+struct LoopOptions {
+    MeasureOptions measure;
+};
+
+// --help and --version: to be printed, then done.
+struct HelpText {
+    std::string text;
+};
+
+using Command = std::variant<ServeOptions, RunOptions, LoopOptions, HelpText>;
+
+// Code::Usage that names option, value and what is allowed. `argv` as main has it.
+base::Result<Command> parse_command_line(int argc, const char* const* argv);
+
+}  // namespace perf

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reports: a table for people, and JSON of the schema "rdma-perf/1" that explains itself (plan,
+// both sides, results). JSON names carry their units; within a schema's number nothing changes its
+// meaning.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "perf/client.h"
+
+namespace perf {
+
+inline constexpr std::string_view kSchema = "rdma-perf/1";
+
+struct Report {
+    std::string started;  // ISO 8601, UTC
+    Plan plan;
+    Hello client;
+    Hello server;
+    std::optional<DeviceInfo> client_device;
+    std::optional<DeviceInfo> server_device;
+    std::vector<PointResult> results;
+    std::optional<base::Error> error;  // why the rest is missing
+
+    [[nodiscard]] bool corrupt() const;
+};
+
+base::Json to_json(const Report& report);
+
+// "client rxe1 (rdma0, GID 1 10.9.0.1 RoCE v2) at host ..." and the head of the table.
+std::string table_head(const Report& report);
+
+// One line, with the line about wrong data behind it if there is one.
+std::string table_row(const PointResult& result);
+
+// "4 KiB", "64 B".
+std::string human_size(uint64_t bytes);
+
+// Now, as Report::started.
+std::string utc_now();
+
+}  // namespace perf

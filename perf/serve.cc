@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// serve: accepts clients and gives each a thread with its own device context, protection domain and
+// queue pairs. Nothing is shared between clients but the machine. One too many is told so and
+// closed.
+#include <atomic>
+#include <list>
+#include <thread>
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include "perf/commands.h"
+#include "perf/tcp.h"
+
+namespace perf {
+
+using base::Code;
+using base::Result;
+using base::UniqueFd;
+
+namespace {
+constexpr size_t kMaxClients = 32;
+
+struct Guest {
+    std::atomic<bool> done = false;
+    Exit exit = Exit::Ok;
+    std::jthread thread;
+};
+
+class Server {
+  public:
+    Server(const ServeOptions& options, const Surroundings& around)
+        : options_(options), around_(around) {}
+
+    Result<Exit> run() {
+        const auto listeners = TRY(listen_on(options_.bind, options_.port));
+        std::vector<pollfd> fds = {{around_.stop.fd(), POLLIN, 0}};
+        for (const Listener& listener : listeners) {
+            say("listening on " + listener.name);
+            fds.push_back({listener.fd.get(), POLLIN, 0});
+        }
+        while (!around_.stop.requested()) {
+            if (::poll(fds.data(), fds.size(), -1) < 0 && errno != EINTR)
+                return base::sys_error("poll");
+            for (size_t i = 0; i < listeners.size() && !around_.stop.requested(); ++i) {
+                if ((fds[i + 1].revents & POLLIN) == 0)
+                    continue;
+                auto fd = TRY(accept_from(listeners[i]));
+                if (fd)
+                    admit(std::move(*fd));
+                if (fd && options_.once)
+                    return wait_for_the_one();
+            }
+        }
+        return Exit::Ok;  // a stop is how a server ends
+    }
+
+  private:
+    void admit(UniqueFd fd) {
+        std::erase_if(guests_, [](const Guest& guest) { return guest.done.load(); });
+        const auto address = peer_address(fd.get());
+        const std::string name = address ? address->text() : "?";
+        Control control(std::move(fd), around_.stop);
+        if (guests_.size() >= kMaxClients) {
+            refuse(control, name);
+            return;
+        }
+        Guest& guest = guests_.emplace_back();
+        guest.thread = std::jthread([this, &guest, name, moved = std::move(control)]() mutable {
+            attend(std::move(moved), name, guest);
+            guest.done.store(true);
+        });
+    }
+
+    void refuse(Control& control, const std::string& name) const {
+        const auto error = base::make_error(
+            Code::Busy, fmt::format("the server has {} clients already", kMaxClients));
+        // Best effort: the client sees the connection close in any case.
+        (void)control.send(error_message(error),
+                           base::Deadline::in(std::chrono::milliseconds(100)));
+        say("client " + name + ": refused, too many");
+    }
+
+    void attend(Control control, const std::string& name, Guest& guest) const {
+        say("client " + name + ": connected");
+        Session session(around_.verbs, std::move(control), options_.side);
+        const auto done = session.run();
+        if (options_.explain_gid)
+            say("client " + name + ":\n" + session.explanation());
+        if (done) {
+            say(fmt::format("client {}: done, {} points", name, session.points()));
+            return;
+        }
+        guest.exit = exit_of(done.error());
+        say("client " + name + ": " + done.error().message());
+    }
+
+    Exit wait_for_the_one() {
+        guests_.back().thread.join();
+        return guests_.back().exit;
+    }
+
+    void say(const std::string& text) const {
+        // One call for the whole line: threads must not interleave.
+        (void)std::fputs(("rdma-perf: " + text + "\n").c_str(), around_.err);
+        (void)std::fflush(around_.err);
+    }
+
+    const ServeOptions& options_;
+    const Surroundings& around_;
+    std::list<Guest> guests_;  // addresses stay; each thread ends by the stop or by its client
+};
+}  // namespace
+
+Exit serve(const ServeOptions& options, const Surroundings& around) {
+    auto done = Server(options, around).run();
+    if (done)
+        return *done;
+    (void)std::fputs(("rdma-perf: " + done.error().message() + "\n").c_str(), around.err);
+    return exit_of(done.error());
+}
+
+}  // namespace perf

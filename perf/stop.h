@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stop: the one way in which everything that waits or loops is told to end. A flag for hot loops
+// and a descriptor for poll(2); request() may be called from a signal handler. Once requested it
+// stays so.
+#pragma once
+
+#include <atomic>
+
+#include "netns/base/clock.h"
+#include "netns/base/result.h"
+#include "netns/base/unique_fd.h"
+
+namespace perf {
+
+class Stop {
+  public:
+    Stop();
+
+    [[nodiscard]] bool requested() const { return requested_.load(std::memory_order_relaxed); }
+
+    // Readable once a stop was requested.
+    [[nodiscard]] int fd() const { return event_.get(); }
+
+    void request() noexcept;
+
+  private:
+    std::atomic<bool> requested_ = false;
+    base::UniqueFd event_;
+};
+
+// SIGINT and SIGTERM request `stop`, which must live as long as the process; SIGPIPE is ignored.
+base::Result<> stop_on_signals(Stop& stop);
+
+// The error of a step that was ended by a stop: sys is ECANCELED.
+base::Error stopped_error();
+
+// Waits until poll(2) reports `events` (or a hang-up) on fd. Code::Timeout when the deadline
+// passes.
+base::Result<> wait_ready(int fd, short events, const base::Deadline& deadline, const Stop& stop);
+
+}  // namespace perf

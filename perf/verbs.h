@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// The control path of libibverbs behind one narrow interface, and owners for what it makes. Tests
+// put a fake provider behind it: it hands out ibv_context objects whose operation tables are its
+// own, so that the data path (ibv_post_send, ibv_post_recv, ibv_poll_cq: inline calls through these
+// tables) is the same machine code with a device and without one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <infiniband/verbs.h>
+
+#include "netns/base/result.h"
+
+namespace perf {
+
+// Calls answer as libibverbs does: null or -1 with errno, or an errno value. Thread safe.
+class Verbs {
+  public:
+    virtual ~Verbs() = default;
+
+    virtual base::Result<std::vector<std::string>> device_names() = 0;
+    virtual ibv_context* open_device(const std::string& name) = 0;
+    virtual int close_device(ibv_context* context) = 0;
+    virtual int query_device(ibv_context* context, ibv_device_attr* attr) = 0;
+    virtual int query_port(ibv_context* context, uint8_t port, ibv_port_attr* attr) = 0;
+
+    // The whole table with one call (kernel 5.10 and later), -1 where that is not possible.
+    virtual ssize_t query_gid_table(ibv_context* context, std::span<ibv_gid_entry> out) = 0;
+    virtual int query_gid(ibv_context* context, uint8_t port, int index, ibv_gid* gid) = 0;
+
+    virtual ibv_pd* alloc_pd(ibv_context* context) = 0;
+    virtual int dealloc_pd(ibv_pd* pd) = 0;
+    virtual ibv_mr* reg_mr(ibv_pd* pd, std::span<std::byte> memory, int access) = 0;
+    virtual int dereg_mr(ibv_mr* mr) = 0;
+    virtual ibv_comp_channel* create_channel(ibv_context* context) = 0;
+    virtual int destroy_channel(ibv_comp_channel* channel) = 0;
+    virtual ibv_cq* create_cq(ibv_context* context, int entries, ibv_comp_channel* channel) = 0;
+    virtual int destroy_cq(ibv_cq* cq) = 0;
+    virtual int get_cq_event(ibv_comp_channel* channel, ibv_cq** cq) = 0;
+    virtual void ack_cq_event(ibv_cq* cq) = 0;
+    virtual ibv_qp* create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) = 0;
+    virtual int destroy_qp(ibv_qp* qp) = 0;
+    virtual int modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) = 0;
+};
+
+// libibverbs itself.
+Verbs& system_verbs();
+
+// Gives an object back to the Verbs that made it. A failure to do so is a bug or a dead device, and
+// nothing can be done about it: the process ends soon after.
+struct Release {
+    Verbs* verbs = nullptr;
+
+    void operator()(ibv_context* p) const { (void)verbs->close_device(p); }
+
+    void operator()(ibv_pd* p) const { (void)verbs->dealloc_pd(p); }
+
+    void operator()(ibv_mr* p) const { (void)verbs->dereg_mr(p); }
+
+    void operator()(ibv_comp_channel* p) const { (void)verbs->destroy_channel(p); }
+
+    void operator()(ibv_cq* p) const { (void)verbs->destroy_cq(p); }
+
+    void operator()(ibv_qp* p) const { (void)verbs->destroy_qp(p); }
+};
+
+template <class T>
+using Owned = std::unique_ptr<T, Release>;
+
+base::Result<Owned<ibv_context>> open_device(Verbs& verbs, const std::string& name);
+base::Result<Owned<ibv_pd>> alloc_pd(Verbs& verbs, ibv_context* context);
+
+// Errors carry the hint about RLIMIT_MEMLOCK with the limit that holds.
+base::Result<Owned<ibv_mr>> register_memory(Verbs& verbs,
+                                            ibv_pd* pd,
+                                            std::span<std::byte> memory,
+                                            int access);
+
+// A completion queue and the channel that announces its events; the channel goes last.
+struct CompletionQueue {
+    Verbs* verbs = nullptr;
+    Owned<ibv_comp_channel> channel;  // non-blocking
+    Owned<ibv_cq> cq;
+};
+
+base::Result<CompletionQueue> create_cq(Verbs& verbs, ibv_context* context, int entries);
+
+// An RC queue pair in RESET. `caps` holds what is wanted and is set to what there is.
+base::Result<Owned<ibv_qp>> create_rc_qp(Verbs& verbs, ibv_pd* pd, ibv_cq* cq, ibv_qp_cap& caps);
+
+// 1024 <-> IBV_MTU_1024; 0 for values that are no path MTU.
+uint32_t mtu_bytes(ibv_mtu mtu);
+ibv_mtu mtu_enum(uint32_t bytes);
+
+// The Error of a failed completion: status by name, what it means, and the exit code's class.
+base::Error completion_error(const ibv_wc& wc);
+
+}  // namespace perf

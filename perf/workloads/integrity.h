@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Integrity: rounds in which every byte of a ring full of messages is checked, before anything is
+// timed. A round's messages have patterns of their own, so that what is left of the round before
+// does not look right. The receiving side checks only what the verbs promise to be there: SEND and
+// WRITE with immediate after their receive's completion, WRITE after the receive of an empty SEND
+// that follows it on the same queue pair (a completion at the writer says nothing about the
+// reader's memory), READ after its own completion. Guard bands are checked with each round.
+#pragma once
+
+#include "perf/workloads/engine.h"
+
+namespace perf {
+
+inline constexpr uint64_t kVerifyRounds = 2;
+
+// From whom the data of a round comes.
+struct Round {
+    uint64_t number = 0;
+    Side from = Side::Client;
+};
+
+// Puts the round's pattern into the slots that go out.
+void fill_round(Lane& lane, const Round& round);
+
+// Fills and sends the round's messages, and the credit where one is due.
+base::Result<> emit_round(Lane& lane, const Waiting& waiting, const Round& round);
+
+// Waits for the round's messages, checks them and posts their receives again.
+base::Result<Checked> collect_round(Lane& lane, const Waiting& waiting, const Round& round);
+
+// READ: fetches the other side's slots and checks them.
+base::Result<Checked> fetch_round(Lane& lane, const Waiting& waiting, const Round& round);
+
+// Adds a round's outcome to a point's; the first wrong byte stays.
+void add(Checked& total, const Checked& more);
+
+}  // namespace perf
