@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contract of base/files.h, as far as decisions lean on it.
+#include <cerrno>
+
+#include <gtest/gtest.h>
+
+#include "tests/contract/outside.h"
+
+namespace test {
+namespace {
+
+using base::Code;
+
+template <class Outside>
+class FilesContract : public testing::Test {
+  protected:
+    void SetUp() override {
+        if (const std::string reason = Outside::missing(); !reason.empty())
+            GTEST_SKIP() << reason;
+    }
+
+    base::Files& room() { return outside_.host().files; }
+
+    std::string path(const std::string& name) { return outside_.file_path(name); }
+
+    Outside outside_;
+};
+
+using Outsides = testing::Types<FakeOutside<Kernel::V7_2>, KernelOutside>;
+TYPED_TEST_SUITE(FilesContract, Outsides, OutsideNames);
+
+TYPED_TEST(FilesContract, WritesReplaceAndCreateDoesNot) {
+    ASSERT_TRUE(this->room().create(this->path("a"), "one"));
+    const auto again = this->room().create(this->path("a"), "two");
+    ASSERT_FALSE(again);
+    EXPECT_EQ(again.error().code, Code::Busy);
+    EXPECT_EQ(again.error().sys, EEXIST);
+    EXPECT_EQ(this->room().read(this->path("a"), 100).value(), "one");
+    ASSERT_TRUE(this->room().write(this->path("a"), "three"));
+    EXPECT_EQ(this->room().read(this->path("a"), 100).value(), "three");
+}
+
+TYPED_TEST(FilesContract, MissingFilesAreUnavailableToReadAndNothingToRemove) {
+    const auto missing = this->room().read(this->path("none"), 100);
+    ASSERT_FALSE(missing);
+    EXPECT_EQ(missing.error().code, Code::Unavailable);
+    EXPECT_TRUE(base::is_missing(missing.error()));
+    EXPECT_TRUE(this->room().remove(this->path("none")));
+    EXPECT_FALSE(this->room().list(this->path("none")));
+}
+
+TYPED_TEST(FilesContract, FoldersListTheirFilesInOrder) {
+    ASSERT_TRUE(this->room().make_dir(this->path("d/e")));
+    EXPECT_TRUE(this->room().make_dir(this->path("d/e")));
+    ASSERT_TRUE(this->room().write(this->path("d/e/b"), ""));
+    ASSERT_TRUE(this->room().write(this->path("d/e/a"), ""));
+    EXPECT_EQ(this->room().list(this->path("d/e")).value(), (std::vector<std::string>{"a", "b"}));
+    ASSERT_TRUE(this->room().rename(this->path("d/e/a"), this->path("d/e/c")));
+    ASSERT_TRUE(this->room().remove(this->path("d/e/b")));
+    EXPECT_EQ(this->room().list(this->path("d/e")).value(), std::vector<std::string>{"c"});
+}
+
+}  // namespace
+}  // namespace test

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contract of netns/namespace.h.
+#include <cerrno>
+#include <fstream>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <linux/magic.h>
+#include <sched.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/contract/outside.h"
+
+namespace test {
+namespace {
+
+using base::Code;
+
+template <class Outside>
+class NamespacesContract : public testing::Test {
+  protected:
+    void SetUp() override {
+        if (const std::string reason = Outside::missing(); !reason.empty())
+            GTEST_SKIP() << reason;
+    }
+
+    netns::Netnses& room() { return outside_.host().namespaces; }
+
+    Outside outside_;
+};
+
+using Outsides = testing::Types<FakeOutside<Kernel::V7_2>, KernelOutside>;
+TYPED_TEST_SUITE(NamespacesContract, Outsides, OutsideNames);
+
+TYPED_TEST(NamespacesContract, CurrentIsTheHostsAndNotTheContainers) {
+    const auto current = this->room().current();
+    ASSERT_TRUE(current) << current.error().message();
+    EXPECT_EQ(current->id(), this->outside_.host_ns().id());
+    EXPECT_FALSE(current->id() == this->outside_.container_ns().id());
+}
+
+TYPED_TEST(NamespacesContract, AProcessLeadsToItsNamespace) {
+    const pid_t pid = this->outside_.container_pid();
+    const auto by_pid = this->room().open_process(pid);
+    ASSERT_TRUE(by_pid) << by_pid.error().message();
+    const auto by_path = this->room().open("/proc/" + std::to_string(pid) + "/ns/net");
+    ASSERT_TRUE(by_path) << by_path.error().message();
+    EXPECT_EQ(by_pid->id(), by_path->id());
+}
+
+TYPED_TEST(NamespacesContract, AProcessThatIsGoneIsUnavailable) {
+    const auto gone = this->room().open_process(this->outside_.missing_pid());
+    ASSERT_FALSE(gone);
+    EXPECT_EQ(gone.error().code, Code::Unavailable);
+}
+
+TYPED_TEST(NamespacesContract, AZombieHasNoNamespace) {
+    this->outside_.end_container();
+    const auto gone = this->room().open_process(this->outside_.container_pid());
+    ASSERT_FALSE(gone);
+    EXPECT_EQ(gone.error().code, Code::Unavailable) << gone.error().message();
+}
+
+TYPED_TEST(NamespacesContract, OtherFilesAreRefused) {
+    const std::string path = this->outside_.file_path("plain");
+    std::ofstream(path) << "x";
+    for (const std::string& other : {path, std::string("/"), std::string("/dev/null")}) {
+        const auto refused = this->room().open(other);
+        ASSERT_FALSE(refused) << other;
+        EXPECT_EQ(refused.error().code, Code::BadInput) << refused.error().message();
+    }
+}
+
+TYPED_TEST(NamespacesContract, AMissingPathIsUnavailable) {
+    const auto missing = this->room().open(this->outside_.file_path("missing"));
+    ASSERT_FALSE(missing);
+    EXPECT_EQ(missing.error().code, Code::Unavailable);
+    EXPECT_EQ(missing.error().sys, ENOENT);
+}
+
+TYPED_TEST(NamespacesContract, AMadeNamespaceIsEmptyButForLoWhichIsUp) {
+    const auto made = this->room().make();
+    ASSERT_TRUE(made) << made.error().message();
+    EXPECT_FALSE(made->id() == this->outside_.host_ns().id());
+    const auto links = this->outside_.host().links.list(*made);
+    ASSERT_TRUE(links) << links.error().message();
+    ASSERT_EQ(links->size(), 1U);
+    EXPECT_EQ(links->front().name, "lo");
+    EXPECT_EQ(links->front().index, 1U);
+    EXPECT_TRUE(links->front().up);
+    EXPECT_TRUE(links->front().loopback);
+    EXPECT_EQ(this->room().current()->id(), this->outside_.host_ns().id());
+}
+
+TYPED_TEST(NamespacesContract, APinKeepsANamespaceWithoutProcessAndHandle) {
+    const std::string path = this->outside_.pin_path("kept");
+    const netns::NetnsId id = this->outside_.container_ns().id();
+    ASSERT_TRUE(this->room().pin(this->outside_.container_ns(), path));
+    this->outside_.end_container();
+    this->outside_.settle();
+    const auto kept = this->room().open_pin(path, id);
+    ASSERT_TRUE(kept) << kept.error().message();
+    ASSERT_TRUE(*kept);
+    EXPECT_EQ((*kept)->id(), id);
+    const auto links = this->outside_.host().links.list(**kept);
+    ASSERT_TRUE(links) << links.error().message();
+    EXPECT_EQ(links->size(), 1U);
+    ASSERT_TRUE(this->room().unpin(path));
+}
+
+TYPED_TEST(NamespacesContract, PinningTwiceIsDone) {
+    const std::string path = this->outside_.pin_path("twice");
+    const Netns container = this->outside_.container_ns();
+    ASSERT_TRUE(this->room().pin(container, path));
+    EXPECT_TRUE(this->room().pin(container, path));
+    EXPECT_TRUE(this->room().unpin(path));
+    EXPECT_FALSE(*this->room().open_pin(path, container.id()));
+}
+
+TYPED_TEST(NamespacesContract, APinOfAnotherNamespaceIsInTheWay) {
+    const std::string path = this->outside_.pin_path("other");
+    ASSERT_TRUE(this->room().pin(this->outside_.container_ns(), path));
+    const auto taken = this->room().pin(this->outside_.host_ns(), path);
+    ASSERT_FALSE(taken);
+    EXPECT_EQ(taken.error().code, Code::Busy);
+    EXPECT_EQ(taken.error().sys, EEXIST);
+    EXPECT_FALSE(*this->room().open_pin(path, this->outside_.host_ns().id()));
+    EXPECT_TRUE(this->room().unpin(path));
+}
+
+TYPED_TEST(NamespacesContract, UnpinningIsDoneAsOftenAsAsked) {
+    const std::string path = this->outside_.pin_path("gone");
+    EXPECT_TRUE(this->room().unpin(path));
+    ASSERT_TRUE(this->room().pin(this->outside_.container_ns(), path));
+    EXPECT_TRUE(this->room().unpin(path));
+    EXPECT_TRUE(this->room().unpin(path));
+    const auto gone = this->room().open(path);
+    ASSERT_FALSE(gone);
+    EXPECT_EQ(gone.error().sys, ENOENT);
+}
+
+TYPED_TEST(NamespacesContract, AMissingPinIsNothing) {
+    const auto none =
+        this->room().open_pin(this->outside_.pin_path("never"), this->outside_.host_ns().id());
+    ASSERT_TRUE(none) << none.error().message();
+    EXPECT_FALSE(*none);
+}
+
+// A container engine, or a service with a mount namespace of its own, has copies of our pins: one
+// that stayed would keep a dead container's namespace.
+TEST(Pins, UnpinningReachesOtherMountNamespaces) {
+    if (const std::string reason = KernelOutside::missing(); !reason.empty())
+        GTEST_SKIP() << reason;
+    KernelOutside outside;
+    netns::Netnses& room = outside.host().namespaces;
+    const std::string path = outside.pin_path("copied");
+    ASSERT_TRUE(room.pin(outside.container_ns(), path));
+    int to_child[2];
+    ASSERT_EQ(::pipe2(to_child, O_CLOEXEC), 0);
+    int to_parent[2];
+    ASSERT_EQ(::pipe2(to_parent, O_CLOEXEC), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        struct statfs fs {};
+
+        char byte = 0;
+        const bool copied = ::unshare(CLONE_NEWNS) == 0 && ::statfs(path.c_str(), &fs) == 0 &&
+                            fs.f_type == NSFS_MAGIC;
+        (void)::write(to_parent[1], "x", 1);
+        (void)::read(to_child[0], &byte, 1);
+        const bool gone = ::statfs(path.c_str(), &fs) != 0 || fs.f_type != NSFS_MAGIC;
+        ::_exit(!copied ? 1 : !gone ? 2 : 0);
+    }
+    char byte = 0;
+    EXPECT_EQ(::read(to_parent[0], &byte, 1), 1);
+    EXPECT_TRUE(room.unpin(path));
+    EXPECT_EQ(::write(to_child[1], "x", 1), 1);
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(WEXITSTATUS(status), 0) << "1: the child had no copy; 2: the copy stayed";
+    for (const int fd : {to_child[0], to_child[1], to_parent[0], to_parent[1]})
+        (void)::close(fd);
+}
+
+}  // namespace
+}  // namespace test

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two outside worlds that every contract test runs against: fakes of several kernels, and the
+// kernel of this machine. What a test asks of the one it asks of the other.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "netns/gid_events.h"
+#include "netns/host.h"
+#include "tests/fakes/fake_host.h"
+#include "tests/support/temp_dir.h"
+
+namespace test {
+
+enum class Kernel { V6_12, V7_2, V7_3 };
+
+KernelTraits traits_of(Kernel kernel);
+
+// A World as such a kernel makes it.
+template <Kernel kKernel, netns::RdmaNetnsMode kMode = netns::RdmaNetnsMode::Shared>
+class FakeOutside {
+  public:
+    FakeOutside() : fake_(World::standard(traits_of(kKernel))) { fake_.world.mode = kMode; }
+
+    static std::string name() {
+        static constexpr const char* kNames[] = {"Fake6_12", "Fake7_2", "Fake7_3"};
+        return std::string(kNames[static_cast<int>(kKernel)]) +
+               (kMode == netns::RdmaNetnsMode::Exclusive ? "Exclusive" : "");
+    }
+
+    // Why the tests cannot run here; empty if they can.
+    static std::string missing() { return {}; }
+
+    static std::string rdma_missing() { return {}; }
+
+    netns::Host host() { return fake_.host(); }
+
+    [[nodiscard]] KernelTraits traits() const { return fake_.world.kernel; }
+
+    Netns host_ns() { return fake_.world.handle(fake_.world.host); }
+
+    // A namespace with a process in it.
+    Netns container_ns() { return fake_.world.handle(fake_.world.netns_of(World::kContainer)); }
+
+    static pid_t container_pid() { return World::kContainer; }
+
+    // The container's process becomes a zombie.
+    void end_container() { fake_.world.processes[World::kContainer].zombie = true; }
+
+    static pid_t missing_pid() { return 99999; }
+
+    // An Ethernet link of the host that can carry macvlans, up, MTU 1500.
+    static uint32_t parent() { return World::kHostLink; }
+
+    // Nothing can stand on it any more.
+    void enslave_parent() { fake_.world.find_link(fake_.world.host, parent())->bridge_port = true; }
+
+    // Somebody else takes UDP 4791 in the container.
+    void take_roce_port() { fake_.world.find(container_ns())->foreign_4791 = true; }
+
+    // Somebody opens the verbs node of the device, and closes it again.
+    void open_device(const Netns& /*ns*/, uint32_t device) { ++fake_.world.rdma[device].contexts; }
+
+    void close_devices() {
+        for (auto& [index, device] : fake_.world.rdma)
+            device.contexts = 0;
+    }
+
+    // A folder for pins, and one for files.
+    std::string pin_path(const std::string& name) { return dir_ / "pins/" + name; }
+
+    std::string file_path(const std::string& name) { return dir_ / name; }
+
+    void settle() { fake_.settle(); }
+
+  private:
+    TempDir dir_;
+    FakeHost fake_;
+};
+
+// The kernel of this machine. The network and mount namespaces are private ones of the test
+// program; with CONTRACT_ON_HOST=1, in a machine made for the tests, the network namespace is
+// the machine's own (RDMA's exclusive mode wants that).
+class KernelOutside {
+  public:
+    KernelOutside();
+    ~KernelOutside();
+    KernelOutside(const KernelOutside&) = delete;
+    KernelOutside& operator=(const KernelOutside&) = delete;
+    KernelOutside(KernelOutside&&) = delete;
+    KernelOutside& operator=(KernelOutside&&) = delete;
+
+    static std::string name() { return "Kernel"; }
+
+    static std::string missing();
+    static std::string rdma_missing();
+
+    netns::Host host() { return kernel_->host(); }
+
+    [[nodiscard]] static KernelTraits traits();
+    Netns host_ns();
+    Netns container_ns();
+
+    [[nodiscard]] pid_t container_pid() const { return pid_; }
+
+    void end_container();
+    static pid_t missing_pid();
+
+    [[nodiscard]] uint32_t parent() const { return parent_; }
+
+    void enslave_parent();
+    void take_roce_port();
+    void open_device(const Netns& ns, uint32_t device);
+
+    void close_devices() { opened_devices_.clear(); }
+
+    std::string pin_path(const std::string& name) { return dir_ / "pins/" + name; }
+
+    std::string file_path(const std::string& name) { return dir_ / name; }
+
+    // Lets the room's sockets go, which keep namespaces.
+    void settle() { kernel_ = std::make_unique<netns::KernelHost>(); }
+
+  private:
+    TempDir dir_;
+    std::unique_ptr<netns::KernelHost> kernel_;
+    pid_t pid_ = -1;
+    uint32_t parent_ = 0;
+    std::vector<base::UniqueFd> opened_;
+    std::vector<netns::GidEvents> opened_devices_;
+};
+
+// Names the outsides in the names of the tests.
+struct OutsideNames {
+    template <class Outside>
+    static std::string GetName(int) {  // NOLINT: GoogleTest's name
+        return Outside::name();
+    }
+};
+
+}  // namespace test

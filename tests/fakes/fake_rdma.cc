@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fake of netns/rdma.h. Codes and errno values are the kernel room's: see tests/contract.
+#include <algorithm>
+#include <cerrno>
+
+#include "tests/fakes/fake_host.h"
+
+namespace test {
+
+using base::Code;
+using base::Error;
+using base::make_error;
+using base::sys_error;
+using netns::GidEntry;
+using netns::RdmaDevice;
+
+namespace {
+Error coded(Code code, int number, std::string text) {
+    Error error = sys_error(number, std::move(text));
+    error.code = code;
+    return error;
+}
+
+Error no_rdma() {
+    return coded(Code::Unavailable, EPROTONOSUPPORT, "the kernel has no RDMA")
+        .advise("run: modprobe rdma_rxe");
+}
+
+std::string device_text(uint32_t device) {
+    return "RDMA device " + std::to_string(device);
+}
+}  // namespace
+
+Result<netns::RdmaNetnsMode> FakeRdmaDevices::mode() {
+    if (!world_.kernel.rdma)
+        return no_rdma();
+    return world_.mode;
+}
+
+Result<FakeRdma*> FakeRdmaDevices::see(const Netns& ns, uint32_t device) {
+    if (!world_.kernel.rdma)
+        return no_rdma();
+    const auto found = world_.rdma.find(device);
+    if (found == world_.rdma.end() || !world_.sees(ns.id(), found->second))
+        return coded(Code::Unavailable, EINVAL, device_text(device) + " is not there");
+    return &found->second;
+}
+
+Result<std::optional<RdmaDevice>> FakeRdmaDevices::find_by_netdev(const Netns& ns,
+                                                                  uint32_t netdev,
+                                                                  const std::string& /*name*/) {
+    if (!world_.kernel.rdma)
+        return no_rdma();
+    for (const auto& [index, device] : world_.rdma) {
+        if (world_.sees(ns.id(), device) && device.netdev_ns == ns.id() && netdev != 0 &&
+            device.netdev == netdev)
+            return std::optional<RdmaDevice>{device.device};
+    }
+    return std::optional<RdmaDevice>{};
+}
+
+Result<std::optional<RdmaDevice>> FakeRdmaDevices::find_by_name(const Netns& ns,
+                                                                const std::string& name) {
+    if (!world_.kernel.rdma)
+        return no_rdma();
+    for (const auto& [index, device] : world_.rdma) {
+        if (world_.sees(ns.id(), device) && device.device.name == name)
+            return std::optional<RdmaDevice>{device.device};
+    }
+    return std::optional<RdmaDevice>{};
+}
+
+Result<netns::CharDevice> FakeRdmaDevices::uverbs_node(const Netns& ns, uint32_t device) {
+    return TRY(see(ns, device))->uverbs;
+}
+
+Result<netns::CharDevice> FakeRdmaDevices::rdma_cm_node() {
+    if (!world_.kernel.rdma)
+        return no_rdma();
+    return netns::CharDevice{"rdma_cm", 10, 121};
+}
+
+Result<uint32_t> FakeRdmaDevices::user_contexts(const Netns& ns, uint32_t device) {
+    return TRY(see(ns, device))->contexts;
+}
+
+Result<bool> FakeRdmaDevices::has_gsi_qp(const Netns& ns, uint32_t device) {
+    return TRY(see(ns, device))->gsi_qp;
+}
+
+Result<bool> FakeRdmaDevices::roce_port_served(const Netns& ns) {
+    const FakeNetns* found = world_.find(ns);
+    if (found != nullptr && found->foreign_4791)
+        return true;
+    // Before 7.1 the module's one socket is the host's.
+    if (!world_.kernel.rxe_serves_netns)
+        return ns.id() == world_.host && world_.kernel.rdma;
+    return std::any_of(world_.rdma.begin(), world_.rdma.end(), [&](const auto& entry) {
+        return entry.second.type == "rxe" && entry.second.netdev_ns == ns.id() &&
+               entry.second.netdev != 0;
+    });
+}
+
+Result<std::optional<GidEntry>> FakeRdmaDevices::find_gid(const Netns& ns,
+                                                          const RdmaDevice& device,
+                                                          const netns::Gid& gid) {
+    const FakeRdma* found = TRY(see(ns, device.index));
+    for (const auto& entry : found->gids) {
+        if (!(entry.gid == gid) || entry.type != netns::GidType::RoceV2)
+            continue;
+        const FakeLink* link = world_.find_link(entry.ns, entry.netdev);
+        return std::optional<GidEntry>{
+            {entry.index, entry.gid, entry.type, link == nullptr ? "" : link->link.name}};
+    }
+    return std::optional<GidEntry>{};
+}
+
+Result<GidEntry> FakeRdmaDevices::wait_for_gid(const Netns& ns,
+                                               const RdmaDevice& device,
+                                               const netns::Gid& gid,
+                                               base::Deadline /*deadline*/) {
+    const auto found = TRY(find_gid(ns, device, gid));
+    if (found)
+        return *found;
+    return make_error(Code::Timeout,
+                      "GID " + netns::to_string(gid) + " has not appeared on " + device.name);
+}
+
+Result<> FakeRdmaDevices::add_link(const Netns& ns, const netns::RdmaLinkSpec& spec) {
+    return gate_.pass<void>("add RDMA link " + spec.name, [&] { return make_link(ns, spec); });
+}
+
+Result<> FakeRdmaDevices::make_link(const Netns& ns, const netns::RdmaLinkSpec& spec) {
+    const std::string what = "add RDMA link " + spec.name;
+    if (!world_.kernel.rdma)
+        return no_rdma();
+    const FakeLink* link = world_.find_link(ns.id(), spec.netdev);
+    if (link == nullptr)
+        return coded(Code::Unavailable, ENODEV, what);
+    if (spec.name.empty() || spec.name.find('%') != std::string::npos)
+        return coded(Code::BadInput, EINVAL, what);
+    if (spec.type != "rxe" && spec.type != "siw")
+        return coded(Code::Unsupported, EINVAL, what);
+    const bool rxe = spec.type == "rxe";
+    if (rxe && link->link.kind == "vlan")
+        return coded(Code::Refused, EPERM, what);
+    for (const auto& [index, device] : world_.rdma) {
+        if (device.netdev_ns == ns.id() && device.netdev == spec.netdev && device.type == spec.type)
+            return coded(Code::Busy, EEXIST, what);
+    }
+    if (rxe && world_.kernel.rxe_serves_netns && world_.find(ns)->foreign_4791)
+        return coded(Code::Refused, EPERM, what);
+    // Names are unique in the whole system; since 7.3, in exclusive mode, in each namespace.
+    const bool scoped =
+        world_.kernel.rxe_can_move && world_.mode == netns::RdmaNetnsMode::Exclusive;
+    for (const auto& [index, device] : world_.rdma) {
+        if (device.device.name == spec.name && (!scoped || device.owner == world_.host))
+            return coded(Code::Busy, ENFILE, what);
+    }
+    world_.add_rdma(ns.id(), spec.netdev, spec.name, spec.type);
+    return {};
+}
+
+Result<> FakeRdmaDevices::remove_link(const Netns& ns, uint32_t device) {
+    return gate_.pass<void>("remove " + device_text(device), [&]() -> Result<> {
+        auto found = see(ns, device);
+        if (!found)
+            return found.error().sys == EINVAL ? Result<>{} : Result<>{std::move(found).error()};
+        const FakeRdma& gone = **found;
+        if (gone.type != "rxe" && gone.type != "siw")
+            return coded(Code::Unsupported, EINVAL, "remove " + device_text(device));
+        // The kernel would not answer until the users have closed it: no test should get here.
+        if (gone.contexts != 0 && !world_.kernel.rxe_can_move)
+            return make_error(Code::Internal,
+                              "remove " + device_text(device) + " would block: it is open");
+        world_.rdma.erase(device);
+        return {};
+    });
+}
+
+Result<> FakeRdmaDevices::move(const Netns& from, const Netns& to, uint32_t device) {
+    return gate_.pass<void>("move " + device_text(device),
+                            [&] { return change_owner(from, to, device); });
+}
+
+Result<> FakeRdmaDevices::change_owner(const Netns& from, const Netns& to, uint32_t device) {
+    const std::string what = "move " + device_text(device);
+    FakeRdma* found = TRY(see(from, device));
+    const bool software = found->type == "rxe" || found->type == "siw";
+    const bool can = !software || (found->type == "rxe" && world_.kernel.rxe_can_move);
+    if (world_.mode == netns::RdmaNetnsMode::Shared || !can)
+        return coded(Code::Unsupported, EOPNOTSUPP, what);
+    for (const auto& [index, other] : world_.rdma) {
+        if (index != device && other.owner == to.id() && other.device.name == found->device.name)
+            return coded(Code::Busy, EEXIST, what);
+    }
+    found->owner = to.id();
+    found->contexts = 0;  // users are cut off
+    found->uverbs = {};
+    found->uverbs = world_.free_uverbs();  // the node is made anew, with the lowest free number
+    if (software)
+        found->gsi_qp = false;  // a flaw of 7.3's rxe
+    return {};
+}
+
+Result<> FakeRdmaDevices::wait_gone(const Netns& ns, uint32_t device, base::Deadline /*deadline*/) {
+    const auto found = see(ns, device);
+    if (!found && found.error().sys == EINVAL)
+        return {};
+    if (!found)
+        return found.error();
+    return make_error(Code::Timeout, device_text(device) + " is still there");
+}
+
+}  // namespace test

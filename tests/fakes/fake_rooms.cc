@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// The smaller fake rooms: namespaces, processes, files.
+#include <cerrno>
+#include <filesystem>
+
+#include "tests/fakes/fake_host.h"
+
+namespace test {
+
+using base::Code;
+using base::Error;
+using base::make_error;
+using base::sys_error;
+
+namespace {
+Error coded(Code code, int number, std::string text) {
+    Error error = sys_error(number, std::move(text));
+    error.code = code;
+    return error;
+}
+}  // namespace
+
+Result<Netns> FakeNetnses::current() {
+    return world_.handle(world_.host);
+}
+
+std::optional<NetnsId> FakeNetnses::resolve(const std::string& path) const {
+    if (const auto pin = world_.pins.find(path); pin != world_.pins.end())
+        return pin->second;
+    if (const auto mount = world_.engine_paths.find(path); mount != world_.engine_paths.end())
+        return mount->second;
+    for (const auto& [pid, process] : world_.processes) {
+        if (path == "/proc/" + std::to_string(pid) + "/ns/net" && !process.zombie)
+            return process.ns;
+    }
+    return std::nullopt;
+}
+
+Result<Netns> FakeNetnses::open(const std::string& path) {
+    if (const auto id = resolve(path))
+        return world_.handle(*id);
+    if (world_.files.contains(path) || std::filesystem::exists(path))
+        return make_error(Code::BadInput, path + " is not a network namespace");
+    return coded(Code::Unavailable, ENOENT, "open network namespace " + path);
+}
+
+Result<Netns> FakeNetnses::open_process(pid_t pid) {
+    const auto process = world_.processes.find(pid);
+    if (process == world_.processes.end() || process->second.zombie)
+        return coded(
+            Code::Unavailable, ENOENT, "open network namespace of process " + std::to_string(pid));
+    return world_.handle(process->second.ns);
+}
+
+Result<std::optional<Netns>> FakeNetnses::open_pin(const std::string& path, NetnsId id) {
+    const auto pin = world_.pins.find(path);
+    if (pin == world_.pins.end() || !(pin->second == id))
+        return std::optional<Netns>{};
+    return std::optional<Netns>{world_.handle(id)};
+}
+
+Result<Netns> FakeNetnses::make() {
+    return gate_.pass<Netns>("make a network namespace", [&]() -> Result<Netns> {
+        const NetnsId id = world_.add_netns();
+        world_.namespaces[id].in_our_hands = true;
+        return world_.handle(id);
+    });
+}
+
+Result<> FakeNetnses::pin(const Netns& ns, const std::string& path) {
+    return gate_.pass<void>("pin " + path, [&]() -> Result<> {
+        if (const auto pin = world_.pins.find(path); pin != world_.pins.end()) {
+            if (pin->second == ns.id())
+                return {};
+            return coded(Code::Busy, EEXIST, "pin network namespace at " + path);
+        }
+        if (world_.find(ns) == nullptr)
+            return coded(Code::Kernel, EINVAL, "pin network namespace at " + path);
+        world_.pins[path] = ns.id();
+        return {};
+    });
+}
+
+Result<> FakeNetnses::unpin(const std::string& path) {
+    return gate_.pass<void>("unpin " + path, [&]() -> Result<> {
+        world_.pins.erase(path);
+        return {};
+    });
+}
+
+Result<std::optional<netns::ProcessToken>> FakeProcesses::token(pid_t pid) {
+    const auto process = world_.processes.find(pid);
+    if (process == world_.processes.end() || process->second.zombie)
+        return std::optional<netns::ProcessToken>{};
+    return std::optional<netns::ProcessToken>{{pid, process->second.start}};
+}
+
+pid_t FakeProcesses::parent() {
+    return world_.parent;
+}
+
+Result<std::string> FakeProcesses::boot_id() {
+    return world_.boot_id;
+}
+
+bool FakeProcesses::exists(const std::string& path) {
+    const std::string proc = "/proc/";
+    for (const auto& [pid, process] : world_.processes) {
+        const std::string own = proc + std::to_string(pid);
+        if (path == own || path.starts_with(own + "/"))
+            return true;
+    }
+    if (path.starts_with(proc))
+        return false;
+    return world_.files.contains(path) || world_.pins.contains(path) ||
+           world_.engine_paths.contains(path) || std::filesystem::exists(path);
+}
+
+Result<std::string> GatedFiles::read(const std::string& path, size_t limit) {
+    return real_.read(path, limit);
+}
+
+Result<> GatedFiles::write(const std::string& path, std::string_view content, base::Access access) {
+    return gate_.pass<void>("write " + path, [&] { return real_.write(path, content, access); });
+}
+
+Result<> GatedFiles::create(const std::string& path, std::string_view content) {
+    return gate_.pass<void>("create " + path, [&] { return real_.create(path, content); });
+}
+
+Result<> GatedFiles::remove(const std::string& path) {
+    return gate_.pass<void>("remove " + path, [&] { return real_.remove(path); });
+}
+
+Result<> GatedFiles::rename(const std::string& from, const std::string& to) {
+    return gate_.pass<void>("rename " + from, [&] { return real_.rename(from, to); });
+}
+
+Result<std::vector<std::string>> GatedFiles::list(const std::string& dir) {
+    return real_.list(dir);
+}
+
+Result<> GatedFiles::make_dir(const std::string& path) {
+    return gate_.pass<void>("make folder " + path, [&] { return real_.make_dir(path); });
+}
+
+}  // namespace test

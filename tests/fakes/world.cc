@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/fakes/world.h"
+
+#include <algorithm>
+
+namespace test {
+
+namespace {
+constexpr uint64_t kNsfsDevice = 4;
+constexpr uint32_t kVerbsMajor = 231;
+constexpr uint32_t kFirstVerbsMinor = 192;
+
+netns::Link loopback() {
+    netns::Link lo;
+    lo.index = 1;
+    lo.name = "lo";
+    lo.mtu = 65536;
+    lo.up = true;
+    lo.ethernet = false;
+    lo.loopback = true;
+    return lo;
+}
+
+bool is_software(const FakeRdma& device) {
+    return device.type == "rxe" || device.type == "siw";
+}
+}  // namespace
+
+KernelTraits KernelTraits::v6_12() {
+    KernelTraits traits;
+    traits.rxe_serves_netns = false;
+    traits.lookup_in_target = false;
+    return traits;
+}
+
+KernelTraits KernelTraits::v7_2() {
+    return {};
+}
+
+KernelTraits KernelTraits::v7_3() {
+    KernelTraits traits;
+    traits.rxe_can_move = true;
+    return traits;
+}
+
+World World::standard(KernelTraits kernel) {
+    World world;
+    world.kernel = kernel;
+    world.boot_id = "5a1f6e0a-7c0d-4b54-9a3e-2f1f0c7f9b11";
+    world.inodes.next = 0xf0000000;
+    world.host = world.add_netns();
+    netns::Link eth0;
+    eth0.index = kHostLink;
+    eth0.name = "eth0";
+    eth0.mac = *netns::parse_mac("52:54:00:00:00:02");
+    eth0.mtu = 1500;
+    eth0.up = true;
+    world.add_link(world.host, eth0);
+    world.link_indexes.next = 3;
+    world.find_link(world.host, kHostLink)
+        ->addresses.insert(world.find_link(world.host, kHostLink)->addresses.begin(),
+                           *netns::parse_cidr("192.0.2.10/24"));
+    world.namespaces[world.host].default_route = kHostLink;
+    world.parent = kEngine;
+    world.add_process(kEngine, world.host);
+    const NetnsId container = world.add_netns();
+    world.add_process(kContainer, container);
+    world.engine_paths[kContainerPath] = container;
+    return world;
+}
+
+NetnsId World::add_netns() {
+    const NetnsId id{kNsfsDevice, inodes.next++};
+    const netns::Link lo = loopback();
+    namespaces[id].links[lo.index] = {
+        lo, {*netns::parse_cidr("127.0.0.1/8"), *netns::parse_cidr("::1/128")}, false};
+    return id;
+}
+
+void World::add_process(pid_t pid, NetnsId ns) {
+    processes[pid] = {.start = static_cast<uint64_t>(pid) * 100 + 7, .ns = ns, .zombie = false};
+}
+
+uint32_t World::add_link(NetnsId ns, netns::Link link) {
+    if (link.index == 0)
+        link.index = link_indexes.next++;
+    FakeLink added{link, {}, false};
+    if (link.up && link.ethernet)
+        added.addresses.push_back(link_local_address(link.mac));
+    namespaces[ns].links[link.index] = added;
+    if (!added.addresses.empty())
+        add_gid(ns, link.index, netns::link_local_gid(link.mac));
+    return link.index;
+}
+
+uint32_t World::add_rdma(NetnsId ns,
+                         uint32_t netdev,
+                         const std::string& name,
+                         const std::string& type) {
+    const FakeLink link = *find_link(ns, netdev);
+    FakeRdma added;
+    added.device = {rdma_indexes.next++, name, netns::eui64(link.link.mac)};
+    added.type = type;
+    added.owner = host;  // whoever makes it: ib_alloc_device is given init_net
+    added.netdev_ns = ns;
+    added.netdev = netdev;
+    added.uverbs = free_uverbs();
+    added.gsi_qp = type != "siw";
+    const uint32_t index = added.device.index;
+    rdma[index] = added;
+    add_gid(ns, netdev, netns::link_local_gid(link.link.mac));
+    for (const auto& address : link.addresses)
+        add_gid(ns, netdev, netns::gid_of(address));
+    // Addresses of links that stand on this one, in any namespace.
+    for (const auto& [other_ns, other] : namespaces) {
+        for (const auto& [other_index, upper] : other.links) {
+            if (upper.link.kind != "macvlan" || upper.link.parent != netdev || !(ns == host))
+                continue;
+            for (const auto& address : upper.addresses)
+                add_gid(other_ns, other_index, netns::gid_of(address));
+        }
+    }
+    return index;
+}
+
+void World::settle() {
+    std::set<NetnsId, NetnsIdOrder> held{host};
+    for (const auto& [pid, process] : processes) {
+        if (!process.zombie)
+            held.insert(process.ns);
+    }
+    for (const auto& [path, id] : engine_paths)
+        held.insert(id);
+    for (const auto& [path, id] : pins)
+        held.insert(id);
+    for (auto& [id, ns] : namespaces) {
+        ns.in_our_hands = false;
+        if (ns.open_connection)
+            held.insert(id);
+    }
+    for (auto entry = namespaces.begin(); entry != namespaces.end();) {
+        const NetnsId id = entry->first;
+        if (held.contains(id)) {
+            ++entry;
+            continue;
+        }
+        while (!entry->second.links.empty()) {
+            FakeLink link = entry->second.links.begin()->second;
+            const bool hardware = link.link.kind.empty() && !link.link.loopback;
+            destroy_link(id, link.link.index);
+            link.link.up = false;
+            link.addresses.clear();
+            if (hardware)
+                namespaces[host].links[link.link.index] = link;
+        }
+        for (auto& [index, device] : rdma) {
+            if (device.owner == id)
+                device.owner = host;
+        }
+        entry = namespaces.erase(entry);
+    }
+    // A software device whose netdev has gone follows as soon as nobody has it open.
+    std::erase_if(rdma, [](const auto& entry) {
+        return entry.second.netdev == 0 && entry.second.contexts == 0 && is_software(entry.second);
+    });
+}
+
+FakeNetns* World::find(const netns::Netns& ns) {
+    const auto found = namespaces.find(ns.id());
+    return found == namespaces.end() ? nullptr : &found->second;
+}
+
+FakeLink* World::find_link(NetnsId ns, uint32_t index) {
+    const auto found = namespaces.find(ns);
+    if (found == namespaces.end())
+        return nullptr;
+    const auto link = found->second.links.find(index);
+    return link == found->second.links.end() ? nullptr : &link->second;
+}
+
+void World::destroy_link(NetnsId ns, uint32_t index) {
+    const FakeLink* link = find_link(ns, index);
+    if (link == nullptr)
+        return;
+    // Macvlans stand on links of the host's namespace, wherever they are themselves.
+    std::vector<std::pair<NetnsId, uint32_t>> uppers;
+    for (const auto& [id, other] : namespaces) {
+        for (const auto& [other_index, upper] : other.links) {
+            if (ns == host && upper.link.kind == "macvlan" && upper.link.parent == index)
+                uppers.emplace_back(id, other_index);
+        }
+    }
+    for (const auto& [id, upper] : uppers)
+        destroy_link(id, upper);
+    for (auto& [device_index, device] : rdma)
+        std::erase_if(device.gids, [&](const FakeGid& entry) {
+            return entry.ns == ns && entry.netdev == index;
+        });
+    drop_rdma_on(ns, index);
+    namespaces[ns].links.erase(index);
+    if (namespaces[ns].default_route == index)
+        namespaces[ns].default_route.reset();
+}
+
+void World::drop_rdma_on(NetnsId ns, uint32_t netdev) {
+    for (auto entry = rdma.begin(); entry != rdma.end();) {
+        FakeRdma& device = entry->second;
+        if (!(device.netdev_ns == ns) || device.netdev != netdev) {
+            ++entry;
+        } else if (is_software(device) && (device.contexts == 0 || kernel.rxe_can_move)) {
+            // rxe learned to cut off its users when it learned to move (disassociate_ucontext).
+            entry = rdma.erase(entry);
+        } else {
+            device.netdev = 0;
+            device.netdev_ns = {};
+            ++entry;
+        }
+    }
+}
+
+void World::add_gid(NetnsId ns, uint32_t netdev, const netns::Gid& gid) {
+    const FakeLink* link = find_link(ns, netdev);
+    if (!kernel.makes_gids || link == nullptr || !link->link.ethernet)
+        return;
+    for (auto& [index, device] : rdma) {
+        if (device.type == "siw")  // iWARP has no GIDs of addresses
+            continue;
+        const bool own = device.netdev_ns == ns && device.netdev == netdev;
+        const bool above = link->link.kind == "macvlan" && device.netdev_ns == host &&
+                           device.netdev == link->link.parent && device.netdev != 0;
+        if (!own && !above)
+            continue;
+        const auto same = [&](const FakeGid& entry) {
+            return entry.gid == gid && entry.ns == ns && entry.netdev == netdev;
+        };
+        if (std::any_of(device.gids.begin(), device.gids.end(), same))
+            continue;
+        uint32_t slot = 0;  // the first empty one
+        auto place = device.gids.begin();
+        while (place != device.gids.end() && place->index == slot) {
+            ++place;
+            ++slot;
+        }
+        device.gids.insert(place, {slot, gid, netns::GidType::RoceV2, ns, netdev});
+    }
+}
+
+void World::remove_gid(NetnsId ns, uint32_t netdev, const netns::Gid& gid) {
+    const FakeLink* link = find_link(ns, netdev);
+    for (auto& [index, device] : rdma) {
+        // The default entry belongs to the device's own netdev and outlives the address.
+        const bool fixed = link != nullptr && device.netdev_ns == ns && device.netdev == netdev &&
+                           gid == netns::link_local_gid(link->link.mac);
+        if (!fixed)
+            std::erase_if(device.gids, [&](const FakeGid& entry) {
+                return entry.gid == gid && entry.ns == ns && entry.netdev == netdev;
+            });
+    }
+}
+
+bool World::sees(NetnsId ns, const FakeRdma& device) const {
+    return mode == netns::RdmaNetnsMode::Shared || device.owner == ns;
+}
+
+netns::CharDevice World::free_uverbs() const {
+    for (uint32_t number = 0;; ++number) {
+        const auto taken = [&](const auto& entry) {
+            return entry.second.uverbs.minor == kFirstVerbsMinor + number;
+        };
+        if (std::none_of(rdma.begin(), rdma.end(), taken))
+            return {"uverbs" + std::to_string(number), kVerbsMajor, kFirstVerbsMinor + number};
+    }
+}
+
+netns::Netns World::handle(NetnsId id) const {
+    return {id, base::UniqueFd{}};
+}
+
+Address link_local_address(const netns::Mac& mac) {
+    return {netns::Family::V6, netns::link_local_gid(mac).bytes, 64};
+}
+
+}  // namespace test

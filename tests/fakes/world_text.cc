@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// The World as lines of text, one thing a line, for the output of failed tests.
+#include <algorithm>
+#include <ostream>
+#include <sstream>
+
+#include "tests/fakes/world.h"
+
+namespace test {
+
+namespace {
+std::string name_of(const World& world, const NetnsId& id) {
+    return id == world.host ? "host" : "netns " + std::to_string(id.ino);
+}
+
+std::string text_of(const netns::Link& link) {
+    std::ostringstream out;
+    out << "link " << link.index << " " << link.name;
+    if (!link.kind.empty())
+        out << " kind " << link.kind << " on " << link.parent;
+    out << " mac " << netns::to_string(link.mac) << " mtu " << link.mtu
+        << (link.up ? " up" : " down");
+    return out.str();
+}
+
+void list_netns(const World& world, const NetnsId& id, const FakeNetns& ns, std::ostream& out) {
+    const std::string name = name_of(world, id);
+    out << name << (ns.open_connection ? " with an open connection" : "")
+        << (ns.foreign_4791 ? " with a stranger on 4791" : "")
+        << (ns.in_our_hands ? " in our hands" : "");
+    if (ns.default_route)
+        out << " default route by link " << *ns.default_route;
+    out << "\n";
+    for (const auto& [index, link] : ns.links) {
+        out << name << ": " << text_of(link.link) << "\n";
+        for (const auto& address : link.addresses)
+            out << name << ": link " << index << " address " << netns::to_string(address) << "\n";
+    }
+}
+
+void list_rdma(const World& world, const FakeRdma& device, std::ostream& out) {
+    const std::string name =
+        "rdma " + std::to_string(device.device.index) + " " + device.device.name;
+    out << name << " type " << device.type << " of " << name_of(world, device.owner) << " on link "
+        << device.netdev << " in " << name_of(world, device.netdev_ns) << " " << device.uverbs.name
+        << " users " << device.contexts << (device.gsi_qp ? "" : " without GSI QP") << "\n";
+    for (const auto& entry : device.gids)
+        out << name << ": gid " << entry.index << " " << netns::to_string(entry.gid) << " of link "
+            << entry.netdev << " in " << name_of(world, entry.ns) << "\n";
+}
+
+std::vector<std::string> lines_of(const World& world) {
+    std::istringstream in(to_string(world));
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(in, line);)
+        lines.push_back(line);
+    std::sort(lines.begin(), lines.end());
+    return lines;
+}
+}  // namespace
+
+std::string to_string(const World& world) {
+    std::ostringstream out;
+    out << "rdma netns mode "
+        << (world.mode == netns::RdmaNetnsMode::Shared ? "shared" : "exclusive") << "\n";
+    for (const auto& [id, ns] : world.namespaces)
+        list_netns(world, id, ns, out);
+    for (const auto& [index, device] : world.rdma)
+        list_rdma(world, device, out);
+    for (const auto& [path, id] : world.pins)
+        out << "pin " << path << " of " << name_of(world, id) << "\n";
+    for (const auto& [path, id] : world.engine_paths)
+        out << "engine's path " << path << " of " << name_of(world, id) << "\n";
+    for (const auto& [pid, process] : world.processes)
+        out << "process " << pid << " started " << process.start << " in "
+            << name_of(world, process.ns) << (process.zombie ? " zombie" : "") << "\n";
+    for (const auto& path : world.files)
+        out << "path " << path << "\n";
+    return out.str();
+}
+
+void PrintTo(const World& world, std::ostream* out) {
+    *out << "\n" << to_string(world);
+}
+
+std::string difference(const World& before, const World& after) {
+    const auto was = lines_of(before);
+    const auto is = lines_of(after);
+    std::vector<std::string> gone;
+    std::vector<std::string> added;
+    std::set_difference(was.begin(), was.end(), is.begin(), is.end(), std::back_inserter(gone));
+    std::set_difference(is.begin(), is.end(), was.begin(), was.end(), std::back_inserter(added));
+    std::string out;
+    for (const auto& line : gone)
+        out += "- " + line + "\n";
+    for (const auto& line : added)
+        out += "+ " + line + "\n";
+    return out;
+}
+
+}  // namespace test

@@ -1,0 +1,47 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2034 # used by the scripts that source this file
+# What `build`, `run` and the recipe share: exit statuses, messages, places.
+# Sourced; expects $lab to hold the path of tests/lab.
+
+# Statuses of the lab itself. Everything else that `run` returns is the script's own.
+readonly EXIT_USAGE=64        # wrong command line
+readonly EXIT_UNAVAILABLE=69  # the machine lacks something, or a build failed
+readonly EXIT_GUEST_DIED=70   # the guest panicked or ended without a status
+readonly EXIT_SKIP=77         # the mirror no longer has that kernel series
+readonly EXIT_TIMEOUT=124     # as timeout(1)
+
+: "${lab:?}"
+readonly repository=${lab%/tests/lab}
+cache=$(realpath -m "${LAB_CACHE:-/var/cache/rdma-hook-lab}")
+readonly cache
+
+say() { printf 'lab: %s\n' "$*" >&2; }
+
+# die STATUS TEXT...: one plain line, then the end.
+die() {
+    local status=$1
+    shift
+    say "$*"
+    exit "$status"
+}
+
+# Progress of long work, with the seconds since the script began.
+progress() { say "$(printf '[%3d s]' "$SECONDS") $*"; }
+
+# A tree is known by what made it: any change of the recipe is another tree.
+recipe_key() {
+    (
+        cd "$lab" || exit
+        uname -m
+        find recipe -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum
+    ) | sha256sum | cut -c1-16
+}
+
+# LAB_RECIPE names a tree that is there already; for work on the recipe itself.
+tree_key() { printf '%s' "${LAB_RECIPE:-$(recipe_key)}"; }
+
+need_root() {
+    ((EUID == 0)) || die $EXIT_UNAVAILABLE "needs root: it mounts and runs chroot; try: sudo $0"
+    [[ $(uname -m) == x86_64 ]] ||
+        die $EXIT_UNAVAILABLE "needs an x86_64 machine, this one is $(uname -m): the kernels and NICs of the lab are x86"
+}

@@ -1,0 +1,3 @@
+#!/bin/sh
+# No service starts while the tree is being installed.
+exit 101

@@ -1,0 +1,89 @@
+# shellcheck shell=bash
+# What scenarios share: checks that print "ok N - what" or "not ok N - what", waiting for events with a
+# limit, and the list of everything an attach may leave behind. Sourced.
+set -u
+work=$(mktemp -d)
+count=0
+failed=0
+
+report() { # STATUS WHAT [FILE]: one line; the file's end if it failed
+    count=$((count + 1))
+    if [[ $1 == 0 ]]; then
+        echo "ok $count - $2"
+        return
+    fi
+    echo "not ok $count - $2"
+    failed=$((failed + 1))
+    [[ ! -f ${3:-} ]] || sed 's/^/# /' "$3" | tail -n 25
+}
+
+check() { # WHAT COMMAND...: the command must succeed
+    local what=$1
+    shift
+    "$@" >"$work/out" 2>&1
+    report $? "$what" "$work/out"
+}
+
+refused() { # WHAT TEXT COMMAND...: the command must fail and say TEXT (an extended regular expression)
+    local what=$1 text=$2
+    shift 2
+    if "$@" >"$work/out" 2>&1; then
+        echo "# it succeeded" >>"$work/out"
+        report 1 "$what" "$work/out"
+        return
+    fi
+    grep -qE -- "$text" "$work/out"
+    report $? "$what" "$work/out"
+}
+
+equal() { # WHAT EXPECTED GOT
+    printf 'expected: %s\ngot:      %s\n' "$2" "$3" >"$work/out"
+    [[ $2 == "$3" ]]
+    report $? "$1" "$work/out"
+}
+
+wait_for() { # SECONDS COMMAND...: until the command succeeds
+    local end=$((SECONDS + $1))
+    shift
+    until "$@" >/dev/null 2>&1; do
+        ((SECONDS < end)) || return 1
+        read -rt 0.1 <> <(:) || true
+    done
+}
+
+now_ms() { date +%s%3N; }
+
+# Everything of ours in the world: links, RDMA links, leases, journals, pins, namespaces.
+world() {
+    ip -br link | awk '{ sub(/@.*/, "", $1); print "link", $1 }' | grep -vE '^link (veth|podman|lab-net)' | sort
+    rdma link show | awk '{ print "rdma", $2 }' | sort
+    find /run/rdma-hook -type f ! -path '*/locks/*' ! -path '*/errors/*' 2>/dev/null | sort
+    awk '$3 ~ "^/net" || $5 ~ "rdma-hook" { print "mount", $5 }' /proc/self/mountinfo | grep rdma-hook/netns/ | sort
+    lsns -t net -n -o NS,NPROCS | awk '{ n++ } END { print "namespaces", n }'
+}
+
+# same_world WHAT FILE [SECONDS]: the world is as in FILE; waits at most SECONDS (30) and says how long it took.
+same_world() {
+    local what=$1 before=$2 limit=${3:-30} start
+    start=$(now_ms)
+    is_same() { [[ "$(world)" == "$(<"$before")" ]]; }
+    if wait_for "$limit" is_same; then
+        report 0 "$what (as before after $(($(now_ms) - start)) ms)"
+    else
+        diff "$before" <(world) >"$work/out"
+        report 1 "$what" "$work/out"
+    fi
+}
+
+clean_kernel_log() { # a kernel that was hurt says so
+    dmesg | grep -E 'WARNING:|BUG:|Oops|unregister_netdevice: waiting|refcount_t' >"$work/out"
+    [[ ! -s $work/out ]]
+    report $? "the kernel's log is clean" "$work/out"
+}
+
+# The last line of a scenario, which test runners add up; and its status.
+finish() {
+    rm -rf "$work"
+    echo "scenario ${0##*/}: $count checks, $failed failed"
+    ((failed == 0))
+}

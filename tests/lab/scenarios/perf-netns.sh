@@ -1,0 +1,194 @@
+#!/bin/bash
+# rdma-perf between two network namespaces with an rxe device each: traffic, GID choice, failure of
+# either side, and the smoke test without a peer. Needs a kernel whose rxe works in a namespace (7.2 and
+# later). Prints "ok N - what" or "not ok N - what"; ends non-zero if anything failed.
+#   tests/lab/run --no-install --kernel 7.3 --share BUILD/perf tests/lab/scenarios/perf-netns.sh
+# The argument "measure" also compares the poll modes: numbers for reading, not for judging.
+set -u
+perf=${RDMA_PERF:-/data/rdma-perf}
+work=$(mktemp -d)
+count=0
+failed=0
+
+report() { # STATUS WHAT [FILE]: one line; the file's content if it failed
+    count=$((count + 1))
+    if [[ $1 == 0 ]]; then
+        echo "ok $count - $2"
+        return
+    fi
+    echo "not ok $count - $2"
+    failed=$((failed + 1))
+    [[ ! -f ${3:-} ]] || sed 's/^/# /' "$3" | tail -20
+}
+expect() { # STATUS WHAT COMMAND...: the command must exit with the status
+    local status=$1 what=$2 got
+    shift 2
+    "$@" >"$work/out" 2>"$work/err"
+    got=$?
+    cat "$work/err" >>"$work/out"
+    [[ $got == "$status" ]] || echo "# exit $got instead of $status"
+    report "$((got != status))" "$what" "$work/out"
+}
+in_b() { ip netns exec perf-b "$@"; }
+# A guest in emulation on a busy machine is slow: a step may take long without anything being wrong.
+peer_run() { exec ip netns exec perf-b "$perf" run 10.9.0.1 --timeout 30s "$@"; }
+run_b() (peer_run "$@")
+wait_for() { # SECONDS COMMAND...: until the command succeeds
+    local end=$((SECONDS + $1))
+    shift
+    until "$@" >/dev/null 2>&1; do
+        ((SECONDS < end)) || return 1
+        read -rt 0.1 <> <(:) || true
+    done
+}
+# Without a verify pass the first packets on the wire are the measurement's.
+sent() { cat /sys/class/infiniband/rxeb/ports/1/hw_counters/sent_pkts; }
+busy() { (($(sent) > before + 50)); }
+now_ms() { date +%s%3N; }
+
+# shellcheck disable=SC2317 # called by the trap
+cleanup() {
+    [[ -z ${server:-} ]] || kill "$server" 2>/dev/null
+    ip netns del perf-a 2>/dev/null
+    ip netns del perf-b 2>/dev/null
+    rm -rf "$work"
+}
+trap cleanup EXIT
+
+make_side() { # NAME ADDRESS
+    ip netns add "perf-$1"
+    ip link add "mv-$1" link lab0 type macvlan mode bridge
+    ip link set "mv-$1" netns "perf-$1" name rdma0
+    ip -n "perf-$1" link set lo up
+    ip -n "perf-$1" addr add "$2/24" dev rdma0
+    ip -n "perf-$1" link set rdma0 up
+    ip netns exec "perf-$1" rdma link add "rxe$1" type rxe netdev rdma0
+}
+start_server() { # sets $server
+    ip netns exec perf-a "$perf" serve --bind 10.9.0.1 --timeout 30s >"$work/server" 2>&1 &
+    server=$!
+    wait_for 10 grep -q listening "$work/server"
+}
+stop_server() {
+    kill "$server" 2>/dev/null
+    wait "$server" 2>/dev/null
+    server=
+}
+
+modprobe -a rdma_rxe ib_uverbs macvlan || exit 1
+make_side a 10.9.0.1
+make_side b 10.9.0.2
+gid=/sys/class/infiniband/rxeb/ports/1/gids/1
+wait_for 10 in_b grep -q 0a09:0002 $gid
+report $? "both devices have their GIDs"
+
+# ---- without a peer -----------------------------------------------------------------------------------
+expect 0 "loop verifies and measures every verb" in_b "$perf" loop --timeout 30s --time 200ms --size 64,4K
+expect 0 "loop in event mode" in_b "$perf" loop --timeout 30s --time 200ms --size 64,4K --poll event
+expect 0 "loop in spin mode" in_b "$perf" loop --timeout 30s --iterations 200 --size 1,5000 --poll spin
+expect 6 "a device that is not there: exit 6" in_b "$perf" loop --timeout 30s --device nosuch0
+expect 2 "a word that is not known: exit 2" in_b "$perf" loop --timeout 30s --verb wirte
+expect 5 "nobody listens: exit 5" run_b --time 100ms
+
+# ---- between two namespaces ---------------------------------------------------------------------------
+start_server
+report $? "server listens" "$work/server"
+expect 0 "run, as a person types it" run_b
+sed 's/^/# /' "$work/out"
+expect 0 "run with JSON" run_b --time 100ms --size 1,777,64K --json "$work/report.json"
+jq -e '.schema == "rdma-perf/1" and (.results | length) == 18 and all(.results[]; .verify.data_ok)
+       and .env.client.device.device == "rxeb" and .env.server.device.gid_index == 1' \
+    "$work/report.json" >/dev/null
+report $? "the report says that all data was right" "$work/report.json"
+expect 0 "sizes up to 8 MiB, every byte" run_b --mode bw --size 1M,8M --iterations 4
+expect 0 "event mode between namespaces" run_b --time 200ms --poll event --size 64,64K
+expect 0 "explicit device, GID and MTU" run_b --device rxeb --gid 1 --mtu 1024 \
+    --iterations 100 --size 3000
+expect 0 "iterations, depth 1" run_b --mode bw --depth 1 --iterations 50 --size 5000
+
+# ---- the choice of the GID ----------------------------------------------------------------------------
+run_b --explain-gid --iterations 10 --size 64 --verb write --mode bw \
+    >"$work/out" 2>&1
+grep -q '^\* rxeb .*source address' "$work/out"
+report $? "explain-gid marks the source address" "$work/out"
+grep -q 'rxea .*foreign' "$work/out"
+report $? "explain-gid names the other namespace's GID as foreign" "$work/out"
+cat >"$work/attach.json" <<'JSON'
+{"format":1,"attached":true,"id":"x","attachments":[{"index":0,"mode":"softroce","device":"rxeb",
+"netdev":"rdma0","gid":"0000:0000:0000:0000:0000:ffff:0a09:0002","gid_index":7,"rdma_cm":true}]}
+JSON
+run_b --explain-gid --attach-file "$work/attach.json" --iterations 10 --size 64 \
+    --verb write --mode bw >"$work/out" 2>&1
+grep -q '^\* rxeb .*named by rdma-hook' "$work/out"
+report $? "attach.json is believed by value, not by index" "$work/out"
+sed -i 's/0a09:0002/0a09:0063/' "$work/attach.json"
+run_b --explain-gid --attach-file "$work/attach.json" --iterations 10 --size 64 \
+    --verb write --mode bw >"$work/out" 2>&1
+report $? "a stale attach.json does no harm" "$work/out"
+grep -q 'stale' "$work/out"
+report $? "and is named" "$work/out"
+expect 6 "memory lock limit: exit 6" in_b bash -c "ulimit -l 64; exec setpriv --bounding-set=-ipc_lock \
+    --inh-caps=-ipc_lock '$perf' run 10.9.0.1 --timeout 30s --size 1M --time 100ms"
+grep -q 'RLIMIT_MEMLOCK is 65536 bytes' "$work/out"
+report $? "and the line names the limit" "$work/out"
+
+# ---- many clients, and the death of either side -------------------------------------------------------
+pids=()
+for i in 1 2 3 4; do
+    peer_run --time 200ms --size 4K >"$work/client$i" 2>&1 &
+    pids+=($!)
+done
+bad=0
+for pid in "${pids[@]}"; do wait "$pid" || bad=1; done
+report $bad "four clients at once" "$work/client1"
+
+for verb in write read send; do
+    for mode in bw lat; do
+        before=$(sent)
+        peer_run --verify off --verb $verb --mode $mode --size 4K --time 60s >"$work/out" 2>&1 &
+        client=$!
+        wait_for 30 busy
+        begin=$(now_ms)
+        kill -KILL "$server"
+        wait $client
+        status=$?
+        took=$(($(now_ms) - begin))
+        wait "$server" 2>"$work/ignored"
+        [[ $status == 5 && $took -lt 2000 ]] && grep -q "measuring $verb $mode" "$work/out"
+        report $? "server killed in $verb $mode: exit $status after $took ms" "$work/out"
+        start_server
+    done
+done
+before=$(sent)
+peer_run --verify off --verb send --mode bw --size 4K --time 60s >"$work/out" 2>&1 &
+client=$!
+wait_for 30 busy
+kill -KILL $client
+wait $client 2>/dev/null
+wait_for 5 grep -q "serving send bw" "$work/server"
+report $? "client killed: the server notices and says where" "$work/server"
+expect 0 "and serves the next one" run_b --time 100ms --size 64
+peer_run --time 60s --verb read --size 64 >"$work/out" 2>&1 &
+client=$!
+wait_for 10 grep -q "size" "$work/out"
+kill -INT $client
+wait $client
+report "$(($? != 130))" "interrupted: exit 130" "$work/out"
+kill -TERM "$server"
+wait "$server"
+report $? "the server ends cleanly on SIGTERM" "$work/server"
+server=
+
+if [[ ${1:-} == measure ]]; then
+    start_server
+    for poll in spin yield event; do
+        echo "# poll mode $poll"
+        run_b --time 1s --size 64,4K,64K --poll $poll | sed 's/^/# /'
+    done
+    stop_server
+fi
+
+dmesg | grep -E 'WARNING:|BUG:|Oops|refcount' >"$work/out"
+report "$(($? == 0))" "the kernel does not complain" "$work/out"
+echo "perf-netns: $count checks, $failed failed"
+exit $((failed != 0))

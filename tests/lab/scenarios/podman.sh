@@ -1,0 +1,186 @@
+#!/bin/bash
+# softroce under Podman, end to end: annotation in, verified RDMA out, everything taken back.
+#   tests/lab/run --kernel 7.3 tests/lab/scenarios/podman.sh [--full] [RUNTIME...]
+# RUNTIMEs: crun and runc unless given. Short form: 5 start/stop cycles; --full: 50.
+source "${BASH_SOURCE[0]%/*}/lib.sh"
+cycles=5
+[[ ${1:-} != --full ]] || { cycles=50; shift; }
+runtimes=("${@:-crun}")
+[[ $# -gt 0 ]] || runtimes=(crun runc)
+rootfs=/usr/lib/lab/rootfs:O
+perf=(-v /usr/bin/rdma-perf:/usr/bin/rdma-perf:ro)
+softroce=(--annotation rdma.mode=softroce)
+
+modprobe -a rdma_rxe ib_uverbs rdma_ucm macvlan veth overlay bridge nf_tables || exit 1
+# Podman makes its bridge and its own files with the first container: before we look what is there.
+podman run --rm --rootfs $rootfs true
+
+pod() { podman --runtime "$runtime" "$@"; }
+start() { # NAME ADDRESS [OPTION...]: a container that waits
+    local name=$1 address=$2
+    shift 2
+    pod run -d --name "$name" "${softroce[@]}" --annotation "rdma.ip=$address/24" "${perf[@]}" "$@" --rootfs $rootfs sleep 100000
+}
+# Of the container's own process: `podman exec` starts from the image's environment, not from config.json's.
+environment() { podman exec "$1" cat /proc/1/environ | tr '\0' '\n' | sed -n "s/^$2=//p"; }
+listening() { podman exec "$1" ss -Hltn "sport = :$2" | grep -q .; }
+pair() { # WHAT PORT SERVER... -- CLIENT...: a server in `a`, a client in `b`
+    local what=$1 port=$2 server=()
+    shift 2
+    while [[ $1 != -- ]]; do server+=("$1"); shift; done
+    shift
+    podman exec a timeout 100 "${server[@]}" >"$work/server" 2>&1 &
+    wait_for 30 listening a "$port"
+    podman exec b timeout 100 "$@" >"$work/out" 2>&1
+    local status=$?
+    kill %% 2>/dev/null
+    wait
+    cat "$work/server" >>"$work/out"
+    report $status "$what" "$work/out"
+}
+
+traffic() {
+    local each
+    for each in a b; do
+        equal "$runtime: ibv_devices in $each lists one device" 1 "$(podman exec $each ibv_devices | grep -c rxe)"
+    done
+    pair "$runtime: rdma-perf passes, verified" 18600 rdma-perf serve --bind 0.0.0.0 --once -- rdma-perf run 10.9.0.1 --time 0.5s --size 4096
+    pair "$runtime: ib_write_bw passes unchanged" 18515 ib_write_bw -n 200 -- ib_write_bw -n 200 10.9.0.1
+    pair "$runtime: ib_send_lat passes unchanged" 18515 ib_send_lat -n 200 -- ib_send_lat -n 200 10.9.0.1
+    if ((LAB_EXCLUSIVE)); then
+        refused "$runtime: no rdma_cm in exclusive mode, and attach.json says so" '"rdma_cm":true' podman exec a grep '"rdma_cm":true' /run/rdma/attach.json
+        return
+    fi
+    # rping listens by rdma_cm, which no socket shows: its first line comes when it has bound.
+    podman exec a timeout 60 rping -s -a 10.9.0.1 -C 3 >"$work/server" 2>&1 &
+    check "$runtime: rping passes unchanged" wait_for 30 podman exec b timeout 10 rping -c -a 10.9.0.1 -C 3
+    wait
+}
+
+ends() { # ways to die, each with a fresh container
+    local way start
+    for way in stop "rm -f" kill restart; do
+        start a 10.9.0.1 >"$work/out" 2>&1 || report 1 "$runtime: start before $way" "$work/out"
+        start=$(now_ms)
+        case $way in
+        stop) pod stop -t 0 a ;;
+        "rm -f") pod rm -f -t 0 a ;;
+        kill) # SIGKILL of the init; the engine learns of it by itself
+            kill -9 "$(podman inspect -f '{{.State.Pid}}' a)"
+            is_exited() { [[ $(podman inspect -f '{{.State.Status}}' a) == exited ]]; }
+            wait_for 30 is_exited
+            ;;
+        restart) pod restart -t 0 a && pod stop -t 0 a ;;
+        esac >/dev/null 2>&1
+        echo "# $runtime: $way took $(($(now_ms) - start)) ms"
+        same_world "$runtime: nothing is left after $way" "$work/before"
+        podman rm -f -t 0 a >/dev/null 2>&1
+    done
+}
+
+failing_creates() {
+    refused "$runtime: a command that does not exist" . pod run --rm --name a "${softroce[@]}" --annotation rdma.ip=10.9.0.1/24 --rootfs $rootfs /no/such/command
+    # runc calls poststop after a create that failed, crun does not.
+    [[ $runtime != crun ]] || equal "crun: list shows what the failed create left" dead "$(rdmactl list --json | jq -r '.containers[].state')"
+    start b 10.9.0.1 >"$work/out" 2>&1
+    report $? "$runtime: the next attach gets the failed one's address" "$work/out"
+    pod rm -f -t 0 b >/dev/null 2>&1
+    same_world "$runtime: nothing is left after a failed create and the next attach" "$work/before"
+    refused "$runtime: a create that fails after precreate" . pod run --rm --name a "${softroce[@]}" --annotation rdma.ip=10.9.0.1/24 -v /no/such/folder:/x --mount type=bind,src=/proc/1/nothing,dst=/y --rootfs $rootfs true
+    rdmactl gc >/dev/null
+    same_world "$runtime: gc undoes it" "$work/before"
+}
+
+# One is stopped, then its peer, while a TCP connection over rdma0 is open between them.
+open_connection() {
+    start a 10.9.0.1 >/dev/null 2>&1
+    start b 10.9.0.2 >/dev/null 2>&1
+    podman exec -d a python3 -c 'import socket,time; s=socket.create_server(("10.9.0.1",7000)); c,_=s.accept(); c.recv(9); time.sleep(9999)'
+    wait_for 30 listening a 7000
+    podman exec -d b python3 -c 'import socket,time; s=socket.create_connection(("10.9.0.1",7000)); s.sendall(b"x"); time.sleep(9999)'
+    connected() { podman exec b ss -Htn state established | grep -q 7000; }
+    check "$runtime: a TCP connection over rdma0 is open" wait_for 30 connected
+    pod stop -t 0 a >/dev/null 2>&1
+    pod stop -t 0 b >/dev/null 2>&1
+    # The namespace itself may live on with its orphaned socket; what counts is that nothing of ours does.
+    world | grep -v '^namespaces' >"$work/now"
+    grep -v '^namespaces' "$work/before" | diff - "$work/now" >"$work/out"
+    report $? "$runtime: nothing of ours is left when both are stopped, connection or not" "$work/out"
+    podman rm -f a b >/dev/null 2>&1
+    same_world "$runtime: the namespace goes too" "$work/before" 150
+}
+
+sharing() {
+    start a 10.9.0.1 >/dev/null 2>&1
+    check "$runtime: an equal request joins the container's network" start b 10.9.0.1 --network container:a
+    equal "$runtime: both have the same device" "$(environment a RDMA_DEVICE)" "$(environment b RDMA_DEVICE)"
+    refused "$runtime: another request is refused" 'other rdma.\* annotations' start c 10.9.0.3 --network container:a
+    podman rm -f c >/dev/null 2>&1
+    pod stop -t 0 b >/dev/null 2>&1
+    check "$runtime: the joined one's end takes nothing" podman exec a ibv_devinfo -d "$(environment a RDMA_DEVICE)"
+    podman rm -f -t 0 b >/dev/null 2>&1
+    start b 10.9.0.1 --network container:a >/dev/null 2>&1
+    pod stop -t 0 a >/dev/null 2>&1
+    check "$runtime: the network's owner ends and takes nothing either" podman exec b ibv_devinfo -d "$(environment b RDMA_DEVICE)"
+    podman rm -f -t 0 b >/dev/null 2>&1
+    podman rm -f -t 0 a >/dev/null 2>&1
+    same_world "$runtime: nothing is left after sharing" "$work/before"
+}
+
+networks() {
+    check "$runtime: --network none" start a 10.9.0.1 --network none
+    check "$runtime: lo is up there" podman exec a bash -c 'ip -br link show lo | grep -q UP'
+    podman network create lab-net >/dev/null 2>&1
+    check "$runtime: a named network" start b 10.9.0.2 --network lab-net
+    pair "$runtime: they talk" 18600 rdma-perf serve --bind 0.0.0.0 --once -- rdma-perf run 10.9.0.1 --time 0.2s --size 4096 --verb write --mode bw
+    podman rm -f -t 0 a b >/dev/null 2>&1
+    podman network rm -f lab-net >/dev/null 2>&1
+    check "$runtime: a pod" pod pod create --name p
+    check "$runtime: a container of a pod" start a 10.9.0.1 --pod p
+    podman pod rm -f -t 0 p >/dev/null 2>&1
+    check "$runtime: the container's own interface carries rxe" pod run --rm "${softroce[@]}" --annotation rdma.parent=container --rootfs $rootfs bash -c 'ibv_devices | grep -q rxe && [[ $RDMA_NETDEV == eth0 ]]'
+    refused "$runtime: --network host is refused" 'leave out --network host' pod run --rm "${softroce[@]}" --network host --rootfs $rootfs true
+    refused "$runtime: a user namespace is refused" 'leave out --userns' pod run --rm "${softroce[@]}" --uidmap 0:100000:65536 --gidmap 0:100000:65536 --rootfs $rootfs true
+    same_world "$runtime: nothing is left after all networks" "$work/before"
+}
+
+bystanders() {
+    cp "$(command -v busybox)" "$work/busybox"
+    printf 'FROM scratch\nCOPY busybox /busybox\nRUN ["/busybox", "true"]\n' >"$work/Containerfile"
+    local state
+    mkdir -p /etc/rdma-hook
+    for state in "as it is" broken; do
+        [[ $state != broken ]] || echo '{"polls":' >/etc/rdma-hook/config.json
+        check "$runtime: podman build with a RUN step, configuration $state" pod build --network none -f "$work/Containerfile" "$work"
+        check "$runtime: a container without rdma.*, configuration $state" pod run --rm --rootfs $rootfs true
+    done
+    refused "$runtime: one with rdma.* is refused while the configuration is broken" 'config.json' pod run --rm "${softroce[@]}" --rootfs $rootfs true
+    rm -f /etc/rdma-hook/config.json
+}
+
+many_cycles() {
+    local i start
+    start=$(now_ms)
+    for ((i = 0; i < cycles; i++)); do
+        pod run --rm "${softroce[@]}" --annotation rdma.ip=10.9.0.1/24 --rootfs $rootfs ibv_devices >"$work/out" 2>&1 || report 1 "$runtime: cycle $i" "$work/out"
+    done
+    same_world "$runtime: $cycles start/stop cycles leave nothing ($((($(now_ms) - start) / cycles)) ms each)" "$work/before"
+}
+
+world >"$work/before"
+for runtime in "${runtimes[@]}"; do
+    check "$runtime: a starts" start a 10.9.0.1
+    check "$runtime: b starts" start b 10.9.0.2
+    traffic
+    podman rm -f -t 0 a b >/dev/null 2>&1
+    same_world "$runtime: nothing is left after traffic" "$work/before"
+    ends
+    failing_creates
+    sharing
+    networks
+    open_connection
+    bystanders
+    many_cycles
+done
+clean_kernel_log
+finish

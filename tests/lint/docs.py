@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Fails on documents and examples that name what is not there.
+
+usage: docs.py ROOT
+
+Looks at links to files, at repository paths in `code` and in indented commands, and at rdma.* annotations, which must be
+in the schema.
+"""
+import json
+import re
+import sys
+from pathlib import Path
+
+DOCUMENTS = ("*.md", "examples/*", "perf/README.md", "runtime-config/README.md", "tests/lab/README.md")
+LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
+PATH = re.compile(r"(?<![\w/.{=-])((?:examples|tests|hook|netns|perf|runtime-config|\.ci)/[\w./-]+)")
+KEY = re.compile(r"(?<![\w/.-])rdma\.[a-z0-9_.]+(?==)")
+
+
+def patterns(root):
+    schema = json.loads((root / "runtime-config/schema/annotations.schema.json").read_text(encoding="utf-8"))
+    return [re.compile(pattern) for pattern in schema["patternProperties"]]
+
+
+def check(root):
+    known = patterns(root)
+    for document in sorted(path for glob in DOCUMENTS for path in root.glob(glob) if path.is_file()):
+        for number, line in enumerate(document.read_text(encoding="utf-8").splitlines(), 1):
+            where = f"{document.relative_to(root)}:{number}"
+            for target in LINK.findall(line):
+                if not (document.parent / target).exists():
+                    yield f"{where}: a link to {target}, which is not there"
+            for name in PATH.findall(line):
+                name = name.rstrip("./") if not (root / name).exists() else name
+                if "NAME" not in name and not (root / name).exists() and not (document.parent / name).exists():
+                    # A name without its ending means header and source.
+                    if not list((root / name).parent.glob(Path(name).name + "*")):
+                        yield f"{where}: names {name}, which is not there"
+            for key in KEY.findall(line):
+                if not any(pattern.search(key) for pattern in known) and "rdma.mod=" not in line:
+                    yield f"{where}: annotation {key} is not in the schema"
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    problems = list(check(Path(sys.argv[1])))
+    print("\n".join(problems) or "docs: everything named is there")
+    sys.exit(bool(problems))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Counts tests for tests/run.
+
+usage: results.py ctest NAME JUNIT-FILE              what ctest ran
+       results.py lab NAME LOG STATUS SCENARIO...    what a guest ran (tests/lab/scenarios/many)
+       results.py sum RESULTS SECONDS                the closing lines; status 1 if anything failed
+
+The first two print lines for RESULTS: "count NAME RUN PASSED FAILED", "skip NAME REASON", "fail NAME WHAT".
+A skip is counted by its line; a fail is a failure beside those that were counted.
+"""
+import re
+import sys
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+from pathlib import Path
+
+CHECKS = re.compile(r"^(?:scenario )?[\w.-]+: (\d+) checks, (\d+) failed$")
+GTEST = {"ran": re.compile(r"^\[=+\] (\d+) tests? from .* ran\."), "passed": re.compile(r"^\[  PASSED  \] (\d+) tests?\."),
+         "skipped": re.compile(r"^\[  SKIPPED \] (\d+) tests?")}
+END = re.compile(r"^many: end (.*): status (\d+) after")
+LAB_STATUS = {64: "wrong usage of tests/lab/run", 69: "something is missing on this machine", 70: "the guest died",
+              124: "timeout"}
+
+
+def skip_reason(output):
+    """GoogleTest's reason for a skip is the line behind 'FILE:LINE: Skipped'; a check's begins with 'skipped:'."""
+    lines = [line.strip() for line in output.splitlines()]
+    for line, following in zip(lines, lines[1:] + [""]):
+        if line.startswith("skipped: "):
+            return line.removeprefix("skipped: ")
+        if line.endswith(": Skipped") and following:
+            return following
+    return "no reason given"
+
+
+def ctest(name, path):
+    if not Path(path).exists():
+        print(f"fail {name} ctest did not finish")
+        return
+    counts = Counter()
+    for case in ElementTree.parse(path).getroot().iter("testcase"):
+        skipped = case.find("skipped")
+        # A test whose program is missing is "skipped" for ctest; for us it is a failure.
+        if skipped is not None and skipped.get("message", "").startswith(("SKIP_", "Disabled")):
+            print(f"skip {name} {skip_reason(case.findtext('system-out') or '')}")
+        else:
+            counts["passed" if case.get("status") == "run" else "failed"] += 1
+    if not counts:
+        print(f"fail {name} ctest found no test")
+    print(f"count {name} {counts['passed'] + counts['failed']} {counts['passed']} {counts['failed']}")
+
+
+def lab(name, path, status, scenarios):
+    if status == "77":
+        print(f"skip {name} the mirror no longer has this kernel series")
+        return
+    checks, gtest, ended, run, failed = None, {}, 0, 0, 0
+    for line in Path(path).read_text(encoding="utf-8", errors="replace").splitlines():
+        if line.startswith("many: begin "):
+            checks, gtest = None, {}
+        elif found := CHECKS.match(line):
+            checks = int(found[1]), int(found[2])
+        elif found := END.match(line):
+            ended += 1
+            if gtest.get("ran"):
+                ran = gtest["ran"] - gtest.get("skipped", 0)
+                checks = ran, ran - gtest.get("passed", 0)
+                for _ in range(gtest.get("skipped", 0)):
+                    print(f"skip {name} contract: not for this kernel or RDMA mode")
+            run, failed = run + (checks or (0, 0))[0], failed + (checks or (0, 0))[1]
+            if checks is None or (int(found[2]) != 0 and checks[1] == 0):
+                print(f"fail {name} {found[1]} ended with status {found[2]}"
+                      + ("" if checks else " and no closing line"))
+        else:
+            gtest |= {key: int(found[1]) for key, pattern in GTEST.items() if (found := pattern.match(line))}
+    if ended < len(scenarios):
+        print(f"fail {name} {LAB_STATUS.get(int(status), f'status {status}')}; ended: {ended} of {len(scenarios)} scenarios; "
+              f"see {path}")
+    print(f"count {name} {run} {run - failed} {failed}")
+
+
+def total(path, seconds):
+    run = passed = failed = 0
+    skips, fails = Counter(), []
+    for line in Path(path).read_text(encoding="utf-8").splitlines():
+        kind, name, rest = line.split(" ", 2)
+        if kind == "count":
+            counted = [int(number) for number in rest.split()]
+            run, passed, failed = run + counted[0], passed + counted[1], failed + counted[2]
+            print(f"{name + ':':28} {counted[0]:5} run, {counted[1]:5} passed, {counted[2]:3} failed")
+        elif kind == "skip":
+            skips[f"{name}: {rest}"] += 1
+        else:
+            fails.append(f"{name}: {rest}")
+    run, failed = run + len(fails), failed + len(fails)
+    for each in fails:
+        print(f"failed: {each}")
+    for each, times in sorted(skips.items()):
+        print(f"skipped: {times} x {each}")
+    if run == 0:
+        print("failed: nothing was run")
+    print(f"tests run: {run}, passed: {passed}, failed: {failed}, skipped: {sum(skips.values())} "
+          f"({seconds // 60} min {seconds % 60} s)")
+    return 1 if failed or run == 0 else 0
+
+
+def main():
+    match sys.argv[1:]:
+        case ["ctest", name, path]:
+            ctest(name, path)
+        case ["lab", name, path, status, *scenarios]:
+            lab(name, path, status, scenarios)
+        case ["sum", path, seconds]:
+            sys.exit(total(path, int(seconds)))
+        case _:
+            sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Shows that the checks beside it fail when they must: a small tree with one violation at a time."""
+import importlib
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+PUBLIC = ("address", "namespace", "link", "rdma", "process", "terminal", "host")
+
+# What the tree has when all is well.
+GOOD = {f"netns/{name}.h": '#include <string>\n#include "netns/base/result.h"\n' for name in PUBLIC} | {
+    "netns/base/result.h": "#include <variant>\n",
+    "netns/base/json.h": "#include <nlohmann/json.hpp>\n",
+    "netns/base/log.cc": "#include <sys/socket.h>\n",
+    "netns/namespace.cc": '#include <sched.h>\n#include "netns/probe.h"\nint f() { return ::setns(1, 2); }\n',
+    "netns/probe.h": "#include <linux/netlink.h>\n",
+    "hook/phases.cc": '#include <unistd.h>\n#include "netns/host.h"\n#include "runtime-config/oci/spec.h"\n'
+                      "// setns(2) is not called here, nor in /* setns( */ comments\n",
+    "runtime-config/oci/spec.h": '#include "netns/base/json.h"\n',
+    "perf/main.cc": '#include <infiniband/verbs.h>\n#include "perf/verbs.h"\n#include "netns/base/log.h"\n',
+}
+HOOK_BANNED = ("linux/netlink.h", "netlink/msg.h", "sys/socket.h", "sched.h", "infiniband/verbs.h", "rdma/ib_user_verbs.h")
+
+# Which file gets which line, and a piece of what must be said.
+LAYERING = (
+    [("hook/steps/x.cc", f"#include <{header}>", "only netns/ talks to the kernel") for header in HOOK_BANNED]
+    + [("runtime-config/x.h", f"# include <{header}>", "only netns/ talks to the kernel") for header in HOOK_BANNED]
+    + [("netns/x.cc", f'#include "{header}"', "knows nothing of those")
+       for header in ("hook/step.h", "runtime-config/oci/spec.h", "perf/gid.h")]
+    + [("perf/x.cc", f'#include "{header}"', "perf/ uses")
+       for header in ("hook/step.h", "runtime-config/oci/spec.h", "netns/link.h", "netns/netlink/socket.h")]
+    + [("runtime-config/x.cc", f'#include "{header}"', "runtime-config/ uses") for header in ("hook/step.h", "netns/link.h")]
+    + [("netns/base/x.h", f'#include "{header}"', "vocabulary") for header in ("netns/link.h", "hook/step.h", "perf/gid.h")]
+    + [(f"netns/{name}.h", f"#include <{header}>", "public headers")
+       for name in PUBLIC for header in ("netlink/msg.h", "linux/if_link.h", "nlohmann/json.hpp", "sys/socket.h")]
+    + [("netns/link.h", '#include "netns/base/json.h"', "no JSON"),
+       ("netns/link.h", '#include "netns/probe.h"', "lead to a private one"),
+       ("hook/x.cc", '#include "netns/probe.h"', "private to netns/"),
+       ("hook/x.cc", '#include "step.h"', "from the top of the repository"),
+       ("netns/x.cc", "void g() { setns (1, 2); }", "second file"),
+       ("perf/x.cc", "void g() { ::setns(1, 2); }", "second file")])
+
+LONG = "int i;\n" * 401
+BUDGET = [("hook/x.cc", LONG, True), ("tests/unit/x.h", LONG, True), ("tests/lab/x.sh", LONG, True),
+          ("tests/lab/x", "#!/usr/bin/env bash\n" + LONG, True), ("hook/x.cc", "// budget:\n" + LONG, True),
+          ("hook/x.cc", "\n" * 15 + "// budget: too far down\n" + LONG, True),
+          ("hook/x.cc", "// budget: one table\n" + LONG, False), ("hook/x.cc", "int i;\n" * 400, False),
+          ("tests/data/x.json", LONG, False)]
+
+SCHEMA = {"runtime-config/schema/annotations.schema.json": '{"patternProperties": {"^rdma\\\\.([0-9]\\\\.)?mode$": {}}}',
+          "examples/run.sh": ""}
+DOCS = [("[x](examples/run.sh) `examples/run.sh`, rdma.1.mode=a, /usr/share/hook/x, rdma-hook/x", ""), ("[x](gone.md)", "a link"),
+        ("    examples/gone --help", "names examples/gone"), ("    -a rdma.mood=x", "not in the schema")]
+
+
+def run(script, files, as_program):
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in files.items():
+            path = Path(folder, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        if as_program:
+            done = subprocess.run([sys.executable, "-B", HERE / script, folder], capture_output=True, text=True, check=False)
+            return done.returncode, done.stdout + done.stderr
+        problems = list(importlib.import_module(script.removesuffix(".py")).check(Path(folder)))
+        return int(bool(problems)), "\n".join(problems)
+
+
+def main():
+    failed = 0
+
+    def expect(what, script, files, status, text="", as_program=False):
+        nonlocal failed
+        got, output = run(script, files, as_program)
+        if got != status or text not in output:
+            failed += 1
+            print(f"not ok: {script}: {what}: status {got} instead of {status}, said:\n{output}")
+
+    expect("a good tree", "layering.py", GOOD, 0)
+    for name, line, text in LAYERING:
+        expect(f"{name}: {line}", "layering.py", GOOD | {name: GOOD.get(name, "") + line + "\n"}, 1, text)
+    expect("a public header renamed", "layering.py", {n: t for n, t in GOOD.items() if n != "netns/link.h"}, 1, "not there")
+    expect("a good tree", "budget.py", GOOD, 0)
+    # Once each as ctest calls them: most trees are looked at in this process, a slow machine is grateful.
+    for script, good, bad in (("layering.py", GOOD, {"hook/x.cc": "#include <sched.h>\n"}), ("budget.py", GOOD, {"hook/x.cc": LONG}),
+                              ("docs.py", SCHEMA, {"README.md": "[x](gone.md)\n"})):
+        expect("a good tree", script, good, 0, as_program=True)
+        expect("a bad tree", script, good | bad, 1, as_program=True)
+    for name, text, bad in BUDGET:
+        expect(f"{name}, {text[:20]!r}", "budget.py", GOOD | {name: text}, int(bad), name if bad else "")
+    for line, text in DOCS:
+        expect(line, "docs.py", SCHEMA | {"README.md": line + "\n"}, int(bool(text)), text)
+    print(f"{len(LAYERING) + len(BUDGET) + len(DOCS) + 9} trees checked, {failed} failed")
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()

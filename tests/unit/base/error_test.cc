@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "netns/base/error.h"
+
+#include <cerrno>
+
+#include <gtest/gtest.h>
+
+#include "netns/base/result.h"
+
+namespace base {
+namespace {
+TEST(Error, MessageGoesFromTheOutsideIn) {
+    Error error = sys_error(EBUSY, "move link rdma0");
+    error.extack = "device is\nbusy";
+    Error framed = std::move(error).in("attach").in("container a1").advise("run: rdmactl gc");
+    EXPECT_EQ(
+        framed.message(),
+        "container a1: attach: move link rdma0: Device or resource busy (device is\\x0abusy); "
+        "run: rdmactl gc");
+}
+
+TEST(Error, InnermostAdviceStays) {
+    Error error = make_error(Code::Refused, "no").advise("inner").advise("outer");
+    EXPECT_EQ(error.fix, "inner");
+}
+
+TEST(Error, PrintableEscapesAndCuts) {
+    EXPECT_EQ(printable("a\x1b[0m"), "a\\x1b[0m");
+    EXPECT_EQ(printable("abcdef", 3), "abc...");
+}
+
+TEST(Result, JoinKeepsBoth) {
+    Result<> both = join(make_error(Code::Busy, "first"), make_error(Code::Kernel, "second"));
+    ASSERT_FALSE(both);
+    EXPECT_EQ(both.error().message(), "first; also second");
+    EXPECT_TRUE(join({}, {}));
+    EXPECT_EQ(join({}, make_error(Code::Kernel, "second")).error().message(), "second");
+}
+
+Result<int> half(int n) {
+    if (n % 2 != 0)
+        return make_error(Code::BadInput, "odd");
+    return n / 2;
+}
+
+Result<int> quarter(int n) {
+    return TRY(half(TRY(half(n))));
+}
+
+TEST(Result, TryTakesOrReturns) {
+    EXPECT_EQ(*quarter(8), 2);
+    EXPECT_EQ(quarter(6).error().text, "odd");
+    EXPECT_EQ(quarter(6).context("here").error().message(), "here: odd");
+}
+}  // namespace
+}  // namespace base

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "netns/base/files.h"
+
+#include <cerrno>
+#include <filesystem>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "netns/base/file_lock.h"
+#include "tests/support/temp_dir.h"
+
+namespace base {
+namespace {
+TEST(Files, WritesAtomicallyAndPrivately) {
+    const test::TempDir dir;
+    RealFiles files;
+    ASSERT_TRUE(files.write(dir / "a", "one"));
+    ASSERT_TRUE(files.write(dir / "a", "two"));
+    EXPECT_EQ(*files.read(dir / "a", 10), "two");
+
+    struct stat st {};
+
+    ASSERT_EQ(::stat((dir / "a").c_str(), &st), 0);
+    EXPECT_EQ(st.st_mode & 0777U, 0600U);
+    ASSERT_TRUE(files.write(dir / "a", "three", Access::Readable));
+    ASSERT_EQ(::stat((dir / "a").c_str(), &st), 0);
+    EXPECT_EQ(st.st_mode & 0777U, 0644U);
+    EXPECT_EQ(*files.list(dir.path()), std::vector<std::string>{"a"});
+}
+
+TEST(Files, CreateNeverReplaces) {
+    const test::TempDir dir;
+    RealFiles files;
+    ASSERT_TRUE(files.create(dir / "lease", "mine"));
+    const auto second = files.create(dir / "lease", "theirs");
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code, Code::Busy);
+    EXPECT_EQ(*files.read(dir / "lease", 10), "mine");
+    EXPECT_EQ(files.list(dir.path())->size(), 1U);
+}
+
+TEST(Files, ReadsAreBoundedAndFollowNoLink) {
+    const test::TempDir dir;
+    RealFiles files;
+    ASSERT_TRUE(files.write(dir / "big", std::string(100, 'x')));
+    EXPECT_EQ(files.read(dir / "big", 99).error().code, Code::BadInput);
+    EXPECT_TRUE(files.read(dir / "big", 100));
+    std::filesystem::create_symlink(dir / "big", dir / "link");
+    EXPECT_EQ(files.read(dir / "link", 100).error().sys, ELOOP);
+    EXPECT_TRUE(is_missing(files.read(dir / "none", 1).error()));
+}
+
+TEST(Files, RemoveAndRenameAreIdempotentWhereTheyCanBe) {
+    const test::TempDir dir;
+    RealFiles files;
+    ASSERT_TRUE(files.make_dir(dir / "x/y"));
+    ASSERT_TRUE(files.make_dir(dir / "x/y"));
+    ASSERT_TRUE(files.write(dir / "a", "1"));
+    ASSERT_TRUE(files.rename(dir / "a", dir / "x/y/b"));
+    EXPECT_TRUE(is_missing(files.rename(dir / "a", dir / "x/y/b").error()));
+    ASSERT_TRUE(files.remove(dir / "x/y/b"));
+    EXPECT_TRUE(files.remove(dir / "x/y/b"));
+}
+
+TEST(Files, RefusesAFolderThatOthersCanWrite) {
+    const test::TempDir dir;
+    RealFiles files;
+    ASSERT_TRUE(files.make_dir(dir / "d"));
+    ASSERT_EQ(::chmod((dir / "d").c_str(), 0777), 0);
+    EXPECT_EQ(files.make_dir(dir / "d").error().code, Code::Refused);
+}
+
+TEST(FileLock, WaitsUntilTheDeadlineAndNoLonger) {
+    const test::TempDir dir;
+    auto first = FileLock::acquire(dir / "lock", Deadline::in(std::chrono::seconds(1)));
+    ASSERT_TRUE(first);
+    EXPECT_EQ(FileLock::try_acquire(dir / "lock").error().code, Code::Busy);
+    const auto begin = Deadline::Clock::now();
+    const auto second =
+        FileLock::acquire(dir / "lock", Deadline::in(std::chrono::milliseconds(60)));
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code, Code::Timeout);
+    EXPECT_GE(Deadline::Clock::now() - begin, std::chrono::milliseconds(60));
+    { const auto gone = std::move(*first); }
+    EXPECT_TRUE(FileLock::try_acquire(dir / "lock"));
+}
+}  // namespace
+}  // namespace base

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "netns/base/json.h"
+
+#include <gtest/gtest.h>
+
+namespace base {
+namespace {
+TEST(Json, KeepsOrderAndUnknownMembers) {
+    const std::string text = R"({"z":1,"a":{"k":[true,null,1.5]},"big":18446744073709551615})";
+    const auto value = parse_json(text, "text");
+    ASSERT_TRUE(value);
+    EXPECT_EQ(dump_json(*value), text);
+}
+
+TEST(Json, RefusesWhatTheLibraryLetsPass) {
+    EXPECT_NE(parse_json(R"({"a":1,"b":{"a":2},"a":3})", "x").error().text.find("'a' twice"),
+              std::string::npos);
+    EXPECT_TRUE(parse_json(R"([{"a":1},{"a":2}])", "x"));
+    EXPECT_FALSE(parse_json(std::string(100, '[') + std::string(100, ']'), "x"));
+    EXPECT_FALSE(parse_json(std::string(200000, '['), "x"));
+    for (const auto* text : {"", "{", "{\"a\":}", "nul", "{} {}", "\"\xff\""})
+        EXPECT_FALSE(parse_json(text, "x")) << text;
+}
+
+TEST(Json, TypedAccess) {
+    const Json object = *parse_json(R"({"n":300,"neg":-1,"s":"x","b":true,"nil":null})", "x");
+    EXPECT_EQ(*required<int>(object, "n"), 300);
+    EXPECT_FALSE(required<uint8_t>(object, "n"));
+    EXPECT_FALSE(required<uint32_t>(object, "neg"));
+    EXPECT_FALSE(required<int>(object, "b"));
+    EXPECT_FALSE(required<std::string>(object, "n"));
+    EXPECT_EQ(required<std::string>(object, "gone").error().text, "'gone' is missing (a string)");
+    EXPECT_EQ(*optional_member<int>(object, "nil", 7), 7);
+    EXPECT_FALSE(optional_member<int>(object, "s", 7));
+    EXPECT_FALSE(required<int>(Json::array(), "n"));
+}
+}  // namespace
+}  // namespace base

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who may have written the configuration. The tests' folder stands for "/" and we for root.
+#include "hook/config_file.h"
+
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "hook/config.h"
+#include "tests/support/temp_dir.h"
+
+namespace hook {
+namespace {
+using base::Code;
+
+class ConfigFile : public testing::Test {
+  protected:
+    ConfigFile() {
+        ::umask(022);
+        EXPECT_EQ(::mkdir((dir_ / "etc").c_str(), 0755), 0);
+        EXPECT_EQ(::mkdir((dir_ / "etc/rdma-hook").c_str(), 0755), 0);
+        std::ofstream(dir_ / "etc/rdma-hook/config.json") << "{}";
+    }
+
+    base::Result<std::optional<std::string>> read(const std::string& path = kConfigPath) {
+        return read_owned_file(path, {.root = dir_.path(), .owner = ::geteuid()});
+    }
+
+    void expect_bad(const std::string& says) {
+        const auto text = read();
+        ASSERT_FALSE(text) << says;
+        EXPECT_EQ(text.error().code, Code::BadConfig);
+        EXPECT_NE(text.error().message().find(says), std::string::npos) << text.error().message();
+    }
+
+    test::TempDir dir_;
+};
+
+TEST_F(ConfigFile, IsRead) {
+    const auto text = read();
+    ASSERT_TRUE(text) << text.error().message();
+    EXPECT_EQ(*text, "{}");
+}
+
+TEST_F(ConfigFile, MissingFileOrFolderIsNoError) {
+    EXPECT_EQ(read("/etc/rdma-hook/other.json")->has_value(), false);
+    EXPECT_EQ(read("/nowhere/at/all.json")->has_value(), false);
+    EXPECT_EQ(load_config("/nonexistent/rdma-hook.json")->state_dir, "/run/rdma-hook");
+}
+
+TEST_F(ConfigFile, NobodyElseMayWrite) {
+    const std::pair<const char*, mode_t> table[] = {{"etc/rdma-hook/config.json", 0664},
+                                                    {"etc/rdma-hook/config.json", 0646},
+                                                    {"etc/rdma-hook", 0775},
+                                                    {"etc/rdma-hook", 01757},
+                                                    {"etc", 0777}};
+    for (const auto& [name, mode] : table) {
+        const std::string path = dir_ / name;
+
+        struct stat before {};
+
+        ASSERT_EQ(::stat(path.c_str(), &before), 0);
+        ASSERT_EQ(::chmod(path.c_str(), mode), 0);
+        expect_bad(path + " can be written by others (mode ");
+        ASSERT_EQ(::chmod(path.c_str(), before.st_mode), 0);
+    }
+    ASSERT_EQ(::chmod(dir_.path().c_str(), 0770), 0);
+    expect_bad("run: chmod go-w " + dir_.path());
+}
+
+TEST_F(ConfigFile, BelongsToTheOwner) {
+    const auto text = read_owned_file(kConfigPath, {.root = dir_.path(), .owner = ::geteuid() + 1});
+    ASSERT_FALSE(text);
+    EXPECT_EQ(text.error().code, Code::BadConfig);
+    EXPECT_NE(text.error().text.find("belongs to uid"), std::string::npos);
+    EXPECT_NE(text.error().fix.find("chown"), std::string::npos);
+}
+
+TEST_F(ConfigFile, SymbolicLinksAreNotFollowed) {
+    const std::string file = dir_ / "etc/rdma-hook/config.json";
+    ASSERT_EQ(::rename(file.c_str(), (dir_ / "other").c_str()), 0);
+    ASSERT_EQ(::symlink((dir_ / "other").c_str(), file.c_str()), 0);
+    expect_bad("symbolic links are not followed");
+    ASSERT_EQ(::rename((dir_ / "etc").c_str(), (dir_ / "usr").c_str()), 0);
+    ASSERT_EQ(::symlink("usr", (dir_ / "etc").c_str()), 0);
+    expect_bad("symbolic links are not followed");
+}
+
+TEST_F(ConfigFile, OnlyRegularFiles) {
+    const std::string file = dir_ / "etc/rdma-hook/config.json";
+    ASSERT_EQ(::unlink(file.c_str()), 0);
+    ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);  // must not block
+    expect_bad("is not a regular file");
+    ASSERT_EQ(::unlink(file.c_str()), 0);
+    ASSERT_EQ(::mkdir(file.c_str(), 0755), 0);
+    expect_bad("is not a regular file");
+}
+
+TEST_F(ConfigFile, IsBounded) {
+    std::ofstream(dir_ / "etc/rdma-hook/config.json") << std::string(kMaxConfigBytes + 1, ' ');
+    expect_bad("is larger than 1048576 bytes");
+    std::ofstream(dir_ / "etc/rdma-hook/config.json") << std::string(kMaxConfigBytes, ' ');
+    EXPECT_TRUE(read());
+}
+
+TEST_F(ConfigFile, OnlyPlainPaths) {
+    for (const std::string path : {"",
+                                   "x",
+                                   "etc/rdma-hook/config.json",
+                                   "/",
+                                   "//etc",
+                                   "/etc/",
+                                   "/etc/./rdma-hook",
+                                   "/etc/../etc"}) {
+        const auto text = read(path);
+        ASSERT_FALSE(text) << path;
+        EXPECT_EQ(text.error().code, Code::BadConfig) << path;
+    }
+    EXPECT_FALSE(read(std::string("/etc\0x", 6)));
+}
+}  // namespace
+}  // namespace hook

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/hook/life.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "netns/base/ids.h"
+
+namespace test {
+
+using base::Result;
+using oci::Json;
+
+std::vector<std::string> StateDir::leftovers() const {
+    std::vector<std::string> left;
+    if (!std::filesystem::exists(path()))
+        return left;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(path())) {
+        const std::string name = entry.path().lexically_relative(path());
+        if (entry.is_regular_file() && !name.starts_with("locks/") && !name.starts_with("errors/"))
+            left.push_back(name);
+    }
+    std::sort(left.begin(), left.end());
+    return left;
+}
+
+Life::Life(FakeHost& fake, StateDir& state, const std::string& id)
+    : fake_(fake), state_(state), id_(base::sha256_hex(id)) {
+    bundle_ = "/var/lib/containers/storage/overlay-containers/" + id_ + "/userdata";
+    fake_.world.files.insert(bundle_);
+}
+
+hook::Call Life::call() {
+    host_.emplace(fake_.host());
+    return {.host = *host_,
+            .load_config = [this]() -> Result<hook::Config> { return state_.config(); },
+            .root = true,
+            .self = "/usr/bin/rdma-hook",
+            .bundle = bundle_,
+            .state_dir = {},
+            .container = {},
+            .attach = {}};
+}
+
+Result<> Life::precreate() {
+    Json spec = Json::parse(R"({"ociVersion":"1.2.0","process":{"args":["true"],"env":["A=1"]},
+        "root":{"path":"rootfs"},"mounts":[],"linux":{"namespaces":[{"type":"pid"},{"type":"mount"}],
+        "resources":{"devices":[{"allow":false,"access":"rwm"}]}}})");
+    Json entry{{"type", "network"}};
+    if (!network.empty())
+        entry["path"] = network;
+    spec["linux"]["namespaces"].push_back(entry);
+    spec["annotations"] = annotations;
+    const auto output = hook::precreate(spec.dump(), call());
+    if (!output)
+        return output.error();
+    spec_ = Json::parse(output->spec);
+    return {};
+}
+
+hook::Call Life::later_call(const std::string& stage) {
+    hook::Call later = call();
+    const Json& hooks = spec_["hooks"][stage];
+    EXPECT_EQ(hooks.size(), 1U);
+    const auto args = hooks[0]["args"].get<std::vector<std::string>>();
+    later.bundle.clear();
+    later.state_dir = args.at(3);
+    later.container = args.at(5);
+    later.attach = args.at(7);
+    return later;
+}
+
+std::string Life::state_json(pid_t pid) const {
+    return Json{{"ociVersion", "1.2.0"}, {"id", id_}, {"bundle", bundle_}, {"pid", pid}}.dump();
+}
+
+Result<> Life::create_runtime() {
+    // The runtime's work between the stages: an init in the namespace that config.json names.
+    for (const Json& entry : spec_["linux"]["namespaces"]) {
+        if (entry["type"] != "network")
+            continue;
+        const std::string path = entry.value("path", "");
+        const auto pinned = fake_.world.pins.find(path);
+        const auto made = fake_.world.engine_paths.find(path);
+        if (pinned != fake_.world.pins.end())
+            fake_.world.add_process(init, pinned->second);
+        else if (made != fake_.world.engine_paths.end())
+            fake_.world.add_process(init, made->second);
+    }
+    return hook::create_runtime(state_json(init), later_call("createRuntime"));
+}
+
+Result<> Life::poststop() {
+    fake_.world.processes.erase(init);
+    return hook::poststop(state_json(0), later_call("poststop"));
+}
+
+Result<> Life::start() {
+    TRY(precreate());
+    return create_runtime();
+}
+
+std::string Life::environment(const std::string& name) const {
+    for (const auto& entry : spec_["process"]["env"]) {
+        const auto text = entry.get<std::string>();
+        if (text.starts_with(name + "="))
+            return text.substr(name.size() + 1);
+    }
+    return {};
+}
+
+std::vector<std::string> Life::nodes() const {
+    std::vector<std::string> paths;
+    for (const auto& device : spec_["linux"].value("devices", Json::array()))
+        paths.push_back(device["path"]);
+    return paths;
+}
+
+hook::Collected collect(FakeHost& fake, StateDir& state) {
+    netns::Host host = fake.host();
+    const hook::Store store{host.files, state.path()};
+    EXPECT_TRUE(store.open());
+    hook::World world{host, state.config(), store};
+    auto collected = hook::collect_garbage(world);
+    EXPECT_TRUE(collected) << collected.error().message();
+    return collected ? *collected : hook::Collected{};
+}
+
+}  // namespace test

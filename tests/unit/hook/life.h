@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Life: a container's life as an engine leads it, over a fake host: precreate with a config.json,
+// createRuntime with an init, poststop. What is on disk is looked at as well as the World.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "hook/phases.h"
+#include "tests/fakes/fake_host.h"
+#include "tests/support/temp_dir.h"
+
+namespace test {
+
+// The folder of state that all containers of a test share.
+class StateDir {
+  public:
+    StateDir() { config_.state_dir = dir_ / "state"; }
+
+    [[nodiscard]] hook::Config& config() { return config_; }
+
+    [[nodiscard]] const std::string& path() const { return config_.state_dir; }
+
+    // What is left: everything but locks, which stay for ever, and the memory of failures.
+    [[nodiscard]] std::vector<std::string> leftovers() const;
+
+  private:
+    TempDir dir_;
+    hook::Config config_;
+};
+
+class Life {
+  public:
+    Life(FakeHost& fake, StateDir& state, const std::string& id);
+
+    // The network entry of config.json: a path, or empty for a namespace that the runtime would
+    // make.
+    std::string network = World::kContainerPath;
+    std::map<std::string, std::string> annotations;
+    pid_t init = World::kContainer;
+
+    // Each returns what the phase returned; the spec is kept for the next.
+    base::Result<> precreate();
+    base::Result<> create_runtime();
+    base::Result<> poststop();
+    // The three in a row; stops at the first failure, as an engine does.
+    base::Result<> start();
+
+    [[nodiscard]] const oci::Json& spec() const { return spec_; }
+
+    [[nodiscard]] const std::string& bundle() const { return bundle_; }
+
+    [[nodiscard]] std::string environment(const std::string& name) const;
+    [[nodiscard]] std::vector<std::string> nodes() const;
+
+  private:
+    hook::Call later_call(const std::string& stage);
+    [[nodiscard]] std::string state_json(pid_t pid) const;
+    hook::Call call();
+
+    FakeHost& fake_;
+    StateDir& state_;
+    std::string id_;
+    std::string bundle_;
+    oci::Json spec_;
+    std::optional<netns::Host> host_;
+};
+
+// What `rdmactl gc` does.
+hook::Collected collect(FakeHost& fake, StateDir& state);
+
+}  // namespace test

@@ -1,0 +1,18 @@
+# Requests, configuration and policy, over a table of modes of their own: they must not depend on
+# which modes there are so far.
+rdma_test(hook_request_test LABEL unit LIBRARIES hook_request SOURCES
+  config_bad_input_test.cc
+  config_file_test.cc
+  config_test.cc
+  policy_test.cc
+  request_bad_input_test.cc
+  request_hostile_test.cc
+  request_modes.cc
+  request_pool_test.cc
+  request_test.cc)
+
+# What is written about annotations, configuration and exit codes, against the real tables.
+rdma_test(hook_documents_test LABEL unit LIBRARIES hook_request hook_core SOURCES
+  config_documents_test.cc
+  request_documents_test.cc)
+target_compile_definitions(hook_documents_test PRIVATE SOURCE_DIR="${PROJECT_SOURCE_DIR}")

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// README, schema and the table of keys say the same; what the README shows is accepted.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "hook/draft.h"
+#include "tests/unit/hook/documents.h"
+
+namespace hook {
+namespace {
+using base::Json;
+using testing::ElementsAreArray;
+using testing::UnorderedElementsAreArray;
+
+Json schema() {
+    return test::source_json("runtime-config/schema/annotations.schema.json");
+}
+
+bool matches_schema(const Json& rule, const std::string& value) {
+    const auto listed = [&](const Json& list) {
+        return std::find(list.begin(), list.end(), value) != list.end();
+    };
+    if (rule.contains("enum") && !listed(rule["enum"]))
+        return false;
+    if (rule.contains("not") && (listed(rule["not"].value("enum", Json::array())) ||
+                                 rule["not"].value("const", "") == value))
+        return false;
+    return !rule.contains("pattern") ||
+           std::regex_search(value, std::regex(rule["pattern"].get<std::string>()));
+}
+
+TEST(RequestDocuments, ReadmeListsEveryKey) {
+    const auto rows =
+        test::find_all(test::source_file("hook/README.md"), R"(\n\| `rdma\.([a-z_]+)` \|)");
+    EXPECT_THAT(rows, ElementsAreArray(key_names()));
+}
+
+TEST(RequestDocuments, SchemaListsEveryKey) {
+    EXPECT_THAT(test::members(schema()["$defs"]), ElementsAreArray(key_names()));
+    const Json patterns = schema()["patternProperties"];
+    ASSERT_EQ(patterns.size(), key_names().size());
+    for (const Key& key : all_keys()) {
+        const bool once = key.reach == Key::Reach::Container;
+        const std::string index = once ? R"((0\.)?)" : R"(((1[0-5]|[0-9])\.)?)";
+        const std::string pattern = R"(^rdma\.)" + index + std::string(key.name) + "$";
+        ASSERT_TRUE(patterns.contains(pattern)) << pattern;
+        EXPECT_EQ(patterns[pattern]["$ref"], "#/$defs/" + std::string(key.name));
+    }
+}
+
+TEST(RequestDocuments, SchemaListsEveryMode) {
+    std::vector<std::string> modes = schema()["$defs"]["mode"]["enum"];
+    EXPECT_THAT(modes, UnorderedElementsAreArray(mode_names()))
+        << "add the mode to annotations.schema.json and config.schema.json";
+}
+
+// Keys: exactly what matches propertyNames is ours and known, or not ours.
+TEST(RequestDocuments, SchemaAndCodeAgreeOnKeys) {
+    const Json any_of = schema()["propertyNames"]["anyOf"];
+    for (const std::string key : {"rdma.mode",
+                                  "rdma.0.mode",
+                                  "rdma.15.ip",
+                                  "rdma.16.ip",
+                                  "rdma.01.ip",
+                                  "rdma.ip.1",
+                                  "rdma.1.memlock",
+                                  "rdma.0.memlock",
+                                  "rdma.memlock",
+                                  "rdma.",
+                                  "rdma.x",
+                                  "rdma.x/y",
+                                  "RDMA.mode",
+                                  "rdma",
+                                  "org.rdma.mode",
+                                  "rdma.1.2.mode",
+                                  "rdma.modes",
+                                  "rdma..mode"}) {
+        bool allowed = false;
+        for (const Json& rule : any_of) {
+            const bool inverted = rule.contains("not");
+            const std::string pattern = (inverted ? rule["not"] : rule)["pattern"];
+            allowed = allowed || std::regex_search(key, std::regex(pattern)) != inverted;
+        }
+        const auto drafts = read_drafts({{key, "1"}, {"rdma.2.mode", "x"}});
+        const bool refused =
+            !drafts && (drafts.error().text.find("unknown annotation") != std::string::npos ||
+                        drafts.error().text.find("index") != std::string::npos);
+        EXPECT_EQ(allowed, !refused) << key;
+    }
+}
+
+TEST(RequestDocuments, SchemaAndCodeAgreeOnValues) {
+    const std::vector<std::string> probes = {"",
+                                             "0",
+                                             "1",
+                                             "575",
+                                             "576",
+                                             "1279",
+                                             "5999",
+                                             "9978",
+                                             "9979",
+                                             "01500",
+                                             "12345",
+                                             "container",
+                                             "host",
+                                             "Host",
+                                             "true",
+                                             "false",
+                                             "yes",
+                                             "auto",
+                                             "none",
+                                             "unlimited",
+                                             "eth0",
+                                             "lo",
+                                             "all",
+                                             ".",
+                                             "..",
+                                             "a/b",
+                                             "a:b",
+                                             "a%b",
+                                             "a b",
+                                             "-x",
+                                             "_x",
+                                             "10.9.0.1/24",
+                                             "10.9.0.1/24,fd00::1/64",
+                                             "10.9.0.1",
+                                             "10.9.0.1/24,",
+                                             "02:00:5e:10:00:01",
+                                             "01:00:5e:10:00:01",
+                                             "00:00:00:00:00:00",
+                                             "02:00:5E:10:00:01",
+                                             "02-00-5e-10-00-01",
+                                             "sixteen-letters.",
+                                             std::string(63, 'a'),
+                                             std::string(64, 'a'),
+                                             "x\n"};
+    for (const Key& key : all_keys()) {
+        const Json rule = schema()["$defs"][std::string(key.name)];
+        std::vector<std::string> values = probes;
+        for (const Json& example : rule.value("examples", Json::array())) {
+            values.push_back(example);
+            EXPECT_TRUE(matches_schema(rule, example)) << key.name << "=" << example;
+        }
+        for (const auto& value : values) {
+            Wish wish;
+            const bool taken = set_value(key, key.name, value, wish).has_value();
+            // Which modes there are is not the table's to know.
+            EXPECT_TRUE(key.name == "mode" || taken == matches_schema(rule, value))
+                << key.name << "=" << base::printable(value);
+        }
+    }
+}
+
+TEST(RequestDocuments, ReadmeExamplesAreAccepted) {
+    const std::string readme = test::source_file("hook/README.md");
+    const auto commands = test::find_all(readme, R"(\n    (podman run [^\n]*))");
+    EXPECT_GE(commands.size(), 3U);
+    for (const auto& command : commands) {
+        Annotations annotations;
+        for (const auto& pair : test::find_all(command, R"(--annotation ([^ ]+))"))
+            annotations.emplace(pair.substr(0, pair.find('=')), pair.substr(pair.find('=') + 1));
+        const auto request = parse_request(annotations, Config{});
+        EXPECT_TRUE(request) << command << "\n" << request.error().message();
+    }
+    const auto journals = test::find_all(readme, R"(\n    (\{"index"[^\n]*))");
+    ASSERT_EQ(journals.size(), 1U);
+    const auto attachment = attachment_from_json(base::parse_json(journals[0], "x").value());
+    ASSERT_TRUE(attachment) << attachment.error().message();
+    EXPECT_EQ(base::dump_json(to_json(*attachment)), journals[0]);
+}
+
+TEST(RequestDocuments, ReadmeListsEveryExitCode) {
+    const std::string readme = test::source_file("hook/README.md");
+    const auto section = readme.substr(readme.find("## Exit codes"));
+    const std::string table = section.substr(0, section.find("\n## "));
+    size_t rows = test::find_all(table, R"(\n\| `([a-z_]+)` \| [0-9]+ \|)").size();
+    for (int code = 0; code <= static_cast<int>(base::Code::Kernel); ++code) {
+        const auto value = static_cast<base::Code>(code);
+        const std::string row = "\n| `" + std::string(base::code_name(value)) + "` | " +
+                                std::to_string(base::exit_status(value)) + " |";
+        EXPECT_NE(table.find(row), std::string::npos) << row;
+        --rows;
+    }
+    EXPECT_EQ(rows, 0U) << "the table has codes that the program does not";
+}
+}  // namespace
+}  // namespace hook

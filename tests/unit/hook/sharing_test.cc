@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+// Containers that share: a network namespace, an address, the host's device; and containers that
+// died without a word.
+#include <gtest/gtest.h>
+
+#include "tests/unit/hook/life.h"
+
+namespace test {
+namespace {
+
+constexpr pid_t kSecondInit = 4712;
+
+class Sharing : public testing::Test {
+  protected:
+    Life life(const std::string& id, const std::string& ip) {
+        Life life{fake_, state_, id};
+        life.annotations = {{"rdma.mode", "softroce"}, {"rdma.ip", ip}};
+        return life;
+    }
+
+    // A container in a namespace of its own.
+    Life apart(const std::string& id, const std::string& ip, pid_t init) {
+        Life other = life(id, ip);
+        const NetnsId ns = fake_.world.add_netns();
+        other.network = "/run/netns/" + id;
+        other.init = init;
+        fake_.world.engine_paths[other.network] = ns;
+        return other;
+    }
+
+    void expect_nothing_left() {
+        fake_.settle();
+        EXPECT_EQ(fake_.world.rdma.size(), 0U);
+        EXPECT_EQ(fake_.world.pins.size(), 0U);
+        EXPECT_EQ(state_.leftovers(), std::vector<std::string>{});
+    }
+
+    FakeHost fake_;
+    StateDir state_;
+};
+
+TEST_F(Sharing, TheContainerIsToldWhatItGot) {
+    Life one = life("one", "10.9.0.1/24");
+    ASSERT_TRUE(one.start());
+    ASSERT_EQ(fake_.world.rdma.size(), 1U);
+    const FakeRdma& rdma = fake_.world.rdma.begin()->second;
+    EXPECT_EQ(one.environment("RDMA_DEVICE"), rdma.device.name);
+    EXPECT_EQ(one.environment("RDMA_GID"), "0000:0000:0000:0000:0000:ffff:0a09:0001");
+    EXPECT_EQ(one.environment("RDMA_NETDEV"), "rdma0");
+    EXPECT_EQ(one.environment("NCCL_IB_HCA"), "=" + rdma.device.name);
+    EXPECT_EQ(one.nodes(),
+              (std::vector<std::string>{"/dev/infiniband/" + rdma.uverbs.name,
+                                        "/dev/infiniband/rdma_cm"}));
+    const FakeLink* link = fake_.world.find_link(rdma.netdev_ns, rdma.netdev);
+    ASSERT_NE(link, nullptr);
+    EXPECT_EQ(link->link.kind, "macvlan");
+    EXPECT_EQ(link->link.mac.bytes[0], 0x02);
+    ASSERT_TRUE(one.poststop());
+    expect_nothing_left();
+}
+
+TEST_F(Sharing, AnEqualRequestInTheSameNetworkJoins) {
+    Life one = life("one", "10.9.0.1/24");
+    Life two = life("two", "10.9.0.1/24");
+    two.init = kSecondInit;
+    ASSERT_TRUE(one.start());
+    ASSERT_TRUE(two.start());
+    EXPECT_EQ(fake_.world.rdma.size(), 1U);
+    EXPECT_EQ(one.nodes(), two.nodes());
+    EXPECT_EQ(one.environment("RDMA_DEVICE"), two.environment("RDMA_DEVICE"));
+    ASSERT_TRUE(one.poststop());
+    EXPECT_EQ(fake_.world.rdma.size(), 1U) << "the first to end took the second's device";
+    ASSERT_TRUE(two.poststop());
+    expect_nothing_left();
+}
+
+TEST_F(Sharing, ADifferentRequestInTheSameNetworkIsRefused) {
+    Life one = life("one", "10.9.0.1/24");
+    Life two = life("two", "10.9.0.2/24");
+    ASSERT_TRUE(one.start());
+    const World before = fake_.world;
+    const auto second = two.precreate();
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code, base::Code::Refused);
+    EXPECT_NE(second.error().message().find("rdma0"), std::string::npos);
+    EXPECT_EQ(fake_.world, before);
+    ASSERT_TRUE(one.poststop());
+    expect_nothing_left();
+}
+
+TEST_F(Sharing, AnotherInterfaceInTheSameNetworkIsAnotherAttachment) {
+    Life one = life("one", "10.9.0.1/24");
+    Life two = life("two", "10.9.0.2/24");
+    two.annotations["rdma.ifname"] = "rdma7";
+    two.init = kSecondInit;
+    ASSERT_TRUE(one.start());
+    ASSERT_TRUE(two.start());
+    EXPECT_EQ(fake_.world.rdma.size(), 2U);
+    ASSERT_TRUE(one.poststop());
+    EXPECT_EQ(fake_.world.rdma.size(), 1U);
+    ASSERT_TRUE(two.poststop());
+    expect_nothing_left();
+}
+
+TEST_F(Sharing, AnAddressThatSomebodyHasIsRefused) {
+    Life one = life("one", "10.9.0.1/24");
+    Life two = apart("two", "10.9.0.1/24", kSecondInit);
+    ASSERT_TRUE(one.start());
+    const World before = fake_.world;
+    const auto second = two.precreate();
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code, base::Code::Busy);
+    EXPECT_NE(second.error().message().find("10.9.0.1"), std::string::npos);
+    fake_.settle();
+    EXPECT_EQ(fake_.world, before);
+    ASSERT_TRUE(one.poststop());
+    EXPECT_TRUE(two.start());
+}
+
+TEST_F(Sharing, TheAddressOfADeadContainerIsFree) {
+    Life one = life("one", "10.9.0.1/24");
+    Life two = apart("two", "10.9.0.1/24", kSecondInit);
+    ASSERT_TRUE(one.start());
+    fake_.world.processes.erase(one.init);  // killed, and its engine with it: no poststop
+    EXPECT_TRUE(two.start());
+    EXPECT_EQ(fake_.world.rdma.size(), 1U);
+    ASSERT_TRUE(two.poststop());
+    expect_nothing_left();
+}
+
+TEST_F(Sharing, TheSameBundleStartsAgainAfterALostEnd) {
+    Life one = life("one", "10.9.0.1/24");
+    ASSERT_TRUE(one.start());
+    EXPECT_EQ(one.precreate().error().code, base::Code::Busy) << "it is running";
+    fake_.world.processes.erase(one.init);
+    EXPECT_TRUE(one.start());
+    EXPECT_EQ(fake_.world.rdma.size(), 1U);
+    ASSERT_TRUE(one.poststop());
+    expect_nothing_left();
+}
+
+TEST_F(Sharing, ALatePoststopOfAnEarlierStartTakesNothing) {
+    Life one = life("one", "10.9.0.1/24");
+    ASSERT_TRUE(one.start());
+    Life late = one;
+    fake_.world.processes.erase(one.init);
+    ASSERT_TRUE(one.start());
+    const pid_t alive = one.init;
+    late.init = 99999;
+    ASSERT_TRUE(late.poststop());
+    EXPECT_EQ(fake_.world.rdma.size(), 1U);
+    EXPECT_TRUE(fake_.world.processes.contains(alive));
+    ASSERT_TRUE(one.poststop());
+    expect_nothing_left();
+}
+
+TEST_F(Sharing, AFailedCreateIsUndoneByTheNextAttach) {
+    Life one = life("one", "10.9.0.1/24");
+    Life two = apart("two", "10.9.0.2/24", kSecondInit);
+    ASSERT_TRUE(one.precreate());  // and then the runtime fails: no poststop
+    fake_.world.processes.erase(World::kEngine);
+    fake_.world.add_process(1001, fake_.world.host);
+    fake_.world.parent = 1001;
+    ASSERT_TRUE(two.start());
+    EXPECT_EQ(fake_.world.rdma.size(), 1U);
+    ASSERT_TRUE(two.poststop());
+    expect_nothing_left();
+}
+
+TEST_F(Sharing, ADeviceInUseStaysWithAReasonAndIsFinishedLater) {
+    Life one = life("one", "10.9.0.1/24");
+    ASSERT_TRUE(one.start());
+    fake_.world.rdma.begin()->second.contexts = 1;
+    const auto stopped = one.poststop();
+    ASSERT_FALSE(stopped);
+    EXPECT_NE(stopped.error().message().find("open"), std::string::npos);
+    EXPECT_EQ(fake_.world.rdma.size(), 1U);
+    EXPECT_EQ(fake_.world.pins.size(), 1U) << "the pin is the only way back";
+    EXPECT_FALSE(collect(fake_, state_).trouble.empty());
+    fake_.world.rdma.begin()->second.contexts = 0;
+    for (const std::string& line : collect(fake_, state_).trouble)
+        ADD_FAILURE() << line;
+    expect_nothing_left();
+}
+
+TEST_F(Sharing, TheNamespaceThatAnOrphanedConnectionKeepsIsCleaned) {
+    Life one = life("one", "10.9.0.1/24");
+    ASSERT_TRUE(one.start());
+    const NetnsId ns = fake_.world.engine_paths.at(World::kContainerPath);
+    fake_.world.namespaces[ns].open_connection = true;
+    fake_.world.engine_paths.erase(World::kContainerPath);  // Podman unmounts before poststop
+    ASSERT_TRUE(one.poststop());
+    expect_nothing_left();
+    ASSERT_TRUE(fake_.world.namespaces.contains(ns));
+    for (const auto& [index, link] : fake_.world.namespaces[ns].links)
+        EXPECT_NE(link.link.kind, "macvlan") << "a dead container's interface answers ARP";
+}
+
+TEST_F(Sharing, TheHostsDeviceGoesWithItsLastUser) {
+    fake_.world.kernel = KernelTraits::v6_12();
+    Life one = life("one", "");
+    Life two = apart("two", "", kSecondInit);
+    for (Life* each : {&one, &two})
+        each->annotations = {{"rdma.mode", "softroce"}, {"rdma.placement", "host"}};
+    ASSERT_TRUE(one.start());
+    ASSERT_TRUE(two.start());
+    EXPECT_EQ(fake_.world.rdma.size(), 1U);
+    EXPECT_EQ(one.nodes().size(), 1U)
+        << "no rdma_cm: it would resolve in the container's namespace";
+    ASSERT_TRUE(one.poststop());
+    EXPECT_EQ(fake_.world.rdma.size(), 1U);
+    ASSERT_TRUE(two.poststop());
+    expect_nothing_left();
+}
+
+TEST_F(Sharing, TheAdministratorsDeviceIsUsedAndStays) {
+    fake_.world.add_rdma(fake_.world.host, World::kHostLink, "rxe_admin", "rxe");
+    Life one = life("one", "");
+    one.annotations = {{"rdma.mode", "softroce"}, {"rdma.placement", "host"}};
+    ASSERT_TRUE(one.start());
+    EXPECT_EQ(one.environment("RDMA_DEVICE"), "rxe_admin");
+    ASSERT_TRUE(one.poststop());
+    EXPECT_EQ(fake_.world.rdma.size(), 1U);
+}
+
+TEST_F(Sharing, AMovedDeviceHasNoConnectionManagerAndSaysSo) {
+    fake_.world.kernel = KernelTraits::v7_3();
+    fake_.world.mode = netns::RdmaNetnsMode::Exclusive;
+    Life one = life("one", "10.9.0.1/24");
+    ASSERT_TRUE(one.start());
+    EXPECT_EQ(one.nodes().size(), 1U);
+    ASSERT_TRUE(one.poststop());
+    expect_nothing_left();
+}
+
+TEST_F(Sharing, OldKernelsAreRefusedWithTheWayOut) {
+    fake_.world.kernel = KernelTraits::v6_12();
+    Life one = life("one", "10.9.0.1/24");
+    const auto refused = one.precreate();
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, base::Code::Unsupported);
+    EXPECT_NE(refused.error().message().find("rdma.placement=host"), std::string::npos);
+    expect_nothing_left();
+}
+
+TEST_F(Sharing, ExclusiveModeBeforeTheMoveIsRefused) {
+    fake_.world.kernel = KernelTraits::v7_2();
+    fake_.world.mode = netns::RdmaNetnsMode::Exclusive;
+    Life one = life("one", "10.9.0.1/24");
+    const auto refused = one.precreate();
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message().find("7.3"), std::string::npos)
+        << refused.error().message();
+    expect_nothing_left();
+}
+
+TEST_F(Sharing, AContainerInAStrangeNamespaceIsNotCommitted) {
+    Life one = life("one", "10.9.0.1/24");
+    ASSERT_TRUE(one.precreate());
+    fake_.world.engine_paths[World::kContainerPath] = fake_.world.add_netns();
+    EXPECT_EQ(one.create_runtime().error().code, base::Code::Refused);
+}
+
+TEST_F(Sharing, RangesAreGivenOutOnceEach) {
+    state_.config().pools.push_back(
+        {.name = "fast",
+         .mode = "softroce",
+         .is_default = true,
+         .parents = {},
+         .ranges = {{*netns::parse_cidr("10.9.0.10/24"), *netns::parse_cidr("10.9.0.11/24")}},
+         .defaults = {}});
+    Life one = apart("a", "auto", 5001);
+    Life two = apart("b", "auto", 5002);
+    Life three = apart("c", "auto", 5003);
+    ASSERT_TRUE(one.start());
+    ASSERT_TRUE(two.start());
+    EXPECT_EQ(two.environment("RDMA_GID"), "0000:0000:0000:0000:0000:ffff:0a09:000b");
+    const auto none = three.start();
+    ASSERT_FALSE(none);
+    EXPECT_NE(none.error().message().find("no free address"), std::string::npos);
+    ASSERT_TRUE(one.poststop());
+    ASSERT_TRUE(three.start());
+    EXPECT_EQ(three.environment("RDMA_GID"), "0000:0000:0000:0000:0000:ffff:0a09:000a");
+}
+
+TEST_F(Sharing, ContainersOfNoConcernPassUntouchedAndUnread) {
+    netns::Host host = fake_.host();
+    const hook::Call call{.host = host,
+                          .load_config = []() -> base::Result<hook::Config> {
+                              return base::make_error(base::Code::BadConfig, "broken");
+                          },
+                          .root = true,
+                          .self = "/usr/bin/rdma-hook",
+                          .bundle = "/b",
+                          .state_dir = {},
+                          .container = {},
+                          .attach = {}};
+    const std::string text =
+        R"({ "ociVersion" : "1.0.0", "annotations":{"rdma.x/y":"z","a":"b"} })";
+    const auto output = hook::precreate(text, call);
+    ASSERT_TRUE(output);
+    EXPECT_EQ(output->spec, text);
+    EXPECT_EQ(fake_.gate.mutating_calls(), 0);
+}
+
+}  // namespace
+}  // namespace test

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/store.h"
+
+#include <gtest/gtest.h>
+
+#include "netns/base/ids.h"
+#include "tests/support/temp_dir.h"
+
+namespace hook {
+namespace {
+
+Container container(const std::string& key) {
+    return {.key = key,
+            .bundle = "/b",
+            .id = "id",
+            .uuid = base::random_uuid(),
+            .committed = false,
+            .token = {.pid = 7, .start = 99},
+            .netns_path = "/run/netns/x",
+            .netns = netns::NetnsId{4, 0xf0000001},
+            .attachments = {"4-f0000001-abc"},
+            .created = 1};
+}
+
+TEST(Store, RecordsSurviveTheDisk) {
+    const test::TempDir dir;
+    base::RealFiles files;
+    const Store store{files, dir / "state"};
+    ASSERT_TRUE(store.open());
+    Container one = container("k1");
+    ASSERT_TRUE(store.save_container(one));
+    EXPECT_EQ(*store.pending_keys(), std::vector<std::string>{"k1"});
+    EXPECT_EQ(**store.load_container("k1"), one);
+    one.committed = true;
+    ASSERT_TRUE(store.save_container(one));
+    EXPECT_TRUE(store.pending_keys()->empty());
+    EXPECT_EQ(**store.load_container("k1"), one);
+    ASSERT_TRUE(store.remove_container("k1"));
+    ASSERT_TRUE(store.remove_container("k1"));
+    EXPECT_FALSE(*store.load_container("k1"));
+}
+
+// Commits the container at the moment when its pending record is looked for.
+class CommitsMeanwhile : public base::RealFiles {
+  public:
+    Result<std::string> read(const std::string& path, size_t limit) override {
+        if (path.find("/pending/") != std::string::npos && commit) {
+            const auto now = std::exchange(commit, nullptr);
+            now();
+        }
+        return RealFiles::read(path, limit);
+    }
+
+    std::function<void()> commit;
+};
+
+TEST(Store, AContainerThatCommitsWhileWeLookIsNotTakenForGone) {
+    const test::TempDir dir;
+    CommitsMeanwhile files;
+    const Store store{files, dir / "state"};
+    ASSERT_TRUE(store.open());
+    Container one = container("k1");
+    ASSERT_TRUE(store.save_container(one));
+    files.commit = [&] {
+        one.committed = true;
+        EXPECT_TRUE(store.save_container(one));
+    };
+    const auto found = store.load_container("k1");
+    ASSERT_TRUE(found);
+    ASSERT_TRUE(*found);
+    EXPECT_TRUE((*found)->committed);
+}
+
+TEST(Store, BrokenRecordsAreErrorsAndNeverNone) {
+    const test::TempDir dir;
+    base::RealFiles files;
+    const Store store{files, dir / "state"};
+    ASSERT_TRUE(store.open());
+    for (const auto* text : {"", "{", "{}", R"({"format":2})", "[]"}) {
+        ASSERT_TRUE(files.write(store.folder("containers") + "/k1.json", text));
+        EXPECT_FALSE(store.load_container("k1")) << text;
+    }
+}
+
+TEST(Store, KeysAreSafeInPaths) {
+    EXPECT_EQ(container_key("/a/b").size(), 64U);
+    const std::string akey = attachment_key({4, 0xf0000001}, "../../etc");
+    EXPECT_EQ(akey.find('/'), std::string::npos);
+    EXPECT_NE(akey, attachment_key({4, 0xf0000001}, "rdma0"));
+    EXPECT_NE(akey, attachment_key({4, 0xf0000002}, "../../etc"));
+    const std::string id(64, 'a');
+    EXPECT_EQ(id_from_bundle("/var/lib/containers/storage/overlay-containers/" + id + "/userdata"),
+              id);
+    EXPECT_EQ(id_from_bundle("/elsewhere/" + id + "/userdata"), "");
+    EXPECT_EQ(id_from_bundle("/overlay-containers/" + std::string(64, 'Z') + "/userdata"), "");
+    EXPECT_EQ(id_from_bundle(""), "");
+}
+
+}  // namespace
+}  // namespace hook

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The GID table of a sysfs made by hand, in the layout of a kernel's.
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "netns/gid_table.h"
+#include "tests/support/temp_dir.h"
+
+namespace netns {
+namespace {
+
+constexpr char kZero[] = "0000:0000:0000:0000:0000:0000:0000:0000";
+constexpr char kLocal[] = "fe80:0000:0000:0000:0000:5eff:fe10:0001";
+constexpr char kOurs[] = "0000:0000:0000:0000:0000:ffff:0a09:0001";
+
+class GidTable : public testing::Test {
+  protected:
+    void SetUp() override {
+        put(0, kLocal, "RoCE v2", "mv0");
+        put(1, kZero, "", "");
+        put(2, kOurs, "IB/RoCE v1", "mv0");
+        put(3, kOurs, "RoCE v2", "mv0");
+        put(4, kOurs, "RoCE v2", "mv1");
+    }
+
+    void put(int slot, const std::string& gid, const std::string& type, const std::string& netdev) {
+        write("gids/" + std::to_string(slot), gid);
+        if (!type.empty())
+            write("gid_attrs/types/" + std::to_string(slot), type);
+        if (!netdev.empty())
+            write("gid_attrs/ndevs/" + std::to_string(slot), netdev);
+    }
+
+    void write(const std::string& path, const std::string& text) {
+        const std::filesystem::path file = root_ / ("class/infiniband/rxe7/ports/1/" + path);
+        std::filesystem::create_directories(file.parent_path());
+        std::ofstream(file) << text << "\n";
+    }
+
+    Result<std::optional<GidEntry>> find(const std::string& device, const char* gid) {
+        return find_gid_in(TRY(SysTree::at(root_.path())), device, *parse_gid(gid));
+    }
+
+    test::TempDir root_;
+};
+
+TEST_F(GidTable, TheFirstOfTypeRoceV2IsFound) {
+    const auto found = find("rxe7", kOurs);
+    ASSERT_TRUE(found && *found);
+    EXPECT_EQ((*found)->index, 3U);
+    EXPECT_EQ((*found)->netdev, "mv0");
+    EXPECT_EQ(find("rxe7", kLocal).value()->index, 0U);
+}
+
+TEST_F(GidTable, WhatIsNotThereIsNothing) {
+    EXPECT_FALSE(find("rxe7", "fe80:0000:0000:0000:0000:0000:0000:0002").value());
+}
+
+TEST_F(GidTable, UnreadableSlotsAreSkipped) {
+    write("gids/1", "not a gid");
+    write("gids/2", "");
+    EXPECT_EQ(find("rxe7", kOurs).value()->index, 3U);
+}
+
+TEST_F(GidTable, AMissingDeviceIsUnavailable) {
+    for (const char* name : {"rxe8", "", "../infiniband/rxe7", "rxe7/ports/1/../.."}) {
+        const auto missing = find(name, kOurs);
+        ASSERT_FALSE(missing) << name;
+        EXPECT_EQ(missing.error().code, base::Code::Unavailable);
+        EXPECT_EQ(missing.error().sys, ENOENT);
+    }
+}
+
+}  // namespace
+}  // namespace netns

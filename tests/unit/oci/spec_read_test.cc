@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "runtime-config/oci/spec.h"
+#include "tests/unit/oci/fixtures.h"
+
+namespace oci {
+namespace {
+Spec fixture(const std::string& name) {
+    auto spec = Spec::parse(test::oci_fixture(name));
+    EXPECT_TRUE(spec) << name << ": " << spec.error().message();
+    return std::move(spec).value();
+}
+
+Spec parse(const std::string& text) {
+    auto spec = Spec::parse(text);
+    EXPECT_TRUE(spec) << spec.error().message();
+    return std::move(spec).value();
+}
+
+TEST(SpecRead, KeepsEveryFixtureByteForByte) {
+    for (const char* name : test::kSpecFixtures) {
+        const auto tree = base::parse_json(test::oci_fixture(name), name);
+        ASSERT_TRUE(tree) << name;
+        EXPECT_EQ(fixture(name).text(), base::dump_json(*tree)) << name;
+    }
+}
+
+struct Expected {
+    const char* file;
+    Network::Kind kind;
+    const char* path;
+    bool user_namespace;
+    bool privileged;
+};
+
+TEST(SpecRead, KnowsWhereTheNetworkIsAndWhatIsAllowed) {
+    const Expected table[] = {
+        {"docker.json", Network::Kind::Private, "", false, false},
+        {"minimal.json", Network::Kind::Host, "", false, false},
+        {"podman-bridge.json",
+         Network::Kind::Path,
+         "/run/netns/netns-5f0c2d8e-9f7c-4b52-8c5e-0a4f7b0d2a11",
+         false,
+         false},
+        {"podman-network-container.json", Network::Kind::Path, "/proc/4711/ns/net", false, false},
+        {"podman-network-host.json", Network::Kind::Host, "", false, false},
+        {"podman-network-none.json", Network::Kind::Private, "", false, false},
+        {"podman-privileged.json",
+         Network::Kind::Path,
+         "/run/netns/netns-0d7b6c34-7ad2-4e0d-a1f3-6f6f1d1c9b42",
+         false,
+         true},
+        {"podman-selinux-ulimit.json", Network::Kind::Path, "/run/netns/netns-2b6a", false, false},
+        {"podman-userns.json", Network::Kind::Private, "", true, false},
+    };
+    for (const auto& row : table) {
+        const Spec spec = fixture(row.file);
+        EXPECT_EQ(spec.network().kind, row.kind) << row.file;
+        EXPECT_EQ(spec.network().path, row.path) << row.file;
+        EXPECT_EQ(spec.has_user_namespace(), row.user_namespace) << row.file;
+        EXPECT_EQ(spec.privileged(), row.privileged) << row.file;
+    }
+}
+
+TEST(SpecRead, AnnotationsLabelsAndLimits) {
+    const auto annotations = fixture("podman-bridge.json").annotations();
+    EXPECT_EQ(annotations.at("rdma.mode"), "softroce");
+    EXPECT_EQ(annotations.at("rdma.ip"), "10.9.0.1/24");
+    EXPECT_EQ(annotations.at("io.container.manager"), "libpod");
+    EXPECT_TRUE(fixture("minimal.json").annotations().empty());
+    EXPECT_EQ(fixture("podman-selinux-ulimit.json").mount_label(),
+              "system_u:object_r:container_file_t:s0:c1,c2");
+    EXPECT_EQ(fixture("docker.json").mount_label(), "");
+    EXPECT_TRUE(fixture("podman-selinux-ulimit.json").has_memlock());
+    EXPECT_FALSE(fixture("podman-bridge.json").has_memlock());
+}
+
+TEST(SpecRead, NullCountsAsAbsent) {
+    const Spec spec = parse(R"({"annotations":null,"linux":{"namespaces":null,"devices":null,
+        "resources":null,"mountLabel":null},"process":{"env":null,"rlimits":null},"mounts":null,
+        "hooks":{"prestart":null}})");
+    EXPECT_TRUE(spec.annotations().empty());
+    EXPECT_EQ(spec.network().kind, Network::Kind::Host);
+    EXPECT_FALSE(spec.has_memlock());
+}
+
+TEST(SpecRead, RedirectedHookOutput) {
+    EXPECT_FALSE(fixture("podman-bridge.json").redirects_hook_output());
+    for (const char* key : {"run.oci.hooks.stdout", "run.oci.hooks.stderr"})
+        EXPECT_TRUE(parse(std::string(R"({"annotations":{")") + key + R"(":"/x"}})")
+                        .redirects_hook_output());
+}
+
+// The last rule that speaks of all character devices decides.
+TEST(SpecRead, PrivilegedMeansAllDevicesAndSysAdmin) {
+    const struct {
+        const char* rules;
+        bool privileged;
+    } table[] = {
+        {R"([])", false},
+        {R"([{"allow":true,"access":"rwm"}])", true},
+        {R"([{"allow":true,"type":"a","access":"rwm"}])", true},
+        {R"([{"allow":true,"type":"c","major":-1,"minor":-1,"access":"rw"}])", true},
+        {R"([{"allow":true,"type":"b","access":"rwm"}])", false},
+        {R"([{"allow":true,"access":"r"}])", false},
+        {R"([{"allow":true}])", false},
+        {R"([{"allow":true,"major":10,"access":"rwm"}])", false},
+        {R"([{"allow":true,"access":"rwm"},{"allow":false,"access":"rwm"}])", false},
+        {R"([{"allow":false,"access":"rwm"},{"allow":true,"access":"rwm"}])", true},
+        {R"([{"allow":true,"access":"rwm"},{"allow":false,"access":"m"}])", true},
+        {R"([{"allow":true,"access":"rwm"},{"allow":false}])", false},
+    };
+
+    for (const auto& row : table) {
+        const std::string start = R"({"linux":{"resources":{"devices":)";
+        const std::string text =
+            start + row.rules + R"(}},"process":{"capabilities":{"bounding":[)";
+        EXPECT_EQ(parse(text + R"("CAP_KILL","CAP_SYS_ADMIN"]}}})").privileged(), row.privileged)
+            << row.rules;
+        EXPECT_FALSE(parse(text + R"("CAP_KILL"]}}})").privileged()) << row.rules;
+    }
+}
+}  // namespace
+}  // namespace oci

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime-config/oci/state.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/oci/fixtures.h"
+
+namespace oci {
+namespace {
+TEST(State, WhatRuntimesSend) {
+    const auto crun = parse_state(test::oci_fixture("state-crun-create-runtime.json"));
+    ASSERT_TRUE(crun) << crun.error().message();
+    EXPECT_EQ(crun->pid, 4711);
+    EXPECT_EQ(crun->status, "created");
+    EXPECT_EQ(crun->bundle,
+              "/var/lib/containers/storage/overlay-containers/" + crun->id + "/userdata");
+    EXPECT_EQ(parse_state(test::oci_fixture("state-runc-create-runtime.json"))->pid, 4712);
+    const auto stopped = parse_state(test::oci_fixture("state-poststop.json"));
+    ASSERT_TRUE(stopped);
+    EXPECT_EQ(stopped->pid, 0);
+    EXPECT_EQ(parse_state(R"({"id":"a","bundle":"/b","pid":null})")->status, "");
+}
+
+TEST(State, OneSpellingOfABundle) {
+    for (const char* bundle : {"/a/b", "/a/b/", "//a//b", "/a/./b/.", "/./a/b//"})
+        EXPECT_EQ(parse_state(std::string(R"({"id":"x","bundle":")") + bundle + "\"}")->bundle,
+                  "/a/b")
+            << bundle;
+}
+
+TEST(State, IdsOfEveryEngine) {
+    for (const std::string id : {"a", "A1", "0", "k8s_x.y-z+1", "3f1da0c4", "a_b"})
+        EXPECT_TRUE(parse_state(R"({"id":")" + id + R"(","bundle":"/b"})")) << id;
+    EXPECT_TRUE(parse_state(R"({"id":")" + std::string(1024, 'a') + R"(","bundle":"/b"})"));
+}
+
+TEST(State, BadInput) {
+    const std::string long_id(1025, 'a');
+    const std::string long_path(4097, 'a');
+
+    const struct {
+        std::string text;
+        const char* says;
+    } table[] = {
+        {"", "not valid JSON"},
+        {"[]", "not a JSON object"},
+        {R"("x")", "not a JSON object"},
+        {R"({"bundle":"/b"})", "'id' is missing"},
+        {R"({"id":1,"bundle":"/b"})", "'id' must be a string, not 1"},
+        {R"({"id":"","bundle":"/b"})", "'id' must be letters"},
+        {R"({"id":"../x","bundle":"/b"})", "not '../x'"},
+        {R"({"id":"-x","bundle":"/b"})", "not '-x'"},
+        {R"({"id":".x","bundle":"/b"})", "not '.x'"},
+        {R"({"id":"a/b","bundle":"/b"})", "not 'a/b'"},
+        {R"({"id":"a b","bundle":"/b"})", "not 'a b'"},
+        {R"({"id":"a\n","bundle":"/b"})", "not 'a\\x0a'"},
+        {R"({"id":"\u00e9","bundle":"/b"})", "not '\\xc3\\xa9'"},
+        {R"({"id":")" + long_id + R"(","bundle":"/b"})", "up to 1024 bytes"},
+        {R"({"id":"a","id":"b","bundle":"/b"})", "'id' twice"},
+        {R"({"id":"a"})", "'bundle' is missing"},
+        {R"({"id":"a","bundle":7})", "'bundle' must be a string, not 7"},
+        {R"({"id":"a","bundle":""})", "'bundle' must be an absolute path"},
+        {R"({"id":"a","bundle":"b"})", "not 'b'"},
+        {R"({"id":"a","bundle":"/"})", "not '/'"},
+        {R"({"id":"a","bundle":"/b/../c"})", "not '/b/../c'"},
+        {R"({"id":"a","bundle":"/b/.."})", "not '/b/..'"},
+        {R"({"id":"a","bundle":"/b\u0000"})", "not '/b\\x00'"},
+        {R"({"id":"a","bundle":"/)" + long_path + "\"}", "'bundle' must be an absolute path"},
+        {R"({"id":"a","bundle":"/b","pid":-1})", "'pid' must be a process id, not '-1'"},
+        {R"({"id":"a","bundle":"/b","pid":4294967297})", "not '4294967297'"},
+        {R"({"id":"a","bundle":"/b","pid":"7"})", "'pid' must be a whole number"},
+        {R"({"id":"a","bundle":"/b","pid":7.5})", "'pid' must be a whole number"},
+        {R"({"id":"a","bundle":"/b","status":1})", "'status' must be a string, not 1"},
+    };
+
+    for (const auto& row : table) {
+        const auto state = parse_state(row.text);
+        ASSERT_FALSE(state) << row.text;
+        EXPECT_EQ(state.error().code, base::Code::BadInput) << row.text;
+        EXPECT_NE(state.error().message().find(row.says), std::string::npos)
+            << row.text << "\nsays: " << state.error().message();
+    }
+}
+
+TEST(State, IsBounded) {
+    const auto state = parse_state("{}" + std::string(kMaxStateBytes, ' '));
+    ASSERT_FALSE(state);
+    EXPECT_EQ(state.error().text, "container state is larger than 1048576 bytes");
+}
+}  // namespace
+}  // namespace oci

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands as a person runs them, over real TCP on loopback and the fake provider.
+#include "perf/commands.h"
+
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include "netns/base/json.h"
+#include "perf/tcp.h"
+#include "tests/support/temp_dir.h"
+#include "tests/unit/perf/fake_verbs.h"
+
+namespace perf {
+namespace {
+
+using base::Json;
+using test::FakeVerbs;
+using test::Fault;
+using testing::HasSubstr;
+using namespace std::chrono_literals;
+
+// Collects what a command prints; readable while it runs.
+class Paper {
+  public:
+    Paper() : file_(std::tmpfile()) {}
+
+    ~Paper() { (void)std::fclose(file_); }
+
+    Paper(const Paper&) = delete;
+    Paper& operator=(const Paper&) = delete;
+    Paper(Paper&&) = delete;
+    Paper& operator=(Paper&&) = delete;
+
+    [[nodiscard]] std::FILE* file() const { return file_; }
+
+    [[nodiscard]] std::string text() const {
+        std::string out(1 << 16, '\0');
+        const ssize_t n = ::pread(::fileno(file_), out.data(), out.size(), 0);
+        out.resize(n < 0 ? 0 : static_cast<size_t>(n));
+        return out;
+    }
+
+  private:
+    std::FILE* file_;
+};
+
+MeasureOptions short_measure() {
+    MeasureOptions measure;
+    measure.plan = {.verbs = {Verb::Write, Verb::Read, Verb::Send},
+                    .modes = {Mode::Bandwidth, Mode::Latency},
+                    .sizes = {64, 5000},
+                    .iterations = 200,
+                    .seed = 3};
+    measure.side.timeout = 2s;
+    return measure;
+}
+
+class Commands : public testing::Test {
+  protected:
+    Exit run_loop(const MeasureOptions& measure) {
+        return loop({measure}, {verbs_, stop_, out_.file(), err_.file()});
+    }
+
+    // A server on a port of its own, and that port.
+    uint16_t start_server(bool once = false) {
+        ServeOptions options;
+        options.bind = {"127.0.0.1"};
+        options.once = once;
+        options.side.timeout = 2s;
+        server_ = std::jthread([this, options] {
+            server_exit_ = serve(options, {verbs_, stop_, server_out_.file(), server_err_.file()});
+        });
+        const auto deadline = base::Deadline::in(5s);
+        std::string text;
+        while (text.find('\n') == std::string::npos && !deadline.passed())
+            text = server_err_.text();
+        return static_cast<uint16_t>(std::stoi(text.substr(text.rfind(':') + 1)));
+    }
+
+    Exit run_against(uint16_t port, const MeasureOptions& measure = short_measure()) {
+        return run({"127.0.0.1", port, measure}, {verbs_, stop_, out_.file(), err_.file()});
+    }
+
+    void stop_server() {
+        stop_.request();
+        server_.join();
+    }
+
+    FakeVerbs verbs_;
+    Stop stop_;
+    Paper out_;
+    Paper err_;
+    Paper server_out_;
+    Paper server_err_;
+    Exit server_exit_ = Exit::Internal;
+    std::jthread server_;
+};
+
+TEST_F(Commands, LoopMeasuresEveryPoint) {
+    EXPECT_EQ(run_loop(short_measure()), Exit::Ok) << err_.text();
+    const std::string text = out_.text();
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2 + 1 + 12) << text;
+    EXPECT_THAT(text, HasSubstr("ok "));
+    EXPECT_THAT(text, HasSubstr("p99.9"));
+    EXPECT_EQ(verbs_.objects(), 0U);
+}
+
+TEST_F(Commands, WrongDataIsExitThreeAndSaysWhere) {
+    verbs_.inject(Fault::BitFlip, 5);
+    EXPECT_EQ(run_loop(short_measure()), Exit::Corruption);
+    EXPECT_THAT(out_.text(), HasSubstr("WRONG"));
+    EXPECT_THAT(out_.text(), HasSubstr("wrong data, seen by the server: message 5, byte 32"));
+    EXPECT_THAT(out_.text(), HasSubstr("(bit flip)"));
+}
+
+TEST_F(Commands, JsonExplainsItself) {
+    MeasureOptions measure = short_measure();
+    measure.json = "-";
+    EXPECT_EQ(run_loop(measure), Exit::Ok);
+    const auto report = base::parse_json(out_.text(), "report");
+    ASSERT_TRUE(report) << report.error().message();
+    const Json& json = *report;
+    EXPECT_EQ(json["schema"], "rdma-perf/1");
+    EXPECT_EQ(json["plan"]["seed"], 3);
+    EXPECT_EQ(json["env"]["client"]["device"]["gid"], "0000:0000:0000:0000:0000:ffff:7f00:0001");
+    EXPECT_EQ(json["results"].size(), 12U);
+    EXPECT_EQ(json["results"][0]["verify"]["data_ok"], true);
+    EXPECT_GT(json["results"][0]["bandwidth"]["bandwidth_bytes_per_s"], 0);
+    EXPECT_EQ(json["results"][2]["latency"]["kind"], "half_round_trip");
+    EXPECT_TRUE(json["results"][0]["percent_of_payload_limit"].is_null());
+    EXPECT_TRUE(json["errors"].empty());
+}
+
+TEST_F(Commands, JsonKeepsPartialResultsAndTheReason) {
+    const test::TempDir dir;
+    MeasureOptions measure = short_measure();
+    measure.json = dir / "report.json";
+    verbs_.fail_messages(1500);
+    EXPECT_EQ(run_loop(measure), Exit::Peer);
+    std::stringstream text;
+    text << std::ifstream(measure.json).rdbuf();
+    const auto report = base::parse_json(text.str(), "report");
+    ASSERT_TRUE(report);
+    EXPECT_GE((*report)["results"].size(), 1U);
+    EXPECT_EQ((*report)["errors"][0]["code"], "unavailable");
+}
+
+TEST_F(Commands, ServerServesClientsOneAfterTheOther) {
+    const uint16_t port = start_server();
+    EXPECT_EQ(run_against(port), Exit::Ok) << err_.text();
+    EXPECT_EQ(run_against(port), Exit::Ok) << err_.text();
+    stop_server();
+    EXPECT_EQ(server_exit_, Exit::Ok);
+    EXPECT_THAT(server_err_.text(), HasSubstr("done, 12 points"));
+    EXPECT_EQ(verbs_.objects(), 0U);
+}
+
+TEST_F(Commands, ServerServesEightClientsAtOnce) {
+    const uint16_t port = start_server();
+    std::vector<Exit> exits(8, Exit::Internal);
+    {
+        std::vector<std::jthread> clients;
+        for (Exit& exit : exits)
+            clients.emplace_back([&] { exit = run_against(port); });
+    }
+    EXPECT_THAT(exits, testing::Each(Exit::Ok)) << err_.text();
+    stop_server();
+    EXPECT_EQ(verbs_.objects(), 0U);
+}
+
+TEST_F(Commands, ServerDropsDeadAndStrangeClients) {
+    const uint16_t port = start_server();
+    {
+        auto dead = connect_to("127.0.0.1", port, base::Deadline::in(1s), stop_);
+        ASSERT_TRUE(dead);
+        auto strange = connect_to("127.0.0.1", port, base::Deadline::in(1s), stop_);
+        ASSERT_TRUE(strange);
+        EXPECT_EQ(::send(strange->get(), "GET / HTTP/1.0\r\n\r\n", 18, MSG_NOSIGNAL), 18);
+    }
+    EXPECT_EQ(run_against(port), Exit::Ok) << err_.text();
+    stop_server();
+}
+
+TEST_F(Commands, OnceEndsAfterTheFirstClient) {
+    const uint16_t port = start_server(true);
+    EXPECT_EQ(run_against(port), Exit::Ok) << err_.text();
+    server_.join();
+    EXPECT_EQ(server_exit_, Exit::Ok);
+}
+
+TEST_F(Commands, NobodyThereIsExitFive) {
+    uint16_t port = 0;
+    {
+        const auto listeners = listen_on({"127.0.0.1"}, 0);
+        ASSERT_TRUE(listeners);
+        const std::string& name = listeners->front().name;
+        port = static_cast<uint16_t>(std::stoi(name.substr(name.rfind(':') + 1)));
+    }
+    EXPECT_EQ(run_against(port), Exit::Peer);
+    EXPECT_THAT(err_.text(), HasSubstr("rdma-perf serve --bind"));
+}
+
+TEST_F(Commands, ServerThatStopsIsALostPeer) {
+    const uint16_t port = start_server();
+    Stop client_stop;
+    MeasureOptions measure = short_measure();
+    measure.plan.iterations = 0;
+    measure.plan.time_ms = 60'000;
+    auto begin = base::Deadline::Clock::time_point::max();
+    std::jthread stopper([&] {
+        while (verbs_.messages() < 2000)
+            std::this_thread::yield();
+        begin = base::Deadline::Clock::now();
+        stop_.request();
+    });
+    const Exit exit =
+        run({"127.0.0.1", port, measure}, {verbs_, client_stop, out_.file(), err_.file()});
+    const auto end = base::Deadline::Clock::now();
+    stopper.join();
+    EXPECT_LT(end - begin, 2s);
+    EXPECT_THAT(err_.text(), HasSubstr("measuring write bw 64 B"));
+    EXPECT_TRUE(exit == Exit::Peer || exit == Exit::Interrupted) << static_cast<int>(exit);
+    server_.join();
+}
+
+TEST_F(Commands, ExplainGidPrintsTheTable) {
+    MeasureOptions measure = short_measure();
+    measure.explain_gid = true;
+    EXPECT_EQ(run_loop(measure), Exit::Ok);
+    EXPECT_THAT(err_.text(), HasSubstr("verdict"));
+    EXPECT_THAT(err_.text(), HasSubstr("an address of this namespace"));
+}
+
+TEST_F(Commands, NoDeviceIsExitSix) {
+    MeasureOptions measure = short_measure();
+    measure.side.wish.device = "mlx5_0";
+    EXPECT_EQ(run_loop(measure), Exit::Environment);
+    EXPECT_THAT(err_.text(), HasSubstr("no GID"));
+}
+
+TEST(ExitCodes, AreAnInterface) {
+    using base::Code;
+    EXPECT_EQ(exit_of(base::make_error(Code::Internal, "")), Exit{1});
+    EXPECT_EQ(exit_of(base::make_error(Code::Usage, "")), Exit{2});
+    EXPECT_EQ(exit_of(base::make_error(Code::Unavailable, "")), Exit{5});
+    EXPECT_EQ(exit_of(base::make_error(Code::Busy, "")), Exit{5});
+    EXPECT_EQ(exit_of(base::sys_error(ENOMEM, "")), Exit{6});
+    EXPECT_EQ(exit_of(base::make_error(Code::BadInput, "")), Exit{8});
+    EXPECT_EQ(exit_of(base::make_error(Code::Timeout, "")), Exit{124});
+    EXPECT_EQ(exit_of(stopped_error()), Exit{130});
+}
+
+}  // namespace
+}  // namespace perf

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The objects behind FakeVerbs's handles; only fake_verbs.cc (control path) and fake_wire.cc (data
+// path) know them.
+#pragma once
+
+#include "tests/unit/perf/fake_verbs.h"
+
+namespace test {
+
+struct FakeVerbs::Context : ibv_context {
+    FakeVerbs* owner = nullptr;
+    const FakeDevice* device = nullptr;
+};
+
+struct FakeVerbs::Region : ibv_mr {
+    int access = 0;
+};
+
+struct FakeVerbs::Channel : ibv_comp_channel {
+    std::deque<ibv_cq*> events;
+};
+
+struct FakeVerbs::Queue : ibv_cq {
+    struct Entry {
+        ibv_wc wc{};
+        Pair* pair = nullptr;  // whose send requests up to `index` are free once this is polled
+        uint64_t index = 0;
+    };
+
+    Channel* fake_channel = nullptr;
+    std::deque<Entry> entries;
+    bool armed = false;
+    unsigned unacknowledged = 0;
+};
+
+struct FakeVerbs::Request {
+    ibv_send_wr wr{};
+    ibv_sge piece{};
+    std::vector<std::byte> inline_data;
+    uint64_t index = 0;
+};
+
+struct FakeVerbs::Pair : ibv_qp {
+    ibv_qp_cap caps{};
+    uint32_t peer = 0;
+    unsigned access = 0;
+    std::deque<Request> sends;
+    std::deque<std::pair<ibv_recv_wr, ibv_sge>> receives;
+    uint64_t posted = 0;
+    uint64_t freed = 0;
+};
+
+}  // namespace test

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/perf/fake_verbs.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "tests/unit/perf/fake_objects.h"
+
+namespace test {
+
+namespace {
+constexpr int kVendorRxe = 0xffffff;
+using Guard = std::lock_guard<std::mutex>;
+}  // namespace
+
+FakeVerbs::FakeVerbs(std::vector<FakeDevice> devices) : devices_(std::move(devices)) {
+    if (devices_.empty())
+        devices_.push_back(loopback_device());
+}
+
+FakeVerbs::~FakeVerbs() = default;
+
+void FakeVerbs::inject(Fault fault, uint64_t message) {
+    const Guard guard(lock_);
+    fault_ = fault;
+    fault_at_ = message;
+}
+
+void FakeVerbs::go_silent(uint64_t message) {
+    const Guard guard(lock_);
+    silent_at_ = message;
+}
+
+void FakeVerbs::fail_messages(uint64_t message) {
+    const Guard guard(lock_);
+    fail_at_ = message;
+}
+
+size_t FakeVerbs::objects() {
+    const Guard guard(lock_);
+    return objects_.size();
+}
+
+std::string FakeVerbs::complaint() {
+    const Guard guard(lock_);
+    return complaint_;
+}
+
+uint64_t FakeVerbs::messages() {
+    const Guard guard(lock_);
+    return messages_;
+}
+
+void FakeVerbs::complain(const std::string& text) {
+    if (complaint_.empty())
+        complaint_ = text;
+}
+
+base::Result<std::vector<std::string>> FakeVerbs::device_names() {
+    std::vector<std::string> names;
+    for (const FakeDevice& device : devices_)
+        names.push_back(device.name);
+    return names;
+}
+
+ibv_context* FakeVerbs::open_device(const std::string& name) {
+    const Guard guard(lock_);
+    const auto it = std::ranges::find(devices_, name, &FakeDevice::name);
+    errno = it == devices_.end() ? ENODEV : it->open_error;
+    if (it == devices_.end() || it->open_error != 0)
+        return nullptr;
+    auto* context = new Context{};
+    context->owner = this;
+    context->device = &*it;
+    context->ops.poll_cq = poll_cq;
+    context->ops.req_notify_cq = req_notify_cq;
+    context->ops.post_send = post_send;
+    context->ops.post_recv = post_recv;
+    objects_.insert(context);
+    return context;
+}
+
+int FakeVerbs::close_device(ibv_context* context) {
+    const Guard guard(lock_);
+    objects_.erase(context);
+    delete static_cast<Context*>(context);
+    return 0;
+}
+
+int FakeVerbs::query_device(ibv_context* context, ibv_device_attr* attr) {
+    *attr = {};
+    attr->phys_port_cnt = 1;
+    attr->vendor_id = kVendorRxe;
+    attr->max_qp_wr = static_cast<Context*>(context)->device->max_qp_wr;
+    attr->max_cqe = 32767;
+    attr->max_qp_rd_atom = attr->max_qp_init_rd_atom = 128;
+    return 0;
+}
+
+int FakeVerbs::query_port(ibv_context* context, uint8_t port, ibv_port_attr* attr) {
+    if (port != 1)
+        return EINVAL;
+    *attr = {};
+    attr->state = IBV_PORT_ACTIVE;
+    attr->link_layer = IBV_LINK_LAYER_ETHERNET;
+    attr->gid_tbl_len = 16;
+    attr->active_mtu = perf::mtu_enum(static_cast<Context*>(context)->device->mtu);
+    return 0;
+}
+
+ssize_t FakeVerbs::query_gid_table(ibv_context* context, std::span<ibv_gid_entry> out) {
+    if (no_table_) {
+        errno = EOPNOTSUPP;
+        return -1;
+    }
+    size_t count = 0;
+    for (const perf::GidRow& row : static_cast<Context*>(context)->device->gids) {
+        ibv_gid_entry& entry = out[count++];
+        entry = {};
+        entry.port_num = 1;
+        entry.gid_index = row.index;
+        entry.gid_type =
+            row.type == perf::GidType::RoceV2 ? IBV_GID_TYPE_ROCE_V2 : IBV_GID_TYPE_ROCE_V1;
+        std::memcpy(entry.gid.raw, row.gid.bytes.data(), 16);
+    }
+    return static_cast<ssize_t>(count);
+}
+
+int FakeVerbs::query_gid(ibv_context* context, uint8_t, int index, ibv_gid* gid) {
+    const auto& rows = static_cast<Context*>(context)->device->gids;
+    const auto it = std::ranges::find(rows, static_cast<uint32_t>(index), &perf::GidRow::index);
+    *gid = {};
+    if (it != rows.end())
+        std::memcpy(gid->raw, it->gid.bytes.data(), 16);
+    return 0;
+}
+
+ibv_pd* FakeVerbs::alloc_pd(ibv_context* context) {
+    const Guard guard(lock_);
+    auto* pd = new ibv_pd{};
+    pd->context = context;
+    objects_.insert(pd);
+    return pd;
+}
+
+int FakeVerbs::dealloc_pd(ibv_pd* pd) {
+    const Guard guard(lock_);
+    objects_.erase(pd);
+    delete pd;
+    return 0;
+}
+
+ibv_mr* FakeVerbs::reg_mr(ibv_pd* pd, std::span<std::byte> memory, int access) {
+    const Guard guard(lock_);
+    errno = memory_error_;
+    if (memory_error_ != 0)
+        return nullptr;
+    auto* region = new Region{};
+    region->context = pd->context;
+    region->pd = pd;
+    region->addr = memory.data();
+    region->length = memory.size();
+    region->lkey = region->rkey = next_number_++;
+    region->access = access;
+    regions_[region->rkey] = region;
+    objects_.insert(region);
+    return region;
+}
+
+int FakeVerbs::dereg_mr(ibv_mr* mr) {
+    const Guard guard(lock_);
+    regions_.erase(mr->rkey);
+    objects_.erase(mr);
+    delete static_cast<Region*>(mr);
+    return 0;
+}
+
+ibv_comp_channel* FakeVerbs::create_channel(ibv_context* context) {
+    const Guard guard(lock_);
+    auto* channel = new Channel{};
+    channel->context = context;
+    channel->fd = ::eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
+    objects_.insert(channel);
+    return channel;
+}
+
+int FakeVerbs::destroy_channel(ibv_comp_channel* channel) {
+    const Guard guard(lock_);
+    objects_.erase(channel);
+    (void)::close(channel->fd);
+    delete static_cast<Channel*>(channel);
+    return 0;
+}
+
+ibv_cq* FakeVerbs::create_cq(ibv_context* context, int entries, ibv_comp_channel* channel) {
+    const Guard guard(lock_);
+    auto* queue = new Queue{};
+    queue->context = context;
+    queue->cqe = entries;
+    queue->fake_channel = static_cast<Channel*>(channel);
+    objects_.insert(queue);
+    return queue;
+}
+
+int FakeVerbs::destroy_cq(ibv_cq* cq) {
+    const Guard guard(lock_);
+    auto* queue = static_cast<Queue*>(cq);
+    if (queue->unacknowledged != 0)
+        complain("a queue with unacknowledged events is destroyed: the real call never returns");
+    std::erase(queue->fake_channel->events, cq);
+    objects_.erase(cq);
+    delete queue;
+    return 0;
+}
+
+int FakeVerbs::get_cq_event(ibv_comp_channel* channel, ibv_cq** cq) {
+    uint64_t one = 0;
+    if (::read(channel->fd, &one, sizeof one) != sizeof one)
+        return -1;
+    const Guard guard(lock_);
+    auto& events = static_cast<Channel*>(channel)->events;
+    *cq = events.front();
+    events.pop_front();
+    ++static_cast<Queue*>(*cq)->unacknowledged;
+    return 0;
+}
+
+void FakeVerbs::ack_cq_event(ibv_cq* cq) {
+    const Guard guard(lock_);
+    --static_cast<Queue*>(cq)->unacknowledged;
+}
+
+ibv_qp* FakeVerbs::create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) {
+    const Guard guard(lock_);
+    if (attr->cap.max_inline_data > static_cast<Context*>(pd->context)->device->max_inline) {
+        errno = EINVAL;
+        return nullptr;
+    }
+    auto* pair = new Pair{};
+    pair->context = pd->context;
+    pair->pd = pd;
+    pair->send_cq = attr->send_cq;
+    pair->recv_cq = attr->recv_cq;
+    pair->state = IBV_QPS_RESET;
+    pair->qp_num = next_number_++;
+    pair->caps = attr->cap;
+    pairs_[pair->qp_num] = pair;
+    objects_.insert(pair);
+    return pair;
+}
+
+int FakeVerbs::destroy_qp(ibv_qp* qp) {
+    const Guard guard(lock_);
+    auto* pair = static_cast<Pair*>(qp);
+    for (auto& entry : static_cast<Queue*>(qp->send_cq)->entries) {
+        if (entry.pair == pair)
+            entry.pair = nullptr;
+    }
+    pairs_.erase(qp->qp_num);
+    objects_.erase(qp);
+    delete pair;
+    return 0;
+}
+
+int FakeVerbs::modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) {
+    const Guard guard(lock_);
+    auto* pair = static_cast<Pair*>(qp);
+    const std::map<ibv_qp_state, std::pair<ibv_qp_state, int>> due = {
+        {IBV_QPS_INIT, {IBV_QPS_RESET, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS}},
+        {IBV_QPS_RTR,
+         {IBV_QPS_INIT,
+          IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+              IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER}},
+        {IBV_QPS_RTS,
+         {IBV_QPS_RTR,
+          IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+              IBV_QP_MAX_QP_RD_ATOMIC}}};
+    const auto step = due.find(attr->qp_state);
+    if (step == due.end() || pair->state != step->second.first ||
+        mask != (step->second.second | IBV_QP_STATE))
+        return EINVAL;
+    if (attr->qp_state == IBV_QPS_INIT)
+        pair->access = attr->qp_access_flags;
+    if (attr->qp_state == IBV_QPS_RTR) {
+        if (rtr_error_ != 0)
+            return rtr_error_;
+        pair->peer = attr->dest_qp_num;
+    }
+    pair->state = attr->qp_state;
+    return 0;
+}
+
+perf::GidRow gid_row(uint32_t index,
+                     const std::string& address,
+                     perf::GidType type,
+                     const std::string& netdev) {
+    perf::GidRow row;
+    row.index = index;
+    row.device = "rxe0";
+    row.gid = perf::parse_address(address).value();
+    row.type = type;
+    row.netdev = netdev;
+    row.netdev_present = !netdev.empty();
+    return row;
+}
+
+FakeDevice loopback_device(const std::string& name) {
+    FakeDevice device;
+    device.name = name;
+    device.gids = {gid_row(0, "fe80::1"), gid_row(1, "127.0.0.1")};
+    return device;
+}
+
+}  // namespace test

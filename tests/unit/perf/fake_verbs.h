@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// FakeVerbs: a provider in memory. It hands out ibv_context objects whose operation tables lead
+// here, so the tool's own hot loops run unchanged: queue pairs of one process reach each other,
+// messages are memcpy. It is strict where devices are: states, key and bounds of remote memory,
+// queue sizes, inline limit, RNR, unacknowledged events. And it can be told to go wrong.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "perf/gid.h"
+#include "perf/verbs.h"
+
+namespace test {
+
+// What happens to one message's data on its way.
+enum class Fault { None, BitFlip, Stale, Shift, Stray };
+
+struct FakeDevice {
+    std::string name = "rxe0";
+    std::vector<perf::GidRow> gids;  // device and port are filled in
+    uint32_t mtu = 1024;
+    uint32_t max_inline = 128;
+    int max_qp_wr = 16384;
+    int open_error = 0;
+};
+
+class FakeVerbs : public perf::Verbs {
+  public:
+    explicit FakeVerbs(std::vector<FakeDevice> devices = {});
+    ~FakeVerbs() override;
+    FakeVerbs(const FakeVerbs&) = delete;
+    FakeVerbs& operator=(const FakeVerbs&) = delete;
+    FakeVerbs(FakeVerbs&&) = delete;
+    FakeVerbs& operator=(FakeVerbs&&) = delete;
+
+    // ---- what goes wrong ------------------------------------------------------------------------
+    void inject(Fault fault, uint64_t message);  // to the message of that number, from 0
+    void go_silent(uint64_t message);            // from that message on nothing completes
+    void fail_messages(uint64_t message);        // from there on: retry exceeded
+
+    void refuse_memory(int number) { memory_error_ = number; }
+
+    void refuse_rtr(int number) { rtr_error_ = number; }
+
+    void have_no_table() { no_table_ = true; }
+
+    // ---- what is left ---------------------------------------------------------------------------
+    [[nodiscard]] size_t objects();         // not given back
+    [[nodiscard]] std::string complaint();  // the first misuse, or empty
+    [[nodiscard]] uint64_t messages();      // with data, delivered
+
+    base::Result<std::vector<std::string>> device_names() override;
+    ibv_context* open_device(const std::string& name) override;
+    int close_device(ibv_context* context) override;
+    int query_device(ibv_context* context, ibv_device_attr* attr) override;
+    int query_port(ibv_context* context, uint8_t port, ibv_port_attr* attr) override;
+    ssize_t query_gid_table(ibv_context* context, std::span<ibv_gid_entry> out) override;
+    int query_gid(ibv_context* context, uint8_t port, int index, ibv_gid* gid) override;
+    ibv_pd* alloc_pd(ibv_context* context) override;
+    int dealloc_pd(ibv_pd* pd) override;
+    ibv_mr* reg_mr(ibv_pd* pd, std::span<std::byte> memory, int access) override;
+    int dereg_mr(ibv_mr* mr) override;
+    ibv_comp_channel* create_channel(ibv_context* context) override;
+    int destroy_channel(ibv_comp_channel* channel) override;
+    ibv_cq* create_cq(ibv_context* context, int entries, ibv_comp_channel* channel) override;
+    int destroy_cq(ibv_cq* cq) override;
+    int get_cq_event(ibv_comp_channel* channel, ibv_cq** cq) override;
+    void ack_cq_event(ibv_cq* cq) override;
+    ibv_qp* create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) override;
+    int destroy_qp(ibv_qp* qp) override;
+    int modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) override;
+
+  private:
+    struct Context;
+    struct Region;
+    struct Channel;
+    struct Queue;
+    struct Pair;
+    struct Request;
+
+    static int poll_cq(ibv_cq* cq, int count, ibv_wc* out);
+    static int req_notify_cq(ibv_cq* cq, int solicited);
+    static int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad);
+    static int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad);
+
+    int accept(Pair& pair, const ibv_send_wr& wr);
+    void progress(Pair& pair);
+    bool execute(Pair& pair, const Request& request);
+    bool deliver(Pair& pair, Pair& peer, const Request& request);
+    ibv_wc_status copy_remote(Pair& pair, const Request& request);
+    void copy(std::byte* to, const std::byte* from, size_t size);
+    void complete(Queue& queue, const ibv_wc& wc, Pair* pair, uint64_t index);
+    void complain(const std::string& text);
+
+    std::mutex lock_;
+    std::vector<FakeDevice> devices_;
+    std::set<void*> objects_;
+    std::map<uint32_t, Pair*> pairs_;
+    std::map<uint32_t, Region*> regions_;
+    uint32_t next_number_ = 0x11;
+    uint64_t messages_ = 0;
+    Fault fault_ = Fault::None;
+    uint64_t fault_at_ = UINT64_MAX;
+    uint64_t silent_at_ = UINT64_MAX;
+    uint64_t fail_at_ = UINT64_MAX;
+    int memory_error_ = 0;
+    int rtr_error_ = 0;
+    bool no_table_ = false;
+    std::string complaint_;
+};
+
+// A device "rxe0" whose GID 1 is 127.0.0.1, which every network namespace holds.
+FakeDevice loopback_device(const std::string& name = "rxe0");
+
+// A row of a GID table.
+perf::GidRow gid_row(uint32_t index,
+                     const std::string& address,
+                     perf::GidType type = perf::GidType::RoceV2,
+                     const std::string& netdev = "");
+
+}  // namespace test

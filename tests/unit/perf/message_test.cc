@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/message.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace perf {
+namespace {
+
+using base::Code;
+using base::Json;
+
+Json good_point() {
+    return to_json(Point{.size = 4096, .depth = 16, .batch = 4, .slots = 8, .time_ms = 100});
+}
+
+Json good_device() {
+    return to_json(DeviceInfo{.device = "rxe0",
+                              .netdev = "rdma0",
+                              .gid = parse_address("10.9.0.1").value(),
+                              .active_mtu = 1024,
+                              .initiator_depth = 16,
+                              .responder_depth = 16});
+}
+
+// Every member in turn missing, of another type, negative, huge.
+template <class Parse>
+void expect_strict(const Json& good, Parse parse) {
+    ASSERT_TRUE(parse(good)) << parse(good).error().message();
+    for (const auto& [key, value] : good.items()) {
+        Json missing = good;
+        missing.erase(key);
+        EXPECT_FALSE(parse(missing)) << key << " missing";
+        for (const Json& bad : {Json(nullptr), Json(Json::array()), Json(-1), Json(1.5)}) {
+            if (bad.is_array() && value.is_array())
+                continue;
+            Json changed = good;
+            changed[key] = bad;
+            EXPECT_FALSE(parse(changed)) << key << " = " << bad.dump();
+        }
+    }
+}
+
+TEST(Message, PointIsStrict) {
+    expect_strict(good_point(), parse_point);
+    Json point = good_point();
+    point["size_bytes"] = 1ULL << 40U;
+    EXPECT_FALSE(parse_point(point));
+    point = good_point();
+    point["depth"] = 1000000;
+    EXPECT_FALSE(parse_point(point));
+    point = good_point();
+    point["verb"] = "erase";
+    EXPECT_FALSE(parse_point(point));
+}
+
+TEST(Message, PointRoundTrip) {
+    const Point point{.verb = Verb::Send,
+                      .mode = Mode::Latency,
+                      .size = 17,
+                      .slots = 3,
+                      .iterations = 99,
+                      .mtu = 4096,
+                      .poll = PollMode::Event,
+                      .verify = Verify::Off,
+                      .seed = UINT64_MAX};
+    const auto back = parse_point(to_json(point));
+    ASSERT_TRUE(back) << back.error().message();
+    EXPECT_EQ(to_json(*back), to_json(point));
+}
+
+TEST(Message, DeviceIsStrict) {
+    expect_strict(good_device(), parse_device_info);
+    Json device = good_device();
+    device["gid"] = "::";
+    EXPECT_FALSE(parse_device_info(device));
+    device["gid"] = "10.9.0.1/24";
+    EXPECT_FALSE(parse_device_info(device));
+    device = good_device();
+    device["active_mtu_bytes"] = 1500;
+    EXPECT_FALSE(parse_device_info(device));
+}
+
+TEST(Message, TextOfThePeerIsMadeSafe) {
+    Json device = good_device();
+    device["device"] = "rxe\x1b[2J" + std::string(1000, 'x');
+    const auto info = parse_device_info(device);
+    ASSERT_TRUE(info);
+    EXPECT_EQ(info->device.find('\x1b'), std::string::npos);
+    EXPECT_LT(info->device.size(), 300U);
+}
+
+TEST(Message, EndpointIsStrict) {
+    const Json good =
+        to_json(Endpoint{.qpn = 17, .psn = 1, .address = 4096, .length = 10, .rkey = 7});
+    expect_strict(good, parse_endpoint);
+    for (const char* key : {"qpn", "psn"}) {
+        Json big = good;
+        big[key] = 1U << 24U;
+        EXPECT_FALSE(parse_endpoint(big)) << key;
+    }
+    Json wraps = good;
+    wraps["address"] = UINT64_MAX - 5;
+    EXPECT_FALSE(parse_endpoint(wraps));
+}
+
+TEST(Message, OpenedIsStrict) {
+    expect_strict(to_json(Opened{.endpoint = {}, .mtu = 1024}), parse_opened);
+}
+
+TEST(Message, CheckedRoundTrip) {
+    Checked checked{.messages = 5, .bytes = 320, .wrong = std::nullopt};
+    EXPECT_FALSE(parse_checked(to_json(checked))->wrong);
+    checked.wrong = {"server", 3, true, {17, 0xa5, 0x25, "bit flip"}};
+    const auto back = parse_checked(to_json(checked));
+    ASSERT_TRUE(back);
+    EXPECT_EQ(to_json(*back), to_json(checked));
+    Json broken = to_json(checked);
+    broken["wrong"] = 7;
+    EXPECT_FALSE(parse_checked(broken));
+    broken = to_json(checked);
+    broken["wrong"]["expected"] = 256;
+    EXPECT_FALSE(parse_checked(broken));
+}
+
+TEST(Message, HelloAndVersions) {
+    const Hello own = own_hello();
+    expect_strict(to_json(own), parse_hello);
+    EXPECT_TRUE(check_compatible(own, own));
+    Hello newer = own;
+    newer.protocol = own.protocol + 1;
+    newer.version = "9.0";
+    const auto here = check_compatible(own, newer);
+    ASSERT_FALSE(here);
+    EXPECT_THAT(here.error().message(), testing::HasSubstr("9.0"));
+    EXPECT_THAT(here.error().fix, testing::HasSubstr("this side"));
+    EXPECT_THAT(check_compatible(newer, own).error().fix, testing::HasSubstr("the peer"));
+}
+
+TEST(Message, UnknownMembersAreIgnored) {
+    Json hello = to_json(own_hello());
+    hello["auth"] = Json::object();
+    EXPECT_TRUE(parse_hello(hello));
+}
+
+TEST(Message, ErrorFromAStrangeServer) {
+    EXPECT_EQ(parse_error_message(Json::object()).code, Code::Internal);
+    EXPECT_EQ(parse_error_message({{"code", 7}, {"text", Json::array()}}).code, Code::Internal);
+    const auto error = parse_error_message({{"code", "timeout"}, {"text", "a\nb"}});
+    EXPECT_EQ(error.code, Code::Timeout);
+    EXPECT_EQ(error.text.find('\n'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace perf

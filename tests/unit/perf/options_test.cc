@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "perf/tcp.h"
+
+namespace perf {
+namespace {
+
+using testing::HasSubstr;
+
+base::Result<Command> parse(std::vector<const char*> words) {
+    words.insert(words.begin(), "rdma-perf");
+    return parse_command_line(static_cast<int>(words.size()), words.data());
+}
+
+template <class T>
+T get(std::vector<const char*> words) {
+    auto command = parse(std::move(words));
+    EXPECT_TRUE(command) << command.error().message();
+    return std::get<T>(*command);
+}
+
+std::string refusal(std::vector<const char*> words) {
+    const auto command = parse(std::move(words));
+    EXPECT_FALSE(command);
+    if (command)
+        return "";
+    EXPECT_EQ(command.error().code, base::Code::Usage);
+    return command.error().message();
+}
+
+TEST(Options, RunByDefaultIsWhatAPersonWants) {
+    const auto run = get<RunOptions>({"run", "10.9.0.2"});
+    EXPECT_EQ(run.host, "10.9.0.2");
+    EXPECT_EQ(run.port, kDefaultPort);
+    const Plan& plan = run.measure.plan;
+    EXPECT_EQ(plan.verbs.size(), 3U);
+    EXPECT_EQ(plan.modes.size(), 2U);
+    EXPECT_EQ(plan.sizes, (std::vector<uint32_t>{64, 4096, 65536}));
+    EXPECT_EQ(plan.time_ms, 500U);
+    EXPECT_EQ(plan.verify, Verify::Full);
+    EXPECT_EQ(run.measure.side.timeout, std::chrono::seconds(5));
+    EXPECT_EQ(run.measure.side.wish.attach_file, "/run/rdma/attach.json");
+}
+
+TEST(Options, RunInFull) {
+    const auto run = get<RunOptions>({"run",     "h",         "--port",        "7",
+                                      "--verb",  "read,send", "--mode",        "lat",
+                                      "--size",  "2..8:*2",   "--iterations",  "100",
+                                      "--depth", "32",        "--poll",        "event",
+                                      "--mtu",   "2048",      "--verify",      "off",
+                                      "--seed",  "9",         "--device",      "rxe1",
+                                      "--gid",   "3",         "--timeout",     "250ms",
+                                      "--json",  "-",         "--explain-gid", "--attach-file",
+                                      "/x"});
+    EXPECT_EQ(run.port, 7);
+    const Plan& plan = run.measure.plan;
+    EXPECT_EQ(plan.verbs, (std::vector<Verb>{Verb::Read, Verb::Send}));
+    EXPECT_EQ(plan.iterations, 100U);
+    EXPECT_EQ(plan.time_ms, 0U);
+    EXPECT_EQ(plan.depth, 32U);
+    EXPECT_EQ(plan.mtu, 2048U);
+    EXPECT_EQ(plan.poll, PollMode::Event);
+    EXPECT_EQ(plan.verify, Verify::Off);
+    EXPECT_EQ(plan.seed, 9U);
+    EXPECT_EQ(run.measure.side.wish.device, "rxe1");
+    EXPECT_EQ(run.measure.side.wish.gid_index, 3U);
+    EXPECT_EQ(run.measure.side.timeout, std::chrono::milliseconds(250));
+    EXPECT_EQ(run.measure.side.wish.attach_file, "/x");
+    EXPECT_EQ(run.measure.json, "-");
+    EXPECT_TRUE(run.measure.explain_gid);
+}
+
+TEST(Options, Serve) {
+    const auto plain = get<ServeOptions>({"serve"});
+    EXPECT_TRUE(plain.bind.empty());
+    EXPECT_FALSE(plain.once);
+    const auto full =
+        get<ServeOptions>({"serve", "--bind", "10.9.0.1", "--bind", "fd00::1", "--once"});
+    EXPECT_EQ(full.bind, (std::vector<std::string>{"10.9.0.1", "fd00::1"}));
+    EXPECT_TRUE(full.once);
+}
+
+TEST(Options, HelpAndVersion) {
+    EXPECT_THAT(get<HelpText>({"--help"}).text, HasSubstr("serve"));
+    EXPECT_THAT(get<HelpText>({"--version"}).text, HasSubstr("rdma-perf 0."));
+}
+
+TEST(Options, RefusalsNameOptionAndValue) {
+    EXPECT_THAT(refusal({}), HasSubstr("rdma-perf --help"));
+    (void)refusal({"run"});
+    (void)refusal({"dance"});
+    (void)refusal({"run", "h", "--what"});
+    EXPECT_THAT(refusal({"run", "h", "--verb", "wirte"}), HasSubstr("wirte"));
+    EXPECT_THAT(refusal({"run", "h", "--size", "0"}), HasSubstr("size '0'"));
+    EXPECT_THAT(refusal({"run", "h", "--mtu", "1500"}), HasSubstr("mtu"));
+    EXPECT_THAT(refusal({"run", "h", "--gid", "256"}), HasSubstr("--gid"));
+    EXPECT_THAT(refusal({"run", "h", "--depth", "-1"}), HasSubstr("--depth"));
+    EXPECT_THAT(refusal({"run", "h", "--timeout", "0"}), HasSubstr("time '0'"));
+    (void)refusal({"run", "h", "--time", "1s", "--iterations", "5"});
+    (void)refusal({"run", "h", "--port", "70000"});
+    (void)refusal({"run", "h", "--iterations", "99999999999999999"});
+    EXPECT_THAT(refusal({"loop", "--size", "1..500:+1,501..900:+1"}), HasSubstr("sizes"));
+}
+
+}  // namespace
+}  // namespace perf

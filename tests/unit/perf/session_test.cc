@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+// Client and server against each other over the fake provider: every verb, mode and poll mode, and
+// everything that can go wrong between them.
+#include "perf/session.h"
+
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "perf/client.h"
+#include "tests/unit/perf/fake_verbs.h"
+#include "tests/unit/perf/session_pair.h"
+
+namespace perf {
+namespace {
+
+using base::Code;
+using base::Deadline;
+using base::Result;
+using test::FakeVerbs;
+using test::Fault;
+using testing::HasSubstr;
+using namespace std::chrono_literals;
+
+Result<PointResult> run_one(FakeVerbs& verbs, const Point& wanted) {
+    Pair pair(verbs);
+    auto result = [&]() -> Result<PointResult> {
+        Client client = TRY(pair.client(verbs));
+        return client.run(wanted);
+    }();
+    (void)pair.outcome();
+    EXPECT_EQ(verbs.objects(), 0U) << "objects are left";
+    EXPECT_EQ(verbs.complaint(), "");
+    return result;
+}
+
+struct Case {
+    Verb verb;
+    Mode mode;
+    PollMode poll;
+};
+
+std::vector<Case> all_cases() {
+    std::vector<Case> cases;
+    for (const Verb verb : {Verb::Write, Verb::Read, Verb::Send})
+        for (const Mode mode : {Mode::Bandwidth, Mode::Latency})
+            for (const PollMode poll : {PollMode::Spin, PollMode::Yield, PollMode::Event})
+                cases.push_back({verb, mode, poll});
+    return cases;
+}
+
+class EveryPoint : public testing::TestWithParam<Case> {
+  protected:
+    static Point wanted(uint32_t size = 1000) {
+        Point p = point(GetParam().verb, GetParam().mode, size);
+        p.poll = GetParam().poll;
+        return p;
+    }
+};
+
+TEST_P(EveryPoint, IsVerifiedAndMeasured) {
+    for (const uint32_t size : {1U, 64U, 200U, 4096U, 300000U}) {
+        FakeVerbs verbs;
+        const Point p = wanted(size);
+        const auto result = run_one(verbs, p);
+        ASSERT_TRUE(result) << result.error().message();
+        EXPECT_FALSE(result->checked.wrong) << result->checked.wrong->mismatch.kind;
+        const uint64_t directions = is_ping_pong(p) ? 2 : 1;
+        EXPECT_EQ(result->checked.messages, directions * 2 * p.slots);
+        EXPECT_EQ(result->checked.bytes, directions * 2 * p.slots * size);
+        EXPECT_EQ(result->bandwidth.has_value(), p.mode == Mode::Bandwidth);
+        EXPECT_EQ(result->latency.has_value(), p.mode == Mode::Latency);
+        EXPECT_EQ(result->bandwidth ? result->bandwidth->messages : 777U, 777U);
+        EXPECT_EQ(result->latency ? result->latency->samples : 777U, 777U);
+        EXPECT_EQ(result->inline_bytes, size <= 128 && p.verb != Verb::Read ? size : 0);
+    }
+}
+
+TEST_P(EveryPoint, RunsByTime) {
+    FakeVerbs verbs;
+    Point p = wanted();
+    p.iterations = 0;
+    p.time_ms = 20;
+    const auto result = run_one(verbs, p);
+    ASSERT_TRUE(result) << result.error().message();
+    if (result->bandwidth) {
+        EXPECT_GE(result->bandwidth->elapsed_ns, 20'000'000U);
+        EXPECT_GT(result->bandwidth->messages, 0U);
+    }
+}
+
+TEST_P(EveryPoint, FindsEachKindOfWrongData) {
+    const Point p = wanted(4096);
+    const uint64_t ring = (is_ping_pong(p) ? 2 : 1) * p.slots;
+
+    struct Expectation {
+        Fault fault;
+        const char* kind;
+    };
+
+    for (const auto& [fault, kind] : {Expectation{Fault::BitFlip, "bit flip"},
+                                      Expectation{Fault::Stale, "stale"},
+                                      Expectation{Fault::Shift, "shifted by 16 bytes"},
+                                      Expectation{Fault::Stray, "stray write"}}) {
+        FakeVerbs verbs;
+        verbs.inject(fault, ring + p.slots / 2);  // in the second round
+        const auto result = run_one(verbs, p);
+        ASSERT_TRUE(result) << result.error().message();
+        ASSERT_TRUE(result->checked.wrong) << kind;
+        EXPECT_THAT(result->checked.wrong->mismatch.kind, HasSubstr(kind));
+        EXPECT_EQ(result->checked.wrong->side, p.verb == Verb::Read ? "client" : "server");
+        EXPECT_EQ(result->checked.wrong->message, p.slots + p.slots / 2);
+        EXPECT_EQ(result->checked.wrong->guard, fault == Fault::Stray);
+        EXPECT_FALSE(result->bandwidth || result->latency) << "wrong data is not timed";
+    }
+}
+
+TEST_P(EveryPoint, LostMessagesEndInAnErrorThatNamesTheState) {
+    for (const uint64_t at : {0U, 100U}) {
+        FakeVerbs verbs;
+        verbs.fail_messages(at);
+        const auto result = run_one(verbs, wanted());
+        ASSERT_FALSE(result);
+        EXPECT_EQ(result.error().code, Code::Unavailable) << result.error().message();
+        EXPECT_THAT(result.error().message(), HasSubstr("ing " + describe(wanted())));
+    }
+}
+
+TEST_P(EveryPoint, SilenceEndsAtTheDeadline) {
+    FakeVerbs verbs;
+    verbs.go_silent(100);
+    Pair pair(verbs, 100ms);
+    const auto begin = Deadline::Clock::now();
+    {
+        auto client = pair.client(verbs);
+        ASSERT_TRUE(client);
+        const auto result = client->run(wanted());
+        ASSERT_FALSE(result);
+        EXPECT_THAT(result.error().message(),
+                    testing::AnyOf(HasSubstr("no completion for"), HasSubstr("deadline")));
+    }
+    (void)pair.outcome();
+    EXPECT_LT(Deadline::Clock::now() - begin, 2s);
+}
+
+TEST_P(EveryPoint, StopEndsIt) {
+    FakeVerbs verbs;
+    Pair pair(verbs);
+    Point p = wanted();
+    p.iterations = 0;
+    p.time_ms = 60'000;
+    std::jthread stopper([&] {
+        while (verbs.messages() < 500)
+            std::this_thread::yield();
+        pair.stop.request();
+    });
+    auto client = pair.client(verbs);
+    ASSERT_TRUE(client);
+    const auto result = client->run(p);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().sys, ECANCELED) << result.error().message();
+}
+
+TEST_P(EveryPoint, DeadClientEndsTheSession) {
+    FakeVerbs verbs;
+    Pair pair(verbs);
+    const Point p = wanted();
+    {
+        auto client = pair.client(verbs);
+        ASSERT_TRUE(client);
+        verbs.go_silent(2 * 2 * p.slots + 20);  // in the middle of the measurement
+        // The client gives up by its own deadline and closes: for the server it is gone.
+        (void)client->run(p);
+    }
+    const auto outcome = pair.outcome();
+    ASSERT_FALSE(outcome);
+    EXPECT_THAT(outcome.error().message(), HasSubstr("serving " + describe(p)));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryPoint, testing::ValuesIn(all_cases()), [](const auto& each) {
+    return std::string(name_of(each.param.verb)) + "_" + std::string(name_of(each.param.mode)) +
+           "_" + std::string(name_of(each.param.poll));
+});
+
+TEST(Session, ManyPointsOverOneConnection) {
+    FakeVerbs verbs;
+    Pair pair(verbs);
+    {
+        auto client = pair.client(verbs);
+        ASSERT_TRUE(client) << client.error().message();
+        for (const Case& c : all_cases()) {
+            const auto result = client->run(point(c.verb, c.mode));
+            ASSERT_TRUE(result) << result.error().message();
+        }
+    }
+    EXPECT_TRUE(pair.outcome());
+    EXPECT_EQ(verbs.objects(), 0U);
+}
+
+TEST(Session, AnyDepth) {
+    for (const uint32_t depth : {1U, 2U, 3U, 5U, 17U, 128U}) {
+        const Plan plan{.verbs = {Verb::Send, Verb::Write, Verb::Read},
+                        .modes = {Mode::Bandwidth},
+                        .sizes = {100},
+                        .iterations = 333,
+                        .depth = depth};
+        for (const Point& p : expand(plan)) {
+            FakeVerbs verbs;
+            const auto result = run_one(verbs, p);
+            ASSERT_TRUE(result) << result.error().message();
+            EXPECT_EQ(result->bandwidth->messages, 333U);
+        }
+    }
+}
+
+TEST(Session, VerifyOffIsNotVerified) {
+    FakeVerbs verbs;
+    verbs.inject(Fault::BitFlip, 3);
+    Point p = point(Verb::Write, Mode::Bandwidth);
+    p.verify = Verify::Off;
+    const auto result = run_one(verbs, p);
+    ASSERT_TRUE(result);
+    EXPECT_EQ(result->checked.messages, 0U);
+    EXPECT_TRUE(result->bandwidth);
+}
+
+TEST(Session, ConnectionSurvivesWrongData) {
+    FakeVerbs verbs;
+    verbs.inject(Fault::BitFlip, 0);
+    Pair pair(verbs);
+    auto client = pair.client(verbs);
+    ASSERT_TRUE(client);
+    EXPECT_TRUE(client->run(point(Verb::Send, Mode::Bandwidth))->checked.wrong);
+    EXPECT_FALSE(client->run(point(Verb::Send, Mode::Bandwidth))->checked.wrong);
+}
+
+TEST(Session, MemoryLimitIsExplained) {
+    FakeVerbs verbs;
+    verbs.refuse_memory(ENOMEM);
+    const auto result = run_one(verbs, point(Verb::Write, Mode::Bandwidth));
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().sys, ENOMEM);
+    EXPECT_THAT(result.error().message(), HasSubstr("RLIMIT_MEMLOCK"));
+    EXPECT_THAT(result.error().message(), HasSubstr("opening write bw 1000 B"));
+}
+
+TEST(Session, RtrFailuresAreExplained) {
+    for (const auto& [number, hint] : {std::pair{ETIMEDOUT, "ARP"},
+                                       std::pair{ENODEV, "not in this network namespace"},
+                                       std::pair{EINVAL, "path MTU"},
+                                       std::pair{ENETUNREACH, "no route"}}) {
+        FakeVerbs verbs;
+        verbs.refuse_rtr(number);
+        const auto result = run_one(verbs, point(Verb::Write, Mode::Bandwidth));
+        ASSERT_FALSE(result);
+        EXPECT_THAT(result.error().message(), HasSubstr("to RTR"));
+        EXPECT_THAT(result.error().message(), HasSubstr(hint));
+    }
+}
+
+TEST(Session, MtuIsTheBestOfBothOrTheWish) {
+    FakeVerbs verbs;
+    EXPECT_EQ(run_one(verbs, point(Verb::Write, Mode::Bandwidth))->mtu, 1024U);
+    Point wish = point(Verb::Write, Mode::Bandwidth);
+    wish.mtu = 512;
+    EXPECT_EQ(run_one(verbs, wish)->mtu, 512U);
+    wish.mtu = 4096;
+    const auto refused = run_one(verbs, wish);
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message(), HasSubstr("4200"));
+}
+
+TEST(Session, DepthBeyondTheDeviceIsRefused) {
+    auto device = test::loopback_device();
+    device.max_qp_wr = 16;
+    FakeVerbs verbs({device});
+    const auto result = run_one(verbs, point(Verb::Write, Mode::Bandwidth));
+    ASSERT_FALSE(result);
+    EXPECT_THAT(result.error().message(), HasSubstr("--depth"));
+}
+
+}  // namespace
+}  // namespace perf

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/survey.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "perf/device.h"
+#include "tests/support/temp_dir.h"
+#include "tests/unit/perf/fake_verbs.h"
+
+namespace perf {
+namespace {
+
+using test::FakeVerbs;
+
+// A /sys that knows types and netdevs of rxe0's GIDs.
+class FakeSys {
+  public:
+    FakeSys() {
+        for (const char* kind : {"types", "ndevs"})
+            std::filesystem::create_directories(folder(kind));
+        std::ofstream(folder("types") + "/1") << "RoCE v2\n";
+        std::ofstream(folder("types") + "/0") << "IB/RoCE v1\n";
+        std::ofstream(folder("ndevs") + "/1") << "lo\n";
+        std::ofstream(folder("ndevs") + "/0") << "eth77\n";
+    }
+
+    [[nodiscard]] std::string path() const { return dir_.path(); }
+
+  private:
+    [[nodiscard]] std::string folder(const std::string& kind) const {
+        return dir_ / ("class/infiniband/rxe0/ports/1/gid_attrs/" + kind);
+    }
+
+    test::TempDir dir_;
+};
+
+TEST(Survey, ReadsTheTableAndTheNetdevs) {
+    FakeVerbs verbs;
+    const FakeSys sys;
+    const auto found = survey(verbs, "", sys.path());
+    ASSERT_TRUE(found);
+    ASSERT_EQ(found->rows.size(), 2U);
+    EXPECT_EQ(found->rows[1].gid.text(), "127.0.0.1");
+    EXPECT_EQ(found->rows[1].netdev, "lo");
+    EXPECT_TRUE(found->rows[1].netdev_present);
+    EXPECT_EQ(found->rows[0].netdev, "eth77");
+    EXPECT_FALSE(found->rows[0].netdev_present);
+    EXPECT_FALSE(found->addresses.empty());
+    EXPECT_EQ(verbs.objects(), 0U);
+}
+
+TEST(Survey, OldKernelsAreReadEntryByEntry) {
+    FakeVerbs verbs;
+    verbs.have_no_table();
+    const FakeSys sys;
+    const auto found = survey(verbs, "", sys.path());
+    ASSERT_TRUE(found);
+    ASSERT_EQ(found->rows.size(), 2U);
+    EXPECT_EQ(found->rows[0].type, GidType::RoceV1);
+    EXPECT_EQ(found->rows[1].type, GidType::RoceV2);
+}
+
+TEST(Survey, DeviceOfAnotherNamespaceIsARemark) {
+    auto foreign = test::loopback_device("mlx5_0");
+    foreign.open_error = EPERM;
+    FakeVerbs verbs({foreign, test::loopback_device("rxe0")});
+    const auto found = survey(verbs, "", "/nonexistent");
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->rows.size(), 2U);
+    ASSERT_EQ(found->remarks.size(), 1U);
+    EXPECT_NE(found->remarks[0].find("another network namespace"), std::string::npos);
+}
+
+TEST(Device, NoneIsAnErrorWithTheTable) {
+    auto device = test::loopback_device();
+    device.gids = {test::gid_row(1, "192.0.2.77")};
+    FakeVerbs verbs({device});
+    const auto opened = open_best_device(verbs, {}, {parse_address("10.9.0.1").value()});
+    ASSERT_FALSE(opened);
+    EXPECT_NE(opened.error().message().find("foreign"), std::string::npos);
+    EXPECT_NE(opened.error().fix.find("10.9.0.1"), std::string::npos);
+}
+
+TEST(Device, NoDeviceAtAllSaysSo) {
+    auto device = test::loopback_device();
+    device.open_error = EPERM;
+    FakeVerbs verbs({device});
+    const auto opened = open_best_device(verbs, {}, {});
+    ASSERT_FALSE(opened);
+    EXPECT_NE(opened.error().fix.find("no RDMA device"), std::string::npos);
+    EXPECT_NE(opened.error().message().find("another network namespace"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace perf
