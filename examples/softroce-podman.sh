@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Two containers, each with an RDMA device of its own; verified, measured, and taken back.
+# Runs as root where rdma-hook and Podman are installed. examples/quickstart prepares such a place.
+#
+# RDMA_IMAGE   an image with libibverbs and its providers; not needed in the lab
+# RDMA_PARENT  the host's interface that carries the traffic (default: the default route's)
+set -euo pipefail
+
+softroce=(--annotation rdma.mode=softroce)
+[[ -z ${RDMA_PARENT:-} ]] || softroce+=(--annotation "rdma.parent=$RDMA_PARENT")
+perf=(-v /usr/bin/rdma-perf:/usr/bin/rdma-perf:ro)
+if [[ -n ${LAB_KERNEL:-} ]]; then
+    image=(--rootfs /usr/lib/lab/rootfs:O)
+    modprobe -a veth overlay bridge nf_tables # what Podman needs; the lab loads nothing by itself
+else
+    image=("${RDMA_IMAGE:?set RDMA_IMAGE to an image with libibverbs and its providers}")
+fi
+
+say() { printf '\n# %s\n' "$*"; }
+show() { printf '$ %s\n' "$*" && "$@"; }
+# What an attach makes on the host.
+traces() {
+    rdma link show | awk '{ print $2 }'
+    find /run/rdma-hook -type f ! -path '*/locks/*' ! -path '*/errors/*' 2>/dev/null || true
+}
+wait_for() { # COMMAND...: for at most 30 seconds
+    local end=$((SECONDS + 30))
+    until "$@"; do
+        ((SECONDS < end)) || { echo "gave up after 30 s waiting for: $*" >&2; return 1; }
+        read -rt 0.2 <> <(:) || true
+    done
+}
+is_listening() { nsenter -t "$(podman inspect -f '{{.State.Pid}}' rdma-a)" -n ss -Hltn 'sport = :18600' | grep -q .; }
+is_as_before() { [[ $(traces) == "$before" ]]; }
+
+clean_up() { podman rm -f -t 0 rdma-a rdma-b >/dev/null 2>&1 || true; }
+trap clean_up EXIT
+clean_up
+
+say "The kernel's SoftRoCE, verbs and macvlan."
+show modprobe -a rdma_rxe ib_uverbs rdma_ucm macvlan
+before=$(traces)
+
+say "What two annotations would do. Nothing is changed."
+show rdmactl plan "${softroce[@]}" --annotation rdma.ip=10.9.0.1/24
+
+say "A container with an RDMA device of its own, in which a server listens."
+show podman run -d --name rdma-a "${softroce[@]}" --annotation rdma.ip=10.9.0.1/24 "${perf[@]}" "${image[@]}" \
+    rdma-perf serve --bind 0.0.0.0
+wait_for is_listening
+
+say "What it was given."
+show rdmactl list
+show podman exec rdma-a cat /run/rdma/attach.json
+echo
+
+say "A second one, which checks every byte between the two, then measures."
+show podman run --rm --name rdma-b "${softroce[@]}" --annotation rdma.ip=10.9.0.2/24 "${perf[@]}" "${image[@]}" \
+    rdma-perf run 10.9.0.1 --time 200ms
+
+say "The end of a container takes all of it back."
+show podman rm -f -t 0 rdma-a
+wait_for is_as_before
+show rdmactl list
+show rdma link show
+say "Nothing is left."
