@@ -22,14 +22,14 @@ Result<> mount_sysfs(UniqueFd& root) {
         return sys_error("open a sysfs of a network namespace");
     if (::fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0)
         return sys_error("create a sysfs of a network namespace");
-    UniqueFd root {
+    root = UniqueFd{
         ::fsmount(context.get(),
                   FSMOUNT_CLOEXEC,
-                  MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC));
-        if (!root)
-            return sys_error("mount a sysfs of a network namespace");
-        return {};
-    }
+                  MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)};
+    if (!root)
+        return sys_error("mount a sysfs of a network namespace");
+    return {};
+}
 }  // namespace
 
 Result<SysTree> SysTree::at(const std::string& path) {

@@ -18,7 +18,7 @@ using base::Result;
 
 namespace {
 template <class E>
-using Words = std::span<const std::pair<E, std::string_view>>;
+using Entries = std::span<const std::pair<E, std::string_view>>;
 
 constexpr std::pair<Verb, std::string_view> kVerbs[] = {
     {Verb::Write, "write"}, {Verb::Read, "read"}, {Verb::Send, "send"}};
@@ -32,7 +32,7 @@ constexpr std::pair<Verify, std::string_view> kVerifies[] = {{Verify::Off, "off"
                                                              {Verify::Full, "full"}};
 
 template <class E>
-std::string_view word_of(Words<E> words, E value) {
+std::string_view word_of(Entries<E> words, E value) {
     for (const auto& [candidate, word] : words) {
         if (candidate == value)
             return word;
@@ -41,7 +41,7 @@ std::string_view word_of(Words<E> words, E value) {
 }
 
 template <class E>
-Result<E> parse_word(Words<E> words, std::string_view what, std::string_view text) {
+Result<E> parse_word(Entries<E> words, std::string_view what, std::string_view text) {
     std::string allowed;
     for (const auto& [value, word] : words) {
         if (word == text)

@@ -1,86 +1,137 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "netns/base/json.h"
 
-#include <set>
+#include <algorithm>
 #include <string>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace base {
 
 namespace {
-// Refuses what the library would let pass: a key twice in one object, and nesting deeper than any
-// config.json has (the tree's destructor recurses).
-class Guard {
+// Builds the value, and refuses what the library's own builder would let pass: a key twice in one
+// object, and nesting deeper than any config.json has (the value's destructor recurses).
+class Builder {
   public:
-    bool operator()(int depth, Json::parse_event_t event, const Json& parsed) {
-        switch (event) {
-            case Json::parse_event_t::object_start:
-                open(depth);
-                keys_.emplace_back();
-                break;
-            case Json::parse_event_t::array_start:
-                open(depth);
-                break;
-            case Json::parse_event_t::object_end:
-                keys_.pop_back();
-                break;
-            case Json::parse_event_t::key:
-                note_key(parsed.get_ref<const std::string&>());
-                break;
-            default:
-                break;
+    using number_integer_t = Json::number_integer_t;
+    using number_unsigned_t = Json::number_unsigned_t;
+    using number_float_t = Json::number_float_t;
+    using string_t = Json::string_t;
+    using binary_t = Json::binary_t;
+
+    bool null() { return add(nullptr) != nullptr; }
+
+    bool boolean(bool value) { return add(value) != nullptr; }
+
+    bool number_integer(number_integer_t value) { return add(value) != nullptr; }
+
+    bool number_unsigned(number_unsigned_t value) { return add(value) != nullptr; }
+
+    bool number_float(number_float_t value, const string_t& /*text*/) {
+        return add(value) != nullptr;
+    }
+
+    bool string(string_t& value) { return add(std::move(value)) != nullptr; }
+
+    bool binary(binary_t& /*value*/) { return false; }  // JSON text has none
+
+    bool start_object(size_t /*unknown*/) { return open(Json::value_t::object); }
+
+    bool start_array(size_t /*unknown*/) { return open(Json::value_t::array); }
+
+    bool end_object() { return close(); }
+
+    bool end_array() { return close(); }
+
+    bool key(string_t& name) {
+        Level& level = levels_.back();
+        if (!level.is_new(name)) {
+            complaint_ = "key '" + printable(name) + "' twice in one object";
+            return false;
         }
+        auto& members = level.value->get_ref<Json::object_t&>();
+        members.emplace_back(std::move(name), Json());
+        member_ = &members.back().second;
         return true;
+    }
+
+    bool parse_error(size_t /*at*/, const std::string& /*token*/, const Json::exception& error) {
+        complaint_ = printable(error.what(), 160);
+        return false;
     }
 
     [[nodiscard]] const std::string& complaint() const { return complaint_; }
 
+    Json take() { return std::move(root_); }
+
   private:
-    static constexpr int kMaxDepth = 64;
+    static constexpr size_t kMaxDepth = 64;
+    static constexpr size_t kFew = 32;  // up to here looking at each is faster than a set
 
-    void open(int depth) {
-        if (depth > kMaxDepth && complaint_.empty())
+    struct Level {
+        Json* value;
+        std::unordered_set<std::string> keys;  // once there are more than a few
+
+        bool is_new(const std::string& key) {
+            const auto& members = value->get_ref<const Json::object_t&>();
+            if (members.size() < kFew)
+                return std::none_of(members.begin(), members.end(), [&](const auto& member) {
+                    return member.first == key;
+                });
+            if (keys.empty()) {
+                for (const auto& member : members)
+                    keys.insert(member.first);
+            }
+            return keys.insert(key).second;
+        }
+    };
+
+    // Where the value stays until its parent is complete: no element is added to the parent, and
+    // none moved, while one of its elements is open.
+    template <class T>
+    Json* add(T&& value) {
+        if (levels_.empty()) {
+            root_ = std::forward<T>(value);
+            return &root_;
+        }
+        Json* parent = levels_.back().value;
+        if (parent->is_object()) {
+            *member_ = std::forward<T>(value);
+            return member_;
+        }
+        auto& elements = parent->get_ref<Json::array_t&>();
+        elements.emplace_back(std::forward<T>(value));
+        return &elements.back();
+    }
+
+    bool open(Json::value_t type) {
+        if (levels_.size() == kMaxDepth) {
             complaint_ = "nested deeper than 64 levels";
+            return false;
+        }
+        levels_.push_back({add(type), {}});
+        return true;
     }
 
-    void note_key(const std::string& key) {
-        if (!keys_.back().insert(key).second && complaint_.empty())
-            complaint_ = "key '" + printable(key) + "' twice in one object";
+    bool close() {
+        levels_.pop_back();
+        return true;
     }
 
-    std::vector<std::set<std::string>> keys_;
+    Json root_;
+    Json* member_ = nullptr;
+    std::vector<Level> levels_;
     std::string complaint_;
 };
-
-bool too_deep(std::string_view text) {
-    constexpr int kHopeless = 1000;
-    int depth = 0;
-    for (const char c : text) {
-        if ((c == '[' || c == '{') && ++depth > kHopeless)
-            return true;
-        if (c == ']' || c == '}')
-            --depth;
-    }
-    return false;
-}
 }  // namespace
 
 Result<Json> parse_json(std::string_view text, std::string_view what) {
-    const auto bad = [&](const std::string& why) {
-        return make_error(Code::BadInput, std::string(what) + " is not valid JSON: " + why);
-    };
-    // Brackets inside of strings count too: the bound is far above any honest document.
-    if (too_deep(text))
-        return bad("nested too deeply");
-    try {
-        Guard guard;
-        Json value = Json::parse(text, std::ref(guard));
-        if (!guard.complaint().empty())
-            return bad(guard.complaint());
-        return value;
-    } catch (const Json::exception& e) {
-        return bad(printable(e.what(), 160));
-    }
+    Builder builder;
+    if (!Json::sax_parse(text, &builder))
+        return make_error(Code::BadInput,
+                          std::string(what) + " is not valid JSON: " + builder.complaint());
+    return builder.take();
 }
 
 std::string dump_json(const Json& value) {

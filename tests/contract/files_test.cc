@@ -26,8 +26,8 @@ class FilesContract : public testing::Test {
     Outside outside_;
 };
 
-using Outsides = testing::Types<FakeOutside<Kernel::V7_2>, KernelOutside>;
-TYPED_TEST_SUITE(FilesContract, Outsides, OutsideNames);
+using FilesOutsides = testing::Types<FakeOutside<Kernel::V7_2>, KernelOutside>;
+TYPED_TEST_SUITE(FilesContract, FilesOutsides, OutsideNames);
 
 TYPED_TEST(FilesContract, WritesReplaceAndCreateDoesNot) {
     ASSERT_TRUE(this->room().create(this->path("a"), "one"));

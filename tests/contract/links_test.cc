@@ -15,7 +15,7 @@ using netns::Link;
 using netns::MacvlanSpec;
 
 // High enough to be free in every namespace: kernels before 6.15 look in the host's too.
-constexpr uint32_t kIndex = 0x40000001;
+constexpr uint32_t kLinkIndex = 0x40000001;
 
 template <class Outside>
 class LinksContract : public testing::Test {
@@ -29,7 +29,7 @@ class LinksContract : public testing::Test {
 
     MacvlanSpec spec() {
         return {.parent = outside_.parent(),
-                .index = kIndex,
+                .index = kLinkIndex,
                 .name = "rdma0",
                 .mac = *netns::parse_mac("02:00:5e:10:00:01"),
                 .mtu = 1400};
@@ -60,9 +60,9 @@ class LinksContract : public testing::Test {
     Outside outside_;
 };
 
-using Outsides =
+using LinksOutsides =
     testing::Types<FakeOutside<Kernel::V6_12>, FakeOutside<Kernel::V7_2>, KernelOutside>;
-TYPED_TEST_SUITE(LinksContract, Outsides, OutsideNames);
+TYPED_TEST_SUITE(LinksContract, LinksOutsides, OutsideNames);
 
 TYPED_TEST(LinksContract, FindsLinksByIndexAndName) {
     const auto lo = this->room().find(this->outside_.container_ns(), 1);
@@ -88,10 +88,10 @@ TYPED_TEST(LinksContract, WhatIsNotThereIsNothing) {
 TYPED_TEST(LinksContract, OneRequestMakesAMacvlanWithAllItIsGiven) {
     const auto done = this->create(this->spec());
     ASSERT_TRUE(done) << done.error().message();
-    const auto found = this->room().find(this->outside_.container_ns(), kIndex);
+    const auto found = this->room().find(this->outside_.container_ns(), kLinkIndex);
     ASSERT_TRUE(found && *found);
     Link expected;
-    expected.index = kIndex;
+    expected.index = kLinkIndex;
     expected.name = "rdma0";
     expected.kind = "macvlan";
     expected.mac = this->spec().mac;
@@ -100,12 +100,12 @@ TYPED_TEST(LinksContract, OneRequestMakesAMacvlanWithAllItIsGiven) {
     expected.parent = this->outside_.parent();
     EXPECT_EQ(**found, expected);
     EXPECT_EQ(this->room().list(this->outside_.container_ns()).value().size(), 2U);
-    EXPECT_FALSE(this->room().find(this->outside_.host_ns(), kIndex).value());
+    EXPECT_FALSE(this->room().find(this->outside_.host_ns(), kLinkIndex).value());
 }
 
 TYPED_TEST(LinksContract, ALinkThatComesUpHasItsLinkLocalAddress) {
     ASSERT_TRUE(this->create(this->spec()));
-    const auto all = this->room().addresses(this->outside_.container_ns(), kIndex);
+    const auto all = this->room().addresses(this->outside_.container_ns(), kLinkIndex);
     ASSERT_TRUE(all);
     EXPECT_NE(std::find(all->begin(), all->end(), link_local_address(this->spec().mac)),
               all->end());
@@ -133,11 +133,11 @@ TYPED_TEST(LinksContract, ATakenMacIsBusy) {
     ASSERT_TRUE(this->create(this->spec()));
     MacvlanSpec spec = this->spec();
     spec.name = "rdma1";
-    spec.index = kIndex + 1;
+    spec.index = kLinkIndex + 1;
     const auto error = this->refusal(spec);
     EXPECT_EQ(error.code, Code::Busy) << error.message();
     EXPECT_EQ(error.sys, EADDRINUSE);
-    EXPECT_FALSE(this->room().find(this->outside_.container_ns(), kIndex + 1).value());
+    EXPECT_FALSE(this->room().find(this->outside_.container_ns(), kLinkIndex + 1).value());
 }
 
 TYPED_TEST(LinksContract, NamesOfTheHostAreFree) {
@@ -175,7 +175,7 @@ TYPED_TEST(LinksContract, AnMtuAboveTheParentsIsBadInput) {
     const auto error = this->refusal(spec);
     EXPECT_EQ(error.code, Code::BadInput) << error.message();
     EXPECT_EQ(error.sys, EINVAL);
-    EXPECT_FALSE(this->room().find(this->outside_.container_ns(), kIndex).value());
+    EXPECT_FALSE(this->room().find(this->outside_.container_ns(), kLinkIndex).value());
 }
 
 TYPED_TEST(LinksContract, AnMtuThatNoLinkHasIsBadInput) {
@@ -214,9 +214,9 @@ TYPED_TEST(LinksContract, ABridgesPortCarriesNone) {
 TYPED_TEST(LinksContract, RemovingIsDoneAsOftenAsAsked) {
     ASSERT_TRUE(this->create(this->spec()));
     const Netns ns = this->outside_.container_ns();
-    EXPECT_TRUE(this->room().remove(ns, kIndex));
-    EXPECT_FALSE(this->room().find(ns, kIndex).value());
-    EXPECT_TRUE(this->room().remove(ns, kIndex));
+    EXPECT_TRUE(this->room().remove(ns, kLinkIndex));
+    EXPECT_FALSE(this->room().find(ns, kLinkIndex).value());
+    EXPECT_TRUE(this->room().remove(ns, kLinkIndex));
     EXPECT_TRUE(this->create(this->spec())) << "the index and the name are free again";
 }
 
@@ -232,37 +232,37 @@ TYPED_TEST(LinksContract, AddressesComeAndGo) {
     const Netns ns = this->outside_.container_ns();
     const auto v4 = *netns::parse_cidr("10.9.0.1/24");
     const auto v6 = *netns::parse_cidr("fd00::1/64");
-    ASSERT_TRUE(this->room().add_address(ns, kIndex, v6));
-    ASSERT_TRUE(this->room().add_address(ns, kIndex, v4));
-    EXPECT_EQ(this->given_addresses(kIndex),
+    ASSERT_TRUE(this->room().add_address(ns, kLinkIndex, v6));
+    ASSERT_TRUE(this->room().add_address(ns, kLinkIndex, v4));
+    EXPECT_EQ(this->given_addresses(kLinkIndex),
               (std::vector<std::string>{"10.9.0.1/24", "fd00::1/64"}));
     for (const auto& address : {v4, v6}) {
-        const auto again = this->room().add_address(ns, kIndex, address);
+        const auto again = this->room().add_address(ns, kLinkIndex, address);
         ASSERT_FALSE(again);
         EXPECT_EQ(again.error().code, Code::Busy) << again.error().message();
         EXPECT_EQ(again.error().sys, EEXIST);
-        EXPECT_TRUE(this->room().remove_address(ns, kIndex, address));
-        EXPECT_TRUE(this->room().remove_address(ns, kIndex, address));
+        EXPECT_TRUE(this->room().remove_address(ns, kLinkIndex, address));
+        EXPECT_TRUE(this->room().remove_address(ns, kLinkIndex, address));
     }
-    EXPECT_TRUE(this->given_addresses(kIndex).empty());
+    EXPECT_TRUE(this->given_addresses(kLinkIndex).empty());
 }
 
 TYPED_TEST(LinksContract, TheSameV6AddressWithAnotherPrefixIsThere) {
     ASSERT_TRUE(this->create(this->spec()));
     const Netns ns = this->outside_.container_ns();
-    ASSERT_TRUE(this->room().add_address(ns, kIndex, *netns::parse_cidr("fd00::1/64")));
-    ASSERT_TRUE(this->room().add_address(ns, kIndex, *netns::parse_cidr("10.9.0.1/24")));
-    EXPECT_FALSE(this->room().add_address(ns, kIndex, *netns::parse_cidr("fd00::1/80")));
-    EXPECT_TRUE(this->room().add_address(ns, kIndex, *netns::parse_cidr("10.9.0.1/16")));
+    ASSERT_TRUE(this->room().add_address(ns, kLinkIndex, *netns::parse_cidr("fd00::1/64")));
+    ASSERT_TRUE(this->room().add_address(ns, kLinkIndex, *netns::parse_cidr("10.9.0.1/24")));
+    EXPECT_FALSE(this->room().add_address(ns, kLinkIndex, *netns::parse_cidr("fd00::1/80")));
+    EXPECT_TRUE(this->room().add_address(ns, kLinkIndex, *netns::parse_cidr("10.9.0.1/16")));
 }
 
 TYPED_TEST(LinksContract, APrimaryV4AddressTakesItsSecondariesWithIt) {
     ASSERT_TRUE(this->create(this->spec()));
     const Netns ns = this->outside_.container_ns();
     for (const char* text : {"10.9.0.1/24", "10.9.0.2/24", "10.9.1.1/24"})
-        ASSERT_TRUE(this->room().add_address(ns, kIndex, *netns::parse_cidr(text)));
-    ASSERT_TRUE(this->room().remove_address(ns, kIndex, *netns::parse_cidr("10.9.0.1/24")));
-    EXPECT_EQ(this->given_addresses(kIndex), std::vector<std::string>{"10.9.1.1/24"});
+        ASSERT_TRUE(this->room().add_address(ns, kLinkIndex, *netns::parse_cidr(text)));
+    ASSERT_TRUE(this->room().remove_address(ns, kLinkIndex, *netns::parse_cidr("10.9.0.1/24")));
+    EXPECT_EQ(this->given_addresses(kLinkIndex), std::vector<std::string>{"10.9.1.1/24"});
 }
 
 TYPED_TEST(LinksContract, AddressesOfAMissingLink) {

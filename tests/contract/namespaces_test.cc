@@ -31,8 +31,8 @@ class NamespacesContract : public testing::Test {
     Outside outside_;
 };
 
-using Outsides = testing::Types<FakeOutside<Kernel::V7_2>, KernelOutside>;
-TYPED_TEST_SUITE(NamespacesContract, Outsides, OutsideNames);
+using NamespacesOutsides = testing::Types<FakeOutside<Kernel::V7_2>, KernelOutside>;
+TYPED_TEST_SUITE(NamespacesContract, NamespacesOutsides, OutsideNames);
 
 TYPED_TEST(NamespacesContract, CurrentIsTheHostsAndNotTheContainers) {
     const auto current = this->room().current();

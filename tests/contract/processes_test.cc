@@ -22,8 +22,8 @@ class ProcessesContract : public testing::Test {
     Outside outside_;
 };
 
-using Outsides = testing::Types<FakeOutside<Kernel::V7_2>, KernelOutside>;
-TYPED_TEST_SUITE(ProcessesContract, Outsides, OutsideNames);
+using ProcessesOutsides = testing::Types<FakeOutside<Kernel::V7_2>, KernelOutside>;
+TYPED_TEST_SUITE(ProcessesContract, ProcessesOutsides, OutsideNames);
 
 TYPED_TEST(ProcessesContract, ALivingProcessHasAToken) {
     const pid_t pid = this->outside_.container_pid();

@@ -16,7 +16,7 @@ using netns::Gid;
 using netns::RdmaDevice;
 using netns::RdmaNetnsMode;
 
-constexpr uint32_t kIndex = 0x40000001;
+constexpr uint32_t kRdmaNetdev = 0x40000001;
 constexpr char kName[] = "rxect0";
 
 // Emulated machines are slow: what happens in the background is given this long.
@@ -46,8 +46,8 @@ class RdmaContract : public testing::Test {
         return mac;
     }
 
-    base::Result<> make_netdev(uint32_t index = kIndex) {
-        const auto last = static_cast<uint8_t>(index - kIndex + 1);
+    base::Result<> make_netdev(uint32_t index = kRdmaNetdev) {
+        const auto last = static_cast<uint8_t>(index - kRdmaNetdev + 1);
         return links().create_macvlan(host_ns(),
                                       container(),
                                       {.parent = outside_.parent(),
@@ -58,7 +58,7 @@ class RdmaContract : public testing::Test {
     }
 
     base::Result<> add(const std::string& name,
-                       uint32_t netdev = kIndex,
+                       uint32_t netdev = kRdmaNetdev,
                        const std::string& type = "rxe") {
         return room().add_link(container(), {.name = name, .type = type, .netdev = netdev});
     }
@@ -87,31 +87,31 @@ class RdmaContract : public testing::Test {
     Outside outside_;
 };
 
-using Outsides = testing::Types<FakeOutside<Kernel::V6_12>,
-                                FakeOutside<Kernel::V7_2>,
-                                FakeOutside<Kernel::V7_2, RdmaNetnsMode::Exclusive>,
-                                FakeOutside<Kernel::V7_3>,
-                                FakeOutside<Kernel::V7_3, RdmaNetnsMode::Exclusive>,
-                                KernelOutside>;
-TYPED_TEST_SUITE(RdmaContract, Outsides, OutsideNames);
+using RdmaOutsides = testing::Types<FakeOutside<Kernel::V6_12>,
+                                    FakeOutside<Kernel::V7_2>,
+                                    FakeOutside<Kernel::V7_2, RdmaNetnsMode::Exclusive>,
+                                    FakeOutside<Kernel::V7_3>,
+                                    FakeOutside<Kernel::V7_3, RdmaNetnsMode::Exclusive>,
+                                    KernelOutside>;
+TYPED_TEST_SUITE(RdmaContract, RdmaOutsides, OutsideNames);
 
 TYPED_TEST(RdmaContract, ALinkIsFoundByNameAndNetdev) {
     ASSERT_TRUE(this->make_netdev());
     EXPECT_FALSE(this->room().find_by_name(this->container(), kName).value());
-    EXPECT_FALSE(this->room().find_by_netdev(this->container(), kIndex, kName).value());
+    EXPECT_FALSE(this->room().find_by_netdev(this->container(), kRdmaNetdev, kName).value());
     const auto added = this->add(kName);
     ASSERT_TRUE(added) << added.error().message();
     const auto named = this->room().find_by_name(this->owner(), kName);
     ASSERT_TRUE(named && *named);
     EXPECT_EQ((*named)->name, kName);
     EXPECT_EQ((*named)->node_guid, netns::eui64(this->mac(1)));
-    const auto by_netdev = this->room().find_by_netdev(this->container(), kIndex, "other");
+    const auto by_netdev = this->room().find_by_netdev(this->container(), kRdmaNetdev, "other");
     ASSERT_TRUE(by_netdev) << by_netdev.error().message();
     if (this->exclusive())
         EXPECT_FALSE(*by_netdev) << "the container does not see it before it was moved";
     else
         EXPECT_EQ(*by_netdev, *named);
-    EXPECT_FALSE(this->room().find_by_netdev(this->host_ns(), kIndex, kName).value())
+    EXPECT_FALSE(this->room().find_by_netdev(this->host_ns(), kRdmaNetdev, kName).value())
         << "the host's interface with this index is another one, or none";
 }
 
@@ -123,9 +123,9 @@ TYPED_TEST(RdmaContract, ANetdevCarriesOneLink) {
 
 TYPED_TEST(RdmaContract, ATakenNameIsBusy) {
     (void)this->make_device();
-    ASSERT_TRUE(this->make_netdev(kIndex + 1));
-    this->expect_error(this->add(kName, kIndex + 1), Code::Busy, ENFILE);
-    EXPECT_FALSE(this->room().find_by_netdev(this->container(), kIndex + 1, kName).value());
+    ASSERT_TRUE(this->make_netdev(kRdmaNetdev + 1));
+    this->expect_error(this->add(kName, kRdmaNetdev + 1), Code::Busy, ENFILE);
+    EXPECT_FALSE(this->room().find_by_netdev(this->container(), kRdmaNetdev + 1, kName).value());
 }
 
 TYPED_TEST(RdmaContract, NamesThatNoDeviceHasAreBadInput) {
@@ -136,7 +136,7 @@ TYPED_TEST(RdmaContract, NamesThatNoDeviceHasAreBadInput) {
 
 TYPED_TEST(RdmaContract, AnUnknownTypeIsUnsupported) {
     ASSERT_TRUE(this->make_netdev());
-    this->expect_error(this->add(kName, kIndex, "nothing"), Code::Unsupported, EINVAL);
+    this->expect_error(this->add(kName, kRdmaNetdev, "nothing"), Code::Unsupported, EINVAL);
 }
 
 TYPED_TEST(RdmaContract, AMissingNetdevIsUnavailable) {
@@ -176,7 +176,7 @@ TYPED_TEST(RdmaContract, RemovingIsDoneAsOftenAsAsked) {
 
 TYPED_TEST(RdmaContract, ADeviceGoesWithItsNetdev) {
     const RdmaDevice device = this->make_device();
-    ASSERT_TRUE(this->links().remove(this->container(), kIndex));
+    ASSERT_TRUE(this->links().remove(this->container(), kRdmaNetdev));
     const auto gone = this->room().wait_gone(this->owner(), device.index, patience());
     EXPECT_TRUE(gone) << gone.error().message();
     EXPECT_FALSE(this->room().find_by_name(this->owner(), kName).value());
@@ -211,8 +211,8 @@ TYPED_TEST(RdmaContract, AnIndexThatNoDeviceHas) {
 
 TYPED_TEST(RdmaContract, DevicesHaveNodesOfTheirOwn) {
     const RdmaDevice first = this->make_device();
-    ASSERT_TRUE(this->make_netdev(kIndex + 1));
-    ASSERT_TRUE(this->add("rxect1", kIndex + 1));
+    ASSERT_TRUE(this->make_netdev(kRdmaNetdev + 1));
+    ASSERT_TRUE(this->add("rxect1", kRdmaNetdev + 1));
     const auto second = this->room().find_by_name(this->owner(), "rxect1").value();
     ASSERT_TRUE(second);
     const auto a = this->room().uverbs_node(this->owner(), first.index).value();
@@ -252,7 +252,7 @@ TYPED_TEST(RdmaContract, AddressesBecomeGids) {
         const auto address = *netns::parse_cidr(text);
         const Gid gid = netns::gid_of(address);
         EXPECT_FALSE(this->room().find_gid(this->owner(), device, gid).value());
-        ASSERT_TRUE(this->links().add_address(this->container(), kIndex, address));
+        ASSERT_TRUE(this->links().add_address(this->container(), kRdmaNetdev, address));
         const auto found = this->room().wait_for_gid(this->owner(), device, gid, patience());
         ASSERT_TRUE(found) << found.error().message();
         EXPECT_EQ(found->gid, gid);
@@ -264,7 +264,7 @@ TYPED_TEST(RdmaContract, AddressesBecomeGids) {
 TYPED_TEST(RdmaContract, AddressesOfBeforeTheLinkBecomeGidsToo) {
     ASSERT_TRUE(this->make_netdev());
     const auto address = *netns::parse_cidr("10.9.0.1/24");
-    ASSERT_TRUE(this->links().add_address(this->container(), kIndex, address));
+    ASSERT_TRUE(this->links().add_address(this->container(), kRdmaNetdev, address));
     ASSERT_TRUE(this->add(kName));
     const auto device = this->room().find_by_name(this->owner(), kName).value();
     ASSERT_TRUE(device);
@@ -277,9 +277,9 @@ TYPED_TEST(RdmaContract, AGidGoesWithItsAddress) {
     const RdmaDevice device = this->make_device();
     const auto address = *netns::parse_cidr("10.9.0.1/24");
     const Gid gid = netns::gid_of(address);
-    ASSERT_TRUE(this->links().add_address(this->container(), kIndex, address));
+    ASSERT_TRUE(this->links().add_address(this->container(), kRdmaNetdev, address));
     ASSERT_TRUE(this->room().wait_for_gid(this->owner(), device, gid, patience()));
-    ASSERT_TRUE(this->links().remove_address(this->container(), kIndex, address));
+    ASSERT_TRUE(this->links().remove_address(this->container(), kRdmaNetdev, address));
     const auto deadline = patience();
     while (this->room().find_gid(this->owner(), device, gid).value() && !deadline.passed()) {
     }
@@ -304,7 +304,7 @@ TYPED_TEST(RdmaContract, AChildsAddressIsAGidOfTheParentsDevice) {
     ASSERT_TRUE(parent);
     ASSERT_TRUE(this->make_netdev());
     const auto address = *netns::parse_cidr("10.9.0.1/24");
-    ASSERT_TRUE(this->links().add_address(this->container(), kIndex, address));
+    ASSERT_TRUE(this->links().add_address(this->container(), kRdmaNetdev, address));
     const auto found =
         this->room().wait_for_gid(this->host_ns(), *parent, netns::gid_of(address), patience());
     ASSERT_TRUE(found) << found.error().message();
@@ -320,7 +320,7 @@ TYPED_TEST(RdmaContract, OnlyExclusiveModeMovesAndRxeOnlyFrom7_3On) {
     }
     ASSERT_TRUE(moved) << moved.error().message();
     EXPECT_FALSE(this->room().find_by_name(this->host_ns(), kName).value());
-    const auto found = this->room().find_by_netdev(this->container(), kIndex, kName);
+    const auto found = this->room().find_by_netdev(this->container(), kRdmaNetdev, kName);
     ASSERT_TRUE(found && *found);
     EXPECT_EQ((*found)->index, device.index);
     EXPECT_TRUE(this->room().uverbs_node(this->container(), device.index));
@@ -345,11 +345,12 @@ TYPED_TEST(RdmaContract, ADeviceGoesWithItsNamespace) {
         ASSERT_TRUE(this->links().create_macvlan(this->host_ns(),
                                                  made,
                                                  {.parent = this->outside_.parent(),
-                                                  .index = kIndex,
+                                                  .index = kRdmaNetdev,
                                                   .name = "rdma0",
                                                   .mac = this->mac(1),
                                                   .mtu = 1500}));
-        ASSERT_TRUE(this->room().add_link(made, {.name = kName, .type = "rxe", .netdev = kIndex}));
+        ASSERT_TRUE(
+            this->room().add_link(made, {.name = kName, .type = "rxe", .netdev = kRdmaNetdev}));
         const auto found =
             this->room().find_by_name(this->exclusive() ? this->host_ns() : made, kName).value();
         ASSERT_TRUE(found);

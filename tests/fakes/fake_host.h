@@ -19,6 +19,13 @@ namespace test {
 using base::Result;
 using netns::Netns;
 
+// What the rooms answer: an errno, and the code that the caller acts on.
+inline base::Error coded(base::Code code, int number, std::string text) {
+    base::Error error = base::sys_error(number, std::move(text));
+    error.code = code;
+    return error;
+}
+
 class FakeNetnses : public netns::Netnses {
   public:
     FakeNetnses(World& world, Gate& gate) : world_(world), gate_(gate) {}

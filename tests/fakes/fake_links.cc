@@ -13,12 +13,6 @@ using base::sys_error;
 using netns::Link;
 
 namespace {
-Error coded(Code code, int number, std::string text) {
-    Error error = sys_error(number, std::move(text));
-    error.code = code;
-    return error;
-}
-
 bool name_taken(const FakeNetns& ns, const std::string& name) {
     return std::any_of(ns.links.begin(), ns.links.end(), [&](const auto& entry) {
         return entry.second.link.name == name;

@@ -15,12 +15,6 @@ using netns::GidEntry;
 using netns::RdmaDevice;
 
 namespace {
-Error coded(Code code, int number, std::string text) {
-    Error error = sys_error(number, std::move(text));
-    error.code = code;
-    return error;
-}
-
 Error no_rdma() {
     return coded(Code::Unavailable, EPROTONOSUPPORT, "the kernel has no RDMA")
         .advise("run: modprobe rdma_rxe");

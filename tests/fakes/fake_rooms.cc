@@ -12,14 +12,6 @@ using base::Error;
 using base::make_error;
 using base::sys_error;
 
-namespace {
-Error coded(Code code, int number, std::string text) {
-    Error error = sys_error(number, std::move(text));
-    error.code = code;
-    return error;
-}
-}  // namespace
-
 Result<Netns> FakeNetnses::current() {
     return world_.handle(world_.host);
 }

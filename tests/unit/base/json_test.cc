@@ -22,6 +22,32 @@ TEST(Json, RefusesWhatTheLibraryLetsPass) {
         EXPECT_FALSE(parse_json(text, "x")) << text;
 }
 
+// An object of many members is looked through by a set, a small one by the eye: both must see.
+TEST(Json, AKeyTwiceIsSeenInSmallAndLargeObjects) {
+    for (const int members : {1, 31, 32, 33, 500}) {
+        std::string text = "{";
+        for (int i = 0; i < members; ++i)
+            text += "\"k" + std::to_string(i) + "\":{\"k0\":[" + std::to_string(i) + "]},";
+        const auto good = parse_json(text + "\"last\":0}", "x");
+        ASSERT_TRUE(good) << members;
+        EXPECT_EQ(good->size(), static_cast<size_t>(members) + 1);
+        EXPECT_EQ(dump_json(*good), text + "\"last\":0}");
+        EXPECT_FALSE(parse_json(text + "\"k0\":0}", "x")) << members;
+        EXPECT_FALSE(parse_json(text + "\"k" + std::to_string(members - 1) + "\":0}", "x"));
+    }
+}
+
+// A hundred thousand annotations fit into a config.json: they must not cost the square of that.
+TEST(Json, ManyMembersAreReadInLinearTime) {
+    constexpr int kMembers = 200000;  // their square would take minutes
+    std::string text = "{";
+    for (int i = 0; i < kMembers; ++i)
+        text += "\"k" + std::to_string(i) + "\":0,";
+    const auto value = parse_json(text + "\"last\":0}", "x");
+    ASSERT_TRUE(value);
+    EXPECT_EQ(value->size(), static_cast<size_t>(kMembers) + 1);
+}
+
 TEST(Json, TypedAccess) {
     const Json object = *parse_json(R"({"n":300,"neg":-1,"s":"x","b":true,"nil":null})", "x");
     EXPECT_EQ(*required<int>(object, "n"), 300);

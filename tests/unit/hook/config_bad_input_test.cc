@@ -6,12 +6,12 @@
 
 namespace hook {
 namespace {
-struct Bad {
+struct BadConfig {
     std::string text;
     const char* says;
 };
 
-void expect_bad(const std::vector<Bad>& table) {
+void expect_bad_config(const std::vector<BadConfig>& table) {
     for (const auto& row : table) {
         const auto config = parse_config(row.text);
         ASSERT_FALSE(config) << row.text;
@@ -22,7 +22,7 @@ void expect_bad(const std::vector<Bad>& table) {
 }
 
 TEST(ConfigBadInput, Documents) {
-    expect_bad({
+    expect_bad_config({
         {"", "the configuration is not valid JSON"},
         {"{", "not valid JSON"},
         {"[]", "'the document' must be an object, not []"},
@@ -53,7 +53,7 @@ std::string pool(const std::string& members) {
 }
 
 TEST(ConfigBadInput, Pools) {
-    expect_bad({
+    expect_bad_config({
         {R"({"pools":{"a b":{"mode":"softroce"}}})", "'pools.a b' is not a name for a pool"},
         {R"({"pools":{"":{"mode":"softroce"}}})", "'pools.' is not a name for a pool"},
         {R"({"pools":{"fast":7}})", "'pools.fast' must be an object, not 7"},
@@ -86,7 +86,7 @@ TEST(ConfigBadInput, Pools) {
 
 TEST(ConfigBadInput, Ranges) {
     const auto range = [](const std::string& value) { return pool("\"range\":" + value); };
-    expect_bad({
+    expect_bad_config({
         {range("7"), "'pools.fast.range' must be a range or a list of ranges, not 7"},
         {range("null"), "'pools.fast.range' must be a range or a list of ranges, not null"},
         {range(R"("10.9.0.1")"), "'pools.fast.range' has the range '10.9.0.1': no '-'"},
@@ -107,7 +107,7 @@ TEST(ConfigBadInput, Ranges) {
 
 TEST(ConfigBadInput, Policies) {
     const auto policy = [](const std::string& members) { return "{\"policy\":{" + members + "}}"; };
-    expect_bad({
+    expect_bad_config({
         {policy(R"("mods":[])"), "'policy.mods' is not known; did you mean 'modes'?"},
         {policy(R"("modes":"softroce")"), "'policy.modes' must be a list"},
         {policy(R"("modes":["softroce","x"])"), "'policy.modes[1]' names the unknown mode 'x'"},

@@ -13,17 +13,17 @@ using base::Json;
 using testing::ElementsAreArray;
 using testing::UnorderedElementsAreArray;
 
-Json schema() {
+Json config_schema() {
     return test::source_json("runtime-config/schema/config.schema.json");
 }
 
 TEST(ConfigDocuments, SchemaListsEveryMember) {
-    EXPECT_THAT(test::members(schema()["properties"]), ElementsAreArray(config_members("")));
+    EXPECT_THAT(test::members(config_schema()["properties"]), ElementsAreArray(config_members("")));
     for (const char* object : {"pool", "policy", "log"})
-        EXPECT_THAT(test::members(schema()["$defs"][object]["properties"]),
+        EXPECT_THAT(test::members(config_schema()["$defs"][object]["properties"]),
                     ElementsAreArray(config_members(object)))
             << object;
-    const Json defaults = schema()["$defs"]["pool"]["properties"]["defaults"]["properties"];
+    const Json defaults = config_schema()["$defs"]["pool"]["properties"]["defaults"]["properties"];
     std::vector<std::string_view> keys;
     for (const Key& key : all_keys()) {
         if (key.pool_default)
@@ -33,15 +33,16 @@ TEST(ConfigDocuments, SchemaListsEveryMember) {
 }
 
 TEST(ConfigDocuments, SchemaRefusesWhatIsNotKnown) {
-    EXPECT_EQ(schema()["additionalProperties"], false);
+    EXPECT_EQ(config_schema()["additionalProperties"], false);
     for (const char* object : {"pool", "policy", "log"})
-        EXPECT_EQ(schema()["$defs"][object]["additionalProperties"], false) << object;
+        EXPECT_EQ(config_schema()["$defs"][object]["additionalProperties"], false) << object;
 }
 
 TEST(ConfigDocuments, SchemaListsEveryMode) {
-    const std::vector<std::string> pool = schema()["$defs"]["pool"]["properties"]["mode"]["enum"];
+    const std::vector<std::string> pool =
+        config_schema()["$defs"]["pool"]["properties"]["mode"]["enum"];
     const std::vector<std::string> policy =
-        schema()["$defs"]["policy"]["properties"]["modes"]["items"]["enum"];
+        config_schema()["$defs"]["policy"]["properties"]["modes"]["items"]["enum"];
     EXPECT_THAT(pool, UnorderedElementsAreArray(mode_names()));
     EXPECT_EQ(policy, pool);
 }

@@ -8,13 +8,13 @@ namespace hook {
 namespace {
 using base::Code;
 
-struct Bad {
+struct BadRequest {
     Annotations annotations;
     std::vector<std::string> says;
     Code code = Code::BadInput;
 };
 
-void expect_bad(const std::vector<Bad>& table, const Config& config = {}) {
+void expect_bad_request(const std::vector<BadRequest>& table, const Config& config = {}) {
     for (const auto& row : table) {
         std::string input;
         for (const auto& [key, value] : row.annotations)
@@ -38,16 +38,16 @@ void expect_bad(const std::vector<Bad>& table, const Config& config = {}) {
 void expect_bad_values(const std::string& key,
                        const std::vector<std::string>& values,
                        const std::string& says) {
-    std::vector<Bad> table;
+    std::vector<BadRequest> table;
     for (const auto& value : values)
         table.push_back({.annotations = {{"rdma.mode", "softroce"}, {"rdma." + key, value}},
                          .says = {"rdma." + key + "='" + base::printable(value), says}});
-    expect_bad(table);
+    expect_bad_request(table);
 }
 
 TEST(RequestBadInput, Keys) {
     const std::pair<std::string, std::string> mode{"rdma.mode", "softroce"};
-    expect_bad({
+    expect_bad_request({
         {{mode, {"rdma.mttu", "9"}},
          {"unknown annotation rdma.mttu='9'", "did you mean rdma.mtu?"}},
         {{mode, {"rdma.Mode", "x"}}, {"rdma.Mode", "did you mean rdma.mode?"}},
@@ -66,9 +66,9 @@ TEST(RequestBadInput, Keys) {
 
 TEST(RequestBadInput, Indexes) {
     for (const std::string index : {"16", "00", "01", "99999999999999999999999", "015"})
-        expect_bad({{{{"rdma." + index + ".mode", "vf"}},
-                     {"rdma." + index + ".mode='vf'", "bad index '", "0 to 15"}}});
-    expect_bad({
+        expect_bad_request({{{{"rdma." + index + ".mode", "vf"}},
+                             {"rdma." + index + ".mode='vf'", "bad index '", "0 to 15"}}});
+    expect_bad_request({
         {{{"rdma.0.mode", "vf"}, {"rdma.mode", "vf"}},
          {"rdma.mode='vf' is there beside rdma.0.mode='vf'", "remove one"}},
         {{{"rdma.mode", "vf"}, {"rdma.0.mtu", "1500"}, {"rdma.mtu", "1500"}},
@@ -82,7 +82,7 @@ TEST(RequestBadInput, Indexes) {
 }
 
 TEST(RequestBadInput, Modes) {
-    expect_bad({
+    expect_bad_request({
         {{{"rdma.ip", "none"}}, {"rdma.mode is missing beside rdma.ip='none'", "softroce, shared"}},
         {{{"rdma.memlock", "1"}}, {"rdma.mode is missing beside rdma.memlock='1'"}},
         {{{"rdma.mode", "vf"}, {"rdma.4.mtu", "1500"}},
@@ -227,7 +227,7 @@ TEST(RequestBadInput, KeysThatDoNotGoTogether) {
     const std::pair<std::string, std::string> mode{"rdma.mode", "softroce"};
     const std::pair<std::string, std::string> host{"rdma.placement", "host"};
     const std::pair<std::string, std::string> engine{"rdma.parent", "container"};
-    std::vector<Bad> table;
+    std::vector<BadRequest> table;
     for (const auto& [key, value] : Annotations{{"ip", "10.9.0.1/24"},
                                                 {"mac", "02:00:00:00:00:01"},
                                                 {"mtu", "1500"},
@@ -250,7 +250,7 @@ TEST(RequestBadInput, KeysThatDoNotGoTogether) {
                      {"rdma.ip='auto' needs a pool with a range", "/etc/rdma-hook/config.json"}});
     table.push_back({{mode, {"rdma.ip", "fd00::1/64"}, {"rdma.mtu", "1279"}},
                      {"rdma.mtu='1279' is too small for IPv6", "at least 1280"}});
-    expect_bad(table);
+    expect_bad_request(table);
 }
 
 TEST(RequestBadInput, AttachmentsThatDoNotGoTogether) {
@@ -259,7 +259,7 @@ TEST(RequestBadInput, AttachmentsThatDoNotGoTogether) {
         all.insert(more.begin(), more.end());
         return all;
     };
-    expect_bad({
+    expect_bad_request({
         {two({{"rdma.ifname", "rdma1"}}),
          {"attachments 0 and 1 both ask for the interface name rdma1", "rdma.1.*"}},
         {two({{"rdma.mac", "02:00:00:00:00:01"}, {"rdma.1.mac", "02:00:00:00:00:01"}}),

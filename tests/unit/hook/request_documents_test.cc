@@ -12,7 +12,7 @@ using base::Json;
 using testing::ElementsAreArray;
 using testing::UnorderedElementsAreArray;
 
-Json schema() {
+Json annotations_schema() {
     return test::source_json("runtime-config/schema/annotations.schema.json");
 }
 
@@ -36,8 +36,8 @@ TEST(RequestDocuments, ReadmeListsEveryKey) {
 }
 
 TEST(RequestDocuments, SchemaListsEveryKey) {
-    EXPECT_THAT(test::members(schema()["$defs"]), ElementsAreArray(key_names()));
-    const Json patterns = schema()["patternProperties"];
+    EXPECT_THAT(test::members(annotations_schema()["$defs"]), ElementsAreArray(key_names()));
+    const Json patterns = annotations_schema()["patternProperties"];
     ASSERT_EQ(patterns.size(), key_names().size());
     for (const Key& key : all_keys()) {
         const bool once = key.reach == Key::Reach::Container;
@@ -49,14 +49,14 @@ TEST(RequestDocuments, SchemaListsEveryKey) {
 }
 
 TEST(RequestDocuments, SchemaListsEveryMode) {
-    std::vector<std::string> modes = schema()["$defs"]["mode"]["enum"];
+    std::vector<std::string> modes = annotations_schema()["$defs"]["mode"]["enum"];
     EXPECT_THAT(modes, UnorderedElementsAreArray(mode_names()))
         << "add the mode to annotations.schema.json and config.schema.json";
 }
 
 // Keys: exactly what matches propertyNames is ours and known, or not ours.
 TEST(RequestDocuments, SchemaAndCodeAgreeOnKeys) {
-    const Json any_of = schema()["propertyNames"]["anyOf"];
+    const Json any_of = annotations_schema()["propertyNames"]["anyOf"];
     for (const std::string key : {"rdma.mode",
                                   "rdma.0.mode",
                                   "rdma.15.ip",
@@ -135,7 +135,7 @@ TEST(RequestDocuments, SchemaAndCodeAgreeOnValues) {
                                              std::string(64, 'a'),
                                              "x\n"};
     for (const Key& key : all_keys()) {
-        const Json rule = schema()["$defs"][std::string(key.name)];
+        const Json rule = annotations_schema()["$defs"][std::string(key.name)];
         std::vector<std::string> values = probes;
         for (const Json& example : rule.value("examples", Json::array())) {
             values.push_back(example);

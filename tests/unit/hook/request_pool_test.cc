@@ -23,7 +23,7 @@ Config config() {
     return std::move(parsed).value();
 }
 
-Attachment parse(Annotations annotations) {
+Attachment parse_one(Annotations annotations) {
     annotations.emplace("rdma.mode", "softroce");
     auto request = parse_request(annotations, config());
     EXPECT_TRUE(request) << request.error().message();
@@ -31,7 +31,7 @@ Attachment parse(Annotations annotations) {
 }
 
 TEST(RequestPool, TheModesDefaultPool) {
-    const Attachment a = parse({});
+    const Attachment a = parse_one({});
     EXPECT_EQ(a.pool, "fast");
     EXPECT_EQ(a.parent, "eth1");
     EXPECT_EQ(a.ip_source, IpSource::Auto);
@@ -44,27 +44,27 @@ TEST(RequestPool, TheModesDefaultPool) {
 
 TEST(RequestPool, AnnotationsWin) {
     const Attachment a =
-        parse({{"rdma.parent", "eth2"}, {"rdma.ip", "10.9.0.1/24"}, {"rdma.mtu", "1500"}});
+        parse_one({{"rdma.parent", "eth2"}, {"rdma.ip", "10.9.0.1/24"}, {"rdma.mtu", "1500"}});
     EXPECT_EQ(a.parent, "eth2");
     EXPECT_EQ(a.ip_source, IpSource::Static);
     EXPECT_EQ(a.mtu, 1500U);
-    EXPECT_EQ(parse({{"rdma.ip", "none"}}).ip_source, IpSource::None);
+    EXPECT_EQ(parse_one({{"rdma.ip", "none"}}).ip_source, IpSource::None);
 }
 
 TEST(RequestPool, DefaultsWinOverTheRange) {
-    const Attachment a = parse({{"rdma.pool", "quiet"}});
+    const Attachment a = parse_one({{"rdma.pool", "quiet"}});
     EXPECT_EQ(a.ip_source, IpSource::None);
     EXPECT_EQ(a.parent, "");
-    EXPECT_EQ(parse({{"rdma.pool", "quiet"}, {"rdma.ip", "auto"}}).ip_source, IpSource::Auto);
+    EXPECT_EQ(parse_one({{"rdma.pool", "quiet"}, {"rdma.ip", "auto"}}).ip_source, IpSource::Auto);
 }
 
 TEST(RequestPool, DefaultsApplyOnlyWhereTheyMakeSense) {
-    const Attachment host = parse({{"rdma.pool", "old"}});
+    const Attachment host = parse_one({{"rdma.pool", "old"}});
     EXPECT_EQ(host.placement, Placement::Host);
     EXPECT_EQ(host.parent, "eth3");
     EXPECT_FALSE(host.mtu);
-    EXPECT_EQ(parse({{"rdma.pool", "old"}, {"rdma.placement", "container"}}).mtu, 1500U);
-    const Attachment engine = parse({{"rdma.parent", "container"}});
+    EXPECT_EQ(parse_one({{"rdma.pool", "old"}, {"rdma.placement", "container"}}).mtu, 1500U);
+    const Attachment engine = parse_one({{"rdma.parent", "container"}});
     EXPECT_EQ(engine.ip_source, IpSource::None);
     EXPECT_FALSE(engine.mtu);
     EXPECT_EQ(engine.pool, "fast");

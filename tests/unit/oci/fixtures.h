@@ -6,6 +6,10 @@
 #include <sstream>
 #include <string>
 
+#include <gtest/gtest.h>
+
+#include "runtime-config/oci/spec.h"
+
 namespace test {
 
 inline std::string oci_fixture(const std::string& name) {
@@ -13,6 +17,13 @@ inline std::string oci_fixture(const std::string& name) {
     std::ostringstream text;
     text << file.rdbuf();
     return text.str();
+}
+
+// A config.json that is known to be right.
+inline oci::Spec parsed_spec(const std::string& text) {
+    auto spec = oci::Spec::parse(text);
+    EXPECT_TRUE(spec) << spec.error().message();
+    return std::move(spec).value();
 }
 
 inline constexpr const char* kSpecFixtures[] = {"docker.json",

@@ -8,12 +8,6 @@ namespace oci {
 namespace {
 constexpr uint64_t kUnlimited = UINT64_MAX;
 
-Spec parse(const std::string& text) {
-    auto spec = Spec::parse(text);
-    EXPECT_TRUE(spec) << spec.error().message();
-    return std::move(spec).value();
-}
-
 Json tree(const Spec& spec) {
     return base::parse_json(spec.text(), "edited").value();
 }
@@ -47,7 +41,7 @@ void expect_kept(const Json& before, const Json& after, const std::string& place
 
 TEST(SpecEdit, KeepsWhatItDoesNotKnowAndItsOrder) {
     for (const char* name : test::kSpecFixtures) {
-        Spec spec = parse(test::oci_fixture(name));
+        Spec spec = test::parsed_spec(test::oci_fixture(name));
         const Json before = tree(spec);
         ASSERT_TRUE(edit_all(spec)) << name;
         expect_kept(before, tree(spec), name);
@@ -58,31 +52,31 @@ TEST(SpecEdit, KeepsWhatItDoesNotKnowAndItsOrder) {
 
 TEST(SpecEdit, TwiceIsOnce) {
     for (const char* name : test::kSpecFixtures) {
-        Spec spec = parse(test::oci_fixture(name));
+        Spec spec = test::parsed_spec(test::oci_fixture(name));
         ASSERT_TRUE(edit_all(spec));
         const std::string once = spec.text();
         ASSERT_TRUE(edit_all(spec));
         EXPECT_EQ(spec.text(), once) << name;
-        Spec again = parse(once);
+        Spec again = test::parsed_spec(once);
         ASSERT_TRUE(edit_all(again));
         EXPECT_EQ(again.text(), once) << name;
     }
 }
 
 TEST(SpecEdit, NetworkPath) {
-    Spec none = parse(test::oci_fixture("podman-network-none.json"));
+    Spec none = test::parsed_spec(test::oci_fixture("podman-network-none.json"));
     none.set_network_path("/run/x");
     EXPECT_EQ(none.network().kind, Network::Kind::Path);
     EXPECT_EQ(none.network().path, "/run/x");
     EXPECT_EQ(tree(none)["linux"]["namespaces"].size(), 6U);
-    Spec bridge = parse(test::oci_fixture("podman-bridge.json"));
+    Spec bridge = test::parsed_spec(test::oci_fixture("podman-bridge.json"));
     bridge.set_network_path("/run/y");
     EXPECT_EQ(bridge.network().path, "/run/y");
 }
 
 TEST(SpecEdit, OurRuleFollowsADenyAll) {
     for (const char* name : {"podman-bridge.json", "docker.json"}) {
-        Spec spec = parse(test::oci_fixture(name));
+        Spec spec = test::parsed_spec(test::oci_fixture(name));
         const size_t rules = tree(spec)["linux"]["resources"]["devices"].size();
         ASSERT_TRUE(
             spec.add_device({.path = "/dev/infiniband/uverbs0", .major = 231, .minor = 192}));
@@ -119,7 +113,8 @@ TEST(SpecEdit, RulesThatDecideTheDevice) {
     };
 
     for (const auto& row : table) {
-        Spec spec = parse(std::string(R"({"linux":{"resources":{"devices":)") + row.rules + "}}}");
+        Spec spec = test::parsed_spec(std::string(R"({"linux":{"resources":{"devices":)") +
+                                      row.rules + "}}}");
         const size_t before = tree(spec)["linux"]["resources"]["devices"].size();
         ASSERT_TRUE(
             spec.add_device({.path = "/dev/infiniband/uverbs0", .major = 231, .minor = 192}));
@@ -130,7 +125,8 @@ TEST(SpecEdit, RulesThatDecideTheDevice) {
 
 TEST(SpecEdit, ANodeThatIsThereMustBeTheSameDevice) {
     const std::string start = R"({"linux":{"devices":[{"path":"/dev/infiniband//uverbs0",)";
-    Spec same = parse(start + R"("type":"c","major":231,"minor":192,"fileMode":384}]}})");
+    Spec same =
+        test::parsed_spec(start + R"("type":"c","major":231,"minor":192,"fileMode":384}]}})");
     ASSERT_TRUE(same.add_device({.path = "/dev/infiniband/uverbs0", .major = 231, .minor = 192}));
     EXPECT_EQ(tree(same)["linux"]["devices"].size(), 1U);
     EXPECT_EQ(tree(same)["linux"]["devices"][0]["fileMode"], 384);
@@ -139,7 +135,7 @@ TEST(SpecEdit, ANodeThatIsThereMustBeTheSameDevice) {
                               R"("type":"p")",
                               R"("type":"c")",
                               R"("type":"c","major":-25,"minor":192)"}) {
-        Spec spec = parse(start + other + "}]}}");
+        Spec spec = test::parsed_spec(start + other + "}]}}");
         const auto done =
             spec.add_device({.path = "/dev/infiniband/uverbs0", .major = 231, .minor = 192});
         ASSERT_FALSE(done) << other;
@@ -150,7 +146,7 @@ TEST(SpecEdit, ANodeThatIsThereMustBeTheSameDevice) {
 }
 
 TEST(SpecEdit, MemlockOfTheUserStaysUnlessReplaced) {
-    Spec spec = parse(test::oci_fixture("podman-selinux-ulimit.json"));
+    Spec spec = test::parsed_spec(test::oci_fixture("podman-selinux-ulimit.json"));
     const std::string before = spec.text();
     spec.set_memlock(kUnlimited, false);
     EXPECT_EQ(spec.text(), before);
@@ -159,13 +155,14 @@ TEST(SpecEdit, MemlockOfTheUserStaysUnlessReplaced) {
         base::dump_json(tree(spec)["process"]["rlimits"].back()),
         R"({"type":"RLIMIT_MEMLOCK","hard":18446744073709551615,"soft":18446744073709551615})");
     EXPECT_EQ(tree(spec)["process"]["rlimits"].size(), 3U);
-    Spec bare = parse(test::oci_fixture("podman-bridge.json"));
+    Spec bare = test::parsed_spec(test::oci_fixture("podman-bridge.json"));
     bare.set_memlock(65536, false);
     EXPECT_TRUE(bare.has_memlock());
 }
 
 TEST(SpecEdit, AnEnvironmentVariableThatIsSetStays) {
-    Spec spec = parse(R"({"process":{"env":["RDMA_DEVICE_X=1","RDMA_DEVICE=","RDMA_NETDEV"]}})");
+    Spec spec = test::parsed_spec(
+        R"({"process":{"env":["RDMA_DEVICE_X=1","RDMA_DEVICE=","RDMA_NETDEV"]}})");
     spec.add_env("RDMA_DEVICE", "rxe0");
     spec.add_env("RDMA_NETDEV", "rdma0");
     EXPECT_EQ(base::dump_json(tree(spec)["process"]["env"]),
@@ -173,8 +170,8 @@ TEST(SpecEdit, AnEnvironmentVariableThatIsSetStays) {
 }
 
 TEST(SpecEdit, MountsHooksAndAnnotations) {
-    Spec spec =
-        parse(R"({"mounts":[{"destination":"/run"}],"hooks":{"prestart":[{"path":"/a"}]}})");
+    Spec spec = test::parsed_spec(
+        R"({"mounts":[{"destination":"/run"}],"hooks":{"prestart":[{"path":"/a"}]}})");
     spec.add_file_mount("/h/a.json", "/run/rdma/attach.json");
     spec.add_hook("poststop", {.path = "/b", .args = {"b", "poststop"}, .timeout_s = 30});
     spec.set_annotation("k", "v");

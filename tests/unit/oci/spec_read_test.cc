@@ -12,12 +12,6 @@ Spec fixture(const std::string& name) {
     return std::move(spec).value();
 }
 
-Spec parse(const std::string& text) {
-    auto spec = Spec::parse(text);
-    EXPECT_TRUE(spec) << spec.error().message();
-    return std::move(spec).value();
-}
-
 TEST(SpecRead, KeepsEveryFixtureByteForByte) {
     for (const char* name : test::kSpecFixtures) {
         const auto tree = base::parse_json(test::oci_fixture(name), name);
@@ -77,7 +71,8 @@ TEST(SpecRead, AnnotationsLabelsAndLimits) {
 }
 
 TEST(SpecRead, NullCountsAsAbsent) {
-    const Spec spec = parse(R"({"annotations":null,"linux":{"namespaces":null,"devices":null,
+    const Spec spec =
+        test::parsed_spec(R"({"annotations":null,"linux":{"namespaces":null,"devices":null,
         "resources":null,"mountLabel":null},"process":{"env":null,"rlimits":null},"mounts":null,
         "hooks":{"prestart":null}})");
     EXPECT_TRUE(spec.annotations().empty());
@@ -88,7 +83,7 @@ TEST(SpecRead, NullCountsAsAbsent) {
 TEST(SpecRead, RedirectedHookOutput) {
     EXPECT_FALSE(fixture("podman-bridge.json").redirects_hook_output());
     for (const char* key : {"run.oci.hooks.stdout", "run.oci.hooks.stderr"})
-        EXPECT_TRUE(parse(std::string(R"({"annotations":{")") + key + R"(":"/x"}})")
+        EXPECT_TRUE(test::parsed_spec(std::string(R"({"annotations":{")") + key + R"(":"/x"}})")
                         .redirects_hook_output());
 }
 
@@ -116,9 +111,10 @@ TEST(SpecRead, PrivilegedMeansAllDevicesAndSysAdmin) {
         const std::string start = R"({"linux":{"resources":{"devices":)";
         const std::string text =
             start + row.rules + R"(}},"process":{"capabilities":{"bounding":[)";
-        EXPECT_EQ(parse(text + R"("CAP_KILL","CAP_SYS_ADMIN"]}}})").privileged(), row.privileged)
+        EXPECT_EQ(test::parsed_spec(text + R"("CAP_KILL","CAP_SYS_ADMIN"]}}})").privileged(),
+                  row.privileged)
             << row.rules;
-        EXPECT_FALSE(parse(text + R"("CAP_KILL"]}}})").privileged()) << row.rules;
+        EXPECT_FALSE(test::parsed_spec(text + R"("CAP_KILL"]}}})").privileged()) << row.rules;
     }
 }
 }  // namespace
