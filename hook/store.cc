@@ -71,8 +71,11 @@ std::string attachment_key(netns::NetnsId ns, const std::string& interface) {
 
 Result<> Store::open() const {
     TRY(files_.make_dir(dir_));
-    for (const char* name : kFolders)
-        TRY(files_.make_dir(folder(name)));
+    const auto there = TRY(files_.list(dir_));
+    for (const char* name : kFolders) {
+        if (std::find(there.begin(), there.end(), name) == there.end())
+            TRY(files_.make_dir(folder(name)));
+    }
     return {};
 }
 

@@ -63,16 +63,14 @@ class KernelLinks : public Links {
 Result<std::optional<Link>> KernelLinks::get(const Netns& ns,
                                              Request request,
                                              const std::string& what) {
-    auto replies = TRY(sockets_.get(ns))->request(request, what);
-    if (!replies && replies.error().sys == ENODEV)
+    auto reply = TRY(sockets_.get(ns))->get(request, what);
+    if (!reply && reply.error().sys == ENODEV)
         return std::optional<Link>{};
-    if (!replies)
-        return std::move(replies).error();
-    for (const auto& reply : *replies) {
-        if (reply.type == RTM_NEWLINK)
-            return std::optional<Link>{TRY(parse_link(reply))};
-    }
-    return make_error(Code::Internal, what + ": the kernel answers without a link");
+    if (!reply)
+        return std::move(reply).error();
+    if (reply->type != RTM_NEWLINK)
+        return make_error(Code::Internal, what + ": the kernel answers without a link");
+    return std::optional<Link>{TRY(parse_link(*reply))};
 }
 
 Result<std::optional<Link>> KernelLinks::find(const Netns& ns, uint32_t index) {
@@ -138,20 +136,16 @@ Result<std::optional<uint32_t>> KernelLinks::route_link(const Netns& ns,
     header.rtm_dst_len = destination.prefix;
     header.rtm_flags = RTM_F_FIB_MATCH;  // the route itself, not what it resolves to
     request.header(header).put(RTA_DST, raw(destination));
-    auto replies = TRY(sockets_.get(ns))->request(request, "look up the default route");
-    if (!replies) {
-        const int refusal = replies.error().sys;
+    auto reply = TRY(sockets_.get(ns))->get(request, "look up the default route");
+    if (!reply) {
+        const int refusal = reply.error().sys;
         // No route, or one that says no. EAFNOSUPPORT, EOPNOTSUPP: no IPv6 in this kernel.
         for (const int none : {ENETUNREACH, EHOSTUNREACH, EACCES, EINVAL, EAFNOSUPPORT, EOPNOTSUPP})
             if (refusal == none)
                 return std::optional<uint32_t>{};
-        return std::move(replies).error();
+        return std::move(reply).error();
     }
-    for (const auto& reply : *replies) {
-        if (reply.type == RTM_NEWROUTE)
-            return default_link(reply);
-    }
-    return std::optional<uint32_t>{};
+    return reply->type == RTM_NEWROUTE ? default_link(*reply) : std::optional<uint32_t>{};
 }
 
 Result<std::optional<uint32_t>> KernelLinks::default_route_link(const Netns& ns) {

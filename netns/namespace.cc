@@ -71,13 +71,30 @@ Result<Netns> adopt(const UniqueFd& place, const std::string& name) {
     return Netns{id, std::move(fd)};
 }
 
+// The namespace that this thread is in: the one in which it was first asked, but for the time of an
+// inside() or make(). Asked of the kernel once.
+const Netns*& present() {
+    thread_local const Netns* here = nullptr;
+    return here;
+}
+
+Result<const Netns*> find_present() {
+    if (present() == nullptr) {
+        thread_local std::optional<Netns> own;
+        own = TRY(KernelNetnses::open_own());
+        present() = &*own;
+    }
+    return present();
+}
+
 // The way back into the namespace of before. There is no going on without it.
 class Return {
   public:
-    explicit Return(const UniqueFd& home) : home_(home) {}
+    explicit Return(const Netns& home) : home_(home) {}
 
     ~Return() {
-        if (::setns(home_.get(), CLONE_NEWNET) == 0)
+        present() = &home_;
+        if (::setns(home_.fd(), CLONE_NEWNET) == 0)
             return;
         std::perror("rdma-hook: return to the network namespace");
         std::abort();
@@ -89,15 +106,8 @@ class Return {
     Return& operator=(Return&&) = delete;
 
   private:
-    const UniqueFd& home_;
+    const Netns& home_;
 };
-
-Result<UniqueFd> open_own() {
-    UniqueFd fd{::open(kOwnNetns, O_RDONLY | O_CLOEXEC)};
-    if (!fd)
-        return sys_error(std::string("open ") + kOwnNetns);
-    return fd;
-}
 
 Result<> raise_loopback() {
     const UniqueFd fd{::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
@@ -152,8 +162,16 @@ Result<UniqueFd> pin_file(const std::string& path) {
 }
 }  // namespace
 
+Result<Netns> KernelNetnses::open_own() {
+    UniqueFd fd{::open(kOwnNetns, O_RDONLY | O_CLOEXEC)};
+    if (!fd)
+        return open_error(std::string("open ") + kOwnNetns);
+    const NetnsId id = TRY(id_of(fd.get(), kOwnNetns));
+    return Netns{id, std::move(fd)};
+}
+
 Result<Netns> KernelNetnses::current() {
-    return open(kOwnNetns);
+    return *TRY(find_present());
 }
 
 Result<Netns> KernelNetnses::open(const std::string& path) {
@@ -189,12 +207,12 @@ Result<std::optional<Netns>> KernelNetnses::open_pin(const std::string& path, Ne
 }
 
 Result<Netns> KernelNetnses::make() {
-    const UniqueFd home = TRY(open_own());
+    const Netns& home = *TRY(find_present());
     if (::unshare(CLONE_NEWNET) != 0)
         return open_error("make a network namespace");
     const Return way_back{home};
     TRY(raise_loopback());
-    return current();
+    return open_own();
 }
 
 Result<> KernelNetnses::pin(const Netns& ns, const std::string& path) {
@@ -239,12 +257,13 @@ Result<> KernelNetnses::unpin(const std::string& path) {
 }
 
 Result<> inside(const Netns& ns, const std::function<Result<>()>& body) {
-    const UniqueFd home = TRY(open_own());
-    if (TRY(id_of(home.get(), kOwnNetns)) == ns.id())
+    const Netns& home = *TRY(find_present());
+    if (home.id() == ns.id())
         return body();
     if (::setns(ns.fd(), CLONE_NEWNET) != 0)
         return open_error("enter a network namespace");
     const Return way_back{home};
+    present() = &ns;
     return body();
 }
 

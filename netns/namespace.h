@@ -73,6 +73,9 @@ class Netnses {
 
 class KernelNetnses : public Netnses {
   public:
+    // What the kernel says now, where current() may remember.
+    static Result<Netns> open_own();
+
     Result<Netns> current() override;
     Result<Netns> open(const std::string& path) override;
     Result<Netns> open_process(pid_t pid) override;

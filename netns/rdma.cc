@@ -138,10 +138,8 @@ Result<nldev::System> KernelRdmaDevices::system() {
     Request request = nldev::request(RDMA_NLDEV_CMD_SYS_GET);
     const std::string what = "ask for RDMA's network namespace mode";
     const Netns ns = TRY(home());
-    for (const auto& reply : TRY(TRY(socket(ns))->request(request, what))) {
-        if (const auto found = nldev::parse_system(reply))
-            return *found;
-    }
+    if (const auto found = nldev::parse_system(TRY(TRY(socket(ns))->get(request, what))))
+        return *found;
     return make_error(Code::Internal, what + ": the kernel does not say");
 }
 
@@ -162,15 +160,10 @@ Result<std::vector<RdmaDevice>> KernelRdmaDevices::list(const Netns& ns) {
 Result<std::optional<uint32_t>> KernelRdmaDevices::port_netdev(const Netns& ns, uint32_t device) {
     Request request = device_request(RDMA_NLDEV_CMD_PORT_GET, device);
     request.put(RDMA_NLDEV_ATTR_PORT_INDEX, kPort);
-    auto replies =
-        TRY(socket(ns))->request(request, "ask for the interface of " + device_text(device));
-    if (!replies && replies.error().sys == EINVAL)  // it has gone since it was listed
+    auto reply = TRY(socket(ns))->get(request, "ask for the interface of " + device_text(device));
+    if (!reply && reply.error().sys == EINVAL)  // it has gone since it was listed
         return std::optional<uint32_t>{};
-    for (const auto& reply : TRY(std::move(replies))) {
-        if (const auto netdev = nldev::parse_port_netdev(reply))
-            return netdev;
-    }
-    return std::optional<uint32_t>{};
+    return nldev::parse_port_netdev(TRY(std::move(reply)));
 }
 
 Result<std::optional<RdmaDevice>> KernelRdmaDevices::find_by_netdev(const Netns& ns,
@@ -198,13 +191,11 @@ Result<std::optional<RdmaDevice>> KernelRdmaDevices::find_by_name(const Netns& n
 Result<CharDevice> KernelRdmaDevices::chardev(const Netns& ns,
                                               Request request,
                                               const std::string& what) {
-    auto replies = TRY(socket(ns))->request(request, what);
-    if (!replies)
-        return not_there(std::move(replies).error());
-    for (const auto& reply : *replies) {
-        if (const auto node = nldev::parse_chardev(reply))
-            return *node;
-    }
+    auto reply = TRY(socket(ns))->get(request, what);
+    if (!reply)
+        return not_there(std::move(reply).error());
+    if (const auto node = nldev::parse_chardev(*reply))
+        return *node;
     return make_error(Code::Internal, what + ": the kernel answers without a node");
 }
 
@@ -294,10 +285,10 @@ Result<> KernelRdmaDevices::add_link(const Netns& ns, const RdmaLinkSpec& spec) 
 
 Result<bool> KernelRdmaDevices::is_there(const Netns& ns, uint32_t device) {
     Request request = device_request(RDMA_NLDEV_CMD_GET, device);
-    auto replies = TRY(socket(ns))->request(request, "look up " + device_text(device));
-    if (!replies && replies.error().sys == EINVAL)
+    auto reply = TRY(socket(ns))->get(request, "look up " + device_text(device));
+    if (!reply && reply.error().sys == EINVAL)
         return false;
-    (void)TRY(std::move(replies));
+    (void)TRY(std::move(reply));
     return true;
 }
 

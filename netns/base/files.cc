@@ -18,33 +18,26 @@ namespace base {
 namespace {
 constexpr char kTempMark[] = ".tmp.";
 
-std::string parent_of(const std::string& path) {
-    const auto slash = path.rfind('/');
-    return slash == std::string::npos ? "." : path.substr(0, std::max<size_t>(slash, 1));
+UniqueFd create_private(const std::string& path) {
+    return UniqueFd{
+        ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)};
 }
 
-// A rename is durable only once its folder is on disk too.
-Result<> sync_dir(const std::string& dir) {
-    const UniqueFd fd{::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-    if (!fd || ::fsync(fd.get()) != 0)
-        return sys_error("sync folder " + dir);
-    return {};
-}
-
-// The content on disk under a name that nobody else uses; the caller renames or links it. The name
-// holds our pid, so two writers never share one, and a leftover of a dead process is overwritten.
-Result<std::string> write_temp(const std::string& path, std::string_view content, mode_t mode) {
+// The content under a name that nobody else uses; the caller renames or links it. The name holds
+// our pid, so two writers never share one.
+Result<std::string> write_temp(const std::string& path, std::string_view content, Access access) {
     std::string temp = path + kTempMark + std::to_string(::getpid());
-    (void)::unlink(temp.c_str());  // left by a dead process that had our pid, or absent
-    const UniqueFd fd{
-        ::open(temp.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)};
+    UniqueFd fd = create_private(temp);
+    if (!fd && errno == EEXIST) {  // left by a dead process that had our pid
+        (void)::unlink(temp.c_str());
+        fd = create_private(temp);
+    }
     if (!fd)
         return sys_error("create " + temp);
     auto done = write_all(fd.get(), content, temp);
-    if (done && ::fchmod(fd.get(), mode) != 0)  // whatever the umask says
+    // Whatever the umask says.
+    if (done && access == Access::Readable && ::fchmod(fd.get(), 0644) != 0)
         done = sys_error("set the mode of " + temp);
-    if (done && ::fsync(fd.get()) != 0)
-        done = sys_error("sync " + temp);
     if (!done) {
         (void)::unlink(temp.c_str());  // the error to report is the write's
         return std::move(done).error();
@@ -110,18 +103,17 @@ Result<std::string> RealFiles::read(const std::string& path, size_t limit) {
 }
 
 Result<> RealFiles::write(const std::string& path, std::string_view content, Access access) {
-    const std::string temp =
-        TRY(write_temp(path, content, access == Access::Readable ? 0644 : 0600));
+    const std::string temp = TRY(write_temp(path, content, access));
     if (::rename(temp.c_str(), path.c_str()) != 0) {
         Error error = sys_error("rename to " + path);
         (void)::unlink(temp.c_str());  // the error to report is the rename's
         return error;
     }
-    return sync_dir(parent_of(path));
+    return {};
 }
 
 Result<> RealFiles::create(const std::string& path, std::string_view content) {
-    const std::string temp = TRY(write_temp(path, content, 0600));
+    const std::string temp = TRY(write_temp(path, content, Access::Private));
     const int linked = ::link(temp.c_str(), path.c_str());
     Error error = sys_error("create " + path);
     (void)::unlink(temp.c_str());  // its only use was to be linked
@@ -130,21 +122,19 @@ Result<> RealFiles::create(const std::string& path, std::string_view content) {
             error.code = Code::Busy;
         return error;
     }
-    return sync_dir(parent_of(path));
+    return {};
 }
 
 Result<> RealFiles::remove(const std::string& path) {
-    if (::unlink(path.c_str()) != 0)
-        return errno == ENOENT ? Result<>{} : Result<>{sys_error("remove " + path)};
-    return sync_dir(parent_of(path));
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT)
+        return sys_error("remove " + path);
+    return {};
 }
 
 Result<> RealFiles::rename(const std::string& from, const std::string& to) {
     if (::rename(from.c_str(), to.c_str()) != 0)
         return sys_error("rename " + from + " to " + to);
-    auto done = sync_dir(parent_of(to));
-    return parent_of(from) == parent_of(to) ? done
-                                            : join(std::move(done), sync_dir(parent_of(from)));
+    return {};
 }
 
 Result<std::vector<std::string>> RealFiles::list(const std::string& dir) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files: the small, durable files in which we keep state. Writes are atomic (temporary file, fsync,
-// rename, fsync of the folder), reads are bounded, no call follows a symbolic link at the last
-// component. An interface, so that tests can fail or "crash" at any write.
+// Files: the small files in which we keep state. Writes are atomic (temporary file, rename), reads
+// are bounded, no call follows a symbolic link at the last component. Nothing is synced to a disk:
+// state lives below /run, in memory, and ends with the boot as all that it names does; what a
+// dying process wrote stays. An interface, so that tests can fail or "crash" at any write.
 #pragma once
 
 #include <string>

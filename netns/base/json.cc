@@ -51,6 +51,8 @@ class Builder {
             return false;
         }
         auto& members = level.value->get_ref<Json::object_t&>();
+        if (members.empty())
+            members.reserve(kUsual);
         members.emplace_back(std::move(name), Json());
         member_ = &members.back().second;
         return true;
@@ -67,7 +69,8 @@ class Builder {
 
   private:
     static constexpr size_t kMaxDepth = 64;
-    static constexpr size_t kFew = 32;  // up to here looking at each is faster than a set
+    static constexpr size_t kUsual = 16;  // growing copies every key
+    static constexpr size_t kFew = 32;    // up to here looking at each is faster than a set
 
     struct Level {
         Json* value;
@@ -101,6 +104,8 @@ class Builder {
             return member_;
         }
         auto& elements = parent->get_ref<Json::array_t&>();
+        if (elements.empty())
+            elements.reserve(kUsual);
         elements.emplace_back(std::forward<T>(value));
         return &elements.back();
     }

@@ -21,6 +21,8 @@ struct State {
     Target target;
     std::string container;
     UniqueFd file;
+    UniqueFd journald;
+    bool journald_tried = false;
 };
 
 State& state() {
@@ -51,19 +53,28 @@ std::string_view level_name(Level level) {
     return "debug";
 }
 
-// journald's native protocol: newline-separated KEY=value; our text has no newline (printable).
-void to_journald(const std::string& message) {
-    const UniqueFd fd{::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+// Once: a machine without journald is not asked at every line.
+void connect_journald(State& s) {
+    s.journald_tried = true;
+    UniqueFd fd{::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     std::strncpy(address.sun_path, "/run/systemd/journal/socket", sizeof address.sun_path - 1);
-    if (fd)
-        (void)::sendto(fd.get(),
-                       message.data(),
-                       message.size(),
-                       MSG_NOSIGNAL,
-                       reinterpret_cast<const sockaddr*>(&address),
-                       sizeof address);
+    if (fd && ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0)
+        s.journald = std::move(fd);
+}
+
+// journald's native protocol: newline-separated KEY=value; our text has no newline (printable).
+void to_journald(State& s, Level level, const std::string& safe) {
+    if (!s.journald_tried)
+        connect_journald(s);
+    if (!s.journald)
+        return;
+    const std::string message =
+        "MESSAGE=" + safe + "\nPRIORITY=" + std::to_string(static_cast<int>(level)) +
+        "\nSYSLOG_IDENTIFIER=" + s.target.program + "\nRDMA_CONTAINER=" + s.container + "\n";
+    // A log is never worth a failure.
+    (void)::send(s.journald.get(), message.data(), message.size(), MSG_NOSIGNAL);
 }
 }  // namespace
 
@@ -82,7 +93,7 @@ void set_container(std::string id) {
 }
 
 void write(Level level, std::string_view text) {
-    const State& s = state();
+    State& s = state();
     if (level > s.target.level || s.target.program.empty())
         return;
     const std::string safe = printable(text, 4096);
@@ -92,9 +103,7 @@ void write(Level level, std::string_view text) {
                                  " " + safe + "\n";
         (void)!::write(s.file.get(), line.data(), line.size());  // a log is never worth a failure
     } else if (s.target.file.empty()) {
-        to_journald("MESSAGE=" + safe + "\nPRIORITY=" + std::to_string(static_cast<int>(level)) +
-                    "\nSYSLOG_IDENTIFIER=" + s.target.program + "\nRDMA_CONTAINER=" + s.container +
-                    "\n");
+        to_journald(s, level, safe);
     }
 }
 

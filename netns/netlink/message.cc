@@ -23,11 +23,16 @@ std::string extack_of(Bytes bytes) {
     const auto attributes = Attributes::parse(bytes);
     return attributes ? attributes->text(NLMSGERR_ATTR_MSG).value_or("") : "";
 }
+
+// Ours have a few attributes; the library's default is a page, cleared each time.
+constexpr size_t kMaxRequest = 1024;
 }  // namespace
 
-Request::Request(int type, int flags) : message_(nlmsg_alloc_simple(type, flags | NLM_F_REQUEST)) {
+Request::Request(int type, int flags) : message_(nlmsg_alloc_size(kMaxRequest)) {
     if (!message_)
         throw std::bad_alloc();
+    raw()->nlmsg_type = static_cast<uint16_t>(type);
+    raw()->nlmsg_flags = static_cast<uint16_t>(flags | NLM_F_REQUEST);
 }
 
 Request& Request::put(int attribute, uint32_t value) {

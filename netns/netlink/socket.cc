@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <memory>
+#include <span>
 
 #include <linux/netlink.h>
 #include <poll.h>
@@ -23,6 +25,14 @@ namespace {
 constexpr std::chrono::milliseconds kAnswerTime{10000};
 // The kernel makes no datagram larger than this for a reader of this size (32 KiB a dump's part).
 constexpr size_t kBufferSize = 65536;
+
+// One for all sockets of a thread, since an answer is taken out of it before the next is read; not
+// zeroed, so that only what an answer fills costs memory.
+std::span<uint8_t> buffer() {
+    thread_local const auto bytes = std::make_unique_for_overwrite<uint8_t[]>(kBufferSize);
+    return {bytes.get(), kBufferSize};
+}
+
 constexpr size_t kMaxSockets = 4;
 constexpr int kMaxRounds = 8;
 
@@ -50,9 +60,7 @@ Result<Socket> Socket::open(const Netns& ns, int protocol) {
         if (::setsockopt(fd.get(), SOL_NETLINK, option, &on, sizeof on) != 0)
             return sys_error("set netlink option " + std::to_string(option));
     }
-    Socket opened{std::move(fd)};
-    opened.buffer_.resize(kBufferSize);
-    return opened;
+    return Socket{std::move(fd)};
 }
 
 Result<> Socket::send(Request& message, const std::string& what) {
@@ -75,32 +83,41 @@ Result<> Socket::send(Request& message, const std::string& what) {
     }
 }
 
-// One datagram of the kernel into the buffer; its size, 0 if datagrams were lost.
-Result<size_t> Socket::receive(Deadline deadline, const std::string& what) {
+Result<> Socket::wait_readable(Deadline deadline, const std::string& what) const {
     for (;;) {
         pollfd ready{.fd = fd_.get(), .events = POLLIN, .revents = 0};
         const int count = ::poll(&ready, 1, deadline.left_ms());
-        if (count < 0 && errno != EINTR)
-            return sys_error(what);
+        if (count > 0)
+            return {};
         if (count == 0)
             return make_error(Code::Timeout, what + ": no answer in time");
-        if (count < 0)
-            continue;
+        if (errno != EINTR)
+            return sys_error(what);
+    }
+}
+
+// One datagram of the kernel into the buffer; its size, 0 if datagrams were lost.
+Result<size_t> Socket::receive(Deadline deadline, const std::string& what) {
+    for (;;) {
         sockaddr_nl sender{};
         socklen_t length = sizeof sender;
         const ssize_t got = ::recvfrom(fd_.get(),
-                                       buffer_.data(),
-                                       buffer_.size(),
+                                       buffer().data(),
+                                       buffer().size(),
                                        MSG_TRUNC | MSG_DONTWAIT,
                                        reinterpret_cast<sockaddr*>(&sender),
                                        &length);
         if (got < 0 && errno == ENOBUFS)
             return size_t{0};
-        if (got < 0 && (errno == EINTR || errno == EAGAIN))
+        if (got < 0 && errno == EAGAIN) {  // only then: mostly the answer is there already
+            TRY(wait_readable(deadline, what));
+            continue;
+        }
+        if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
             return sys_error(what);
-        if (static_cast<size_t>(got) > buffer_.size())
+        if (static_cast<size_t>(got) > buffer().size())
             return malformed(what);
         // Other processes may write to this socket too: only the kernel is heard.
         if (sender.nl_pid == 0 && got > 0)
@@ -109,14 +126,16 @@ Result<size_t> Socket::receive(Deadline deadline, const std::string& what) {
 }
 
 // Gathers the answer to the last request until its end.
-Result<Socket::Round> Socket::collect(std::vector<Reply>& replies, const std::string& what) {
+Result<Socket::Round> Socket::collect(std::vector<Reply>& replies,
+                                      Ends ends,
+                                      const std::string& what) {
     Round round = Round::Complete;
     const Deadline deadline = Deadline::in(kAnswerTime);
     for (;;) {
         const size_t size = TRY(receive(deadline, what));
         if (size == 0)
             return Round::Interrupted;
-        const auto messages = split_datagram(Bytes{buffer_}.first(size));
+        const auto messages = split_datagram(Bytes{buffer()}.first(size));
         if (!messages)
             return malformed(what);
         for (const auto& message : *messages) {
@@ -134,6 +153,8 @@ Result<Socket::Round> Socket::collect(std::vector<Reply>& replies, const std::st
                 return round;
             }
             replies.push_back({message.type, {message.payload.begin(), message.payload.end()}});
+            if (ends == Ends::WithReply)
+                return round;
         }
     }
 }
@@ -142,9 +163,17 @@ Result<std::vector<Reply>> Socket::request(Request& message, const std::string& 
     message.raw()->nlmsg_flags |= NLM_F_ACK;
     TRY(send(message, what));
     std::vector<Reply> replies;
-    if (TRY(collect(replies, what)) == Round::Interrupted)
+    if (TRY(collect(replies, Ends::WithAck, what)) == Round::Interrupted)
         return make_error(Code::Internal, what + ": the kernel's answer was lost");
     return replies;
+}
+
+Result<Reply> Socket::get(Request& message, const std::string& what) {
+    TRY(send(message, what));
+    std::vector<Reply> replies;
+    if (TRY(collect(replies, Ends::WithReply, what)) == Round::Interrupted || replies.empty())
+        return make_error(Code::Internal, what + ": the kernel's answer was lost");
+    return std::move(replies.front());
 }
 
 Result<std::vector<Reply>> Socket::dump(Request& message, const std::string& what) {
@@ -152,7 +181,7 @@ Result<std::vector<Reply>> Socket::dump(Request& message, const std::string& wha
     for (int i = 0; i < kMaxRounds; ++i) {
         TRY(send(message, what));
         std::vector<Reply> replies;
-        if (TRY(collect(replies, what)) == Round::Complete)
+        if (TRY(collect(replies, Ends::WithAck, what)) == Round::Complete)
             return replies;
     }
     return make_error(Code::Timeout, what + ": the list does not come to rest");

@@ -31,6 +31,9 @@ class Socket {
     // `what` names request and object in the error.
     Result<std::vector<Reply>> request(Request& message, const std::string& what);
 
+    // Asks for one object: its description, or the error, is the whole answer.
+    Result<Reply> get(Request& message, const std::string& what);
+
     // Asks for a list; begins again if it changed while it was told.
     Result<std::vector<Reply>> dump(Request& message, const std::string& what);
 
@@ -41,16 +44,17 @@ class Socket {
 
   private:
     enum class Round { Complete, Interrupted };
+    enum class Ends { WithReply, WithAck };
 
     explicit Socket(base::UniqueFd fd) : fd_(std::move(fd)) {}
 
     Result<> send(Request& message, const std::string& what);
+    [[nodiscard]] Result<> wait_readable(base::Deadline deadline, const std::string& what) const;
     Result<size_t> receive(base::Deadline deadline, const std::string& what);
-    Result<Round> collect(std::vector<Reply>& replies, const std::string& what);
+    Result<Round> collect(std::vector<Reply>& replies, Ends ends, const std::string& what);
 
     base::UniqueFd fd_;
     uint32_t sequence_ = 0;
-    std::vector<uint8_t> buffer_;
 };
 
 // The sockets of one room, at most four: a socket keeps its namespace alive, so the one not used

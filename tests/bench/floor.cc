@@ -134,7 +134,7 @@ class Socket {
                         die(what);
                     return found;
                 }
-                if (found == 0)
+                if (wanted >= 0 && found == 0)
                     found = find(each, wanted, skip, out, room);
             }
         }
@@ -146,6 +146,10 @@ class Socket {
         const char* stop = reinterpret_cast<char*>(message) + message->nlmsg_len;
         while (at + NLA_HDRLEN <= stop) {
             const auto* attribute = reinterpret_cast<nlattr*>(at);
+            if (attribute->nla_len < NLA_HDRLEN) {
+                errno = EBADMSG;
+                die("attributes of an answer");
+            }
             if ((attribute->nla_type & NLA_TYPE_MASK) == wanted) {
                 const size_t size = attribute->nla_len - static_cast<size_t>(NLA_HDRLEN);
                 std::memcpy(out, at + NLA_HDRLEN, size < room ? size : room);
