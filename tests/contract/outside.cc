@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include <arpa/inet.h>
+#include <gtest/gtest.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 #include <linux/veth.h>
@@ -75,6 +76,17 @@ const std::string& private_world() {
 Netns own_netns() {
     return netns::KernelNetnses{}.current().value();
 }
+
+// Before the first test: the namespace of this process is opened once and stays open.
+class OwnNetns : public testing::Environment {
+    void SetUp() override {
+        (void)private_world();
+        (void)netns::KernelNetnses{}.current();
+    }
+};
+
+[[maybe_unused]] testing::Environment* const kOwnNetns =
+    testing::AddGlobalTestEnvironment(new OwnNetns);
 
 base::Result<> send(Request& request) {
     auto socket = TRY(Socket::open(own_netns(), NETLINK_ROUTE));
