@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perf/client.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "perf/tcp.h"
@@ -69,9 +71,14 @@ Result<> Client::verify(Lane& lane, Checked& total) {
 
 Result<Checked> Client::verify_round(Lane& lane, uint64_t number) {
     const Json round = {{"round", number}};
-    if (lane.point().verb == Verb::Read) {
+    if (fetches(lane.point().verb)) {
         TRY(control_.ask(message("fill", round), "filled", step()));
-        return fetch_round(lane, waiting(lane), {number, Side::Server});
+        Checked checked = TRY(fetch_round(lane, waiting(lane), {number, Side::Server}));
+        if (is_atomic(lane.point().verb) && !checked.wrong)
+            add(checked,
+                TRY(parse_checked(
+                    TRY(control_.ask(message("verify", round), "verified", step())))));
+        return checked;
     }
     TRY(control_.send(message("verify", round), step()));
     TRY(emit_round(lane, waiting(lane), {number, Side::Client}));
@@ -85,24 +92,35 @@ Result<Checked> Client::verify_round(Lane& lane, uint64_t number) {
 }
 
 Result<> Client::measure(Lane& lane, PointResult& result) {
+    lane.plain_messages();
     TRY(control_.ask(message("start"), "started", step()));
     if (lane.point().mode == Mode::Bandwidth) {
         result.bandwidth = TRY(measure_bandwidth(lane, waiting(lane)));
-        return finish(result.bandwidth->messages + result.bandwidth->warmup_messages);
+        Bandwidth& done = *result.bandwidth;
+        const uint64_t sent = done.messages + done.warmup_messages;
+        done.lost = TRY(finish(lane, sent));
+        // What did not arrive was not transferred, however fast it was sent; when it was lost, in
+        // the warm-up or later, nobody knows.
+        if (done.lost != 0)
+            done.messages = static_cast<uint64_t>(static_cast<double>(done.messages) *
+                                                  static_cast<double>(sent - done.lost) /
+                                                  static_cast<double>(sent));
+        return {};
     }
     const Latency latency = TRY(measure_latency(lane, waiting(lane)));
     result.latency = summarize(latency.histogram);
-    return finish(latency.messages + latency.warmup_messages);
+    (void)TRY(finish(lane, latency.messages + latency.warmup_messages));
+    return {};
 }
 
-Result<> Client::finish(uint64_t messages) {
+Result<uint64_t> Client::finish(const Lane& lane, uint64_t messages) {
     const Json frame =
         TRY(control_.ask(message("stop", {{"messages", messages}}), "stopped", step()));
     const auto seen = TRY(base::required<uint64_t>(frame, "messages"));
-    if (seen != messages)
+    if (seen > messages || (seen != messages && is_reliable(lane.point().transport)))
         return make_error(Code::Internal,
                           fmt::format("{} messages were sent, the server saw {}", messages, seen));
-    return {};
+    return messages - seen;
 }
 
 Waiting Client::waiting(const Lane& lane) {

@@ -45,7 +45,8 @@ class Client {
     base::Result<> verify(Lane& lane, Checked& total);
     base::Result<Checked> verify_round(Lane& lane, uint64_t number);
     base::Result<> measure(Lane& lane, PointResult& result);
-    base::Result<> finish(uint64_t messages);
+    // How many of the messages were lost.
+    base::Result<uint64_t> finish(const Lane& lane, uint64_t messages);
 
     [[nodiscard]] base::Deadline step() const { return base::Deadline::in(timeout_); }
 

@@ -22,11 +22,12 @@ size_t round_up(size_t value, size_t unit) {
 
 // Messages of a page or more begin on a page, as an application's would; small ones on a cache
 // line.
-Area make_area(const Point& point, size_t start) {
+Area make_area(const Point& point, size_t start, size_t lead) {
     const size_t unit = point.size >= kPage ? kPage : kCacheLine;
     Area area{.start = start,
               .first = start + kPage,
-              .stride = round_up(point.size + kGuard, unit),
+              .stride = round_up(point.size + kGuard + lead, unit),
+              .lead = lead,
               .slots = point.slots,
               .size = point.size};
     area.end = round_up(area.first + area.slots * area.stride, kPage);
@@ -35,16 +36,28 @@ Area make_area(const Point& point, size_t start) {
 }  // namespace
 
 bool is_ping_pong(const Point& point) {
-    return point.mode == Mode::Latency && point.verb != Verb::Read;
+    return point.mode == Mode::Latency && !fetches(point.verb);
+}
+
+bool arrives_by_credit(const Point& point) {
+    return point.verb == Verb::Write && is_reliable(point.transport) && !is_ping_pong(point);
+}
+
+bool takes_receives(const Point& point) {
+    return is_send(point.verb) || point.verb == Verb::WriteImm || is_ping_pong(point);
 }
 
 bool has_out(const Point& point, Side side) {
+    if (is_atomic(point.verb))
+        return false;
     if (point.verb == Verb::Read)
         return side == Side::Server;
     return side == Side::Client || is_ping_pong(point);
 }
 
 bool has_in(const Point& point, Side side) {
+    if (is_atomic(point.verb))
+        return true;
     if (point.verb == Verb::Read)
         return side == Side::Client;
     return side == Side::Server || is_ping_pong(point);
@@ -57,11 +70,11 @@ bool posts_data(const Point& point, Side side) {
 Layout layout_of(const Point& point, Side side) {
     Layout layout;
     if (has_in(point, side)) {
-        layout.in = make_area(point, 0);
+        layout.in = make_area(point, 0, point.transport == Transport::Ud ? kGrhSize : 0);
         layout.bytes = layout.in.end;
     }
     if (has_out(point, side)) {
-        layout.out = make_area(point, layout.bytes);
+        layout.out = make_area(point, layout.bytes, 0);
         layout.bytes = layout.out.end;
     }
     return layout;
@@ -113,11 +126,11 @@ std::optional<GuardHit> check_guards(std::span<const std::byte> all, const Area&
     const auto hit = [&](uint32_t slot, size_t at, size_t base) {
         return GuardHit{slot, at - base, poison(at), static_cast<uint8_t>(all[at])};
     };
-    if (const auto at = first_touched(all, area.start, area.first))
+    if (const auto at = first_touched(all, area.start, area.first - area.lead))
         return hit(0, *at, area.start);
     for (uint32_t i = 0; i < area.slots; ++i) {
         const size_t message_end = area.slot(i) + area.size;
-        const size_t band_end = i + 1 == area.slots ? area.end : area.slot(i + 1);
+        const size_t band_end = i + 1 == area.slots ? area.end : area.slot(i + 1) - area.lead;
         if (const auto at = first_touched(all, message_end, band_end))
             return hit(i, *at, message_end);
     }

@@ -19,10 +19,22 @@ enum class Side { Client, Server };
 // Ping-pong: the server answers each message with one of its own.
 bool is_ping_pong(const Point& point);
 
+// WRITE bandwidth: the responder is told of nothing but an empty SEND behind the writes. Where that
+// could be overtaken by a loss, the verify rounds' writes carry immediates instead.
+bool arrives_by_credit(const Point& point);
+
+// Each message of the measurement takes a receive of the other side.
+bool takes_receives(const Point& point);
+
 // Who holds data to be sent or read, who memory to be filled, and who posts the work requests.
+// Atomics: the server's words are "in", because the client changes them; so are the client's
+// results.
 bool has_out(const Point& point, Side side);
 bool has_in(const Point& point, Side side);
 bool posts_data(const Point& point, Side side);
+
+// What a device writes before the data of each datagram received (ibv_post_recv(3)).
+inline constexpr size_t kGrhSize = 40;
 
 // One area inside of the registered memory; all numbers in bytes from its start.
 struct Area {
@@ -30,6 +42,7 @@ struct Area {
     size_t first = 0;   // of slot 0
     size_t stride = 0;  // from slot to slot
     size_t end = 0;     // behind the last guard
+    size_t lead = 0;    // bytes before each slot that the device writes (the GRH of a datagram)
     uint32_t slots = 0;
     uint32_t size = 0;  // of a message
 

@@ -73,7 +73,19 @@ Hello own_hello() {
             .version = RDMA_VERSION,
             .host = host_name(),
             .kernel = kernel_release(),
-            .capabilities = {"rc", "write", "read", "send", "bw", "lat", "verify"}};
+            .capabilities = {"rc",
+                             "uc",
+                             "ud",
+                             "write",
+                             "read",
+                             "send",
+                             "write_imm",
+                             "send_imm",
+                             "fetch_add",
+                             "cmp_swap",
+                             "bw",
+                             "lat",
+                             "verify"}};
 }
 
 Json message(std::string_view type, Json body) {
@@ -151,6 +163,7 @@ Result<DeviceInfo> parse_device_info(const Json& json) {
 
 Json to_json(const Point& point) {
     return {{"verb", name_of(point.verb)},
+            {"transport", name_of(point.transport)},
             {"mode", name_of(point.mode)},
             {"size_bytes", point.size},
             {"depth", point.depth},
@@ -167,6 +180,7 @@ Json to_json(const Point& point) {
 Result<Point> parse_point(const Json& json) {
     Point point;
     point.verb = TRY(parse_verb(TRY(required<std::string>(json, "verb"))));
+    point.transport = TRY(parse_transport(TRY(required<std::string>(json, "transport"))));
     point.mode = TRY(parse_mode(TRY(required<std::string>(json, "mode"))));
     point.size = TRY(required<uint32_t>(json, "size_bytes"));
     point.depth = TRY(required<uint32_t>(json, "depth"));
@@ -220,7 +234,7 @@ Result<Opened> parse_opened(const Json& json) {
 }
 
 Json to_json(const Checked& checked) {
-    Json out = {{"messages", checked.messages}, {"bytes", checked.bytes}};
+    Json out = {{"messages", checked.messages}, {"bytes", checked.bytes}, {"lost", checked.lost}};
     if (checked.wrong) {
         const auto& wrong = *checked.wrong;
         out["wrong"] = {{"side", wrong.side},
@@ -238,6 +252,7 @@ Result<Checked> parse_checked(const Json& json) {
     Checked checked;
     checked.messages = TRY(required<uint64_t>(json, "messages"));
     checked.bytes = TRY(required<uint64_t>(json, "bytes"));
+    checked.lost = TRY(optional_member<uint64_t>(json, "lost", 0));
     if (!json.contains("wrong"))
         return checked;
     const Json& body = *TRY(object_member(json, "wrong"));

@@ -76,6 +76,7 @@ struct Opened {
 struct Checked {
     uint64_t messages = 0;
     uint64_t bytes = 0;
+    uint64_t lost = 0;  // never came: unreliable transports only
 
     struct Wrong {
         std::string side;  // "client" or "server": who saw it

@@ -22,6 +22,7 @@ namespace {
 // The words as they are given; parse_words() makes values of them.
 struct Words {
     std::string verbs = "write,read,send";
+    std::string transport = "rc";
     std::string modes = "bw,lat";
     std::string sizes = "64,4K,64K";
     std::string time;
@@ -49,7 +50,12 @@ void add_side_options(CLI::App& app, Words& words, bool& explain_gid) {
 }
 
 void add_measure_options(CLI::App& app, Words& words, MeasureOptions& measure) {
-    app.add_option("--verb", words.verbs, "list of write, read, send")->capture_default_str();
+    app.add_option("--verb",
+                   words.verbs,
+                   "list of write, read, send, write_imm, send_imm, fetch_add, cmp_swap")
+        ->capture_default_str();
+    app.add_option("--transport", words.transport, "rc, uc (write, send) or ud (send)")
+        ->capture_default_str();
     app.add_option("--mode", words.modes, "list of bw, lat")->capture_default_str();
     app.add_option("--size", words.sizes, "4096 | 64,4K,64K | 2..8M:*2 | 1K..8K:+1K")
         ->capture_default_str();
@@ -120,6 +126,7 @@ Result<Plan> parse_plan(const Words& words) {
         plan.mtu = TRY(parse_count("--mtu", words.mtu, 4096));
     plan.poll = TRY(parse_poll(words.poll));
     plan.verify = TRY(parse_verify(words.verify));
+    plan.transport = TRY(parse_transport(words.transport));
     plan.seed = words.seed.value_or(random_seed());
     const auto points = expand(plan);
     if (points.size() > kMaxPoints)

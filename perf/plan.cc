@@ -20,8 +20,15 @@ namespace {
 template <class E>
 using Entries = std::span<const std::pair<E, std::string_view>>;
 
-constexpr std::pair<Verb, std::string_view> kVerbs[] = {
-    {Verb::Write, "write"}, {Verb::Read, "read"}, {Verb::Send, "send"}};
+constexpr std::pair<Verb, std::string_view> kVerbs[] = {{Verb::Write, "write"},
+                                                        {Verb::Read, "read"},
+                                                        {Verb::Send, "send"},
+                                                        {Verb::WriteImm, "write_imm"},
+                                                        {Verb::SendImm, "send_imm"},
+                                                        {Verb::FetchAdd, "fetch_add"},
+                                                        {Verb::CompareSwap, "cmp_swap"}};
+constexpr std::pair<Transport, std::string_view> kTransports[] = {
+    {Transport::Rc, "rc"}, {Transport::Uc, "uc"}, {Transport::Ud, "ud"}};
 constexpr std::pair<Mode, std::string_view> kModes[] = {{Mode::Bandwidth, "bw"},
                                                         {Mode::Latency, "lat"}};
 constexpr std::pair<PollMode, std::string_view> kPolls[] = {{PollMode::Auto, "auto"},
@@ -66,6 +73,7 @@ uint32_t fit(uint32_t budget, uint32_t size, uint32_t low, uint32_t high) {
 
 Point make_point(const Plan& plan, Verb verb, Mode mode, uint32_t size) {
     Point point{.verb = verb,
+                .transport = plan.transport,
                 .mode = mode,
                 .size = size,
                 .iterations = plan.iterations,
@@ -159,6 +167,14 @@ std::string_view name_of(Verify verify) {
     return word_of<Verify>(kVerifies, verify);
 }
 
+std::string_view name_of(Transport transport) {
+    return word_of<Transport>(kTransports, transport);
+}
+
+Result<Transport> parse_transport(std::string_view word) {
+    return parse_word<Transport>(kTransports, "transport", word);
+}
+
 Result<Verb> parse_verb(std::string_view word) {
     return parse_word<Verb>(kVerbs, "verb", word);
 }
@@ -176,13 +192,21 @@ Result<Verify> parse_verify(std::string_view word) {
 }
 
 std::string describe(const Point& point) {
-    return fmt::format("{} {} {} B", name_of(point.verb), name_of(point.mode), point.size);
+    const auto transport = point.transport == Transport::Rc
+                               ? std::string()
+                               : std::string(name_of(point.transport)) + " ";
+    return fmt::format(
+        "{} {}{} {} B", name_of(point.verb), transport, name_of(point.mode), point.size);
 }
 
 std::vector<Point> expand(const Plan& plan) {
     std::vector<Point> points;
     for (const Verb verb : plan.verbs) {
         for (const Mode mode : plan.modes) {
+            if (is_atomic(verb)) {
+                points.push_back(make_point(plan, verb, mode, kAtomicSize));
+                continue;
+            }
             for (const uint32_t size : plan.sizes)
                 points.push_back(make_point(plan, verb, mode, size));
         }
@@ -197,6 +221,12 @@ Result<> check_limits(const Point& point) {
         return make_error(Code::BadInput, fmt::format("point: {} is out of range", what));
     };
     TRY(require(point.size >= 1 && point.size <= kMaxSize, "size"));
+    TRY(require(!is_atomic(point.verb) || point.size == kAtomicSize, "size of an atomic"));
+    if (!can_carry(point.transport, point.verb))
+        return make_error(
+            Code::BadInput,
+            fmt::format(
+                "point: transport {} has no {}", name_of(point.transport), name_of(point.verb)));
     TRY(require(point.depth >= 1 && point.depth <= kMaxDepth, "depth"));
     TRY(require(point.batch >= 1 && point.depth % point.batch == 0, "batch"));
     const bool latency = point.mode == Mode::Latency;

@@ -13,7 +13,8 @@
 
 namespace perf {
 
-enum class Verb { Write, Read, Send };
+enum class Verb { Write, Read, Send, WriteImm, SendImm, FetchAdd, CompareSwap };
+enum class Transport { Rc, Uc, Ud };
 enum class Mode { Bandwidth, Latency };
 enum class PollMode { Auto, Spin, Yield, Event };
 enum class Verify { Off, Full };
@@ -25,6 +26,35 @@ inline constexpr uint32_t kMaxTimeMs = 3600 * 1000;
 inline constexpr size_t kMaxPoints = 1024;  // of one plan
 inline constexpr size_t kMaxSizes = 256;    // of one list
 
+// The operand of an atomic operation, in bytes.
+inline constexpr uint32_t kAtomicSize = 8;
+
+// SEND, with immediate or without: the receive's memory takes the data.
+constexpr bool is_send(Verb verb) {
+    return verb == Verb::Send || verb == Verb::SendImm;
+}
+
+constexpr bool is_atomic(Verb verb) {
+    return verb == Verb::FetchAdd || verb == Verb::CompareSwap;
+}
+
+// The data comes back to the side that posts.
+constexpr bool fetches(Verb verb) {
+    return verb == Verb::Read || is_atomic(verb);
+}
+
+// A message may be lost for good, and nobody is told.
+constexpr bool is_reliable(Transport transport) {
+    return transport == Transport::Rc;
+}
+
+// What a queue pair of this transport can carry (IBTA 1.7, table 44; ibv_post_send(3)).
+constexpr bool can_carry(Transport transport, Verb verb) {
+    if (transport == Transport::Rc)
+        return true;
+    return is_send(verb) || (transport == Transport::Uc && !fetches(verb));
+}
+
 struct Plan {
     std::vector<Verb> verbs;
     std::vector<Mode> modes;
@@ -35,11 +65,13 @@ struct Plan {
     uint32_t mtu = 0;             // bytes; 0: auto
     PollMode poll = PollMode::Auto;
     Verify verify = Verify::Full;
+    Transport transport = Transport::Rc;
     uint64_t seed = 0;
 };
 
 struct Point {
     Verb verb = Verb::Write;
+    Transport transport = Transport::Rc;
     Mode mode = Mode::Bandwidth;
     uint32_t size = 0;        // bytes
     uint32_t depth = 1;       // messages in flight; latency is always 1
@@ -54,6 +86,7 @@ struct Point {
 };
 
 // The points in the order in which they run: verb by verb, mode by mode, small to large as given.
+// Atomics have one size, whatever the plan's sizes are.
 std::vector<Point> expand(const Plan& plan);
 
 // Code::BadInput naming the member, for values that no point of expand() has.
@@ -64,12 +97,14 @@ std::string_view name_of(Verb verb);
 std::string_view name_of(Mode mode);
 std::string_view name_of(PollMode poll);
 std::string_view name_of(Verify verify);
+std::string_view name_of(Transport transport);
 
 // The reverse; Code::BadInput that lists what is allowed.
 base::Result<Verb> parse_verb(std::string_view word);
 base::Result<Mode> parse_mode(std::string_view word);
 base::Result<PollMode> parse_poll(std::string_view word);
 base::Result<Verify> parse_verify(std::string_view word);
+base::Result<Transport> parse_transport(std::string_view word);
 
 // "write bw 4096 B": how a point is called in reports and errors.
 std::string describe(const Point& point);

@@ -63,6 +63,7 @@ std::string data_word(const PointResult& result) {
 Json json_of(const Bandwidth& bandwidth, uint32_t size) {
     return {{"messages", bandwidth.messages},
             {"warmup_messages", bandwidth.warmup_messages},
+            {"lost_messages", bandwidth.lost},
             {"window_s", seconds(bandwidth)},
             {"bandwidth_bytes_per_s", rate(bandwidth) * size},
             {"rate_messages_per_s", rate(bandwidth)}};
@@ -83,7 +84,6 @@ Json json_of(const LatencySummary& latency, const Point& point) {
 
 Json json_of(const PointResult& result) {
     Json point = to_json(result.point);
-    point["transport"] = "rc";
     point["mtu_bytes"] = result.mtu;
     point["server_poll"] = name_of(result.server_poll);
     point["inline_bytes"] = result.inline_bytes;

@@ -150,13 +150,15 @@ Result<> Session::on_verify(const Json& frame) {
     if (lane_->point().verb == Verb::Read)
         return make_error(Code::BadInput, "'verify' is not for read");
     const Round round = TRY(parse_round(frame, Side::Client));
+    if (is_atomic(lane_->point().verb))
+        return reply("verified", to_json(check_ring(*lane_, round)));
     const Checked checked = TRY(collect_round(*lane_, waiting(), round));
     return reply("verified", to_json(checked));
 }
 
 Result<> Session::on_fill(const Json& frame) {
-    if (lane_->point().verb != Verb::Read)
-        return make_error(Code::BadInput, "'fill' is only for read");
+    if (!fetches(lane_->point().verb))
+        return make_error(Code::BadInput, "'fill' is only for read and atomics");
     fill_round(*lane_, TRY(parse_round(frame, Side::Server)));
     return reply("filled");
 }
@@ -170,11 +172,12 @@ Result<> Session::on_emit(const Json& frame) {
 }
 
 Result<> Session::on_start(const Json&) {
+    lane_->plain_messages();
     TRY(reply("started"));
     uint64_t messages = 0;
     if (is_ping_pong(lane_->point()))
         messages = TRY(answer_messages(*lane_, waiting()));
-    else if (lane_->point().verb == Verb::Send)
+    else if (takes_receives(lane_->point()))
         messages = TRY(absorb_messages(*lane_, waiting()));
     else
         return {};  // one-sided: nothing to do until "stop"

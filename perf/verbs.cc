@@ -105,6 +105,10 @@ class SystemVerbs : public Verbs {
     int modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) override {
         return ::ibv_modify_qp(qp, attr, mask);
     }
+
+    ibv_ah* create_ah(ibv_pd* pd, ibv_ah_attr* attr) override { return ::ibv_create_ah(pd, attr); }
+
+    int destroy_ah(ibv_ah* ah) override { return ::ibv_destroy_ah(ah); }
 };
 
 std::string memlock_text() {
@@ -188,11 +192,12 @@ Result<CompletionQueue> create_cq(Verbs& verbs, ibv_context* context, int entrie
     return queue;
 }
 
-Result<Owned<ibv_qp>> create_rc_qp(Verbs& verbs, ibv_pd* pd, ibv_cq* cq, ibv_qp_cap& caps) {
+Result<Owned<ibv_qp>> create_qp(
+    Verbs& verbs, ibv_pd* pd, ibv_cq* cq, ibv_qp_type type, ibv_qp_cap& caps) {
     ibv_qp_init_attr attr{};
     attr.send_cq = cq;
     attr.recv_cq = cq;
-    attr.qp_type = IBV_QPT_RC;
+    attr.qp_type = type;
     attr.cap = caps;
     Owned<ibv_qp> qp(verbs.create_qp(pd, &attr), Release{&verbs});
     if (!qp && caps.max_inline_data != 0) {

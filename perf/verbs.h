@@ -46,6 +46,8 @@ class Verbs {
     virtual ibv_qp* create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) = 0;
     virtual int destroy_qp(ibv_qp* qp) = 0;
     virtual int modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) = 0;
+    virtual ibv_ah* create_ah(ibv_pd* pd, ibv_ah_attr* attr) = 0;
+    virtual int destroy_ah(ibv_ah* ah) = 0;
 };
 
 // libibverbs itself.
@@ -67,6 +69,8 @@ struct Release {
     void operator()(ibv_cq* p) const { (void)verbs->destroy_cq(p); }
 
     void operator()(ibv_qp* p) const { (void)verbs->destroy_qp(p); }
+
+    void operator()(ibv_ah* p) const { (void)verbs->destroy_ah(p); }
 };
 
 template <class T>
@@ -90,8 +94,9 @@ struct CompletionQueue {
 
 base::Result<CompletionQueue> create_cq(Verbs& verbs, ibv_context* context, int entries);
 
-// An RC queue pair in RESET. `caps` holds what is wanted and is set to what there is.
-base::Result<Owned<ibv_qp>> create_rc_qp(Verbs& verbs, ibv_pd* pd, ibv_cq* cq, ibv_qp_cap& caps);
+// A queue pair in RESET. `caps` holds what is wanted and is set to what there is.
+base::Result<Owned<ibv_qp>> create_qp(
+    Verbs& verbs, ibv_pd* pd, ibv_cq* cq, ibv_qp_type type, ibv_qp_cap& caps);
 
 // 1024 <-> IBV_MTU_1024; 0 for values that are no path MTU.
 uint32_t mtu_bytes(ibv_mtu mtu);

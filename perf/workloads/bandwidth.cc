@@ -32,7 +32,7 @@ Result<Bandwidth> measure_bandwidth(Lane& lane, const Waiting& waiting) {
         const uint64_t elapsed = now_ns() - begin;
         if (!end.good())
             return ending_error(end, waiting);
-        return Bandwidth{end.messages, elapsed, warm.messages};
+        return Bandwidth{end.messages, elapsed, warm.messages, 0};
     });
 }
 
@@ -51,10 +51,15 @@ Result<uint64_t> absorb_messages(Lane& lane, Waiting waiting) {
         });
         if (end.good())
             return end.messages;
+        // All that was sent and has not come by now is lost.
+        if (end.wake == Wake::TimedOut && target && !is_reliable(lane.point().transport))
+            return end.messages;
         if (end.wake != Wake::Control || target)
             return ending_error(end, waiting);
         have = end.messages;
         target = TRY(receive_stop(waiting));
+        if (!is_reliable(lane.point().transport))
+            waiting.patience = std::min(waiting.patience, kLossPatience);
     }
 }
 

@@ -11,6 +11,7 @@ struct Bandwidth {
     uint64_t messages = 0;
     uint64_t elapsed_ns = 0;  // from before the first post to after the last completion
     uint64_t warmup_messages = 0;
+    uint64_t lost = 0;  // of both, sent and never received: unreliable transports only
 };
 
 base::Result<Bandwidth> measure_bandwidth(Lane& lane, const Waiting& waiting);

@@ -46,6 +46,9 @@ struct Waiting {
     Listen listen = Listen::ForHangUpOnly;
 };
 
+// How long nothing more must come before what is missing of an unreliable transport is lost.
+inline constexpr std::chrono::milliseconds kLossPatience{300};
+
 // The Error of a wake that is not Completions; reads the peer's own words if there are any.
 base::Error wake_error(Wake wake, const Waiting& waiting);
 

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perf/workloads/integrity.h"
 
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include <arpa/inet.h>
 #include <fmt/format.h>
 
 namespace perf {
@@ -28,8 +33,9 @@ void note(Checked& checked, const Lane& lane, uint64_t message, const Mismatch& 
         checked.wrong = {std::string(side_name(lane)), message, false, mismatch};
 }
 
-void check_slot(const Lane& lane, const Round& round, uint32_t slot, Checked& checked) {
-    const uint64_t message = first_message(lane, round) + checked.messages;
+void check_slot(
+    const Lane& lane, const Round& round, uint32_t slot, uint32_t number, Checked& checked) {
+    const uint64_t message = first_message(lane, round) + number;
     const auto data = lane.memory().slot(lane.layout().in, slot);
     ++checked.messages;
     checked.bytes += data.size();
@@ -47,23 +53,62 @@ void check_bands(const Lane& lane, const Round& round, Checked& checked) {
                      {hit->offset, hit->expected, hit->got, "stray write into a guard band"}};
 }
 
-// One SEND's receive: in which slot, and whether all of it came.
-void check_arrival(const Lane& lane, const Round& round, const ibv_wc& wc, Checked& checked) {
-    const Point& point = lane.point();
-    if (wc.byte_len != point.size && point.verb == Verb::Send) {
-        note(checked,
-             lane,
-             first_message(lane, round) + checked.messages,
-             {wc.byte_len, 0, 0, fmt::format("a message of {} bytes", wc.byte_len)});
-    }
-    // WRITE with immediate came to the slot that the writer named: they are used in order.
-    const auto slot = point.verb == Verb::Send ? static_cast<uint32_t>(wc.wr_id)
-                                               : static_cast<uint32_t>(checked.messages);
-    check_slot(lane, round, slot, checked);
+bool is_ping_pong_write(const Point& point) {
+    return point.verb == Verb::Write && is_ping_pong(point);
 }
 
-bool arrives_by_credit(const Point& point) {
-    return point.verb == Verb::Write && !is_ping_pong(point);
+// What has come of a round so far.
+struct Arrivals {
+    Checked checked;
+    std::vector<bool> seen;
+};
+
+bool has_immediate(const Point& point) {
+    return point.verb == Verb::SendImm || point.verb == Verb::WriteImm ||
+           is_ping_pong_write(point) || !is_reliable(point.transport);
+}
+
+// One arrival's number in the round: what its immediate says, or the order where nothing can be
+// lost.
+std::optional<uint32_t> number_of(const Lane& lane,
+                                  const Round& round,
+                                  const ibv_wc& wc,
+                                  uint64_t arrived) {
+    if (!has_immediate(lane.point()))
+        return static_cast<uint32_t>(arrived);
+    const uint32_t number = ntohl(wc.imm_data) - static_cast<uint32_t>(first_message(lane, round));
+    if ((wc.wc_flags & IBV_WC_WITH_IMM) == 0 || number >= lane.point().slots)
+        return std::nullopt;
+    return number;
+}
+
+// One message's receive: which message, in which slot, and whether all of it came.
+void check_arrival(const Lane& lane, const Round& round, const ibv_wc& wc, Arrivals& arrivals) {
+    const Point& point = lane.point();
+    Checked& checked = arrivals.checked;
+    const auto number = number_of(lane, round, wc, checked.messages);
+    const uint64_t counted = first_message(lane, round) + checked.messages;
+    if (!number || arrivals.seen[*number]) {
+        // The better explanation, whatever else was found: what came once too often is in a place
+        // that was another message's.
+        checked.wrong.reset();
+        note(checked, lane, counted, {0, 0, 0, number ? "a message twice" : "a wrong immediate"});
+        ++checked.messages;
+        return;
+    }
+    arrivals.seen[*number] = true;
+    const uint32_t whole = point.size + static_cast<uint32_t>(lane.layout().in.lead);
+    if (wc.byte_len != whole && is_send(point.verb))
+        note(checked,
+             lane,
+             first_message(lane, round) + *number,
+             {wc.byte_len, 0, 0, fmt::format("a message of {} bytes", wc.byte_len)});
+    // WRITE with immediate came to the slot that the writer named.
+    check_slot(lane,
+               round,
+               is_send(point.verb) ? static_cast<uint32_t>(wc.wr_id) : *number,
+               *number,
+               checked);
 }
 
 // Calls take(wc) for each of `count` completions.
@@ -90,7 +135,8 @@ Result<> take_completions(Lane& lane, const Waiting& waiting, uint64_t count, Ta
     return {};
 }
 
-Result<> pump_ring(Lane& lane, const Waiting& waiting) {
+Result<> pump_ring(Lane& lane, const Waiting& waiting, const Round& round) {
+    lane.number_messages(static_cast<uint32_t>(first_message(lane, round)));
     const Ending end = with_completer(lane.completions(), waiting, [&](auto& completer) {
         return pump(lane, completer, {.messages = lane.point().slots});
     });
@@ -98,17 +144,33 @@ Result<> pump_ring(Lane& lane, const Waiting& waiting) {
         return ending_error(end, waiting);
     return {};
 }
+
+// Each atomic turns the server's word of the round into the client's: by adding the difference, or
+// by swapping it in. So what comes back and what stays are both known, and patterns like all
+// others.
+void exchange_words(Lane& lane, const Round& round) {
+    for (uint32_t slot = 0; slot < lane.point().slots; ++slot) {
+        const uint64_t message = first_message(lane, round) + slot;
+        const uint64_t before = pattern_base(key_of(lane, {round.number, Side::Server}, message));
+        const uint64_t after = pattern_base(key_of(lane, {round.number, Side::Client}, message));
+        if (lane.point().verb == Verb::FetchAdd)
+            lane.set_operands(slot, after - before, 0);
+        else
+            lane.set_operands(slot, before, after);
+    }
+}
 }  // namespace
 
 void fill_round(Lane& lane, const Round& round) {
+    const Area& area = is_atomic(lane.point().verb) ? lane.layout().in : lane.layout().out;
     for (uint32_t slot = 0; slot < lane.point().slots; ++slot)
-        fill_pattern(lane.memory().slot(lane.layout().out, slot),
+        fill_pattern(lane.memory().slot(area, slot),
                      key_of(lane, round, first_message(lane, round) + slot));
 }
 
 Result<> emit_round(Lane& lane, const Waiting& waiting, const Round& round) {
     fill_round(lane, round);
-    TRY(pump_ring(lane, waiting));
+    TRY(pump_ring(lane, waiting, round));
     if (!arrives_by_credit(lane.point()))
         return {};
     if (const int rc = lane.post_credit(); rc != 0)
@@ -116,39 +178,56 @@ Result<> emit_round(Lane& lane, const Waiting& waiting, const Round& round) {
     return take_completions(lane, waiting, 1, [](const ibv_wc&) {});
 }
 
-Result<Checked> collect_round(Lane& lane, const Waiting& waiting, const Round& round) {
+Checked check_ring(const Lane& lane, const Round& round) {
     Checked checked;
-    const uint32_t slots = lane.point().slots;
-    const bool by_credit = arrives_by_credit(lane.point());
-    const uint32_t arrivals = by_credit ? 1 : slots;
+    for (uint32_t slot = 0; slot < lane.point().slots; ++slot)
+        check_slot(lane, round, slot, slot, checked);
+    check_bands(lane, round, checked);
+    return checked;
+}
+
+Result<Checked> collect_round(Lane& lane, Waiting waiting, const Round& round) {
+    const Point& point = lane.point();
+    const bool by_credit = arrives_by_credit(point);
+    const uint32_t due = by_credit ? 1 : point.slots;
+    Arrivals arrivals{{}, std::vector<bool>(point.slots)};
+    uint32_t came = 0;
     bool stray = false;
-    TRY(take_completions(lane, waiting, arrivals, [&](const ibv_wc& wc) {
+    if (!is_reliable(point.transport))
+        waiting.patience = std::min(waiting.patience, kLossPatience);
+    auto done = take_completions(lane, waiting, due, [&](const ibv_wc& wc) {
         stray = stray || (wc.opcode & IBV_WC_RECV) == 0;
-        if (!by_credit)
-            check_arrival(lane, round, wc, checked);
-    }));
+        ++came;
+        if (!by_credit && !stray)
+            check_arrival(lane, round, wc, arrivals);
+    });
+    Checked& checked = arrivals.checked;
+    if (!done && !is_reliable(point.transport) && done.error().code == Code::Timeout)
+        checked.lost = due - came;
+    else
+        TRY(std::move(done));
     if (stray)
         return make_error(Code::Internal, "a completion of a send where a receive was due");
-    for (uint32_t slot = 0; by_credit && slot < slots; ++slot)
-        check_slot(lane, round, slot, checked);
-    check_bands(lane, round, checked);
-    if (const int rc = lane.post_receives(arrivals); rc != 0)
+    if (by_credit)
+        checked = check_ring(lane, round);
+    else
+        check_bands(lane, round, checked);
+    if (const int rc = lane.post_receives(came); rc != 0)
         return base::sys_error(rc, "post receives");
     return checked;
 }
 
 Result<Checked> fetch_round(Lane& lane, const Waiting& waiting, const Round& round) {
-    TRY(pump_ring(lane, waiting));
-    Checked checked;
-    for (uint32_t slot = 0; slot < lane.point().slots; ++slot)
-        check_slot(lane, round, slot, checked);
-    check_bands(lane, round, checked);
-    return checked;
+    if (is_atomic(lane.point().verb))
+        exchange_words(lane, round);
+    TRY(pump_ring(lane, waiting, round));
+    return check_ring(lane, round);
 }
 
 void add(Checked& total, const Checked& more) {
     total.messages += more.messages;
     total.bytes += more.bytes;
+    total.lost += more.lost;
     if (!total.wrong)
         total.wrong = more.wrong;
 }

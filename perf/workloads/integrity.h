@@ -4,7 +4,8 @@
 // does not look right. The receiving side checks only what the verbs promise to be there: SEND and
 // WRITE with immediate after their receive's completion, WRITE after the receive of an empty SEND
 // that follows it on the same queue pair (a completion at the writer says nothing about the
-// reader's memory), READ after its own completion. Guard bands are checked with each round.
+// reader's memory), READ after its own completion, atomics at both ends: the words that came back
+// and those that they left. Guard bands are checked with each round.
 #pragma once
 
 #include "perf/workloads/engine.h"
@@ -26,9 +27,13 @@ void fill_round(Lane& lane, const Round& round);
 base::Result<> emit_round(Lane& lane, const Waiting& waiting, const Round& round);
 
 // Waits for the round's messages, checks them and posts their receives again.
-base::Result<Checked> collect_round(Lane& lane, const Waiting& waiting, const Round& round);
+// Over a transport that loses messages, those that do not come are counted.
+base::Result<Checked> collect_round(Lane& lane, Waiting waiting, const Round& round);
 
-// READ: fetches the other side's slots and checks them.
+// Checks what is in the ring now: the words that atomics left.
+Checked check_ring(const Lane& lane, const Round& round);
+
+// READ and atomics: fetches the other side's slots and checks what came back.
 base::Result<Checked> fetch_round(Lane& lane, const Waiting& waiting, const Round& round);
 
 // Adds a round's outcome to a point's; the first wrong byte stays.

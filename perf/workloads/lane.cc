@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <sys/random.h>
 
@@ -23,20 +24,23 @@ constexpr uint32_t kInlineLimit = 220;
 
 // The least access that the point needs.
 int access_of(const Point& point, Side side) {
+    if (is_atomic(point.verb))
+        return side == Side::Server ? IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_LOCAL_WRITE
+                                    : IBV_ACCESS_LOCAL_WRITE;
     if (point.verb == Verb::Read)
         return side == Side::Server ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_LOCAL_WRITE;
     if (!has_in(point, side))
         return 0;
-    return point.verb == Verb::Write ? IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE
-                                     : IBV_ACCESS_LOCAL_WRITE;
+    return is_send(point.verb) ? IBV_ACCESS_LOCAL_WRITE
+                               : IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
 }
 
 // How many receives a side keeps posted. A multiple of the slots, so that consecutive receives use
 // consecutive slots and a verify round never uses one twice.
 uint32_t receive_count(const Point& point, Side side) {
-    if (point.verb == Verb::Read || !has_in(point, side))
+    if (fetches(point.verb) || !has_in(point, side))
         return 0;
-    if (point.verb == Verb::Write && !is_ping_pong(point))
+    if (arrives_by_credit(point))
         return kCredits;
     // Twice the depth: the sender may run ahead of the receiver's reposting without hitting RNR.
     const uint32_t wanted = is_ping_pong(point) ? kPingPongReceives : 2 * point.depth;
@@ -49,6 +53,14 @@ ibv_wr_opcode opcode_of(const Point& point) {
             return IBV_WR_RDMA_READ;
         case Verb::Send:
             return IBV_WR_SEND;
+        case Verb::SendImm:
+            return IBV_WR_SEND_WITH_IMM;
+        case Verb::WriteImm:
+            return IBV_WR_RDMA_WRITE_WITH_IMM;
+        case Verb::FetchAdd:
+            return IBV_WR_ATOMIC_FETCH_AND_ADD;
+        case Verb::CompareSwap:
+            return IBV_WR_ATOMIC_CMP_AND_SWP;
         case Verb::Write:
             break;
     }
@@ -57,6 +69,21 @@ ibv_wr_opcode opcode_of(const Point& point) {
     // relaxed PCIe ordering promise; an immediate costs one receive and is sure.
     return is_ping_pong(point) ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE;
 }
+
+ibv_wr_opcode with_immediate(ibv_wr_opcode opcode) {
+    return opcode == IBV_WR_SEND         ? IBV_WR_SEND_WITH_IMM
+           : opcode == IBV_WR_RDMA_WRITE ? IBV_WR_RDMA_WRITE_WITH_IMM
+                                         : opcode;
+}
+
+ibv_qp_type type_of(Transport transport) {
+    return transport == Transport::Ud   ? IBV_QPT_UD
+           : transport == Transport::Uc ? IBV_QPT_UC
+                                        : IBV_QPT_RC;
+}
+
+// Any value will do: a queue key keeps strangers' datagrams out, and only by chance.
+constexpr uint32_t kQueueKey = 0x1ee7a11;
 
 uint32_t random_psn() {
     uint32_t value = 0;
@@ -114,7 +141,7 @@ Result<> Lane::create_queues(const Device& device) {
     caps.max_recv_wr = std::max(receive_depth, 1U);
     caps.max_send_sge = 1;
     caps.max_recv_sge = 1;
-    if (posts_data(point_, side_) && point_.verb != Verb::Read && point_.size <= kInlineLimit)
+    if (posts_data(point_, side_) && !fetches(point_.verb) && point_.size <= kInlineLimit)
         caps.max_inline_data = point_.size;
     const uint32_t entries = caps.max_send_wr + caps.max_recv_wr;
     const auto limit = [](int value) { return static_cast<uint32_t>(std::max(value, 0)); };
@@ -127,7 +154,8 @@ Result<> Lane::create_queues(const Device& device) {
             .advise("use a smaller --depth");
     queue_ = TRY(create_cq(*verbs_, device.context.get(), static_cast<int>(entries)));
     const uint32_t wanted_inline = caps.max_inline_data;
-    qp_ = TRY(create_rc_qp(*verbs_, device.pd.get(), queue_.cq.get(), caps));
+    qp_ =
+        TRY(create_qp(*verbs_, device.pd.get(), queue_.cq.get(), type_of(point_.transport), caps));
     if (wanted_inline != 0 && caps.max_inline_data >= wanted_inline)
         inline_bytes_ = wanted_inline;
     flags_ = inline_bytes_ != 0 ? IBV_SEND_INLINE : 0;
@@ -139,10 +167,14 @@ Result<> Lane::to_init() {
     ibv_qp_attr attr{};
     attr.qp_state = IBV_QPS_INIT;
     attr.port_num = own_.port;
-    const int remote = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
+    const int remote = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
     attr.qp_access_flags = static_cast<unsigned>(access_of(point_, side_) & remote);
+    attr.qkey = kQueueKey;
     const int rc = verbs_->modify_qp(
-        qp_.get(), &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+        qp_.get(),
+        &attr,
+        IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+            (point_.transport == Transport::Ud ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS));
     if (rc != 0)
         return base::sys_error(rc, fmt::format("queue pair {} to INIT", qp_->qp_num));
     return {};
@@ -161,12 +193,21 @@ Endpoint Lane::endpoint() const {
 
 Result<> Lane::connect(const DeviceInfo& peer, const Endpoint& remote, uint32_t mtu) {
     const Area own = layout_.out.exists() ? layout_.out : layout_.in;
-    const bool one_sided = posts_data(point_, side_) && point_.verb != Verb::Send;
+    const bool one_sided = posts_data(point_, side_) && !is_send(point_.verb);
     if (one_sided && remote.length < own.slots * own.stride)
         return make_error(Code::BadInput, "the peer's memory is smaller than the point needs");
-    if (point_.verb == Verb::Read && std::min(own_.initiator_depth, peer.responder_depth) == 0 &&
+    if (fetches(point_.verb) && std::min(own_.initiator_depth, peer.responder_depth) == 0 &&
         side_ == Side::Client)
-        return make_error(Code::Unsupported, "one of the devices cannot do RDMA READ");
+        return make_error(Code::Unsupported,
+                          "one of the devices cannot do RDMA READ and atomic operations");
+    if (point_.transport == Transport::Ud && point_.size > mtu)
+        return make_error(Code::Unsupported,
+                          fmt::format("a datagram of {} bytes is larger than the path MTU of {}",
+                                      point_.size,
+                                      mtu))
+            .advise("use a smaller --size, or raise the MTU of both netdevs");
+    if (point_.transport == Transport::Ud)
+        TRY(make_address_handle(peer));
     build_sends(remote);
     TRY(to_rtr(peer, remote, mtu));
     return to_rts(peer);
@@ -180,19 +221,14 @@ Result<> Lane::to_rtr(const DeviceInfo& peer, const Endpoint& remote, uint32_t m
     attr.rq_psn = remote.psn;
     attr.max_dest_rd_atomic = static_cast<uint8_t>(own_.responder_depth);
     attr.min_rnr_timer = 12;  // 0.64 ms
-    attr.ah_attr.port_num = own_.port;
-    attr.ah_attr.dlid = peer.lid;
-    if (!infiniband_) {
-        attr.ah_attr.is_global = 1;
-        attr.ah_attr.grh.hop_limit = 64;
-        attr.ah_attr.grh.sgid_index = static_cast<uint8_t>(own_.gid_index);
-        std::memcpy(attr.ah_attr.grh.dgid.raw, peer.gid.bytes.data(), peer.gid.bytes.size());
-    }
-    const int rc =
-        verbs_->modify_qp(qp_.get(),
-                          &attr,
-                          IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-                              IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+    attr.ah_attr = path_to(peer);
+    // What each transport wants: ibv_modify_qp(3).
+    int mask = IBV_QP_STATE;
+    if (point_.transport != Transport::Ud)
+        mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+    if (point_.transport == Transport::Rc)
+        mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+    const int rc = verbs_->modify_qp(qp_.get(), &attr, mask);
     if (rc == 0)
         return {};
     return base::sys_error(
@@ -207,6 +243,30 @@ Result<> Lane::to_rtr(const DeviceInfo& peer, const Endpoint& remote, uint32_t m
         .advise(rtr_hint(rc));
 }
 
+ibv_ah_attr Lane::path_to(const DeviceInfo& peer) const {
+    ibv_ah_attr path{};
+    path.port_num = own_.port;
+    path.dlid = peer.lid;
+    if (!infiniband_) {
+        path.is_global = 1;
+        path.grh.hop_limit = 64;
+        path.grh.sgid_index = static_cast<uint8_t>(own_.gid_index);
+        std::memcpy(path.grh.dgid.raw, peer.gid.bytes.data(), peer.gid.bytes.size());
+    }
+    return path;
+}
+
+Result<> Lane::make_address_handle(const DeviceInfo& peer) {
+    ibv_ah_attr path = path_to(peer);
+    ah_ = Owned<ibv_ah>(verbs_->create_ah(qp_->pd, &path), Release{verbs_});
+    if (ah_)
+        return {};
+    base::Error error = base::sys_error(
+        fmt::format("make an address handle from {} to {}", own_.gid.text(), peer.gid.text()));
+    const int number = error.sys;
+    return std::move(error).advise(rtr_hint(number));
+}
+
 Result<> Lane::to_rts(const DeviceInfo& peer) {
     ibv_qp_attr attr{};
     attr.qp_state = IBV_QPS_RTS;
@@ -215,11 +275,10 @@ Result<> Lane::to_rts(const DeviceInfo& peer) {
     attr.retry_cnt = 7;
     attr.rnr_retry = 7;  // without end: our deadline is the limit, not the device's
     attr.max_rd_atomic = static_cast<uint8_t>(std::min(own_.initiator_depth, peer.responder_depth));
-    const int rc =
-        verbs_->modify_qp(qp_.get(),
-                          &attr,
-                          IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-                              IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+    int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
+    if (point_.transport == Transport::Rc)
+        mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+    const int rc = verbs_->modify_qp(qp_.get(), &attr, mask);
     if (rc != 0)
         return base::sys_error(rc, fmt::format("queue pair {} to RTS", qp_->qp_num));
     return {};
@@ -232,9 +291,11 @@ void Lane::build_receives() {
         receives_[i] = {};
         receives_[i].wr_id = slot;
         // WRITE places its data by itself; its receive only takes the immediate or the credit.
-        if (point_.verb != Verb::Send)
+        if (!is_send(point_.verb))
             continue;
-        receive_pieces_[i] = {memory_.address(layout_.in.slot(slot)), point_.size, mr_->lkey};
+        const auto lead = static_cast<uint32_t>(layout_.in.lead);
+        receive_pieces_[i] = {
+            memory_.address(layout_.in.slot(slot)) - lead, point_.size + lead, mr_->lkey};
         receives_[i].sg_list = &receive_pieces_[i];
         receives_[i].num_sge = 1;
     }
@@ -243,7 +304,8 @@ void Lane::build_receives() {
 void Lane::build_sends(const Endpoint& remote) {
     if (!posts_data(point_, side_))
         return;
-    const Area& local = point_.verb == Verb::Read ? layout_.in : layout_.out;
+    const Area& local = fetches(point_.verb) ? layout_.in : layout_.out;
+    opcode_ = opcode_of(point_);
     send_pieces_.resize(window_);
     sends_.resize(window_);
     for (uint32_t i = 0; i < window_; ++i) {
@@ -255,11 +317,40 @@ void Lane::build_sends(const Endpoint& remote) {
         request.wr_id = batch_;
         request.sg_list = &send_pieces_[i];
         request.num_sge = 1;
-        request.opcode = opcode_of(point_);
         request.send_flags = last ? flags_ | IBV_SEND_SIGNALED : flags_;
         request.next = last ? nullptr : &sends_[i + 1];
-        request.wr.rdma.remote_addr = remote.address + slot * local.stride;
-        request.wr.rdma.rkey = remote.rkey;
+        const uint64_t there = remote.address + slot * local.stride;
+        if (is_atomic(point_.verb)) {
+            request.wr.atomic.remote_addr = there;
+            request.wr.atomic.rkey = remote.rkey;
+        } else if (point_.transport == Transport::Ud) {
+            request.wr.ud = {ah_.get(), remote.qpn, kQueueKey};
+        } else {
+            request.wr.rdma.remote_addr = there;
+            request.wr.rdma.rkey = remote.rkey;
+        }
+    }
+    plain_messages();
+}
+
+void Lane::number_messages(uint32_t first) {
+    for (uint32_t i = 0; i < sends_.size(); ++i) {
+        if (!is_reliable(point_.transport))
+            sends_[i].opcode = with_immediate(opcode_);
+        sends_[i].imm_data = htonl(first + i);
+    }
+}
+
+void Lane::set_operands(uint32_t at, uint64_t compare_add, uint64_t swap) {
+    sends_[at].wr.atomic.compare_add = compare_add;
+    sends_[at].wr.atomic.swap = swap;
+}
+
+void Lane::plain_messages() {
+    for (uint32_t i = 0; i < sends_.size(); ++i) {
+        sends_[i].opcode = opcode_;
+        if (is_atomic(point_.verb))
+            set_operands(i, 1, 0);
     }
 }
 

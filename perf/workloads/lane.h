@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lane: one queue pair of one side with its memory, completion queue and prebuilt work requests.
-// The hot loops (engine.h) only advance positions in these arrays. RC only; several lanes and other
-// transports are further members of the same shape.
+// The hot loops (engine.h) only advance positions in these arrays.
 #pragma once
 
 #include <cstdint>
@@ -59,6 +58,13 @@ class Lane {
     int post_credit() noexcept;
 
     // -------------------------------------------------------------------------------------------------
+    // Before a verify round: the message at position i carries the immediate `first` + i, and where
+    // messages may get lost a verb without immediate is sent as the one with it.
+    void number_messages(uint32_t first);
+    // The operands of the atomic at a position: compare or addend, and what to swap in.
+    void set_operands(uint32_t at, uint64_t compare_add, uint64_t swap);
+    // After verify rounds: the plan's own verb, an addend of 1, a compare that never matches.
+    void plain_messages();
 
     [[nodiscard]] const Point& point() const { return point_; }
 
@@ -86,6 +92,8 @@ class Lane {
     base::Result<> to_init();
     base::Result<> to_rtr(const DeviceInfo& peer, const Endpoint& remote, uint32_t mtu);
     base::Result<> to_rts(const DeviceInfo& peer);
+    [[nodiscard]] ibv_ah_attr path_to(const DeviceInfo& peer) const;
+    base::Result<> make_address_handle(const DeviceInfo& peer);
     void build_receives();
     void build_sends(const Endpoint& remote);
 
@@ -100,12 +108,14 @@ class Lane {
     uint32_t inline_bytes_ = 0;
     unsigned flags_ = 0;
     uint32_t next_receive_ = 0;
+    ibv_wr_opcode opcode_ = IBV_WR_SEND;
     Layout layout_;
     // From here on each member needs the ones before it, and goes before them.
     Memory memory_;
     Owned<ibv_mr> mr_;
     CompletionQueue queue_;
     Owned<ibv_qp> qp_;
+    Owned<ibv_ah> ah_;  // of the peer, for datagrams
     std::vector<ibv_sge> send_pieces_;
     std::vector<ibv_send_wr> sends_;
     std::vector<ibv_sge> receive_pieces_;

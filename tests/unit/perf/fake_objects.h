@@ -42,7 +42,8 @@ struct FakeVerbs::Request {
 
 struct FakeVerbs::Pair : ibv_qp {
     ibv_qp_cap caps{};
-    uint32_t peer = 0;
+    ibv_qp_type kind = IBV_QPT_RC;
+    uint32_t peer = 0;  // 0: datagrams name their own
     unsigned access = 0;
     std::deque<Request> sends;
     std::deque<std::pair<ibv_recv_wr, ibv_sge>> receives;

@@ -248,6 +248,7 @@ ibv_qp* FakeVerbs::create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) {
     pair->state = IBV_QPS_RESET;
     pair->qp_num = next_number_++;
     pair->caps = attr->cap;
+    pair->kind = attr->qp_type;
     pairs_[pair->qp_num] = pair;
     objects_.insert(pair);
     return pair;
@@ -269,16 +270,22 @@ int FakeVerbs::destroy_qp(ibv_qp* qp) {
 int FakeVerbs::modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) {
     const Guard guard(lock_);
     auto* pair = static_cast<Pair*>(qp);
+    // The attributes that each transport requires: ibv_modify_qp(3).
+    const bool rc = pair->kind == IBV_QPT_RC;
+    const bool ud = pair->kind == IBV_QPT_UD;
+    const int connected = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
     const std::map<ibv_qp_state, std::pair<ibv_qp_state, int>> due = {
-        {IBV_QPS_INIT, {IBV_QPS_RESET, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS}},
+        {IBV_QPS_INIT,
+         {IBV_QPS_RESET,
+          IBV_QP_PKEY_INDEX | IBV_QP_PORT | (ud ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS)}},
         {IBV_QPS_RTR,
          {IBV_QPS_INIT,
-          IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-              IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER}},
+          (ud ? 0 : connected) | (rc ? IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER : 0)}},
         {IBV_QPS_RTS,
          {IBV_QPS_RTR,
-          IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-              IBV_QP_MAX_QP_RD_ATOMIC}}};
+          IBV_QP_SQ_PSN |
+              (rc ? IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC
+                  : 0)}}};
     const auto step = due.find(attr->qp_state);
     if (step == due.end() || pair->state != step->second.first ||
         mask != (step->second.second | IBV_QP_STATE))
@@ -288,9 +295,27 @@ int FakeVerbs::modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) {
     if (attr->qp_state == IBV_QPS_RTR) {
         if (rtr_error_ != 0)
             return rtr_error_;
-        pair->peer = attr->dest_qp_num;
+        pair->peer = ud ? 0 : attr->dest_qp_num;
     }
     pair->state = attr->qp_state;
+    return 0;
+}
+
+ibv_ah* FakeVerbs::create_ah(ibv_pd* pd, ibv_ah_attr*) {
+    const Guard guard(lock_);
+    errno = rtr_error_;
+    if (rtr_error_ != 0)
+        return nullptr;
+    auto* ah = new ibv_ah{};
+    ah->pd = pd;
+    objects_.insert(ah);
+    return ah;
+}
+
+int FakeVerbs::destroy_ah(ibv_ah* ah) {
+    const Guard guard(lock_);
+    objects_.erase(ah);
+    delete ah;
     return 0;
 }
 

@@ -19,7 +19,7 @@
 namespace test {
 
 // What happens to one message's data on its way.
-enum class Fault { None, BitFlip, Stale, Shift, Stray };
+enum class Fault { None, BitFlip, Stale, Shift, Stray, Lost, Twice };
 
 struct FakeDevice {
     std::string name = "rxe0";
@@ -75,6 +75,8 @@ class FakeVerbs : public perf::Verbs {
     ibv_qp* create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) override;
     int destroy_qp(ibv_qp* qp) override;
     int modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) override;
+    ibv_ah* create_ah(ibv_pd* pd, ibv_ah_attr* attr) override;
+    int destroy_ah(ibv_ah* ah) override;
 
   private:
     struct Context;
@@ -92,8 +94,11 @@ class FakeVerbs : public perf::Verbs {
     int accept(Pair& pair, const ibv_send_wr& wr);
     void progress(Pair& pair);
     bool execute(Pair& pair, const Request& request);
-    bool deliver(Pair& pair, Pair& peer, const Request& request);
-    ibv_wc_status copy_remote(Pair& pair, const Request& request);
+    bool deliver(Pair& peer, const Request& request, ibv_wc& mine, bool reliable);
+    ibv_wc_status copy_remote(Pair& peer, const Request& request);
+    bool lose(Pair& pair, const Request& request);
+    void arrive(Pair& peer, const Request& request, ibv_wc& mine);
+    void atomic(const Request& request, std::byte* remote, std::byte* local);
     void copy(std::byte* to, const std::byte* from, size_t size);
     void complete(Queue& queue, const ibv_wc& wc, Pair* pair, uint64_t index);
     void complain(const std::string& text);

@@ -80,69 +80,119 @@ void FakeVerbs::progress(Pair& pair) {
     }
 }
 
+// A message of an unreliable transport that nobody hears of again.
+bool FakeVerbs::lose(Pair& pair, const Request& request) {
+    if (pair.kind == IBV_QPT_RC || request.piece.length == 0)
+        return false;
+    if (fault_ != Fault::Lost || messages_ != fault_at_)
+        return false;
+    ++messages_;
+    return true;
+}
+
 // False: must wait (the peer has no receive, or the wire is silent).
 bool FakeVerbs::execute(Pair& pair, const Request& request) {
     if (messages_ >= silent_at_)
         return false;
-    const auto it = pairs_.find(pair.peer);
-    if (it == pairs_.end() || messages_ >= fail_at_) {
-        ibv_wc wc{};
-        wc.wr_id = request.wr.wr_id;
-        wc.status = IBV_WC_RETRY_EXC_ERR;
-        wc.vendor_err = 0x81;
-        complete(*static_cast<Queue*>(pair.send_cq), wc, &pair, request.index);
-        return true;
-    }
-    return deliver(pair, *it->second, request);
-}
-
-bool FakeVerbs::deliver(Pair& pair, Pair& peer, const Request& request) {
-    const ibv_wr_opcode opcode = request.wr.opcode;
-    const bool takes_receive = opcode == IBV_WR_SEND || opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
-    if (takes_receive && peer.receives.empty())
-        return false;  // RNR: tried again when a receive is posted
+    const bool ud = pair.kind == IBV_QPT_UD;
+    const auto it = pairs_.find(ud ? request.wr.wr.ud.remote_qpn : pair.peer);
+    const bool reliable = pair.kind == IBV_QPT_RC;
     ibv_wc mine{};
     mine.wr_id = request.wr.wr_id;
-    if (opcode != IBV_WR_SEND)
-        mine.status = copy_remote(pair, request);
-    if (takes_receive && mine.status == IBV_WC_SUCCESS) {
-        const auto [receive, piece] = peer.receives.front();
-        peer.receives.pop_front();
-        ibv_wc theirs{};
-        theirs.wr_id = receive.wr_id;
-        theirs.byte_len = request.piece.length;
-        theirs.opcode = opcode == IBV_WR_SEND ? IBV_WC_RECV : IBV_WC_RECV_RDMA_WITH_IMM;
-        if (opcode == IBV_WR_SEND && request.piece.length > piece.length)
-            theirs.status = mine.status = IBV_WC_REM_INV_REQ_ERR;
-        else if (opcode == IBV_WR_SEND && request.piece.length != 0)
-            copy(reinterpret_cast<std::byte*>(piece.addr),
-                 request.inline_data.empty() ? reinterpret_cast<std::byte*>(request.piece.addr)
-                                             : request.inline_data.data(),
-                 request.piece.length);
-        complete(*static_cast<Queue*>(peer.recv_cq), theirs, nullptr, 0);
+    if (messages_ >= fail_at_ || (reliable && it == pairs_.end())) {
+        mine.status = IBV_WC_RETRY_EXC_ERR;
+        mine.vendor_err = 0x81;
+    } else if (it != pairs_.end() && !lose(pair, request)) {
+        const bool twice = fault_ == Fault::Twice && messages_ == fault_at_;
+        if (!deliver(*it->second, request, mine, reliable))
+            return false;
+        if (twice)
+            (void)deliver(*it->second, request, mine, reliable);
     }
     if ((request.wr.send_flags & IBV_SEND_SIGNALED) != 0 || mine.status != IBV_WC_SUCCESS)
         complete(*static_cast<Queue*>(pair.send_cq), mine, &pair, request.index);
     return true;
 }
 
-ibv_wc_status FakeVerbs::copy_remote(Pair& pair, const Request& request) {
-    const auto it = regions_.find(request.wr.wr.rdma.rkey);
-    const bool read = request.wr.opcode == IBV_WR_RDMA_READ;
-    const auto needed =
-        static_cast<unsigned>(read ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE);
-    const uint64_t from = request.wr.wr.rdma.remote_addr;
+bool FakeVerbs::deliver(Pair& peer, const Request& request, ibv_wc& mine, bool reliable) {
+    const ibv_wr_opcode opcode = request.wr.opcode;
+    const bool send = opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_IMM;
+    const bool takes_receive = send || opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+    if (takes_receive && peer.receives.empty())
+        return !reliable;  // RNR: tried again when a receive is posted, or dropped
+    if (!send)
+        mine.status = copy_remote(peer, request);
+    if (takes_receive && mine.status == IBV_WC_SUCCESS)
+        arrive(peer, request, mine);
+    return true;
+}
+
+void FakeVerbs::arrive(Pair& peer, const Request& request, ibv_wc& mine) {
+    const ibv_wr_opcode opcode = request.wr.opcode;
+    const bool send = opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_IMM;
+    const uint32_t lead = peer.kind == IBV_QPT_UD ? 40 : 0;
+    const auto [receive, piece] = peer.receives.front();
+    peer.receives.pop_front();
+    ibv_wc theirs{};
+    theirs.wr_id = receive.wr_id;
+    theirs.byte_len = request.piece.length + lead;
+    theirs.opcode = send ? IBV_WC_RECV : IBV_WC_RECV_RDMA_WITH_IMM;
+    if (opcode != IBV_WR_SEND) {
+        theirs.imm_data = request.wr.imm_data;
+        theirs.wc_flags = IBV_WC_WITH_IMM;
+    }
+    auto* to = reinterpret_cast<std::byte*>(piece.addr);
+    if (send && request.piece.length + lead > piece.length) {
+        theirs.status = mine.status = IBV_WC_REM_INV_REQ_ERR;
+    } else if (send && request.piece.length != 0) {
+        std::memset(to, 0x60, lead);
+        copy(to + lead,
+             request.inline_data.empty() ? reinterpret_cast<std::byte*>(request.piece.addr)
+                                         : request.inline_data.data(),
+             request.piece.length);
+    }
+    complete(*static_cast<Queue*>(peer.recv_cq), theirs, nullptr, 0);
+}
+
+ibv_wc_status FakeVerbs::copy_remote(Pair& peer, const Request& request) {
+    const ibv_wr_opcode opcode = request.wr.opcode;
+    const bool read = opcode == IBV_WR_RDMA_READ;
+    const bool is_atomic =
+        opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
+    const auto& rdma = request.wr.wr.rdma;
+    const auto& words = request.wr.wr.atomic;
+    const auto it = regions_.find(is_atomic ? words.rkey : rdma.rkey);
+    const auto needed = static_cast<unsigned>(is_atomic ? IBV_ACCESS_REMOTE_ATOMIC
+                                              : read    ? IBV_ACCESS_REMOTE_READ
+                                                        : IBV_ACCESS_REMOTE_WRITE);
+    const uint64_t from = is_atomic ? words.remote_addr : rdma.remote_addr;
     if (it == regions_.end() || (static_cast<unsigned>(it->second->access) & needed) == 0 ||
-        (pairs_.at(pair.peer)->access & needed) == 0)
+        (peer.access & needed) == 0)
         return IBV_WC_REM_ACCESS_ERR;
     const auto start = reinterpret_cast<uint64_t>(it->second->addr);
     if (from < start || from + request.piece.length > start + it->second->length)
         return IBV_WC_REM_ACCESS_ERR;
+    if (is_atomic && (from % 8 != 0 || request.piece.length != 8))
+        return IBV_WC_REM_INV_REQ_ERR;
     auto* remote = reinterpret_cast<std::byte*>(from);
     auto* local = request.inline_data.empty() ? reinterpret_cast<std::byte*>(request.piece.addr)
                                               : const_cast<std::byte*>(request.inline_data.data());
-    copy(read ? local : remote, read ? remote : local, request.piece.length);
+    if (is_atomic)
+        atomic(request, remote, local);
+    else
+        copy(read ? local : remote, read ? remote : local, request.piece.length);
     return IBV_WC_SUCCESS;
+}
+
+void FakeVerbs::atomic(const Request& request, std::byte* remote, std::byte* local) {
+    uint64_t before = 0;
+    std::memcpy(&before, remote, sizeof before);
+    const auto& words = request.wr.wr.atomic;
+    uint64_t after = before + words.compare_add;
+    if (request.wr.opcode == IBV_WR_ATOMIC_CMP_AND_SWP)
+        after = before == words.compare_add ? words.swap : before;
+    std::memcpy(remote, &after, sizeof after);
+    copy(local, reinterpret_cast<const std::byte*>(&before), sizeof before);
 }
 
 void FakeVerbs::copy(std::byte* to, const std::byte* from, size_t size) {

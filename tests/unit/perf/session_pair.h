@@ -20,9 +20,16 @@ inline SideOptions options(std::chrono::milliseconds timeout = std::chrono::seco
     return side;
 }
 
-inline Point point(Verb verb, Mode mode, uint32_t size = 1000) {
-    const Plan plan{
-        .verbs = {verb}, .modes = {mode}, .sizes = {size}, .iterations = 777, .seed = 5};
+inline Point point(Verb verb,
+                   Mode mode,
+                   uint32_t size = 1000,
+                   Transport transport = Transport::Rc) {
+    const Plan plan{.verbs = {verb},
+                    .modes = {mode},
+                    .sizes = {size},
+                    .iterations = 777,
+                    .transport = transport,
+                    .seed = 5};
     return expand(plan).front();
 }
 
