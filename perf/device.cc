@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "perf/attach.h"
+#include "perf/limit.h"
 #include "perf/survey.h"
 
 namespace perf {
@@ -47,6 +48,10 @@ Result<Device> open_row(Verbs& verbs, const GidRow& row) {
                    .lid = device.port.lid,
                    .initiator_depth = reads(device.attr.max_qp_init_rd_atom),
                    .responder_depth = reads(device.attr.max_qp_rd_atom)};
+    // What rxe and siw report as their speed is the netdev's, a guess, or a constant: no limit.
+    if (!device.software)
+        device.info.link_bps =
+            port_bps(device.port, device.port.link_layer == IBV_LINK_LAYER_ETHERNET);
     if (row.index > 255)  // ibv_global_route holds it in eight bits
         return make_error(Code::Unsupported,
                           fmt::format("GID index {} of {} cannot be used", row.index, row.device));

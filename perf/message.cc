@@ -131,16 +131,19 @@ Result<> check_compatible(const Hello& own, const Hello& peer) {
 }
 
 Json to_json(const DeviceInfo& info) {
-    return {{"device", info.device},
-            {"netdev", info.netdev},
-            {"port", info.port},
-            {"gid_index", info.gid_index},
-            {"gid", info.gid.gid_text()},
-            {"gid_type", name_of(info.gid_type)},
-            {"active_mtu_bytes", info.active_mtu},
-            {"lid", info.lid},
-            {"initiator_depth", info.initiator_depth},
-            {"responder_depth", info.responder_depth}};
+    Json out = {{"device", info.device},
+                {"netdev", info.netdev},
+                {"port", info.port},
+                {"gid_index", info.gid_index},
+                {"gid", info.gid.gid_text()},
+                {"gid_type", name_of(info.gid_type)},
+                {"active_mtu_bytes", info.active_mtu},
+                {"lid", info.lid},
+                {"initiator_depth", info.initiator_depth},
+                {"responder_depth", info.responder_depth}};
+    if (info.link_bps != 0)
+        out["link_bits_per_s"] = info.link_bps;
+    return out;
 }
 
 Result<DeviceInfo> parse_device_info(const Json& json) {
@@ -158,6 +161,7 @@ Result<DeviceInfo> parse_device_info(const Json& json) {
     info.lid = TRY(required<uint16_t>(json, "lid"));
     info.initiator_depth = TRY(bounded<uint32_t>(json, "initiator_depth", 0, 65535));
     info.responder_depth = TRY(bounded<uint32_t>(json, "responder_depth", 0, 65535));
+    info.link_bps = TRY(optional_member<uint64_t>(json, "link_bits_per_s", 0));
     return info;
 }
 

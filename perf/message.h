@@ -8,7 +8,8 @@
 //   verify   -> verified   one round in which the client sends data and the responder checks it
 //   fill     -> filled     read: the responder puts the round's pattern into its memory
 //   emit     -> emitted    ping-pong: one round of data from the server, checked by the client
-//   start    -> started    the measurement begins; stop {messages} -> stopped ends it
+//   start    -> started    the measurement begins; stop {messages} -> stopped ends it, with what
+//                          the server's machine did meanwhile, if it can tell (account.h)
 //   close    -> closed     both sides drop the queue pairs of the point
 //   any      -> error      code, text and fix; the server then ends the connection
 //
@@ -53,6 +54,7 @@ struct DeviceInfo {
     uint16_t lid = 0;              // InfiniBand only
     uint32_t initiator_depth = 0;  // reads that it can have in flight
     uint32_t responder_depth = 0;  // reads that it can serve at once
+    uint64_t link_bps = 0;         // of the port; 0: unknown, or a software device, which has none
 };
 
 // One side's queue pair and memory.

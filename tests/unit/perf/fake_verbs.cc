@@ -13,7 +13,6 @@
 namespace test {
 
 namespace {
-constexpr int kVendorRxe = 0xffffff;
 using Guard = std::lock_guard<std::mutex>;
 }  // namespace
 
@@ -94,7 +93,7 @@ int FakeVerbs::close_device(ibv_context* context) {
 int FakeVerbs::query_device(ibv_context* context, ibv_device_attr* attr) {
     *attr = {};
     attr->phys_port_cnt = 1;
-    attr->vendor_id = kVendorRxe;
+    attr->vendor_id = static_cast<Context*>(context)->device->vendor_id;
     attr->max_qp_wr = static_cast<Context*>(context)->device->max_qp_wr;
     attr->max_cqe = 32767;
     attr->max_qp_rd_atom = attr->max_qp_init_rd_atom = 128;
@@ -108,6 +107,8 @@ int FakeVerbs::query_port(ibv_context* context, uint8_t port, ibv_port_attr* att
     attr->state = IBV_PORT_ACTIVE;
     attr->link_layer = IBV_LINK_LAYER_ETHERNET;
     attr->gid_tbl_len = 16;
+    attr->active_width = static_cast<Context*>(context)->device->width;
+    attr->active_speed = static_cast<Context*>(context)->device->speed;
     attr->active_mtu = perf::mtu_enum(static_cast<Context*>(context)->device->mtu);
     return 0;
 }

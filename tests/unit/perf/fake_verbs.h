@@ -28,6 +28,9 @@ struct FakeDevice {
     uint32_t max_inline = 128;
     int max_qp_wr = 16384;
     int open_error = 0;
+    uint32_t vendor_id = 0xffffff;  // rxe's
+    uint8_t width = 1;              // of the port, as codes of ibv_port_attr
+    uint8_t speed = 1;
 };
 
 class FakeVerbs : public perf::Verbs {

@@ -81,6 +81,19 @@ TEST(Message, DeviceIsStrict) {
     EXPECT_FALSE(parse_device_info(device));
 }
 
+TEST(Message, LinkSpeedMayBeMissing) {
+    EXPECT_FALSE(good_device().contains("link_bits_per_s"));
+    EXPECT_EQ(parse_device_info(good_device())->link_bps, 0U);
+    Json device = good_device();
+    device["link_bits_per_s"] = 25'000'000'000;
+    EXPECT_EQ(parse_device_info(device)->link_bps, 25'000'000'000U);
+    EXPECT_EQ(to_json(*parse_device_info(device)), device);
+    for (const Json& bad : {Json(-1), Json("fast"), Json(1.5)}) {
+        device["link_bits_per_s"] = bad;
+        EXPECT_FALSE(parse_device_info(device)) << bad.dump();
+    }
+}
+
 TEST(Message, TextOfThePeerIsMadeSafe) {
     Json device = good_device();
     device["device"] = "rxe\x1b[2J" + std::string(1000, 'x');

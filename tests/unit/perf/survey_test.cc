@@ -84,6 +84,22 @@ TEST(Device, NoneIsAnErrorWithTheTable) {
     EXPECT_NE(opened.error().fix.find("10.9.0.1"), std::string::npos);
 }
 
+TEST(Device, OnlyHardwareHasALinkSpeed) {
+    auto device = test::loopback_device();
+    device.width = 2;
+    device.speed = 32;
+    FakeVerbs software({device});
+    const std::vector<Address> sources{parse_address("127.0.0.1").value()};
+    const auto rxe = open_best_device(software, {}, sources);
+    ASSERT_TRUE(rxe) << rxe.error().message();
+    EXPECT_EQ(rxe->info.link_bps, 0U);
+    device.vendor_id = 0x2c9;
+    FakeVerbs hardware({device});
+    const auto mlx5 = open_best_device(hardware, {}, sources);
+    ASSERT_TRUE(mlx5) << mlx5.error().message();
+    EXPECT_EQ(mlx5->info.link_bps, 100'000'000'000U);
+}
+
 TEST(Device, NoDeviceAtAllSaysSo) {
     auto device = test::loopback_device();
     device.open_error = EPERM;
