@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a measurement costs in processor time. Two clocks over one window: our own process
+// (getrusage(2), RUSAGE_SELF) and the whole machine by state (the first line of /proc/stat,
+// proc(5)). The second is needed because a software device works in kworkers and softirqs that no
+// process and no container is charged for. It counts everybody: neighbours, other containers, other
+// clients of the same server; the idle baseline takes away only what was going on before the first
+// point. In a container it is the host's, unless something (lxcfs) puts another file there.
+//
+// Units: seconds of one core; several cores give more than a second per second. The machine's
+// states have a resolution of one tick (usually 10 ms): a window of some 100 ms is the least that
+// says something.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "netns/base/json.h"
+
+namespace perf {
+
+// The machine since its boot, in ticks of _SC_CLK_TCK.
+struct MachineTicks {
+    uint64_t user = 0;  // with the time of guests
+    uint64_t nice = 0;
+    uint64_t system = 0;
+    uint64_t idle = 0;
+    uint64_t iowait = 0;
+    uint64_t irq = 0;
+    uint64_t softirq = 0;
+    uint64_t steal = 0;
+
+    bool operator==(const MachineTicks&) const = default;
+};
+
+// The first line of /proc/stat; Code::BadInput if it is not that.
+base::Result<MachineTicks> parse_proc_stat(std::string_view text);
+
+// Both clocks at one moment.
+struct CpuSample {
+    double at_s = 0;  // CLOCK_MONOTONIC
+    double own_user_s = 0;
+    double own_system_s = 0;
+    MachineTicks machine;
+    double tick_s = 0.01;
+};
+
+// Nothing where /proc cannot be read: a report without these figures is still one.
+std::optional<CpuSample> sample_cpu(const std::string& proc = "/proc");
+
+// What goes on while we do nothing, in cores. Our own time is not in it.
+struct IdleLoad {
+    double busy = 0;
+    double kernel = 0;  // system, irq and softirq
+    double softirq = 0;
+};
+
+// Nothing if the window is too short (50 ms) for the resolution of the ticks.
+std::optional<IdleLoad> idle_load(const CpuSample& begin, const CpuSample& end);
+
+// The cost of one window. The machine's figures are without the idle load, and never negative.
+struct CpuUse {
+    double window_s = 0;
+    double own_user_s = 0;
+    double own_system_s = 0;
+    double machine_busy_s = 0;           // user, nice, system, irq, softirq; of everybody
+    double softirq_s = 0;                // its part in softirq
+    double kernel_work_elsewhere_s = 0;  // system, irq and softirq outside of our process
+    double steal_s = 0;                  // what the hypervisor gave to others
+    double idle_busy_s = 0;              // the idle load that was taken off machine_busy_s
+};
+
+CpuUse cpu_use(const CpuSample& begin, const CpuSample& end, const std::optional<IdleLoad>& idle);
+
+base::Json to_json(const CpuUse& use);
+base::Result<CpuUse> parse_cpu_use(const base::Json& json);  // each value from 0 to 10^9
+
+}  // namespace perf

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/cpu.h"
+
+#include <cmath>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/temp_dir.h"
+
+namespace perf {
+namespace {
+
+using base::Json;
+
+constexpr const char* kStat =
+    "cpu  100 2 30 4000 5 6 70 8 9 10\n"
+    "cpu0 50 1 15 2000 2 3 35 4 0 0\n"
+    "intr 1 2 3\n";
+
+TEST(ProcStat, FirstLineByState) {
+    const auto ticks = parse_proc_stat(kStat);
+    ASSERT_TRUE(ticks) << ticks.error().message();
+    EXPECT_EQ(*ticks, (MachineTicks{100, 2, 30, 4000, 5, 6, 70, 8}));
+    EXPECT_TRUE(parse_proc_stat("cpu 1 2 3 4 5 6 7 8"));
+    EXPECT_TRUE(parse_proc_stat("cpu  1 2 3 4 5 6 7 8 something new"));
+}
+
+TEST(ProcStat, HostileText) {
+    for (const std::string& text : {std::string(),
+                                    std::string("\n"),
+                                    std::string("cpu"),
+                                    std::string("cpu "),
+                                    std::string("cpu0 1 2 3 4 5 6 7 8\n"),
+                                    std::string(" cpu 1 2 3 4 5 6 7 8\n"),
+                                    std::string("cpu 1 2 3 4 5 6 7\n8 9\n"),
+                                    std::string("cpu 1 2 3 -4 5 6 7 8\n"),
+                                    std::string("cpu 1 2 3 4.5 5 6 7 8\n"),
+                                    std::string("cpu 1 2 3 0x4 5 6 7 8\n"),
+                                    std::string("cpu 1\t2\t3\t4\t5\t6\t7\t8\n"),
+                                    std::string("cpu 18446744073709551616 2 3 4 5 6 7 8\n"),
+                                    std::string("cpu 1 2 3 \0 5 6 7 8\n", 21),
+                                    std::string(1U << 20U, ' '),
+                                    "cpu " + std::string(1U << 20U, '9')})
+        EXPECT_FALSE(parse_proc_stat(text)) << text.substr(0, 40);
+}
+
+CpuSample sample(double at, const MachineTicks& machine, double user = 0, double system = 0) {
+    return {.at_s = at, .own_user_s = user, .own_system_s = system, .machine = machine};
+}
+
+TEST(CpuUse, IsTheDifference) {
+    const auto begin = sample(10, {.user = 1000, .system = 100, .softirq = 10});
+    const auto end = sample(12,
+                            {.user = 1100,
+                             .nice = 10,
+                             .system = 150,
+                             .idle = 500,
+                             .irq = 5,
+                             .softirq = 60,
+                             .steal = 20},
+                            0.9,
+                            0.3);
+    const CpuUse use = cpu_use(begin, end, std::nullopt);
+    EXPECT_DOUBLE_EQ(use.window_s, 2);
+    EXPECT_DOUBLE_EQ(use.own_user_s, 0.9);
+    EXPECT_DOUBLE_EQ(use.own_system_s, 0.3);
+    EXPECT_DOUBLE_EQ(use.machine_busy_s, 2.15);
+    EXPECT_DOUBLE_EQ(use.softirq_s, 0.5);
+    EXPECT_DOUBLE_EQ(use.kernel_work_elsewhere_s, 0.5 + 0.05 + 0.5 - 0.3);
+    EXPECT_DOUBLE_EQ(use.steal_s, 0.2);
+    EXPECT_DOUBLE_EQ(use.idle_busy_s, 0);
+}
+
+TEST(CpuUse, IdleLoadIsTakenOff) {
+    // In half a second 0.2 s busy, 0.1 s of it ours: 0.2 cores; in the kernel 0.12 s, 0.02 s ours.
+    const auto idle =
+        idle_load(sample(0, {}), sample(0.5, {.user = 8, .system = 8, .softirq = 4}, 0.08, 0.02));
+    ASSERT_TRUE(idle);
+    EXPECT_DOUBLE_EQ(idle->busy, 0.2);
+    EXPECT_DOUBLE_EQ(idle->kernel, 0.2);
+    EXPECT_DOUBLE_EQ(idle->softirq, 0.08);
+    const CpuUse use = cpu_use(sample(1, {}), sample(2, {.user = 50, .system = 30}, 0.4, 0), idle);
+    EXPECT_DOUBLE_EQ(use.machine_busy_s, 0.6);
+    EXPECT_DOUBLE_EQ(use.idle_busy_s, 0.2);
+    EXPECT_DOUBLE_EQ(use.kernel_work_elsewhere_s, 0.1);
+    EXPECT_DOUBLE_EQ(use.softirq_s, 0);
+}
+
+TEST(CpuUse, NothingIsNegative) {
+    const IdleLoad idle{.busy = 100, .kernel = 100, .softirq = 100};
+    const CpuUse use = cpu_use(sample(5, {.user = 9, .system = 9, .softirq = 9, .steal = 9}, 1, 1),
+                               sample(4, {.user = 1}),
+                               idle);
+    const Json json = to_json(use);
+    for (const auto& [name, value] : json.items())
+        EXPECT_GE(value.get<double>(), 0) << name;
+    EXPECT_EQ(cpu_use(sample(1, {}), sample(2, {.user = 1}), idle).machine_busy_s, 0);
+}
+
+TEST(CpuUse, AShortIdleWindowSaysNothing) {
+    EXPECT_FALSE(idle_load(sample(0, {}), sample(0.04, {.user = 4})));
+    EXPECT_FALSE(idle_load(sample(1, {}), sample(0, {})));
+}
+
+TEST(CpuUse, TravelsAndIsChecked) {
+    const Json good = to_json(cpu_use(sample(1, {}), sample(2, {.user = 50}, 0.3, 0.1), {}));
+    ASSERT_TRUE(parse_cpu_use(good));
+    EXPECT_EQ(to_json(*parse_cpu_use(good)), good);
+    for (const auto& [name, value] : good.items()) {
+        Json changed = good;
+        changed.erase(name);
+        EXPECT_FALSE(parse_cpu_use(changed)) << name << " missing";
+        for (const Json& bad :
+             {Json(), Json(-0.5), Json(1e300), Json("1"), Json(std::nan("")), Json::array()}) {
+            changed[name] = bad;
+            EXPECT_FALSE(parse_cpu_use(changed)) << name << " = " << bad.dump();
+        }
+    }
+    EXPECT_FALSE(parse_cpu_use(Json::array()));
+    EXPECT_FALSE(parse_cpu_use(Json(7)));
+}
+
+TEST(CpuSample, ReadsTheMachineAndOurselves) {
+    const auto begin = sample_cpu();
+    ASSERT_TRUE(begin);
+    EXPECT_GT(begin->machine.user + begin->machine.system + begin->machine.idle, 0U);
+    EXPECT_GT(begin->tick_s, 0);
+    const auto end = sample_cpu();
+    EXPECT_GE(end->at_s, begin->at_s);
+}
+
+TEST(CpuSample, NoProcIsNoError) {
+    const test::TempDir dir;
+    EXPECT_FALSE(sample_cpu(dir.path()));
+    std::ofstream(dir / "stat") << "nonsense";
+    EXPECT_FALSE(sample_cpu(dir.path()));
+    std::ofstream(dir / "stat") << kStat;
+    ASSERT_TRUE(sample_cpu(dir.path()));
+    EXPECT_EQ(sample_cpu(dir.path())->machine.softirq, 70U);
+}
+
+}  // namespace
+}  // namespace perf
