@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counters of a device and its netdev, before and after a point: what changed, and whether that
+// means that the point measured a disturbed network. Relies on sysfs (Documentation/ABI/stable/
+// sysfs-class-infiniband and testing/sysfs-class-net-statistics of the kernel):
+//
+//   /sys/class/infiniband/DEV/ports/P/hw_counters/*   the driver's
+//   /sys/class/infiniband/DEV/ports/P/counters/*      PortCounters of the IBTA; rxe and siw have
+//   none /sys/class/net/NETDEV/statistics/*                if that netdev is in this namespace
+//
+// All of them count everything that the port does, not only our queue pairs.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "netns/base/json.h"
+
+namespace perf {
+
+// "hw_counters/rcvd_seq_err", "netdev/rx_dropped": folder and name.
+using Counters = std::map<std::string, uint64_t>;
+
+struct CounterSource {
+    std::string device;
+    uint8_t port = 1;
+    std::string netdev;  // empty: none
+};
+
+// What can be read; folders and files that are not there or cannot be read are left out.
+// Code::BadInput for names that lead out of their folder.
+base::Result<Counters> read_counters(const CounterSource& source,
+                                     const std::string& sysfs = "/sys");
+
+// By how much each counter grew. One that went back was reset by somebody: nothing is known of it.
+Counters grown(const Counters& before, const Counters& after);
+
+enum class Trouble {
+    Retransmit,  // a packet went again, or was asked for again: lost, late or refused (RNR)
+    Loss         // a port or netdev dropped something; whose, it does not say
+};
+
+// What a counter that grew tells; nothing if it is an ordinary one or not known.
+std::optional<Trouble> trouble_of(std::string_view counter);
+
+// "retransmit", "loss": each at most once.
+std::vector<std::string> flags_of(const Counters& grown);
+
+base::Json to_json(const Counters& counters);
+
+// At most 1024 members, names in printable ASCII.
+base::Result<Counters> parse_counters(const base::Json& json);
+
+}  // namespace perf
