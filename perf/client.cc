@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perf/client.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
+#include <poll.h>
 
 #include "perf/tcp.h"
 #include "perf/workloads/integrity.h"
@@ -14,6 +13,20 @@ using base::Code;
 using base::Json;
 using base::make_error;
 using base::Result;
+
+namespace {
+constexpr auto kIdleWatch = std::chrono::milliseconds(100);
+
+// What did not arrive was not transferred, however fast it was sent; when it was lost, in the
+// warm-up or later, nobody knows.
+void account_loss(Bandwidth& bandwidth, uint64_t sent, uint64_t lost) {
+    bandwidth.lost = lost;
+    if (lost != 0)
+        bandwidth.messages =
+            static_cast<uint64_t>(static_cast<double>(bandwidth.messages) *
+                                  static_cast<double>(sent - lost) / static_cast<double>(sent));
+}
+}  // namespace
 
 Result<Client> Client::start(Verbs& verbs, Control control, const SideOptions& options) {
     Client client(std::move(control), options.timeout);
@@ -30,6 +43,17 @@ Result<Client> Client::start(Verbs& verbs, Control control, const SideOptions& o
         message("device", to_json(client.device_.info)), "device", client.step()));
     client.peer_ = TRY(parse_device_info(device));
     return client;
+}
+
+Result<> Client::watch_idle() {
+    account_.begin_idle();
+    // The server has nothing to say now: what wakes us is its end, which the next step reports.
+    const auto deadline = base::Deadline::in(kIdleWatch);
+    auto woken = wait_ready(control_.fd(), POLLIN, deadline, control_.stop());
+    if (!woken && woken.error().code != Code::Timeout)
+        return woken;
+    account_.end_idle();
+    return {};
 }
 
 Result<PointResult> Client::run(const Point& wanted) {
@@ -94,32 +118,51 @@ Result<Checked> Client::verify_round(Lane& lane, uint64_t number) {
 Result<> Client::measure(Lane& lane, PointResult& result) {
     lane.plain_messages();
     TRY(control_.ask(message("start"), "started", step()));
-    if (lane.point().mode == Mode::Bandwidth) {
-        result.bandwidth = TRY(measure_bandwidth(lane, waiting(lane)));
-        Bandwidth& done = *result.bandwidth;
-        const uint64_t sent = done.messages + done.warmup_messages;
-        done.lost = TRY(finish(lane, sent));
-        // What did not arrive was not transferred, however fast it was sent; when it was lost, in
-        // the warm-up or later, nobody knows.
-        if (done.lost != 0)
-            done.messages = static_cast<uint64_t>(static_cast<double>(done.messages) *
-                                                  static_cast<double>(sent - done.lost) /
-                                                  static_cast<double>(sent));
-        return {};
-    }
-    const Latency latency = TRY(measure_latency(lane, waiting(lane)));
-    result.latency = summarize(latency.histogram);
-    (void)TRY(finish(lane, latency.messages + latency.warmup_messages));
+    account_.begin(device_.info);
+    uint64_t messages = 0;
+    TRY(measure_mode(lane, result, messages));
+    result.usage.client = account_.end();
+    result.usage.payload_bytes = messages * lane.point().size;
+    const uint64_t lost = TRY(finish(lane, messages, result));
+    if (result.bandwidth)
+        account_loss(*result.bandwidth, messages, lost);
+    if (result.bandwidth && result.bandwidth->elapsed_ns != 0)
+        result.percent_of_limit = share_of_limit(*result.bandwidth, lane.point(), result.mtu);
     return {};
 }
 
-Result<uint64_t> Client::finish(const Lane& lane, uint64_t messages) {
+Result<> Client::measure_mode(Lane& lane, PointResult& result, uint64_t& messages) {
+    if (lane.point().mode == Mode::Latency) {
+        const Latency latency = TRY(measure_latency(lane, waiting(lane)));
+        result.latency = summarize(latency.histogram);
+        messages = latency.messages + latency.warmup_messages;
+        return {};
+    }
+    result.bandwidth = TRY(measure_bandwidth(lane, waiting(lane)));
+    messages = result.bandwidth->messages + result.bandwidth->warmup_messages;
+    return {};
+}
+
+std::optional<double> Client::share_of_limit(const Bandwidth& bandwidth,
+                                             const Point& point,
+                                             uint32_t mtu) const {
+    const auto transfer = transfer_of(point);
+    if (!transfer)
+        return std::nullopt;
+    const double bytes = static_cast<double>(bandwidth.messages) * point.size;
+    return percent_of_limit(wire_between(device_.info, peer_, mtu),
+                            *transfer,
+                            bytes * 1e9 / static_cast<double>(bandwidth.elapsed_ns));
+}
+
+Result<uint64_t> Client::finish(const Lane& lane, uint64_t messages, PointResult& result) {
     const Json frame =
         TRY(control_.ask(message("stop", {{"messages", messages}}), "stopped", step()));
     const auto seen = TRY(base::required<uint64_t>(frame, "messages"));
     if (seen > messages || (seen != messages && is_reliable(lane.point().transport)))
         return make_error(Code::Internal,
                           fmt::format("{} messages were sent, the server saw {}", messages, seen));
+    result.usage.server = TRY(parse_usage(frame));
     return messages - seen;
 }
 

@@ -20,12 +20,17 @@ struct PointResult {
     Checked checked;  // both sides and directions together
     std::optional<Bandwidth> bandwidth;
     std::optional<LatencySummary> latency;
-    std::optional<double> percent_of_limit;  // of what link speed and headers leave; not known yet
+    std::optional<double> percent_of_limit;  // bandwidth, of what link speed and headers leave
+    PointUsage usage;
 };
 
 class Client {
   public:
     static base::Result<Client> start(Verbs& verbs, Control control, const SideOptions& options);
+
+    // Watches for 100 ms what this machine does without us, once, before the first point: the
+    // server does the same meanwhile. Ends at once on a Stop and when the server goes.
+    base::Result<> watch_idle();
 
     // A point whose data is wrong is not measured, and no error. After an error the client cannot
     // be used any more.
@@ -45,8 +50,12 @@ class Client {
     base::Result<> verify(Lane& lane, Checked& total);
     base::Result<Checked> verify_round(Lane& lane, uint64_t number);
     base::Result<> measure(Lane& lane, PointResult& result);
+    base::Result<> measure_mode(Lane& lane, PointResult& result, uint64_t& messages);
     // How many of the messages were lost.
-    base::Result<uint64_t> finish(const Lane& lane, uint64_t messages);
+    base::Result<uint64_t> finish(const Lane& lane, uint64_t messages, PointResult& result);
+    [[nodiscard]] std::optional<double> share_of_limit(const Bandwidth& bandwidth,
+                                                       const Point& point,
+                                                       uint32_t mtu) const;
 
     [[nodiscard]] base::Deadline step() const { return base::Deadline::in(timeout_); }
 
@@ -57,6 +66,7 @@ class Client {
     Hello server_;
     DeviceInfo peer_;
     Device device_;
+    Account account_;
 };
 
 }  // namespace perf

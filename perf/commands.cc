@@ -38,6 +38,7 @@ Result<> measure(Control control,
     if (options.explain_gid)
         print(around.err, client.device().explanation);
     print(table, table_head(report));
+    TRY(client.watch_idle());
     for (const Point& point : expand(options.plan)) {
         report.results.push_back(TRY(client.run(point)));
         print(table, table_row(report.results.back()));

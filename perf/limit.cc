@@ -145,6 +145,19 @@ HeaderStack stack_of(const DeviceInfo& info) {
 }
 }  // namespace
 
+std::optional<Transfer> transfer_of(const Point& point) {
+    if (is_atomic(point.verb))
+        return std::nullopt;
+    const bool immediate = point.verb == Verb::WriteImm || point.verb == Verb::SendImm;
+    const Verb verb = point.verb == Verb::Read ? Verb::Read
+                      : is_send(point.verb)    ? Verb::Send
+                                               : Verb::Write;
+    return Transfer{.verb = verb,
+                    .size = point.size,
+                    .immediate = immediate,
+                    .datagram = point.transport == Transport::Ud};
+}
+
 std::optional<double> payload_limit(const Wire& wire, const Transfer& transfer) {
     if (wire.link_bps == 0 || wire.mtu == 0 || transfer.size == 0)
         return std::nullopt;

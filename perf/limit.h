@@ -7,14 +7,16 @@
 //
 // Sizes in bytes. On the wire each packet of at most a path MTU of payload has:
 //
-//   Ethernet (IEEE 802.3)   preamble 8, inter-frame gap 12, header 14, FCS 4, with a VLAN tag 4
-//   more RoCE v2 (IBTA A17)      IPv4 20 or IPv6 40, UDP 8, BTH 12, ICRC 4 RoCE v1 (IBTA A16) GRH
-//   40, BTH 12, ICRC 4 InfiniBand              LRH 8, BTH 12, ICRC 4, VCRC 2; no GRH: one subnet UD
-//   DETH 8 WRITE                   RETH 16 in a message's first packet READ                    the
-//   data is in the responses: AETH 4 in the first and the last; each
-//                           message asks for them by a request with RETH 16, the other way
-//   immediate               ImmDt 4 in the last packet
-//   payload                 padded to a multiple of 4
+//   Ethernet (IEEE 802.3)  preamble 8, inter-frame gap 12, header 14, FCS 4; with a VLAN tag 4 more
+//   RoCE v2 (IBTA A17)     IPv4 20 or IPv6 40, UDP 8, BTH 12, ICRC 4
+//   RoCE v1 (IBTA A16)     GRH 40, BTH 12, ICRC 4
+//   InfiniBand             LRH 8, BTH 12, ICRC 4, VCRC 2; no GRH: one subnet
+//   UD                     DETH 8
+//   WRITE                  RETH 16 in a message's first packet
+//   READ                   the data is in the responses: AETH 4 in the first and the last; each
+//                          message asks for them by a request with RETH 16, the other way
+//   immediate              ImmDt 4 in the last packet
+//   payload                padded to a multiple of 4
 //
 // iWARP is a TCP stream of segments with one FPDU each: IPv4 20 or IPv6 40, TCP 20 and timestamps
 // 12 (RFC 7323), MPA length 2 and CRC 4 without markers (RFC 5044), DDP and RDMAP 14 tagged (WRITE,
@@ -44,6 +46,9 @@ struct Transfer {
     bool immediate = false;
     bool datagram = false;  // UD
 };
+
+// What a point puts on the wire; nothing for atomics, whose limit is no matter of payload.
+std::optional<Transfer> transfer_of(const Point& point);
 
 // The largest payload rate in bytes per second, one direction; nothing if it has no meaning:
 // unknown speed, no size, an MTU that leaves no room.

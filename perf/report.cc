@@ -95,6 +95,7 @@ Json json_of(const PointResult& result) {
     out["latency"] = result.latency ? json_of(*result.latency, result.point) : Json();
     out["percent_of_payload_limit"] =
         result.percent_of_limit ? Json(*result.percent_of_limit) : Json();
+    describe(out, result.usage, result.percent_of_limit);
     return out;
 }
 
@@ -166,14 +167,15 @@ std::string table_head(const Report& report) {
 }
 
 std::string table_row(const PointResult& result) {
-    std::string row = fmt::format("{:<6}{:<5}{:>9} {:>6} {:>5}  {:<15}{}\n",
+    std::string row = fmt::format("{:<6}{:<5}{:>9} {:>6} {:>5}  {:<15}{}{}\n",
                                   name_of(result.point.verb),
                                   name_of(result.point.mode),
                                   human_size(result.point.size),
                                   result.point.depth,
                                   result.mtu,
                                   data_word(result),
-                                  numbers(result));
+                                  numbers(result),
+                                  remarks(result.usage, result.percent_of_limit));
     if (result.checked.wrong) {
         const auto& wrong = *result.checked.wrong;
         row += fmt::format(

@@ -124,10 +124,12 @@ Result<> Session::on_device(const Json& frame) {
     device_ = TRY(open_best_device(*verbs_, options_.wish, sources));
     TRY(check_same_family(device_->info, peer_));
     state_ = State::Ready;
+    account_.begin_idle();  // the client now measures its own, then opens the first point
     return reply("device", to_json(device_->info));
 }
 
 Result<> Session::on_open(const Json& frame) {
+    account_.end_idle();
     const auto point = frame.find("point");
     const auto endpoint = frame.find("endpoint");
     if (point == frame.end() || endpoint == frame.end())
@@ -173,6 +175,7 @@ Result<> Session::on_emit(const Json& frame) {
 
 Result<> Session::on_start(const Json&) {
     lane_->plain_messages();
+    account_.begin(device_->info);
     TRY(reply("started"));
     uint64_t messages = 0;
     if (is_ping_pong(lane_->point()))
@@ -181,11 +184,11 @@ Result<> Session::on_start(const Json&) {
         messages = TRY(absorb_messages(*lane_, waiting()));
     else
         return {};  // one-sided: nothing to do until "stop"
-    return reply("stopped", {{"messages", messages}});
+    return reply_stopped(messages);
 }
 
 Result<> Session::on_stop(const Json& frame) {
-    return reply("stopped", {{"messages", TRY(base::required<uint64_t>(frame, "messages"))}});
+    return reply_stopped(TRY(base::required<uint64_t>(frame, "messages")));
 }
 
 Result<> Session::on_close(const Json&) {
@@ -197,6 +200,12 @@ Result<> Session::on_close(const Json&) {
 
 Result<> Session::reply(std::string_view type, Json body) {
     return control_.send(message(type, std::move(body)), step());
+}
+
+Result<> Session::reply_stopped(uint64_t messages) {
+    Json body = {{"messages", messages}};
+    body.update(to_json(account_.end()));
+    return reply("stopped", std::move(body));
 }
 
 Deadline Session::idle() const {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "perf/account.h"
 #include "perf/control.h"
 #include "perf/device.h"
 #include "perf/workloads/engine.h"
@@ -59,6 +60,7 @@ class Session {
     base::Result<> on_close(const base::Json& frame);
 
     base::Result<> reply(std::string_view type, base::Json body = base::Json::object());
+    base::Result<> reply_stopped(uint64_t messages);
 
     [[nodiscard]] base::Deadline step() const { return base::Deadline::in(options_.timeout); }
 
@@ -74,6 +76,7 @@ class Session {
     DeviceInfo peer_;
     std::optional<Device> device_;
     std::optional<Lane> lane_;  // of the open point; uses the device
+    Account account_;
 };
 
 }  // namespace perf

@@ -133,6 +133,11 @@ TEST_F(Commands, JsonExplainsItself) {
     EXPECT_GT(json["results"][0]["bandwidth"]["bandwidth_bytes_per_s"], 0);
     EXPECT_EQ(json["results"][2]["latency"]["kind"], "half_round_trip");
     EXPECT_TRUE(json["results"][0]["percent_of_payload_limit"].is_null());
+    EXPECT_GT(json["results"][0]["cpu"]["client"]["window_s"], 0);
+    EXPECT_GT(json["results"][2]["cpu"]["server"]["window_s"], 0);
+    EXPECT_GE(json["results"][0]["cpu"]["payload_bytes"], 200 * 64);
+    EXPECT_TRUE(json["results"][0]["counters"]["server"].is_object());
+    EXPECT_TRUE(json["results"][0]["flags"].is_array());
     EXPECT_TRUE(json["errors"].empty());
 }
 

@@ -103,6 +103,18 @@ TEST_P(EveryPoint, IsVerifiedAndMeasured) {
     }
 }
 
+TEST_P(EveryPoint, IsHeldAgainstTheLink) {
+    auto device = test::loopback_device();
+    device.vendor_id = 0x2c9;
+    FakeVerbs verbs({device});
+    const auto result = run_one(verbs, wanted(4096));
+    ASSERT_TRUE(result) << result.error().message();
+    EXPECT_EQ(result->percent_of_limit.has_value(), GetParam().mode == Mode::Bandwidth);
+    ASSERT_TRUE(result->usage.client.cpu && result->usage.server.cpu);
+    EXPECT_GE(result->usage.server.cpu->window_s, result->usage.client.cpu->window_s);
+    EXPECT_GE(result->usage.payload_bytes, 777U * 4096);
+}
+
 TEST_P(EveryPoint, RunsByTime) {
     FakeVerbs verbs;
     Point p = wanted();
