@@ -4,8 +4,8 @@
 // sysfs-class-infiniband and testing/sysfs-class-net-statistics of the kernel):
 //
 //   /sys/class/infiniband/DEV/ports/P/hw_counters/*   the driver's
-//   /sys/class/infiniband/DEV/ports/P/counters/*      PortCounters of the IBTA; rxe and siw have
-//   none /sys/class/net/NETDEV/statistics/*                if that netdev is in this namespace
+//   /sys/class/infiniband/DEV/ports/P/counters/*      PortCounters of the IBTA; not of rxe and siw
+//   /sys/class/net/NETDEV/statistics/*                if that netdev is in this namespace
 //
 // All of them count everything that the port does, not only our queue pairs.
 #pragma once
