@@ -44,12 +44,15 @@ std::string numbers(const PointResult& result) {
     if (!result.latency)
         return "not measured";
     const LatencySummary& l = *result.latency;
-    const auto us = [](uint64_t ns) { return static_cast<double>(ns) / 1000; };
-    return fmt::format("p50 {:.1f}  p90 {:.1f}  p99 {:.1f}  p99.9 {:.1f}  max {:.1f} us",
+    const auto us = [](uint64_t ns, bool carried = true) {
+        return carried ? fmt::format("{:.1f}", static_cast<double>(ns) / 1000) : "-";
+    };
+    return fmt::format("p50 {}  p90 {}  p99 {}  p99.9 {}  p99.99 {}  max {} us",
                        us(l.p50_ns),
                        us(l.p90_ns),
                        us(l.p99_ns),
-                       us(l.p999_ns),
+                       us(l.p999_ns, l.carries_p999()),
+                       us(l.p9999_ns, l.carries_p9999()),
                        us(l.max_ns));
 }
 
@@ -78,7 +81,8 @@ Json json_of(const LatencySummary& latency, const Point& point) {
             {"p50_ns", latency.p50_ns},
             {"p90_ns", latency.p90_ns},
             {"p99_ns", latency.p99_ns},
-            {"p99_9_ns", latency.p999_ns},
+            {"p99_9_ns", latency.carries_p999() ? Json(latency.p999_ns) : Json()},
+            {"p99_99_ns", latency.carries_p9999() ? Json(latency.p9999_ns) : Json()},
             {"max_ns", latency.max_ns}};
 }
 

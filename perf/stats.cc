@@ -64,6 +64,7 @@ LatencySummary summarize(const Histogram& h) {
             .p90_ns = h.quantile(0.9),
             .p99_ns = h.quantile(0.99),
             .p999_ns = h.quantile(0.999),
+            .p9999_ns = h.quantile(0.9999),
             .max_ns = h.max()};
 }
 

@@ -60,7 +60,13 @@ struct LatencySummary {
     uint64_t p90_ns = 0;
     uint64_t p99_ns = 0;
     uint64_t p999_ns = 0;
+    uint64_t p9999_ns = 0;
     uint64_t max_ns = 0;
+
+    // Below that a quantile would be the maximum under another name.
+    [[nodiscard]] bool carries_p999() const { return samples >= 1000; }
+
+    [[nodiscard]] bool carries_p9999() const { return samples >= 10'000; }
 };
 
 LatencySummary summarize(const Histogram& histogram);

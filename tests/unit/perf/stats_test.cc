@@ -29,6 +29,7 @@ TEST(Histogram, SmallValuesAreExact) {
     EXPECT_EQ(s.p90_ns, 900U);
     EXPECT_EQ(s.p99_ns, 990U);
     EXPECT_EQ(s.p999_ns, 999U);
+    EXPECT_EQ(s.p9999_ns, 1000U);
     EXPECT_EQ(s.max_ns, 1000U);
     EXPECT_DOUBLE_EQ(s.mean_ns, 500.5);
 }
