@@ -14,6 +14,7 @@ namespace perf {
 // What came out of one point.
 struct PointResult {
     Point point;  // as it was run: nothing is "auto" any more
+    uint32_t rep = 1;
     uint32_t mtu = 0;
     PollMode server_poll = PollMode::Yield;
     uint32_t inline_bytes = 0;

@@ -4,13 +4,12 @@
 #include <string>
 #include <thread>
 
-#include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/socket.h>
 
-#include "netns/base/files.h"
 #include "perf/client.h"
-#include "perf/report.h"
+#include "perf/outputs.h"
+#include "perf/schedule.h"
+#include "perf/summary.h"
 #include "perf/tcp.h"
 
 namespace perf {
@@ -25,38 +24,39 @@ void print(std::FILE* to, const std::string& text) {
     (void)std::fflush(to);
 }
 
+// What the plan gives, and where it goes.
+struct Measured {
+    Report report;
+    Outputs outputs;
+};
+
 // Runs the plan over a control connection; what was measured stays in the report even on an error.
 Result<> measure(Control control,
                  const MeasureOptions& options,
                  const Surroundings& around,
-                 Report& report) {
-    std::FILE* table = options.json == "-" ? around.err : around.out;
+                 Measured& measured) {
+    Report& report = measured.report;
+    std::FILE* table = data_on_stdout(options) ? around.err : around.out;
     Client client = TRY(Client::start(around.verbs, std::move(control), options.side));
     report.server = client.server();
     report.client_device = client.device().info;
     report.server_device = client.server_device();
     if (options.explain_gid)
         print(around.err, client.device().explanation);
+    TRY(measured.outputs.begin(report));
     print(table, table_head(report));
     TRY(client.watch_idle());
-    for (const Point& point : expand(options.plan)) {
-        report.results.push_back(TRY(client.run(point)));
+    for (const Turn& turn : schedule(options.plan)) {
+        PointResult result = TRY(client.run(turn.point));
+        result.rep = turn.rep;
+        report.results.push_back(std::move(result));
+        TRY(measured.outputs.add(report.results.back()));
         print(table, table_row(report.results.back()));
     }
+    if (options.plan.reps > 1)
+        print(table,
+              summary_table(summarize(report.results, options.plan.seed), options.plan.reps));
     return {};
-}
-
-Result<> write_json(const Report& report, const std::string& where, std::FILE* out) {
-    const std::string text =
-        to_json(report).dump(2, ' ', false, base::Json::error_handler_t::replace);
-    if (where == "-") {
-        print(out, text + "\n");
-        return {};
-    }
-    const UniqueFd fd(::open(where.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-    if (!fd)
-        return base::sys_error("open " + where);
-    return base::write_all(fd.get(), text + "\n", where);
 }
 
 Report new_report(const MeasureOptions& options) {
@@ -68,7 +68,8 @@ Report new_report(const MeasureOptions& options) {
 }
 
 // Prints what is left to print; the exit code of the whole.
-Exit conclude(Report report, Result<> done, const MeasureOptions& options, const Surroundings& a) {
+Exit conclude(Measured measured, Result<> done, const Surroundings& a) {
+    Report& report = measured.report;
     Exit exit = report.corrupt() ? Exit::Corruption : Exit::Ok;
     if (!done) {
         print(a.err, "rdma-perf: " + done.error().message() + "\n");
@@ -76,31 +77,37 @@ Exit conclude(Report report, Result<> done, const MeasureOptions& options, const
             exit = exit_of(done.error());
         report.error = std::move(done).error();
     }
-    if (options.json.empty())
-        return exit;
-    if (auto written = write_json(report, options.json, a.out); !written) {
+    if (auto written = measured.outputs.conclude(report); !written) {
         print(a.err, "rdma-perf: " + written.error().message() + "\n");
         return exit == Exit::Ok ? Exit::Internal : exit;
     }
     return exit;
 }
+
+// Opens the outputs, measures over the connection that `connect` makes, and concludes.
+template <class Connect>
+Exit measure_over(const MeasureOptions& options, const Surroundings& around, Connect connect) {
+    Measured measured{.report = new_report(options), .outputs = {}};
+    auto done = [&]() -> Result<> {
+        measured.outputs = TRY(Outputs::open(options, around.out));
+        return connect(measured);
+    }();
+    return conclude(std::move(measured), std::move(done), around);
+}
 }  // namespace
 
 Exit run(const RunOptions& options, const Surroundings& around) {
-    Report report = new_report(options.measure);
-    auto done = [&]() -> Result<> {
+    return measure_over(options.measure, around, [&](Measured& measured) -> Result<> {
         UniqueFd fd = TRY(connect_to(options.host,
                                      options.port,
                                      base::Deadline::in(options.measure.side.timeout),
                                      around.stop));
-        return measure(Control(std::move(fd), around.stop), options.measure, around, report);
-    }();
-    return conclude(std::move(report), std::move(done), options.measure, around);
+        return measure(Control(std::move(fd), around.stop), options.measure, around, measured);
+    });
 }
 
 Exit loop(const LoopOptions& options, const Surroundings& around) {
-    Report report = new_report(options.measure);
-    auto done = [&]() -> Result<> {
+    return measure_over(options.measure, around, [&](Measured& measured) -> Result<> {
         int pair[2] = {-1, -1};
         if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0)
             return base::sys_error("socketpair");
@@ -110,9 +117,8 @@ Exit loop(const LoopOptions& options, const Surroundings& around) {
             Session session(around.verbs, Control(UniqueFd(fd), around.stop), options.measure.side);
             (void)session.run();
         });
-        return measure(std::move(ours), options.measure, around, report);
-    }();
-    return conclude(std::move(report), std::move(done), options.measure, around);
+        return measure(std::move(ours), options.measure, around, measured);
+    });
 }
 
 Exit run_command(const Command& command, const Surroundings& around) {

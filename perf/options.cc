@@ -10,6 +10,8 @@
 #include <sys/random.h>
 
 #include "perf/attach.h"
+#include "perf/outputs.h"
+#include "perf/schedule.h"
 #include "perf/tcp.h"
 
 namespace perf {
@@ -34,6 +36,7 @@ struct Words {
     std::string gid = "auto";
     std::string timeout = "5s";
     std::optional<uint64_t> seed;
+    uint32_t reps = 1;
     std::string device;
     std::string attach_file{kAttachFile};
 };
@@ -68,7 +71,11 @@ void add_measure_options(CLI::App& app, Words& words, MeasureOptions& measure) {
     app.add_option("--mtu", words.mtu, "path MTU in bytes, or auto")->capture_default_str();
     app.add_option("--verify", words.verify, "full or off")->capture_default_str();
     app.add_option("--seed", words.seed, "seed of the data pattern (default: random)");
+    app.add_option("--reps", words.reps, "run the whole list of points that often")
+        ->capture_default_str();
     app.add_option("--json", measure.json, "write the report there as JSON; - for stdout");
+    app.add_option("--csv", measure.csv, "write each result there as a line; - for stdout");
+    app.add_option("--jsonl", measure.jsonl, "write each result there as JSON; - for stdout");
     add_side_options(app, words, measure.explain_gid);
 }
 
@@ -128,18 +135,21 @@ Result<Plan> parse_plan(const Words& words) {
     plan.verify = TRY(parse_verify(words.verify));
     plan.transport = TRY(parse_transport(words.transport));
     plan.seed = words.seed.value_or(random_seed());
+    plan.reps = words.reps;
     const auto points = expand(plan);
     if (points.size() > kMaxPoints)
         return make_error(Code::Usage,
                           fmt::format("{} points are more than {}", points.size(), kMaxPoints));
     for (const Point& point : points)
         TRY(check_limits(point).context(describe(point)));
+    TRY(check_reps(plan, points.size()));
     return plan;
 }
 
 Result<MeasureOptions> parse_measure(const Words& words, MeasureOptions measure) {
     measure.side = TRY(parse_side(words));
     measure.plan = TRY(parse_plan(words));
+    TRY(check_outputs(measure));
     return measure;
 }
 

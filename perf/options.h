@@ -15,7 +15,10 @@ namespace perf {
 struct MeasureOptions {
     Plan plan;
     SideOptions side;
-    std::string json;  // file, "-" for standard output, empty: none
+    // Each a file, "-" for standard output (at most one of them), empty: none.
+    std::string json;
+    std::string csv;
+    std::string jsonl;
     bool explain_gid = false;
 };
 

@@ -25,6 +25,8 @@ inline constexpr uint64_t kMaxIterations = 1ULL << 40U;
 inline constexpr uint32_t kMaxTimeMs = 3600 * 1000;
 inline constexpr size_t kMaxPoints = 1024;  // of one plan
 inline constexpr size_t kMaxSizes = 256;    // of one list
+inline constexpr uint32_t kMaxReps = 1000;
+inline constexpr size_t kMaxRuns = 32768;  // points * reps: a report that `compare` can read
 
 // The operand of an atomic operation, in bytes.
 inline constexpr uint32_t kAtomicSize = 8;
@@ -67,6 +69,7 @@ struct Plan {
     Verify verify = Verify::Full;
     Transport transport = Transport::Rc;
     uint64_t seed = 0;
+    uint32_t reps = 1;  // how often the whole list of points runs
 };
 
 struct Point {

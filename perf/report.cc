@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "perf/summary.h"
+
 namespace perf {
 
 using base::Json;
@@ -17,13 +19,8 @@ double seconds(const Bandwidth& bandwidth) {
     return static_cast<double>(bandwidth.elapsed_ns) / 1e9;
 }
 
-double rate(const Bandwidth& bandwidth) {
-    return bandwidth.elapsed_ns == 0 ? 0
-                                     : static_cast<double>(bandwidth.messages) / seconds(bandwidth);
-}
-
 double bytes_per_second(const PointResult& result) {
-    return rate(*result.bandwidth) * result.point.size;
+    return messages_per_second(*result.bandwidth) * result.point.size;
 }
 
 std::string device_text(const DeviceInfo& info) {
@@ -40,7 +37,7 @@ std::string numbers(const PointResult& result) {
     if (result.bandwidth)
         return fmt::format("{:>10.1f} MiB/s {:>10.2f} kmsg/s",
                            bytes_per_second(result) / kMiB,
-                           rate(*result.bandwidth) / 1000);
+                           messages_per_second(*result.bandwidth) / 1000);
     if (!result.latency)
         return "not measured";
     const LatencySummary& l = *result.latency;
@@ -68,8 +65,8 @@ Json json_of(const Bandwidth& bandwidth, uint32_t size) {
             {"warmup_messages", bandwidth.warmup_messages},
             {"lost_messages", bandwidth.lost},
             {"window_s", seconds(bandwidth)},
-            {"bandwidth_bytes_per_s", rate(bandwidth) * size},
-            {"rate_messages_per_s", rate(bandwidth)}};
+            {"bandwidth_bytes_per_s", messages_per_second(bandwidth) * size},
+            {"rate_messages_per_s", messages_per_second(bandwidth)}};
 }
 
 Json json_of(const LatencySummary& latency, const Point& point) {
@@ -86,21 +83,13 @@ Json json_of(const LatencySummary& latency, const Point& point) {
             {"max_ns", latency.max_ns}};
 }
 
-Json json_of(const PointResult& result) {
+// The point as it was run, with what both sides agreed on.
+Json point_json(const PointResult& result) {
     Json point = to_json(result.point);
     point["mtu_bytes"] = result.mtu;
     point["server_poll"] = name_of(result.server_poll);
     point["inline_bytes"] = result.inline_bytes;
-    Json verify = to_json(result.checked);
-    verify["mode"] = name_of(result.point.verify);
-    verify["data_ok"] = result.point.verify == Verify::Off ? Json() : Json(!result.checked.wrong);
-    Json out = {{"point", point}, {"verify", verify}};
-    out["bandwidth"] = result.bandwidth ? json_of(*result.bandwidth, result.point.size) : Json();
-    out["latency"] = result.latency ? json_of(*result.latency, result.point) : Json();
-    out["percent_of_payload_limit"] =
-        result.percent_of_limit ? Json(*result.percent_of_limit) : Json();
-    describe(out, result.usage, result.percent_of_limit);
-    return out;
+    return point;
 }
 
 Json json_of(const Plan& plan) {
@@ -113,7 +102,9 @@ Json json_of(const Plan& plan) {
                 {"mtu_bytes", plan.mtu},
                 {"poll", name_of(plan.poll)},
                 {"verify", name_of(plan.verify)},
-                {"seed", plan.seed}};
+                {"transport", name_of(plan.transport)},
+                {"seed", plan.seed},
+                {"reps", plan.reps}};
     for (const Verb verb : plan.verbs)
         out["verbs"].push_back(name_of(verb));
     for (const Mode mode : plan.modes)
@@ -133,22 +124,50 @@ bool Report::corrupt() const {
     return std::ranges::any_of(results, [](const auto& r) { return r.checked.wrong.has_value(); });
 }
 
-Json to_json(const Report& report) {
-    Json out = {{"schema", kSchema},
-                {"tool", {{"name", "rdma-perf"}, {"version", RDMA_VERSION}}},
-                {"started", report.started},
-                {"plan", json_of(report.plan)},
-                {"env",
-                 {{"client", side_of(report.client, report.client_device)},
-                  {"server", side_of(report.server, report.server_device)}}},
-                {"results", Json::array()},
-                {"errors", Json::array()}};
-    for (const PointResult& result : report.results)
-        out["results"].push_back(json_of(result));
+Json to_json(const PointResult& result) {
+    const Json point = point_json(result);
+    Json verify = to_json(result.checked);
+    verify["mode"] = name_of(result.point.verify);
+    verify["data_ok"] = result.point.verify == Verify::Off ? Json() : Json(!result.checked.wrong);
+    Json out = {{"rep", result.rep}, {"point", point}, {"verify", verify}};
+    out["bandwidth"] = result.bandwidth ? json_of(*result.bandwidth, result.point.size) : Json();
+    out["latency"] = result.latency ? json_of(*result.latency, result.point) : Json();
+    out["percent_of_payload_limit"] =
+        result.percent_of_limit ? Json(*result.percent_of_limit) : Json();
+    describe(out, result.usage, result.percent_of_limit);
+    return out;
+}
+
+Json json_head(const Report& report) {
+    return {{"schema", kSchema},
+            {"tool", {{"name", "rdma-perf"}, {"version", RDMA_VERSION}}},
+            {"started", report.started},
+            {"plan", json_of(report.plan)},
+            {"env",
+             {{"client", side_of(report.client, report.client_device)},
+              {"server", side_of(report.server, report.server_device)}}}};
+}
+
+Json json_tail(const Report& report) {
+    Json out = {{"summary", Json::array()}, {"errors", Json::array()}};
+    for (const SummaryRow& row : summarize(report.results, report.plan.seed)) {
+        Json entry = {{"point", point_json(*row.first)}};
+        entry.update(json_of(row));
+        out["summary"].push_back(std::move(entry));
+    }
     if (report.error)
         out["errors"].push_back({{"code", base::code_name(report.error->code)},
                                  {"text", report.error->message()},
                                  {"fix", report.error->fix}});
+    return out;
+}
+
+Json to_json(const Report& report) {
+    Json out = json_head(report);
+    out["results"] = Json::array();
+    for (const PointResult& result : report.results)
+        out["results"].push_back(to_json(result));
+    out.update(json_tail(report));
     return out;
 }
 

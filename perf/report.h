@@ -29,6 +29,12 @@ struct Report {
 
 base::Json to_json(const Report& report);
 
+// Its parts, for output that is written while the plan runs: what is known before the first result,
+// one result, and what is known after the last one.
+base::Json json_head(const Report& report);
+base::Json to_json(const PointResult& result);
+base::Json json_tail(const Report& report);
+
 // "client rxe1 (rdma0, GID 1 10.9.0.1 RoCE v2) at host ..." and the head of the table.
 std::string table_head(const Report& report);
 

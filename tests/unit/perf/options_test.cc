@@ -84,6 +84,19 @@ TEST(Options, Serve) {
     EXPECT_TRUE(full.once);
 }
 
+TEST(Options, RepetitionsAndOutputs) {
+    EXPECT_EQ(get<LoopOptions>({"loop"}).measure.plan.reps, 1U);
+    const auto loop =
+        get<LoopOptions>({"loop", "--reps", "5", "--csv", "-", "--jsonl", "f", "--json", "g"});
+    EXPECT_EQ(loop.measure.plan.reps, 5U);
+    EXPECT_EQ(loop.measure.csv, "-");
+    EXPECT_EQ(loop.measure.jsonl, "f");
+    EXPECT_THAT(refusal({"loop", "--csv", "-", "--json", "-"}), HasSubstr("standard output"));
+    EXPECT_THAT(refusal({"loop", "--reps", "0"}), HasSubstr("--reps 0"));
+    EXPECT_THAT(refusal({"loop", "--reps", "1001"}), HasSubstr("--reps 1001"));
+    EXPECT_THAT(refusal({"loop", "--reps", "1000", "--size", "1..99:+1"}), HasSubstr("results"));
+}
+
 TEST(Options, HelpAndVersion) {
     EXPECT_THAT(get<HelpText>({"--help"}).text, HasSubstr("serve"));
     EXPECT_THAT(get<HelpText>({"--version"}).text, HasSubstr("rdma-perf 0."));

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Outputs: where results go besides the table. CSV and JSONL are opened before anything is measured
+// and get each result as its point completes, so that a run that is killed keeps what it measured.
+// The JSON report is written at the end.
+//
+// Lines of JSONL are objects with "type": one "run" (schema, tool, plan, both sides), a "result"
+// for each point and repetition, and "end" (summary, errors): a file without "end" was cut short.
+#pragma once
+
+#include <cstdio>
+
+#include "netns/base/unique_fd.h"
+#include "perf/options.h"
+#include "perf/report.h"
+
+namespace perf {
+
+// One place that text goes to: a file, standard output, or nowhere.
+class Sink {
+  public:
+    Sink() = default;
+
+    // `where` is a file, made or emptied at once; "-" for `out`; or empty.
+    static base::Result<Sink> open(const std::string& where, std::FILE* out);
+
+    [[nodiscard]] bool wanted() const { return out_ != nullptr || fd_; }
+
+    // All of it has left this process when it returns.
+    base::Result<> write(std::string_view text) const;
+
+  private:
+    std::string where_;
+    base::UniqueFd fd_;
+    std::FILE* out_ = nullptr;
+};
+
+class Outputs {
+  public:
+    static base::Result<Outputs> open(const MeasureOptions& options, std::FILE* out);
+
+    base::Result<> begin(const Report& report) const;     // both sides are known
+    base::Result<> add(const PointResult& result) const;  // a point is complete
+    base::Result<> conclude(const Report& report) const;  // nothing more will come
+
+  private:
+    std::string json_;
+    std::FILE* out_ = nullptr;
+    Sink csv_;
+    Sink jsonl_;
+};
+
+// Where the table goes: not where data goes.
+bool data_on_stdout(const MeasureOptions& options);
+
+// Code::Usage if more than one of them wants standard output.
+base::Result<> check_outputs(const MeasureOptions& options);
+
+}  // namespace perf

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Schedule: the order in which points run. With repetitions the whole list runs round by round, so
+// that drift (heat, neighbours) meets all points alike, and every second round runs backwards, so
+// that no point is always the one after the heaviest.
+#pragma once
+
+#include <vector>
+
+#include "perf/plan.h"
+
+namespace perf {
+
+struct Turn {
+    uint32_t rep = 1;  // 1 to Plan::reps
+    Point point;
+};
+
+std::vector<Turn> schedule(const Plan& plan);
+
+// Code::Usage if `points` points, repeated as the plan says, are too many.
+base::Result<> check_reps(const Plan& plan, size_t points);
+
+}  // namespace perf

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Summary: what the repetitions of each point say together.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "netns/base/json.h"
+#include "perf/metrics.h"
+
+namespace perf {
+
+struct SummaryRow {
+    const PointResult* first = nullptr;  // of the point's results; of the caller's vector
+    const Metric* metric = nullptr;
+    MedianEstimate estimate;
+};
+
+// In the order in which points first appear; metrics that a point does not have are left out.
+std::vector<SummaryRow> summarize(const std::vector<PointResult>& results, uint64_t seed);
+
+// [{"metric", "median", "ci95": [low, high] or null, "n"}] without the point.
+base::Json json_of(const SummaryRow& row);
+
+// The end of the table.
+std::string summary_table(const std::vector<SummaryRow>& rows, uint32_t reps);
+
+}  // namespace perf
