@@ -130,6 +130,8 @@ Exit run_command(const Command& command, const Surroundings& around) {
         return serve(*options, around);
     if (const auto* options = std::get_if<RunOptions>(&command))
         return run(*options, around);
+    if (const auto* options = std::get_if<CompareOptions>(&command))
+        return compare(*options, around);
     return loop(std::get<LoopOptions>(command), around);
 }
 

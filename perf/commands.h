@@ -20,8 +20,9 @@ struct Surroundings {
 Exit serve(const ServeOptions& options, const Surroundings& around);
 Exit run(const RunOptions& options, const Surroundings& around);
 Exit loop(const LoopOptions& options, const Surroundings& around);
+Exit compare(const CompareOptions& options, const Surroundings& around);
 
-// The one of the three that the command line asked for.
+// The one of them that the command line asked for.
 Exit run_command(const Command& command, const Surroundings& around);
 
 }  // namespace perf

@@ -12,7 +12,7 @@ enum class Exit : int {
     Internal = 1,      // a bug, or a failure that nothing here explains
     Usage = 2,         // command line or plan
     Corruption = 3,    // data did not arrive as it was sent
-    Threshold = 4,     // a limit of --expect was missed (reserved)
+    Threshold = 4,     // what --expect demands is not so
     Peer = 5,          // cannot connect, or the peer was lost
     Environment = 6,   // device, GID, permission, memory limit
     Isolation = 7,     // reserved

@@ -186,6 +186,10 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
     auto* loop_app = app.add_subcommand("loop", "both ends in this process: needs no peer");
     add_measure_options(*loop_app, words, loop.measure);
 
+    CompareWords compare;
+    auto* compare_app = app.add_subcommand("compare", "compare two reports, with repetitions");
+    add_compare_options(*compare_app, compare);
+
     try {
         app.parse(argc, argv);
     } catch (const CLI::CallForHelp&) {
@@ -204,6 +208,8 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
         loop.measure = TRY(as_usage(parse_measure(words, loop.measure)));
         return Command(loop);
     }
+    if (compare_app->parsed())
+        return Command(TRY(parse_compare(compare)));
     run.measure = TRY(as_usage(parse_measure(words, run.measure)));
     return Command(run);
 }

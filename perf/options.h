@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "perf/compare_options.h"
 #include "perf/plan.h"
 #include "perf/session.h"
 
@@ -45,7 +46,7 @@ struct HelpText {
     std::string text;
 };
 
-using Command = std::variant<ServeOptions, RunOptions, LoopOptions, HelpText>;
+using Command = std::variant<ServeOptions, RunOptions, LoopOptions, CompareOptions, HelpText>;
 
 // Code::Usage that names option, value and what is allowed. `argv` as main has it.
 base::Result<Command> parse_command_line(int argc, const char* const* argv);

@@ -97,6 +97,22 @@ TEST(Options, RepetitionsAndOutputs) {
     EXPECT_THAT(refusal({"loop", "--reps", "1000", "--size", "1..99:+1"}), HasSubstr("results"));
 }
 
+TEST(Options, Compare) {
+    const auto plain = get<CompareOptions>({"compare", "a", "b"});
+    EXPECT_EQ(plain.a, "a");
+    EXPECT_EQ(plain.b, "b");
+    EXPECT_TRUE(plain.allow.empty());
+    EXPECT_EQ(plain.expect, Expect::Nothing);
+    const auto full = get<CompareOptions>(
+        {"compare", "a", "b", "--allow", "mtu,kernel", "--expect", "not-slower", "--json", "-"});
+    EXPECT_EQ(full.allow, (std::vector<std::string>{"mtu", "kernel"}));
+    EXPECT_EQ(full.expect, Expect::NotSlower);
+    EXPECT_EQ(full.json, "-");
+    (void)refusal({"compare", "a"});
+    EXPECT_THAT(refusal({"compare", "a", "b", "--allow", "cpu"}), HasSubstr("mtu,inline,depth"));
+    EXPECT_THAT(refusal({"compare", "a", "b", "--expect", "fast"}), HasSubstr("not-slower"));
+}
+
 TEST(Options, HelpAndVersion) {
     EXPECT_THAT(get<HelpText>({"--help"}).text, HasSubstr("serve"));
     EXPECT_THAT(get<HelpText>({"--version"}).text, HasSubstr("rdma-perf 0."));

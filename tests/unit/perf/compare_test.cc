@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/compare.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "perf/commands.h"
+#include "tests/support/temp_dir.h"
+#include "tests/unit/perf/fake_verbs.h"
+#include "tests/unit/perf/report_samples.h"
+
+namespace perf {
+namespace {
+
+using base::Json;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+ReportFile file_of(const Json& report, const std::string& name) {
+    return parse_report(report.dump(), name).value();
+}
+
+ReportFile sample_file(const std::string& name, double factor = 1) {
+    return file_of(to_json(test::sample_report(factor)), name);
+}
+
+std::vector<Verdict> verdicts(const Comparison& comparison) {
+    std::vector<Verdict> out;
+    for (const Compared& row : comparison.rows)
+        out.push_back(row.verdict);
+    return out;
+}
+
+// Bandwidth of the first point, p50 and p99 of the second.
+TEST(Compare, EqualReportsAreEqual) {
+    const auto comparison = compare_reports(sample_file("a"), sample_file("b"), {});
+    EXPECT_TRUE(comparison.fair());
+    EXPECT_THAT(verdicts(comparison), ElementsAre(Verdict::Equal, Verdict::Equal, Verdict::Equal));
+    EXPECT_NEAR(comparison.rows[0].ratio.ratio, 1, 1e-9);
+    EXPECT_TRUE(comparison.meets(Expect::Equal));
+    EXPECT_TRUE(comparison.meets(Expect::NotSlower));
+}
+
+TEST(Compare, MoreBandwidthIsFasterMoreLatencySlower) {
+    const auto comparison = compare_reports(sample_file("a"), sample_file("b", 1.5), {});
+    EXPECT_THAT(verdicts(comparison),
+                ElementsAre(Verdict::Faster, Verdict::Slower, Verdict::Slower));
+    EXPECT_NEAR(comparison.rows[0].ratio.ratio, 1.5, 0.01);
+    EXPECT_FALSE(comparison.meets(Expect::Equal));
+    EXPECT_FALSE(comparison.meets(Expect::NotSlower));
+    EXPECT_TRUE(comparison.meets(Expect::Nothing));
+}
+
+TEST(Compare, OneRepetitionIsNotEnough) {
+    Report report = test::sample_report();
+    report.results.resize(2);
+    const auto file = file_of(to_json(report), "b");
+    const auto comparison = compare_reports(sample_file("a"), file, {});
+    EXPECT_THAT(verdicts(comparison), testing::Each(Verdict::NotEnoughData));
+    EXPECT_FALSE(comparison.meets(Expect::NotSlower)) << "unknown is not good";
+}
+
+TEST(Compare, UnequalSettingsAreRefusedUntilAllowed) {
+    Json report = to_json(test::sample_report());
+    for (Json& result : report["results"])
+        result["point"]["mtu_bytes"] = 4096;
+    report["env"]["server"]["kernel"] = "6.8.0";
+    report["env"]["client"]["device"]["gid_type"] = "RoCE v1";
+    const auto a = sample_file("a.json");
+    const auto b = file_of(report, "b.json");
+    const auto refused = compare_reports(a, b, {"mtu"});
+    EXPECT_FALSE(refused.fair());
+    const std::string text = refusal_text(refused, a, b);
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
+    EXPECT_THAT(
+        text,
+        AllOf(HasSubstr("server's kernel: 6.1.0 in a.json, 6.8.0 in b.json; --allow kernel"),
+              HasSubstr("client's GID type: RoCE v2 in a.json, RoCE v1 in b.json")));
+    const auto allowed = compare_reports(a, b, {"mtu", "kernel", "gid"});
+    EXPECT_TRUE(allowed.fair());
+    EXPECT_EQ(allowed.rows.size(), 3U);
+    EXPECT_THAT(
+        table_of(allowed, a, b),
+        HasSubstr("not equal, allowed: path MTU: 1024 in a.json, 4096 in b.json (2 points)"));
+}
+
+TEST(Compare, EverySettingOfAPointCounts) {
+    for (const Setting& setting : point_settings()) {
+        Json report = to_json(test::sample_report());
+        for (Json& result : report["results"])
+            result["point"][std::string(setting.member)] = "other";
+        const auto b = file_of(report, "b");
+        EXPECT_FALSE(compare_reports(sample_file("a"), b, {}).fair()) << setting.member;
+        EXPECT_TRUE(compare_reports(sample_file("a"), b, {std::string(setting.allow)}).fair());
+        for (Json& result : report["results"])
+            result["point"].erase(std::string(setting.member));
+        EXPECT_FALSE(compare_reports(sample_file("a"), file_of(report, "b"), {}).fair());
+    }
+}
+
+TEST(Compare, LengthAndVerificationAreNoReason) {
+    Json report = to_json(test::sample_report());
+    for (Json& result : report["results"]) {
+        result["point"]["verify"] = "off";
+        result["point"]["time_ms"] = 9;
+        result["point"]["seed"] = 1;
+    }
+    EXPECT_TRUE(compare_reports(sample_file("a"), file_of(report, "b"), {}).fair());
+}
+
+TEST(Compare, PointsOfOneFileOnlyAreListed) {
+    Json report = to_json(test::sample_report());
+    for (Json& result : report["results"]) {
+        if (result["point"]["mode"] == "lat")
+            result["point"]["size_bytes"] = 128;
+    }
+    const auto a = sample_file("a");
+    const auto b = file_of(report, "b");
+    const auto comparison = compare_reports(a, b, {});
+    EXPECT_EQ(comparison.rows.size(), 1U);
+    EXPECT_THAT(comparison.only_a, ElementsAre("send lat 64 B"));
+    EXPECT_THAT(comparison.only_b, ElementsAre("send lat 128 B"));
+    EXPECT_FALSE(comparison.meets(Expect::Equal)) << "a point of A is not in B";
+    EXPECT_THAT(table_of(comparison, a, b), HasSubstr("only in B: send lat 128 B"));
+}
+
+// A report with several settings of one point: each meets its equal, not its sibling.
+TEST(Compare, SettingsOnPurposeMeetTheirEqual) {
+    Json report = to_json(test::sample_report());
+    Json more = report["results"];
+    for (Json& result : more)
+        result["point"]["transport"] = "ud";
+    for (const Json& result : more)
+        report["results"].push_back(result);
+    const auto both = file_of(report, "both");
+    const auto comparison = compare_reports(both, both, {});
+    EXPECT_TRUE(comparison.fair());
+    EXPECT_EQ(comparison.rows.size(), 6U);
+    EXPECT_EQ(compare_reports(sample_file("a"), both, {}).only_b.size(), 2U);
+}
+
+TEST(Compare, WrongDataIsSaidAndNeverAsExpected) {
+    Report report = test::sample_report();
+    report.results.push_back(test::wrong_result(6));
+    const auto a = sample_file("a");
+    const auto b = file_of(to_json(report), "b");
+    const auto comparison = compare_reports(a, b, {});
+    EXPECT_THAT(comparison.wrong, ElementsAre("write bw 4 KiB: 1 of 6 repetitions in b"));
+    EXPECT_FALSE(comparison.meets(Expect::Equal));
+}
+
+TEST(Compare, ForeignTextCannotDriveTheTerminal) {
+    Json report = to_json(test::sample_report());
+    report["started"] = "\x1b[2J";
+    for (Json& result : report["results"])
+        result["point"]["verb"] = "\x1b[31m";
+    const auto b = file_of(report, "\x1b");
+    const auto comparison = compare_reports(b, b, {});
+    EXPECT_EQ(table_of(comparison, b, b).find('\x1b'), std::string::npos);
+}
+
+TEST(Compare, JsonHasEveryRow) {
+    const auto a = sample_file("a");
+    const auto b = sample_file("b", 1.5);
+    const Json json = json_of(compare_reports(a, b, {}), a, b);
+    EXPECT_EQ(json["schema"], "rdma-perf-compare/1");
+    ASSERT_EQ(json["rows"].size(), 3U);
+    EXPECT_EQ(json["rows"][0]["point"]["verb"], "write");
+    EXPECT_EQ(json["rows"][0]["metric"], "bandwidth_bytes_per_s");
+    EXPECT_EQ(json["rows"][0]["verdict"], "faster");
+    EXPECT_EQ(json["rows"][0]["a"]["n"], 5);
+    EXPECT_EQ(json["rows"][0]["ci95"].size(), 2U);
+}
+
+class CompareCommand : public testing::Test {
+  protected:
+    void SetUp() override {
+        put("a.json", to_json(test::sample_report()).dump());
+        put("b.json", to_json(test::sample_report(1.5)).dump());
+    }
+
+    void put(const std::string& name, const std::string& text) {
+        std::ofstream(dir_ / name) << text;
+    }
+
+    Exit run_compare(const std::string& b, Expect expect, const std::string& json = "") {
+        std::FILE* out = std::fopen((dir_ / "out").c_str(), "we");
+        std::FILE* err = std::fopen((dir_ / "err").c_str(), "we");
+        const Exit exit = run_command(
+            CompareOptions{
+                .a = dir_ / "a.json", .b = dir_ / b, .allow = {}, .json = json, .expect = expect},
+            {verbs_, stop_, out, err});
+        (void)std::fclose(out);
+        (void)std::fclose(err);
+        return exit;
+    }
+
+    [[nodiscard]] std::string text_of(const std::string& name) const {
+        const std::ifstream file(dir_ / name);
+        std::ostringstream text;
+        text << file.rdbuf();
+        return text.str();
+    }
+
+    test::TempDir dir_;
+    test::FakeVerbs verbs_;
+    Stop stop_;
+};
+
+TEST_F(CompareCommand, ExitCodesForScripts) {
+    EXPECT_EQ(run_compare("b.json", Expect::Nothing), Exit::Ok);
+    EXPECT_THAT(text_of("out"), HasSubstr("faster"));
+    EXPECT_EQ(run_compare("a.json", Expect::Equal), Exit::Ok);
+    EXPECT_EQ(run_compare("b.json", Expect::Equal), Exit::Threshold);
+    EXPECT_EQ(run_compare("b.json", Expect::NotSlower), Exit::Threshold);
+    EXPECT_EQ(run_compare("none.json", Expect::Nothing), Exit::Usage);
+    EXPECT_THAT(text_of("err"), HasSubstr("none.json"));
+    put("broken.json", "{");
+    EXPECT_EQ(run_compare("broken.json", Expect::Nothing), Exit::Usage);
+}
+
+TEST_F(CompareCommand, JsonOnStandardOutputMovesTheTable) {
+    EXPECT_EQ(run_compare("b.json", Expect::Nothing, "-"), Exit::Ok);
+    EXPECT_TRUE(base::parse_json(text_of("out"), "comparison"));
+    EXPECT_THAT(text_of("err"), HasSubstr("verdict"));
+}
+
+TEST_F(CompareCommand, NothingInCommonIsRefused) {
+    Report report = test::sample_report();
+    report.results.clear();
+    put("empty.json", to_json(report).dump());
+    EXPECT_EQ(run_compare("empty.json", Expect::Nothing), Exit::Usage);
+    EXPECT_THAT(text_of("err"), HasSubstr("no point was measured in both"));
+}
+
+TEST_F(CompareCommand, UnequalSettingsAreExitTwoWithALineEach) {
+    Json report = to_json(test::sample_report());
+    report["env"]["client"]["kernel"] = "7.3";
+    put("kernel.json", report.dump());
+    EXPECT_EQ(run_compare("kernel.json", Expect::Nothing), Exit::Usage);
+    EXPECT_THAT(text_of("err"), AllOf(HasSubstr("6.1.0"), HasSubstr("7.3")));
+    EXPECT_EQ(text_of("out"), "");
+}
+
+}  // namespace
+}  // namespace perf
