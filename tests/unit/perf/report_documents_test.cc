@@ -101,6 +101,11 @@ class SchemaCheck {
     }
 
     void check_members(const Json& rule, const Json& value, const std::string& where) {
+        if (rule.contains("additionalProperties")) {  // a table with names of its own
+            for (const auto& [name, member] : value.items())
+                check(rule["additionalProperties"], member, where + "." + name);
+            return;
+        }
         const std::string outer = object_;
         for (const auto& [name, member] : value.items()) {
             if (!rule["properties"].contains(name)) {

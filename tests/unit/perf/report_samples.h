@@ -18,8 +18,13 @@ inline perf::PointResult bandwidth_result(uint32_t rep, uint64_t messages) {
                     .poll = perf::PollMode::Yield};
     result.rep = rep;
     result.mtu = 1024;
-    result.checked = {.messages = 256, .bytes = 256 * 4096, .wrong = std::nullopt};
-    result.bandwidth = {.messages = messages, .elapsed_ns = 1'000'000'000, .warmup_messages = 10};
+    result.checked = {
+        .messages = 256, .bytes = uint64_t{256} * 4096, .lost = 0, .wrong = std::nullopt};
+    result.bandwidth = {
+        .messages = messages, .elapsed_ns = 1'000'000'000, .warmup_messages = 10, .lost = 0};
+    result.usage.client.counters = {{"hw_counters/sent_pkts", 1000},
+                                    {"hw_counters/completer_retry_err", 1}};
+    result.usage.client.cpu = result.usage.server.cpu = perf::CpuUse{};
     return result;
 }
 
@@ -67,8 +72,11 @@ inline perf::Report sample_report(double factor = 1) {
                    .reps = 5};
     report.client =
         report.server = {.version = "0.1", .host = "h", .kernel = "6.1.0", .capabilities = {}};
-    report.client_device = report.server_device =
-        perf::DeviceInfo{.device = "rxe0", .netdev = "eth0", .gid = {}, .active_mtu = 1024};
+    report.client_device = report.server_device = perf::DeviceInfo{.device = "rxe0",
+                                                                   .netdev = "eth0",
+                                                                   .gid = {},
+                                                                   .active_mtu = 1024,
+                                                                   .link_bps = 100'000'000'000};
     for (uint32_t rep = 1; rep <= 5; ++rep) {
         const double scatter = factor * (1 + 0.001 * rep);
         report.results.push_back(bandwidth_result(rep, static_cast<uint64_t>(100'000 * scatter)));
