@@ -104,6 +104,15 @@ expect 0 "sizes up to 8 MiB, every byte" run_b --mode bw --size 1M,8M --iteratio
 expect 0 "event mode between namespaces" run_b --time 200ms --poll event --size 64,64K
 expect 0 "explicit device, GID and MTU" run_b --device rxeb --gid 1 --mtu 1024 \
     --iterations 100 --size 3000
+expect 0 "immediates and atomics" run_b --verb write_imm,send_imm,fetch_add,cmp_swap --size 64,5000 --iterations 200
+expect 0 "UC" run_b --transport uc --verb write,send,write_imm,send_imm --size 64,5000 --iterations 200
+expect 0 "UD" run_b --transport ud --verb send,send_imm --size 64,1000 --iterations 200
+sed 's/^/# /' "$work/out"
+expect 2 "READ over UD: exit 2" run_b --transport ud --verb read
+expect 0 "three repetitions, CSV and JSON lines" run_b --reps 3 --verb write --size 64 --iterations 100 \
+    --csv "$work/report.csv" --jsonl "$work/report.jsonl" --json "$work/a.json"
+report "$(($(grep -c , "$work/report.csv") != 7))" "CSV has a head and six lines" "$work/report.csv"
+expect 0 "a report is equal to itself" "$perf" compare "$work/a.json" "$work/a.json"
 expect 0 "iterations, depth 1" run_b --mode bw --depth 1 --iterations 50 --size 5000
 
 # ---- the choice of the GID ----------------------------------------------------------------------------
