@@ -24,11 +24,11 @@ Json json_of(const std::optional<CpuUse>& use) {
     return use ? to_json(*use) : Json();
 }
 
-// Nothing without a figure that means something.
-std::optional<double> seconds_per_gb(const Usage& usage, uint64_t bytes) {
-    if (!usage.cpu || usage.cpu->window_s < kShortestWindow || bytes == 0)
+// How many processors were busy. Nothing without a figure that means something.
+std::optional<double> busy_cores(const Usage& usage) {
+    if (!usage.cpu || usage.cpu->window_s < kShortestWindow)
         return std::nullopt;
-    return usage.cpu->machine_busy_s / (static_cast<double>(bytes) / 1e9);
+    return usage.cpu->machine_busy_s / usage.cpu->window_s;
 }
 }  // namespace
 
@@ -106,10 +106,10 @@ std::string remarks(const PointUsage& usage, const std::optional<double>& percen
     std::string out;
     if (percent_of_limit)
         out += fmt::format("  {:.1f} % of limit", *percent_of_limit);
-    const auto client = seconds_per_gb(usage.client, usage.payload_bytes);
-    const auto server = seconds_per_gb(usage.server, usage.payload_bytes);
+    const auto client = busy_cores(usage.client);
+    const auto server = busy_cores(usage.server);
     if (client && server)
-        out += fmt::format("  cpu {:.2f}/{:.2f} s/GB", *client, *server);
+        out += fmt::format("  cpu {:.2f}/{:.2f}", *client, *server);
     const auto flags = flags_of(usage, percent_of_limit);
     if (!flags.empty())
         out += fmt::format("  [{}]", fmt::join(flags, ", "));

@@ -62,8 +62,8 @@ void describe(base::Json& result,
               const std::optional<double>& percent_of_limit);
 
 // The end of a line in the table, empty if there is nothing to say:
-// "  97.1 % of limit  cpu 0.31/0.45 s/GB  [retransmit]". The processor time is each side's whole
-// machine for 10^9 payload bytes, client before server; left out of windows too short for it.
+// "  97.1 % of limit  cpu 1.35/0.77  [retransmit]". The processors are how many were busy on
+// each side's machine, client before server; left out of windows too short for it.
 std::string remarks(const PointUsage& usage, const std::optional<double>& percent_of_limit);
 
 }  // namespace perf

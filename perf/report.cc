@@ -179,7 +179,7 @@ std::string table_head(const Report& report) {
                           report.client.host,
                           device_text(*report.server_device),
                           report.server.host);
-    return out + fmt::format("{:<6}{:<5}{:>9} {:>6} {:>5}  {:<15}{}\n",
+    return out + fmt::format("{:<10}{:<5}{:>9} {:>6} {:>5}  {:<15}{}\n",
                              "verb",
                              "mode",
                              "size",
@@ -190,7 +190,7 @@ std::string table_head(const Report& report) {
 }
 
 std::string table_row(const PointResult& result) {
-    std::string row = fmt::format("{:<6}{:<5}{:>9} {:>6} {:>5}  {:<15}{}{}\n",
+    std::string row = fmt::format("{:<10}{:<5}{:>9} {:>6} {:>5}  {:<15}{}{}\n",
                                   name_of(result.point.verb),
                                   name_of(result.point.mode),
                                   human_size(result.point.size),

@@ -63,8 +63,8 @@ TEST(PointUsage, JsonHasBothSides) {
 
 TEST(PointUsage, Remarks) {
     PointUsage both{.client = usage(0.5), .server = usage(1), .payload_bytes = 2'000'000'000};
-    EXPECT_EQ(remarks(both, std::nullopt), "  cpu 0.25/0.50 s/GB");
-    EXPECT_EQ(remarks(both, 150), "  150.0 % of limit  cpu 0.25/0.50 s/GB  [limit_exceeded]");
+    EXPECT_EQ(remarks(both, std::nullopt), "  cpu 0.50/1.00");
+    EXPECT_EQ(remarks(both, 150), "  150.0 % of limit  cpu 0.50/1.00  [limit_exceeded]");
     both.server = usage(1, 0.05);
     EXPECT_EQ(remarks(both, std::nullopt), "");
     EXPECT_EQ(remarks({}, std::nullopt), "");
