@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "perf/client.h"
+#include "perf/output.h"
 #include "perf/outputs.h"
 #include "perf/schedule.h"
 #include "perf/summary.h"
@@ -18,12 +19,6 @@ using base::Result;
 using base::UniqueFd;
 
 namespace {
-void print(std::FILE* to, const std::string& text) {
-    // Nobody reads: nothing to be done about it.
-    (void)std::fputs(text.c_str(), to);
-    (void)std::fflush(to);
-}
-
 // What the plan gives, and where it goes.
 struct Measured {
     Report report;

@@ -2,13 +2,11 @@
 #include "perf/device.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include <fmt/format.h>
 
-#include "perf/attach.h"
+#include "perf/candidates.h"
 #include "perf/limit.h"
-#include "perf/survey.h"
 
 namespace perf {
 
@@ -60,40 +58,18 @@ Result<Device> open_row(Verbs& verbs, const GidRow& row) {
     return device;
 }
 
-base::Error no_gid(const std::string& explanation, const GidQuery& query, bool any_row) {
-    std::string fix = "pass --device and --gid to choose by hand";
-    if (!any_row)
-        fix =
-            "no RDMA device is usable here: is this container attached (rdma.mode), and its "
-            "/dev/infiniband node there?";
-    else if (!query.sources.empty())
-        fix = fmt::format(
-            "run against an address of the RDMA network, or assign {} to the device's netdev, or "
-            "pass "
-            "--device and --gid",
-            query.sources.front().text());
-    base::Error error = make_error(Code::Unsupported, "no GID leads to the peer\n" + explanation);
-    return std::move(error).advise(fix);
-}
 }  // namespace
 
 Result<Device> open_best_device(Verbs& verbs,
                                 const DeviceWish& wish,
                                 const std::vector<Address>& sources) {
-    const Attachment attachment = load_attachment(wish.attach_file, wish.env_device, wish.env_gid);
-    Survey tables = TRY(survey(verbs, wish.device));
-    const GidQuery query{.sources = sources,
-                         .attached = attachment.gids,
-                         .device = wish.device,
-                         .index = wish.gid_index,
-                         .preferred_device = attachment.preferred_device};
-    GidChoice choice = choose_gid(tables.rows, tables.addresses, query);
-    std::ranges::copy(attachment.remarks, std::back_inserter(choice.remarks));
-    std::ranges::copy(tables.remarks, std::back_inserter(choice.remarks));
-    std::string explanation = explain(tables.rows, choice, query);
-    if (!choice.chosen)
-        return no_gid(explanation, query, !tables.rows.empty());
-    Device device = TRY(open_row(verbs, tables.rows[*choice.chosen]));
+    const Candidates candidates = TRY(find_candidates(verbs, wish, sources));
+    std::string explanation = candidates.explanation();
+    const GidRow* row = candidates.chosen();
+    if (row == nullptr)
+        return make_error(Code::Unsupported, "no GID leads to the peer\n" + explanation)
+            .advise(candidates.way_out());
+    Device device = TRY(open_row(verbs, *row));
     device.explanation = std::move(explanation);
     return device;
 }

@@ -153,6 +153,16 @@ Result<UniqueFd> connect_to(const std::string& host,
         .advise("is `rdma-perf serve --bind ADDRESS` running there and reachable?");
 }
 
+Result<std::vector<Address>> addresses_of(const std::string& host) {
+    const Addresses list = TRY(resolve(host, 0, AI_ADDRCONFIG));
+    std::vector<Address> out;
+    for (const addrinfo* target = list.get(); target != nullptr; target = target->ai_next) {
+        if (const auto address = from_sockaddr(target->ai_addr))
+            out.push_back(*address);
+    }
+    return out;
+}
+
 std::optional<Address> local_address(int fd) {
     sockaddr_storage raw{};
     socklen_t length = sizeof raw;

@@ -36,6 +36,9 @@ base::Result<base::UniqueFd> connect_to(const std::string& host,
                                         const base::Deadline& deadline,
                                         const Stop& stop);
 
+// The addresses of a host by its name, in the order in which connect_to() tries them.
+base::Result<std::vector<Address>> addresses_of(const std::string& host);
+
 // Both ends of a connected socket; empty for a socket that is not IPv4 or IPv6.
 std::optional<Address> local_address(int fd);
 std::optional<Address> peer_address(int fd);
