@@ -127,6 +127,10 @@ Exit run_command(const Command& command, const Surroundings& around) {
         return run(*options, around);
     if (const auto* options = std::get_if<CompareOptions>(&command))
         return compare(*options, around);
+    if (const auto* options = std::get_if<GidsOptions>(&command))
+        return gids(*options, around);
+    if (const auto* options = std::get_if<DoctorOptions>(&command))
+        return doctor(*options, around);
     return loop(std::get<LoopOptions>(command), around);
 }
 

@@ -43,13 +43,23 @@ struct Words {
 
 constexpr uint32_t kDefaultTimeMs = 500;
 
-void add_side_options(CLI::App& app, Words& words, bool& explain_gid) {
+void add_wish_options(CLI::App& app, Words& words) {
     app.add_option("--device", words.device, "RDMA device (default: the one whose GID fits)");
     app.add_option("--gid", words.gid, "GID index, or auto")->capture_default_str();
     app.add_option("--timeout", words.timeout, "deadline of each step")->capture_default_str();
     app.add_option("--attach-file", words.attach_file, "what rdma-hook attached")
         ->capture_default_str();
+}
+
+void add_side_options(CLI::App& app, Words& words, bool& explain_gid) {
+    add_wish_options(app, words);
     app.add_flag("--explain-gid", explain_gid, "print every GID with the reason for or against it");
+}
+
+void add_look_options(CLI::App& app, Words& words, LookOptions& look) {
+    app.add_option("--peer", look.peer, "address or name of the other side");
+    app.add_option("--json", look.json, "write the answer there as JSON; - for stdout");
+    add_wish_options(app, words);
 }
 
 void add_measure_options(CLI::App& app, Words& words, MeasureOptions& measure) {
@@ -170,7 +180,9 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
     ServeOptions serve;
     RunOptions run;
     LoopOptions loop;
-    serve.port = run.port = kDefaultPort;
+    GidsOptions gids;
+    DoctorOptions doctor;
+    serve.port = run.port = doctor.look.port = kDefaultPort;
 
     auto* serve_app = app.add_subcommand("serve", "serve every test of any client");
     serve_app->add_option("--bind", serve.bind, "address to listen on (default: loopback only)");
@@ -189,6 +201,14 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
     CompareWords compare;
     auto* compare_app = app.add_subcommand("compare", "compare two reports, with repetitions");
     add_compare_options(*compare_app, compare);
+    auto* gids_app = app.add_subcommand("gids", "every GID, and which one would be used and why");
+    add_look_options(*gids_app, words, gids.look);
+
+    auto* doctor_app =
+        app.add_subcommand("doctor", "check what this container can see; changes nothing");
+    doctor_app->add_option("--port", doctor.look.port, "TCP port of the peer")
+        ->capture_default_str();
+    add_look_options(*doctor_app, words, doctor.look);
 
     try {
         app.parse(argc, argv);
@@ -210,6 +230,14 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
     }
     if (compare_app->parsed())
         return Command(TRY(parse_compare(compare)));
+    if (gids_app->parsed()) {
+        gids.look.side = TRY(as_usage(parse_side(words)));
+        return Command(gids);
+    }
+    if (doctor_app->parsed()) {
+        doctor.look.side = TRY(as_usage(parse_side(words)));
+        return Command(doctor);
+    }
     run.measure = TRY(as_usage(parse_measure(words, run.measure)));
     return Command(run);
 }

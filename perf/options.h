@@ -41,12 +41,34 @@ struct LoopOptions {
     MeasureOptions measure;
 };
 
+// Commands that look and change nothing.
+struct LookOptions {
+    std::string peer;  // empty: none
+    uint16_t port = 0;
+    std::string json;  // as in MeasureOptions
+    SideOptions side;
+};
+
+struct GidsOptions {
+    LookOptions look;
+};
+
+struct DoctorOptions {
+    LookOptions look;
+};
+
 // --help and --version: to be printed, then done.
 struct HelpText {
     std::string text;
 };
 
-using Command = std::variant<ServeOptions, RunOptions, LoopOptions, CompareOptions, HelpText>;
+using Command = std::variant<ServeOptions,
+                             RunOptions,
+                             LoopOptions,
+                             CompareOptions,
+                             GidsOptions,
+                             DoctorOptions,
+                             HelpText>;
 
 // Code::Usage that names option, value and what is allowed. `argv` as main has it.
 base::Result<Command> parse_command_line(int argc, const char* const* argv);

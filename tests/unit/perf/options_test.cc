@@ -135,5 +135,18 @@ TEST(Options, RefusalsNameOptionAndValue) {
     EXPECT_THAT(refusal({"loop", "--size", "1..500:+1,501..900:+1"}), HasSubstr("sizes"));
 }
 
+TEST(Options, GidsAndDoctorLook) {
+    const auto gids = get<GidsOptions>({"gids"});
+    EXPECT_TRUE(gids.look.peer.empty());
+    const auto doctor = get<DoctorOptions>(
+        {"doctor", "--peer", "10.9.0.2", "--port", "7", "--json", "-", "--device", "rxe0"});
+    EXPECT_EQ(doctor.look.peer, "10.9.0.2");
+    EXPECT_EQ(doctor.look.port, 7);
+    EXPECT_EQ(doctor.look.json, "-");
+    EXPECT_EQ(doctor.look.side.wish.device, "rxe0");
+    EXPECT_EQ(get<DoctorOptions>({"doctor"}).look.port, kDefaultPort);
+    EXPECT_THAT(refusal({"gids", "--gid", "x"}), HasSubstr("--gid"));
+}
+
 }  // namespace
 }  // namespace perf

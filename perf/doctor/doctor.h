@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// doctor: all checks over one scene, and their layout for people and programs.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "netns/base/json.h"
+#include "perf/doctor/check.h"
+
+namespace perf {
+
+// The table of checks, in the order in which they are to be read: what comes first explains what
+// comes later.
+std::span<const Check> all_checks();
+
+struct Diagnosis {
+    std::string_view id;
+    Finding finding;
+};
+
+std::vector<Diagnosis> examine(const Scene& scene);
+
+bool any_failed(const std::vector<Diagnosis>& diagnoses);
+
+std::string_view name_of(Status status);
+std::string to_text(const std::vector<Diagnosis>& diagnoses);
+base::Json to_json(const std::vector<Diagnosis>& diagnoses, const std::string& peer);
+
+}  // namespace perf

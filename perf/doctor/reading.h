@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading small files of /proc, /sys and /dev that may hold anything: bounded, regular files only
+// (a fifo would block), and all text made safe to print.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "perf/doctor/check.h"
+
+namespace perf {
+
+// The content, at most 64 KiB: a larger file, a missing one or no file at all is nothing.
+std::optional<std::string> read_small(const std::string& path);
+
+// The first line, without control characters and cut to what fits on a line.
+std::optional<std::string> read_line(const std::string& path);
+
+// The names in a folder, printable ones only, at most 256; nothing if there is no such folder.
+std::optional<std::vector<std::string>> read_names(const std::string& path);
+
+// What follows "KEY" on the line that begins with it, without the space around it.
+std::optional<std::string> value_after(std::string_view text, std::string_view key);
+
+std::vector<std::string_view> words_of(std::string_view text);
+std::optional<uint64_t> number_of(std::string_view word);
+std::string joined(const std::vector<std::string>& words);
+
+// Findings of one line.
+Findings ok(std::string why);
+Findings warning(std::string why, std::string fix);
+Findings fail(std::string why, std::string fix);
+Findings skipped(std::string why);
+
+}  // namespace perf
