@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a peer of rdma-perf sends: frames from a socket, and every parser over each message,
+// whatever its type says. What was accepted must be accepted again when it is sent on, and numbers
+// stay.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "perf/control.h"
+#include "perf/message.h"
+
+namespace {
+using base::Json;
+
+enum class Texts { None, Escaped };  // foreign text is escaped and cut, each time it is read
+
+template <class T>
+void round_trip(base::Result<T> (*parse)(const Json&), const Json& body, Texts texts) {
+    const auto value = parse(body);
+    if (!value)
+        return;
+    const Json sent = perf::to_json(*value);
+    const auto again = parse(sent);
+    if (!again || (texts == Texts::None && perf::to_json(*again) != sent))
+        std::abort();
+}
+
+void parse_all(const Json& body) {
+    round_trip(perf::parse_hello, body, Texts::Escaped);
+    round_trip(perf::parse_device_info, body, Texts::Escaped);
+    round_trip(perf::parse_point, body, Texts::None);
+    round_trip(perf::parse_endpoint, body, Texts::None);
+    round_trip(perf::parse_opened, body, Texts::None);
+    round_trip(perf::parse_checked, body, Texts::Escaped);
+    (void)perf::parse_error_message(body).message();
+}
+
+// At most what a socket takes at once; then the peer is gone, so that nothing waits.
+void receive_all(std::string_view bytes) {
+    int pair[2] = {-1, -1};
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0)
+        return;
+    (void)::send(pair[0], bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    (void)::close(pair[0]);
+    static const perf::Stop stop;
+    perf::Control control(base::UniqueFd(pair[1]), stop);
+    for (;;) {
+        const auto body = control.receive(base::Deadline::in(std::chrono::seconds(1)));
+        if (!body)
+            return;
+        parse_all(*body);
+    }
+}
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+    receive_all(bytes);
+    // The same bytes as a body, so that the fuzzer need not get the length right.
+    if (const auto body = base::parse_json(bytes, "body"); body && body->is_object())
+        parse_all(*body);
+    return 0;
+}
