@@ -3,6 +3,9 @@
 
 namespace netns {
 
-KernelHost::KernelHost() : links_(make_kernel_links()), rdma_(make_kernel_rdma_devices()) {}
+KernelHost::KernelHost()
+    : links_(make_kernel_links()),
+      rdma_(make_kernel_rdma_devices()),
+      programs_(make_kernel_programs()) {}
 
 }  // namespace netns

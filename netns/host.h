@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "netns/base/files.h"
+#include "netns/launch.h"
 #include "netns/link.h"
 #include "netns/namespace.h"
 #include "netns/process.h"
@@ -19,6 +20,7 @@ struct Host {
     RdmaDevices& rdma;
     Processes& processes;
     base::Files& files;
+    Programs& programs;
 };
 
 // The real world.
@@ -26,7 +28,9 @@ class KernelHost {
   public:
     KernelHost();
 
-    [[nodiscard]] Host host() { return {namespaces_, *links_, *rdma_, processes_, files_}; }
+    [[nodiscard]] Host host() {
+        return {namespaces_, *links_, *rdma_, processes_, files_, *programs_};
+    }
 
   private:
     KernelNetnses namespaces_;
@@ -34,6 +38,7 @@ class KernelHost {
     std::unique_ptr<RdmaDevices> rdma_;
     KernelProcesses processes_;
     base::RealFiles files_;
+    std::unique_ptr<Programs> programs_;
 };
 
 }  // namespace netns

@@ -119,6 +119,27 @@ class FakeProcesses : public netns::Processes {
     World& world_;
 };
 
+// Programs that do what a test wrote down beforehand, in that order.
+class FakePrograms : public netns::Programs {
+  public:
+    struct Started {
+        NetnsId ns;
+        netns::Program program;
+    };
+
+    std::vector<Started> started;
+    std::vector<netns::ProgramEvent> script;  // when it is at its end, every deadline passes
+    std::vector<size_t> killed;               // that had not ended
+
+    Result<std::string> beside_us(const std::string& name) override;
+    Result<size_t> start(const Netns& ns, const netns::Program& program) override;
+    Result<netns::ProgramEvent> next(base::Deadline deadline) override;
+    void kill(size_t program) override;
+
+  private:
+    std::set<size_t> ended_;
+};
+
 // The real files of a test's own temporary folder, through the gate.
 class GatedFiles : public base::Files {
   public:
@@ -154,7 +175,7 @@ class FakeHost {
     FakeHost& operator=(FakeHost&&) = delete;
     ~FakeHost() = default;
 
-    netns::Host host() { return {namespaces, links, rdma, processes, files}; }
+    netns::Host host() { return {namespaces, links, rdma, processes, files, programs}; }
 
     // The program has ended, by itself or by a Crash: its handles are closed. The next one may run.
     void settle() {
@@ -169,6 +190,7 @@ class FakeHost {
     FakeRdmaDevices rdma;
     FakeProcesses processes;
     GatedFiles files;
+    FakePrograms programs;
 };
 
 }  // namespace test

@@ -108,6 +108,30 @@ bool FakeProcesses::exists(const std::string& path) {
            world_.engine_paths.contains(path) || std::filesystem::exists(path);
 }
 
+Result<std::string> FakePrograms::beside_us(const std::string& name) {
+    return "/usr/bin/" + name;
+}
+
+Result<size_t> FakePrograms::start(const Netns& ns, const netns::Program& program) {
+    started.push_back({ns.id(), program});
+    return started.size() - 1;
+}
+
+Result<netns::ProgramEvent> FakePrograms::next(base::Deadline /*deadline*/) {
+    if (script.empty())
+        return make_error(Code::Timeout, "the deadline passed");
+    netns::ProgramEvent event = script.front();
+    script.erase(script.begin());
+    if (event.ended)
+        ended_.insert(event.program);
+    return event;
+}
+
+void FakePrograms::kill(size_t program) {
+    if (ended_.insert(program).second)
+        killed.push_back(program);
+}
+
 Result<std::string> GatedFiles::read(const std::string& path, size_t limit) {
     return real_.read(path, limit);
 }

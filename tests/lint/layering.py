@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 # The headers of netns/ that others may include; all others there are private to it.
-PUBLIC = {f"netns/{name}.h" for name in ("address", "namespace", "link", "rdma", "process", "terminal", "host")}
+PUBLIC = {f"netns/{name}.h" for name in ("address", "namespace", "link", "rdma", "process", "terminal", "launch", "host")}
 KERNEL = re.compile(r"(linux|netlink|infiniband|rdma)/.*|sys/socket\.h|sched\.h")
 FOLDERS = ("hook", "runtime-config", "netns", "perf")
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
