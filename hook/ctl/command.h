@@ -21,8 +21,10 @@ struct Options {
     std::string netns_path;
     // list
     bool failed = false;
-    // show
+    // show, verify
     std::string container;
+    // verify
+    std::string peer;  // a second container or a host; empty: the container with itself
 };
 
 // An answer, and whether it is a bad one (exit status 1): trouble left by gc, say.
@@ -30,6 +32,7 @@ struct Answer {
     Json json;
     std::string text;
     bool trouble = false;
+    int status = 0;  // the exit status of what was run; 0: as `trouble` says
 };
 
 // The configuration for the verbs that look after state: a broken one must not keep them from
@@ -39,6 +42,7 @@ Config config_for_upkeep(const Options& options);
 Result<Answer> plan(const Options& options, netns::Host& host);
 Result<Answer> list(const Options& options, netns::Host& host);
 Result<Answer> show(const Options& options, netns::Host& host);
+Result<Answer> verify(const Options& options, netns::Host& host);
 Result<Answer> collect(const Options& options, netns::Host& host);
 Result<Answer> check_config(const Options& options, netns::Host& host);
 

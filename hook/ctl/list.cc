@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "hook/ctl/command.h"
+#include "hook/ctl/find.h"
 #include "hook/ctl/text.h"
 
 namespace hook::ctl {
@@ -110,28 +111,6 @@ std::string failures_text(const Json& json) {
                         text_of(f, "code"),
                         text_of(f, "error")});
     return table(rows);
-}
-
-Result<Store> open_store(const Options& options, netns::Host& host, Config& config) {
-    config = config_for_upkeep(options);
-    Store store{host.files, config.state_dir};
-    TRY(store.open());
-    return store;
-}
-
-// The one container whose id or key begins with `name`.
-Result<std::optional<Container>> find_container(World& world, const std::string& name) {
-    std::optional<Container> found;
-    for (const std::string& key : TRY(world.store.container_keys())) {
-        auto container = TRY(world.store.load_container(key));
-        if (!container || !(container->id.starts_with(name) || key.starts_with(name)))
-            continue;
-        if (found)
-            return make_error(Code::Usage,
-                              "'" + base::printable(name) + "' names several containers");
-        found = std::move(container);
-    }
-    return found;
 }
 
 std::string show_text(const Json& json) {

@@ -34,6 +34,12 @@ void declare(CLI::App& app, hook::ctl::Options& options, Verb& chosen) {
     list->add_flag("--failed", options.failed, "list the last failures instead");
     auto* show = verb(app, "show", "show all that is known of a container", hook::ctl::show);
     show->add_option("container", options.container, "id, or its beginning")->required();
+    auto* verify = verb(app,
+                        "verify",
+                        "check data from a container to another one, to a host, or to itself",
+                        hook::ctl::verify);
+    verify->add_option("container", options.container, "id, or its beginning")->required();
+    verify->add_option("peer", options.peer, "another container, or a host that serves");
     verb(app, "gc", "undo what dead containers left", hook::ctl::collect);
     auto* config = app.add_subcommand("config", "the configuration file");
     config->require_subcommand(1);
@@ -57,7 +63,7 @@ int run(const hook::ctl::Options& options, Verb verb) {
     }
     std::fputs(options.json ? (base::dump_json(answer->json) + "\n").c_str() : answer->text.c_str(),
                stdout);
-    return answer->trouble ? 1 : 0;
+    return answer->status != 0 ? answer->status : answer->trouble ? 1 : 0;
 }
 }  // namespace
 
