@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -91,7 +92,8 @@ void mount_own_sysfs(const Birth& birth) {
     if (::mount("", "/", "none", MS_SLAVE | MS_REC, nullptr) != 0)
         give_up(birth, "make mounts private");
     const auto flags = MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY;
-    if (::mount("sysfs", "/sys", "sysfs", flags, nullptr) != 0)
+    // EBUSY: the one that is mounted there is already this namespace's.
+    if (::mount("sysfs", "/sys", "sysfs", flags, nullptr) != 0 && errno != EBUSY)
         give_up(birth, "mount /sys");
 }
 
@@ -108,6 +110,9 @@ void mount_own_sysfs(const Birth& birth) {
     if (::dup2(birth.null, STDIN_FILENO) < 0 || ::dup2(birth.out, STDOUT_FILENO) < 0 ||
         ::dup2(birth.err, STDERR_FILENO) < 0)
         give_up(birth, "redirect output");
+    // Ours are close-on-exec; those that we inherited ourselves need not be.
+    if (::close_range(kFirstOther, ~0U, CLOSE_RANGE_CLOEXEC) != 0)
+        give_up(birth, "close descriptors");
     ::execve(birth.path, birth.arguments, birth.environment);
     give_up(birth, "run");
 }

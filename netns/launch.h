@@ -6,7 +6,7 @@
 // - It is in the namespace from its first instruction on, with a /sys of that namespace (mounted in
 //   a mount namespace of its own); we never leave ours but for the time of the fork.
 // - Standard input is /dev/null, standard output and error are pipes to us; it inherits no other
-//   descriptor (all of ours are close-on-exec).
+//   descriptor, not even those that we were started with (close_range(2), kernel 5.11).
 // - It leads a process group of its own, which kill() ends as a whole, and it is killed by the
 //   kernel when we die. Destroying the room kills and reaps whatever still runs.
 // - A failure to enter or to exec is an error of start(), not a strange exit status.

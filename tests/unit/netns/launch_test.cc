@@ -20,6 +20,9 @@ using testing::HasSubstr;
 
 class Launch : public testing::Test {
   protected:
+    // The descriptor of our own namespace is kept for the life of the thread.
+    static void SetUpTestSuite() { (void)KernelNetnses().current(); }
+
     void SetUp() override {
         if (::geteuid() != 0)
             GTEST_SKIP() << "needs root";
@@ -82,8 +85,8 @@ TEST_F(Launch, ArgumentsAndEnvironmentAreExactlyTheGiven) {
 }
 
 TEST_F(Launch, NothingIsInherited) {
-    int pipe[2] = {-1, -1};
-    ASSERT_EQ(::pipe2(pipe, O_CLOEXEC), 0);
+    int pipe[2] = {-1, -1};  // as if we had been started with them: not close-on-exec
+    ASSERT_EQ(::pipe2(pipe, 0), 0);
     const Outcome outcome =
         run({.path = "/bin/ls", .arguments = {"/proc/self/fd"}, .environment = {}});
     EXPECT_EQ(outcome.out, "0\n1\n2\n3\n") << "3 is the folder that ls reads";
