@@ -45,6 +45,8 @@ traffic() {
         equal "$runtime: ibv_devices in $each lists one device" 1 "$(podman exec $each ibv_devices | grep -c rxe)"
     done
     pair "$runtime: rdma-perf passes, verified" 18600 rdma-perf serve --bind 0.0.0.0 --once -- rdma-perf run 10.9.0.1 --time 0.5s --size 4096
+    check "$runtime: rdmactl verify, with the host's rdma-perf" rdmactl verify "$(podman inspect -f '{{.Id}}' b)" "$(podman inspect -f '{{.Id}}' a)"
+    check "$runtime: rdma-perf doctor finds nothing wrong in a" podman exec a rdma-perf doctor
     pair "$runtime: ib_write_bw passes unchanged" 18515 ib_write_bw -n 200 -- ib_write_bw -n 200 10.9.0.1
     pair "$runtime: ib_send_lat passes unchanged" 18515 ib_send_lat -n 200 -- ib_send_lat -n 200 10.9.0.1
     if ((LAB_EXCLUSIVE)); then
