@@ -180,6 +180,17 @@ bool is_link_local(const Address& address) {
     return bytes[0] == 0xfe && (bytes[1] & 0xc0U) == 0x80;
 }
 
+Address network_of(const Address& address) {
+    Address masked = address;
+    for (unsigned bit = address.prefix; bit < address_bytes(address.family) * 8; ++bit)
+        masked.bytes[bit / 8] &= static_cast<uint8_t>(~(0x80U >> bit % 8));
+    return masked;
+}
+
+bool is_network(const Address& address) {
+    return network_of(address) == address;
+}
+
 bool contains(const Address& net, const Address& address) {
     if (net.family != address.family)
         return false;

@@ -47,6 +47,9 @@ size_t address_bytes(Family family);            // 4 or 16
 // (prefixes up to 30). Prefix 0 is refused: its connected route would cover everything.
 bool is_host_address(const Address& address);
 bool is_link_local(const Address& address);
+// The address of its network: nothing is set behind the prefix.
+Address network_of(const Address& address);
+bool is_network(const Address& address);
 // Whether `address` lies in the network of `net` (same family, under net.prefix).
 bool contains(const Address& net, const Address& address);
 // The address `steps` further on in the same family; nothing past the end of the prefix.

@@ -6,6 +6,10 @@ namespace netns {
 KernelHost::KernelHost()
     : links_(make_kernel_links()),
       rdma_(make_kernel_rdma_devices()),
-      programs_(make_kernel_programs()) {}
+      programs_(make_kernel_programs()),
+      neighbours_(make_kernel_neighbours()),
+      routes_(make_kernel_routes()),
+      sriov_(make_kernel_sriov()),
+      cgroups_(make_kernel_cgroups()) {}
 
 }  // namespace netns

@@ -6,11 +6,16 @@
 #include <memory>
 
 #include "netns/base/files.h"
+#include "netns/cgroup.h"
 #include "netns/launch.h"
 #include "netns/link.h"
 #include "netns/namespace.h"
+#include "netns/neighbour.h"
 #include "netns/process.h"
 #include "netns/rdma.h"
+#include "netns/route.h"
+#include "netns/sriov.h"
+#include "netns/sys_class.h"
 
 namespace netns {
 
@@ -21,6 +26,11 @@ struct Host {
     Processes& processes;
     base::Files& files;
     Programs& programs;
+    Neighbours& neighbours;
+    Routes& routes;
+    Sriov& sriov;
+    Cgroups& cgroups;
+    SysClasses& classes;
 };
 
 // The real world.
@@ -29,7 +39,17 @@ class KernelHost {
     KernelHost();
 
     [[nodiscard]] Host host() {
-        return {namespaces_, *links_, *rdma_, processes_, files_, *programs_};
+        return {namespaces_,
+                *links_,
+                *rdma_,
+                processes_,
+                files_,
+                *programs_,
+                *neighbours_,
+                *routes_,
+                *sriov_,
+                *cgroups_,
+                classes_};
     }
 
   private:
@@ -39,6 +59,11 @@ class KernelHost {
     KernelProcesses processes_;
     base::RealFiles files_;
     std::unique_ptr<Programs> programs_;
+    std::unique_ptr<Neighbours> neighbours_;
+    std::unique_ptr<Routes> routes_;
+    std::unique_ptr<Sriov> sriov_;
+    std::unique_ptr<Cgroups> cgroups_;
+    KernelSysClasses classes_;
 };
 
 }  // namespace netns

@@ -2,23 +2,16 @@
 #include "netns/launch.h"
 
 #include <cerrno>
-#include <csignal>
-#include <cstring>
 #include <optional>
 #include <utility>
 
-#include <fcntl.h>
-#include <linux/close_range.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "netns/base/files.h"
+#include "netns/base/child.h"
 
 namespace netns {
 
@@ -29,119 +22,19 @@ using base::sys_error;
 using base::UniqueFd;
 
 namespace {
-constexpr int kFirstOther = 3;  // after the standard descriptors
 constexpr size_t kChunk = 16384;
 
-struct Pipe {
-    UniqueFd read;
-    UniqueFd write;
-};
-
-// A copy that is none of the standard descriptors, whatever of them we were started without.
-Result<UniqueFd> away_from_standard(UniqueFd fd) {
-    if (fd.get() >= kFirstOther)
-        return fd;
-    UniqueFd copy{::fcntl(fd.get(), F_DUPFD_CLOEXEC, kFirstOther)};
-    if (!copy)
-        return sys_error("copy a descriptor");
-    return copy;
-}
-
-Result<Pipe> make_pipe() {
-    int ends[2] = {-1, -1};
-    if (::pipe2(ends, O_CLOEXEC) != 0)
-        return sys_error("make a pipe");
-    UniqueFd read{ends[0]};
-    UniqueFd write{ends[1]};
-    Pipe pipe;
-    pipe.read = TRY(away_from_standard(std::move(read)));
-    pipe.write = TRY(away_from_standard(std::move(write)));
-    return pipe;
-}
-
-// What the child tells when it cannot become the program.
-struct Trouble {
-    char step[32];
-    int number;
-};
-
-// All that the child needs, made before the fork: afterwards it may not allocate.
-struct Birth {
-    const char* path;
-    char* const* arguments;
-    char* const* environment;
-    int null;
-    int out;
-    int err;
-    int report;
-    pid_t parent;
-};
-
-[[noreturn]] void give_up(const Birth& birth, const char* step) {
-    Trouble trouble{.step = {}, .number = errno};
-    std::strncpy(trouble.step, step, sizeof trouble.step - 1);
-    // Nobody else is left to be told.
-    (void)!::write(birth.report, &trouble, sizeof trouble);
-    ::_exit(127);
-}
-
 // As `ip netns exec` does: sysfs shows the network namespace in which it was mounted.
-void mount_own_sysfs(const Birth& birth) {
+const char* mount_own_sysfs() {
     if (::unshare(CLONE_NEWNS) != 0)
-        give_up(birth, "make a mount namespace");
+        return "make a mount namespace for";
     if (::mount("", "/", "none", MS_SLAVE | MS_REC, nullptr) != 0)
-        give_up(birth, "make mounts private");
+        return "make mounts private for";
     const auto flags = MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY;
     // EBUSY: the one that is mounted there is already this namespace's.
     if (::mount("sysfs", "/sys", "sysfs", flags, nullptr) != 0 && errno != EBUSY)
-        give_up(birth, "mount /sys");
-}
-
-[[noreturn]] void become(const Birth& birth) {
-    sigset_t none;
-    ::sigemptyset(&none);
-    if (::setpgid(0, 0) != 0 || ::sigprocmask(SIG_SETMASK, &none, nullptr) != 0)
-        give_up(birth, "lead a process group");
-    if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
-        give_up(birth, "be killed with the parent");
-    if (::getppid() != birth.parent)  // it died before the line above
-        ::_exit(127);
-    mount_own_sysfs(birth);
-    if (::dup2(birth.null, STDIN_FILENO) < 0 || ::dup2(birth.out, STDOUT_FILENO) < 0 ||
-        ::dup2(birth.err, STDERR_FILENO) < 0)
-        give_up(birth, "redirect output");
-    // Ours are close-on-exec; those that we inherited ourselves need not be.
-    if (::close_range(kFirstOther, ~0U, CLOSE_RANGE_CLOEXEC) != 0)
-        give_up(birth, "close descriptors");
-    ::execve(birth.path, birth.arguments, birth.environment);
-    give_up(birth, "run");
-}
-
-std::vector<char*> pointers(std::vector<std::string>& words) {
-    std::vector<char*> out;
-    for (std::string& word : words)
-        out.push_back(word.data());
-    out.push_back(nullptr);
-    return out;
-}
-
-// Waits until the child has become the program, or says why it could not.
-Result<> await_exec(const UniqueFd& report, const std::string& path) {
-    Trouble trouble{};
-    ssize_t got = -1;
-    do {
-        got = ::read(report.get(), &trouble, sizeof trouble);
-    } while (got < 0 && errno == EINTR);
-    if (got == 0)
-        return {};
-    if (got != sizeof trouble)
-        return sys_error("start " + path);
-    return sys_error(trouble.number, std::string(trouble.step) + " for " + path);
-}
-
-int shell_status(int raw) {
-    constexpr int kSignalled = 128;
-    return WIFSIGNALED(raw) ? kSignalled + WTERMSIG(raw) : WEXITSTATUS(raw);
+        return "mount /sys for";
+    return nullptr;
 }
 
 Result<> check_only_root_writes(const std::string& path) {
@@ -162,18 +55,6 @@ Result<> check_only_root_writes(const std::string& path) {
 
 class KernelPrograms : public Programs {
   public:
-    KernelPrograms() = default;
-
-    ~KernelPrograms() override {
-        for (size_t i = 0; i < running_.size(); ++i)
-            KernelPrograms::kill(i);
-    }
-
-    KernelPrograms(const KernelPrograms&) = delete;
-    KernelPrograms& operator=(const KernelPrograms&) = delete;
-    KernelPrograms(KernelPrograms&&) = delete;
-    KernelPrograms& operator=(KernelPrograms&&) = delete;
-
     Result<std::string> beside_us(const std::string& name) override {
         std::string self(4096, '\0');
         const ssize_t length = ::readlink("/proc/self/exe", self.data(), self.size());
@@ -189,45 +70,12 @@ class KernelPrograms : public Programs {
     }
 
     Result<size_t> start(const Netns& ns, const Program& program) override {
-        std::vector<std::string> words = program.arguments;
-        words.insert(words.begin(), program.path);
-        std::vector<std::string> environment = program.environment;
-        const auto argv = pointers(words);
-        const auto envp = pointers(environment);
-        Pipe out = TRY(make_pipe());
-        Pipe err = TRY(make_pipe());
-        Pipe report = TRY(make_pipe());
-        const UniqueFd null =
-            TRY(away_from_standard(UniqueFd{::open("/dev/null", O_RDWR | O_CLOEXEC)}));
-        const Birth birth{.path = words.front().c_str(),
-                          .arguments = argv.data(),
-                          .environment = envp.data(),
-                          .null = null.get(),
-                          .out = out.write.get(),
-                          .err = err.write.get(),
-                          .report = report.write.get(),
-                          .parent = ::getpid()};
-        Running child;
-        TRY(inside(ns, [&]() -> Result<> {
-            child.pid = ::fork();
-            if (child.pid == 0)
-                become(birth);
-            return child.pid < 0 ? Result<>(sys_error("fork")) : Result<>();
-        }));
-        report.write.reset();
-        child.out = std::move(out.read);
-        child.err = std::move(err.read);
-        child.life.reset(static_cast<int>(::syscall(SYS_pidfd_open, child.pid, 0)));
-        const bool followed = static_cast<bool>(child.life);
-        const base::Error no_pidfd = sys_error("open a pidfd");
-        running_.push_back(std::move(child));
-        auto born = await_exec(report.read, program.path);
-        if (born && !followed)
-            born = no_pidfd;
-        if (!born) {
-            KernelPrograms::kill(running_.size() - 1);
-            return std::move(born).error();
-        }
+        running_.push_back(TRY(base::Child::start(
+            {.path = program.path,
+             .arguments = program.arguments,
+             .environment = program.environment,
+             .prepare = mount_own_sysfs,
+             .around = [&](const std::function<Result<>()>& fork) { return inside(ns, fork); }})));
         return running_.size() - 1;
     }
 
@@ -252,24 +100,14 @@ class KernelPrograms : public Programs {
     }
 
     void kill(size_t program) override {
-        Running& child = running_.at(program);
-        if (child.pid <= 0)
+        base::Child& child = running_.at(program);
+        if (child.is_reaped())
             return;
-        // Not reaped yet, so neither number can belong to anybody else. The group may not be there
-        // yet if the child never got so far.
-        (void)::kill(-child.pid, SIGKILL);
-        (void)::kill(child.pid, SIGKILL);
-        (void)reap(child);
+        child.kill();
+        (void)child.reap();
     }
 
   private:
-    struct Running {
-        pid_t pid = 0;  // 0: reaped
-        UniqueFd out;
-        UniqueFd err;
-        UniqueFd life;  // pidfd: readable once it has ended
-    };
-
     struct Waits {
         std::vector<pollfd> fds;
         std::vector<size_t> whose;
@@ -286,19 +124,19 @@ class KernelPrograms : public Programs {
     [[nodiscard]] Waits what_to_wait_for() const {
         Waits waits;
         for (size_t i = 0; i < running_.size(); ++i) {
-            waits.add(running_[i].out, i);
-            waits.add(running_[i].err, i);
+            waits.add(running_[i].out(), i);
+            waits.add(running_[i].err(), i);
         }
         for (size_t i = 0; i < running_.size(); ++i)
-            waits.add(running_[i].life, i);
+            waits.add(running_[i].life(), i);
         return waits;
     }
 
     // The event of a descriptor that is ready; nothing if it was the end of a stream.
     Result<std::optional<ProgramEvent>> look(size_t program, int fd) {
-        Running& child = running_[program];
-        if (fd == child.life.get()) {
-            const int status = reap(child);
+        base::Child& child = running_[program];
+        if (fd == child.life().get()) {
+            const int status = child.reap();
             return std::optional(ProgramEvent{.program = program,
                                               .ended = true,
                                               .to_stderr = false,
@@ -309,8 +147,8 @@ class KernelPrograms : public Programs {
         const ssize_t got = ::read(fd, text.data(), text.size());
         if (got < 0 && errno != EINTR)
             return sys_error("read the output of a program");
-        UniqueFd& stream = fd == child.err.get() ? child.err : child.out;
-        const bool to_stderr = &stream == &child.err;
+        UniqueFd& stream = fd == child.err().get() ? child.err() : child.out();
+        const bool to_stderr = &stream == &child.err();
         if (got <= 0) {
             if (got == 0)
                 stream.reset();
@@ -324,18 +162,7 @@ class KernelPrograms : public Programs {
                                           .status = 0});
     }
 
-    static int reap(Running& child) {
-        int raw = 0;
-        while (::waitpid(child.pid, &raw, 0) < 0 && errno == EINTR) {
-        }
-        child.pid = 0;
-        child.out.reset();
-        child.err.reset();
-        child.life.reset();
-        return shell_status(raw);
-    }
-
-    std::vector<Running> running_;
+    std::vector<base::Child> running_;
 };
 }  // namespace
 

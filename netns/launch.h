@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs: starts our own programs inside network namespaces, follows them, and leaves none
 // behind. What it guarantees of a program:
-// - It is run by its absolute path with the arguments given: no shell, no search. beside_us() finds
-//   it where only root may write. The environment is exactly the one given.
+// - All that netns/base/child.h says. beside_us() finds it where only root may write.
 // - It is in the namespace from its first instruction on, with a /sys of that namespace (mounted in
 //   a mount namespace of its own); we never leave ours but for the time of the fork.
-// - Standard input is /dev/null, standard output and error are pipes to us; it inherits no other
-//   descriptor, not even those that we were started with (close_range(2), kernel 5.11).
-// - It leads a process group of its own, which kill() ends as a whole, and it is killed by the
-//   kernel when we die. Destroying the room kills and reaps whatever still runs.
-// - A failure to enter or to exec is an error of start(), not a strange exit status.
-// For programs with one thread: between fork and exec only async-signal-safe calls are made.
+// - Destroying the room kills and reaps whatever still runs.
 #pragma once
 
 #include <cstddef>

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "netns/link.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 
+#include "netns/link_change.h"
 #include "netns/link_message.h"
 #include "netns/netlink/message.h"
 #include "netns/netlink/socket.h"
@@ -39,6 +41,13 @@ class KernelLinks : public Links {
                             const Netns& target,
                             const MacvlanSpec& spec) override;
     Result<> remove(const Netns& ns, uint32_t index) override;
+    Result<std::optional<Link>> find_by_device(const Netns& ns, const std::string& device) override;
+    Result<> move(const Netns& from,
+                  const Netns& to,
+                  uint32_t index,
+                  const LinkChange& change) override;
+    Result<> change(const Netns& ns, uint32_t index, const LinkChange& change) override;
+    Result<> set_strict_arp(const Netns& ns, uint32_t index) override;
     Result<> add_address(const Netns& ns, uint32_t index, const Address& address) override;
     Result<> remove_address(const Netns& ns, uint32_t index, const Address& address) override;
 
@@ -49,6 +58,7 @@ class KernelLinks : public Links {
                             Family family,
                             std::vector<Address>& all);
     Result<std::optional<uint32_t>> route_link(const Netns& ns, const Address& destination);
+    Result<bool> free_altname(const Netns& ns, uint32_t index, const LinkChange& change);
     Error explain_macvlan(const Netns& host,
                           const Netns& target,
                           const MacvlanSpec& spec,
@@ -258,6 +268,80 @@ Result<> KernelLinks::remove(const Netns& ns, uint32_t index) {
     if (done.error().sys == EOPNOTSUPP)
         return as(Code::Unsupported, std::move(done).error());
     return std::move(done).error();
+}
+
+Result<std::optional<Link>> KernelLinks::find_by_device(const Netns& ns,
+                                                        const std::string& device) {
+    for (auto& link : TRY(list(ns))) {
+        if (!device.empty() && link.device == device)
+            return std::optional<Link>{std::move(link)};
+    }
+    return std::optional<Link>{};
+}
+
+// A link cannot take a name that it has as an altname. udev gives a VF that comes back from a dead
+// namespace under the container's name its old name so. Tells whether that was it.
+Result<bool> KernelLinks::free_altname(const Netns& ns, uint32_t index, const LinkChange& change) {
+    const auto link = change.name ? TRY(find(ns, index)) : std::nullopt;
+    if (!link || std::find(link->altnames.begin(), link->altnames.end(), *change.name) ==
+                     link->altnames.end())
+        return false;
+    Request request = altname_request(RTM_DELLINKPROP, 0, index, *change.name);
+    (void)TRY(TRY(sockets_.get(ns))
+                  ->request(request,
+                            "take the altname " + base::printable(*change.name) + " off " +
+                                link_text(index)));
+    return true;
+}
+
+Result<> KernelLinks::move(const Netns& from,
+                           const Netns& to,
+                           uint32_t index,
+                           const LinkChange& change) {
+    const std::string what = "move " + link_text(index) + " to another network namespace";
+    TRY(check_change(what, change));
+    (void)TRY(free_altname(from, index, change));  // later the index may be another
+    Request request = change_request(index, change, to.fd());
+    auto done = TRY(sockets_.get(from))->request(request, what);
+    if (done)
+        return {};
+    // EINVAL before the move is a link that cannot leave, after it a value that it cannot have.
+    const bool stayed = done.error().sys == EINVAL && TRY(find(from, index));
+    if (stayed && !(from.id() == to.id()))
+        return as(Code::Refused,
+                  std::move(done).error(),
+                  "the interface cannot leave its network namespace");
+    return explain_change(change, std::move(done).error());
+}
+
+Result<> KernelLinks::change(const Netns& ns, uint32_t index, const LinkChange& change) {
+    const std::string what = "change " + link_text(index);
+    TRY(check_change(what, change));
+    // The kernel sets flags last.
+    if (change.up && !*change.up) {
+        Request down = change_request(index, {.up = false}, std::nullopt);
+        auto done = TRY(sockets_.get(ns))->request(down, what);
+        if (!done)
+            return explain_change(change, std::move(done).error());
+    }
+    Request request = change_request(index, change, std::nullopt);
+    auto done = TRY(sockets_.get(ns))->request(request, what);
+    if (!done && done.error().sys == EEXIST && TRY(free_altname(ns, index, change))) {
+        Request again = change_request(index, change, std::nullopt);
+        done = TRY(sockets_.get(ns))->request(again, what);
+    }
+    if (!done)
+        return explain_change(change, std::move(done).error());
+    return {};
+}
+
+Result<> KernelLinks::set_strict_arp(const Netns& ns, uint32_t index) {
+    Request request = strict_arp_request(index);
+    auto done = TRY(sockets_.get(ns))->request(request, "set strict ARP on " + link_text(index));
+    if (done)
+        return {};
+    const Code code = done.error().sys == ENODEV ? Code::Unavailable : done.error().code;
+    return as(code, std::move(done).error());
 }
 
 Result<> KernelLinks::add_address(const Netns& ns, uint32_t index, const Address& address) {

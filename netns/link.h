@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Network devices and their addresses, by rtnetlink(7). Devices are named by index within a
 // namespace, never by name. Relies on: a chosen ifindex in RTM_NEWLINK (3.7), IFLA_NET_NS_FD (3.0),
-// NETLINK_GET_STRICT_CHK filters on dumps (4.20), RTM_F_FIB_MATCH (4.13). Never enters a namespace
-// for longer than it takes to open a socket there.
+// NETLINK_GET_STRICT_CHK filters on dumps (4.20), RTM_F_FIB_MATCH (4.13), IFLA_INET_CONF (2.6.38).
+// Never enters a namespace for longer than it takes to open a socket there.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,25 @@ struct Link {
     bool up = false;       // IFF_UP
     bool ethernet = true;  // ARPHRD_ETHER
     bool loopback = false;
-    uint32_t parent = 0;  // IFLA_LINK, an index in the parent's namespace; 0 if none
+    uint32_t parent = 0;      // IFLA_LINK, an index in the parent's namespace; 0 if none
+    bool strict_arp = false;  // arp_ignore is 1 and arp_announce 2
+    std::string device;  // IFLA_PARENT_DEV_NAME (5.14): "0000:01:10.0"; empty for a virtual link
+    std::string alias;   // IFLA_IFALIAS
+    std::vector<std::string> altnames;
     bool operator==(const Link&) const = default;
+};
+
+// What is to change of a link; what is empty stays. Some drivers take a MAC or an MTU, and kernels
+// before 6.2 a name, only while the link is down: it is taken down first if `up` is false, and
+// brought up last if it is true.
+struct LinkChange {
+    std::optional<std::string> name{};
+    std::optional<std::string> alias{};
+    std::optional<Mac> mac{};
+    std::optional<uint32_t> mtu{};
+    std::optional<bool> up{};
+    std::optional<uint32_t> index{};  // in the namespace that it is moved to; not for change()
+    bool operator==(const LinkChange&) const = default;
 };
 
 // A macvlan in bridge mode, made on `parent` (an index in the host's namespace) directly inside the
@@ -60,6 +77,27 @@ class Links {
                                     const MacvlanSpec& spec) = 0;
     // One that is not there is no error.
     virtual Result<> remove(const Netns& ns, uint32_t index) = 0;
+    // The link of a device ("0000:01:10.0") among the links of a container's namespace.
+    virtual Result<std::optional<Link>> find_by_device(const Netns& ns,
+                                                       const std::string& device) = 0;
+    // Moves a link into another namespace and changes it there: one request, in which the kernel
+    // moves first (the link is down and has no addresses then), then sets MAC, MTU, name, alias and
+    // flags. It may stop half-way: the link is then there, and what stands before the refused value
+    // in that order is set, and what stands after it is not. Only a name that is taken there is
+    // changed by the move itself. Busy: EEXIST, the name or an altname is taken there, EBUSY, the
+    // index is; Refused: EINVAL, it cannot leave its namespace. For BadInput see change().
+    virtual Result<> move(const Netns& from,
+                          const Netns& to,
+                          uint32_t index,
+                          const LinkChange& change) = 0;
+    // Changes a link where it is. Busy: the name is taken, or the MAC among its siblings; BadInput:
+    // a MAC (EADDRNOTAVAIL) or an MTU (EINVAL) that the driver refuses. A link that has the wanted
+    // name as an altname (of udev's) loses that: the kernel says EEXIST to it.
+    virtual Result<> change(const Netns& ns, uint32_t index, const LinkChange& change) = 0;
+    // Strict ARP (arp_ignore=1, arp_announce=2 of the link): it answers for its own addresses only,
+    // and asks with one of them. Of two links on one network each would answer for both, and an
+    // RDMA device takes only the packets that come to its own netdev. Unavailable without link.
+    virtual Result<> set_strict_arp(const Netns& ns, uint32_t index) = 0;
     // IPv6 without duplicate address detection (IFA_F_NODAD): usable at once. Busy (EEXIST) if
     // there.
     virtual Result<> add_address(const Netns& ns, uint32_t index, const Address& address) = 0;

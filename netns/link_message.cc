@@ -2,9 +2,11 @@
 #include "netns/link_message.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
+#include <linux/ip.h>
 #include <net/if.h>
 #include <net/if_arp.h>
 
@@ -24,6 +26,36 @@ std::optional<Attributes> attributes_of(const Reply& reply) {
     if (reply.payload.size() < sizeof(Header))
         return std::nullopt;
     return Attributes::parse(netlink::after_header(reply.payload, sizeof(Header)));
+}
+
+// Values of arp_ignore and arp_announce: ip-sysctl in the kernel's documentation.
+constexpr uint32_t kOwnAddressesOnly = 1;
+constexpr uint32_t kBestOwnAddress = 2;
+
+// IFLA_INET_CONF of a reply is an array of 32 bit values; setting N is at N - 1.
+uint32_t setting(Bytes settings, size_t number) {
+    uint32_t value = 0;
+    if (settings.size() >= number * sizeof value)
+        std::memcpy(&value, settings.data() + (number - 1) * sizeof value, sizeof value);
+    return value;
+}
+
+bool has_strict_arp(const Attributes& link) {
+    const auto settings = link.nested(IFLA_AF_SPEC).nested(AF_INET).find(IFLA_INET_CONF);
+    return settings && setting(*settings, IPV4_DEVCONF_ARP_IGNORE) == kOwnAddressesOnly &&
+           setting(*settings, IPV4_DEVCONF_ARP_ANNOUNCE) == kBestOwnAddress;
+}
+
+std::vector<std::string> altnames_of(const Attributes& link) {
+    std::vector<std::string> names;
+    const Attributes properties = link.nested(IFLA_PROP_LIST);
+    for (const auto& [type, bytes] : properties.all()) {
+        if (type != IFLA_ALT_IFNAME)
+            continue;
+        const auto end = std::find(bytes.begin(), bytes.end(), uint8_t{0});
+        names.emplace_back(bytes.begin(), end);
+    }
+    return names;
 }
 }  // namespace
 
@@ -48,6 +80,10 @@ Result<Link> parse_link(const Reply& reply) {
     link.ethernet = header->ifi_type == ARPHRD_ETHER;
     link.loopback = (header->ifi_flags & IFF_LOOPBACK) != 0;
     link.parent = attributes->u32(IFLA_LINK).value_or(0);
+    link.strict_arp = has_strict_arp(*attributes);
+    link.device = attributes->text(IFLA_PARENT_DEV_NAME).value_or("");
+    link.alias = attributes->text(IFLA_IFALIAS).value_or("");
+    link.altnames = altnames_of(*attributes);
     const auto mac = attributes->find(IFLA_ADDRESS);
     if (mac && mac->size() == link.mac.bytes.size())
         std::copy(mac->begin(), mac->end(), link.mac.bytes.begin());
@@ -76,6 +112,52 @@ std::optional<Address> parse_address(const Reply& reply, Family family) {
     Address address{.family = family, .bytes = {}, .prefix = header->ifa_prefixlen};
     std::copy(bytes->begin(), bytes->end(), address.bytes.begin());
     return address;
+}
+
+Request change_request(uint32_t index, const LinkChange& change, std::optional<int> target) {
+    Request request{RTM_SETLINK, 0};
+    ifinfomsg header = link_header(index);
+    if (change.up) {
+        header.ifi_flags = *change.up ? IFF_UP : 0;
+        header.ifi_change = IFF_UP;
+    }
+    request.header(header);
+    if (target)
+        request.put(IFLA_NET_NS_FD, static_cast<uint32_t>(*target));
+    if (target && change.index)
+        request.put(IFLA_NEW_IFINDEX, *change.index);
+    if (change.mac)
+        request.put(IFLA_ADDRESS, Bytes{change.mac->bytes});
+    if (change.mtu)
+        request.put(IFLA_MTU, *change.mtu);
+    if (change.name)
+        request.put(IFLA_IFNAME, *change.name);
+    // Without a NUL: empty, it takes the alias away.
+    if (change.alias)
+        request.put(
+            IFLA_IFALIAS,
+            Bytes{reinterpret_cast<const uint8_t*>(change.alias->data()), change.alias->size()});
+    return request;
+}
+
+Request altname_request(int type, int flags, uint32_t index, const std::string& name) {
+    Request request{type, flags};
+    request.header(link_header(index)).begin(IFLA_PROP_LIST).put(IFLA_ALT_IFNAME, name).end();
+    return request;
+}
+
+Request strict_arp_request(uint32_t index) {
+    Request request{RTM_SETLINK, 0};
+    request.header(link_header(index))
+        .begin(IFLA_AF_SPEC)
+        .begin(AF_INET)
+        .begin(IFLA_INET_CONF)
+        .put(IPV4_DEVCONF_ARP_IGNORE, kOwnAddressesOnly)
+        .put(IPV4_DEVCONF_ARP_ANNOUNCE, kBestOwnAddress)
+        .end()
+        .end()
+        .end();
+    return request;
 }
 
 Request address_request(int type, int flags, uint32_t index, const Address& address) {

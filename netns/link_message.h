@@ -20,6 +20,14 @@ netlink::Bytes raw(const Address& address);
 
 // RTM_NEWLINK: the macvlan with all that it is given, up at once, in the namespace behind `fd`.
 netlink::Request macvlan_request(const MacvlanSpec& spec, int fd);
+// RTM_SETLINK: a change of a link; into the namespace behind `target` first, if there is one.
+netlink::Request change_request(uint32_t index,
+                                const LinkChange& change,
+                                std::optional<int> target);
+// RTM_NEWLINKPROP or RTM_DELLINKPROP (5.5): another name of the link.
+netlink::Request altname_request(int type, int flags, uint32_t index, const std::string& name);
+// RTM_SETLINK: arp_ignore and arp_announce of the link.
+netlink::Request strict_arp_request(uint32_t index);
 // RTM_NEWADDR or RTM_DELADDR.
 netlink::Request address_request(int type, int flags, uint32_t index, const Address& address);
 

@@ -102,6 +102,7 @@ class KernelRdmaDevices : public RdmaDevices {
     Result<> add_link(const Netns& ns, const RdmaLinkSpec& spec) override;
     Result<> remove_link(const Netns& ns, uint32_t device) override;
     Result<> move(const Netns& from, const Netns& to, uint32_t device) override;
+    Result<> rename(const Netns& ns, uint32_t device, const std::string& name) override;
     Result<> wait_gone(const Netns& ns, uint32_t device, Deadline deadline) override;
 
   private:
@@ -332,6 +333,21 @@ Result<> KernelRdmaDevices::move(const Netns& from, const Netns& to, uint32_t de
         default:
             return done;
     }
+}
+
+Result<> KernelRdmaDevices::rename(const Netns& ns, uint32_t device, const std::string& name) {
+    const std::string what = "rename " + device_text(device) + " to " + printable(name);
+    // The kernel would take a "%d" for a pattern.
+    if (name.empty() || name.find('%') != std::string::npos)
+        return as(Code::BadInput, sys_error(EINVAL, what));
+    Request request = device_request(RDMA_NLDEV_CMD_SET, device);
+    request.put(RDMA_NLDEV_ATTR_DEV_NAME, name);
+    auto done = TRY(socket(ns))->request(request, what);
+    if (done)
+        return {};
+    if (done.error().sys == EEXIST)
+        return as(Code::Busy, std::move(done).error());
+    return not_there(std::move(done).error());
 }
 
 Result<> KernelRdmaDevices::wait_gone(const Netns& ns, uint32_t device, Deadline deadline) {

@@ -104,6 +104,8 @@ class RdmaDevices {
     virtual Result<> remove_link(const Netns& ns, uint32_t device) = 0;
     // Moves a device between namespaces (exclusive mode). Unsupported: the kernel's EOPNOTSUPP.
     virtual Result<> move(const Netns& from, const Netns& to, uint32_t device) = 0;
+    // Renames a device in its namespace. Busy: the name is taken (EEXIST).
+    virtual Result<> rename(const Netns& ns, uint32_t device, const std::string& name) = 0;
     // Waits until the device is gone by itself (its netdev was removed). Timeout if it stays.
     virtual Result<> wait_gone(const Netns& ns, uint32_t device, base::Deadline deadline) = 0;
 };

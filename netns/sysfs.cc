@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "netns/sysfs.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
+#include <memory>
 #include <string_view>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/mount.h>
+#include <unistd.h>
 
 namespace netns {
 
@@ -66,7 +71,7 @@ Result<std::optional<std::string>> SysTree::read(const std::string& path) const 
         return sys_error("open " + path + " of sysfs");
     char page[kPage];
     const ssize_t got = ::read(fd.get(), page, sizeof page);
-    if (got < 0 && (errno == EINVAL || errno == ENODEV))
+    if (got < 0 && (errno == EINVAL || errno == ENODEV || errno == EOPNOTSUPP))
         return std::optional<std::string>{""};
     if (got < 0)
         return sys_error("read " + path + " of sysfs");
@@ -74,6 +79,49 @@ Result<std::optional<std::string>> SysTree::read(const std::string& path) const 
     while (!text.empty() && text.back() == '\n')
         text.remove_suffix(1);
     return std::optional<std::string>{text};
+}
+
+Result<std::optional<std::string>> SysTree::link(const std::string& path) const {
+    char target[PATH_MAX];
+    const ssize_t size = ::readlinkat(root_.get(), path.c_str(), target, sizeof target);
+    if (size < 0 && (errno == ENOENT || errno == ENOTDIR))
+        return std::optional<std::string>{};
+    if (size < 0)
+        return sys_error("read the link " + path + " of sysfs");
+    const std::string_view text{target, static_cast<size_t>(size)};
+    return std::optional<std::string>{text.substr(text.rfind('/') + 1)};
+}
+
+Result<std::vector<std::string>> SysTree::list(const std::string& path) const {
+    std::vector<std::string> names;
+    UniqueFd folder{::openat(root_.get(), path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    if (!folder && (errno == ENOENT || errno == ENOTDIR))
+        return names;
+    if (!folder)
+        return sys_error("open " + path + " of sysfs");
+    const std::unique_ptr<DIR, int (*)(DIR*)> entries{::fdopendir(folder.get()), ::closedir};
+    if (!entries)
+        return sys_error("list " + path + " of sysfs");
+    (void)folder.release();  // it is the listing's now
+    while (const dirent* entry = ::readdir(entries.get())) {
+        if (entry->d_name[0] != '.')
+            names.emplace_back(entry->d_name);
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+Result<> SysTree::write(const std::string& path, const std::string& text) const {
+    const UniqueFd fd{::openat(root_.get(), path.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC)};
+    if (!fd)
+        return sys_error("open " + path + " of sysfs for writing");
+    // One write(2) is one order; the kernel takes all of it or none.
+    const ssize_t done = ::write(fd.get(), text.data(), text.size());
+    if (done < 0)
+        return sys_error("write " + base::printable(text) + " to " + path + " of sysfs");
+    if (static_cast<size_t>(done) != text.size())
+        return base::sys_error(EIO, "write " + base::printable(text) + " to " + path + " of sysfs");
+    return {};
 }
 
 }  // namespace netns

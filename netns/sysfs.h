@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tree of sysfs, read only. /sys/class/infiniband is tagged: it shows the devices of the
-// namespace in which that sysfs was mounted. In RDMA's exclusive mode a device of another namespace
-// is seen through a sysfs mounted from within it; that mount hangs in no folder (fsopen(2), 5.2).
-// Private to netns/.
+// The tree of sysfs. /sys/class/infiniband is tagged: it shows the devices of the namespace in
+// which that sysfs was mounted. In RDMA's exclusive mode a device of another namespace is seen
+// through a sysfs mounted from within it; that mount hangs in no folder (fsopen(2), 5.2). Private
+// to netns/.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "netns/base/unique_fd.h"
 #include "netns/namespace.h"
@@ -26,8 +27,15 @@ class SysTree {
     // over several links.
     [[nodiscard]] Result<std::optional<SysTree>> enter(const std::string& path) const;
     // The text of a file without its newline; nothing if there is no such file. A file without
-    // a value (an empty slot of a GID table answers EINVAL in some drivers) has the text "".
+    // a value has the text "" (EINVAL: an empty slot of a GID table in some drivers; EOPNOTSUPP:
+    // a port without a name).
     [[nodiscard]] Result<std::optional<std::string>> read(const std::string& path) const;
+    // The last part of where a symbolic link leads; nothing if there is none.
+    [[nodiscard]] Result<std::optional<std::string>> link(const std::string& path) const;
+    // The names in a folder, sorted; none if there is no such folder.
+    [[nodiscard]] Result<std::vector<std::string>> list(const std::string& path) const;
+    // Writes a file that is there (sys ENOENT else). The file itself is no symbolic link.
+    [[nodiscard]] Result<> write(const std::string& path, const std::string& text) const;
 
   private:
     explicit SysTree(base::UniqueFd root) : root_(std::move(root)) {}

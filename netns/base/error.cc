@@ -10,6 +10,12 @@
 namespace base {
 
 namespace {
+// Also for numbers that the C library has no name for.
+std::string text_of_errno(int number) {
+    const char* text = strerrordesc_np(number);
+    return text == nullptr ? "errno " + std::to_string(number) : text;
+}
+
 struct CodeRow {
     Code code;
     std::string_view name;
@@ -53,7 +59,7 @@ std::string Error::message() const {
         line += *frame + ": ";
     line += text;
     if (sys != 0)
-        line += std::string(": ") + strerrordesc_np(sys);
+        line += ": " + text_of_errno(sys);
     if (!extack.empty())
         line += " (" + printable(extack) + ")";
     for (const auto& other : also)
@@ -84,6 +90,8 @@ Error make_error(Code code, std::string text) {
 }
 
 Error sys_error(int number, std::string what) {
+    // Some user space drivers answer -EINVAL where libibverbs promises EINVAL.
+    number = number < 0 ? -number : number;
     Error error = make_error(Code::Kernel, std::move(what));
     error.sys = number;
     return error;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 
 #include <dirent.h>
@@ -157,7 +158,7 @@ Result<std::vector<std::string>> RealFiles::list(const std::string& dir) {
     return names;
 }
 
-Result<> RealFiles::make_dir(const std::string& path) {
+Result<> RealFiles::make_dir(const std::string& path, Access access) {
     // Mostly it is there, or its parent is: the way down from / is for the first time after a boot.
     int made = ::mkdir(path.c_str(), 0700);
     if (made != 0 && errno == ENOENT) {
@@ -174,7 +175,25 @@ Result<> RealFiles::make_dir(const std::string& path) {
     if (!S_ISDIR(st.st_mode) || st.st_uid != ::geteuid() || (st.st_mode & 0022U) != 0)
         return make_error(Code::Refused, path + " is not a folder of ours alone")
             .advise("run: chown root " + path + " && chmod 700 " + path);
+    // Whatever the umask says.
+    if (made == 0 && access == Access::Readable && ::chmod(path.c_str(), 0755) != 0)
+        return sys_error("set the mode of " + path);
     return {};
+}
+
+Result<> RealFiles::make_link(const std::string& path, const std::string& target) {
+    if (::symlink(target.c_str(), path.c_str()) == 0)
+        return {};
+    Error error = sys_error("make link " + path);
+    if (error.sys == EEXIST)
+        error.code = Code::Busy;
+    return error;
+}
+
+Result<> RealFiles::remove_tree(const std::string& path) {
+    std::error_code error;
+    (void)std::filesystem::remove_all(path, error);
+    return error ? sys_error(error.value(), "remove folder " + path) : Result<>{};
 }
 
 }  // namespace base

@@ -43,9 +43,18 @@ class Files {
     // The names in a folder, sorted, without "." and ".." and without our temporary files.
     virtual Result<std::vector<std::string>> list(const std::string& dir) = 0;
 
-    // Makes a folder and its parents, 0700; one that is there is no error, unless it is a symbolic
-    // link or belongs to somebody else.
-    virtual Result<> make_dir(const std::string& path) = 0;
+    // Makes a folder, 0700 or 0755, and its parents; one that is there is no error, unless it is a
+    // symbolic link or belongs to somebody else.
+    virtual Result<> make_dir(const std::string& path, Access access) = 0;
+
+    Result<> make_dir(const std::string& path) { return make_dir(path, Access::Private); }
+
+    // Makes a symbolic link; Code::Busy (EEXIST) if there is something of that name.
+    virtual Result<> make_link(const std::string& path, const std::string& target) = 0;
+
+    // Removes a folder with all that is in it, following no link; one that is not there is no
+    // error.
+    virtual Result<> remove_tree(const std::string& path) = 0;
 };
 
 class RealFiles : public Files {
@@ -57,7 +66,10 @@ class RealFiles : public Files {
     Result<> remove(const std::string& path) override;
     Result<> rename(const std::string& from, const std::string& to) override;
     Result<std::vector<std::string>> list(const std::string& dir) override;
-    Result<> make_dir(const std::string& path) override;
+    using Files::make_dir;
+    Result<> make_dir(const std::string& path, Access access) override;
+    Result<> make_link(const std::string& path, const std::string& target) override;
+    Result<> remove_tree(const std::string& path) override;
 };
 
 // True if the error says that a file is not there.

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "netns/sriov.h"
+
+namespace netns {
+
+namespace {
+bool is_hex(std::string_view text) {
+    return std::all_of(text.begin(), text.end(), [](char c) {
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+    });
+}
+}  // namespace
+
+// The kernel prints "%04x:%02x:%02x.%d": a domain of a bridge made by a driver (VMD) has more than
+// four digits, and then no leading zero; a device is at most 1f, a function at most 7.
+bool is_pci_address(std::string_view text) {
+    const size_t colon = text.find(':');
+    if (colon == std::string_view::npos || colon < 4 || colon > 8 || text.size() != colon + 8)
+        return false;
+    const std::string_view domain = text.substr(0, colon);
+    const std::string_view bus = text.substr(colon + 1, 2);
+    const std::string_view device = text.substr(colon + 4, 2);
+    const char function = text[colon + 7];
+    return is_hex(domain) && (colon == 4 || domain.front() != '0') && is_hex(bus) &&
+           text[colon + 3] == ':' && is_hex(device) && device.front() <= '1' &&
+           text[colon + 6] == '.' && function >= '0' && function <= '7';
+}
+
+}  // namespace netns
