@@ -133,6 +133,24 @@ bool Spec::privileged() const {
            find_item(bounding, [](const Json& name) { return name == "CAP_SYS_ADMIN"; }) != nullptr;
 }
 
+std::string Spec::cpus() const {
+    return text_of(member(member(member(member(&tree_, "linux"), "resources"), "cpu"), "cpus"));
+}
+
+bool Spec::has_own_sysfs() const {
+    bool found = false;
+    const Json none = Json::array();
+    const Json* mounts = member(&tree_, "mounts");
+    for (const Json& mount : mounts == nullptr ? none : *mounts) {
+        const std::string place = normal(text_of(member(&mount, "destination")) + "/");
+        if (place == "/sys/")
+            found = text_of(member(&mount, "type")) == "sysfs";
+        if (place.starts_with("/sys/class/") || place.starts_with("/sys/devices/"))
+            return false;
+    }
+    return found && !privileged();
+}
+
 std::string Spec::mount_label() const {
     return text_of(member(member(&tree_, "linux"), "mountLabel"));
 }

@@ -54,6 +54,11 @@ class Spec {
     [[nodiscard]] bool has_user_namespace() const;
     // All devices allowed and CAP_SYS_ADMIN bounding: what engines make of --privileged.
     [[nodiscard]] bool privileged() const;
+    // linux.resources.cpu.cpus: "0-3,8"; empty: all. Not checked.
+    [[nodiscard]] std::string cpus() const;
+    // /sys is a sysfs that the runtime mounts, and nobody mounts anything of his at or below
+    // /sys/class or /sys/devices; false for a privileged container, which sees the machine.
+    [[nodiscard]] bool has_own_sysfs() const;
     [[nodiscard]] std::string mount_label() const;
     // crun's annotations that would redirect our hooks' output.
     [[nodiscard]] bool redirects_hook_output() const;
@@ -67,8 +72,8 @@ class Spec {
     [[nodiscard]] bool has_memlock() const;
     // Adds "NAME=value" unless NAME is set.
     void add_env(const std::string& name, const std::string& value);
-    // A read-only bind mount of a host file (nosuid, nodev, noexec), after all other mounts. Its
-    // parent folder in the container is made by the runtime.
+    // A read-only bind mount of a host file or folder (nosuid, nodev, noexec), after all other
+    // mounts. Its parent folder in the container is made by the runtime.
     void add_file_mount(const std::string& host_path, const std::string& container_path);
     // `stage` as in the specification: "createRuntime", "poststop".
     void add_hook(const std::string& stage, const Hook& hook);

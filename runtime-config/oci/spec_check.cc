@@ -52,7 +52,7 @@ constexpr Member kProcess[] = {
 constexpr Member kRlimit[] = {
     {"type", Type::String, true}, {"soft", Type::Unsigned, true}, {"hard", Type::Unsigned, true}};
 constexpr Member kCapabilities[] = {{"bounding", Type::Array}};
-constexpr Member kMount[] = {{"destination", Type::String, true}};
+constexpr Member kMount[] = {{"destination", Type::String, true}, {"type", Type::String}};
 
 bool has_type(const Json& value, Type type) {
     switch (type) {
