@@ -6,6 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "hook/route_annotations.h"
+#include "hook/vf_annotations.h"
+
 namespace hook {
 
 using base::Code;
@@ -129,6 +132,22 @@ Result<> set_mtu(Wish& wish, std::string_view value) {
     return {};
 }
 
+Result<> store_limit(std::optional<uint32_t>& wish, std::string_view value) {
+    const auto limit = parse_number(value);
+    if (!limit || *limit == 0 || *limit > kMaxLimit)
+        return because("");
+    wish = static_cast<uint32_t>(*limit);
+    return {};
+}
+
+Result<> set_max_handles(Wish& wish, std::string_view value) {
+    return store_limit(wish.max_handles, value);
+}
+
+Result<> set_max_objects(Wish& wish, std::string_view value) {
+    return store_limit(wish.max_objects, value);
+}
+
 Result<> set_memlock(Wish& wish, std::string_view value) {
     const auto bytes = value == "unlimited" ? kMemlockUnlimited : parse_number(value).value_or(0);
     if (bytes == 0 || (bytes > kMaxMemlock && value != "unlimited"))
@@ -162,8 +181,42 @@ constexpr Key kKeys[] = {
      set_ip,
      Key::Reach::Mode,
      true},
+    {"gateway",
+     "the address of a router, or one each of IPv4 and IPv6, such as 10.9.0.254",
+     set_gateway,
+     Key::Reach::Mode,
+     true},
+    {"routes",
+     "up to 32 networks such as 10.8.0.0/16 or 10.8.0.0/16@10.9.0.253",
+     set_routes,
+     Key::Reach::Mode,
+     true},
     {"mac", "a unicast address such as 02:00:5e:10:00:01", set_mac},
     {"mtu", "a whole number of bytes from 576 to 9978", set_mtu, Key::Reach::Mode, true},
+    {"device",
+     "a PF or VF by PCI address, netdev or RDMA device, or VFs of a PF such as enp1s0#0-3,5",
+     set_device},
+    {"provider", "'auto', 'device' or 'rxe'", set_provider, Key::Reach::Mode, true},
+    {"vlan", "a whole number from 1 to 4094", set_vlan, Key::Reach::Mode, true},
+    {"vlan_qos", "a whole number from 0 to 7", set_vlan_qos, Key::Reach::Mode, true},
+    {"vlan_proto", "'802.1q' or '802.1ad'", set_vlan_proto, Key::Reach::Mode, true},
+    {"spoofchk", "'on' or 'off'", set_spoofchk, Key::Reach::Mode, true},
+    {"trust", "'on' or 'off'", set_trust, Key::Reach::Mode, true},
+    {"link_state", "'auto', 'on' or 'off'", set_link_state, Key::Reach::Mode, true},
+    {"min_tx_rate",
+     "a whole number of Mbit/s from 0 (none) to 1000000",
+     set_min_tx_rate,
+     Key::Reach::Mode,
+     true},
+    {"max_tx_rate",
+     "a whole number of Mbit/s from 0 (none) to 1000000",
+     set_max_tx_rate,
+     Key::Reach::Mode,
+     true},
+    {"node_guid", "a GUID such as 00:11:22:33:44:55:66:77", set_node_guid},
+    {"port_guid", "a GUID such as 00:11:22:33:44:55:66:77", set_port_guid},
+    {kHandlesKey, "a whole number from 1 to 999999999", set_max_handles, Key::Reach::AnyMode, true},
+    {kObjectsKey, "a whole number from 1 to 999999999", set_max_objects, Key::Reach::AnyMode, true},
     {"memlock",
      "a whole number of bytes from 1, or to 'unlimited'",
      set_memlock,

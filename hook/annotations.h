@@ -27,8 +27,24 @@ struct Wish {
     std::optional<std::string> ifname;
     std::optional<IpSource> ip_source;
     std::vector<netns::Address> addresses;  // for Static
+    std::optional<std::vector<netns::Address>> gateways;
+    std::optional<std::vector<RouteWish>> routes;
     std::optional<netns::Mac> mac;
     std::optional<uint32_t> mtu;
+    std::optional<DeviceSpec> device;
+    std::optional<Provider> provider;
+    std::optional<uint16_t> vlan;
+    std::optional<uint8_t> vlan_qos;
+    std::optional<netns::VlanProtocol> vlan_proto;
+    std::optional<bool> spoofchk;
+    std::optional<bool> trust;
+    std::optional<netns::VfLinkState> link_state;
+    std::optional<uint32_t> min_tx_rate;  // Mbit/s; 0: none
+    std::optional<uint32_t> max_tx_rate;
+    std::optional<uint64_t> node_guid;
+    std::optional<uint64_t> port_guid;
+    std::optional<uint32_t> max_handles;
+    std::optional<uint32_t> max_objects;
     std::optional<uint64_t> memlock;
     std::optional<bool> optional;
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -16,7 +17,6 @@ using base::Error;
 using base::make_error;
 
 namespace {
-constexpr std::chrono::seconds kLockTimeout{20};
 
 Result<Site> site_of(World& world, const Joiner& joiner) {
     return Site{.host = world.host,
@@ -47,7 +47,8 @@ Survey survey_of(World& world, Site& site, const Joiner& joiner, const std::stri
                   .store = world.store,
                   .container_key = joiner.container.key,
                   .attachment_key = akey,
-                  .uuid = joiner.container.uuid};
+                  .uuid = joiner.container.uuid,
+                  .cpus = joiner.cpus};
 }
 
 // Drops holders that have no record any more: their leave was interrupted after the record went.
@@ -91,16 +92,28 @@ Result<Granted> join_existing(World& world,
     return granted;
 }
 
+// Carries a plan out whose journal is on disk. The lock of leases is held until what was found is
+// claimed, no longer: the rest may take seconds.
+Result<> carry_out(const Steps& steps,
+                   size_t claims,
+                   Site& site,
+                   std::optional<base::FileLock> leases) {
+    const std::span all(steps);
+    TRY(run(all.first(claims), site));
+    leases.reset();
+    return run(all.subspan(claims), site);
+}
+
 Result<Granted> attach_anew(World& world,
                             const Joiner& joiner,
                             const Attachment& attachment,
                             const std::string& akey) {
-    // Find and claim under one lock: two containers must not be given the same address of a range.
-    std::optional<base::FileLock> leases;
-    if (attachment.ip_source == IpSource::Auto)
-        leases = TRY(world.store.lock_leases(Deadline::in(kLockTimeout)));
     Site site = TRY(site_of(world, joiner));
     const Mode* mode = TRY(mode_of(attachment));
+    // Find and claim under one lock: two containers must not be given the same address or VF.
+    std::optional<base::FileLock> leases;
+    if (mode->finds || attachment.ip_source == IpSource::Auto)
+        leases = TRY(world.store.lock_leases(Deadline::in(kLockTimeout)));
     Plan plan = TRY(mode->plan(attachment, survey_of(world, site, joiner, akey)));
     Journal journal{.key = akey,
                     .attachment = to_json(attachment),
@@ -112,7 +125,7 @@ Result<Granted> attach_anew(World& world,
     if (plan.endpoint.where == Where::Container)
         journal.netns = site.container->id();
     TRY(save_journal(world.store, journal));
-    auto done = run(journal.steps, site);
+    auto done = carry_out(journal.steps, plan.claims, site, std::move(leases));
     auto granted =
         done ? inspect(site, attachment, plan.endpoint) : Result<Granted>{std::move(done).error()};
     if (granted)

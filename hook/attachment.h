@@ -23,6 +23,7 @@ struct World {
 struct Joiner {
     const Container& container;
     std::optional<netns::Netns> netns;  // nothing: no namespace yet (rdmactl plan)
+    std::string cpus = {};              // its cpuset, "0-3,8"; empty: all
 };
 
 // Attaches, or joins an equal attachment of the same namespace. `akey` is key_of() it; the

@@ -10,28 +10,17 @@
 #include <fmt/ranges.h>
 
 #include "hook/config_file.h"
+#include "hook/config_json.h"
 #include "hook/draft.h"
 #include "hook/nearest.h"
-#include "netns/base/json.h"
 
 namespace hook {
 
 using base::Code;
-using base::Error;
-using base::Json;
-using base::make_error;
 using base::printable;
 
 namespace {
-enum class Type { Object, List, String, Bool, Any };
-
-struct Member {
-    std::string_view name;
-    Type type;
-};
-
-// The one table of members; runtime-config/schema/config.schema.json is kept equal to it by a unit
-// test.
+// The one table of members; a unit test keeps runtime-config/schema/config.schema.json equal to it.
 constexpr std::array kDocument = {Member{"$schema", Type::String},  // for editors; not looked at
                                   Member{"pools", Type::Object},
                                   Member{"policy", Type::Object},
@@ -40,102 +29,27 @@ constexpr std::array kDocument = {Member{"$schema", Type::String},  // for edito
 constexpr std::array kPool = {Member{"mode", Type::String},
                               Member{"default", Type::Bool},
                               Member{"parents", Type::List},
+                              Member{"devices", Type::List},
+                              Member{"exclude", Type::List},
+                              Member{"choose", Type::String},
                               Member{"range", Type::Any},
                               Member{"defaults", Type::Object}};
 constexpr std::array kPolicy = {Member{"modes", Type::List},
                                 Member{"parents", Type::List},
+                                Member{"devices", Type::List},
                                 Member{"addresses", Type::List},
                                 Member{"memlock", Type::Any},
                                 Member{"placement_host", Type::Bool},
                                 Member{"privileged", Type::Bool},
-                                Member{"mac", Type::Bool}};
+                                Member{"mac", Type::Bool},
+                                Member{"trust", Type::Bool},
+                                Member{"spoofchk_off", Type::Bool},
+                                Member{kHandlesKey, Type::Any},
+                                Member{kObjectsKey, Type::Any}};
 constexpr std::array kLog = {Member{"file", Type::String}, Member{"level", Type::String}};
 
 constexpr std::string_view kStateRoot = "/run/";
 constexpr size_t kMaxPath = 200;  // our file names below state_dir must fit PATH_MAX and mountinfo
-
-Error bad(std::string_view place, std::string_view why) {
-    return make_error(Code::BadConfig, fmt::format("'{}' {}", printable(place), why));
-}
-
-Error bad_type(std::string_view place, std::string_view expected, const Json& value) {
-    return bad(place,
-               fmt::format("must be {}, not {}", expected, printable(base::dump_json(value), 40)));
-}
-
-Result<> expect(const Json& value, Type type, const std::string& place) {
-    if (type == Type::Object && !value.is_object())
-        return bad_type(place, "an object", value);
-    if (type == Type::List && !value.is_array())
-        return bad_type(place, "a list", value);
-    if (type == Type::String && !value.is_string())
-        return bad_type(place, "a string", value);
-    if (type == Type::Bool && !value.is_boolean())
-        return bad_type(place, "true or false", value);
-    return {};
-}
-
-std::string join(const std::string& place, std::string_view key) {
-    return place.empty() ? std::string(key) : place + "." + std::string(key);
-}
-
-std::vector<std::string_view> names(std::span<const Member> members) {
-    std::vector<std::string_view> all;
-    for (const Member& member : members)
-        all.push_back(member.name);
-    return all;
-}
-
-const Member* find_member(std::span<const Member> members, std::string_view name) {
-    for (const Member& member : members) {
-        if (member.name == name)
-            return &member;
-    }
-    return nullptr;
-}
-
-// Every member known and of its type.
-Result<> check_members(const Json& object,
-                       std::span<const Member> members,
-                       const std::string& place) {
-    for (const auto& [key, value] : object.items()) {
-        const Member* member = find_member(members, key);
-        if (member == nullptr)
-            return bad(join(place, key), "is not known")
-                .advise(fmt::format("did you mean '{}'? known here: {}",
-                                    nearest(key, names(members)),
-                                    fmt::join(names(members), ", ")));
-        TRY(expect(value, member->type, join(place, key)));
-    }
-    return {};
-}
-
-const Json* find(const Json& object, const char* key) {
-    const auto it = object.find(key);
-    return it == object.end() ? nullptr : &*it;
-}
-
-bool flag(const Json& object, const char* key) {
-    const Json* value = find(object, key);
-    return value != nullptr && value->get<bool>();
-}
-
-// The strings of a list, none twice; an absent list is an empty one.
-Result<std::vector<std::string>> strings(const Json& object,
-                                         const char* key,
-                                         const std::string& place) {
-    std::vector<std::string> all;
-    const Json* list = find(object, key);
-    for (size_t i = 0; list != nullptr && i < list->size(); ++i) {
-        const std::string here = fmt::format("{}[{}]", join(place, key), i);
-        TRY(expect((*list)[i], Type::String, here));
-        auto text = (*list)[i].get<std::string>();
-        if (std::find(all.begin(), all.end(), text) != all.end())
-            return bad(here, fmt::format("names '{}' a second time", printable(text)));
-        all.push_back(std::move(text));
-    }
-    return all;
-}
 
 Result<> check_mode(const std::string& mode, const std::string& place) {
     if (find_mode(mode) != nullptr)
@@ -156,6 +70,48 @@ Result<std::vector<std::string>> device_names(const Json& object, const std::str
                                    printable(all[i])));
     }
     return all;
+}
+
+Result<std::vector<DeviceSpec>> device_specs(const Json& object,
+                                             const char* key,
+                                             const std::string& place) {
+    std::vector<DeviceSpec> specs;
+    for (const auto& text : TRY(strings(object, key, place))) {
+        auto spec = parse_device_spec(text);
+        if (!spec)
+            return bad(fmt::format("{}[{}]", join(place, key), specs.size()),
+                       fmt::format("must be a PF or VF, or VFs of a PF, not '{}'", printable(text)))
+                .advise("write it as 0000:3b:00.0, enp1s0 or enp1s0#0-3,5");
+        specs.push_back(*std::move(spec));
+    }
+    return specs;
+}
+
+Result<Choose> parse_choose(const Json& pool, const std::string& place) {
+    const Json* value = find(pool, "choose");
+    if (value == nullptr || *value == "first")
+        return Choose::First;
+    if (*value == "spread")
+        return Choose::Spread;
+    if (*value == "numa")
+        return Choose::Numa;
+    if (*value == "sticky")
+        return Choose::Sticky;
+    return bad(place + ".choose",
+               fmt::format("must be first, spread, numa or sticky, not '{}'",
+                           printable(value->get<std::string>())));
+}
+
+// Members that would have no effect in a pool of this mode: a mistake to be seen.
+Result<> check_members_of_mode(const Json& json, const Mode& mode, const std::string& place) {
+    if (takes(mode, *find_key("device")))
+        return {};
+    for (const char* key : {"devices", "exclude", "choose"}) {
+        if (find(json, key) != nullptr)
+            return bad(join(place, key), fmt::format("is not for a pool of mode {}", mode.name))
+                .advise("remove it");
+    }
+    return {};
 }
 
 Error bad_range(const std::string& place, const std::string& text, std::string_view why) {
@@ -231,6 +187,10 @@ Result<Pool> parse_pool(const std::string& name, const Json& json) {
     TRY(check_mode(pool.mode, place + ".mode"));
     pool.is_default = flag(json, "default");
     pool.parents = TRY(device_names(json, place));
+    TRY(check_members_of_mode(json, *find_mode(pool.mode), place));
+    pool.devices = TRY(device_specs(json, "devices", place));
+    pool.exclude = TRY(device_specs(json, "exclude", place));
+    pool.choose = TRY(parse_choose(json, place));
     pool.ranges = TRY(parse_ranges(json, place));
     pool.defaults = TRY(parse_defaults(json, *find_mode(pool.mode), place));
     return pool;
@@ -252,18 +212,11 @@ Result<std::vector<Pool>> parse_pools(const Json& json) {
     return pools;
 }
 
-bool is_network(const netns::Address& address) {
-    netns::Address masked = address;
-    for (unsigned bit = address.prefix; bit < address_bytes(address.family) * 8; ++bit)
-        masked.bytes[bit / 8] &= static_cast<uint8_t>(~(0x80U >> bit % 8));
-    return masked == address;
-}
-
 Result<std::vector<netns::Address>> parse_networks(const Json& policy) {
     std::vector<netns::Address> networks;
     for (const auto& text : TRY(strings(policy, "addresses", "policy"))) {
         const auto network = netns::parse_cidr(text);
-        if (!network || !is_network(*network))
+        if (!network || !netns::is_network(*network))
             return bad(
                 fmt::format("policy.addresses[{}]", networks.size()),
                 fmt::format("must be a network such as 10.9.0.0/16, not '{}'", printable(text)));
@@ -291,11 +244,15 @@ Result<Policy> parse_policy(const Json& json) {
     for (size_t i = 0; i < policy.modes.size(); ++i)
         TRY(check_mode(policy.modes[i], fmt::format("policy.modes[{}]", i)));
     policy.parents = TRY(device_names(json, "policy"));
+    policy.devices = TRY(device_specs(json, "devices", "policy"));
     policy.addresses = TRY(parse_networks(json));
     policy.memlock_max = TRY(parse_memlock_max(json));
     policy.placement_host = flag(json, "placement_host");
     policy.privileged = flag(json, "privileged");
     policy.mac = flag(json, "mac");
+    policy.trust = flag(json, "trust");
+    policy.spoofchk_off = flag(json, "spoofchk_off");
+    policy.limits = TRY(limits_from_json(json, "policy"));
     return policy;
 }
 

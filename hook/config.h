@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "hook/device_spec.h"
+#include "hook/limits.h"
 #include "netns/address.h"
 #include "netns/base/log.h"
 #include "netns/base/result.h"
@@ -26,11 +28,22 @@ struct AddressRange {
     bool operator==(const AddressRange&) const = default;
 };
 
+// How a pool chooses among its free VFs.
+enum class Choose {
+    First,   // in the order of the list
+    Spread,  // on the PF with the fewest of ours
+    Numa,    // on a PF near the container's CPUs, if it is bound to some
+    Sticky,  // in an order of the container's own: the same at each start
+};
+
 struct Pool {
     std::string name;
     std::string mode;
     bool is_default = false;  // the mode's default pool; at most one a mode
     std::vector<std::string> parents;
+    std::vector<DeviceSpec> devices;  // vf: PFs and VFs that it may give
+    std::vector<DeviceSpec> exclude;  // vf: and those of them that it may not
+    Choose choose = Choose::First;
     std::vector<AddressRange> ranges;             // at most one a family
     std::map<std::string, std::string> defaults;  // annotation key without "rdma.", value
 };
@@ -39,11 +52,15 @@ struct Pool {
 struct Policy {
     std::vector<std::string> modes;
     std::vector<std::string> parents;       // host netdevs; "container" for the container's own
+    std::vector<DeviceSpec> devices;        // PFs and VFs
     std::vector<netns::Address> addresses;  // networks from which rdma.ip may be set; empty: none
     uint64_t memlock_max = 0;               // bytes; UINT64_MAX: unlimited
     bool placement_host = false;
     bool privileged = false;
-    bool mac = false;  // rdma.mac may be set
+    bool mac = false;           // rdma.mac may be set
+    bool trust = false;         // rdma.trust=on
+    bool spoofchk_off = false;  // rdma.spoofchk=off
+    Limits limits;              // the most a container may ask for, and what it gets without asking
 };
 
 struct Config {

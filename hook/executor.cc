@@ -5,7 +5,7 @@
 
 namespace hook {
 
-Result<> run(const Steps& steps, Site& site) {
+Result<> run(std::span<const std::unique_ptr<Step>> steps, Site& site) {
     for (const auto& step : steps) {
         TRY(step->apply(site).context(step->describe()));
         base::log::info(step->describe());

@@ -3,13 +3,15 @@
 // roll-back, poststop, gc and the next attach all come here.
 #pragma once
 
+#include <span>
+
 #include "hook/journal.h"
 
 namespace hook {
 
 // Applies the steps in order, until one fails. Their journal is on disk already: after a failure
 // the caller undoes it.
-Result<> run(const Steps& steps, Site& site);
+Result<> run(std::span<const std::unique_ptr<Step>> steps, Site& site);
 
 // Undoes all steps in reverse, as far as they can be undone: what a step stands on is not pulled
 // from under it (removing a netdev whose rxe is open hangs the kernel), and an address stays

@@ -41,6 +41,11 @@ void add_environment(oci::Spec& spec, const std::vector<Granted>& granted) {
     spec.add_env("UCX_NET_DEVICES", join_devices(granted, ":1"));
 }
 
+base::Error device_gone(const Endpoint& endpoint) {
+    return make_error(Code::Unavailable, "RDMA device " + endpoint.device + " is gone")
+        .advise("start the containers that share it anew");
+}
+
 Json to_json(const Granted& g) {
     Json json{{"index", g.index},
               {"mode", g.mode},
@@ -64,30 +69,35 @@ Json to_json(const Granted& g) {
 }
 }  // namespace
 
-Result<Granted> inspect(Site& site, const Attachment& attachment, const Endpoint& endpoint) {
+Result<netns::RdmaDevice> find_device(Site& site, const Endpoint& endpoint) {
     const netns::Netns* ns = site.ns(endpoint.where);
     if (ns == nullptr)
         return make_error(Code::Unavailable, "the attachment's network namespace is gone");
-    const auto link = TRY(site.host.links.find(*ns, endpoint.netdev));
     const auto device = TRY(site.host.rdma.find_by_netdev(*ns, endpoint.netdev, endpoint.device));
-    if (!link || !device)
-        return make_error(Code::Unavailable, "RDMA device " + endpoint.device + " is gone")
-            .advise("start the containers that share it anew");
+    return device ? Result<netns::RdmaDevice>{*device} : device_gone(endpoint);
+}
+
+Result<Granted> inspect(Site& site, const Attachment& attachment, const Endpoint& endpoint) {
+    const auto device = TRY(find_device(site, endpoint));
+    const netns::Netns* ns = site.ns(endpoint.where);
+    const auto link = TRY(site.host.links.find(*ns, endpoint.netdev));
+    if (!link)
+        return device_gone(endpoint);
     const auto deadline = base::Deadline::in(kGidTimeout);
-    const auto gid = TRY(site.host.rdma.wait_for_gid(*ns, *device, endpoint.gid, deadline));
+    const auto gid = TRY(site.host.rdma.wait_for_gid(*ns, device, endpoint.gid, deadline));
     Granted granted{.index = attachment.index,
                     .mode = attachment.mode,
                     .placement = attachment.placement,
-                    .device = *device,
+                    .device = device,
                     .netdev = *link,
                     .gid = gid,
                     .addresses = endpoint.addresses,
-                    .uverbs = TRY(site.host.rdma.uverbs_node(*ns, device->index)),
+                    .uverbs = TRY(site.host.rdma.uverbs_node(*ns, device.index)),
                     .rdma_cm = {}};
     // In the host's placement rdma_cm would resolve against the container's own namespace, which
     // the device does not serve; without a GSI QP (rxe moved in exclusive mode, 7.3) it cannot
     // connect.
-    const bool connectable = !endpoint.moved || TRY(site.host.rdma.has_gsi_qp(*ns, device->index));
+    const bool connectable = !endpoint.moved || TRY(site.host.rdma.has_gsi_qp(*ns, device.index));
     if (attachment.placement == Placement::Container && connectable)
         granted.rdma_cm = TRY(site.host.rdma.rdma_cm_node());
     return granted;

@@ -26,6 +26,9 @@ struct Granted {
     std::optional<netns::CharDevice> rdma_cm;  // nothing: the connection manager cannot work
 };
 
+// The RDMA device of an endpoint; Unavailable if it is not (any more) there.
+Result<netns::RdmaDevice> find_device(Site& site, const Endpoint& endpoint);
+
 // Looks the endpoint up: device, netdev, nodes, GID. Unavailable if it is not (any more) there.
 // GIDs come into a table asynchronously: waits for the container's own, on the kernel's events.
 Result<Granted> inspect(Site& site, const Attachment& attachment, const Endpoint& endpoint);

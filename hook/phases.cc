@@ -7,6 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "hook/announce.h"
+#include "hook/apply_limits.h"
+#include "hook/hide.h"
 #include "netns/base/ids.h"
 #include "netns/base/log.h"
 #include "runtime-config/oci/state.h"
@@ -19,7 +22,6 @@ using base::Error;
 using base::make_error;
 
 namespace {
-constexpr std::chrono::seconds kLockTimeout{20};
 constexpr unsigned kHookTimeoutSeconds = 60;
 
 // What has been promised by the engine that this container will be.
@@ -100,6 +102,7 @@ Result<Container> register_container(World& world,
                         .netns_path = subject.network.path,
                         .netns = {},
                         .attachments = {},
+                        .limits = {},
                         .created = static_cast<int64_t>(std::time(nullptr))};
     if (ns)
         container.netns = ns->id();
@@ -107,8 +110,12 @@ Result<Container> register_container(World& world,
     if (!engine)
         return make_error(Code::Internal, "the engine that called us is gone");
     container.token = *engine;
-    for (const Attachment& attachment : subject.request.attachments)
+    for (const Attachment& attachment : subject.request.attachments) {
         container.attachments.push_back(TRY(key_of(world, {container, ns}, attachment)));
+        if (const auto it = subject.request.limits.find(attachment.index);
+            it != subject.request.limits.end())
+            container.limits.emplace(container.attachments.back(), it->second);
+    }
     TRY(world.store.save_container(container));
     return container;
 }
@@ -176,12 +183,16 @@ Result<> declare(oci::Spec& spec,
 }
 
 Result<Output> attach_and_declare(Subject& subject, const Call& call, World& world) {
+    if (!subject.request.limits.empty())
+        TRY(call.host.cgroups.check_rdma());
     const auto ns = TRY(container_netns(subject, call));
     const Container container = TRY(register_container(world, call, subject, ns));
     const auto work = [&]() -> Result<std::vector<std::string>> {
-        const auto granted = TRY(attach_all(world, {container, ns}, subject.request));
+        const auto granted =
+            TRY(attach_all(world, {container, ns, subject.spec.cpus()}, subject.request));
         name_netns(subject, world, container);
         TRY(grant(subject.spec, subject.request, granted));
+        TRY(hide_others(subject.spec, call.host, world.store, container.key, granted));
         TRY(declare(
             subject.spec, call, container, attach_json(container.id, subject.privileged, granted)));
         return warnings(granted);
@@ -271,10 +282,13 @@ Result<> commit(World& world, const Container& pending, const oci::State& state)
                 Code::Refused,
                 "the container is not in the network namespace that was prepared for it");
     }
+    TRY(apply_limits(world, container, state.pid));
     container.id = state.id;
     container.token = *init;
     container.committed = true;
-    return world.store.save_container(container);
+    TRY(world.store.save_container(container));
+    announce_addresses(world, container);
+    return {};
 }
 }  // namespace
 

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the administrator allows. Without a policy everything that is implemented so far is allowed:
-// whoever may set annotations on such a host may as well do without us. With one, what it does not
-// list is denied.
+// What the administrator allows. Without a policy everything is allowed but what would let a VF
+// pass for another (trust on, spoof check off): whoever may set other annotations on such a host
+// may as well do without us. With one, what it does not list is denied.
 #include <algorithm>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "hook/annotations.h"
-#include "hook/request.h"
+#include "hook/draft.h"
 
 namespace hook {
 
@@ -65,12 +64,64 @@ Result<> check_addresses(const Attachment& attachment, const Policy& policy) {
     return {};
 }
 
-Result<> check_attachment(const Attachment& attachment, const Policy& policy) {
+// All that the attachment may be given: what it names, else what its pool lists.
+Result<> check_devices(const Attachment& attachment, const Config& config) {
+    std::vector<DeviceSpec> asked;
+    if (attachment.device)
+        asked.push_back(*attachment.device);
+    else if (const Pool* pool = find_pool(config, attachment.mode, attachment.pool))
+        asked = pool->devices;
+    std::vector<std::string> allowed;
+    for (const DeviceSpec& spec : config.policy->devices)
+        allowed.push_back(to_string(spec));
+    for (const DeviceSpec& spec : asked) {
+        if (!lies_inside(spec, config.policy->devices))
+            return denied(fmt::format("{}='{}'", key_of(attachment, "device"), to_string(spec)),
+                          "devices",
+                          choices(allowed));
+    }
+    return {};
+}
+
+// Settings of a VF that need leave even where there is no policy.
+Result<> check_vf(const Attachment& attachment, const std::optional<Policy>& policy) {
+    const struct {
+        const char* key;
+        const char* value;
+        const char* rule;
+        bool asked;
+        bool allowed;
+    } rows[] = {{"trust", "on", "trust", attachment.vf.trust == true, policy && policy->trust},
+                {"spoofchk",
+                 "off",
+                 "spoofchk_off",
+                 attachment.vf.spoofchk == false,
+                 policy && policy->spoofchk_off}};
+
+    for (const auto& row : rows) {
+        const std::string what = fmt::format("{}='{}'", key_of(attachment, row.key), row.value);
+        if (!row.asked || row.allowed)
+            continue;
+        if (policy)
+            return denied(what, row.rule, "remove the annotation");
+        return make_error(Code::Refused, what + " lets a VF pass for another, and needs a policy")
+            .advise(fmt::format(
+                "remove it, or write a \"policy\" with \"{}\": true in {}", row.rule, kConfigPath));
+    }
+    return {};
+}
+
+Result<> check_attachment(const Attachment& attachment, const Config& config) {
+    const Policy& policy = *config.policy;
     if (!lists(policy.modes, attachment.mode))
         return denied(fmt::format("{}='{}'", key_of(attachment, "mode"), attachment.mode),
                       "modes",
                       choices(policy.modes));
-    TRY(check_parent(attachment, policy));
+    const Mode* mode = find_mode(attachment.mode);
+    if (mode != nullptr && takes(*mode, *find_key("device")))
+        TRY(check_devices(attachment, config));
+    else
+        TRY(check_parent(attachment, policy));
     TRY(check_addresses(attachment, policy));
     if (attachment.placement == Placement::Host && !policy.placement_host)
         return denied(
@@ -79,6 +130,27 @@ Result<> check_attachment(const Attachment& attachment, const Policy& policy) {
         return denied(fmt::format("{}='{}'", key_of(attachment, "mac"), to_string(*attachment.mac)),
                       "mac",
                       "remove the annotation");
+    return {};
+}
+
+Result<> check_limit(const std::string& key,
+                     std::optional<uint32_t> asked,
+                     std::optional<uint32_t> bound) {
+    if (!asked || !bound || *asked <= *bound)
+        return {};
+    const std::string rule = key.substr(key.rfind('.') + 1);
+    return denied(fmt::format("{}='{}'", key, *asked), rule, fmt::format("set at most {}", *bound));
+}
+
+// A limit only takes: any is allowed, up to the policy's own.
+Result<> check_limits(const Request& request, const Limits& bounds) {
+    for (const Attachment& attachment : request.attachments) {
+        const auto limits = request.limits.find(attachment.index);
+        if (limits == request.limits.end())
+            continue;
+        TRY(check_limit(key_of(attachment, kHandlesKey), limits->second.handles, bounds.handles));
+        TRY(check_limit(key_of(attachment, kObjectsKey), limits->second.objects, bounds.objects));
+    }
     return {};
 }
 
@@ -92,11 +164,14 @@ Result<> check_memlock(uint64_t asked, uint64_t max) {
 }  // namespace
 
 Result<> check_policy(const Request& request, const Config& config, bool privileged) {
+    for (const auto& attachment : request.attachments)
+        TRY(check_vf(attachment, config.policy));
     if (request.attachments.empty() || !config.policy)
         return {};
     const Policy& policy = *config.policy;
     for (const auto& attachment : request.attachments)
-        TRY(check_attachment(attachment, policy));
+        TRY(check_attachment(attachment, config));
+    TRY(check_limits(request, policy.limits));
     if (request.memlock)
         TRY(check_memlock(*request.memlock, policy.memlock_max));
     if (privileged && !policy.privileged)

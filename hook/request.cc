@@ -8,8 +8,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "hook/draft.h"
+#include "hook/choice.h"
 #include "hook/nearest.h"
+#include "hook/route_annotations.h"
 
 namespace hook {
 
@@ -79,48 +80,6 @@ Result<const Pool*> pool_of(const Draft& draft, const Mode& mode, const Config& 
     return pool;
 }
 
-// An annotation, else the pool's default, else the fallback.
-class Choice {
-  public:
-    Choice(const Draft& draft, const Mode& mode, const Pool* pool)
-        : draft_(draft), mode_(mode), pool_(pool) {}
-
-    // The pool's defaults as far as this mode takes them. The configuration has checked them;
-    // a Config that did not come from a file may still be wrong.
-    Result<> load_defaults() {
-        if (pool_ == nullptr)
-            return {};
-        for (const auto& [name, value] : pool_->defaults)
-            TRY(set_pool_default(mode_, name, value, defaults_)
-                    .context(fmt::format("pools.{}.defaults", pool_->name)));
-        return {};
-    }
-
-    template <class T>
-    T get(std::optional<T> Wish::*member, T fallback) const {
-        if (draft_.wish.*member)
-            return *(draft_.wish.*member);
-        return (defaults_.*member).value_or(std::move(fallback));
-    }
-
-    template <class T>
-    std::optional<T> find(std::optional<T> Wish::*member) const {
-        return draft_.wish.*member ? draft_.wish.*member : defaults_.*member;
-    }
-
-    [[nodiscard]] const Draft& draft() const { return draft_; }
-
-    [[nodiscard]] const Mode& mode() const { return mode_; }
-
-    [[nodiscard]] const Pool* pool() const { return pool_; }
-
-  private:
-    const Draft& draft_;
-    const Mode& mode_;
-    const Pool* pool_;
-    Wish defaults_;
-};
-
 Result<std::string> parent_of(const Choice& choice) {
     const auto& asked = choice.draft().wish.parent;
     if (choice.pool() == nullptr || choice.pool()->parents.empty())
@@ -170,9 +129,10 @@ Result<> check_placement(const Choice& choice, const Attachment& attachment) {
         if (on_container)
             return make_error(Code::BadInput, parent + " does not go with " + placement)
                 .advise("remove one of them");
-        return refuse_given(draft, {"ip", "mac", "mtu", "ifname"}, placement);
+        return refuse_given(draft, {"ip", "gateway", "routes", "mac", "mtu", "ifname"}, placement);
     }
-    return on_container ? refuse_given(draft, {"mac", "mtu", "ifname"}, parent) : Result<>{};
+    return on_container ? refuse_given(draft, {"gateway", "routes", "mac", "mtu", "ifname"}, parent)
+                        : Result<>{};
 }
 
 Error no_range(const Choice& choice, const std::string& name) {
@@ -242,10 +202,33 @@ Result<Attachment> make_attachment(unsigned index, const Draft& draft, const Con
     TRY(choose_addresses(choice, attachment));
     if (attachment.parent == kContainerParent)
         return attachment;
+    TRY(choose_routes(choice, attachment));
+    TRY(choose_vf(choice, attachment));
     attachment.ifname = choice.get(&Wish::ifname, fmt::format("rdma{}", index));
     attachment.mac = draft.wish.mac;
     TRY(choose_mtu(choice, attachment));
     return attachment;
+}
+
+// The annotation; else the pool's default, as far as the policy lets it; else the policy's bound.
+std::optional<uint32_t> choose_limit(std::optional<uint32_t> asked,
+                                     std::optional<uint32_t> usual,
+                                     std::optional<uint32_t> bound) {
+    if (asked)
+        return asked;
+    return usual && bound ? std::min(usual, bound) : usual ? usual : bound;
+}
+
+Result<Limits> make_limits(const Draft& draft, const Config& config) {
+    const Mode* mode = TRY(mode_of(draft));
+    Choice choice(draft, *mode, TRY(pool_of(draft, *mode, config)));
+    TRY(choice.load_defaults());
+    const Limits bounds = config.policy ? config.policy->limits : Limits{};
+    const Wish& wish = draft.wish;
+    return Limits{
+        .handles = choose_limit(wish.max_handles, choice.usual(&Wish::max_handles), bounds.handles),
+        .objects =
+            choose_limit(wish.max_objects, choice.usual(&Wish::max_objects), bounds.objects)};
 }
 
 // What two attachments of one container must not share; empty if they get along.
@@ -286,8 +269,11 @@ Result<> check_neighbours(const std::vector<Attachment>& attachments) {
 Result<Request> parse_request(const Annotations& annotations, const Config& config) {
     const Drafts drafts = TRY(read_drafts(annotations));
     Request request;
-    for (const auto& [index, draft] : drafts.attachments)
+    for (const auto& [index, draft] : drafts.attachments) {
         request.attachments.push_back(TRY(make_attachment(index, draft, config)));
+        if (const Limits limits = TRY(make_limits(draft, config)); limits.any())
+            request.limits.emplace(index, limits);
+    }
     TRY(check_neighbours(request.attachments));
     request.memlock = drafts.container.wish.memlock;
     if (config.policy)

@@ -14,6 +14,7 @@
 #include "netns/address.h"
 #include "netns/base/json.h"
 #include "netns/base/result.h"
+#include "netns/sriov.h"
 
 namespace hook {
 
@@ -24,6 +25,19 @@ using Annotations = std::map<std::string, std::string>;
 
 enum class Placement { Container, Host };  // where an rxe lives
 enum class IpSource { None, Static, Auto };
+
+// Where to send what is for a network.
+struct RouteWish {
+    netns::Address network;
+    std::optional<netns::Address> gateway;  // nothing: the attachment's of this family, else none
+    bool operator==(const RouteWish&) const = default;
+};
+
+enum class Provider {
+    Auto,
+    Device,
+    Rxe
+};  // of a VF's RDMA: its own device, or rxe over its netdev
 
 // One device for one container: `rdma.<index>.*`.
 struct Attachment {
@@ -37,8 +51,13 @@ struct Attachment {
                          // make none: placement Host, parent "container"
     IpSource ip_source = IpSource::None;
     std::vector<netns::Address> addresses;  // for Static; each a host's, none twice
+    std::vector<netns::Address> gateways;   // at most one a family, in a network of the addresses
+    std::vector<RouteWish> routes;          // none twice
     std::optional<netns::Mac> mac;          // unicast
     std::optional<uint32_t> mtu;            // bytes; at least 1280 with IPv6
+    std::optional<DeviceSpec> device;       // vf: one of it; empty: one of the pool's
+    Provider provider = Provider::Auto;
+    netns::VfSettings vf;  // what is to be set through the PF; never a MAC: that is `mac`
     bool operator==(const Attachment&) const = default;
 };
 
@@ -52,6 +71,9 @@ struct Request {
     // allows; 0: leave the limit alone.
     uint64_t memlock_default = kMemlockUnlimited;
     bool optional = false;  // rdma.optional
+    // rdma.max_hca_*, by index of the attachment; where there are any. No part of Attachment: who
+    // shares one has limits of its own.
+    std::map<unsigned, Limits> limits;
 };
 
 // Whether any key is ours (^rdma\.([0-9]+\.)?[^/]*$): decides, before anything else is looked at or

@@ -3,8 +3,9 @@
 // that a journal reads like the request and one grammar serves both.
 #include <fmt/format.h>
 
-#include "hook/annotations.h"
 #include "hook/request.h"
+#include "hook/route_annotations.h"
+#include "hook/vf_annotations.h"
 
 namespace hook {
 
@@ -22,13 +23,61 @@ std::string ip_text(const Attachment& attachment) {
     return text;
 }
 
+// What is there of a VF's settings; both rates go together, as the PF keeps them.
+void put_vf(Json& json, const Attachment& attachment) {
+    const netns::VfSettings& vf = attachment.vf;
+    const auto put_switch = [&](const char* key, const std::optional<bool>& value) {
+        if (value)
+            json[key] = *value ? "on" : "off";
+    };
+    if (attachment.device)
+        json["device"] = to_string(*attachment.device);
+    if (attachment.provider != Provider::Auto)
+        json["provider"] = to_string(attachment.provider);
+    if (vf.vlan) {
+        json["vlan"] = std::to_string(vf.vlan->id);
+        json["vlan_qos"] = std::to_string(vf.vlan->qos);
+        json["vlan_proto"] = to_string(vf.vlan->protocol);
+    }
+    put_switch("spoofchk", vf.spoofchk);
+    put_switch("trust", vf.trust);
+    if (vf.link_state)
+        json["link_state"] = to_string(*vf.link_state);
+    if (vf.rate) {
+        json["min_tx_rate"] = std::to_string(vf.rate->min);
+        json["max_tx_rate"] = std::to_string(vf.rate->max);
+    }
+    if (vf.node_guid)
+        json["node_guid"] = guid_text(*vf.node_guid);
+    if (vf.port_guid)
+        json["port_guid"] = guid_text(*vf.port_guid);
+}
+
+netns::VfSettings vf_settings(const Wish& wish) {
+    netns::VfSettings vf;
+    if (wish.vlan)
+        vf.vlan = netns::VfVlan{*wish.vlan,
+                                wish.vlan_qos.value_or(0),
+                                wish.vlan_proto.value_or(netns::VlanProtocol::Dot1q)};
+    if (wish.min_tx_rate || wish.max_tx_rate)
+        vf.rate = netns::VfRate{wish.min_tx_rate.value_or(0), wish.max_tx_rate.value_or(0)};
+    vf.spoofchk = wish.spoofchk;
+    vf.trust = wish.trust;
+    vf.link_state = wish.link_state;
+    vf.node_guid = wish.node_guid;
+    vf.port_guid = wish.port_guid;
+    return vf;
+}
+
 Result<Wish> read_members(const Json& json) {
     Wish wish;
     for (const auto& [name, value] : json.items()) {
         if (name == "index")
             continue;
         const Key* key = find_key(name);
-        if (key == nullptr || key->reach == Key::Reach::Container)
+        // Limits are a holder's, not the attachment's.
+        const bool is_limit = name == kHandlesKey || name == kObjectsKey;
+        if (key == nullptr || key->reach == Key::Reach::Container || is_limit)
             return make_error(Code::BadInput, fmt::format("unknown member '{}'", printable(name)));
         TRY(set_value(*key, name, TRY(base::as<std::string>(value, name)), wish));
     }
@@ -52,8 +101,13 @@ Result<Attachment> read_attachment(const Json& json) {
     attachment.ifname = wish.ifname.value_or("");
     attachment.ip_source = *wish.ip_source;
     attachment.addresses = wish.addresses;
+    attachment.gateways = wish.gateways.value_or(std::vector<netns::Address>{});
+    attachment.routes = wish.routes.value_or(std::vector<RouteWish>{});
     attachment.mac = wish.mac;
     attachment.mtu = wish.mtu;
+    attachment.device = wish.device;
+    attachment.provider = wish.provider.value_or(Provider::Auto);
+    attachment.vf = vf_settings(wish);
     return attachment;
 }
 }  // namespace
@@ -69,8 +123,11 @@ Json to_json(const Attachment& attachment) {
     put("placement", attachment.placement == Placement::Host ? "host" : "container");
     put("ifname", attachment.ifname);
     put("ip", ip_text(attachment));
+    put("gateway", gateway_text(attachment.gateways));
+    put("routes", routes_text(attachment.routes));
     put("mac", attachment.mac ? to_string(*attachment.mac) : "");
     put("mtu", attachment.mtu ? std::to_string(*attachment.mtu) : "");
+    put_vf(json, attachment);
     return json;
 }
 

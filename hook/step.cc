@@ -2,11 +2,18 @@
 #include "hook/step.h"
 
 #include "hook/steps/add_address.h"
-#include "hook/steps/claim_address.h"
+#include "hook/steps/add_route.h"
+#include "hook/steps/add_rule.h"
+#include "hook/steps/claim.h"
+#include "hook/steps/configure_vf.h"
 #include "hook/steps/create_macvlan.h"
 #include "hook/steps/create_rdma_link.h"
+#include "hook/steps/move_link.h"
 #include "hook/steps/move_rdma_device.h"
 #include "hook/steps/pin_netns.h"
+#include "hook/steps/rebind_vf.h"
+#include "hook/steps/restore_vf.h"
+#include "hook/steps/strict_arp.h"
 #include "hook/steps/where.h"
 
 namespace hook {
@@ -23,11 +30,18 @@ struct StepRow {
 
 constexpr StepRow kSteps[] = {
     {"add_address", AddAddress::load},
-    {"claim_address", ClaimAddress::load},
+    {"add_route", AddRoute::load},
+    {"add_rule", AddRule::load},
+    {"claim", Claim::load},
+    {"configure_vf", ConfigureVf::load},
     {"create_macvlan", CreateMacvlan::load},
     {"create_rdma_link", CreateRdmaLink::load},
+    {"move_link", MoveLink::load},
     {"move_rdma_device", MoveRdmaDevice::load},
     {"pin_netns", PinNetns::load},
+    {"rebind_vf", RebindVf::load},
+    {"restore_vf", RestoreVf::load},
+    {"strict_arp", StrictArp::load},
 };
 }  // namespace
 

@@ -80,6 +80,9 @@ using Steps = std::vector<std::unique_ptr<Step>>;
 struct Plan {
     Steps steps;
     Endpoint endpoint;
+    // How many steps at the beginning reserve what was found while planning (the pin is one of
+    // them): nobody may look for the like until they are applied.
+    size_t claims = 0;
 
     template <class S>
     void add(typename S::Args args) {

@@ -23,7 +23,7 @@ constexpr const char* kContainers = "containers";
 constexpr const char* kPending = "pending";
 constexpr const char* kJournals = "journals";
 constexpr const char* kFolders[] = {
-    kContainers, kPending, kJournals, "netns", "leases", "attach", "errors", "locks"};
+    kContainers, kPending, kJournals, "netns", "leases", "attach", "view", "errors", "locks"};
 constexpr std::string_view kSuffix = ".json";
 
 // A fixed number of lock files, so that containers that come and go all day leave none behind. Two
@@ -95,6 +95,10 @@ std::string Store::attach_path(const std::string& key) const {
     return record_path(*this, "attach", key);
 }
 
+std::string Store::view_path(const std::string& key) const {
+    return folder("view") + "/" + key;
+}
+
 std::string Store::error_path(const std::string& key) const {
     return record_path(*this, "errors", key);
 }
@@ -140,6 +144,7 @@ Result<> Store::save_container(const Container& container) const {
 
 Result<> Store::remove_container(const std::string& key) const {
     TRY(files_.remove(attach_path(key)));
+    TRY(files_.remove_tree(view_path(key)));
     TRY(files_.remove(record_path(*this, kPending, key)));
     return files_.remove(record_path(*this, kContainers, key));
 }
@@ -172,6 +177,8 @@ Json to_json(const Container& c) {
               {"netns_path", c.netns_path},
               {"attachments", c.attachments},
               {"created", c.created}};
+    for (const auto& [akey, limits] : c.limits)
+        json["limits"][akey] = to_json(limits);
     if (c.netns)
         json["netns"] = Json{{"dev", c.netns->dev}, {"ino", c.netns->ino}};
     return json;
@@ -192,6 +199,10 @@ Result<Container> container_from_json(const Json& json) {
     c.created = TRY(base::required<int64_t>(json, "created"));
     for (const Json& entry : json.value("attachments", Json::array()))
         c.attachments.push_back(TRY(base::as<std::string>(entry, "attachments")));
+    if (const auto limits = json.find("limits"); limits != json.end()) {
+        for (const auto& [akey, entry] : limits->items())
+            c.limits.emplace(akey, TRY(limits_from_json(entry, "limits")));
+    }
     if (const auto ns = json.find("netns"); ns != json.end())
         c.netns = netns::NetnsId{TRY(base::required<uint64_t>(*ns, "dev")),
                                  TRY(base::required<uint64_t>(*ns, "ino"))};

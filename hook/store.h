@@ -5,7 +5,9 @@
 //   journals/AKEY.json    an attachment: request, steps, holders (container keys)
 //   netns/AKEY            our pin of the container's namespace
 //   leases/SCOPE_IP       address held on a parent; content: AKEY
+//   leases/vf-ADDRESS     VF held, by PCI address; content: AKEY
 //   attach/KEY.json       what the container sees as /run/rdma/attach.json
+//   view/KEY/             what it sees of /sys/class
 //   errors/KEY.json       the last failure of a container, for `rdmactl list --failed`
 //   locks/                64 lock files a kind, never deleted; a name's lock is chosen by its hash
 //
@@ -15,11 +17,14 @@
 // holder without a file is a dead one.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "hook/limits.h"
 #include "netns/base/clock.h"
 #include "netns/base/file_lock.h"
 #include "netns/base/files.h"
@@ -43,7 +48,8 @@ struct Container {
     std::string netns_path;     // what config.json named, if it did
     std::optional<netns::NetnsId> netns;  // nothing if we did not touch the container's namespace
     std::vector<std::string> attachments;
-    int64_t created = 0;  // seconds since 1970
+    std::map<std::string, Limits> limits;  // by attachment, where there are any
+    int64_t created = 0;                   // seconds since 1970
     bool operator==(const Container&) const = default;
 };
 
@@ -58,6 +64,7 @@ class Store {
     [[nodiscard]] std::string pin_path(const std::string& akey) const;
     [[nodiscard]] std::string lease_path(const std::string& name) const;
     [[nodiscard]] std::string attach_path(const std::string& key) const;
+    [[nodiscard]] std::string view_path(const std::string& key) const;
     [[nodiscard]] std::string error_path(const std::string& key) const;
 
     [[nodiscard]] std::string folder(const char* name) const { return dir_ + "/" + name; }
@@ -94,6 +101,8 @@ std::string attachment_key(netns::NetnsId ns, const std::string& interface);
 base::Json to_json(const Container& container);
 Result<Container> container_from_json(const base::Json& json);
 
+// How long to wait for any of the locks: longer than an attach takes that holds it.
+inline constexpr std::chrono::seconds kLockTimeout{20};
 inline constexpr size_t kMaxStateFile = 1U << 20U;
 
 }  // namespace hook

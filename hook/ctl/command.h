@@ -23,6 +23,9 @@ struct Options {
     bool failed = false;
     // show, verify
     std::string container;
+    // vf
+    std::string pf;      // PCI address, netdev or RDMA device
+    uint32_t count = 0;  // of VFs
     // verify
     std::string peer;  // a second container or a host; empty: the container with itself
 };
@@ -45,5 +48,10 @@ Result<Answer> show(const Options& options, netns::Host& host);
 Result<Answer> verify(const Options& options, netns::Host& host);
 Result<Answer> collect(const Options& options, netns::Host& host);
 Result<Answer> check_config(const Options& options, netns::Host& host);
+Result<Answer> vf_list(const Options& options, netns::Host& host);
+// Makes so many VFs, with MACs that stay the same; repeatable. Neither this nor vf_disable destroys
+// a VF that is in use.
+Result<Answer> vf_enable(const Options& options, netns::Host& host);
+Result<Answer> vf_disable(const Options& options, netns::Host& host);
 
 }  // namespace hook::ctl

@@ -41,6 +41,17 @@ void declare(CLI::App& app, hook::ctl::Options& options, Verb& chosen) {
     verify->add_option("container", options.container, "id, or its beginning")->required();
     verify->add_option("peer", options.peer, "another container, or a host that serves");
     verb(app, "gc", "undo what dead containers left", hook::ctl::collect);
+    auto* vf = app.add_subcommand("vf", "virtual functions of SR-IOV adapters");
+    vf->require_subcommand(1);
+    vf->fallthrough();
+    auto* vf_list = verb(*vf, "list", "list VFs and who has them", hook::ctl::vf_list);
+    vf_list->add_option("pf", options.pf, "only of this PF");
+    auto* vf_enable =
+        verb(*vf, "enable", "make VFs, with MACs that stay the same", hook::ctl::vf_enable);
+    vf_enable->add_option("pf", options.pf, "PCI address, netdev or RDMA device")->required();
+    vf_enable->add_option("count", options.count, "how many")->required();
+    auto* vf_disable = verb(*vf, "disable", "destroy a PF's VFs", hook::ctl::vf_disable);
+    vf_disable->add_option("pf", options.pf, "PCI address, netdev or RDMA device")->required();
     auto* config = app.add_subcommand("config", "the configuration file");
     config->require_subcommand(1);
     config->fallthrough();

@@ -28,6 +28,7 @@ struct Survey {
     std::string container_key;   // seed of the stable MAC
     std::string attachment_key;  // owner tag of what we make
     std::string uuid;            // seed of names and indexes
+    std::string cpus;            // the container's, "0-3,8"; empty: all
 };
 
 struct Mode {
@@ -37,6 +38,10 @@ struct Mode {
     Result<Scope> (*scope)(const Attachment&, Site&);
     // Everything refused here costs nothing to undo.
     Result<Plan> (*plan)(const Attachment&, const Survey&);
+    // Whether the plan gives something that it found free: planned and claimed one at a time.
+    bool finds = false;
+    // The interface's MAC is not the container's own: neighbours may know its addresses by another.
+    bool changing_mac = false;
 };
 
 // nullptr if there is none of that name.

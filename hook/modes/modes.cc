@@ -4,11 +4,12 @@
 
 #include "hook/modes/mode.h"
 #include "hook/modes/softroce.h"
+#include "hook/modes/vf.h"
 
 namespace hook {
 
 namespace {
-constexpr std::array<const Mode*, 1> kModes = {&kSoftroce};
+constexpr std::array<const Mode*, 2> kModes = {&kSoftroce, &kVf};
 }
 
 std::span<const Mode* const> all_modes() {

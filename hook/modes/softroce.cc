@@ -7,13 +7,11 @@
 
 #include <fmt/format.h>
 
+#include "hook/modes/routes.h"
 #include "hook/modes/software_link.h"
 #include "hook/steps/add_address.h"
-#include "hook/steps/checks.h"
-#include "hook/steps/claim_address.h"
 #include "hook/steps/create_macvlan.h"
 #include "hook/steps/create_rdma_link.h"
-#include "hook/steps/move_rdma_device.h"
 #include "hook/steps/pin_netns.h"
 
 namespace hook {
@@ -24,34 +22,17 @@ using netns::Address;
 using netns::RdmaNetnsMode;
 
 namespace {
-constexpr std::array<std::string_view, 8> kKeys = {
-    "parent", "placement", "ip", "mac", "mtu", "ifname", "memlock", "optional"};
-constexpr char kType[] = "rxe";
-
-// The GID that names the container: its first address, v4 before v6, else the link-local one.
-netns::Gid main_gid(const std::vector<Address>& addresses, const netns::Mac& mac) {
-    for (const auto family : {netns::Family::V4, netns::Family::V6}) {
-        for (const Address& address : addresses) {
-            if (address.family == family && !netns::is_link_local(address))
-                return netns::gid_of(address);
-        }
-    }
-    return netns::link_local_gid(mac);
-}
-
-// The rxe on the netdev of plan.endpoint, and the proof that it carries traffic.
-void add_rxe(Plan& plan, const netns::Mac& mac, RdmaNetnsMode mode) {
-    plan.add<CreateRdmaLink>({.where = Where::Container,
-                              .type = kType,
-                              .name = plan.endpoint.device,
-                              .netdev = plan.endpoint.netdev,
-                              .node_guid = netns::eui64(mac)});
-    plan.add<CheckDataPath>({});
-    if (mode == RdmaNetnsMode::Exclusive) {
-        plan.add<MoveRdmaDevice>({.name = plan.endpoint.device, .with_link = true});
-        plan.endpoint.moved = true;
-    }
-}
+constexpr std::array<std::string_view, 10> kKeys = {"parent",
+                                                    "placement",
+                                                    "ip",
+                                                    "gateway",
+                                                    "routes",
+                                                    "mac",
+                                                    "mtu",
+                                                    "ifname",
+                                                    "memlock",
+                                                    "optional"};
+constexpr const char* kType = kRxe;
 
 Result<Plan> plan_macvlan(const Attachment& a, const Survey& s) {
     const RdmaNetnsMode mode = TRY(s.site.host.rdma.mode());
@@ -73,18 +54,14 @@ Result<Plan> plan_macvlan(const Attachment& a, const Survey& s) {
                      .addresses = TRY(choose_addresses(a, s, parent.index))};
     plan.endpoint.gid = main_gid(plan.endpoint.addresses, mac);
     plan.add<PinNetns>({.path = s.store.pin_path(s.attachment_key)});
-    for (const Address& address : plan.endpoint.addresses)
-        plan.add<ClaimAddress>({.address = netns::ip_string(address),
-                                .path = s.store.lease_path(lease_name(parent.index, address)),
-                                .owner = s.attachment_key});
+    claim_addresses(plan, s, parent.index);
     plan.add<CreateMacvlan>({.parent = parent.index,
                              .index = plan.endpoint.netdev,
                              .name = a.ifname,
                              .mac = mac,
                              .mtu = a.mtu.value_or(parent.mtu)});
-    // Before the rxe: a new device takes the addresses that are there into its GID table at once.
-    for (const Address& address : plan.endpoint.addresses)
-        plan.add<AddAddress>({.link = plan.endpoint.netdev, .address = address, .with_link = true});
+    add_addresses(plan);
+    add_routes(plan, a);
     add_rxe(plan, mac, mode);
     return plan;
 }

@@ -6,6 +6,12 @@
 
 #include <fmt/format.h>
 
+#include "hook/steps/add_address.h"
+#include "hook/steps/checks.h"
+#include "hook/steps/claim.h"
+#include "hook/steps/create_rdma_link.h"
+#include "hook/steps/move_rdma_device.h"
+#include "hook/steps/strict_arp.h"
 #include "netns/base/ids.h"
 
 namespace hook {
@@ -94,6 +100,45 @@ Result<netns::Link> find_container_link(Site& site) {
         only = link;
     }
     return only ? Result<netns::Link>{*only} : Result<netns::Link>{missing()};
+}
+
+netns::Gid main_gid(const std::vector<Address>& addresses, const netns::Mac& mac) {
+    for (const auto family : {netns::Family::V4, netns::Family::V6}) {
+        for (const Address& address : addresses) {
+            if (address.family == family && !netns::is_link_local(address))
+                return netns::gid_of(address);
+        }
+    }
+    return netns::link_local_gid(mac);
+}
+
+void claim_addresses(Plan& plan, const Survey& survey, uint32_t parent) {
+    for (const Address& address : plan.endpoint.addresses)
+        plan.add<Claim>({.what = "address " + netns::ip_string(address),
+                         .lease = {.path = survey.store.lease_path(lease_name(parent, address)),
+                                   .owner = survey.attachment_key}});
+    plan.claims = plan.steps.size();
+}
+
+void add_addresses(Plan& plan) {
+    plan.add<StrictArp>({.link = plan.endpoint.netdev});
+    // Before an rxe: a new device takes the addresses that are there into its GID table at once.
+    for (const Address& address : plan.endpoint.addresses)
+        plan.add<AddAddress>({.link = plan.endpoint.netdev, .address = address, .with_link = true});
+}
+
+void add_rxe(Plan& plan, const netns::Mac& mac, netns::RdmaNetnsMode mode) {
+    plan.add<CreateRdmaLink>({.where = Where::Container,
+                              .type = kRxe,
+                              .name = plan.endpoint.device,
+                              .netdev = plan.endpoint.netdev,
+                              .node_guid = netns::eui64(mac)});
+    plan.add<CheckDataPath>({});
+    if (mode == netns::RdmaNetnsMode::Exclusive) {
+        plan.add<MoveRdmaDevice>(
+            {.name = plan.endpoint.device, .with_link = true, .vf = {}, .netdev = 0, .lease = {}});
+        plan.endpoint.moved = true;
+    }
 }
 
 std::string lease_name(uint32_t parent, const Address& address) {

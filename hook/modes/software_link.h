@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the modes that make a software RDMA device (softroce; Soft-iWARP) share: the netdev under
-// it, its addresses, its names. Read only.
+// What the modes that make an interface or a software RDMA device share: the netdev under it, its
+// addresses, its names, and the steps for them. Read only.
 #pragma once
 
 #include "hook/modes/mode.h"
@@ -18,6 +18,18 @@ Result<netns::Link> find_container_link(Site& site);
 Result<std::vector<netns::Address>> choose_addresses(const Attachment& attachment,
                                                      const Survey& survey,
                                                      uint32_t parent);
+
+// The GID that names the container: its first address, v4 before v6, else the link-local one.
+netns::Gid main_gid(const std::vector<netns::Address>& addresses, const netns::Mac& mac);
+
+inline constexpr char kRxe[] = "rxe";
+
+// The steps for the endpoint's interface, once its addresses, index and device name are known.
+// Claims on the L2 network of a host netdev; counted as claims.
+void claim_addresses(Plan& plan, const Survey& survey, uint32_t parent);
+void add_addresses(Plan& plan);
+// The rxe, and the proof that it carries traffic.
+void add_rxe(Plan& plan, const netns::Mac& mac, netns::RdmaNetnsMode mode);
 
 // Name of the lease of an address on a parent.
 std::string lease_name(uint32_t parent, const netns::Address& address);

@@ -6,17 +6,35 @@ namespace hook {
 using base::Code;
 
 Result<std::unique_ptr<Step>> MoveRdmaDevice::load(const Json& json) {
-    return make_step<MoveRdmaDevice>(
-        Args{.name = TRY(base::required<std::string>(json, "name")),
-             .with_link = TRY(base::required<bool>(json, "with_link"))});
+    Args args;
+    args.name = TRY(base::required<std::string>(json, "name"));
+    args.with_link = TRY(base::required<bool>(json, "with_link"));
+    if (!json.contains("vf"))
+        return make_step<MoveRdmaDevice>(std::move(args));
+    args.vf = TRY(base::required<std::string>(json, "vf"));
+    args.netdev = TRY(base::required<uint32_t>(json, "netdev"));
+    args.lease = TRY(lease_from_json(json));
+    return make_step<MoveRdmaDevice>(std::move(args));
 }
 
 std::string MoveRdmaDevice::describe() const {
     return "move RDMA device " + args_.name + " into the container's namespace";
 }
 
+Result<std::optional<netns::RdmaDevice>> MoveRdmaDevice::find_on_host(Site& site) const {
+    std::string name = args_.name;
+    if (!args_.vf.empty()) {
+        // Bound anew, it may have another name.
+        const auto function = TRY(site.host.sriov.find(args_.vf));
+        if (!function || function->rdma_names.empty())
+            return std::optional<netns::RdmaDevice>{};
+        name = function->rdma_names.front();
+    }
+    return site.host.rdma.find_by_name(site.host_ns, name);
+}
+
 Result<> MoveRdmaDevice::apply(Site& site) const {
-    const auto device = TRY(site.host.rdma.find_by_name(site.host_ns, args_.name));
+    const auto device = TRY(find_on_host(site));
     if (!device)
         return base::make_error(Code::Unavailable,
                                 "RDMA device " + args_.name + " is not in the host's namespace");
@@ -31,14 +49,26 @@ Result<> MoveRdmaDevice::apply(Site& site) const {
 Result<> MoveRdmaDevice::undo(Site& site) const {
     if (!site.container || args_.with_link)
         return {};
-    const auto device = TRY(site.host.rdma.find_by_name(*site.container, args_.name));
-    if (!device)
+    if (!args_.vf.empty() && !TRY(is_held(site, args_.lease)))
         return {};
-    return site.host.rdma.move(*site.container, site.host_ns, device->index);
+    netns::RdmaDevices& rdma = site.host.rdma;
+    std::optional<netns::RdmaDevice> device;
+    if (args_.netdev != 0)
+        device = TRY(rdma.find_by_netdev(*site.container, args_.netdev, args_.name));
+    // In mode exclusive only what was moved there is seen from there.
+    if (!device)
+        device = TRY(rdma.find_by_name(*site.container, args_.name));
+    return device ? rdma.move(*site.container, site.host_ns, device->index) : Result<>{};
 }
 
 Json MoveRdmaDevice::save() const {
-    return {{"name", args_.name}, {"with_link", args_.with_link}};
+    Json json{{"name", args_.name}, {"with_link", args_.with_link}};
+    if (args_.vf.empty())
+        return json;
+    json["vf"] = args_.vf;
+    json["netdev"] = args_.netdev;
+    json["lease"] = to_json(args_.lease);
+    return json;
 }
 
 }  // namespace hook

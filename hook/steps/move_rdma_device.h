@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "hook/step.h"
+#include "hook/steps/claim.h"
 
 namespace hook {
 
@@ -11,6 +11,10 @@ class MoveRdmaDevice : public Step {
     struct Args {
         std::string name;
         bool with_link = false;  // ours: the step that made it deletes it wherever it is
+        // A VF's own device: found by its function on the host, by its netdev in the container.
+        std::string vf;  // PCI address; empty: by name
+        uint32_t netdev = 0;
+        Lease lease;  // of the VF
     };
 
     explicit MoveRdmaDevice(Args args) : args_(std::move(args)) {}
@@ -25,6 +29,7 @@ class MoveRdmaDevice : public Step {
     [[nodiscard]] Json save() const override;
 
   private:
+    Result<std::optional<netns::RdmaDevice>> find_on_host(Site& site) const;
     Args args_;
 };
 

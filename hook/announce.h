@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tells the neighbours where a container's addresses are. An address that comes with another MAC
+// each time, as it does on a VF, is otherwise sent to the last one's for half a minute and longer.
+// Once the container exists, and not earlier: a VF that just came up has no carrier yet.
+#pragma once
+
+#include "hook/attachment.h"
+
+namespace hook {
+
+// Best effort: a failure is logged and keeps no container from running.
+void announce_addresses(World& world, const Container& container);
+
+}  // namespace hook

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long steps wait for hardware.
+#pragma once
+
+#include <chrono>
+
+namespace hook {
+
+// A driver makes its netdev within the bind or shortly after it.
+inline constexpr std::chrono::seconds kBindTimeout{10};
+// A namespace without a process gives its netdevs back when the kernel comes to it.
+inline constexpr std::chrono::seconds kReturnTimeout{5};
+
+}  // namespace hook

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/steps/move_link.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace hook {
+
+using base::Code;
+using base::make_error;
+
+namespace {
+// A name for a netdev whose own is taken on the host: its PCI address, of which there is one.
+std::string interim_name(std::string address) {
+    std::erase_if(address, [](char c) { return c == ':' || c == '.'; });
+    return "vf" + address;
+}
+}  // namespace
+
+Result<std::unique_ptr<Step>> MoveLink::load(const Json& json) {
+    Args args;
+    args.vf = TRY(base::required<std::string>(json, "vf"));
+    args.host_name = TRY(base::required<std::string>(json, "host_name"));
+    args.host_index = TRY(base::required<uint32_t>(json, "host_index"));
+    args.host_mtu = TRY(base::required<uint32_t>(json, "host_mtu"));
+    args.host_alias = TRY(base::required<std::string>(json, "host_alias"));
+    args.name = TRY(base::required<std::string>(json, "name"));
+    args.index = TRY(base::required<uint32_t>(json, "index"));
+    args.mtu = TRY(base::required<uint32_t>(json, "mtu"));
+    if (json.contains("mac"))
+        args.mac = netns::parse_mac(TRY(base::required<std::string>(json, "mac")));
+    args.lease = TRY(lease_from_json(json));
+    return make_step<MoveLink>(std::move(args));
+}
+
+std::string MoveLink::describe() const {
+    return fmt::format("move netdev {} of VF {} into the container's namespace as {} (mtu {})",
+                       args_.host_name,
+                       args_.vf,
+                       args_.name,
+                       args_.mtu);
+}
+
+Result<> MoveLink::apply(Site& site) const {
+    const auto function = TRY(site.host.sriov.find(args_.vf));
+    if (!function || function->netdevs.empty())
+        return make_error(Code::Unavailable,
+                          "VF " + args_.vf + " has no netdev in the host's namespace");
+    const uint32_t now = function->netdevs.front().index;
+    const auto link = TRY(site.host.links.find(site.host_ns, now));
+    if (!link)
+        return make_error(Code::Unavailable, "the netdev of VF " + args_.vf + " is gone");
+    netns::LinkChange change;
+    change.index = args_.index;
+    change.name = args_.name;
+    change.alias = args_.host_name;
+    change.mtu = args_.mtu;
+    // Not even the MAC that it has: a driver whose PF has set one refuses every change.
+    if (args_.mac && *args_.mac != link->mac)
+        change.mac = args_.mac;
+    change.up = true;
+    return site.host.links.move(site.host_ns, *site.container, now, change);
+}
+
+// RestoreVf, undone after this, sets what could not be set on the way.
+Result<> MoveLink::undo(Site& site) const {
+    if (!site.container || !TRY(is_held(site, args_.lease)))
+        return {};
+    netns::Links& links = site.host.links;
+    const auto link = TRY(links.find_by_device(*site.container, args_.vf));
+    if (!link)
+        return {};
+    netns::LinkChange change;
+    change.name = args_.host_name;
+    change.alias = args_.host_alias;
+    change.mtu = args_.host_mtu;
+    change.up = false;
+    if (!TRY(links.find(site.host_ns, args_.host_index)))
+        change.index = args_.host_index;
+    if (TRY(links.find_by_name(site.host_ns, args_.host_name)))
+        change.name = interim_name(args_.vf);
+    return links.move(*site.container, site.host_ns, link->index, change);
+}
+
+Json MoveLink::save() const {
+    Json json{{"vf", args_.vf},
+              {"host_name", args_.host_name},
+              {"host_index", args_.host_index},
+              {"host_mtu", args_.host_mtu},
+              {"host_alias", args_.host_alias},
+              {"name", args_.name},
+              {"index", args_.index},
+              {"mtu", args_.mtu},
+              {"lease", to_json(args_.lease)}};
+    if (args_.mac)
+        json["mac"] = netns::to_string(*args_.mac);
+    return json;
+}
+
+}  // namespace hook

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/steps/rebind_vf.h"
+
+#include "hook/steps/deadlines.h"
+
+namespace hook {
+
+Result<std::unique_ptr<Step>> RebindVf::load(const Json& json) {
+    Args args;
+    args.vf = TRY(base::required<std::string>(json, "vf"));
+    args.driver = TRY(base::required<std::string>(json, "driver"));
+    return make_step<RebindVf>(std::move(args));
+}
+
+std::string RebindVf::describe() const {
+    return "bind driver " + args_.driver + " of VF " + args_.vf + " anew";
+}
+
+Result<> RebindVf::apply(Site& site) const {
+    netns::Sriov& sriov = site.host.sriov;
+    TRY(sriov.unbind(args_.vf));
+    TRY(sriov.bind(args_.vf, args_.driver));
+    TRY(sriov.wait_for_netdev(args_.vf, base::Deadline::in(kBindTimeout)));
+    return {};
+}
+
+Result<> RebindVf::undo(Site&) const {
+    return {};
+}
+
+Json RebindVf::save() const {
+    return {{"vf", args_.vf}, {"driver", args_.driver}};
+}
+
+}  // namespace hook

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/steps/restore_vf.h"
+
+#include <fmt/format.h>
+
+#include "hook/steps/deadlines.h"
+
+namespace hook {
+
+using base::Code;
+using base::make_error;
+using netns::PciFunction;
+
+namespace {
+// The VF with its driver and its netdev on the host, or nothing if it is not ours to mend.
+Result<std::optional<PciFunction>> find_on_host(Site& site, const RestoreVf::Args& args) {
+    netns::Sriov& sriov = site.host.sriov;
+    auto function = TRY(sriov.find(args.vf));
+    if (function && function->driver.empty()) {
+        TRY(sriov.bind(args.vf, args.driver));
+        function = TRY(sriov.find(args.vf));
+    }
+    if (!function || function->driver != args.driver)
+        return std::optional<PciFunction>{};
+    if (!function->netdevs.empty())
+        return function;
+    auto returned = sriov.wait_for_netdev(args.vf, base::Deadline::in(kReturnTimeout));
+    if (!returned)
+        return std::move(returned)
+            .error()
+            .in("wait for the return of netdev " + args.name)
+            .advise("somebody moved it to another namespace: bring it back, then run: rdmactl gc");
+    return sriov.find(args.vf);
+}
+}  // namespace
+
+Result<std::unique_ptr<Step>> RestoreVf::load(const Json& json) {
+    Args args;
+    args.vf = TRY(base::required<std::string>(json, "vf"));
+    args.driver = TRY(base::required<std::string>(json, "driver"));
+    args.name = TRY(base::required<std::string>(json, "name"));
+    args.alias = TRY(base::required<std::string>(json, "alias"));
+    const auto mac = netns::parse_mac(TRY(base::required<std::string>(json, "mac")));
+    if (!mac)
+        return make_error(Code::Internal, "restore_vf: broken MAC");
+    args.mac = *mac;
+    args.mtu = TRY(base::required<uint32_t>(json, "mtu"));
+    args.rdma = TRY(base::required<std::string>(json, "rdma"));
+    args.node_guid = TRY(base::required<uint64_t>(json, "node_guid"));
+    args.rebound = TRY(base::required<bool>(json, "rebound"));
+    args.lease = TRY(lease_from_json(json));
+    return make_step<RestoreVf>(std::move(args));
+}
+
+std::string RestoreVf::describe() const {
+    return fmt::format("remember VF {} as it is: {}, {}, mtu {}",
+                       args_.vf,
+                       args_.name,
+                       netns::to_string(args_.mac),
+                       args_.mtu);
+}
+
+Result<> RestoreVf::apply(Site&) const {
+    return {};
+}
+
+Result<bool> RestoreVf::needs_rebind(Site& site, const PciFunction& function) const {
+    if (!args_.rebound || function.netdevs.empty())
+        return false;
+    const auto link = TRY(site.host.links.find(site.host_ns, function.netdevs.front().index));
+    if (link && link->mac != args_.mac)
+        return true;
+    if (args_.rdma.empty() || function.rdma_names.empty())
+        return false;
+    const auto device = TRY(site.host.rdma.find_by_name(site.host_ns, function.rdma_names.front()));
+    return device && device->node_guid != args_.node_guid;
+}
+
+Result<> RestoreVf::mend_link(Site& site, const PciFunction& function) const {
+    if (function.netdevs.empty())
+        return make_error(Code::Unavailable, "VF " + args_.vf + " has lost its netdev again");
+    const uint32_t index = function.netdevs.front().index;
+    const auto link = TRY(site.host.links.find(site.host_ns, index));
+    if (!link)
+        return make_error(Code::Unavailable, "the netdev of VF " + args_.vf + " is gone");
+    if (link->name != args_.name) {
+        const auto rival = TRY(site.host.links.find_by_name(site.host_ns, args_.name));
+        if (rival && rival->index != index)
+            return make_error(
+                       Code::Busy,
+                       fmt::format("VF {} cannot have its name {} back: netdev {} ({}) has it",
+                                   args_.vf,
+                                   args_.name,
+                                   rival->index,
+                                   rival->device.empty() ? rival->kind : rival->device))
+                .advise("rename that one, then run: rdmactl gc");
+    }
+    netns::LinkChange change;
+    if (link->name != args_.name)
+        change.name = args_.name;
+    if (link->alias != args_.alias)
+        change.alias = args_.alias;
+    if (link->mtu != args_.mtu)
+        change.mtu = args_.mtu;
+    if (link->up || change != netns::LinkChange{})
+        change.up = false;
+    return change == netns::LinkChange{} ? Result<>{}
+                                         : site.host.links.change(site.host_ns, index, change);
+}
+
+// Which MAC a VF has is the PF's to say in the end: a driver whose PF has set one takes no other.
+Result<> RestoreVf::mend_mac(Site& site, const PciFunction& function) const {
+    const uint32_t index = function.netdevs.front().index;
+    const auto link = TRY(site.host.links.find(site.host_ns, index));
+    if (!link || link->mac == args_.mac)
+        return {};
+    netns::LinkChange change;
+    change.mac = args_.mac;
+    change.up = false;
+    auto done = site.host.links.change(site.host_ns, index, change);
+    if (done)
+        return done;
+    const auto pf = TRY(site.host.sriov.find(function.pf));
+    if (!pf || pf->netdevs.empty())
+        return done;
+    const auto settings =
+        TRY(site.host.sriov.settings(site.host_ns, pf->netdevs.front().index, function.number));
+    return settings.mac == link->mac ? Result<>{} : std::move(done);
+}
+
+Result<> RestoreVf::mend_rdma(Site& site, const PciFunction& function) const {
+    if (args_.rdma.empty())
+        return {};
+    if (function.rdma_names.empty())
+        return make_error(Code::Unavailable, "RDMA device " + args_.rdma + " has not come back")
+            .advise("it may need a moment; then run: rdmactl gc");
+    const std::string& name = function.rdma_names.front();
+    const auto device = TRY(site.host.rdma.find_by_name(site.host_ns, name));
+    if (name == args_.rdma || !device)
+        return {};
+    return site.host.rdma.rename(site.host_ns, device->index, args_.rdma)
+        .context(fmt::format("give RDMA device {} its name back", name));
+}
+
+Result<> RestoreVf::undo(Site& site) const {
+    if (!TRY(is_held(site, args_.lease)))
+        return {};
+    netns::Sriov& sriov = site.host.sriov;
+    auto function = TRY(find_on_host(site, args_));
+    if (!function)
+        return {};
+    if (TRY(needs_rebind(site, *function))) {
+        TRY(sriov.unbind(args_.vf));
+        TRY(sriov.bind(args_.vf, args_.driver));
+        TRY(sriov.wait_for_netdev(args_.vf, base::Deadline::in(kBindTimeout)));
+        function = TRY(sriov.find(args_.vf));
+        if (!function)
+            return {};
+    }
+    TRY(mend_link(site, *function));
+    TRY(mend_mac(site, *function));
+    return mend_rdma(site, *function);
+}
+
+Json RestoreVf::save() const {
+    return {{"vf", args_.vf},
+            {"driver", args_.driver},
+            {"name", args_.name},
+            {"alias", args_.alias},
+            {"mac", netns::to_string(args_.mac)},
+            {"mtu", args_.mtu},
+            {"rdma", args_.rdma},
+            {"node_guid", args_.node_guid},
+            {"rebound", args_.rebound},
+            {"lease", to_json(args_.lease)}};
+}
+
+}  // namespace hook

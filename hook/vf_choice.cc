@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/vf_choice.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "hook/cpu_list.h"
+#include "netns/base/ids.h"
+
+namespace hook {
+
+using base::Code;
+using base::Error;
+using base::make_error;
+using netns::PciFunction;
+
+namespace {
+// A PF that can give VFs, and which of them may be given.
+struct Source {
+    std::string name;  // the PF's netdev, for people
+    PciFunction pf;
+    netns::Link link;
+    std::vector<uint32_t> numbers;
+};
+
+struct Candidate {
+    size_t source = 0;  // index
+    uint32_t number = 0;
+    std::string address;
+};
+
+Error no_device(const DeviceSpec& spec) {
+    return make_error(Code::Unavailable,
+                      fmt::format("the host has no PCI function, netdev or RDMA device '{}'",
+                                  base::printable(spec.device)))
+        .advise(
+            "see what there is: rdmactl vf list; a VF that a container has goes by its PF's "
+            "name and number");
+}
+
+Result<std::optional<PciFunction>> find_function(const DeviceSpec& spec, Site& site) {
+    netns::Sriov& sriov = site.host.sriov;
+    if (netns::is_pci_address(spec.device))
+        return sriov.find(spec.device);
+    auto address = TRY(sriov.find_by_netdev(spec.device));
+    if (!address)
+        address = TRY(sriov.find_by_rdma(spec.device));
+    return address ? sriov.find(*address) : Result<std::optional<PciFunction>>{std::nullopt};
+}
+
+// The VFs of a PF that a spec names.
+Result<std::vector<uint32_t>> numbers_of(const DeviceSpec& spec, const PciFunction& pf) {
+    std::vector<uint32_t> numbers;
+    if (!spec.vfs.empty() && spec.vfs.back().last >= pf.num_vfs)
+        return make_error(Code::Unavailable,
+                          fmt::format("{} names VF {}, and PF {} has VFs 0 to {}",
+                                      to_string(spec),
+                                      spec.vfs.back().last,
+                                      pf.address,
+                                      pf.num_vfs - 1))
+            .advise("name one that is there, see rdmactl vf list");
+    for (uint32_t number = 0; number < pf.num_vfs; ++number) {
+        if (has_number(spec, number))
+            numbers.push_back(number);
+    }
+    return numbers;
+}
+
+Result<> check_pf(const PciFunction& pf, const std::string& name) {
+    if (pf.total_vfs == 0)
+        return make_error(Code::Refused, name + " has no SR-IOV")
+            .advise("choose a PF that `rdmactl vf list` shows, or another mode");
+    if (pf.num_vfs == 0)
+        return make_error(Code::Unavailable, "PF " + name + " has no VFs")
+            .advise(fmt::format("run: rdmactl vf enable {} {}", name, pf.total_vfs));
+    if (pf.netdevs.empty())
+        return make_error(Code::Unavailable,
+                          "PF " + name + " has no netdev in the host's namespace")
+            .advise("bind its driver");
+    return {};
+}
+
+Result<Source> find_source(const DeviceSpec& spec, Site& site) {
+    auto function = TRY(find_function(spec, site));
+    if (!function)
+        return no_device(spec);
+    Source source;
+    if (!function->pf.empty()) {
+        if (!spec.vfs.empty())
+            return make_error(Code::BadInput, to_string(spec) + ": " + spec.device + " is a VF")
+                .advise("name its PF before the '#', or leave the numbers out");
+        source.numbers = {function->number};
+        function = TRY(site.host.sriov.find(function->pf));
+        if (!function)
+            return no_device(spec);
+    }
+    source.pf = *std::move(function);
+    source.name = source.pf.netdevs.empty() ? source.pf.address : source.pf.netdevs.front().name;
+    TRY(check_pf(source.pf, source.name));
+    const auto link = TRY(site.host.links.find(site.host_ns, source.pf.netdevs.front().index));
+    if (!link || !link->up)
+        return make_error(Code::Unavailable, "PF " + source.name + " is down")
+            .advise("run: ip link set " + source.name + " up");
+    source.link = *link;
+    if (source.numbers.empty())
+        source.numbers = TRY(numbers_of(spec, source.pf));
+    return source;
+}
+
+// The sources that the specs name. One that can give nothing does not stand in the way of the
+// others; if none can, the first one's reason is the answer.
+Result<std::vector<Source>> find_sources(const std::vector<DeviceSpec>& specs, Site& site) {
+    std::vector<Source> sources;
+    std::optional<Error> reason;
+    for (const DeviceSpec& spec : specs) {
+        auto source = find_source(spec, site);
+        if (source)
+            sources.push_back(*std::move(source));
+        else if (!reason)
+            reason = std::move(source).error();
+    }
+    if (sources.empty() && reason)
+        return *std::move(reason);
+    return sources;
+}
+
+// Whether the pool keeps the VF back. A spec that means nothing on this host keeps back nothing.
+Result<bool> is_excluded(const Candidate& candidate,
+                         const PciFunction& pf,
+                         const std::vector<DeviceSpec>& exclude,
+                         Site& site) {
+    for (const DeviceSpec& spec : exclude) {
+        const auto function = TRY(find_function(spec, site));
+        if (!function)
+            continue;
+        if (function->address == candidate.address ||
+            (function->address == pf.address && has_number(spec, candidate.number)))
+            return true;
+    }
+    return false;
+}
+
+Result<std::vector<Candidate>> list_candidates(const std::vector<Source>& sources,
+                                               const std::vector<DeviceSpec>& exclude,
+                                               Site& site) {
+    std::vector<Candidate> all;
+    std::set<std::string> seen;
+    for (size_t i = 0; i < sources.size(); ++i) {
+        for (const uint32_t number : sources[i].numbers) {
+            const auto address = TRY(site.host.sriov.find_vf(sources[i].pf.address, number));
+            if (!address || !seen.insert(*address).second)
+                continue;
+            Candidate candidate{.source = i, .number = number, .address = *address};
+            if (!TRY(is_excluded(candidate, sources[i].pf, exclude, site)))
+                all.push_back(std::move(candidate));
+        }
+    }
+    return all;
+}
+
+// How many of each PF's candidates are ours already, put the emptiest PF first.
+void spread(std::vector<Candidate>& candidates, const std::set<std::string>& leases) {
+    std::map<size_t, size_t> used;
+    for (const Candidate& candidate : candidates)
+        used[candidate.source] += leases.count(vf_lease(candidate.address));
+    std::stable_sort(candidates.begin(), candidates.end(), [&](const auto& a, const auto& b) {
+        return used[a.source] < used[b.source];
+    });
+}
+
+// PFs near the container's CPUs first.
+void order_by_cpus(std::vector<Candidate>& candidates,
+                   const std::vector<Source>& sources,
+                   const std::string& cpus) {
+    std::stable_partition(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
+        return share_a_cpu(sources[candidate.source].pf.local_cpus, cpus);
+    });
+}
+
+// An order that depends on the container and the VFs alone: the same container comes to the same VF
+// again, and few containers to one that another prefers.
+void order_by_container(std::vector<Candidate>& candidates, const std::string& seed) {
+    const auto rank = [&](const Candidate& candidate) {
+        return base::sha256_hex(seed + "/" + candidate.address);
+    };
+    std::sort(candidates.begin(), candidates.end(), [&](const auto& a, const auto& b) {
+        return rank(a) < rank(b);
+    });
+}
+
+using Reasons = std::map<std::string, size_t>;
+
+Error none_free(const std::vector<Source>& sources,
+                const std::vector<Candidate>& candidates,
+                const Reasons& reasons) {
+    std::vector<std::string> pfs;
+    for (const Source& source : sources) {
+        if (std::find(pfs.begin(), pfs.end(), source.name) == pfs.end())
+            pfs.push_back(source.name);
+    }
+    if (candidates.empty())
+        return make_error(
+            Code::Unavailable,
+            fmt::format("no VF to choose from on {}: the pool excludes all", fmt::join(pfs, ", ")));
+    std::vector<std::string> parts;
+    for (const auto& [reason, count] : reasons)
+        parts.push_back(fmt::format("{} {}", count, reason));
+    return make_error(Code::Busy,
+                      fmt::format("no free VF on {} ({} of {} used; see rdmactl list): {}",
+                                  fmt::join(pfs, ", "),
+                                  candidates.size(),
+                                  candidates.size(),
+                                  fmt::join(parts, ", ")));
+}
+
+// A single VF that was asked for is refused by what it is, not counted.
+Error not_free(const Source& source, const Candidate& candidate, const std::string& why) {
+    const std::string what = fmt::format(
+        "VF {} of {} ({}) is {}", candidate.number, source.name, candidate.address, why);
+    if (why == "without a driver" || why == "bound to vfio-pci")
+        return make_error(Code::Unavailable, what)
+            .advise("bind the driver that makes its netdev, or choose another VF");
+    return make_error(Code::Busy, what)
+        .advise("choose another VF, or see who has it: rdmactl list");
+}
+}  // namespace
+
+Result<std::string> why_not_free(const std::string& address, Site& site, FreeVf& found) {
+    auto function = TRY(site.host.sriov.find(address));
+    if (!function)
+        return std::string("gone");
+    if (function->driver.empty())
+        return std::string("without a driver");
+    if (function->netdevs.empty() && function->driver == "vfio-pci")
+        return std::string("bound to vfio-pci");
+    if (function->netdevs.empty())
+        return std::string("without a netdev on the host");
+    if (function->netdevs.size() > 1)
+        return std::string("with several netdevs");
+    const auto link = TRY(site.host.links.find(site.host_ns, function->netdevs.front().index));
+    if (!link)
+        return std::string("without a netdev on the host");
+    if (link->up)
+        return std::string("up on the host");
+    if (!TRY(site.host.links.addresses(site.host_ns, link->index)).empty())
+        return std::string("with addresses on the host");
+    for (const std::string& name : function->rdma_names) {
+        const auto device = TRY(site.host.rdma.find_by_name(site.host_ns, name));
+        if (device && TRY(site.host.rdma.user_contexts(site.host_ns, device->index)) > 0)
+            return std::string("open by RDMA programs");
+    }
+    found.function = *std::move(function);
+    found.link = *link;
+    return std::string();
+}
+
+std::string vf_lease(const std::string& address) {
+    return "vf-" + address;
+}
+
+Result<FreeVf> choose_free_vf(const Attachment& attachment, const Survey& survey) {
+    const Pool* pool = find_pool(survey.config, attachment.mode, attachment.pool);
+    std::vector<DeviceSpec> specs;
+    if (attachment.device)
+        specs.push_back(*attachment.device);
+    else if (pool != nullptr)
+        specs = pool->devices;
+    Site& site = survey.site;
+    const auto sources = TRY(find_sources(specs, site));
+    auto candidates = TRY(list_candidates(
+        sources, pool != nullptr ? pool->exclude : std::vector<DeviceSpec>{}, site));
+    const auto names = TRY(survey.store.files().list(survey.store.folder("leases")));
+    const std::set<std::string> leases(names.begin(), names.end());
+    if (pool != nullptr && pool->choose == Choose::Spread)
+        spread(candidates, leases);
+    if (pool != nullptr && pool->choose == Choose::Numa)
+        order_by_cpus(candidates, sources, survey.cpus);
+    if (pool != nullptr && pool->choose == Choose::Sticky)
+        order_by_container(candidates,
+                           fmt::format("{}/{}", survey.container_key, attachment.index));
+    Reasons reasons;
+    for (const Candidate& candidate : candidates) {
+        const Source& source = sources[candidate.source];
+        FreeVf found{.pf = source.pf, .pf_link = source.link, .function = {}, .link = {}};
+        const std::string why = leases.contains(vf_lease(candidate.address))
+                                    ? std::string("attached")
+                                    : TRY(why_not_free(candidate.address, site, found));
+        if (why.empty())
+            return found;
+        if (candidates.size() == 1)
+            return not_free(source, candidate, why);
+        ++reasons[why];
+    }
+    return none_free(sources, candidates, reasons);
+}
+
+}  // namespace hook
