@@ -23,13 +23,6 @@ Counters counters_of(const CounterSource& source) {
 Json json_of(const std::optional<CpuUse>& use) {
     return use ? to_json(*use) : Json();
 }
-
-// How many processors were busy. Nothing without a figure that means something.
-std::optional<double> busy_cores(const Usage& usage) {
-    if (!usage.cpu || usage.cpu->window_s < kShortestWindow)
-        return std::nullopt;
-    return usage.cpu->machine_busy_s / usage.cpu->window_s;
-}
 }  // namespace
 
 void Account::begin_idle() {
@@ -79,6 +72,12 @@ Result<Usage> parse_usage(const Json& frame) {
     if (const auto counters = frame.find("counters"); counters != frame.end())
         usage.counters = TRY(parse_counters(*counters));
     return usage;
+}
+
+std::optional<double> busy_cores(const Usage& usage) {
+    if (!usage.cpu || usage.cpu->window_s < kShortestWindow)
+        return std::nullopt;
+    return usage.cpu->machine_busy_s / usage.cpu->window_s;
 }
 
 std::vector<std::string> flags_of(const PointUsage& usage,

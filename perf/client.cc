@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perf/client.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include <fmt/format.h>
 #include <poll.h>
 
-#include "perf/tcp.h"
-#include "perf/workloads/integrity.h"
+#include "perf/conduct.h"
+#include "perf/limit.h"
+#include "perf/streams.h"
+#include "perf/workloads/tcp_team.h"
+#include "perf/workloads/verbs_team.h"
 
 namespace perf {
 
@@ -17,157 +23,341 @@ using base::Result;
 namespace {
 constexpr auto kIdleWatch = std::chrono::milliseconds(100);
 
+uint64_t sum(const std::vector<uint64_t>& values) {
+    return std::accumulate(values.begin(), values.end(), uint64_t{0});
+}
+
 // What did not arrive was not transferred, however fast it was sent; when it was lost, in the
 // warm-up or later, nobody knows.
-void account_loss(Bandwidth& bandwidth, uint64_t sent, uint64_t lost) {
-    bandwidth.lost = lost;
+void account_loss(Part& part, uint64_t sent, uint64_t lost) {
+    part.lost = lost;
     if (lost != 0)
-        bandwidth.messages =
-            static_cast<uint64_t>(static_cast<double>(bandwidth.messages) *
+        part.messages =
+            static_cast<uint64_t>(static_cast<double>(part.messages) *
                                   static_cast<double>(sent - lost) / static_cast<double>(sent));
+}
+
+Result<> check_count(const Point& point, uint64_t sent, uint64_t seen) {
+    if (seen == sent || (seen < sent && !is_reliable(point.transport)))
+        return {};
+    return make_error(Code::Internal,
+                      fmt::format("{} messages were sent, the other side saw {}", sent, seen));
 }
 }  // namespace
 
-Result<Client> Client::start(Verbs& verbs, Control control, const SideOptions& options) {
-    Client client(std::move(control), options.timeout);
+Result<Client> Client::greet(Control control, const SideOptions& options) {
+    Client client(std::move(control), options);
     const Hello own = own_hello();
     const Json hello =
         TRY(client.control_.ask(message("hello", to_json(own)), "hello", client.step()));
     client.server_ = TRY(parse_hello(hello));
     TRY(check_compatible(own, client.server_));
-    std::vector<Address> sources;
-    if (const auto local = local_address(client.control_.fd()))
-        sources.push_back(*local);
-    client.device_ = TRY(open_best_device(verbs, options.wish, sources));
+    return client;
+}
+
+Result<Client> Client::start(Verbs& verbs, Control control, const SideOptions& options) {
+    Client client = TRY(greet(std::move(control), options));
+    client.device_ = TRY(client.choose_device(verbs));
     const Json device = TRY(client.control_.ask(
-        message("device", to_json(client.device_.info)), "device", client.step()));
+        message("device", to_json(client.device_->info)), "device", client.step()));
     client.peer_ = TRY(parse_device_info(device));
     return client;
+}
+
+Result<Device> Client::choose_device(Verbs& verbs) const {
+    std::vector<Address> sources;
+    if (const auto local = local_address(control_.fd())) {
+        sources.push_back(*local);
+        // Without a device at the address the choice by GID has the better explanation.
+        const auto found =
+            options_.by_cm ? cm_device_of(*options_.cm, *local) : Result<CmDevice>(CmDevice{});
+        if (found && found->iwarp)
+            return open_cm_device(verbs, *found);
+    }
+    return open_best_device(verbs, options_.wish, sources);
 }
 
 Result<> Client::watch_idle() {
     account_.begin_idle();
     // The server has nothing to say now: what wakes us is its end, which the next step reports.
-    const auto deadline = base::Deadline::in(kIdleWatch);
-    auto woken = wait_ready(control_.fd(), POLLIN, deadline, control_.stop());
+    const auto woken =
+        wait_ready(control_.fd(), POLLRDHUP, base::Deadline::in(kIdleWatch), control_.stop());
     if (!woken && woken.error().code != Code::Timeout)
         return woken;
     account_.end_idle();
     return {};
 }
 
-Result<PointResult> Client::run(const Point& wanted) {
-    PointResult result;
-    result.point = wanted;
-    result.point.poll = resolve_poll(wanted.poll, device_);
-    const std::string name = describe(wanted);
-    Lane lane = TRY(open(wanted, result).context("opening " + name));
-    if (wanted.verify == Verify::Full)
-        TRY(verify(lane, result.checked).context("verifying " + name));
-    if (!result.checked.wrong)
-        TRY(measure(lane, result).context("measuring " + name));
-    // The server lets go first: then nothing of ours is still on its way when our side goes.
-    TRY(control_.ask(message("close"), "closed", step()).context("closing " + name));
-    return result;
+Result<PointResult> Client::run(const Point& point) {
+    return conduct({this, 1}, point);
 }
 
-Result<Lane> Client::open(const Point& wanted, PointResult& result) {
-    Lane lane = TRY(Lane::create(device_, result.point, Side::Client));
+Result<> Client::open(const Point& point) {
+    result_ = {};
+    result_.point = point;
+    result_.point.poll = resolve_poll(point.poll, point.transport);
+    parts_.clear();
+    next_round_ = 0;
+    sent_by_server_ = 0;
+    return needs_device(point.transport) ? open_verbs(point) : open_tcp(point);
+}
+
+Result<> Client::open_verbs(const Point& wish) {
+    if (!device_)
+        return make_error(Code::Internal, "no device is open");
+    Waiting waiting = this->waiting();
+    waiting.device = &*device_;
+    auto team = TRY(VerbsTeam::create(
+        *device_, result_.point, Side::Client, waiting, cm_ends_of(control_, options_)));
     const Json frame = TRY(control_.ask(
-        message("open", {{"point", to_json(wanted)}, {"endpoint", to_json(lane.endpoint())}}),
+        message("open", {{"point", to_json(wish)}, {"endpoints", to_json(team->endpoints())}}),
         "opened",
         step()));
     const Opened opened = TRY(parse_opened(frame));
-    if (opened.mtu > device_.info.active_mtu)
+    if (opened.mtu > device_->info.active_mtu)
         return make_error(Code::BadInput, "the server chose a path MTU that our port cannot do");
-    TRY(lane.connect(peer_, opened.endpoint, opened.mtu));
-    result.mtu = opened.mtu;
-    result.server_poll = opened.poll;
-    result.inline_bytes = lane.inline_bytes();
-    return lane;
-}
-
-Result<> Client::verify(Lane& lane, Checked& total) {
-    for (uint64_t number = 0; number < kVerifyRounds && !total.wrong; ++number)
-        add(total, TRY(verify_round(lane, number)));
+    TRY(team->connect(peer_, opened.endpoints, opened.mtu));
+    TRY(team->link(opened.ticket));
+    result_.mtu = opened.mtu;
+    result_.server_poll = opened.poll;
+    result_.inline_bytes = std::max(team->inline_bytes(), opened.inline_bytes);
+    team_ = std::move(team);
     return {};
 }
 
-Result<Checked> Client::verify_round(Lane& lane, uint64_t number) {
-    const Json round = {{"round", number}};
-    if (fetches(lane.point().verb)) {
-        TRY(control_.ask(message("fill", round), "filled", step()));
-        Checked checked = TRY(fetch_round(lane, waiting(lane), {number, Side::Server}));
-        if (is_atomic(lane.point().verb) && !checked.wrong)
-            add(checked,
-                TRY(parse_checked(
-                    TRY(control_.ask(message("verify", round), "verified", step())))));
-        return checked;
+Result<> Client::open_tcp(const Point& wish) {
+    auto team = TRY(TcpTeam::create(result_.point, Side::Client, waiting()));
+    const Json frame =
+        TRY(control_.ask(message("open", {{"point", to_json(wish)}}), "opened", step()));
+    const StreamOffer offer = TRY(parse_stream_offer(frame));
+    TRY(team->connect(TRY(dial_streams(control_, offer, result_.point.qps, step()))));
+    result_.server_poll = offer.poll;
+    team_ = std::move(team);
+    return {};
+}
+
+Result<> Client::verify_before() {
+    switch (result_.point.verify) {
+        case Verify::Off:
+            return {};
+        case Verify::Edges:
+            return verify_rounds(kRoundsBefore);
+        case Verify::Full:
+            break;
     }
+    return verify_for_the_time();
+}
+
+Result<> Client::verify_after() {
+    return result_.point.verify == Verify::Off ? Result<>() : verify_rounds(kRoundsAfter);
+}
+
+Result<> Client::verify_rounds(uint32_t count) {
+    for (uint32_t i = 0; i < count && !result_.checked.wrong; ++i)
+        TRY(verify_round(next_round_++));
+    return {};
+}
+
+// As long, or as many messages, as what will be measured.
+Result<> Client::verify_for_the_time() {
+    const Point& point = result_.point;
+    const uint64_t until_ns = now_ns() + uint64_t{point.time_ms} * 1'000'000;
+    do {
+        TRY(verify_rounds(kRoundsBefore));
+    } while (
+        !result_.checked.wrong &&
+        (point.time_ms != 0 ? now_ns() < until_ns : result_.checked.messages < point.iterations));
+    return {};
+}
+
+Result<> Client::verify_round(uint32_t number) {
+    for (uint32_t qp = 0; qp < result_.point.qps && !result_.checked.wrong; ++qp)
+        add(result_.checked, TRY(verify_lane(qp, number)));
+    return {};
+}
+
+Result<Checked> Client::verify_lane(uint32_t lane, uint32_t number) {
+    const Json round = {{"lane", lane}, {"round", number}};
+    const bool fetching = fetches(result_.point.verb);
+    Checked checked;
+    if (posts(Side::Client))
+        add(checked,
+            TRY(fetching ? fetch_from_server(lane, round, number)
+                         : send_to_server(lane, round, number)));
+    if (posts(Side::Server) && !checked.wrong)
+        add(checked,
+            TRY(fetching ? serve_fetch(lane, round, number)
+                         : take_from_server(lane, round, number)));
+    return checked;
+}
+
+Result<Checked> Client::fetch_from_server(uint32_t lane, const Json& round, uint32_t number) {
+    TRY(control_.ask(message("fill", round), "filled", step()));
+    Checked checked = TRY(team_->fetch(lane, {number, Side::Server}));
+    if (is_atomic(result_.point.verb) && !checked.wrong)
+        add(checked,
+            TRY(parse_checked(TRY(control_.ask(message("verify", round), "verified", step())))));
+    return checked;
+}
+
+Result<Checked> Client::serve_fetch(uint32_t lane, const Json& round, uint32_t number) {
+    team_->fill(lane, {number, Side::Client});
+    Checked checked =
+        TRY(parse_checked(TRY(control_.ask(message("fetch", round), "fetched", step()))));
+    if (is_atomic(result_.point.verb) && !checked.wrong)
+        add(checked, team_->check(lane, {number, Side::Server}));
+    return checked;
+}
+
+Result<Checked> Client::send_to_server(uint32_t lane, const Json& round, uint32_t number) {
     TRY(control_.send(message("verify", round), step()));
-    TRY(emit_round(lane, waiting(lane), {number, Side::Client}));
-    Checked checked = TRY(parse_checked(TRY(control_.expect("verified", step()))));
-    if (!is_ping_pong(lane.point()) || checked.wrong)
-        return checked;
+    TRY(team_->emit(lane, {number, Side::Client}));
+    return parse_checked(TRY(control_.expect("verified", step())));
+}
+
+Result<Checked> Client::take_from_server(uint32_t lane, const Json& round, uint32_t number) {
     TRY(control_.send(message("emit", round), step()));
-    add(checked, TRY(collect_round(lane, waiting(lane), {number, Side::Server})));
+    const Checked checked = TRY(team_->collect(lane, {number, Side::Server}));
     TRY(control_.expect("emitted", step()));
     return checked;
 }
 
-Result<> Client::measure(Lane& lane, PointResult& result) {
-    lane.plain_messages();
+Result<> Client::begin() {
     TRY(control_.ask(message("start"), "started", step()));
-    account_.begin(device_.info);
-    uint64_t messages = 0;
-    TRY(measure_mode(lane, result, messages));
-    result.usage.client = account_.end();
-    result.usage.payload_bytes = messages * lane.point().size;
-    const uint64_t lost = TRY(finish(lane, messages, result));
-    if (result.bandwidth)
-        account_loss(*result.bandwidth, messages, lost);
-    if (result.bandwidth && result.bandwidth->elapsed_ns != 0)
-        result.percent_of_limit = share_of_limit(*result.bandwidth, lane.point(), result.mtu);
-    return {};
+    account_.begin(device_ ? device_->info : DeviceInfo());
+    return team_->start();
 }
 
-Result<> Client::measure_mode(Lane& lane, PointResult& result, uint64_t& messages) {
-    if (lane.point().mode == Mode::Latency) {
-        const Latency latency = TRY(measure_latency(lane, waiting(lane)));
-        result.latency = summarize(latency.histogram);
-        messages = latency.messages + latency.warmup_messages;
-        return {};
+Result<Client::Mark> Client::mark() {
+    const bool on_arrival = result_.point.transport == Transport::Tcp;
+    Mark mark;
+    if (posts(Side::Server) || on_arrival) {
+        const Json frame = TRY(control_.ask(message("mark"), "marked", step()));
+        const auto at_ns = TRY(base::required<uint64_t>(frame, "at_ns"));
+        mark.forward = {TRY(base::optional_member<uint64_t>(frame, "received", 0)), at_ns};
+        mark.reverse = {TRY(base::required<uint64_t>(frame, "messages")), at_ns};
     }
-    result.bandwidth = TRY(measure_bandwidth(lane, waiting(lane)));
-    messages = result.bandwidth->messages + result.bandwidth->warmup_messages;
+    const Crew& crew = team_->crew();
+    if (on_arrival)
+        mark.reverse = {crew.received(), now_ns()};
+    else
+        mark.forward = {crew.sent(), now_ns()};
+    return mark;
+}
+
+Result<> Client::open_window() {
+    opened_ = TRY(mark());
     return {};
 }
 
-std::optional<double> Client::share_of_limit(const Bandwidth& bandwidth,
-                                             const Point& point,
-                                             uint32_t mtu) const {
-    const auto transfer = transfer_of(point);
-    if (!transfer)
+Result<> Client::close_window() {
+    closed_ = TRY(mark());
+    if (closed_.forward.is_behind(opened_.forward) || closed_.reverse.is_behind(opened_.reverse))
+        return make_error(Code::BadInput, "the server's counts or clock went back");
+    return {};
+}
+
+Result<> Client::stop() {
+    // Before the server's end: its window lies around ours.
+    result_.usage.client = account_.end();
+    // The server finishes what it has under way first; by iterations that is its whole measurement,
+    // and what shows that it lives is the connection (tcp.h).
+    const bool long_way = result_.point.iterations != 0 && posts(Side::Server);
+    const auto patience = long_way ? std::chrono::milliseconds(kMaxTimeMs) : 2 * timeout_;
+    const Json stopped = TRY(control_.ask(message("stop", {{"messages", team_->posted().by_lane}}),
+                                          "stopped",
+                                          base::Deadline::in(patience)));
+    result_.usage.server = TRY(parse_usage(stopped));
+    return count(stopped);
+}
+
+Result<> Client::count(const Json& stopped) {
+    const auto seen = TRY(base::required<uint64_t>(stopped, "messages"));
+    TRY(count_forward(seen));
+    return posts(Side::Server) && !is_ping_pong(result_.point) ? count_reverse(stopped)
+                                                               : Result<>();
+}
+
+Result<> Client::count_forward(uint64_t seen) {
+    if (!posts(Side::Client))
+        return {};
+    const Posted posted = team_->posted();
+    const uint64_t sent = sum(posted.by_lane);
+    TRY(check_count(result_.point, sent, seen));
+    Part part = part_of(Direction::Forward, posted);
+    if (result_.point.iterations == 0)
+        put_window(part, opened_.forward, closed_.forward);
+    account_loss(part, sent, sent - seen);
+    parts_.push_back(part);
+    return {};
+}
+
+Result<> Client::count_reverse(const Json& stopped) {
+    const Posted posted = TRY(parse_posted(stopped, result_.point.qps));
+    team_->expect(posted.by_lane);
+    sent_by_server_ = sum(posted.by_lane);
+    Part part = part_of(Direction::Reverse, posted);
+    if (result_.point.iterations == 0)
+        put_window(part, opened_.reverse, closed_.reverse);
+    parts_.push_back(part);
+    return {};
+}
+
+// By time: what was counted between the two.
+void Client::put_window(Part& part, const Count& opened, const Count& closed) {
+    part.messages = closed.messages - opened.messages;
+    part.elapsed_ns = closed.at_ns - opened.at_ns;
+    part.warmup_messages = opened.messages;
+}
+
+// By iterations: from the first thread's begin to the last one's end.
+Part Client::part_of(Direction direction, const Posted& posted) {
+    const uint64_t sent = sum(posted.by_lane);
+    result_.usage.payload_bytes += sent * result_.point.size;
+    return {.direction = direction,
+            .messages = sent - posted.warmup_messages,
+            .elapsed_ns = posted.elapsed_ns,
+            .warmup_messages = posted.warmup_messages};
+}
+
+Result<> Client::settle() {
+    if (receives_data(result_.point, Side::Client) && !is_ping_pong(result_.point)) {
+        const uint64_t seen = team_->crew().received();
+        TRY(check_count(result_.point, sent_by_server_, seen));
+        account_loss(parts_.back(), sent_by_server_, sent_by_server_ - seen);
+    }
+    team_->finish();
+    latencies_ = team_->shifts().front().latencies;
+    return {};
+}
+
+Result<> Client::close() {
+    // The server lets go first: then nothing of ours is still on its way when our side goes.
+    TRY(control_.ask(message("close"), "closed", step()));
+    team_.reset();
+    return {};
+}
+
+base::Error Client::explain(const Attention& attention) {
+    const Waiting& waiting = team_->waiting();
+    // Who is stopped with the server need not be told of the server's end.
+    if (control_.stop().requested())
+        return stopped_error();
+    if (attention.cause == Attention::Cause::Failed)
+        return ending_error(*team_->crew().failure(), waiting);
+    return wake_error(Wake::Gone, waiting);
+}
+
+std::optional<double> Client::share_of_limit(const Bandwidth& bandwidth) const {
+    const auto transfer = transfer_of(result_.point);
+    if (!transfer || !device_)
         return std::nullopt;
-    const double bytes = static_cast<double>(bandwidth.messages) * point.size;
-    return percent_of_limit(wire_between(device_.info, peer_, mtu),
-                            *transfer,
-                            bytes * 1e9 / static_cast<double>(bandwidth.elapsed_ns));
-}
-
-Result<uint64_t> Client::finish(const Lane& lane, uint64_t messages, PointResult& result) {
-    const Json frame =
-        TRY(control_.ask(message("stop", {{"messages", messages}}), "stopped", step()));
-    const auto seen = TRY(base::required<uint64_t>(frame, "messages"));
-    if (seen > messages || (seen != messages && is_reliable(lane.point().transport)))
-        return make_error(Code::Internal,
-                          fmt::format("{} messages were sent, the server saw {}", messages, seen));
-    result.usage.server = TRY(parse_usage(frame));
-    return messages - seen;
-}
-
-Waiting Client::waiting(const Lane& lane) {
-    return {.control = &control_, .patience = timeout_, .poll = lane.point().poll};
+    // Both directions have a link each.
+    double rate = bandwidth.parts.empty() ? messages_per_second(bandwidth) : 0;
+    for (const Part& part : bandwidth.parts)
+        rate = std::max(rate, messages_per_second(sum_of({part})));
+    return percent_of_limit(
+        wire_between(device_->info, peer_, result_.mtu), *transfer, rate * result_.point.size);
 }
 
 }  // namespace perf

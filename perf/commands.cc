@@ -6,12 +6,13 @@
 
 #include <sys/socket.h>
 
-#include "perf/client.h"
+#include "perf/baseline.h"
+#include "perf/conduct.h"
+#include "perf/hosts.h"
 #include "perf/output.h"
 #include "perf/outputs.h"
 #include "perf/schedule.h"
 #include "perf/summary.h"
-#include "perf/tcp.h"
 
 namespace perf {
 
@@ -25,32 +26,49 @@ struct Measured {
     Outputs outputs;
 };
 
-// Runs the plan over a control connection; what was measured stays in the report even on an error.
-Result<> measure(Control control,
+void introduce(const Client& client, bool first, Report& report) {
+    std::optional<DeviceInfo> own;
+    std::optional<DeviceInfo> server;
+    if (client.has_device()) {
+        own = client.device().info;
+        server = client.server_device();
+    }
+    if (!first) {
+        report.more_pairs.push_back({own, client.server(), server});
+        return;
+    }
+    report.server = client.server();
+    report.client_device = own;
+    report.server_device = server;
+}
+
+// Runs the plan over control connections; what was measured stays in the report even on an error.
+Result<> measure(std::vector<Client> clients,
                  const MeasureOptions& options,
                  const Surroundings& around,
                  Measured& measured) {
     Report& report = measured.report;
     std::FILE* table = data_on_stdout(options) ? around.err : around.out;
-    Client client = TRY(Client::start(around.verbs, std::move(control), options.side));
-    report.server = client.server();
-    report.client_device = client.device().info;
-    report.server_device = client.server_device();
-    if (options.explain_gid)
-        print(around.err, client.device().explanation);
+    for (const Client& client : clients) {
+        introduce(client, &client == &clients.front(), report);
+        if (options.explain_gid && client.has_device())
+            print(around.err, client.device().explanation);
+    }
     TRY(measured.outputs.begin(report));
     print(table, table_head(report));
-    TRY(client.watch_idle());
+    for (Client& client : clients)
+        TRY(client.watch_idle());
     for (const Turn& turn : schedule(options.plan)) {
-        PointResult result = TRY(client.run(turn.point));
+        PointResult result = TRY(conduct(clients, turn.point));
         result.rep = turn.rep;
         report.results.push_back(std::move(result));
         TRY(measured.outputs.add(report.results.back()));
         print(table, table_row(report.results.back()));
     }
+    const auto rows = summarize(report.results, options.plan.seed);
     if (options.plan.reps > 1)
-        print(table,
-              summary_table(summarize(report.results, options.plan.seed), options.plan.reps));
+        print(table, summary_table(rows, options.plan.reps));
+    print(table, tcp_table(rows));
     return {};
 }
 
@@ -63,7 +81,10 @@ Report new_report(const MeasureOptions& options) {
 }
 
 // Prints what is left to print; the exit code of the whole.
-Exit conclude(Measured measured, Result<> done, const Surroundings& a) {
+Exit conclude(Measured measured,
+              Result<> done,
+              const std::vector<Expectation>& expectations,
+              const Surroundings& a) {
     Report& report = measured.report;
     Exit exit = report.corrupt() ? Exit::Corruption : Exit::Ok;
     if (!done) {
@@ -71,6 +92,11 @@ Exit conclude(Measured measured, Result<> done, const Surroundings& a) {
         if (exit == Exit::Ok)
             exit = exit_of(done.error());
         report.error = std::move(done).error();
+    } else if (const auto lines = unmet(expectations, report.results); !lines.empty()) {
+        for (const std::string& line : lines)
+            print(a.err, "rdma-perf: " + line + "\n");
+        if (exit == Exit::Ok)
+            exit = Exit::Threshold;
     }
     if (auto written = measured.outputs.conclude(report); !written) {
         print(a.err, "rdma-perf: " + written.error().message() + "\n");
@@ -87,17 +113,18 @@ Exit measure_over(const MeasureOptions& options, const Surroundings& around, Con
         measured.outputs = TRY(Outputs::open(options, around.out));
         return connect(measured);
     }();
-    return conclude(std::move(measured), std::move(done), around);
+    return conclude(std::move(measured), std::move(done), options.expectations, around);
 }
 }  // namespace
 
 Exit run(const RunOptions& options, const Surroundings& around) {
     return measure_over(options.measure, around, [&](Measured& measured) -> Result<> {
-        UniqueFd fd = TRY(connect_to(options.host,
-                                     options.port,
-                                     base::Deadline::in(options.measure.side.timeout),
-                                     around.stop));
-        return measure(Control(std::move(fd), around.stop), options.measure, around, measured);
+        auto clients = TRY(connect_clients(options.hosts,
+                                           options.port,
+                                           options.measure.side,
+                                           around,
+                                           needs_device(options.measure.plan)));
+        return measure(std::move(clients), options.measure, around, measured);
     });
 }
 
@@ -106,13 +133,16 @@ Exit loop(const LoopOptions& options, const Surroundings& around) {
         int pair[2] = {-1, -1};
         if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0)
             return base::sys_error("socketpair");
-        Control ours(UniqueFd(pair[0]), around.stop);
+        std::vector<Control> ours;
+        ours.emplace_back(UniqueFd(pair[0]), around.stop);
         // The session tells its errors to the client, which reports them.
         std::jthread server([&around, &options, fd = pair[1]] {
             Session session(around.verbs, Control(UniqueFd(fd), around.stop), options.measure.side);
             (void)session.run();
         });
-        return measure(std::move(ours), options.measure, around, measured);
+        auto clients = TRY(start_clients(
+            std::move(ours), options.measure.side, around, needs_device(options.measure.plan)));
+        return measure(std::move(clients), options.measure, around, measured);
     });
 }
 
@@ -127,10 +157,18 @@ Exit run_command(const Command& command, const Surroundings& around) {
         return run(*options, around);
     if (const auto* options = std::get_if<CompareOptions>(&command))
         return compare(*options, around);
+    if (const auto* options = std::get_if<PerftestOptions>(&command))
+        return compare_perftest(*options, around);
+    if (const auto* options = std::get_if<ThesisOptions>(&command))
+        return thesis(*options, around);
+    if (const auto* options = std::get_if<KvOptions>(&command))
+        return kv_exercise(*options, around);
     if (const auto* options = std::get_if<GidsOptions>(&command))
         return gids(*options, around);
     if (const auto* options = std::get_if<DoctorOptions>(&command))
         return doctor(*options, around);
+    if (const auto* options = std::get_if<IsolateOptions>(&command))
+        return isolate(*options, around);
     return loop(std::get<LoopOptions>(command), around);
 }
 

@@ -37,7 +37,7 @@ Key identity_key(const Series& series) {
     return {series.identity, {}};
 }
 
-struct Candidates {
+struct Counterparts {
     std::vector<const Series*> a;
     std::vector<const Series*> b;
 
@@ -46,7 +46,7 @@ struct Candidates {
 
 // Moves to `pairs` what belongs together by the key, and is unmistakable on both sides.
 void pair_up(Pairs& out, Key (*key_of)(const Series&)) {
-    std::map<Key, Candidates> places;
+    std::map<Key, Counterparts> places;
     for (const Series* series : out.only_a)
         places[key_of(*series)].a.push_back(series);
     for (const Series* series : out.only_b)
@@ -181,6 +181,20 @@ Json json_of(const Compared& row) {
 }
 }  // namespace
 
+bool is_as_expected(Verdict verdict, Expect expect) {
+    switch (expect) {
+        case Expect::Nothing:
+            return true;
+        case Expect::Equal:
+            return verdict == Verdict::Equal;
+        case Expect::NotSlower:
+            return verdict == Verdict::Equal || verdict == Verdict::Faster;
+        case Expect::Faster:
+            break;
+    }
+    return verdict == Verdict::Faster;
+}
+
 bool Comparison::fair() const {
     return std::ranges::all_of(differences, &Difference::allowed);
 }
@@ -189,10 +203,7 @@ bool Comparison::fair() const {
 bool Comparison::meets(Expect expect) const {
     if (expect == Expect::Nothing)
         return true;
-    const auto good = [&](const Compared& row) {
-        return row.verdict == Verdict::Equal ||
-               (expect == Expect::NotSlower && row.verdict == Verdict::Faster);
-    };
+    const auto good = [&](const Compared& row) { return is_as_expected(row.verdict, expect); };
     return !rows.empty() && only_a.empty() && wrong.empty() && std::ranges::all_of(rows, good);
 }
 

@@ -34,29 +34,36 @@ Result<std::vector<std::string>> parse_allow(const std::string& text) {
     }
     return out;
 }
-
-Result<Expect> parse_expect(const std::string& text) {
-    if (text.empty())
-        return Expect::Nothing;
-    if (text == "equal")
-        return Expect::Equal;
-    if (text == "not-slower")
-        return Expect::NotSlower;
-    return make_error(Code::Usage,
-                      fmt::format("--expect '{}' is not known (allowed: equal, not-slower)",
-                                  base::printable(text)));
-}
 }  // namespace
 
+Result<Expect> parse_expect(const std::string& word) {
+    if (word.empty())
+        return Expect::Nothing;
+    if (word == "equal")
+        return Expect::Equal;
+    if (word == "not-slower")
+        return Expect::NotSlower;
+    if (word == "faster")
+        return Expect::Faster;
+    return make_error(Code::Usage,
+                      fmt::format("--expect '{}' is not known (allowed: equal, not-slower, faster)",
+                                  base::printable(word)));
+}
+
 void add_compare_options(CLI::App& app, CompareWords& words) {
-    app.add_option("A", words.a, "report of before")->required();
-    app.add_option("B", words.b, "report of now; ratios are B/A")->required();
+    // Not required() for the parser: there is a subcommand beside them.
+    app.add_option("A", words.a, "report of before");
+    app.add_option("B", words.b, "report of now; ratios are B/A");
     app.add_option("--allow", words.allow, "what may differ: list of " + listed());
-    app.add_option("--expect", words.expect, "equal or not-slower: exit code 4 if it is not so");
+    app.add_option(
+        "--expect", words.expect, "equal, not-slower or faster: exit code 4 if it is not so");
     app.add_option("--json", words.json, "write the comparison there as JSON; - for stdout");
 }
 
 Result<CompareOptions> parse_compare(const CompareWords& words) {
+    if (words.a.empty() || words.b.empty())
+        return make_error(Code::Usage, "compare needs two reports")
+            .advise("run: rdma-perf compare A.json B.json, or: rdma-perf compare perftest HOST");
     CompareOptions options;
     options.a = words.a;
     options.b = words.b;

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "perf/message.h"
+#include "perf/tcp.h"
 
 namespace perf {
 
@@ -17,18 +18,6 @@ using base::make_error;
 using base::Result;
 
 namespace {
-bool means_gone(int number) {
-    return number == ECONNRESET || number == EPIPE || number == ETIMEDOUT || number == ENOTCONN ||
-           number == EHOSTUNREACH || number == ENETUNREACH;
-}
-
-base::Error socket_error(std::string what) {
-    base::Error error = base::sys_error(std::move(what));
-    if (means_gone(error.sys))
-        error.code = Code::Unavailable;
-    return error;
-}
-
 base::Error closed_error() {
     return make_error(Code::Unavailable, "the peer closed the control connection");
 }
@@ -70,7 +59,7 @@ Result<> Control::send(const Json& body, const Deadline& deadline) {
         else if (errno == EAGAIN)
             TRY(wait_ready(fd_.get(), POLLOUT, deadline, *stop_));
         else if (errno != EINTR)
-            return socket_error("send on the control connection");
+            return socket_error(errno, "send on the control connection");
     }
     return {};
 }
@@ -87,7 +76,7 @@ Result<std::string> Control::read_exactly(size_t bytes, const Deadline& deadline
         else if (errno == EAGAIN)
             TRY(wait_ready(fd_.get(), POLLIN | POLLRDHUP, deadline, *stop_));
         else if (errno != EINTR)
-            return socket_error("receive on the control connection");
+            return socket_error(errno, "receive on the control connection");
     }
     return out;
 }

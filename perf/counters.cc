@@ -9,6 +9,7 @@
 #include <net/if.h>
 
 #include "netns/base/files.h"
+#include "perf/port_statistics.h"
 
 namespace perf {
 
@@ -130,6 +131,10 @@ Result<Counters> read_counters(const CounterSource& source, const std::string& s
         fmt::format("{}/class/infiniband/{}/ports/{}", sysfs, source.device, source.port);
     Counters out;
     read_folder(port + "/hw_counters", "hw_counters", out);
+    if (out.empty()) {
+        for (const auto& [name, value] : port_statistics(source.device, source.port))
+            out["hw_counters/" + name] = value;
+    }
     read_folder(port + "/counters", "counters", out);
     if (source.netdev.empty())
         return out;

@@ -3,7 +3,7 @@
 // means that the point measured a disturbed network. Relies on sysfs (Documentation/ABI/stable/
 // sysfs-class-infiniband and testing/sysfs-class-net-statistics of the kernel):
 //
-//   /sys/class/infiniband/DEV/ports/P/hw_counters/*   the driver's
+//   /sys/class/infiniband/DEV/ports/P/hw_counters/*   the driver's; where /sys has none, of netlink
 //   /sys/class/infiniband/DEV/ports/P/counters/*      PortCounters of the IBTA; not of rxe and siw
 //   /sys/class/net/NETDEV/statistics/*                if that netdev is in this namespace
 //

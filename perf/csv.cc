@@ -43,6 +43,12 @@ constexpr Column kColumns[] = {
     {"p99_9_ns", "latency"},
     {"p99_99_ns", "latency"},
     {"max_ns", "latency"},
+    {"qps", "point"},
+    {"threads", "point"},
+    {"clients", "point"},
+    {"direction", "point"},
+    {"rate_per_s", "point"},
+    {"connect", "point"},
 };
 
 std::string text_of(const Json& value) {

@@ -2,6 +2,7 @@
 #include "perf/device.h"
 
 #include <algorithm>
+#include <cerrno>
 
 #include <fmt/format.h>
 
@@ -60,6 +61,18 @@ Result<Device> open_row(Verbs& verbs, const GidRow& row) {
 
 }  // namespace
 
+Result<Device> open_cm_device(Verbs& verbs, const CmDevice& found) {
+    Device device = TRY(open_row(verbs,
+                                 {.device = found.device,
+                                  .port = found.port,
+                                  .gid = found.gid,
+                                  .type = GidType::InfiniBand,
+                                  .netdev = ""}));
+    device.info.iwarp = found.iwarp;
+    device.explanation = fmt::format("{}: rdma_cm has it for the address\n", found.device);
+    return device;
+}
+
 Result<Device> open_best_device(Verbs& verbs,
                                 const DeviceWish& wish,
                                 const std::vector<Address>& sources) {
@@ -72,6 +85,32 @@ Result<Device> open_best_device(Verbs& verbs,
     Device device = TRY(open_row(verbs, *row));
     device.explanation = std::move(explanation);
     return device;
+}
+
+bool is_gone(const Device& device) noexcept {
+    ibv_event_type type{};
+    while (device.verbs->take_async_event(device.context.get(), &type) == 0) {
+        if (type == IBV_EVENT_DEVICE_FATAL)
+            return true;
+    }
+    return errno != EAGAIN;
+}
+
+base::Error gone_error(const Device& device) {
+    return make_error(Code::Kernel, fmt::format("the RDMA device {} is gone", device.info.device))
+        .advise("see `rdma link`: was it, its netdev or its network namespace removed?");
+}
+
+std::optional<base::Error> port_error(const Device& device) {
+    ibv_port_attr port{};
+    const uint8_t number = device.info.port;
+    if (device.verbs->query_port(device.context.get(), number, &port) != 0 ||
+        port.state == IBV_PORT_ACTIVE)
+        return std::nullopt;
+    const std::string& netdev = device.info.netdev;
+    return make_error(Code::Unavailable,
+                      fmt::format("port {} of {} is down", number, device.info.device))
+        .advise(netdev.empty() ? "see `rdma link`" : "ip link set " + netdev + " up");
 }
 
 }  // namespace perf

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "perf/cm/bound.h"
 #include "perf/gid.h"
 #include "perf/message.h"
 #include "perf/verbs.h"
@@ -33,10 +34,21 @@ struct Device {
     std::string explanation;  // the table of candidates, for --explain-gid
 };
 
+// The device that rdma_cm has for an address: of iWARP, whose GIDs are no addresses.
+base::Result<Device> open_cm_device(Verbs& verbs, const CmDevice& found);
+
 // Chooses and opens. `sources`: where the kernel routes from towards the peer, best first. Without
 // a usable GID: Code::Unavailable whose text holds the table and the way out.
 base::Result<Device> open_best_device(Verbs& verbs,
                                       const DeviceWish& wish,
                                       const std::vector<Address>& sources);
+
+// Whether the kernel has taken the device away: its link, netdev or network namespace was removed.
+// Nothing completes any more then. Takes all asynchronous events.
+bool is_gone(const Device& device) noexcept;
+base::Error gone_error(const Device& device);
+
+// Why the port cannot carry traffic now; nothing if it can.
+std::optional<base::Error> port_error(const Device& device);
 
 }  // namespace perf

@@ -15,7 +15,7 @@ enum class Exit : int {
     Threshold = 4,     // what --expect demands is not so
     Peer = 5,          // cannot connect, or the peer was lost
     Environment = 6,   // device, GID, permission, memory limit
-    Isolation = 7,     // reserved
+    Isolation = 7,     // isolate: something worked that must not
     Version = 8,       // the peer speaks another protocol, or lacks a capability
     Deadline = 124,    // as timeout(1)
     Interrupted = 130  // SIGINT or SIGTERM

@@ -146,7 +146,7 @@ HeaderStack stack_of(const DeviceInfo& info) {
 }  // namespace
 
 std::optional<Transfer> transfer_of(const Point& point) {
-    if (is_atomic(point.verb))
+    if (is_atomic(point.verb) || point.transport == Transport::Tcp)
         return std::nullopt;
     const bool immediate = point.verb == Verb::WriteImm || point.verb == Verb::SendImm;
     const Verb verb = point.verb == Verb::Read ? Verb::Read

@@ -47,7 +47,8 @@ struct Transfer {
     bool datagram = false;  // UD
 };
 
-// What a point puts on the wire; nothing for atomics, whose limit is no matter of payload.
+// What a point puts on the wire; nothing for atomics, whose limit is no matter of payload, and for
+// TCP, whose packets the kernel makes.
 std::optional<Transfer> transfer_of(const Point& point);
 
 // The largest payload rate in bytes per second, one direction; nothing if it has no meaning:

@@ -47,24 +47,33 @@ bool takes_receives(const Point& point) {
     return is_send(point.verb) || point.verb == Verb::WriteImm || is_ping_pong(point);
 }
 
+bool posts_data(const Point& point, Side side) {
+    if (is_ping_pong(point) || point.direction == Direction::Both)
+        return true;
+    return (side == Side::Client) == (point.direction == Direction::Forward);
+}
+
+namespace {
+// A side is passive towards the other's requests; in both directions each side is both.
+bool serves_data(const Point& point, Side side) {
+    return posts_data(point, side == Side::Client ? Side::Server : Side::Client);
+}
+}  // namespace
+
 bool has_out(const Point& point, Side side) {
     if (is_atomic(point.verb))
         return false;
-    if (point.verb == Verb::Read)
-        return side == Side::Server;
-    return side == Side::Client || is_ping_pong(point);
+    return point.verb == Verb::Read ? serves_data(point, side) : posts_data(point, side);
 }
 
 bool has_in(const Point& point, Side side) {
     if (is_atomic(point.verb))
         return true;
-    if (point.verb == Verb::Read)
-        return side == Side::Client;
-    return side == Side::Server || is_ping_pong(point);
+    return point.verb == Verb::Read ? posts_data(point, side) : serves_data(point, side);
 }
 
-bool posts_data(const Point& point, Side side) {
-    return side == Side::Client || is_ping_pong(point);
+bool receives_data(const Point& point, Side side) {
+    return takes_receives(point) && serves_data(point, side);
 }
 
 Layout layout_of(const Point& point, Side side) {
@@ -94,7 +103,10 @@ Result<Memory> Memory::map(const Layout& layout) {
             .advise("use a smaller --size or --depth, or raise the container's memory limit");
     Memory memory;
     memory.all_ = {static_cast<std::byte*>(address), layout.bytes};
-    // A forked child that touched a page would take it away from the device. We never fork.
+    // A forked child (perftest/program.h) that touched a page would take it away from the device
+    // before Linux 5.12, and make the fork copy all of it since.
+    if (::madvise(address, layout.bytes, MADV_DONTFORK) != 0)
+        return base::sys_error("keep memory out of children");
     for (size_t i = 0; i < memory.all_.size(); ++i)
         memory.all_[i] = std::byte{poison(i)};
     return memory;

@@ -26,12 +26,15 @@ bool arrives_by_credit(const Point& point);
 // Each message of the measurement takes a receive of the other side.
 bool takes_receives(const Point& point);
 
-// Who holds data to be sent or read, who memory to be filled, and who posts the work requests.
-// Atomics: the server's words are "in", because the client changes them; so are the client's
-// results.
+// Who posts the work requests, who holds data to be sent or read, and who memory to be filled.
+// Atomics: the words of the side that does not post are "in", because the other one changes them;
+// so are the results of the side that does.
+bool posts_data(const Point& point, Side side);
 bool has_out(const Point& point, Side side);
 bool has_in(const Point& point, Side side);
-bool posts_data(const Point& point, Side side);
+
+// The messages of the measurement complete a receive on this side.
+bool receives_data(const Point& point, Side side);
 
 // What a device writes before the data of each datagram received (ibv_post_recv(3)).
 inline constexpr size_t kGrhSize = 40;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// budget: to_json and parse of each message, one beside the other.
 #include "perf/message.h"
 
 #include <algorithm>
@@ -42,6 +43,14 @@ Result<uint32_t> mtu_member(const Json& json, std::string_view key) {
     return mtu;
 }
 
+// More messages than any measurement has, and no sum of them overflows.
+constexpr uint64_t kMaxCount = uint64_t{1} << 50U;
+
+constexpr uint64_t kMinExposed = 4096;
+constexpr uint64_t kMaxExposed = 1U << 20U;
+// The top bit of a datagram's queue key means "the sender's own" (ibv_post_send(3)).
+constexpr uint32_t kMaxQueueKey = 0x7fffffff;
+
 Result<GidType> parse_gid_type(const std::string& name) {
     for (const GidType type : {GidType::InfiniBand, GidType::RoceV1, GidType::RoceV2}) {
         if (name == name_of(type))
@@ -73,19 +82,14 @@ Hello own_hello() {
             .version = RDMA_VERSION,
             .host = host_name(),
             .kernel = kernel_release(),
-            .capabilities = {"rc",
-                             "uc",
-                             "ud",
-                             "write",
-                             "read",
-                             "send",
-                             "write_imm",
-                             "send_imm",
-                             "fetch_add",
-                             "cmp_swap",
-                             "bw",
-                             "lat",
-                             "verify"}};
+            .capabilities = {"rc",       "uc",   "ud",        "tcp",      "write",
+                             "read",     "send", "write_imm", "send_imm", "fetch_add",
+                             "cmp_swap", "bw",   "lat",       "verify",   "qps",
+                             "reverse",  "both", "rate",      "cm",       "kv"}};
+}
+
+bool can(const Hello& hello, std::string_view capability) {
+    return std::ranges::find(hello.capabilities, capability) != hello.capabilities.end();
 }
 
 Json message(std::string_view type, Json body) {
@@ -143,6 +147,8 @@ Json to_json(const DeviceInfo& info) {
                 {"responder_depth", info.responder_depth}};
     if (info.link_bps != 0)
         out["link_bits_per_s"] = info.link_bps;
+    if (info.iwarp)
+        out["iwarp"] = true;
     return out;
 }
 
@@ -162,14 +168,20 @@ Result<DeviceInfo> parse_device_info(const Json& json) {
     info.initiator_depth = TRY(bounded<uint32_t>(json, "initiator_depth", 0, 65535));
     info.responder_depth = TRY(bounded<uint32_t>(json, "responder_depth", 0, 65535));
     info.link_bps = TRY(optional_member<uint64_t>(json, "link_bits_per_s", 0));
+    info.iwarp = TRY(optional_member<bool>(json, "iwarp", false));
     return info;
 }
 
 Json to_json(const Point& point) {
     return {{"verb", name_of(point.verb)},
             {"transport", name_of(point.transport)},
+            {"connect", name_of(point.connect)},
             {"mode", name_of(point.mode)},
             {"size_bytes", point.size},
+            {"qps", point.qps},
+            {"threads", point.threads},
+            {"direction", name_of(point.direction)},
+            {"rate_per_s", point.rate},
             {"depth", point.depth},
             {"batch", point.batch},
             {"slots", point.slots},
@@ -185,8 +197,13 @@ Result<Point> parse_point(const Json& json) {
     Point point;
     point.verb = TRY(parse_verb(TRY(required<std::string>(json, "verb"))));
     point.transport = TRY(parse_transport(TRY(required<std::string>(json, "transport"))));
+    point.connect = TRY(parse_connect(TRY(required<std::string>(json, "connect"))));
     point.mode = TRY(parse_mode(TRY(required<std::string>(json, "mode"))));
     point.size = TRY(required<uint32_t>(json, "size_bytes"));
+    point.qps = TRY(required<uint32_t>(json, "qps"));
+    point.threads = TRY(required<uint32_t>(json, "threads"));
+    point.direction = TRY(parse_direction(TRY(required<std::string>(json, "direction"))));
+    point.rate = TRY(required<uint32_t>(json, "rate_per_s"));
     point.depth = TRY(required<uint32_t>(json, "depth"));
     point.batch = TRY(required<uint32_t>(json, "batch"));
     point.slots = TRY(required<uint32_t>(json, "slots"));
@@ -221,20 +238,97 @@ Result<Endpoint> parse_endpoint(const Json& json) {
     return endpoint;
 }
 
+Json to_json(const std::vector<Endpoint>& endpoints) {
+    Json out = Json::array();
+    for (const Endpoint& endpoint : endpoints)
+        out.push_back(to_json(endpoint));
+    return out;
+}
+
+Result<std::vector<Endpoint>> parse_endpoints(const Json& frame) {
+    const auto list = frame.find("endpoints");
+    if (list == frame.end() || !list->is_array() || list->empty() || list->size() > kMaxQps)
+        return make_error(Code::BadInput,
+                          fmt::format("'endpoints' must be a list of 1 to {}", kMaxQps));
+    std::vector<Endpoint> endpoints;
+    for (const Json& entry : *list)
+        endpoints.push_back(TRY(parse_endpoint(entry)));
+    return endpoints;
+}
+
 Json to_json(const Opened& opened) {
-    return {{"endpoint", to_json(opened.endpoint)},
-            {"mtu_bytes", opened.mtu},
-            {"poll", name_of(opened.poll)},
-            {"inline_bytes", opened.inline_bytes}};
+    Json out = {{"endpoints", to_json(opened.endpoints)},
+                {"mtu_bytes", opened.mtu},
+                {"poll", name_of(opened.poll)},
+                {"inline_bytes", opened.inline_bytes}};
+    if (opened.ticket)
+        out["cm"] = {{"port", opened.ticket->port}, {"nonce", opened.ticket->nonce}};
+    return out;
 }
 
 Result<Opened> parse_opened(const Json& json) {
     Opened opened;
-    opened.endpoint = TRY(parse_endpoint(*TRY(object_member(json, "endpoint"))));
+    opened.endpoints = TRY(parse_endpoints(json));
     opened.mtu = TRY(mtu_member(json, "mtu_bytes"));
     opened.poll = TRY(parse_poll(TRY(required<std::string>(json, "poll"))));
     opened.inline_bytes = TRY(required<uint32_t>(json, "inline_bytes"));
+    if (json.contains("cm")) {
+        const Json& cm = *TRY(object_member(json, "cm"));
+        opened.ticket = CmTicket{.port = TRY(bounded<uint16_t>(cm, "port", 1, 65535)),
+                                 .nonce = TRY(required<uint64_t>(cm, "nonce"))};
+    }
     return opened;
+}
+
+Json to_json(const StreamOffer& offer) {
+    return {{"port", offer.port}, {"secret", offer.secret}, {"poll", name_of(offer.poll)}};
+}
+
+Result<StreamOffer> parse_stream_offer(const Json& json) {
+    StreamOffer offer;
+    offer.port = TRY(bounded<uint16_t>(json, "port", 1, 65535));
+    offer.secret = TRY(required<uint64_t>(json, "secret"));
+    offer.poll = TRY(parse_poll(TRY(required<std::string>(json, "poll"))));
+    return offer;
+}
+
+Result<std::vector<uint64_t>> parse_counts(const Json& json, const char* key, uint32_t lanes) {
+    const auto list = json.find(key);
+    if (list == json.end() || !list->is_array() || list->size() != lanes)
+        return make_error(Code::BadInput, fmt::format("'{}' must be a list of {}", key, lanes));
+    std::vector<uint64_t> counts;
+    uint64_t sum = 0;
+    for (const Json& entry : *list) {
+        counts.push_back(TRY(base::as<uint64_t>(entry, key)));
+        sum += counts.back();
+        if (sum > kMaxCount || counts.back() > kMaxCount)
+            return make_error(Code::BadInput, fmt::format("'{}' is out of range", key));
+    }
+    return counts;
+}
+
+Json to_json(const Posted& posted) {
+    return {{"sent", posted.by_lane},
+            {"warmup_messages", posted.warmup_messages},
+            {"elapsed_ns", posted.elapsed_ns}};
+}
+
+Result<Posted> parse_posted(const Json& json, uint32_t lanes) {
+    Posted posted;
+    posted.by_lane = TRY(parse_counts(json, "sent", lanes));
+    posted.warmup_messages = TRY(required<uint64_t>(json, "warmup_messages"));
+    posted.elapsed_ns = TRY(required<uint64_t>(json, "elapsed_ns"));
+    uint64_t sum = 0;
+    for (const uint64_t count : posted.by_lane)
+        sum += count;
+    if (posted.warmup_messages > sum)
+        return make_error(Code::BadInput, "'warmup_messages' is more than was sent");
+    return posted;
+}
+
+Result<RoundOf> parse_round(const Json& json, uint32_t lanes) {
+    return RoundOf{.lane = TRY(bounded<uint32_t>(json, "lane", 0, lanes - 1)),
+                   .number = TRY(required<uint32_t>(json, "round"))};
 }
 
 Json to_json(const Checked& checked) {
@@ -270,6 +364,52 @@ Result<Checked> parse_checked(const Json& json) {
     wrong.mismatch.kind = TRY(text_member(body, "kind"));
     checked.wrong = wrong;
     return checked;
+}
+
+Json to_json(const Exposure& exposure) {
+    return {{"address", exposure.address},
+            {"length", exposure.length},
+            {"rkey", exposure.rkey},
+            {"read_only_rkey", exposure.read_only_rkey},
+            {"stale_rkey", exposure.stale_rkey},
+            {"other_domain_rkey", exposure.other_domain_rkey}};
+}
+
+Result<Exposure> parse_exposure(const Json& json) {
+    Exposure exposure;
+    exposure.address = TRY(required<uint64_t>(json, "address"));
+    exposure.length = TRY(bounded<uint64_t>(json, "length", kMinExposed, kMaxExposed));
+    if (exposure.address + exposure.length < exposure.address)
+        return make_error(Code::BadInput, "'address' and 'length' wrap around");
+    exposure.rkey = TRY(required<uint32_t>(json, "rkey"));
+    exposure.read_only_rkey = TRY(required<uint32_t>(json, "read_only_rkey"));
+    exposure.stale_rkey = TRY(required<uint32_t>(json, "stale_rkey"));
+    exposure.other_domain_rkey = TRY(required<uint32_t>(json, "other_domain_rkey"));
+    return exposure;
+}
+
+Result<Endpoint> parse_endpoint_of(const Json& frame) {
+    return parse_endpoint(*TRY(object_member(frame, "endpoint")));
+}
+
+Json to_json(const Listening& listening) {
+    return {{"endpoint", to_json(listening.endpoint)}, {"queue_key", listening.queue_key}};
+}
+
+Result<Listening> parse_listening(const Json& json) {
+    return Listening{.endpoint = TRY(parse_endpoint_of(json)),
+                     .queue_key = TRY(bounded<uint32_t>(json, "queue_key", 0, kMaxQueueKey))};
+}
+
+Result<std::vector<uint32_t>> parse_heard(const Json& json) {
+    const auto list = json.find("immediates");
+    if (list == json.end() || !list->is_array() || list->size() > kMaxHeard)
+        return make_error(Code::BadInput,
+                          fmt::format("'immediates' must be a list of at most {}", kMaxHeard));
+    std::vector<uint32_t> heard;
+    for (const Json& entry : *list)
+        heard.push_back(TRY(base::as<uint32_t>(entry, "immediates")));
+    return heard;
 }
 
 Json error_message(const base::Error& error) {

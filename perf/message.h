@@ -4,13 +4,35 @@
 //
 //   hello    -> hello      both sides' program version, protocol and capabilities
 //   device   -> device     the GID and port the other side will use
-//   open     -> opened     one point; queue pairs are made and connected
-//   verify   -> verified   one round in which the client sends data and the responder checks it
-//   fill     -> filled     read: the responder puts the round's pattern into its memory
-//   emit     -> emitted    ping-pong: one round of data from the server, checked by the client
-//   start    -> started    the measurement begins; stop {messages} -> stopped ends it, with what
-//                          the server's machine did meanwhile, if it can tell (account.h)
+//   open     -> opened     one point; queue pairs ("lanes", numbered from 0) are made and
+//   connected.
+//                          TCP: {port, secret}: the client connects there once for each lane
+//                          (streams.h). Only points that need a device need "device" before
+//   verify   -> verified   {lane, round}: the client sends, the server checks; atomics: the server
+//                          checks what they left in its memory
+//   emit     -> emitted    {lane, round}: the server sends, the client checks
+//   fill     -> filled     {lane, round}: the server puts the round's pattern into its memory
+//   fetch    -> fetched    {lane, round}: the server reads the client's memory and checks
+//   start    -> started    the measurement begins: what the server has to send or take, it does
+//   mark     -> marked     {messages, received, at_ns}: what the server has sent by now, and what
+//                          it has received, by its own clock
+//   stop {messages by lane} -> stopped
+//                          the client has sent so much and sends no more. The server ends, says
+//                          what it received and sent, and what its machine did meanwhile, if it can
+//                          tell (account.h)
 //   close    -> closed     both sides drop the queue pairs of the point
+//   isolate  -> isolated   {seed}: a server that allows it (capability "isolation") exposes one
+//   page
+//                          for the negative tests, and the keys to it; until `release`:
+//   probe    -> probed     {endpoint}: a fresh RC queue pair, connected to the client's
+//   inspect  -> inspected  {round}: whether the page holds the round's pattern, and nothing around
+//                          it was written
+//   listen   -> listening  a queue pair for datagrams, and its queue key
+//   hear     -> heard      {until}: the immediates of the datagrams that came, once that one has,
+//                          or after a second
+//   release  -> released   the page and its keys are gone
+//   kv_open, kv_start, kv_stop, kv_close: kv/message.h
+//   perftest_probe, perftest_start, perftest_end: perftest/message.h
 //   any      -> error      code, text and fix; the server then ends the connection
 //
 // The client ends by closing the connection. Versions: `protocol` changes when an old peer could
@@ -23,6 +45,7 @@
 #include <vector>
 
 #include "netns/base/json.h"
+#include "perf/cm/tag.h"
 #include "perf/gid.h"
 #include "perf/pattern.h"
 #include "perf/plan.h"
@@ -42,6 +65,8 @@ struct Hello {
 // What this program says of itself.
 Hello own_hello();
 
+bool can(const Hello& hello, std::string_view capability);
+
 // One side's device as the other side and the report see it.
 struct DeviceInfo {
     std::string device;
@@ -54,6 +79,7 @@ struct DeviceInfo {
     uint16_t lid = 0;              // InfiniBand only
     uint32_t initiator_depth = 0;  // reads that it can have in flight
     uint32_t responder_depth = 0;  // reads that it can serve at once
+    bool iwarp = false;            // no path MTU, and a GID that is no address
     uint64_t link_bps = 0;         // of the port; 0: unknown, or a software device, which has none
 };
 
@@ -68,10 +94,31 @@ struct Endpoint {
 
 // What the server decided for a point.
 struct Opened {
-    Endpoint endpoint;
-    uint32_t mtu = 0;  // bytes, for both sides
-    PollMode poll = PollMode::Spin;
+    std::vector<Endpoint> endpoints;  // of the lanes
+    uint32_t mtu = 0;                 // bytes, for both sides
+    Poll poll = {};
     uint32_t inline_bytes = 0;
+    std::optional<CmTicket> ticket = {};  // where rdma_cm finds the server
+};
+
+// Where a TCP point's data connections are to go.
+struct StreamOffer {
+    uint16_t port = 0;
+    uint64_t secret = 0;
+    Poll poll = {};  // the server's
+};
+
+// What a server has sent in a measurement.
+struct Posted {
+    std::vector<uint64_t> by_lane;  // with the warm-up
+    uint64_t warmup_messages = 0;   // by iterations only
+    uint64_t elapsed_ns = 0;        // by iterations only: of what is no warm-up
+};
+
+// A round of one lane.
+struct RoundOf {
+    uint32_t lane = 0;
+    uint32_t number = 0;
 };
 
 // The outcome of the checks of one round or point.
@@ -90,20 +137,61 @@ struct Checked {
     std::optional<Wrong> wrong;  // the first one
 };
 
+// The capability of a server that lets itself be used for negative tests (isolate/).
+inline constexpr std::string_view kIsolationCapability = "isolation";
+
+// The page that a server exposes for negative tests. Its first pattern is that of round 0.
+struct Exposure {
+    uint64_t address = 0;
+    uint64_t length = 0;
+    uint32_t rkey = 0;               // may read and write
+    uint32_t read_only_rkey = 0;     // may read
+    uint32_t stale_rkey = 0;         // was deregistered
+    uint32_t other_domain_rkey = 0;  // may read and write, in another protection domain
+};
+
+// A queue pair that takes datagrams.
+struct Listening {
+    Endpoint endpoint;
+    uint32_t queue_key = 0;
+};
+
+inline constexpr size_t kMaxHeard = 64;
+
 base::Json to_json(const Hello& hello);
 base::Json to_json(const DeviceInfo& info);
 base::Json to_json(const Point& point);
 base::Json to_json(const Endpoint& endpoint);
+base::Json to_json(const std::vector<Endpoint>& endpoints);
 base::Json to_json(const Opened& opened);
+base::Json to_json(const StreamOffer& offer);
+base::Json to_json(const Posted& posted);  // members of "stopped"
 base::Json to_json(const Checked& checked);
+base::Json to_json(const Exposure& exposure);
+base::Json to_json(const Listening& listening);
 base::Json error_message(const base::Error& error);
 
 base::Result<Hello> parse_hello(const base::Json& json);
 base::Result<DeviceInfo> parse_device_info(const base::Json& json);
 base::Result<Point> parse_point(const base::Json& json);  // within check_limits
 base::Result<Endpoint> parse_endpoint(const base::Json& json);
+base::Result<std::vector<Endpoint>> parse_endpoints(const base::Json& frame);
 base::Result<Opened> parse_opened(const base::Json& json);
+base::Result<StreamOffer> parse_stream_offer(const base::Json& json);
+base::Result<Posted> parse_posted(const base::Json& json, uint32_t lanes);
+base::Result<RoundOf> parse_round(const base::Json& json, uint32_t lanes);
+
+// A list of `lanes` counts.
+base::Result<std::vector<uint64_t>> parse_counts(const base::Json& json,
+                                                 const char* key,
+                                                 uint32_t lanes);
 base::Result<Checked> parse_checked(const base::Json& json);
+base::Result<Exposure> parse_exposure(const base::Json& json);
+base::Result<Listening> parse_listening(const base::Json& json);
+base::Result<std::vector<uint32_t>> parse_heard(const base::Json& json);
+
+// The member "endpoint".
+base::Result<Endpoint> parse_endpoint_of(const base::Json& frame);
 
 // The error that an "error" message carries, marked as the peer's.
 base::Error parse_error_message(const base::Json& json);

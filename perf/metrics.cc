@@ -5,7 +5,6 @@
 
 namespace perf {
 
-namespace {
 std::optional<double> rate_of(const PointResult& result) {
     if (!result.bandwidth)
         return std::nullopt;
@@ -18,13 +17,7 @@ std::optional<double> bandwidth_of(const PointResult& result) {
     return messages_per_second(*result.bandwidth) * result.point.size;
 }
 
-template <auto kMember>
-std::optional<double> latency_of(const PointResult& result) {
-    if (!result.latency)
-        return std::nullopt;
-    return static_cast<double>((*result.latency).*kMember);
-}
-
+namespace {
 constexpr Metric kMetrics[] = {
     {"bandwidth", "bandwidth_bytes_per_s", Better::Higher, true, bandwidth_of},
     {"bandwidth", "rate_messages_per_s", Better::Higher, false, rate_of},
@@ -35,13 +28,6 @@ constexpr Metric kMetrics[] = {
 
 std::span<const Metric> all_metrics() {
     return kMetrics;
-}
-
-double messages_per_second(const Bandwidth& bandwidth) {
-    if (bandwidth.elapsed_ns == 0)
-        return 0;
-    return static_cast<double>(bandwidth.messages) /
-           (static_cast<double>(bandwidth.elapsed_ns) / 1e9);
 }
 
 std::string human_value(const Metric& metric, double value) {

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "perf/client.h"
+#include "perf/result.h"
 #include "perf/statistics.h"
 
 namespace perf {
@@ -22,7 +22,16 @@ struct Metric {
 
 std::span<const Metric> all_metrics();
 
-double messages_per_second(const Bandwidth& bandwidth);
+// What a result has of each kind; nothing if its point measures the other. Messages/s, bytes/s, ns.
+std::optional<double> rate_of(const PointResult& result);
+std::optional<double> bandwidth_of(const PointResult& result);
+
+template <auto kMember>  // of LatencySummary
+std::optional<double> latency_of(const PointResult& result) {
+    if (!result.latency)
+        return std::nullopt;
+    return static_cast<double>((*result.latency).*kMember);
+}
 
 // "966.4 MiB/s", "15.46 kmsg/s", "4.2 us".
 std::string human_value(const Metric& metric, double value);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perf/options.h"
 
-#include <charconv>
 #include <cstdlib>
-#include <optional>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <sys/random.h>
 
 #include "perf/attach.h"
+#include "perf/kv/options.h"
 #include "perf/outputs.h"
+#include "perf/perftest/options.h"
+#include "perf/plan_options.h"
 #include "perf/schedule.h"
 #include "perf/tcp.h"
 
@@ -23,25 +23,15 @@ using base::Result;
 namespace {
 // The words as they are given; parse_words() makes values of them.
 struct Words {
-    std::string verbs = "write,read,send";
-    std::string transport = "rc";
-    std::string modes = "bw,lat";
-    std::string sizes = "64,4K,64K";
-    std::string time;
-    uint64_t iterations = 0;
-    std::string depth = "auto";
-    std::string mtu = "auto";
-    std::string poll = "auto";
-    std::string verify = "full";
+    PlanWords plan;
     std::string gid = "auto";
     std::string timeout = "5s";
-    std::optional<uint64_t> seed;
-    uint32_t reps = 1;
+    std::string expect;
     std::string device;
     std::string attach_file{kAttachFile};
+    bool allow_isolation_tests = false;
+    bool allow_perftest = false;
 };
-
-constexpr uint32_t kDefaultTimeMs = 500;
 
 void add_wish_options(CLI::App& app, Words& words) {
     app.add_option("--device", words.device, "RDMA device (default: the one whose GID fits)");
@@ -56,49 +46,24 @@ void add_side_options(CLI::App& app, Words& words, bool& explain_gid) {
     app.add_flag("--explain-gid", explain_gid, "print every GID with the reason for or against it");
 }
 
-void add_look_options(CLI::App& app, Words& words, LookOptions& look) {
-    app.add_option("--peer", look.peer, "address or name of the other side");
+void add_document_options(CLI::App& app, Words& words, LookOptions& look) {
     app.add_option("--json", look.json, "write the answer there as JSON; - for stdout");
     add_wish_options(app, words);
 }
 
+void add_look_options(CLI::App& app, Words& words, LookOptions& look) {
+    app.add_option("--peer", look.peer, "address or name of the other side");
+    add_document_options(app, words, look);
+}
+
 void add_measure_options(CLI::App& app, Words& words, MeasureOptions& measure) {
-    app.add_option("--verb",
-                   words.verbs,
-                   "list of write, read, send, write_imm, send_imm, fetch_add, cmp_swap")
-        ->capture_default_str();
-    app.add_option("--transport", words.transport, "rc, uc (write, send) or ud (send)")
-        ->capture_default_str();
-    app.add_option("--mode", words.modes, "list of bw, lat")->capture_default_str();
-    app.add_option("--size", words.sizes, "4096 | 64,4K,64K | 2..8M:*2 | 1K..8K:+1K")
-        ->capture_default_str();
-    auto* iterations = app.add_option("--iterations", words.iterations, "messages of each point");
-    app.add_option("--time", words.time, "time of each point (default 500ms)")
-        ->excludes(iterations);
-    app.add_option("--depth", words.depth, "messages in flight (bw), or auto")
-        ->capture_default_str();
-    app.add_option("--poll", words.poll, "auto, spin, yield or event")->capture_default_str();
-    app.add_option("--mtu", words.mtu, "path MTU in bytes, or auto")->capture_default_str();
-    app.add_option("--verify", words.verify, "full or off")->capture_default_str();
-    app.add_option("--seed", words.seed, "seed of the data pattern (default: random)");
-    app.add_option("--reps", words.reps, "run the whole list of points that often")
-        ->capture_default_str();
+    add_plan_options(app, words.plan);
     app.add_option("--json", measure.json, "write the report there as JSON; - for stdout");
     app.add_option("--csv", measure.csv, "write each result there as a line; - for stdout");
     app.add_option("--jsonl", measure.jsonl, "write each result there as JSON; - for stdout");
+    app.add_option("--markdown", measure.markdown, "write the tables there; - for stdout");
+    app.add_option("--expect", words.expect, "exit code 4 unless, as 'bw>=900MiB/s,p99<=60us'");
     add_side_options(app, words, measure.explain_gid);
-}
-
-Result<uint32_t> parse_count(std::string_view option, const std::string& text, uint32_t limit) {
-    uint32_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size() || value > limit)
-        return make_error(Code::Usage,
-                          fmt::format("{} '{}' is neither auto nor a number up to {}",
-                                      option,
-                                      base::printable(text),
-                                      limit));
-    return value;
 }
 
 std::string environment(const char* name) {
@@ -112,53 +77,64 @@ Result<SideOptions> parse_side(const Words& words) {
     side.wish.device = words.device;
     if (words.gid != "auto")
         side.wish.gid_index = TRY(parse_count("--gid", words.gid, 255));
+    side.allow_isolation_tests = words.allow_isolation_tests;
+    side.allow_perftest = words.allow_perftest;
     side.wish.attach_file = words.attach_file;
     side.wish.env_device = environment("RDMA_DEVICE");
     side.wish.env_gid = environment("RDMA_GID");
     return side;
 }
 
-uint64_t random_seed() {
-    uint64_t seed = 0;
-    if (::getrandom(&seed, sizeof seed, 0) != sizeof seed)
-        seed = static_cast<uint64_t>(base::Deadline::Clock::now().time_since_epoch().count());
-    return seed;
+// The words of "thesis", which has few of its own.
+struct ThesisWords {
+    std::string suites = "basic,cpu,multi_dev,multi_qp";
+    std::string sizes = "2..8M:*2";
+    std::string qps = "1,2,4,8,16,32";
+    std::string time = "500ms";
+    uint32_t reps = 5;
+};
+
+void add_thesis_options(CLI::App& app, ThesisOptions& thesis, ThesisWords& words) {
+    app.add_option("host",
+                   thesis.hosts,
+                   "servers; multi_dev measures the first, the first two, and so on together")
+        ->required()
+        ->expected(1, static_cast<int>(kMaxHosts));
+    app.add_option("--port", thesis.port, "TCP port")->capture_default_str();
+    app.add_option("--suite", words.suites, "list of basic, cpu, multi_dev, multi_qp")
+        ->capture_default_str();
+    app.add_option("--size", words.sizes, "sizes of basic and cpu")->capture_default_str();
+    app.add_option("--qps", words.qps, "queue pairs of multi_qp")->capture_default_str();
+    app.add_option("--time", words.time, "time of each point")->capture_default_str();
+    app.add_option("--reps", words.reps, "repetitions of each suite")->capture_default_str();
+    app.add_option("--json", thesis.json, "write all tables there as JSON; - for stdout");
 }
 
-Result<Plan> parse_plan(const Words& words) {
-    Plan plan;
-    for (const auto word : split(words.verbs, ','))
-        plan.verbs.push_back(TRY(parse_verb(word)));
-    for (const auto word : split(words.modes, ','))
-        plan.modes.push_back(TRY(parse_mode(word)));
+Result<ThesisPlan> parse_thesis(const ThesisWords& words, size_t hosts) {
+    ThesisPlan plan;
+    for (const auto word : split(words.suites, ','))
+        plan.suites.push_back(TRY(parse_suite(word)));
     plan.sizes = TRY(parse_sizes(words.sizes));
-    plan.iterations = words.iterations;
-    if (!words.time.empty())
-        plan.time_ms = TRY(parse_time_ms(words.time));
-    else if (plan.iterations == 0)
-        plan.time_ms = kDefaultTimeMs;
-    if (words.depth != "auto")
-        plan.depth = TRY(parse_count("--depth", words.depth, kMaxDepth));
-    if (words.mtu != "auto")
-        plan.mtu = TRY(parse_count("--mtu", words.mtu, 4096));
-    plan.poll = TRY(parse_poll(words.poll));
-    plan.verify = TRY(parse_verify(words.verify));
-    plan.transport = TRY(parse_transport(words.transport));
-    plan.seed = words.seed.value_or(random_seed());
+    plan.qps = TRY(parse_counts("--qps", words.qps, kMaxQps));
+    plan.time_ms = TRY(parse_time_ms(words.time));
     plan.reps = words.reps;
-    const auto points = expand(plan);
-    if (points.size() > kMaxPoints)
-        return make_error(Code::Usage,
-                          fmt::format("{} points are more than {}", points.size(), kMaxPoints));
-    for (const Point& point : points)
-        TRY(check_limits(point).context(describe(point)));
-    TRY(check_reps(plan, points.size()));
+    plan.hosts = hosts;
+    plan.seed = random_seed();
+    for (const Suite suite : plan.suites) {
+        for (const ThesisTrial& trial : trials_of(suite, plan)) {
+            TRY(check_reps(plan.reps, trial.points.size()));
+            for (const Point& point : trial.points)
+                TRY(check_limits(point).context(describe(point)));
+        }
+    }
     return plan;
 }
 
 Result<MeasureOptions> parse_measure(const Words& words, MeasureOptions measure) {
     measure.side = TRY(parse_side(words));
-    measure.plan = TRY(parse_plan(words));
+    measure.plan = TRY(parse_plan(words.plan));
+    measure.side.by_cm = measure.plan.connect == Connect::Cm;
+    measure.expectations = TRY(parse_expectations(words.expect));
     TRY(check_outputs(measure));
     return measure;
 }
@@ -182,25 +158,63 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
     LoopOptions loop;
     GidsOptions gids;
     DoctorOptions doctor;
-    serve.port = run.port = doctor.look.port = kDefaultPort;
+    IsolateOptions isolate;
+    serve.port = run.port = doctor.look.port = isolate.look.port = kDefaultPort;
 
     auto* serve_app = app.add_subcommand("serve", "serve every test of any client");
     serve_app->add_option("--bind", serve.bind, "address to listen on (default: loopback only)");
     serve_app->add_option("--port", serve.port, "TCP port")->capture_default_str();
     serve_app->add_flag("--once", serve.once, "end after the first client");
+    serve_app->add_flag("--allow-isolation-tests",
+                        words.allow_isolation_tests,
+                        "let clients run `isolate` against one page of this process");
+    serve_app->add_flag("--allow-perftest",
+                        words.allow_perftest,
+                        "let clients have ib_* programs started for `compare perftest`");
     add_side_options(*serve_app, words, serve.explain_gid);
 
     auto* run_app = app.add_subcommand("run", "measure against a server");
-    run_app->add_option("host", run.host, "address or name of the server")->required();
+    run_app
+        ->add_option("host",
+                     run.hosts,
+                     "addresses or names of servers, measured together; one may be named again")
+        ->required();
     run_app->add_option("--port", run.port, "TCP port")->capture_default_str();
     add_measure_options(*run_app, words, run.measure);
 
     auto* loop_app = app.add_subcommand("loop", "both ends in this process: needs no peer");
     add_measure_options(*loop_app, words, loop.measure);
 
+    ThesisOptions thesis;
+    ThesisWords thesis_words;
+    thesis.port = kDefaultPort;
+    auto* thesis_app = app.add_subcommand(
+        "thesis", "the four tables of a comparison of modes: sizes, processors, devices, QPs");
+    add_thesis_options(*thesis_app, thesis, thesis_words);
+    add_wish_options(*thesis_app, words);
+
+    KvOptions kv_options;
+    kv::Words kv_words;
+    kv_options.port = kDefaultPort;
+    auto* kv_app =
+        app.add_subcommand("kv", "a key-value table: GET by SEND against GET by one-sided READ");
+    kv_app->add_option("host", kv_options.host, "address or name of a server")->required();
+    kv_app->add_option("--port", kv_options.port, "TCP port")->capture_default_str();
+    kv::add_options(*kv_app, kv_words);
+    kv_app->add_option("--json", kv_options.json, "write the report there as JSON; - for stdout");
+    add_wish_options(*kv_app, words);
+
     CompareWords compare;
-    auto* compare_app = app.add_subcommand("compare", "compare two reports, with repetitions");
+    auto* compare_app = app.add_subcommand(
+        "compare", "compare two reports, with repetitions; or with perftest, in turn");
     add_compare_options(*compare_app, compare);
+    perftest::Words perftest_words;
+    perftest_words.port = kDefaultPort;
+    auto* perftest_app = compare_app->add_subcommand(
+        "perftest", "run ib_* programs beside us, with equal settings and in turn");
+    perftest::add_options(*perftest_app, perftest_words);
+    add_wish_options(*perftest_app, words);
+
     auto* gids_app = app.add_subcommand("gids", "every GID, and which one would be used and why");
     add_look_options(*gids_app, words, gids.look);
 
@@ -209,6 +223,12 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
     doctor_app->add_option("--port", doctor.look.port, "TCP port of the peer")
         ->capture_default_str();
     add_look_options(*doctor_app, words, doctor.look);
+
+    auto* isolate_app =
+        app.add_subcommand("isolate", "try what must not work, against a server that agreed to it");
+    isolate_app->add_option("host", isolate.look.peer, "address or name of the server")->required();
+    isolate_app->add_option("--port", isolate.look.port, "TCP port")->capture_default_str();
+    add_document_options(*isolate_app, words, isolate.look);
 
     try {
         app.parse(argc, argv);
@@ -228,6 +248,28 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
         loop.measure = TRY(as_usage(parse_measure(words, loop.measure)));
         return Command(loop);
     }
+    if (thesis_app->parsed()) {
+        thesis.side = TRY(as_usage(parse_side(words)));
+        thesis.plan = TRY(as_usage(parse_thesis(thesis_words, thesis.hosts.size())));
+        return Command(thesis);
+    }
+    if (kv_app->parsed()) {
+        kv_options.side = TRY(as_usage(parse_side(words)));
+        kv_options.plan = TRY(as_usage(kv::parse_plan(kv_words, random_seed())));
+        return Command(kv_options);
+    }
+    if (perftest_app->parsed()) {
+        // One after the other: what a braced list has made so far leaks when a later TRY returns
+        // (GCC 12, bug 66139).
+        PerftestOptions perftest;
+        perftest.host = perftest_words.host;
+        perftest.port = perftest_words.port;
+        perftest.plan = TRY(as_usage(perftest::parse_plan(perftest_words, random_seed())));
+        perftest.json = perftest_words.json;
+        perftest.expect = TRY(parse_expect(perftest_words.expect));
+        perftest.side = TRY(as_usage(parse_side(words)));
+        return Command(perftest);
+    }
     if (compare_app->parsed())
         return Command(TRY(parse_compare(compare)));
     if (gids_app->parsed()) {
@@ -237,6 +279,10 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
     if (doctor_app->parsed()) {
         doctor.look.side = TRY(as_usage(parse_side(words)));
         return Command(doctor);
+    }
+    if (isolate_app->parsed()) {
+        isolate.look.side = TRY(as_usage(parse_side(words)));
+        return Command(isolate);
     }
     run.measure = TRY(as_usage(parse_measure(words, run.measure)));
     return Command(run);

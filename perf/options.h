@@ -7,8 +7,12 @@
 #include <vector>
 
 #include "perf/compare_options.h"
+#include "perf/expect.h"
+#include "perf/kv/client.h"
+#include "perf/perftest/duel.h"
 #include "perf/plan.h"
 #include "perf/session.h"
+#include "perf/thesis.h"
 
 namespace perf {
 
@@ -20,6 +24,8 @@ struct MeasureOptions {
     std::string json;
     std::string csv;
     std::string jsonl;
+    std::string markdown;
+    std::vector<Expectation> expectations;
     bool explain_gid = false;
 };
 
@@ -32,13 +38,38 @@ struct ServeOptions {
 };
 
 struct RunOptions {
-    std::string host;
+    std::vector<std::string> hosts;  // a client for each, measured together
     uint16_t port = 0;
     MeasureOptions measure;
 };
 
 struct LoopOptions {
     MeasureOptions measure;
+};
+
+struct ThesisOptions {
+    std::vector<std::string> hosts;
+    uint16_t port = 0;
+    ThesisPlan plan;
+    std::string json;  // as in MeasureOptions
+    SideOptions side;
+};
+
+struct KvOptions {
+    std::string host;
+    uint16_t port = 0;
+    kv::Plan plan;
+    std::string json;  // as in MeasureOptions
+    SideOptions side;
+};
+
+struct PerftestOptions {
+    std::string host;
+    uint16_t port = 0;
+    perftest::Plan plan;
+    std::string json;  // as in MeasureOptions
+    Expect expect = Expect::Nothing;
+    SideOptions side;
 };
 
 // Commands that look and change nothing.
@@ -57,6 +88,11 @@ struct DoctorOptions {
     LookOptions look;
 };
 
+// Negative tests between this side and a server that agreed to them.
+struct IsolateOptions {
+    LookOptions look;
+};
+
 // --help and --version: to be printed, then done.
 struct HelpText {
     std::string text;
@@ -66,8 +102,12 @@ using Command = std::variant<ServeOptions,
                              RunOptions,
                              LoopOptions,
                              CompareOptions,
+                             PerftestOptions,
+                             ThesisOptions,
+                             KvOptions,
                              GidsOptions,
                              DoctorOptions,
+                             IsolateOptions,
                              HelpText>;
 
 // Code::Usage that names option, value and what is allowed. `argv` as main has it.

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 
 #include "netns/base/files.h"
-#include "netns/base/unique_fd.h"
 
 namespace perf {
 
@@ -13,19 +12,34 @@ void print(std::FILE* to, const std::string& text) {
     (void)std::fflush(to);
 }
 
+base::Result<Sink> Sink::open(const std::string& where, std::FILE* out) {
+    Sink sink;
+    sink.where_ = where;
+    if (where == "-")
+        sink.out_ = out;
+    if (where.empty() || where == "-")
+        return sink;
+    sink.fd_.reset(::open(where.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    if (!sink.fd_)
+        return base::sys_error("open " + where);
+    return sink;
+}
+
+base::Result<> Sink::write(std::string_view text) const {
+    if (fd_)
+        return base::write_all(fd_.get(), text, where_);
+    if (out_ == nullptr)
+        return {};
+    if (std::fwrite(text.data(), 1, text.size(), out_) != text.size() || std::fflush(out_) != 0)
+        return base::sys_error("write to standard output");
+    return {};
+}
+
 base::Result<> write_document(const base::Json& document,
                               const std::string& where,
                               std::FILE* out) {
-    const std::string text =
-        document.dump(2, ' ', false, base::Json::error_handler_t::replace) + "\n";
-    if (where == "-") {
-        print(out, text);
-        return {};
-    }
-    const base::UniqueFd fd(::open(where.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-    if (!fd)
-        return base::sys_error("open " + where);
-    return base::write_all(fd.get(), text, where);
+    const Sink sink = TRY(Sink::open(where, out));
+    return sink.write(document.dump(2, ' ', false, base::Json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace perf

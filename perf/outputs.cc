@@ -5,10 +5,8 @@
 #include <array>
 #include <utility>
 
-#include <fcntl.h>
-
-#include "netns/base/files.h"
 #include "perf/csv.h"
+#include "perf/markdown.h"
 
 namespace perf {
 
@@ -22,33 +20,10 @@ std::string line_of(std::string_view type, const Json& members) {
     return base::dump_json(line) + "\n";
 }
 
-std::array<std::string_view, 3> places(const MeasureOptions& options) {
-    return {options.json, options.csv, options.jsonl};
+std::array<std::string_view, 4> places(const MeasureOptions& options) {
+    return {options.json, options.csv, options.jsonl, options.markdown};
 }
 }  // namespace
-
-Result<Sink> Sink::open(const std::string& where, std::FILE* out) {
-    Sink sink;
-    sink.where_ = where;
-    if (where == "-")
-        sink.out_ = out;
-    if (where.empty() || where == "-")
-        return sink;
-    sink.fd_.reset(::open(where.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-    if (!sink.fd_)
-        return base::sys_error("open " + where);
-    return sink;
-}
-
-Result<> Sink::write(std::string_view text) const {
-    if (fd_)
-        return base::write_all(fd_.get(), text, where_);
-    if (out_ == nullptr)
-        return {};
-    if (std::fwrite(text.data(), 1, text.size(), out_) != text.size() || std::fflush(out_) != 0)
-        return base::sys_error("write to standard output");
-    return {};
-}
 
 Result<Outputs> Outputs::open(const MeasureOptions& options, std::FILE* out) {
     Outputs outputs;
@@ -56,6 +31,7 @@ Result<Outputs> Outputs::open(const MeasureOptions& options, std::FILE* out) {
     outputs.out_ = out;
     outputs.csv_ = TRY(Sink::open(options.csv, out));
     outputs.jsonl_ = TRY(Sink::open(options.jsonl, out));
+    outputs.markdown_ = TRY(Sink::open(options.markdown, out));
     return outputs;
 }
 
@@ -73,11 +49,12 @@ Result<> Outputs::add(const PointResult& result) const {
 Result<> Outputs::conclude(const Report& report) const {
     if (jsonl_.wanted())
         TRY(jsonl_.write(line_of("end", json_tail(report))));
+    if (markdown_.wanted())
+        TRY(markdown_.write(to_markdown(report)));
     if (json_.empty())
         return {};
     // Only now: what an earlier run left there is kept until there is something better.
-    const Sink sink = TRY(Sink::open(json_, out_));
-    return sink.write(to_json(report).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+    return write_document(to_json(report), json_, out_);
 }
 
 bool data_on_stdout(const MeasureOptions& options) {
@@ -87,8 +64,9 @@ bool data_on_stdout(const MeasureOptions& options) {
 Result<> check_outputs(const MeasureOptions& options) {
     if (std::ranges::count(places(options), "-") <= 1)
         return {};
-    return base::make_error(base::Code::Usage,
-                            "of --json, --csv and --jsonl only one can be standard output ('-')")
+    return base::make_error(
+               base::Code::Usage,
+               "of --json, --csv, --jsonl and --markdown only one can be standard output ('-')")
         .advise("name a file for the others");
 }
 

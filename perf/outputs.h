@@ -9,30 +9,11 @@
 
 #include <cstdio>
 
-#include "netns/base/unique_fd.h"
 #include "perf/options.h"
+#include "perf/output.h"
 #include "perf/report.h"
 
 namespace perf {
-
-// One place that text goes to: a file, standard output, or nowhere.
-class Sink {
-  public:
-    Sink() = default;
-
-    // `where` is a file, made or emptied at once; "-" for `out`; or empty.
-    static base::Result<Sink> open(const std::string& where, std::FILE* out);
-
-    [[nodiscard]] bool wanted() const { return out_ != nullptr || fd_; }
-
-    // All of it has left this process when it returns.
-    base::Result<> write(std::string_view text) const;
-
-  private:
-    std::string where_;
-    base::UniqueFd fd_;
-    std::FILE* out_ = nullptr;
-};
 
 class Outputs {
   public:
@@ -47,6 +28,7 @@ class Outputs {
     std::FILE* out_ = nullptr;
     Sink csv_;
     Sink jsonl_;
+    Sink markdown_;
 };
 
 // Where the table goes: not where data goes.

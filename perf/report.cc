@@ -6,6 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "perf/baseline.h"
+#include "perf/memory.h"
+#include "perf/plan_file.h"
 #include "perf/summary.h"
 
 namespace perf {
@@ -23,7 +26,10 @@ double bytes_per_second(const PointResult& result) {
     return messages_per_second(*result.bandwidth) * result.point.size;
 }
 
-std::string device_text(const DeviceInfo& info) {
+std::string device_text(const std::optional<DeviceInfo>& device) {
+    if (!device)
+        return "without a device";
+    const DeviceInfo& info = *device;
     return fmt::format("{} ({}GID {} {} {}, MTU {})",
                        info.device,
                        info.netdev.empty() ? "" : info.netdev + ", ",
@@ -33,7 +39,142 @@ std::string device_text(const DeviceInfo& info) {
                        info.active_mtu);
 }
 
-std::string numbers(const PointResult& result) {
+Json json_of(const Part& part, uint32_t size) {
+    const double rate = messages_per_second(sum_of({part}));
+    return {{"client", part.client},
+            {"direction", name_of(part.direction)},
+            {"messages", part.messages},
+            {"lost_messages", part.lost},
+            {"window_s", static_cast<double>(part.elapsed_ns) / 1e9},
+            {"bandwidth_bytes_per_s", rate * size}};
+}
+
+Json json_of(const Bandwidth& bandwidth, uint32_t size) {
+    Json parts = Json::array();
+    for (const Part& part : bandwidth.parts)
+        parts.push_back(json_of(part, size));
+    return {{"messages", bandwidth.messages},
+            {"warmup_messages", bandwidth.warmup_messages},
+            {"lost_messages", bandwidth.lost},
+            {"window_s", seconds(bandwidth)},
+            {"bandwidth_bytes_per_s", messages_per_second(bandwidth) * size},
+            {"rate_messages_per_s", messages_per_second(bandwidth)},
+            {"parts", std::move(parts)}};
+}
+
+Json json_of(const LatencySummary& latency, const Point& point) {
+    const bool open = point.rate != 0;
+    return {{"kind", is_ping_pong(point) && !open ? "half_round_trip" : "round_trip"},
+            {"loop", open ? "open" : "closed"},
+            {"samples", latency.samples},
+            {"min_ns", latency.min_ns},
+            {"mean_ns", latency.mean_ns},
+            {"p50_ns", latency.p50_ns},
+            {"p90_ns", latency.p90_ns},
+            {"p99_ns", latency.p99_ns},
+            {"p99_9_ns", latency.carries_p999() ? Json(latency.p999_ns) : Json()},
+            {"p99_99_ns", latency.carries_p9999() ? Json(latency.p9999_ns) : Json()},
+            {"max_ns", latency.max_ns}};
+}
+
+Json json_of(const std::optional<DeviceInfo>& device) {
+    return device ? to_json(*device) : Json();
+}
+
+Json side_of(const Hello& hello, const std::optional<DeviceInfo>& device) {
+    return {{"host", hello.host},
+            {"kernel", hello.kernel},
+            {"version", hello.version},
+            {"device", json_of(device)}};
+}
+}  // namespace
+
+bool Report::corrupt() const {
+    return std::ranges::any_of(results, [](const auto& r) { return r.checked.wrong.has_value(); });
+}
+
+Json point_json(const PointResult& result) {
+    Json point = to_json(result.point);
+    point["clients"] = result.clients;
+    point["mtu_bytes"] = result.mtu;
+    point["server_poll"] = name_of(result.server_poll);
+    point["inline_bytes"] = result.inline_bytes;
+    return point;
+}
+
+Json to_json(const PointResult& result) {
+    const Json point = point_json(result);
+    Json verify = to_json(result.checked);
+    verify["mode"] = name_of(result.point.verify);
+    verify["data_ok"] = result.point.verify == Verify::Off ? Json() : Json(!result.checked.wrong);
+    Json out = {{"rep", result.rep}, {"point", point}, {"verify", verify}};
+    out["bandwidth"] = result.bandwidth ? json_of(*result.bandwidth, result.point.size) : Json();
+    out["latency"] = result.latency ? json_of(*result.latency, result.point) : Json();
+    out["percent_of_payload_limit"] =
+        result.percent_of_limit ? Json(*result.percent_of_limit) : Json();
+    describe(out, result.usage, result.percent_of_limit);
+    return out;
+}
+
+Json json_head(const Report& report) {
+    Json env = {{"client", side_of(report.client, report.client_device)},
+                {"server", side_of(report.server, report.server_device)}};
+    if (!report.more_pairs.empty())
+        env["more_pairs"] = Json::array();
+    for (const Pairing& pair : report.more_pairs)
+        env["more_pairs"].push_back({{"client_device", json_of(pair.client_device)},
+                                     {"server", side_of(pair.server, pair.server_device)}});
+    return {{"schema", kSchema},
+            {"tool", {{"name", "rdma-perf"}, {"version", RDMA_VERSION}}},
+            {"started", report.started},
+            {"plan", to_json(report.plan)},
+            {"env", std::move(env)}};
+}
+
+Json errors_json(const std::optional<base::Error>& error) {
+    Json errors = Json::array();
+    if (error)
+        errors.push_back({{"code", base::code_name(error->code)},
+                          {"text", error->message()},
+                          {"fix", error->fix}});
+    return errors;
+}
+
+Json json_tail(const Report& report) {
+    Json out = {{"summary", Json::array()}, {"errors", errors_json(report.error)}};
+    const auto rows = summarize(report.results, report.plan.seed);
+    for (const SummaryRow& row : rows) {
+        Json entry = {{"point", point_json(*row.first)}};
+        entry.update(json_of(row));
+        if (const auto ratio = ratio_to_tcp(row, rows))
+            entry["ratio_to_tcp"] = *ratio;
+        out["summary"].push_back(std::move(entry));
+    }
+    return out;
+}
+
+Json to_json(const Report& report) {
+    Json out = json_head(report);
+    out["results"] = Json::array();
+    for (const PointResult& result : report.results)
+        out["results"].push_back(to_json(result));
+    out.update(json_tail(report));
+    return out;
+}
+
+std::vector<std::string> sides_text(const Report& report) {
+    std::vector<std::string> lines;
+    const auto add = [&](const auto& client, const auto& server, const Hello& at) {
+        lines.push_back(fmt::format("client {} on {}", device_text(client), report.client.host));
+        lines.push_back(fmt::format("server {} on {}", device_text(server), at.host));
+    };
+    add(report.client_device, report.server_device, report.server);
+    for (const Pairing& more : report.more_pairs)
+        add(more.client_device, more.server_device, more.server);
+    return lines;
+}
+
+std::string result_text(const PointResult& result) {
     if (result.bandwidth)
         return fmt::format("{:>10.1f} MiB/s {:>10.2f} kmsg/s",
                            bytes_per_second(result) / kMiB,
@@ -53,136 +194,23 @@ std::string numbers(const PointResult& result) {
                        us(l.max_ns));
 }
 
-std::string data_word(const PointResult& result) {
+std::string data_text(const PointResult& result) {
     if (result.checked.wrong)
         return "WRONG";
     return result.point.verify == Verify::Off ? "not checked"
                                               : "ok " + human_size(result.checked.bytes);
 }
 
-Json json_of(const Bandwidth& bandwidth, uint32_t size) {
-    return {{"messages", bandwidth.messages},
-            {"warmup_messages", bandwidth.warmup_messages},
-            {"lost_messages", bandwidth.lost},
-            {"window_s", seconds(bandwidth)},
-            {"bandwidth_bytes_per_s", messages_per_second(bandwidth) * size},
-            {"rate_messages_per_s", messages_per_second(bandwidth)}};
-}
-
-Json json_of(const LatencySummary& latency, const Point& point) {
-    return {{"kind", is_ping_pong(point) ? "half_round_trip" : "round_trip"},
-            {"loop", "closed"},
-            {"samples", latency.samples},
-            {"min_ns", latency.min_ns},
-            {"mean_ns", latency.mean_ns},
-            {"p50_ns", latency.p50_ns},
-            {"p90_ns", latency.p90_ns},
-            {"p99_ns", latency.p99_ns},
-            {"p99_9_ns", latency.carries_p999() ? Json(latency.p999_ns) : Json()},
-            {"p99_99_ns", latency.carries_p9999() ? Json(latency.p9999_ns) : Json()},
-            {"max_ns", latency.max_ns}};
-}
-
-// The point as it was run, with what both sides agreed on.
-Json point_json(const PointResult& result) {
-    Json point = to_json(result.point);
-    point["mtu_bytes"] = result.mtu;
-    point["server_poll"] = name_of(result.server_poll);
-    point["inline_bytes"] = result.inline_bytes;
-    return point;
-}
-
-Json json_of(const Plan& plan) {
-    Json out = {{"verbs", Json::array()},
-                {"modes", Json::array()},
-                {"sizes_bytes", plan.sizes},
-                {"iterations", plan.iterations},
-                {"time_ms", plan.time_ms},
-                {"depth", plan.depth},
-                {"mtu_bytes", plan.mtu},
-                {"poll", name_of(plan.poll)},
-                {"verify", name_of(plan.verify)},
-                {"transport", name_of(plan.transport)},
-                {"seed", plan.seed},
-                {"reps", plan.reps}};
-    for (const Verb verb : plan.verbs)
-        out["verbs"].push_back(name_of(verb));
-    for (const Mode mode : plan.modes)
-        out["modes"].push_back(name_of(mode));
-    return out;
-}
-
-Json side_of(const Hello& hello, const std::optional<DeviceInfo>& device) {
-    return {{"host", hello.host},
-            {"kernel", hello.kernel},
-            {"version", hello.version},
-            {"device", device ? to_json(*device) : Json()}};
-}
-}  // namespace
-
-bool Report::corrupt() const {
-    return std::ranges::any_of(results, [](const auto& r) { return r.checked.wrong.has_value(); });
-}
-
-Json to_json(const PointResult& result) {
-    const Json point = point_json(result);
-    Json verify = to_json(result.checked);
-    verify["mode"] = name_of(result.point.verify);
-    verify["data_ok"] = result.point.verify == Verify::Off ? Json() : Json(!result.checked.wrong);
-    Json out = {{"rep", result.rep}, {"point", point}, {"verify", verify}};
-    out["bandwidth"] = result.bandwidth ? json_of(*result.bandwidth, result.point.size) : Json();
-    out["latency"] = result.latency ? json_of(*result.latency, result.point) : Json();
-    out["percent_of_payload_limit"] =
-        result.percent_of_limit ? Json(*result.percent_of_limit) : Json();
-    describe(out, result.usage, result.percent_of_limit);
-    return out;
-}
-
-Json json_head(const Report& report) {
-    return {{"schema", kSchema},
-            {"tool", {{"name", "rdma-perf"}, {"version", RDMA_VERSION}}},
-            {"started", report.started},
-            {"plan", json_of(report.plan)},
-            {"env",
-             {{"client", side_of(report.client, report.client_device)},
-              {"server", side_of(report.server, report.server_device)}}}};
-}
-
-Json json_tail(const Report& report) {
-    Json out = {{"summary", Json::array()}, {"errors", Json::array()}};
-    for (const SummaryRow& row : summarize(report.results, report.plan.seed)) {
-        Json entry = {{"point", point_json(*row.first)}};
-        entry.update(json_of(row));
-        out["summary"].push_back(std::move(entry));
-    }
-    if (report.error)
-        out["errors"].push_back({{"code", base::code_name(report.error->code)},
-                                 {"text", report.error->message()},
-                                 {"fix", report.error->fix}});
-    return out;
-}
-
-Json to_json(const Report& report) {
-    Json out = json_head(report);
-    out["results"] = Json::array();
-    for (const PointResult& result : report.results)
-        out["results"].push_back(to_json(result));
-    out.update(json_tail(report));
-    return out;
-}
-
 std::string table_head(const Report& report) {
     std::string out;
-    if (report.client_device && report.server_device)
-        out = fmt::format("client {} on {}\nserver {} on {}\n",
-                          device_text(*report.client_device),
-                          report.client.host,
-                          device_text(*report.server_device),
-                          report.server.host);
-    return out + fmt::format("{:<10}{:<5}{:>9} {:>6} {:>5}  {:<15}{}\n",
+    for (const std::string& side : sides_text(report))
+        out += side + "\n";
+    return out + fmt::format("{:<10}{:<5}{:<5}{:>9} {:>4} {:>6} {:>5}  {:<15}{}\n",
                              "verb",
+                             "via",
                              "mode",
                              "size",
+                             "qps",
                              "depth",
                              "mtu",
                              "data",
@@ -190,14 +218,16 @@ std::string table_head(const Report& report) {
 }
 
 std::string table_row(const PointResult& result) {
-    std::string row = fmt::format("{:<10}{:<5}{:>9} {:>6} {:>5}  {:<15}{}{}\n",
+    std::string row = fmt::format("{:<10}{:<5}{:<5}{:>9} {:>4} {:>6} {:>5}  {:<15}{}{}\n",
                                   name_of(result.point.verb),
+                                  name_of(result.point.transport),
                                   name_of(result.point.mode),
                                   human_size(result.point.size),
+                                  result.point.qps * result.clients,
                                   result.point.depth,
-                                  result.mtu,
-                                  data_word(result),
-                                  numbers(result),
+                                  result.mtu == 0 ? "-" : std::to_string(result.mtu),
+                                  data_text(result),
+                                  result_text(result),
                                   remarks(result.usage, result.percent_of_limit));
     if (result.checked.wrong) {
         const auto& wrong = *result.checked.wrong;

@@ -8,11 +8,18 @@
 #include <string>
 #include <vector>
 
-#include "perf/client.h"
+#include "perf/result.h"
 
 namespace perf {
 
 inline constexpr std::string_view kSchema = "rdma-perf/1";
+
+// Both ends of one client.
+struct Pairing {
+    std::optional<DeviceInfo> client_device;  // nothing if no point needs one
+    Hello server;
+    std::optional<DeviceInfo> server_device;
+};
 
 struct Report {
     std::string started;  // ISO 8601, UTC
@@ -21,6 +28,7 @@ struct Report {
     Hello server;
     std::optional<DeviceInfo> client_device;
     std::optional<DeviceInfo> server_device;
+    std::vector<Pairing> more_pairs;  // of the clients beyond the first one
     std::vector<PointResult> results;
     std::optional<base::Error> error;  // why the rest is missing
 
@@ -37,6 +45,19 @@ base::Json json_tail(const Report& report);
 
 // "client rxe1 (rdma0, GID 1 10.9.0.1 RoCE v2) at host ..." and the head of the table.
 std::string table_head(const Report& report);
+
+// The point as it was run, with what both sides agreed on.
+base::Json point_json(const PointResult& result);
+
+// "errors" of every document: what ended it early, or nothing.
+base::Json errors_json(const std::optional<base::Error>& error);
+
+// Who measured with whom: a line for each side of each client.
+std::vector<std::string> sides_text(const Report& report);
+
+// Of one result: "ok 2 MiB", and its bandwidth or latencies.
+std::string data_text(const PointResult& result);
+std::string result_text(const PointResult& result);
 
 // One line, with the line about wrong data behind it if there is one.
 std::string table_row(const PointResult& result);

@@ -4,12 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 
-#include "netns/base/files.h"
-#include "netns/base/unique_fd.h"
+#include "perf/input.h"
 #include "perf/metrics.h"
 #include "perf/report.h"
 
@@ -42,6 +39,20 @@ constexpr std::string_view kIgnored[] = {"slots", "iterations", "time_ms", "veri
 
 // Members that the label has in a form of its own.
 constexpr std::string_view kNamed[] = {"verb", "mode", "size_bytes"};
+
+// What is not worth a word in the label.
+const std::pair<std::string_view, Json> kOrdinary[] = {{"qps", 1},
+                                                       {"threads", 1},
+                                                       {"clients", 1},
+                                                       {"direction", "forward"},
+                                                       {"connect", "exchange"},
+                                                       {"rate_per_s", 0}};
+
+bool is_ordinary(std::string_view name, const Json& value) {
+    return std::ranges::any_of(kOrdinary, [&](const auto& ordinary) {
+        return ordinary.first == name && ordinary.second == value;
+    });
+}
 
 bool is_setting(std::string_view name) {
     return std::ranges::find(kPointSettings, name, &Setting::member) != std::end(kPointSettings);
@@ -76,6 +87,9 @@ Result<Series> new_series(const Json& point) {
     Json identity = Json::object();
     for (const auto& [name, value] : point.items()) {
         if (is_setting(name) || is_one_of(kIgnored, name))
+            continue;
+        // What older programs could not vary is what they did.
+        if (is_ordinary(name, value))
             continue;
         identity[name] = value;
         if (!is_one_of(kNamed, name))
@@ -148,7 +162,8 @@ void tell_apart(std::vector<Series>& all) {
     std::map<std::string, std::vector<Series*>> groups;
     for (Series& series : all)
         groups[series.identity].push_back(&series);
-    for (const auto& [identity, group] : groups) {
+    for (const auto& entry : groups) {
+        const auto& group = entry.second;  // clang before 16 captures no structured binding
         for (size_t i = 0; i < std::size(kPointSettings); ++i) {
             const auto same = [&](const Series* other) {
                 return other->settings[i] == group.front()->settings[i];
@@ -195,19 +210,6 @@ Result<ReportFile> parse(std::string_view text, const std::string& name) {
     return file;
 }
 
-// A report is a regular file: a pipe that nobody writes to would hang.
-Result<std::string> read_text(const std::string& path) {
-    const base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    if (!fd)
-        return base::sys_error("open");
-    struct stat info = {};
-    if (::fstat(fd.get(), &info) != 0)
-        return base::sys_error("stat");
-    if (!S_ISREG(info.st_mode))
-        return make_error(Code::BadInput, "it is no regular file");
-    return base::read_all(fd.get(), kReportLimit, "the report");
-}
-
 template <class T>
 Result<T> about_file(Result<T> result, const std::string& name) {
     if (result)
@@ -243,7 +245,7 @@ Result<ReportFile> parse_report(std::string_view text, const std::string& name) 
 }
 
 Result<ReportFile> read_report(const std::string& path) {
-    const std::string text = TRY(about_file(read_text(path), path));
+    const std::string text = TRY(about_file(read_file(path, kReportLimit, "the report"), path));
     return parse_report(text, path);
 }
 

@@ -17,7 +17,10 @@ struct Turn {
 
 std::vector<Turn> schedule(const Plan& plan);
 
-// Code::Usage if `points` points, repeated as the plan says, are too many.
-base::Result<> check_reps(const Plan& plan, size_t points);
+// Code::Usage or BadInput if it has too many points or results, or one beyond its limits.
+base::Result<> check_plan(const Plan& plan);
+
+// Code::Usage if `points` points, repeated so often, are too many.
+base::Result<> check_reps(uint32_t reps, size_t points);
 
 }  // namespace perf

@@ -5,23 +5,38 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "perf/account.h"
+#include "perf/cm/connection.h"
 #include "perf/control.h"
 #include "perf/device.h"
-#include "perf/workloads/engine.h"
+#include "perf/isolate/target.h"
+#include "perf/kv/server.h"
+#include "perf/perftest/service.h"
+#include "perf/workloads/attention.h"
+#include "perf/workloads/cm_links.h"
+#include "perf/workloads/team.h"
 
 namespace perf {
 
 struct SideOptions {
     DeviceWish wish;
+    bool by_cm = false;  // client: the plan connects by rdma_cm
+    Cm* cm = &system_cm();
     std::chrono::milliseconds timeout{5000};  // of each step
+    bool allow_isolation_tests = false;       // a server: of any client
+    bool allow_perftest = false;              // a server: to any client
+    perftest::Folders perftest_folders = perftest::system_folders();
 };
 
-// The poll mode for "auto" on this machine and device.
-PollMode resolve_poll(PollMode wish, const Device& device);
+// The poll mode for "auto".
+Poll resolve_poll(Poll wish, Transport transport);
+
+// Both ends of the control connection, for rdma_cm.
+CmEnds cm_ends_of(const Control& control, const SideOptions& options);
 
 class Session {
   public:
@@ -38,7 +53,9 @@ class Session {
   private:
     using Handler = base::Result<> (Session::*)(const base::Json&);
 
-    enum class State { New, Greeted, Ready, Open };
+    // Exposed: of the isolation tests (isolate/); Table, Answering: of the key-value exercise
+    // (kv/); Beside: a program of perftest runs (perftest/).
+    enum class State { New, Greeted, Ready, Open, Running, Exposed, Table, Answering, Beside };
 
     struct Step {
         std::string_view type;
@@ -52,20 +69,52 @@ class Session {
     base::Result<> on_hello(const base::Json& frame);
     base::Result<> on_device(const base::Json& frame);
     base::Result<> on_open(const base::Json& frame);
+    base::Result<> open_verbs(const Point& point, const base::Json& frame);
+    base::Result<> open_tcp(const Point& point);
     base::Result<> on_verify(const base::Json& frame);
     base::Result<> on_fill(const base::Json& frame);
     base::Result<> on_emit(const base::Json& frame);
+    base::Result<> on_fetch(const base::Json& frame);
     base::Result<> on_start(const base::Json& frame);
+    base::Result<> on_mark(const base::Json& frame);
     base::Result<> on_stop(const base::Json& frame);
     base::Result<> on_close(const base::Json& frame);
+    base::Result<> on_isolate(const base::Json& frame);
+    base::Result<> on_probe(const base::Json& frame);
+    base::Result<> on_inspect(const base::Json& frame);
+    base::Result<> on_listen(const base::Json& frame);
+    base::Result<> on_hear(const base::Json& frame);
+    base::Result<> on_release(const base::Json& frame);
+    base::Result<> on_kv_open(const base::Json& frame);
+    base::Result<> on_kv_start(const base::Json& frame);
+    base::Result<> on_kv_stop(const base::Json& frame);
+    base::Result<> on_kv_close(const base::Json& frame);
+    base::Result<> on_perftest_probe(const base::Json& frame);
+    base::Result<> on_perftest_start(const base::Json& frame);
+    base::Result<> on_perftest_end(const base::Json& frame);
 
     base::Result<> reply(std::string_view type, base::Json body = base::Json::object());
-    base::Result<> reply_stopped(uint64_t messages);
+    base::Result<base::Json> next_frame();
+    base::Result<Attention::Cause> attend_crew(const std::function<bool()>& done);
+    base::Result<> await_crew(const std::function<bool()>& done);
+    base::Result<> reply_stopped(uint64_t received);
 
     [[nodiscard]] base::Deadline step() const { return base::Deadline::in(options_.timeout); }
 
+    // Of what is running.
+    [[nodiscard]] Crew& crew() { return service_ ? service_->crew() : team_->crew(); }
+
+    [[nodiscard]] const Waiting& waiting() const {
+        return service_ ? service_->waiting() : team_->waiting();
+    }
+
     [[nodiscard]] base::Deadline idle() const;
-    [[nodiscard]] Waiting waiting();
+    base::Result<Device> choose_device() const;
+
+    // Of a point that is to be opened.
+    [[nodiscard]] Waiting waiting_for(const Point& point);
+    // The client may leave now, and nothing is wrong.
+    [[nodiscard]] bool between_points() const;
     [[nodiscard]] std::string where() const;
 
     Verbs* verbs_;
@@ -74,8 +123,12 @@ class Session {
     State state_ = State::New;
     uint64_t points_ = 0;
     DeviceInfo peer_;
-    std::optional<Device> device_;
-    std::optional<Lane> lane_;  // of the open point; uses the device
+    std::optional<Device> device_;  // once the client asked for one
+    // What uses the device: an open point, the target of negative tests, an open table.
+    std::unique_ptr<Team> team_;
+    std::unique_ptr<Target> target_;
+    std::unique_ptr<kv::Service> service_;
+    std::optional<perftest::Service> perftest_;
     Account account_;
 };
 

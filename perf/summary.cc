@@ -11,8 +11,14 @@ namespace perf {
 
 using base::Json;
 
-namespace {
-// The results of equal points, by the first of them.
+std::string interval_text(const SummaryRow& row) {
+    if (!row.estimate.interval)
+        return "-";
+    return fmt::format("{} to {}",
+                       human_value(*row.metric, row.estimate.interval->low),
+                       human_value(*row.metric, row.estimate.interval->high));
+}
+
 std::vector<std::vector<const PointResult*>> by_point(const std::vector<PointResult>& results) {
     std::vector<std::vector<const PointResult*>> groups;
     std::map<std::string, size_t> places;
@@ -26,24 +32,21 @@ std::vector<std::vector<const PointResult*>> by_point(const std::vector<PointRes
     return groups;
 }
 
-std::string interval_text(const SummaryRow& row) {
-    if (!row.estimate.interval)
-        return "-";
-    return fmt::format("{} to {}",
-                       human_value(*row.metric, row.estimate.interval->low),
-                       human_value(*row.metric, row.estimate.interval->high));
+std::vector<double> sample_of(const std::vector<const PointResult*>& repetitions,
+                              std::optional<double> (*value)(const PointResult& result)) {
+    std::vector<double> sample;
+    for (const PointResult* result : repetitions) {
+        if (const auto number = value(*result))
+            sample.push_back(*number);
+    }
+    return sample;
 }
-}  // namespace
 
 std::vector<SummaryRow> summarize(const std::vector<PointResult>& results, uint64_t seed) {
     std::vector<SummaryRow> rows;
     for (const auto& group : by_point(results)) {
         for (const Metric& metric : all_metrics()) {
-            std::vector<double> sample;
-            for (const PointResult* result : group) {
-                if (const auto value = metric.value(*result))
-                    sample.push_back(*value);
-            }
+            std::vector<double> sample = sample_of(group, metric.value);
             if (!sample.empty())
                 rows.push_back({group.front(), &metric, estimate_median(std::move(sample), seed)});
         }
@@ -63,8 +66,9 @@ std::string summary_table(const std::vector<SummaryRow>& rows, uint32_t reps) {
     std::string out = fmt::format("\nmedian of {} repetitions and its 95 % interval\n", reps);
     for (const SummaryRow& row : rows) {
         const Point& point = row.first->point;
-        out += fmt::format("{:<6}{:<5}{:>9}  {:<22}{:>15}  {:<30} n {}\n",
+        out += fmt::format("{:<10}{:<5}{:<5}{:>9}  {:<22}{:>15}  {:<30} n {}\n",
                            name_of(point.verb),
+                           name_of(point.transport),
                            name_of(point.mode),
                            human_size(point.size),
                            row.metric->name,

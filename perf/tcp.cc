@@ -22,6 +22,7 @@ using base::UniqueFd;
 
 namespace {
 constexpr int kBacklog = 32;
+constexpr int kDataBacklog = 256;  // a client dials all streams of a point at once
 
 struct FreeAddresses {
     void operator()(addrinfo* list) const { ::freeaddrinfo(list); }
@@ -70,20 +71,53 @@ std::string socket_name(int fd) {
     return fmt::format("{}{}{}:{}", six ? "[" : "", address->text(), six ? "]" : "", port);
 }
 
-Result<Listener> listen_one(const std::string& address, uint16_t port) {
-    const Addresses list = TRY(resolve(address, port, AI_PASSIVE | AI_NUMERICHOST));
+// Where a socket is, or is to be.
+struct SocketAddress {
+    sockaddr_storage raw{};
+    socklen_t length = sizeof raw;
+
+    // IPv4 and IPv6 have it at the same place.
+    sockaddr_in& in() { return reinterpret_cast<sockaddr_in&>(raw); }
+
+    sockaddr* get() { return reinterpret_cast<sockaddr*>(&raw); }
+};
+
+// One end of a connection (getsockname or getpeername), with another port.
+template <class NameOf>
+SocketAddress beside(int fd, NameOf name_of_end, uint16_t port) {
+    SocketAddress address;
+    const bool known = name_of_end(fd, address.get(), &address.length) == 0;
+    if (!known || (address.raw.ss_family != AF_INET && address.raw.ss_family != AF_INET6)) {
+        address = {.raw = {}, .length = sizeof(sockaddr_in)};
+        address.raw.ss_family = AF_INET;
+        address.in().sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    }
+    address.in().sin_port = htons(port);
+    return address;
+}
+
+Result<Listener> listen_at(const sockaddr& address, socklen_t length, int backlog) {
     Listener listener;
     listener.fd.reset(
-        ::socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
+        ::socket(address.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
     if (!listener.fd)
-        return sys_error("socket for " + address);
+        return sys_error("socket");
     set_option(listener.fd.get(), SOL_SOCKET, SO_REUSEADDR, 1);
-    if (::bind(listener.fd.get(), list->ai_addr, list->ai_addrlen) != 0 ||
-        ::listen(listener.fd.get(), kBacklog) != 0)
-        return sys_error(fmt::format("listen on {} port {}", address, port))
-            .advise("choose another address with --bind or another port with --port");
+    if (::bind(listener.fd.get(), &address, length) != 0 ||
+        ::listen(listener.fd.get(), backlog) != 0)
+        return sys_error("listen");
+    SocketAddress own;
+    if (::getsockname(listener.fd.get(), own.get(), &own.length) == 0)
+        listener.port = ntohs(own.in().sin_port);
     listener.name = socket_name(listener.fd.get());
     return listener;
+}
+
+Result<Listener> listen_one(const std::string& address, uint16_t port) {
+    const Addresses list = TRY(resolve(address, port, AI_PASSIVE | AI_NUMERICHOST));
+    return listen_at(*list->ai_addr, list->ai_addrlen, kBacklog)
+        .context(fmt::format("listen on {} port {}", address, port))
+        .advise("choose another address with --bind or another port with --port");
 }
 
 Result<UniqueFd> connect_one(const addrinfo& target, const Deadline& deadline, const Stop& stop) {
@@ -119,6 +153,36 @@ Result<std::vector<Listener>> listen_on(const std::vector<std::string>& addresse
     if (auto six = listen_one("::1", port); six)
         listeners.push_back(std::move(six).value());
     return listeners;
+}
+
+Result<Listener> listen_beside(int fd) {
+    SocketAddress address = beside(fd, ::getsockname, 0);
+    return listen_at(*address.get(), address.length, kDataBacklog).context("for data connections");
+}
+
+Result<UniqueFd> connect_beside(int fd, uint16_t port, const Deadline& deadline, const Stop& stop) {
+    SocketAddress address = beside(fd, ::getpeername, port);
+    addrinfo target{};
+    target.ai_family = address.raw.ss_family;
+    target.ai_addr = address.get();
+    target.ai_addrlen = address.length;
+    auto connected = connect_one(target, deadline, stop);
+    if (connected)
+        return connected;
+    base::Error error = std::move(connected).error();
+    if (error.code == Code::Kernel)
+        error.code = Code::Unavailable;
+    return std::move(error)
+        .in(fmt::format("connect to port {} of the server for data", port))
+        .advise("a firewall in between must let connections to any TCP port of the server pass");
+}
+
+base::Error socket_error(int number, std::string what) {
+    base::Error error = sys_error(number, std::move(what));
+    if (number == ECONNRESET || number == EPIPE || number == ETIMEDOUT || number == ENOTCONN ||
+        number == EHOSTUNREACH || number == ENETUNREACH)
+        error.code = Code::Unavailable;
+    return error;
 }
 
 Result<std::optional<UniqueFd>> accept_from(const Listener& listener) {

@@ -49,6 +49,15 @@ class SystemVerbs : public Verbs {
 
     int close_device(ibv_context* context) override { return ::ibv_close_device(context); }
 
+    int take_async_event(ibv_context* context, ibv_event_type* type) override {
+        ibv_async_event event{};
+        if (::ibv_get_async_event(context, &event) != 0)
+            return -1;
+        *type = event.event_type;
+        ::ibv_ack_async_event(&event);
+        return 0;
+    }
+
     int query_device(ibv_context* context, ibv_device_attr* attr) override {
         return ::ibv_query_device(context, attr);
     }
@@ -111,6 +120,13 @@ class SystemVerbs : public Verbs {
     int destroy_ah(ibv_ah* ah) override { return ::ibv_destroy_ah(ah); }
 };
 
+Result<> make_non_blocking(int fd) {
+    const int flags = ::fcntl(fd, F_GETFL);
+    if (flags < 0 || ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
+        return sys_error("make a descriptor non-blocking");
+    return {};
+}
+
 std::string memlock_text() {
     rlimit limit{};
     if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0)
@@ -145,8 +161,10 @@ Verbs& system_verbs() {
 
 Result<Owned<ibv_context>> open_device(Verbs& verbs, const std::string& name) {
     Owned<ibv_context> context(verbs.open_device(name), Release{&verbs});
-    if (context)
+    if (context) {
+        TRY(make_non_blocking(context->async_fd).context("the asynchronous events of " + name));
         return context;
+    }
     base::Error error = sys_error("open RDMA device " + name);
     if (error.sys == EPERM)
         return std::move(error).advise("the device belongs to another network namespace");
@@ -182,9 +200,7 @@ Result<CompletionQueue> create_cq(Verbs& verbs, ibv_context* context, int entrie
     queue.channel.reset(verbs.create_channel(context));
     if (!queue.channel)
         return sys_error("create a completion channel");
-    const int flags = ::fcntl(queue.channel->fd, F_GETFL);
-    if (flags < 0 || ::fcntl(queue.channel->fd, F_SETFL, flags | O_NONBLOCK) < 0)
-        return sys_error("make the completion channel non-blocking");
+    TRY(make_non_blocking(queue.channel->fd).context("the completion channel"));
     queue.cq.reset(verbs.create_cq(context, entries, queue.channel.get()));
     if (!queue.cq)
         return sys_error(fmt::format("create a completion queue of {} entries", entries))

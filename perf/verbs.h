@@ -5,6 +5,7 @@
 // tables) is the same machine code with a device and without one.
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -26,6 +27,8 @@ class Verbs {
     virtual base::Result<std::vector<std::string>> device_names() = 0;
     virtual ibv_context* open_device(const std::string& name) = 0;
     virtual int close_device(ibv_context* context) = 0;
+    // Takes and acknowledges the next asynchronous event; -1 with EAGAIN if there is none.
+    virtual int take_async_event(ibv_context* context, ibv_event_type* type) = 0;
     virtual int query_device(ibv_context* context, ibv_device_attr* attr) = 0;
     virtual int query_port(ibv_context* context, uint8_t port, ibv_port_attr* attr) = 0;
 
@@ -90,6 +93,27 @@ struct CompletionQueue {
     Verbs* verbs = nullptr;
     Owned<ibv_comp_channel> channel;  // non-blocking
     Owned<ibv_cq> cq;
+
+    // How many completions there were, or -1 and errno.
+    int poll(std::span<ibv_wc> out) noexcept {
+        const int n = ibv_poll_cq(cq.get(), static_cast<int>(out.size()), out.data());
+        if (n < 0)
+            errno = EIO;
+        return n;
+    }
+
+    // The next completion makes fd() readable; one that is there already may not. An errno value.
+    int arm() noexcept { return ibv_req_notify_cq(cq.get(), 0); }
+
+    [[nodiscard]] int fd() const noexcept { return channel->fd; }
+
+    // After a sleep. Acknowledged at once: a queue with unacknowledged events could never be
+    // destroyed.
+    void take_events() noexcept {
+        ibv_cq* which = nullptr;
+        if (verbs->get_cq_event(channel.get(), &which) == 0)
+            verbs->ack_cq_event(which);
+    }
 };
 
 base::Result<CompletionQueue> create_cq(Verbs& verbs, ibv_context* context, int entries);

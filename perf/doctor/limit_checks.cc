@@ -11,29 +11,11 @@
 namespace perf {
 
 namespace {
-constexpr unsigned kCapIpcLock = 14;
 constexpr uint64_t kObjectsOfARun = 4;  // domain, region, completion queue, queue pair
 
 // What follows the key in a file that may be missing; else empty.
 std::string after(const std::optional<std::string>& text, std::string_view key) {
     return text ? value_after(*text, key).value_or("") : "";
-}
-
-// The kernel asks for the capability in the first user namespace: another one's does not count.
-bool may_lock_anything(const Scene& scene) {
-    const auto status = read_small(scene.root + "/proc/self/status");
-    uint64_t mask = 0;
-    for (const char c : after(status, "CapEff:")) {
-        const auto digit = std::string_view("0123456789abcdef").find(c);
-        if (digit == std::string_view::npos)
-            return false;
-        mask = (mask << 4U) | digit;
-    }
-    const auto map = read_line(scene.root + "/proc/self/uid_map").value_or("");
-    const auto words = words_of(map);
-    const bool first_namespace = words.size() == 3 && words[0] == "0" && words[1] == "0" &&
-                                 number_of(words[2]).value_or(0) > UINT32_MAX / 2;
-    return first_namespace && ((mask >> kCapIpcLock) & 1U) != 0;
 }
 
 // A file of this process's cgroup (version 2): below its path, or, with a cgroup namespace, at the
@@ -92,7 +74,7 @@ Findings check_memlock(const Scene& scene) {
     if (!limit)
         return skipped("/proc/self/limits is not as proc(5) says");
     const std::string seen = "memory to be locked: " + human_size(*limit) + "; " + need;
-    if (may_lock_anything(scene))
+    if (may_lock_anything(scene.root))
         return ok(seen + "; CAP_IPC_LOCK lifts the limit");
     constexpr std::string_view kFix = "rdma.memlock=unlimited, or podman run --ulimit memlock=-1";
     // Queues of hardware are locked as well: twice the data leaves them room.

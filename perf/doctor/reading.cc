@@ -94,6 +94,28 @@ std::string joined(const std::vector<std::string>& words) {
     return out;
 }
 
+bool has_capability(const std::string& root, unsigned number) {
+    const auto status = read_small(root + "/proc/self/status");
+    const auto text = status ? value_after(*status, "CapEff:") : std::nullopt;
+    uint64_t mask = 0;
+    for (const char c : text.value_or("")) {
+        const auto digit = std::string_view("0123456789abcdef").find(c);
+        if (digit == std::string_view::npos)
+            return false;
+        mask = (mask << 4U) | digit;
+    }
+    return ((mask >> number) & 1U) != 0;
+}
+
+bool may_lock_anything(const std::string& root) {
+    constexpr unsigned kCapIpcLock = 14;
+    const auto map = read_line(root + "/proc/self/uid_map").value_or("");
+    const auto words = words_of(map);
+    const bool first_namespace = words.size() == 3 && words[0] == "0" && words[1] == "0" &&
+                                 number_of(words[2]).value_or(0) > UINT32_MAX / 2;
+    return first_namespace && has_capability(root, kCapIpcLock);
+}
+
 Findings ok(std::string why) {
     return {{Status::Ok, std::move(why), ""}};
 }

@@ -29,6 +29,13 @@ std::vector<std::string_view> words_of(std::string_view text);
 std::optional<uint64_t> number_of(std::string_view word);
 std::string joined(const std::vector<std::string>& words);
 
+// Whether /proc/self/status below the root says that the capability is in effect.
+bool has_capability(const std::string& root, unsigned number);
+
+// CAP_IPC_LOCK as the kernel asks for it: in the first user namespace, another one's does not
+// count.
+bool may_lock_anything(const std::string& root);
+
 // Findings of one line.
 Findings ok(std::string why);
 Findings warning(std::string why, std::string fix);

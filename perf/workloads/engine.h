@@ -1,201 +1,213 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hot loops, as templates over the completer: pump (bandwidth, all verbs), absorb (the receiver
-// of SEND bandwidth), ping and pong (latency), round_trip (latency of READ). Nothing here calls a
-// virtual function, allocates or logs. They end with everything they posted completed, or with the
-// reason.
+// The hot loop of bandwidth, a template over group and completer: all verbs, both roles, both
+// directions. It calls no virtual function, allocates nothing, logs nothing, and ends with
+// everything that it posted completed, or with the reason. The loops of latency: latency.h.
 //
-// Threads: one lane belongs to one thread.
+// Threads: one group belongs to one thread.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
-#include <optional>
+#include <span>
 
-#include "perf/stats.h"
 #include "perf/workloads/completer.h"
-#include "perf/workloads/lane.h"
+#include "perf/workloads/ring.h"
+#include "perf/workloads/worker.h"
 
 namespace perf {
-
-// Where a loop ended.
-struct Ending {
-    Wake wake = Wake::Completions;  // Completions: as planned
-    int post_error = 0;             // errno of a refused post, or 0
-    ibv_wc bad{};                   // with status != 0: the failed completion
-    uint64_t messages = 0;          // completed (pump, ping) or received (absorb, pong)
-
-    [[nodiscard]] bool good() const {
-        return wake == Wake::Completions && post_error == 0 && bad.status == IBV_WC_SUCCESS;
-    }
-};
 
 inline constexpr size_t kPollBatch = 16;
 using CompletionArray = std::array<ibv_wc, kPollBatch>;
 
-// When a loop stops posting: after so many messages, or at that time (0: no such limit).
-struct Limit {
-    uint64_t messages = UINT64_MAX;
-    uint64_t until_ns = 0;
-
-    [[nodiscard]] bool reached() const noexcept { return until_ns != 0 && now_ns() >= until_ns; }
+// How far one lane has come.
+struct Flow {
+    uint64_t quota = 0;  // data messages to post, of all there will be
+    uint64_t posted = 0;
+    uint64_t completed = 0;
+    uint32_t at = 0;  // position of the next one
+    // By credits (lane.h):
+    uint64_t granted = 0;  // of those posted, how many the other side has taken for sure
+    uint32_t owed = 0;     // taken since the last credit that we gave
 };
 
-// Keeps the window full of data messages, from position 0, until the limit; then drains.
-template <class C>
-Ending pump(Lane& lane, C& completer, const Limit& limit) noexcept {
-    CompletionArray wc;
-    Ending end;
-    const uint64_t window = lane.window();
-    const uint64_t batch = lane.batch();
-    uint64_t posted = 0;
-    uint32_t at = 0;
-    bool open = limit.messages != 0;
-    while (open || end.messages < posted) {
-        while (open && posted - end.messages + batch <= window) {
-            const auto count = static_cast<uint32_t>(std::min(batch, limit.messages - posted));
-            end.post_error = lane.post_batch(at, count);
-            if (end.post_error != 0) [[unlikely]]
-                return end;
-            posted += count;
-            at = at + count == window ? 0 : at + count;
-            open = posted < limit.messages;
+// Keeps the window of every lane full of data messages until its quota or the worker's close, and
+// takes the messages that come in. Each of send() and receive() does both; they differ in what they
+// wait for.
+template <class G, class C>
+class Stream {
+  public:
+    // flows[i] belongs to group.lanes[i].
+    Stream(G& group, C& completer, Worker& worker, std::span<Flow> flows)
+        : group_(group),
+          completer_(completer),
+          worker_(worker),
+          flows_(flows),
+          by_credits_(group.lanes.front().messages_per_credit() != 0) {}
+
+    // Until the quotas are posted (or the worker was closed) and completed. May be called again
+    // with larger quotas.
+    Ending send() noexcept {
+        for (uint32_t place = 0; place < flows_.size(); ++place) {
+            if (!fill(place))
+                return end_;
         }
-        int got = 0;
-        end.wake = completer.wait(wc, got);
-        if (end.wake != Wake::Completions) [[unlikely]]
-            return end;
-        for (int i = 0; i < got; ++i) {
-            if (wc[i].status != IBV_WC_SUCCESS) [[unlikely]] {
-                end.bad = wc[i];
-                return end;
+        return run([this] { return outstanding_ == 0 && credits_are_in(); });
+    }
+
+    // Until all messages that are expected have come. What an unreliable transport has not brought
+    // some time after the sender stopped is lost, and no error.
+    Ending receive() noexcept {
+        const Ending end =
+            run([this] { return received_ >= worker_.expected() && credits_are_in(); });
+        if (end.wake == Wake::TimedOut && loses() && worker_.expected() != Worker::kUnknown)
+            return {};
+        return end;
+    }
+
+  private:
+    [[nodiscard]] bool loses() const noexcept {
+        return !is_reliable(group_.lanes.front().point().transport);
+    }
+
+    template <class Done>
+    Ending run(Done&& done) noexcept {
+        end_ = {};
+        while (!done()) {
+            int got = 0;
+            end_.wake = completer_.wait(wc_, got);
+            if (end_.wake == Wake::Word) {
+                if (!hear())
+                    return end_;
+                continue;
             }
-            end.messages += wc[i].wr_id;
+            if (end_.wake != Wake::Completions || !take(got)) [[unlikely]]
+                return end_;
         }
-        open = open && !limit.reached();
+        return end_;
     }
-    return end;
-}
 
-// Takes messages and posts their receives again. Ends when `target` is known and reached; until
-// then a word on the control connection ends it with Wake::Control, and it may be called again.
-template <class C>
-Ending absorb(Lane& lane, C& completer, std::optional<uint64_t> target, uint64_t have) noexcept {
-    CompletionArray wc;
-    Ending end;
-    end.messages = have;
-    while (!target || end.messages < *target) {
-        int got = 0;
-        end.wake = completer.wait(wc, got);
-        if (end.wake != Wake::Completions) [[unlikely]]
-            return end;
+    bool hear() noexcept {
+        worker_.hear();
+        end_.wake = worker_.phase() == Phase::Abort ? Wake::Stopped : Wake::Completions;
+        if (loses() && worker_.expected() != Worker::kUnknown)
+            completer_.be_patient_for(kLossPatience);
+        return end_.good();
+    }
+
+    bool take(int got) noexcept {
+        open_ = worker_.phase() == Phase::Run;
         for (int i = 0; i < got; ++i) {
-            if (wc[i].status != IBV_WC_SUCCESS) [[unlikely]] {
-                end.bad = wc[i];
-                return end;
+            const ibv_wc& wc = wc_[static_cast<size_t>(i)];
+            if (wc.status != IBV_WC_SUCCESS) [[unlikely]] {
+                end_.bad = wc;
+                return false;
+            }
+            const bool good = (wc.opcode & IBV_WC_RECV) != 0 ? take_received(wc) : take_sent(wc);
+            if (!good) [[unlikely]]
+                return false;
+        }
+        worker_.note_sent(sent_);
+        worker_.note_received(received_);
+        return repost();
+    }
+
+    bool take_sent(const ibv_wc& wc) noexcept {
+        Flow& flow = flows_[place_of(wc)];
+        credits_out_ -= low_of(wc) == 0 ? 1 : 0;
+        flow.completed += low_of(wc);
+        outstanding_ -= low_of(wc);
+        sent_ += low_of(wc);
+        return fill(place_of(wc));
+    }
+
+    // Receives are posted again in one piece for each run of completions of the same lane.
+    bool take_received(const ibv_wc& wc) noexcept {
+        if (place_of(wc) != taken_place_ && !repost()) [[unlikely]]
+            return false;
+        taken_place_ = place_of(wc);
+        ++taken_;
+        if (by_credits_ && wc.byte_len == 0)
+            return take_credit(wc);
+        ++received_;
+        ++flows_[taken_place_].owed;
+        return true;
+    }
+
+    bool repost() noexcept {
+        if (taken_ == 0)
+            return true;
+        end_.post_error = group_.lanes[taken_place_].post_receives(taken_);
+        taken_ = 0;
+        return end_.post_error == 0 && (!by_credits_ || give_credits(taken_place_));
+    }
+
+    // ---- credits: no data message is empty ------------------------------------------------------
+    bool take_credit(const ibv_wc& wc) noexcept {
+        flows_[place_of(wc)].granted += group_.lanes[place_of(wc)].messages_per_credit();
+        return fill(place_of(wc));
+    }
+
+    bool give_credits(uint32_t place) noexcept {
+        auto& lane = group_.lanes[place];
+        Flow& flow = flows_[place];
+        if constexpr (requires { lane.post_credit(); }) {
+            for (; flow.owed >= lane.messages_per_credit(); ++credits_out_) {
+                end_.post_error = lane.post_credit();
+                if (end_.post_error != 0) [[unlikely]]
+                    return false;
+                flow.owed -= lane.messages_per_credit();
             }
         }
-        end.post_error = lane.post_receives(static_cast<uint32_t>(got));
-        if (end.post_error != 0) [[unlikely]]
-            return end;
-        end.messages += static_cast<uint64_t>(got);
+        return true;
     }
-    return end;
-}
 
-// What came out of one wait in a ping-pong: own sends pass by, messages are counted.
-template <class C>
-uint64_t take_messages(C& completer, CompletionArray& wc, Ending& end) noexcept {
-    int got = 0;
-    end.wake = completer.wait(wc, got);
-    if (end.wake != Wake::Completions) [[unlikely]]
-        return 0;
-    uint64_t messages = 0;
-    for (int i = 0; i < got; ++i) {
-        if (wc[i].status != IBV_WC_SUCCESS) [[unlikely]] {
-            end.bad = wc[i];
-            return 0;
+    // All that we gave are sent, all that we were owed have come: none is left for whoever uses the
+    // queue next.
+    [[nodiscard]] bool credits_are_in() const noexcept {
+        if (!by_credits_)
+            return true;
+        const uint64_t each = group_.lanes.front().messages_per_credit();
+        return credits_out_ == 0 && std::ranges::all_of(flows_, [each](const Flow& flow) {
+                   return flow.posted - flow.granted < each;
+               });
+    }
+
+    bool fill(uint32_t place) noexcept {
+        auto& lane = group_.lanes[place];
+        Flow& flow = flows_[place];
+        const uint64_t window = lane.window();
+        const uint64_t batch = lane.batch();
+        const uint64_t room = lane.room();
+        while (open_ && flow.posted < flow.quota &&
+               flow.posted - flow.completed + batch <= window &&
+               flow.posted - flow.granted + batch <= room) {
+            // What is left of a quota may end in the middle of a batch; the next one starts anew.
+            const auto count = static_cast<uint32_t>(std::min(batch, flow.quota - flow.posted));
+            end_.post_error = lane.post_batch(flow.at, count);
+            if (end_.post_error != 0) [[unlikely]]
+                return false;
+            flow.posted += count;
+            outstanding_ += count;
+            flow.at = count < batch || flow.at + count == window ? 0 : flow.at + count;
         }
-        messages += (wc[i].opcode & IBV_WC_RECV) != 0 ? 1 : 0;
+        return true;
     }
-    return messages;
-}
 
-// SEND, or WRITE with immediate: sends one message, waits for the answer, records half of the time
-// from before the post to after the answer's completion.
-template <class C>
-Ending ping(Lane& lane, C& completer, const Limit& limit, Histogram& histogram) noexcept {
-    CompletionArray wc;
-    Ending end;
-    uint32_t at = 0;
-    while (end.messages < limit.messages && !limit.reached()) {
-        const uint64_t begin = now_ns();
-        end.post_error = lane.post_one(at, end.messages % kSignalEvery == 0);
-        if (end.post_error != 0) [[unlikely]]
-            return end;
-        while (take_messages(completer, wc, end) == 0) {
-            if (!end.good()) [[unlikely]]
-                return end;
-        }
-        histogram.record((now_ns() - begin) / 2);
-        end.post_error = lane.post_receives(1);
-        if (end.post_error != 0) [[unlikely]]
-            return end;
-        at = at + 1 == lane.window() ? 0 : at + 1;
-        ++end.messages;
-    }
-    return end;
-}
-
-// The other side of ping: answers each message; ends like absorb.
-template <class C>
-Ending pong(Lane& lane, C& completer, std::optional<uint64_t> target, uint64_t have) noexcept {
-    CompletionArray wc;
-    Ending end;
-    end.messages = have;
-    while (!target || end.messages < *target) {
-        const uint64_t messages = take_messages(completer, wc, end);
-        if (!end.good()) [[unlikely]]
-            return end;
-        for (uint64_t i = 0; i < messages; ++i) {
-            const auto at = static_cast<uint32_t>(end.messages % lane.window());
-            end.post_error = lane.post_one(at, end.messages % kSignalEvery == 0);
-            if (end.post_error == 0) [[likely]]
-                end.post_error = lane.post_receives(1);
-            if (end.post_error != 0) [[unlikely]]
-                return end;
-            ++end.messages;
-        }
-    }
-    return end;
-}
-
-// READ: one at a time, from before the post to after its completion.
-template <class C>
-Ending round_trip(Lane& lane, C& completer, const Limit& limit, Histogram& histogram) noexcept {
-    CompletionArray wc;
-    Ending end;
-    uint32_t at = 0;
-    while (end.messages < limit.messages && !limit.reached()) {
-        const uint64_t begin = now_ns();
-        end.post_error = lane.post_one(at, true);
-        if (end.post_error != 0) [[unlikely]]
-            return end;
-        int got = 0;
-        end.wake = completer.wait(wc, got);
-        if (end.wake != Wake::Completions) [[unlikely]]
-            return end;
-        if (wc[0].status != IBV_WC_SUCCESS) [[unlikely]] {
-            end.bad = wc[0];
-            return end;
-        }
-        histogram.record(now_ns() - begin);
-        at = at + 1 == lane.window() ? 0 : at + 1;
-        ++end.messages;
-    }
-    return end;
-}
-
-// The Error of an ending that is not good.
-base::Error ending_error(const Ending& ending, const Waiting& waiting);
+    G& group_;
+    C& completer_;
+    Worker& worker_;
+    std::span<Flow> flows_;
+    const bool by_credits_;
+    CompletionArray wc_;
+    Ending end_;
+    bool open_ = true;
+    uint64_t outstanding_ = 0;
+    uint64_t credits_out_ = 0;  // given, not completed yet
+    uint64_t sent_ = 0;
+    uint64_t received_ = 0;
+    uint32_t taken_ = 0;
+    uint32_t taken_place_ = 0;
+};
 
 }  // namespace perf

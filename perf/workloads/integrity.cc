@@ -8,33 +8,43 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 
+#include "perf/workloads/engine.h"
+#include "perf/workloads/lane.h"
+#include "perf/workloads/tcp_lane.h"
+
 namespace perf {
 
 using base::Code;
 using base::make_error;
 using base::Result;
 
+// What has come of a round so far.
+struct Arrivals {
+    Checked checked;
+    std::vector<bool> seen;
+};
+
 namespace {
-PatternKey key_of(const Lane& lane, const Round& round, uint64_t message) {
-    const auto direction = static_cast<uint16_t>(round.from == Side::Server ? 0x8000 : 0);
-    return {lane.point().seed, direction, message};
+PatternKey key_of(const Ring& lane, const Round& round, uint64_t message) {
+    const unsigned direction = round.from == Side::Server ? 0x8000 : 0;
+    return {lane.point().seed, static_cast<uint16_t>(direction | lane.number()), message};
 }
 
-uint64_t first_message(const Lane& lane, const Round& round) {
+uint64_t first_message(const Ring& lane, const Round& round) {
     return round.number * lane.point().slots;
 }
 
-std::string_view side_name(const Lane& lane) {
+std::string_view side_name(const Ring& lane) {
     return lane.side() == Side::Client ? "client" : "server";
 }
 
-void note(Checked& checked, const Lane& lane, uint64_t message, const Mismatch& mismatch) {
+void note(Checked& checked, const Ring& lane, uint64_t message, const Mismatch& mismatch) {
     if (!checked.wrong)
         checked.wrong = {std::string(side_name(lane)), message, false, mismatch};
 }
 
 void check_slot(
-    const Lane& lane, const Round& round, uint32_t slot, uint32_t number, Checked& checked) {
+    const Ring& lane, const Round& round, uint32_t slot, uint32_t number, Checked& checked) {
     const uint64_t message = first_message(lane, round) + number;
     const auto data = lane.memory().slot(lane.layout().in, slot);
     ++checked.messages;
@@ -43,7 +53,7 @@ void check_slot(
         note(checked, lane, message, *wrong);
 }
 
-void check_bands(const Lane& lane, const Round& round, Checked& checked) {
+void check_bands(const Ring& lane, const Round& round, Checked& checked) {
     const auto hit = check_guards(lane.memory().all(), lane.layout().in);
     if (!hit || checked.wrong)
         return;
@@ -57,12 +67,6 @@ bool is_ping_pong_write(const Point& point) {
     return point.verb == Verb::Write && is_ping_pong(point);
 }
 
-// What has come of a round so far.
-struct Arrivals {
-    Checked checked;
-    std::vector<bool> seen;
-};
-
 bool has_immediate(const Point& point) {
     return point.verb == Verb::SendImm || point.verb == Verb::WriteImm ||
            is_ping_pong_write(point) || !is_reliable(point.transport);
@@ -70,7 +74,7 @@ bool has_immediate(const Point& point) {
 
 // One arrival's number in the round: what its immediate says, or the order where nothing can be
 // lost.
-std::optional<uint32_t> number_of(const Lane& lane,
+std::optional<uint32_t> number_of(const Ring& lane,
                                   const Round& round,
                                   const ibv_wc& wc,
                                   uint64_t arrived) {
@@ -83,7 +87,7 @@ std::optional<uint32_t> number_of(const Lane& lane,
 }
 
 // One message's receive: which message, in which slot, and whether all of it came.
-void check_arrival(const Lane& lane, const Round& round, const ibv_wc& wc, Arrivals& arrivals) {
+void check_arrival(const Ring& lane, const Round& round, const ibv_wc& wc, Arrivals& arrivals) {
     const Point& point = lane.point();
     Checked& checked = arrivals.checked;
     const auto number = number_of(lane, round, wc, checked.messages);
@@ -104,20 +108,16 @@ void check_arrival(const Lane& lane, const Round& round, const ibv_wc& wc, Arriv
              first_message(lane, round) + *number,
              {wc.byte_len, 0, 0, fmt::format("a message of {} bytes", wc.byte_len)});
     // WRITE with immediate came to the slot that the writer named.
-    check_slot(lane,
-               round,
-               is_send(point.verb) ? static_cast<uint32_t>(wc.wr_id) : *number,
-               *number,
-               checked);
+    check_slot(lane, round, is_send(point.verb) ? low_of(wc) : *number, *number, checked);
 }
 
-// Calls take(wc) for each of `count` completions.
-template <class Take>
-Result<> take_completions(Lane& lane, const Waiting& waiting, uint64_t count, Take&& take) {
+// Calls take(wc) for each completion until it says that it has them all.
+template <class L, class Take>
+Result<> take_until(L& lane, const Waiting& waiting, Take&& take) {
     Ending end;
     end.wake = with_completer(lane.completions(), waiting, [&](auto& completer) {
         ibv_wc wc{};
-        for (uint64_t taken = 0; taken < count; ++taken) {
+        for (bool all = false; !all;) {
             int got = 0;
             const Wake wake = completer.wait({&wc, 1}, got);
             if (wake != Wake::Completions)
@@ -126,7 +126,7 @@ Result<> take_completions(Lane& lane, const Waiting& waiting, uint64_t count, Ta
                 end.bad = wc;
                 return wake;
             }
-            take(wc);
+            all = take(wc);
         }
         return Wake::Completions;
     });
@@ -135,24 +135,28 @@ Result<> take_completions(Lane& lane, const Waiting& waiting, uint64_t count, Ta
     return {};
 }
 
-Result<> pump_ring(Lane& lane, const Waiting& waiting, const Round& round) {
+// Sends the whole ring: it never is larger than what may be in flight.
+template <class L>
+Result<> send_ring(L& lane, const Waiting& waiting, const Round& round) {
+    const uint32_t slots = lane.point().slots;
     lane.number_messages(static_cast<uint32_t>(first_message(lane, round)));
-    const Ending end = with_completer(lane.completions(), waiting, [&](auto& completer) {
-        return pump(lane, completer, {.messages = lane.point().slots});
-    });
-    if (!end.good())
-        return ending_error(end, waiting);
-    return {};
+    for (uint32_t at = 0; at < slots; at += lane.batch()) {
+        if (const int rc = lane.post_batch(at, std::min(lane.batch(), slots - at)); rc != 0)
+            return base::sys_error(rc, "post a work request");
+    }
+    uint32_t sent = 0;
+    return take_until(
+        lane, waiting, [&](const ibv_wc& wc) { return (sent += low_of(wc)) >= slots; });
 }
 
-// Each atomic turns the server's word of the round into the client's: by adding the difference, or
-// by swapping it in. So what comes back and what stays are both known, and patterns like all
-// others.
+// Each atomic turns the word of the side that holds it into one of the side that posts: by adding
+// the difference, or by swapping it in. So what comes back and what stays are both known, and
+// patterns like all others.
 void exchange_words(Lane& lane, const Round& round) {
     for (uint32_t slot = 0; slot < lane.point().slots; ++slot) {
         const uint64_t message = first_message(lane, round) + slot;
-        const uint64_t before = pattern_base(key_of(lane, {round.number, Side::Server}, message));
-        const uint64_t after = pattern_base(key_of(lane, {round.number, Side::Client}, message));
+        const uint64_t before = pattern_base(key_of(lane, round, message));
+        const uint64_t after = pattern_base(key_of(lane, {round.number, lane.side()}, message));
         if (lane.point().verb == Verb::FetchAdd)
             lane.set_operands(slot, after - before, 0);
         else
@@ -161,24 +165,28 @@ void exchange_words(Lane& lane, const Round& round) {
 }
 }  // namespace
 
-void fill_round(Lane& lane, const Round& round) {
+void fill_round(const Ring& lane, const Round& round) {
     const Area& area = is_atomic(lane.point().verb) ? lane.layout().in : lane.layout().out;
     for (uint32_t slot = 0; slot < lane.point().slots; ++slot)
         fill_pattern(lane.memory().slot(area, slot),
                      key_of(lane, round, first_message(lane, round) + slot));
 }
 
-Result<> emit_round(Lane& lane, const Waiting& waiting, const Round& round) {
+template <class L>
+Result<> emit_round(L& lane, const Waiting& waiting, const Round& round) {
     fill_round(lane, round);
-    TRY(pump_ring(lane, waiting, round));
-    if (!arrives_by_credit(lane.point()))
-        return {};
-    if (const int rc = lane.post_credit(); rc != 0)
-        return base::sys_error(rc, "post the credit");
-    return take_completions(lane, waiting, 1, [](const ibv_wc&) {});
+    TRY(send_ring(lane, waiting, round));
+    if constexpr (requires { lane.post_credit(); }) {
+        if (!arrives_by_credit(lane.point()))
+            return {};
+        if (const int rc = lane.post_credit(); rc != 0)
+            return base::sys_error(rc, "post the credit");
+        return take_until(lane, waiting, [](const ibv_wc&) { return true; });
+    }
+    return {};
 }
 
-Checked check_ring(const Lane& lane, const Round& round) {
+Checked check_ring(const Ring& lane, const Round& round) {
     Checked checked;
     for (uint32_t slot = 0; slot < lane.point().slots; ++slot)
         check_slot(lane, round, slot, slot, checked);
@@ -186,7 +194,8 @@ Checked check_ring(const Lane& lane, const Round& round) {
     return checked;
 }
 
-Result<Checked> collect_round(Lane& lane, Waiting waiting, const Round& round) {
+template <class L>
+Result<Checked> collect_round(L& lane, Waiting waiting, const Round& round) {
     const Point& point = lane.point();
     const bool by_credit = arrives_by_credit(point);
     const uint32_t due = by_credit ? 1 : point.slots;
@@ -195,11 +204,11 @@ Result<Checked> collect_round(Lane& lane, Waiting waiting, const Round& round) {
     bool stray = false;
     if (!is_reliable(point.transport))
         waiting.patience = std::min(waiting.patience, kLossPatience);
-    auto done = take_completions(lane, waiting, due, [&](const ibv_wc& wc) {
+    auto done = take_until(lane, waiting, [&](const ibv_wc& wc) {
         stray = stray || (wc.opcode & IBV_WC_RECV) == 0;
-        ++came;
         if (!by_credit && !stray)
             check_arrival(lane, round, wc, arrivals);
+        return ++came == due;
     });
     Checked& checked = arrivals.checked;
     if (!done && !is_reliable(point.transport) && done.error().code == Code::Timeout)
@@ -220,9 +229,14 @@ Result<Checked> collect_round(Lane& lane, Waiting waiting, const Round& round) {
 Result<Checked> fetch_round(Lane& lane, const Waiting& waiting, const Round& round) {
     if (is_atomic(lane.point().verb))
         exchange_words(lane, round);
-    TRY(pump_ring(lane, waiting, round));
+    TRY(send_ring(lane, waiting, round));
     return check_ring(lane, round);
 }
+
+template Result<> emit_round(Lane&, const Waiting&, const Round&);
+template Result<> emit_round(TcpLane&, const Waiting&, const Round&);
+template Result<Checked> collect_round(Lane&, Waiting, const Round&);
+template Result<Checked> collect_round(TcpLane&, Waiting, const Round&);
 
 void add(Checked& total, const Checked& more) {
     total.messages += more.messages;

@@ -1,22 +1,244 @@
 // SPDX-License-Identifier: Apache-2.0
-// Latency, closed loop with one message in flight: half of a ping-pong's round for WRITE and SEND,
-// the whole round trip for READ. A short warm-up runs first and does not count.
+// The hot loops of latency, as templates over lane and completer: ping and pong, round_trip, and
+// OpenLoop. What engine.h says of its loop holds for these.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "perf/stats.h"
 #include "perf/workloads/engine.h"
 
 namespace perf {
 
-struct Latency {
-    Histogram histogram;
-    uint64_t elapsed_ns = 0;
-    uint64_t messages = 0;
-    uint64_t warmup_messages = 0;
+// When a latency loop stops: after so many messages, or at that time (0: no such limit).
+struct Limit {
+    uint64_t messages = UINT64_MAX;
+    uint64_t until_ns = 0;
+
+    [[nodiscard]] bool reached(uint64_t now) const noexcept {
+        return until_ns != 0 && now >= until_ns;
+    }
 };
 
-base::Result<Latency> measure_latency(Lane& lane, const Waiting& waiting);
+// One wait of a latency loop. False: end it, for the reason in `end`.
+template <class C>
+bool take_completions(
+    C& completer, Worker& worker, CompletionArray& wc, int& got, Ending& end) noexcept {
+    got = 0;
+    end.wake = completer.wait(wc, got);
+    if (end.wake == Wake::Word) {
+        worker.hear();
+        end.wake = worker.phase() == Phase::Abort ? Wake::Stopped : Wake::Completions;
+        return end.good();
+    }
+    if (end.wake != Wake::Completions) [[unlikely]]
+        return false;
+    for (int i = 0; i < got; ++i) {
+        if (wc[static_cast<size_t>(i)].status != IBV_WC_SUCCESS) [[unlikely]] {
+            end.bad = wc[static_cast<size_t>(i)];
+            return false;
+        }
+    }
+    return true;
+}
 
-// Server of a ping-pong: answers until the client's "stop" names their number, and returns that.
-base::Result<uint64_t> answer_messages(Lane& lane, Waiting waiting);
+// Of a ping-pong's own sends few ask for a completion, and these pass by among the messages. None
+// may be left behind for whoever uses the queue next.
+class OwnSends {
+  public:
+    // Whether message `number` asks for one.
+    bool ask(uint64_t number) noexcept {
+        const bool signaled = number % kSignalEvery == 0;
+        due_ += signaled ? 1 : 0;
+        return signaled;
+    }
+
+    // How many of these completions are messages of the other side.
+    uint64_t pass(const CompletionArray& wc, int got) noexcept {
+        const auto messages = static_cast<uint64_t>(
+            std::count_if(wc.begin(), wc.begin() + got, [](const ibv_wc& one) {
+                return (one.opcode & IBV_WC_RECV) != 0;
+            }));
+        due_ -= static_cast<uint64_t>(got) - messages;
+        return messages;
+    }
+
+    template <class C>
+    Ending settle(C& completer, Worker& worker) noexcept {
+        CompletionArray wc;
+        Ending end;
+        int got = 0;
+        while (due_ != 0 && take_completions(completer, worker, wc, got, end))
+            (void)pass(wc, got);
+        return end;
+    }
+
+  private:
+    uint64_t due_ = 0;
+};
+
+// SEND, or WRITE with immediate: sends one message, waits for the answer, records half of the time
+// from before the post to after the answer's completion.
+template <class L, class C>
+Ending ping(
+    L& lane, C& completer, Worker& worker, const Limit& limit, Histogram& histogram) noexcept {
+    CompletionArray wc;
+    Ending end;
+    OwnSends own;
+    for (uint64_t sent = 0; sent < limit.messages; ++sent) {
+        const uint64_t begin = now_ns();
+        if (limit.reached(begin))
+            break;
+        end.post_error = lane.post_one(0, own.ask(sent));
+        if (end.post_error != 0) [[unlikely]]
+            return end;
+        int got = 0;
+        do {
+            if (!take_completions(completer, worker, wc, got, end)) [[unlikely]]
+                return end;
+        } while (own.pass(wc, got) == 0);
+        histogram.record((now_ns() - begin) / 2);
+        end.post_error = lane.post_receives(1);
+        if (end.post_error != 0) [[unlikely]]
+            return end;
+        worker.note_sent(worker.sent() + 1);
+    }
+    return own.settle(completer, worker);
+}
+
+// The other side of ping and open_loop: answers each message, until all that are expected are
+// answered.
+template <class L, class C>
+Ending pong(L& lane, C& completer, Worker& worker) noexcept {
+    CompletionArray wc;
+    Ending end;
+    OwnSends own;
+    uint64_t answered = 0;
+    while (answered < worker.expected()) {
+        int got = 0;
+        if (!take_completions(completer, worker, wc, got, end)) [[unlikely]]
+            return end;
+        for (uint64_t left = own.pass(wc, got); left != 0; --left) {
+            end.post_error = lane.post_one(0, own.ask(answered));
+            if (end.post_error == 0) [[likely]]
+                end.post_error = lane.post_receives(1);
+            if (end.post_error != 0) [[unlikely]]
+                return end;
+            worker.note_received(++answered);
+        }
+    }
+    return own.settle(completer, worker);
+}
+
+// READ and atomics: one at a time, from before the post to after its completion.
+template <class L, class C>
+Ending round_trip(
+    L& lane, C& completer, Worker& worker, const Limit& limit, Histogram& histogram) noexcept {
+    CompletionArray wc;
+    Ending end;
+    for (uint64_t sent = 0; sent < limit.messages; ++sent) {
+        const uint64_t begin = now_ns();
+        if (limit.reached(begin))
+            return end;
+        end.post_error = lane.post_one(0, true);
+        if (end.post_error != 0) [[unlikely]]
+            return end;
+        int got = 0;
+        while (got == 0) {
+            if (!take_completions(completer, worker, wc, got, end)) [[unlikely]]
+                return end;
+        }
+        histogram.record(now_ns() - begin);
+        worker.note_sent(worker.sent() + 1);
+    }
+    return end;
+}
+
+// Posts message k at begin + k / rate, whatever has become of those before, as long as the depth
+// allows; records from the time at which it was due, so that a stall counts for every message that
+// it held up. Answers come in order: the transport is reliable. Records whole round trips.
+template <class L, class C>
+class OpenLoop {
+  public:
+    OpenLoop(L& lane, C& completer, Worker& worker)
+        : lane_(lane), completer_(completer), worker_(worker), due_(lane.point().depth) {}
+
+    Ending run(const Limit& limit, Histogram& histogram) {
+        const uint64_t begin = now_ns();
+        uint64_t posted = 0;
+        uint64_t done = 0;
+        const uint64_t rate = lane_.point().rate;
+        const auto due = [&](uint64_t message) {  // without the overflow of message * 10^9
+            return begin + message / rate * kSecond + message % rate * kSecond / rate;
+        };
+        for (;;) {
+            const bool more = posted < limit.messages && !limit.reached(due(posted));
+            if (!more && done == posted)
+                return own_.settle(completer_, worker_);
+            const bool room = posted - done < due_.size();
+            if (more && room && now_ns() >= due(posted)) {
+                due_[posted % due_.size()] = due(posted);
+                if (!post(posted++))
+                    return end_;
+                continue;
+            }
+            int got = 0;
+            if (!wait(more && room ? due(posted) : UINT64_MAX, got))
+                return end_;
+            const uint64_t now = now_ns();
+            const uint64_t answers = answers_of(got);
+            for (uint64_t i = 0; i < answers; ++i)
+                histogram.record(now - due_[done++ % due_.size()]);
+            worker_.note_sent(worker_.sent() + answers);
+            if (!repost(answers))
+                return end_;
+        }
+    }
+
+  private:
+    static constexpr uint64_t kSecond = 1'000'000'000;
+
+    bool post(uint64_t message) noexcept {
+        const bool signaled = !is_ping_pong(lane_.point()) || own_.ask(message);
+        end_.post_error = lane_.post_one(static_cast<uint32_t>(message % lane_.window()), signaled);
+        return end_.post_error == 0;
+    }
+
+    bool wait(uint64_t until_ns, int& got) noexcept {
+        end_.wake = completer_.wait_until(until_ns, wc_, got);
+        if (end_.wake == Wake::Due)
+            end_.wake = Wake::Completions;
+        if (end_.wake == Wake::Word) {
+            worker_.hear();
+            end_.wake = worker_.phase() == Phase::Abort ? Wake::Stopped : Wake::Completions;
+        }
+        got = end_.good() ? std::max(got, 0) : 0;
+        for (int i = 0; i < got; ++i) {
+            if (wc_[static_cast<size_t>(i)].status != IBV_WC_SUCCESS)
+                end_.bad = wc_[static_cast<size_t>(i)];
+        }
+        return end_.good();
+    }
+
+    [[nodiscard]] uint64_t answers_of(int got) noexcept {
+        return is_ping_pong(lane_.point()) ? own_.pass(wc_, got) : static_cast<uint64_t>(got);
+    }
+
+    bool repost(uint64_t answers) noexcept {
+        if (is_ping_pong(lane_.point()))
+            end_.post_error = lane_.post_receives(static_cast<uint32_t>(answers));
+        return end_.post_error == 0;
+    }
+
+    L& lane_;
+    C& completer_;
+    Worker& worker_;
+    std::vector<uint64_t> due_;  // of the messages under way, by number modulo depth
+    CompletionArray wc_;
+    Ending end_;
+    OwnSends own_;
+};
 
 }  // namespace perf

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+
+#include "perf/commands.h"
+#include "perf/hosts.h"
+#include "perf/kv/report.h"
+#include "perf/output.h"
+#include "perf/report.h"
+
+namespace perf {
+
+using base::Result;
+
+namespace {
+// Both methods in each repetition, every second time the other way round: what drifts with time
+// drifts away.
+Result<> exercise(kv::Exercise& exercise, const Surroundings& around, kv::Findings& findings) {
+    uint32_t version = 0;
+    for (uint32_t rep = 1; rep <= findings.plan.reps; ++rep) {
+        std::array order = {kv::Method::Send, kv::Method::Read};
+        if (rep % 2 == 0)
+            std::ranges::reverse(order);
+        for (const kv::Method method : order) {
+            findings.trials.push_back(TRY(exercise.run(method, rep, ++version)));
+            print(around.err, kv::trial_line(findings.trials.back()));
+            if (findings.trials.back().wrong)
+                return {};
+        }
+    }
+    return {};
+}
+
+Result<> measure_kv(const KvOptions& options, const Surroundings& around, kv::Findings& findings) {
+    auto clients = TRY(connect_clients({&options.host, 1}, options.port, options.side, around));
+    Client& client = clients.front();
+    findings.server = client.server();
+    findings.client_device = client.device().info;
+    findings.server_device = client.server_device();
+    TRY(client.watch_idle());
+    const auto opened = TRY(kv::Exercise::open(client, options.plan, options.side.timeout)
+                                .context("opening the key-value exercise"));
+    findings.mtu = opened->mtu();
+    findings.poll = opened->poll();
+    findings.server_poll = opened->server_poll();
+    TRY(exercise(*opened, around, findings).context("measuring GETs"));
+    return opened->close();
+}
+}  // namespace
+
+Exit kv_exercise(const KvOptions& options, const Surroundings& around) {
+    kv::Findings findings;
+    findings.started = utc_now();
+    findings.plan = options.plan;
+    auto done = measure_kv(options, around, findings);
+    // What was measured before an error is worth having.
+    if (!findings.trials.empty())
+        print(options.json == "-" ? around.err : around.out, kv::table_of(findings));
+    Exit exit = findings.corrupt() ? Exit::Corruption : Exit::Ok;
+    const auto fail = [&](const base::Error& error) {
+        print(around.err, "rdma-perf: " + error.message() + "\n");
+        if (exit == Exit::Ok)
+            exit = exit_of(error);
+    };
+    if (!done) {
+        fail(done.error());
+        findings.error = std::move(done).error();
+    }
+    if (!options.json.empty()) {
+        const auto written = write_document(kv::to_json(findings), options.json, around.out);
+        if (!written)
+            fail(written.error());
+    }
+    return exit;
+}
+
+}  // namespace perf

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/commands.h"
+#include "perf/hosts.h"
+#include "perf/output.h"
+#include "perf/perftest/report.h"
+#include "perf/report.h"
+
+namespace perf {
+
+using base::Result;
+
+namespace {
+Result<> fight(const PerftestOptions& options,
+               const Surroundings& around,
+               std::FILE* table,
+               perftest::Findings& findings) {
+    auto clients = TRY(connect_clients({&options.host, 1}, options.port, options.side, around));
+    Client& client = clients.front();
+    findings.server = client.server();
+    findings.client_device = client.device().info;
+    findings.server_device = client.server_device();
+    auto duel = TRY(perftest::Duel::enter(
+        client, options.plan, options.side.perftest_folders, options.side.timeout));
+    findings.client_perftest = duel.own();
+    findings.server_perftest = duel.server();
+    print(table, table_head(findings));
+    for (const Point& point : points_of(options.plan)) {
+        findings.cells.push_back(TRY(duel.run(point).context("comparing " + describe(point))));
+        print(table, table_row(findings.cells.back()));
+        if (findings.corrupt())
+            return {};
+    }
+    return {};
+}
+}  // namespace
+
+Exit compare_perftest(const PerftestOptions& options, const Surroundings& around) {
+    perftest::Findings findings;
+    findings.started = utc_now();
+    findings.plan = options.plan;
+    auto done = fight(options, around, options.json == "-" ? around.err : around.out, findings);
+    Exit exit = findings.corrupt() ? Exit::Corruption : Exit::Ok;
+    const auto fail = [&](const base::Error& error) {
+        print(around.err, "rdma-perf: " + error.message() + "\n");
+        if (exit == Exit::Ok)
+            exit = exit_of(error);
+    };
+    if (!done) {
+        fail(done.error());
+        findings.error = std::move(done).error();
+    }
+    if (!options.json.empty()) {
+        const auto written = write_document(perftest::to_json(findings), options.json, around.out);
+        if (!written)
+            fail(written.error());
+    }
+    if (exit == Exit::Ok && !findings.meets(options.expect))
+        exit = Exit::Threshold;
+    return exit;
+}
+
+}  // namespace perf
