@@ -103,6 +103,21 @@ TYPED_TEST(LinksContract, OneRequestMakesAMacvlanWithAllItIsGiven) {
     EXPECT_FALSE(this->room().find(this->outside_.host_ns(), kLinkIndex).value());
 }
 
+TYPED_TEST(LinksContract, StrictArpIsOfTheLinkAlone) {
+    const Netns ns = this->outside_.container_ns();
+    ASSERT_TRUE(this->create(this->spec()));
+    for (int twice = 0; twice < 2; ++twice) {
+        const auto done = this->room().set_strict_arp(ns, kLinkIndex);
+        ASSERT_TRUE(done) << done.error().message();
+        EXPECT_TRUE(this->room().find(ns, kLinkIndex).value()->strict_arp);
+    }
+    EXPECT_FALSE(this->room().find(ns, 1).value()->strict_arp);
+    const auto missing = this->room().set_strict_arp(ns, 4711);
+    ASSERT_FALSE(missing);
+    EXPECT_EQ(missing.error().code, Code::Unavailable);
+    EXPECT_EQ(missing.error().sys, ENODEV);
+}
+
 TYPED_TEST(LinksContract, ALinkThatComesUpHasItsLinkLocalAddress) {
     ASSERT_TRUE(this->create(this->spec()));
     const auto all = this->room().addresses(this->outside_.container_ns(), kLinkIndex);

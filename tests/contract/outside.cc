@@ -25,6 +25,7 @@
 
 #include "netns/link_message.h"
 #include "netns/netlink/socket.h"
+#include "tests/contract/outside_cgroups.h"
 
 namespace test {
 
@@ -209,6 +210,7 @@ KernelOutside::~KernelOutside() {
         (void)::kill(pid_, SIGKILL);
         (void)::waitpid(pid_, nullptr, 0);
     }
+    remove_test_cgroups();
     if (parent_ != 0) {
         delete_link(kParentName);
         delete_link(kBridgeName);
@@ -258,6 +260,16 @@ void KernelOutside::take_roce_port() {
         opened_.push_back(std::move(fd));
         return {};
     }));
+}
+
+void KernelOutside::add_altname(const Netns& ns, uint32_t index, const std::string& name) {
+    const int flags = NLM_F_CREATE | NLM_F_EXCL | NLM_F_APPEND;
+    Request request = netns::altname_request(RTM_NEWLINKPROP, flags, index, name);
+    must([&]() -> base::Result<> {
+        auto socket = TRY(Socket::open(ns, NETLINK_ROUTE));
+        (void)TRY(socket.request(request, "add an altname"));
+        return {};
+    }());
 }
 
 void KernelOutside::open_device(const Netns& ns, uint32_t device) {

@@ -34,6 +34,8 @@ class FakeOutside {
 
     static std::string rdma_missing() { return {}; }
 
+    static std::string cgroup_missing() { return {}; }
+
     netns::Host host() { return fake_.host(); }
 
     [[nodiscard]] KernelTraits traits() const { return fake_.world.kernel; }
@@ -49,6 +51,18 @@ class FakeOutside {
     void end_container() { fake_.world.processes[World::kContainer].zombie = true; }
 
     static pid_t missing_pid() { return 99999; }
+
+    // The container's process is in a cgroup of its own, or in ours.
+    void set_own_cgroup(bool own) { fake_.world.own_cgroups = own; }
+
+    // What the container's cgroup says of a device: "hca_handle=2 hca_object=max".
+    std::string rdma_max(const std::string& device) {
+        const auto text = [](std::optional<uint32_t> limit) {
+            return limit ? std::to_string(*limit) : "max";
+        };
+        const auto& limit = fake_.world.processes[World::kContainer].rdma_max[device];
+        return "hca_handle=" + text(limit.handles) + " hca_object=" + text(limit.objects);
+    }
 
     // An Ethernet link of the host that can carry macvlans, up, MTU 1500.
     static uint32_t parent() { return World::kHostLink; }
@@ -74,6 +88,14 @@ class FakeOutside {
 
     void settle() { fake_.settle(); }
 
+    // Somebody (udev) gives a link another name.
+    void add_altname(const Netns& ns, uint32_t index, const std::string& name) {
+        fake_.world.find_link(ns.id(), index)->link.altnames.push_back(name);
+    }
+
+  protected:
+    World& world() { return fake_.world; }
+
   private:
     TempDir dir_;
     FakeHost fake_;
@@ -95,6 +117,7 @@ class KernelOutside {
 
     static std::string missing();
     static std::string rdma_missing();
+    static std::string cgroup_missing();
 
     netns::Host host() { return kernel_->host(); }
 
@@ -106,12 +129,15 @@ class KernelOutside {
 
     void end_container();
     static pid_t missing_pid();
+    void set_own_cgroup(bool own);
+    static std::string rdma_max(const std::string& device);
 
     [[nodiscard]] uint32_t parent() const { return parent_; }
 
     void enslave_parent();
     void take_roce_port();
     void open_device(const Netns& ns, uint32_t device);
+    static void add_altname(const Netns& ns, uint32_t index, const std::string& name);
 
     void close_devices() { opened_devices_.clear(); }
 

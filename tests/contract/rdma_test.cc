@@ -338,6 +338,19 @@ TYPED_TEST(RdmaContract, OnlyExclusiveModeMovesAndRxeOnlyFrom7_3On) {
     EXPECT_TRUE(this->room().remove_link(this->host_ns(), device.index));
 }
 
+TYPED_TEST(RdmaContract, ADeviceIsRenamed) {
+    const RdmaDevice device = this->make_device();
+    const auto rename = [&](uint32_t index, const std::string& name) {
+        return this->room().rename(this->owner(), index, name);
+    };
+    for (const char* name : {"rxect7", "rxect7"})
+        EXPECT_TRUE(rename(device.index, name));
+    EXPECT_EQ(this->room().find_by_name(this->owner(), "rxect7").value()->index, device.index);
+    ASSERT_TRUE(this->make_netdev(kRdmaNetdev + 1) && this->add(kName, kRdmaNetdev + 1));
+    this->expect_error(rename(device.index, kName), Code::Busy, EEXIST);
+    this->expect_error(rename(0x7fff0000, "rxect8"), Code::Unavailable, EINVAL);
+}
+
 TYPED_TEST(RdmaContract, ADeviceGoesWithItsNamespace) {
     RdmaDevice device;
     {

@@ -59,11 +59,29 @@ class FakeLinks : public netns::Links {
                             const Netns& target,
                             const netns::MacvlanSpec& spec) override;
     Result<> remove(const Netns& ns, uint32_t index) override;
+    Result<std::optional<netns::Link>> find_by_device(const Netns& ns,
+                                                      const std::string& device) override;
+    Result<> move(const Netns& from,
+                  const Netns& to,
+                  uint32_t index,
+                  const netns::LinkChange& change) override;
+    Result<> change(const Netns& ns, uint32_t index, const netns::LinkChange& change) override;
+    Result<> set_strict_arp(const Netns& ns, uint32_t index) override;
     Result<> add_address(const Netns& ns, uint32_t index, const Address& address) override;
     Result<> remove_address(const Netns& ns, uint32_t index, const Address& address) override;
 
   private:
     Result<> place_macvlan(const Netns& host, const Netns& target, const netns::MacvlanSpec& spec);
+    Result<> relocate(const Netns& from,
+                      const Netns& to,
+                      uint32_t index,
+                      const netns::LinkChange& change);
+    // Where a link may be in `into`; the kernel's refusal else.
+    Result<uint32_t> place(NetnsId into, FakeLink& link, const netns::LinkChange& change);
+    // One attribute after the other, as the kernel.
+    Result<> apply(NetnsId ns, uint32_t index, const netns::LinkChange& change);
+    Result<> set_mac(NetnsId ns, const FakeLink& link, const netns::Mac& mac);
+    uint32_t largest_mtu(const FakeLink& link);
 
     World& world_;
     Gate& gate_;
@@ -94,6 +112,7 @@ class FakeRdmaDevices : public netns::RdmaDevices {
     Result<> add_link(const Netns& ns, const netns::RdmaLinkSpec& spec) override;
     Result<> remove_link(const Netns& ns, uint32_t device) override;
     Result<> move(const Netns& from, const Netns& to, uint32_t device) override;
+    Result<> rename(const Netns& ns, uint32_t device, const std::string& name) override;
     Result<> wait_gone(const Netns& ns, uint32_t device, base::Deadline deadline) override;
 
   private:
@@ -101,6 +120,35 @@ class FakeRdmaDevices : public netns::RdmaDevices {
     Result<FakeRdma*> see(const Netns& ns, uint32_t device);
     Result<> make_link(const Netns& ns, const netns::RdmaLinkSpec& spec);
     Result<> change_owner(const Netns& from, const Netns& to, uint32_t device);
+
+    World& world_;
+    Gate& gate_;
+};
+
+class FakeSriov : public netns::Sriov {
+  public:
+    FakeSriov(World& world, Gate& gate) : world_(world), gate_(gate) {}
+
+    Result<std::optional<netns::PciFunction>> find(const std::string& address) override;
+    Result<std::optional<std::string>> find_vf(const std::string& pf, uint32_t number) override;
+    Result<std::optional<std::string>> find_by_netdev(const std::string& name) override;
+    Result<std::optional<std::string>> find_by_rdma(const std::string& name) override;
+    Result<std::vector<netns::PciFunction>> list_pfs() override;
+    Result<netns::VfSettings> settings(const Netns& host, uint32_t pf, uint32_t number) override;
+    Result<> configure(const Netns& host,
+                       uint32_t pf,
+                       uint32_t number,
+                       const netns::VfSettings& change) override;
+    Result<> set_num_vfs(const std::string& pf, uint32_t count) override;
+    Result<> unbind(const std::string& address) override;
+    Result<> bind(const std::string& address, const std::string& driver) override;
+    Result<netns::PciNetdev> wait_for_netdev(const std::string& address,
+                                             base::Deadline deadline) override;
+
+  private:
+    // The address of a VF of the PF whose netdev this is.
+    Result<std::string> vf_of(const Netns& host, uint32_t pf, uint32_t number);
+    Result<> write(const std::string& vf, const std::string& what, const netns::VfSettings& change);
 
     World& world_;
     Gate& gate_;
@@ -114,6 +162,29 @@ class FakeProcesses : public netns::Processes {
     pid_t parent() override;
     Result<std::string> boot_id() override;
     bool exists(const std::string& path) override;
+
+  private:
+    World& world_;
+};
+
+class FakeCgroups : public netns::Cgroups {
+  public:
+    FakeCgroups(World& world, Gate& gate) : world_(world), gate_(gate) {}
+
+    Result<> check_rdma() override;
+    Result<> limit_rdma(pid_t pid, const Netns& ns, const netns::RdmaLimit& limit) override;
+
+  private:
+    World& world_;
+    Gate& gate_;
+};
+
+class FakeSysClasses : public netns::SysClasses {
+  public:
+    explicit FakeSysClasses(World& world) : world_(world) {}
+
+    Result<std::optional<netns::ClassFolder>> look(
+        const std::string& name, const std::vector<std::string>& devices) override;
 
   private:
     World& world_;
@@ -140,6 +211,40 @@ class FakePrograms : public netns::Programs {
     std::set<size_t> ended_;
 };
 
+class FakeRoutes : public netns::Routes {
+  public:
+    FakeRoutes(World& world, Gate& gate) : world_(world), gate_(gate) {}
+
+    Result<> add(const Netns& ns, const netns::Route& route) override;
+    Result<> remove(const Netns& ns, const netns::Route& route) override;
+    Result<> add_rule(const Netns& ns, const netns::SourceRule& rule) override;
+    Result<> remove_rule(const Netns& ns, const netns::SourceRule& rule) override;
+
+  private:
+    World& world_;
+    Gate& gate_;
+};
+
+// Neighbours that hear and say what World says: see World::owners.
+class FakeNeighbours : public netns::Neighbours {
+  public:
+    FakeNeighbours(World& world, Gate& gate) : world_(world), gate_(gate) {}
+
+    std::vector<std::string> announced;  // "10.9.0.1 at 02:..": nothing can take that back
+
+    Result<> announce(const Netns& ns,
+                      const netns::Station& station,
+                      const std::vector<Address>& addresses) override;
+    Result<std::optional<netns::Mac>> find_owner(const Netns& ns,
+                                                 const netns::Station& station,
+                                                 const Address& address,
+                                                 base::Deadline deadline) override;
+
+  private:
+    World& world_;
+    Gate& gate_;
+};
+
 // The real files of a test's own temporary folder, through the gate.
 class GatedFiles : public base::Files {
   public:
@@ -152,7 +257,10 @@ class GatedFiles : public base::Files {
     Result<> remove(const std::string& path) override;
     Result<> rename(const std::string& from, const std::string& to) override;
     Result<std::vector<std::string>> list(const std::string& dir) override;
-    Result<> make_dir(const std::string& path) override;
+    using base::Files::make_dir;
+    Result<> make_dir(const std::string& path, base::Access access) override;
+    Result<> make_link(const std::string& path, const std::string& target) override;
+    Result<> remove_tree(const std::string& path) override;
 
   private:
     base::RealFiles real_;
@@ -167,7 +275,12 @@ class FakeHost {
           links(world, gate),
           rdma(world, gate),
           processes(world),
-          files(gate) {}
+          files(gate),
+          neighbours(world, gate),
+          routes(world, gate),
+          sriov(world, gate),
+          cgroups(world, gate),
+          classes(world) {}
 
     FakeHost(const FakeHost&) = delete;
     FakeHost& operator=(const FakeHost&) = delete;
@@ -175,7 +288,19 @@ class FakeHost {
     FakeHost& operator=(FakeHost&&) = delete;
     ~FakeHost() = default;
 
-    netns::Host host() { return {namespaces, links, rdma, processes, files, programs}; }
+    netns::Host host() {
+        return {namespaces,
+                links,
+                rdma,
+                processes,
+                files,
+                programs,
+                neighbours,
+                routes,
+                sriov,
+                cgroups,
+                classes};
+    }
 
     // The program has ended, by itself or by a Crash: its handles are closed. The next one may run.
     void settle() {
@@ -191,6 +316,11 @@ class FakeHost {
     FakeProcesses processes;
     GatedFiles files;
     FakePrograms programs;
+    FakeNeighbours neighbours;
+    FakeRoutes routes;
+    FakeSriov sriov;
+    FakeCgroups cgroups;
+    FakeSysClasses classes;
 };
 
 }  // namespace test

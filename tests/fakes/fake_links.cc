@@ -13,12 +13,6 @@ using base::sys_error;
 using netns::Link;
 
 namespace {
-bool name_taken(const FakeNetns& ns, const std::string& name) {
-    return std::any_of(ns.links.begin(), ns.links.end(), [&](const auto& entry) {
-        return entry.second.link.name == name;
-    });
-}
-
 bool same_network(const Address& a, const Address& b) {
     return a.prefix == b.prefix && netns::contains(a, b);
 }
@@ -31,7 +25,8 @@ Result<std::optional<Link>> FakeLinks::find(const Netns& ns, uint32_t index) {
 
 Result<std::optional<Link>> FakeLinks::find_by_name(const Netns& ns, const std::string& name) {
     for (const auto& link : TRY(list(ns))) {
-        if (link.name == name)
+        const auto& others = link.altnames;
+        if (link.name == name || std::find(others.begin(), others.end(), name) != others.end())
             return std::optional<Link>{link};
     }
     return std::optional<Link>{};
@@ -131,6 +126,17 @@ Result<> FakeLinks::remove(const Netns& ns, uint32_t index) {
         if (link->link.kind.empty())
             return coded(Code::Unsupported, EOPNOTSUPP, "remove link " + std::to_string(index));
         world_.destroy_link(ns.id(), index);
+        return {};
+    });
+}
+
+Result<> FakeLinks::set_strict_arp(const Netns& ns, uint32_t index) {
+    const std::string what = "set strict ARP on link " + std::to_string(index);
+    return gate_.pass<void>(what, [&]() -> Result<> {
+        FakeLink* link = world_.find_link(ns.id(), index);
+        if (link == nullptr)
+            return coded(Code::Unavailable, ENODEV, what);
+        link->link.strict_arp = true;
         return {};
     });
 }

@@ -197,6 +197,24 @@ Result<> FakeRdmaDevices::change_owner(const Netns& from, const Netns& to, uint3
     return {};
 }
 
+Result<> FakeRdmaDevices::rename(const Netns& ns, uint32_t device, const std::string& name) {
+    const std::string what = "rename " + device_text(device);
+    return gate_.pass<void>(what, [&]() -> Result<> {
+        FakeRdma* found = TRY(see(ns, device));
+        if (name.empty() || name.find('%') != std::string::npos)
+            return coded(Code::BadInput, EINVAL, what);
+        const bool scoped =
+            world_.kernel.rxe_can_move && world_.mode == netns::RdmaNetnsMode::Exclusive;
+        for (const auto& [index, other] : world_.rdma) {
+            const bool beside = !scoped || other.owner == found->owner;
+            if (index != device && beside && other.device.name == name)
+                return coded(Code::Busy, EEXIST, what);
+        }
+        found->device.name = name;
+        return {};
+    });
+}
+
 Result<> FakeRdmaDevices::wait_gone(const Netns& ns, uint32_t device, base::Deadline /*deadline*/) {
     const auto found = see(ns, device);
     if (!found && found.error().sys == EINVAL)

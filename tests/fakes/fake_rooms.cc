@@ -156,8 +156,16 @@ Result<std::vector<std::string>> GatedFiles::list(const std::string& dir) {
     return real_.list(dir);
 }
 
-Result<> GatedFiles::make_dir(const std::string& path) {
-    return gate_.pass<void>("make folder " + path, [&] { return real_.make_dir(path); });
+Result<> GatedFiles::make_dir(const std::string& path, base::Access access) {
+    return gate_.pass<void>("make folder " + path, [&] { return real_.make_dir(path, access); });
+}
+
+Result<> GatedFiles::make_link(const std::string& path, const std::string& target) {
+    return gate_.pass<void>("make link " + path, [&] { return real_.make_link(path, target); });
+}
+
+Result<> GatedFiles::remove_tree(const std::string& path) {
+    return gate_.pass<void>("remove folder " + path, [&] { return real_.remove_tree(path); });
 }
 
 }  // namespace test

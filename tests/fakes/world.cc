@@ -24,6 +24,34 @@ netns::Link loopback() {
 bool is_software(const FakeRdma& device) {
     return device.type == "rxe" || device.type == "siw";
 }
+
+// What becomes of a link whose namespace dies: hardware returns to the host under the name that it
+// has, or as devN if that is taken there.
+void leave(World& world, NetnsId ns, uint32_t index) {
+    const netns::Link link = world.find_link(ns, index)->link;
+    if (!link.kind.empty() || link.loopback) {
+        world.destroy_link(ns, index);
+        return;
+    }
+    FakeNetns& host = world.namespaces[world.host];
+    FakeLink& leaving = *world.find_link(ns, index);
+    if (name_taken(host, link.name))
+        leaving.link.name = "dev" + std::to_string(index);
+    std::erase_if(leaving.link.altnames, [&](const auto& name) { return name_taken(host, name); });
+    world.move_link(ns, index, world.host, world.free_index(world.host, index));
+}
+
+// Since 7.3 a name belongs to a namespace, and may be taken.
+void return_rdma(World& world, FakeRdma& device) {
+    const auto taken = [&](const std::string& name) {
+        return std::any_of(world.rdma.begin(), world.rdma.end(), [&](const auto& entry) {
+            return entry.second.owner == world.host && entry.second.device.name == name;
+        });
+    };
+    for (uint32_t number = 0; taken(device.device.name); ++number)
+        device.device.name = "ibdev" + std::to_string(number);
+    device.owner = world.host;
+}
 }  // namespace
 
 KernelTraits KernelTraits::v6_12() {
@@ -78,7 +106,8 @@ NetnsId World::add_netns() {
 }
 
 void World::add_process(pid_t pid, NetnsId ns) {
-    processes[pid] = {.start = static_cast<uint64_t>(pid) * 100 + 7, .ns = ns, .zombie = false};
+    processes[pid] = {
+        .start = static_cast<uint64_t>(pid) * 100 + 7, .ns = ns, .zombie = false, .rdma_max = {}};
 }
 
 uint32_t World::add_link(NetnsId ns, netns::Link link) {
@@ -144,18 +173,11 @@ void World::settle() {
             ++entry;
             continue;
         }
-        while (!entry->second.links.empty()) {
-            FakeLink link = entry->second.links.begin()->second;
-            const bool hardware = link.link.kind.empty() && !link.link.loopback;
-            destroy_link(id, link.link.index);
-            link.link.up = false;
-            link.addresses.clear();
-            if (hardware)
-                namespaces[host].links[link.link.index] = link;
-        }
+        while (!entry->second.links.empty())
+            leave(*this, id, entry->second.links.begin()->first);
         for (auto& [index, device] : rdma) {
             if (device.owner == id)
-                device.owner = host;
+                return_rdma(*this, device);
         }
         entry = namespaces.erase(entry);
     }
@@ -198,8 +220,13 @@ void World::destroy_link(NetnsId ns, uint32_t index) {
         });
     drop_rdma_on(ns, index);
     namespaces[ns].links.erase(index);
+    drop_routes(ns, index);
     if (namespaces[ns].default_route == index)
         namespaces[ns].default_route.reset();
+}
+
+void World::drop_routes(NetnsId ns, uint32_t netdev) {
+    std::erase_if(namespaces[ns].routes, [&](const auto& route) { return route.link == netdev; });
 }
 
 void World::drop_rdma_on(NetnsId ns, uint32_t netdev) {

@@ -10,11 +10,15 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "netns/cgroup.h"
 #include "netns/link.h"
 #include "netns/process.h"
 #include "netns/rdma.h"
+#include "netns/route.h"
+#include "netns/sriov.h"
 
 namespace test {
 
@@ -26,6 +30,13 @@ struct Sequence {
     uint32_t next = 1;
 
     bool operator==(const Sequence&) const { return true; }
+};
+
+// What nobody can read from outside, so that it is no part of the comparison either.
+struct Unseen {
+    bool value = false;
+
+    bool operator==(const Unseen&) const { return true; }
 };
 
 struct NetnsIdOrder {
@@ -44,6 +55,8 @@ struct FakeLink {
 struct FakeNetns {
     std::map<uint32_t, FakeLink> links;     // by index
     std::optional<uint32_t> default_route;  // index of its link
+    std::vector<netns::Route> routes;       // that somebody added
+    std::vector<netns::SourceRule> rules;
     bool open_connection = false;  // an orphaned TCP socket: keeps the namespace without a process
     bool foreign_4791 = false;     // somebody else's socket on UDP 4791
     bool in_our_hands = false;     // a handle of the running program; ends with settle()
@@ -69,13 +82,53 @@ struct FakeRdma {
     netns::CharDevice uverbs;
     uint32_t contexts = 0;  // programs that have it open
     bool gsi_qp = true;
+    std::string pci;  // the PCI function that it belongs to; empty: none
     bool operator==(const FakeRdma&) const = default;
+};
+
+// A PCI function. Its netdev is the FakeLink whose link.device is the address, its RDMA device the
+// FakeRdma whose pci is, wherever they are.
+struct FakePci {
+    std::string driver;          // bound; empty: none
+    std::string driver_default;  // the only one that takes it
+    std::string pf;              // of a VF: its PF's address
+    uint32_t number = 0;         // of a VF
+    uint32_t total_vfs = 0;      // of a PF
+    uint32_t num_vfs = 0;
+    int numa_node = -1;
+    std::string local_cpus;
+    netns::Mac own_mac;          // that its netdev has when the PF has set none
+    netns::VfSettings settings;  // of a VF, kept by its PF
+    Unseen mac_given;            // the MAC was set through the PF, and not by the VF itself
+
+    // Of a PF: what its driver and its VFs are like.
+    // no_mac, no_vlan, no_1ad, no_rate, no_min_rate, no_spoofchk, no_trust, no_link_state, no_guid:
+    // the operation is refused. mac_by_rebind_only: a VF's netdev takes the PF's MAC when its
+    // driver is bound, not at once; mac_by_down: also when it goes down. keeps_pf_mac: when the PF
+    // has set one, the netdev of a VF without trust takes no other than it has (not even the PF's).
+    // reports_own_mac: the PF reports, as if it were set, what the VF has given itself.
+    // no_live_mac: a netdev that is up takes no MAC.
+    std::set<std::string> quirks;
+    uint32_t mbits = 0;      // speed of its link: no rate is above it
+    std::string vf_driver;   // driver_default of its VFs
+    std::string rdma_type;   // "mlx5": it and its VFs have RDMA devices; empty: they have none
+    uint32_t vf_offset = 0;  // routing id of VF 0, from the PF's
+    uint32_t vf_stride = 0;  // from VF to VF
+    Sequence bound;          // which bind it is, of all binds
+    bool operator==(const FakePci&) const = default;
+};
+
+// How World::add_sriov() makes hardware.
+enum class Nic {
+    Igb,   // as QEMU's: no RDMA of its own, no link state, no GUIDs
+    Mlx5,  // as a ConnectX: an RDMA device for each function; every setting but 802.1ad
 };
 
 struct FakeProcess {
     uint64_t start = 0;
     NetnsId ns;
     bool zombie = false;
+    std::map<std::string, netns::RdmaLimit> rdma_max;  // of its cgroup, by device
     bool operator==(const FakeProcess&) const = default;
 };
 
@@ -85,6 +138,7 @@ struct KernelTraits {
     bool rxe_serves_netns = true;  // rxe opens UDP 4791 in its netdev's namespace (7.1)
     bool rxe_can_move = false;     // rxe can change its RDMA namespace (7.3)
     bool has_monitor = true;       // nldev MONITOR (6.12)
+    bool rdma_cgroup = true;       // cgroup v2 with the controller rdma
     bool makes_gids = true;        // false: addresses never reach the GID tables
     // A new link's index is looked up where it will live; before 6.15 in the host's namespace,
     // and one taken where it will live is EBUSY.
@@ -96,7 +150,8 @@ struct KernelTraits {
     static KernelTraits v7_3();
 };
 
-struct World {
+// What is compared of a World.
+struct WorldState {
     KernelTraits kernel = KernelTraits::v7_2();
     netns::RdmaNetnsMode mode = netns::RdmaNetnsMode::Shared;
     NetnsId host;
@@ -105,11 +160,21 @@ struct World {
     std::map<std::string, NetnsId> pins;          // ours
     std::map<std::string, NetnsId> engine_paths;  // mounts of the engine: each keeps a namespace
     std::map<pid_t, FakeProcess> processes;
+    // Stations of the segment that answer for an address (without prefix), beside the links here.
+    std::map<std::string, netns::Mac> owners;
+    bool own_cgroups = true;      // else containers are in the engine's cgroup
     std::set<std::string> files;  // further paths that exist: bundles
     pid_t parent = 0;             // the engine
     std::string boot_id;
-    Sequence inodes, link_indexes, rdma_indexes;
-    bool operator==(const World&) const = default;
+    std::map<std::string, FakePci> pci;  // by address
+    Sequence inodes, link_indexes, rdma_indexes, binds;
+    bool operator==(const WorldState&) const = default;
+};
+
+struct World : WorldState {
+    // Of a PCI function that was bound anew in between, the indexes of netdev and RDMA device do
+    // not count: no kernel gives them back. Its names, its MAC and whatever else it has do.
+    bool operator==(const World& other) const;
 
     // A host with lo (1) and an eth0 (2) that has 192.0.2.10/24 and the default route; an engine,
     // pid 1000; a container, pid 4711, whose namespace has lo (up) and the path
@@ -131,6 +196,17 @@ struct World {
                       const std::string& name,
                       const std::string& type);
 
+    // Adds a PF with a netdev `name` (up, in the host's namespace) and `count` VFs with netdevs
+    // (down, without addresses; name + "v0", ...), all in the host's namespace. With Nic::Mlx5 each
+    // has an RDMA device, mlx5_0, mlx5_1, ... Addresses of the VFs: vf_address().
+    void add_sriov(const std::string& name,
+                   const std::string& address,
+                   uint32_t count,
+                   Nic nic = Nic::Igb);
+    // The address of VF `number`: of "0000:01:00.0" with Nic::Igb "0000:01:10.0", "0000:01:10.2";
+    // with Nic::Mlx5 "0000:01:00.1", "0000:01:00.2".
+    [[nodiscard]] std::string vf_address(const std::string& pf, uint32_t number) const;
+
     [[nodiscard]] NetnsId netns_of(pid_t pid) const { return processes.at(pid).ns; }
 
     // Lets go what our program held, and lets vanish what nothing holds any more: namespaces
@@ -143,13 +219,37 @@ struct World {
     [[nodiscard]] FakeLink* find_link(NetnsId ns, uint32_t index);
     void destroy_link(NetnsId ns, uint32_t index);  // and what stands on it
     void drop_rdma_on(NetnsId ns, uint32_t netdev);
+    void drop_routes(NetnsId ns, uint32_t netdev);  // as a link takes them along, gone or down
     // Puts an address' GID into the tables of all devices under the link; takes it out.
     void add_gid(NetnsId ns, uint32_t netdev, const netns::Gid& gid);
     void remove_gid(NetnsId ns, uint32_t netdev, const netns::Gid& gid);
+    // Moves a link: it is down and has no addresses then, software RDMA on it is gone, hardware's
+    // follows it.
+    void move_link(NetnsId from, uint32_t index, NetnsId to, uint32_t new_index);
+    // Puts a link up (with its link-local address) or down (without v6 addresses).
+    void set_up(NetnsId ns, uint32_t index, bool up);
+    void set_mac(NetnsId ns, uint32_t index, const netns::Mac& mac);
+    // What some drivers do when the link goes down: see mac_by_down.
+    void reset_vf(FakeLink& link);
+    // Makes netdev and RDMA device of a function, under names of the kernel's; removes them.
+    void bind(const std::string& address);
+    void unbind(const std::string& address);
+    void set_num_vfs(const std::string& pf, uint32_t count);
+    // Namespace and index of a function's netdev.
+    [[nodiscard]] std::optional<std::pair<NetnsId, uint32_t>> netdev_of(
+        const std::string& address) const;
+    // The index, or another if the namespace has it already.
+    uint32_t free_index(NetnsId ns, uint32_t wanted);
     [[nodiscard]] bool sees(NetnsId ns, const FakeRdma& device) const;
     [[nodiscard]] netns::CharDevice free_uverbs() const;
     [[nodiscard]] netns::Netns handle(NetnsId id) const;  // without a descriptor
 };
+
+// Both without the indexes that are not to be compared: see World::operator==.
+std::pair<World, World> comparable(const World& a, const World& b);
+
+// Whether a link of the namespace has the name, or has it as an altname.
+bool name_taken(const FakeNetns& ns, const std::string& name);
 
 // A listing for test output.
 std::string to_string(const World& world);

@@ -20,6 +20,12 @@ std::string text_of(const netns::Link& link) {
         out << " kind " << link.kind << " on " << link.parent;
     out << " mac " << netns::to_string(link.mac) << " mtu " << link.mtu
         << (link.up ? " up" : " down");
+    if (!link.device.empty())
+        out << " of " << link.device;
+    if (!link.alias.empty())
+        out << " alias " << link.alias;
+    for (const auto& name : link.altnames)
+        out << " altname " << name;
     return out.str();
 }
 
@@ -36,6 +42,13 @@ void list_netns(const World& world, const NetnsId& id, const FakeNetns& ns, std:
         for (const auto& address : link.addresses)
             out << name << ": link " << index << " address " << netns::to_string(address) << "\n";
     }
+    for (const auto& route : ns.routes)
+        out << name << ": route "
+            << (route.destination ? netns::to_string(*route.destination) : "default") << " on link "
+            << route.link << " in table " << route.table << "\n";
+    for (const auto& rule : ns.rules)
+        out << name << ": rule from " << netns::ip_string(rule.source) << " to table " << rule.table
+            << "\n";
 }
 
 void list_rdma(const World& world, const FakeRdma& device, std::ostream& out) {
@@ -47,6 +60,31 @@ void list_rdma(const World& world, const FakeRdma& device, std::ostream& out) {
     for (const auto& entry : device.gids)
         out << name << ": gid " << entry.index << " " << netns::to_string(entry.gid) << " of link "
             << entry.netdev << " in " << name_of(world, entry.ns) << "\n";
+}
+
+template <class T>
+std::string number_of(const std::optional<T>& value) {
+    return value ? std::to_string(static_cast<uint64_t>(*value)) : "-";
+}
+
+void list_pci(const std::string& address, const FakePci& function, std::ostream& out) {
+    const std::string name = "pci " + address;
+    out << name << " driver " << (function.driver.empty() ? "none" : function.driver);
+    if (function.pf.empty()) {
+        out << " VFs " << function.num_vfs << " of " << function.total_vfs << "\n";
+        return;
+    }
+    out << " VF " << function.number << " of " << function.pf << "\n";
+    const netns::VfSettings& set = function.settings;
+    out << name << ": mac " << (set.mac ? netns::to_string(*set.mac) : "-");
+    if (set.vlan)
+        out << " vlan " << set.vlan->id << " qos " << uint32_t{set.vlan->qos} << " protocol "
+            << static_cast<int>(set.vlan->protocol);
+    if (set.rate)
+        out << " rate " << set.rate->min << "-" << set.rate->max;
+    out << " spoofchk " << number_of(set.spoofchk) << " trust " << number_of(set.trust)
+        << " link state " << number_of(set.link_state) << " node GUID " << number_of(set.node_guid)
+        << " port GUID " << number_of(set.port_guid) << "\n";
 }
 
 std::vector<std::string> lines_of(const World& world) {
@@ -67,13 +105,16 @@ std::string to_string(const World& world) {
         list_netns(world, id, ns, out);
     for (const auto& [index, device] : world.rdma)
         list_rdma(world, device, out);
+    for (const auto& [address, function] : world.pci)
+        list_pci(address, function, out);
     for (const auto& [path, id] : world.pins)
         out << "pin " << path << " of " << name_of(world, id) << "\n";
     for (const auto& [path, id] : world.engine_paths)
         out << "engine's path " << path << " of " << name_of(world, id) << "\n";
     for (const auto& [pid, process] : world.processes)
         out << "process " << pid << " started " << process.start << " in "
-            << name_of(world, process.ns) << (process.zombie ? " zombie" : "") << "\n";
+            << name_of(world, process.ns) << (process.zombie ? " zombie" : "")
+            << (process.rdma_max.empty() ? "" : " limited") << "\n";
     for (const auto& path : world.files)
         out << "path " << path << "\n";
     return out.str();
@@ -84,8 +125,9 @@ void PrintTo(const World& world, std::ostream* out) {
 }
 
 std::string difference(const World& before, const World& after) {
-    const auto was = lines_of(before);
-    const auto is = lines_of(after);
+    const auto [first, second] = comparable(before, after);
+    const auto was = lines_of(first);
+    const auto is = lines_of(second);
     std::vector<std::string> gone;
     std::vector<std::string> added;
     std::set_difference(was.begin(), was.end(), is.begin(), is.end(), std::back_inserter(gone));

@@ -9,6 +9,11 @@
 
 namespace base {
 namespace {
+TEST(Error, NumbersThatNobodyKnowsAreNumbers) {
+    EXPECT_EQ(sys_error(-EINVAL, "post").sys, EINVAL) << "as some user space drivers answer";
+    EXPECT_NE(sys_error(99999, "post").message().find("errno 99999"), std::string::npos);
+}
+
 TEST(Error, MessageGoesFromTheOutsideIn) {
     Error error = sys_error(EBUSY, "move link rdma0");
     error.extack = "device is\nbusy";

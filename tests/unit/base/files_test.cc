@@ -71,6 +71,35 @@ TEST(Files, RefusesAFolderThatOthersCanWrite) {
     EXPECT_EQ(files.make_dir(dir / "d").error().code, Code::Refused);
 }
 
+TEST(Files, AReadableFolderIsSoWhateverTheUmask) {
+    const test::TempDir dir;
+    RealFiles files;
+    const mode_t before = ::umask(0077);
+    const auto made = files.make_dir(dir / "d", Access::Readable);
+    ::umask(before);
+    ASSERT_TRUE(made);
+
+    struct stat st {};
+
+    ASSERT_EQ(::stat((dir / "d").c_str(), &st), 0);
+    EXPECT_EQ(st.st_mode & 0777U, 0755U);
+}
+
+TEST(Files, RemoveTreeTakesAFolderAndFollowsNoLink) {
+    const test::TempDir dir;
+    RealFiles files;
+    ASSERT_TRUE(files.make_dir(dir / "outside"));
+    ASSERT_TRUE(files.write(dir / "outside/kept", "1"));
+    ASSERT_TRUE(files.make_dir(dir / "tree/below"));
+    ASSERT_TRUE(files.write(dir / "tree/below/a", "1"));
+    ASSERT_TRUE(files.make_link(dir / "tree/link", dir / "outside"));
+    EXPECT_EQ(files.make_link(dir / "tree/link", "x").error().code, Code::Busy);
+    ASSERT_TRUE(files.remove_tree(dir / "tree"));
+    EXPECT_EQ(*files.list(dir.path()), std::vector<std::string>{"outside"});
+    EXPECT_EQ(*files.list(dir / "outside"), std::vector<std::string>{"kept"});
+    EXPECT_TRUE(files.remove_tree(dir / "tree"));
+}
+
 TEST(FileLock, WaitsUntilTheDeadlineAndNoLonger) {
     const test::TempDir dir;
     auto first = FileLock::acquire(dir / "lock", Deadline::in(std::chrono::seconds(1)));

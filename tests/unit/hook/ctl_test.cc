@@ -42,8 +42,9 @@ TEST_F(Ctl, PlanPrintsEveryStepAndChangesNothing) {
         kinds.push_back(step["kind"]);
     EXPECT_EQ(kinds,
               (std::vector<std::string>{"pin_netns",
-                                        "claim_address",
+                                        "claim",
                                         "create_macvlan",
+                                        "strict_arp",
                                         "add_address",
                                         "create_rdma_link",
                                         "check_data_path"}));

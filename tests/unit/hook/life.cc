@@ -17,7 +17,9 @@ std::vector<std::string> StateDir::leftovers() const {
         return left;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(path())) {
         const std::string name = entry.path().lexically_relative(path());
-        if (entry.is_regular_file() && !name.starts_with("locks/") && !name.starts_with("errors/"))
+        const bool kept =
+            entry.is_regular_file() || entry.is_symlink() || name.starts_with("view/");
+        if (kept && !name.starts_with("locks/") && !name.starts_with("errors/"))
             left.push_back(name);
     }
     std::sort(left.begin(), left.end());
@@ -51,6 +53,9 @@ Result<> Life::precreate() {
         entry["path"] = network;
     spec["linux"]["namespaces"].push_back(entry);
     spec["annotations"] = annotations;
+    spec["mounts"] = mounts;
+    if (!cpus.empty())
+        spec["linux"]["resources"]["cpu"]["cpus"] = cpus;
     const auto output = hook::precreate(spec.dump(), call());
     if (!output)
         return output.error();

@@ -41,7 +41,10 @@ class Life {
     // make.
     std::string network = World::kContainerPath;
     std::map<std::string, std::string> annotations;
+    std::string cpus;  // the container's cpuset
     pid_t init = World::kContainer;
+    oci::Json mounts = oci::Json::array({oci::Json::parse(
+        R"({"destination":"/sys","type":"sysfs","source":"sysfs","options":["nosuid","ro"]})")});
 
     // Each returns what the phase returned; the spec is kept for the next.
     base::Result<> precreate();

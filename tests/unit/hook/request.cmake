@@ -4,12 +4,16 @@ rdma_test(hook_request_test LABEL unit LIBRARIES hook_request SOURCES
   config_bad_input_test.cc
   config_file_test.cc
   config_test.cc
+  device_spec_test.cc
   policy_test.cc
   request_bad_input_test.cc
   request_hostile_test.cc
+  request_limits_test.cc
   request_modes.cc
   request_pool_test.cc
-  request_test.cc)
+  request_routes_test.cc
+  request_test.cc
+  request_vf_test.cc)
 
 # What is written about annotations, configuration and exit codes, against the real tables.
 rdma_test(hook_documents_test LABEL unit LIBRARIES hook_request hook_core SOURCES

@@ -7,15 +7,33 @@
 namespace hook {
 
 namespace {
-constexpr std::array<std::string_view, 6> kSoftroceKeys = {
-    "parent", "placement", "ip", "mac", "mtu", "ifname"};
+constexpr std::array<std::string_view, 8> kSoftroceKeys = {
+    "parent", "placement", "ip", "gateway", "routes", "mac", "mtu", "ifname"};
 constexpr std::array<std::string_view, 5> kSharedKeys = {"parent", "ip", "mac", "mtu", "ifname"};
 constexpr std::array<std::string_view, 2> kVfKeys = {"mtu", "ifname"};
+constexpr std::array<std::string_view, 16> kNicKeys = {"device",
+                                                       "provider",
+                                                       "ip",
+                                                       "mac",
+                                                       "mtu",
+                                                       "ifname",
+                                                       "vlan",
+                                                       "vlan_qos",
+                                                       "vlan_proto",
+                                                       "spoofchk",
+                                                       "trust",
+                                                       "link_state",
+                                                       "min_tx_rate",
+                                                       "max_tx_rate",
+                                                       "node_guid",
+                                                       "port_guid"};
 
 const Mode kSoftroce{.name = "softroce", .keys = kSoftroceKeys, .scope = nullptr, .plan = nullptr};
 const Mode kShared{.name = "shared", .keys = kSharedKeys, .scope = nullptr, .plan = nullptr};
 const Mode kVf{.name = "vf", .keys = kVfKeys, .scope = nullptr, .plan = nullptr};
-constexpr std::array<const Mode*, 3> kModes = {&kSoftroce, &kShared, &kVf};
+// What the real mode vf takes; kVf above is one that takes little.
+const Mode kNic{.name = "nic", .keys = kNicKeys, .scope = nullptr, .plan = nullptr};
+constexpr std::array<const Mode*, 4> kModes = {&kSoftroce, &kShared, &kVf, &kNic};
 }  // namespace
 
 std::span<const Mode* const> all_modes() {

@@ -118,6 +118,9 @@ TEST(RequestPool, BrokenDefaultsAreAnError) {
                                     .mode = "softroce",
                                     .is_default = true,
                                     .parents = {},
+                                    .devices = {},
+                                    .exclude = {},
+                                    .choose = Choose::First,
                                     .ranges = {},
                                     .defaults = {{key, value}}});
         const auto request = parse_request({{"rdma.mode", "softroce"}}, broken);

@@ -178,6 +178,8 @@ TEST(Request, JsonOfAJournalIsCheckedToo) {
         {R"({"index":0,"mode":"vf","ip":"none","mtu":"1"})", "mtu='1'"},
         {R"({"index":0,"mode":"vf","ip":"none","ifname":"../x"})", "ifname='../x'"},
         {R"({"index":0,"mode":"vf","ip":"none","memlock":"1"})", "unknown member 'memlock'"},
+        {R"({"index":0,"mode":"vf","ip":"none","max_hca_objects":"1"})",
+         "unknown member 'max_hca_objects'"},
         {R"({"index":0,"mode":"vf","ip":"none","x":"1"})", "unknown member 'x'"},
     };
     for (const auto& [text, says] : bad) {

@@ -267,6 +267,9 @@ TEST_F(Sharing, RangesAreGivenOutOnceEach) {
          .mode = "softroce",
          .is_default = true,
          .parents = {},
+         .devices = {},
+         .exclude = {},
+         .choose = hook::Choose::First,
          .ranges = {{*netns::parse_cidr("10.9.0.10/24"), *netns::parse_cidr("10.9.0.11/24")}},
          .defaults = {}});
     Life one = apart("a", "auto", 5001);

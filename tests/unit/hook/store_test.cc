@@ -19,6 +19,7 @@ Container container(const std::string& key) {
             .netns_path = "/run/netns/x",
             .netns = netns::NetnsId{4, 0xf0000001},
             .attachments = {"4-f0000001-abc"},
+            .limits = {{"4-f0000001-abc", {.handles = 3, .objects = 200}}},
             .created = 1};
 }
 

@@ -183,5 +183,32 @@ TEST(SpecEdit, MountsHooksAndAnnotations) {
               R"("args":["b","poststop"],"env":["PATH=/usr/sbin:/usr/bin:/sbin:/bin"],)"
               R"("timeout":30}]},"annotations":{"k":"v"}})");
 }
+
+TEST(SpecEdit, TheRuntimesOwnSysfs) {
+    const struct {
+        const char* mounts;
+        bool own;
+    } table[] = {
+        {R"([{"destination":"/sys","type":"sysfs"}])", true},
+        {R"([{"destination":"/sys/","type":"sysfs"},{"destination":"/sys/fs/cgroup"}])", true},
+        {R"([{"destination":"/sys","type":"sysfs"},{"destination":"/sys/classes"}])", true},
+        {R"([])", false},
+        {R"([{"destination":"/sys","type":"bind"}])", false},
+        {R"([{"destination":"/sys"}])", false},
+        {R"([{"destination":"/sys","type":"sysfs"},{"destination":"/sys","type":"bind"}])", false},
+        {R"([{"destination":"/sys","type":"sysfs"},{"destination":"/sys/class"}])", false},
+        {R"([{"destination":"/sys","type":"sysfs"},{"destination":"/sys/class/net/x"}])", false},
+        {R"([{"destination":"/sys","type":"sysfs"},{"destination":"/a/../sys//devices"}])", false},
+    };
+
+    for (const auto& row : table) {
+        const std::string text =
+            R"({"ociVersion":"1.2.0","mounts":)" + std::string(row.mounts) + "}";
+        EXPECT_EQ(test::parsed_spec(text).has_own_sysfs(), row.own) << row.mounts;
+    }
+    EXPECT_FALSE(test::parsed_spec(R"({"ociVersion":"1.2.0"})").has_own_sysfs());
+    EXPECT_TRUE(test::parsed_spec(test::oci_fixture("podman-bridge.json")).has_own_sysfs());
+    EXPECT_FALSE(test::parsed_spec(test::oci_fixture("podman-privileged.json")).has_own_sysfs());
+}
 }  // namespace
 }  // namespace oci

@@ -83,7 +83,18 @@ class Commands : public testing::Test {
     }
 
     Exit run_against(uint16_t port, const MeasureOptions& measure = short_measure()) {
-        return run({"127.0.0.1", port, measure}, {verbs_, stop_, out_.file(), err_.file()});
+        return run({{"127.0.0.1"}, port, measure}, {verbs_, stop_, out_.file(), err_.file()});
+    }
+
+    static KvOptions kv_options(uint16_t port) {
+        KvOptions options{.host = "127.0.0.1", .port = port, .plan = {}, .json = "-", .side = {}};
+        options.plan = {.shape = {.keys = 200, .value = 64, .seed = 4},
+                        .skew = 0.99,
+                        .time_ms = 10,
+                        .reps = 3,
+                        .poll = {}};
+        options.side.timeout = 2s;
+        return options;
     }
 
     void stop_server() {
@@ -118,6 +129,28 @@ TEST_F(Commands, WrongDataIsExitThreeAndSaysWhere) {
     EXPECT_THAT(out_.text(), HasSubstr("(bit flip)"));
 }
 
+TEST_F(Commands, ThesisPrintsItsTables) {
+    ThesisOptions options;
+    options.port = start_server();
+    options.hosts = {"127.0.0.1", "127.0.0.1"};
+    options.json = "-";
+    options.side.timeout = 2s;
+    options.plan = {.suites = {Suite::Basic, Suite::Cpu, Suite::MultiDevice, Suite::MultiQp},
+                    .sizes = {64},
+                    .qps = {1, 2},
+                    .time_ms = 5,
+                    .reps = 2,
+                    .hosts = 2,
+                    .seed = 1};
+    EXPECT_EQ(thesis(options, {verbs_, stop_, out_.file(), err_.file()}), Exit::Ok) << err_.text();
+    stop_server();
+    const auto document = base::parse_json(out_.text(), "thesis");
+    ASSERT_TRUE(document) << document.error().message();
+    EXPECT_EQ((*document)["suites"].size(), 4U);
+    EXPECT_EQ((*document)["suites"][2]["rows"].size(), 6U) << "three verbs, one and two clients";
+    EXPECT_THAT(err_.text(), HasSubstr("multi_qp: several queue pairs"));
+}
+
 TEST_F(Commands, JsonExplainsItself) {
     MeasureOptions measure = short_measure();
     measure.json = "-";
@@ -139,6 +172,27 @@ TEST_F(Commands, JsonExplainsItself) {
     EXPECT_TRUE(json["results"][0]["counters"]["server"].is_object());
     EXPECT_TRUE(json["results"][0]["flags"].is_array());
     EXPECT_TRUE(json["errors"].empty());
+}
+
+TEST_F(Commands, TcpNeedsNoDevice) {
+    MeasureOptions measure = short_measure();
+    measure.plan.verbs = {Verb::Send};
+    measure.plan.transports = {Transport::Tcp};
+    measure.side.wish.device = "mlx5_0";  // which nobody has
+    measure.json = "-";
+    const uint16_t port = start_server(true);
+    EXPECT_EQ(run_against(port, measure), Exit::Ok) << err_.text();
+    server_.join();
+    EXPECT_THAT(server_err_.text(), HasSubstr("done, 4 points"));
+    const auto report = base::parse_json(out_.text(), "report");
+    ASSERT_TRUE(report) << report.error().message();
+    const Json& json = *report;
+    EXPECT_TRUE(json["env"]["client"]["device"].is_null());
+    EXPECT_TRUE(json["env"]["server"]["device"].is_null());
+    EXPECT_EQ(json["results"].size(), 4U);
+    EXPECT_EQ(json["results"][0]["point"]["transport"], "tcp");
+    EXPECT_EQ(json["results"][0]["verify"]["data_ok"], true);
+    EXPECT_THAT(err_.text(), HasSubstr("send      tcp  bw"));
 }
 
 TEST_F(Commands, JsonKeepsPartialResultsAndTheReason) {
@@ -198,6 +252,55 @@ TEST_F(Commands, OnceEndsAfterTheFirstClient) {
     EXPECT_EQ(server_exit_, Exit::Ok);
 }
 
+TEST_F(Commands, KvComparesBothWaysToGet) {
+    const uint16_t port = start_server();
+    EXPECT_EQ(kv_exercise(kv_options(port), {verbs_, stop_, out_.file(), err_.file()}), Exit::Ok)
+        << err_.text();
+    const auto report = base::parse_json(out_.text(), "report");
+    ASSERT_TRUE(report) << report.error().message();
+    const Json& json = *report;
+    EXPECT_EQ(json["schema"], "rdma-perf-kv/1");
+    EXPECT_EQ(json["plan"]["slots"], 400);
+    EXPECT_EQ(json["env"]["server"]["device"]["device"], "rxe0");
+    std::string order;
+    for (const Json& result : json["results"]) {
+        order += result["method"].get<std::string>() + " ";
+        EXPECT_EQ(result["data_ok"], true);
+        EXPECT_GT(result["gets_per_s"], 0);
+    }
+    EXPECT_EQ(order, "send read read send send read ");
+    for (const char* method : {"send", "read"}) {
+        const Json& rate = json["summary"][method]["gets_per_s"];
+        EXPECT_EQ(rate["n"], 3);
+        EXPECT_LE(rate["ci95"][0], rate["median"]);
+    }
+    EXPECT_GE(json["summary"]["read"]["reads_per_get"]["median"], 1);
+    EXPECT_FALSE(json["summary"]["send"].contains("reads_per_get"));
+    const Json& ratio = json["summary"]["read_over_send"];
+    EXPECT_LE(ratio["ci95"][0], ratio["ratio"]);
+    EXPECT_TRUE(ratio["verdict"].is_string());
+    EXPECT_TRUE(json["errors"].empty());
+    EXPECT_THAT(err_.text(), HasSubstr("read/send, gets per second: "));
+    // The connection is good for points afterwards as before; the server is.
+    EXPECT_EQ(run_against(port), Exit::Ok) << err_.text();
+    stop_server();
+    EXPECT_EQ(verbs_.objects(), 0U);
+}
+
+TEST_F(Commands, KvWrongValueIsExitThree) {
+    const uint16_t port = start_server();
+    verbs_.inject(Fault::BitFlip, 1);  // the first answer
+    EXPECT_EQ(kv_exercise(kv_options(port), {verbs_, stop_, out_.file(), err_.file()}),
+              Exit::Corruption);
+    EXPECT_THAT(err_.text(), HasSubstr("WRONG value of key"));
+    const auto report = base::parse_json(out_.text(), "report");
+    ASSERT_TRUE(report);
+    EXPECT_EQ((*report)["results"].back()["data_ok"], false);
+    EXPECT_THAT((*report)["results"].back()["wrong"]["what"].get<std::string>(),
+                HasSubstr("byte 24 of the value"));
+    stop_server();
+}
+
 TEST_F(Commands, NobodyThereIsExitFive) {
     uint16_t port = 0;
     {
@@ -224,7 +327,7 @@ TEST_F(Commands, ServerThatStopsIsALostPeer) {
         stop_.request();
     });
     const Exit exit =
-        run({"127.0.0.1", port, measure}, {verbs_, client_stop, out_.file(), err_.file()});
+        run({{"127.0.0.1"}, port, measure}, {verbs_, client_stop, out_.file(), err_.file()});
     const auto end = base::Deadline::Clock::now();
     stopper.join();
     EXPECT_LT(end - begin, 2s);

@@ -9,7 +9,9 @@ namespace test {
 
 struct FakeVerbs::Context : ibv_context {
     FakeVerbs* owner = nullptr;
-    const FakeDevice* device = nullptr;
+    FakeDevice* device = nullptr;
+    std::deque<ibv_event_type> events;
+    bool removed = false;
 };
 
 struct FakeVerbs::Region : ibv_mr {
@@ -45,6 +47,7 @@ struct FakeVerbs::Pair : ibv_qp {
     ibv_qp_type kind = IBV_QPT_RC;
     uint32_t peer = 0;  // 0: datagrams name their own
     unsigned access = 0;
+    uint32_t queue_key = 0;  // of datagrams
     std::deque<Request> sends;
     std::deque<std::pair<ibv_recv_wr, ibv_sge>> receives;
     uint64_t posted = 0;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// budget: one function for each call of the interface.
 #include "tests/unit/perf/fake_verbs.h"
 
 #include <algorithm>
@@ -6,6 +7,7 @@
 #include <cstring>
 
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "tests/unit/perf/fake_objects.h"
@@ -37,6 +39,23 @@ void FakeVerbs::go_silent(uint64_t message) {
 void FakeVerbs::fail_messages(uint64_t message) {
     const Guard guard(lock_);
     fail_at_ = message;
+}
+
+void FakeVerbs::take_link_down(const std::string& device) {
+    const Guard guard(lock_);
+    std::ranges::find(devices_, device, &FakeDevice::name)->link_up = false;
+}
+
+void FakeVerbs::announce(const std::string& device, ibv_event_type event) {
+    const Guard guard(lock_);
+    for (Context* context : contexts_) {
+        if (context->device->name != device)
+            continue;
+        context->removed = context->removed || event == IBV_EVENT_DEVICE_FATAL;
+        context->events.push_back(event);
+        const uint64_t one = 1;
+        (void)!::write(context->async_fd, &one, sizeof one);
+    }
 }
 
 size_t FakeVerbs::objects() {
@@ -79,14 +98,34 @@ ibv_context* FakeVerbs::open_device(const std::string& name) {
     context->ops.req_notify_cq = req_notify_cq;
     context->ops.post_send = post_send;
     context->ops.post_recv = post_recv;
+    context->async_fd = ::eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
     objects_.insert(context);
+    contexts_.insert(context);
     return context;
 }
 
 int FakeVerbs::close_device(ibv_context* context) {
     const Guard guard(lock_);
     objects_.erase(context);
+    contexts_.erase(static_cast<Context*>(context));
+    ::close(context->async_fd);
     delete static_cast<Context*>(context);
+    return 0;
+}
+
+// As the kernel does: after the event of a device that was removed there is only EIO.
+int FakeVerbs::take_async_event(ibv_context* context, ibv_event_type* type) {
+    const Guard guard(lock_);
+    auto& self = *static_cast<Context*>(context);
+    uint64_t one = 0;
+    if (self.events.empty() && self.removed) {
+        errno = EIO;
+        return -1;
+    }
+    if (::read(context->async_fd, &one, sizeof one) != sizeof one)
+        return -1;
+    *type = self.events.front();
+    self.events.pop_front();
     return 0;
 }
 
@@ -104,7 +143,7 @@ int FakeVerbs::query_port(ibv_context* context, uint8_t port, ibv_port_attr* att
     if (port != 1)
         return EINVAL;
     *attr = {};
-    attr->state = IBV_PORT_ACTIVE;
+    attr->state = static_cast<Context*>(context)->device->link_up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
     attr->link_layer = IBV_LINK_LAYER_ETHERNET;
     attr->gid_tbl_len = 16;
     attr->active_width = static_cast<Context*>(context)->device->width;
@@ -157,23 +196,39 @@ int FakeVerbs::dealloc_pd(ibv_pd* pd) {
 
 ibv_mr* FakeVerbs::reg_mr(ibv_pd* pd, std::span<std::byte> memory, int access) {
     const Guard guard(lock_);
+    rlimit limit{};
     errno = memory_error_;
-    if (memory_error_ != 0)
+    if (errno == 0 && heeds_memory_limit_ && !leaks(Leak::MemoryLimit) &&
+        ::getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && memory.size() > limit.rlim_cur)
+        errno = ENOMEM;
+    if (errno != 0)
         return nullptr;
     auto* region = new Region{};
     region->context = pd->context;
     region->pd = pd;
     region->addr = memory.data();
     region->length = memory.size();
-    region->lkey = region->rkey = next_number_++;
+    region->lkey = region->rkey = new_key();
     region->access = access;
     regions_[region->rkey] = region;
     objects_.insert(region);
     return region;
 }
 
+uint32_t FakeVerbs::new_key() {
+    if (leaks(Leak::KeysInOrder))
+        return next_number_++;
+    for (;;) {
+        const auto key = static_cast<uint32_t>(keys_());
+        if (!regions_.contains(key) && !stale_.contains(key))
+            return key;
+    }
+}
+
 int FakeVerbs::dereg_mr(ibv_mr* mr) {
     const Guard guard(lock_);
+    if (leaks(Leak::StaleKey))
+        stale_[mr->rkey] = std::make_shared<Region>(*static_cast<Region*>(mr));
     regions_.erase(mr->rkey);
     objects_.erase(mr);
     delete static_cast<Region*>(mr);
@@ -241,6 +296,10 @@ ibv_qp* FakeVerbs::create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) {
         errno = EINVAL;
         return nullptr;
     }
+    if (attr->qp_type == IBV_QPT_RAW_PACKET && !leaks(Leak::RawPackets)) {
+        errno = EPERM;
+        return nullptr;
+    }
     auto* pair = new Pair{};
     pair->context = pd->context;
     pair->pd = pd;
@@ -249,7 +308,7 @@ ibv_qp* FakeVerbs::create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) {
     pair->state = IBV_QPS_RESET;
     pair->qp_num = next_number_++;
     pair->caps = attr->cap;
-    pair->kind = attr->qp_type;
+    pair->kind = pair->qp_type = attr->qp_type;
     pairs_[pair->qp_num] = pair;
     objects_.insert(pair);
     return pair;
@@ -268,9 +327,36 @@ int FakeVerbs::destroy_qp(ibv_qp* qp) {
     return 0;
 }
 
+ibv_qp_state FakeVerbs::state_of(uint32_t number) {
+    const Guard guard(lock_);
+    const auto it = pairs_.find(number);
+    return it != pairs_.end() ? it->second->state : IBV_QPS_RESET;
+}
+
+void FakeVerbs::connect_iwarp(uint32_t a, uint32_t b) {
+    const Guard guard(lock_);
+    for (const auto& [own, peer] : {std::pair(a, b), std::pair(b, a)}) {
+        const auto it = pairs_.find(own);
+        if (it == pairs_.end() || it->second->state != IBV_QPS_INIT) {
+            complain("a queue pair is connected that is not in INIT");
+            return;
+        }
+        it->second->peer = peer;
+        it->second->state = IBV_QPS_RTS;
+    }
+}
+
 int FakeVerbs::modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) {
     const Guard guard(lock_);
     auto* pair = static_cast<Pair*>(qp);
+    if (static_cast<Context*>(qp->context)->device->iwarp) {
+        if (attr->qp_state != IBV_QPS_INIT || pair->state != IBV_QPS_RESET ||
+            mask != (IBV_QP_STATE | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS))
+            return EINVAL;
+        pair->access = attr->qp_access_flags;
+        pair->state = IBV_QPS_INIT;
+        return 0;
+    }
     // The attributes that each transport requires: ibv_modify_qp(3).
     const bool rc = pair->kind == IBV_QPT_RC;
     const bool ud = pair->kind == IBV_QPT_UD;
@@ -291,11 +377,16 @@ int FakeVerbs::modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) {
     if (step == due.end() || pair->state != step->second.first ||
         mask != (step->second.second | IBV_QP_STATE))
         return EINVAL;
-    if (attr->qp_state == IBV_QPS_INIT)
+    if (attr->qp_state == IBV_QPS_INIT) {
         pair->access = attr->qp_access_flags;
+        pair->queue_key = attr->qkey;
+    }
     if (attr->qp_state == IBV_QPS_RTR) {
         if (rtr_error_ != 0)
             return rtr_error_;
+        const auto& guarded = static_cast<Context*>(qp->context)->device->guarded_gids;
+        if (!ud && guarded.contains(attr->ah_attr.grh.sgid_index))
+            return ENODEV;
         pair->peer = ud ? 0 : attr->dest_qp_num;
     }
     pair->state = attr->qp_state;

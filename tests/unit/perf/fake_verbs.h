@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <random>
 #include <set>
 #include <string>
 #include <vector>
@@ -21,6 +23,20 @@ namespace test {
 // What happens to one message's data on its way.
 enum class Fault { None, BitFlip, Stale, Shift, Stray, Lost, Twice };
 
+// A barrier that devices have and this one can be told to lack.
+enum class Leak {
+    WrongKey,     // a key that never was: any memory of the domain is reached
+    StaleKey,     // a key whose memory was deregistered
+    Range,        // beyond the ends of the memory
+    Direction,    // a write to what may only be read
+    Domain,       // another protection domain's key
+    SilentWrite,  // refused, and done all the same
+    QueueKey,     // a datagram with a wrong queue key
+    RawPackets,   // without CAP_NET_RAW
+    MemoryLimit,  // more than RLIMIT_MEMLOCK
+    KeysInOrder,  // keys are counted up
+};
+
 struct FakeDevice {
     std::string name = "rxe0";
     std::vector<perf::GidRow> gids;  // device and port are filled in
@@ -31,6 +47,9 @@ struct FakeDevice {
     uint32_t vendor_id = 0xffffff;  // rxe's
     uint8_t width = 1;              // of the port, as codes of ibv_port_attr
     uint8_t speed = 1;
+    bool iwarp = false;               // queue pairs get to RTS by connect_iwarp() only
+    std::set<uint32_t> guarded_gids;  // indexes that are refused as a source
+    bool link_up = true;
 };
 
 class FakeVerbs : public perf::Verbs {
@@ -47,11 +66,26 @@ class FakeVerbs : public perf::Verbs {
     void go_silent(uint64_t message);            // from that message on nothing completes
     void fail_messages(uint64_t message);        // from there on: retry exceeded
 
+    void take_link_down(const std::string& device);
+    // To all who have the device open; IBV_EVENT_DEVICE_FATAL takes it from them.
+    void announce(const std::string& device, ibv_event_type event);
+
     void refuse_memory(int number) { memory_error_ = number; }
 
     void refuse_rtr(int number) { rtr_error_ = number; }
 
     void have_no_table() { no_table_ = true; }
+
+    // ---- what the kernel does when rdma_cm connects ---------------------------------------------
+    // Of that queue pair; RESET if there is none.
+    [[nodiscard]] ibv_qp_state state_of(uint32_t number);
+    // Two queue pairs of iWARP devices in INIT get to RTS and reach each other.
+    void connect_iwarp(uint32_t a, uint32_t b);
+
+    void leak(Leak leak) { leaks_.insert(leak); }
+
+    // No registration is larger than RLIMIT_MEMLOCK.
+    void heed_memory_limit() { heeds_memory_limit_ = true; }
 
     // ---- what is left ---------------------------------------------------------------------------
     [[nodiscard]] size_t objects();         // not given back
@@ -61,6 +95,7 @@ class FakeVerbs : public perf::Verbs {
     base::Result<std::vector<std::string>> device_names() override;
     ibv_context* open_device(const std::string& name) override;
     int close_device(ibv_context* context) override;
+    int take_async_event(ibv_context* context, ibv_event_type* type) override;
     int query_device(ibv_context* context, ibv_device_attr* attr) override;
     int query_port(ibv_context* context, uint8_t port, ibv_port_attr* attr) override;
     ssize_t query_gid_table(ibv_context* context, std::span<ibv_gid_entry> out) override;
@@ -99,6 +134,14 @@ class FakeVerbs : public perf::Verbs {
     bool execute(Pair& pair, const Request& request);
     bool deliver(Pair& peer, const Request& request, ibv_wc& mine, bool reliable);
     ibv_wc_status copy_remote(Pair& peer, const Request& request);
+    const Region* find_region(const Pair& peer, uint32_t rkey);
+    bool admits(const Pair& peer, const Region& region, unsigned needed) const;
+    void move_data(const Request& request, uint64_t from);
+    static bool knows_queue_key(const Pair& peer, const Request& request);
+    uint32_t new_key();
+
+    [[nodiscard]] bool leaks(Leak leak) const { return leaks_.contains(leak); }
+
     bool lose(Pair& pair, const Request& request);
     void arrive(Pair& peer, const Request& request, ibv_wc& mine);
     void atomic(const Request& request, std::byte* remote, std::byte* local);
@@ -109,6 +152,7 @@ class FakeVerbs : public perf::Verbs {
     std::mutex lock_;
     std::vector<FakeDevice> devices_;
     std::set<void*> objects_;
+    std::set<Context*> contexts_;
     std::map<uint32_t, Pair*> pairs_;
     std::map<uint32_t, Region*> regions_;
     uint32_t next_number_ = 0x11;
@@ -120,6 +164,10 @@ class FakeVerbs : public perf::Verbs {
     int memory_error_ = 0;
     int rtr_error_ = 0;
     bool no_table_ = false;
+    std::set<Leak> leaks_;
+    bool heeds_memory_limit_ = false;
+    std::mt19937 keys_;
+    std::map<uint32_t, std::shared_ptr<Region>> stale_;
     std::string complaint_;
 };
 

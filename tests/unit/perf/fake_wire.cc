@@ -17,6 +17,8 @@ using Guard = std::lock_guard<std::mutex>;
 int FakeVerbs::poll_cq(ibv_cq* cq, int count, ibv_wc* out) {
     auto& self = *static_cast<Context*>(cq->context)->owner;
     const Guard guard(self.lock_);
+    if (static_cast<Context*>(cq->context)->removed)
+        return 0;
     auto& entries = static_cast<Queue*>(cq)->entries;
     int taken = 0;
     while (taken < count && !entries.empty()) {
@@ -32,7 +34,7 @@ int FakeVerbs::req_notify_cq(ibv_cq* cq, int) {
     auto& self = *static_cast<Context*>(cq->context)->owner;
     const Guard guard(self.lock_);
     static_cast<Queue*>(cq)->armed = true;
-    return 0;
+    return static_cast<Context*>(cq->context)->removed ? EIO : 0;
 }
 
 int FakeVerbs::post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad) {
@@ -41,6 +43,8 @@ int FakeVerbs::post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad) {
     auto& pair = *static_cast<Pair*>(qp);
     for (; wr != nullptr; wr = wr->next) {
         *bad = wr;
+        if (static_cast<Context*>(qp->context)->removed)
+            return EIO;
         if (const int rc = self.accept(pair, *wr); rc != 0)
             return rc;
     }
@@ -102,7 +106,8 @@ bool FakeVerbs::execute(Pair& pair, const Request& request) {
     if (messages_ >= fail_at_ || (reliable && it == pairs_.end())) {
         mine.status = IBV_WC_RETRY_EXC_ERR;
         mine.vendor_err = 0x81;
-    } else if (it != pairs_.end() && !lose(pair, request)) {
+    } else if (it != pairs_.end() && !lose(pair, request) &&
+               (!ud || leaks(Leak::QueueKey) || knows_queue_key(*it->second, request))) {
         const bool twice = fault_ == Fault::Twice && messages_ == fault_at_;
         if (!deliver(*it->second, request, mine, reliable))
             return false;
@@ -118,8 +123,13 @@ bool FakeVerbs::deliver(Pair& peer, const Request& request, ibv_wc& mine, bool r
     const ibv_wr_opcode opcode = request.wr.opcode;
     const bool send = opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_IMM;
     const bool takes_receive = send || opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
-    if (takes_receive && peer.receives.empty())
-        return !reliable;  // RNR: tried again when a receive is posted, or dropped
+    if (takes_receive && peer.receives.empty()) {
+        if (!static_cast<Context*>(peer.context)->device->iwarp)
+            return !reliable;  // RNR: tried again when a receive is posted, or dropped
+        complain("a SEND finds no receive: that ends an iWARP connection");
+        mine.status = IBV_WC_WR_FLUSH_ERR;
+        return true;
+    }
     if (!send)
         mine.status = copy_remote(peer, request);
     if (takes_receive && mine.status == IBV_WC_SUCCESS)
@@ -161,27 +171,62 @@ ibv_wc_status FakeVerbs::copy_remote(Pair& peer, const Request& request) {
         opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
     const auto& rdma = request.wr.wr.rdma;
     const auto& words = request.wr.wr.atomic;
-    const auto it = regions_.find(is_atomic ? words.rkey : rdma.rkey);
     const auto needed = static_cast<unsigned>(is_atomic ? IBV_ACCESS_REMOTE_ATOMIC
                                               : read    ? IBV_ACCESS_REMOTE_READ
                                                         : IBV_ACCESS_REMOTE_WRITE);
     const uint64_t from = is_atomic ? words.remote_addr : rdma.remote_addr;
-    if (it == regions_.end() || (static_cast<unsigned>(it->second->access) & needed) == 0 ||
-        (peer.access & needed) == 0)
+    const Region* region = find_region(peer, is_atomic ? words.rkey : rdma.rkey);
+    if (region == nullptr)
         return IBV_WC_REM_ACCESS_ERR;
-    const auto start = reinterpret_cast<uint64_t>(it->second->addr);
-    if (from < start || from + request.piece.length > start + it->second->length)
+    const auto start = reinterpret_cast<uint64_t>(region->addr);
+    if (!leaks(Leak::Range) &&
+        (from < start || from + request.piece.length > start + region->length))
         return IBV_WC_REM_ACCESS_ERR;
+    if (!admits(peer, *region, needed)) {
+        if (leaks(Leak::SilentWrite))
+            move_data(request, from);
+        return IBV_WC_REM_ACCESS_ERR;
+    }
     if (is_atomic && (from % 8 != 0 || request.piece.length != 8))
         return IBV_WC_REM_INV_REQ_ERR;
+    move_data(request, from);
+    return IBV_WC_SUCCESS;
+}
+
+const FakeVerbs::Region* FakeVerbs::find_region(const Pair& peer, uint32_t rkey) {
+    if (const auto it = regions_.find(rkey); it != regions_.end())
+        return it->second;
+    if (const auto it = stale_.find(rkey); it != stale_.end())
+        return it->second.get();
+    if (!leaks(Leak::WrongKey))
+        return nullptr;
+    const auto any = std::ranges::find_if(regions_, [&](const auto& entry) {
+        return entry.second->pd == peer.pd && (entry.second->access & IBV_ACCESS_REMOTE_WRITE) != 0;
+    });
+    return any == regions_.end() ? nullptr : any->second;
+}
+
+bool FakeVerbs::admits(const Pair& peer, const Region& region, unsigned needed) const {
+    const bool domain = leaks(Leak::Domain) || region.pd == peer.pd;
+    const bool direction =
+        leaks(Leak::Direction) || (static_cast<unsigned>(region.access) & needed) != 0;
+    return domain && direction && (peer.access & needed) != 0;
+}
+
+bool FakeVerbs::knows_queue_key(const Pair& peer, const Request& request) {
+    return request.wr.wr.ud.remote_qkey == peer.queue_key;
+}
+
+void FakeVerbs::move_data(const Request& request, uint64_t from) {
+    const ibv_wr_opcode opcode = request.wr.opcode;
+    const bool read = opcode == IBV_WR_RDMA_READ;
     auto* remote = reinterpret_cast<std::byte*>(from);
     auto* local = request.inline_data.empty() ? reinterpret_cast<std::byte*>(request.piece.addr)
                                               : const_cast<std::byte*>(request.inline_data.data());
-    if (is_atomic)
+    if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || opcode == IBV_WR_ATOMIC_CMP_AND_SWP)
         atomic(request, remote, local);
     else
         copy(read ? local : remote, read ? remote : local, request.piece.length);
-    return IBV_WC_SUCCESS;
 }
 
 void FakeVerbs::atomic(const Request& request, std::byte* remote, std::byte* local) {

@@ -25,7 +25,7 @@ class Hostile : public testing::Test {
   protected:
     // Sends the frames one after the other; the last answer, or the error of the first refusal.
     Result<Json> say(const std::vector<Json>& frames) {
-        Pair pair(verbs_);
+        Pair pair(verbs_, consenting(2s, allow_isolation_tests_));
         Result<Json> answer = Json();
         {
             Control control = pair.control();
@@ -62,10 +62,12 @@ class Hostile : public testing::Test {
 
     static Json open(const Point& p = point(Verb::Write, Mode::Bandwidth),
                      const Endpoint& endpoint = {.qpn = 1, .length = 1 << 24}) {
-        return message("open", {{"point", to_json(p)}, {"endpoint", to_json(endpoint)}});
+        return message("open",
+                       {{"point", to_json(p)}, {"endpoints", to_json(std::vector{endpoint})}});
     }
 
     FakeVerbs verbs_;
+    bool allow_isolation_tests_ = false;
     Result<> outcome_;
 };
 
@@ -106,26 +108,93 @@ TEST_F(Hostile, SmallMemoryOfTheClientIsRefused) {
 }
 
 TEST_F(Hostile, RoundsThatDoNotFitTheVerb) {
-    EXPECT_THAT(refusal({hello(), device(), open(), message("fill", {{"round", 0}})}),
-                HasSubstr("only for read"));
-    EXPECT_THAT(refusal({hello(), device(), open(), message("emit", {{"round", 0}})}),
-                HasSubstr("only for a ping-pong"));
+    EXPECT_THAT(refusal({hello(), device(), open(), message("fill", {{"lane", 0}, {"round", 0}})}),
+                HasSubstr("'fill' is not for"));
+    EXPECT_THAT(refusal({hello(), device(), open(), message("emit", {{"lane", 0}, {"round", 0}})}),
+                HasSubstr("'emit' is not for"));
     EXPECT_THAT(refusal({hello(),
                          device(),
                          open(point(Verb::Read, Mode::Bandwidth)),
-                         message("verify", {{"round", 0}})}),
+                         message("verify", {{"lane", 0}, {"round", 0}})}),
                 HasSubstr("not for read"));
     EXPECT_THAT(refusal({hello(),
                          device(),
                          open(point(Verb::Read, Mode::Bandwidth)),
-                         message("fill", {{"round", -1}})}),
+                         message("fill", {{"lane", 0}, {"round", -1}})}),
                 HasSubstr("round"));
+    EXPECT_THAT(refusal({hello(),
+                         device(),
+                         open(point(Verb::Read, Mode::Bandwidth)),
+                         message("fill", {{"lane", 1}, {"round", 0}})}),
+                HasSubstr("lane"));
+    EXPECT_THAT(refusal({hello(), device(), open(), message("fetch", {{"lane", 0}, {"round", 0}})}),
+                HasSubstr("'fetch' is not for"));
+}
+
+TEST_F(Hostile, CountsThatDoNotFitTheLanes) {
+    const auto stop = [&](Json counts) {
+        return refusal({hello(),
+                        device(),
+                        open(),
+                        message("start"),
+                        message("stop", {{"messages", std::move(counts)}})});
+    };
+    EXPECT_THAT(stop(7), HasSubstr("must be a list of 1"));
+    EXPECT_THAT(stop(Json::array({1, 2})), HasSubstr("must be a list of 1"));
+    EXPECT_THAT(stop(Json::array({-1})), HasSubstr("messages"));
+    EXPECT_THAT(stop(Json::array({UINT64_MAX})), HasSubstr("out of range"));
+}
+
+TEST_F(Hostile, EndpointsThatDoNotFitTheLanes) {
+    Json frame = open();
+    frame["endpoints"] = Json::array();
+    EXPECT_THAT(refusal({hello(), device(), frame}), HasSubstr("'endpoints'"));
+    frame = open();
+    frame["endpoints"].push_back(frame["endpoints"][0]);
+    EXPECT_THAT(refusal({hello(), device(), frame}), HasSubstr("2 queue pairs instead of 1"));
 }
 
 TEST_F(Hostile, OtherKindOfGidIsExplained) {
     Json other = device();
     other["gid_type"] = "IB";
     EXPECT_THAT(refusal({hello(), other}), HasSubstr("the client uses GID 127.0.0.1 (IB)"));
+}
+
+TEST_F(Hostile, NegativeTestsNeedConsent) {
+    EXPECT_THAT(refusal({hello(), device(), message("isolate", {{"seed", 1}})}),
+                HasSubstr("does not take part"));
+    EXPECT_THAT(refusal({hello(), device(), message("inspect", {{"round", 0}})}),
+                HasSubstr("not due"));
+}
+
+TEST_F(Hostile, NegativeTestsAreBoundedToo) {
+    allow_isolation_tests_ = true;
+    const Json isolate = message("isolate", {{"seed", 1}});
+    const auto said = [&](const Json& frame) {
+        return refusal({hello(), device(), isolate, frame});
+    };
+    EXPECT_THAT(refusal({hello(), isolate}), HasSubstr("not due"));
+    EXPECT_THAT(refusal({hello(), device(), message("isolate")}), HasSubstr("seed"));
+    EXPECT_THAT(said(isolate), HasSubstr("not due"));
+    EXPECT_THAT(said(open()), HasSubstr("not due"));
+    EXPECT_THAT(said(message("probe")), HasSubstr("endpoint"));
+    EXPECT_THAT(said(message("probe", {{"endpoint", {{"qpn", 1U << 24U}}}})), HasSubstr("qpn"));
+    EXPECT_THAT(said(message("inspect", {{"round", -1}})), HasSubstr("round"));
+    EXPECT_THAT(said(message("hear")), HasSubstr("until"));
+}
+
+TEST_F(Hostile, NobodyIsHeardBeforeListening) {
+    allow_isolation_tests_ = true;
+    const auto answer = say({hello(),
+                             device(),
+                             message("isolate", {{"seed", 1}}),
+                             message("hear", {{"until", 1}}),
+                             message("release"),
+                             open(),
+                             message("close")});
+    ASSERT_TRUE(answer);
+    EXPECT_EQ((*answer)["type"], "closed");
+    EXPECT_TRUE(outcome_);
 }
 
 TEST_F(Hostile, ClientThatOnlyConnectsIsNoError) {

@@ -61,7 +61,7 @@ TEST(Message, PointRoundTrip) {
                       .slots = 3,
                       .iterations = 99,
                       .mtu = 4096,
-                      .poll = PollMode::Event,
+                      .poll = {.mode = PollMode::Event},
                       .verify = Verify::Off,
                       .seed = UINT64_MAX};
     const auto back = parse_point(to_json(point));
@@ -118,7 +118,41 @@ TEST(Message, EndpointIsStrict) {
 }
 
 TEST(Message, OpenedIsStrict) {
-    expect_strict(to_json(Opened{.endpoint = {}, .mtu = 1024}), parse_opened);
+    expect_strict(to_json(Opened{.endpoints = {Endpoint{}}, .mtu = 1024, .poll = {}}),
+                  parse_opened);
+}
+
+TEST(Message, ExposureIsStrict) {
+    const Json good = to_json(Exposure{.address = 4096, .length = 4096, .rkey = 7});
+    expect_strict(good, parse_exposure);
+    for (const uint64_t length : {uint64_t{0}, uint64_t{64}, uint64_t{1} << 40U}) {
+        Json other = good;
+        other["length"] = length;
+        EXPECT_FALSE(parse_exposure(other)) << length;
+    }
+    Json wraps = good;
+    wraps["address"] = UINT64_MAX - 5;
+    EXPECT_FALSE(parse_exposure(wraps));
+}
+
+TEST(Message, ListeningIsStrict) {
+    const Json good = to_json(Listening{.endpoint = {.qpn = 17}, .queue_key = 5});
+    expect_strict(good, parse_listening);
+    Json privileged = good;
+    privileged["queue_key"] = 0x80000000U;
+    EXPECT_FALSE(parse_listening(privileged));
+    Json list = {{"immediates", Json::array({1, 2})}};
+    EXPECT_EQ(parse_heard(list)->size(), 2U);
+    list["immediates"].push_back(-1);
+    EXPECT_FALSE(parse_heard(list));
+    list["immediates"] = Json(std::vector<int>(kMaxHeard + 1, 1));
+    EXPECT_FALSE(parse_heard(list));
+    EXPECT_FALSE(parse_heard(Json::object()));
+}
+
+TEST(Message, StreamOfferIsStrict) {
+    expect_strict(to_json(StreamOffer{.port = 4711, .secret = 1, .poll = {}}), parse_stream_offer);
+    EXPECT_FALSE(parse_stream_offer({{"port", 0}, {"secret", 1}, {"poll", "event"}}));
 }
 
 TEST(Message, CheckedRoundTrip) {

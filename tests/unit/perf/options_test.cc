@@ -34,16 +34,28 @@ std::string refusal(std::vector<const char*> words) {
 
 TEST(Options, RunByDefaultIsWhatAPersonWants) {
     const auto run = get<RunOptions>({"run", "10.9.0.2"});
-    EXPECT_EQ(run.host, "10.9.0.2");
+    EXPECT_EQ(run.hosts, std::vector<std::string>{"10.9.0.2"});
     EXPECT_EQ(run.port, kDefaultPort);
     const Plan& plan = run.measure.plan;
     EXPECT_EQ(plan.verbs.size(), 3U);
     EXPECT_EQ(plan.modes.size(), 2U);
     EXPECT_EQ(plan.sizes, (std::vector<uint32_t>{64, 4096, 65536}));
     EXPECT_EQ(plan.time_ms, 500U);
-    EXPECT_EQ(plan.verify, Verify::Full);
+    EXPECT_EQ(plan.verify, Verify::Edges);
     EXPECT_EQ(run.measure.side.timeout, std::chrono::seconds(5));
     EXPECT_EQ(run.measure.side.wish.attach_file, "/run/rdma/attach.json");
+}
+
+TEST(Options, NegativeTestsAreAskedForOnBothSides) {
+    EXPECT_FALSE(get<ServeOptions>({"serve"}).side.allow_isolation_tests);
+    EXPECT_TRUE(get<ServeOptions>({"serve", "--allow-isolation-tests"}).side.allow_isolation_tests);
+    EXPECT_FALSE(get<ServeOptions>({"serve", "--allow-isolation-tests"}).side.allow_perftest);
+    EXPECT_TRUE(get<ServeOptions>({"serve", "--allow-perftest"}).side.allow_perftest);
+    const auto isolate = get<IsolateOptions>({"isolate", "10.9.0.2", "--json", "-"});
+    EXPECT_EQ(isolate.look.peer, "10.9.0.2");
+    EXPECT_EQ(isolate.look.port, kDefaultPort);
+    EXPECT_EQ(isolate.look.json, "-");
+    EXPECT_THAT(refusal({"isolate"}), HasSubstr("host"));
 }
 
 TEST(Options, RunInFull) {
@@ -61,9 +73,9 @@ TEST(Options, RunInFull) {
     EXPECT_EQ(plan.verbs, (std::vector<Verb>{Verb::Read, Verb::Send}));
     EXPECT_EQ(plan.iterations, 100U);
     EXPECT_EQ(plan.time_ms, 0U);
-    EXPECT_EQ(plan.depth, 32U);
+    EXPECT_EQ(plan.depths, std::vector{32U});
     EXPECT_EQ(plan.mtu, 2048U);
-    EXPECT_EQ(plan.poll, PollMode::Event);
+    EXPECT_EQ(plan.polls, std::vector{Poll{.mode = PollMode::Event}});
     EXPECT_EQ(plan.verify, Verify::Off);
     EXPECT_EQ(plan.seed, 9U);
     EXPECT_EQ(run.measure.side.wish.device, "rxe1");
@@ -72,6 +84,11 @@ TEST(Options, RunInFull) {
     EXPECT_EQ(run.measure.side.wish.attach_file, "/x");
     EXPECT_EQ(run.measure.json, "-");
     EXPECT_TRUE(run.measure.explain_gid);
+}
+
+TEST(Options, SeveralTransports) {
+    const auto run = get<RunOptions>({"run", "h", "--transport", "rc,tcp"});
+    EXPECT_EQ(run.measure.plan.transports, (std::vector<Transport>{Transport::Rc, Transport::Tcp}));
 }
 
 TEST(Options, Serve) {
@@ -113,6 +130,50 @@ TEST(Options, Compare) {
     EXPECT_THAT(refusal({"compare", "a", "b", "--expect", "fast"}), HasSubstr("not-slower"));
 }
 
+TEST(Options, ComparePerftest) {
+    const auto plain = get<PerftestOptions>({"compare", "perftest", "10.9.0.1"});
+    EXPECT_EQ(plain.host, "10.9.0.1");
+    EXPECT_EQ(points_of(plain.plan).size(), 18U);
+    EXPECT_EQ(plain.plan.least_pairs, 6U);
+    EXPECT_EQ(plain.plan.most_pairs, 12U);
+    EXPECT_EQ(plain.plan.seconds, 1U);
+    EXPECT_EQ(plain.expect, Expect::Nothing);
+    const auto full = get<PerftestOptions>(
+        {"compare", "perftest", "h",        "--verb",  "send",  "--mode",     "lat",      "--size",
+         "4K",      "--time",   "3s",       "--pairs", "8..60", "--defaults", "--expect", "faster",
+         "--json",  "-",        "--device", "rxe1",    "--gid", "2",          "--port",   "7"});
+    EXPECT_EQ(points_of(full.plan).size(), 1U);
+    EXPECT_EQ(full.plan.seconds, 3U);
+    EXPECT_EQ(full.plan.least_pairs, 8U);
+    EXPECT_EQ(full.plan.most_pairs, 60U);
+    EXPECT_TRUE(full.plan.defaults);
+    EXPECT_EQ(full.expect, Expect::Faster);
+    EXPECT_EQ(full.json, "-");
+    EXPECT_EQ(full.side.wish.device, "rxe1");
+    EXPECT_EQ(full.port, 7);
+    EXPECT_EQ(get<PerftestOptions>({"compare", "perftest", "h", "--pairs", "9"}).plan.most_pairs,
+              9U);
+}
+
+TEST(Options, ComparePerftestRefusesWhatPerftestCannot) {
+    const auto refused = [](std::vector<const char*> more) {
+        more.insert(more.begin(), {"compare", "perftest", "h"});
+        return refusal(more);
+    };
+    (void)refusal({"compare", "perftest"});
+    (void)refused({"another-host"});
+    (void)refused({"--transport", "ud"});
+    (void)refused({"--cm"});
+    EXPECT_THAT(refused({"--verb", "fetch_add"}), HasSubstr("write, read and send, not fetch_add"));
+    EXPECT_THAT(refused({"--verb", "write_imm"}), HasSubstr("write_imm"));
+    EXPECT_THAT(refused({"--time", "500ms"}), HasSubstr("whole seconds"));
+    EXPECT_THAT(refused({"--time", "61s"}), HasSubstr("whole seconds"));
+    EXPECT_THAT(refused({"--iterations", "4"}), HasSubstr("iterations"));
+    EXPECT_THAT(refused({"--expect", "slower"}), HasSubstr("faster"));
+    for (const char* pairs : {"5", "0..6", "8..7", "6..1001", "..", "6..", "six"})
+        EXPECT_THAT(refused({"--pairs", pairs}), HasSubstr("LEAST..MOST"));
+}
+
 TEST(Options, HelpAndVersion) {
     EXPECT_THAT(get<HelpText>({"--help"}).text, HasSubstr("serve"));
     EXPECT_THAT(get<HelpText>({"--version"}).text, HasSubstr("rdma-perf 0."));
@@ -124,6 +185,9 @@ TEST(Options, RefusalsNameOptionAndValue) {
     (void)refusal({"dance"});
     (void)refusal({"run", "h", "--what"});
     EXPECT_THAT(refusal({"run", "h", "--verb", "wirte"}), HasSubstr("wirte"));
+    EXPECT_THAT(refusal({"run", "h", "--transport", "rc,udp"}), HasSubstr("udp"));
+    EXPECT_THAT(refusal({"run", "h", "--transport", "tcp"}),
+                HasSubstr("transport tcp has no write"));
     EXPECT_THAT(refusal({"run", "h", "--size", "0"}), HasSubstr("size '0'"));
     EXPECT_THAT(refusal({"run", "h", "--mtu", "1500"}), HasSubstr("mtu"));
     EXPECT_THAT(refusal({"run", "h", "--gid", "256"}), HasSubstr("--gid"));
@@ -146,6 +210,41 @@ TEST(Options, GidsAndDoctorLook) {
     EXPECT_EQ(doctor.look.side.wish.device, "rxe0");
     EXPECT_EQ(get<DoctorOptions>({"doctor"}).look.port, kDefaultPort);
     EXPECT_THAT(refusal({"gids", "--gid", "x"}), HasSubstr("--gid"));
+}
+
+TEST(Options, KvByDefaultAndInFull) {
+    const auto kv = get<KvOptions>({"kv", "h"});
+    EXPECT_EQ(kv.host, "h");
+    EXPECT_EQ(kv.port, kDefaultPort);
+    EXPECT_EQ(kv.plan.shape.keys, 10'000U);
+    EXPECT_EQ(kv.plan.shape.value, 64U);
+    EXPECT_EQ(kv.plan.skew, 0.99);
+    EXPECT_EQ(kv.plan.time_ms, 500U);
+    EXPECT_EQ(kv.plan.reps, 6U);
+    const auto all =
+        get<KvOptions>({"kv",     "h", "--port", "7",  "--keys", "99", "--value", "4K",
+                        "--zipf", "0", "--time", "1s", "--reps", "2",  "--poll",  "event",
+                        "--seed", "5", "--json", "x",  "--gid",  "3"});
+    EXPECT_EQ(all.port, 7);
+    EXPECT_EQ(all.plan.shape.keys, 99U);
+    EXPECT_EQ(all.plan.shape.value, 4096U);
+    EXPECT_EQ(all.plan.shape.seed, 5U);
+    EXPECT_EQ(all.plan.skew, 0);
+    EXPECT_EQ(all.plan.reps, 2U);
+    EXPECT_EQ(all.plan.poll.mode, PollMode::Event);
+    EXPECT_EQ(all.json, "x");
+    EXPECT_EQ(all.side.wish.gid_index, 3U);
+}
+
+TEST(Options, KvRefusals) {
+    EXPECT_THAT(refusal({"kv"}), HasSubstr("host"));
+    EXPECT_THAT(refusal({"kv", "h", "--keys", "0"}), HasSubstr("0 keys"));
+    EXPECT_THAT(refusal({"kv", "h", "--keys", "838861"}), HasSubstr("not from 1 to 838860"));
+    EXPECT_THAT(refusal({"kv", "h", "--value", "5K"}), HasSubstr("not from 1 to 4096"));
+    EXPECT_THAT(refusal({"kv", "h", "--zipf", "-1"}), HasSubstr("--zipf -1"));
+    EXPECT_THAT(refusal({"kv", "h", "--zipf", "nan"}), HasSubstr("--zipf nan"));
+    EXPECT_THAT(refusal({"kv", "h", "--reps", "0"}), HasSubstr("--reps 0"));
+    EXPECT_THAT(refusal({"kv", "h", "--poll", "never"}), HasSubstr("never"));
 }
 
 }  // namespace

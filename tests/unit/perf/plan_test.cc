@@ -59,7 +59,7 @@ TEST(Words, RoundTrip) {
     for (const Verb verb : {Verb::Write, Verb::Read, Verb::Send})
         EXPECT_EQ(*parse_verb(name_of(verb)), verb);
     for (const PollMode mode : {PollMode::Auto, PollMode::Spin, PollMode::Yield, PollMode::Event})
-        EXPECT_EQ(*parse_poll(name_of(mode)), mode);
+        EXPECT_EQ(parse_poll(name_of(mode))->mode, mode);
     EXPECT_FALSE(parse_verb("Write"));
     EXPECT_FALSE(parse_mode(""));
     EXPECT_NE(parse_mode("x").error().text.find("bw, lat"), std::string::npos);
@@ -71,7 +71,7 @@ TEST(Expand, EveryPointIsWithinTheLimits) {
               .sizes = sizes("1..64M:*2"),
               .iterations = 100};
     for (const uint32_t depth : {0U, 1U, 2U, 3U, 7U, 16U, 100U, 128U}) {
-        plan.depth = depth;
+        plan.depths = {depth};
         const auto points = expand(plan);
         EXPECT_EQ(points.size(), 3 * 2 * 27U);
         for (const Point& point : points) {
@@ -91,6 +91,30 @@ TEST(Expand, AutoFitsTheDefaultMemoryLimit) {
         EXPECT_LE(uint64_t{point.slots} * (point.size + 64), 7U << 20U) << describe(point);
         EXPECT_GE(point.depth, 2 * point.batch) << "the queue would run dry";
     }
+}
+
+TEST(Expand, EachTransportGetsTheVerbsThatItCanCarry) {
+    Plan plan{.verbs = {Verb::Write, Verb::Send},
+              .modes = {Mode::Bandwidth},
+              .sizes = {64, 128},
+              .iterations = 1,
+              .transports = {Transport::Rc, Transport::Tcp}};
+    std::vector<std::string> names;
+    for (const Point& point : expand(plan)) {
+        EXPECT_TRUE(check_limits(point)) << describe(point);
+        names.push_back(describe(point));
+    }
+    const std::vector<std::string> expected = {"write bw 64 B",
+                                               "write bw 128 B",
+                                               "send bw 64 B",
+                                               "send tcp bw 64 B",
+                                               "send bw 128 B",
+                                               "send tcp bw 128 B"};
+    EXPECT_EQ(names, expected);
+    EXPECT_TRUE(needs_device(plan));
+    plan.transports = {Transport::Tcp};
+    EXPECT_FALSE(needs_device(plan));
+    EXPECT_FALSE(check_limits(expand(plan).front())) << "nobody carries it: refused, not left out";
 }
 
 TEST(Limits, RefuseHostileValues) {
@@ -116,7 +140,7 @@ TEST(Limits, RefuseHostileValues) {
     EXPECT_TRUE(refused([](Point& p) { p.mode = Mode::Latency; })) << "depth 8";
     EXPECT_TRUE(refused([](Point& p) {
         p.size = kMaxSize;
-        p.slots = 2;
+        p.slots = 5;
     })) << "memory";
 }
 

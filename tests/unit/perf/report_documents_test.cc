@@ -138,6 +138,12 @@ TEST(ReportDocuments, SchemaAndReportHaveTheSameMembers) {
     Report report = test::sample_report();
     report.results.push_back(test::wrong_result(1));
     report.results.front().percent_of_limit = 99.5;
+    report.results.front().bandwidth->parts = {Part{.messages = 1, .elapsed_ns = 1},
+                                               Part{.direction = Direction::Reverse}};
+    report.client_device->iwarp = true;
+    report.results.push_back(test::latency_result(1, 40'000));
+    report.results.back().point.transport = Transport::Tcp;
+    report.more_pairs = {{*report.client_device, report.server, *report.server_device}};
     report.error = base::make_error(base::Code::Unavailable, "the peer is gone");
     schema.check(to_json(report));
     EXPECT_THAT(schema.problems(), testing::IsEmpty());

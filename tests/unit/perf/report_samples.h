@@ -15,7 +15,7 @@ inline perf::PointResult bandwidth_result(uint32_t rep, uint64_t messages) {
                     .batch = 16,
                     .slots = 128,
                     .time_ms = 1000,
-                    .poll = perf::PollMode::Yield};
+                    .poll = {.mode = perf::PollMode::Yield}};
     result.rep = rep;
     result.mtu = 1024;
     result.checked = {
@@ -34,7 +34,7 @@ inline perf::PointResult latency_result(uint32_t rep, uint64_t p50_ns, uint64_t 
                     .mode = perf::Mode::Latency,
                     .size = 64,
                     .time_ms = 1000,
-                    .poll = perf::PollMode::Yield};
+                    .poll = {.mode = perf::PollMode::Yield}};
     result.rep = rep;
     result.mtu = 1024;
     result.latency = perf::LatencySummary{.samples = samples,

@@ -20,6 +20,13 @@ inline SideOptions options(std::chrono::milliseconds timeout = std::chrono::seco
     return side;
 }
 
+// Of a side that takes part in isolation tests, or not.
+inline SideOptions consenting(std::chrono::milliseconds timeout, bool allow = true) {
+    SideOptions side = options(timeout);
+    side.allow_isolation_tests = allow;
+    return side;
+}
+
 inline Point point(Verb verb,
                    Mode mode,
                    uint32_t size = 1000,
@@ -28,7 +35,7 @@ inline Point point(Verb verb,
                     .modes = {mode},
                     .sizes = {size},
                     .iterations = 777,
-                    .transport = transport,
+                    .transports = {transport},
                     .seed = 5};
     return expand(plan).front();
 }
@@ -38,10 +45,12 @@ class Pair {
   public:
     explicit Pair(test::FakeVerbs& verbs,
                   std::chrono::milliseconds timeout = std::chrono::seconds(2))
-        : timeout_(timeout) {
+        : Pair(verbs, options(timeout)) {}
+
+    Pair(test::FakeVerbs& verbs, const SideOptions& side) : side_(side) {
         EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds_), 0);
         thread_ = std::jthread([this, &verbs] {
-            Session session(verbs, Control(base::UniqueFd(fds_[1]), stop), options(timeout_));
+            Session session(verbs, Control(base::UniqueFd(fds_[1]), stop), side_);
             outcome_ = session.run();
         });
     }
@@ -49,8 +58,11 @@ class Pair {
     Control control() { return {base::UniqueFd(fds_[0]), stop}; }
 
     base::Result<Client> client(test::FakeVerbs& verbs) {
-        return Client::start(verbs, control(), options(timeout_));
+        return Client::start(verbs, control(), side_);
     }
+
+    // Without a device: for points over TCP.
+    base::Result<Client> client() { return Client::greet(control(), side_); }
 
     // Why the session ended; the other end must be closed.
     base::Result<> outcome() {
@@ -61,10 +73,31 @@ class Pair {
     Stop stop;
 
   private:
-    std::chrono::milliseconds timeout_;
+    SideOptions side_;
     int fds_[2] = {-1, -1};
     base::Result<> outcome_;
     std::jthread thread_;
 };
+
+// One point over a session of its own; nothing may be left behind.
+inline base::Result<PointResult> run_one(test::FakeVerbs& verbs, const Point& wanted) {
+    Pair pair(verbs);
+    auto result = [&]() -> base::Result<PointResult> {
+        Client client = TRY(pair.client(verbs));
+        return client.run(wanted);
+    }();
+    (void)pair.outcome();
+    EXPECT_EQ(verbs.objects(), 0U) << "objects are left";
+    EXPECT_EQ(verbs.complaint(), "");
+    return result;
+}
+
+inline constexpr Verb kVerbs[] = {Verb::Write,
+                                  Verb::Read,
+                                  Verb::Send,
+                                  Verb::WriteImm,
+                                  Verb::SendImm,
+                                  Verb::FetchAdd,
+                                  Verb::CompareSwap};
 
 }  // namespace perf

@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "perf/client.h"
+#include "perf/conduct.h"
 #include "tests/unit/perf/fake_verbs.h"
 #include "tests/unit/perf/session_pair.h"
 
@@ -23,18 +23,6 @@ using test::Fault;
 using testing::HasSubstr;
 using namespace std::chrono_literals;
 
-Result<PointResult> run_one(FakeVerbs& verbs, const Point& wanted) {
-    Pair pair(verbs);
-    auto result = [&]() -> Result<PointResult> {
-        Client client = TRY(pair.client(verbs));
-        return client.run(wanted);
-    }();
-    (void)pair.outcome();
-    EXPECT_EQ(verbs.objects(), 0U) << "objects are left";
-    EXPECT_EQ(verbs.complaint(), "");
-    return result;
-}
-
 struct Case {
     Verb verb;
     Mode mode;
@@ -42,19 +30,12 @@ struct Case {
     Transport transport = Transport::Rc;
 };
 
-constexpr Verb kVerbs[] = {Verb::Write,
-                           Verb::Read,
-                           Verb::Send,
-                           Verb::WriteImm,
-                           Verb::SendImm,
-                           Verb::FetchAdd,
-                           Verb::CompareSwap};
-
 std::vector<Case> all_cases() {
     std::vector<Case> cases;
     for (const Verb verb : kVerbs) {
         for (const Mode mode : {Mode::Bandwidth, Mode::Latency}) {
-            for (const PollMode poll : {PollMode::Spin, PollMode::Yield, PollMode::Event})
+            for (const PollMode poll :
+                 {PollMode::Spin, PollMode::Yield, PollMode::Event, PollMode::Hybrid})
                 cases.push_back({verb, mode, poll});
             for (const Transport transport : {Transport::Uc, Transport::Ud}) {
                 if (can_carry(transport, verb))
@@ -69,7 +50,7 @@ class EveryPoint : public testing::TestWithParam<Case> {
   protected:
     static Point wanted(uint32_t size = 1000) {
         Point p = point(GetParam().verb, GetParam().mode, size, GetParam().transport);
-        p.poll = GetParam().poll;
+        p.poll = {.mode = GetParam().poll, .spin_us = 5};
         return p;
     }
 };
@@ -84,8 +65,8 @@ TEST_P(EveryPoint, IsVerifiedAndMeasured) {
         ASSERT_TRUE(result) << result.error().message();
         EXPECT_FALSE(result->checked.wrong) << result->checked.wrong->mismatch.kind;
         const uint64_t directions = is_ping_pong(p) || is_atomic(p.verb) ? 2 : 1;
-        EXPECT_EQ(result->checked.messages, directions * 2 * p.slots);
-        EXPECT_EQ(result->checked.bytes, directions * 2 * p.slots * p.size);
+        EXPECT_EQ(result->checked.messages, directions * 3 * p.slots);
+        EXPECT_EQ(result->checked.bytes, directions * 3 * p.slots * p.size);
         EXPECT_EQ(result->checked.lost, 0U);
         EXPECT_EQ(result->bandwidth.has_value(), p.mode == Mode::Bandwidth);
         EXPECT_EQ(result->latency.has_value(), p.mode == Mode::Latency);
@@ -169,6 +150,19 @@ TEST_P(EveryPoint, LostMessagesEndInAnErrorThatNamesTheState) {
     }
 }
 
+TEST(Session, AFailureWithThePortDownSaysSo) {
+    FakeVerbs verbs;
+    verbs.fail_messages(100);
+    Pair pair(verbs);
+    auto client = pair.client(verbs);
+    ASSERT_TRUE(client);
+    verbs.take_link_down("rxe0");
+    const auto result = client->run(point(Verb::Write, Mode::Bandwidth));
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, Code::Unavailable);
+    EXPECT_THAT(result.error().message(), HasSubstr("port 1 of rxe0 is down"));
+}
+
 TEST_P(EveryPoint, SilenceEndsAtTheDeadline) {
     FakeVerbs verbs;
     verbs.go_silent(100);
@@ -184,6 +178,29 @@ TEST_P(EveryPoint, SilenceEndsAtTheDeadline) {
     }
     (void)pair.outcome();
     EXPECT_LT(Deadline::Clock::now() - begin, 5s);
+}
+
+TEST_P(EveryPoint, ARemovedDeviceEndsIt) {
+    FakeVerbs verbs;
+    Pair pair(verbs, 30s);
+    Point p = wanted();
+    p.iterations = 0;
+    p.time_ms = 60'000;
+    std::jthread remover([&] {
+        while (verbs.messages() < 500)
+            std::this_thread::yield();
+        verbs.announce("rxe0", IBV_EVENT_PORT_ERR);  // no reason to end
+        verbs.announce("rxe0", IBV_EVENT_DEVICE_FATAL);
+    });
+    auto client = pair.client(verbs);
+    ASSERT_TRUE(client);
+    const auto begin = Deadline::Clock::now();
+    const auto result = client->run(p);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, Code::Kernel);
+    EXPECT_THAT(result.error().message(), HasSubstr("measuring " + describe(p)));
+    EXPECT_THAT(result.error().message(), HasSubstr("the RDMA device rxe0 is gone"));
+    EXPECT_LT(Deadline::Clock::now() - begin, 20s);
 }
 
 TEST_P(EveryPoint, StopEndsIt) {
@@ -252,7 +269,7 @@ TEST(Session, ALostDatagramIsCountedAndTheRestIsRight) {
         ASSERT_TRUE(result) << result.error().message();
         EXPECT_FALSE(result->checked.wrong) << result->checked.wrong->mismatch.kind;
         EXPECT_EQ(result->checked.lost, 1U);
-        EXPECT_EQ(result->checked.messages, 2 * p.slots - 1);
+        EXPECT_EQ(result->checked.messages, 3 * p.slots - 1);
     }
 }
 
@@ -278,7 +295,7 @@ TEST(Session, AnyDepth) {
                         .modes = {Mode::Bandwidth},
                         .sizes = {100},
                         .iterations = 333,
-                        .depth = depth};
+                        .depths = {depth}};
         for (const Point& p : expand(plan)) {
             FakeVerbs verbs;
             const auto result = run_one(verbs, p);
@@ -286,6 +303,15 @@ TEST(Session, AnyDepth) {
             EXPECT_EQ(result->bandwidth->messages, 333U);
         }
     }
+}
+
+TEST(Session, VerifyFullLastsAsLongAsTheMeasurement) {
+    FakeVerbs verbs;
+    Point p = point(Verb::Write, Mode::Bandwidth);
+    p.verify = Verify::Full;
+    const auto result = run_one(verbs, p);
+    ASSERT_TRUE(result) << result.error().message();
+    EXPECT_GE(result->checked.messages, 777U + p.slots);
 }
 
 TEST(Session, VerifyOffIsNotVerified) {

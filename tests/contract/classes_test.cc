@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contract of netns/sys_class.h. The kernel's half runs where RDMA is: in the lab.
+#include <cerrno>
+
+#include <gtest/gtest.h>
+
+#include "tests/contract/outside.h"
+
+namespace test {
+namespace {
+
+using base::Code;
+using netns::RdmaNetnsMode;
+
+constexpr uint32_t kShownNetdev = 0x40000001;
+constexpr char kShown[] = "rxect0";
+
+template <class Outside>
+class ClassesContract : public testing::Test {
+  protected:
+    void SetUp() override {
+        if (const std::string reason = Outside::rdma_missing(); !reason.empty())
+            GTEST_SKIP() << reason;
+        netns::Host host = outside_.host();
+        const netns::MacvlanSpec link{.parent = outside_.parent(),
+                                      .index = kShownNetdev,
+                                      .name = "rdma0",
+                                      .mac = *netns::parse_mac("02:00:5e:10:00:01"),
+                                      .mtu = 1500};
+        ASSERT_TRUE(host.links.create_macvlan(outside_.host_ns(), outside_.container_ns(), link));
+        ASSERT_TRUE(host.rdma.add_link(outside_.container_ns(),
+                                       {.name = kShown, .type = "rxe", .netdev = kShownNetdev}));
+        const bool shared = host.rdma.mode().value() == RdmaNetnsMode::Shared;
+        const Netns owner = shared ? outside_.container_ns() : outside_.host_ns();
+        const auto device = host.rdma.find_by_name(owner, kShown).value();
+        ASSERT_TRUE(device);
+        node_ = host.rdma.uverbs_node(owner, device->index).value().name;
+    }
+
+    netns::SysClasses& room() { return outside_.host().classes; }
+
+    Outside outside_;
+    std::string node_;  // "uverbs0"
+};
+
+using ClassesOutsides = testing::Types<FakeOutside<Kernel::V7_2>,
+                                       FakeOutside<Kernel::V7_3>,
+                                       FakeOutside<Kernel::V7_3, RdmaNetnsMode::Exclusive>,
+                                       KernelOutside>;
+TYPED_TEST_SUITE(ClassesContract, ClassesOutsides, OutsideNames);
+
+TYPED_TEST(ClassesContract, ADeviceOfAContainerIsShownToTheHost) {
+    const auto found = this->room().look("infiniband", {kShown});
+    ASSERT_TRUE(found && *found) << found.error().message();
+    EXPECT_EQ((*found)->links.size(), 1U);
+    EXPECT_EQ((*found)->links.at(kShown),
+              std::string("../../devices/virtual/infiniband/") + kShown);
+    EXPECT_TRUE((*found)->files.empty());
+}
+
+TYPED_TEST(ClassesContract, ItsNodeTooBesideTheVersion) {
+    const auto found = this->room().look("infiniband_verbs", {this->node_});
+    ASSERT_TRUE(found && *found) << found.error().message();
+    EXPECT_EQ((*found)->links.at(this->node_),
+              "../../devices/virtual/infiniband_verbs/" + this->node_);
+    EXPECT_EQ((*found)->files, (std::map<std::string, std::string>{{"abi_version", "6\n"}}));
+}
+
+TYPED_TEST(ClassesContract, WhatIsNotThere) {
+    const auto missing = this->room().look("infiniband", {kShown, "rxect9"});
+    ASSERT_FALSE(missing);
+    EXPECT_EQ(missing.error().code, Code::Unavailable);
+    EXPECT_EQ(missing.error().sys, ENOENT);
+    const auto none = this->room().look("no_such_class", {});
+    ASSERT_TRUE(none) << none.error().message();
+    EXPECT_FALSE(*none);
+}
+
+}  // namespace
+}  // namespace test

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contract of netns/route.h.
+#include <cerrno>
+
+#include <gtest/gtest.h>
+
+#include "tests/contract/outside.h"
+
+namespace test {
+namespace {
+
+using base::Code;
+using netns::Route;
+using netns::SourceRule;
+
+constexpr uint32_t kRailIndex = 0x40000021;
+constexpr uint32_t kTable = 100042;
+
+template <class Outside>
+class RoutesContract : public testing::Test {
+  protected:
+    void SetUp() override {
+        if (const std::string reason = Outside::missing(); !reason.empty())
+            GTEST_SKIP() << reason;
+        make_rail();
+    }
+
+    void make_rail() {
+        auto& links = outside_.host().links;
+        const auto made = links.create_macvlan(outside_.host_ns(),
+                                               ns(),
+                                               {.parent = outside_.parent(),
+                                                .index = kRailIndex,
+                                                .name = "rail0",
+                                                .mac = *netns::parse_mac("02:00:5e:10:00:21"),
+                                                .mtu = 1400});
+        ASSERT_TRUE(made) << made.error().message();
+        for (const char* address : {"10.9.9.1/24", "fd00:9::1/64"})
+            ASSERT_TRUE(links.add_address(ns(), kRailIndex, *netns::parse_cidr(address)));
+    }
+
+    Netns ns() { return outside_.container_ns(); }
+
+    netns::Routes& room() { return outside_.host().routes; }
+
+    static Route route(const char* destination, const char* gateway, uint32_t table = kTable) {
+        Route route{.family = netns::Family::V4,
+                    .destination = {},
+                    .gateway = {},
+                    .source = {},
+                    .link = kRailIndex,
+                    .table = table};
+        if (*destination != '\0')
+            route.destination = *netns::parse_cidr(destination);
+        if (*gateway != '\0')
+            route.gateway = *netns::parse_ip(gateway);
+        const bool v6 = std::string(destination).find(':') != std::string::npos ||
+                        std::string(gateway).find(':') != std::string::npos;
+        if (v6)
+            route.family = netns::Family::V6;
+        return route;
+    }
+
+    static SourceRule rule(const char* source) {
+        return {.source = *netns::parse_ip(source), .table = kTable, .priority = 1000};
+    }
+
+    Outside outside_;
+};
+
+using RoutesOutsides = testing::Types<FakeOutside<Kernel::V7_2>, KernelOutside>;
+TYPED_TEST_SUITE(RoutesContract, RoutesOutsides, OutsideNames);
+
+TYPED_TEST(RoutesContract, AddedOnceRemovedTwice) {
+    for (const auto& [destination, gateway] : {std::pair{"10.9.9.0/24", ""},
+                                               {"172.16.0.0/12", "10.9.9.254"},
+                                               {"", "10.9.9.254"},
+                                               {"fd00:9::/64", ""},
+                                               {"fd00:77::/48", "fd00:9::fe"},
+                                               {"", "fd00:9::fe"}}) {
+        const Route wanted = this->route(destination, gateway);
+        const auto added = this->room().add(this->ns(), wanted);
+        ASSERT_TRUE(added) << destination << ": " << added.error().message();
+        const auto again = this->room().add(this->ns(), wanted);
+        ASSERT_FALSE(again) << destination;
+        EXPECT_EQ(again.error().code, Code::Busy) << again.error().message();
+        EXPECT_EQ(again.error().sys, EEXIST);
+        EXPECT_TRUE(this->room().remove(this->ns(), wanted)) << destination;
+        EXPECT_TRUE(this->room().remove(this->ns(), wanted)) << destination;
+        EXPECT_TRUE(this->room().add(this->ns(), wanted)) << destination << ": it was not removed";
+        EXPECT_TRUE(this->room().remove(this->ns(), wanted));
+    }
+}
+
+TYPED_TEST(RoutesContract, TheMainTableAndASource) {
+    Route wanted = this->route("172.16.0.0/12", "10.9.9.254", netns::kMainTable);
+    wanted.source = *netns::parse_ip("10.9.9.1");
+    const auto added = this->room().add(this->ns(), wanted);
+    ASSERT_TRUE(added) << added.error().message();
+    EXPECT_FALSE(this->room().add(this->ns(), wanted));
+    EXPECT_TRUE(this->room().remove(this->ns(), wanted));
+}
+
+TYPED_TEST(RoutesContract, AGatewayThatIsNowhere) {
+    const auto added = this->room().add(this->ns(), this->route("172.16.0.0/12", "192.0.2.77"));
+    ASSERT_FALSE(added);
+    EXPECT_EQ(added.error().code, Code::BadInput) << added.error().message();
+    EXPECT_EQ(added.error().sys, ENETUNREACH);
+}
+
+TYPED_TEST(RoutesContract, ALinkThatIsGone) {
+    Route lost = this->route("172.16.0.0/12", "");
+    lost.link = 0x40000099;
+    const auto added = this->room().add(this->ns(), lost);
+    ASSERT_FALSE(added);
+    EXPECT_EQ(added.error().code, Code::Unavailable) << added.error().message();
+    EXPECT_EQ(added.error().sys, ENODEV);
+    EXPECT_TRUE(this->room().remove(this->ns(), lost));
+}
+
+TYPED_TEST(RoutesContract, RoutesGoWithTheirLink) {
+    const Route wanted = this->route("172.16.0.0/12", "10.9.9.254");
+    ASSERT_TRUE(this->room().add(this->ns(), wanted));
+    ASSERT_TRUE(this->outside_.host().links.remove(this->ns(), kRailIndex));
+    EXPECT_TRUE(this->room().remove(this->ns(), wanted));
+    this->make_rail();
+    const auto added = this->room().add(this->ns(), wanted);
+    EXPECT_TRUE(added) << "the old one is there still: " << added.error().message();
+}
+
+TYPED_TEST(RoutesContract, RulesAddedOnceRemovedTwice) {
+    for (const char* source : {"10.9.9.1", "fd00:9::1"}) {
+        const SourceRule wanted = this->rule(source);
+        const auto added = this->room().add_rule(this->ns(), wanted);
+        ASSERT_TRUE(added) << added.error().message();
+        const auto again = this->room().add_rule(this->ns(), wanted);
+        ASSERT_FALSE(again) << source;
+        EXPECT_EQ(again.error().code, Code::Busy) << again.error().message();
+        EXPECT_EQ(again.error().sys, EEXIST);
+        EXPECT_TRUE(this->room().remove_rule(this->ns(), wanted));
+        EXPECT_TRUE(this->room().remove_rule(this->ns(), wanted));
+    }
+}
+
+}  // namespace
+}  // namespace test

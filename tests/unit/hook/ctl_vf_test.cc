@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// rdmactl vf over a fake host with two SR-IOV adapters.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "hook/ctl/command.h"
+#include "tests/unit/hook/life.h"
+
+namespace test {
+namespace {
+
+using base::Code;
+using testing::HasSubstr;
+
+constexpr char kPf[] = "0000:01:00.0";
+
+World two_adapters(uint32_t vfs) {
+    World world = World::standard();
+    world.add_sriov("enp1s0", kPf, vfs);
+    world.add_sriov("enp2s0", "0000:02:00.0", 0, Nic::Mlx5);
+    return world;
+}
+
+class CtlVf : public testing::Test {
+  protected:
+    explicit CtlVf(uint32_t vfs = 0) : fake_(two_adapters(vfs)), one_(fake_, state_, "one") {
+        one_.annotations = {{"rdma.mode", "vf"}, {"rdma.device", "enp1s0"}};
+        options_.load_config = [this]() -> base::Result<hook::Config> { return state_.config(); };
+    }
+
+    using Verb = base::Result<hook::ctl::Answer> (*)(const hook::ctl::Options&, netns::Host&);
+
+    base::Result<hook::ctl::Answer> ask(Verb verb, const std::string& pf, uint32_t count = 0) {
+        netns::Host host = fake_.host();
+        options_.pf = pf;
+        options_.count = count;
+        auto answer = verb(options_, host);
+        fake_.gate.restart();
+        return answer;
+    }
+
+    base::Json vfs(const std::string& pf) {
+        const auto answer = ask(hook::ctl::vf_list, pf);
+        EXPECT_TRUE(answer) << answer.error().message();
+        return answer ? answer->json["pfs"][0]["vfs"] : base::Json{};
+    }
+
+    FakeHost fake_;
+    StateDir state_;
+    Life one_;
+    hook::ctl::Options options_;
+};
+
+TEST_F(CtlVf, EnableMakesVfsWithMacsThatStayTheSame) {
+    const auto made = ask(hook::ctl::vf_enable, "enp1s0", 4);
+    ASSERT_TRUE(made) << made.error().message();
+    const base::Json first = made->json["pfs"][0]["vfs"];
+    ASSERT_EQ(first.size(), 4U);
+    std::set<std::string> macs;
+    for (const base::Json& vf : first) {
+        EXPECT_EQ(vf["state"], "free") << vf;
+        const auto mac = netns::parse_mac(vf["mac"].get<std::string>());
+        ASSERT_TRUE(mac);
+        EXPECT_FALSE(mac->is_multicast());
+        EXPECT_EQ(fake_.world.pci.at(vf["address"]).settings.mac, *mac) << "through the PF";
+        macs.insert(vf["mac"]);
+    }
+    EXPECT_EQ(macs.size(), 4U);
+    const World before = fake_.world;
+    ASSERT_TRUE(ask(hook::ctl::vf_enable, kPf, 4)) << "by address, and once more";
+    EXPECT_EQ(fake_.world, before) << difference(before, fake_.world);
+    ASSERT_TRUE(ask(hook::ctl::vf_disable, "enp1s0"));
+    EXPECT_TRUE(vfs("enp1s0").empty());
+    ASSERT_TRUE(ask(hook::ctl::vf_enable, "enp1s0", 4));
+    for (size_t i = 0; i < 4; ++i)
+        EXPECT_EQ(vfs("enp1s0")[i]["mac"], first[i]["mac"]) << "as before";
+}
+
+TEST_F(CtlVf, ByTheNameOfAnRdmaDevice) {
+    const auto made = ask(hook::ctl::vf_enable, "mlx5_0", 2);
+    ASSERT_TRUE(made) << made.error().message();
+    EXPECT_EQ(made->json["pfs"][0]["netdev"], "enp2s0");
+    EXPECT_NE(made->json["pfs"][0]["vfs"][0]["rdma"], "");
+}
+
+TEST_F(CtlVf, ListShowsWhoHasThem) {
+    ASSERT_TRUE(ask(hook::ctl::vf_enable, "enp1s0", 2));
+    ASSERT_TRUE(one_.start());
+    const base::Json all = vfs("enp1s0");
+    EXPECT_EQ(all[0]["state"], "attached");
+    ASSERT_EQ(all[0]["containers"].size(), 1U);
+    EXPECT_EQ(all[1]["state"], "free");
+    const auto answer = ask(hook::ctl::vf_list, "");
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->json["pfs"].size(), 2U);
+    EXPECT_THAT(answer->text, HasSubstr("enp1s0 (0000:01:00.0, igb): 2 of 7 VFs"));
+    EXPECT_THAT(answer->text, HasSubstr("attached"));
+}
+
+TEST_F(CtlVf, WhatIsInUseIsNotDestroyed) {
+    ASSERT_TRUE(ask(hook::ctl::vf_enable, "enp1s0", 2));
+    ASSERT_TRUE(one_.start());
+    const World before = fake_.world;
+    for (const auto& refused :
+         {ask(hook::ctl::vf_disable, "enp1s0"), ask(hook::ctl::vf_enable, "enp1s0", 3)}) {
+        ASSERT_FALSE(refused);
+        EXPECT_EQ(refused.error().code, Code::Busy);
+        EXPECT_THAT(refused.error().message(),
+                    HasSubstr("VF 0 of enp1s0 (0000:01:10.0) is in use"));
+    }
+    EXPECT_EQ(fake_.world, before) << difference(before, fake_.world);
+    EXPECT_TRUE(ask(hook::ctl::vf_enable, "enp1s0", 2)) << "that many are there";
+    // A virtual machine's: nothing says whether it runs.
+    EXPECT_TRUE(one_.poststop());
+    fake_.settle();
+    ASSERT_TRUE(fake_.host().sriov.unbind("0000:01:10.2"));
+    fake_.world.pci.at("0000:01:10.2").driver = "vfio-pci";
+    const auto foreign = ask(hook::ctl::vf_disable, "enp1s0");
+    ASSERT_FALSE(foreign);
+}
+
+TEST_F(CtlVf, WhatCannotBe) {
+    for (const auto& [pf, count, text] : {std::tuple{"enp1s0", 0U, "1 to 7 VFs, not 0"},
+                                          {"enp1s0", 8U, "1 to 7 VFs, not 8"},
+                                          {"eth0", 1U, "eth0"},
+                                          {"nothing", 1U, "no PCI function"}}) {
+        const auto refused = ask(hook::ctl::vf_enable, pf, count);
+        ASSERT_FALSE(refused) << pf << count;
+        EXPECT_THAT(refused.error().message(), HasSubstr(text));
+    }
+}
+
+// Whatever call fails: VFs that were not there before are gone again, unless that fails too.
+TEST_F(CtlVf, NothingIsLeftOfAnEnableThatFails) {
+    for (int k = 0;; ++k) {
+        fake_.world = two_adapters(0);
+        const World before = fake_.world;
+        fake_.gate.fail_call(k, EIO);
+        netns::Host host = fake_.host();
+        options_.pf = "enp1s0";
+        options_.count = 3;
+        const bool done = hook::ctl::vf_enable(options_, host).has_value();
+        const bool reached = fake_.gate.mutating_calls() > k;
+        fake_.gate.restart();
+        if (!reached)
+            break;
+        if (!done) {
+            EXPECT_EQ(fake_.world, before) << "call " << k << ":\n"
+                                           << difference(before, fake_.world);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace test

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a VF comes back, whatever happened to it while a container had it.
+#include "tests/unit/hook/vf_life.h"
+
+namespace test {
+namespace {
+
+using base::Code;
+
+class VfReturns : public VfLife {
+  protected:
+    VfReturns() : one_(container("one")) {
+        one_.annotations["rdma.vlan"] = "7";
+        one_.annotations["rdma.mac"] = "02:00:5e:10:00:01";
+    }
+
+    // The container dies with its namespace, and nobody calls us.
+    void die() {
+        fake_.world.processes.erase(one_.init);
+        fake_.world.engine_paths.erase(one_.network);
+    }
+
+    Life one_;
+};
+
+TEST_F(VfReturns, AfterTheNamespaceDiedWithoutUs) {
+    ASSERT_TRUE(one_.start());
+    die();
+    fake_.world.pins.clear();  // somebody unmounted our pin, too
+    fake_.settle();
+    ASSERT_EQ(place(vf(0)), fake_.world.host);
+    ASSERT_EQ(netdev(vf(0)).name, "rdma0") << "the kernel gives it back under its last name";
+    EXPECT_EQ(garbage(), std::vector<std::string>{});
+    expect_nothing_kept();
+    expect_as_before(vf(0));
+}
+
+TEST_F(VfReturns, WithTheNameAndMacThatTheContainerGaveIt) {
+    one_.annotations.erase("rdma.mac");
+    ASSERT_TRUE(one_.start());
+    netdev(vf(0)).name = "ib0";
+    netdev(vf(0)).mtu = 900;
+    netdev(vf(0)).alias = "mine";
+    const auto at = *fake_.world.netdev_of(vf(0));
+    fake_.world.set_mac(at.first, at.second, *netns::parse_mac("02:00:00:00:00:99"));
+    ASSERT_TRUE(one_.poststop());
+    expect_nothing_kept();
+    expect_as_before(vf(0));
+}
+
+TEST_F(VfReturns, IfItWasBoundAnewMeanwhile) {
+    ASSERT_TRUE(one_.start());
+    fake_.world.unbind(vf(0));
+    fake_.world.bind(vf(0));
+    ASSERT_TRUE(one_.poststop());
+    expect_nothing_kept();
+    expect_as_before(vf(0));
+}
+
+TEST_F(VfReturns, IfItWasLeftWithoutADriver) {
+    ASSERT_TRUE(one_.start());
+    fake_.world.unbind(vf(0));
+    ASSERT_TRUE(one_.poststop());
+    expect_nothing_kept();
+    expect_as_before(vf(0));
+}
+
+TEST_F(VfReturns, NotIfTheAdministratorBoundItToAnotherDriver) {
+    ASSERT_TRUE(one_.start());
+    fake_.world.unbind(vf(0));
+    fake_.world.pci.at(vf(0)).driver = "vfio-pci";
+    ASSERT_TRUE(one_.poststop());
+    expect_nothing_kept();
+    EXPECT_EQ(fake_.world.pci.at(vf(0)).driver, "vfio-pci");
+    EXPECT_EQ(fake_.world.pci.at(vf(0)).settings, start_.pci.at(vf(0)).settings);
+}
+
+TEST_F(VfReturns, NotIfSriovWasDisabledMeanwhile) {
+    ASSERT_TRUE(one_.start());
+    fake_.world.set_num_vfs(kPf, 0);
+    ASSERT_TRUE(one_.poststop());
+    expect_nothing_kept();
+    fake_.world.set_num_vfs(kPf, 7);
+    ASSERT_TRUE(one_.start());
+    fake_.world.set_num_vfs(kPf, 0);
+    fake_.world.set_num_vfs(kPf, 3);
+    ASSERT_TRUE(one_.poststop());
+    expect_nothing_kept();
+}
+
+TEST_F(VfReturns, WhenItsNameIsFreeAgain) {
+    one_.annotations.erase("rdma.mac");
+    ASSERT_TRUE(one_.start());
+    netns::Link rival;
+    rival.name = "enp1s0v0";
+    rival.kind = "dummy";
+    const uint32_t index = fake_.world.add_link(fake_.world.host, rival);
+    const auto stopped = one_.poststop();
+    ASSERT_FALSE(stopped);
+    EXPECT_EQ(stopped.error().code, Code::Busy);
+    EXPECT_NE(stopped.error().message().find("cannot have its name enp1s0v0 back"),
+              std::string::npos)
+        << stopped.error().message();
+    EXPECT_NE(stopped.error().message().find("dummy"), std::string::npos);
+    EXPECT_EQ(place(vf(0)), fake_.world.host) << "out of the dead container in any case";
+    EXPECT_FALSE(netdev(vf(0)).up);
+    Life two = container("two", "enp1s0#0");
+    EXPECT_EQ(refusal(two).code, Code::Busy) << "it is not free before it is as it was";
+    fake_.world.destroy_link(fake_.world.host, index);
+    EXPECT_EQ(garbage(), std::vector<std::string>{});
+    expect_nothing_kept();
+    expect_as_before(vf(0));
+}
+
+TEST_F(VfReturns, UnderAnotherIndexIfItsOwnIsTaken) {
+    const uint32_t index = netdev(vf(0)).index;
+    one_.annotations.erase("rdma.mac");
+    ASSERT_TRUE(one_.start());
+    netns::Link rival;
+    rival.index = index;
+    rival.name = "dummy0";
+    rival.kind = "dummy";
+    fake_.world.add_link(fake_.world.host, rival);
+    ASSERT_TRUE(one_.poststop());
+    expect_as_before(vf(0));
+    EXPECT_NE(netdev(vf(0)).index, index);
+}
+
+TEST_F(VfReturns, WhenWhoeverTookItElsewhereLetsItGo) {
+    ASSERT_TRUE(one_.start());
+    const NetnsId elsewhere = fake_.world.add_netns();
+    fake_.world.engine_paths["/run/netns/elsewhere"] = elsewhere;
+    const auto at = *fake_.world.netdev_of(vf(0));
+    fake_.world.move_link(at.first, at.second, elsewhere, 55);
+    const auto stopped = one_.poststop();
+    ASSERT_FALSE(stopped);
+    EXPECT_NE(stopped.error().message().find("another namespace"), std::string::npos)
+        << stopped.error().message();
+    fake_.world.engine_paths.erase("/run/netns/elsewhere");
+    fake_.settle();
+    EXPECT_EQ(garbage(), std::vector<std::string>{});
+    expect_nothing_kept();
+    expect_as_before(vf(0));
+}
+
+// An undo that died after the lease was given back: its journal must not touch the next holder's.
+TEST_F(VfReturns, AnOldJournalLeavesTheNextHolderAlone) {
+    ASSERT_TRUE(one_.start());
+    netns::Host host = fake_.host();
+    const hook::Store store{host.files, state_.path()};
+    const auto keys = store.journal_keys().value();
+    ASSERT_EQ(keys.size(), 1U);
+    const auto journal = host.files.read(store.journal_path(keys[0]), hook::kMaxStateFile).value();
+    ASSERT_TRUE(one_.poststop());
+    Life two = container("two", "enp1s0#0");
+    two.annotations["rdma.vlan"] = "8";
+    ASSERT_TRUE(two.start());
+    const World before = fake_.world;
+    ASSERT_TRUE(host.files.write(store.journal_path(keys[0]), journal));
+    EXPECT_EQ(garbage(), std::vector<std::string>{});
+    fake_.settle();
+    EXPECT_EQ(fake_.world, before) << difference(before, fake_.world);
+    EXPECT_EQ(store.journal_keys().value().size(), 1U);
+    ASSERT_TRUE(two.poststop());
+    expect_nothing_kept();
+    expect_as_before(vf(0));
+}
+
+class OwnDeviceReturns : public VfLife {
+  protected:
+    OwnDeviceReturns() : one_(container("one", "enp59s0#0")) {
+        fake_.world.mode = netns::RdmaNetnsMode::Exclusive;
+    }
+
+    FakeRdma& device() {
+        for (auto& [index, each] : fake_.world.rdma) {
+            if (each.pci == vf(0, kMlx))
+                return each;
+        }
+        ADD_FAILURE() << "no RDMA device";
+        return fake_.world.rdma.begin()->second;
+    }
+
+    Life one_;
+};
+
+TEST_F(OwnDeviceReturns, WithItsNameAndToTheHost) {
+    ASSERT_TRUE(one_.start());
+    EXPECT_EQ(device().owner, netns_of(one_));
+    EXPECT_EQ(device().device.name, "mlx5_1");
+    device().device.name = "mine";
+    ASSERT_TRUE(one_.poststop());
+    EXPECT_EQ(device().owner, fake_.world.host);
+    EXPECT_EQ(device().device.name, "mlx5_1");
+    expect_nothing_kept();
+    expect_as_before(vf(0, kMlx));
+}
+
+TEST_F(OwnDeviceReturns, AfterTheNamespaceDiedWithoutUs) {
+    ASSERT_TRUE(one_.start());
+    device().device.name = "mine";
+    fake_.world.processes.erase(one_.init);
+    fake_.world.engine_paths.erase(one_.network);
+    fake_.world.pins.clear();
+    fake_.settle();
+    EXPECT_EQ(garbage(), std::vector<std::string>{});
+    EXPECT_EQ(device().device.name, "mlx5_1");
+    expect_nothing_kept();
+    expect_as_before(vf(0, kMlx));
+}
+
+}  // namespace
+}  // namespace test

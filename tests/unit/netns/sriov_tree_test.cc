@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// PCI functions in trees of sysfs: tests/data/sysfs.
+#include "netns/sriov_tree.h"
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/temp_dir.h"
+
+namespace netns {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Code;
+
+class SriovTree : public testing::Test {
+  protected:
+    void plant(const std::string& name) {
+        std::ifstream listing(TEST_DATA "/sysfs/" + name);
+        ASSERT_TRUE(listing) << name;
+        for (std::string line; std::getline(listing, line);) {
+            if (!line.empty() && line.front() != '#')
+                plant_line(line);
+        }
+    }
+
+    void plant_line(const std::string& line) {
+        const size_t space = line.find(' ');
+        const fs::path path = root_ / line.substr(0, space);
+        if (space == std::string::npos) {
+            fs::create_directories(path);
+            return;
+        }
+        fs::create_directories(path.parent_path());
+        const std::string value = line.size() > space + 3 ? line.substr(space + 3) : "";
+        if (line.compare(space, 3, " ->") == 0)
+            fs::create_symlink(line.substr(space + 4), path);
+        else
+            std::ofstream(path) << value << (value.empty() ? "" : "\n");
+    }
+
+    SysTree tree() { return SysTree::at(root_.path()).value(); }
+
+    PciFunction function(const std::string& address) {
+        const auto found = find_function(tree(), address);
+        EXPECT_TRUE(found && *found) << address;
+        return found && *found ? **found : PciFunction{};
+    }
+
+    std::string text(const std::string& path) { return tree().read(path).value().value_or("-"); }
+
+    test::TempDir root_;
+};
+
+PciNetdev netdev(const std::string& name, uint32_t index, uint32_t port) {
+    return {name, index, port};
+}
+
+TEST_F(SriovTree, RecordedIgb) {
+    plant("igb");
+    const PciFunction pf = function("0000:01:00.0");
+    EXPECT_EQ(pf.driver, "igb");
+    EXPECT_EQ(pf.total_vfs, 7U);
+    EXPECT_EQ(pf.num_vfs, 4U);
+    EXPECT_EQ(pf.numa_node, -1);
+    EXPECT_EQ(pf.netdevs, std::vector<PciNetdev>{netdev("enp1s0", 3, 0)});
+    const PciFunction vf = function("0000:01:10.6");
+    EXPECT_EQ(vf.pf, "0000:01:00.0");
+    EXPECT_EQ(vf.number, 3U);
+    EXPECT_EQ(vf.total_vfs, 0U);
+    EXPECT_EQ(vf.driver, "igbvf");
+    EXPECT_EQ(find_vf_of(tree(), "0000:01:00.0", 3).value(), "0000:01:10.6");
+    EXPECT_FALSE(find_vf_of(tree(), "0000:01:00.0", 4).value());
+    EXPECT_EQ(find_in_class(tree(), "net", "enp1s0v3").value(), "0000:01:10.6");
+}
+
+TEST_F(SriovTree, ConnectX5) {
+    plant("connectx5-legacy");
+    const PciFunction vf = function("0000:3b:00.2");
+    EXPECT_EQ(vf.pf, "0000:3b:00.0");
+    EXPECT_EQ(vf.number, 0U);
+    EXPECT_EQ(vf.numa_node, 0);
+    EXPECT_EQ(vf.netdevs, std::vector<PciNetdev>{netdev("ens1f0v0", 10, 0)});
+    EXPECT_EQ(vf.rdma_names, std::vector<std::string>{"mlx5_2"});
+    EXPECT_EQ(function("0000:3b:00.3").driver, "") << "none is bound";
+    EXPECT_EQ(find_in_class(tree(), "infiniband", "mlx5_2").value(), "0000:3b:00.2");
+    const auto pfs = list_pfs_of(tree()).value();
+    ASSERT_EQ(pfs.size(), 2U);
+    EXPECT_EQ(pfs[0].address, "0000:3b:00.0");
+    EXPECT_EQ(pfs[1].num_vfs, 0U);
+}
+
+TEST_F(SriovTree, RepresentorsAreNoNetdevsOfTheFunction) {
+    plant("connectx5-switchdev");
+    EXPECT_EQ(function("0000:3b:00.0").netdevs, std::vector<PciNetdev>{netdev("ens1f0np0", 4, 0)});
+    EXPECT_EQ(function("0000:3b:00.2").netdevs, std::vector<PciNetdev>{netdev("ens1f0v0", 10, 0)});
+}
+
+TEST_F(SriovTree, AVfInAContainerHasNothingHere) {
+    plant("connectx6-vf-in-container");
+    const PciFunction vf = function("0000:d8:00.1");
+    EXPECT_EQ(vf.driver, "mlx5_core");
+    EXPECT_TRUE(vf.netdevs.empty());
+    EXPECT_TRUE(vf.rdma_names.empty());
+    EXPECT_EQ(function("0000:d8:00.0").rdma_names, std::vector<std::string>{"rocep216s0"});
+}
+
+TEST_F(SriovTree, OneFunctionWithTwoPorts) {
+    plant("connectx3-two-ports");
+    EXPECT_EQ(function("0000:05:00.0").netdevs,
+              (std::vector<PciNetdev>{netdev("storage", 6, 0), netdev("fabric", 7, 1)}));
+    for (const char* name : {"storage", "fabric"})
+        EXPECT_EQ(find_in_class(tree(), "net", name).value(), "0000:05:00.0");
+    for (const char* name : {"eth0", "lo"})
+        EXPECT_FALSE(find_in_class(tree(), "net", name).value()) << name;
+    EXPECT_FALSE(find_in_class(tree(), "infiniband", "rxe0").value());
+}
+
+TEST_F(SriovTree, InfiniBandAndE810) {
+    plant("infiniband");
+    plant("e810");
+    EXPECT_EQ(function("0000:af:00.1").netdevs, std::vector<PciNetdev>{netdev("ibp175s0v0", 9, 0)});
+    EXPECT_EQ(function("0000:ca:01.1").driver, "vfio-pci");
+    EXPECT_EQ(function("0000:ca:01.1").number, 1U);
+    EXPECT_EQ(function("0000:ca:00.0").total_vfs, 128U);
+    EXPECT_EQ(list_pfs_of(tree()).value().size(), 2U);
+}
+
+TEST_F(SriovTree, HostileNamesAreNothing) {
+    plant("igb");
+    plant_line("secret/device -> ../bus/pci/devices/0000:01:00.0");
+    for (const char* address :
+         {"", "..", "0000:01:00.0/", "0000:01:00.0/net", "../devices/0000:01:00.0", "0000:01:00.8"})
+        EXPECT_FALSE(find_function(tree(), address).value()) << address;
+    for (const char* name : {"", ".", "..", "../../secret", "enp1s0/device"})
+        EXPECT_FALSE(find_in_class(tree(), "net", name).value()) << name;
+    EXPECT_FALSE(find_vf_of(tree(), "../0000:01:00.0", 0).value());
+}
+
+TEST_F(SriovTree, OrdersAreWrittenWhereTheyBelong) {
+    plant("connectx5-legacy");
+    ASSERT_TRUE(write_num_vfs(tree(), "0000:3b:00.1", 4));
+    EXPECT_EQ(text("bus/pci/devices/0000:3b:00.1/sriov_numvfs"), "4");
+    ASSERT_TRUE(unbind_driver(tree(), "0000:3b:00.2"));
+    EXPECT_EQ(text("bus/pci/drivers/mlx5_core/unbind"), "0000:3b:00.2");
+    ASSERT_TRUE(unbind_driver(tree(), "0000:3b:00.3")) << "none is bound";
+    EXPECT_EQ(text("bus/pci/drivers/mlx5_core/unbind"), "0000:3b:00.2");
+    ASSERT_TRUE(bind_driver(tree(), "0000:3b:00.3", "mlx5_core"));
+    EXPECT_EQ(text("bus/pci/drivers/mlx5_core/bind"), "0000:3b:00.3");
+    ASSERT_TRUE(bind_driver(tree(), "0000:3b:00.2", "mlx5_core")) << "bound already";
+    EXPECT_EQ(text("bus/pci/drivers/mlx5_core/bind"), "0000:3b:00.3");
+}
+
+TEST_F(SriovTree, OrdersThatCannotBe) {
+    plant("e810");
+    EXPECT_EQ(write_num_vfs(tree(), "0000:ca:01.0", 1).error().code, Code::Unavailable);
+    EXPECT_EQ(write_num_vfs(tree(), "0000:77:00.0", 1).error().sys, ENODEV);
+    EXPECT_EQ(unbind_driver(tree(), "0000:77:00.0").error().code, Code::Unavailable);
+    EXPECT_EQ(bind_driver(tree(), "0000:ca:01.1", "iavf").error().code, Code::Busy);
+    plant_line("bus/pci/devices/0000:ca:01.2/vendor = 0x8086");
+    fs::rename(root_ / "bus/pci/devices/0000:ca:01.2", root_ / "devices/0000:ca:01.2");
+    plant_line("bus/pci/devices/0000:ca:01.2 -> ../../../devices/0000:ca:01.2");
+    EXPECT_EQ(bind_driver(tree(), "0000:ca:01.2", "none").error().code, Code::Unavailable);
+    for (const char* driver : {"", "..", "../devices/0000:ca:00.0/driver"})
+        EXPECT_EQ(bind_driver(tree(), "0000:ca:01.2", driver).error().code, Code::BadInput);
+    // A file that is a link is none of sysfs.
+    plant_line("bus/pci/drivers/odd/bind -> ../iavf/bind");
+    EXPECT_EQ(bind_driver(tree(), "0000:ca:01.2", "odd").error().sys, ELOOP);
+}
+
+TEST(PciAddress, OneSpellingOnly) {
+    for (const char* good :
+         {"0000:01:10.0", "0000:3b:00.2", "ffff:ff:1f.7", "10000:e1:00.0", "abcdef01:00:00.0"})
+        EXPECT_TRUE(is_pci_address(good)) << good;
+    for (const char* bad : {"",
+                            "01:10.0",
+                            "0000:01:10.8",
+                            "0000:01:20.0",
+                            "0000:01:10.0 ",
+                            "0000:01:10.00",
+                            "0000:01:10,0",
+                            "0000:0B:10.0",
+                            "0000:3g:10.0",
+                            "00000:01:10.0",
+                            "000:01:10.0",
+                            "123456789:01:10.0",
+                            "0000:01/10.0",
+                            "0000-01:10.0",
+                            "0000:01:10.-"})
+        EXPECT_FALSE(is_pci_address(bad)) << bad;
+    EXPECT_FALSE(is_pci_address(std::string_view{"0000:01:10.0\0", 13}));
+}
+
+}  // namespace
+}  // namespace netns

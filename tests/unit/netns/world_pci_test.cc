@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// PCI functions of the World: what no kernel can be asked about, or has no hardware for here.
+#include <cerrno>
+
+#include <gtest/gtest.h>
+
+#include "tests/fakes/fake_host.h"
+
+namespace test {
+namespace {
+
+using base::Code;
+using netns::LinkChange;
+using netns::VfSettings;
+
+constexpr char kIgb[] = "0000:01:00.0";
+constexpr char kIgbVf1[] = "0000:01:10.2";
+constexpr char kMlx[] = "0000:3b:00.0";
+constexpr char kMlxVf0[] = "0000:3b:00.1";
+
+World world_with_vfs() {
+    World world = World::standard(KernelTraits::v7_3());
+    world.mode = netns::RdmaNetnsMode::Exclusive;
+    world.add_sriov("enp1s0", kIgb, 3);
+    world.add_sriov("enp59s0", kMlx, 2, Nic::Mlx5);
+    return world;
+}
+
+class FakedVfs : public testing::Test {
+  protected:
+    Netns container() { return fake_.world.handle(fake_.world.netns_of(World::kContainer)); }
+
+    Netns host_ns() { return fake_.world.handle(fake_.world.host); }
+
+    uint32_t index_of(const std::string& name) {
+        return fake_.links.find_by_name(host_ns(), name).value()->index;
+    }
+
+    netns::Link netdev(const std::string& address) {
+        const auto at = *fake_.world.netdev_of(address);
+        return fake_.world.find_link(at.first, at.second)->link;
+    }
+
+    Result<> move_in(const std::string& name, const LinkChange& change) {
+        return fake_.links.move(host_ns(), container(), index_of(name), change);
+    }
+
+    Result<> configure(const VfSettings& change, uint32_t number = 1) {
+        return fake_.sriov.configure(host_ns(), index_of("enp1s0"), number, change);
+    }
+
+    VfSettings settings(uint32_t number = 1) {
+        return fake_.sriov.settings(host_ns(), index_of("enp1s0"), number).value();
+    }
+
+    FakeHost fake_{world_with_vfs()};
+    const World start_ = fake_.world;
+};
+
+TEST_F(FakedVfs, FunctionsAreFoundByAllTheirNames) {
+    const auto vf = fake_.sriov.find(kIgbVf1).value();
+    ASSERT_TRUE(vf);
+    EXPECT_EQ(vf->pf, kIgb);
+    EXPECT_EQ(vf->number, 1U);
+    EXPECT_EQ(vf->driver, "igbvf");
+    ASSERT_EQ(vf->netdevs.size(), 1U);
+    EXPECT_EQ(vf->netdevs[0].name, "enp1s0v1");
+    EXPECT_TRUE(vf->rdma_names.empty());
+    EXPECT_EQ(fake_.sriov.find_vf(kIgb, 1).value(), kIgbVf1);
+    EXPECT_EQ(fake_.sriov.find_by_netdev("enp1s0v1").value(), kIgbVf1);
+    EXPECT_FALSE(fake_.sriov.find_by_netdev("eth0").value());
+    EXPECT_EQ(fake_.sriov.find_by_rdma("mlx5_1").value(), kMlxVf0);
+    EXPECT_EQ(fake_.sriov.find(kMlxVf0).value()->rdma_names, std::vector<std::string>{"mlx5_1"});
+    const auto pfs = fake_.sriov.list_pfs().value();
+    ASSERT_EQ(pfs.size(), 2U);
+    EXPECT_EQ(pfs[0].num_vfs, 3U);
+}
+
+TEST_F(FakedVfs, AMovedLinkIsDownAndBareAndCanComeBack) {
+    const auto mac = *netns::parse_mac("02:00:5e:10:00:01");
+    LinkChange change;
+    change.name = "rdma0";
+    change.mtu = 1400;
+    change.up = true;
+    const auto before = netdev(kMlxVf0);
+    ASSERT_TRUE(move_in("enp59s0v0", change));
+    EXPECT_TRUE(fake_.links.find_by_device(container(), kMlxVf0).value()->up);
+    EXPECT_TRUE(fake_.sriov.find(kMlxVf0).value()->netdevs.empty());
+    ASSERT_TRUE(fake_.links.add_address(
+        container(), netdev(kMlxVf0).index, *netns::parse_cidr("10.9.0.1/24")));
+    EXPECT_EQ(fake_.links.change(container(), netdev(kMlxVf0).index, {.mac = mac}).error().code,
+              Code::Busy)
+        << "it is up";
+    const auto device = fake_.rdma.find_by_name(host_ns(), "mlx5_1").value().value();
+    ASSERT_TRUE(fake_.rdma.move(host_ns(), container(), device.index));
+    EXPECT_TRUE(fake_.sriov.find(kMlxVf0).value()->rdma_names.empty());
+    EXPECT_EQ(fake_.rdma.find_by_netdev(container(), netdev(kMlxVf0).index, "").value(), device);
+    ASSERT_TRUE(fake_.rdma.move(container(), host_ns(), device.index));
+    LinkChange back;
+    back.name = before.name;
+    back.mtu = before.mtu;
+    back.index = before.index;
+    ASSERT_TRUE(fake_.links.move(container(), host_ns(), netdev(kMlxVf0).index, back));
+    EXPECT_EQ(fake_.world, start_) << difference(start_, fake_.world);
+}
+
+TEST_F(FakedVfs, ATakenNameOrIndexIsBusy) {
+    netns::Link link;
+    link.name = "rdma0";
+    link.altnames = {"enp1s0v1"};
+    const uint32_t taken = fake_.world.add_link(container().id(), link);
+    EXPECT_EQ(move_in("enp1s0v0", {.name = "rdma0"}).error().sys, EEXIST);
+    EXPECT_EQ(netdev("0000:01:10.0").name, "enp1s0v0") << "but it has moved: the kernel's half way";
+    EXPECT_FALSE(fake_.links.find_by_name(host_ns(), "enp1s0v0").value());
+    EXPECT_EQ(move_in("enp1s0v1", {}).error().sys, EEXIST) << "its own name is taken";
+    EXPECT_TRUE(fake_.links.find_by_name(host_ns(), "enp1s0v1").value());
+    EXPECT_EQ(move_in("enp1s0v1", {.name = "rdma1", .index = taken}).error().sys, EBUSY);
+    EXPECT_TRUE(move_in("enp1s0v1", {.name = "rdma1"}));
+}
+
+TEST_F(FakedVfs, ANamespaceThatDiesGivesItsHardwareBack) {
+    const auto before = netdev(kMlxVf0);
+    ASSERT_TRUE(move_in("enp59s0v0", {.name = "eth0", .up = true}));
+    ASSERT_TRUE(fake_.rdma.move(
+        host_ns(), container(), fake_.rdma.find_by_name(host_ns(), "mlx5_1").value()->index));
+    fake_.world.processes.erase(World::kContainer);
+    fake_.world.engine_paths.clear();
+    fake_.settle();
+    EXPECT_EQ(netdev(kMlxVf0).name, "dev" + std::to_string(before.index)) << "the host has an eth0";
+    EXPECT_FALSE(netdev(kMlxVf0).up);
+    EXPECT_EQ(fake_.sriov.find(kMlxVf0).value()->rdma_names, std::vector<std::string>{"mlx5_1"});
+}
+
+TEST_F(FakedVfs, AVfKeepsWhatItsPfIsTold) {
+    VfSettings change;
+    change.mac = *netns::parse_mac("02:00:5e:10:00:01");
+    change.vlan = netns::VfVlan{.id = 100, .qos = 3, .protocol = netns::VlanProtocol::Dot1q};
+    change.spoofchk = false;
+    ASSERT_TRUE(configure(change));
+    EXPECT_EQ(settings().mac, change.mac);
+    EXPECT_EQ(settings().vlan, change.vlan);
+    EXPECT_EQ(settings().spoofchk, false);
+    EXPECT_EQ(settings(0), start_.pci.at("0000:01:10.0").settings) << "of one VF only";
+    EXPECT_EQ(fake_.gate.mutating_calls(), 1);
+}
+
+TEST_F(FakedVfs, ARefusalStopsHalfWay) {
+    VfSettings change;
+    change.trust = true;
+    change.link_state = netns::VfLinkState::On;
+    const auto refused = configure(change);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::Unsupported);
+    EXPECT_EQ(refused.error().sys, EOPNOTSUPP);
+    EXPECT_EQ(settings().trust, true);
+    VfSettings rate;
+    rate.rate = netns::VfRate{.min = 0, .max = 1001};
+    EXPECT_EQ(configure(rate).error().code, Code::BadInput);
+    EXPECT_EQ(configure(rate, 3).error().code, Code::Unavailable) << "no such VF";
+}
+
+TEST_F(FakedVfs, ARebindTakesTheMacAndLosesTheName) {
+    VfSettings change;
+    change.mac = *netns::parse_mac("02:00:5e:10:00:01");
+    const auto before = netdev(kIgbVf1);
+    ASSERT_TRUE(configure(change));
+    EXPECT_EQ(netdev(kIgbVf1).mac, before.mac);
+    ASSERT_TRUE(fake_.sriov.unbind(kIgbVf1));
+    ASSERT_TRUE(fake_.sriov.unbind(kIgbVf1));
+    EXPECT_FALSE(fake_.world.netdev_of(kIgbVf1));
+    EXPECT_EQ(fake_.sriov.wait_for_netdev(kIgbVf1, base::Deadline::in({})).error().code,
+              Code::Timeout);
+    EXPECT_EQ(fake_.sriov.bind(kIgbVf1, "vfio-pci").error().sys, ENOENT);
+    EXPECT_EQ(fake_.sriov.bind(kIgbVf1, "mlx5_core").error().sys, ENODEV);
+    ASSERT_TRUE(fake_.sriov.bind(kIgbVf1, "igbvf"));
+    const auto after = fake_.sriov.wait_for_netdev(kIgbVf1, base::Deadline::in({}));
+    ASSERT_TRUE(after);
+    EXPECT_NE(after->index, before.index);
+    EXPECT_EQ(after->name, "eth1");
+    EXPECT_EQ(netdev(kIgbVf1).mac, *change.mac);
+}
+
+TEST_F(FakedVfs, IndexesAfterARebindAreNotCompared) {
+    for (const char* vf : {kIgbVf1, kMlxVf0}) {
+        const std::string name = netdev(vf).name;
+        ASSERT_TRUE(fake_.sriov.unbind(vf));
+        EXPECT_FALSE(fake_.world == start_);
+        ASSERT_TRUE(fake_.sriov.bind(vf, start_.pci.at(vf).driver));
+        EXPECT_FALSE(fake_.world == start_) << "its name is another";
+        ASSERT_TRUE(fake_.links.change(host_ns(), netdev(vf).index, {.name = name}));
+        EXPECT_EQ(fake_.world, start_) << difference(start_, fake_.world);
+        EXPECT_EQ(difference(start_, fake_.world), "");
+    }
+    ASSERT_TRUE(fake_.links.move(host_ns(), container(), index_of("enp1s0v0"), {}));
+    ASSERT_TRUE(fake_.links.move(
+        container(), host_ns(), netdev("0000:01:10.0").index, {.index = 0x40000007}));
+    EXPECT_FALSE(fake_.world == start_) << "what only moved must have its index again";
+}
+
+TEST_F(FakedVfs, VfsComeAndGoAllAtOnce) {
+    EXPECT_EQ(fake_.sriov.set_num_vfs(kIgb, 5).error().code, Code::Busy);
+    EXPECT_EQ(fake_.sriov.set_num_vfs(kIgb, 100).error().sys, ERANGE);
+    EXPECT_TRUE(fake_.sriov.set_num_vfs(kIgb, 3));
+    EXPECT_EQ(fake_.world, start_);
+    ASSERT_TRUE(move_in("enp1s0v0", {.name = "rdma0"}));
+    ASSERT_TRUE(fake_.sriov.set_num_vfs(kIgb, 0));
+    EXPECT_FALSE(fake_.sriov.find(kIgbVf1).value());
+    EXPECT_FALSE(fake_.links.find_by_name(container(), "rdma0").value()) << "in use or not";
+}
+
+}  // namespace
+}  // namespace test

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// Points of several queue pairs, threads, directions and clients, in a closed and an open loop, and
+// connected by rdma_cm: client and server against each other over the fake providers.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "perf/conduct.h"
+#include "tests/unit/perf/fake_cm.h"
+#include "tests/unit/perf/session_pair.h"
+
+namespace perf {
+namespace {
+
+using test::FakeVerbs;
+using test::Fault;
+using testing::HasSubstr;
+using namespace std::chrono_literals;
+
+// Several queue pairs, threads and directions of every verb that can have them.
+struct Shape {
+    Verb verb;
+    Transport transport = Transport::Rc;
+    Direction direction = Direction::Forward;
+    uint32_t qps = 1;
+    uint32_t threads = 1;
+};
+
+std::vector<Shape> all_shapes() {
+    std::vector<Shape> shapes;
+    for (const Verb verb : kVerbs) {
+        for (const auto direction : {Direction::Forward, Direction::Reverse, Direction::Both}) {
+            if (is_atomic(verb) && direction == Direction::Both)
+                continue;
+            shapes.push_back({verb, Transport::Rc, direction, 1, 1});
+            shapes.push_back({verb, Transport::Rc, direction, 5, 2});
+        }
+    }
+    for (const auto direction : {Direction::Reverse, Direction::Both}) {
+        shapes.push_back({Verb::Send, Transport::Ud, direction, 3, 3});
+        shapes.push_back({Verb::Write, Transport::Uc, direction, 3, 1});
+    }
+    return shapes;
+}
+
+class EveryShape : public testing::TestWithParam<Shape> {
+  protected:
+    static Point wanted() {
+        const Shape& shape = GetParam();
+        const Plan plan{.verbs = {shape.verb},
+                        .modes = {Mode::Bandwidth},
+                        .sizes = {1000},
+                        .iterations = 777,
+                        .qps = {shape.qps},
+                        .threads = shape.threads,
+                        .direction = shape.direction,
+                        .transports = {shape.transport},
+                        .seed = 5};
+        return expand(plan).front();
+    }
+
+    static uint64_t directions() { return GetParam().direction == Direction::Both ? 2 : 1; }
+};
+
+TEST_P(EveryShape, IsVerifiedAndCounted) {
+    FakeVerbs verbs;
+    const Point p = wanted();
+    const auto result = run_one(verbs, p);
+    ASSERT_TRUE(result) << result.error().message();
+    EXPECT_FALSE(result->checked.wrong) << result->checked.wrong->mismatch.kind;
+    const uint64_t checks = is_atomic(p.verb) ? 2 : directions();
+    EXPECT_EQ(result->checked.messages, checks * 3 * p.slots * p.qps);
+    ASSERT_TRUE(result->bandwidth);
+    EXPECT_EQ(result->bandwidth->parts.size(), directions() == 1 ? 0U : 2U);
+    if (result->bandwidth->lost == 0) {
+        EXPECT_EQ(result->bandwidth->messages, directions() * 777);
+    }
+    EXPECT_GT(messages_per_second(*result->bandwidth), 0);
+}
+
+TEST_P(EveryShape, RunsByTime) {
+    FakeVerbs verbs;
+    Point p = wanted();
+    p.iterations = 0;
+    p.time_ms = 100;
+    const auto result = run_one(verbs, p);
+    ASSERT_TRUE(result) << result.error().message();
+    EXPECT_FALSE(result->checked.wrong);
+    EXPECT_GE(result->bandwidth->elapsed_ns, 100'000'000U);
+    EXPECT_GT(result->bandwidth->messages, 0U);
+}
+
+TEST_P(EveryShape, FindsWrongDataAfterTheMeasurement) {
+    const Point p = wanted();
+    FakeVerbs counting;
+    ASSERT_TRUE(run_one(counting, p));
+    FakeVerbs verbs;
+    verbs.inject(Fault::BitFlip, counting.messages() - 1);  // the last one of all
+    const auto result = run_one(verbs, p);
+    ASSERT_TRUE(result) << result.error().message();
+    // Where messages get lost, the last one of one run may be one of the middle of another.
+    if (is_reliable(p.transport)) {
+        ASSERT_TRUE(result->checked.wrong);
+        EXPECT_THAT(result->checked.wrong->mismatch.kind, HasSubstr("bit flip"));
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryShape, testing::ValuesIn(all_shapes()), [](const auto& each) {
+    return std::string(name_of(each.param.verb)) + "_" +
+           std::string(name_of(each.param.transport)) + "_" +
+           std::string(name_of(each.param.direction)) + "_" + std::to_string(each.param.qps) + "_" +
+           std::to_string(each.param.threads);
+});
+
+TEST(Session, OpenLoopCountsWhatAStallHoldsUp) {
+    for (const Verb verb : {Verb::Send, Verb::Write, Verb::Read, Verb::FetchAdd}) {
+        for (const PollMode mode : {PollMode::Yield, PollMode::Event}) {
+            FakeVerbs verbs;
+            const Plan plan{.verbs = {verb},
+                            .modes = {Mode::Latency},
+                            .sizes = {100},
+                            .iterations = 500,
+                            .polls = {{.mode = mode}},
+                            .rate = 10'000,
+                            .seed = 5};
+            const auto result = run_one(verbs, expand(plan).front());
+            ASSERT_TRUE(result) << result.error().message();
+            EXPECT_EQ(result->latency->samples, 500U);
+        }
+    }
+}
+
+TEST(Session, SeveralClientsShareOneWindow) {
+    FakeVerbs verbs;
+    Pair first(verbs);
+    Pair second(verbs);
+    {
+        std::vector<Client> clients;
+        for (Pair* pair : {&first, &second}) {
+            auto client = pair->client(verbs);
+            ASSERT_TRUE(client) << client.error().message();
+            clients.push_back(std::move(*client));
+        }
+        Point p = point(Verb::Send, Mode::Bandwidth);
+        p.iterations = 0;
+        p.time_ms = 50;
+        const auto result = conduct(clients, p);
+        ASSERT_TRUE(result) << result.error().message();
+        EXPECT_EQ(result->clients, 2U);
+        ASSERT_EQ(result->bandwidth->parts.size(), 2U);
+        EXPECT_EQ(result->bandwidth->parts[1].client, 1U);
+        EXPECT_FALSE(result->percent_of_limit) << "of two links";
+        const auto latency = conduct(clients, point(Verb::Send, Mode::Latency));
+        ASSERT_TRUE(latency) << latency.error().message();
+        EXPECT_EQ(latency->latency->samples, 2U * 777);
+    }
+    EXPECT_TRUE(first.outcome());
+    EXPECT_TRUE(second.outcome());
+    EXPECT_EQ(verbs.objects(), 0U);
+}
+
+// Over a socket pair both ends have the address zero, and so has the device of rdma_cm here.
+TEST(Session, RdmaCmConnectsEveryLane) {
+    for (const auto& [verb, direction] : {std::pair{Verb::Send, Direction::Both},
+                                          std::pair{Verb::Write, Direction::Forward},
+                                          std::pair{Verb::Read, Direction::Reverse}}) {
+        FakeVerbs verbs;
+        test::FakeCm cm(verbs, {{.name = "rxe0", .address = Address{}}});
+        SideOptions side = options();
+        side.cm = &cm;
+        {
+            Pair pair(verbs, side);
+            {
+                const Plan plan{.verbs = {verb},
+                                .modes = {Mode::Bandwidth},
+                                .sizes = {1000},
+                                .iterations = 300,
+                                .qps = {5},
+                                .threads = 2,
+                                .direction = direction,
+                                .connect = Connect::Cm,
+                                .seed = 5};
+                auto client = pair.client(verbs);
+                ASSERT_TRUE(client) << client.error().message();
+                const auto result = client->run(expand(plan).front());
+                ASSERT_TRUE(result) << result.error().message();
+                EXPECT_FALSE(result->checked.wrong);
+                EXPECT_EQ(result->bandwidth->messages, direction == Direction::Both ? 600U : 300U);
+            }
+            EXPECT_TRUE(pair.outcome());
+        }
+        EXPECT_EQ(cm.objects(), 0U);
+        EXPECT_EQ(cm.complaint(), "");
+        EXPECT_EQ(verbs.objects(), 0U);
+        EXPECT_EQ(verbs.complaint(), "");
+    }
+}
+
+TEST(Session, ServerThatRdmaCmCannotReachIsNamed) {
+    FakeVerbs verbs;
+    test::FakeCm cm(verbs, {{.name = "rxe0", .address = Address{}}});
+    cm.fail(test::FakeCm::Call::Connect, ENETUNREACH);
+    SideOptions side = options(500ms);
+    side.cm = &cm;
+    Pair pair(verbs, side);
+    {
+        Point p = point(Verb::Send, Mode::Bandwidth);
+        p.connect = Connect::Cm;
+        auto client = pair.client(verbs);
+        ASSERT_TRUE(client);
+        const auto result = client->run(p);
+        ASSERT_FALSE(result);
+        EXPECT_THAT(result.error().message(), HasSubstr("opening send bw"));
+    }
+    EXPECT_FALSE(pair.outcome());
+    EXPECT_EQ(verbs.objects(), 0U);
+}
+
+}  // namespace
+}  // namespace perf
