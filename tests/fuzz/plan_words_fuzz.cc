@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words of rdma-perf's plan: sizes and sweeps, times, names, and expectations. What is accepted
+// makes points that every server accepts.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "perf/expect.h"
+#include "perf/plan.h"
+#include "tests/fuzz/expect.h"
+
+namespace {
+template <class T>
+void check_name(base::Result<T> (*parse)(std::string_view), std::string_view text) {
+    if (const auto value = parse(text))
+        fuzz::expect(perf::name_of(*value) == text, "a name is that of its value");
+}
+
+void check_sizes(const std::vector<uint32_t>& sizes) {
+    fuzz::expect(!sizes.empty() && sizes.size() <= perf::kMaxSizes, "as many sizes as allowed");
+    perf::Plan plan{.verbs = {perf::Verb::Write, perf::Verb::Send, perf::Verb::FetchAdd},
+                    .modes = {perf::Mode::Bandwidth, perf::Mode::Latency},
+                    .sizes = sizes,
+                    .time_ms = 1};
+    for (const uint32_t depth : {0U, 7U, perf::kMaxDepth}) {
+        plan.depths = {depth};
+        for (const perf::Point& point : expand(plan))
+            fuzz::expect(check_limits(point).has_value(), "a plan's point is within the limits");
+    }
+}
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    const std::string_view text(reinterpret_cast<const char*>(data), size);
+    if (const auto one = perf::parse_size(text)) {
+        fuzz::expect(*one >= 1 && *one <= perf::kMaxSize, "a size is within the limits");
+    }
+    if (const auto sizes = perf::parse_sizes(text))
+        check_sizes(*sizes);
+    if (const auto ms = perf::parse_time_ms(text))
+        fuzz::expect(*ms >= 1 && *ms <= perf::kMaxTimeMs, "a time is within the limits");
+    if (const auto expectations = perf::parse_expectations(text))
+        fuzz::expect(expectations->size() <= perf::kMaxValues, "as many expectations as allowed");
+    check_name(perf::parse_verb, text);
+    check_name(perf::parse_mode, text);
+    if (const auto poll = perf::parse_poll(text))
+        fuzz::expect(*perf::parse_poll(name_of(*poll)) == *poll, "a name leads to its value");
+    check_name(perf::parse_direction, text);
+    check_name(perf::parse_connect, text);
+    check_name(perf::parse_verify, text);
+    check_name(perf::parse_transport, text);
+    return 0;
+}
