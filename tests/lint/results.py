@@ -4,10 +4,13 @@
 
 usage: results.py ctest NAME JUNIT-FILE              what ctest ran
        results.py lab NAME LOG STATUS SCENARIO...    what a guest ran (tests/lab/scenarios/many)
+       results.py fuzz NAME LOG STATUS               what tests/fuzz/run ran
        results.py sum RESULTS SECONDS                the closing lines; status 1 if anything failed
 
-The first two print lines for RESULTS: "count NAME RUN PASSED FAILED", "skip NAME REASON", "fail NAME WHAT".
-A skip is counted by its line; a fail is a failure beside those that were counted.
+The others print lines for RESULTS: "count NAME RUN PASSED FAILED", "skip NAME REASON", "fail NAME WHAT".
+A skip is counted by its line; a fail is a failure beside those that were counted. tests/run adds "unsteady NAME WHAT":
+what failed in a guest and was run again in another, whose lines tell how that went. Of a log, only what belongs to
+the scenarios that are named counts.
 """
 import re
 import sys
@@ -19,6 +22,7 @@ CHECKS = re.compile(r"^(?:scenario )?[\w.-]+: (\d+) checks, (\d+) failed$")
 GTEST = {"ran": re.compile(r"^\[=+\] (\d+) tests? from .* ran\."), "passed": re.compile(r"^\[  PASSED  \] (\d+) tests?\."),
          "skipped": re.compile(r"^\[  SKIPPED \] (\d+) tests?")}
 END = re.compile(r"^many: end (.*): status (\d+) after")
+FUZZ = re.compile(r"^(\w+) +\d+ executions +\d+ s  (.*)$")
 LAB_STATUS = {64: "wrong usage of tests/lab/run", 69: "something is missing on this machine", 70: "the guest died",
               124: "timeout"}
 
@@ -51,7 +55,16 @@ def ctest(name, path):
     print(f"count {name} {counts['passed'] + counts['failed']} {counts['passed']} {counts['failed']}")
 
 
+def called(scenario):
+    """What the lines of scenarios/many call a scenario: without the settings before it."""
+    words = scenario.split("|")
+    while re.match(r"^[A-Z_]+=", words[0]):
+        words = words[1:]
+    return " ".join(words)
+
+
 def lab(name, path, status, scenarios):
+    wanted = [called(each) for each in scenarios]
     if status == "77":
         print(f"skip {name} the mirror no longer has this kernel series")
         return
@@ -61,7 +74,7 @@ def lab(name, path, status, scenarios):
             checks, gtest = None, {}
         elif found := CHECKS.match(line):
             checks = int(found[1]), int(found[2])
-        elif found := END.match(line):
+        elif (found := END.match(line)) and found[1] in wanted:
             ended += 1
             if gtest.get("ran"):
                 ran = gtest["ran"] - gtest.get("skipped", 0)
@@ -80,9 +93,24 @@ def lab(name, path, status, scenarios):
     print(f"count {name} {run} {run - failed} {failed}")
 
 
+def fuzz(name, path, status):
+    lines = Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
+    if status == "69":
+        print(f"skip {name} {lines[-1].removeprefix('skipped: ') if lines else 'no reason given'}")
+        return
+    outcomes = [found.groups() for found in map(FUZZ.match, lines) if found]
+    for target, outcome in outcomes:
+        if outcome != "ok":
+            print(f"fail {name} {target}: {outcome.removeprefix('FAILED: ')}")
+    passed = sum(outcome == "ok" for _, outcome in outcomes)
+    if not outcomes or (status != "0" and passed == len(outcomes)):
+        print(f"fail {name} tests/fuzz/run ended with status {status}: see {path}")
+    print(f"count {name} {passed} {passed} 0")
+
+
 def total(path, seconds):
     run = passed = failed = 0
-    skips, fails = Counter(), []
+    skips, fails, unsteady = Counter(), [], []
     for line in Path(path).read_text(encoding="utf-8").splitlines():
         kind, name, rest = line.split(" ", 2)
         if kind == "count":
@@ -91,17 +119,21 @@ def total(path, seconds):
             print(f"{name + ':':28} {counted[0]:5} run, {counted[1]:5} passed, {counted[2]:3} failed")
         elif kind == "skip":
             skips[f"{name}: {rest}"] += 1
+        elif kind == "unsteady":
+            unsteady.append(f"{name}: {rest}")
         else:
             fails.append(f"{name}: {rest}")
     run, failed = run + len(fails), failed + len(fails)
     for each in fails:
         print(f"failed: {each}")
+    for each in unsteady:
+        print(f"unsteady (failed, then run again): {each}")
     for each, times in sorted(skips.items()):
         print(f"skipped: {times} x {each}")
     if run == 0:
         print("failed: nothing was run")
-    print(f"tests run: {run}, passed: {passed}, failed: {failed}, skipped: {sum(skips.values())} "
-          f"({seconds // 60} min {seconds % 60} s)")
+    print(f"tests run: {run}, passed: {passed}, failed: {failed}, skipped: {sum(skips.values())}, "
+          f"unsteady: {len(unsteady)} ({seconds // 60} min {seconds % 60} s)")
     return 1 if failed or run == 0 else 0
 
 
@@ -111,6 +143,8 @@ def main():
             ctest(name, path)
         case ["lab", name, path, status, *scenarios]:
             lab(name, path, status, scenarios)
+        case ["fuzz", name, path, status]:
+            fuzz(name, path, status)
         case ["sum", path, seconds]:
             sys.exit(total(path, int(seconds)))
         case _:

@@ -2,7 +2,8 @@
 # shellcheck disable=SC2154,SC2086 # from common.sh
 # Builds the project and installs it into a folder. Sourced, after common.sh.
 
-# install_project FOLDER: what `cmake --install` of the release build puts on a machine, under FOLDER.
+# install_project FOLDER: what `cmake --install` of the release build puts on a machine, and the contract tests, under
+# FOLDER.
 #
 # The build folder is the lab's own, one for each checkout, kept for the next run; a lock lets one run at a time use it.
 # Each run installs to a folder of its own, so that a later build does not change what a guest is about to copy.
@@ -20,8 +21,9 @@ install_project() {
             say "waiting for another build of the project"
             flock 5
         }
-        if ! (cd "$repository" && cmake --preset release -B "$build" && cmake --build "$build" --parallel "$(nproc)" &&
-            DESTDIR=$folder cmake --install "$build") >"$build.log" 2>&1; then
+        if ! (cd "$repository" && cmake --preset release -DBUILD_TESTING=ON -B "$build" &&
+            cmake --build "$build" --parallel "$(nproc)" --target guest && DESTDIR=$folder cmake --install "$build" &&
+            DESTDIR=$folder cmake --install "$build" --component guest) >"$build.log" 2>&1; then
             tail -n 40 "$build.log" >&2
             exit 1
         fi

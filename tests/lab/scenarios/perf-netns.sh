@@ -1,85 +1,13 @@
 #!/bin/bash
 # rdma-perf between two network namespaces with an rxe device each: traffic, GID choice, failure of
 # either side, and the smoke test without a peer. Needs a kernel whose rxe works in a namespace (7.2 and
-# later). Prints "ok N - what" or "not ok N - what"; ends non-zero if anything failed.
+# later).
 #   tests/lab/run --no-install --kernel 7.3 --share BUILD/perf tests/lab/scenarios/perf-netns.sh
 # The argument "measure" also compares the poll modes: numbers for reading, not for judging.
-set -u
-perf=${RDMA_PERF:-/data/rdma-perf}
-work=$(mktemp -d)
-count=0
-failed=0
-
-report() { # STATUS WHAT [FILE]: one line; the file's content if it failed
-    count=$((count + 1))
-    if [[ $1 == 0 ]]; then
-        echo "ok $count - $2"
-        return
-    fi
-    echo "not ok $count - $2"
-    failed=$((failed + 1))
-    [[ ! -f ${3:-} ]] || sed 's/^/# /' "$3" | tail -20
-}
-expect() { # STATUS WHAT COMMAND...: the command must exit with the status
-    local status=$1 what=$2 got
-    shift 2
-    "$@" >"$work/out" 2>"$work/err"
-    got=$?
-    cat "$work/err" >>"$work/out"
-    [[ $got == "$status" ]] || echo "# exit $got instead of $status"
-    report "$((got != status))" "$what" "$work/out"
-}
-in_b() { ip netns exec perf-b "$@"; }
-# A guest in emulation on a busy machine is slow: a step may take long without anything being wrong.
-peer_run() { exec ip netns exec perf-b "$perf" run 10.9.0.1 --timeout 30s "$@"; }
-run_b() (peer_run "$@")
-wait_for() { # SECONDS COMMAND...: until the command succeeds
-    local end=$((SECONDS + $1))
-    shift
-    until "$@" >/dev/null 2>&1; do
-        ((SECONDS < end)) || return 1
-        read -rt 0.1 <> <(:) || true
-    done
-}
-# Without a verify pass the first packets on the wire are the measurement's.
-sent() { cat /sys/class/infiniband/rxeb/ports/1/hw_counters/sent_pkts; }
-busy() { (($(sent) > before + 50)); }
-now_ms() { date +%s%3N; }
-
-# shellcheck disable=SC2317 # called by the trap
-cleanup() {
-    [[ -z ${server:-} ]] || kill "$server" 2>/dev/null
-    ip netns del perf-a 2>/dev/null
-    ip netns del perf-b 2>/dev/null
-    rm -rf "$work"
-}
-trap cleanup EXIT
-
-make_side() { # NAME ADDRESS
-    ip netns add "perf-$1"
-    ip link add "mv-$1" link lab0 type macvlan mode bridge
-    ip link set "mv-$1" netns "perf-$1" name rdma0
-    ip -n "perf-$1" link set lo up
-    ip -n "perf-$1" addr add "$2/24" dev rdma0
-    ip -n "perf-$1" link set rdma0 up
-    ip netns exec "perf-$1" rdma link add "rxe$1" type rxe netdev rdma0
-}
-start_server() { # sets $server
-    ip netns exec perf-a "$perf" serve --bind 10.9.0.1 --timeout 30s >"$work/server" 2>&1 &
-    server=$!
-    wait_for 10 grep -q listening "$work/server"
-}
-stop_server() {
-    kill "$server" 2>/dev/null
-    wait "$server" 2>/dev/null
-    server=
-}
+source "${BASH_SOURCE[0]%/*}/perf-lib.sh"
 
 modprobe -a rdma_rxe ib_uverbs macvlan || exit 1
-make_side a 10.9.0.1
-make_side b 10.9.0.2
-gid=/sys/class/infiniband/rxeb/ports/1/gids/1
-wait_for 10 in_b grep -q 0a09:0002 $gid
+make_side a && make_side b
 report $? "both devices have their GIDs"
 
 # ---- without a peer -----------------------------------------------------------------------------------
@@ -141,6 +69,38 @@ expect 6 "memory lock limit: exit 6" in_b bash -c "ulimit -l 64; exec setpriv --
 grep -q 'RLIMIT_MEMLOCK is 65536 bytes' "$work/out"
 report $? "and the line names the limit" "$work/out"
 
+# ---- what must not work -------------------------------------------------------------------------------
+expect 8 "isolate against a server that did not agree: exit 8" in_b "$perf" isolate 10.9.0.1 --timeout 30s
+grep -q 'serve --allow-isolation-tests' "$work/out"
+report $? "and the line says how it agrees" "$work/out"
+ip netns exec perf-a "$perf" serve --bind 10.9.0.1 --port 18601 --timeout 30s --allow-isolation-tests \
+    >"$work/agreed" 2>&1 &
+agreed=$!
+wait_for 10 grep -q listening "$work/agreed"
+isolate=("$perf" isolate 10.9.0.1 --port 18601 --timeout 30s --json "$work/isolate.json")
+verdicts() { jq -r '[.checks[] | select(.verdict == "'"$1"'").id] | join(" ")' "$work/isolate.json"; }
+# Both devices' nodes are in this /dev and nothing keeps a shared device's users apart: rxe as it is.
+expect 7 "isolate with every node in reach: exit 7" in_b "${isolate[@]}"
+sed 's/^/# /' "$work/out"
+[[ $(verdicts fail) == "foreign_devices foreign_source" ]]
+report $? "what worked is the other side's device and GID: $(verdicts fail)" "$work/out"
+as_container() { # COMMAND...: with the node of rxeb only, and no capability
+    local node major minor
+    node=$(grep -lx rxeb /sys/class/infiniband_verbs/uverbs*/ibdev)
+    IFS=: read -r major minor <"${node%/ibdev}/dev"
+    node=${node%/ibdev}
+    # shellcheck disable=SC2016 # for the inner shell
+    in_b unshare --mount bash -c 'mount -t tmpfs none /dev/infiniband &&
+        mknod -m 666 "/dev/infiniband/$0" c "$1" "$2" && shift 2 &&
+        exec setpriv --bounding-set=-all --inh-caps=-all "$@"' "${node##*/}" "$major" "$minor" "$@"
+}
+expect 0 "isolate as in a container: exit 0" as_container "${isolate[@]}"
+sed 's/^/# /' "$work/out"
+[[ $(verdicts finding) == key_guessing && $(verdicts not-applicable) == foreign_source ]]
+report $? "everything else is tested: not applicable $(verdicts not-applicable)" "$work/out"
+kill "$agreed"
+wait "$agreed" 2>/dev/null
+
 # ---- many clients, and the death of either side -------------------------------------------------------
 pids=()
 for i in 1 2 3 4; do
@@ -153,7 +113,7 @@ report $bad "four clients at once" "$work/client1"
 
 for verb in write read send; do
     for mode in bw lat; do
-        before=$(sent)
+        begin_watch
         peer_run --verify off --verb $verb --mode $mode --size 4K --time 60s >"$work/out" 2>&1 &
         client=$!
         wait_for 30 busy
@@ -168,7 +128,7 @@ for verb in write read send; do
         start_server
     done
 done
-before=$(sent)
+begin_watch
 peer_run --verify off --verb send --mode bw --size 4K --time 60s >"$work/out" 2>&1 &
 client=$!
 wait_for 30 busy
@@ -183,10 +143,8 @@ wait_for 10 grep -q "size" "$work/out"
 kill -INT $client
 wait $client
 report "$(($? != 130))" "interrupted: exit 130" "$work/out"
-kill -TERM "$server"
-wait "$server"
+stop_server
 report $? "the server ends cleanly on SIGTERM" "$work/server"
-server=
 
 if [[ ${1:-} == measure ]]; then
     start_server
@@ -197,7 +155,5 @@ if [[ ${1:-} == measure ]]; then
     stop_server
 fi
 
-dmesg | grep -E 'WARNING:|BUG:|Oops|refcount' >"$work/out"
-report "$(($? == 0))" "the kernel does not complain" "$work/out"
-echo "perf-netns: $count checks, $failed failed"
-exit $((failed != 0))
+clean_kernel_log
+finish

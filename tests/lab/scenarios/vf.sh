@@ -1,0 +1,287 @@
+#!/bin/bash
+# Mode vf under Podman, on two SR-IOV NICs (QEMU's igb, 7 VFs each, no RDMA of their own: rxe on the VF): chosen,
+# configured, moved, and given back as they were.
+#   tests/lab/run --nics igb [--kernel 7.3] [--exclusive] tests/lab/scenarios/vf.sh [--full] [RUNTIME]
+# --full: 50 cycles and 200 random starts instead of 6 and 24. On 6.12, where rxe carries nothing in a namespace of its
+# own, what is shown is the refusal and that it leaves nothing.
+source "${BASH_SOURCE[0]%/*}/lib.sh"
+cycles=6 starts=24
+[[ ${1:-} != --full ]] || { cycles=50 starts=200; shift; }
+runtime=${1:-crun}
+rootfs=/usr/lib/lab/rootfs:O
+perf=(-v /usr/bin/rdma-perf:/usr/bin/rdma-perf:ro)
+
+modprobe -a rdma_rxe ib_uverbs rdma_ucm igbvf veth overlay bridge nf_tables 8021q || exit 1
+podman run --rm --rootfs $rootfs true
+
+pod() { podman --runtime "$runtime" "$@"; }
+attach() { # NAME DEVICE ADDRESS [KEY=VALUE...]: a container on a VF, that waits
+    local name=$1 words=(--annotation rdma.mode=vf --annotation "rdma.device=$2" --annotation "rdma.ip=$3/24") each
+    shift 3
+    for each in "$@"; do words+=(--annotation "rdma.$each"); done
+    pod run -d --name "$name" "${words[@]}" "${perf[@]}" --rootfs $rootfs sleep 100000
+}
+environment() { podman exec "$1" cat /proc/1/environ | tr '\0' '\n' | sed -n "s/^$2=//p"; }
+listening() { podman exec "$1" ss -Hltn "sport = :$2" | grep -q .; }
+pair() { # WHAT PORT SERVER... -- CLIENT...: a server in `a`, a client in `b`
+    local what=$1 port=$2 server=() status
+    shift 2
+    while [[ $1 != -- ]]; do server+=("$1"); shift; done
+    shift
+    podman exec a timeout 100 "${server[@]}" >"$work/server" 2>&1 &
+    wait_for 30 listening a "$port"
+    podman exec b timeout 100 "$@" >"$work/out" 2>&1
+    status=$?
+    kill %% 2>/dev/null
+    wait
+    cat "$work/server" >>"$work/out"
+    report $status "$what" "$work/out"
+}
+
+# Everything about PFs and VFs that an attach may touch: what the PF keeps, driver, name, MAC, MTU, flags.
+state() {
+    local pf each
+    for pf in enp1s0 enp2s0; do
+        ip -d -j link show "$pf" | jq -S '.[0] | {ifname, address, mtu, vfinfo_list}'
+        for each in "/sys/class/net/$pf/device/"virtfn*; do
+            echo "$(readlink -f "$each") $(basename "$(readlink -f "$each/driver")") $(ls "$each/net" 2>&1)"
+            # Names made of the MAC are udev's, which gives them some time after a bind.
+            ip -d -j link show "$(ls "$each/net")" | jq -S '.[0] | {ifname, address, mtu, ifalias, flags: (.flags - ["LOWER_UP"]),
+                altnames: ((.altnames // []) | map(select(startswith("enx") | not)))}'
+        done
+    done
+}
+same_state() { # WHAT
+    state >"$work/now"
+    diff "$work/state" "$work/now" >"$work/out"
+    report $? "$1" "$work/out"
+}
+vf_of() { # CONTAINER: what the PF keeps for its VF
+    local number
+    number=$(rdmactl show "$(podman inspect -f '{{.Id}}' "$1")" --json | jq '[.. | objects | select(.kind? == "configure_vf" or .kind? == "restore_vf") | .number // empty] | first')
+    ip -d -j link show enp1s0 | jq ".[0].vfinfo_list[] | select(.vf == $number)"
+}
+has() { # WHAT CONTAINER JQ-FILTER: about what the PF keeps for its VF
+    vf_of "$2" >"$work/out"
+    jq -e "$3" <"$work/out" >"$work/ignored"
+    report $? "$1" "$work/out"
+}
+drop() { podman rm -f -t 0 "$@" >/dev/null 2>&1; }
+
+set_up() {
+    refused "a PF without VFs says how to make them" 'rdmactl vf enable enp1s0' attach a enp1s0 10.9.0.1
+    drop a
+    refused "vf enable wants the PF up" 'run: ip link set enp1s0 up' rdmactl vf enable enp1s0 7
+    ip link set enp1s0 up
+    ip link set enp2s0 up
+    check "rdmactl vf enable makes VFs" rdmactl vf enable enp1s0 7
+    check "on the other PF too" rdmactl vf enable enp2s0 7
+    check "once more changes nothing" rdmactl vf enable enp2s0 7
+    ip link set enp2s0 down
+    refused "a PF that is down says so" 'run: ip link set enp2s0 up' attach a enp2s0 10.9.0.1
+    drop a
+    ip link set enp2s0 up
+    equal "vf list shows them all, free" 14 "$(rdmactl vf list --json | jq '[.pfs[].vfs[] | select(.state == "free")] | length')"
+}
+
+traffic() {
+    check "a starts on a VF of one PF" attach a enp1s0 10.9.0.1
+    check "b starts on a VF of the other" attach b enp2s0 10.9.0.2
+    equal "each sees one device" "1 1" "$(podman exec a ibv_devices | grep -c rxe) $(podman exec b ibv_devices | grep -c rxe)"
+    equal "the VF is the container's rdma0" "$(basename "$(readlink -f /sys/class/net/enp1s0/device/virtfn0)")" \
+        "$(podman exec a ip -d -j link show rdma0 | jq -r '.[0].parentdev')"
+    pair "rdma-perf passes, verified" 18600 rdma-perf serve --bind 0.0.0.0 --once -- rdma-perf run 10.9.0.1 --time 0.3s --size 4096
+    pair "ib_write_bw passes unchanged" 18515 ib_write_bw -n 200 -- ib_write_bw -n 200 10.9.0.1
+    if ((LAB_EXCLUSIVE)); then
+        equal "the host sees no device" "" "$(rdma link show)"
+        isolated
+    else
+        podman exec a timeout 60 rping -s -a 10.9.0.1 -C 3 >"$work/server" 2>&1 &
+        check "rping passes unchanged" wait_for 30 podman exec b timeout 10 rping -c -a 10.9.0.1 -C 3
+        wait
+    fi
+    drop a b
+    same_state "PFs and VFs are as before"
+}
+
+# Its node, opened from another container that was given it by force.
+isolated() {
+    local node
+    node=$(podman exec a ls /dev/infiniband | grep uverbs)
+    drop c
+    pod run -d --name c --device "/dev/infiniband/$node" --rootfs $rootfs sleep 1000 >/dev/null
+    refused "opening the other's node gives EPERM" 'Operation not permitted' podman exec c bash -c "exec 3<>/dev/infiniband/$node"
+    drop c
+}
+
+vlans() {
+    local talk=(timeout 60 ping -c 1 -W 2 10.9.0.1)
+    attach a enp1s0 10.9.0.1 vlan=100 >/dev/null 2>&1
+    attach b enp2s0 10.9.0.2 vlan=100 >/dev/null 2>&1
+    has "the PF has the VLAN" a '[.. | .vlan?] | index(100) != null'
+    pair "with one VLAN they talk" 18600 rdma-perf serve --bind 0.0.0.0 --once -- rdma-perf run 10.9.0.1 --time 0.2s --size 4096 --verb write --mode bw
+    drop b
+    attach b enp2s0 10.9.0.2 vlan=200 >/dev/null 2>&1
+    refused "with another they do not" '100% packet loss' podman exec b "${talk[@]}"
+    drop a b
+    same_state "VLANs are given back"
+}
+
+settings() {
+    refused "trust is refused without a policy that allows it" 'trust' attach a enp1s0 10.9.0.1 trust=on
+    drop a
+    mkdir -p /etc/rdma-hook
+    cat >/etc/rdma-hook/config.json <<'JSON'
+{"policy": {"modes": ["vf"], "devices": ["enp1s0", "enp2s0"], "addresses": ["10.9.0.0/24"], "memlock": "unlimited",
+            "mac": true, "trust": true, "spoofchk_off": true}}
+JSON
+    check "with all settings" attach a enp1s0 10.9.0.1 spoofchk=off trust=on max_tx_rate=500 mac=02:00:00:00:09:01 mtu=1400 vlan=7 vlan_qos=3
+    has "spoofchk is off" a '.spoofchk == false'
+    has "trust is on" a '.trust == true'
+    has "max_tx_rate is 500" a '.rate.max_tx == 500'
+    has "the MAC is the one" a '.address == "02:00:00:00:09:01"'
+    equal "the container has MAC and MTU" "02:00:00:00:09:01 1400" "$(podman exec a ip -j link show rdma0 | jq -r '.[0] | "\(.address) \(.mtu)"')"
+    drop a
+    same_state "all of it is given back"
+}
+
+bad_input() {
+    local what words
+    while IFS='|' read -r what words; do
+        # shellcheck disable=SC2086 # words are several
+        refused "refused: $words" "$what" attach a $words
+        drop a
+    done <<'TEXT'
+has VFs 0 to 6|enp1s0#7 10.9.0.1
+no PCI function|lab0 10.9.0.1
+rdma\.vlan|enp1s0 10.9.0.1 vlan=4095
+multicast|enp1s0 10.9.0.1 mac=03:00:00:00:00:01
+rdma\.mac|enp1s0 10.9.0.1 mac=00:00:00:00:00:00
+min_tx_rate|enp1s0 10.9.0.1 min_tx_rate=10 max_tx_rate=5
+max_tx_rate|enp1s0 10.9.0.1 max_tx_rate=4000000
+link.state|enp1s0 10.9.0.1 link_state=on
+guid|enp1s0 10.9.0.1 node_guid=00:11:22:33:44:55:66:77
+provider|enp1s0 10.9.0.1 provider=device
+TEXT
+    local vf
+    vf=$(basename "$(readlink -f /sys/class/net/enp1s0/device/virtfn6)")
+    echo "$vf" >"/sys/bus/pci/drivers/igbvf/unbind"
+    refused "a VF without a driver" 'driver' attach a "$vf" 10.9.0.1
+    drop a
+    if modprobe vfio-pci 2>/dev/null; then
+        echo vfio-pci >"/sys/bus/pci/devices/$vf/driver_override"
+        if echo "$vf" >/sys/bus/pci/drivers/vfio-pci/bind 2>/dev/null; then
+            refused "a VF of a virtual machine" 'vfio-pci' attach a "$vf" 10.9.0.1
+            drop a
+            echo "$vf" >/sys/bus/pci/drivers/vfio-pci/unbind
+        fi
+        echo >"/sys/bus/pci/devices/$vf/driver_override"
+    fi
+    echo "$vf" >/sys/bus/pci/drivers/igbvf/bind
+    wait_for 10 test -d "/sys/bus/pci/devices/$vf/net"
+    udevadm settle
+    state >"$work/state" # its name and its MAC may be new
+}
+
+crowd() {
+    local i running
+    for i in {1..8}; do attach "c$i" enp1s0 "10.9.0.$i" >"$work/c$i" 2>&1 & done
+    wait
+    running=$(podman ps -q | wc -l)
+    equal "eight at once on seven VFs: seven run" 7 "$running"
+    equal "the eighth is told" 1 "$(cat "$work"/c? | grep -c 'no free VF on enp1s0 (7 of 7 used')"
+    equal "no VF has two" 7 "$(podman ps -q | while read -r c; do podman exec "$c" ip -d -j link show rdma0 | jq -r '.[0].parentdev'; done | sort -u | wc -l)"
+    drop c1 c2 c3 c4 c5 c6 c7 c8
+    same_state "all seven are back"
+}
+
+# The kernel knows which VF is where: two containers with one VF would show as one address twice.
+random_starts() {
+    local i doubles=0 started=0
+    one() { # SLOT: starts what does not run, ends what does
+        if podman container exists "r$1"; then
+            drop "r$1"
+        elif attach "r$1" enp1s0 "10.9.0.$1" >"$work/r$1" 2>&1; then
+            echo started >>"$work/started"
+        elif ! grep -q 'no free VF' "$work/r$1"; then
+            cat "$work/r$1" >>"$work/strange"
+        else
+            drop "r$1"
+        fi
+    }
+    : >"$work/started"
+    : >"$work/strange"
+    for ((i = 0; i < starts; i += 4)); do
+        # Four different slots at a time, of nine, for seven VFs.
+        for slot in $(shuf -i 1-9 -n 4 --random-source=<(yes "$RANDOM")); do one "$slot" & done
+        wait
+        find /run/rdma-hook/leases -name 'vf-*' -exec cat {} + -exec echo \; >"$work/leases" 2>/dev/null
+        podman ps -q | while read -r c; do podman exec "$c" cat /sys/class/net/rdma0/address; done | sort | uniq -d >"$work/twice"
+        [[ ! -s $work/twice ]] || doubles=$((doubles + 1))
+    done
+    started=$(wc -l <"$work/started")
+    equal "no VF was given twice in $starts random starts and ends ($started started)" 0 "$doubles"
+    [[ ! -s $work/strange ]]
+    report $? "nothing but 'no free VF' was refused" "$work/strange"
+    drop r1 r2 r3 r4 r5 r6 r7 r8 r9
+    same_state "all are back"
+}
+
+random_lives() {
+    local i keys way id
+    for ((i = 0; i < cycles; i++)); do
+        keys=()
+        ((RANDOM % 2)) && keys+=("vlan=$((RANDOM % 4000 + 1))")
+        ((RANDOM % 2)) && keys+=("max_tx_rate=$((RANDOM % 900 + 50))")
+        ((RANDOM % 2)) && keys+=("spoofchk=$((RANDOM % 2)) ") && keys[-1]=${keys[-1]/=0 /=off} && keys[-1]=${keys[-1]/=1 /=on}
+        ((RANDOM % 2)) && keys+=("trust=on")
+        ((RANDOM % 2)) && keys+=("mac=02:00:00:00:0a:$(printf %02x $((RANDOM % 256)))")
+        ((RANDOM % 2)) && keys+=("mtu=$((RANDOM % 200 + 1280))")
+        attach a "enp$((RANDOM % 2 + 1))s0" 10.9.0.1 "${keys[@]}" >"$work/out" 2>&1 || report 1 "cycle $i: ${keys[*]}" "$work/out"
+        way=$((RANDOM % 5))
+        id=$(podman inspect -f '{{.State.Pid}}' a 2>/dev/null)
+        case $way in
+        0) pod stop -t 0 a ;;
+        1) drop a ;;
+        2) kill -9 "$id" && { is_exited() { [[ $(podman inspect -f '{{.State.Status}}' a) == exited ]]; }; wait_for 30 is_exited; } ;;
+        3) podman exec a ip link set rdma0 name other0; pod kill a ;; # refused without NET_ADMIN: then only killed
+        4) nsenter -t "$id" -n ip link set rdma0 down && nsenter -t "$id" -n ip link set rdma0 name other0 mtu 1300 up; pod stop -t 0 a ;;
+        esac >/dev/null 2>&1
+        drop a
+    done
+    rdmactl gc >"$work/out" 2>&1
+    report $? "gc has nothing to complain of" "$work/out"
+    same_state "$cycles cycles of random settings and deaths: PFs and VFs are as before"
+}
+
+no_rxe_here() {
+    refused "rxe serves no namespace of its own on this kernel" '7\.1|rdma.placement' attach a enp1s0 10.9.0.1
+    drop a
+    same_state "the refused one leaves nothing"
+}
+
+set_up
+state >"$work/state"
+world >"$work/before"
+if [[ $LAB_KERNEL == 6.12 ]]; then
+    no_rxe_here
+else
+    traffic
+    vlans
+    bad_input
+    settings
+    crowd
+    random_starts
+    random_lives
+    rm -f /etc/rdma-hook/config.json
+fi
+same_world "nothing of ours is left" "$work/before"
+attach a enp1s0 10.9.0.1 >/dev/null 2>&1
+if [[ $LAB_KERNEL != 6.12 ]]; then
+    refused "vf disable spares VFs in use" 'in use' rdmactl vf disable enp1s0
+fi
+drop a
+check "vf disable" rdmactl vf disable enp1s0
+equal "no VF is left" 0 "$(cat /sys/class/net/enp1s0/device/sriov_numvfs)"
+clean_kernel_log
+finish
