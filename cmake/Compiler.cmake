@@ -8,6 +8,8 @@ target_compile_definitions(rdma_flags INTERFACE _GNU_SOURCE RDMA_VERSION="${PROJ
 target_compile_options(rdma_flags INTERFACE
   -Wall -Wextra -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual
   -D_GLIBCXX_ASSERTIONS -fstack-protector-strong -fPIE -ffunction-sections -fdata-sections
+  # Part of clang's -Wconversion, not of GCC's.
+  $<$<CXX_COMPILER_ID:Clang>:-Wno-sign-conversion>
   $<$<BOOL:${RDMA_WERROR}>:-Werror>)
 target_link_options(rdma_flags INTERFACE -Wl,-z,relro,-z,now)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -23,7 +25,7 @@ if(RDMA_SANITIZE)
   # GCC takes the sanitizers' own checks in libstdc++'s <regex> for uses of uninitialised members.
   target_compile_options(rdma_flags INTERFACE
     -fsanitize=${RDMA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all
-    -Wno-maybe-uninitialized)
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(rdma_flags INTERFACE -fsanitize=${RDMA_SANITIZE})
 endif()
 
@@ -70,8 +72,11 @@ function(rdma_link_for_fast_start target)
 endfunction()
 
 # The headers that cost most to read (JSON, formatting), read once for the whole build. Targets that
-# link `base` reuse its precompiled header: they are compiled with the same flags.
+# link `base` reuse its precompiled header: they are compiled with the same flags. Without a time in
+# it, clang's can be kept by ccache.
 function(rdma_precompile target)
+  target_compile_options(${target} PRIVATE
+    $<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>)
   if(target STREQUAL "base")
     target_precompile_headers(base PRIVATE
       <nlohmann/json.hpp> <fmt/format.h> <functional> <map> <memory> <optional> <string> <vector>)
