@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "hook/child_annotations.h"
 #include "hook/route_annotations.h"
 #include "hook/vf_annotations.h"
 
@@ -193,10 +194,12 @@ constexpr Key kKeys[] = {
      true},
     {"mac", "a unicast address such as 02:00:5e:10:00:01", set_mac},
     {"mtu", "a whole number of bytes from 576 to 9978", set_mtu, Key::Reach::Mode, true},
+    {"child", "'macvlan', 'ipvlan' or 'vlan'", set_child, Key::Reach::Mode, true},
+    {"macvlan_mode", "'bridge', 'private' or 'vepa'", set_macvlan_mode, Key::Reach::Mode, true},
     {"device",
      "a PF or VF by PCI address, netdev or RDMA device, or VFs of a PF such as enp1s0#0-3,5",
      set_device},
-    {"provider", "'auto', 'device' or 'rxe'", set_provider, Key::Reach::Mode, true},
+    {"provider", "'auto', 'device', 'rxe' or 'siw'", set_provider, Key::Reach::Mode, true},
     {"vlan", "a whole number from 1 to 4094", set_vlan, Key::Reach::Mode, true},
     {"vlan_qos", "a whole number from 0 to 7", set_vlan_qos, Key::Reach::Mode, true},
     {"vlan_proto", "'802.1q' or '802.1ad'", set_vlan_proto, Key::Reach::Mode, true},

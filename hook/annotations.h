@@ -43,6 +43,8 @@ struct Wish {
     std::optional<uint32_t> max_tx_rate;
     std::optional<uint64_t> node_guid;
     std::optional<uint64_t> port_guid;
+    std::optional<netns::ChildKind> child;
+    std::optional<netns::MacvlanMode> macvlan_mode;
     std::optional<uint32_t> max_handles;
     std::optional<uint32_t> max_objects;
     std::optional<uint64_t> memlock;

@@ -22,8 +22,8 @@ Result<> add_target(World& world, const std::string& akey, const Limits& limits,
     if (!journal)
         return make_error(Code::Unavailable, "the attachment to limit is gone");
     Site site = TRY(open_site(world.host, world.store, *journal));
-    const netns::RdmaDevice device = TRY(find_device(site, journal->endpoint));
-    Target target{.ns = *site.ns(journal->endpoint.where), .limits = limits};
+    const auto [device, ns] = TRY(find_device(site, journal->endpoint));
+    Target target{.ns = ns, .limits = limits};
     const auto [it, added] = targets.emplace(device.name, std::move(target));
     if (!added)
         it->second.limits = tightest(it->second.limits, limits);

@@ -32,6 +32,7 @@ constexpr std::array kPool = {Member{"mode", Type::String},
                               Member{"devices", Type::List},
                               Member{"exclude", Type::List},
                               Member{"choose", Type::String},
+                              Member{"probe", Type::Bool},
                               Member{"range", Type::Any},
                               Member{"defaults", Type::Object}};
 constexpr std::array kPolicy = {Member{"modes", Type::List},
@@ -104,10 +105,11 @@ Result<Choose> parse_choose(const Json& pool, const std::string& place) {
 
 // Members that would have no effect in a pool of this mode: a mistake to be seen.
 Result<> check_members_of_mode(const Json& json, const Mode& mode, const std::string& place) {
-    if (takes(mode, *find_key("device")))
-        return {};
-    for (const char* key : {"devices", "exclude", "choose"}) {
-        if (find(json, key) != nullptr)
+    const bool gives_vfs = takes(mode, *find_key("device"));
+    for (const char* key : {"devices", "exclude", "choose", "probe"}) {
+        // A VF has no carrier yet when it could ask.
+        const bool is_vfs = std::string_view(key) != "probe";
+        if (is_vfs != gives_vfs && find(json, key) != nullptr)
             return bad(join(place, key), fmt::format("is not for a pool of mode {}", mode.name))
                 .advise("remove it");
     }
@@ -191,6 +193,8 @@ Result<Pool> parse_pool(const std::string& name, const Json& json) {
     pool.devices = TRY(device_specs(json, "devices", place));
     pool.exclude = TRY(device_specs(json, "exclude", place));
     pool.choose = TRY(parse_choose(json, place));
+    if (const Json* probe = find(json, "probe"))
+        pool.probe = probe->get<bool>();
     pool.ranges = TRY(parse_ranges(json, place));
     pool.defaults = TRY(parse_defaults(json, *find_mode(pool.mode), place));
     return pool;

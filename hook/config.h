@@ -44,6 +44,7 @@ struct Pool {
     std::vector<DeviceSpec> devices;  // vf: PFs and VFs that it may give
     std::vector<DeviceSpec> exclude;  // vf: and those of them that it may not
     Choose choose = Choose::First;
+    std::optional<bool> probe{};  // ask the network before an address is taken; else as the mode
     std::vector<AddressRange> ranges;             // at most one a family
     std::map<std::string, std::string> defaults;  // annotation key without "rdma.", value
 };

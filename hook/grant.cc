@@ -33,8 +33,10 @@ void add_environment(oci::Spec& spec, const std::vector<Granted>& granted) {
     for (const Granted& g : granted) {
         spec.add_env(numbered("RDMA_DEVICE", g.index), g.device.name);
         spec.add_env(numbered("RDMA_NETDEV", g.index), g.netdev.name);
-        spec.add_env(numbered("RDMA_GID", g.index), netns::to_string(g.gid.gid));
-        spec.add_env(numbered("RDMA_GID_INDEX", g.index), std::to_string(g.gid.index));
+        if (!g.gid)
+            continue;
+        spec.add_env(numbered("RDMA_GID", g.index), netns::to_string(g.gid->gid));
+        spec.add_env(numbered("RDMA_GID_INDEX", g.index), std::to_string(g.gid->index));
     }
     // "=": NCCL takes the names as they are and not as prefixes.
     spec.add_env("NCCL_IB_HCA", "=" + join_devices(granted, ""));
@@ -55,12 +57,14 @@ Json to_json(const Granted& g) {
               {"netdev", g.netdev.name},
               {"mac", netns::to_string(g.netdev.mac)},
               {"mtu", g.netdev.mtu},
-              {"gid", netns::to_string(g.gid.gid)},
-              {"gid_index", g.gid.index},
-              {"gid_type", "RoCE v2"},
               {"addresses", Json::array()},
               {"rdma_cm", g.rdma_cm.has_value()},
               {"nodes", Json::array({node_path(g.uverbs)})}};
+    if (g.gid) {
+        json["gid"] = netns::to_string(g.gid->gid);
+        json["gid_index"] = g.gid->index;
+        json["gid_type"] = "RoCE v2";
+    }
     for (const auto& address : g.addresses)
         json["addresses"].push_back(netns::to_string(address));
     if (g.rdma_cm)
@@ -69,37 +73,45 @@ Json to_json(const Granted& g) {
 }
 }  // namespace
 
-Result<netns::RdmaDevice> find_device(Site& site, const Endpoint& endpoint) {
-    const netns::Netns* ns = site.ns(endpoint.where);
+Result<FoundDevice> find_device(Site& site, const Endpoint& endpoint) {
+    const bool hosts = endpoint.hca_netdev != 0;
+    const netns::Netns* ns = hosts ? &site.host_ns : site.ns(endpoint.where);
     if (ns == nullptr)
         return make_error(Code::Unavailable, "the attachment's network namespace is gone");
-    const auto device = TRY(site.host.rdma.find_by_netdev(*ns, endpoint.netdev, endpoint.device));
-    return device ? Result<netns::RdmaDevice>{*device} : device_gone(endpoint);
+    const uint32_t netdev = hosts ? endpoint.hca_netdev : endpoint.netdev;
+    const auto device = TRY(site.host.rdma.find_by_netdev(*ns, netdev, endpoint.device));
+    if (!device)
+        return device_gone(endpoint);
+    return FoundDevice{*device, *ns};
 }
 
 Result<Granted> inspect(Site& site, const Attachment& attachment, const Endpoint& endpoint) {
-    const auto device = TRY(find_device(site, endpoint));
+    const auto [device, device_ns] = TRY(find_device(site, endpoint));
     const netns::Netns* ns = site.ns(endpoint.where);
-    const auto link = TRY(site.host.links.find(*ns, endpoint.netdev));
+    const auto link =
+        ns == nullptr ? std::nullopt : TRY(site.host.links.find(*ns, endpoint.netdev));
     if (!link)
         return device_gone(endpoint);
-    const auto deadline = base::Deadline::in(kGidTimeout);
-    const auto gid = TRY(site.host.rdma.wait_for_gid(*ns, device, endpoint.gid, deadline));
+    netns::RdmaDevices& rdma = site.host.rdma;
     Granted granted{.index = attachment.index,
                     .mode = attachment.mode,
                     .placement = attachment.placement,
                     .device = device,
                     .netdev = *link,
-                    .gid = gid,
+                    .gid = {},
                     .addresses = endpoint.addresses,
-                    .uverbs = TRY(site.host.rdma.uverbs_node(*ns, device.index)),
+                    .uverbs = {},
                     .rdma_cm = {}};
+    if (endpoint.gid)
+        granted.gid = TRY(
+            rdma.wait_for_gid(device_ns, device, *endpoint.gid, base::Deadline::in(kGidTimeout)));
+    granted.uverbs = TRY(rdma.uverbs_node(device_ns, device.index));
     // In the host's placement rdma_cm would resolve against the container's own namespace, which
     // the device does not serve; without a GSI QP (rxe moved in exclusive mode, 7.3) it cannot
     // connect.
-    const bool connectable = !endpoint.moved || TRY(site.host.rdma.has_gsi_qp(*ns, device.index));
+    const bool connectable = !endpoint.moved || TRY(rdma.has_gsi_qp(device_ns, device.index));
     if (attachment.placement == Placement::Container && connectable)
-        granted.rdma_cm = TRY(site.host.rdma.rdma_cm_node());
+        granted.rdma_cm = TRY(rdma.rdma_cm_node());
     return granted;
 }
 

@@ -20,14 +20,20 @@ struct Granted {
     Placement placement = Placement::Container;
     netns::RdmaDevice device;
     netns::Link netdev;
-    netns::GidEntry gid;
+    std::optional<netns::GidEntry> gid;  // nothing: see Endpoint
     std::vector<netns::Address> addresses;
     netns::CharDevice uverbs;
     std::optional<netns::CharDevice> rdma_cm;  // nothing: the connection manager cannot work
 };
 
-// The RDMA device of an endpoint; Unavailable if it is not (any more) there.
-Result<netns::RdmaDevice> find_device(Site& site, const Endpoint& endpoint);
+// The RDMA device of an endpoint, and the namespace that it is seen from; Unavailable if it is not
+// (any more) there.
+struct FoundDevice {
+    netns::RdmaDevice device;
+    netns::Netns ns;
+};
+
+Result<FoundDevice> find_device(Site& site, const Endpoint& endpoint);
 
 // Looks the endpoint up: device, netdev, nodes, GID. Unavailable if it is not (any more) there.
 // GIDs come into a table asynchronously: waits for the container's own, on the kernel's events.

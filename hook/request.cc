@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "hook/child_annotations.h"
 #include "hook/choice.h"
 #include "hook/nearest.h"
 #include "hook/route_annotations.h"
@@ -119,7 +120,7 @@ Result<> check_placement(const Choice& choice, const Attachment& attachment) {
     const std::string parent =
         fmt::format("{}={}", draft.name("parent"), printable(attachment.parent));
     const bool on_container = attachment.parent == kContainerParent;
-    if (on_container && attachment.mode != "softroce" && attachment.mode != "softiwarp")
+    if (on_container && !choice.mode().on_container_link)
         return make_error(Code::BadInput,
                           fmt::format("{} does not go with mode {}", parent, attachment.mode))
             .advise(fmt::format("name an interface or RDMA device of the host in {}",
@@ -158,6 +159,10 @@ Result<> choose_addresses(const Choice& choice, Attachment& attachment) {
             choice.get(&Wish::ip_source, has_range ? IpSource::Auto : IpSource::None);
     if (attachment.ip_source == IpSource::Static)
         attachment.addresses = wish.addresses;
+    if (attachment.ip_source == IpSource::None && choice.mode().needs_address)
+        return make_error(Code::BadInput, fmt::format("mode {} needs an address", attachment.mode))
+            .advise(
+                fmt::format("set {} to one such as 10.9.0.1/24, or give its pool a range", name));
     if (attachment.ip_source != IpSource::Auto)
         return {};
     if (attachment.parent == kContainerParent)
@@ -204,6 +209,7 @@ Result<Attachment> make_attachment(unsigned index, const Draft& draft, const Con
         return attachment;
     TRY(choose_routes(choice, attachment));
     TRY(choose_vf(choice, attachment));
+    TRY(choose_child(choice, attachment));
     attachment.ifname = choice.get(&Wish::ifname, fmt::format("rdma{}", index));
     attachment.mac = draft.wish.mac;
     TRY(choose_mtu(choice, attachment));

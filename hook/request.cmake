@@ -3,6 +3,7 @@
 # static libraries may form such a ring if CMake is told of it.
 add_library(hook_request STATIC
   ${CMAKE_CURRENT_LIST_DIR}/annotations.cc
+  ${CMAKE_CURRENT_LIST_DIR}/child_annotations.cc
   ${CMAKE_CURRENT_LIST_DIR}/config.cc
   ${CMAKE_CURRENT_LIST_DIR}/config_file.cc
   ${CMAKE_CURRENT_LIST_DIR}/config_json.cc

@@ -14,6 +14,7 @@
 #include "netns/address.h"
 #include "netns/base/json.h"
 #include "netns/base/result.h"
+#include "netns/child_type.h"
 #include "netns/sriov.h"
 
 namespace hook {
@@ -33,11 +34,8 @@ struct RouteWish {
     bool operator==(const RouteWish&) const = default;
 };
 
-enum class Provider {
-    Auto,
-    Device,
-    Rxe
-};  // of a VF's RDMA: its own device, or rxe over its netdev
+// Of a VF's RDMA: its own device, or a software one over its netdev.
+enum class Provider { Auto, Device, Rxe, Siw };
 
 // One device for one container: `rdma.<index>.*`.
 struct Attachment {
@@ -57,7 +55,8 @@ struct Attachment {
     std::optional<uint32_t> mtu;            // bytes; at least 1280 with IPv6
     std::optional<DeviceSpec> device;       // vf: one of it; empty: one of the pool's
     Provider provider = Provider::Auto;
-    netns::VfSettings vf;  // what is to be set through the PF; never a MAC: that is `mac`
+    netns::VfSettings vf;    // what is to be set through the PF; never a MAC: that is `mac`
+    netns::ChildType child;  // shared: what the interface is of the HCA's netdev
     bool operator==(const Attachment&) const = default;
 };
 

@@ -53,9 +53,28 @@ void put_vf(Json& json, const Attachment& attachment) {
         json["port_guid"] = guid_text(*vf.port_guid);
 }
 
+// What differs from a macvlan in bridge mode.
+void put_child(Json& json, const netns::ChildType& child) {
+    if (child.kind != netns::ChildKind::Macvlan)
+        json["child"] = netns::to_string(child.kind);
+    if (child.kind == netns::ChildKind::Vlan)
+        json["vlan"] = std::to_string(child.vlan);
+    if (child.macvlan_mode != netns::MacvlanMode::Bridge)
+        json["macvlan_mode"] = netns::to_string(child.macvlan_mode);
+}
+
+netns::ChildType child_type(const Wish& wish) {
+    netns::ChildType child;
+    child.kind = wish.child.value_or(child.kind);
+    child.macvlan_mode = wish.macvlan_mode.value_or(child.macvlan_mode);
+    if (child.kind == netns::ChildKind::Vlan)
+        child.vlan = wish.vlan.value_or(0);
+    return child;
+}
+
 netns::VfSettings vf_settings(const Wish& wish) {
     netns::VfSettings vf;
-    if (wish.vlan)
+    if (wish.vlan && wish.child != netns::ChildKind::Vlan)
         vf.vlan = netns::VfVlan{*wish.vlan,
                                 wish.vlan_qos.value_or(0),
                                 wish.vlan_proto.value_or(netns::VlanProtocol::Dot1q)};
@@ -108,6 +127,7 @@ Result<Attachment> read_attachment(const Json& json) {
     attachment.device = wish.device;
     attachment.provider = wish.provider.value_or(Provider::Auto);
     attachment.vf = vf_settings(wish);
+    attachment.child = child_type(wish);
     return attachment;
 }
 }  // namespace
@@ -128,6 +148,7 @@ Json to_json(const Attachment& attachment) {
     put("mac", attachment.mac ? to_string(*attachment.mac) : "");
     put("mtu", attachment.mtu ? std::to_string(*attachment.mtu) : "");
     put_vf(json, attachment);
+    put_child(json, attachment.child);
     return json;
 }
 

@@ -6,7 +6,7 @@
 #include "hook/steps/add_rule.h"
 #include "hook/steps/claim.h"
 #include "hook/steps/configure_vf.h"
-#include "hook/steps/create_macvlan.h"
+#include "hook/steps/create_child.h"
 #include "hook/steps/create_rdma_link.h"
 #include "hook/steps/move_link.h"
 #include "hook/steps/move_rdma_device.h"
@@ -34,7 +34,7 @@ constexpr StepRow kSteps[] = {
     {"add_rule", AddRule::load},
     {"claim", Claim::load},
     {"configure_vf", ConfigureVf::load},
-    {"create_macvlan", CreateMacvlan::load},
+    {"create_child", CreateChild::load},
     {"create_rdma_link", CreateRdmaLink::load},
     {"move_link", MoveLink::load},
     {"move_rdma_device", MoveRdmaDevice::load},
@@ -65,9 +65,11 @@ Json to_json(const Endpoint& endpoint) {
     Json json{{"where", where_name(endpoint.where)},
               {"netdev", endpoint.netdev},
               {"device", endpoint.device},
-              {"gid", netns::to_string(endpoint.gid)},
               {"moved", endpoint.moved},
+              {"hca_netdev", endpoint.hca_netdev},
               {"addresses", Json::array()}};
+    if (endpoint.gid)
+        json["gid"] = netns::to_string(*endpoint.gid);
     for (const auto& address : endpoint.addresses)
         json["addresses"].push_back(netns::to_string(address));
     return json;
@@ -79,10 +81,12 @@ Result<Endpoint> endpoint_from_json(const Json& json) {
     endpoint.netdev = TRY(base::required<uint32_t>(json, "netdev"));
     endpoint.device = TRY(base::required<std::string>(json, "device"));
     endpoint.moved = TRY(base::required<bool>(json, "moved"));
-    const auto gid = netns::parse_gid(TRY(base::required<std::string>(json, "gid")));
-    if (!gid)
-        return make_error(Code::Internal, "endpoint: broken GID");
-    endpoint.gid = *gid;
+    endpoint.hca_netdev = TRY(base::required<uint32_t>(json, "hca_netdev"));
+    if (json.contains("gid")) {
+        endpoint.gid = netns::parse_gid(TRY(base::required<std::string>(json, "gid")));
+        if (!endpoint.gid)
+            return make_error(Code::Internal, "endpoint: broken GID");
+    }
     for (const Json& entry : json.value("addresses", Json::array())) {
         const auto address = netns::parse_cidr(TRY(base::as<std::string>(entry, "addresses")));
         if (!address)

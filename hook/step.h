@@ -15,6 +15,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,9 +67,12 @@ struct Endpoint {
     Where where = Where::Container;
     uint32_t netdev = 0;  // index in that namespace
     std::string device;   // RDMA device name that we gave, or a hint
-    netns::Gid gid;       // the GID that the container is to use
+    // The GID that the container is to use; nothing for a device without GIDs of addresses.
+    std::optional<netns::Gid> gid;
     std::vector<netns::Address> addresses;
     bool moved = false;  // the RDMA device was moved into the namespace
+    // Of a device that stays the host's: the index of its own netdev there. 0: it is on `netdev`.
+    uint32_t hca_netdev = 0;
     bool operator==(const Endpoint&) const = default;
 };
 

@@ -23,8 +23,10 @@ struct Word {
 };
 
 constexpr std::array<Word<bool>, 2> kSwitch = {{{"on", true}, {"off", false}}};
-constexpr std::array<Word<Provider>, 3> kProviders = {
-    {{"auto", Provider::Auto}, {"device", Provider::Device}, {"rxe", Provider::Rxe}}};
+constexpr std::array<Word<Provider>, 4> kProviders = {{{"auto", Provider::Auto},
+                                                       {"device", Provider::Device},
+                                                       {"rxe", Provider::Rxe},
+                                                       {"siw", Provider::Siw}}};
 constexpr std::array<Word<netns::VlanProtocol>, 2> kProtocols = {
     {{"802.1q", netns::VlanProtocol::Dot1q}, {"802.1ad", netns::VlanProtocol::Dot1ad}}};
 constexpr std::array<Word<netns::VfLinkState>, 3> kLinkStates = {

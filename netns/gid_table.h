@@ -18,4 +18,8 @@ Result<std::optional<GidEntry>> find_gid_in(const SysTree& sys,
                                             const std::string& device,
                                             const Gid& gid);
 
+// Counts free slots from the table's end, where they are: the kernel fills the first free one.
+// Unavailable as above.
+Result<GidSpace> gid_space_in(const SysTree& sys, const std::string& device, uint32_t enough);
+
 }  // namespace netns

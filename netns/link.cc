@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 
+#include <fmt/format.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 
@@ -30,16 +31,19 @@ Error as(Code code, Error error, std::string fix = {}) {
     return fix.empty() ? error : std::move(error).advise(std::move(fix));
 }
 
+const char* module_of(ChildKind kind) {
+    return kind == ChildKind::Vlan ? "8021q" : kind == ChildKind::Ipvlan ? "ipvlan" : "macvlan";
+}
+
 class KernelLinks : public Links {
   public:
     Result<std::optional<Link>> find(const Netns& ns, uint32_t index) override;
     Result<std::optional<Link>> find_by_name(const Netns& ns, const std::string& name) override;
     Result<std::vector<Link>> list(const Netns& ns) override;
+    Result<std::vector<uint32_t>> ports_of(const Netns& ns, uint32_t master) override;
     Result<std::vector<Address>> addresses(const Netns& ns, uint32_t index) override;
     Result<std::optional<uint32_t>> default_route_link(const Netns& ns) override;
-    Result<> create_macvlan(const Netns& host,
-                            const Netns& target,
-                            const MacvlanSpec& spec) override;
+    Result<> create_child(const Netns& host, const Netns& target, const ChildSpec& spec) override;
     Result<> remove(const Netns& ns, uint32_t index) override;
     Result<std::optional<Link>> find_by_device(const Netns& ns, const std::string& device) override;
     Result<> move(const Netns& from,
@@ -59,13 +63,13 @@ class KernelLinks : public Links {
                             std::vector<Address>& all);
     Result<std::optional<uint32_t>> route_link(const Netns& ns, const Address& destination);
     Result<bool> free_altname(const Netns& ns, uint32_t index, const LinkChange& change);
-    Error explain_macvlan(const Netns& host,
-                          const Netns& target,
-                          const MacvlanSpec& spec,
-                          Error refusal);
-    Error explain_taken(const Netns& target, const MacvlanSpec& spec, Error refusal);
-    Error explain_busy(const Netns& target, const MacvlanSpec& spec, Error refusal);
-    Error explain_parent(const Netns& host, const MacvlanSpec& spec, Error refusal);
+    Error explain_child(const Netns& host,
+                        const Netns& target,
+                        const ChildSpec& spec,
+                        Error refusal);
+    Error explain_taken(const Netns& target, const ChildSpec& spec, Error refusal);
+    Error explain_busy(const Netns& target, const ChildSpec& spec, Error refusal);
+    Error explain_parent(const Netns& host, const ChildSpec& spec, Error refusal);
 
     netlink::Sockets sockets_{NETLINK_ROUTE};
 };
@@ -108,6 +112,19 @@ Result<std::vector<Link>> KernelLinks::list(const Netns& ns) {
             all.push_back(TRY(parse_link(reply)));
     }
     return all;
+}
+
+Result<std::vector<uint32_t>> KernelLinks::ports_of(const Netns& ns, uint32_t master) {
+    Request request{RTM_GETLINK, 0};
+    request.header(link_header(0))
+        .put(IFLA_MASTER, master);  // a filter: the socket is a strict one
+    std::vector<uint32_t> ports;
+    const std::string what = "list the ports of " + link_text(master);
+    for (const auto& reply : TRY(TRY(sockets_.get(ns))->dump(request, what))) {
+        if (reply.type == RTM_NEWLINK)
+            ports.push_back(TRY(parse_link(reply)).index);
+    }
+    return ports;
 }
 
 Result<> KernelLinks::list_addresses(const Netns& ns,
@@ -170,22 +187,22 @@ Result<std::optional<uint32_t>> KernelLinks::default_route_link(const Netns& ns)
     return std::optional<uint32_t>{};
 }
 
-Result<> KernelLinks::create_macvlan(const Netns& host,
-                                     const Netns& target,
-                                     const MacvlanSpec& spec) {
-    Request request = macvlan_request(spec, target.fd());
-    const std::string what =
-        "create macvlan " + base::printable(spec.name) + " on " + link_text(spec.parent);
+Result<> KernelLinks::create_child(const Netns& host, const Netns& target, const ChildSpec& spec) {
+    Request request = child_request(spec, target.fd());
+    const std::string what = fmt::format("create {} {} on {}",
+                                         to_string(spec.type.kind),
+                                         base::printable(spec.name),
+                                         link_text(spec.parent));
     auto done = TRY(sockets_.get(host))->request(request, what);
     if (!done)
-        return explain_macvlan(host, target, spec, std::move(done).error());
+        return explain_child(host, target, spec, std::move(done).error());
     return {};
 }
 
-Error KernelLinks::explain_macvlan(const Netns& host,
-                                   const Netns& target,
-                                   const MacvlanSpec& spec,
-                                   Error refusal) {
+Error KernelLinks::explain_child(const Netns& host,
+                                 const Netns& target,
+                                 const ChildSpec& spec,
+                                 Error refusal) {
     switch (refusal.sys) {
         case EEXIST:
             return explain_taken(target, spec, std::move(refusal));
@@ -201,7 +218,9 @@ Error KernelLinks::explain_macvlan(const Netns& host,
         case EBUSY:
             return explain_busy(target, spec, std::move(refusal));
         case EOPNOTSUPP:
-            return as(Code::Unsupported, std::move(refusal), "run: modprobe macvlan");
+            return as(Code::Unsupported,
+                      std::move(refusal),
+                      fmt::format("run: modprobe {}", module_of(spec.type.kind)));
         case EPERM:
             return std::move(refusal).advise("run as root");
         case EINVAL:
@@ -215,20 +234,27 @@ Error KernelLinks::explain_macvlan(const Netns& host,
 
 // The kernel says EEXIST for name and index alike, and before 6.15 looks the index up in the
 // namespace of the socket, which is the host's.
-Error KernelLinks::explain_taken(const Netns& target, const MacvlanSpec& spec, Error refusal) {
+Error KernelLinks::explain_taken(const Netns& target, const ChildSpec& spec, Error refusal) {
     const auto named = find_by_name(target, spec.name);
     if (named && *named)
         return as(Code::Busy,
                   std::move(refusal),
                   "the container has an interface " + base::printable(spec.name) +
                       " already: choose another rdma.ifname");
+    if (spec.type.kind == ChildKind::Vlan)
+        return as(
+            Code::Busy,
+            std::move(refusal),
+            fmt::format("VLAN {} of the parent is taken by another interface, or the index {}",
+                        spec.type.vlan,
+                        spec.index));
     return as(Code::Busy,
               std::move(refusal),
               "an interface with index " + std::to_string(spec.index) + " is there already");
 }
 
 // EBUSY is the parent's, and before 6.15 that of an index taken in the target namespace.
-Error KernelLinks::explain_busy(const Netns& target, const MacvlanSpec& spec, Error refusal) {
+Error KernelLinks::explain_busy(const Netns& target, const ChildSpec& spec, Error refusal) {
     const auto indexed = find(target, spec.index);
     if (indexed && *indexed)
         return explain_taken(target, spec, std::move(refusal));
@@ -239,7 +265,7 @@ Error KernelLinks::explain_busy(const Netns& target, const MacvlanSpec& spec, Er
         "kind: set rdma.parent to an interface that is none");
 }
 
-Error KernelLinks::explain_parent(const Netns& host, const MacvlanSpec& spec, Error refusal) {
+Error KernelLinks::explain_parent(const Netns& host, const ChildSpec& spec, Error refusal) {
     const auto parent = find(host, spec.parent);
     if (parent && !*parent)
         return as(

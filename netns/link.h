@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "netns/address.h"
+#include "netns/child_type.h"
 #include "netns/namespace.h"
 
 namespace netns {
@@ -46,14 +47,15 @@ struct LinkChange {
     bool operator==(const LinkChange&) const = default;
 };
 
-// A macvlan in bridge mode, made on `parent` (an index in the host's namespace) directly inside the
-// target namespace, under the index, name and MAC given, and up.
-struct MacvlanSpec {
+// A child made on `parent` (an index in the host's namespace) directly inside the target namespace,
+// under the index, name and MAC given, and up. An ipvlan is in mode L2.
+struct ChildSpec {
     uint32_t parent = 0;
     uint32_t index = 0;
     std::string name;
-    Mac mac;
+    Mac mac;  // not of an ipvlan
     uint32_t mtu = 0;
+    ChildType type{};
 };
 
 class Links {
@@ -64,17 +66,20 @@ class Links {
     virtual Result<std::optional<Link>> find_by_name(const Netns& ns, const std::string& name) = 0;
     // All links of a namespace. For a container's, which are few; never for the host's.
     virtual Result<std::vector<Link>> list(const Netns& ns) = 0;
+    // The indexes of a bond's or bridge's ports.
+    virtual Result<std::vector<uint32_t>> ports_of(const Netns& ns, uint32_t master) = 0;
     // The addresses of one link.
     virtual Result<std::vector<Address>> addresses(const Netns& ns, uint32_t index) = 0;
     // The link of the default route (v4 first, then v6), or nothing.
     virtual Result<std::optional<uint32_t>> default_route_link(const Netns& ns) = 0;
 
-    // Busy if name, index or MAC is taken where the link will live (before 6.15 an index that the
-    // host uses is taken too: choose high ones). Refused if the parent can carry no macvlan,
-    // BadInput for a MAC or an MTU that cannot be, Unavailable without parent.
-    virtual Result<> create_macvlan(const Netns& host,
-                                    const Netns& target,
-                                    const MacvlanSpec& spec) = 0;
+    // Busy if name, index, MAC or VLAN is taken where the link will live or on the parent (before
+    // 6.15 an index that the host uses is taken too: choose high ones). Refused if the parent can
+    // carry none of this kind, BadInput for a MAC or an MTU that cannot be, Unavailable without
+    // parent.
+    virtual Result<> create_child(const Netns& host,
+                                  const Netns& target,
+                                  const ChildSpec& spec) = 0;
     // One that is not there is no error.
     virtual Result<> remove(const Netns& ns, uint32_t index) = 0;
     // The link of a device ("0000:01:10.0") among the links of a container's namespace.

@@ -57,6 +57,32 @@ std::vector<std::string> altnames_of(const Attributes& link) {
     }
     return names;
 }
+
+uint32_t kernel_mode(MacvlanMode mode) {
+    switch (mode) {
+        case MacvlanMode::Private:
+            return MACVLAN_MODE_PRIVATE;
+        case MacvlanMode::Vepa:
+            return MACVLAN_MODE_VEPA;
+        case MacvlanMode::Bridge:
+            break;
+    }
+    return MACVLAN_MODE_BRIDGE;
+}
+
+// IFLA_INFO_DATA of each kind.
+void put_child_data(Request& request, const ChildType& type) {
+    switch (type.kind) {
+        case ChildKind::Macvlan:
+            request.put(IFLA_MACVLAN_MODE, kernel_mode(type.macvlan_mode));
+            return;
+        case ChildKind::Ipvlan:
+            request.put16(IFLA_IPVLAN_MODE, IPVLAN_MODE_L2);
+            return;
+        case ChildKind::Vlan:
+            request.put16(IFLA_VLAN_ID, type.vlan);
+    }
+}
 }  // namespace
 
 ifinfomsg link_header(uint32_t index) {
@@ -189,24 +215,22 @@ std::optional<uint32_t> default_link(const Reply& reply) {
     return static_cast<uint32_t>(hop->rtnh_ifindex);
 }
 
-Request macvlan_request(const MacvlanSpec& spec, int fd) {
+Request child_request(const ChildSpec& spec, int fd) {
     // NLM_F_EXCL: without it the kernel would change a link of that index or name.
     Request request{RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL};
     ifinfomsg header = link_header(spec.index);
     header.ifi_flags = IFF_UP;
     header.ifi_change = IFF_UP;
-    request.header(header)
-        .put(IFLA_LINK, spec.parent)
-        .put(IFLA_IFNAME, spec.name)
-        .put(IFLA_ADDRESS, Bytes{spec.mac.bytes})
-        .put(IFLA_MTU, spec.mtu)
+    request.header(header).put(IFLA_LINK, spec.parent).put(IFLA_IFNAME, spec.name);
+    if (spec.type.kind != ChildKind::Ipvlan)
+        request.put(IFLA_ADDRESS, Bytes{spec.mac.bytes});
+    request.put(IFLA_MTU, spec.mtu)
         .put(IFLA_NET_NS_FD, static_cast<uint32_t>(fd))
         .begin(IFLA_LINKINFO)
-        .put(IFLA_INFO_KIND, std::string("macvlan"))
-        .begin(IFLA_INFO_DATA)
-        .put(IFLA_MACVLAN_MODE, uint32_t{MACVLAN_MODE_BRIDGE})
-        .end()
-        .end();
+        .put(IFLA_INFO_KIND, std::string(to_string(spec.type.kind)))
+        .begin(IFLA_INFO_DATA);
+    put_child_data(request, spec.type);
+    request.end().end();
     return request;
 }
 

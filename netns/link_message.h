@@ -18,8 +18,8 @@ ifinfomsg link_header(uint32_t index);
 uint8_t kernel_family(Family family);
 netlink::Bytes raw(const Address& address);
 
-// RTM_NEWLINK: the macvlan with all that it is given, up at once, in the namespace behind `fd`.
-netlink::Request macvlan_request(const MacvlanSpec& spec, int fd);
+// RTM_NEWLINK: the child with all that it is given, up at once, in the namespace behind `fd`.
+netlink::Request child_request(const ChildSpec& spec, int fd);
 // RTM_SETLINK: a change of a link; into the namespace behind `target` first, if there is one.
 netlink::Request change_request(uint32_t index,
                                 const LinkChange& change,

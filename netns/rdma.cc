@@ -87,6 +87,8 @@ class KernelRdmaDevices : public RdmaDevices {
                                                      const std::string& name) override;
     Result<std::optional<RdmaDevice>> find_by_name(const Netns& ns,
                                                    const std::string& name) override;
+    Result<std::optional<uint32_t>> netdev_of(const Netns& ns, uint32_t device) override;
+    Result<bool> is_software(const Netns& ns, const RdmaDevice& device) override;
     Result<CharDevice> uverbs_node(const Netns& ns, uint32_t device) override;
     Result<CharDevice> rdma_cm_node() override;
     Result<uint32_t> user_contexts(const Netns& ns, uint32_t device) override;
@@ -99,6 +101,7 @@ class KernelRdmaDevices : public RdmaDevices {
                                   const RdmaDevice& device,
                                   const Gid& gid,
                                   Deadline deadline) override;
+    Result<GidSpace> gid_space(const Netns& ns, const RdmaDevice& device, uint32_t enough) override;
     Result<> add_link(const Netns& ns, const RdmaLinkSpec& spec) override;
     Result<> remove_link(const Netns& ns, uint32_t device) override;
     Result<> move(const Netns& from, const Netns& to, uint32_t device) override;
@@ -110,8 +113,6 @@ class KernelRdmaDevices : public RdmaDevices {
     Result<Socket*> socket(const Netns& ns);
     Result<nldev::System> system();
     Result<std::vector<RdmaDevice>> list(const Netns& ns);
-    // The netdev of port 1, if it is in `ns`.
-    Result<std::optional<uint32_t>> port_netdev(const Netns& ns, uint32_t device);
     Result<CharDevice> chardev(const Netns& ns, Request request, const std::string& what);
     Result<bool> is_there(const Netns& ns, uint32_t device);
     Result<SysTree> tree(const Netns& ns);
@@ -158,7 +159,7 @@ Result<std::vector<RdmaDevice>> KernelRdmaDevices::list(const Netns& ns) {
     return all;
 }
 
-Result<std::optional<uint32_t>> KernelRdmaDevices::port_netdev(const Netns& ns, uint32_t device) {
+Result<std::optional<uint32_t>> KernelRdmaDevices::netdev_of(const Netns& ns, uint32_t device) {
     Request request = device_request(RDMA_NLDEV_CMD_PORT_GET, device);
     request.put(RDMA_NLDEV_ATTR_PORT_INDEX, kPort);
     auto reply = TRY(socket(ns))->get(request, "ask for the interface of " + device_text(device));
@@ -174,7 +175,7 @@ Result<std::optional<RdmaDevice>> KernelRdmaDevices::find_by_netdev(const Netns&
     std::stable_partition(
         devices.begin(), devices.end(), [&](const auto& device) { return device.name == name; });
     for (const auto& device : devices) {
-        if (netdev != 0 && TRY(port_netdev(ns, device.index)) == netdev)
+        if (netdev != 0 && TRY(netdev_of(ns, device.index)) == netdev)
             return std::optional<RdmaDevice>{device};
     }
     return std::optional<RdmaDevice>{};
@@ -187,6 +188,15 @@ Result<std::optional<RdmaDevice>> KernelRdmaDevices::find_by_name(const Netns& n
             return std::optional<RdmaDevice>{device};
     }
     return std::optional<RdmaDevice>{};
+}
+
+Result<bool> KernelRdmaDevices::is_software(const Netns& ns, const RdmaDevice& device) {
+    // Hardware hangs on a device of its bus.
+    const auto folder = TRY(TRY(tree(ns)).enter("class/infiniband/" + device.name));
+    if (!folder)
+        return as(Code::Unavailable,
+                  sys_error(ENOENT, "RDMA device " + printable(device.name) + " is not there"));
+    return !TRY(folder->link("device"));
 }
 
 Result<CharDevice> KernelRdmaDevices::chardev(const Netns& ns,
@@ -267,6 +277,12 @@ Result<GidEntry> KernelRdmaDevices::wait_for_gid(const Netns& ns,
                 "GID " + to_string(gid) + " has not appeared on " + printable(device.name));
         (void)TRY(events.wait(deadline));  // heard or not: look again
     }
+}
+
+Result<GidSpace> KernelRdmaDevices::gid_space(const Netns& ns,
+                                              const RdmaDevice& device,
+                                              uint32_t enough) {
+    return gid_space_in(TRY(tree(ns)), device.name, enough);
 }
 
 Result<> KernelRdmaDevices::add_link(const Netns& ns, const RdmaLinkSpec& spec) {

@@ -50,6 +50,13 @@ struct GidEntry {
     std::string netdev;  // the netdev's name in its own namespace
 };
 
+// Room in the GID table of port 1.
+struct GidSpace {
+    uint32_t size = 0;         // slots
+    uint32_t free = 0;         // empty ones, counted as far as the asker needs
+    uint32_t per_address = 1;  // slots that an address takes: 2 where the port has RoCE v1, too
+};
+
 struct RdmaLinkSpec {
     std::string name;     // wanted RDMA device name, unique system-wide (ENFILE else)
     std::string type;     // "rxe", "siw"
@@ -71,6 +78,11 @@ class RdmaDevices {
     // The device of that name as seen from `ns`; nothing if there is none.
     virtual Result<std::optional<RdmaDevice>> find_by_name(const Netns& ns,
                                                            const std::string& name) = 0;
+
+    // The netdev of the device's port 1, if it is in `ns`.
+    virtual Result<std::optional<uint32_t>> netdev_of(const Netns& ns, uint32_t device) = 0;
+    // Whether the device is a driver's over a netdev (rxe, siw) and no hardware.
+    virtual Result<bool> is_software(const Netns& ns, const RdmaDevice& device) = 0;
 
     // The verbs node. Loads ib_uverbs if need be.
     virtual Result<CharDevice> uverbs_node(const Netns& ns, uint32_t device) = 0;
@@ -96,6 +108,11 @@ class RdmaDevices {
                                           const RdmaDevice& device,
                                           const Gid& gid,
                                           base::Deadline deadline) = 0;
+
+    // Counts at most `enough` free slots.
+    virtual Result<GidSpace> gid_space(const Netns& ns,
+                                       const RdmaDevice& device,
+                                       uint32_t enough) = 0;
 
     // Makes the link from inside `ns`. Busy: EEXIST, the netdev has one already; ENFILE, name
     // taken.

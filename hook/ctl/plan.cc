@@ -29,9 +29,9 @@ Result<Annotations> gather(const Options& options, netns::Host& host) {
 }
 
 Json to_json(const Plan& plan) {
-    Json json{{"device", plan.endpoint.device},
-              {"gid", netns::to_string(plan.endpoint.gid)},
-              {"steps", Json::array()}};
+    Json json{{"device", plan.endpoint.device}, {"steps", Json::array()}};
+    if (plan.endpoint.gid)
+        json["gid"] = netns::to_string(*plan.endpoint.gid);
     for (const auto& step : plan.steps) {
         Json entry{
             {"kind", step->kind()}, {"text", step->describe()}, {"changes", step->changes()}};
@@ -49,10 +49,11 @@ std::string to_text(const Json& json) {
         int number = 0;
         for (const Json& step : attachment["steps"])
             text += fmt::format("  {}. {}\n", ++number, step["text"].get<std::string>());
-        text += fmt::format("  {}. wait until {} has GID {}\n",
-                            ++number,
-                            attachment["device"].get<std::string>(),
-                            attachment["gid"].get<std::string>());
+        if (attachment.contains("gid"))
+            text += fmt::format("  {}. wait until {} has GID {}\n",
+                                ++number,
+                                attachment["device"].get<std::string>(),
+                                attachment["gid"].get<std::string>());
     }
     return text.empty() ? "no rdma.* annotations: nothing would be done\n" : text;
 }

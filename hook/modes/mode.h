@@ -42,6 +42,12 @@ struct Mode {
     bool finds = false;
     // The interface's MAC is not the container's own: neighbours may know its addresses by another.
     bool changing_mac = false;
+    // rdma.parent=container: it can work on the interface that the engine made.
+    bool on_container_link = false;
+    // Without an address of its own a container would have nothing to be known by.
+    bool needs_address = false;
+    // Addresses are asked for on the network before they are taken, unless the pool says otherwise.
+    bool probes = false;
 };
 
 // nullptr if there is none of that name.

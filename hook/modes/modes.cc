@@ -3,13 +3,15 @@
 #include <array>
 
 #include "hook/modes/mode.h"
+#include "hook/modes/shared.h"
+#include "hook/modes/softiwarp.h"
 #include "hook/modes/softroce.h"
 #include "hook/modes/vf.h"
 
 namespace hook {
 
 namespace {
-constexpr std::array<const Mode*, 2> kModes = {&kSoftroce, &kVf};
+constexpr std::array<const Mode*, 4> kModes = {&kSoftroce, &kSoftiwarp, &kShared, &kVf};
 }
 
 std::span<const Mode* const> all_modes() {

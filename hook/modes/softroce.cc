@@ -7,18 +7,14 @@
 
 #include <fmt/format.h>
 
-#include "hook/modes/routes.h"
-#include "hook/modes/software_link.h"
-#include "hook/steps/add_address.h"
-#include "hook/steps/create_macvlan.h"
+#include "hook/modes/interface.h"
+#include "hook/modes/software_device.h"
 #include "hook/steps/create_rdma_link.h"
-#include "hook/steps/pin_netns.h"
 
 namespace hook {
 
 using base::Code;
 using base::make_error;
-using netns::Address;
 using netns::RdmaNetnsMode;
 
 namespace {
@@ -32,61 +28,6 @@ constexpr std::array<std::string_view, 10> kKeys = {"parent",
                                                     "ifname",
                                                     "memlock",
                                                     "optional"};
-constexpr const char* kType = kRxe;
-
-Result<Plan> plan_macvlan(const Attachment& a, const Survey& s) {
-    const RdmaNetnsMode mode = TRY(s.site.host.rdma.mode());
-    const netns::Link parent = TRY(find_parent(a, s.site));
-    if (a.mtu && *a.mtu > parent.mtu)
-        return make_error(Code::BadInput,
-                          fmt::format("rdma.mtu={} is above the {} of its parent {}",
-                                      *a.mtu,
-                                      parent.mtu,
-                                      parent.name))
-            .advise(fmt::format(
-                "run: ip link set {} mtu {}; or set a smaller rdma.mtu", parent.name, *a.mtu));
-    const netns::Mac mac = a.mac.value_or(stable_mac(a, s));
-    Plan plan;
-    plan.endpoint = {.where = Where::Container,
-                     .netdev = link_index(a, s),
-                     .device = device_name(kType, a, s),
-                     .gid = {},
-                     .addresses = TRY(choose_addresses(a, s, parent.index))};
-    plan.endpoint.gid = main_gid(plan.endpoint.addresses, mac);
-    plan.add<PinNetns>({.path = s.store.pin_path(s.attachment_key)});
-    claim_addresses(plan, s, parent.index);
-    plan.add<CreateMacvlan>({.parent = parent.index,
-                             .index = plan.endpoint.netdev,
-                             .name = a.ifname,
-                             .mac = mac,
-                             .mtu = a.mtu.value_or(parent.mtu)});
-    add_addresses(plan);
-    add_routes(plan, a);
-    add_rxe(plan, mac, mode);
-    return plan;
-}
-
-Result<Plan> plan_on_container_link(const Attachment& a, const Survey& s) {
-    if (a.ip_source == IpSource::Auto)
-        return make_error(Code::BadInput, "rdma.ip=auto does not go with rdma.parent=container")
-            .advise("the interface has the engine's address: set rdma.ip=none");
-    const RdmaNetnsMode mode = TRY(s.site.host.rdma.mode());
-    const netns::Link link = TRY(find_container_link(s.site));
-    Plan plan;
-    plan.endpoint = {.where = Where::Container,
-                     .netdev = link.index,
-                     .device = device_name(kType, a, s),
-                     .gid = {},
-                     .addresses = TRY(s.site.host.links.addresses(*s.site.container, link.index))};
-    plan.add<PinNetns>({.path = s.store.pin_path(s.attachment_key)});
-    for (const Address& address : a.addresses) {
-        plan.add<AddAddress>({.link = link.index, .address = address, .with_link = false});
-        plan.endpoint.addresses.insert(plan.endpoint.addresses.begin(), address);
-    }
-    plan.endpoint.gid = main_gid(plan.endpoint.addresses, link.mac);
-    add_rxe(plan, link.mac, mode);
-    return plan;
-}
 
 Result<Plan> plan_on_host(const Attachment& a, const Survey& s) {
     if (TRY(s.site.host.rdma.mode()) == RdmaNetnsMode::Exclusive)
@@ -97,7 +38,7 @@ Result<Plan> plan_on_host(const Attachment& a, const Survey& s) {
     Plan plan;
     plan.endpoint = {.where = Where::Host,
                      .netdev = parent.index,
-                     .device = device_name(kType, a, s),
+                     .device = device_name(kRxe.type, a, s),
                      .gid = {},
                      .addresses = TRY(s.site.host.links.addresses(s.site.host_ns, parent.index))};
     if (plan.endpoint.addresses.empty())
@@ -111,7 +52,7 @@ Result<Plan> plan_on_host(const Attachment& a, const Survey& s) {
         return plan;
     }
     plan.add<CreateRdmaLink>({.where = Where::Host,
-                              .type = kType,
+                              .type = kRxe.type,
                               .name = plan.endpoint.device,
                               .netdev = parent.index,
                               .node_guid = netns::eui64(parent.mac)});
@@ -120,18 +61,17 @@ Result<Plan> plan_on_host(const Attachment& a, const Survey& s) {
 
 Result<Scope> scope(const Attachment& a, Site& site) {
     if (a.placement == Placement::Container)
-        return Scope{Where::Container, a.parent == kContainerParent ? a.parent : a.ifname};
+        return scope_of_software_device(a);
     const netns::Link parent = TRY(find_parent(a, site));
     return Scope{Where::Host, fmt::format("parent {}", parent.index)};
 }
 
 Result<Plan> plan(const Attachment& a, const Survey& s) {
-    if (a.placement == Placement::Host)
-        return plan_on_host(a, s);
-    return a.parent == kContainerParent ? plan_on_container_link(a, s) : plan_macvlan(a, s);
+    return a.placement == Placement::Host ? plan_on_host(a, s) : plan_software_device(kRxe, a, s);
 }
 }  // namespace
 
-const Mode kSoftroce{.name = "softroce", .keys = kKeys, .scope = scope, .plan = plan};
+const Mode kSoftroce{
+    .name = "softroce", .keys = kKeys, .scope = scope, .plan = plan, .on_container_link = true};
 
 }  // namespace hook

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // vf: one SR-IOV virtual function for one container: chosen among the free ones, set up through its
-// PF, moved, and given back as it was. RDMA is the VF's own device, or rxe over its netdev.
+// PF, moved, and given back as it was. RDMA is the VF's own device, or rxe or siw over its netdev.
 #include "hook/modes/vf.h"
 
 #include <array>
 
 #include <fmt/format.h>
 
+#include "hook/modes/interface.h"
 #include "hook/modes/routes.h"
-#include "hook/modes/software_link.h"
+#include "hook/modes/software_device.h"
 #include "hook/steps/configure_vf.h"
 #include "hook/steps/move_link.h"
 #include "hook/steps/move_rdma_device.h"
@@ -35,9 +36,10 @@ constexpr std::array<std::string_view, 20> kVfKeys = {
 struct Chosen {
     FreeVf vf;
     RdmaNetnsMode mode = RdmaNetnsMode::Shared;
-    std::string own_device;  // the VF's RDMA device, if it is to be used; else rxe
-    uint64_t node_guid = 0;  // of the VF's RDMA device
-    VfSettings before;       // of what is written
+    std::string own_device;          // the VF's RDMA device, if it is to be used
+    SoftwareDriver software = kRxe;  // else
+    uint64_t node_guid = 0;          // of the VF's RDMA device
+    VfSettings before;               // of what is written
     VfSettings after;
     bool rebind = false;
     netns::Mac host_mac;  // that it has, or will have as soon as its driver looks
@@ -55,18 +57,26 @@ Result<> choose_provider(const Attachment& a, const Survey& s, Chosen& chosen) {
         const auto device = TRY(s.site.host.rdma.find_by_name(s.site.host_ns, names.front()));
         chosen.node_guid = device ? device->node_guid : 0;
     }
-    if (a.provider != Provider::Rxe && !names.empty())
+    const bool software = a.provider == Provider::Rxe || a.provider == Provider::Siw;
+    if (!software && !names.empty())
         chosen.own_device = names.front();
+    if (a.provider == Provider::Siw)
+        chosen.software = kSiw;
     if (a.provider == Provider::Device && names.empty())
         return make_error(Code::Refused,
                           fmt::format("{} (driver {}) has no RDMA device of its own",
                                       name_of(vf),
                                       vf.function.driver))
             .advise("set rdma.provider to rxe, or load the driver's RDMA module");
-    if (chosen.own_device.empty() && !vf.link.ethernet)
-        return make_error(Code::Refused, name_of(vf) + " is not Ethernet: rxe cannot run over it")
+    if (!chosen.own_device.empty())
+        return {};
+    if (!vf.link.ethernet)
+        return make_error(Code::Refused,
+                          fmt::format("{} is not Ethernet: {} cannot run over it",
+                                      name_of(vf),
+                                      chosen.software.type))
             .advise("set rdma.provider to device");
-    return {};
+    return check_netns_mode(chosen.software, chosen.mode);
 }
 
 // A member that is asked for and that the PF does not report: its driver has no such thing.
@@ -188,6 +198,14 @@ void add_own_device(Plan& plan, const Chosen& chosen, const Lease& lease) {
     plan.endpoint.moved = true;
 }
 
+// InfiniBand has one GID from its subnet manager, and none of addresses.
+std::optional<netns::Gid> gid_of(const Chosen& chosen,
+                                 const std::vector<netns::Address>& addresses) {
+    if (chosen.own_device.empty())
+        return choose_gid(chosen.software, addresses, chosen.mac);
+    return chosen.vf.link.ethernet ? std::optional{main_gid(addresses, chosen.mac)} : std::nullopt;
+}
+
 Result<Plan> plan_vf(const Attachment& a, const Survey& s) {
     const Chosen chosen = TRY(choose(a, s));
     const FreeVf& vf = chosen.vf;
@@ -197,10 +215,10 @@ Result<Plan> plan_vf(const Attachment& a, const Survey& s) {
     Plan plan;
     plan.endpoint = {.where = Where::Container,
                      .netdev = link_index(a, s),
-                     .device = own ? chosen.own_device : device_name(kRxe, a, s),
+                     .device = own ? chosen.own_device : device_name(chosen.software.type, a, s),
                      .gid = {},
                      .addresses = TRY(choose_addresses(a, s, vf.pf_link.index))};
-    plan.endpoint.gid = main_gid(plan.endpoint.addresses, chosen.mac);
+    plan.endpoint.gid = gid_of(chosen, plan.endpoint.addresses);
     plan.add<PinNetns>({.path = s.store.pin_path(s.attachment_key)});
     plan.add<Claim>(
         {.what = fmt::format("{} ({})", name_of(vf), vf.function.address), .lease = lease});
@@ -211,7 +229,7 @@ Result<Plan> plan_vf(const Attachment& a, const Survey& s) {
     if (own)
         add_own_device(plan, chosen, lease);
     else
-        add_rxe(plan, chosen.mac, chosen.mode);
+        add_device(plan, chosen.software, chosen.mac, chosen.mode);
     return plan;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/steps/checks.h"
 
+#include <fmt/format.h>
+
 namespace hook {
 
 using base::Code;
@@ -13,9 +15,31 @@ std::string CheckDataPath::describe() const {
 Result<> CheckDataPath::apply(Site& site) const {
     if (TRY(site.host.rdma.roce_port_served(*site.container)))
         return {};
-    return make_error(Code::Unsupported,
-                      "this kernel's rxe carries no traffic in a container's network namespace")
-        .advise("boot a kernel >= 7.1, or share the host's device: rdma.placement=host");
+    return make_error(Code::Unsupported, args_.problem).advise(args_.fix);
+}
+
+std::string ProbeAddresses::describe() const {
+    std::string list;
+    for (const auto& address : args_.addresses)
+        list += (list.empty() ? "" : ", ") + netns::ip_string(address);
+    return "ask the network who has " + list;
+}
+
+Result<> ProbeAddresses::apply(Site& site) const {
+    const auto link = TRY(site.host.links.find(*site.container, args_.link));
+    if (!link)
+        return make_error(Code::Unavailable, "the container's interface is gone");
+    for (const netns::Address& address : args_.addresses) {
+        const auto owner = TRY(site.host.neighbours.find_owner(
+            *site.container, {link->index, link->mac}, address, base::Deadline::in(args_.wait)));
+        if (owner)
+            return make_error(Code::Busy,
+                              fmt::format("address {} is in use on the network, by {}",
+                                          netns::ip_string(address),
+                                          netns::to_string(*owner)))
+                .advise("choose another rdma.ip; see who it is: arping or ndisc6");
+    }
+    return {};
 }
 
 }  // namespace hook

@@ -3,6 +3,9 @@
 // fail the attach if not, so that it is rolled back.
 #pragma once
 
+#include <chrono>
+#include <vector>
+
 #include "hook/step.h"
 
 namespace hook {
@@ -21,14 +24,41 @@ class Check : public Step {
 // container's looks healthy and carries nothing. The evidence is whether UDP 4791 is served there.
 class CheckDataPath : public Check {
   public:
-    struct Args {};
+    struct Args {
+        std::string problem;  // what to say if it is not
+        std::string fix;
+    };
 
-    explicit CheckDataPath(Args) {}
+    explicit CheckDataPath(Args args) : args_(std::move(args)) {}
 
     [[nodiscard]] std::string_view kind() const override { return "check_data_path"; }
 
     [[nodiscard]] std::string describe() const override;
     Result<> apply(Site& site) const override;
+
+  private:
+    Args args_;
+};
+
+// Asks the segment, from the new interface, whether somebody has the addresses already: whoever
+// takes them then breaks both. Waits for an answer for as long as the pool's "probe" says.
+class ProbeAddresses : public Check {
+  public:
+    struct Args {
+        uint32_t link = 0;  // index in the container
+        std::vector<netns::Address> addresses;
+        std::chrono::milliseconds wait{};  // for each
+    };
+
+    explicit ProbeAddresses(Args args) : args_(std::move(args)) {}
+
+    [[nodiscard]] std::string_view kind() const override { return "probe_addresses"; }
+
+    [[nodiscard]] std::string describe() const override;
+    Result<> apply(Site& site) const override;
+
+  private:
+    Args args_;
 };
 
 }  // namespace hook

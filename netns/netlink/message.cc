@@ -40,6 +40,11 @@ Request& Request::put(int attribute, uint32_t value) {
     return *this;
 }
 
+Request& Request::put16(int attribute, uint16_t value) {
+    note(nla_put_u16(message_.get(), attribute, value));
+    return *this;
+}
+
 Request& Request::put(int attribute, const std::string& text) {
     note(nla_put_string(message_.get(), attribute, text.c_str()));
     return *this;

@@ -33,6 +33,7 @@ class Request {
     }
 
     Request& put(int attribute, uint32_t value);
+    Request& put16(int attribute, uint16_t value);
     Request& put(int attribute, const std::string& text);  // NUL terminated
     Request& put(int attribute, Bytes bytes);
     Request& begin(int attribute);  // attributes until end() are nested in this one

@@ -11,8 +11,8 @@ namespace test {
 namespace {
 
 using base::Code;
+using netns::ChildSpec;
 using netns::Link;
-using netns::MacvlanSpec;
 
 // High enough to be free in every namespace: kernels before 6.15 look in the host's too.
 constexpr uint32_t kLinkIndex = 0x40000001;
@@ -27,7 +27,7 @@ class LinksContract : public testing::Test {
 
     netns::Links& room() { return outside_.host().links; }
 
-    MacvlanSpec spec() {
+    ChildSpec spec() {
         return {.parent = outside_.parent(),
                 .index = kLinkIndex,
                 .name = "rdma0",
@@ -35,12 +35,12 @@ class LinksContract : public testing::Test {
                 .mtu = 1400};
     }
 
-    base::Result<> create(const MacvlanSpec& wanted) {
-        return room().create_macvlan(outside_.host_ns(), outside_.container_ns(), wanted);
+    base::Result<> create(const ChildSpec& wanted) {
+        return room().create_child(outside_.host_ns(), outside_.container_ns(), wanted);
     }
 
     // The error of a macvlan that must not come to be.
-    base::Error refusal(const MacvlanSpec& wanted) {
+    base::Error refusal(const ChildSpec& wanted) {
         auto done = create(wanted);
         EXPECT_FALSE(done);
         return done ? base::Error{} : std::move(done).error();
@@ -127,7 +127,7 @@ TYPED_TEST(LinksContract, ALinkThatComesUpHasItsLinkLocalAddress) {
 }
 
 TYPED_TEST(LinksContract, ATakenNameIsBusy) {
-    MacvlanSpec spec = this->spec();
+    ChildSpec spec = this->spec();
     spec.name = "lo";
     const auto error = this->refusal(spec);
     EXPECT_EQ(error.code, Code::Busy) << error.message();
@@ -136,7 +136,7 @@ TYPED_TEST(LinksContract, ATakenNameIsBusy) {
 
 TYPED_TEST(LinksContract, ATakenIndexIsBusy) {
     ASSERT_TRUE(this->create(this->spec()));
-    MacvlanSpec spec = this->spec();
+    ChildSpec spec = this->spec();
     spec.name = "rdma1";
     spec.mac = *netns::parse_mac("02:00:5e:10:00:02");
     const auto error = this->refusal(spec);
@@ -146,7 +146,7 @@ TYPED_TEST(LinksContract, ATakenIndexIsBusy) {
 
 TYPED_TEST(LinksContract, ATakenMacIsBusy) {
     ASSERT_TRUE(this->create(this->spec()));
-    MacvlanSpec spec = this->spec();
+    ChildSpec spec = this->spec();
     spec.name = "rdma1";
     spec.index = kLinkIndex + 1;
     const auto error = this->refusal(spec);
@@ -156,7 +156,7 @@ TYPED_TEST(LinksContract, ATakenMacIsBusy) {
 }
 
 TYPED_TEST(LinksContract, NamesOfTheHostAreFree) {
-    MacvlanSpec spec = this->spec();
+    ChildSpec spec = this->spec();
     const auto parent = this->room().find(this->outside_.host_ns(), this->outside_.parent());
     ASSERT_TRUE(parent && *parent);
     spec.name = (*parent)->name;
@@ -165,7 +165,7 @@ TYPED_TEST(LinksContract, NamesOfTheHostAreFree) {
 }
 
 TYPED_TEST(LinksContract, IndexesOfTheHostAreFreeSince6_15) {
-    MacvlanSpec spec = this->spec();
+    ChildSpec spec = this->spec();
     spec.index = this->outside_.parent();
     if (this->outside_.traits().lookup_in_target) {
         EXPECT_TRUE(this->create(spec));
@@ -177,7 +177,7 @@ TYPED_TEST(LinksContract, IndexesOfTheHostAreFreeSince6_15) {
 }
 
 TYPED_TEST(LinksContract, AMulticastMacIsBadInput) {
-    MacvlanSpec spec = this->spec();
+    ChildSpec spec = this->spec();
     spec.mac = *netns::parse_mac("03:00:5e:10:00:01");
     const auto error = this->refusal(spec);
     EXPECT_EQ(error.code, Code::BadInput) << error.message();
@@ -185,7 +185,7 @@ TYPED_TEST(LinksContract, AMulticastMacIsBadInput) {
 }
 
 TYPED_TEST(LinksContract, AnMtuAboveTheParentsIsBadInput) {
-    MacvlanSpec spec = this->spec();
+    ChildSpec spec = this->spec();
     spec.mtu = 1501;
     const auto error = this->refusal(spec);
     EXPECT_EQ(error.code, Code::BadInput) << error.message();
@@ -195,7 +195,7 @@ TYPED_TEST(LinksContract, AnMtuAboveTheParentsIsBadInput) {
 
 TYPED_TEST(LinksContract, AnMtuThatNoLinkHasIsBadInput) {
     for (const uint32_t mtu : {0U, 67U, 65536U, 0xffffffffU}) {
-        MacvlanSpec spec = this->spec();
+        ChildSpec spec = this->spec();
         spec.mtu = mtu;
         const auto error = this->refusal(spec);
         EXPECT_EQ(error.code, Code::BadInput) << mtu << ": " << error.message();
@@ -204,7 +204,7 @@ TYPED_TEST(LinksContract, AnMtuThatNoLinkHasIsBadInput) {
 }
 
 TYPED_TEST(LinksContract, AMissingParentIsUnavailable) {
-    MacvlanSpec spec = this->spec();
+    ChildSpec spec = this->spec();
     spec.parent = 4711;
     const auto error = this->refusal(spec);
     EXPECT_EQ(error.code, Code::Unavailable) << error.message();
@@ -212,7 +212,7 @@ TYPED_TEST(LinksContract, AMissingParentIsUnavailable) {
 }
 
 TYPED_TEST(LinksContract, LoopbackCarriesNone) {
-    MacvlanSpec spec = this->spec();
+    ChildSpec spec = this->spec();
     spec.parent = 1;
     const auto error = this->refusal(spec);
     EXPECT_EQ(error.code, Code::Refused) << error.message();
@@ -305,7 +305,7 @@ TYPED_TEST(LinksContract, ANamespaceWithoutRoutesHasNoDefaultRoute) {
 TYPED_TEST(LinksContract, AMacvlanGoesWithItsNamespace) {
     {
         const Netns made = this->outside_.host().namespaces.make().value();
-        ASSERT_TRUE(this->room().create_macvlan(this->outside_.host_ns(), made, this->spec()));
+        ASSERT_TRUE(this->room().create_child(this->outside_.host_ns(), made, this->spec()));
     }
     this->outside_.settle();
     // A namespace dies in the background: its MAC becomes free some time after the last handle.

@@ -32,7 +32,7 @@ class MovesContract : public testing::Test {
     netns::Links& room() { return outside_.host().links; }
 
     void make(const Netns& ns, uint32_t index, const std::string& name, const netns::Mac& mac) {
-        const auto made = room().create_macvlan(
+        const auto made = room().create_child(
             outside_.host_ns(),
             ns,
             {.parent = outside_.parent(), .index = index, .name = name, .mac = mac, .mtu = 1400});

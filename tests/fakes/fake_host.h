@@ -53,11 +53,12 @@ class FakeLinks : public netns::Links {
     Result<std::optional<netns::Link>> find_by_name(const Netns& ns,
                                                     const std::string& name) override;
     Result<std::vector<netns::Link>> list(const Netns& ns) override;
+    Result<std::vector<uint32_t>> ports_of(const Netns& ns, uint32_t master) override;
     Result<std::vector<Address>> addresses(const Netns& ns, uint32_t index) override;
     Result<std::optional<uint32_t>> default_route_link(const Netns& ns) override;
-    Result<> create_macvlan(const Netns& host,
-                            const Netns& target,
-                            const netns::MacvlanSpec& spec) override;
+    Result<> create_child(const Netns& host,
+                          const Netns& target,
+                          const netns::ChildSpec& spec) override;
     Result<> remove(const Netns& ns, uint32_t index) override;
     Result<std::optional<netns::Link>> find_by_device(const Netns& ns,
                                                       const std::string& device) override;
@@ -71,7 +72,8 @@ class FakeLinks : public netns::Links {
     Result<> remove_address(const Netns& ns, uint32_t index, const Address& address) override;
 
   private:
-    Result<> place_macvlan(const Netns& host, const Netns& target, const netns::MacvlanSpec& spec);
+    Result<> place_child(const Netns& host, const Netns& target, const netns::ChildSpec& spec);
+    Result<> check_siblings(const FakeLink& parent, const netns::ChildSpec& spec);
     Result<> relocate(const Netns& from,
                       const Netns& to,
                       uint32_t index,
@@ -97,6 +99,8 @@ class FakeRdmaDevices : public netns::RdmaDevices {
                                                             const std::string& name) override;
     Result<std::optional<netns::RdmaDevice>> find_by_name(const Netns& ns,
                                                           const std::string& name) override;
+    Result<std::optional<uint32_t>> netdev_of(const Netns& ns, uint32_t device) override;
+    Result<bool> is_software(const Netns& ns, const netns::RdmaDevice& device) override;
     Result<netns::CharDevice> uverbs_node(const Netns& ns, uint32_t device) override;
     Result<netns::CharDevice> rdma_cm_node() override;
     Result<uint32_t> user_contexts(const Netns& ns, uint32_t device) override;
@@ -109,6 +113,9 @@ class FakeRdmaDevices : public netns::RdmaDevices {
                                          const netns::RdmaDevice& device,
                                          const netns::Gid& gid,
                                          base::Deadline deadline) override;
+    Result<netns::GidSpace> gid_space(const Netns& ns,
+                                      const netns::RdmaDevice& device,
+                                      uint32_t enough) override;
     Result<> add_link(const Netns& ns, const netns::RdmaLinkSpec& spec) override;
     Result<> remove_link(const Netns& ns, uint32_t device) override;
     Result<> move(const Netns& from, const Netns& to, uint32_t device) override;
@@ -116,6 +123,7 @@ class FakeRdmaDevices : public netns::RdmaDevices {
     Result<> wait_gone(const Netns& ns, uint32_t device, base::Deadline deadline) override;
 
   private:
+    [[nodiscard]] bool serves(const FakeRdma& rxe, const Netns& ns);
     // The device, if `ns` sees it; else the kernel's EINVAL.
     Result<FakeRdma*> see(const Netns& ns, uint32_t device);
     Result<> make_link(const Netns& ns, const netns::RdmaLinkSpec& spec);

@@ -135,7 +135,7 @@ Result<> FakeLinks::apply(NetnsId ns, uint32_t index, const LinkChange& change) 
 
 uint32_t FakeLinks::largest_mtu(const FakeLink& link) {
     const FakeLink* parent =
-        link.link.kind == "macvlan" ? world_.find_link(world_.host, link.link.parent) : nullptr;
+        is_child(link) ? world_.find_link(world_.host, link.link.parent) : nullptr;
     if (parent != nullptr)
         return parent->link.mtu;
     return link.link.device.empty() ? 65535 : 9216;  // igb's and mlx5's, roughly

@@ -10,9 +10,14 @@ namespace test {
 using base::Code;
 using base::Error;
 using base::sys_error;
+using netns::ChildKind;
 using netns::Link;
 
 namespace {
+std::string what_of(const netns::ChildSpec& spec) {
+    return "create " + std::string(netns::to_string(spec.type.kind)) + " " + spec.name;
+}
+
 bool same_network(const Address& a, const Address& b) {
     return a.prefix == b.prefix && netns::contains(a, b);
 }
@@ -41,6 +46,17 @@ Result<std::vector<Link>> FakeLinks::list(const Netns& ns) {
     return all;
 }
 
+Result<std::vector<uint32_t>> FakeLinks::ports_of(const Netns& ns, uint32_t master) {
+    std::vector<uint32_t> ports;
+    if (const FakeNetns* found = world_.find(ns)) {
+        for (const auto& [index, link] : found->links) {
+            if (master != 0 && link.master == master)
+                ports.push_back(index);
+        }
+    }
+    return ports;
+}
+
 Result<std::vector<Address>> FakeLinks::addresses(const Netns& ns, uint32_t index) {
     const FakeLink* found = world_.find_link(ns.id(), index);
     if (found == nullptr)
@@ -58,17 +74,16 @@ Result<std::optional<uint32_t>> FakeLinks::default_route_link(const Netns& ns) {
     return found == nullptr ? std::optional<uint32_t>{} : found->default_route;
 }
 
-Result<> FakeLinks::create_macvlan(const Netns& host,
-                                   const Netns& target,
-                                   const netns::MacvlanSpec& spec) {
-    return gate_.pass<void>("create macvlan " + spec.name,
-                            [&] { return place_macvlan(host, target, spec); });
+Result<> FakeLinks::create_child(const Netns& host,
+                                 const Netns& target,
+                                 const netns::ChildSpec& spec) {
+    return gate_.pass<void>(what_of(spec), [&] { return place_child(host, target, spec); });
 }
 
-Result<> FakeLinks::place_macvlan(const Netns& host,
-                                  const Netns& target,
-                                  const netns::MacvlanSpec& spec) {
-    const std::string what = "create macvlan " + spec.name;
+Result<> FakeLinks::place_child(const Netns& host,
+                                const Netns& target,
+                                const netns::ChildSpec& spec) {
+    const std::string what = what_of(spec);
     FakeNetns* into = world_.find(target);
     FakeNetns* from = world_.find(host);
     if (into == nullptr || from == nullptr)
@@ -76,7 +91,8 @@ Result<> FakeLinks::place_macvlan(const Netns& host,
     const FakeNetns& searched = world_.kernel.lookup_in_target ? *into : *from;
     if (searched.links.contains(spec.index))
         return coded(Code::Busy, EEXIST, what);
-    if (spec.mac.is_multicast() || spec.mac.is_zero())
+    const bool ipvlan = spec.type.kind == ChildKind::Ipvlan;
+    if (!ipvlan && (spec.mac.is_multicast() || spec.mac.is_zero()))
         return coded(Code::BadInput, EADDRNOTAVAIL, what);
     if (spec.mtu < 68 || spec.mtu > 65535)
         return coded(Code::BadInput, EINVAL, what);
@@ -91,29 +107,46 @@ Result<> FakeLinks::place_macvlan(const Netns& host,
         return coded(Code::BadInput, EINVAL, what);
     if (!parent->link.ethernet)
         return coded(Code::Refused, EINVAL, what);
-    if (parent->bridge_port)
+    if (parent->bridge_port && spec.type.kind != ChildKind::Vlan)
         return coded(Code::Refused, EBUSY, what);
+    TRY(check_siblings(*parent, spec));
+    FakeLink child;
+    child.vlan = spec.type.kind == ChildKind::Vlan ? spec.type.vlan : uint16_t{0};
+    child.link.index = spec.index;
+    child.link.name = spec.name;
+    child.link.kind = netns::to_string(spec.type.kind);
+    child.link.mac = ipvlan ? parent->link.mac : spec.mac;
+    child.link.mtu = spec.mtu;
+    child.link.up = !parent->link.up;
+    child.link.parent = spec.parent;
+    into->links[spec.index] = child;
+    // Without a carrier the kernel gives no link-local address; a parent that is down has none.
+    if (!child.link.up)
+        world_.set_up(target.id(), spec.index, true);
+    return {};
+}
+
+// What the others on the parent have already. A macvlan and an ipvlan do not go together: each
+// wants all that the parent receives.
+Result<> FakeLinks::check_siblings(const FakeLink& parent, const netns::ChildSpec& spec) {
+    const std::string what = what_of(spec);
+    const bool macvlan = spec.type.kind == ChildKind::Macvlan;
+    if (macvlan && parent.link.mac == spec.mac)
+        return coded(Code::Busy, EADDRINUSE, what);
     for (const auto& [id, ns] : world_.namespaces) {
         for (const auto& [index, other] : ns.links) {
-            const bool sibling = other.link.kind == "macvlan" && other.link.parent == spec.parent;
-            const bool is_parent = id == host.id() && index == spec.parent;
-            if ((sibling || is_parent) && other.link.mac == spec.mac)
+            const auto kind = netns::parse_child_kind(other.link.kind);
+            if (!kind || other.link.parent != spec.parent)
+                continue;
+            if (*kind == ChildKind::Vlan || spec.type.kind == ChildKind::Vlan) {
+                if (*kind == spec.type.kind && other.vlan == spec.type.vlan)
+                    return coded(Code::Busy, EEXIST, what);
+            } else if (*kind != spec.type.kind) {
+                return coded(Code::Refused, EBUSY, what);
+            } else if (macvlan && other.link.mac == spec.mac) {
                 return coded(Code::Busy, EADDRINUSE, what);
+            }
         }
-    }
-    Link link;
-    link.index = spec.index;
-    link.name = spec.name;
-    link.kind = "macvlan";
-    link.mac = spec.mac;
-    link.mtu = spec.mtu;
-    link.up = true;
-    link.parent = spec.parent;
-    // Without a carrier the kernel gives no link-local address; a parent that is down has none.
-    if (parent->link.up) {
-        world_.add_link(target.id(), link);
-    } else {
-        into->links[link.index] = {link, {}, false};
     }
     return {};
 }

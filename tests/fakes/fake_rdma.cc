@@ -64,6 +64,22 @@ Result<std::optional<RdmaDevice>> FakeRdmaDevices::find_by_name(const Netns& ns,
     return std::optional<RdmaDevice>{};
 }
 
+Result<std::optional<uint32_t>> FakeRdmaDevices::netdev_of(const Netns& ns, uint32_t device) {
+    if (!world_.kernel.rdma)
+        return no_rdma();
+    const auto found = see(ns, device);
+    if (!found || (*found)->netdev == 0 || !((*found)->netdev_ns == ns.id()))
+        return std::optional<uint32_t>{};
+    return std::optional<uint32_t>{(*found)->netdev};
+}
+
+Result<bool> FakeRdmaDevices::is_software(const Netns& ns, const RdmaDevice& device) {
+    const auto found = see(ns, device.index);
+    if (!found)
+        return coded(Code::Unavailable, ENOENT, "RDMA device " + device.name + " is not there");
+    return (*found)->type == "rxe" || (*found)->type == "siw";
+}
+
 Result<netns::CharDevice> FakeRdmaDevices::uverbs_node(const Netns& ns, uint32_t device) {
     return TRY(see(ns, device))->uverbs;
 }
@@ -82,6 +98,16 @@ Result<bool> FakeRdmaDevices::has_gsi_qp(const Netns& ns, uint32_t device) {
     return TRY(see(ns, device))->gsi_qp;
 }
 
+bool FakeRdmaDevices::serves(const FakeRdma& rxe, const Netns& ns) {
+    const auto stands_on_it = [&](const auto& entry) {
+        return is_child(entry.second) && entry.second.link.parent == rxe.netdev;
+    };
+    const FakeNetns* found = world_.find(ns);
+    return rxe.netdev_ns == ns.id() ||
+           (world_.kernel.rxe_serves_children && found != nullptr && rxe.netdev_ns == world_.host &&
+            std::ranges::any_of(found->links, stands_on_it));
+}
+
 Result<bool> FakeRdmaDevices::roce_port_served(const Netns& ns) {
     const FakeNetns* found = world_.find(ns);
     if (found != nullptr && found->foreign_4791)
@@ -90,8 +116,7 @@ Result<bool> FakeRdmaDevices::roce_port_served(const Netns& ns) {
     if (!world_.kernel.rxe_serves_netns)
         return ns.id() == world_.host && world_.kernel.rdma;
     return std::any_of(world_.rdma.begin(), world_.rdma.end(), [&](const auto& entry) {
-        return entry.second.type == "rxe" && entry.second.netdev_ns == ns.id() &&
-               entry.second.netdev != 0;
+        return entry.second.type == "rxe" && entry.second.netdev != 0 && serves(entry.second, ns);
     });
 }
 
@@ -118,6 +143,17 @@ Result<GidEntry> FakeRdmaDevices::wait_for_gid(const Netns& ns,
         return *found;
     return make_error(Code::Timeout,
                       "GID " + netns::to_string(gid) + " has not appeared on " + device.name);
+}
+
+Result<netns::GidSpace> FakeRdmaDevices::gid_space(const Netns& ns,
+                                                   const RdmaDevice& device,
+                                                   uint32_t enough) {
+    const auto found = see(ns, device.index);
+    if (!found)
+        return coded(Code::Unavailable, ENOENT, "RDMA device " + device.name + " is not there");
+    const uint32_t size = (*found)->gid_slots;
+    const auto used = static_cast<uint32_t>((*found)->gids.size());
+    return netns::GidSpace{.size = size, .free = std::min(enough, size - used), .per_address = 1};
 }
 
 Result<> FakeRdmaDevices::add_link(const Netns& ns, const netns::RdmaLinkSpec& spec) {

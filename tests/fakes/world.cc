@@ -143,7 +143,7 @@ uint32_t World::add_rdma(NetnsId ns,
     // Addresses of links that stand on this one, in any namespace.
     for (const auto& [other_ns, other] : namespaces) {
         for (const auto& [other_index, upper] : other.links) {
-            if (upper.link.kind != "macvlan" || upper.link.parent != netdev || !(ns == host))
+            if (!is_child(upper) || upper.link.parent != netdev || !(ns == host))
                 continue;
             for (const auto& address : upper.addresses)
                 add_gid(other_ns, other_index, netns::gid_of(address));
@@ -204,11 +204,11 @@ void World::destroy_link(NetnsId ns, uint32_t index) {
     const FakeLink* link = find_link(ns, index);
     if (link == nullptr)
         return;
-    // Macvlans stand on links of the host's namespace, wherever they are themselves.
+    // Children stand on links of the host's namespace, wherever they are themselves.
     std::vector<std::pair<NetnsId, uint32_t>> uppers;
     for (const auto& [id, other] : namespaces) {
         for (const auto& [other_index, upper] : other.links) {
-            if (ns == host && upper.link.kind == "macvlan" && upper.link.parent == index)
+            if (ns == host && is_child(upper) && upper.link.parent == index)
                 uppers.emplace_back(id, other_index);
         }
     }
@@ -253,14 +253,15 @@ void World::add_gid(NetnsId ns, uint32_t netdev, const netns::Gid& gid) {
         if (device.type == "siw")  // iWARP has no GIDs of addresses
             continue;
         const bool own = device.netdev_ns == ns && device.netdev == netdev;
-        const bool above = link->link.kind == "macvlan" && device.netdev_ns == host &&
+        const bool above = is_child(*link) && device.netdev_ns == host &&
                            device.netdev == link->link.parent && device.netdev != 0;
         if (!own && !above)
             continue;
         const auto same = [&](const FakeGid& entry) {
             return entry.gid == gid && entry.ns == ns && entry.netdev == netdev;
         };
-        if (std::any_of(device.gids.begin(), device.gids.end(), same))
+        const bool full = device.gids.size() >= device.gid_slots;
+        if (full || std::any_of(device.gids.begin(), device.gids.end(), same))
             continue;
         uint32_t slot = 0;  // the first empty one
         auto place = device.gids.begin();
@@ -301,6 +302,10 @@ netns::CharDevice World::free_uverbs() const {
 
 netns::Netns World::handle(NetnsId id) const {
     return {id, base::UniqueFd{}};
+}
+
+bool is_child(const FakeLink& link) {
+    return netns::parse_child_kind(link.link.kind).has_value();
 }
 
 Address link_local_address(const netns::Mac& mac) {

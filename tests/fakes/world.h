@@ -49,6 +49,8 @@ struct FakeLink {
     netns::Link link;
     std::vector<Address> addresses;
     bool bridge_port = false;  // its frames go to a master: it can carry no macvlan
+    uint16_t vlan = 0;         // of a VLAN
+    uint32_t master = 0;       // the bond that it is a port of
     bool operator==(const FakeLink&) const = default;
 };
 
@@ -79,6 +81,7 @@ struct FakeRdma {
     NetnsId netdev_ns;    // where the netdev of port 1 is
     uint32_t netdev = 0;  // its index there; 0: none
     std::vector<FakeGid> gids;
+    uint32_t gid_slots = 256;  // of its table
     netns::CharDevice uverbs;
     uint32_t contexts = 0;  // programs that have it open
     bool gsi_qp = true;
@@ -140,6 +143,9 @@ struct KernelTraits {
     bool has_monitor = true;       // nldev MONITOR (6.12)
     bool rdma_cgroup = true;       // cgroup v2 with the controller rdma
     bool makes_gids = true;        // false: addresses never reach the GID tables
+    // UDP 4791 is served where a child of the device's netdev is, too: hardware, and the lab's
+    // double of it.
+    bool rxe_serves_children = false;
     // A new link's index is looked up where it will live; before 6.15 in the host's namespace,
     // and one taken where it will live is EBUSY.
     bool lookup_in_target = true;
@@ -247,6 +253,9 @@ struct World : WorldState {
 
 // Both without the indexes that are not to be compared: see World::operator==.
 std::pair<World, World> comparable(const World& a, const World& b);
+
+// Whether it stands on another link: macvlan, ipvlan, VLAN.
+bool is_child(const FakeLink& link);
 
 // Whether a link of the namespace has the name, or has it as an altname.
 bool name_taken(const FakeNetns& ns, const std::string& name);

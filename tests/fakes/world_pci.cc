@@ -9,12 +9,12 @@ namespace test {
 
 namespace {
 // Domain and routing id (bus, device, function: 16 bits) of "0000:01:10.0".
-struct Route {
+struct RoutingId {
     unsigned domain = 0;
     unsigned id = 0;
 };
 
-Route parse_route(const std::string& address) {
+RoutingId parse_route(const std::string& address) {
     unsigned domain = 0;
     unsigned bus = 0;
     unsigned device = 0;
@@ -23,7 +23,7 @@ Route parse_route(const std::string& address) {
     return {domain, bus << 8U | device << 3U | function};
 }
 
-std::string to_address(const Route& route) {
+std::string to_address(const RoutingId& route) {
     char text[32];
     (void)std::snprintf(text,
                         sizeof text,
@@ -88,7 +88,7 @@ void renumber_link(World& world, NetnsId ns, uint32_t index, uint32_t other) {
         world.namespaces[ns].default_route = other;
     for (auto& [id, space] : world.namespaces) {
         for (auto& [upper_index, upper] : space.links) {
-            if (ns == world.host && upper.link.kind == "macvlan" && upper.link.parent == index)
+            if (ns == world.host && is_child(upper) && upper.link.parent == index)
                 upper.link.parent = other;
         }
     }
@@ -200,7 +200,7 @@ void World::add_sriov(const std::string& name,
 
 std::string World::vf_address(const std::string& pf, uint32_t number) const {
     const FakePci& function = pci.at(pf);
-    Route route = parse_route(pf);
+    RoutingId route = parse_route(pf);
     route.id += function.vf_offset + number * function.vf_stride;
     return to_address(route);
 }

@@ -43,7 +43,7 @@ TEST_F(Ctl, PlanPrintsEveryStepAndChangesNothing) {
     EXPECT_EQ(kinds,
               (std::vector<std::string>{"pin_netns",
                                         "claim",
-                                        "create_macvlan",
+                                        "create_child",
                                         "strict_arp",
                                         "add_address",
                                         "create_rdma_link",

@@ -93,12 +93,12 @@ TEST(LinkMessage, SeveralNextHopsGiveTheFirstOnesLink) {
 }
 
 TEST(LinkMessage, AMacvlanIsAskedForInOneRequest) {
-    Request request = macvlan_request({.parent = 4,
-                                       .index = 0x40000001,
-                                       .name = "rdma0",
-                                       .mac = *parse_mac("02:00:5e:10:00:01"),
-                                       .mtu = 1400},
-                                      17);
+    Request request = child_request({.parent = 4,
+                                     .index = 0x40000001,
+                                     .name = "rdma0",
+                                     .mac = *parse_mac("02:00:5e:10:00:01"),
+                                     .mtu = 1400},
+                                    17);
     ASSERT_TRUE(request.complete());
     EXPECT_EQ(request.raw()->nlmsg_flags, NLM_F_REQUEST | NLM_F_CREATE | NLM_F_EXCL);
     const auto body = payload(request);

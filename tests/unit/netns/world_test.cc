@@ -14,7 +14,7 @@ constexpr uint32_t kIndex = 0x40000001;
 
 class Faked : public testing::Test {
   protected:
-    netns::MacvlanSpec spec() const {
+    netns::ChildSpec spec() const {
         return {.parent = World::kHostLink,
                 .index = kIndex,
                 .name = "rdma0",
@@ -26,7 +26,7 @@ class Faked : public testing::Test {
 
     Netns host_ns() { return fake_.world.handle(fake_.world.host); }
 
-    Result<> create() { return fake_.links.create_macvlan(host_ns(), container(), spec()); }
+    Result<> create() { return fake_.links.create_child(host_ns(), container(), spec()); }
 
     FakeHost fake_;
     const World start_ = fake_.world;

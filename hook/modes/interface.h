@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the modes that make an interface or a software RDMA device share: the netdev under it, its
-// addresses, its names, and the steps for them. Read only.
+// The interface of an attachment: the netdev under it, its addresses, its names, and the steps for
+// them. Read only.
 #pragma once
 
 #include "hook/modes/mode.h"
 
 namespace hook {
 
-// The host netdev that an attachment hangs on: rdma.parent, or the default route's.
+// The host netdev that an attachment hangs on: rdma.parent (its name, or that of its RDMA device),
+// or the default route's.
 Result<netns::Link> find_parent(const Attachment& attachment, Site& site);
+
+// BadInput if rdma.mtu is above the parent's MTU.
+Result<> check_mtu(const Attachment& attachment, const netns::Link& parent);
 
 // The interface that the engine made in the container's namespace (rdma.parent=container).
 Result<netns::Link> find_container_link(Site& site);
@@ -22,14 +26,12 @@ Result<std::vector<netns::Address>> choose_addresses(const Attachment& attachmen
 // The GID that names the container: its first address, v4 before v6, else the link-local one.
 netns::Gid main_gid(const std::vector<netns::Address>& addresses, const netns::Mac& mac);
 
-inline constexpr char kRxe[] = "rxe";
-
 // The steps for the endpoint's interface, once its addresses, index and device name are known.
 // Claims on the L2 network of a host netdev; counted as claims.
 void claim_addresses(Plan& plan, const Survey& survey, uint32_t parent);
+// If the pool or the mode wants it: asks the network for the addresses before they are taken.
+void probe_addresses(Plan& plan, const Attachment& attachment, const Survey& survey);
 void add_addresses(Plan& plan);
-// The rxe, and the proof that it carries traffic.
-void add_rxe(Plan& plan, const netns::Mac& mac, netns::RdmaNetnsMode mode);
 
 // Name of the lease of an address on a parent.
 std::string lease_name(uint32_t parent, const netns::Address& address);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hook/modes/software_link.h"
+#include "hook/modes/interface.h"
 
 #include <charconv>
+#include <chrono>
 #include <set>
 
 #include <fmt/format.h>
@@ -9,8 +10,6 @@
 #include "hook/steps/add_address.h"
 #include "hook/steps/checks.h"
 #include "hook/steps/claim.h"
-#include "hook/steps/create_rdma_link.h"
-#include "hook/steps/move_rdma_device.h"
 #include "hook/steps/strict_arp.h"
 #include "netns/base/ids.h"
 
@@ -31,6 +30,16 @@ uint64_t digest_number(const std::string& text, size_t count) {
 
 std::string seed(const std::string& text, const Attachment& attachment) {
     return fmt::format("{}/{}", text, attachment.index);
+}
+
+// A netdev by its own name, or by that of the RDMA device on it.
+Result<std::optional<netns::Link>> find_named(const std::string& name, Site& site) {
+    if (const auto link = TRY(site.host.links.find_by_name(site.host_ns, name)))
+        return link;
+    const auto device = TRY(site.host.rdma.find_by_name(site.host_ns, name));
+    const auto netdev =
+        device ? TRY(site.host.rdma.netdev_of(site.host_ns, device->index)) : std::nullopt;
+    return site.host.links.find(site.host_ns, netdev.value_or(0));
 }
 
 // The first address of the range that has no lease.
@@ -56,7 +65,7 @@ Result<netns::Link> find_parent(const Attachment& attachment, Site& site) {
     netns::Links& links = site.host.links;
     std::optional<netns::Link> link;
     if (!attachment.parent.empty()) {
-        link = TRY(links.find_by_name(site.host_ns, attachment.parent));
+        link = TRY(find_named(attachment.parent, site));
         if (!link)
             return make_error(Code::Unavailable,
                               "the host has no netdev '" + attachment.parent + "'")
@@ -74,6 +83,18 @@ Result<netns::Link> find_parent(const Attachment& attachment, Site& site) {
         return make_error(Code::Unavailable, "netdev '" + link->name + "' is down")
             .advise("run: ip link set " + link->name + " up");
     return *link;
+}
+
+Result<> check_mtu(const Attachment& attachment, const netns::Link& parent) {
+    if (!attachment.mtu || *attachment.mtu <= parent.mtu)
+        return {};
+    return make_error(Code::BadInput,
+                      fmt::format("rdma.mtu={} is above the {} of its parent {}",
+                                  *attachment.mtu,
+                                  parent.mtu,
+                                  parent.name))
+        .advise(fmt::format(
+            "run: ip link set {} mtu {}; or set a smaller rdma.mtu", parent.name, *attachment.mtu));
 }
 
 Result<netns::Link> find_container_link(Site& site) {
@@ -120,25 +141,21 @@ void claim_addresses(Plan& plan, const Survey& survey, uint32_t parent) {
     plan.claims = plan.steps.size();
 }
 
+void probe_addresses(Plan& plan, const Attachment& attachment, const Survey& survey) {
+    constexpr std::chrono::milliseconds kWait{200};
+    const Pool* pool = find_pool(survey.config, attachment.mode, attachment.pool);
+    const bool usual = find_mode(attachment.mode)->probes;
+    const bool wanted = pool != nullptr ? pool->probe.value_or(usual) : usual;
+    if (wanted && !plan.endpoint.addresses.empty())
+        plan.add<ProbeAddresses>(
+            {.link = plan.endpoint.netdev, .addresses = plan.endpoint.addresses, .wait = kWait});
+}
+
 void add_addresses(Plan& plan) {
     plan.add<StrictArp>({.link = plan.endpoint.netdev});
     // Before an rxe: a new device takes the addresses that are there into its GID table at once.
     for (const Address& address : plan.endpoint.addresses)
         plan.add<AddAddress>({.link = plan.endpoint.netdev, .address = address, .with_link = true});
-}
-
-void add_rxe(Plan& plan, const netns::Mac& mac, netns::RdmaNetnsMode mode) {
-    plan.add<CreateRdmaLink>({.where = Where::Container,
-                              .type = kRxe,
-                              .name = plan.endpoint.device,
-                              .netdev = plan.endpoint.netdev,
-                              .node_guid = netns::eui64(mac)});
-    plan.add<CheckDataPath>({});
-    if (mode == netns::RdmaNetnsMode::Exclusive) {
-        plan.add<MoveRdmaDevice>(
-            {.name = plan.endpoint.device, .with_link = true, .vf = {}, .netdev = 0, .lease = {}});
-        plan.endpoint.moved = true;
-    }
 }
 
 std::string lease_name(uint32_t parent, const Address& address) {

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// shared: the host's HCA for many containers, each with a child of the HCA's netdev (macvlan,
+// ipvlan or VLAN) and the GIDs of its own addresses in the HCA's table. The HCA stays the host's:
+// upstream kernels neither hide nor refuse a neighbour's GID (hook/README.md says what that means).
+#include "hook/modes/shared.h"
+
+#include <array>
+
+#include <fmt/format.h>
+
+#include "hook/modes/interface.h"
+#include "hook/modes/routes.h"
+#include "hook/steps/checks.h"
+#include "hook/steps/create_child.h"
+#include "hook/steps/pin_netns.h"
+
+namespace hook {
+
+using base::Code;
+using base::make_error;
+using netns::ChildKind;
+
+namespace {
+constexpr std::array<std::string_view, 12> kSharedKeys = {"parent",
+                                                          "child",
+                                                          "macvlan_mode",
+                                                          "vlan",
+                                                          "ip",
+                                                          "gateway",
+                                                          "routes",
+                                                          "mac",
+                                                          "mtu",
+                                                          "ifname",
+                                                          "memlock",
+                                                          "optional"};
+
+struct Hca {
+    netns::Link parent;  // of the child: the HCA's netdev, or the bond that it is a port of
+    netns::RdmaDevice device;
+    uint32_t netdev = 0;  // the HCA's own
+    bool software = false;
+};
+
+Result<Hca> find_hca(const Attachment& a, Site& site) {
+    Hca hca;
+    hca.parent = TRY(find_parent(a, site));
+    std::vector<uint32_t> candidates{hca.parent.index};
+    if (hca.parent.kind == "bond") {
+        const auto ports = TRY(site.host.links.ports_of(site.host_ns, hca.parent.index));
+        candidates.insert(candidates.end(), ports.begin(), ports.end());
+    }
+    for (const uint32_t netdev : candidates) {
+        const auto device = TRY(site.host.rdma.find_by_netdev(site.host_ns, netdev, ""));
+        if (!device)
+            continue;
+        hca.device = *device;
+        hca.netdev = netdev;
+        hca.software = TRY(site.host.rdma.is_software(site.host_ns, *device));
+        return hca;
+    }
+    return make_error(Code::Refused, "netdev '" + hca.parent.name + "' has no RDMA device to share")
+        .advise("set rdma.parent to one that `rdma link show` lists, or rdma.mode to softroce");
+}
+
+Result<> check_netns_mode(Site& site) {
+    if (TRY(site.host.rdma.mode()) == netns::RdmaNetnsMode::Shared)
+        return {};
+    return make_error(Code::Unsupported,
+                      "in RDMA netns mode exclusive an HCA belongs to one network namespace alone")
+        .advise("boot with the mode shared (ib_core netns_mode=1), or set rdma.mode=vf");
+}
+
+// A software device finds the interface of a packet by its MAC, which an ipvlan does not have.
+Result<> check_child(const Attachment& a, const Hca& hca) {
+    if (!hca.software || a.child.kind != ChildKind::Ipvlan)
+        return {};
+    return make_error(Code::Refused,
+                      fmt::format("{} is a software device, and those carry nothing for an ipvlan",
+                                  hca.device.name))
+        .advise("set rdma.child=macvlan");
+}
+
+// The kernel adds GIDs behind our back, and only its log tells when the table is full.
+Result<> check_gid_space(const Hca& hca, const Survey& s, size_t addresses) {
+    netns::RdmaDevices& rdma = s.site.host.rdma;
+    const auto known = TRY(rdma.gid_space(s.site.host_ns, hca.device, 0));
+    // The link-local address has one, too.
+    const uint32_t needed = static_cast<uint32_t>(addresses + 1) * known.per_address;
+    const auto space = TRY(rdma.gid_space(s.site.host_ns, hca.device, needed));
+    if (space.free >= needed)
+        return {};
+    return make_error(Code::Busy,
+                      fmt::format("{} has {} of {} GIDs free, and this container needs {}",
+                                  hca.device.name,
+                                  space.free,
+                                  space.size,
+                                  needed))
+        .advise("see who has them: rdmactl list; end one, or ask for fewer addresses in rdma.ip");
+}
+
+Result<Plan> plan_shared(const Attachment& a, const Survey& s) {
+    TRY(check_netns_mode(s.site));
+    const Hca hca = TRY(find_hca(a, s.site));
+    TRY(check_child(a, hca));
+    TRY(check_mtu(a, hca.parent));
+    const bool ipvlan = a.child.kind == ChildKind::Ipvlan;
+    const netns::Mac mac = ipvlan ? hca.parent.mac : a.mac.value_or(stable_mac(a, s));
+    Plan plan;
+    plan.endpoint = {.where = Where::Container,
+                     .netdev = link_index(a, s),
+                     .device = hca.device.name,
+                     .gid = {},
+                     .addresses = TRY(choose_addresses(a, s, hca.parent.index)),
+                     .moved = false,
+                     .hca_netdev = hca.netdev};
+    plan.endpoint.gid = main_gid(plan.endpoint.addresses, mac);
+    TRY(check_gid_space(hca, s, plan.endpoint.addresses.size()));
+    plan.add<PinNetns>({.path = s.store.pin_path(s.attachment_key)});
+    claim_addresses(plan, s, hca.parent.index);
+    plan.add<CreateChild>({.parent = hca.parent.index,
+                           .index = plan.endpoint.netdev,
+                           .name = a.ifname,
+                           .mac = mac,
+                           .mtu = a.mtu.value_or(hca.parent.mtu),
+                           .type = a.child});
+    probe_addresses(plan, a, s);
+    add_addresses(plan);
+    add_routes(plan, a);
+    // Of hardware there is nothing to see that would tell.
+    if (hca.software)
+        plan.add<CheckDataPath>(
+            {.problem = fmt::format("{} is a software device, and this kernel's carries no traffic "
+                                    "for the interfaces of containers",
+                                    hca.device.name),
+             .fix = "give the container a device of its own: rdma.mode=softroce"});
+    return plan;
+}
+
+Result<Scope> shared_scope(const Attachment& a, Site&) {
+    return Scope{Where::Container, a.ifname};
+}
+}  // namespace
+
+const Mode kShared{.name = "shared",
+                   .keys = kSharedKeys,
+                   .scope = shared_scope,
+                   .plan = plan_shared,
+                   .needs_address = true,
+                   .probes = true};
+
+}  // namespace hook

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/modes/software_device.h"
+
+#include <fmt/format.h>
+
+#include "hook/modes/interface.h"
+#include "hook/modes/routes.h"
+#include "hook/steps/add_address.h"
+#include "hook/steps/checks.h"
+#include "hook/steps/create_child.h"
+#include "hook/steps/create_rdma_link.h"
+#include "hook/steps/move_rdma_device.h"
+#include "hook/steps/pin_netns.h"
+
+namespace hook {
+
+using base::Code;
+using base::make_error;
+using netns::Address;
+using netns::RdmaNetnsMode;
+
+namespace {
+Result<Plan> plan_on_macvlan(const SoftwareDriver& driver, const Attachment& a, const Survey& s) {
+    const RdmaNetnsMode mode = TRY(s.site.host.rdma.mode());
+    TRY(check_netns_mode(driver, mode));
+    const netns::Link parent = TRY(find_parent(a, s.site));
+    TRY(check_mtu(a, parent));
+    const netns::Mac mac = a.mac.value_or(stable_mac(a, s));
+    Plan plan;
+    plan.endpoint = {.where = Where::Container,
+                     .netdev = link_index(a, s),
+                     .device = device_name(driver.type, a, s),
+                     .gid = {},
+                     .addresses = TRY(choose_addresses(a, s, parent.index))};
+    plan.endpoint.gid = choose_gid(driver, plan.endpoint.addresses, mac);
+    plan.add<PinNetns>({.path = s.store.pin_path(s.attachment_key)});
+    claim_addresses(plan, s, parent.index);
+    plan.add<CreateChild>({.parent = parent.index,
+                           .index = plan.endpoint.netdev,
+                           .name = a.ifname,
+                           .mac = mac,
+                           .mtu = a.mtu.value_or(parent.mtu),
+                           .type = {}});
+    probe_addresses(plan, a, s);
+    add_addresses(plan);
+    add_routes(plan, a);
+    add_device(plan, driver, mac, mode);
+    return plan;
+}
+
+Result<Plan> plan_on_container_link(const SoftwareDriver& driver,
+                                    const Attachment& a,
+                                    const Survey& s) {
+    if (a.ip_source == IpSource::Auto)
+        return make_error(Code::BadInput, "rdma.ip=auto does not go with rdma.parent=container")
+            .advise("the interface has the engine's address: set rdma.ip=none");
+    const RdmaNetnsMode mode = TRY(s.site.host.rdma.mode());
+    TRY(check_netns_mode(driver, mode));
+    const netns::Link link = TRY(find_container_link(s.site));
+    Plan plan;
+    plan.endpoint = {.where = Where::Container,
+                     .netdev = link.index,
+                     .device = device_name(driver.type, a, s),
+                     .gid = {},
+                     .addresses = TRY(s.site.host.links.addresses(*s.site.container, link.index))};
+    plan.add<PinNetns>({.path = s.store.pin_path(s.attachment_key)});
+    for (const Address& address : a.addresses) {
+        plan.add<AddAddress>({.link = link.index, .address = address, .with_link = false});
+        plan.endpoint.addresses.insert(plan.endpoint.addresses.begin(), address);
+    }
+    plan.endpoint.gid = choose_gid(driver, plan.endpoint.addresses, link.mac);
+    add_device(plan, driver, link.mac, mode);
+    return plan;
+}
+}  // namespace
+
+Result<Plan> plan_software_device(const SoftwareDriver& driver,
+                                  const Attachment& attachment,
+                                  const Survey& survey) {
+    return attachment.parent == kContainerParent
+               ? plan_on_container_link(driver, attachment, survey)
+               : plan_on_macvlan(driver, attachment, survey);
+}
+
+Scope scope_of_software_device(const Attachment& attachment) {
+    return {Where::Container,
+            attachment.parent == kContainerParent ? attachment.parent : attachment.ifname};
+}
+
+Result<> check_netns_mode(const SoftwareDriver& driver, RdmaNetnsMode mode) {
+    if (mode == RdmaNetnsMode::Shared || driver.moves)
+        return {};
+    return make_error(Code::Unsupported,
+                      fmt::format("in RDMA netns mode exclusive a container sees its own devices "
+                                  "alone, and no kernel moves one of type {} there",
+                                  driver.type))
+        .advise("boot with the mode shared (ib_core netns_mode=1), or set rdma.mode=softroce");
+}
+
+std::optional<netns::Gid> choose_gid(const SoftwareDriver& driver,
+                                     const std::vector<Address>& addresses,
+                                     const netns::Mac& mac) {
+    return driver.roce ? std::optional{main_gid(addresses, mac)} : std::nullopt;
+}
+
+void add_device(Plan& plan,
+                const SoftwareDriver& driver,
+                const netns::Mac& mac,
+                RdmaNetnsMode mode) {
+    plan.add<CreateRdmaLink>({.where = Where::Container,
+                              .type = driver.type,
+                              .name = plan.endpoint.device,
+                              .netdev = plan.endpoint.netdev,
+                              .node_guid = netns::eui64(mac)});
+    if (driver.roce)
+        plan.add<CheckDataPath>(
+            {.problem = "this kernel's rxe carries no traffic in a container's network namespace",
+             .fix = "boot a kernel >= 7.1, or share the host's device: rdma.placement=host"});
+    if (mode == RdmaNetnsMode::Exclusive) {
+        plan.add<MoveRdmaDevice>(
+            {.name = plan.endpoint.device, .with_link = true, .vf = {}, .netdev = 0, .lease = {}});
+        plan.endpoint.moved = true;
+    }
+}
+
+}  // namespace hook
