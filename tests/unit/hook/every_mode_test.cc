@@ -112,6 +112,16 @@ INSTANTIATE_TEST_SUITE_P(Softroce,
                          testing::ValuesIn(softroce_ways()),
                          [](const auto& param) { return param.param.name; });
 
+INSTANTIATE_TEST_SUITE_P(Softiwarp,
+                         EveryMode,
+                         testing::ValuesIn(softiwarp_ways()),
+                         [](const auto& param) { return param.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(Shared,
+                         EveryMode,
+                         testing::ValuesIn(shared_ways()),
+                         [](const auto& param) { return param.param.name; });
+
 INSTANTIATE_TEST_SUITE_P(Vf, EveryMode, testing::ValuesIn(vf_ways()), [](const auto& param) {
     return param.param.name;
 });

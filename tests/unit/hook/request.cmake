@@ -7,6 +7,7 @@ rdma_test(hook_request_test LABEL unit LIBRARIES hook_request SOURCES
   device_spec_test.cc
   policy_test.cc
   request_bad_input_test.cc
+  request_child_test.cc
   request_hostile_test.cc
   request_limits_test.cc
   request_modes.cc

@@ -28,12 +28,25 @@ constexpr std::array<std::string_view, 16> kNicKeys = {"device",
                                                        "node_guid",
                                                        "port_guid"};
 
-const Mode kSoftroce{.name = "softroce", .keys = kSoftroceKeys, .scope = nullptr, .plan = nullptr};
+constexpr std::array<std::string_view, 8> kHcaKeys = {
+    "parent", "child", "macvlan_mode", "vlan", "ip", "mac", "mtu", "ifname"};
+
+const Mode kSoftroce{.name = "softroce",
+                     .keys = kSoftroceKeys,
+                     .scope = nullptr,
+                     .plan = nullptr,
+                     .on_container_link = true};
 const Mode kShared{.name = "shared", .keys = kSharedKeys, .scope = nullptr, .plan = nullptr};
 const Mode kVf{.name = "vf", .keys = kVfKeys, .scope = nullptr, .plan = nullptr};
 // What the real mode vf takes; kVf above is one that takes little.
 const Mode kNic{.name = "nic", .keys = kNicKeys, .scope = nullptr, .plan = nullptr};
-constexpr std::array<const Mode*, 4> kModes = {&kSoftroce, &kShared, &kVf, &kNic};
+// What the real mode shared takes.
+const Mode kHca{.name = "hca",
+                .keys = kHcaKeys,
+                .scope = nullptr,
+                .plan = nullptr,
+                .needs_address = true};
+constexpr std::array<const Mode*, 5> kModes = {&kSoftroce, &kShared, &kVf, &kNic, &kHca};
 }  // namespace
 
 std::span<const Mode* const> all_modes() {

@@ -111,7 +111,7 @@ TEST(RequestVf, BadInput) {
         {{{"rdma.min_tx_rate", "-1"}}, "rdma.min_tx_rate='-1'"},
         {{{"rdma.device", "a"}, {"rdma.min_tx_rate", "9"}, {"rdma.max_tx_rate", "8"}},
          "rdma.min_tx_rate='9' is above rdma.max_tx_rate='8'"},
-        {{{"rdma.provider", "siw"}}, "rdma.provider='siw'"},
+        {{{"rdma.provider", "iwarp"}}, "rdma.provider='iwarp'"},
         {{{"rdma.node_guid", "0011:2233:4455:6677"}}, "rdma.node_guid="},
         {{{"rdma.node_guid", "00:00:00:00:00:00:00:00"}}, "it names no device"},
         {{{"rdma.port_guid", "ff:ff:ff:ff:ff:ff:ff:ff"}}, "it names no device"},

@@ -8,6 +8,9 @@
 
 namespace test {
 
+World exclusive_world();            // 7.3 in RDMA netns mode exclusive
+World with_container_link(World);   // the engine made eth0, 10.88.0.5/16, in the container
+
 struct Way {
     std::string name;
     World world;
@@ -18,6 +21,8 @@ struct Way {
 };
 
 std::vector<Way> softroce_ways();
+std::vector<Way> softiwarp_ways();
+std::vector<Way> shared_ways();
 std::vector<Way> vf_ways();
 
 }  // namespace test

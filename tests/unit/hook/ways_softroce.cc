@@ -4,26 +4,6 @@
 namespace test {
 
 namespace {
-World exclusive() {
-    World world = World::standard(KernelTraits::v7_3());
-    world.mode = netns::RdmaNetnsMode::Exclusive;
-    return world;
-}
-
-World with_container_link() {
-    World world = World::standard();
-    const NetnsId ns = world.engine_paths.at(World::kContainerPath);
-    netns::Link eth0;
-    eth0.name = "eth0";
-    eth0.kind = "veth";
-    eth0.mac = {{2, 0, 0, 0, 7, 7}};
-    eth0.mtu = 1500;
-    eth0.up = true;
-    const uint32_t index = world.add_link(ns, eth0);
-    world.find_link(ns, index)->addresses.push_back(*netns::parse_cidr("10.88.0.5/16"));
-    return world;
-}
-
 void add_pool(hook::Config& config) {
     config.pools.push_back(
         {.name = "fast",
@@ -45,7 +25,7 @@ std::vector<Way> softroce_ways() {
     return {
         {.name = "macvlan", .world = World::standard(), .annotations = plain},
         {.name = "own_netns", .world = World::standard(), .annotations = plain, .network = ""},
-        {.name = "exclusive", .world = exclusive(), .annotations = plain},
+        {.name = "exclusive", .world = exclusive_world(), .annotations = plain},
         {.name = "no_address",
          .world = World::standard(),
          .annotations = {{"rdma.mode", "softroce"}}},
@@ -55,7 +35,7 @@ std::vector<Way> softroce_ways() {
          .network = World::kContainerPath,
          .configure = add_pool},
         {.name = "container_link",
-         .world = with_container_link(),
+         .world = with_container_link(World::standard()),
          .annotations = {{"rdma.mode", "softroce"},
                          {"rdma.parent", "container"},
                          {"rdma.ip", "10.88.9.9/16"}}},

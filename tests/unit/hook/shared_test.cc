@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mode shared: many containers on the host's one HCA, and what is refused before anything changes.
+// Mode softiwarp: what it does not have.
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/hook/life.h"
+
+namespace test {
+namespace {
+
+using base::Code;
+using testing::HasSubstr;
+
+class SharedHca : public testing::Test {
+  protected:
+    SharedHca() {
+        hca_ = fake_.world.add_rdma(fake_.world.host, World::kHostLink, "mlx5_0", "mlx5");
+        start_ = fake_.world;
+    }
+
+    // A container in a namespace of its own.
+    Life container(const std::string& id, const std::string& ip) {
+        Life life{fake_, state_, id};
+        life.network = "/run/netns/" + id;
+        life.init = static_cast<pid_t>(5000 + made_++);
+        fake_.world.engine_paths[life.network] = fake_.world.add_netns();
+        life.annotations = {{"rdma.mode", "shared"}, {"rdma.ip", ip}};
+        return life;
+    }
+
+    base::Error refusal(Life& life) {
+        const World before = fake_.world;
+        const auto done = life.precreate();
+        EXPECT_FALSE(done);
+        fake_.settle();
+        EXPECT_EQ(fake_.world, before) << difference(before, fake_.world);
+        return done ? base::Error{} : done.error();
+    }
+
+    FakeRdma& hca() { return fake_.world.rdma.at(hca_); }
+
+    FakeLink& host_link() { return *fake_.world.find_link(fake_.world.host, World::kHostLink); }
+
+    // The slot of the HCA's table with this GID.
+    std::string slot_of(const std::string& gid) {
+        for (const FakeGid& entry : hca().gids) {
+            if (netns::to_string(entry.gid) == gid)
+                return std::to_string(entry.index);
+        }
+        return "none";
+    }
+
+    void expect_as_before() {
+        fake_.settle();
+        EXPECT_EQ(hca(), start_.rdma.at(hca_));
+        EXPECT_EQ(fake_.world.pins.size(), 0U);
+        EXPECT_EQ(state_.leftovers(), std::vector<std::string>{});
+    }
+
+    FakeHost fake_;
+    StateDir state_;
+    World start_;
+    uint32_t hca_ = 0;
+    int made_ = 0;
+};
+
+TEST_F(SharedHca, EachHasTheGidOfItsOwnAddress) {
+    Life one = container("one", "10.9.0.1/24");
+    Life two = container("two", "10.9.0.2/24,fd00:9::2/64");
+    Life three = container("three", "fd00:9::3/64");
+    for (Life* life : {&one, &two, &three}) {
+        ASSERT_TRUE(life->start());
+        EXPECT_EQ(life->environment("RDMA_DEVICE"), "mlx5_0");
+        EXPECT_EQ(life->environment("RDMA_NETDEV"), "rdma0");
+        EXPECT_EQ(life->environment("RDMA_GID_INDEX"), slot_of(life->environment("RDMA_GID")));
+        EXPECT_EQ(life->nodes(),
+                  (std::vector<std::string>{"/dev/infiniband/" + hca().uverbs.name,
+                                            "/dev/infiniband/rdma_cm"}));
+    }
+    EXPECT_EQ(one.environment("RDMA_GID"), "0000:0000:0000:0000:0000:ffff:0a09:0001");
+    EXPECT_EQ(three.environment("RDMA_GID"), "fd00:0009:0000:0000:0000:0000:0000:0003");
+    for (Life* life : {&two, &one, &three})
+        ASSERT_TRUE(life->poststop());
+    expect_as_before();
+}
+
+TEST_F(SharedHca, AFullTableIsRefusedWithItsFigures) {
+    hca().gid_slots = static_cast<uint32_t>(hca().gids.size()) + 3;
+    Life one = container("one", "10.9.0.1/24,10.9.0.2/24,fd00:9::1/64");
+    const auto error = refusal(one);
+    EXPECT_EQ(error.code, Code::Busy);
+    EXPECT_THAT(error.message(), HasSubstr("mlx5_0 has 3 of 5 GIDs free"));
+    EXPECT_THAT(error.message(), HasSubstr("needs 4"));
+    one.annotations["rdma.ip"] = "10.9.0.1/24,fd00:9::1/64";
+    EXPECT_TRUE(one.start());
+}
+
+TEST_F(SharedHca, AnAddressInUseOnTheNetworkIsNotTaken) {
+    fake_.world.owners["10.9.0.1"] = *netns::parse_mac("52:54:00:11:22:33");
+    Life one = container("one", "10.9.0.1/24");
+    const auto error = refusal(one);
+    EXPECT_EQ(error.code, Code::Busy);
+    EXPECT_THAT(error.message(), HasSubstr("10.9.0.1 is in use on the network"));
+    EXPECT_THAT(error.message(), HasSubstr("52:54:00:11:22:33"));
+    // Another container's, by its lease: nobody has to be asked.
+    Life two = container("two", "10.9.0.2/24");
+    Life rival = container("rival", "10.9.0.2/24");
+    ASSERT_TRUE(two.start());
+    EXPECT_EQ(refusal(rival).code, Code::Busy);
+}
+
+TEST_F(SharedHca, APoolMayDoWithoutAsking) {
+    hook::Pool pool;
+    pool.name = "quick";
+    pool.mode = "shared";
+    pool.probe = false;
+    state_.config().pools.push_back(pool);
+    fake_.world.owners["10.9.0.1"] = *netns::parse_mac("52:54:00:11:22:33");
+    Life one = container("one", "10.9.0.1/24");
+    one.annotations["rdma.pool"] = "quick";
+    EXPECT_TRUE(one.start());
+}
+
+TEST_F(SharedHca, WhereThereIsNoHca) {
+    fake_.world.rdma.clear();
+    Life one = container("one", "10.9.0.1/24");
+    EXPECT_THAT(refusal(one).message(), HasSubstr("'eth0' has no RDMA device to share"));
+    one.annotations["rdma.parent"] = "mlx5_7";
+    EXPECT_THAT(refusal(one).message(), HasSubstr("no netdev 'mlx5_7'"));
+}
+
+TEST_F(SharedHca, InExclusiveModeItBelongsToOneNamespace) {
+    fake_.world.mode = netns::RdmaNetnsMode::Exclusive;
+    Life one = container("one", "10.9.0.1/24");
+    const auto error = refusal(one);
+    EXPECT_EQ(error.code, Code::Unsupported);
+    EXPECT_THAT(error.message(), HasSubstr("rdma.mode=vf"));
+}
+
+TEST_F(SharedHca, AnIpvlanNeedsHardware) {
+    hca().type = "rxe";
+    Life one = container("one", "10.9.0.1/24");
+    one.annotations["rdma.child"] = "ipvlan";
+    const auto error = refusal(one);
+    EXPECT_EQ(error.code, Code::Refused);
+    EXPECT_THAT(error.message(), HasSubstr("mlx5_0 is a software device"));
+}
+
+TEST_F(SharedHca, AVlanHasOneOwner) {
+    Life one = container("one", "10.9.0.1/24");
+    Life two = container("two", "10.9.0.2/24");
+    one.annotations["rdma.vlan"] = "7";
+    two.annotations["rdma.vlan"] = "7";
+    ASSERT_TRUE(one.start());
+    const auto& links = fake_.world.namespaces[fake_.world.engine_paths["/run/netns/one"]].links;
+    EXPECT_TRUE(
+        std::ranges::any_of(links, [](const auto& entry) { return entry.second.vlan == 7; }));
+    EXPECT_EQ(refusal(two).code, Code::Busy);
+    two.annotations["rdma.vlan"] = "8";
+    EXPECT_TRUE(two.start());
+}
+
+TEST_F(SharedHca, OfABondThePortsHcaIsUsed) {
+    netns::Link bond;
+    bond.name = "bond0";
+    bond.kind = "bond";
+    bond.mac = *netns::parse_mac("52:54:00:00:00:02");
+    bond.mtu = 1500;
+    bond.up = true;
+    const uint32_t index = fake_.world.add_link(fake_.world.host, bond);
+    host_link().master = index;
+    host_link().bridge_port = true;
+    Life one = container("one", "10.9.0.1/24");
+    one.annotations["rdma.parent"] = "bond0";
+    // No GID comes: the fake has none for what stands on a bond. The plan is what is asked for.
+    EXPECT_EQ(refusal(one).code, Code::Timeout);
+    host_link().master = 0;
+    EXPECT_EQ(refusal(one).code, Code::Refused);
+}
+
+TEST_F(SharedHca, SoftIwarpHasNoGidToName) {
+    Life one = container("one", "10.9.0.1/24");
+    one.annotations["rdma.mode"] = "softiwarp";
+    ASSERT_TRUE(one.start());
+    EXPECT_THAT(one.environment("RDMA_DEVICE"), testing::StartsWith("siw"));
+    EXPECT_EQ(one.environment("RDMA_GID"), "");
+    EXPECT_EQ(one.environment("RDMA_GID_INDEX"), "");
+    EXPECT_EQ(one.nodes().back(), "/dev/infiniband/rdma_cm");
+    ASSERT_TRUE(one.poststop());
+    expect_as_before();
+}
+
+TEST_F(SharedHca, SoftIwarpCannotBeMoved) {
+    fake_.world.mode = netns::RdmaNetnsMode::Exclusive;
+    Life one = container("one", "10.9.0.1/24");
+    one.annotations["rdma.mode"] = "softiwarp";
+    const auto error = refusal(one);
+    EXPECT_EQ(error.code, Code::Unsupported);
+    EXPECT_THAT(error.message(), HasSubstr("type siw"));
+}
+
+}  // namespace
+}  // namespace test

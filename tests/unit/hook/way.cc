@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/hook/way.h"
+
+namespace test {
+
+World exclusive_world() {
+    World world = World::standard(KernelTraits::v7_3());
+    world.mode = netns::RdmaNetnsMode::Exclusive;
+    return world;
+}
+
+World with_container_link(World world) {
+    const NetnsId ns = world.engine_paths.at(World::kContainerPath);
+    netns::Link eth0;
+    eth0.name = "eth0";
+    eth0.kind = "veth";
+    eth0.mac = {{2, 0, 0, 0, 7, 7}};
+    eth0.mtu = 1500;
+    eth0.up = true;
+    const uint32_t index = world.add_link(ns, eth0);
+    world.find_link(ns, index)->addresses.push_back(*netns::parse_cidr("10.88.0.5/16"));
+    return world;
+}
+
+}  // namespace test
