@@ -115,6 +115,8 @@ Result<std::vector<Link>> KernelLinks::list(const Netns& ns) {
 }
 
 Result<std::vector<uint32_t>> KernelLinks::ports_of(const Netns& ns, uint32_t master) {
+    if (master == 0)  // to the kernel: no filter
+        return std::vector<uint32_t>{};
     Request request{RTM_GETLINK, 0};
     request.header(link_header(0))
         .put(IFLA_MASTER, master);  // a filter: the socket is a strict one

@@ -220,7 +220,7 @@ TYPED_TEST(LinksContract, LoopbackCarriesNone) {
 }
 
 TYPED_TEST(LinksContract, ABridgesPortCarriesNone) {
-    this->outside_.enslave_parent();
+    (void)this->outside_.enslave_parent();
     const auto error = this->refusal(this->spec());
     EXPECT_EQ(error.code, Code::Refused) << error.message();
     EXPECT_EQ(error.sys, EBUSY);

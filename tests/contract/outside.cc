@@ -238,7 +238,7 @@ pid_t KernelOutside::missing_pid() {
     return pid;
 }
 
-void KernelOutside::enslave_parent() {
+uint32_t KernelOutside::enslave_parent() {
     Request request{RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL};
     request.header(netns::link_header(0))
         .put(IFLA_IFNAME, std::string(kBridgeName))
@@ -246,7 +246,9 @@ void KernelOutside::enslave_parent() {
         .put(IFLA_INFO_KIND, std::string("bridge"))
         .end();
     must(send(request));
-    change_link(kParentName, true, ::if_nametoindex(kBridgeName));
+    const uint32_t bridge = ::if_nametoindex(kBridgeName);
+    change_link(kParentName, true, bridge);
+    return bridge;
 }
 
 void KernelOutside::take_roce_port() {

@@ -67,8 +67,17 @@ class FakeOutside {
     // An Ethernet link of the host that can carry macvlans, up, MTU 1500.
     static uint32_t parent() { return World::kHostLink; }
 
-    // Nothing can stand on it any more.
-    void enslave_parent() { fake_.world.find_link(fake_.world.host, parent())->bridge_port = true; }
+    // Makes it a port of a bridge, whose index it returns: no macvlan can stand on it any more.
+    uint32_t enslave_parent() {
+        netns::Link bridge;
+        bridge.name = "bridge0";
+        bridge.kind = "bridge";
+        const uint32_t index = fake_.world.add_link(fake_.world.host, bridge);
+        FakeLink& port = *fake_.world.find_link(fake_.world.host, parent());
+        port.bridge_port = true;
+        port.master = index;
+        return index;
+    }
 
     // Somebody else takes UDP 4791 in the container.
     void take_roce_port() { fake_.world.find(container_ns())->foreign_4791 = true; }
@@ -134,7 +143,7 @@ class KernelOutside {
 
     [[nodiscard]] uint32_t parent() const { return parent_; }
 
-    void enslave_parent();
+    uint32_t enslave_parent();
     void take_roce_port();
     void open_device(const Netns& ns, uint32_t device);
     static void add_altname(const Netns& ns, uint32_t index, const std::string& name);

@@ -49,7 +49,8 @@ TEST(RequestChild, TheKindAndWhatGoesWithIt) {
     EXPECT_EQ(child({}), Child{});
     EXPECT_EQ(child({{"rdma.child", "macvlan"}, {"rdma.macvlan_mode", "vepa"}}),
               (Child{ChildKind::Macvlan, MacvlanMode::Vepa, 0}));
-    EXPECT_EQ(child({{"rdma.child", "ipvlan"}}), (Child{ChildKind::Ipvlan, MacvlanMode::Bridge, 0}));
+    EXPECT_EQ(child({{"rdma.child", "ipvlan"}}),
+              (Child{ChildKind::Ipvlan, MacvlanMode::Bridge, 0}));
     EXPECT_EQ(child({{"rdma.vlan", "7"}}), (Child{ChildKind::Vlan, MacvlanMode::Bridge, 7}))
         << "a VLAN id says that it is one";
     EXPECT_EQ(child({{"rdma.child", "vlan"}, {"rdma.vlan", "4094"}}),

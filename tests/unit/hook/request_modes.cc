@@ -41,11 +41,8 @@ const Mode kVf{.name = "vf", .keys = kVfKeys, .scope = nullptr, .plan = nullptr}
 // What the real mode vf takes; kVf above is one that takes little.
 const Mode kNic{.name = "nic", .keys = kNicKeys, .scope = nullptr, .plan = nullptr};
 // What the real mode shared takes.
-const Mode kHca{.name = "hca",
-                .keys = kHcaKeys,
-                .scope = nullptr,
-                .plan = nullptr,
-                .needs_address = true};
+const Mode kHca{
+    .name = "hca", .keys = kHcaKeys, .scope = nullptr, .plan = nullptr, .needs_address = true};
 constexpr std::array<const Mode*, 5> kModes = {&kSoftroce, &kShared, &kVf, &kNic, &kHca};
 }  // namespace
 

@@ -8,8 +8,8 @@
 
 namespace test {
 
-World exclusive_world();            // 7.3 in RDMA netns mode exclusive
-World with_container_link(World);   // the engine made eth0, 10.88.0.5/16, in the container
+World exclusive_world();           // 7.3 in RDMA netns mode exclusive
+World with_container_link(World);  // the engine made eth0, 10.88.0.5/16, in the container
 
 struct Way {
     std::string name;

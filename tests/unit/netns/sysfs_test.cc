@@ -65,6 +65,27 @@ TEST_F(GidTable, UnreadableSlotsAreSkipped) {
     EXPECT_EQ(find("rxe7", kOurs).value()->index, 3U);
 }
 
+TEST_F(GidTable, FreeSlotsAreCountedFromTheEnd) {
+    const auto space = [&](uint32_t enough) {
+        return gid_space_in(SysTree::at(root_.path()).value(), "rxe7", enough).value();
+    };
+    EXPECT_EQ(space(9).size, 5U);
+    EXPECT_EQ(space(9).free, 1U);
+    EXPECT_EQ(space(9).per_address, 1U);
+    for (int slot = 5; slot < 300; ++slot)
+        put(slot, kZero, "", "");
+    write("gids/298", "");  // some drivers have no text for an empty slot
+    put(299, kOurs, "RoCE v2", "mv2");
+    EXPECT_EQ(space(4).size, 300U);
+    EXPECT_EQ(space(4).free, 4U);
+    EXPECT_EQ(space(1000).free, 295U);
+    write("gid_attrs/types/0", "IB/RoCE v1");
+    EXPECT_EQ(space(0).per_address, 2U);
+    const auto missing = gid_space_in(SysTree::at(root_.path()).value(), "rxe8", 1);
+    ASSERT_FALSE(missing);
+    EXPECT_EQ(missing.error().code, base::Code::Unavailable);
+}
+
 TEST_F(GidTable, AMissingDeviceIsUnavailable) {
     for (const char* name : {"rxe8", "", "../infiniband/rxe7", "rxe7/ports/1/../.."}) {
         const auto missing = find(name, kOurs);

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contract of netns/rdma.h as far as an HCA is shared: its netdev, what it is, the room in its
+// GID table. The kernel's half runs where RDMA is: in the lab.
+#include <cerrno>
+
+#include <gtest/gtest.h>
+
+#include "tests/contract/outside.h"
+
+namespace test {
+namespace {
+
+using base::Code;
+using netns::RdmaDevice;
+
+constexpr uint32_t kNetdev = 0x40000001;
+
+template <class Outside>
+class HcaContract : public testing::Test {
+  protected:
+    void SetUp() override {
+        if (const std::string reason = Outside::rdma_missing(); !reason.empty())
+            GTEST_SKIP() << reason;
+        if (room().mode().value() == netns::RdmaNetnsMode::Exclusive)
+            GTEST_SKIP() << "in exclusive mode nothing is shared";
+        const auto made = outside_.host().links.create_child(outside_.host_ns(),
+                                                             outside_.container_ns(),
+                                                             {.parent = outside_.parent(),
+                                                              .index = kNetdev,
+                                                              .name = "rdma0",
+                                                              .mac = {{2, 0, 0x5e, 0x10, 0, 1}},
+                                                              .mtu = 1400,
+                                                              .type = {}});
+        ASSERT_TRUE(made) << made.error().message();
+        const auto added = room().add_link(outside_.container_ns(),
+                                           {.name = "rxehca0", .type = "rxe", .netdev = kNetdev});
+        ASSERT_TRUE(added) << added.error().message();
+        const auto found = room().find_by_name(outside_.container_ns(), "rxehca0");
+        ASSERT_TRUE(found && *found);
+        device_ = **found;
+    }
+
+    netns::RdmaDevices& room() { return outside_.host().rdma; }
+
+    Outside outside_;
+    RdmaDevice device_;
+    const RdmaDevice missing_{.index = 4711, .name = "rxehca7", .node_guid = 0};
+};
+
+using HcaOutsides =
+    testing::Types<FakeOutside<Kernel::V6_12>, FakeOutside<Kernel::V7_3>, KernelOutside>;
+TYPED_TEST_SUITE(HcaContract, HcaOutsides, OutsideNames);
+
+TYPED_TEST(HcaContract, ItsNetdevIsNamedWhereItIs) {
+    netns::RdmaDevices& room = this->room();
+    EXPECT_EQ(room.netdev_of(this->outside_.container_ns(), this->device_.index).value(), kNetdev);
+    EXPECT_FALSE(room.netdev_of(this->outside_.host_ns(), this->device_.index).value());
+    EXPECT_FALSE(room.netdev_of(this->outside_.host_ns(), this->missing_.index).value());
+}
+
+TYPED_TEST(HcaContract, SoftwareIsKnownAsSuch) {
+    const Netns ns = this->outside_.container_ns();
+    const auto software = this->room().is_software(ns, this->device_);
+    ASSERT_TRUE(software) << software.error().message();
+    EXPECT_TRUE(*software);
+    const auto missing = this->room().is_software(ns, this->missing_);
+    ASSERT_FALSE(missing);
+    EXPECT_EQ(missing.error().code, Code::Unavailable) << missing.error().message();
+}
+
+TYPED_TEST(HcaContract, FreeGidsAreCountedAsFarAsNeeded) {
+    const Netns ns = this->outside_.container_ns();
+    for (const uint32_t enough : {0U, 1U, 7U}) {
+        const auto space = this->room().gid_space(ns, this->device_, enough);
+        ASSERT_TRUE(space) << space.error().message();
+        EXPECT_EQ(space->free, enough);
+        EXPECT_EQ(space->per_address, 1U) << "rxe knows RoCE v2 alone";
+        EXPECT_GE(space->size, 128U);
+    }
+    const auto all = this->room().gid_space(ns, this->device_, 100000);
+    ASSERT_TRUE(all) << all.error().message();
+    EXPECT_LT(all->free, all->size) << "the link-local GID is there";
+    EXPECT_GT(all->free + 8, all->size) << "and few more";
+    const auto missing = this->room().gid_space(ns, this->missing_, 1);
+    ASSERT_FALSE(missing);
+    EXPECT_EQ(missing.error().code, Code::Unavailable) << missing.error().message();
+}
+
+}  // namespace
+}  // namespace test
