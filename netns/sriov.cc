@@ -3,6 +3,7 @@
 
 #include <cerrno>
 
+#include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 
 #include "netns/netlink/socket.h"
@@ -20,6 +21,8 @@ using base::printable;
 using netlink::Socket;
 
 namespace {
+constexpr unsigned kUeventGroup = 1;  // the kernel's own events; udev's are group 2
+
 std::string vf_text(uint32_t number, uint32_t pf) {
     return "VF " + std::to_string(number) + " of link " + std::to_string(pf);
 }
@@ -97,6 +100,7 @@ class KernelSriov : public Sriov {
     }
 
     Result<PciNetdev> wait_for_netdev(const std::string& address, Deadline deadline) override;
+    Result<std::string> wait_for_rdma(const std::string& address, Deadline deadline) override;
 
   private:
     Result<std::optional<PciNetdev>> netdev_of(const std::string& address);
@@ -154,6 +158,26 @@ Result<PciNetdev> KernelSriov::wait_for_netdev(const std::string& address, Deadl
                               "PCI function " + printable(address) + " has no network interface");
         if (TRY(events.heard(pace.next_ms(deadline))))
             pace.hurry();
+    }
+}
+
+Result<std::string> KernelSriov::wait_for_rdma(const std::string& address, Deadline deadline) {
+    std::optional<Socket> events;
+    for (Pace pace;;) {
+        const auto function = TRY(find(address));
+        if (function && !function->rdma_names.empty())
+            return function->rdma_names.front();
+        if (deadline.passed())
+            return make_error(Code::Timeout,
+                              "PCI function " + printable(address) + " has no RDMA device");
+        if (events) {
+            if (TRY(events->heard(pace.next_ms(deadline))))
+                pace.hurry();
+            continue;  // heard or not: look again
+        }
+        // Devices of every class are announced there. Look again after listening began.
+        events = TRY(Socket::open(TRY(KernelNetnses{}.current()), NETLINK_KOBJECT_UEVENT));
+        TRY(events->join(kUeventGroup));
     }
 }
 }  // namespace

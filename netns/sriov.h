@@ -130,6 +130,10 @@ class Sriov {
     // the function.
     virtual Result<PciNetdev> wait_for_netdev(const std::string& address,
                                               base::Deadline deadline) = 0;
+    // The same for its RDMA device, which some drivers register some time after the netdev, and
+    // which comes back from a dead namespace when the kernel comes to it. Its name.
+    virtual Result<std::string> wait_for_rdma(const std::string& address,
+                                              base::Deadline deadline) = 0;
 };
 
 std::unique_ptr<Sriov> make_kernel_sriov();

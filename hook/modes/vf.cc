@@ -50,6 +50,17 @@ std::string name_of(const FreeVf& vf) {
     return fmt::format("VF {} of {}", vf.function.number, vf.pf_link.name);
 }
 
+// An InfiniBand device that moves takes its IPoIB netdev down, and the kernel makes another.
+Result<> check_own_device(const Chosen& chosen) {
+    if (chosen.vf.link.ethernet || chosen.mode == RdmaNetnsMode::Shared)
+        return {};
+    return make_error(Code::Unsupported,
+                      name_of(chosen.vf) +
+                          " is InfiniBand, and in RDMA netns mode exclusive the "
+                          "move of its device would destroy its netdev")
+        .advise("boot with the mode shared (ib_core netns_mode=1)");
+}
+
 Result<> choose_provider(const Attachment& a, const Survey& s, Chosen& chosen) {
     const FreeVf& vf = chosen.vf;
     const auto& names = vf.function.rdma_names;
@@ -69,7 +80,7 @@ Result<> choose_provider(const Attachment& a, const Survey& s, Chosen& chosen) {
                                       vf.function.driver))
             .advise("set rdma.provider to rxe, or load the driver's RDMA module");
     if (!chosen.own_device.empty())
-        return {};
+        return check_own_device(chosen);
     if (!vf.link.ethernet)
         return make_error(Code::Refused,
                           fmt::format("{} is not Ethernet: {} cannot run over it",
@@ -173,7 +184,9 @@ void add_vf(Plan& plan, const Attachment& a, const Chosen& chosen, const Lease& 
                                .after = chosen.after,
                                .lease = lease});
     if (chosen.rebind)
-        plan.add<RebindVf>({.vf = vf.function.address, .driver = vf.function.driver});
+        plan.add<RebindVf>({.vf = vf.function.address,
+                            .driver = vf.function.driver,
+                            .rdma = !vf.function.rdma_names.empty()});
     plan.add<MoveLink>({.vf = vf.function.address,
                         .host_name = vf.link.name,
                         .host_index = vf.link.index,

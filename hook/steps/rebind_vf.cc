@@ -9,6 +9,7 @@ Result<std::unique_ptr<Step>> RebindVf::load(const Json& json) {
     Args args;
     args.vf = TRY(base::required<std::string>(json, "vf"));
     args.driver = TRY(base::required<std::string>(json, "driver"));
+    args.rdma = TRY(base::required<bool>(json, "rdma"));
     return make_step<RebindVf>(std::move(args));
 }
 
@@ -20,7 +21,10 @@ Result<> RebindVf::apply(Site& site) const {
     netns::Sriov& sriov = site.host.sriov;
     TRY(sriov.unbind(args_.vf));
     TRY(sriov.bind(args_.vf, args_.driver));
-    TRY(sriov.wait_for_netdev(args_.vf, base::Deadline::in(kBindTimeout)));
+    const auto deadline = base::Deadline::in(kBindTimeout);
+    TRY(sriov.wait_for_netdev(args_.vf, deadline));
+    if (args_.rdma)
+        TRY(sriov.wait_for_rdma(args_.vf, deadline));
     return {};
 }
 
@@ -29,7 +33,7 @@ Result<> RebindVf::undo(Site&) const {
 }
 
 Json RebindVf::save() const {
-    return {{"vf", args_.vf}, {"driver", args_.driver}};
+    return {{"vf", args_.vf}, {"driver", args_.driver}, {"rdma", args_.rdma}};
 }
 
 }  // namespace hook

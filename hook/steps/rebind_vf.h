@@ -12,6 +12,7 @@ class RebindVf : public Step {
     struct Args {
         std::string vf;  // PCI address
         std::string driver;
+        bool rdma = false;  // it has an RDMA device, too
     };
 
     explicit RebindVf(Args args) : args_(std::move(args)) {}

@@ -128,13 +128,13 @@ Result<> RestoreVf::mend_mac(Site& site, const PciFunction& function) const {
     return settings.mac == link->mac ? Result<>{} : std::move(done);
 }
 
-Result<> RestoreVf::mend_rdma(Site& site, const PciFunction& function) const {
+Result<> RestoreVf::mend_rdma(Site& site) const {
     if (args_.rdma.empty())
         return {};
-    if (function.rdma_names.empty())
-        return make_error(Code::Unavailable, "RDMA device " + args_.rdma + " has not come back")
-            .advise("it may need a moment; then run: rdmactl gc");
-    const std::string& name = function.rdma_names.front();
+    const std::string name =
+        TRY(site.host.sriov.wait_for_rdma(args_.vf, base::Deadline::in(kReturnTimeout))
+                .context("RDMA device " + args_.rdma + " has not come back")
+                .advise("it may need a moment; then run: rdmactl gc"));
     const auto device = TRY(site.host.rdma.find_by_name(site.host_ns, name));
     if (name == args_.rdma || !device)
         return {};
@@ -159,7 +159,7 @@ Result<> RestoreVf::undo(Site& site) const {
     }
     TRY(mend_link(site, *function));
     TRY(mend_mac(site, *function));
-    return mend_rdma(site, *function);
+    return mend_rdma(site);
 }
 
 Json RestoreVf::save() const {

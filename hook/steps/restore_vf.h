@@ -38,7 +38,7 @@ class RestoreVf : public Step {
   private:
     Result<> mend_link(Site& site, const netns::PciFunction& function) const;
     Result<> mend_mac(Site& site, const netns::PciFunction& function) const;
-    Result<> mend_rdma(Site& site, const netns::PciFunction& function) const;
+    Result<> mend_rdma(Site& site) const;
     Result<bool> needs_rebind(Site& site, const netns::PciFunction& function) const;
     Args args_;
 };

@@ -232,4 +232,13 @@ Result<PciNetdev> FakeSriov::wait_for_netdev(const std::string& address,
     return found->netdevs.front();
 }
 
+Result<std::string> FakeSriov::wait_for_rdma(const std::string& address,
+                                             base::Deadline /*deadline*/) {
+    world_.register_rdma(address);  // what is late has come by now
+    const auto found = TRY(find(address));
+    if (!found || found->rdma_names.empty())
+        return make_error(Code::Timeout, "PCI function " + address + " has no RDMA device");
+    return found->rdma_names.front();
+}
+
 }  // namespace test

@@ -110,7 +110,8 @@ struct FakePci {
     // driver is bound, not at once; mac_by_down: also when it goes down. keeps_pf_mac: when the PF
     // has set one, the netdev of a VF without trust takes no other than it has (not even the PF's).
     // reports_own_mac: the PF reports, as if it were set, what the VF has given itself.
-    // no_live_mac: a netdev that is up takes no MAC.
+    // no_live_mac: a netdev that is up takes no MAC. late_rdma: a VF's RDMA device is registered
+    // some time after its driver was bound.
     std::set<std::string> quirks;
     uint32_t mbits = 0;      // speed of its link: no rate is above it
     std::string vf_driver;   // driver_default of its VFs
@@ -240,6 +241,7 @@ struct World : WorldState {
     // Makes netdev and RDMA device of a function, under names of the kernel's; removes them.
     void bind(const std::string& address);
     void unbind(const std::string& address);
+    void register_rdma(const std::string& address);  // that is bound and has none yet
     void set_num_vfs(const std::string& pf, uint32_t count);
     // Namespace and index of a function's netdev.
     [[nodiscard]] std::optional<std::pair<NetnsId, uint32_t>> netdev_of(

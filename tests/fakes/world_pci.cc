@@ -251,9 +251,22 @@ void World::bind(const std::string& address) {
     link.mac = given && !given->is_zero() ? *given : function.own_mac;
     link.mtu = 1500;
     link.device = address;
-    const uint32_t index = add_link(host, link);
-    if (function.rdma_type.empty())
+    add_link(host, link);
+    if (function.pf.empty() || !pci.at(function.pf).quirks.contains("late_rdma"))
+        register_rdma(address);
+}
+
+void World::register_rdma(const std::string& address) {
+    const auto found = pci.find(address);
+    if (found == pci.end() || found->second.driver.empty() || found->second.rdma_type.empty())
         return;
+    const FakePci& function = found->second;
+    const bool there =
+        std::ranges::any_of(rdma, [&](const auto& entry) { return entry.second.pci == address; });
+    const auto netdev = netdev_of(address);
+    if (there || !netdev)
+        return;
+    const uint32_t index = netdev->second;
     const uint32_t device =
         add_rdma(host, index, free_rdma_name(*this, function.rdma_type), function.rdma_type);
     rdma[device].pci = address;

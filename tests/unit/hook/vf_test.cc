@@ -2,6 +2,8 @@
 // Mode vf: which VF a container gets, what it becomes, and what is refused before anything changed.
 #include <random>
 
+#include <gmock/gmock.h>
+
 #include "hook/cpu_list.h"
 #include "tests/unit/hook/vf_life.h"
 
@@ -323,6 +325,25 @@ TEST_F(Vf, WhatTheDriverDoesNotReportIsRefusedBeforeAnyChange) {
     fake_.world.pci.at(kPf).quirks.erase("no_trust");
     ASSERT_TRUE(life.start());
     EXPECT_EQ(fake_.world.pci.at(vf(0)).settings.trust, false);
+}
+
+// InfiniBand: the GID is the subnet manager's, so none is waited for.
+TEST_F(Vf, AnInfinibandVfIsGivenWithoutAGid) {
+    for (const uint32_t number : {0U, 1U})
+        netdev(vf(number, kMlx)).ethernet = false;
+    Life one = container("one", "enp59s0");
+    one.annotations["rdma.ip"] = "10.9.0.1/24";
+    ASSERT_TRUE(one.start());
+    EXPECT_THAT(one.environment("RDMA_DEVICE"), testing::StartsWith("mlx5_"));
+    EXPECT_EQ(one.environment("RDMA_GID"), "");
+    ASSERT_TRUE(one.poststop());
+    expect_nothing_kept();
+    Life two = container("two", "enp59s0");
+    two.annotations["rdma.provider"] = "siw";
+    EXPECT_THAT(refusal(two).message(), testing::HasSubstr("siw cannot run over it"));
+    fake_.world.mode = netns::RdmaNetnsMode::Exclusive;
+    two.annotations.erase("rdma.provider");
+    EXPECT_EQ(refusal(two).code, Code::Unsupported);
 }
 
 }  // namespace

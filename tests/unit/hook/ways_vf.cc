@@ -20,6 +20,13 @@ World moving(Nic nic) {
     return with_nic(nic, KernelTraits::v7_3(), netns::RdmaNetnsMode::Exclusive);
 }
 
+// Its driver registers RDMA devices some time after it was bound.
+World slow(World world) {
+    for (auto& [address, function] : world.pci)
+        function.quirks.insert("late_rdma");
+    return world;
+}
+
 // On a VF that was not new: what was there is what must be there again.
 World with_settings(Nic nic) {
     World world = moving(nic);
@@ -84,6 +91,12 @@ std::vector<Way> vf_ways() {
         {.name = "mac",
          .world = shared(Nic::Igb),
          .annotations = on_pf({{"rdma.mac", "02:00:5e:10:00:01"}})},
+        {.name = "own_mac_exclusive_slow",
+         .world = slow(moving(Nic::Mlx5)),
+         .annotations = on_pf({{"rdma.mac", "02:00:5e:10:00:01"}})},
+        {.name = "siw",
+         .world = with_nic(Nic::Igb, KernelTraits::v6_12(), netns::RdmaNetnsMode::Shared),
+         .annotations = on_pf({{"rdma.provider", "siw"}, {"rdma.ip", "10.9.0.1/24"}})},
         {.name = "from_pool",
          .world = shared(Nic::Igb),
          .annotations = {{"rdma.mode", "vf"}},
