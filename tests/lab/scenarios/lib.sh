@@ -105,7 +105,7 @@ listening() { podman exec "$1" ss -Hltn "sport = :$2" | grep -q .; }
 # serve CONTAINER PORT SERVER...: in the background, once it listens; its output is in $work/server-CONTAINER.
 declare -A served=()
 serve() {
-    podman exec "$1" timeout 200 "${@:3}" >"$work/server-$1" 2>&1 &
+    podman exec "$1" timeout 1000 "${@:3}" >"$work/server-$1" 2>&1 &
     served[$1]=$!
     wait_for 30 listening "$1" "$2"
 }
