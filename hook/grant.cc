@@ -2,6 +2,7 @@
 #include "hook/grant.h"
 
 #include <chrono>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -22,10 +23,14 @@ std::string numbered(const char* name, unsigned index) {
     return index == 0 ? name : fmt::format("{}_{}", name, index);
 }
 
+// Each device once: several attachments may share one.
 std::string join_devices(const std::vector<Granted>& granted, const char* suffix) {
+    std::set<std::string_view> listed;
     std::string list;
-    for (const Granted& g : granted)
-        list += (list.empty() ? "" : ",") + g.device.name + suffix;
+    for (const Granted& g : granted) {
+        if (listed.insert(g.device.name).second)
+            list += (list.empty() ? "" : ",") + g.device.name + suffix;
+    }
     return list;
 }
 

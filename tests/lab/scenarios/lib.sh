@@ -81,6 +81,64 @@ clean_kernel_log() { # a kernel that was hurt says so
     report $? "the kernel's log is clean" "$work/out"
 }
 
+# ---- containers under Podman: for scenarios that set `runtime` ------------------------------------------
+runtime=crun
+rootfs=/usr/lib/lab/rootfs:O
+with_perf=(-v /usr/bin/rdma-perf:/usr/bin/rdma-perf:ro)
+
+pod() { podman --runtime "$runtime" "$@"; }
+drop() { podman rm -f -t 0 "$@" >/dev/null 2>&1; }
+
+# attach NAME KEY=VALUE... [-- OPTION...]: a container with the annotations rdma.KEY=VALUE, that waits.
+attach() {
+    local name=$1 words=()
+    shift
+    while (($#)) && [[ $1 != -- ]]; do words+=(--annotation "rdma.$1"); shift; done
+    [[ $# == 0 ]] || shift
+    pod run -d --name "$name" "${words[@]}" "${with_perf[@]}" "$@" --rootfs $rootfs sleep 100000
+}
+# Of the container's own process: `podman exec` starts from the image's environment, not from config.json's.
+environment() { podman exec "$1" cat /proc/1/environ | tr '\0' '\n' | sed -n "s/^$2=//p"; }
+devices() { podman exec "$1" ibv_devices | awk 'NR > 2 { print $1 }' | xargs; }
+listening() { podman exec "$1" ss -Hltn "sport = :$2" | grep -q .; }
+
+# serve CONTAINER PORT SERVER...: in the background, once it listens; its output is in $work/server-CONTAINER.
+declare -A served=()
+serve() {
+    podman exec "$1" timeout 1000 "${@:3}" >"$work/server-$1" 2>&1 &
+    served[$1]=$!
+    wait_for 30 listening "$1" "$2"
+}
+end_server() { # CONTAINER
+    kill "${served[$1]}" 2>/dev/null
+    wait "${served[$1]}"
+}
+
+# rping CLIENT SERVER ADDRESS: no socket shows that a server of rdma_cm listens, so it is asked until it answers.
+rping_passes() {
+    podman exec "$2" timeout 60 rping -s -a "$3" -C 3 >"$work/server-$2" 2>&1 &
+    local server=$! status
+    wait_for 30 podman exec "$1" timeout 10 rping -c -a "$3" -C 3
+    status=$?
+    ((status == 0)) || kill "$server" 2>/dev/null
+    wait "$server"
+    return $status
+}
+
+# end_by WAY CONTAINER: as containers end.
+end_by() {
+    local init
+    case $1 in
+    stop) pod stop -t 0 "$2" ;;
+    kill) # SIGKILL of the init; the engine learns of it by itself
+        init=$(podman inspect -f '{{.State.Pid}}' "$2")
+        is_exited() { [[ $(podman inspect -f '{{.State.Status}}' "$1") == exited ]]; }
+        kill -9 "$init" && wait_for 30 is_exited "$2"
+        ;;
+    esac >/dev/null 2>&1
+    drop "$2"
+}
+
 # The last line of a scenario, which test runners add up; and its status.
 finish() {
     rm -rf "$work"

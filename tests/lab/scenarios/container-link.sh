@@ -1,0 +1,69 @@
+#!/bin/bash
+# rdma.parent=container: RDMA on the interface that Podman made, with Podman's address, so that the host routes and
+# filters it like all else of the container's.
+#   tests/lab/run --kernel 7.3 tests/lab/scenarios/container-link.sh [--full] [RUNTIME]
+# On 6.12, where rxe carries nothing in a namespace, softiwarp alone.
+source "${BASH_SOURCE[0]%/*}/lib.sh"
+[[ ${1:-} != --full ]] || shift
+runtime=${1:-crun}
+
+modprobe -a siw rdma_rxe ib_uverbs rdma_ucm veth overlay bridge nf_tables || exit 1
+podman run --rm --rootfs $rootfs true
+for each in 1 2; do
+    podman network create --interface-name lab-net$each --subnet 10.90.$each.0/24 lab-net$each >/dev/null || exit 1
+done
+
+# Podman's masquerading hides who sends; RoCE, which names its peer by address, does not pass through it. What is not
+# tracked is not masqueraded.
+nft 'add table ip lab; add chain ip lab raw { type filter hook prerouting priority raw; };
+    add rule ip lab raw udp dport 4791 notrack'
+
+on() { # NAME MODE NETWORK
+    attach "$1" "mode=$2" parent=container -- --network "$3"
+}
+address() { podman exec "$1" ip -j -4 addr show eth0 | jq -r '.[0].addr_info[0].local'; }
+run() { # CLIENT SERVER OPTION...
+    podman exec "$1" timeout 100 rdma-perf run "$(address "$2")" --time 0.2s --size 4096 --mode bw --verb write "${@:3}"
+}
+
+three() { # MODE OPTION...: a and b on one network, c on the other
+    local mode=$1
+    check "$mode: a on one network" on a "$mode" lab-net1
+    check "$mode: b on the same" on b "$mode" lab-net1
+    check "$mode: c on another" on c "$mode" lab-net2
+    equal "$mode: the device is on the engine's interface" eth0 "$(environment a RDMA_NETDEV)"
+    equal "$mode: with the engine's address" "$(address a)" "$(podman exec a cat /run/rdma/attach.json | jq -r '.attachments[0].addresses[] | select(test("[.]")) | sub("/.*"; "")')"
+    serve a 18600 rdma-perf serve --bind 0.0.0.0
+    check "$mode: rdma-perf on one network" run b a "${@:2}"
+    check "$mode: rdma-perf from another network" run c a "${@:2}"
+}
+
+# The host's firewall decides over RDMA: what it drops between its bridges does not arrive.
+firewall() {
+    nft 'add chain ip lab forward { type filter hook forward priority -10; };
+        add rule ip lab forward iifname lab-net2 oifname lab-net1 udp dport 4791 counter drop'
+    check "with RoCE dropped between the networks ping passes" podman exec c ping -c 1 -W 20 "$(address a)"
+    refused "RDMA does not" 'retr|lost|peer|deadline' run c a
+    sed 's/^/# /' "$work/out"
+    check "the rule has seen its packets" grep -qE 'packets [1-9]' <(nft list chain ip lab forward)
+    check "on one network it does" run b a
+    nft delete chain ip lab forward
+    check "without the rule RDMA passes again" run c a
+}
+
+world >"$work/before"
+if [[ $LAB_KERNEL != 6.12 ]]; then
+    three softroce
+    firewall
+    end_server a
+    drop a b c
+    same_world "softroce: nothing is left" "$work/before"
+fi
+three softiwarp --cm
+end_server a
+drop a b c
+same_world "softiwarp: nothing is left" "$work/before"
+nft delete table ip lab
+podman network rm -f lab-net1 lab-net2 >/dev/null
+clean_kernel_log
+finish

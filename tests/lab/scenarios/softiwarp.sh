@@ -1,0 +1,96 @@
+#!/bin/bash
+# Mode softiwarp under Podman: a siw device of the container's own, which rdma_cm connects; on every kernel that has siw.
+#   tests/lab/run [--kernel 6.12] [--exclusive] [--nics igb] tests/lab/scenarios/softiwarp.sh [--full] [RUNTIME]
+# --full: 50 random lives instead of 4. With --nics igb also siw over VFs. With --exclusive the refusal, and that it
+# leaves nothing.
+source "${BASH_SOURCE[0]%/*}/lib.sh"
+cycles=4
+[[ ${1:-} != --full ]] || { cycles=50; shift; }
+runtime=${1:-crun}
+
+if ! modprobe siw; then
+    echo "skipped: this kernel has no siw"
+    finish
+    exit
+fi
+modprobe -a ib_uverbs rdma_ucm igbvf macvlan veth overlay bridge nf_tables || exit 1
+podman run --rm --rootfs $rootfs true
+
+iwarp() { attach "$1" mode=softiwarp "ip=$2" "${@:3}"; } # NAME ADDRESS [KEY=VALUE...]
+attach_json() { podman exec "$1" cat /run/rdma/attach.json; }
+
+traffic() { # WHAT: between a and b, with 10.9.0.1 and .2
+    check "$1: rping" rping_passes b a 10.9.0.1
+    serve a 18600 rdma-perf serve --bind 0.0.0.0
+    check "$1: rdma-perf by rdma_cm, bandwidth, verified" podman exec b timeout 100 rdma-perf run 10.9.0.1 --cm --mode bw --time 0.2s --size 4096,64K
+    check "$1: rdma-perf by rdma_cm, latency" podman exec b timeout 100 rdma-perf run 10.9.0.1 --cm --mode lat --verb send,read --time 0.2s --size 64
+    end_server a
+}
+
+of_its_own() {
+    local each device
+    check "a starts" iwarp a 10.9.0.1/24
+    check "b starts" iwarp b 10.9.0.2/24
+    for each in a b; do
+        device=$(environment $each RDMA_DEVICE)
+        equal "$each sees its siw device alone" "$device" "$(devices $each)"
+        [[ $device == siw* ]]
+        report $? "$each is told its name, $device"
+        equal "no GID: none in the environment of $each, none in attach.json" "false false" \
+            "$([[ $(podman exec $each cat /proc/1/environ) == *RDMA_GID* ]] && echo true || echo false) $(attach_json $each | jq '.attachments[0] | has("gid")')"
+    done
+    equal "attach.json says that rdma_cm is there" true "$(attach_json a | jq '.attachments[0].rdma_cm')"
+    check "rdma-perf doctor finds nothing wrong" podman exec a rdma-perf doctor
+    traffic "of its own"
+    refused "without rdma_cm it does not work, and rdma-perf says so" '--cm' podman exec b timeout 60 rdma-perf run 10.9.0.1 --time 0.1s --size 64
+    drop a b
+    same_world "two containers have gone" "$work/before"
+}
+
+lives() {
+    local i way ways=(stop kill rm)
+    for ((i = 0; i < cycles; i++)); do
+        way=${ways[i % 3]}
+        iwarp a "10.9.0.$((RANDOM % 200 + 1))/24,fd09::1/64" >"$work/out" 2>&1 || report 1 "life $i" "$work/out"
+        end_by "$way" a
+        same_world "ended by $way: nothing is left" "$work/before"
+    done
+}
+
+bad_input() {
+    refused "placement is not for softiwarp" 'rdma.placement' iwarp a 10.9.0.1/24 placement=host
+    drop a
+    refused "a parent that is not there" "no netdev 'lab1'" iwarp a 10.9.0.1/24 parent=lab1
+    drop a
+    same_world "what was refused leaves nothing" "$work/before"
+}
+
+over_vfs() {
+    local each
+    for each in enp1s0 enp2s0; do
+        ip link set $each up
+        check "VFs of $each" rdmactl vf enable $each 2
+    done
+    udevadm settle # which gives them their names
+    world >"$work/vfs"
+    check "siw over a VF" attach a mode=vf provider=siw device=enp1s0 ip=10.9.0.1/24
+    check "siw over a VF of the other PF" attach b mode=vf provider=siw device=enp2s0 ip=10.9.0.2/24
+    traffic "over VFs"
+    drop a b
+    same_world "the VFs are back" "$work/vfs"
+    for each in enp1s0 enp2s0; do check "vf disable $each" rdmactl vf disable $each; done
+}
+
+world >"$work/before"
+if ((LAB_EXCLUSIVE)); then
+    refused "in exclusive mode siw is refused" 'RDMA netns mode exclusive.*type siw.*rdma.mode=softroce' iwarp a 10.9.0.1/24
+    drop a
+    same_world "the refused one leaves nothing" "$work/before"
+else
+    of_its_own
+    bad_input
+    lives
+    [[ $LAB_NICS != igb ]] || over_vfs
+fi
+clean_kernel_log
+finish
