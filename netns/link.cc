@@ -10,6 +10,7 @@
 #include <net/if.h>
 
 #include "netns/link_change.h"
+#include "netns/link_child.h"
 #include "netns/link_message.h"
 #include "netns/netlink/message.h"
 #include "netns/netlink/socket.h"
@@ -29,10 +30,6 @@ std::string link_text(uint32_t index) {
 Error as(Code code, Error error, std::string fix = {}) {
     error.code = code;
     return fix.empty() ? error : std::move(error).advise(std::move(fix));
-}
-
-const char* module_of(ChildKind kind) {
-    return kind == ChildKind::Vlan ? "8021q" : kind == ChildKind::Ipvlan ? "ipvlan" : "macvlan";
 }
 
 class KernelLinks : public Links {
@@ -63,13 +60,6 @@ class KernelLinks : public Links {
                             std::vector<Address>& all);
     Result<std::optional<uint32_t>> route_link(const Netns& ns, const Address& destination);
     Result<bool> free_altname(const Netns& ns, uint32_t index, const LinkChange& change);
-    Error explain_child(const Netns& host,
-                        const Netns& target,
-                        const ChildSpec& spec,
-                        Error refusal);
-    Error explain_taken(const Netns& target, const ChildSpec& spec, Error refusal);
-    Error explain_busy(const Netns& target, const ChildSpec& spec, Error refusal);
-    Error explain_parent(const Netns& host, const ChildSpec& spec, Error refusal);
 
     netlink::Sockets sockets_{NETLINK_ROUTE};
 };
@@ -197,94 +187,8 @@ Result<> KernelLinks::create_child(const Netns& host, const Netns& target, const
                                          link_text(spec.parent));
     auto done = TRY(sockets_.get(host))->request(request, what);
     if (!done)
-        return explain_child(host, target, spec, std::move(done).error());
+        return explain_child(*this, host, target, spec, std::move(done).error());
     return {};
-}
-
-Error KernelLinks::explain_child(const Netns& host,
-                                 const Netns& target,
-                                 const ChildSpec& spec,
-                                 Error refusal) {
-    switch (refusal.sys) {
-        case EEXIST:
-            return explain_taken(target, spec, std::move(refusal));
-        case EADDRINUSE:
-            return as(Code::Busy,
-                      std::move(refusal),
-                      "another link on this parent has the MAC " + to_string(spec.mac) +
-                          ": choose another rdma.mac");
-        case EADDRNOTAVAIL:
-            return as(Code::BadInput,
-                      std::move(refusal),
-                      "choose a unicast MAC that is not zero as rdma.mac");
-        case EBUSY:
-            return explain_busy(target, spec, std::move(refusal));
-        case EOPNOTSUPP:
-            return as(Code::Unsupported,
-                      std::move(refusal),
-                      fmt::format("run: modprobe {}", module_of(spec.type.kind)));
-        case EPERM:
-            return std::move(refusal).advise("run as root");
-        case EINVAL:
-        case ERANGE:
-        case ENODEV:
-            return explain_parent(host, spec, std::move(refusal));
-        default:
-            return refusal;
-    }
-}
-
-// The kernel says EEXIST for name and index alike, and before 6.15 looks the index up in the
-// namespace of the socket, which is the host's.
-Error KernelLinks::explain_taken(const Netns& target, const ChildSpec& spec, Error refusal) {
-    const auto named = find_by_name(target, spec.name);
-    if (named && *named)
-        return as(Code::Busy,
-                  std::move(refusal),
-                  "the container has an interface " + base::printable(spec.name) +
-                      " already: choose another rdma.ifname");
-    if (spec.type.kind == ChildKind::Vlan)
-        return as(
-            Code::Busy,
-            std::move(refusal),
-            fmt::format("VLAN {} of the parent is taken by another interface, or the index {}",
-                        spec.type.vlan,
-                        spec.index));
-    return as(Code::Busy,
-              std::move(refusal),
-              "an interface with index " + std::to_string(spec.index) + " is there already");
-}
-
-// EBUSY is the parent's, and before 6.15 that of an index taken in the target namespace.
-Error KernelLinks::explain_busy(const Netns& target, const ChildSpec& spec, Error refusal) {
-    const auto indexed = find(target, spec.index);
-    if (indexed && *indexed)
-        return explain_taken(target, spec, std::move(refusal));
-    return as(
-        Code::Refused,
-        std::move(refusal),
-        "the parent is a port of a bridge, a bond or Open vSwitch, or has children of another "
-        "kind: set rdma.parent to an interface that is none");
-}
-
-Error KernelLinks::explain_parent(const Netns& host, const ChildSpec& spec, Error refusal) {
-    const auto parent = find(host, spec.parent);
-    if (parent && !*parent)
-        return as(
-            Code::Unavailable, std::move(refusal), "set rdma.parent to an interface that is there");
-    if (!parent)
-        return refusal;
-    const Link& link = **parent;
-    if (spec.mtu > link.mtu)
-        return as(
-            Code::BadInput,
-            std::move(refusal),
-            "set rdma.mtu to at most " + std::to_string(link.mtu) + ", the MTU of " + link.name);
-    if (link.loopback || !link.ethernet)
-        return as(Code::Refused,
-                  std::move(refusal),
-                  link.name + " is no Ethernet interface: set rdma.parent to one that is");
-    return as(Code::BadInput, std::move(refusal));
 }
 
 Result<> KernelLinks::remove(const Netns& ns, uint32_t index) {
