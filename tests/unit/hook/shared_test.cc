@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/unit/hook/life.h"
+#include "tests/unit/hook/containers.h"
 
 namespace test {
 namespace {
@@ -14,30 +14,15 @@ namespace {
 using base::Code;
 using testing::HasSubstr;
 
-class SharedHca : public testing::Test {
+class SharedHca : public Containers {
   protected:
     SharedHca() {
         hca_ = fake_.world.add_rdma(fake_.world.host, World::kHostLink, "mlx5_0", "mlx5");
         start_ = fake_.world;
     }
 
-    // A container in a namespace of its own.
     Life container(const std::string& id, const std::string& ip) {
-        Life life{fake_, state_, id};
-        life.network = "/run/netns/" + id;
-        life.init = static_cast<pid_t>(5000 + made_++);
-        fake_.world.engine_paths[life.network] = fake_.world.add_netns();
-        life.annotations = {{"rdma.mode", "shared"}, {"rdma.ip", ip}};
-        return life;
-    }
-
-    base::Error refusal(Life& life) {
-        const World before = fake_.world;
-        const auto done = life.precreate();
-        EXPECT_FALSE(done);
-        fake_.settle();
-        EXPECT_EQ(fake_.world, before) << difference(before, fake_.world);
-        return done ? base::Error{} : done.error();
+        return Containers::container(id, {{"rdma.mode", "shared"}, {"rdma.ip", ip}});
     }
 
     FakeRdma& hca() { return fake_.world.rdma.at(hca_); }
@@ -54,17 +39,12 @@ class SharedHca : public testing::Test {
     }
 
     void expect_as_before() {
-        fake_.settle();
+        expect_nothing_kept();
         EXPECT_EQ(hca(), start_.rdma.at(hca_));
-        EXPECT_EQ(fake_.world.pins.size(), 0U);
-        EXPECT_EQ(state_.leftovers(), std::vector<std::string>{});
     }
 
-    FakeHost fake_;
-    StateDir state_;
     World start_;
     uint32_t hca_ = 0;
-    int made_ = 0;
 };
 
 TEST_F(SharedHca, EachHasTheGidOfItsOwnAddress) {

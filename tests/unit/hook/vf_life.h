@@ -4,39 +4,23 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/unit/hook/life.h"
+#include "tests/unit/hook/containers.h"
 
 namespace test {
 
-class VfLife : public testing::Test {
+class VfLife : public Containers {
   protected:
     static constexpr char kPf[] = "0000:01:00.0";   // enp1s0: 7 VFs
     static constexpr char kMlx[] = "0000:3b:00.0";  // enp59s0: 2 VFs
 
-    VfLife() {
+    VfLife() : Containers(World::standard(KernelTraits::v7_3())) {
         fake_.world.add_sriov("enp1s0", kPf, 7);
         fake_.world.add_sriov("enp59s0", kMlx, 2, Nic::Mlx5);
         start_ = fake_.world;
     }
 
-    // A container in a namespace of its own.
     Life container(const std::string& id, const std::string& device = "enp1s0") {
-        Life life{fake_, state_, id};
-        life.network = "/run/netns/" + id;
-        life.init = static_cast<pid_t>(5000 + made_++);
-        fake_.world.engine_paths[life.network] = fake_.world.add_netns();
-        life.annotations = {{"rdma.mode", "vf"}, {"rdma.device", device}};
-        return life;
-    }
-
-    // What the attach is refused with.
-    base::Error refusal(Life& life) {
-        const World before = fake_.world;
-        const auto done = life.precreate();
-        EXPECT_FALSE(done);
-        fake_.settle();
-        EXPECT_EQ(fake_.world, before) << difference(before, fake_.world);
-        return done ? base::Error{} : done.error();
+        return Containers::container(id, {{"rdma.mode", "vf"}, {"rdma.device", device}});
     }
 
     [[nodiscard]] std::string vf(uint32_t number, const char* pf = kPf) const {
@@ -68,18 +52,9 @@ class VfLife : public testing::Test {
         EXPECT_EQ(fake_.world.pci.at(address).settings, start_.pci.at(address).settings);
     }
 
-    void expect_nothing_kept() {
-        fake_.settle();
-        EXPECT_EQ(fake_.world.pins.size(), 0U);
-        EXPECT_EQ(state_.leftovers(), std::vector<std::string>{});
-    }
-
     std::vector<std::string> garbage() { return collect(fake_, state_).trouble; }
 
-    FakeHost fake_{World::standard(KernelTraits::v7_3())};
     World start_;
-    StateDir state_;
-    int made_ = 0;
 };
 
 }  // namespace test
