@@ -161,6 +161,11 @@ Program program_of(const std::string& path, std::vector<std::string> arguments) 
             .environment = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"}};
 }
 
+void choose_transport(std::vector<std::string>& arguments, const Target& target) {
+    if (target.by_cm)
+        arguments.emplace_back("--cm");
+}
+
 std::vector<std::string> with_device(std::vector<std::string> arguments, const Target& target) {
     for (const std::string& word :
          {std::string("--device"), target.device, std::string("--attach-file"), target.attach_file})
@@ -260,6 +265,7 @@ std::vector<std::string> run_arguments(const Target& target,
         arguments.insert(arguments.end(), {"--port", port});
     arguments = with_device(std::move(arguments), target);
     arguments.insert(arguments.end(), {"--time", "200ms"});
+    choose_transport(arguments, target);
     if (json)
         arguments.insert(arguments.end(), {"--json", "-"});
     // After "--" nothing is an option, whatever it looks like.
@@ -269,6 +275,7 @@ std::vector<std::string> run_arguments(const Target& target,
 
 std::vector<std::string> loop_arguments(const Target& target, bool json) {
     auto arguments = with_device({"loop", "--time", "200ms"}, target);
+    choose_transport(arguments, target);
     if (json)
         arguments.insert(arguments.end(), {"--json", "-"});
     return arguments;
@@ -293,7 +300,8 @@ Result<Target> target_of(World& world, const Container& container) {
                   .ns = ns,
                   .device = TRY(base::required<std::string>(granted, "device")),
                   .address = address_of(granted),
-                  .attach_file = world.store.attach_path(container.key)};
+                  .attach_file = world.store.attach_path(container.key),
+                  .by_cm = !granted.contains("gid") && granted.value("rdma_cm", false)};
 }
 
 Result<Answer> verify(const Options& options, netns::Host& host) {

@@ -18,6 +18,7 @@ struct Target {
     std::string device;
     std::string address;  // without prefix; empty if it has none of its own
     std::string attach_file;
+    bool by_cm = false;  // its device has no GIDs of addresses: rdma_cm alone connects it
 };
 
 // Unavailable if the container does not run (any more) or has no attachment.

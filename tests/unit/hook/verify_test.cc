@@ -110,6 +110,7 @@ TEST_F(Verify, ArgumentsNameDeviceAddressAndAttachFile) {
     ASSERT_TRUE(verify());
     const auto& serve = started(0).program.arguments;
     const auto& run = started(1).program.arguments;
+    EXPECT_THAT(run, testing::Not(testing::Contains("--cm")));
     EXPECT_EQ(serve[0], "serve");
     EXPECT_THAT(serve, Contains("--once"));
     EXPECT_THAT(serve, Contains("10.9.0.2"));
@@ -175,6 +176,16 @@ TEST_F(Verify, AnotherNamespaceThanTheAttachmentsIsRefused) {
     fake_.world.processes[World::kContainer].ns = fake_.world.host;
     EXPECT_EQ(verify().error().code, base::Code::Refused);
     EXPECT_TRUE(fake_.programs.started.empty());
+}
+
+TEST_F(Verify, IwarpIsConnectedByRdmaCm) {
+    for (Life* life : {&one_, &two_})
+        life->annotations["rdma.mode"] = "softiwarp";
+    start_both();
+    options_.peer = id(two_);
+    script_a_run(0);
+    ASSERT_TRUE(verify());
+    EXPECT_THAT(started(1).program.arguments, testing::Contains("--cm"));
 }
 
 TEST_F(Verify, AnAmbiguousPrefixIsRefused) {
