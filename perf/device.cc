@@ -5,7 +5,9 @@
 #include <cerrno>
 
 #include <fmt/format.h>
+#include <poll.h>
 
+#include "netns/base/clock.h"
 #include "perf/candidates.h"
 #include "perf/limit.h"
 
@@ -87,13 +89,20 @@ Result<Device> open_best_device(Verbs& verbs,
     return device;
 }
 
-bool is_gone(const Device& device) noexcept {
-    ibv_event_type type{};
-    while (device.verbs->take_async_event(device.context.get(), &type) == 0) {
-        if (type == IBV_EVENT_DEVICE_FATAL)
+bool is_gone(const Device& device, std::chrono::milliseconds grace) noexcept {
+    const auto deadline = base::Deadline::in(grace);
+    for (;;) {
+        ibv_event_type type{};
+        while (device.verbs->take_async_event(device.context.get(), &type) == 0) {
+            if (type == IBV_EVENT_DEVICE_FATAL)
+                return true;
+        }
+        if (errno != EAGAIN)
             return true;
+        pollfd event{.fd = device.context->async_fd, .events = POLLIN, .revents = 0};
+        if (deadline.passed() || (::poll(&event, 1, deadline.left_ms()) < 0 && errno != EINTR))
+            return false;
     }
-    return errno != EAGAIN;
 }
 
 base::Error gone_error(const Device& device) {

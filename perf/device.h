@@ -2,6 +2,7 @@
 // Device: the opened device, port and GID of one side, chosen by the rule in gid.h.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,8 +45,9 @@ base::Result<Device> open_best_device(Verbs& verbs,
                                       const std::vector<Address>& sources);
 
 // Whether the kernel has taken the device away: its link, netdev or network namespace was removed.
-// Nothing completes any more then. Takes all asynchronous events.
-bool is_gone(const Device& device) noexcept;
+// Nothing completes any more then. Takes all asynchronous events. A refused call may be a moment
+// before the event that explains it: waits for that as long as `grace`.
+bool is_gone(const Device& device, std::chrono::milliseconds grace = {}) noexcept;
 base::Error gone_error(const Device& device);
 
 // Why the port cannot carry traffic now; nothing if it can.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perf/workloads/worker.h"
 
+#include <cerrno>
+#include <chrono>
+
 #include <sys/eventfd.h>
 
 #include "perf/workloads/tcp_lane.h"
@@ -25,7 +28,9 @@ void Worker::expect(uint64_t messages) noexcept {
 
 base::Error ending_error(const Ending& ending, const Waiting& waiting) {
     const bool refused = ending.post_error != 0 || ending.wake == Wake::Failed;
-    if (refused && waiting.device != nullptr && is_gone(*waiting.device))
+    const bool cut_off = ending.post_error == EIO || ending.post_error == ENODEV;
+    const std::chrono::milliseconds grace{cut_off ? 500 : 0};
+    if (refused && waiting.device != nullptr && is_gone(*waiting.device, grace))
         return gone_error(*waiting.device);
     if (ending.post_error != 0)
         return base::sys_error(ending.post_error, "post a work request");

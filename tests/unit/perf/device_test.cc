@@ -2,6 +2,8 @@
 // What becomes of a device while it is open.
 #include "perf/device.h"
 
+#include <thread>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,6 +31,20 @@ TEST(OpenDevice, IsThereUntilTheKernelSaysOtherwise) {
     EXPECT_TRUE(is_gone(*device));
     EXPECT_TRUE(is_gone(*device)) << "and it does not come back";
     EXPECT_THAT(gone_error(*device).message(), testing::HasSubstr("the RDMA device rxe0 is gone"));
+}
+
+// A post may be refused before the event that tells why.
+TEST(OpenDevice, WaitsForTheEventThatExplainsARefusal) {
+    FakeVerbs verbs;
+    const auto device = open_loopback(verbs);
+    ASSERT_TRUE(device) << device.error().message();
+    EXPECT_FALSE(is_gone(*device, std::chrono::milliseconds(1)));
+    std::thread kernel([&] {
+        verbs.announce("rxe0", IBV_EVENT_PORT_ERR);
+        verbs.announce("rxe0", IBV_EVENT_DEVICE_FATAL);
+    });
+    EXPECT_TRUE(is_gone(*device, std::chrono::seconds(60)));
+    kernel.join();
 }
 
 TEST(OpenDevice, KnowsThatItsPortIsDown) {
