@@ -6,23 +6,18 @@ source "${BASH_SOURCE[0]%/*}/lib.sh"
 [[ ${1:-} != --full ]] || shift
 runtimes=("$@")
 [[ $# -gt 0 ]] || runtimes=(crun runc)
-rootfs=/usr/lib/lab/rootfs:O
-perf=(-v /usr/bin/rdma-perf:/usr/bin/rdma-perf:ro)
 softroce=(--annotation rdma.mode=softroce)
 
 modprobe -a rdma_rxe ib_uverbs rdma_ucm macvlan veth overlay bridge nf_tables || exit 1
 podman run --rm --rootfs $rootfs true
 
-pod() { podman --runtime "$runtime" "$@"; }
 start() { # NAME [OPTION...]: a container that waits
     local name=$1
     shift
-    pod run -d --name "$name" "${softroce[@]}" "${perf[@]}" "$@" --rootfs $rootfs sleep 100000
+    pod run -d --name "$name" "${softroce[@]}" "${with_perf[@]}" "$@" --rootfs $rootfs sleep 100000
 }
-environment() { podman exec "$1" cat /proc/1/environ | tr '\0' '\n' | sed -n "s/^$2=//p"; }
 shows() { podman exec "$1" ls "/sys/class/$2" 2>/dev/null | grep -v abi_version | xargs; }
 node() { podman exec "$1" ls /dev/infiniband | grep uverbs | xargs; }
-listening() { podman exec "$1" ss -Hltn "sport = :$2" | grep -q .; }
 sees_its_own() { # CONTAINER WHEN
     equal "$runtime: $1 sees its own device $2" "$(environment "$1" RDMA_DEVICE)" "$(shows "$1" infiniband)"
     equal "$runtime: $1 sees its own node $2" "$(node "$1")" "$(shows "$1" infiniband_verbs)"

@@ -7,22 +7,18 @@ source "${BASH_SOURCE[0]%/*}/lib.sh"
 [[ ${1:-} != --full ]] || shift
 runtimes=("$@")
 [[ $# -gt 0 ]] || runtimes=(crun runc)
-rootfs=/usr/lib/lab/rootfs:O
-perf=(-v /usr/bin/rdma-perf:/usr/bin/rdma-perf:ro)
 softroce=(--annotation rdma.mode=softroce)
 
 modprobe -a rdma_rxe ib_uverbs rdma_ucm macvlan veth overlay bridge nf_tables || exit 1
 podman run --rm --rootfs $rootfs true
 
-pod() { podman --runtime "$runtime" "$@"; }
 start() { # NAME [OPTION...]: a container that waits
     local name=$1
     shift
-    pod run -d --name "$name" "${softroce[@]}" "${perf[@]}" "$@" --rootfs $rootfs sleep 100000
+    pod run -d --name "$name" "${softroce[@]}" "${with_perf[@]}" "$@" --rootfs $rootfs sleep 100000
 }
 at() { echo "--annotation rdma.ip=$1/24"; }
 limit() { echo "--annotation rdma.max_hca_$1=$2"; }
-environment() { podman exec "$1" cat /proc/1/environ | tr '\0' '\n' | sed -n "s/^$2=//p"; }
 cgroup() { echo "/sys/fs/cgroup$(sed -n 's/^0:://p' "/proc/$(podman inspect -f '{{.State.Pid}}' "$1")/cgroup")"; }
 # Figures of a container's cgroup on its device. In exclusive mode they show in the device's namespace only.
 figures() { # CONTAINER max|current
@@ -32,7 +28,6 @@ figures() { # CONTAINER max|current
 max() { figures "$1" max; }
 # Both ends of QPS queue pairs in one process.
 loop() { podman exec "$1" timeout 100 rdma-perf loop --verb write --mode bw --size 64 --iterations 500 --qps "$2"; }
-listening() { podman exec "$1" ss -Hltn "sport = :$2" | grep -q .; }
 
 # b measures against c as long as a runs into its limit again and again.
 neighbours() {

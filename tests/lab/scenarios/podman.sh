@@ -11,23 +11,17 @@ case ${1:-} in
 esac
 runtimes=("${@:-crun}")
 [[ $# -gt 0 ]] || runtimes=(crun runc)
-rootfs=/usr/lib/lab/rootfs:O
-perf=(-v /usr/bin/rdma-perf:/usr/bin/rdma-perf:ro)
 softroce=(--annotation rdma.mode=softroce)
 
 modprobe -a rdma_rxe ib_uverbs rdma_ucm macvlan veth overlay bridge nf_tables || exit 1
 # Podman makes its bridge and its own files with the first container: before we look what is there.
 podman run --rm --rootfs $rootfs true
 
-pod() { podman --runtime "$runtime" "$@"; }
 start() { # NAME ADDRESS [OPTION...]: a container that waits
     local name=$1 address=$2
     shift 2
-    pod run -d --name "$name" "${softroce[@]}" --annotation "rdma.ip=$address/24" "${perf[@]}" "$@" --rootfs $rootfs sleep 100000
+    pod run -d --name "$name" "${softroce[@]}" --annotation "rdma.ip=$address/24" "${with_perf[@]}" "$@" --rootfs $rootfs sleep 100000
 }
-# Of the container's own process: `podman exec` starts from the image's environment, not from config.json's.
-environment() { podman exec "$1" cat /proc/1/environ | tr '\0' '\n' | sed -n "s/^$2=//p"; }
-listening() { podman exec "$1" ss -Hltn "sport = :$2" | grep -q .; }
 serve_in_a() { # PORT SERVER...: in the background, once it listens
     podman exec a timeout 100 "${@:2}" >"$work/server" 2>&1 &
     wait_for 30 listening a "$1"

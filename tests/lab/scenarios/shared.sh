@@ -14,11 +14,11 @@ modprobe -a rdma_rxe ib_uverbs rdma_ucm macvlan ipvlan 8021q veth overlay bridge
 podman run --rm --rootfs $rootfs true
 
 share() { attach "$1" mode=shared parent=lab0 "ip=$2" "${@:3}"; } # NAME ADDRESS [KEY=VALUE...]
-refuse() { # REASON KEY=VALUE...: for a container that asks for these
+refuse() { # REASON [KEY=VALUE...]: for a container that asks for these
     local reason=$1 words=()
     shift
     for each; do words+=(--annotation "rdma.$each"); done
-    refused "refused: $*" "$reason" pod run --rm --annotation rdma.mode=shared "${words[@]}" --rootfs $rootfs true
+    refused "refused: mode=shared $*" "$reason" pod run --rm --annotation rdma.mode=shared "${words[@]}" --rootfs $rootfs true
 }
 
 gids() { grep -rhv '^0000:0000:0000:0000:0000:0000:0000:0000$' /sys/class/infiniband/hca0/ports/1/gids | sort; }
@@ -49,8 +49,8 @@ three() {
 }
 
 measure() { # CLIENT SERVER ADDRESS
-    check "$1 to $2: rdma-perf, addresses exchanged over TCP" podman exec "$1" timeout 100 rdma-perf run "$3" --time 0.2s --size 4096
-    check "$1 to $2: rdma-perf, by rdma_cm" podman exec "$1" timeout 100 rdma-perf run "$3" --cm --time 0.2s --size 4096 --verb write,send --mode bw
+    check "$1 to $2: rdma-perf, addresses exchanged over TCP" podman exec "$1" timeout 100 rdma-perf run "$3" --mode bw --time 0.2s --size 4096
+    check "$1 to $2: rdma-perf, by rdma_cm" podman exec "$1" timeout 100 rdma-perf run "$3" --cm --verb write,send --mode bw --time 0.2s --size 4096
     check "$1 to $2: rping" rping_passes "$1" "$2" "$3"
 }
 traffic() {
@@ -99,8 +99,8 @@ vlans() {
 limits() {
     check "a container that may open the HCA twice" share a 10.9.0.1/24 max_hca_handles=2
     share b 10.9.0.2/24 >/dev/null 2>&1
-    podman exec -d a ibv_asyncwatch -d hca0
-    podman exec -d a ibv_asyncwatch -d hca0
+    podman exec -d a ibv_asyncwatch -d hca0 >/dev/null
+    podman exec -d a ibv_asyncwatch -d hca0 >/dev/null
     local cgroup
     cgroup=/sys/fs/cgroup$(sed -n 's/^0:://p' "/proc/$(podman inspect -f '{{.State.Pid}}' a)/cgroup")
     check "has it open twice" wait_for 30 grep -q '^hca0 hca_handle=2 ' "$cgroup/rdma.current"

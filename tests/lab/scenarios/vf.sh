@@ -11,21 +11,16 @@ case ${1:-} in
 --brief) cycles=2 brief=1; shift ;;
 esac
 runtime=${1:-crun}
-rootfs=/usr/lib/lab/rootfs:O
-perf=(-v /usr/bin/rdma-perf:/usr/bin/rdma-perf:ro)
 
 modprobe -a rdma_rxe ib_uverbs rdma_ucm igbvf veth overlay bridge nf_tables 8021q || exit 1
 podman run --rm --rootfs $rootfs true
 
-pod() { podman --runtime "$runtime" "$@"; }
 attach() { # NAME DEVICE ADDRESS [KEY=VALUE...]: a container on a VF, that waits
     local name=$1 words=(--annotation rdma.mode=vf --annotation "rdma.device=$2" --annotation "rdma.ip=$3/24") each
     shift 3
     for each in "$@"; do words+=(--annotation "rdma.$each"); done
-    pod run -d --name "$name" "${words[@]}" "${perf[@]}" --rootfs $rootfs sleep 100000
+    pod run -d --name "$name" "${words[@]}" "${with_perf[@]}" --rootfs $rootfs sleep 100000
 }
-environment() { podman exec "$1" cat /proc/1/environ | tr '\0' '\n' | sed -n "s/^$2=//p"; }
-listening() { podman exec "$1" ss -Hltn "sport = :$2" | grep -q .; }
 pair() { # WHAT PORT SERVER... -- CLIENT...: a server in `a`, a client in `b`
     local what=$1 port=$2 server=() status
     shift 2
@@ -69,7 +64,6 @@ has() { # WHAT CONTAINER JQ-FILTER: about what the PF keeps for its VF
     jq -e "$3" <"$work/out" >"$work/ignored"
     report $? "$1" "$work/out"
 }
-drop() { podman rm -f -t 0 "$@" >/dev/null 2>&1; }
 
 set_up() {
     refused "a PF without VFs says how to make them" 'rdmactl vf enable enp1s0' attach a enp1s0 10.9.0.1
