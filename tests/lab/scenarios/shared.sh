@@ -234,5 +234,8 @@ else
     full_table
     random_lives
 fi
+# The next scenario of this boot may want lab0 for itself. A device goes with its interface.
+rdma link delete hca0
+for each in other0 bare0 wire0; do [[ ! -e /sys/class/net/$each ]] || ip link del $each; done
 clean_kernel_log
 finish
