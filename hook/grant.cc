@@ -108,8 +108,8 @@ Result<Granted> inspect(Site& site, const Attachment& attachment, const Endpoint
                     .uverbs = {},
                     .rdma_cm = {}};
     if (endpoint.gid)
-        granted.gid = TRY(
-            rdma.wait_for_gid(device_ns, device, *endpoint.gid, base::Deadline::in(kGidTimeout)));
+        granted.gid = TRY(rdma.wait_for_gid(
+            device_ns, device, {*endpoint.gid, link->name}, base::Deadline::in(kGidTimeout)));
     granted.uverbs = TRY(rdma.uverbs_node(device_ns, device.index));
     // In the host's placement rdma_cm would resolve against the container's own namespace, which
     // the device does not serve; without a GSI QP (rxe moved in exclusive mode, 7.3) it cannot

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "netns/gid_table.h"
 
+#include <algorithm>
 #include <cerrno>
 
 namespace netns {
@@ -8,6 +9,7 @@ namespace netns {
 namespace {
 // More entries than any device has; rxe has 1024.
 constexpr uint32_t kMaxGids = 65536;
+constexpr uint32_t kUsableGids = 256;
 
 // The folder of the device's port 1.
 Result<SysTree> enter_port(const SysTree& sys, const std::string& device) {
@@ -50,7 +52,7 @@ bool is_free(const std::string& text) {
 
 Result<std::optional<GidEntry>> find_gid_in(const SysTree& sys,
                                             const std::string& device,
-                                            const Gid& gid) {
+                                            const WantedGid& wanted) {
     const SysTree port = TRY(enter_port(sys, device));
     const SysTree gids = *TRY(port.enter("gids"));
     for (uint32_t index = 0; index < kMaxGids; ++index) {
@@ -58,13 +60,15 @@ Result<std::optional<GidEntry>> find_gid_in(const SysTree& sys,
         const auto text = TRY(gids.read(slot));
         if (!text)  // the table's end
             break;
-        if (parse_gid(*text) != gid)
+        if (parse_gid(*text) != wanted.gid)
             continue;
         // A GID may be there twice, as RoCE v1 and as v2.
         if (TRY(port.read("gid_attrs/types/" + slot)) != "RoCE v2")
             continue;
-        const auto netdev = TRY(port.read("gid_attrs/ndevs/" + slot));
-        return std::optional<GidEntry>{{index, gid, GidType::RoceV2, netdev.value_or("")}};
+        const auto netdev = TRY(port.read("gid_attrs/ndevs/" + slot)).value_or("");
+        if (!wanted.netdev.empty() && netdev != wanted.netdev)
+            continue;
+        return std::optional<GidEntry>{{index, wanted.gid, GidType::RoceV2, netdev}};
     }
     return std::optional<GidEntry>{};
 }
@@ -73,7 +77,7 @@ Result<GidSpace> gid_space_in(const SysTree& sys, const std::string& device, uin
     const SysTree port = TRY(enter_port(sys, device));
     const SysTree gids = *TRY(port.enter("gids"));
     GidSpace space;
-    space.size = TRY(table_size(gids));
+    space.size = std::min(TRY(table_size(gids)), kUsableGids);
     for (uint32_t index = space.size; index > 0 && space.free < enough; --index) {
         const auto text = TRY(gids.read(std::to_string(index - 1)));
         if (text && is_free(*text))

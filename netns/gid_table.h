@@ -12,11 +12,11 @@
 
 namespace netns {
 
-// The first entry with this GID and type RoCE v2; nothing if the table has none. Unavailable if
+// The first such entry of type RoCE v2; nothing if the table has none. Unavailable if
 // there is no such device.
 Result<std::optional<GidEntry>> find_gid_in(const SysTree& sys,
                                             const std::string& device,
-                                            const Gid& gid);
+                                            const WantedGid& wanted);
 
 // Counts free slots from the table's end, where they are: the kernel fills the first free one.
 // Unavailable as above.

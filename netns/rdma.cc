@@ -96,10 +96,10 @@ class KernelRdmaDevices : public RdmaDevices {
     Result<bool> roce_port_served(const Netns& ns) override;
     Result<std::optional<GidEntry>> find_gid(const Netns& ns,
                                              const RdmaDevice& device,
-                                             const Gid& gid) override;
+                                             const WantedGid& wanted) override;
     Result<GidEntry> wait_for_gid(const Netns& ns,
                                   const RdmaDevice& device,
-                                  const Gid& gid,
+                                  const WantedGid& wanted,
                                   Deadline deadline) override;
     Result<GidSpace> gid_space(const Netns& ns, const RdmaDevice& device, uint32_t enough) override;
     Result<> add_link(const Netns& ns, const RdmaLinkSpec& spec) override;
@@ -256,25 +256,25 @@ Result<SysTree> KernelRdmaDevices::tree(const Netns& ns) {
 
 Result<std::optional<GidEntry>> KernelRdmaDevices::find_gid(const Netns& ns,
                                                             const RdmaDevice& device,
-                                                            const Gid& gid) {
-    return find_gid_in(TRY(tree(ns)), device.name, gid);
+                                                            const WantedGid& wanted) {
+    return find_gid_in(TRY(tree(ns)), device.name, wanted);
 }
 
 Result<GidEntry> KernelRdmaDevices::wait_for_gid(const Netns& ns,
                                                  const RdmaDevice& device,
-                                                 const Gid& gid,
+                                                 const WantedGid& wanted,
                                                  Deadline deadline) {
-    if (const auto found = TRY(find_gid(ns, device, gid)))
+    if (const auto found = TRY(find_gid(ns, device, wanted)))
         return *found;
     GidEvents events = GidEvents::open(ns, TRY(uverbs_node(ns, device.index)));
     for (;;) {
         // Look after listening began: what came before is seen, what comes later is heard.
-        if (const auto found = TRY(find_gid(ns, device, gid)))
+        if (const auto found = TRY(find_gid(ns, device, wanted)))
             return *found;
         if (deadline.passed())
             return make_error(
                 Code::Timeout,
-                "GID " + to_string(gid) + " has not appeared on " + printable(device.name));
+                "GID " + to_string(wanted.gid) + " has not appeared on " + printable(device.name));
         (void)TRY(events.wait(deadline));  // heard or not: look again
     }
 }

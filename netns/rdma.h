@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "netns/address.h"
@@ -43,6 +44,16 @@ struct CharDevice {
 
 enum class GidType { RoceV1, RoceV2, InfiniBand };
 
+// An entry of a GID table that is looked for. Two netdevs on a device may have one address, in two
+// VLANs: then the netdev tells.
+struct WantedGid {
+    // NOLINTNEXTLINE(google-explicit-constructor): mostly a GID is all that is known
+    WantedGid(const Gid& wanted, std::string name = {}) : gid(wanted), netdev(std::move(name)) {}
+
+    Gid gid;
+    std::string netdev;  // its name in its own namespace; empty: any
+};
+
 struct GidEntry {
     uint32_t index = 0;
     Gid gid;
@@ -52,7 +63,8 @@ struct GidEntry {
 
 // Room in the GID table of port 1.
 struct GidSpace {
-    uint32_t size = 0;         // slots
+    uint32_t size = 0;         // slots that can be used: of more than 256 the first 256, because
+                               // an address handle has 8 bits for the index (ibv_global_route)
     uint32_t free = 0;         // empty ones, counted as far as the asker needs
     uint32_t per_address = 1;  // slots that an address takes: 2 where the port has RoCE v1, too
 };
@@ -99,14 +111,14 @@ class RdmaDevices {
     // whether the kernel's rxe serves this namespace (it does not before 7.1).
     virtual Result<bool> roce_port_served(const Netns& ns) = 0;
 
-    // The first entry with this GID and type RoCE v2; nothing if the table has none.
+    // The first such entry of type RoCE v2; nothing if the table has none.
     virtual Result<std::optional<GidEntry>> find_gid(const Netns& ns,
                                                      const RdmaDevice& device,
-                                                     const Gid& gid) = 0;
+                                                     const WantedGid& wanted) = 0;
     // The same, waiting for the kernel's GID events until the deadline; Timeout names the GID.
     virtual Result<GidEntry> wait_for_gid(const Netns& ns,
                                           const RdmaDevice& device,
-                                          const Gid& gid,
+                                          const WantedGid& wanted,
                                           base::Deadline deadline) = 0;
 
     // Counts at most `enough` free slots.

@@ -74,7 +74,12 @@ Result<Device> Client::choose_device(Verbs& verbs) const {
         if (found && found->iwarp)
             return open_cm_device(verbs, *found);
     }
-    return open_best_device(verbs, options_.wish, sources);
+    Device device = TRY(open_best_device(verbs, options_.wish, sources));
+    if (!options_.by_cm && device.context->device->transport_type == IBV_TRANSPORT_IWARP)
+        return make_error(Code::Unsupported,
+                          device.info.device + " is iWARP, and rdma_cm alone connects that")
+            .advise("pass --cm");
+    return device;
 }
 
 Result<> Client::watch_idle() {

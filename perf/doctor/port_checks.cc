@@ -174,6 +174,8 @@ Findings check_gid_table(const Scene& scene) {
         const std::string name = name_of(device.name, port.number);
         if (!port.ethernet)
             return skipped(name + " is InfiniBand: addressed by LID");
+        if (device.iwarp)
+            return skipped(name + " is iWARP: rdma_cm finds it by its netdev's address");
         return judge_table(
             name, count(scene, device.name, port.number), weight(scene, device.name, port.number));
     });
@@ -181,6 +183,8 @@ Findings check_gid_table(const Scene& scene) {
 
 Findings check_gid(const Scene& scene) {
     const GidRow* row = scene.found.chosen();
+    if (row == nullptr && std::ranges::any_of(scene.devices, &DeviceFacts::iwarp))
+        return skipped("iWARP needs none");
     if (row == nullptr)
         return fail("no GID is usable; see `rdma-perf gids`", scene.found.way_out());
     const auto verdict = std::ranges::find(

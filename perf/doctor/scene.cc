@@ -54,8 +54,9 @@ std::vector<Interface> own_interfaces() {
     return out;
 }
 
-Result<std::vector<PortFacts>> ports_of(Verbs& verbs, const std::string& name) {
+Result<std::vector<PortFacts>> ports_of(Verbs& verbs, const std::string& name, bool& iwarp) {
     const auto context = TRY(open_device(verbs, name));
+    iwarp = context->device->transport_type == IBV_TRANSPORT_IWARP;
     ibv_device_attr attr{};
     if (const int rc = verbs.query_device(context.get(), &attr); rc != 0)
         return base::sys_error(rc, "query device " + name);
@@ -74,8 +75,8 @@ Result<std::vector<PortFacts>> ports_of(Verbs& verbs, const std::string& name) {
 }
 
 DeviceFacts facts_of(Verbs& verbs, const std::string& name) {
-    DeviceFacts facts{.name = name, .error = {}, .ports = {}};
-    auto ports = ports_of(verbs, name);
+    DeviceFacts facts{.name = name, .error = {}, .ports = {}, .iwarp = false};
+    auto ports = ports_of(verbs, name, facts.iwarp);
     if (ports)
         facts.ports = std::move(ports).value();
     else

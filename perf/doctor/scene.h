@@ -35,6 +35,7 @@ struct DeviceFacts {
     std::string name;
     std::optional<base::Error> error;  // it cannot be opened
     std::vector<PortFacts> ports;
+    bool iwarp = false;
 };
 
 struct PeerFacts {

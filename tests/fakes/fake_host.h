@@ -108,10 +108,10 @@ class FakeRdmaDevices : public netns::RdmaDevices {
     Result<bool> roce_port_served(const Netns& ns) override;
     Result<std::optional<netns::GidEntry>> find_gid(const Netns& ns,
                                                     const netns::RdmaDevice& device,
-                                                    const netns::Gid& gid) override;
+                                                    const netns::WantedGid& wanted) override;
     Result<netns::GidEntry> wait_for_gid(const Netns& ns,
                                          const netns::RdmaDevice& device,
-                                         const netns::Gid& gid,
+                                         const netns::WantedGid& wanted,
                                          base::Deadline deadline) override;
     Result<netns::GidSpace> gid_space(const Netns& ns,
                                       const netns::RdmaDevice& device,

@@ -122,27 +122,28 @@ Result<bool> FakeRdmaDevices::roce_port_served(const Netns& ns) {
 
 Result<std::optional<GidEntry>> FakeRdmaDevices::find_gid(const Netns& ns,
                                                           const RdmaDevice& device,
-                                                          const netns::Gid& gid) {
+                                                          const netns::WantedGid& wanted) {
     const FakeRdma* found = TRY(see(ns, device.index));
     for (const auto& entry : found->gids) {
-        if (!(entry.gid == gid) || entry.type != netns::GidType::RoceV2)
-            continue;
         const FakeLink* link = world_.find_link(entry.ns, entry.netdev);
-        return std::optional<GidEntry>{
-            {entry.index, entry.gid, entry.type, link == nullptr ? "" : link->link.name}};
+        const std::string netdev = link == nullptr ? "" : link->link.name;
+        if (entry.gid == wanted.gid && entry.type == netns::GidType::RoceV2 &&
+            (wanted.netdev.empty() || wanted.netdev == netdev))
+            return std::optional<GidEntry>{{entry.index, entry.gid, entry.type, netdev}};
     }
     return std::optional<GidEntry>{};
 }
 
 Result<GidEntry> FakeRdmaDevices::wait_for_gid(const Netns& ns,
                                                const RdmaDevice& device,
-                                               const netns::Gid& gid,
+                                               const netns::WantedGid& wanted,
                                                base::Deadline /*deadline*/) {
-    const auto found = TRY(find_gid(ns, device, gid));
+    const auto found = TRY(find_gid(ns, device, wanted));
     if (found)
         return *found;
-    return make_error(Code::Timeout,
-                      "GID " + netns::to_string(gid) + " has not appeared on " + device.name);
+    return make_error(
+        Code::Timeout,
+        "GID " + netns::to_string(wanted.gid) + " has not appeared on " + device.name);
 }
 
 Result<netns::GidSpace> FakeRdmaDevices::gid_space(const Netns& ns,
@@ -151,8 +152,8 @@ Result<netns::GidSpace> FakeRdmaDevices::gid_space(const Netns& ns,
     const auto found = see(ns, device.index);
     if (!found)
         return coded(Code::Unavailable, ENOENT, "RDMA device " + device.name + " is not there");
-    const uint32_t size = (*found)->gid_slots;
-    const auto used = static_cast<uint32_t>((*found)->gids.size());
+    const uint32_t size = std::min((*found)->gid_slots, 256U);
+    const auto used = std::min(size, static_cast<uint32_t>((*found)->gids.size()));
     return netns::GidSpace{.size = size, .free = std::min(enough, size - used), .per_address = 1};
 }
 

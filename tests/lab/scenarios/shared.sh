@@ -160,7 +160,7 @@ JSON
 # Addresses of lab0 itself take the slots.
 full_table() {
     local slots used i
-    slots=$(find /sys/class/infiniband/hca0/ports/1/gids -type f | wc -l)
+    slots=256 # that can be used, of 1024
     used=$(gids | wc -l)
     for ((i = 0; i < slots - used - 1; i++)); do
         echo "addr add 10.77.$((i / 250)).$((i % 250 + 1))/32 dev lab0"

@@ -67,6 +67,28 @@ TEST_F(SharedHca, EachHasTheGidOfItsOwnAddress) {
     expect_as_before();
 }
 
+// In a VLAN of the host's there may be the same address, which no probe sees.
+TEST_F(SharedHca, AnotherNetdevsGidOfTheSameAddressIsNotTakenForItsOwn) {
+    hca().gids.push_back({.index = 7,
+                          .gid = netns::gid_of(*netns::parse_ip("10.9.0.1")),
+                          .type = netns::GidType::RoceV2,
+                          .ns = fake_.world.host,
+                          .netdev = World::kHostLink});
+    Life one = container("one", "10.9.0.1/24");
+    ASSERT_TRUE(one.start());
+    EXPECT_NE(one.environment("RDMA_GID_INDEX"), "7");
+}
+
+TEST_F(SharedHca, TwoInterfacesOnOneHcaAreOneDevice) {
+    Life one = container("one", "10.9.0.1/24");
+    one.annotations.merge(std::map<std::string, std::string>{{"rdma.1.mode", "shared"},
+                                                             {"rdma.1.ip", "10.9.1.1/24"}});
+    ASSERT_TRUE(one.start());
+    EXPECT_EQ(one.environment("NCCL_IB_HCA"), "=mlx5_0");
+    EXPECT_EQ(one.environment("UCX_NET_DEVICES"), "mlx5_0:1");
+    EXPECT_NE(one.environment("RDMA_GID_INDEX"), one.environment("RDMA_GID_INDEX_1"));
+}
+
 TEST_F(SharedHca, AFullTableIsRefusedWithItsFigures) {
     hca().gid_slots = static_cast<uint32_t>(hca().gids.size()) + 3;
     Life one = container("one", "10.9.0.1/24,10.9.0.2/24,fd00:9::1/64");

@@ -94,6 +94,8 @@ ibv_context* FakeVerbs::open_device(const std::string& name) {
     auto* context = new Context{};
     context->owner = this;
     context->device = &*it;
+    static ibv_device no_iwarp{};  // IBV_TRANSPORT_IB
+    context->ibv_context::device = &no_iwarp;
     context->ops.poll_cq = poll_cq;
     context->ops.req_notify_cq = req_notify_cq;
     context->ops.post_send = post_send;

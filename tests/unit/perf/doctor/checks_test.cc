@@ -170,6 +170,16 @@ TEST_F(Checks, GidTables) {
     expect(check_gid_table, Status::Fail, "1 RoCE v1");
 }
 
+TEST_F(Checks, IwarpHasNoGidOfAnAddress) {
+    scene_.devices[0].iwarp = true;
+    scene_.found.tables.rows = {gid_row(0, "200:5eff:fe10:1::", GidType::InfiniBand, "rdma0")};
+    test::choose(scene_);
+    expect(check_gid_table, Status::Skipped, "is iWARP");
+    scene_.found.tables.rows.clear();
+    test::choose(scene_);
+    expect(check_gid, Status::Skipped, "iWARP needs none");
+}
+
 TEST_F(Checks, OnlyLinkLocalIsAWarning) {
     scene_.found.tables.rows = {gid_row(0, "fe80::1", GidType::RoceV2, "rdma0")};
     scene_.found.tables.addresses.push_back({"rdma0", address("fe80::1")});
