@@ -59,7 +59,7 @@ std::string Error::message() const {
         line += *frame + ": ";
     line += text;
     if (sys != 0)
-        line += ": " + text_of_errno(sys);
+        line += (text.empty() ? "" : ": ") + text_of_errno(sys);
     if (!extack.empty())
         line += " (" + printable(extack) + ")";
     for (const auto& other : also)

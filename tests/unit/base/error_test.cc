@@ -12,6 +12,8 @@ namespace {
 TEST(Error, NumbersThatNobodyKnowsAreNumbers) {
     EXPECT_EQ(sys_error(-EINVAL, "post").sys, EINVAL) << "as some user space drivers answer";
     EXPECT_NE(sys_error(99999, "post").message().find("errno 99999"), std::string::npos);
+    EXPECT_EQ(sys_error(EPERM, "").message(), "Operation not permitted") << "a number alone";
+    EXPECT_EQ(sys_error(EPERM, "").in("open it").message(), "open it: Operation not permitted");
 }
 
 TEST(Error, MessageGoesFromTheOutsideIn) {
