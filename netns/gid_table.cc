@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "netns/gid_table.h"
 
-#include <algorithm>
 #include <cerrno>
 
 namespace netns {
@@ -11,32 +10,31 @@ namespace {
 constexpr uint32_t kMaxGids = 65536;
 constexpr uint32_t kUsableGids = 256;
 
-// The folder of the device's port 1.
-Result<SysTree> enter_port(const SysTree& sys, const std::string& device) {
+struct GidTable {
+    SysTree port;  // folder of the device's port 1
+    SysTree gids;
+};
+
+Result<GidTable> enter_table(const SysTree& sys, const std::string& device) {
     std::optional<SysTree> port;
     if (!device.empty() && device.find('/') == std::string::npos)
         port = TRY(sys.enter("class/infiniband/" + device + "/ports/1"));
-    if (port && TRY(port->enter("gids")))
-        return *std::move(port);
+    auto gids = port ? TRY(port->enter("gids")) : std::nullopt;
+    if (gids)
+        return GidTable{*std::move(port), *std::move(gids)};
     base::Error error =
         base::sys_error(ENOENT, "RDMA device " + base::printable(device) + " is not there");
     error.code = base::Code::Unavailable;
     return error;
 }
 
-Result<bool> has_slot(const SysTree& gids, uint32_t index) {
-    return TRY(gids.read(std::to_string(index))).has_value();
-}
-
-// The number of slots: the first that is not there.
-Result<uint32_t> table_size(const SysTree& gids) {
-    uint32_t high = 1;
-    while (high < kMaxGids && TRY(has_slot(gids, high)))
-        high *= 2;
-    uint32_t low = high / 2;  // is there, or the table is empty
+// How many of the slots that can be used there are: the first that is not there tells.
+Result<uint32_t> usable_slots(const SysTree& gids) {
+    uint32_t low = 0;
+    uint32_t high = kUsableGids;
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
-        if (TRY(has_slot(gids, middle)))
+        if (TRY(gids.read(std::to_string(middle))))
             low = middle + 1;
         else
             high = middle;
@@ -53,8 +51,7 @@ bool is_free(const std::string& text) {
 Result<std::optional<GidEntry>> find_gid_in(const SysTree& sys,
                                             const std::string& device,
                                             const WantedGid& wanted) {
-    const SysTree port = TRY(enter_port(sys, device));
-    const SysTree gids = *TRY(port.enter("gids"));
+    const auto [port, gids] = TRY(enter_table(sys, device));
     for (uint32_t index = 0; index < kMaxGids; ++index) {
         const std::string slot = std::to_string(index);
         const auto text = TRY(gids.read(slot));
@@ -74,10 +71,9 @@ Result<std::optional<GidEntry>> find_gid_in(const SysTree& sys,
 }
 
 Result<GidSpace> gid_space_in(const SysTree& sys, const std::string& device, uint32_t enough) {
-    const SysTree port = TRY(enter_port(sys, device));
-    const SysTree gids = *TRY(port.enter("gids"));
+    const auto [port, gids] = TRY(enter_table(sys, device));
     GidSpace space;
-    space.size = std::min(TRY(table_size(gids)), kUsableGids);
+    space.size = TRY(usable_slots(gids));
     for (uint32_t index = space.size; index > 0 && space.free < enough; --index) {
         const auto text = TRY(gids.read(std::to_string(index - 1)));
         if (text && is_free(*text))

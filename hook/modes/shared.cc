@@ -82,11 +82,11 @@ Result<> check_child(const Attachment& a, const Hca& hca) {
 
 // The kernel adds GIDs behind our back, and only its log tells when the table is full.
 Result<> check_gid_space(const Hca& hca, const Survey& s, size_t addresses) {
-    netns::RdmaDevices& rdma = s.site.host.rdma;
-    const auto known = TRY(rdma.gid_space(s.site.host_ns, hca.device, 0));
-    // The link-local address has one, too.
-    const uint32_t needed = static_cast<uint32_t>(addresses + 1) * known.per_address;
-    const auto space = TRY(rdma.gid_space(s.site.host_ns, hca.device, needed));
+    // The link-local address has one, too; each has one for a version of RoCE, of which there are
+    // two.
+    const auto count = static_cast<uint32_t>(addresses + 1);
+    const auto space = TRY(s.site.host.rdma.gid_space(s.site.host_ns, hca.device, count * 2));
+    const uint32_t needed = count * space.per_address;
     if (space.free >= needed)
         return {};
     return make_error(Code::Busy,
@@ -102,7 +102,7 @@ Result<Plan> plan_shared(const Attachment& a, const Survey& s) {
     TRY(check_netns_mode(s.site));
     const Hca hca = TRY(find_hca(a, s.site));
     TRY(check_child(a, hca));
-    TRY(check_mtu(a, hca.parent));
+    TRY(check_mtu(a, hca.parent, "parent"));
     const bool ipvlan = a.child.kind == ChildKind::Ipvlan;
     const netns::Mac mac = ipvlan ? hca.parent.mac : a.mac.value_or(stable_mac(a, s));
     Plan plan;
