@@ -106,10 +106,17 @@ Result<Choose> parse_choose(const Json& pool, const std::string& place) {
 // Members that would have no effect in a pool of this mode: a mistake to be seen.
 Result<> check_members_of_mode(const Json& json, const Mode& mode, const std::string& place) {
     const bool gives_vfs = takes(mode, *find_key("device"));
-    for (const char* key : {"devices", "exclude", "choose", "probe"}) {
-        // A VF has no carrier yet when it could ask.
-        const bool is_vfs = std::string_view(key) != "probe";
-        if (is_vfs != gives_vfs && find(json, key) != nullptr)
+
+    const struct {
+        const char* key;
+        bool fits;
+    } rows[] = {{"devices", gives_vfs},
+                {"exclude", gives_vfs},
+                {"choose", gives_vfs},
+                {"probe", !gives_vfs}};  // a VF has no carrier yet when it could ask
+
+    for (const auto& [key, fits] : rows) {
+        if (!fits && find(json, key) != nullptr)
             return bad(join(place, key), fmt::format("is not for a pool of mode {}", mode.name))
                 .advise("remove it");
     }

@@ -85,16 +85,17 @@ Result<netns::Link> find_parent(const Attachment& attachment, Site& site) {
     return *link;
 }
 
-Result<> check_mtu(const Attachment& attachment, const netns::Link& parent) {
-    if (!attachment.mtu || *attachment.mtu <= parent.mtu)
+Result<> check_mtu(const Attachment& attachment, const netns::Link& upon, const char* called) {
+    if (!attachment.mtu || *attachment.mtu <= upon.mtu)
         return {};
     return make_error(Code::BadInput,
-                      fmt::format("rdma.mtu={} is above the {} of its parent {}",
+                      fmt::format("rdma.mtu={} is above the {} of its {} {}",
                                   *attachment.mtu,
-                                  parent.mtu,
-                                  parent.name))
+                                  upon.mtu,
+                                  called,
+                                  upon.name))
         .advise(fmt::format(
-            "run: ip link set {} mtu {}; or set a smaller rdma.mtu", parent.name, *attachment.mtu));
+            "run: ip link set {} mtu {}; or set a smaller rdma.mtu", upon.name, *attachment.mtu));
 }
 
 Result<netns::Link> find_container_link(Site& site) {

@@ -11,8 +11,8 @@ namespace hook {
 // or the default route's.
 Result<netns::Link> find_parent(const Attachment& attachment, Site& site);
 
-// BadInput if rdma.mtu is above the parent's MTU.
-Result<> check_mtu(const Attachment& attachment, const netns::Link& parent);
+// BadInput if rdma.mtu is above the MTU of what the interface hangs on: its "parent" or its "PF".
+Result<> check_mtu(const Attachment& attachment, const netns::Link& upon, const char* called);
 
 // The interface that the engine made in the container's namespace (rdma.parent=container).
 Result<netns::Link> find_container_link(Site& site);

@@ -24,7 +24,7 @@ Result<Plan> plan_on_macvlan(const SoftwareDriver& driver, const Attachment& a, 
     const RdmaNetnsMode mode = TRY(s.site.host.rdma.mode());
     TRY(check_netns_mode(driver, mode));
     const netns::Link parent = TRY(find_parent(a, s.site));
-    TRY(check_mtu(a, parent));
+    TRY(check_mtu(a, parent, "parent"));
     const netns::Mac mac = a.mac.value_or(stable_mac(a, s));
     Plan plan;
     plan.endpoint = {.where = Where::Container,

@@ -123,15 +123,7 @@ Result<> check_asked(const Attachment& a, const FreeVf& vf) {
                                       a.vf.node_guid ? "node_guid" : "port_guid",
                                       name_of(vf)))
             .advise("remove it: set rdma.mac, from which the GUID is made");
-    if (a.mtu && *a.mtu > vf.pf_link.mtu)
-        return make_error(Code::BadInput,
-                          fmt::format("rdma.mtu={} is above the {} of its PF {}",
-                                      *a.mtu,
-                                      vf.pf_link.mtu,
-                                      vf.pf_link.name))
-            .advise(fmt::format(
-                "run: ip link set {} mtu {}; or set a smaller rdma.mtu", vf.pf_link.name, *a.mtu));
-    return {};
+    return check_mtu(a, vf.pf_link, "PF");
 }
 
 Result<> choose_settings(const Attachment& a, const Survey& s, Chosen& chosen) {
