@@ -3,6 +3,7 @@
 #include <array>
 
 #include "perf/commands.h"
+#include "perf/conclude.h"
 #include "perf/hosts.h"
 #include "perf/kv/report.h"
 #include "perf/output.h"
@@ -56,22 +57,7 @@ Exit kv_exercise(const KvOptions& options, const Surroundings& around) {
     // What was measured before an error is worth having.
     if (!findings.trials.empty())
         print(options.json == "-" ? around.err : around.out, kv::table_of(findings));
-    Exit exit = findings.corrupt() ? Exit::Corruption : Exit::Ok;
-    const auto fail = [&](const base::Error& error) {
-        print(around.err, "rdma-perf: " + error.message() + "\n");
-        if (exit == Exit::Ok)
-            exit = exit_of(error);
-    };
-    if (!done) {
-        fail(done.error());
-        findings.error = std::move(done).error();
-    }
-    if (!options.json.empty()) {
-        const auto written = write_document(kv::to_json(findings), options.json, around.out);
-        if (!written)
-            fail(written.error());
-    }
-    return exit;
+    return conclude(findings, std::move(done), options.json, around);
 }
 
 }  // namespace perf

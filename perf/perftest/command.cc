@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perf/commands.h"
+#include "perf/conclude.h"
 #include "perf/hosts.h"
 #include "perf/output.h"
 #include "perf/perftest/report.h"
@@ -39,21 +40,7 @@ Exit compare_perftest(const PerftestOptions& options, const Surroundings& around
     findings.started = utc_now();
     findings.plan = options.plan;
     auto done = fight(options, around, options.json == "-" ? around.err : around.out, findings);
-    Exit exit = findings.corrupt() ? Exit::Corruption : Exit::Ok;
-    const auto fail = [&](const base::Error& error) {
-        print(around.err, "rdma-perf: " + error.message() + "\n");
-        if (exit == Exit::Ok)
-            exit = exit_of(error);
-    };
-    if (!done) {
-        fail(done.error());
-        findings.error = std::move(done).error();
-    }
-    if (!options.json.empty()) {
-        const auto written = write_document(perftest::to_json(findings), options.json, around.out);
-        if (!written)
-            fail(written.error());
-    }
+    Exit exit = conclude(findings, std::move(done), options.json, around);
     if (exit == Exit::Ok && !findings.meets(options.expect))
         exit = Exit::Threshold;
     return exit;
