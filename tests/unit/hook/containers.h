@@ -31,6 +31,12 @@ class Containers : public testing::Test {
         return done ? base::Error{} : done.error();
     }
 
+    // Where the host has no RDMA device of its own.
+    void expect_nothing_left() {
+        expect_nothing_kept();
+        EXPECT_EQ(fake_.world.rdma.size(), 0U);
+    }
+
     void expect_nothing_kept() {
         fake_.settle();
         EXPECT_EQ(fake_.world.pins.size(), 0U);

@@ -3,14 +3,14 @@
 // not start.
 #include <gtest/gtest.h>
 
-#include "tests/unit/hook/life.h"
+#include "tests/unit/hook/containers.h"
 
 namespace test {
 namespace {
 
 constexpr pid_t kJoinersInit = 4712;
 
-class LimitsOfContainers : public testing::Test {
+class LimitsOfContainers : public Containers {
   protected:
     Life life(const std::string& id, const std::string& objects) {
         Life life{fake_, state_, id};
@@ -28,16 +28,6 @@ class LimitsOfContainers : public testing::Test {
         EXPECT_EQ(all.size(), 1U);
         return all.begin()->second;
     }
-
-    void expect_nothing_left() {
-        fake_.settle();
-        EXPECT_EQ(fake_.world.rdma.size(), 0U);
-        EXPECT_EQ(fake_.world.pins.size(), 0U);
-        EXPECT_EQ(state_.leftovers(), std::vector<std::string>{});
-    }
-
-    FakeHost fake_;
-    StateDir state_;
 };
 
 TEST_F(LimitsOfContainers, AreSetForItsDevice) {

@@ -3,14 +3,14 @@
 // died without a word.
 #include <gtest/gtest.h>
 
-#include "tests/unit/hook/life.h"
+#include "tests/unit/hook/containers.h"
 
 namespace test {
 namespace {
 
 constexpr pid_t kSecondInit = 4712;
 
-class Sharing : public testing::Test {
+class Sharing : public Containers {
   protected:
     Life life(const std::string& id, const std::string& ip) {
         Life life{fake_, state_, id};
@@ -27,16 +27,6 @@ class Sharing : public testing::Test {
         fake_.world.engine_paths[other.network] = ns;
         return other;
     }
-
-    void expect_nothing_left() {
-        fake_.settle();
-        EXPECT_EQ(fake_.world.rdma.size(), 0U);
-        EXPECT_EQ(fake_.world.pins.size(), 0U);
-        EXPECT_EQ(state_.leftovers(), std::vector<std::string>{});
-    }
-
-    FakeHost fake_;
-    StateDir state_;
 };
 
 TEST_F(Sharing, TheContainerIsToldWhatItGot) {
