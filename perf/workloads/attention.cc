@@ -36,13 +36,16 @@ Result<Attention> attend(std::span<const Watched> watched,
     for (;;) {
         if (stop.requested())
             return stopped_error();
+        // Before the look: news that come in between are seen in the next round.
+        for (const Watched& one : watched)
+            one.crew->clear_news();
+        // And this before the search for failures: who fails in between has not been done.
+        const bool all_done = done();
         for (size_t i = 0; i < watched.size(); ++i) {
-            // Before the look: news that come in between are seen in the next round.
-            watched[i].crew->clear_news();
             if (watched[i].crew->failure() != nullptr)
                 return Attention{Failed, i};
         }
-        if (done())
+        if (all_done)
             return Attention{Done, 0};
         if (now_ns() >= until_ns)
             return Attention{TimeUp, 0};
