@@ -10,6 +10,9 @@ KernelHost::KernelHost()
       neighbours_(make_kernel_neighbours()),
       routes_(make_kernel_routes()),
       sriov_(make_kernel_sriov()),
-      cgroups_(make_kernel_cgroups()) {}
+      cgroups_(make_kernel_cgroups()),
+      devlink_(make_kernel_devlink()),
+      tc_(make_kernel_tc_offload()),
+      ovs_(make_ovs()) {}
 
 }  // namespace netns

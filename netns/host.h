@@ -7,15 +7,18 @@
 
 #include "netns/base/files.h"
 #include "netns/cgroup.h"
+#include "netns/devlink.h"
 #include "netns/launch.h"
 #include "netns/link.h"
 #include "netns/namespace.h"
 #include "netns/neighbour.h"
+#include "netns/ovs.h"
 #include "netns/process.h"
 #include "netns/rdma.h"
 #include "netns/route.h"
 #include "netns/sriov.h"
 #include "netns/sys_class.h"
+#include "netns/tc_offload.h"
 
 namespace netns {
 
@@ -31,6 +34,9 @@ struct Host {
     Sriov& sriov;
     Cgroups& cgroups;
     SysClasses& classes;
+    Devlink& devlink;
+    TcOffload& tc;
+    Ovs& ovs;
 };
 
 // The real world.
@@ -49,7 +55,10 @@ class KernelHost {
                 *routes_,
                 *sriov_,
                 *cgroups_,
-                classes_};
+                classes_,
+                *devlink_,
+                *tc_,
+                *ovs_};
     }
 
   private:
@@ -64,6 +73,9 @@ class KernelHost {
     std::unique_ptr<Sriov> sriov_;
     std::unique_ptr<Cgroups> cgroups_;
     KernelSysClasses classes_;
+    std::unique_ptr<Devlink> devlink_;
+    std::unique_ptr<TcOffload> tc_;
+    std::unique_ptr<Ovs> ovs_;
 };
 
 }  // namespace netns

@@ -254,6 +254,73 @@ class FakeNeighbours : public netns::Neighbours {
     Gate& gate_;
 };
 
+class FakeDevlink : public netns::Devlink {
+  public:
+    FakeDevlink(World& world, Gate& gate) : world_(world), gate_(gate) {}
+
+    Result<std::optional<netns::Eswitch>> eswitch(const Netns& host,
+                                                  const std::string& device) override;
+    Result<> set_mode(const Netns& host,
+                      const std::string& device,
+                      netns::EswitchMode mode) override;
+    Result<> set_inline_mode(const Netns& host,
+                             const std::string& device,
+                             netns::InlineMode mode) override;
+    Result<std::vector<netns::DevlinkPort>> ports(const Netns& host,
+                                                  const std::string& device) override;
+
+  private:
+    World& world_;
+    Gate& gate_;
+};
+
+class FakeTcOffload : public netns::TcOffload {
+  public:
+    FakeTcOffload(World& world, Gate& gate) : world_(world), gate_(gate) {}
+
+    Result<netns::TcFeature> feature(const Netns& ns, uint32_t link) override;
+    Result<> set_feature(const Netns& ns, uint32_t link, bool on) override;
+    Result<netns::TcRules> rules(const Netns& ns, uint32_t link) override;
+
+  private:
+    World& world_;
+    Gate& gate_;
+};
+
+class FakeOvsRoom : public netns::Ovs {
+  public:
+    FakeOvsRoom(World& world, Gate& gate) : world_(world), gate_(gate) {}
+
+    Result<bool> present() override;
+    Result<netns::OvsSettings> settings(base::Deadline deadline) override;
+    Result<> configure(const netns::OvsChange& other_config,
+                       const netns::OvsChange& marks,
+                       base::Deadline deadline) override;
+    Result<std::optional<netns::OvsBridge>> find_bridge(const std::string& name,
+                                                        base::Deadline deadline) override;
+    Result<> add_bridge(const std::string& name,
+                        const netns::OvsMap& marks,
+                        base::Deadline deadline) override;
+    Result<> remove_bridge(const std::string& name,
+                           const netns::OvsMap& marks,
+                           base::Deadline deadline) override;
+    Result<std::optional<netns::OvsPort>> find_port(const std::string& name,
+                                                    base::Deadline deadline) override;
+    Result<std::vector<netns::OvsPort>> list_ports(const netns::OvsMap& marks,
+                                                   base::Deadline deadline) override;
+    Result<> add_port(const netns::OvsPortSpec& spec, base::Deadline deadline) override;
+    Result<> remove_ports(const netns::OvsMap& marks, base::Deadline deadline) override;
+
+  private:
+    // Unavailable or Timeout if the database does not answer.
+    Result<> reach() const;
+    // Timeout if ovs-vswitchd does not act.
+    Result<> applied() const;
+
+    World& world_;
+    Gate& gate_;
+};
+
 // The real files of a test's own temporary folder, through the gate.
 class GatedFiles : public base::Files {
   public:
@@ -289,7 +356,10 @@ class FakeHost {
           routes(world, gate),
           sriov(world, gate),
           cgroups(world, gate),
-          classes(world) {}
+          classes(world),
+          devlink(world, gate),
+          tc(world, gate),
+          ovs(world, gate) {}
 
     FakeHost(const FakeHost&) = delete;
     FakeHost& operator=(const FakeHost&) = delete;
@@ -308,7 +378,10 @@ class FakeHost {
                 routes,
                 sriov,
                 cgroups,
-                classes};
+                classes,
+                devlink,
+                tc,
+                ovs};
     }
 
     // The program has ended, by itself or by a Crash: its handles are closed. The next one may run.
@@ -330,6 +403,9 @@ class FakeHost {
     FakeSriov sriov;
     FakeCgroups cgroups;
     FakeSysClasses classes;
+    FakeDevlink devlink;
+    FakeTcOffload tc;
+    FakeOvsRoom ovs;
 };
 
 }  // namespace test

@@ -14,11 +14,14 @@
 #include <vector>
 
 #include "netns/cgroup.h"
+#include "netns/devlink.h"
 #include "netns/link.h"
+#include "netns/ovs.h"
 #include "netns/process.h"
 #include "netns/rdma.h"
 #include "netns/route.h"
 #include "netns/sriov.h"
+#include "netns/tc_offload.h"
 
 namespace test {
 
@@ -51,6 +54,9 @@ struct FakeLink {
     bool bridge_port = false;  // its frames go to a master: it can carry no macvlan
     uint16_t vlan = 0;         // of a VLAN
     uint32_t master = 0;       // the bond that it is a port of
+    std::string port;          // of a representor: "pf0vf3"
+    netns::TcFeature tc_feature = {.on = false, .fixed = true};
+    netns::TcRules tc_rules = {};
     bool operator==(const FakeLink&) const = default;
 };
 
@@ -122,6 +128,25 @@ struct FakePci {
     bool operator==(const FakePci&) const = default;
 };
 
+// An e-switch, by the handle of its device. Its representors are links of the host.
+struct FakeEswitch {
+    netns::Eswitch eswitch;
+    std::vector<netns::DevlinkPort> ports;  // in mode legacy those of the VFs are not shown
+    bool busy = false;                      // refuses to change its mode
+    bool operator==(const FakeEswitch&) const = default;
+};
+
+// Open vSwitch and its database.
+struct FakeOvs {
+    bool installed = false;  // there is a socket
+    bool server = true;      // ovsdb-server answers
+    bool daemon = true;      // ovs-vswitchd acts
+    netns::OvsSettings settings;
+    std::map<std::string, netns::OvsBridge> bridges;  // without their ports
+    std::map<std::string, netns::OvsPort> ports;      // by name
+    bool operator==(const FakeOvs&) const = default;
+};
+
 // How World::add_sriov() makes hardware.
 enum class Nic {
     Igb,   // as QEMU's: no RDMA of its own, no link state, no GUIDs
@@ -173,7 +198,9 @@ struct WorldState {
     std::set<std::string> files;  // further paths that exist: bundles
     pid_t parent = 0;             // the engine
     std::string boot_id;
-    std::map<std::string, FakePci> pci;  // by address
+    std::map<std::string, FakePci> pci;            // by address
+    std::map<std::string, FakeEswitch> eswitches;  // by devlink handle
+    FakeOvs ovs;
     Sequence inodes, link_indexes, rdma_indexes, binds;
     bool operator==(const WorldState&) const = default;
 };
@@ -210,6 +237,15 @@ struct World : WorldState {
                    const std::string& address,
                    uint32_t count,
                    Nic nic = Nic::Igb);
+    // Gives the device behind a handle ("pci/0000:01:00.0", "netdevsim/netdevsim1") an e-switch, in
+    // mode legacy, whose uplink is the host's netdev `uplink`, and which has `vfs` VFs. A PCI PF's
+    // are those that it has.
+    void add_eswitch(const std::string& handle, uint32_t uplink, uint32_t vfs);
+    // Makes representors (netdevs of the host, down, with tc offload on), or takes them away.
+    void set_eswitch_mode(const std::string& handle, netns::EswitchMode mode);
+    // The representor of a port ("pf0vf0"), an index in the host's namespace; 0: none.
+    [[nodiscard]] uint32_t representor(const std::string& handle, const std::string& port) const;
+
     // The address of VF `number`: of "0000:01:00.0" with Nic::Igb "0000:01:10.0", "0000:01:10.2";
     // with Nic::Mlx5 "0000:01:00.1", "0000:01:00.2".
     [[nodiscard]] std::string vf_address(const std::string& pf, uint32_t number) const;
