@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "hook/child_annotations.h"
+#include "hook/ovs_annotations.h"
 #include "hook/route_annotations.h"
 #include "hook/vf_annotations.h"
 
@@ -216,6 +217,9 @@ constexpr Key kKeys[] = {
      set_max_tx_rate,
      Key::Reach::Mode,
      true},
+    {"bridge", "the name of a bridge of Open vSwitch", set_bridge},
+    {"trunk", "up to 64 VLANs from 1 to 4094 such as 5,10", set_trunk, Key::Reach::Mode, true},
+    {"offload", "'preferred' or 'required'", set_offload, Key::Reach::Mode, true},
     {"node_guid", "a GUID such as 00:11:22:33:44:55:66:77", set_node_guid},
     {"port_guid", "a GUID such as 00:11:22:33:44:55:66:77", set_port_guid},
     {kHandlesKey, "a whole number from 1 to 999999999", set_max_handles, Key::Reach::AnyMode, true},
@@ -280,6 +284,10 @@ Result<> set_value(const Key& key,
 
 bool is_device_name(std::string_view text) {
     return text != "lo" && is_name(text, kMaxDeviceName);
+}
+
+bool is_interface_name(std::string_view text) {
+    return text != "lo" && is_name(text, kMaxInterfaceName);
 }
 
 bool is_pool_name(std::string_view text) {

@@ -43,6 +43,9 @@ struct Wish {
     std::optional<uint32_t> max_tx_rate;
     std::optional<uint64_t> node_guid;
     std::optional<uint64_t> port_guid;
+    std::optional<std::string> bridge;
+    std::optional<std::vector<uint16_t>> trunk;
+    std::optional<bool> offload_required;
     std::optional<netns::ChildKind> child;
     std::optional<netns::MacvlanMode> macvlan_mode;
     std::optional<uint32_t> max_handles;
@@ -82,6 +85,7 @@ Result<> set_value(const Key& key, std::string_view annotation, std::string_view
 
 // The grammars that the configuration shares.
 bool is_device_name(std::string_view text);  // a host's netdev or RDMA device
+bool is_interface_name(std::string_view text);
 bool is_pool_name(std::string_view text);
 // A decimal number without sign or leading zeros.
 std::optional<uint64_t> parse_number(std::string_view text);

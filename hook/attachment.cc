@@ -47,6 +47,7 @@ Survey survey_of(World& world, Site& site, const Joiner& joiner, const std::stri
                   .store = world.store,
                   .container_key = joiner.container.key,
                   .attachment_key = akey,
+                  .container_id = joiner.container.id,
                   .uuid = joiner.container.uuid,
                   .cpus = joiner.cpus};
 }

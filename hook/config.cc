@@ -13,6 +13,7 @@
 #include "hook/config_json.h"
 #include "hook/draft.h"
 #include "hook/nearest.h"
+#include "netns/devlink.h"
 
 namespace hook {
 
@@ -31,6 +32,8 @@ constexpr std::array kPool = {Member{"mode", Type::String},
                               Member{"parents", Type::List},
                               Member{"devices", Type::List},
                               Member{"exclude", Type::List},
+                              Member{"functions", Type::Object},
+                              Member{"bridge", Type::String},
                               Member{"choose", Type::String},
                               Member{"probe", Type::Bool},
                               Member{"range", Type::Any},
@@ -38,6 +41,7 @@ constexpr std::array kPool = {Member{"mode", Type::String},
 constexpr std::array kPolicy = {Member{"modes", Type::List},
                                 Member{"parents", Type::List},
                                 Member{"devices", Type::List},
+                                Member{"bridges", Type::List},
                                 Member{"addresses", Type::List},
                                 Member{"memlock", Type::Any},
                                 Member{"placement_host", Type::Bool},
@@ -88,6 +92,57 @@ Result<std::vector<DeviceSpec>> device_specs(const Json& object,
     return specs;
 }
 
+Error bad_bridge(const std::string& place, const std::string& text) {
+    return bad(
+        place,
+        fmt::format("must be the name of a bridge of Open vSwitch, not '{}'", printable(text)));
+}
+
+Result<std::string> parse_bridge(const Json& pool, const std::string& place) {
+    const Json* value = find(pool, "bridge");
+    if (value == nullptr)
+        return std::string();
+    auto name = value->get<std::string>();
+    if (!is_interface_name(name))
+        return bad_bridge(place + ".bridge", name);
+    return name;
+}
+
+Result<std::vector<std::string>> parse_bridges(const Json& policy) {
+    auto names = TRY(strings(policy, "bridges", "policy"));
+    for (size_t i = 0; i < names.size(); ++i) {
+        if (!is_interface_name(names[i]))
+            return bad_bridge(fmt::format("policy.bridges[{}]", i), names[i]);
+    }
+    return names;
+}
+
+// "functions": {"auxiliary/mlx5_core.sf.4": "pci/0000:03:00.0/pf0sf88"}
+Result<std::vector<MappedFunction>> parse_functions(const Json& pool, const std::string& place) {
+    std::vector<MappedFunction> functions;
+    const Json* object = find(pool, "functions");
+    if (object == nullptr)
+        return functions;
+    for (const auto& [function, value] : object->items()) {
+        const std::string here = fmt::format("{}.functions.{}", place, printable(function));
+        TRY(expect(value, Type::String, here));
+        const auto text = value.get<std::string>();
+        const size_t slash = text.rfind('/');
+        const std::string eswitch = text.substr(0, slash);
+        const std::string port = slash == std::string::npos ? "" : text.substr(slash + 1);
+        if (!netns::is_function_name(function) || !netns::is_devlink_handle(eswitch) ||
+            !is_interface_name(port))
+            return bad(here,
+                       fmt::format("must name a function and the port of its e-switch, not '{}'",
+                                   printable(text)))
+                .advise(
+                    "write it as \"auxiliary/mlx5_core.sf.4\": \"pci/0000:03:00.0/pf0sf88\", "
+                    "see `devlink port show`");
+        functions.push_back({.function = function, .eswitch = eswitch, .port = port});
+    }
+    return functions;
+}
+
 Result<Choose> parse_choose(const Json& pool, const std::string& place) {
     const Json* value = find(pool, "choose");
     if (value == nullptr || *value == "first")
@@ -106,6 +161,7 @@ Result<Choose> parse_choose(const Json& pool, const std::string& place) {
 // Members that would have no effect in a pool of this mode: a mistake to be seen.
 Result<> check_members_of_mode(const Json& json, const Mode& mode, const std::string& place) {
     const bool gives_vfs = takes(mode, *find_key("device"));
+    const bool has_port = takes(mode, *find_key("bridge"));
 
     const struct {
         const char* key;
@@ -113,6 +169,8 @@ Result<> check_members_of_mode(const Json& json, const Mode& mode, const std::st
     } rows[] = {{"devices", gives_vfs},
                 {"exclude", gives_vfs},
                 {"choose", gives_vfs},
+                {"functions", has_port},
+                {"bridge", has_port},
                 {"probe", !gives_vfs}};  // a VF has no carrier yet when it could ask
 
     for (const auto& [key, fits] : rows) {
@@ -199,6 +257,8 @@ Result<Pool> parse_pool(const std::string& name, const Json& json) {
     TRY(check_members_of_mode(json, *find_mode(pool.mode), place));
     pool.devices = TRY(device_specs(json, "devices", place));
     pool.exclude = TRY(device_specs(json, "exclude", place));
+    pool.functions = TRY(parse_functions(json, place));
+    pool.bridge = TRY(parse_bridge(json, place));
     pool.choose = TRY(parse_choose(json, place));
     if (const Json* probe = find(json, "probe"))
         pool.probe = probe->get<bool>();
@@ -256,6 +316,7 @@ Result<Policy> parse_policy(const Json& json) {
         TRY(check_mode(policy.modes[i], fmt::format("policy.modes[{}]", i)));
     policy.parents = TRY(device_names(json, "policy"));
     policy.devices = TRY(device_specs(json, "devices", "policy"));
+    policy.bridges = TRY(parse_bridges(json));
     policy.addresses = TRY(parse_networks(json));
     policy.memlock_max = TRY(parse_memlock_max(json));
     policy.placement_host = flag(json, "placement_host");
@@ -353,6 +414,13 @@ Result<Config> load_config(const std::string& path) {
     if (!text)
         return Config{};
     return parse_config(*text).context(printable(path)).advise("check it: rdmactl config check");
+}
+
+std::vector<DeviceSpec> devices_of(const Pool& pool) {
+    std::vector<DeviceSpec> all = pool.devices;
+    for (const MappedFunction& mapped : pool.functions)
+        all.push_back({.device = mapped.function, .vfs = {}});
+    return all;
 }
 
 const Pool* find_pool(const Config& config, std::string_view mode, std::string_view name) {

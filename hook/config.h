@@ -36,13 +36,22 @@ enum class Choose {
     Sticky,  // in an order of the container's own: the same at each start
 };
 
+// A function whose representor only the administrator knows: a scalable function, or netdevsim.
+struct MappedFunction {
+    std::string function;  // "auxiliary/mlx5_core.sf.4" (netns/sriov.h)
+    std::string eswitch;   // "pci/0000:03:00.0" (netns/devlink.h)
+    std::string port;      // of the e-switch: "pf0sf88"
+};
+
 struct Pool {
     std::string name;
     std::string mode;
     bool is_default = false;  // the mode's default pool; at most one a mode
     std::vector<std::string> parents;
-    std::vector<DeviceSpec> devices;  // vf: PFs and VFs that it may give
-    std::vector<DeviceSpec> exclude;  // vf: and those of them that it may not
+    std::vector<DeviceSpec> devices;        // vf: PFs and VFs that it may give
+    std::vector<DeviceSpec> exclude;        // vf: and those of them that it may not
+    std::vector<MappedFunction> functions;  // asap2: that no PF's VFs show, in this order
+    std::string bridge;                     // asap2: of Open vSwitch
     Choose choose = Choose::First;
     std::optional<bool> probe{};  // ask the network before an address is taken; else as the mode
     std::vector<AddressRange> ranges;             // at most one a family
@@ -54,6 +63,7 @@ struct Policy {
     std::vector<std::string> modes;
     std::vector<std::string> parents;       // host netdevs; "container" for the container's own
     std::vector<DeviceSpec> devices;        // PFs and VFs
+    std::vector<std::string> bridges;       // of Open vSwitch
     std::vector<netns::Address> addresses;  // networks from which rdma.ip may be set; empty: none
     uint64_t memlock_max = 0;               // bytes; UINT64_MAX: unlimited
     bool placement_host = false;
@@ -83,6 +93,9 @@ Result<Config> load_config(const std::string& path = kConfigPath);
 
 // The members that an object of the file may have: "" (the document), "pool", "policy" or "log".
 std::vector<std::string_view> config_members(std::string_view object);
+
+// All that the pool may give: its devices, and its mapped functions.
+std::vector<DeviceSpec> devices_of(const Pool& pool);
 
 // The pool by name (of whatever mode), or the mode's default pool for an empty name; nullptr if
 // there is none.

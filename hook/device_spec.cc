@@ -55,7 +55,7 @@ std::optional<DeviceSpec> parse_device_spec(std::string_view text) {
     const auto hash = text.find('#');
     DeviceSpec spec;
     spec.device = text.substr(0, hash);
-    if (!netns::is_pci_address(spec.device) && !is_device_name(spec.device))
+    if (!netns::is_function_name(spec.device) && !is_device_name(spec.device))
         return std::nullopt;
     if (hash == std::string_view::npos)
         return spec;

@@ -2,6 +2,7 @@
 // Device specs: the spelling of rdma.device and of the lists of devices in the configuration. Pure.
 //
 //   0000:3b:00.0      a PF, or a VF, by its PCI address
+//   auxiliary/mlx5_core.sf.4   a function of another bus, as devlink names it
 //   enp1s0, mlx5_0    the same by the name of its netdev or RDMA device
 //   enp1s0#0-3,5      of a PF: these VFs only; numbers ascend
 #pragma once

@@ -70,6 +70,8 @@ Json to_json(const Granted& g) {
         json["gid_index"] = g.gid->index;
         json["gid_type"] = "RoCE v2";
     }
+    if (!g.software_path.empty())
+        json["software_path"] = g.software_path;
     for (const auto& address : g.addresses)
         json["addresses"].push_back(netns::to_string(address));
     if (g.rdma_cm)
@@ -106,6 +108,7 @@ Result<Granted> inspect(Site& site, const Attachment& attachment, const Endpoint
                     .gid = {},
                     .addresses = endpoint.addresses,
                     .uverbs = {},
+                    .software_path = endpoint.software_path,
                     .rdma_cm = {}};
     if (endpoint.gid)
         granted.gid = TRY(rdma.wait_for_gid(
@@ -155,6 +158,8 @@ Result<> grant(oci::Spec& spec, const Request& request, const std::vector<Grante
 std::vector<std::string> warnings(const std::vector<Granted>& granted) {
     std::vector<std::string> lines;
     for (const Granted& g : granted) {
+        if (!g.software_path.empty())
+            lines.push_back(g.netdev.name + " has a software path: " + g.software_path);
         if (g.placement == Placement::Host) {
             lines.push_back(g.device.name +
                             " is the host's: every container that shares it can use the others' "

@@ -23,6 +23,7 @@ struct Granted {
     std::optional<netns::GidEntry> gid;  // nothing: see Endpoint
     std::vector<netns::Address> addresses;
     netns::CharDevice uverbs;
+    std::string software_path = {};            // see Endpoint
     std::optional<netns::CharDevice> rdma_cm;  // nothing: the connection manager cannot work
 };
 

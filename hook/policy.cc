@@ -70,7 +70,7 @@ Result<> check_devices(const Attachment& attachment, const Config& config) {
     if (attachment.device)
         asked.push_back(*attachment.device);
     else if (const Pool* pool = find_pool(config, attachment.mode, attachment.pool))
-        asked = pool->devices;
+        asked = devices_of(*pool);
     std::vector<std::string> allowed;
     for (const DeviceSpec& spec : config.policy->devices)
         allowed.push_back(to_string(spec));
@@ -81,6 +81,14 @@ Result<> check_devices(const Attachment& attachment, const Config& config) {
                           choices(allowed));
     }
     return {};
+}
+
+Result<> check_bridge(const Attachment& attachment, const Policy& policy) {
+    if (attachment.bridge.empty() || lists(policy.bridges, attachment.bridge))
+        return {};
+    return denied(fmt::format("{}='{}'", key_of(attachment, "bridge"), attachment.bridge),
+                  "bridges",
+                  choices(policy.bridges));
 }
 
 // Settings of a VF that need leave even where there is no policy.
@@ -122,6 +130,7 @@ Result<> check_attachment(const Attachment& attachment, const Config& config) {
         TRY(check_devices(attachment, config));
     else
         TRY(check_parent(attachment, policy));
+    TRY(check_bridge(attachment, policy));
     TRY(check_addresses(attachment, policy));
     if (attachment.placement == Placement::Host && !policy.placement_host)
         return denied(

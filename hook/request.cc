@@ -11,6 +11,7 @@
 #include "hook/child_annotations.h"
 #include "hook/choice.h"
 #include "hook/nearest.h"
+#include "hook/ovs_annotations.h"
 #include "hook/route_annotations.h"
 
 namespace hook {
@@ -209,6 +210,7 @@ Result<Attachment> make_attachment(unsigned index, const Draft& draft, const Con
         return attachment;
     TRY(choose_routes(choice, attachment));
     TRY(choose_vf(choice, attachment));
+    TRY(choose_port(choice, attachment));
     TRY(choose_child(choice, attachment));
     attachment.ifname = choice.get(&Wish::ifname, fmt::format("rdma{}", index));
     attachment.mac = draft.wish.mac;

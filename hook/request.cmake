@@ -12,6 +12,7 @@ add_library(hook_request STATIC
   ${CMAKE_CURRENT_LIST_DIR}/draft.cc
   ${CMAKE_CURRENT_LIST_DIR}/limits.cc
   ${CMAKE_CURRENT_LIST_DIR}/nearest.cc
+  ${CMAKE_CURRENT_LIST_DIR}/ovs_annotations.cc
   ${CMAKE_CURRENT_LIST_DIR}/policy.cc
   ${CMAKE_CURRENT_LIST_DIR}/request.cc
   ${CMAKE_CURRENT_LIST_DIR}/request_json.cc

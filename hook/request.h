@@ -55,8 +55,11 @@ struct Attachment {
     std::optional<uint32_t> mtu;            // bytes; at least 1280 with IPv6
     std::optional<DeviceSpec> device;       // vf: one of it; empty: one of the pool's
     Provider provider = Provider::Auto;
-    netns::VfSettings vf;    // what is to be set through the PF; never a MAC: that is `mac`
-    netns::ChildType child;  // shared: what the interface is of the HCA's netdev
+    netns::VfSettings vf;         // what is to be set through the PF; never a MAC: that is `mac`
+    std::string bridge;           // asap2: of Open vSwitch
+    std::vector<uint16_t> trunk;  // asap2: VLANs that pass tagged, ascending; never beside vf.vlan
+    bool offload_required = false;  // asap2: no attach to a host that forwards in software
+    netns::ChildType child;         // shared: what the interface is of the HCA's netdev
     bool operator==(const Attachment&) const = default;
 };
 

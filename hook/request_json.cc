@@ -3,6 +3,7 @@
 // that a journal reads like the request and one grammar serves both.
 #include <fmt/format.h>
 
+#include "hook/ovs_annotations.h"
 #include "hook/request.h"
 #include "hook/route_annotations.h"
 #include "hook/vf_annotations.h"
@@ -127,6 +128,9 @@ Result<Attachment> read_attachment(const Json& json) {
     attachment.device = wish.device;
     attachment.provider = wish.provider.value_or(Provider::Auto);
     attachment.vf = vf_settings(wish);
+    attachment.bridge = wish.bridge.value_or("");
+    attachment.trunk = wish.trunk.value_or(std::vector<uint16_t>{});
+    attachment.offload_required = wish.offload_required.value_or(false);
     attachment.child = child_type(wish);
     return attachment;
 }
@@ -147,6 +151,9 @@ Json to_json(const Attachment& attachment) {
     put("routes", routes_text(attachment.routes));
     put("mac", attachment.mac ? to_string(*attachment.mac) : "");
     put("mtu", attachment.mtu ? std::to_string(*attachment.mtu) : "");
+    put("bridge", attachment.bridge);
+    put("trunk", trunk_text(attachment.trunk));
+    put("offload", attachment.offload_required ? "required" : "");
     put_vf(json, attachment);
     put_child(json, attachment.child);
     return json;

@@ -2,6 +2,7 @@
 #include "hook/step.h"
 
 #include "hook/steps/add_address.h"
+#include "hook/steps/add_ovs_port.h"
 #include "hook/steps/add_route.h"
 #include "hook/steps/add_rule.h"
 #include "hook/steps/claim.h"
@@ -11,6 +12,7 @@
 #include "hook/steps/move_link.h"
 #include "hook/steps/move_rdma_device.h"
 #include "hook/steps/pin_netns.h"
+#include "hook/steps/raise_representor.h"
 #include "hook/steps/rebind_vf.h"
 #include "hook/steps/restore_vf.h"
 #include "hook/steps/strict_arp.h"
@@ -30,6 +32,7 @@ struct StepRow {
 
 constexpr StepRow kSteps[] = {
     {"add_address", AddAddress::load},
+    {"add_ovs_port", AddOvsPort::load},
     {"add_route", AddRoute::load},
     {"add_rule", AddRule::load},
     {"claim", Claim::load},
@@ -39,6 +42,7 @@ constexpr StepRow kSteps[] = {
     {"move_link", MoveLink::load},
     {"move_rdma_device", MoveRdmaDevice::load},
     {"pin_netns", PinNetns::load},
+    {"raise_representor", RaiseRepresentor::load},
     {"rebind_vf", RebindVf::load},
     {"restore_vf", RestoreVf::load},
     {"strict_arp", StrictArp::load},
@@ -67,6 +71,7 @@ Json to_json(const Endpoint& endpoint) {
               {"device", endpoint.device},
               {"moved", endpoint.moved},
               {"hca_netdev", endpoint.hca_netdev},
+              {"software_path", endpoint.software_path},
               {"addresses", Json::array()}};
     if (endpoint.gid)
         json["gid"] = netns::to_string(*endpoint.gid);
@@ -82,6 +87,7 @@ Result<Endpoint> endpoint_from_json(const Json& json) {
     endpoint.device = TRY(base::required<std::string>(json, "device"));
     endpoint.moved = TRY(base::required<bool>(json, "moved"));
     endpoint.hca_netdev = TRY(base::required<uint32_t>(json, "hca_netdev"));
+    endpoint.software_path = TRY(base::required<std::string>(json, "software_path"));
     if (json.contains("gid")) {
         endpoint.gid = netns::parse_gid(TRY(base::required<std::string>(json, "gid")));
         if (!endpoint.gid)

@@ -73,6 +73,8 @@ struct Endpoint {
     bool moved = false;  // the RDMA device was moved into the namespace
     // Of a device that stays the host's: the index of its own netdev there. 0: it is on `netdev`.
     uint32_t hca_netdev = 0;
+    // asap2: why the host forwards its packets in software; empty: hardware may.
+    std::string software_path = {};
     bool operator==(const Endpoint&) const = default;
 };
 

@@ -5,7 +5,7 @@
 //   journals/AKEY.json    an attachment: request, steps, holders (container keys)
 //   netns/AKEY            our pin of the container's namespace
 //   leases/SCOPE_IP       address held on a parent; content: AKEY
-//   leases/vf-ADDRESS     VF held, by PCI address; content: AKEY
+//   leases/vf-ADDRESS     VF held, by PCI address (of another bus BUS_NAME); content: AKEY
 //   attach/KEY.json       what the container sees as /run/rdma/attach.json
 //   view/KEY/             what it sees of /sys/class
 //   errors/KEY.json       the last failure of a container, for `rdmactl list --failed`

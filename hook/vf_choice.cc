@@ -193,6 +193,20 @@ void order_by_container(std::vector<Candidate>& candidates, const std::string& s
 
 using Reasons = std::map<std::string, size_t>;
 
+std::string counted(const Reasons& reasons) {
+    std::vector<std::string> parts;
+    for (const auto& [reason, count] : reasons)
+        parts.push_back(fmt::format("{} {}", count, reason));
+    return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+Error none_mapped(const Pool& pool, const Reasons& reasons) {
+    return make_error(
+        Code::Busy,
+        fmt::format(
+            "no free function of pool {} (see rdmactl list): {}", pool.name, counted(reasons)));
+}
+
 Error none_free(const std::vector<Source>& sources,
                 const std::vector<Candidate>& candidates,
                 const Reasons& reasons) {
@@ -205,15 +219,33 @@ Error none_free(const std::vector<Source>& sources,
         return make_error(
             Code::Unavailable,
             fmt::format("no VF to choose from on {}: the pool excludes all", fmt::join(pfs, ", ")));
-    std::vector<std::string> parts;
-    for (const auto& [reason, count] : reasons)
-        parts.push_back(fmt::format("{} {}", count, reason));
     return make_error(Code::Busy,
                       fmt::format("no free VF on {} ({} of {} used; see rdmactl list): {}",
                                   fmt::join(pfs, ", "),
                                   candidates.size(),
                                   candidates.size(),
-                                  fmt::join(parts, ", ")));
+                                  counted(reasons)));
+}
+
+// A mapped function of the pool that is free, of those that are asked for; nothing if there is
+// none.
+Result<std::optional<FreeVf>> choose_mapped(const Attachment& attachment,
+                                            const Pool& pool,
+                                            const std::set<std::string>& leases,
+                                            Site& site,
+                                            Reasons& reasons) {
+    for (const MappedFunction& mapped : pool.functions) {
+        if (attachment.device && attachment.device->device != mapped.function)
+            continue;
+        FreeVf found{.mapped = mapped};
+        const std::string why = leases.contains(vf_lease(mapped.function))
+                                    ? std::string("attached")
+                                    : TRY(why_not_free(mapped.function, site, found));
+        if (why.empty())
+            return std::optional{std::move(found)};
+        ++reasons[why];
+    }
+    return std::optional<FreeVf>{};
 }
 
 // A single VF that was asked for is refused by what it is, not counted.
@@ -258,22 +290,31 @@ Result<std::string> why_not_free(const std::string& address, Site& site, FreeVf&
 }
 
 std::string vf_lease(const std::string& address) {
-    return "vf-" + address;
+    std::string name = "vf-" + address;
+    std::ranges::replace(name, '/', '_');  // one part of a path
+    return name;
 }
 
 Result<FreeVf> choose_free_vf(const Attachment& attachment, const Survey& survey) {
     const Pool* pool = find_pool(survey.config, attachment.mode, attachment.pool);
-    std::vector<DeviceSpec> specs;
-    if (attachment.device)
-        specs.push_back(*attachment.device);
-    else if (pool != nullptr)
-        specs = pool->devices;
     Site& site = survey.site;
+    const auto names = TRY(survey.store.files().list(survey.store.folder("leases")));
+    const std::set<std::string> leases(names.begin(), names.end());
+    Reasons reasons;
+    if (pool != nullptr && !pool->functions.empty()) {
+        if (auto mapped = TRY(choose_mapped(attachment, *pool, leases, site, reasons)))
+            return *std::move(mapped);
+    }
+    std::vector<DeviceSpec> specs;
+    if (attachment.device && reasons.empty())
+        specs.push_back(*attachment.device);
+    else if (!attachment.device && pool != nullptr)
+        specs = pool->devices;
+    if (specs.empty() && !reasons.empty())
+        return none_mapped(*pool, reasons);
     const auto sources = TRY(find_sources(specs, site));
     auto candidates = TRY(list_candidates(
         sources, pool != nullptr ? pool->exclude : std::vector<DeviceSpec>{}, site));
-    const auto names = TRY(survey.store.files().list(survey.store.folder("leases")));
-    const std::set<std::string> leases(names.begin(), names.end());
     if (pool != nullptr && pool->choose == Choose::Spread)
         spread(candidates, leases);
     if (pool != nullptr && pool->choose == Choose::Numa)
@@ -281,16 +322,15 @@ Result<FreeVf> choose_free_vf(const Attachment& attachment, const Survey& survey
     if (pool != nullptr && pool->choose == Choose::Sticky)
         order_by_container(candidates,
                            fmt::format("{}/{}", survey.container_key, attachment.index));
-    Reasons reasons;
     for (const Candidate& candidate : candidates) {
         const Source& source = sources[candidate.source];
-        FreeVf found{.pf = source.pf, .pf_link = source.link, .function = {}, .link = {}};
+        FreeVf found{.pf = source.pf, .pf_link = source.link};
         const std::string why = leases.contains(vf_lease(candidate.address))
                                     ? std::string("attached")
                                     : TRY(why_not_free(candidate.address, site, found));
         if (why.empty())
             return found;
-        if (candidates.size() == 1)
+        if (candidates.size() == 1 && reasons.empty())
             return not_free(source, candidate, why);
         ++reasons[why];
     }

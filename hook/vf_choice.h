@@ -8,12 +8,13 @@
 
 namespace hook {
 
-// What was found, as it is on the host.
+// What was found, as it is on the host. A mapped function of a pool has no PF.
 struct FreeVf {
-    netns::PciFunction pf;
-    netns::Link pf_link;
-    netns::PciFunction function;
-    netns::Link link;
+    netns::PciFunction pf{};
+    netns::Link pf_link{};
+    netns::PciFunction function{};
+    netns::Link link{};
+    std::optional<MappedFunction> mapped{};
 };
 
 // Name of the lease of a VF.
@@ -24,7 +25,7 @@ std::string vf_lease(const std::string& address);
 Result<std::string> why_not_free(const std::string& address, Site& site, FreeVf& found);
 
 // BadInput, Refused or Unavailable for a device that can give none; Busy if all are used, with the
-// reasons.
+// reasons. A pool's mapped functions come before its PFs.
 Result<FreeVf> choose_free_vf(const Attachment& attachment, const Survey& survey);
 
 }  // namespace hook

@@ -28,7 +28,7 @@ std::string list_text(const std::vector<DeviceSpec>& specs) {
 Result<> choose_device(const Choice& choice, Attachment& attachment) {
     const Draft& draft = choice.draft();
     const Pool* pool = choice.pool();
-    const bool listed = pool != nullptr && !pool->devices.empty();
+    const bool listed = pool != nullptr && (!pool->devices.empty() || !pool->functions.empty());
     attachment.device = draft.wish.device;
     if (!attachment.device && !listed)
         return make_error(Code::BadInput,
@@ -39,13 +39,14 @@ Result<> choose_device(const Choice& choice, Attachment& attachment) {
             .advise(fmt::format("set {} to a PF or VF, or \"devices\" of a pool in {}",
                                 draft.name("device"),
                                 kConfigPath));
-    if (attachment.device && listed && !lies_inside(*attachment.device, pool->devices))
+    if (attachment.device && listed && !lies_inside(*attachment.device, devices_of(*pool)))
         return make_error(Code::Refused,
                           fmt::format("{} is not a device of pool {}",
                                       draft.given.at("device").text(),
                                       pool->name))
-            .advise(fmt::format(
-                "choose one of {}, or another {}", list_text(pool->devices), draft.name("pool")));
+            .advise(fmt::format("choose one of {}, or another {}",
+                                list_text(devices_of(*pool)),
+                                draft.name("pool")));
     return {};
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "netns/devlink.h"
 #include "netns/sriov.h"
 
 namespace netns {
@@ -26,6 +27,35 @@ bool is_pci_address(std::string_view text) {
     return is_hex(domain) && (colon == 4 || domain.front() != '0') && is_hex(bus) &&
            text[colon + 3] == ':' && is_hex(device) && device.front() <= '1' &&
            text[colon + 6] == '.' && function >= '0' && function <= '7';
+}
+
+// Both become parts of paths in sysfs. Buses have names such as "pci" and "auxiliary".
+bool is_devlink_handle(std::string_view text) {
+    constexpr size_t kMost = 128;
+    const auto fits = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               std::string_view("_-.:").find(c) != std::string_view::npos;
+    };
+    const size_t slash = text.find('/');
+    if (slash == std::string_view::npos || text.size() > kMost)
+        return false;
+    const std::string_view bus = text.substr(0, slash);
+    const std::string_view device = text.substr(slash + 1);
+    return !bus.empty() && bus.front() != '.' && std::all_of(bus.begin(), bus.end(), fits) &&
+           !device.empty() && device.front() != '.' &&
+           std::all_of(device.begin(), device.end(), fits);
+}
+
+bool is_function_name(std::string_view text) {
+    return is_pci_address(text) || (is_devlink_handle(text) && !text.starts_with("pci/"));
+}
+
+std::string devlink_handle(const std::string& function) {
+    return is_pci_address(function) ? "pci/" + function : function;
+}
+
+std::string device_of(const std::string& function) {
+    return function.substr(function.find('/') + 1);  // npos + 1 is 0: an address as it is
 }
 
 }  // namespace netns

@@ -40,6 +40,15 @@ namespace netns {
 // function; lower-case hex).
 bool is_pci_address(std::string_view text);
 
+// A function of another bus goes by bus and device, as devlink names it: "auxiliary/mlx5_core.sf.4"
+// (a scalable function), "netdevsim/netdevsim11". Wherever an address is taken here, such a name
+// is, too.
+bool is_function_name(std::string_view text);
+// The name of a function that devlink knows: "pci/0000:3b:00.2".
+std::string devlink_handle(const std::string& function);
+// What its netdev calls its device (IFLA_PARENT_DEV_NAME): without the bus.
+std::string device_of(const std::string& function);
+
 struct PciNetdev {
     std::string name;
     uint32_t index = 0;
@@ -48,7 +57,7 @@ struct PciNetdev {
 };
 
 struct PciFunction {
-    std::string address;                  // "0000:01:10.0"
+    std::string address;                  // "0000:01:10.0"; see is_function_name()
     std::string driver;                   // of the bound driver; empty: none is bound
     std::string pf;                       // of a VF: its PF's address; else empty
     uint32_t number = 0;                  // of a VF: its number, N of the PF's virtfnN

@@ -14,13 +14,16 @@ using base::printable;
 using base::sys_error;
 
 namespace {
-constexpr char kDevices[] = "bus/pci/devices/";
-constexpr char kDrivers[] = "bus/pci/drivers/";
 // The routing id of a VF has 16 bits: more cannot be.
 constexpr uint32_t kMostVfs = 65535;
 
+// The folder of a function's bus.
+std::string bus_of(const std::string& address) {
+    return "bus/" + (is_pci_address(address) ? "pci" : address.substr(0, address.find('/'))) + "/";
+}
+
 std::string path_of(const std::string& address) {
-    return kDevices + address;
+    return bus_of(address) + "devices/" + device_of(address);
 }
 
 // A name that can be one part of a path.
@@ -90,7 +93,7 @@ Result<std::string> driver_of(const SysTree& tree, const std::string& address) {
 }
 
 Result<bool> is_there(const SysTree& tree, const std::string& address) {
-    return is_pci_address(address) && TRY(tree.link(path_of(address)));
+    return is_function_name(address) && TRY(tree.link(path_of(address)));
 }
 
 Error explain_num_vfs(const std::string& pf, Error refusal) {
@@ -148,7 +151,7 @@ Result<std::optional<std::string>> find_in_class(const SysTree& tree,
     if (!is_entry(name))
         return std::optional<std::string>{};
     auto address = TRY(tree.link("class/" + device_class + "/" + name + "/device"));
-    if (address && !TRY(is_there(tree, *address)))
+    if (address && (!is_pci_address(*address) || !TRY(is_there(tree, *address))))
         address.reset();
     return address;
 }
@@ -182,7 +185,7 @@ Result<> unbind_driver(const SysTree& tree, const std::string& address) {
         return no_such_function(what);
     if (TRY(driver_of(tree, address)).empty())
         return {};
-    auto done = tree.write(path_of(address) + "/driver/unbind", address);
+    auto done = tree.write(path_of(address) + "/driver/unbind", device_of(address));
     // Somebody else was faster: ENOENT, the link to the driver has gone; ENODEV, it has just.
     if (done || done.error().sys == ENOENT || done.error().sys == ENODEV)
         return {};
@@ -202,7 +205,7 @@ Result<> bind_driver(const SysTree& tree, const std::string& address, const std:
                        printable(present) + " has the function: unbind it first");
     if (!is_entry(driver))
         return as_code(Code::BadInput, sys_error(EINVAL, what));
-    auto done = tree.write(kDrivers + driver + "/bind", address);
+    auto done = tree.write(bus_of(address) + "drivers/" + driver + "/bind", device_of(address));
     if (done)
         return {};
     switch (done.error().sys) {

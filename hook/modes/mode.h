@@ -27,6 +27,7 @@ struct Survey {
     const Store& store;
     std::string container_key;   // seed of the stable MAC
     std::string attachment_key;  // owner tag of what we make
+    std::string container_id;    // for people; empty: not known yet
     std::string uuid;            // seed of names and indexes
     std::string cpus;            // the container's, "0-3,8"; empty: all
 };

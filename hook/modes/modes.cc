@@ -2,6 +2,7 @@
 // The one table of modes.
 #include <array>
 
+#include "hook/modes/asap2.h"
 #include "hook/modes/mode.h"
 #include "hook/modes/shared.h"
 #include "hook/modes/softiwarp.h"
@@ -11,7 +12,7 @@
 namespace hook {
 
 namespace {
-constexpr std::array<const Mode*, 4> kModes = {&kSoftroce, &kSoftiwarp, &kShared, &kVf};
+constexpr std::array<const Mode*, 5> kModes = {&kSoftroce, &kSoftiwarp, &kShared, &kVf, &kAsap2};
 }
 
 std::span<const Mode* const> all_modes() {

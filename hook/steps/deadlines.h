@@ -11,4 +11,9 @@ inline constexpr std::chrono::seconds kBindTimeout{10};
 // A namespace without a process gives its netdevs back when the kernel comes to it.
 inline constexpr std::chrono::seconds kReturnTimeout{5};
 
+// ovs-vswitchd applies a change in milliseconds. An attach gives it time to come back from a
+// restart; an undo, which gc repeats, less.
+inline constexpr std::chrono::seconds kOvsTimeout{10};
+inline constexpr std::chrono::seconds kOvsUndoTimeout{4};
+
 }  // namespace hook

@@ -13,8 +13,10 @@ using base::make_error;
 namespace {
 // A name for a netdev whose own is taken on the host: its PCI address, of which there is one.
 std::string interim_name(std::string address) {
+    address = netns::device_of(address);
     std::erase_if(address, [](char c) { return c == ':' || c == '.'; });
-    return "vf" + address;
+    constexpr size_t kMost = 13;  // of an interface's 15
+    return "vf" + address.substr(address.size() - std::min(address.size(), kMost));
 }
 }  // namespace
 
@@ -68,7 +70,7 @@ Result<> MoveLink::undo(Site& site) const {
     if (!site.container || !TRY(is_held(site, args_.lease)))
         return {};
     netns::Links& links = site.host.links;
-    const auto link = TRY(links.find_by_device(*site.container, args_.vf));
+    const auto link = TRY(links.find_by_device(*site.container, netns::device_of(args_.vf)));
     if (!link)
         return {};
     netns::LinkChange change;

@@ -231,7 +231,7 @@ void World::set_num_vfs(const std::string& pf, uint32_t count) {
 std::optional<std::pair<NetnsId, uint32_t>> World::netdev_of(const std::string& address) const {
     for (const auto& [id, ns] : namespaces) {
         for (const auto& [index, link] : ns.links) {
-            if (!address.empty() && link.link.device == address)
+            if (!address.empty() && link.link.device == netns::device_of(address))
                 return std::pair{id, index};
         }
     }
@@ -308,7 +308,7 @@ void World::move_link(NetnsId from, uint32_t index, NetnsId to, uint32_t new_ind
     namespaces[to].links[new_index] = moved;
     // The driver's RDMA device sees its netdev come back, wherever that is.
     for (auto& [device_index, device] : rdma) {
-        if (device.pci.empty() || device.pci != moved.link.device)
+        if (device.pci.empty() || netns::device_of(device.pci) != moved.link.device)
             continue;
         device.netdev_ns = to;
         device.netdev = new_index;

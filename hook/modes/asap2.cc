@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// asap2: a VF whose traffic rules of Open vSwitch steer, in the NIC where the host can: as in mode
+// vf, and its representor becomes a port of a bridge. The e-switch, the bridge and its uplink are
+// the administrator's (rdmactl asap2 enable).
+#include "hook/modes/asap2.h"
+
+#include <array>
+
+#include <fmt/format.h>
+
+#include "hook/eswitch.h"
+#include "hook/modes/interface.h"
+#include "hook/modes/virtual_function.h"
+#include "hook/steps/add_ovs_port.h"
+#include "hook/steps/deadlines.h"
+#include "hook/steps/raise_representor.h"
+
+namespace hook {
+
+using base::Code;
+using base::Deadline;
+using base::make_error;
+
+namespace {
+constexpr std::array<std::string_view, 15> kAsap2Keys = {"device",
+                                                         "provider",
+                                                         "bridge",
+                                                         "ip",
+                                                         "gateway",
+                                                         "routes",
+                                                         "mac",
+                                                         "mtu",
+                                                         "ifname",
+                                                         "vlan",
+                                                         "trunk",
+                                                         "max_tx_rate",
+                                                         "offload",
+                                                         "memlock",
+                                                         "optional"};
+
+// The bridge's own netdev stands for its L2 network.
+Result<netns::Link> find_bridge(const std::string& name, Site& site) {
+    const auto bridge = TRY(site.host.ovs.find_bridge(name, Deadline::in(kOvsTimeout)));
+    const auto link = bridge ? TRY(site.host.links.find_by_name(site.host_ns, name)) : std::nullopt;
+    if (link)
+        return *link;
+    return make_error(Code::Unavailable, "Open vSwitch has no bridge '" + name + "'")
+        .advise("make it: rdmactl asap2 enable PF --bridge " + name +
+                "; or set rdma.bridge to one that `ovs-vsctl show` lists");
+}
+
+// Why the host would forward this representor's packets in software; empty if hardware may.
+Result<std::string> software_path(const netns::Link& representor, Site& site) {
+    const auto settings = TRY(site.host.ovs.settings(Deadline::in(kOvsTimeout)));
+    if (!hw_offload(settings))
+        return std::string("Open vSwitch has other_config:hw-offload not set to true");
+    const auto feature = TRY(site.host.tc.feature(site.host_ns, representor.index));
+    if (feature.on)
+        return std::string();
+    return feature.fixed
+               ? fmt::format(
+                     "representor {} has hw-tc-offload: off [fixed], this kernel's driver cannot",
+                     representor.name)
+               : fmt::format("representor {} has hw-tc-offload: off", representor.name);
+}
+
+Result<std::string> check_offload(const Attachment& a, const Representor& representor, Site& site) {
+    std::string reason = TRY(software_path(representor.link, site));
+    if (reason.empty() || !a.offload_required)
+        return reason;
+    return make_error(Code::Unsupported, "rdma.offload=required, and " + reason)
+        .advise("see what is missing: rdmactl asap2 status");
+}
+
+// Settings that an e-switch in switchdev keeps for a VF: the rest is Open vSwitch's.
+netns::OvsPortSpec port_of(const Attachment& a, const netns::Link& representor) {
+    constexpr uint32_t kKbitPerMbit = 1000;
+    netns::OvsPortSpec port;
+    port.bridge = a.bridge;
+    port.name = representor.name;
+    if (a.vf.vlan)
+        port.tag = a.vf.vlan->id;
+    port.trunks = a.trunk;
+    port.policing_kbps = a.vf.rate ? a.vf.rate->max * kKbitPerMbit : 0;
+    return port;
+}
+
+Result<Plan> plan_asap2(const Attachment& a, const Survey& s) {
+    FreeVf vf = TRY(choose_free_vf(a, s));
+    const Representor representor = TRY(representor_of(vf, s.site));
+    TRY(check_mtu(a, representor.uplink, "uplink"));
+    const netns::Link bridge = TRY(find_bridge(a.bridge, s.site));
+    const std::string reason = TRY(check_offload(a, representor, s.site));
+    const ChosenVf chosen = TRY(choose_vf_settings(a, s, std::move(vf), {}));
+    const netns::Link& link = representor.link;
+    Plan plan;
+    plan.endpoint = endpoint_of(a, s, chosen, TRY(choose_addresses(a, s, bridge.index)));
+    plan.endpoint.software_path = reason;
+    claim_vf(plan, s, chosen, bridge.index);
+    plan.add<RaiseRepresentor>({.eswitch = representor.eswitch,
+                                .port = representor.port,
+                                .mtu_before = link.mtu,
+                                .mtu = std::max(link.mtu, a.mtu.value_or(chosen.vf.link.mtu)),
+                                .up_before = link.up,
+                                .lease = lease_of(chosen.vf, s)});
+    plan.add<AddOvsPort>(
+        {.port = port_of(a, link), .attachment = s.attachment_key, .container = s.container_id});
+    add_vf(plan, a, s, chosen);
+    return plan;
+}
+
+Result<Scope> asap2_scope(const Attachment& a, Site&) {
+    return Scope{Where::Container, a.ifname};
+}
+}  // namespace
+
+const Mode kAsap2{.name = "asap2",
+                  .keys = kAsap2Keys,
+                  .scope = asap2_scope,
+                  .plan = plan_asap2,
+                  .finds = true,
+                  .changing_mac = true};
+
+}  // namespace hook

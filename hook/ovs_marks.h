@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The marks (external_ids) of what is ours in Open vSwitch's database. It outlives boots and
+// journals: by its marks a port is known as ours, and as left behind.
+#pragma once
+
+#include <string>
+
+#include "netns/ovs.h"
+
+namespace hook {
+
+inline constexpr char kOwnerMark[] = "owner";
+inline constexpr char kOwner[] = "rdma-hook";
+inline constexpr char kAttachmentMark[] = "rdma-hook-attachment";  // AKEY
+inline constexpr char kContainerMark[] = "rdma-hook-container";    // id
+inline constexpr char kBootMark[] = "rdma-hook-boot";
+
+// Of all that is ours.
+inline netns::OvsMap owner_marks() {
+    return {{kOwnerMark, kOwner}};
+}
+
+// Of an attachment's port.
+inline netns::OvsMap attachment_marks(const std::string& akey) {
+    return {{kOwnerMark, kOwner}, {kAttachmentMark, akey}};
+}
+
+}  // namespace hook

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "hook/steps/claim.h"
+
+namespace hook {
+
+// Brings a representor up with an MTU that fits its VF's, and back. It is found by its port of the
+// e-switch, whatever its netdev is called by then; one that is no more, as in mode legacy, needs
+// nothing.
+class RaiseRepresentor : public Step {
+  public:
+    struct Args {
+        std::string eswitch;  // "pci/0000:03:00.0"
+        std::string port;     // "pf0vf3"
+        uint32_t mtu_before = 0;
+        uint32_t mtu = 0;
+        bool up_before = false;
+        Lease lease;  // of the VF
+    };
+
+    explicit RaiseRepresentor(Args args) : args_(std::move(args)) {}
+
+    static Result<std::unique_ptr<Step>> load(const Json& json);
+
+    [[nodiscard]] std::string_view kind() const override { return "raise_representor"; }
+
+    [[nodiscard]] std::string describe() const override;
+    Result<> apply(Site& site) const override;
+    Result<> undo(Site& site) const override;
+    [[nodiscard]] Json save() const override;
+
+  private:
+    Args args_;
+};
+
+// The netdev of a port, on the host; nothing if there is none.
+Result<std::optional<netns::Link>> find_representor(Site& site,
+                                                    const std::string& eswitch,
+                                                    const std::string& port);
+
+}  // namespace hook
