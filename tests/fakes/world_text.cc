@@ -38,7 +38,9 @@ void list_netns(const World& world, const NetnsId& id, const FakeNetns& ns, std:
         out << " default route by link " << *ns.default_route;
     out << "\n";
     for (const auto& [index, link] : ns.links) {
-        out << name << ": " << text_of(link.link) << "\n";
+        out << name << ": " << text_of(link.link)
+            << (link.port.empty() ? "" : " representor of " + link.port)
+            << (link.tc_feature.on ? " tc offload" : "") << "\n";
         for (const auto& address : link.addresses)
             out << name << ": link " << index << " address " << netns::to_string(address) << "\n";
     }
@@ -107,6 +109,10 @@ std::string to_string(const World& world) {
         list_rdma(world, device, out);
     for (const auto& [address, function] : world.pci)
         list_pci(address, function, out);
+    for (const auto& [handle, found] : world.eswitches)
+        out << "e-switch of " << handle << " mode " << static_cast<int>(found.eswitch.mode)
+            << " inline mode " << number_of(found.eswitch.inline_mode) << " ports "
+            << found.ports.size() << "\n";
     for (const auto& [path, id] : world.pins)
         out << "pin " << path << " of " << name_of(world, id) << "\n";
     for (const auto& [path, id] : world.engine_paths)
