@@ -46,7 +46,7 @@ Result<std::optional<PciFunction>> FakeSriov::find(const std::string& address) {
     seen.numa_node = function.numa_node;
     seen.local_cpus = function.local_cpus;
     for (const auto& [index, link] : world_.namespaces.at(world_.host).links) {
-        if (link.link.device == netns::device_of(address))
+        if (link.link.device == netns::device_of(address) && !is_representor(link))
             seen.netdevs.push_back({link.link.name, index, 0});
     }
     for (const auto& [index, device] : world_.rdma) {

@@ -54,7 +54,7 @@ struct FakeLink {
     bool bridge_port = false;  // its frames go to a master: it can carry no macvlan
     uint16_t vlan = 0;         // of a VLAN
     uint32_t master = 0;       // the bond that it is a port of
-    std::string port;          // of a representor: "pf0vf3"
+    std::string port = {};     // of a representor: "pf0vf3"
     netns::TcFeature tc_feature = {.on = false, .fixed = true};
     netns::TcRules tc_rules = {};
     bool operator==(const FakeLink&) const = default;
@@ -241,6 +241,9 @@ struct World : WorldState {
     // mode legacy, whose uplink is the host's netdev `uplink`, and which has `vfs` VFs. A PCI PF's
     // are those that it has.
     void add_eswitch(const std::string& handle, uint32_t uplink, uint32_t vfs);
+    // Gives it another number of VFs: ports, and their representors in mode switchdev. Without
+    // e-switch nothing happens.
+    void set_eswitch_vfs(const std::string& handle, uint32_t vfs);
     // Makes representors (netdevs of the host, down, with tc offload on), or takes them away.
     void set_eswitch_mode(const std::string& handle, netns::EswitchMode mode);
     // The representor of a port ("pf0vf0"), an index in the host's namespace; 0: none.
@@ -294,6 +297,10 @@ std::pair<World, World> comparable(const World& a, const World& b);
 
 // Whether it stands on another link: macvlan, ipvlan, VLAN.
 bool is_child(const FakeLink& link);
+
+// Whether it is the representor of a port, and so not the netdev of the function behind
+// link.device.
+bool is_representor(const FakeLink& link);
 
 // Whether a link of the namespace has the name, or has it as an altname.
 bool name_taken(const FakeNetns& ns, const std::string& name);

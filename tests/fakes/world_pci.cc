@@ -226,12 +226,14 @@ void World::set_num_vfs(const std::string& pf, uint32_t count) {
         bind(address);
     }
     function.num_vfs = count;
+    set_eswitch_vfs("pci/" + pf, count);
 }
 
 std::optional<std::pair<NetnsId, uint32_t>> World::netdev_of(const std::string& address) const {
     for (const auto& [id, ns] : namespaces) {
         for (const auto& [index, link] : ns.links) {
-            if (!address.empty() && link.link.device == netns::device_of(address))
+            if (!address.empty() && link.link.device == netns::device_of(address) &&
+                !is_representor(link))
                 return std::pair{id, index};
         }
     }

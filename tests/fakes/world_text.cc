@@ -29,6 +29,20 @@ std::string text_of(const netns::Link& link) {
     return out.str();
 }
 
+// What a link has for tc, and as a representor; most have nothing.
+void list_offload(const std::string& name, const FakeLink& link, std::ostream& out) {
+    if (!link.port.empty())
+        out << name << "port " << link.port << "\n";
+    if (!link.tc_feature.fixed || link.tc_feature.on)
+        out << name << "tc offload " << (link.tc_feature.on ? "on" : "off")
+            << (link.tc_feature.fixed ? " fixed" : "") << "\n";
+    const netns::TcRules& rules = link.tc_rules;
+    if (rules != netns::TcRules{})
+        out << name << "tc rules " << rules.rules << " in hardware " << rules.in_hw << " skip_sw "
+            << rules.skip_sw << " packets " << rules.packets << " in hardware " << rules.hw_packets
+            << "\n";
+}
+
 void list_netns(const World& world, const NetnsId& id, const FakeNetns& ns, std::ostream& out) {
     const std::string name = name_of(world, id);
     out << name << (ns.open_connection ? " with an open connection" : "")
@@ -39,6 +53,7 @@ void list_netns(const World& world, const NetnsId& id, const FakeNetns& ns, std:
     out << "\n";
     for (const auto& [index, link] : ns.links) {
         out << name << ": " << text_of(link.link) << "\n";
+        list_offload(name + ": link " + std::to_string(index) + " ", link, out);
         for (const auto& address : link.addresses)
             out << name << ": link " << index << " address " << netns::to_string(address) << "\n";
     }
@@ -87,6 +102,43 @@ void list_pci(const std::string& address, const FakePci& function, std::ostream&
         << " port GUID " << number_of(set.port_guid) << "\n";
 }
 
+void list_eswitch(const std::string& handle, const FakeEswitch& device, std::ostream& out) {
+    const std::string name = "eswitch " + handle;
+    const bool switchdev = device.eswitch.mode == netns::EswitchMode::Switchdev;
+    out << name << " mode " << (switchdev ? "switchdev" : "legacy") << " inline mode "
+        << number_of(device.eswitch.inline_mode) << (device.busy ? " busy" : "") << "\n";
+    for (const auto& port : device.ports)
+        out << name << ": port " << port.index << " " << port.name << " flavour "
+            << static_cast<int>(port.flavour) << " link " << port.netdev << "\n";
+}
+
+void list_map(const netns::OvsMap& map, const std::string& what, std::ostream& out) {
+    for (const auto& [key, value] : map)
+        out << what << " " << key << "=" << value << "\n";
+}
+
+void list_ovs(const FakeOvs& ovs, std::ostream& out) {
+    if (!ovs.installed)
+        return;
+    out << "ovs" << (ovs.server ? "" : " without server") << (ovs.daemon ? "" : " without daemon")
+        << " version " << ovs.settings.version << "\n";
+    list_map(ovs.settings.other_config, "ovs other_config", out);
+    list_map(ovs.settings.marks, "ovs external_ids", out);
+    for (const auto& [name, bridge] : ovs.bridges) {
+        out << "ovs bridge " << name << "\n";
+        list_map(bridge.marks, "ovs bridge " + name + " external_ids", out);
+    }
+    for (const auto& [name, port] : ovs.ports) {
+        out << "ovs port " << name << " of " << port.bridge << " tag " << number_of(port.tag)
+            << " trunks";
+        for (const uint16_t vlan : port.trunks)
+            out << " " << vlan;
+        out << " policing " << port.policing_kbps << (port.error.empty() ? "" : " error ")
+            << port.error << "\n";
+        list_map(port.marks, "ovs port " + name + " external_ids", out);
+    }
+}
+
 std::vector<std::string> lines_of(const World& world) {
     std::istringstream in(to_string(world));
     std::vector<std::string> lines;
@@ -107,6 +159,9 @@ std::string to_string(const World& world) {
         list_rdma(world, device, out);
     for (const auto& [address, function] : world.pci)
         list_pci(address, function, out);
+    for (const auto& [handle, device] : world.eswitches)
+        list_eswitch(handle, device, out);
+    list_ovs(world.ovs, out);
     for (const auto& [path, id] : world.pins)
         out << "pin " << path << " of " << name_of(world, id) << "\n";
     for (const auto& [path, id] : world.engine_paths)
