@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "hook/ovs_marks.h"
+#include "hook/steps/deadlines.h"
 #include "netns/base/log.h"
 
 namespace hook {
@@ -177,6 +179,34 @@ Result<> collect_journal(World& world, const std::string& akey, Collected& out) 
     return {};
 }
 
+// A port of ours without journal: the database outlives boots, and journals do not. Its marks may
+// say anything.
+Result<> collect_port(World& world, const netns::OvsPort& port, Collected& out) {
+    const auto mark = [&](const char* key) {
+        const auto found = port.marks.find(key);
+        return found == port.marks.end() ? std::string() : found->second;
+    };
+    const std::string akey = mark(kAttachmentMark);
+    if (!is_attachment_key(akey))
+        return {};
+    const auto lock = TRY(world.store.lock_attachment(akey, Deadline::in(kLockTimeout)));
+    if (mark(kBootMark) == TRY(world.host.processes.boot_id()) &&
+        TRY(load_journal(world.store, akey)).has_value())
+        return {};
+    TRY(world.host.ovs.remove_ports(attachment_marks(akey), Deadline::in(kOvsUndoTimeout)));
+    out.leftovers.push_back("Open vSwitch port " + base::printable(port.name));
+    return {};
+}
+
+Result<> collect_ports(World& world, Collected& out) {
+    if (!TRY(world.host.ovs.present()))
+        return {};
+    for (const auto& port :
+         TRY(world.host.ovs.list_ports(owner_marks(), Deadline::in(kOvsUndoTimeout))))
+        TRY(collect_port(world, port, out));
+    return {};
+}
+
 // Files in a folder whose owner is gone. A lease names its owner; the others are named after
 // it.
 Result<> collect_files(World& world, Collected& out) {
@@ -277,6 +307,7 @@ Result<Collected> collect_garbage(World& world) {
     for (const std::string& akey : TRY(world.store.journal_keys()))
         note(collect_journal(world, akey, out));
     note(collect_files(world, out));
+    note(collect_ports(world, out));
     return out;
 }
 

@@ -52,7 +52,7 @@ Result<> sweep_pending(World& world);
 struct Collected {
     std::vector<std::string> containers;  // keys of dead containers that were undone
     std::vector<std::string> journals;    // keys of orphaned journals that were undone
-    std::vector<std::string> leftovers;   // paths of files that belonged to nothing
+    std::vector<std::string> leftovers;   // files and ports that belonged to nothing
     std::vector<std::string> trouble;     // what could not be undone, and why
 };
 

@@ -48,10 +48,10 @@ struct Pool {
     std::string mode;
     bool is_default = false;  // the mode's default pool; at most one a mode
     std::vector<std::string> parents;
-    std::vector<DeviceSpec> devices;        // vf: PFs and VFs that it may give
-    std::vector<DeviceSpec> exclude;        // vf: and those of them that it may not
-    std::vector<MappedFunction> functions;  // asap2: that no PF's VFs show, in this order
-    std::string bridge;                     // asap2: of Open vSwitch
+    std::vector<DeviceSpec> devices;          // vf: PFs and VFs that it may give
+    std::vector<DeviceSpec> exclude;          // vf: and those of them that it may not
+    std::vector<MappedFunction> functions{};  // asap2: that no PF's VFs show, in this order
+    std::string bridge{};                     // asap2: of Open vSwitch
     Choose choose = Choose::First;
     std::optional<bool> probe{};  // ask the network before an address is taken; else as the mode
     std::vector<AddressRange> ranges;             // at most one a family

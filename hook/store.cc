@@ -69,6 +69,14 @@ std::string attachment_key(netns::NetnsId ns, const std::string& interface) {
     return fmt::format("{:x}-{:x}-{}", ns.dev, ns.ino, base::sha256_hex(interface).substr(0, 12));
 }
 
+bool is_attachment_key(std::string_view text) {
+    constexpr size_t kMost = 48;
+    return text.size() <= kMost && std::ranges::count(text, '-') == 2 &&
+           std::ranges::all_of(text, [](char c) {
+               return c == '-' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+           });
+}
+
 Result<> Store::open() const {
     TRY(files_.make_dir(dir_));
     const auto there = TRY(files_.list(dir_));

@@ -97,6 +97,8 @@ std::string container_key(const std::string& bundle);
 std::string id_from_bundle(const std::string& bundle);
 // AKEY of an interface in a namespace.
 std::string attachment_key(netns::NetnsId ns, const std::string& interface);
+// Whether foreign text could be one, and so may become part of a path.
+bool is_attachment_key(std::string_view text);
 
 base::Json to_json(const Container& container);
 Result<Container> container_from_json(const base::Json& json);

@@ -130,6 +130,11 @@ Result<> FakeOvsRoom::add_bridge(const std::string& name,
         TRY(applied());
         if (host_has_netdev(world_, name))
             return unusable(name, "could not add network device " + name + " (File exists)");
+        netns::Link own;
+        own.name = name;
+        own.kind = "openvswitch";
+        own.mtu = 1500;
+        world_.add_link(world_.host, own);
         return {};
     });
 }
@@ -145,6 +150,12 @@ Result<> FakeOvsRoom::remove_bridge(const std::string& name,
         if (found == world_.ovs.bridges.end() || !includes(found->second.marks, marks))
             return {};
         world_.ovs.bridges.erase(found);
+        for (const auto& [index, link] : world_.namespaces.at(world_.host).links) {
+            if (link.link.name == name && link.link.kind == "openvswitch") {
+                world_.destroy_link(world_.host, index);
+                break;
+            }
+        }
         std::erase_if(world_.ovs.ports,
                       [&](const auto& port) { return port.second.bridge == name; });
         return {};

@@ -122,6 +122,10 @@ INSTANTIATE_TEST_SUITE_P(Shared,
                          testing::ValuesIn(shared_ways()),
                          [](const auto& param) { return param.param.name; });
 
+INSTANTIATE_TEST_SUITE_P(Asap2, EveryMode, testing::ValuesIn(asap2_ways()), [](const auto& param) {
+    return param.param.name;
+});
+
 INSTANTIATE_TEST_SUITE_P(Vf, EveryMode, testing::ValuesIn(vf_ways()), [](const auto& param) {
     return param.param.name;
 });

@@ -24,5 +24,6 @@ std::vector<Way> softroce_ways();
 std::vector<Way> softiwarp_ways();
 std::vector<Way> shared_ways();
 std::vector<Way> vf_ways();
+std::vector<Way> asap2_ways();
 
 }  // namespace test
