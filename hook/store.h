@@ -8,6 +8,7 @@
 //   leases/vf-ADDRESS     VF held, by PCI address (of another bus BUS_NAME); content: AKEY
 //   attach/KEY.json       what the container sees as /run/rdma/attach.json
 //   view/KEY/             what it sees of /sys/class
+//   eswitches/DEVICE.json what an e-switch was like before rdmactl asap2 enable
 //   errors/KEY.json       the last failure of a container, for `rdmactl list --failed`
 //   locks/                64 lock files a kind, never deleted; a name's lock is chosen by its hash
 //

@@ -27,6 +27,7 @@ struct Link {
     bool ethernet = true;  // ARPHRD_ETHER
     bool loopback = false;
     uint32_t parent = 0;      // IFLA_LINK, an index in the parent's namespace; 0 if none
+    uint32_t master = 0;      // the bond, bridge or switch that it is a port of; 0: none
     bool strict_arp = false;  // arp_ignore is 1 and arp_announce 2
     std::string device;  // IFLA_PARENT_DEV_NAME (5.14): "0000:01:10.0"; empty for a virtual link
     std::string alias;   // IFLA_IFALIAS

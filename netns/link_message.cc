@@ -106,6 +106,7 @@ Result<Link> parse_link(const Reply& reply) {
     link.ethernet = header->ifi_type == ARPHRD_ETHER;
     link.loopback = (header->ifi_flags & IFF_LOOPBACK) != 0;
     link.parent = attributes->u32(IFLA_LINK).value_or(0);
+    link.master = attributes->u32(IFLA_MASTER).value_or(0);
     link.strict_arp = has_strict_arp(*attributes);
     link.device = attributes->text(IFLA_PARENT_DEV_NAME).value_or("");
     link.alias = attributes->text(IFLA_IFALIAS).value_or("");

@@ -26,6 +26,9 @@ struct Options {
     // vf
     std::string pf;      // PCI address, netdev or RDMA device
     uint32_t count = 0;  // of VFs
+    // asap2: pf (or a devlink handle) and count, too
+    std::string bridge;     // empty: none
+    std::string tc_policy;  // empty: as it is
     // verify
     std::string peer;  // a second container or a host; empty: the container with itself
 };
@@ -53,5 +56,11 @@ Result<Answer> vf_list(const Options& options, netns::Host& host);
 // a VF that is in use.
 Result<Answer> vf_enable(const Options& options, netns::Host& host);
 Result<Answer> vf_disable(const Options& options, netns::Host& host);
+// Puts an e-switch in mode switchdev and under rules of Open vSwitch, and back; repeatable, also
+// after an interruption.
+Result<Answer> asap2_enable(const Options& options, netns::Host& host);
+Result<Answer> asap2_disable(const Options& options, netns::Host& host);
+// What is missing for offload, and why.
+Result<Answer> asap2_status(const Options& options, netns::Host& host);
 
 }  // namespace hook::ctl

@@ -11,6 +11,28 @@
 namespace {
 using Verb = base::Result<hook::ctl::Answer> (*)(const hook::ctl::Options&, netns::Host&);
 
+template <class Declare>
+void declare_asap2(CLI::App& app, hook::ctl::Options& options, const Declare& verb) {
+    constexpr char kPf[] = "PCI address, netdev, RDMA device, or devlink handle";
+    auto* asap2 = app.add_subcommand("asap2", "e-switches under rules of Open vSwitch");
+    asap2->require_subcommand(1);
+    asap2->fallthrough();
+    auto* enable = verb(*asap2,
+                        "enable",
+                        "switchdev, tc offload, and a bridge with the uplink; repeatable",
+                        hook::ctl::asap2_enable);
+    enable->add_option("pf", options.pf, kPf)->required();
+    enable->add_option("--vfs", options.count, "how many VFs (default: those that there are)");
+    enable->add_option("--bridge", options.bridge, "of Open vSwitch, made if it is not there");
+    enable->add_option("--tc-policy", options.tc_policy, "where rules are put")
+        ->check(CLI::IsMember({"none", "skip_sw", "skip_hw"}));
+    auto* disable =
+        verb(*asap2, "disable", "bring the host back as it was", hook::ctl::asap2_disable);
+    disable->add_option("pf", options.pf, kPf)->required();
+    auto* status = verb(*asap2, "status", "what is missing for offload", hook::ctl::asap2_status);
+    status->add_option("pf", options.pf, "only of this one");
+}
+
 // Declares the verbs; the one that was given ends up in `chosen`.
 void declare(CLI::App& app, hook::ctl::Options& options, Verb& chosen) {
     app.require_subcommand(1);
@@ -52,6 +74,7 @@ void declare(CLI::App& app, hook::ctl::Options& options, Verb& chosen) {
     vf_enable->add_option("count", options.count, "how many")->required();
     auto* vf_disable = verb(*vf, "disable", "destroy a PF's VFs", hook::ctl::vf_disable);
     vf_disable->add_option("pf", options.pf, "PCI address, netdev or RDMA device")->required();
+    declare_asap2(app, options, verb);
     auto* config = app.add_subcommand("config", "the configuration file");
     config->require_subcommand(1);
     config->fallthrough();

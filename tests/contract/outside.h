@@ -75,7 +75,7 @@ class FakeOutside {
         const uint32_t index = fake_.world.add_link(fake_.world.host, bridge);
         FakeLink& port = *fake_.world.find_link(fake_.world.host, parent());
         port.bridge_port = true;
-        port.master = index;
+        port.link.master = index;
         return index;
     }
 

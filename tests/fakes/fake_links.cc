@@ -50,7 +50,7 @@ Result<std::vector<uint32_t>> FakeLinks::ports_of(const Netns& ns, uint32_t mast
     std::vector<uint32_t> ports;
     if (const FakeNetns* found = world_.find(ns)) {
         for (const auto& [index, link] : found->links) {
-            if (master != 0 && link.master == master)
+            if (master != 0 && link.link.master == master)
                 ports.push_back(index);
         }
     }

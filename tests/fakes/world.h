@@ -53,7 +53,6 @@ struct FakeLink {
     std::vector<Address> addresses;
     bool bridge_port = false;  // its frames go to a master: it can carry no macvlan
     uint16_t vlan = 0;         // of a VLAN
-    uint32_t master = 0;       // the bond that it is a port of
     std::string port = {};     // of a representor: "pf0vf3"
     netns::TcFeature tc_feature = {.on = false, .fixed = true};
     netns::TcRules tc_rules = {};

@@ -307,6 +307,7 @@ void World::move_link(NetnsId from, uint32_t index, NetnsId to, uint32_t new_ind
     moved.link.strict_arp = false;
     moved.addresses.clear();
     moved.bridge_port = false;
+    moved.link.master = 0;
     namespaces[to].links[new_index] = moved;
     // The driver's RDMA device sees its netdev come back, wherever that is.
     for (auto& [device_index, device] : rdma) {

@@ -173,13 +173,13 @@ TEST_F(SharedHca, OfABondThePortsHcaIsUsed) {
     bond.mtu = 1500;
     bond.up = true;
     const uint32_t index = fake_.world.add_link(fake_.world.host, bond);
-    host_link().master = index;
+    host_link().link.master = index;
     host_link().bridge_port = true;
     Life one = container("one", "10.9.0.1/24");
     one.annotations["rdma.parent"] = "bond0";
     // No GID comes: the fake has none for what stands on a bond. The plan is what is asked for.
     EXPECT_EQ(refusal(one).code, Code::Timeout);
-    host_link().master = 0;
+    host_link().link.master = 0;
     EXPECT_EQ(refusal(one).code, Code::Refused);
 }
 

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/ctl/asap2_status.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "hook/ctl/bridge_setup.h"
+#include "hook/ctl/find.h"
+#include "hook/ctl/pf.h"
+#include "hook/ctl/text.h"
+#include "hook/eswitch.h"
+#include "hook/steps/raise_representor.h"
+
+namespace hook::ctl {
+
+using base::Deadline;
+using netns::DevlinkPort;
+using netns::EswitchMode;
+using netns::PortFlavour;
+
+namespace {
+constexpr std::chrono::seconds kLookTimeout{5};
+
+std::string feature_text(const netns::TcFeature& feature) {
+    return std::string(feature.on ? "on" : "off") + (feature.fixed ? " [fixed]" : "");
+}
+
+struct OvsState {
+    bool present = false;
+    netns::OvsSettings settings;
+    bool restart = false;
+};
+
+Result<OvsState> look_at_ovs(Site& site) {
+    OvsState state;
+    state.present = TRY(site.host.ovs.present());
+    if (!state.present)
+        return state;
+    state.settings = TRY(site.host.ovs.settings(Deadline::in(kLookTimeout)));
+    state.restart = TRY(needs_restart(site, state.settings));
+    return state;
+}
+
+Json to_json(const OvsState& ovs) {
+    const auto& config = ovs.settings.other_config;
+    const auto policy = config.find("tc-policy");
+    return {{"running", ovs.present},
+            {"version", ovs.settings.version},
+            {"hw_offload", hw_offload(ovs.settings)},
+            {"tc_policy", policy == config.end() ? "none" : policy->second},
+            {"needs_restart", ovs.restart}};
+}
+
+// Of all e-switches alike.
+void note_ovs(const OvsState& ovs, Json& missing) {
+    if (!ovs.present)
+        missing.push_back("Open vSwitch is not running: apt-get install openvswitch-switch");
+    else if (!hw_offload(ovs.settings))
+        missing.push_back(
+            "other_config:hw-offload of Open vSwitch is not true: "
+            "rdmactl asap2 enable");
+    if (ovs.restart)
+        missing.push_back("ovs-vswitchd must be restarted: systemctl restart openvswitch-switch");
+}
+
+Json describe_port(const DevlinkPort& port, const netns::Link& link, const netns::TcFeature& tc) {
+    return {{"port", port.name},
+            {"netdev", link.name},
+            {"up", link.up},
+            {"hw_tc_offload", feature_text(tc)}};
+}
+
+void note_feature(const netns::TcFeature& tc, const std::string& netdev, bool rep, Json& missing) {
+    if (tc.on)
+        return;
+    const std::string what = fmt::format("hw-tc-offload: {} on {}", feature_text(tc), netdev);
+    missing.push_back(!tc.fixed ? what + ": ethtool -K " + netdev + " hw-tc-offload on"
+                      : rep     ? what +
+                                  ": the kernel's driver was built without it "
+                                  "(mlx5: CONFIG_MLX5_CLS_ACT)"
+                            : what + ": the adapter has none");
+}
+
+Result<> describe_ports(Site& site, const std::string& handle, Json& json) {
+    for (const DevlinkPort& port : TRY(site.host.devlink.ports(site.host_ns, handle))) {
+        const auto link = TRY(site.host.links.find(site.host_ns, port.netdev));
+        if (port.netdev == 0 || !link)
+            continue;
+        const auto tc = TRY(site.host.tc.feature(site.host_ns, port.netdev));
+        const bool uplink = port.flavour == PortFlavour::Physical;
+        // One reason stands for all representors: they are of one driver.
+        const bool first = json["representors"].empty();
+        json[uplink ? "uplinks" : "representors"].push_back(describe_port(port, *link, tc));
+        if (uplink || first)
+            note_feature(tc, link->name, !uplink, json["missing"]);
+    }
+    return {};
+}
+
+Result<> describe_bridge(Site& site, const std::string& handle, const OvsState& ovs, Json& json) {
+    if (!ovs.present || json["uplinks"].empty())
+        return {};
+    const netns::Link trunk = TRY(find_trunk(site, handle));
+    const auto port = TRY(site.host.ovs.find_port(trunk.name, Deadline::in(kLookTimeout)));
+    json["bridge"] = port ? port->bridge : "";
+    if (!port)
+        json["missing"].push_back(fmt::format(
+            "{} is on no bridge: rdmactl asap2 enable {} --bridge NAME", trunk.name, handle));
+    return {};
+}
+
+Result<Json> describe(World& world, Site& site, const std::string& handle, const OvsState& ovs) {
+    const EswitchDevice device = TRY(find_eswitch_device(handle, site));
+    const auto eswitch = TRY(site.host.devlink.eswitch(site.host_ns, handle));
+    const bool switchdev = eswitch && eswitch->mode == EswitchMode::Switchdev;
+    Json json{{"device", handle},
+              {"mode", switchdev ? "switchdev" : "legacy"},
+              {"vfs", device.function.num_vfs},
+              {"enabled", TRY(load_setup(world.store, handle)).has_value()},
+              {"uplinks", Json::array()},
+              {"representors", Json::array()},
+              {"bridge", ""},
+              {"missing", Json::array()}};
+    if (!switchdev)
+        json["missing"].push_back("mode legacy: rdmactl asap2 enable " + handle);
+    else if (device.function.num_vfs == 0)
+        json["missing"].push_back("no VFs");
+    TRY(describe_ports(site, handle, json));
+    note_ovs(ovs, json["missing"]);
+    TRY(describe_bridge(site, handle, ovs, json));
+    return json;
+}
+
+std::string text_of(const Json& json) {
+    std::string text;
+    for (const Json& device : json["devices"]) {
+        text += fmt::format(
+            "{}: {}, {} VFs{}\n",
+            device["device"].get<std::string>(),
+            device["mode"].get<std::string>(),
+            device["vfs"].get<uint32_t>(),
+            device["bridge"] == "" ? "" : ", bridge " + device["bridge"].get<std::string>());
+        std::vector<std::vector<std::string>> rows = {{"PORT", "NETDEV", "HW-TC-OFFLOAD"}};
+        for (const char* kind : {"uplinks", "representors"}) {
+            for (const Json& port : device[kind])
+                rows.push_back({port["port"].get<std::string>(),
+                                port["netdev"].get<std::string>(),
+                                port["hw_tc_offload"].get<std::string>()});
+        }
+        text += table(rows);
+        for (const Json& line : device["missing"])
+            text += "missing: " + line.get<std::string>() + "\n";
+    }
+    return text.empty() ? "no device of this host has an e-switch\n" : text;
+}
+
+// PFs with an e-switch, and what was enabled by its handle.
+Result<std::vector<std::string>> all_eswitches(World& world, Site& site) {
+    std::vector<std::string> handles;
+    for (const auto& pf : TRY(site.host.sriov.list_pfs())) {
+        const std::string handle = netns::devlink_handle(pf.address);
+        if (TRY(site.host.devlink.eswitch(site.host_ns, handle)))
+            handles.push_back(handle);
+    }
+    for (const std::string& handle : TRY(enabled_devices(world.store))) {
+        if (std::ranges::find(handles, handle) == handles.end())
+            handles.push_back(handle);
+    }
+    return handles;
+}
+}  // namespace
+
+Result<Answer> status_of(World& world, Site& site, const std::vector<std::string>& handles) {
+    const OvsState ovs = TRY(look_at_ovs(site));
+    Json json{{"ovs", to_json(ovs)}, {"devices", Json::array()}};
+    for (const std::string& handle : handles)
+        json["devices"].push_back(TRY(describe(world, site, handle, ovs).context(handle)));
+    std::string text = text_of(json);
+    return Answer{.json = std::move(json), .text = std::move(text)};
+}
+
+Result<Json> describe_path(Site& site, const std::string& eswitch, const std::string& port) {
+    Json json{{"eswitch", eswitch}, {"port", port}, {"path", "software path"}};
+    const auto link = TRY(find_representor(site, eswitch, port));
+    if (!link)
+        return json;
+    const auto rules = TRY(site.host.tc.rules(site.host_ns, link->index));
+    json["representor"] = link->name;
+    json["rules"] = rules.rules;
+    json["in_hw"] = rules.in_hw;
+    json["skip_sw"] = rules.skip_sw;
+    json["packets"] = rules.packets;
+    json["hw_packets"] = rules.hw_packets;
+    if (rules.rules == 0)
+        json["path"] = "no flows";
+    else if (rules.in_hw == rules.rules)
+        json["path"] = "hardware";
+    else if (rules.in_hw != 0)
+        json["path"] = "partly a software path";
+    return json;
+}
+
+Result<Answer> asap2_status(const Options& options, netns::Host& host) {
+    Config config;
+    const Store store = TRY(open_store(options, host, config));
+    World world{host, config, store};
+    Site site = TRY(host_site(host));
+    if (options.pf.empty())
+        return status_of(world, site, TRY(all_eswitches(world, site)));
+    return status_of(world, site, {TRY(find_eswitch_device(options.pf, site)).handle});
+}
+
+}  // namespace hook::ctl

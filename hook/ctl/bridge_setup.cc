@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/ctl/bridge_setup.h"
+
+#include <charconv>
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "hook/eswitch.h"
+#include "hook/ovs_marks.h"
+
+namespace hook::ctl {
+
+using base::Code;
+using base::Deadline;
+using base::make_error;
+using netns::OvsChange;
+using netns::OvsMap;
+using netns::OvsSettings;
+
+namespace {
+constexpr std::chrono::seconds kOvsPatience{20};
+constexpr char kPidFile[] = "/run/openvswitch/ovs-vswitchd.pid";
+constexpr char kHwOffload[] = "hw-offload";
+constexpr char kTcPolicy[] = "tc-policy";
+// Marks in the table Open_vSwitch: what a setting was ("-": not set), and the process of
+// ovs-vswitchd that has not seen the last change of one that it reads at its start.
+constexpr char kBeforeMark[] = "rdma-hook-before-";
+constexpr char kNotSet[] = "-";
+constexpr char kStaleMark[] = "rdma-hook-stale-daemon";
+// Of an uplink's port.
+constexpr char kEswitchMark[] = "rdma-hook-eswitch";
+// Of a bridge: the uplink for which it was made.
+constexpr char kBridgeMark[] = "rdma-hook-bridge";
+
+Deadline soon() {
+    return Deadline::in(kOvsPatience);
+}
+
+std::string value_of(const OvsMap& map, const std::string& key, const std::string& missing) {
+    const auto found = map.find(key);
+    return found == map.end() ? missing : found->second;
+}
+
+OvsMap uplink_marks(const std::string& handle) {
+    return {{kOwnerMark, kOwner}, {kEswitchMark, handle}};
+}
+
+OvsMap bridge_marks() {
+    return {{kOwnerMark, kOwner}, {kBridgeMark, "yes"}};
+}
+
+// ovs-vswitchd, as process; empty: it does not run.
+Result<std::string> daemon_of(Site& site) {
+    const auto text = site.host.files.read(kPidFile, 32);
+    pid_t pid = 0;
+    if (text)
+        (void)std::from_chars(text->data(), text->data() + text->size(), pid);
+    const auto token = pid > 0 ? TRY(site.host.processes.token(pid)) : std::nullopt;
+    return token ? fmt::format("{}:{}", token->pid, token->start) : std::string();
+}
+
+struct Changes {
+    OvsChange config;
+    OvsChange marks;
+};
+
+// What the setting was is remembered once.
+void set(Changes& changes,
+         const OvsSettings& now,
+         const std::string& key,
+         const std::string& value) {
+    const std::string mark = kBeforeMark + key;
+    if (!now.marks.contains(mark))
+        changes.marks[mark] = value_of(now.other_config, key, kNotSet);
+    changes.config[key] = value;
+}
+
+void restore(Changes& changes, const OvsSettings& now, const std::string& key) {
+    const std::string mark = kBeforeMark + key;
+    const auto before = now.marks.find(mark);
+    if (before == now.marks.end())
+        return;
+    changes.marks[mark] = std::nullopt;
+    changes.config[key] = before->second == kNotSet ? std::nullopt : std::optional{before->second};
+}
+
+Result<> check_addresses(Site& site, const netns::Link& uplink, const std::string& bridge) {
+    for (const auto& address : TRY(site.host.links.addresses(site.host_ns, uplink.index))) {
+        if (!netns::is_link_local(address))
+            return make_error(Code::Refused,
+                              fmt::format("{} has the address {}, which would not work any more on "
+                                          "a bridge",
+                                          uplink.name,
+                                          netns::to_string(address)))
+                .advise(fmt::format("give it to the bridge ({}) or to another interface first",
+                                    bridge));
+    }
+    return {};
+}
+}  // namespace
+
+Result<> enable_offload(Site& site, const std::string& tc_policy) {
+    netns::Ovs& ovs = site.host.ovs;
+    const OvsSettings now = TRY(ovs.settings(soon()));
+    Changes changes;
+    if (!hw_offload(now))
+        set(changes, now, kHwOffload, "true");
+    if (!tc_policy.empty() && value_of(now.other_config, kTcPolicy, "none") != tc_policy) {
+        set(changes, now, kTcPolicy, tc_policy);
+        if (hw_offload(now))  // else it is read as the offload begins
+            changes.marks[kStaleMark] = TRY(daemon_of(site));
+    }
+    return changes.config.empty() ? Result<>{}
+                                  : ovs.configure(changes.config, changes.marks, soon());
+}
+
+Result<> disable_offload(Site& site) {
+    netns::Ovs& ovs = site.host.ovs;
+    if (!TRY(ovs.present()))
+        return {};
+    const OvsSettings now = TRY(ovs.settings(soon()));
+    Changes changes;
+    restore(changes, now, kHwOffload);
+    restore(changes, now, kTcPolicy);
+    if (changes.config.empty())
+        return {};
+    changes.marks[kStaleMark] = TRY(daemon_of(site));
+    return ovs.configure(changes.config, changes.marks, soon());
+}
+
+Result<> add_uplink(Site& site, const std::string& handle, const std::string& bridge) {
+    netns::Ovs& ovs = site.host.ovs;
+    const netns::Link uplink = TRY(find_trunk(site, handle));
+    const auto port = TRY(ovs.find_port(uplink.name, soon()));
+    if (port && port->bridge != bridge)
+        return make_error(
+                   Code::Refused,
+                   fmt::format("{} is a port of bridge {} already", uplink.name, port->bridge))
+            .advise("name that one with --bridge, or remove it: ovs-vsctl del-port " + uplink.name);
+    if (!port)
+        TRY(check_addresses(site, uplink, bridge));
+    if (!TRY(ovs.find_bridge(bridge, soon())))
+        TRY(ovs.add_bridge(bridge, bridge_marks(), soon()));
+    if (port)
+        return {};
+    netns::OvsPortSpec spec;
+    spec.bridge = bridge;
+    spec.name = uplink.name;
+    spec.marks = uplink_marks(handle);
+    return ovs.add_port(spec, soon());
+}
+
+Result<> remove_uplink(Site& site, const Setup& setup) {
+    netns::Ovs& ovs = site.host.ovs;
+    if (setup.bridge.empty() || !TRY(ovs.present()))
+        return {};
+    TRY(ovs.remove_ports(uplink_marks(setup.handle), soon()));
+    const auto bridge = TRY(ovs.find_bridge(setup.bridge, soon()));
+    return bridge && bridge->ports.empty() ? ovs.remove_bridge(setup.bridge, bridge_marks(), soon())
+                                           : Result<>{};
+}
+
+Result<bool> needs_restart(Site& site, const OvsSettings& settings) {
+    const std::string stale = value_of(settings.marks, kStaleMark, "");
+    return !stale.empty() && stale == TRY(daemon_of(site));
+}
+
+}  // namespace hook::ctl

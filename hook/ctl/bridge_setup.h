@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Open vSwitch's half of `rdmactl asap2`: offload on, a bridge, and the uplink (or its bond) on it.
+// What was there before is in marks of the database itself, which outlives boots as the settings
+// do. What others made is used and never taken away.
+#pragma once
+
+#include <string>
+
+#include "hook/ctl/eswitch_setup.h"
+
+namespace hook::ctl {
+
+// tc_policy: "", leave it; else "none", "skip_sw" or "skip_hw".
+Result<> enable_offload(Site& site, const std::string& tc_policy);
+// Back to what it was. Not while another e-switch needs it.
+Result<> disable_offload(Site& site);
+
+Result<> add_uplink(Site& site, const std::string& handle, const std::string& bridge);
+// The uplink's port and the bridge, as far as they are ours; the bridge only when it is empty.
+Result<> remove_uplink(Site& site, const Setup& setup);
+
+// Whether ovs-vswitchd still runs with what it was started with: some settings it reads once.
+Result<bool> needs_restart(Site& site, const netns::OvsSettings& settings);
+
+}  // namespace hook::ctl

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// PFs and their VFs as the verbs of rdmactl treat them: found by any name, looked at, made.
+#pragma once
+
+#include <string>
+
+#include "hook/ctl/command.h"
+
+namespace hook::ctl {
+
+// A PF and its netdev.
+struct Pf {
+    netns::PciFunction function;
+    netns::PciNetdev netdev;
+};
+
+Result<Site> host_site(netns::Host& host);
+
+// Its netdev's name, or its address.
+std::string name_of(const netns::PciFunction& pf);
+// By PCI address, netdev or RDMA device.
+Result<Pf> find_pf(const std::string& name, netns::Host& host);
+
+// The ids of the containers that hold the journal that has the lease.
+Result<Json> holders_of(World& world, const std::string& owner);
+// The PF and each of its VFs: free, or why not, and who has it.
+Result<Json> describe_pf(World& world, Site& site, const netns::PciFunction& pf);
+
+// Refused while one of the PF's VFs may be somebody's: destroying it would cut them off.
+Result<> check_unused(World& world, Site& site, const netns::PciFunction& pf);
+// The VFs of a PF that is down get no answer from it: their drivers make a MAC up.
+Result<> check_up(const Pf& pf, const Site& site);
+// All VFs of the PF, made if need be, with MACs that stay the same; nothing is left of what failed
+// half-way.
+Result<> make_vfs(World& world, Site& site, const Pf& pf, uint32_t count);
+
+}  // namespace hook::ctl
