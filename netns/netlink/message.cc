@@ -45,6 +45,11 @@ Request& Request::put16(int attribute, uint16_t value) {
     return *this;
 }
 
+Request& Request::put8(int attribute, uint8_t value) {
+    note(nla_put_u8(message_.get(), attribute, value));
+    return *this;
+}
+
 Request& Request::put(int attribute, const std::string& text) {
     note(nla_put_string(message_.get(), attribute, text.c_str()));
     return *this;
@@ -110,6 +115,10 @@ std::optional<Bytes> Attributes::find(int attribute) const {
 
 std::optional<uint8_t> Attributes::u8(int attribute) const {
     return number<uint8_t>(find(attribute));
+}
+
+std::optional<uint16_t> Attributes::u16(int attribute) const {
+    return number<uint16_t>(find(attribute));
 }
 
 std::optional<uint32_t> Attributes::u32(int attribute) const {

@@ -34,6 +34,7 @@ class Request {
 
     Request& put(int attribute, uint32_t value);
     Request& put16(int attribute, uint16_t value);
+    Request& put8(int attribute, uint8_t value);
     Request& put(int attribute, const std::string& text);  // NUL terminated
     Request& put(int attribute, Bytes bytes);
     Request& begin(int attribute);  // attributes until end() are nested in this one
@@ -75,6 +76,7 @@ class Attributes {
     [[nodiscard]] std::optional<Bytes> find(int attribute) const;
     // A number of the width that the kernel sends (a wider or narrower attribute is no answer).
     [[nodiscard]] std::optional<uint8_t> u8(int attribute) const;
+    [[nodiscard]] std::optional<uint16_t> u16(int attribute) const;
     [[nodiscard]] std::optional<uint32_t> u32(int attribute) const;
     [[nodiscard]] std::optional<uint64_t> u64(int attribute) const;
     // The text up to its NUL.
