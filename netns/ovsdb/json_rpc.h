@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// JSON-RPC 1.0 as OVSDB speaks it (RFC 7047, section 4): objects one after the other on a stream,
+// with nothing between them but white space. Pure: no socket. Private to netns/.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "netns/base/json.h"
+
+namespace netns::ovsdb {
+
+using base::Json;
+using base::Result;
+
+// Finds where a message ends, however the stream was cut into reads. What it finds has balanced
+// brackets; whether it is JSON is for read_message().
+class Splitter {
+  public:
+    static constexpr size_t kMaxMessage = size_t{4} << 20;
+    static constexpr size_t kMaxDepth = 64;  // that base::parse_json() takes
+
+    void append(std::string_view bytes);
+
+    // The next whole message; nothing until it is complete. Internal: what comes is no object, too
+    // long or too deep; the rest of the stream is then worth nothing.
+    Result<std::optional<std::string>> next();
+
+  private:
+    // Takes one byte; whether the message ends with it.
+    Result<bool> step(char byte);
+
+    std::string buffer_;
+    size_t begin_ = 0;  // of the message
+    size_t at_ = 0;     // so far it was looked at
+    size_t depth_ = 0;
+    bool in_string_ = false;
+    bool escaped_ = false;
+};
+
+enum class Kind {
+    Reply,    // body: the result
+    Failure,  // body: the error, a string or an object; instead of a result
+    Update,   // a notification of a monitor; body: the table-updates
+    Echo,     // a request that wants its parameters back; body: these
+    Other,    // a request or notification that we have no use for
+};
+
+struct Message {
+    Kind kind = Kind::Other;
+    Json id;
+    Json body;
+};
+
+// Internal: it is no JSON, or no message.
+Result<Message> read_message(std::string_view text);
+
+std::string encode_request(std::string_view method, Json params, int64_t id);
+std::string encode_echo(const Message& echo);
+
+}  // namespace netns::ovsdb

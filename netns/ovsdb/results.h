@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the database answers to transactions and monitors (RFC 7047, sections 4.1.3 and 5.1), read
+// into values of the room. An atom may stand for a set with one element; a column that may be
+// empty is a set with none. Pure: no socket. Private to netns/.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "netns/base/json.h"
+#include "netns/ovs.h"
+
+namespace netns::ovsdb {
+
+using base::Json;
+using base::Result;
+
+// Why a transaction was not made.
+struct Refusal {
+    size_t operation = 0;  // by number; as many as there are: at commit
+    std::string error;     // RFC 7047's word: "constraint violation"
+    std::string details;   // may be empty
+    bool operator==(const Refusal&) const = default;
+};
+
+struct Outcome {
+    std::vector<Json> results;  // one for each operation; none if it was refused
+    std::optional<Refusal> refusal;
+};
+
+// The result of "transact" for so many operations. Internal: it is none.
+Result<Outcome> read_outcome(Json result, size_t operations);
+
+// An error in place of a result, at operation `operation`: {"error": ..., "details": ...}, or a
+// string.
+Refusal read_refusal(const Json& error, size_t operation);
+
+// The refusal as the room's error; `what` was to be done.
+base::Error explain(const Refusal& refusal, const std::string& what);
+
+// ---- results of "select"
+// -------------------------------------------------------------------------------- All of them:
+// Internal if the result is not what was asked for.
+
+// A row of table Port: its own columns, and where the others are.
+struct PortRow {
+    std::string uuid;
+    OvsPort port;  // without bridge, error and policing_kbps
+    std::vector<std::string> interfaces;
+};
+
+struct BridgeRow {
+    std::string uuid;
+    OvsBridge bridge;  // without ports
+    std::vector<std::string> ports;
+};
+
+struct InterfaceRow {
+    std::string name;
+    std::string error;
+    std::optional<int64_t> ofport;  // -1: ovs-vswitchd could not use it
+    uint32_t policing_kbps = 0;
+};
+
+Result<std::vector<PortRow>> read_ports(const Json& result);
+Result<std::vector<BridgeRow>> read_bridges(const Json& result);
+Result<std::vector<InterfaceRow>> read_interfaces(const Json& result);
+// Of rows that have it.
+Result<std::vector<std::string>> read_names(const Json& result);
+Result<std::vector<std::string>> read_uuids(const Json& result);
+// Of no row: empty settings.
+Result<OvsSettings> read_settings(const Json& result);
+// Unavailable without row: nobody has set the database up yet.
+Result<int64_t> read_next_cfg(const Json& result);
+
+// cur_cfg in the table-updates of a monitor (RFC 7047, 4.1.6); nothing if it is not in there.
+Result<std::optional<int64_t>> read_cur_cfg(const Json& updates);
+
+}  // namespace netns::ovsdb

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operations of transactions (RFC 7047, section 5.2) for what the room does, on the schema
+// Open_vSwitch (ovs-vswitchd.conf.db(5)). Pure: no socket. Private to netns/.
+//
+// A transaction that changes something begins with guards: "wait" operations with no time to wait.
+// They hold or the whole transaction is refused, with the number of the guard and "timed out"; so
+// what was seen before, or must not be there, needs no lock, and nobody has to read the sentences
+// of a "constraint violation". It raises next_cfg, for ovs-vswitchd to answer with cur_cfg.
+// Port and Interface rows that no bridge has are collected by the database itself.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "netns/base/json.h"
+#include "netns/ovs.h"
+
+namespace netns::ovsdb {
+
+using base::Json;
+
+inline constexpr char kDatabase[] = "Open_vSwitch";
+
+enum class Guard {
+    BridgeIsThere,
+    NameIsFree,  // of a bridge, a port, an interface
+    IsStillOurs,
+};
+
+struct Transaction {
+    Json operations = Json::array();
+    std::vector<Guard> guards;  // of the first operations, in their order
+};
+
+// ---- what changes; the last result is next_cfg's row
+// --------------------------------------------------------
+Transaction to_add_port(const OvsPortSpec& spec);
+Transaction to_add_bridge(const std::string& name, const OvsMap& marks);
+Transaction to_configure(const OvsChange& other_config, const OvsChange& marks);
+// Takes the ports from their bridges; all of them, or none if one is no longer marked so.
+Transaction to_remove_ports(const std::vector<std::string>& uuids, const OvsMap& marks);
+Transaction to_remove_bridge(const std::string& uuid, const OvsMap& marks);
+
+// ---- single operations
+// ------------------------------------------------------------------------------------ For
+// read_settings().
+Json select_settings();
+// For read_ports(), by name or by marks.
+Json select_port(const std::string& name);
+Json select_ports(const OvsMap& marks);
+// For read_names().
+Json select_port_name(const std::string& uuid);
+Json select_bridge_name_of(const std::string& port_uuid);
+// For read_bridges().
+Json select_bridge(const std::string& name);
+// For read_uuids().
+Json select_marked_ports(const OvsMap& marks);
+Json select_marked_bridge(const std::string& name, const OvsMap& marks);
+// For read_interfaces(), by UUID or by name.
+Json select_interface(const std::string& uuid);
+Json select_interface_named(const std::string& name);
+
+// The monitor-requests for cur_cfg, from now on.
+Json monitor_cur_cfg();
+
+// kbit: ovs-vswitchd lets so much pass at once.
+uint32_t policing_burst(uint32_t kbps);
+
+}  // namespace netns::ovsdb
