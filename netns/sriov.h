@@ -133,7 +133,8 @@ class Sriov {
     virtual Result<> set_num_vfs(const std::string& pf, uint32_t count) = 0;
     // Takes the driver off the function; none bound is no error.
     virtual Result<> unbind(const std::string& address) = 0;
-    // Binds the driver of that name; bound already is no error.
+    // Binds the driver of that name, or, without a name, the one that the kernel would choose
+    // (drivers_probe); bound already is no error.
     virtual Result<> bind(const std::string& address, const std::string& driver) = 0;
     // Waits until a function has a netdev in the host's namespace again after a bind; Timeout names
     // the function.

@@ -197,7 +197,9 @@ Result<> bind_driver(const SysTree& tree, const std::string& address, const std:
     if (!TRY(is_there(tree, address)))
         return no_such_function(what);
     const std::string present = TRY(driver_of(tree, address));
-    if (present == driver && !driver.empty())
+    if (driver.empty() && present.empty())
+        return tree.write(bus_of(address) + "drivers_probe", device_of(address)).context(what);
+    if (present == driver || driver.empty())
         return {};
     if (!present.empty())
         return as_code(Code::Busy,

@@ -18,8 +18,7 @@ using base::make_error;
 using netns::EswitchMode;
 
 namespace {
-Result<EswitchState> wanted_state(const Options& options, const Setup& setup, Site& site) {
-    const EswitchDevice device = TRY(find_eswitch_device(setup.handle, site));
+Result<EswitchState> wanted_state(const Options& options, const EswitchDevice& device, Site& site) {
     EswitchState wanted = TRY(read_state(site, device));
     if (options.count != 0 && wanted.num_vfs != 0 && wanted.num_vfs != options.count)
         return make_error(
@@ -39,20 +38,21 @@ Result<EswitchState> wanted_state(const Options& options, const Setup& setup, Si
 }
 
 // Everything that can be refused before anything is changed.
-Result<> check_ovs(const Options& options, Site& site) {
+Result<> check_ovs(const Options& options, const EswitchDevice& device, Site& site) {
     if (options.bridge.empty() && options.tc_policy.empty())
         return {};
     if (!options.bridge.empty() && !is_interface_name(options.bridge))
         return make_error(Code::Usage,
                           "'" + base::printable(options.bridge) + "' cannot name a bridge");
-    return TRY(site.host.ovs.present())
-               ? Result<>{}
-               : make_error(Code::Unavailable, "Open vSwitch is not running")
-                     .advise("install and start it: apt-get install openvswitch-switch");
+    if (!TRY(site.host.ovs.present()))
+        return make_error(Code::Unavailable, "Open vSwitch is not running")
+            .advise("install and start it: apt-get install openvswitch-switch");
+    return options.bridge.empty() ? Result<>{} : check_uplink(site, device.handle, options.bridge);
 }
 
-Result<> enable(World& world, Site& site, const Options& options, Setup& setup) {
-    TRY(converge(world, site, setup, TRY(wanted_state(options, setup, site))));
+Result<> enable(
+    World& world, Site& site, const Options& options, const EswitchState& wanted, Setup& setup) {
+    TRY(converge(world, site, setup, wanted));
     if (TRY(site.host.ovs.present()))
         TRY(enable_offload(site, options.tc_policy));
     return setup.bridge.empty() ? Result<>{} : add_uplink(site, setup.handle, setup.bridge);
@@ -99,11 +99,12 @@ Result<Answer> asap2_enable(const Options& options, netns::Host& host) {
     World world{host, config, store};
     Site site = TRY(host_site(host));
     const EswitchDevice device = TRY(find_eswitch_device(options.pf, site));
-    TRY(check_ovs(options, site));
+    TRY(check_ovs(options, device, site));
     const auto lock = TRY(store.lock_leases(Deadline::in(kLockTimeout)));
     const bool fresh = !TRY(load_setup(store, device.handle));
+    const EswitchState wanted = TRY(wanted_state(options, device, site));
     Setup setup = TRY(begin(world, site, device, options));
-    auto done = enable(world, site, options, setup).context("enable " + options.pf);
+    auto done = enable(world, site, options, wanted, setup).context("enable " + options.pf);
     // What was enabled before may have users: then it stays, as far as it is.
     if (!done && fresh)
         return join(std::move(done), bring_back(world, site, setup).context("bring it back"))

@@ -85,6 +85,13 @@ void restore(Changes& changes, const OvsSettings& now, const std::string& key) {
     changes.config[key] = before->second == kNotSet ? std::nullopt : std::optional{before->second};
 }
 
+Result<> mark_stale(Site& site, Changes& changes) {
+    const std::string daemon = TRY(daemon_of(site));
+    if (!daemon.empty())
+        changes.marks[kStaleMark] = daemon;
+    return {};
+}
+
 Result<> check_addresses(Site& site, const netns::Link& uplink, const std::string& bridge) {
     for (const auto& address : TRY(site.host.links.addresses(site.host_ns, uplink.index))) {
         if (!netns::is_link_local(address))
@@ -104,12 +111,15 @@ Result<> enable_offload(Site& site, const std::string& tc_policy) {
     netns::Ovs& ovs = site.host.ovs;
     const OvsSettings now = TRY(ovs.settings(soon()));
     Changes changes;
-    if (!hw_offload(now))
+    if (!hw_offload(now)) {
         set(changes, now, kHwOffload, "true");
+        if (now.marks.contains(kStaleMark))  // one that it was switched off under still has it on
+            changes.marks[kStaleMark] = std::nullopt;
+    }
     if (!tc_policy.empty() && value_of(now.other_config, kTcPolicy, "none") != tc_policy) {
         set(changes, now, kTcPolicy, tc_policy);
         if (hw_offload(now))  // else it is read as the offload begins
-            changes.marks[kStaleMark] = TRY(daemon_of(site));
+            TRY(mark_stale(site, changes));
     }
     return changes.config.empty() ? Result<>{}
                                   : ovs.configure(changes.config, changes.marks, soon());
@@ -125,24 +135,29 @@ Result<> disable_offload(Site& site) {
     restore(changes, now, kTcPolicy);
     if (changes.config.empty())
         return {};
-    changes.marks[kStaleMark] = TRY(daemon_of(site));
+    TRY(mark_stale(site, changes));
     return ovs.configure(changes.config, changes.marks, soon());
+}
+
+Result<> check_uplink(Site& site, const std::string& handle, const std::string& bridge) {
+    const netns::Link uplink = TRY(find_trunk(site, handle));
+    const auto port = TRY(site.host.ovs.find_port(uplink.name, soon()));
+    if (!port)
+        return check_addresses(site, uplink, bridge);
+    if (port->bridge == bridge)
+        return {};
+    return make_error(Code::Refused,
+                      fmt::format("{} is a port of bridge {} already", uplink.name, port->bridge))
+        .advise("name that one with --bridge, or remove it: ovs-vsctl del-port " + uplink.name);
 }
 
 Result<> add_uplink(Site& site, const std::string& handle, const std::string& bridge) {
     netns::Ovs& ovs = site.host.ovs;
-    const netns::Link uplink = TRY(find_trunk(site, handle));
-    const auto port = TRY(ovs.find_port(uplink.name, soon()));
-    if (port && port->bridge != bridge)
-        return make_error(
-                   Code::Refused,
-                   fmt::format("{} is a port of bridge {} already", uplink.name, port->bridge))
-            .advise("name that one with --bridge, or remove it: ovs-vsctl del-port " + uplink.name);
-    if (!port)
-        TRY(check_addresses(site, uplink, bridge));
+    TRY(check_uplink(site, handle, bridge));
     if (!TRY(ovs.find_bridge(bridge, soon())))
         TRY(ovs.add_bridge(bridge, bridge_marks(), soon()));
-    if (port)
+    const netns::Link uplink = TRY(find_trunk(site, handle));
+    if (TRY(ovs.find_port(uplink.name, soon())))
         return {};
     netns::OvsPortSpec spec;
     spec.bridge = bridge;

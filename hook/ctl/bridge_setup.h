@@ -15,6 +15,8 @@ Result<> enable_offload(Site& site, const std::string& tc_policy);
 // Back to what it was. Not while another e-switch needs it.
 Result<> disable_offload(Site& site);
 
+// Refused if the uplink is on another bridge, or has addresses, which would not work any more.
+Result<> check_uplink(Site& site, const std::string& handle, const std::string& bridge);
 Result<> add_uplink(Site& site, const std::string& handle, const std::string& bridge);
 // The uplink's port and the bridge, as far as they are ours; the bridge only when it is empty.
 Result<> remove_uplink(Site& site, const Setup& setup);

@@ -55,7 +55,8 @@ Result<Setup> setup_from_json(const Json& json) {
     setup.handle = TRY(base::required<std::string>(json, "handle"));
     setup.bridge = TRY(base::required<std::string>(json, "bridge"));
     setup.before = TRY(state_from_json(json.value("before", Json::object())));
-    for (const auto& [vf, driver] : json.value("drivers", Json::object()).items())
+    const Json drivers = json.value("drivers", Json::object());
+    for (const auto& [vf, driver] : drivers.items())
         setup.drivers.emplace(vf, TRY(base::as<std::string>(driver, "drivers")));
     return setup;
 }
@@ -179,7 +180,9 @@ Result<> converge_offload(Site& site, const std::string& handle, const EswitchSt
 }
 }  // namespace
 
-Result<EswitchDevice> find_eswitch_device(const std::string& name, Site& site) {
+Result<EswitchDevice> find_eswitch_device(const std::string& given, Site& site) {
+    constexpr std::string_view kPci = "pci/";
+    const std::string name = given.starts_with(kPci) ? given.substr(kPci.size()) : given;
     EswitchDevice device;
     if (netns::is_function_name(name)) {
         const auto function = TRY(site.host.sriov.find(name));

@@ -4,8 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "hook/ctl/asap2_status.h"
 #include "hook/ctl/command.h"
 #include "hook/ctl/find.h"
+#include "hook/ctl/pf.h"
 #include "hook/ctl/text.h"
 
 namespace hook::ctl {
@@ -71,6 +73,21 @@ Result<Json> failures(World& world) {
             list.push_back(*json);
     }
     return list;
+}
+
+// Of each representor that the journals name: whether hardware forwards what it gets.
+Result<Json> offload(World& world, const Json& journals) {
+    Site site = TRY(host_site(world.host));
+    Json paths = Json::array();
+    for (const Json& journal : journals) {
+        const Json steps = journal.value("steps", Json::array());
+        for (const Json& step : steps) {
+            if (text_of(step, "kind") == "raise_representor")
+                paths.push_back(
+                    TRY(describe_path(site, text_of(step, "eswitch"), text_of(step, "port"))));
+        }
+    }
+    return paths;
 }
 
 std::string list_text(const Json& json) {
@@ -145,6 +162,8 @@ Result<Answer> show(const Options& options, netns::Host& host) {
             if (const auto journal = read_json(store, store.journal_path(akey)))
                 json["journals"].push_back(*journal);
         }
+        if (Json paths = TRY(offload(world, json["journals"])); !paths.empty())
+            json["offload"] = std::move(paths);
     }
     for (const Json& failure : TRY(failures(world))) {
         if (text_of(failure, "id").starts_with(options.container) ||

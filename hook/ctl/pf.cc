@@ -84,6 +84,14 @@ Result<bool> is_ours_to_set(World& world, Site& site, const PciFunction& vf) {
     return TRY(why_not_free(vf.address, site, found)).empty();
 }
 
+// An earlier run ended between taking the driver off and binding it anew.
+Result<bool> lost_its_driver(Site& site, const netns::Link& pf, const PciFunction& vf) {
+    if (!vf.driver.empty())
+        return false;
+    const auto settings = TRY(site.host.sriov.settings(site.host_ns, pf.index, vf.number));
+    return settings.mac == admin_mac(pf, vf.number);
+}
+
 Result<> give_macs(World& world, Site& site, const netns::Link& pf_link, const PciFunction& pf) {
     const Deadline deadline = Deadline::in(kBindTimeout);
     for (uint32_t number = 0; number < pf.num_vfs; ++number) {
@@ -92,7 +100,9 @@ Result<> give_macs(World& world, Site& site, const netns::Link& pf_link, const P
         if (!vf)
             return make_error(Code::Internal,
                               fmt::format("PF {} has no VF {}", name_of(pf), number));
-        if (!TRY(is_ours_to_set(world, site, *vf)))
+        if (TRY(lost_its_driver(site, pf_link, *vf)))
+            TRY(site.host.sriov.bind(*address, {}));
+        else if (!TRY(is_ours_to_set(world, site, *vf)))
             continue;
         TRY(give_mac(site, pf_link, *vf).context(fmt::format("VF {} of {}", number, name_of(pf))));
         TRY(site.host.sriov.wait_for_netdev(*address, deadline));

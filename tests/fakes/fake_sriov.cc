@@ -210,7 +210,11 @@ Result<> FakeSriov::bind(const std::string& address, const std::string& driver) 
         const auto function = world_.pci.find(address);
         if (function == world_.pci.end())
             return no_function(what);
-        if (function->second.driver == driver)
+        if (driver.empty() && function->second.driver.empty()) {
+            world_.bind(address);
+            return {};
+        }
+        if (function->second.driver == driver || driver.empty())
             return {};
         if (!function->second.driver.empty())
             return coded(Code::Busy, EBUSY, what);

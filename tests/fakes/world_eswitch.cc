@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // E-switches of the World, and their representors.
 #include <algorithm>
+#include <functional>
 
 #include "tests/fakes/world.h"
 
@@ -18,9 +19,10 @@ std::string device_of(const std::string& handle) {
     return handle.substr(handle.find('/') + 1);
 }
 
-// A driver gives a representor a random MAC.
-netns::Mac representor_mac(uint32_t link) {
-    return {{0x02, 0xfa, 0x4e, 0x01, static_cast<uint8_t>(link >> 8U), static_cast<uint8_t>(link)}};
+// A driver gives a representor a random MAC; here it is the port's own, so that worlds compare.
+netns::Mac representor_mac(const std::string& handle, const std::string& port) {
+    const size_t hash = std::hash<std::string>{}(handle + port);
+    return {{0x02, 0xfa, 0x4e, 0x01, static_cast<uint8_t>(hash >> 8U), static_cast<uint8_t>(hash)}};
 }
 
 std::string first_free_name(const FakeNetns& ns) {
@@ -35,7 +37,7 @@ void add_representor(World& world, const std::string& handle, const std::string&
         return;
     netns::Link link;
     link.name = first_free_name(world.namespaces[world.host]);
-    link.mac = representor_mac(world.link_indexes.next);
+    link.mac = representor_mac(handle, port);
     link.mtu = 1500;
     link.device = device_of(handle);
     FakeLink& added = *world.find_link(world.host, world.add_link(world.host, link));

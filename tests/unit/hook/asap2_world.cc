@@ -4,8 +4,6 @@
 namespace test {
 
 namespace {
-constexpr char kEswitch[] = "pci/0000:01:00.0";
-
 void add_bridge(World& world, const std::string& uplink, bool offload) {
     world.ovs.installed = true;
     world.ovs.settings.version = "3.5.0";

@@ -7,6 +7,8 @@
 
 namespace test {
 
+inline constexpr char kEswitch[] = "pci/0000:01:00.0";
+
 // enp1s0, a PF (0000:01:00.0) in switchdev with two VFs and their representors; a bridge br0 with
 // enp1s0 as its uplink, made by somebody else. `offload`: Open vSwitch may use the hardware.
 World switchdev_world(Nic nic, bool offload = true);

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+// rdmactl asap2 over a fake host with a bare ConnectX and Open vSwitch.
+#include <regex>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "hook/ctl/command.h"
+#include "tests/unit/hook/asap2_world.h"
+#include "tests/unit/hook/life.h"
+
+namespace test {
+namespace {
+
+using base::Code;
+using hook::ctl::Answer;
+using testing::HasSubstr;
+
+// A PF in mode legacy, with `vfs` VFs, and Open vSwitch without a bridge.
+World bare_world(uint32_t vfs) {
+    World world = World::standard(KernelTraits::v7_3());
+    world.add_sriov("enp1s0", "0000:01:00.0", vfs, Nic::Mlx5);
+    world.add_eswitch(kEswitch, world.netdev_of("0000:01:00.0")->second, vfs);
+    world.eswitches.at(kEswitch).eswitch.inline_mode = netns::InlineMode::Link;
+    world.ovs.installed = true;
+    world.ovs.settings.version = "3.5.0";
+    return world;
+}
+
+// A host with one run of rdmactl after the other.
+class Asap2Host {
+  public:
+    explicit Asap2Host(World world) : fake(std::move(world)) {
+        options.load_config = [this]() -> base::Result<hook::Config> { return state.config(); };
+        options.pf = "enp1s0";
+        options.count = 2;
+        options.bridge = "br0";
+    }
+
+    using Verb = base::Result<Answer> (*)(const hook::ctl::Options&, netns::Host&);
+
+    base::Result<Answer> run(Verb verb) {
+        netns::Host host = fake.host();
+        auto answer = verb(options, host);
+        calls = fake.gate.mutating_calls();
+        fake.settle();
+        return answer;
+    }
+
+    base::Result<Answer> enable() { return run(hook::ctl::asap2_enable); }
+
+    base::Result<Answer> disable() { return run(hook::ctl::asap2_disable); }
+
+    FakeHost fake;
+    StateDir state;
+    hook::ctl::Options options;
+    int calls = 0;
+};
+
+// What enable is to make of a bare world.
+World enabled(const World& bare) {
+    Asap2Host host(bare);
+    const auto answer = host.enable();
+    EXPECT_TRUE(answer) << answer.error().message();
+    return host.fake.world;
+}
+
+TEST(CtlAsap2, EnableMakesASwitch) {
+    Asap2Host host(bare_world(0));
+    const auto answer = host.enable();
+    ASSERT_TRUE(answer) << answer.error().message();
+    EXPECT_EQ(answer->json["devices"][0]["missing"], base::Json::array()) << answer->text;
+    const World& world = host.fake.world;
+    EXPECT_EQ(world.pci.at("0000:01:00.0").num_vfs, 2U);
+    const netns::Eswitch& eswitch = world.eswitches.at(kEswitch).eswitch;
+    EXPECT_EQ(eswitch.mode, netns::EswitchMode::Switchdev);
+    EXPECT_EQ(eswitch.inline_mode, netns::InlineMode::Transport);
+    EXPECT_NE(world.representor(kEswitch, "pf0vf1"), 0U);
+    EXPECT_EQ(world.ovs.settings.other_config.at("hw-offload"), "true");
+    EXPECT_EQ(world.ovs.ports.at("enp1s0").bridge, "br0");
+    for (uint32_t number = 0; number < 2; ++number) {
+        const auto& vf = world.pci.at(world.vf_address("0000:01:00.0", number));
+        EXPECT_EQ(vf.driver, "mlx5_core");
+        EXPECT_FALSE(vf.settings.mac->is_zero()) << "node GUIDs are made of it";
+    }
+}
+
+TEST(CtlAsap2, ASecondTimeChangesNothing) {
+    Asap2Host host(bare_world(0));
+    ASSERT_TRUE(host.enable());
+    const World once = host.fake.world;
+    ASSERT_TRUE(host.enable());
+    EXPECT_EQ(host.fake.world, once) << difference(once, host.fake.world);
+    const auto changes = [&] {
+        netns::Host rooms = host.fake.host();
+        EXPECT_TRUE(hook::ctl::asap2_enable(host.options, rooms));
+        std::vector<std::string> calls = host.fake.gate.calls();
+        std::erase_if(calls, [](const std::string& call) {
+            return call.find("/state") != std::string::npos;  // our own record
+        });
+        return calls;
+    };
+    EXPECT_EQ(changes(), std::vector<std::string>{});
+}
+
+TEST(CtlAsap2, DisableBringsTheHostBack) {
+    for (const uint32_t vfs : {0U, 2U}) {
+        const World bare = bare_world(vfs);
+        Asap2Host host(bare);
+        ASSERT_TRUE(host.enable());
+        const auto answer = host.disable();
+        ASSERT_TRUE(answer) << answer.error().message();
+        World after = host.fake.world;
+        // That the daemon has not seen the last change is noted, and stays.
+        std::erase_if(after.ovs.settings.marks, [](const auto&) { return true; });
+        World before = bare;
+        if (vfs != 0) {  // VFs keep the MACs that they were given: they had none
+            for (uint32_t number = 0; number < vfs; ++number) {
+                const std::string address = before.vf_address("0000:01:00.0", number);
+                before.pci.at(address).settings.mac = after.pci.at(address).settings.mac;
+            }
+            continue;
+        }
+        EXPECT_EQ(after, before) << difference(before, after);
+        EXPECT_EQ(host.state.leftovers(), std::vector<std::string>{});
+        ASSERT_TRUE(host.disable()) << "once more";
+    }
+}
+
+// Kernels number what is made anew as they like, so that only the rest can be compared.
+std::string shape(const World& world) {
+    std::string text =
+        std::regex_replace(to_string(world), std::regex("(link|rdma|uverbs) ?[0-9]+"), "$1 N");
+    std::vector<std::string> lines;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);)
+        lines.push_back(line);
+    std::ranges::sort(lines);
+    return fmt::format("{}", fmt::join(lines, "\n"));
+}
+
+using Arm = std::function<void(Gate&, int)>;
+
+const std::vector<std::pair<std::string, Arm>>& faults() {
+    static const std::vector<std::pair<std::string, Arm>> all = {
+        {"fails", [](Gate& gate, int k) { gate.fail_call(k, EBUSY); }},
+        {"lies", [](Gate& gate, int k) { gate.lie_call(k, EIO); }},
+        {"crashes before", [](Gate& gate, int k) { gate.crash_call(k); }},
+        {"crashes after", [](Gate& gate, int k) { gate.crash_after(k); }},
+    };
+    return all;
+}
+
+// Runs a verb with one fault; whether the fault was reached.
+bool run_faulty(Asap2Host& host, Asap2Host::Verb verb, const Arm& arm, int k) {
+    arm(host.fake.gate, k);
+    try {
+        (void)host.run(verb);
+        return host.calls > k;
+    } catch (const Crash&) {
+        host.fake.settle();
+        return true;
+    }
+}
+
+TEST(CtlAsap2, EnableThatWasInterruptedAnywhereCanBeRunAgain) {
+    const World bare = bare_world(0);
+    const World wanted = enabled(bare);
+    for (const auto& [name, arm] : faults()) {
+        bool reached = true;
+        for (int k = 0; reached; ++k) {
+            Asap2Host host(bare);
+            reached = run_faulty(host, hook::ctl::asap2_enable, arm, k);
+            const auto again = host.enable();
+            ASSERT_TRUE(again) << name << " at call " << k << ": " << again.error().message();
+            EXPECT_EQ(shape(host.fake.world), shape(wanted)) << name << " at call " << k;
+        }
+    }
+}
+
+TEST(CtlAsap2, DisableThatWasInterruptedAnywhereCanBeRunAgain) {
+    const World bare = bare_world(0);
+    Asap2Host whole(bare);
+    ASSERT_TRUE(whole.enable());
+    ASSERT_TRUE(whole.disable());
+    const World wanted = whole.fake.world;
+    for (const auto& [name, arm] : faults()) {
+        bool reached = true;
+        for (int k = 0; reached; ++k) {
+            Asap2Host host(bare);
+            ASSERT_TRUE(host.enable());
+            reached = run_faulty(host, hook::ctl::asap2_disable, arm, k);
+            const auto again = host.disable();
+            ASSERT_TRUE(again) << name << " at call " << k << ": " << again.error().message();
+            EXPECT_EQ(shape(host.fake.world), shape(wanted)) << name << " at call " << k;
+            EXPECT_EQ(host.state.leftovers(), std::vector<std::string>{}) << name << k;
+        }
+    }
+}
+
+TEST(CtlAsap2, EnableThatFailsLeavesNothing) {
+    const World bare = bare_world(0);
+    bool reached = true;
+    for (int k = 0; reached; ++k) {
+        Asap2Host host(bare);
+        host.fake.gate.fail_call(k, EBUSY);
+        const bool done = host.enable().has_value();
+        reached = host.calls > k;
+        if (done)
+            continue;
+        World after = host.fake.world;
+        after.ovs.settings.marks.clear();
+        EXPECT_EQ(after, bare) << "call " << k << ":\n" << difference(bare, after);
+    }
+}
+
+TEST(CtlAsap2, WhatOthersMadeStays) {
+    World bare = bare_world(0);
+    bare.ovs.settings.other_config["hw-offload"] = "true";
+    netns::Link own;
+    own.name = "br0";
+    own.kind = "openvswitch";
+    bare.add_link(bare.host, own);
+    bare.ovs.bridges["br0"] = {.name = "br0", .ports = {}, .marks = {{"owner", "neutron"}}};
+    bare.ovs.ports["enp1s0"].name = "enp1s0";
+    bare.ovs.ports["enp1s0"].bridge = "br0";
+    Asap2Host host(bare);
+    ASSERT_TRUE(host.enable());
+    ASSERT_TRUE(host.disable());
+    EXPECT_EQ(host.fake.world, bare) << difference(bare, host.fake.world);
+}
+
+TEST(CtlAsap2, RefusalsChangeNothing) {
+    const struct {
+        const char* what;
+        std::function<void(World&, hook::ctl::Options&)> change;
+        Code code;
+        const char* words;
+    } rows[] = {
+        {"no VFs, none asked for",
+         [](World&, auto& options) { options.count = 0; },
+         Code::Usage,
+         "--vfs"},
+        {"no e-switch",
+         [](World& world, auto&) { world.eswitches.clear(); },
+         Code::Refused,
+         "no e-switch"},
+        {"no such device",
+         [](World&, auto& options) { options.pf = "netdevsim/netdevsim7"; },
+         Code::Unavailable,
+         "devlink dev show"},
+        {"no Open vSwitch",
+         [](World& world, auto&) { world.ovs.installed = false; },
+         Code::Unavailable,
+         "openvswitch-switch"},
+        {"no name for a bridge",
+         [](World&, auto& options) { options.bridge = "../br0"; },
+         Code::Usage,
+         "bridge"},
+        {"an address on the uplink",
+         [](World& world, auto&) {
+             const auto at = *world.netdev_of("0000:01:00.0");
+             world.find_link(at.first, at.second)
+                 ->addresses.push_back(*netns::parse_cidr("10.1.0.1/24"));
+         },
+         Code::Refused,
+         "10.1.0.1/24"},
+        {"the uplink is on another bridge",
+         [](World& world, auto&) {
+             world.ovs.ports["enp1s0"].name = "enp1s0";
+             world.ovs.ports["enp1s0"].bridge = "br-ex";
+         },
+         Code::Refused,
+         "br-ex"},
+        {"the e-switch is busy",
+         [](World& world, auto&) { world.eswitches.at(kEswitch).busy = true; },
+         Code::Busy,
+         "dmesg"},
+        {"the database is off",
+         [](World& world, auto&) { world.ovs.server = false; },
+         Code::Unavailable,
+         "database"},
+    };
+
+    for (const auto& row : rows) {
+        World bare = bare_world(0);
+        hook::ctl::Options ignored;
+        Asap2Host host(bare);
+        row.change(host.fake.world, host.options);
+        const World before = host.fake.world;
+        const auto answer = host.enable();
+        ASSERT_FALSE(answer) << row.what;
+        EXPECT_EQ(answer.error().code, row.code) << row.what << answer.error().message();
+        EXPECT_THAT(answer.error().message(), HasSubstr(row.words)) << row.what;
+        World after = host.fake.world;
+        after.ovs.settings.marks = before.ovs.settings.marks;
+        EXPECT_EQ(after, before) << row.what << "\n" << difference(before, after);
+    }
+}
+
+TEST(CtlAsap2, ABondOfTheUplinkIsTheBridgesPort) {
+    World bare = bare_world(0);
+    netns::Link bond;
+    bond.name = "bond0";
+    bond.kind = "bond";
+    bond.up = true;
+    const uint32_t index = bare.add_link(bare.host, bond);
+    const auto at = *bare.netdev_of("0000:01:00.0");
+    bare.find_link(at.first, at.second)->link.master = index;
+    Asap2Host host(bare);
+    ASSERT_TRUE(host.enable());
+    EXPECT_TRUE(host.fake.world.ovs.ports.contains("bond0"));
+    EXPECT_FALSE(host.fake.world.ovs.ports.contains("enp1s0"));
+    ASSERT_TRUE(host.disable());
+    EXPECT_TRUE(host.fake.world.ovs.ports.empty());
+}
+
+TEST(CtlAsap2, StatusSaysWhatIsMissing) {
+    Asap2Host host(bare_world(2));
+    const auto missing = [&] {
+        const auto answer = host.run(hook::ctl::asap2_status);
+        return answer ? answer->text : answer.error().message();
+    };
+    EXPECT_THAT(missing(), HasSubstr("mode legacy"));
+    EXPECT_THAT(missing(), HasSubstr("hw-offload of Open vSwitch is not true"));
+    ASSERT_TRUE(host.enable());
+    EXPECT_THAT(missing(), testing::Not(HasSubstr("missing")));
+    World& world = host.fake.world;
+    for (const char* port : {"pf0vf0", "pf0vf1"})
+        world.find_link(world.host, world.representor(kEswitch, port))->tc_feature = {
+            .on = false, .fixed = true};
+    EXPECT_THAT(missing(), HasSubstr("CONFIG_MLX5_CLS_ACT"));
+    host.options.pf.clear();
+    EXPECT_THAT(missing(), HasSubstr("off [fixed]"));
+    world.ovs.installed = false;
+    EXPECT_THAT(missing(), HasSubstr("not running"));
+}
+
+TEST(CtlAsap2, DisableDoesNotCutContainersOff) {
+    Asap2Host host(bare_world(0));
+    ASSERT_TRUE(host.enable());
+    Life one{host.fake, host.state, "one"};
+    one.annotations = {{"rdma.mode", "asap2"}, {"rdma.device", "enp1s0"}, {"rdma.bridge", "br0"}};
+    ASSERT_TRUE(one.precreate());
+    ASSERT_TRUE(one.create_runtime());
+    const World before = host.fake.world;
+    const auto answer = host.disable();
+    ASSERT_FALSE(answer);
+    EXPECT_THAT(answer.error().message(), HasSubstr("is in use by"));
+    EXPECT_EQ(host.fake.world, before);
+    ASSERT_TRUE(host.enable()) << "again, while it is in use";
+    EXPECT_EQ(host.fake.world, before) << difference(before, host.fake.world);
+    ASSERT_TRUE(one.poststop());
+    EXPECT_TRUE(host.disable());
+}
+
+}  // namespace
+}  // namespace test
