@@ -23,8 +23,8 @@ netlink::Request set_feature_request(const netlink::GenlFamily& family, uint32_t
 // Nothing if the message is malformed.
 std::optional<TcFeature> parse_feature(const netlink::Reply& reply);
 
-// RTM_GETTFILTER: for a dump of the filters at the link's ingress. Not a terse one: that ends at
-// the first filter of a kind that knows no terseness (matchall, with which Open vSwitch polices).
+// RTM_GETTFILTER: for a dump of the filters at the link's ingress. Not a terse one: that fails at
+// somebody's filter of a kind that knows no terseness (u32: EMSGSIZE, seen with 7.3).
 netlink::Request rules_request(uint32_t link);
 // Adds what the message says of a flower rule; another filter adds nothing.
 void count_rule(const netlink::Reply& reply, TcRules& rules);

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contract of netns/devlink.h and netns/tc_offload.h: the World's e-switch, and that of a
+// guest's netdevsim (tests/lab/scenarios/contract-eswitch.sh).
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "tests/contract/outside.h"
+
+namespace test {
+namespace {
+
+using base::Code;
+using netns::DevlinkPort;
+using netns::Eswitch;
+using netns::EswitchMode;
+using netns::PortFlavour;
+using netns::TcFeature;
+using netns::TcRules;
+
+constexpr char kHandle[] = "netdevsim/netdevsim7";
+constexpr char kHandleDevice[] = "netdevsim7";
+constexpr char kMissingHandle[] = "netdevsim/netdevsim77";
+constexpr uint32_t kMissingLink = 99999;
+constexpr uint32_t kLo = 1;
+constexpr uint32_t kPings = 3;
+
+class FakeEswitches : public FakeOutside<Kernel::V7_3> {
+  public:
+    FakeEswitches() {
+        netns::Link uplink;
+        uplink.name = "eni7np1";
+        uplink.mac = *netns::parse_mac("02:00:5e:10:00:01");
+        uplink.mtu = 1500;
+        uplink.device = kHandleDevice;
+        world().add_eswitch(kHandle, world().add_link(world().host, uplink), 2);
+    }
+
+    // What comes of a matchall that polices, of a flower rule that is skip_hw, of one that packets
+    // meet, and of one that is skip_sw.
+    TcRules rule(uint32_t link, uint32_t /*other*/) {
+        const TcRules rules{
+            .rules = 3, .in_hw = 2, .skip_sw = 1, .packets = kPings, .hw_packets = 0};
+        world().find_link(world().host, link)->tc_rules = rules;
+        return rules;
+    }
+};
+
+class KernelEswitches : public KernelOutside {
+  public:
+    KernelEswitches() {
+        if (!missing().empty())
+            return;
+        write("new_device", "7 1");
+        write("devices/netdevsim7/sriov_numvfs", "2");
+    }
+
+    KernelEswitches(const KernelEswitches&) = delete;
+    KernelEswitches& operator=(const KernelEswitches&) = delete;
+    KernelEswitches(KernelEswitches&&) = delete;
+    KernelEswitches& operator=(KernelEswitches&&) = delete;
+
+    ~KernelEswitches() {
+        if (missing().empty())
+            write("del_device", "7");
+    }
+
+    static std::string missing() {
+        if (std::getenv("CONTRACT_ON_HOST") == nullptr || !std::filesystem::exists(kBus))
+            return "a machine of the tests' own with netdevsim is wanted: "
+                   "tests/lab/scenarios/contract-eswitch.sh";
+        return KernelOutside::missing();
+    }
+
+    // The packets come from the other representor, by a wire of netdevsim's.
+    TcRules rule(uint32_t link, uint32_t other) {
+        const std::string at = name_of(link);
+        const std::string from = name_of(other);
+        const std::string add = "tc filter add dev " + at + " ingress protocol ip prio ";
+        const std::string flower = " flower dst_mac 02:00:5e:10:00:0";
+        EXPECT_TRUE(run("tc qdisc add dev " + at + " ingress"));
+        EXPECT_TRUE(
+            run(add + "1 matchall action police rate 1gbit burst 1m conform-exceed drop/continue"));
+        EXPECT_TRUE(run(add + "2" + flower + "2 skip_hw action drop"));
+        EXPECT_TRUE(run(add + "3" + flower + "3 action drop"));
+        // Before 7.2 netdevsim takes none into its hardware.
+        const bool takes = run(add + "4" + flower + "4 skip_sw action drop");
+        EXPECT_TRUE(run("exec 9</proc/self/ns/net; echo 9:" + std::to_string(link) +
+                        " 9:" + std::to_string(other) + " >" + std::string(kBus) + "/link_device"));
+        EXPECT_TRUE(run("ip link set " + at + " up; ip link set " + from + " up"));
+        EXPECT_TRUE(run("ip addr add 198.51.100.1/24 dev " + from +
+                        " && ip neigh add 198.51.100.2 lladdr 02:00:5e:10:00:03 dev " + from));
+        EXPECT_FALSE(
+            run("ping -c " + std::to_string(kPings) + " -i 0.2 -W 1 198.51.100.2 >/dev/null"));
+        const uint32_t in_hw = takes ? 1 : 0;
+        return {.rules = 2 + in_hw,
+                .in_hw = 2 * in_hw,
+                .skip_sw = in_hw,
+                .packets = kPings,
+                .hw_packets = 0};
+    }
+
+  private:
+    static constexpr char kBus[] = "/sys/bus/netdevsim";
+
+    static void write(const std::string& file, const std::string& text) {
+        std::ofstream out(std::string(kBus) + "/" + file);
+        out << text << std::flush;
+        EXPECT_TRUE(out) << file;
+    }
+
+    static bool run(const std::string& command) { return std::system(command.c_str()) == 0; }
+
+    // As udev has named it.
+    std::string name_of(uint32_t link) {
+        EXPECT_TRUE(run("udevadm settle"));
+        return host().links.find(host_ns(), link).value()->name;
+    }
+};
+
+template <class Outside>
+class EswitchContract : public testing::Test {
+  protected:
+    void SetUp() override {
+        if (const std::string reason = Outside::missing(); !reason.empty())
+            GTEST_SKIP() << reason;
+    }
+
+    netns::Devlink& devlink() { return outside_.host().devlink; }
+
+    netns::TcOffload& tc() { return outside_.host().tc; }
+
+    Netns host_ns() { return outside_.host_ns(); }
+
+    std::optional<Eswitch> eswitch() { return devlink().eswitch(host_ns(), kHandle).value(); }
+
+    std::vector<DevlinkPort> ports() { return devlink().ports(host_ns(), kHandle).value(); }
+
+    void switch_to(EswitchMode mode) {
+        const auto done = devlink().set_mode(host_ns(), kHandle, mode);
+        ASSERT_TRUE(done) << done.error().message();
+    }
+
+    // The representor of VF `number`, an index.
+    uint32_t representor(uint32_t number) {
+        const std::string name = "pf0vf" + std::to_string(number);
+        for (const auto& port : ports()) {
+            if (port.name == name)
+                return port.netdev;
+        }
+        return 0;
+    }
+
+    std::optional<netns::Link> link(uint32_t index) {
+        return outside_.host().links.find(host_ns(), index).value();
+    }
+
+    Outside outside_;
+};
+
+struct EswitchNames {
+    template <class Outside>
+    static std::string GetName(int) {  // NOLINT: GoogleTest's name
+        return std::is_same_v<Outside, FakeEswitches> ? "Fake" : "KernelNetdevsim";
+    }
+};
+
+using EswitchOutsides = testing::Types<FakeEswitches, KernelEswitches>;
+TYPED_TEST_SUITE(EswitchContract, EswitchOutsides, EswitchNames);
+
+TYPED_TEST(EswitchContract, BeginsInLegacy) {
+    EXPECT_EQ(this->eswitch(), Eswitch{});
+    const auto ports = this->ports();
+    ASSERT_EQ(ports.size(), 1U) << "no VF's";
+    EXPECT_EQ(ports[0].flavour, PortFlavour::Physical);
+    EXPECT_EQ(ports[0].name.front(), 'p');
+    const auto uplink = this->link(ports[0].netdev);
+    ASSERT_TRUE(uplink);
+    EXPECT_EQ(uplink->device, kHandleDevice);
+}
+
+TYPED_TEST(EswitchContract, RepresentorsComeAndGoWithTheMode) {
+    const auto before = this->ports();
+    for (int twice = 0; twice < 2; ++twice)
+        this->switch_to(EswitchMode::Switchdev);  // the second is no error
+    const Eswitch switchdev{.mode = EswitchMode::Switchdev, .inline_mode = {}};
+    EXPECT_EQ(this->eswitch(), switchdev);
+    const auto ports = this->ports();
+    ASSERT_EQ(ports.size(), 3U);
+    EXPECT_EQ(ports[0], before[0]) << "the uplink stays";
+    for (uint32_t number = 0; number < 2; ++number) {
+        const DevlinkPort& port = ports[1 + number];
+        EXPECT_EQ(port.flavour, PortFlavour::PciVf);
+        EXPECT_EQ(port.name, "pf0vf" + std::to_string(number));
+        EXPECT_GT(port.index, ports[number].index);
+        const auto link = this->link(port.netdev);
+        ASSERT_TRUE(link);
+        EXPECT_EQ(link->device, kHandleDevice);
+        EXPECT_EQ(link->mtu, 1500U);
+        EXPECT_FALSE(link->up);
+        EXPECT_FALSE(link->mac.is_zero());
+    }
+    EXPECT_NE(this->link(ports[1].netdev)->mac, this->link(ports[2].netdev)->mac);
+    for (int twice = 0; twice < 2; ++twice)
+        this->switch_to(EswitchMode::Legacy);
+    EXPECT_EQ(this->eswitch(), Eswitch{});
+    EXPECT_EQ(this->ports(), before);
+    EXPECT_FALSE(this->link(ports[1].netdev));
+    EXPECT_FALSE(this->link(ports[2].netdev));
+}
+
+TYPED_TEST(EswitchContract, WhatIsNotThereIsNothing) {
+    for (const char* device : {kMissingHandle, "pci/0000:77:00.0", "nobus/nodevice", "nobus", ""}) {
+        EXPECT_FALSE(this->devlink().eswitch(this->host_ns(), device).value()) << device;
+        EXPECT_TRUE(this->devlink().ports(this->host_ns(), device).value().empty()) << device;
+        for (const EswitchMode mode : {EswitchMode::Legacy, EswitchMode::Switchdev}) {
+            const auto done = this->devlink().set_mode(this->host_ns(), device, mode);
+            ASSERT_FALSE(done) << device;
+            EXPECT_EQ(done.error().code, Code::Unavailable) << done.error().message();
+            EXPECT_EQ(done.error().sys, ENODEV) << device;
+        }
+        const auto inlined =
+            this->devlink().set_inline_mode(this->host_ns(), device, netns::InlineMode::Link);
+        ASSERT_FALSE(inlined) << device;
+        EXPECT_EQ(inlined.error().code, Code::Unavailable) << inlined.error().message();
+    }
+}
+
+TYPED_TEST(EswitchContract, TheDeviceIsTheHosts) {
+    const Netns ns = this->outside_.container_ns();
+    EXPECT_FALSE(this->devlink().eswitch(ns, kHandle).value());
+    EXPECT_TRUE(this->devlink().ports(ns, kHandle).value().empty());
+    const auto done = this->devlink().set_mode(ns, kHandle, EswitchMode::Switchdev);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, Code::Unavailable) << done.error().message();
+}
+
+TYPED_TEST(EswitchContract, AnInlineModeThatTheDriverDoesNotHave) {
+    const auto done =
+        this->devlink().set_inline_mode(this->host_ns(), kHandle, netns::InlineMode::Transport);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, Code::Unsupported) << done.error().message();
+    EXPECT_EQ(done.error().sys, EOPNOTSUPP);
+}
+
+TYPED_TEST(EswitchContract, TcOffloadIsTurnedOnAndOff) {
+    this->switch_to(EswitchMode::Switchdev);
+    const uint32_t uplink = this->ports()[0].netdev;
+    for (const uint32_t link : {uplink, this->representor(0)}) {
+        for (const bool on : {true, true, false, false, true}) {
+            const auto done = this->tc().set_feature(this->host_ns(), link, on);
+            ASSERT_TRUE(done) << done.error().message();
+            const TcFeature expected{.on = on, .fixed = false};
+            EXPECT_EQ(this->tc().feature(this->host_ns(), link).value(), expected);
+        }
+    }
+}
+
+TYPED_TEST(EswitchContract, TcOffloadThatIsFixed) {
+    for (const Netns& ns : {this->host_ns(), this->outside_.container_ns()}) {
+        const TcFeature fixed{.on = false, .fixed = true};
+        EXPECT_EQ(this->tc().feature(ns, kLo).value(), fixed);
+        const auto done = this->tc().set_feature(ns, kLo, true);
+        ASSERT_FALSE(done);
+        EXPECT_EQ(done.error().code, Code::Unsupported) << done.error().message();
+        EXPECT_EQ(done.error().sys, EOPNOTSUPP);
+        EXPECT_TRUE(this->tc().set_feature(ns, kLo, false)) << "it is so already";
+        EXPECT_EQ(this->tc().feature(ns, kLo).value(), fixed);
+    }
+}
+
+TYPED_TEST(EswitchContract, TcOffloadOfNoLink) {
+    const auto feature = this->tc().feature(this->host_ns(), kMissingLink);
+    ASSERT_FALSE(feature);
+    EXPECT_EQ(feature.error().code, Code::Unavailable) << feature.error().message();
+    EXPECT_EQ(feature.error().sys, ENODEV);
+    const auto done = this->tc().set_feature(this->host_ns(), kMissingLink, true);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, Code::Unavailable) << done.error().message();
+    EXPECT_EQ(done.error().sys, ENODEV);
+}
+
+TYPED_TEST(EswitchContract, RulesOfAnIngress) {
+    this->switch_to(EswitchMode::Switchdev);
+    const uint32_t link = this->representor(0);
+    for (const uint32_t without : {link, kLo, kMissingLink})
+        EXPECT_EQ(this->tc().rules(this->host_ns(), without).value(), TcRules{}) << without;
+    ASSERT_TRUE(this->tc().set_feature(this->host_ns(), link, true));
+    const TcRules expected = this->outside_.rule(link, this->representor(1));
+    const TcRules rules = this->tc().rules(this->host_ns(), link).value();
+    EXPECT_EQ(rules.rules, expected.rules);
+    EXPECT_EQ(rules.in_hw, expected.in_hw);
+    EXPECT_EQ(rules.skip_sw, expected.skip_sw);
+    EXPECT_EQ(rules.packets, expected.packets);
+    EXPECT_EQ(rules.hw_packets, expected.hw_packets);
+    EXPECT_EQ(this->tc().rules(this->host_ns(), this->representor(1)).value(), TcRules{});
+}
+
+}  // namespace
+}  // namespace test
