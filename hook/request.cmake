@@ -7,6 +7,7 @@ add_library(hook_request STATIC
   ${CMAKE_CURRENT_LIST_DIR}/config.cc
   ${CMAKE_CURRENT_LIST_DIR}/config_file.cc
   ${CMAKE_CURRENT_LIST_DIR}/config_json.cc
+  ${CMAKE_CURRENT_LIST_DIR}/config_ports.cc
   ${CMAKE_CURRENT_LIST_DIR}/cpu_list.cc
   ${CMAKE_CURRENT_LIST_DIR}/device_spec.cc
   ${CMAKE_CURRENT_LIST_DIR}/draft.cc

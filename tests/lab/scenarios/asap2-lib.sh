@@ -49,17 +49,18 @@ join_vfs() {
 
 configure_asap2() {
     mkdir -p /etc/rdma-hook
-    jq -n '{pools: [{host: "1", pool: "a", bridge: "brA"}, {host: "2", pool: "b", bridge: "brB"}] | map({(.pool): {
+    jq -n '{pools: [{host: "1", pool: "a", bridge: "brA"}, {host: "2", pool: "b", bridge: "brB"},
+        {host: "1", pool: "c", bridge: "brC"}] | map({(.pool): {
         mode: "asap2", bridge: .bridge, functions: {
             "netdevsim/netdevsim\(.host)1": "netdevsim/netdevsim\(.host)/pf0vf0",
             "netdevsim/netdevsim\(.host)2": "netdevsim/netdevsim\(.host)/pf0vf1"}}}) | add}' >/etc/rdma-hook/config.json
 }
 enable() { rdmactl asap2 enable "netdevsim/netdevsim$1" --vfs 2 --bridge "$2"; }
-path_of() { rdmactl show "$1" --json | jq -r '.offload[0].path'; } # CONTAINER's id
+path_of() { rdmactl show "$(podman inspect -f '{{.Id}}' "$1")" --json | jq -r '.offload[0].path'; } # CONTAINER
 
 # What containers and rdmactl may leave in Open vSwitch, tc, the e-switches and the VFs.
 switches() {
-    ovs-vsctl --columns=name,tag,trunks,external_ids list Port | grep -v '^$'
+    ovs-vsctl --format=csv --no-headings --columns=name,tag,trunks,external_ids list Port | sort
     ovs-vsctl --columns=other_config list Open_vSwitch
     local id
     for id in 1 2; do

@@ -15,17 +15,16 @@ podman run --rm --rootfs $rootfs true
 host_side() {
     switches >"$work/bare"
     refused "without VFs and a number of them nothing is done" '--vfs' rdmactl asap2 enable netdevsim/netdevsim1
-    refused "nor to what has no e-switch" 'no e-switch|no device' rdmactl asap2 enable lab0
-    check "status of a bare e-switch" rdmactl asap2 status netdevsim/netdevsim1
-    check "which is legacy" grep -q 'missing: mode legacy' "$work/out"
+    refused "nor to what has no e-switch" "no PCI function, netdev or RDMA device 'lab0'" rdmactl asap2 enable lab0
+    equal "status of a bare e-switch" "missing: mode legacy: rdmactl asap2 enable netdevsim/netdevsim1" \
+        "$(rdmactl asap2 status netdevsim/netdevsim1 | grep legacy: | tail -1)"
     equal "refusals and status change nothing" "$(<"$work/bare")" "$(switches)"
     check "rdmactl asap2 enable" enable 1 brA
     check "and of the other host" enable 2 brB
     switches >"$work/enabled"
     check "a second time" enable 1 brA
     equal "it changes nothing" "$(<"$work/enabled")" "$(switches)"
-    check "nothing is missing" rdmactl asap2 status netdevsim/netdevsim1
-    refused "says status" . grep missing "$work/out"
+    equal "nothing is missing" "" "$(rdmactl asap2 status netdevsim/netdevsim1 2>&1 | grep -i missing)"
     join_vfs
     configure_asap2
     check "the configuration is valid" rdmactl config check
@@ -55,16 +54,203 @@ traffic() {
     serve a 18515 ib_write_bw -n 200
     check "ib_write_bw" podman exec b timeout 100 ib_write_bw -n 200 10.9.0.1
     wait "${served[a]}"
-    served[a]=$(pgrep -f 'podman exec a timeout 1000 rdma-perf' | head -1)
-    ovs-appctl dpctl/dump-flows -m type=offloaded >"$work/flows"
-    check "the flows of RDMA are offloaded" grep -qE 'udp.*offloaded:yes.*dp:tc' "$work/flows"
+    ovs-appctl dpctl/dump-flows -m type=offloaded | grep "in_port($(representor 1 0))" >"$work/flows"
+    grep -q 'eth_type(0x0800).*offloaded:yes.*dp:tc' "$work/flows"
+    report $? "a's flows are offloaded" "$work/flows"
     tc -s filter show dev "$(representor 1 0)" ingress >"$work/filters"
-    check "the representor's rules are in hardware" grep -q 'in_hw in_hw_count 1' "$work/filters"
+    grep -q 'in_hw in_hw_count 1' "$work/filters"
+    report $? "its representor's rules are in hardware" "$work/filters"
     equal "rdmactl show says so" hardware "$(path_of a)"
+    equal "attach.json has no software path" null "$(podman exec a cat /run/rdma/attach.json | jq -c '.attachments[0].software_path')"
+    equal "the port has our marks" "rdma-hook $(podman inspect -f '{{.Id}}' a)" \
+        "$(ovs-vsctl get Port "$(representor 1 0)" external_ids:owner external_ids:rdma-hook-container | tr -d '"' | xargs)"
+}
+
+flowing() { podman exec b timeout 20 rdma-perf run 10.9.0.1 --verb write --mode bw --iterations 200 --size 4096 --timeout 5s; }
+mbits() { # of writes from b to a
+    podman exec b timeout 60 rdma-perf run 10.9.0.1 --verb write --mode bw --time 1s --size 4096 --json - | jq '[.. | .bandwidth_bytes_per_s? // empty][0] * 8 / 1000000 | floor'
+}
+# What the administrator says in OpenFlow holds for RDMA, too.
+administrator() {
+    ovs-ofctl add-flow brA priority=100,udp,tp_dst=4791,actions=drop
+    refused "a flow that drops UDP 4791 is honoured" . flowing
+    ovs-ofctl del-flows brA udp,tp_dst=4791
+    check "without it all flows again" wait_for 30 flowing
+}
+
+
+# ---- ports of their own kind ----------------------------------------------------------------------------
+tags() {
+    check "a with VLAN 7" give a 10.9.0.1/24 vlan=7
+    check "b with VLAN 8" give b 10.9.0.2/24 vlan=8
+    equal "the tag is the port's" 7 "$(ovs-vsctl get Port "$(representor 1 0)" tag)"
+    serve a 18600 rdma-perf serve --bind 0.0.0.0
+    refused "other tags are other networks" . flowing
+    drop b
+    check "b with VLAN 7" give b 10.9.0.2/24 vlan=7
+    check "one tag is one network" wait_for 30 flowing
+    end_server a
+    drop a b
+    check "a trunk" give a 10.9.0.1/24 trunk=7,9
+    equal "is the port's, too" "[7, 9]" "$(ovs-vsctl get Port "$(representor 1 0)" trunks)"
+    drop a
+    same "tags and trunks have gone"
+}
+
+# Ratios of one run: the emulated machine has no speed of its own.
+policing() {
+    give a 10.9.0.1/24 >/dev/null
+    give b 10.9.0.2/24 >/dev/null
+    serve a 18600 rdma-perf serve --bind 0.0.0.0
+    check "traffic without a rate" wait_for 30 flowing
+    local free=0 limited=0
+    free=$(mbits)
+    drop b
+    give b 10.9.0.2/24 max_tx_rate=$((free / 10 + 1)) >/dev/null
+    equal "the rate is the interface's" $(((free / 10 + 1) * 1000)) "$(ovs-vsctl get Interface "$(representor 2 0)" ingress_policing_rate)"
+    wait_for 30 flowing
+    limited=$(mbits)
+    echo "# without a rate $free Mbit/s, with a tenth as rate $limited"
+    ((limited * 2 < free))
+    report $? "it shows in the throughput"
+    end_server a
+    drop a b
+    same "the rate has gone"
+}
+
+# ---- what is refused, and what is somebody else's -------------------------------------------------------
+refuse() { # REASON [KEY=VALUE...]
+    local reason=$1 words=()
+    shift
+    for each; do words+=(--annotation "rdma.$each"); done
+    refused "refused: mode=asap2 $*" "$reason" pod run --rm --annotation rdma.mode=asap2 "${words[@]}" --rootfs $rootfs true
+}
+bad_input() {
+    refuse 'needs a device' bridge=brA
+    refuse "no bridge 'brC'" pool=c
+    refuse 'is not the bridge of pool a' pool=a bridge=brB
+    refuse 'rdma.trunk' pool=a trunk=7,4095
+    refuse 'does not go with' pool=a trunk=7 vlan=8
+    refuse 'does not take rdma.trust' pool=a trust=on
+    refuse 'above the 1500 of its uplink' pool=a mtu=1501
+    refuse 'no RDMA device of its own' pool=a provider=device
+    same "what was refused leaves nothing"
+}
+
+strangers() {
+    local port
+    port=$(representor 1 0)
+    ovs-vsctl add-port brB "$port"
+    refuse "port $port that is not ours on bridge brB" pool=a device=netdevsim/netdevsim11
+    equal "the stranger's port stays" brB "$(ovs-vsctl port-to-br "$port")"
+    ovs-vsctl del-port "$port"
+    ovs-vsctl --may-exist add-port brA "$port" -- set Port "$port" external_ids:owner=rdma-hook \
+        external_ids:rdma-hook-attachment=4-f000-0123456789ab external_ids:rdma-hook-boot=another
+    check "a port that an earlier boot left is no obstacle" give a 10.9.0.1/24
+    drop a
+    same "and has gone"
+    ovs-vsctl add-port brA lost0 -- set Port lost0 external_ids:owner=rdma-hook \
+        external_ids:rdma-hook-attachment=4-f000-0123456789ab external_ids:rdma-hook-boot=another 2>/dev/null
+    check "one with an error is swept" rdmactl gc
+    same "by gc"
+}
+
+offload() {
+    ethtool -K "$(representor 1 0)" hw-tc-offload off
+    refuse 'hw-tc-offload: off' pool=a device=netdevsim/netdevsim11 offload=required
+    check "offload=preferred starts" give a 10.9.0.1/24
+    equal "and says what is missing" "representor $(representor 1 0) has hw-tc-offload: off" \
+        "$(podman exec a cat /run/rdma/attach.json | jq -r '.attachments[0].software_path')"
+    drop a
+    ethtool -K "$(representor 1 0)" hw-tc-offload on
+    check "offload=required starts" give a 10.9.0.1/24 offload=required
+    drop a
+    same "either way"
+}
+
+# ---- Open vSwitch in trouble ----------------------------------------------------------------------------
+server_pid() { cat /run/openvswitch/ovsdb-server.pid; }
+daemon_pid() { cat /run/openvswitch/ovs-vswitchd.pid; }
+trouble() {
+    kill -STOP "$(daemon_pid)"
+    refuse 'ovs-vswitchd has not applied the change' pool=a
+    kill -CONT "$(daemon_pid)"
+    same "ovs-vswitchd that hangs: undone"
+    kill -STOP "$(server_pid)"
+    refuse 'has not answered' pool=a
+    kill -CONT "$(server_pid)"
+    same "ovsdb-server that hangs: undone"
+    give a 10.9.0.1/24 >/dev/null 2>&1
+    kill -STOP "$(server_pid)"
+    drop a
+    refused "ovsdb-server that hangs as a container ends: rdmactl list names it" 'not undone' \
+        bash -c "rdmactl list; false"
+    kill -CONT "$(server_pid)"
+    check "gc finishes it" rdmactl gc
+    same "it hangs no more"
+    give a 10.9.0.1/24 >/dev/null 2>&1
+    ovs-appctl -t ovsdb-server exit
+    drop a
+    refused "ovsdb-server that is gone as a container ends" 'not undone' bash -c "rdmactl list; false"
+    refused "rdmactl gc says how to mend it" 'systemctl start openvswitch-switch' rdmactl gc
+    check "it comes back" start_ovs
+    check "gc finishes that, too" rdmactl gc
+    same "after a restart of the database"
+    give a 10.9.0.1/24 >/dev/null 2>&1
+    kill -9 "$(daemon_pid)"
+    drop a
+    check "ovs-vswitchd comes back" start_ovs
+    same "ovs-vswitchd that died while a container had a port"
+}
+
+# ---- lives ----------------------------------------------------------------------------------------------
+lives() {
+    local i ways=(stop kill rm)
+    for ((i = 0; i < cycles; ++i)); do
+        give a 10.9.0.1/24 vlan=$((RANDOM % 4000 + 1)) >/dev/null 2>&1
+        give b 10.9.0.2/24 max_tx_rate=$((RANDOM % 900 + 1)) >/dev/null 2>&1
+        end_by "${ways[RANDOM % 3]}" a &
+        end_by "${ways[RANDOM % 3]}" b
+        wait $!
+    done
+    same "$cycles random lives of two containers"
+}
+
+# rdmactl asap2, interrupted: killed a little later each time, until it comes to its end.
+interrupted() { # VERB FILE
+    local ms=5 status=137
+    while ((status == 137)); do
+        timeout -s KILL "$(printf '0.%03d' $ms)" rdmactl asap2 "$1" netdevsim/netdevsim1 "${@:3}" >/dev/null 2>&1
+        status=$?
+        ms=$((ms + 10))
+    done
+    equal "rdmactl asap2 $1, killed up to $((ms - 10)) ms after its start, then left alone" "$(<"$2")" "$(switches | without_netdevs)"
+}
+# Representors are made anew each time.
+without_netdevs() { grep -v '^eni.*pf0vf'; }
+ends() {
+    check "disable" rdmactl asap2 disable netdevsim/netdevsim2
+    without_netdevs <"$work/bare" >"$work/bare-shape"
+    switches | without_netdevs >"$work/one-shape"
+    interrupted disable "$work/bare-shape"
+    rdmactl asap2 disable netdevsim/netdevsim2 >/dev/null 2>&1
+    interrupted enable "$work/one-shape" --vfs 2 --bridge brA
+    check "disable again" rdmactl asap2 disable netdevsim/netdevsim1
+    equal "the host is back as it was" "$(<"$work/bare-shape")" "$(switches | without_netdevs)"
 }
 
 traffic
+administrator
+end_server a
 drop a b
 same "both have gone"
+tags
+policing
+bad_input
+strangers
+offload
+trouble
+lives
+ends
 clean_kernel_log
 finish

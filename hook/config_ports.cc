@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/config_ports.h"
+
+#include <fmt/format.h>
+
+#include "hook/annotations.h"
+#include "netns/devlink.h"
+
+namespace hook {
+
+using base::printable;
+
+namespace {
+Error bad_bridge(const std::string& place, const std::string& text) {
+    return bad(
+        place,
+        fmt::format("must be the name of a bridge of Open vSwitch, not '{}'", printable(text)));
+}
+}  // namespace
+
+Result<std::string> parse_bridge(const Json& pool, const std::string& place) {
+    const Json* value = find(pool, "bridge");
+    if (value == nullptr)
+        return std::string();
+    auto name = value->get<std::string>();
+    if (!is_interface_name(name))
+        return bad_bridge(place + ".bridge", name);
+    return name;
+}
+
+Result<std::vector<std::string>> parse_bridges(const Json& policy) {
+    auto names = TRY(strings(policy, "bridges", "policy"));
+    for (size_t i = 0; i < names.size(); ++i) {
+        if (!is_interface_name(names[i]))
+            return bad_bridge(fmt::format("policy.bridges[{}]", i), names[i]);
+    }
+    return names;
+}
+
+// "functions": {"auxiliary/mlx5_core.sf.4": "pci/0000:03:00.0/pf0sf88"}
+Result<std::vector<MappedFunction>> parse_functions(const Json& pool, const std::string& place) {
+    std::vector<MappedFunction> functions;
+    const Json* object = find(pool, "functions");
+    if (object == nullptr)
+        return functions;
+    for (const auto& [function, value] : object->items()) {
+        const std::string here = fmt::format("{}.functions.{}", place, printable(function));
+        TRY(expect(value, Type::String, here));
+        const auto text = value.get<std::string>();
+        const size_t slash = text.rfind('/');
+        const std::string eswitch = text.substr(0, slash);
+        const std::string port = slash == std::string::npos ? "" : text.substr(slash + 1);
+        if (!netns::is_function_name(function) || !netns::is_devlink_handle(eswitch) ||
+            !is_interface_name(port))
+            return bad(here,
+                       fmt::format("must name a function and the port of its e-switch, not '{}'",
+                                   printable(text)))
+                .advise(
+                    "write it as \"auxiliary/mlx5_core.sf.4\": \"pci/0000:03:00.0/pf0sf88\", "
+                    "see `devlink port show`");
+        functions.push_back({.function = function, .eswitch = eswitch, .port = port});
+    }
+    return functions;
+}
+
+}  // namespace hook
