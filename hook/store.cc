@@ -22,8 +22,16 @@ namespace {
 constexpr const char* kContainers = "containers";
 constexpr const char* kPending = "pending";
 constexpr const char* kJournals = "journals";
-constexpr const char* kFolders[] = {
-    kContainers, kPending, kJournals, "netns", "leases", "attach", "view", "errors", "eswitches", "locks"};
+constexpr const char* kFolders[] = {kContainers,
+                                    kPending,
+                                    kJournals,
+                                    "netns",
+                                    "leases",
+                                    "attach",
+                                    "view",
+                                    "errors",
+                                    "eswitches",
+                                    "locks"};
 constexpr std::string_view kSuffix = ".json";
 
 // A fixed number of lock files, so that containers that come and go all day leave none behind. Two
