@@ -24,6 +24,8 @@ using ovsdb::Refusal;
 using ovsdb::Transaction;
 
 namespace {
+constexpr size_t kWords = 400;  // of ovs-vswitchd's own, in an error
+
 // Which guard did not hold, if it was one.
 std::optional<Guard> failed_guard(const Transaction& transaction, const Refusal& refusal) {
     if (refusal.error != "timed out" || refusal.operation >= transaction.guards.size())
@@ -123,11 +125,13 @@ Result<> DatabaseOvs::check_interface(const std::string& name) {
         return make_error(Code::Unavailable,
                           "somebody removed " + name + " from Open vSwitch again");
     const ovsdb::InterfaceRow& row = rows.front();
-    if (row.error.empty() && row.ofport != -1)
+    // The number comes with cur_cfg, or not at all: not of a bridge without datapath.
+    if (row.error.empty() && row.ofport.value_or(-1) != -1)
         return {};
     const std::string words =
-        row.error.empty() ? "its log says why" : base::printable(row.error, 400);
-    return make_error(Code::Unavailable, "ovs-vswitchd cannot use " + name + ": " + words);
+        row.error.empty() ? "it has no datapath for it" : base::printable(row.error, kWords);
+    return make_error(Code::Unavailable, "ovs-vswitchd cannot use " + name + ": " + words)
+        .advise("see the log of ovs-vswitchd");
 }
 
 template <class Removal>

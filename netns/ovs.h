@@ -58,7 +58,7 @@ struct OvsBridge {
 
 // Of the one row of table Open_vSwitch.
 struct OvsSettings {
-    std::string version;  // of ovs-vswitchd; empty: it has never run on this database
+    std::string version;  // as the start script wrote it down; empty: it did not
     OvsMap other_config;  // "hw-offload", "tc-policy", ...
     OvsMap marks;         // external_ids
     bool operator==(const OvsSettings&) const = default;

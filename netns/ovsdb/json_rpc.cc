@@ -18,7 +18,7 @@ Json member(Json& object, const char* name) {
     return found == object.end() ? Json() : std::move(*found);
 }
 
-Result<Message> read_call(std::string method, Json id, Json params) {
+Result<Message> read_call(const std::string& method, Json id, Json params) {
     if (!id.is_null())
         return Message{
             method == "echo" ? Kind::Echo : Kind::Other, std::move(id), std::move(params)};
@@ -92,7 +92,8 @@ Result<Message> read_message(std::string_view text) {
     if (const auto method = object.find("method"); method != object.end()) {
         if (!method->is_string())
             return no_message("a method without a name");
-        return read_call(method->get<std::string>(), std::move(id), member(object, "params"));
+        return read_call(
+            method->get_ref<const std::string&>(), std::move(id), member(object, "params"));
     }
     if (Json error = member(object, "error"); !error.is_null())
         return Message{Kind::Failure, std::move(id), std::move(error)};

@@ -14,7 +14,7 @@ using base::make_error;
 using base::printable;
 
 namespace {
-constexpr size_t kWords = 400;  // of the database's own, in an error
+constexpr size_t kDatabaseWords = 400;  // of the database's own, in an error
 
 Error not_understood(const std::string& why) {
     return make_error(Code::Internal, "the answer of Open vSwitch's database: " + why);
@@ -182,7 +182,7 @@ constexpr std::array<Meaning, 8> kMeanings = {{
 Refusal read_refusal(const Json& error, size_t operation) {
     const auto text = [](const Json& value) {
         return printable(value.is_string() ? value.get<std::string>() : base::dump_json(value),
-                         kWords);
+                         kDatabaseWords);
     };
     if (!error.is_object())
         return {operation, text(error), ""};

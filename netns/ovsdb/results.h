@@ -61,7 +61,7 @@ struct BridgeRow {
 struct InterfaceRow {
     std::string name;
     std::string error;
-    std::optional<int64_t> ofport;  // -1: ovs-vswitchd could not use it
+    std::optional<int64_t> ofport;  // -1, or none: ovs-vswitchd could not use it
     uint32_t policing_kbps = 0;
 };
 

@@ -22,6 +22,7 @@ constexpr std::chrono::seconds kOvsPatience{60};
 
 // What ovs-vswitchd writes when it has done what it could.
 constexpr char kApply[] = R"json([
+    {"op":"update","table":"Interface","where":[["ofport","==",["set",[]]]],"row":{"ofport":1}},
     {"op":"update","table":"Interface","where":[["name","==","nodevice"]],"row":{
      "ofport":-1,"error":"could not open network device nodevice (No such device)"}},
     {"op":"update","table":"Open_vSwitch","where":[],"row":{}}])json";

@@ -301,20 +301,22 @@ TEST(OvsRoom, ADatabaseThatIsNotSetUpIsUnavailable) {
 }
 
 TEST(OvsRoom, APortWithoutNumberIsUnavailable) {
-    Server server([](Peer& peer, int /*number*/) {
-        peer.answer(R"([{},{},{},{},{},{},{},{"rows":[{"next_cfg":1}]}])");
-        peer.answer(R"({"Open_vSwitch":{"u":{"new":{"cur_cfg":1}}}})");
-        peer.answer(R"([{"rows":[{"name":"rep0","error":["set",[]],"ofport":-1,
-                                  "ingress_policing_rate":0}]}])");
-        (void)peer.receive();
-    });
-    OvsPortSpec spec;
-    spec.bridge = "br0";
-    spec.name = "rep0";
-    const auto done = make_ovs(server.path())->add_port(spec, soon());
-    ASSERT_FALSE(done);
-    EXPECT_EQ(done.error().code, Code::Unavailable);
-    EXPECT_EQ(done.error().text, "ovs-vswitchd cannot use rep0: its log says why");
+    for (const char* number : {"-1", R"(["set",[]])"}) {
+        Server server([&](Peer& peer, int /*number*/) {
+            peer.answer(R"([{},{},{},{},{},{},{},{"rows":[{"next_cfg":1}]}])");
+            peer.answer(R"({"Open_vSwitch":{"u":{"new":{"cur_cfg":1}}}})");
+            peer.answer(R"([{"rows":[{"name":"rep0","error":["set",[]],"ofport":)" +
+                        std::string(number) + R"(,"ingress_policing_rate":0}]}])");
+            (void)peer.receive();
+        });
+        OvsPortSpec spec;
+        spec.bridge = "br0";
+        spec.name = "rep0";
+        const auto done = make_ovs(server.path())->add_port(spec, soon());
+        ASSERT_FALSE(done) << number;
+        EXPECT_EQ(done.error().code, Code::Unavailable);
+        EXPECT_EQ(done.error().text, "ovs-vswitchd cannot use rep0: it has no datapath for it");
+    }
 }
 
 TEST(OvsRoom, APortThatChangesMeanwhileIsLookedAtAnew) {
