@@ -73,6 +73,10 @@ class DatabaseOvs : public Ovs {
     Result<> wait_applied(const std::vector<Json>& results);
     // What became of a new port's interface.
     Result<> check_interface(const std::string& name);
+    // Whether one of the interfaces belongs to one of the ports.
+    Result<bool> has_one_of(const std::vector<std::string>& ports,
+                            const std::vector<std::string>& interfaces,
+                            const std::string& what);
     // Bridge and interfaces of ports that were found.
     Result<std::vector<OvsPort>> complete(std::vector<ovsdb::PortRow> rows);
     // Removes what `select` finds, with what `removal` makes of it; anew if it changed meanwhile.
@@ -179,21 +183,35 @@ Result<std::optional<OvsBridge>> DatabaseOvs::find_bridge(const std::string& nam
                                                           Deadline deadline) {
     TRY(client_.begin(deadline));
     const std::string what = "look for bridge " + name;
-    auto rows = TRY(ovsdb::read_bridges(TRY(ask_one(ovsdb::select_bridge(name), what))));
+    Json operations = Json::array();
+    operations.push_back(ovsdb::select_bridge(name));
+    operations.push_back(ovsdb::select_tunnels());
+    const auto results = TRY(ask(operations, what));
+    auto rows = TRY(ovsdb::read_bridges(results[0]));
     if (rows.empty())
         return std::optional<OvsBridge>{};
     OvsBridge bridge = std::move(rows.front().bridge);
+    bridge.ports = rows.front().ports.size();
+    bridge.tunnels = TRY(has_one_of(rows.front().ports, TRY(ovsdb::read_uuids(results[1])), what));
+    return std::optional<OvsBridge>{std::move(bridge)};
+}
+
+Result<bool> DatabaseOvs::has_one_of(const std::vector<std::string>& ports,
+                                     const std::vector<std::string>& interfaces,
+                                     const std::string& what) {
+    constexpr size_t kMost = 256;  // a mesh of more is on the bridge that everything is on
+    if (interfaces.size() > kMost)
+        return true;
     Json operations = Json::array();
-    for (const std::string& uuid : rows.front().ports)
-        operations.push_back(ovsdb::select_port_name(uuid));
+    for (const std::string& uuid : interfaces)
+        operations.push_back(ovsdb::select_port_of(uuid));
     for (const Json& result : TRY(ask(operations, what))) {
-        for (std::string& port : TRY(ovsdb::read_names(result))) {
-            if (port != name)
-                bridge.ports.push_back(std::move(port));
+        for (const std::string& port : TRY(ovsdb::read_uuids(result))) {
+            if (std::ranges::find(ports, port) != ports.end())
+                return true;
         }
     }
-    std::ranges::sort(bridge.ports);
-    return std::optional<OvsBridge>{std::move(bridge)};
+    return false;
 }
 
 Result<> DatabaseOvs::add_bridge(const std::string& name, const OvsMap& marks, Deadline deadline) {

@@ -51,8 +51,9 @@ struct OvsPort {
 
 struct OvsBridge {
     std::string name;
-    std::vector<std::string> ports;  // sorted; without the bridge's own
-    OvsMap marks;                    // its external_ids
+    size_t ports = 0;      // its own among them
+    bool tunnels = false;  // one of them is neither a netdev nor a patch to another bridge
+    OvsMap marks;          // its external_ids
     bool operator==(const OvsBridge&) const = default;
 };
 

@@ -29,21 +29,18 @@ bool is_pci_address(std::string_view text) {
            text[colon + 6] == '.' && function >= '0' && function <= '7';
 }
 
-// Both become parts of paths in sysfs. Buses have names such as "pci" and "auxiliary".
+// Both become parts of paths in sysfs.
 bool is_devlink_handle(std::string_view text) {
     constexpr size_t kMost = 128;
-    const auto fits = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               std::string_view("_-.:").find(c) != std::string_view::npos;
+    const auto is_part = [](std::string_view part) {
+        return !part.empty() && part.front() != '.' && part.find("..") == std::string_view::npos &&
+               std::all_of(part.begin(), part.end(), [](char c) {
+                   return c > ' ' && c <= '~' && c != '/';
+               });
     };
     const size_t slash = text.find('/');
-    if (slash == std::string_view::npos || text.size() > kMost)
-        return false;
-    const std::string_view bus = text.substr(0, slash);
-    const std::string_view device = text.substr(slash + 1);
-    return !bus.empty() && bus.front() != '.' && std::all_of(bus.begin(), bus.end(), fits) &&
-           !device.empty() && device.front() != '.' &&
-           std::all_of(device.begin(), device.end(), fits);
+    return slash != std::string_view::npos && text.size() <= kMost &&
+           is_part(text.substr(0, slash)) && is_part(text.substr(slash + 1));
 }
 
 bool is_function_name(std::string_view text) {

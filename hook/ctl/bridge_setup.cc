@@ -172,8 +172,8 @@ Result<> remove_uplink(Site& site, const Setup& setup) {
         return {};
     TRY(ovs.remove_ports(uplink_marks(setup.handle), soon()));
     const auto bridge = TRY(ovs.find_bridge(setup.bridge, soon()));
-    return bridge && bridge->ports.empty() ? ovs.remove_bridge(setup.bridge, bridge_marks(), soon())
-                                           : Result<>{};
+    const bool empty = bridge && bridge->ports <= 1;  // its own
+    return empty ? ovs.remove_bridge(setup.bridge, bridge_marks(), soon()) : Result<>{};
 }
 
 Result<bool> needs_restart(Site& site, const OvsSettings& settings) {

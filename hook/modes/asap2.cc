@@ -38,15 +38,42 @@ constexpr std::array<std::string_view, 15> kAsap2Keys = {"device",
                                                          "memlock",
                                                          "optional"};
 
-// The bridge's own netdev stands for its L2 network.
-Result<netns::Link> find_bridge(const std::string& name, Site& site) {
+// What a tunnel puts around a packet at most: IPv6, UDP, VXLAN or GENEVE without options, Ethernet.
+constexpr uint32_t kTunnelBytes = 40 + 8 + 8 + 14;
+
+struct Bridge {
+    netns::Link link;  // its own netdev, which stands for its L2 network
+    bool tunnels = false;
+};
+
+Result<Bridge> find_bridge(const std::string& name, Site& site) {
     const auto bridge = TRY(site.host.ovs.find_bridge(name, Deadline::in(kOvsTimeout)));
     const auto link = bridge ? TRY(site.host.links.find_by_name(site.host_ns, name)) : std::nullopt;
     if (link)
-        return *link;
+        return Bridge{*link, bridge->tunnels};
     return make_error(Code::Unavailable, "Open vSwitch has no bridge '" + name + "'")
         .advise("make it: rdmactl asap2 enable PF --bridge " + name +
                 "; or set rdma.bridge to one that `ovs-vsctl show` lists");
+}
+
+// The VF's own MTU, as far as the bridge's tunnels leave room for it.
+Result<uint32_t> choose_vf_mtu(const Attachment& a,
+                               const Bridge& bridge,
+                               const netns::Link& uplink,
+                               const netns::Link& vf) {
+    TRY(check_mtu(a, uplink, "uplink"));
+    const uint32_t room = bridge.tunnels ? uplink.mtu - kTunnelBytes : uplink.mtu;
+    if (!a.mtu || *a.mtu <= room)
+        return a.mtu.value_or(std::min(vf.mtu, room));
+    return make_error(
+               Code::BadInput,
+               fmt::format("rdma.mtu={} is above the {} that the tunnels on bridge {} leave of "
+                           "uplink {}",
+                           *a.mtu,
+                           room,
+                           a.bridge,
+                           uplink.name))
+        .advise("set a smaller rdma.mtu, or none");
 }
 
 // Why the host would forward this representor's packets in software; empty if hardware may.
@@ -85,22 +112,23 @@ netns::OvsPortSpec port_of(const Attachment& a, const netns::Link& representor) 
     return port;
 }
 
-Result<Plan> plan_asap2(const Attachment& a, const Survey& s) {
-    FreeVf vf = TRY(choose_free_vf(a, s));
+Result<Plan> plan_asap2(const Attachment& asked, const Survey& s) {
+    FreeVf vf = TRY(choose_free_vf(asked, s));
     const Representor representor = TRY(representor_of(vf, s.site));
-    TRY(check_mtu(a, representor.uplink, "uplink"));
-    const netns::Link bridge = TRY(find_bridge(a.bridge, s.site));
+    const Bridge bridge = TRY(find_bridge(asked.bridge, s.site));
+    Attachment a = asked;
+    a.mtu = TRY(choose_vf_mtu(asked, bridge, representor.uplink, vf.link));
     const std::string reason = TRY(check_offload(a, representor, s.site));
     const ChosenVf chosen = TRY(choose_vf_settings(a, s, std::move(vf), {}));
     const netns::Link& link = representor.link;
     Plan plan;
-    plan.endpoint = endpoint_of(a, s, chosen, TRY(choose_addresses(a, s, bridge.index)));
+    plan.endpoint = endpoint_of(a, s, chosen, TRY(choose_addresses(a, s, bridge.link.index)));
     plan.endpoint.software_path = reason;
-    claim_vf(plan, s, chosen, bridge.index);
+    claim_vf(plan, s, chosen, bridge.link.index);
     plan.add<RaiseRepresentor>({.eswitch = representor.eswitch,
                                 .port = representor.port,
                                 .mtu_before = link.mtu,
-                                .mtu = std::max(link.mtu, a.mtu.value_or(chosen.vf.link.mtu)),
+                                .mtu = std::max(link.mtu, *a.mtu),
                                 .up_before = link.up,
                                 .lease = lease_of(chosen.vf, s)});
     plan.add<AddOvsPort>(

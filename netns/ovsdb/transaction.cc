@@ -232,16 +232,26 @@ Json select_ports(const OvsMap& marks) {
     return select_ports_by(by_marks(marks));
 }
 
-Json select_port_name(const std::string& uuid) {
-    return select("Port", list(by_uuid(uuid)), list("name"));
-}
-
 Json select_bridge_name_of(const std::string& port_uuid) {
     return select("Bridge", list(list("ports", "includes", uuid_atom(port_uuid))), list("name"));
 }
 
 Json select_bridge(const std::string& name) {
     return select("Bridge", list(by_name(name)), list("_uuid", "name", "ports", "external_ids"));
+}
+
+Json select_tunnels() {
+    return select("Interface",
+                  list(list("type", "!=", ""),
+                       list("type", "!=", "system"),
+                       list("type", "!=", "internal"),
+                       list("type", "!=", "patch")),
+                  list("_uuid"));
+}
+
+Json select_port_of(const std::string& interface_uuid) {
+    return select(
+        "Port", list(list("interfaces", "includes", uuid_atom(interface_uuid))), list("_uuid"));
 }
 
 Json select_marked_ports(const OvsMap& marks) {

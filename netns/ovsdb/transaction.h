@@ -49,11 +49,12 @@ Json select_settings();
 // For read_ports(), by name or by marks.
 Json select_port(const std::string& name);
 Json select_ports(const OvsMap& marks);
-// For read_names().
-Json select_port_name(const std::string& uuid);
 Json select_bridge_name_of(const std::string& port_uuid);
 // For read_bridges().
 Json select_bridge(const std::string& name);
+// For read_uuids(): the interfaces of all tunnels; the port of an interface.
+Json select_tunnels();
+Json select_port_of(const std::string& interface_uuid);
 // For read_uuids().
 Json select_marked_ports(const OvsMap& marks);
 Json select_marked_bridge(const std::string& name, const OvsMap& marks);

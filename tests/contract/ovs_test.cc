@@ -79,7 +79,7 @@ TYPED_TEST_SUITE(OvsContract, OvsOutsides, OutsideNames);
 TYPED_TEST(OvsContract, BridgesAreMadeAndFound) {
     const auto bridge = this->room().find_bridge("br0", in_time()).value();
     ASSERT_TRUE(bridge);
-    EXPECT_EQ(*bridge, (netns::OvsBridge{"br0", {}, {{"made", "by us"}}})) << "its own is no port";
+    EXPECT_EQ(*bridge, (netns::OvsBridge{"br0", 1, false, {{"made", "by us"}}}));
     EXPECT_FALSE(this->room().find_bridge("br1", in_time()).value());
     const auto own = this->port("br0");
     ASSERT_TRUE(own);
@@ -123,8 +123,7 @@ TYPED_TEST(OvsContract, PortsAreMadeFoundAndRemoved) {
     expected = {"rep0", "br0", "", {}, {10, 30}, 0, kOtherMarks};
     EXPECT_EQ(this->port("rep0"), expected);
     EXPECT_FALSE(this->port("rep9"));
-    EXPECT_EQ(this->room().find_bridge("br0", in_time()).value()->ports,
-              (std::vector<std::string>{"rep0", "rep1", "rep2"}));
+    EXPECT_EQ(this->room().find_bridge("br0", in_time()).value()->ports, 4U);
     EXPECT_EQ(this->marked(kOurMarks), (std::vector<std::string>{"rep1", "rep2"}));
     EXPECT_EQ(this->marked(spec.marks), std::vector<std::string>{"rep1"});
     EXPECT_EQ(this->marked({}), (std::vector<std::string>{"br0", "rep0", "rep1", "rep2"}));
@@ -256,7 +255,7 @@ TYPED_TEST(OvsContract, ManyPortsAreListedAndRemovedAtOnce) {
     for (int number = 0; number < kMany; ++number)
         this->add(port_spec("rep" + std::to_string(number)));
     EXPECT_EQ(this->marked(kOurMarks).size(), size_t{kMany});
-    EXPECT_EQ(this->room().find_bridge("br0", in_time()).value()->ports.size(), size_t{kMany});
+    EXPECT_EQ(this->room().find_bridge("br0", in_time()).value()->ports, size_t{kMany} + 1);
     EXPECT_TRUE(this->room().remove_ports(kOurMarks, in_time()));
     EXPECT_EQ(this->marked({}), std::vector<std::string>{"br0"});
 }
@@ -282,6 +281,31 @@ TEST(OvsDatabase, AnInterfaceOfAnotherPortHasTheName) {
     EXPECT_EQ(taken.error().sys, EEXIST);
     EXPECT_EQ(outside.room().find_port("bond0", in_time()).value(),
               (OvsPort{"bond0", "br0", "broken", {}, {}, 0, {}}));
+}
+
+TEST(OvsDatabase, TunnelsAreThoseOfTheBridge) {
+    if (const std::string reason = RealOvsOutside::missing(); !reason.empty())
+        GTEST_SKIP() << reason;
+    RealOvsOutside outside;
+    for (const char* name : {"br0", "br1"})
+        ASSERT_TRUE(outside.room().add_bridge(name, {}, in_time()));
+    const auto tunnels = [&](const char* name) {
+        return outside.room().find_bridge(name, in_time()).value()->tunnels;
+    };
+    EXPECT_FALSE(tunnels("br0"));
+    (void)outside.transact(R"([
+        {"op":"insert","table":"Interface","uuid-name":"i","row":{"name":"vx0","type":"vxlan"}},
+        {"op":"insert","table":"Interface","uuid-name":"j","row":{"name":"pa0","type":"patch"}},
+        {"op":"insert","table":"Port","uuid-name":"p","row":{"name":"vx0",
+         "interfaces":["named-uuid","i"]}},
+        {"op":"insert","table":"Port","uuid-name":"q","row":{"name":"pa0",
+         "interfaces":["named-uuid","j"]}},
+        {"op":"mutate","table":"Bridge","where":[["name","==","br1"]],
+         "mutations":[["ports","insert",["set",[["named-uuid","p"]]]]]},
+        {"op":"mutate","table":"Bridge","where":[["name","==","br0"]],
+         "mutations":[["ports","insert",["set",[["named-uuid","q"]]]]]}])");
+    EXPECT_TRUE(tunnels("br1"));
+    EXPECT_FALSE(tunnels("br0"));
 }
 
 TEST(OvsDatabase, NothingIsMadeInOneThatIsNotSetUp) {

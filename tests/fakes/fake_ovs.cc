@@ -112,10 +112,9 @@ Result<std::optional<OvsBridge>> FakeOvsRoom::find_bridge(const std::string& nam
     if (found == world_.ovs.bridges.end())
         return std::optional<OvsBridge>{};
     OvsBridge bridge = found->second;
-    for (const auto& [port_name, port] : world_.ovs.ports) {
-        if (port.bridge == name)
-            bridge.ports.push_back(port_name);
-    }
+    bridge.ports =
+        1 + static_cast<size_t>(std::ranges::count_if(
+                world_.ovs.ports, [&](const auto& port) { return port.second.bridge == name; }));
     return std::optional<OvsBridge>{std::move(bridge)};
 }
 
@@ -126,7 +125,7 @@ Result<> FakeOvsRoom::add_bridge(const std::string& name,
         TRY(reach());
         if (world_.ovs.bridges.contains(name) || world_.ovs.ports.contains(name))
             return port_taken(name);
-        world_.ovs.bridges[name] = {.name = name, .ports = {}, .marks = marks};
+        world_.ovs.bridges[name] = {.name = name, .ports = 0, .tunnels = false, .marks = marks};
         TRY(applied());
         if (host_has_netdev(world_, name))
             return unusable(name, "could not add network device " + name + " (File exists)");

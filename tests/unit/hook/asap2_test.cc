@@ -82,6 +82,16 @@ TEST_F(Asap2, ATrunkHasNoTag) {
     EXPECT_FALSE(port().tag);
 }
 
+TEST_F(Asap2, TunnelsLeaveLessRoom) {
+    fake_.world.ovs.bridges.at("br0").tunnels = true;
+    one_.annotations["rdma.mtu"] = "1431";
+    EXPECT_THAT(refusal(), HasSubstr("above the 1430 that the tunnels on bridge br0 leave"));
+    one_.annotations.erase("rdma.mtu");
+    ASSERT_TRUE(one_.precreate());
+    const auto at = fake_.world.netdev_of("0000:01:00.1");
+    EXPECT_EQ(fake_.world.find_link(at->first, at->second)->link.mtu, 1430U);
+}
+
 TEST_F(Asap2, TwoContainersHaveTwoPorts) {
     Life two{fake_, state_, "two"};
     two.annotations = one_.annotations;

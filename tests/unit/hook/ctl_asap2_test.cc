@@ -224,7 +224,8 @@ TEST(CtlAsap2, WhatOthersMadeStays) {
     own.name = "br0";
     own.kind = "openvswitch";
     bare.add_link(bare.host, own);
-    bare.ovs.bridges["br0"] = {.name = "br0", .ports = {}, .marks = {{"owner", "neutron"}}};
+    bare.ovs.bridges["br0"] = {
+        .name = "br0", .ports = 0, .tunnels = false, .marks = {{"owner", "neutron"}}};
     bare.ovs.ports["enp1s0"].name = "enp1s0";
     bare.ovs.ports["enp1s0"].bridge = "br0";
     Asap2Host host(bare);

@@ -17,6 +17,7 @@ TEST(DeviceSpec, OneSpellingInAndOut) {
                              "mlx5_0",
                              "0000:3b:00.0",
                              "0000:3b:00.0#2",
+                             "auxiliary/mlx5_core.sf.4",
                              "enp1s0#0",
                              "enp1s0#0-3,5",
                              "enp1s0#0-3,5-7,9,65535"})
@@ -27,10 +28,11 @@ TEST(DeviceSpec, OneSpellingInAndOut) {
 
 TEST(DeviceSpec, NothingElse) {
     for (const char* text :
-         {"",      "#1",           "lo",    "enp1s0#",      "enp1s0#,", "e#1,",         "e#3-1",
-          "e#1-1", "e#1,1",        "e#2,1", "e#0-3,3",      "e#01",     "e#65536",      "e#-1",
-          "e#1#2", "a b",          "e# 1",  "0000:3b:00.8", "3b:00.0",  "0000:3B:00.0", "e#1-",
-          "e#0x1", "0000:3b:20.0", "e#1;2", "a/b"})
+         {"",        "#1",           "lo",    "enp1s0#", "enp1s0#,",     "e#1,",
+          "e#3-1",   "e#1-1",        "e#1,1", "e#2,1",   "e#0-3,3",      "e#01",
+          "e#65536", "e#-1",         "e#1#2", "a b",     "e# 1",         "0000:3b:00.8",
+          "3b:00.0", "0000:3B:00.0", "e#1-",  "e#0x1",   "0000:3b:20.0", "e#1;2",
+          "a/b/c",   "a/",           "/b",    "a/..",    "../b"})
         EXPECT_FALSE(parse_device_spec(text)) << text;
 }
 

@@ -164,7 +164,10 @@ TEST_F(SriovTree, OrdersThatCannotBe) {
     fs::rename(root_ / "bus/pci/devices/0000:ca:01.2", root_ / "devices/0000:ca:01.2");
     plant_line("bus/pci/devices/0000:ca:01.2 -> ../../../devices/0000:ca:01.2");
     EXPECT_EQ(bind_driver(tree(), "0000:ca:01.2", "none").error().code, Code::Unavailable);
-    for (const char* driver : {"", "..", "../devices/0000:ca:00.0/driver"})
+    plant_line("bus/pci/drivers_probe = ");
+    EXPECT_TRUE(bind_driver(tree(), "0000:ca:01.2", ""));
+    EXPECT_EQ(text("bus/pci/drivers_probe"), "0000:ca:01.2");
+    for (const char* driver : {"..", "../devices/0000:ca:00.0/driver"})
         EXPECT_EQ(bind_driver(tree(), "0000:ca:01.2", driver).error().code, Code::BadInput);
     // A file that is a link is none of sysfs.
     plant_line("bus/pci/drivers/odd/bind -> ../iavf/bind");
