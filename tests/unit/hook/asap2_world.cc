@@ -9,7 +9,7 @@ void add_bridge(World& world, const std::string& uplink, bool offload) {
     world.ovs.settings.version = "3.5.0";
     if (offload)
         world.ovs.settings.other_config["hw-offload"] = "true";
-    world.ovs.bridges["br0"] = {.name = "br0"};
+    world.ovs.bridges["br0"] = {.name = "br0", .ports = 0, .tunnels = false, .marks = {}};
     world.ovs.ports[uplink].name = uplink;
     world.ovs.ports[uplink].bridge = "br0";
     netns::Link own;
