@@ -55,6 +55,7 @@ class DatabaseOvs : public Ovs {
                        Deadline deadline) override;
     Result<std::optional<OvsBridge>> find_bridge(const std::string& name,
                                                  Deadline deadline) override;
+    Result<OvsView> view(const std::string& bridge, Deadline deadline) override;
     Result<> add_bridge(const std::string& name, const OvsMap& marks, Deadline deadline) override;
     Result<> remove_bridge(const std::string& name,
                            const OvsMap& marks,
@@ -181,19 +182,27 @@ Result<> DatabaseOvs::configure(const OvsChange& other_config,
 
 Result<std::optional<OvsBridge>> DatabaseOvs::find_bridge(const std::string& name,
                                                           Deadline deadline) {
+    return TRY(view(name, deadline)).bridge;
+}
+
+Result<OvsView> DatabaseOvs::view(const std::string& bridge, Deadline deadline) {
     TRY(client_.begin(deadline));
-    const std::string what = "look for bridge " + name;
+    const std::string what = "look for bridge " + bridge;
     Json operations = Json::array();
-    operations.push_back(ovsdb::select_bridge(name));
+    operations.push_back(ovsdb::select_settings());
+    operations.push_back(ovsdb::select_bridge(bridge));
     operations.push_back(ovsdb::select_tunnels());
     const auto results = TRY(ask(operations, what));
-    auto rows = TRY(ovsdb::read_bridges(results[0]));
+    OvsView view;
+    view.settings = TRY(ovsdb::read_settings(results[0]));
+    auto rows = TRY(ovsdb::read_bridges(results[1]));
     if (rows.empty())
-        return std::optional<OvsBridge>{};
-    OvsBridge bridge = std::move(rows.front().bridge);
-    bridge.ports = rows.front().ports.size();
-    bridge.tunnels = TRY(has_one_of(rows.front().ports, TRY(ovsdb::read_uuids(results[1])), what));
-    return std::optional<OvsBridge>{std::move(bridge)};
+        return view;
+    const auto& ports = rows.front().ports;
+    view.bridge = std::move(rows.front().bridge);
+    view.bridge->ports = ports.size();
+    view.bridge->tunnels = TRY(has_one_of(ports, TRY(ovsdb::read_uuids(results[2])), what));
+    return view;
 }
 
 Result<bool> DatabaseOvs::has_one_of(const std::vector<std::string>& ports,

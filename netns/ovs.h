@@ -65,6 +65,12 @@ struct OvsSettings {
     bool operator==(const OvsSettings&) const = default;
 };
 
+// Settings and a bridge, as they are at one moment.
+struct OvsView {
+    OvsSettings settings;
+    std::optional<OvsBridge> bridge;
+};
+
 // Values to write, by key; nothing: the key goes.
 using OvsChange = std::map<std::string, std::optional<std::string>>;
 
@@ -83,6 +89,8 @@ class Ovs {
 
     virtual Result<std::optional<OvsBridge>> find_bridge(const std::string& name,
                                                          base::Deadline deadline) = 0;
+    // Both at once: one question for who needs both in a container's start.
+    virtual Result<OvsView> view(const std::string& bridge, base::Deadline deadline) = 0;
     // A bridge of the system's datapath, with its own port. Busy: the name is taken. Waits until
     // ovs-vswitchd has made it.
     virtual Result<> add_bridge(const std::string& name,

@@ -44,13 +44,15 @@ constexpr uint32_t kTunnelBytes = 40 + 8 + 8 + 14;
 struct Bridge {
     netns::Link link;  // its own netdev, which stands for its L2 network
     bool tunnels = false;
+    bool hw_offload = false;  // Open vSwitch may use hardware
 };
 
 Result<Bridge> find_bridge(const std::string& name, Site& site) {
-    const auto bridge = TRY(site.host.ovs.find_bridge(name, Deadline::in(kOvsTimeout)));
-    const auto link = bridge ? TRY(site.host.links.find_by_name(site.host_ns, name)) : std::nullopt;
+    const auto view = TRY(site.host.ovs.view(name, Deadline::in(kOvsTimeout)));
+    const auto link =
+        view.bridge ? TRY(site.host.links.find_by_name(site.host_ns, name)) : std::nullopt;
     if (link)
-        return Bridge{*link, bridge->tunnels};
+        return Bridge{*link, view.bridge->tunnels, hw_offload(view.settings)};
     return make_error(Code::Unavailable, "Open vSwitch has no bridge '" + name + "'")
         .advise("make it: rdmactl asap2 enable PF --bridge " + name +
                 "; or set rdma.bridge to one that `ovs-vsctl show` lists");
@@ -77,9 +79,10 @@ Result<uint32_t> choose_vf_mtu(const Attachment& a,
 }
 
 // Why the host would forward this representor's packets in software; empty if hardware may.
-Result<std::string> software_path(const netns::Link& representor, Site& site) {
-    const auto settings = TRY(site.host.ovs.settings(Deadline::in(kOvsTimeout)));
-    if (!hw_offload(settings))
+Result<std::string> software_path(const netns::Link& representor,
+                                  const Bridge& bridge,
+                                  Site& site) {
+    if (!bridge.hw_offload)
         return std::string("Open vSwitch has other_config:hw-offload not set to true");
     const auto feature = TRY(site.host.tc.feature(site.host_ns, representor.index));
     if (feature.on)
@@ -91,8 +94,11 @@ Result<std::string> software_path(const netns::Link& representor, Site& site) {
                : fmt::format("representor {} has hw-tc-offload: off", representor.name);
 }
 
-Result<std::string> check_offload(const Attachment& a, const Representor& representor, Site& site) {
-    std::string reason = TRY(software_path(representor.link, site));
+Result<std::string> check_offload(const Attachment& a,
+                                  const Representor& representor,
+                                  const Bridge& bridge,
+                                  Site& site) {
+    std::string reason = TRY(software_path(representor.link, bridge, site));
     if (reason.empty() || !a.offload_required)
         return reason;
     return make_error(Code::Unsupported, "rdma.offload=required, and " + reason)
@@ -118,7 +124,7 @@ Result<Plan> plan_asap2(const Attachment& asked, const Survey& s) {
     const Bridge bridge = TRY(find_bridge(asked.bridge, s.site));
     Attachment a = asked;
     a.mtu = TRY(choose_vf_mtu(asked, bridge, representor.uplink, vf.link));
-    const std::string reason = TRY(check_offload(a, representor, s.site));
+    const std::string reason = TRY(check_offload(a, representor, bridge, s.site));
     const ChosenVf chosen = TRY(choose_vf_settings(a, s, std::move(vf), {}));
     const netns::Link& link = representor.link;
     Plan plan;
@@ -127,6 +133,7 @@ Result<Plan> plan_asap2(const Attachment& asked, const Survey& s) {
     claim_vf(plan, s, chosen, bridge.link.index);
     plan.add<RaiseRepresentor>({.eswitch = representor.eswitch,
                                 .port = representor.port,
+                                .index = link.index,
                                 .mtu_before = link.mtu,
                                 .mtu = std::max(link.mtu, *a.mtu),
                                 .up_before = link.up,

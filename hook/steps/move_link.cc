@@ -18,6 +18,11 @@ std::string interim_name(std::string address) {
     constexpr size_t kMost = 13;  // of an interface's 15
     return "vf" + address.substr(address.size() - std::min(address.size(), kMost));
 }
+
+Result<std::optional<netns::Mac>> mac_of(Site& site, uint32_t index) {
+    const auto link = TRY(site.host.links.find(site.host_ns, index));
+    return link ? std::optional{link->mac} : std::nullopt;
+}
 }  // namespace
 
 Result<std::unique_ptr<Step>> MoveLink::load(const Json& json) {
@@ -50,16 +55,13 @@ Result<> MoveLink::apply(Site& site) const {
         return make_error(Code::Unavailable,
                           "VF " + args_.vf + " has no netdev in the host's namespace");
     const uint32_t now = function->netdevs.front().index;
-    const auto link = TRY(site.host.links.find(site.host_ns, now));
-    if (!link)
-        return make_error(Code::Unavailable, "the netdev of VF " + args_.vf + " is gone");
     netns::LinkChange change;
     change.index = args_.index;
     change.name = args_.name;
     change.alias = args_.host_name;
     change.mtu = args_.mtu;
     // Not even the MAC that it has: a driver whose PF has set one refuses every change.
-    if (args_.mac && *args_.mac != link->mac)
+    if (args_.mac && TRY(mac_of(site, now)) != args_.mac)
         change.mac = args_.mac;
     change.up = true;
     return site.host.links.move(site.host_ns, *site.container, now, change);

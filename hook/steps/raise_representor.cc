@@ -5,9 +5,6 @@
 
 namespace hook {
 
-using base::Code;
-using base::make_error;
-
 Result<std::optional<netns::Link>> find_representor(Site& site,
                                                     const std::string& eswitch,
                                                     const std::string& port) {
@@ -22,6 +19,7 @@ Result<std::unique_ptr<Step>> RaiseRepresentor::load(const Json& json) {
     Args args;
     args.eswitch = TRY(base::required<std::string>(json, "eswitch"));
     args.port = TRY(base::required<std::string>(json, "port"));
+    args.index = TRY(base::required<uint32_t>(json, "index"));
     args.mtu_before = TRY(base::required<uint32_t>(json, "mtu_before"));
     args.mtu = TRY(base::required<uint32_t>(json, "mtu"));
     args.up_before = TRY(base::required<bool>(json, "up_before"));
@@ -35,15 +33,11 @@ std::string RaiseRepresentor::describe() const {
 }
 
 Result<> RaiseRepresentor::apply(Site& site) const {
-    const auto link = TRY(find_representor(site, args_.eswitch, args_.port));
-    if (!link)
-        return make_error(Code::Unavailable,
-                          fmt::format("{} has no representor {}", args_.eswitch, args_.port));
     netns::LinkChange change;
-    if (link->mtu != args_.mtu)
+    if (args_.mtu_before != args_.mtu)
         change.mtu = args_.mtu;
     change.up = true;
-    return site.host.links.change(site.host_ns, link->index, change);
+    return site.host.links.change(site.host_ns, args_.index, change);
 }
 
 Result<> RaiseRepresentor::undo(Site& site) const {
@@ -62,6 +56,7 @@ Result<> RaiseRepresentor::undo(Site& site) const {
 Json RaiseRepresentor::save() const {
     return {{"eswitch", args_.eswitch},
             {"port", args_.port},
+            {"index", args_.index},
             {"mtu_before", args_.mtu_before},
             {"mtu", args_.mtu},
             {"up_before", args_.up_before},

@@ -13,6 +13,7 @@ class RaiseRepresentor : public Step {
     struct Args {
         std::string eswitch;  // "pci/0000:03:00.0"
         std::string port;     // "pf0vf3"
+        uint32_t index = 0;  // of its netdev while the plan is carried out; later it may be another
         uint32_t mtu_before = 0;
         uint32_t mtu = 0;
         bool up_before = false;

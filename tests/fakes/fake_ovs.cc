@@ -118,6 +118,11 @@ Result<std::optional<OvsBridge>> FakeOvsRoom::find_bridge(const std::string& nam
     return std::optional<OvsBridge>{std::move(bridge)};
 }
 
+Result<netns::OvsView> FakeOvsRoom::view(const std::string& bridge, Deadline deadline) {
+    return netns::OvsView{.settings = TRY(settings(deadline)),
+                          .bridge = TRY(find_bridge(bridge, deadline))};
+}
+
 Result<> FakeOvsRoom::add_bridge(const std::string& name,
                                  const OvsMap& marks,
                                  Deadline /*deadline*/) {

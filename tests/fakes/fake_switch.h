@@ -66,6 +66,7 @@ class FakeOvsRoom : public netns::Ovs {
                        base::Deadline deadline) override;
     Result<std::optional<netns::OvsBridge>> find_bridge(const std::string& name,
                                                         base::Deadline deadline) override;
+    Result<netns::OvsView> view(const std::string& bridge, base::Deadline deadline) override;
     Result<> add_bridge(const std::string& name,
                         const netns::OvsMap& marks,
                         base::Deadline deadline) override;

@@ -239,6 +239,15 @@ ends() {
     equal "the host is back as it was" "$(<"$work/bare-shape")" "$(switches | without_netdevs)"
 }
 
+example() {
+    RDMA_POOL=a RDMA_POOL2=b timeout 200 "${BASH_SOURCE[0]%/*}/../../../examples/asap2-podman.sh" >"$work/out" 2>&1
+    report $? "examples/asap2-podman.sh" "$work/out"
+    grep -q '"path": "hardware"' "$work/out"
+    report $? "its packets go by hardware" "$work/out"
+    same "the example is over"
+}
+
+example
 traffic
 administrator
 end_server a
