@@ -63,6 +63,8 @@ void declare(CLI::App& app, hook::ctl::Options& options, Verb& chosen) {
     verify->add_option("container", options.container, "id, or its beginning")->required();
     verify->add_option("peer", options.peer, "another container, or a host that serves");
     verb(app, "gc", "undo what dead containers left", hook::ctl::collect);
+    // A verb of its own, so that units and logs say which of the two it was; the work is the same.
+    verb(app, "recover", "the same after a boot: undo what it cut off", hook::ctl::collect);
     auto* vf = app.add_subcommand("vf", "virtual functions of SR-IOV adapters");
     vf->require_subcommand(1);
     vf->fallthrough();

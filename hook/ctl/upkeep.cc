@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rdmactl gc and config check.
+// rdmactl gc (and recover, which is the same) and config check.
 #include <fmt/format.h>
 
 #include "hook/ctl/command.h"
