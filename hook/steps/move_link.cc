@@ -19,6 +19,13 @@ std::string interim_name(std::string address) {
     return "vf" + address.substr(address.size() - std::min(address.size(), kMost));
 }
 
+Result<uint32_t> index_of(Site& site, const std::string& vf) {
+    const auto function = TRY(site.host.sriov.find(vf));
+    if (!function || function->netdevs.empty())
+        return make_error(Code::Unavailable, "VF " + vf + " has no netdev in the host's namespace");
+    return function->netdevs.front().index;
+}
+
 Result<std::optional<netns::Mac>> mac_of(Site& site, uint32_t index) {
     const auto link = TRY(site.host.links.find(site.host_ns, index));
     return link ? std::optional{link->mac} : std::nullopt;
@@ -30,6 +37,7 @@ Result<std::unique_ptr<Step>> MoveLink::load(const Json& json) {
     args.vf = TRY(base::required<std::string>(json, "vf"));
     args.host_name = TRY(base::required<std::string>(json, "host_name"));
     args.host_index = TRY(base::required<uint32_t>(json, "host_index"));
+    args.rebound = TRY(base::required<bool>(json, "rebound"));
     args.host_mtu = TRY(base::required<uint32_t>(json, "host_mtu"));
     args.host_alias = TRY(base::required<std::string>(json, "host_alias"));
     args.name = TRY(base::required<std::string>(json, "name"));
@@ -50,11 +58,7 @@ std::string MoveLink::describe() const {
 }
 
 Result<> MoveLink::apply(Site& site) const {
-    const auto function = TRY(site.host.sriov.find(args_.vf));
-    if (!function || function->netdevs.empty())
-        return make_error(Code::Unavailable,
-                          "VF " + args_.vf + " has no netdev in the host's namespace");
-    const uint32_t now = function->netdevs.front().index;
+    const uint32_t now = args_.rebound ? TRY(index_of(site, args_.vf)) : args_.host_index;
     netns::LinkChange change;
     change.index = args_.index;
     change.name = args_.name;
@@ -91,6 +95,7 @@ Json MoveLink::save() const {
     Json json{{"vf", args_.vf},
               {"host_name", args_.host_name},
               {"host_index", args_.host_index},
+              {"rebound", args_.rebound},
               {"host_mtu", args_.host_mtu},
               {"host_alias", args_.host_alias},
               {"name", args_.name},
