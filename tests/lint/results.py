@@ -5,6 +5,7 @@
 usage: results.py ctest NAME JUNIT-FILE              what ctest ran
        results.py lab NAME LOG STATUS SCENARIO...    what a guest ran (tests/lab/scenarios/many)
        results.py fuzz NAME LOG STATUS               what tests/fuzz/run ran
+       results.py checks NAME LOG STATUS             what a script ran that ends like a scenario
        results.py sum RESULTS SECONDS                the closing lines; status 1 if anything failed
 
 The others print lines for RESULTS: "count NAME RUN PASSED FAILED", "skip NAME REASON", "fail NAME WHAT".
@@ -108,6 +109,18 @@ def fuzz(name, path, status):
     print(f"count {name} {passed} {passed} 0")
 
 
+def checks(name, path, status):
+    lines = Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
+    closing = CHECKS.match(lines[-1]) if lines else None
+    if status == "77":
+        print(f"skip {name} {skip_reason(chr(10).join(lines))}")
+        return
+    run, failed = (int(closing[1]), int(closing[2])) if closing else (0, 0)
+    if not closing or (status != "0" and not failed):
+        print(f"fail {name} ended with status {status}: see {path}")
+    print(f"count {name} {run} {run - failed} {failed}")
+
+
 def total(path, seconds):
     run = passed = failed = 0
     skips, fails, unsteady = Counter(), [], []
@@ -145,6 +158,8 @@ def main():
             lab(name, path, status, scenarios)
         case ["fuzz", name, path, status]:
             fuzz(name, path, status)
+        case ["checks", name, path, status]:
+            checks(name, path, status)
         case ["sum", path, seconds]:
             sys.exit(total(path, int(seconds)))
         case _:

@@ -55,6 +55,31 @@ SCHEMA = {"runtime-config/schema/annotations.schema.json": '{"patternProperties"
 DOCS = [("[x](examples/run.sh) `examples/run.sh`, rdma.1.mode=a, /usr/share/hook/x, rdma-hook/x", ""), ("[x](gone.md)", "a link"),
         ("    examples/gone --help", "names examples/gone"), ("    -a rdma.mood=x", "not in the schema")]
 
+# A program with one command, its page and its completion.
+PAGE, COMPLETION = "doc/man/rdmactl.8", "doc/completion/rdmactl.bash"
+MANUAL = {
+    "program": "#!/bin/sh\nif [ $1 = go ]; then printf 'Options:\\n  -h,--help   x\\n  --fast x\\n'\n"
+               "else printf 'Options:\\n  -h,--help x\\n  --version x\\n\\nSubcommands:\\n  go  x\\n'; fi\n",
+    PAGE: ".Sh OPTIONS\n.It Fl h , Fl -help\n.It Fl -version\n.Sh COMMANDS\n.Ss go\n.It Fl -fast\n",
+    COMPLETION: 'f() { local words="--help --fast"; ((COMP_CWORD > 1)) || words="go --help --version"\n'
+                'COMPREPLY=($(compgen -W "$words" -- "${COMP_WORDS[COMP_CWORD]}")); }\ncomplete -F f rdmactl\n',
+}
+MANUALS = [(PAGE, ".It Fl -fast", "", "go: lacks --fast"), (PAGE, "Fl -fast", "Fl -fast\n.It Fl -slow", "has --slow"),
+           (PAGE, ".Ss go", ".Ss went", "lacks go"), (PAGE, ".It Fl -version", "", "lacks --version"),
+           (COMPLETION, "--fast", "", "lacks --fast"), (COMPLETION, '"go ', '"', "lacks go"), (COMPLETION, '"go', '"go gone', "has gone"),
+           ("program", "--fast", "--quick", "lacks --quick")]
+
+
+def manual(files):
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in files.items():
+            path = Path(folder, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        program = Path(folder, "program")
+        program.chmod(0o755)
+        return list(importlib.import_module("manual").check(Path(folder), {"rdmactl": str(program)}))
+
 
 def run(script, files, as_program):
     with tempfile.TemporaryDirectory() as folder:
@@ -93,7 +118,15 @@ def main():
         expect(f"{name}, {text[:20]!r}", "budget.py", GOOD | {name: text}, int(bad), name if bad else "")
     for line, text in DOCS:
         expect(line, "docs.py", SCHEMA | {"README.md": line + "\n"}, int(bool(text)), text)
-    print(f"{len(LAYERING) + len(BUDGET) + len(DOCS) + 9} trees checked, {failed} failed")
+    if problems := manual(MANUAL):
+        failed += 1
+        print("not ok: manual.py: a good page:", *problems)
+    for name, old, new, text in MANUALS:
+        problems = manual(MANUAL | {name: MANUAL[name].replace(old, new)})
+        if not any(text in line for line in problems):
+            failed += 1
+            print(f"not ok: manual.py: {old!r} for {new!r}: said {problems}")
+    print(f"{len(LAYERING) + len(BUDGET) + len(DOCS) + len(MANUALS) + 10} trees checked, {failed} failed")
     sys.exit(bool(failed))
 
 

@@ -1,14 +1,14 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086 # from common.sh
-# Builds the project and installs it into a folder. Sourced, after common.sh.
-
-# install_project FOLDER: what `cmake --install` of the release build puts on a machine, and the contract tests, under
-# FOLDER.
+# Builds the project, and installs or packs it into a folder. Sourced, after common.sh.
 #
 # The build folder is the lab's own, one for each checkout, kept for the next run; a lock lets one run at a time use it.
 # Each run installs to a folder of its own, so that a later build does not change what a guest is about to copy.
-install_project() {
-    local folder=$1 build
+
+# build_project TARGETS COMMAND...: the release build of TARGETS, then COMMAND with the build folder as its last word.
+build_project() {
+    local targets=$1 build
+    shift
     [[ -e $repository/CMakePresets.json ]] ||
         die $EXIT_UNAVAILABLE "$repository has no CMakePresets.json, so there is nothing to install: use --no-install"
     command -v cmake >/dev/null ||
@@ -21,11 +21,27 @@ install_project() {
             say "waiting for another build of the project"
             flock 5
         }
-        if ! (cd "$repository" && cmake --preset release -DBUILD_TESTING=ON -B "$build" &&
-            cmake --build "$build" --parallel "$(nproc)" --target guest && DESTDIR=$folder cmake --install "$build" &&
-            DESTDIR=$folder cmake --install "$build" --component guest) >"$build.log" 2>&1; then
+        # Without the option, CPack has everything built before it packs anything.
+        if ! (cd "$repository" &&
+            cmake --preset release -DBUILD_TESTING=ON -DCMAKE_SKIP_INSTALL_ALL_DEPENDENCY=ON -B "$build" &&
+            cmake --build "$build" --parallel "$(nproc)" --target $targets && "$@" "$build") >"$build.log" 2>&1; then
             tail -n 40 "$build.log" >&2
             exit 1
         fi
     ) || die $EXIT_UNAVAILABLE "the release build of the project failed (all of it: $build.log)"
+}
+
+# install_project FOLDER: what `cmake --install` of the release build puts on a machine, and the contract tests, under
+# FOLDER.
+install_project() {
+    # shellcheck disable=SC2317 # called by build_project
+    put() { DESTDIR=$1 cmake --install "$2" && DESTDIR=$1 cmake --install "$2" --component guest; }
+    build_project guest put "$1"
+}
+
+# pack_project FOLDER: its Debian packages, in FOLDER.
+pack_project() {
+    # shellcheck disable=SC2317 # called by build_project
+    pack() { rm -rf "$2/packages" && (cd "$2" && cpack -G DEB -B "$2/packages") && mkdir -p "$1" && cp "$2"/packages/*.deb "$1"; }
+    build_project 'rdma-hook rdmactl rdma-perf' pack "$1"
 }

@@ -1,0 +1,70 @@
+# Debian packages rdma-hook and rdma-perf: cmake --build build/release --target package
+#
+# Files are installed by component: hook and perf; hook_deb and perf_deb have what only a package has, and are left
+# out of `cmake --install`. The prefix must be /usr, as in the preset release.
+set(RDMA_MAINTAINER "rdma-hook maintainers <maintainers@rdma-hook.invalid>" CACHE STRING
+  "Maintainer of the packages: who builds them for others sets a name and address that answer")
+set(RDMA_DEB_REVISION 1 CACHE STRING "Debian revision of the packages")
+set(RDMA_DEB_VERSION ${PROJECT_VERSION}-${RDMA_DEB_REVISION})
+
+set(packaging ${PROJECT_SOURCE_DIR}/packaging)
+configure_file(${packaging}/changelog.in packaging/changelog @ONLY)
+rdma_gzip(${PROJECT_BINARY_DIR}/packaging/changelog changelog.Debian changelog_debian)
+rdma_gzip(${PROJECT_SOURCE_DIR}/CHANGELOG.md changelog changelog)
+foreach(part hook perf)
+  install(FILES ${changelog_debian} ${changelog} ${packaging}/copyright
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/rdma-${part} COMPONENT ${part}_deb EXCLUDE_FROM_ALL)
+  install(FILES ${packaging}/rdma-${part}/lintian-overrides
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides RENAME rdma-${part} COMPONENT ${part}_deb EXCLUDE_FROM_ALL)
+  string(TOUPPER ${part} name)
+  set(CPACK_COMPONENT_${name}_GROUP ${part})
+  set(CPACK_COMPONENT_${name}_DEB_GROUP ${part})
+  set(CPACK_DEBIAN_${name}_PACKAGE_NAME rdma-${part})
+  set(CPACK_DEBIAN_${name}_PACKAGE_CONTROL_STRICT_PERMISSION TRUE)
+endforeach()
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_COMPONENTS_ALL hook hook_deb)
+if(TARGET rdma-perf)
+  list(APPEND CPACK_COMPONENTS_ALL perf perf_deb)
+endif()
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_GROUPING ONE_PER_GROUP)
+# The drop-in for Podman goes to /etc and not below the prefix.
+set(CPACK_SET_DESTDIR ON)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
+  OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+set(CPACK_PACKAGE_CONTACT ${RDMA_MAINTAINER})
+set(CPACK_DEBIAN_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_DEBIAN_PACKAGE_RELEASE ${RDMA_DEB_REVISION})
+set(CPACK_DEBIAN_PACKAGE_SOURCE rdma-hook)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
+# Of the programs that are linked dynamically.
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+
+set(CPACK_DEBIAN_HOOK_PACKAGE_SECTION admin)
+set(CPACK_DEBIAN_HOOK_PACKAGE_RECOMMENDS "podman (>= 4.6), rdma-perf")
+set(CPACK_DEBIAN_HOOK_PACKAGE_SUGGESTS openvswitch-switch)
+# An older one does not know the stage that our hook file names, and starts no container.
+set(CPACK_DEBIAN_HOOK_PACKAGE_BREAKS "podman (<< 4.6)")
+set(CPACK_DEBIAN_HOOK_PACKAGE_CONTROL_EXTRA ${packaging}/rdma-hook/conffiles
+  ${packaging}/rdma-hook/postinst ${packaging}/rdma-hook/prerm ${packaging}/rdma-hook/postrm)
+set(CPACK_DEBIAN_HOOK_DESCRIPTION "RDMA for containers by annotation
+A hook for container engines: an annotation gives a container a SoftRoCE or
+Soft-iWARP device, a share of a host's adapter, or an SR-IOV virtual function,
+with exactly its own device nodes. It is taken back when the container ends.
+
+This package has the hook, its files for Podman, and rdmactl, which shows and
+mends what is attached.")
+
+set(CPACK_DEBIAN_PERF_PACKAGE_SECTION net)
+# librdmacm is loaded when it is asked for; the providers are loaded by libibverbs.
+set(CPACK_DEBIAN_PERF_PACKAGE_RECOMMENDS "ibverbs-providers, librdmacm1t64 | librdmacm1")
+set(CPACK_DEBIAN_PERF_PACKAGE_SUGGESTS perftest)
+set(CPACK_DEBIAN_PERF_DESCRIPTION "validates and measures RDMA
+Checks every byte before it times anything: between two hosts, two containers,
+or within one process. Chooses device and GID by itself, compares reports, and
+says what keeps a container from using RDMA.")
+include(CPack)

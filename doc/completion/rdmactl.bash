@@ -1,0 +1,73 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# Completion of rdmactl for bash. tests/lint/manual.py holds its words to `rdmactl --help`.
+
+# What may follow a command: its commands and its own options.
+_rdmactl_words() {
+    case $1 in
+    '') echo plan list show verify gc recover vf asap2 config --version ;;
+    plan) echo --annotation --spec --netns ;;
+    list) echo --failed ;;
+    vf) echo list enable disable ;;
+    asap2) echo enable disable status ;;
+    'asap2 enable') echo --vfs --bridge --tc-policy ;;
+    config) echo check ;;
+    esac
+    echo --config --json --help
+}
+
+_rdmactl_containers() {
+    local json id='"id": *"([^"]+)"'
+    json=$(rdmactl list --json 2>/dev/null) || return
+    while [[ $json =~ $id ]]; do
+        echo "${BASH_REMATCH[1]}"
+        json=${json#*"${BASH_REMATCH[0]}"}
+    done
+}
+
+# Netdevs of PCI functions that can have virtual ones.
+_rdmactl_pfs() {
+    local file
+    for file in /sys/class/net/*/device/sriov_totalvfs; do
+        [[ ! -e $file ]] || { file=${file#/sys/class/net/} && echo "${file%%/*}"; }
+    done
+}
+
+_rdmactl() {
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command='' arguments=0 each i words=''
+    for ((i = 1; i < COMP_CWORD; ++i)); do
+        each=${COMP_WORDS[i]}
+        case $each in
+        --config | -a | --annotation | --spec | --netns | --vfs | --bridge | --tc-policy) i=$((i + 1)) ;;
+        -*) ;;
+        *)
+            case $command in
+            '') command=$each ;;
+            vf | asap2 | config) command+=" $each" ;;
+            *) arguments=$((arguments + 1)) ;;
+            esac
+            ;;
+        esac
+    done
+    COMPREPLY=()
+    case $before in
+    --config | --spec | --netns)
+        compopt -o filenames 2>/dev/null
+        mapfile -t COMPREPLY < <(compgen -f -- "$word")
+        return
+        ;;
+    --tc-policy) words='none skip_sw skip_hw' ;;
+    -a | --annotation | --vfs | --bridge) return ;;
+    *)
+        words=$(_rdmactl_words "$command")
+        if [[ $word != -* ]]; then
+            case $command:$arguments in
+            show:0 | verify:[01]) words+=" $(_rdmactl_containers)" ;;
+            'vf '*:0 | 'asap2 '*:0) words+=" $(_rdmactl_pfs)" ;;
+            esac
+        fi
+        ;;
+    esac
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+}
+complete -F _rdmactl rdmactl

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Fails on a man page or a completion that says anything else than the program's own help.
+
+usage: manual.py ROOT rdmactl=PROGRAM rdma-perf=PROGRAM rdma-hook=PROGRAM
+
+Of each command that --help lists, the page must have a subsection with all of its options and no others, and each option
+must be described; bash completion must offer the same words. Exit statuses are those of the README beside the code.
+rdma-hook has no --help: its page must have the words of its usage line. A program may be left out.
+"""
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+OPTION = re.compile(r"^\s+(?:-\w,\s*)?(--[a-z][a-z-]*)", re.MULTILINE)
+COMMANDS = re.compile(r"^Subcommands:\n((?:  .*\n?)+)", re.MULTILINE | re.IGNORECASE)
+NAME = re.compile(r"^  ([a-z][a-z0-9-]*)", re.MULTILINE)
+FLAG = re.compile(r"\bFl -([a-z][a-z-]*)")
+STATUS = re.compile(r"^\| (?:`\w+` \| )?(\d+) \|", re.MULTILINE)
+PAGES = {"rdmactl": "rdmactl.8", "rdma-perf": "rdma-perf.1", "rdma-hook": "rdma-hook.8"}
+READMES = {"rdma-perf": "perf/README.md", "rdma-hook": "hook/README.md"}
+COMPLETE = """source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+$(complete -p "$1" | sed 's/.*-F \\([^ ]*\\) .*/\\1/'); printf '%s\\n' "${COMPREPLY[@]}" """
+
+
+def helps(program, words=()):
+    """(words of a command, its options, its commands), of it and of all below."""
+    text = subprocess.run([program, *words, "--help"], capture_output=True, text=True, check=True).stdout
+    block = COMMANDS.search(text)
+    commands = NAME.findall(block[1]) if block else []
+    yield words, set(OPTION.findall(text)), commands
+    for command in commands:
+        yield from helps(program, (*words, command))
+
+
+def sections(page):
+    """The text of each .Ss by its title, and the text of everything else."""
+    parts = re.split(r"^\.(S[sh]) (.*)\n", page, flags=re.MULTILINE)
+    subsections, rest = {}, parts[0]
+    for kind, title, text in zip(parts[1::3], parts[2::3], parts[3::3]):
+        if kind == "Ss":
+            subsections[title] = text
+        else:
+            rest += text
+    return subsections, rest
+
+
+def flags(text):
+    return {"--" + name for name in FLAG.findall(text)}
+
+
+def described(text):
+    return flags("\n".join(line for line in text.splitlines() if line.startswith(".It ")))
+
+
+def completions(script, words):
+    done = subprocess.run(["bash", "-c", COMPLETE, "bash", script, *words], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def differ(where, wanted, found):
+    for each in sorted(wanted - found):
+        yield f"{where}: lacks {each}"
+    for each in sorted(found - wanted):
+        yield f"{where}: has {each}, which the program does not"
+
+
+def check_commands(root, name, program):
+    page = (root / "doc/man" / PAGES[name]).read_text(encoding="utf-8")
+    script = str(root / f"doc/completion/{name}.bash")
+    subsections, rest = sections(page)
+    documented, everywhere = described(page), set()
+    titles = set()
+    for words, options, commands in helps(program):
+        if not words:  # its options are taken by every command
+            common = options - {"--version"}
+            yield from differ(f"{PAGES[name]}: options", options, described(rest) & options)
+        own = options - {"--help"}
+        everywhere |= options
+        if words and (not commands or own):
+            titles.add(" ".join(words))
+            yield from differ(f"{PAGES[name]}: {' '.join(words)}", own, flags(subsections.get(" ".join(words), "")))
+        offered = completions(script, [name, *words, "--"])
+        yield from differ(f"{script}: {' '.join(words)}", options | common, offered)
+        if commands:
+            offered = completions(script, [name, *words, ""])
+            yield from differ(f"{script}: {' '.join(words)}", set(commands),
+                              {each for each in offered if not each.startswith("-") and not Path(each).exists()})
+    yield from differ(f"{PAGES[name]}: commands", titles, set(subsections))
+    yield from differ(f"{PAGES[name]}: what is described", everywhere, documented)
+
+
+def check_usage(root, name, program):
+    page = (root / "doc/man" / PAGES[name]).read_text(encoding="utf-8")
+    usage = subprocess.run([program], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL).stderr
+    lines = re.findall(rf"(?:usage:|^ +) *{name} (.*)", usage, re.MULTILINE)
+    if not lines:
+        yield f"{name}: has no usage line"
+    yield from differ(PAGES[name], set(re.findall(r"--[a-z-]+", " ".join(lines))), described(page))
+    for phase in {phase for line in lines for phase in line.split()[0].split("|") if not phase.startswith("-")}:
+        if f".It Cm {phase}\n" not in page:
+            yield f"{PAGES[name]}: lacks {phase}"
+
+
+def check_statuses(root, name):
+    page = (root / "doc/man" / PAGES[name]).read_text(encoding="utf-8")
+    readme = (root / READMES[name]).read_text(encoding="utf-8").split("## Exit codes")[1].split("\n## ")[0]
+    found = set(re.findall(r"^\.It (\d+)$", page, re.MULTILINE))
+    yield from differ(f"{PAGES[name]}: statuses", set(STATUS.findall(readme)) | {"0"}, found)
+
+
+def check(root, programs):
+    for name, program in programs.items():
+        yield from (check_usage if name == "rdma-hook" else check_commands)(root, name, program)
+        if name in READMES:
+            yield from check_statuses(root, name)
+
+
+def main():
+    if len(sys.argv) < 3 or not all("=" in each for each in sys.argv[2:]):
+        sys.exit(__doc__)
+    problems = list(check(Path(sys.argv[1]), dict(each.split("=", 1) for each in sys.argv[2:])))
+    print("\n".join(problems) or "manual: pages and completion say what the programs do")
+    sys.exit(bool(problems))
+
+
+if __name__ == "__main__":
+    main()
