@@ -281,6 +281,11 @@ Result<> leave_all(World& world, const Container& container) {
     return join(std::move(all), world.store.remove_container(container.key));
 }
 
+Result<> leave_dead(World& world, const std::string& key) {
+    const auto dead = TRY(claim_dead(world, key));
+    return dead ? leave_all(world, dead->container) : Result<>{};
+}
+
 Result<> sweep_pending(World& world) {
     for (const std::string& key : TRY(world.store.pending_keys())) {
         if (const auto dead = TRY(claim_dead(world, key)))

@@ -46,6 +46,9 @@ Result<> leave_all(World& world, const Container& container);
 // Whether the container is still there: its token, its bundle, its namespace's path.
 Result<bool> is_alive(World& world, const Container& container);
 
+// Undoes the container if it is dead, as gc would. One that lives, or is being worked on, is left.
+Result<> leave_dead(World& world, const std::string& key);
+
 // Undoes creates that never became containers. Cheap when there are none. Skips what is locked.
 Result<> sweep_pending(World& world);
 

@@ -26,6 +26,7 @@ constexpr std::array kDocument = {Member{"$schema", Type::String},  // for edito
                                   Member{"pools", Type::Object},
                                   Member{"policy", Type::Object},
                                   Member{"state_dir", Type::String},
+                                  Member{"runtime", Type::String},
                                   Member{"log", Type::Object}};
 constexpr std::array kPool = {Member{"mode", Type::String},
                               Member{"default", Type::Bool},
@@ -326,6 +327,8 @@ Result<Config> read_document(const Json& json) {
         return bad("state_dir",
                    fmt::format("must be below /run, not '{}'", printable(config.state_dir)))
             .advise("choose a folder there: what it holds is worthless after a boot");
+    if (const Json* runtime = find(json, "runtime"))
+        config.runtime = TRY(parse_path(*runtime, "runtime"));
     const Json* log = find(json, "log");
     if (log == nullptr)
         return config;
@@ -363,6 +366,15 @@ Result<Config> load_config(const std::string& path) {
     if (!text)
         return Config{};
     return parse_config(*text).context(printable(path)).advise("check it: rdmactl config check");
+}
+
+std::string runtime_setting(const std::string& path) {
+    const auto text = read_owned_file(path, Owned{});
+    const auto json = text && *text ? base::parse_json(**text, path) : Json();
+    const Json* runtime = json && json->is_object() ? find(*json, "runtime") : nullptr;
+    const bool is_text = runtime != nullptr && runtime->is_string();
+    const auto setting = is_text ? parse_path(*runtime, "runtime") : std::string();
+    return setting ? *setting : std::string();
 }
 
 std::vector<DeviceSpec> devices_of(const Pool& pool) {

@@ -80,6 +80,7 @@ struct Config {
     std::string state_dir = "/run/rdma-hook";  // below /run: what it holds ends with the boot
     std::string log_file;                      // empty: journald
     base::log::Level log_level = base::log::Level::Info;
+    std::string runtime{};  // that rdma-runtime calls; empty: runc where it is installed
 };
 
 inline constexpr char kConfigPath[] = "/etc/rdma-hook/config.json";
@@ -90,6 +91,11 @@ Result<Config> parse_config(std::string_view text);
 // Reads the file: BadConfig unless it and every folder above it belong to root and nobody else can
 // write them. No file: the default configuration.
 Result<Config> load_config(const std::string& path = kConfigPath);
+
+// The member `runtime` alone, of a configuration whatever else is wrong with it: containers without
+// rdma.* must be started, stopped and deleted by the runtime that they always had. Empty if it
+// cannot be told.
+std::string runtime_setting(const std::string& path = kConfigPath);
 
 // The members that an object of the file may have: "" (the document), "pool", "policy" or "log".
 std::vector<std::string_view> config_members(std::string_view object);

@@ -33,6 +33,10 @@ struct Subject {
     bool privileged = false;
 };
 
+std::string id_of(const Call& call) {
+    return call.id.empty() ? id_from_bundle(call.bundle) : call.id;
+}
+
 // Everything that can be refused without looking at the host.
 Result<> check_subject(const Subject& subject) {
     if (subject.spec.has_user_namespace())
@@ -95,7 +99,7 @@ Result<Container> register_container(World& world,
                                      const std::optional<netns::Netns>& ns) {
     Container container{.key = container_key(call.bundle),
                         .bundle = call.bundle,
-                        .id = id_from_bundle(call.bundle),
+                        .id = id_of(call),
                         .uuid = base::random_uuid(),
                         .committed = false,
                         .token = {},
@@ -303,7 +307,7 @@ Result<Output> precreate(std::string_view input, const Call& engine_call) {
         return make_error(Code::Refused, "rdma.* annotations need a rootful engine")
             .advise("run the container as root: sudo podman run ...");
     TRY(spec.check());
-    base::log::set_container(id_from_bundle(engine_call.bundle));
+    base::log::set_container(id_of(engine_call));
     Config config = TRY(engine_call.load_config());
     open_log(config);
     Call call = engine_call;
@@ -359,7 +363,9 @@ Result<> abandon(const Call& call) {
     const std::string key = container_key(call.bundle);
     const auto lock = TRY(store.lock_container(key, Deadline::in(kLockTimeout)));
     const auto container = TRY(store.load_container(key));
-    return container && !container->committed ? leave_all(world, *container) : Result<>{};
+    if (!container || (container->committed && TRY(is_alive(world, *container))))
+        return {};
+    return leave_all(world, *container);
 }
 
 void remember_failure(const Call& call, std::string_view phase, const Error& error) {
@@ -370,7 +376,7 @@ void remember_failure(const Call& call, std::string_view phase, const Error& err
     const std::string key = call.container.empty() ? container_key(call.bundle) : call.container;
     const Json json{{"format", 1},
                     {"key", key},
-                    {"id", id_from_bundle(call.bundle)},
+                    {"id", id_of(call)},
                     {"bundle", call.bundle},
                     {"phase", phase},
                     {"code", base::code_name(error.code)},

@@ -17,12 +17,13 @@ struct Call {
     bool root = true;                             // effective uid 0 in the first user namespace
     // precreate
     std::string self;    // our own program, for the hooks that we add
-    std::string bundle;  // the working directory
+    std::string bundle;  // the working directory, or what rdma-runtime was told
     // createRuntime and poststop, as precreate wrote them into config.json: these stages need no
     // configuration, so that one that was broken meanwhile keeps nothing from being given back
     std::string state_dir;
     std::string container;  // KEY
     std::string attach;     // UUID
+    std::string id{};  // precreate: the container's, if rdma-runtime was told; else the bundle's
 };
 
 struct Output {
@@ -40,7 +41,8 @@ Result<> create_runtime(std::string_view input, const Call& call);
 // The container is gone: gives everything back.
 Result<> poststop(std::string_view input, const Call& call);
 
-// Undoes what the output of precreate promised, if that output could not be delivered.
+// Undoes what the output of precreate promised, if that output could not be delivered, or if the
+// create that got it failed: not if there is a container with an init that lives.
 Result<> abandon(const Call& call);
 
 // Keeps a failure for `rdmactl list --failed` and `show`; best effort.

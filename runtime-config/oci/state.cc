@@ -30,14 +30,6 @@ bool is_alnum(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-bool is_id(std::string_view id) {
-    const auto fits = [](char c) {
-        return is_alnum(c) || std::string_view("_.+-").find(c) != std::string_view::npos;
-    };
-    return !id.empty() && id.size() <= kMaxIdBytes && is_alnum(id[0]) &&
-           std::all_of(id.begin(), id.end(), fits);
-}
-
 // One spelling of each bundle, because a container's key is a digest of it: "/a//b/./" is "/a/b".
 // ".." and control characters are refused; runtimes resolve the path before they pass it on.
 std::string canonical_path(std::string_view path) {
@@ -71,7 +63,7 @@ Result<pid_t> parse_pid(const Json& tree) {
 Result<State> read_state(const Json& tree) {
     State state;
     state.id = TRY(base::required<std::string>(tree, "id"));
-    if (!is_id(state.id))
+    if (!is_container_id(state.id))
         return bad("id", state.id, "letters, digits and _.+- up to 1024 bytes");
     const auto bundle = TRY(base::required<std::string>(tree, "bundle"));
     state.bundle = canonical_path(bundle);
@@ -82,6 +74,14 @@ Result<State> read_state(const Json& tree) {
     return state;
 }
 }  // namespace
+
+bool is_container_id(std::string_view id) {
+    const auto fits = [](char c) {
+        return is_alnum(c) || std::string_view("_.+-").find(c) != std::string_view::npos;
+    };
+    return !id.empty() && id.size() <= kMaxIdBytes && is_alnum(id[0]) &&
+           std::all_of(id.begin(), id.end(), fits);
+}
 
 Result<State> parse_state(std::string_view text) {
     if (text.size() > kMaxStateBytes)

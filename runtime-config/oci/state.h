@@ -23,6 +23,8 @@ struct State {
     pid_t pid = 0;       // 0: none (poststop)
 };
 
+bool is_container_id(std::string_view id);
+
 Result<State> parse_state(std::string_view text);
 
 }  // namespace oci

@@ -20,6 +20,7 @@ GOOD = {f"netns/{name}.h": '#include <string>\n#include "netns/base/result.h"\n'
     "hook/phases.cc": '#include <unistd.h>\n#include "netns/host.h"\n#include "runtime-config/oci/spec.h"\n'
                       "// setns(2) is not called here, nor in /* setns( */ comments\n",
     "runtime-config/oci/spec.h": '#include "netns/base/json.h"\n',
+    "runtime-config/shim.cc": '#include "runtime-config/shim.h"\n#include "hook/phases.h"\n#include "netns/host.h"\n',
     "perf/main.cc": '#include <infiniband/verbs.h>\n#include "perf/verbs.h"\n#include "netns/base/log.h"\n',
 }
 HOOK_BANNED = ("linux/netlink.h", "netlink/msg.h", "sys/socket.h", "sched.h", "infiniband/verbs.h", "rdma/ib_user_verbs.h")
@@ -33,6 +34,12 @@ LAYERING = (
     + [("perf/x.cc", f'#include "{header}"', "perf/ uses")
        for header in ("hook/step.h", "runtime-config/oci/spec.h", "netns/link.h", "netns/netlink/socket.h")]
     + [("runtime-config/x.cc", f'#include "{header}"', "runtime-config/ uses") for header in ("hook/step.h", "netns/link.h")]
+    + [("runtime-config/args.cc", '#include "hook/phases.h"', "runtime-config/ uses"),
+       ("runtime-config/oci/shim.cc", '#include "hook/phases.h"', "runtime-config/ uses"),
+       ("runtime-config/shim.cc", '#include "netns/probe.h"', "private to netns/"),
+       ("runtime-config/shim.cc", '#include "perf/gid.h"', "runtime-config/ uses"),
+       ("runtime-config/shim.cc", "#include <sched.h>", "only netns/ talks to the kernel"),
+       ("hook/x.cc", '#include "runtime-config/shim.h"', "hook/ uses runtime-config/oci/ only")]
     + [("netns/base/x.h", f'#include "{header}"', "vocabulary") for header in ("netns/link.h", "hook/step.h", "perf/gid.h")]
     + [(f"netns/{name}.h", f"#include <{header}>", "public headers")
        for name in PUBLIC for header in ("netlink/msg.h", "linux/if_link.h", "nlohmann/json.hpp", "sys/socket.h")]

@@ -32,6 +32,8 @@ TEST(ConfigBadInput, Documents) {
         {R"({"pools":null})", "'pools' must be an object, not null"},
         {R"({"policy":true})", "'policy' must be an object, not true"},
         {R"({"$schema":1})", "'$schema' must be a string, not 1"},
+        {R"({"runtime":"crun"})", "'runtime' must be an absolute path"},
+        {R"({"runtime":"/usr/../crun"})", "not '/usr/../crun'"},
         {R"({"state_dir":1})", "'state_dir' must be a string, not 1"},
         {R"({"state_dir":"run/x"})", "'state_dir' must be an absolute path"},
         {R"({"state_dir":"/run/../var/x"})", "not '/run/../var/x'"},

@@ -61,7 +61,8 @@ TEST(ConfigDocuments, ReadmeListsEveryMember) {
             expected.emplace_back(member);
     }
     const auto rows = test::find_all(
-        readme, R"(\n\| `(pools\.NAME\.\w+|policy\.\w+|policy|log\.\w+|state_dir|\$schema)`)");
+        readme,
+        R"(\n\| `(pools\.NAME\.\w+|policy\.\w+|policy|log\.\w+|state_dir|runtime|\$schema)`)");
     EXPECT_THAT(rows, UnorderedElementsAreArray(expected));
 }
 

@@ -34,7 +34,7 @@ TEST(Config, Everything) {
         "policy": {"modes": ["softroce", "vf"], "parents": ["eth1", "container"],
                    "addresses": ["10.9.0.0/16", "fd00::/8", "0.0.0.0/0"], "memlock": 65536,
                    "placement_host": true, "privileged": true, "mac": true},
-        "state_dir": "/run/rdma-test",
+        "state_dir": "/run/rdma-test", "runtime": "/usr/bin/crun",
         "log": {"file": "/var/log/rdma-hook.log", "level": "debug"}})");
     ASSERT_EQ(config.pools.size(), 3U);
     const Pool& fast = config.pools[0];
@@ -52,6 +52,7 @@ TEST(Config, Everything) {
     EXPECT_EQ(config.policy->memlock_max, 65536U);
     EXPECT_TRUE(config.policy->placement_host && config.policy->privileged && config.policy->mac);
     EXPECT_EQ(config.state_dir, "/run/rdma-test");
+    EXPECT_EQ(config.runtime, "/usr/bin/crun");
     EXPECT_EQ(config.log_file, "/var/log/rdma-hook.log");
     EXPECT_EQ(config.log_level, base::log::Level::Debug);
 }

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime-config/shim.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "hook/attachment.h"
+#include "hook/command.h"
+#include "netns/base/log.h"
+#include "runtime-config/args.h"
+#include "runtime-config/engine_log.h"
+#include "runtime-config/oci/bundle.h"
+#include "runtime-config/oci/spec.h"
+#include "runtime-config/oci/state.h"
+
+namespace shim {
+
+using base::Code;
+using base::Error;
+using base::make_error;
+using base::Result;
+
+namespace {
+// Far above what a runtime reads: whatever is in a larger file, no container comes of it.
+constexpr size_t kMaxLookBytes = 16 * oci::kMaxSpecBytes;
+
+// A call that is ours: of a container that asks for RDMA, or that has it.
+struct Ours {
+    Invocation call;
+    std::optional<oci::Bundle> bundle;  // create and run
+    std::string spec;
+    std::vector<std::string> keys;  // delete: of the containers with this id
+};
+
+// Whether config.json asks for RDMA. If it is no config.json at all the runtime will say so, unless
+// it looks as if it did: then we do.
+bool asks_for_rdma(const std::string& text) {
+    const bool may =
+        text.find("rdma.") != std::string::npos || text.find("\\u") != std::string::npos;
+    if (!may)
+        return false;
+    const auto spec = oci::Spec::parse_annotations(text);
+    return spec ? hook::mentions_rdma(spec->annotations())
+                : text.find("\"rdma.") != std::string::npos;
+}
+
+std::optional<Ours> look_at_start(Invocation call) {
+    auto bundle = oci::Bundle::open(call.bundle);
+    if (!bundle)
+        return std::nullopt;
+    const std::string name = call.config.empty() ? oci::kSpecFile : call.config;
+    auto spec = bundle->read(name, kMaxLookBytes);
+    if (!spec || !asks_for_rdma(*spec))
+        return std::nullopt;
+    return Ours{std::move(call), *std::move(bundle), *std::move(spec), {}};
+}
+
+// More than one, if containers of several root folders have one id: each is looked at by itself.
+std::optional<Ours> look_at_delete(Invocation call, const Surroundings& around) {
+    const auto config = around.load_config();
+    netns::Host host = around.host();
+    const hook::Store store{host.files, config ? config->state_dir : hook::Config{}.state_dir};
+    const auto all = store.container_keys();
+    if (!all)
+        return std::nullopt;
+    Ours ours{.call = std::move(call), .bundle = {}, .spec = {}, .keys = {}};
+    for (const std::string& key : *all) {
+        const auto container = store.load_container(key);
+        if (container && *container && (*container)->id == ours.call.id)
+            ours.keys.push_back(key);
+    }
+    return ours.keys.empty() ? std::nullopt : std::optional(std::move(ours));
+}
+
+// Nothing: the call is the low-level runtime's alone.
+std::optional<Ours> look(const std::vector<std::string>& argv, const Surroundings& around) {
+    std::optional<Ours> ours;
+    const auto done = hook::guarded([&]() -> Result<> {
+        Invocation call = parse_args(argv);
+        if (call.verb == Verb::Create || call.verb == Verb::Run)
+            ours = look_at_start(std::move(call));
+        else if (call.verb == Verb::Delete)
+            ours = look_at_delete(std::move(call), around);
+        return {};
+    });
+    return done ? std::move(ours) : std::nullopt;
+}
+
+// What can be refused before anything is done.
+Result<> check_start(const Ours& ours) {
+    if (!ours.call.trouble.empty())
+        return make_error(Code::Usage, ours.call.trouble)
+            .advise("containers with rdma.* annotations need a command line as of runc or crun");
+    if (!ours.call.config.empty())
+        return make_error(Code::Usage, "rdma.* annotations do not go with --config")
+            .advise("name the file config.json");
+    if (!oci::is_container_id(ours.call.id))
+        return make_error(Code::BadInput,
+                          "'" + base::printable(ours.call.id) + "' is not a container's id");
+    if (ours.spec.size() > oci::kMaxSpecBytes)
+        return make_error(Code::BadInput,
+                          fmt::format("config.json is larger than {} bytes", oci::kMaxSpecBytes));
+    return ours.bundle->check_owner();
+}
+
+void write_line(const std::string& line) {
+    const std::string text = "rdma-runtime: " + line + "\n";
+    (void)!::write(STDERR_FILENO, text.data(), text.size());  // nobody to tell if it fails
+}
+
+// Half 1, and config.json as it says.
+Result<> prepare(const Ours& ours, const hook::Call& call) {
+    const hook::Output output = TRY(hook::precreate(ours.spec, call));
+    if (output.spec != ours.spec) {
+        if (auto put = ours.bundle->replace(output.spec); !put)
+            return join(std::move(put), hook::abandon(call));
+    }
+    for (const std::string& note : output.notes)
+        write_line(note);
+    return {};
+}
+
+Result<int> start(const Ours& ours,
+                  const std::vector<std::string>& argv,
+                  hook::Call& call,
+                  LowLevel& low_level) {
+    TRY(check_start(ours));
+    const std::string runtime = TRY(find_runtime(TRY(call.load_config()).runtime));
+    call.self = TRY(call.host.programs.beside_us("rdma-hook"));
+    TRY(prepare(ours, call));
+    auto status = low_level.run(runtime, argv);
+    if (status && *status == 0)
+        return 0;
+    auto undone = hook::abandon(call);
+    if (!status)
+        return join(std::move(status).error(), std::move(undone)).error();
+    if (!undone) {  // what failed is the create: the undo is the timer's now
+        base::log::error(undone.error().message());
+        write_line(undone.error().message());
+    }
+    return status;
+}
+
+std::string runtime_for_others(const Surroundings& around) {
+    const auto path = find_runtime(around.runtime_setting());
+    return path ? *path : default_runtime();
+}
+
+Result<int> remove(const Ours& ours,
+                   const std::vector<std::string>& argv,
+                   netns::Host& host,
+                   const Surroundings& around) {
+    auto status = around.low_level.run(runtime_for_others(around), argv);
+    const auto loaded = around.load_config();
+    const hook::Config config = loaded ? *loaded : hook::Config{};
+    base::log::open(
+        {.file = config.log_file, .level = config.log_level, .program = "rdma-runtime"});
+    const hook::Store store{host.files, config.state_dir};
+    hook::World world{host, config, store};
+    for (const std::string& key : ours.keys) {
+        if (const auto left = hook::leave_dead(world, key); !left)
+            base::log::error(left.error().message());  // the journal keeps it, for gc
+    }
+    return status;
+}
+
+int complain(const Ours& ours, const hook::Call& call, const Error& error) {
+    const std::string_view verb = ours.call.verb == Verb::Create ? "create"
+                                  : ours.call.verb == Verb::Run  ? "run"
+                                                                 : "delete";
+    const std::string line = fmt::format("{}: {}", verb, error.message());
+    base::log::error(line);
+    if (ours.bundle)
+        hook::remember_failure(call, verb, error);
+    write_line(line);
+    tell_engine(ours.call.log, ours.call.log_format, "rdma-runtime: " + line);
+    return base::exit_status(error.code);
+}
+
+int serve_ours(const Ours& ours, const std::vector<std::string>& argv, const Surroundings& around) {
+    netns::Host host = around.host();
+    hook::Call call{.host = host,
+                    .load_config = around.load_config,
+                    .root = around.root,
+                    .self = {},
+                    .bundle = ours.bundle ? ours.bundle->path() : std::string(),
+                    .state_dir = {},
+                    .container = {},
+                    .attach = {},
+                    .id = ours.call.id};
+    int status = 0;
+    const auto done = hook::guarded([&]() -> Result<> {
+        status = TRY(ours.call.verb == Verb::Delete ? remove(ours, argv, host, around)
+                                                    : start(ours, argv, call, around.low_level));
+        return {};
+    });
+    return done ? status : complain(ours, call, done.error());
+}
+
+int serve_others(const std::vector<std::string>& argv, const Surroundings& around) {
+    std::string path;
+    const auto found = hook::guarded([&]() -> Result<> {
+        path = runtime_for_others(around);
+        return {};
+    });
+    const Error error = around.low_level.become(found ? path : default_runtime(), argv);
+    write_line(error.message());
+    return base::exit_status(error.code);
+}
+}  // namespace
+
+int serve(const std::vector<std::string>& argv, const Surroundings& around) {
+    const std::optional<Ours> ours = look(argv, around);
+    return ours ? serve_ours(*ours, argv, around) : serve_others(argv, around);
+}
+
+}  // namespace shim

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// rdma-runtime: the low-level runtime of engines that have no hooks of their own (Docker,
+// containerd). Rules:
+// - A call that is not about a container with rdma.* annotations becomes the low-level runtime's,
+//   untouched, whatever is wrong with us: our configuration, our state, our bugs.
+// - One that is, is done in full or fails with one line, which the engine is told, too.
+// `create` and `run` do hook::precreate, put its config.json in place, and run the low-level
+// runtime beside us; if that fails, everything is taken back. `delete` runs it and takes back what
+// no poststop hook did.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "hook/phases.h"
+#include "runtime-config/low_level.h"
+
+namespace shim {
+
+// The world outside, made only when it is needed.
+struct Surroundings {
+    std::function<netns::Host()> host;
+    std::function<base::Result<hook::Config>()> load_config;
+    std::function<std::string()> runtime_setting;  // of a configuration that may be broken
+    bool root = true;                              // as hook::Call
+    LowLevel& low_level;
+};
+
+// The exit status; or the call becomes the low-level runtime's and does not come back.
+int serve(const std::vector<std::string>& argv, const Surroundings& around);
+
+}  // namespace shim
