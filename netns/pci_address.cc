@@ -43,8 +43,22 @@ bool is_devlink_handle(std::string_view text) {
            is_part(text.substr(0, slash)) && is_part(text.substr(slash + 1));
 }
 
+// The grammar of annotations and of their schema: narrower than what devlink could name.
 bool is_function_name(std::string_view text) {
-    return is_pci_address(text) || (is_devlink_handle(text) && !text.starts_with("pci/"));
+    constexpr size_t kMostOfAPart = 63;
+    const auto fits = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               std::string_view("_.:-").find(c) != std::string_view::npos;
+    };
+    const auto is_part = [&](std::string_view part) {
+        return !part.empty() && part.size() <= kMostOfAPart && part.front() != '.' &&
+               std::all_of(part.begin(), part.end(), fits);
+    };
+    const size_t slash = text.find('/');
+    if (slash == std::string_view::npos)
+        return is_pci_address(text);
+    return text.substr(0, slash) != "pci" && is_part(text.substr(0, slash)) &&
+           is_part(text.substr(slash + 1));
 }
 
 std::string devlink_handle(const std::string& function) {
