@@ -6,7 +6,6 @@
 #include <csignal>
 #include <fstream>
 #include <string>
-#include <thread>
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
