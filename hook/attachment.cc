@@ -182,15 +182,11 @@ Result<> collect_journal(World& world, const std::string& akey, Collected& out) 
 // A port of ours without journal: the database outlives boots, and journals do not. Its marks may
 // say anything.
 Result<> collect_port(World& world, const netns::OvsPort& port, Collected& out) {
-    const auto mark = [&](const char* key) {
-        const auto found = port.marks.find(key);
-        return found == port.marks.end() ? std::string() : found->second;
-    };
-    const std::string akey = mark(kAttachmentMark);
+    const std::string akey = value_of(port.marks, kAttachmentMark);
     if (!is_attachment_key(akey))
         return {};
     const auto lock = TRY(world.store.lock_attachment(akey, Deadline::in(kLockTimeout)));
-    if (mark(kBootMark) == TRY(world.host.processes.boot_id()) &&
+    if (value_of(port.marks, kBootMark) == TRY(world.host.processes.boot_id()) &&
         TRY(load_journal(world.store, akey)).has_value())
         return {};
     TRY(world.host.ovs.remove_ports(attachment_marks(akey), Deadline::in(kOvsUndoTimeout)));

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "hook/ovs_marks.h"
+
 namespace hook {
 
 using base::Code;
@@ -80,8 +82,7 @@ Result<Representor> representor_of(const FreeVf& vf, Site& site) {
 }
 
 bool hw_offload(const netns::OvsSettings& settings) {
-    const auto value = settings.other_config.find("hw-offload");
-    return value != settings.other_config.end() && value->second == "true";
+    return value_of(settings.other_config, "hw-offload") == "true";
 }
 
 }  // namespace hook

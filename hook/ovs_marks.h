@@ -15,6 +15,14 @@ inline constexpr char kAttachmentMark[] = "rdma-hook-attachment";  // AKEY
 inline constexpr char kContainerMark[] = "rdma-hook-container";    // id
 inline constexpr char kBootMark[] = "rdma-hook-boot";
 
+// The value of a mark or a setting; `missing` where there is none.
+inline std::string value_of(const netns::OvsMap& map,
+                            const std::string& key,
+                            const std::string& missing = {}) {
+    const auto found = map.find(key);
+    return found == map.end() ? missing : found->second;
+}
+
 // Of all that is ours.
 inline netns::OvsMap owner_marks() {
     return {{kOwnerMark, kOwner}};

@@ -10,6 +10,7 @@
 #include "hook/ctl/pf.h"
 #include "hook/ctl/text.h"
 #include "hook/eswitch.h"
+#include "hook/ovs_marks.h"
 #include "hook/steps/raise_representor.h"
 
 namespace hook::ctl {
@@ -44,11 +45,10 @@ Result<OvsState> look_at_ovs(Site& site) {
 
 Json to_json(const OvsState& ovs) {
     const auto& config = ovs.settings.other_config;
-    const auto policy = config.find("tc-policy");
     return {{"running", ovs.present},
             {"version", ovs.settings.version},
             {"hw_offload", hw_offload(ovs.settings)},
-            {"tc_policy", policy == config.end() ? "none" : policy->second},
+            {"tc_policy", value_of(config, "tc-policy", "none")},
             {"needs_restart", ovs.restart}};
 }
 

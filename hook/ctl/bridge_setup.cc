@@ -37,11 +37,6 @@ Deadline soon() {
     return Deadline::in(kOvsPatience);
 }
 
-std::string value_of(const OvsMap& map, const std::string& key, const std::string& missing) {
-    const auto found = map.find(key);
-    return found == map.end() ? missing : found->second;
-}
-
 OvsMap uplink_marks(const std::string& handle) {
     return {{kOwnerMark, kOwner}, {kEswitchMark, handle}};
 }
@@ -177,7 +172,7 @@ Result<> remove_uplink(Site& site, const Setup& setup) {
 }
 
 Result<bool> needs_restart(Site& site, const OvsSettings& settings) {
-    const std::string stale = value_of(settings.marks, kStaleMark, "");
+    const std::string stale = value_of(settings.marks, kStaleMark);
     return !stale.empty() && stale == TRY(daemon_of(site));
 }
 

@@ -44,18 +44,16 @@ std::string AddOvsPort::describe() const {
 Result<> AddOvsPort::replace_stale(Site& site, const netns::OvsPortSpec& spec) const {
     netns::Ovs& ovs = site.host.ovs;
     const auto there = TRY(ovs.find_port(spec.name, Deadline::in(kOvsTimeout)));
-    const auto mark = [&](const char* key) {
-        const auto found = there ? there->marks.find(key) : netns::OvsMap::const_iterator{};
-        return there && found != there->marks.end() ? found->second : std::string();
-    };
-    if (mark(kOwnerMark) != kOwner || mark(kAttachmentMark).empty())
+    const netns::OvsMap marks = there ? there->marks : netns::OvsMap{};
+    const std::string attachment = value_of(marks, kAttachmentMark);
+    if (value_of(marks, kOwnerMark) != kOwner || attachment.empty())
         return make_error(Code::Busy,
                           fmt::format("Open vSwitch has a port {} that is not ours{}",
                                       spec.name,
                                       there ? " on bridge " + there->bridge : ""))
             .advise("see whose it is: ovs-vsctl list port " + spec.name +
                     "; if nobody's: ovs-vsctl del-port " + spec.name);
-    TRY(ovs.remove_ports(attachment_marks(mark(kAttachmentMark)), Deadline::in(kOvsTimeout)));
+    TRY(ovs.remove_ports(attachment_marks(attachment), Deadline::in(kOvsTimeout)));
     return ovs.add_port(spec, Deadline::in(kOvsTimeout));
 }
 
