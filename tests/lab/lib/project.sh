@@ -43,5 +43,5 @@ install_project() {
 pack_project() {
     # shellcheck disable=SC2317 # called by build_project
     pack() { rm -rf "$2/packages" && (cd "$2" && cpack -G DEB -B "$2/packages") && mkdir -p "$1" && cp "$2"/packages/*.deb "$1"; }
-    build_project 'rdma-hook rdmactl rdma-perf' pack "$1"
+    build_project programs pack "$1"
 }
