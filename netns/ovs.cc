@@ -67,13 +67,18 @@ class DatabaseOvs : public Ovs {
 
   private:
     // The results of selects, one for each.
-    Result<std::vector<Json>> ask(const Json& operations, const std::string& what);
+    Result<std::vector<Json>> ask(Json operations, const std::string& what);
     // The one result of one select.
     Result<Json> ask_one(Json operation, const std::string& what);
-    // Waits for ovs-vswitchd, which was asked for the configuration in the last result.
-    Result<> wait_applied(const std::vector<Json>& results);
-    // What became of a new port's interface.
-    Result<> check_interface(const std::string& name);
+    // Waits for ovs-vswitchd, which was asked for the configuration in the last result. What
+    // `select` finds then is the last result.
+    Result<std::vector<Json>> wait_applied(const std::vector<Json>& results,
+                                           Json select,
+                                           Deadline deadline);
+    // The same, and what became of a new port's interface.
+    Result<> wait_for_interface(const std::vector<Json>& results,
+                                const std::string& name,
+                                Deadline deadline);
     // Whether one of the interfaces belongs to one of the ports.
     Result<bool> has_one_of(const std::vector<std::string>& ports,
                             const std::vector<std::string>& interfaces,
@@ -86,13 +91,12 @@ class DatabaseOvs : public Ovs {
 
     std::string socket_;
     ovsdb::Client client_;
-    int64_t cur_cfg_ = 0;  // while the client monitors it
 };
 
-Result<std::vector<Json>> DatabaseOvs::ask(const Json& operations, const std::string& what) {
+Result<std::vector<Json>> DatabaseOvs::ask(Json operations, const std::string& what) {
     if (operations.empty())
         return std::vector<Json>{};
-    Outcome outcome = TRY(client_.transact(operations));
+    Outcome outcome = TRY(client_.transact(std::move(operations)));
     if (outcome.refusal)
         return ovsdb::explain(*outcome.refusal, what);
     return std::move(outcome.results);
@@ -101,31 +105,40 @@ Result<std::vector<Json>> DatabaseOvs::ask(const Json& operations, const std::st
 Result<Json> DatabaseOvs::ask_one(Json operation, const std::string& what) {
     Json operations = Json::array();
     operations.push_back(std::move(operation));
-    return std::move(TRY(ask(operations, what)).front());
+    return std::move(TRY(ask(std::move(operations), what)).front());
 }
 
-Result<> DatabaseOvs::wait_applied(const std::vector<Json>& results) {
-    const int64_t wanted = TRY(ovsdb::read_next_cfg(results.back()));
-    const auto wait = [&]() -> Result<> {
-        if (!client_.is_monitoring()) {
-            cur_cfg_ = -1;
-            const Json now = TRY(client_.monitor(ovsdb::monitor_cur_cfg()));
-            cur_cfg_ = TRY(ovsdb::read_cur_cfg(now)).value_or(cur_cfg_);
-        }
-        while (cur_cfg_ < wanted)
-            cur_cfg_ = TRY(ovsdb::read_cur_cfg(TRY(client_.next_update()))).value_or(cur_cfg_);
-        return {};
-    };
-    auto done = wait();
-    if (!done && done.error().code == Code::Timeout)
-        return make_error(Code::Timeout, "ovs-vswitchd has not applied the change")
-            .advise("is it running? systemctl status ovs-vswitchd");
-    return done;
+Result<std::vector<Json>> DatabaseOvs::wait_applied(const std::vector<Json>& results,
+                                                    Json select,
+                                                    Deadline deadline) {
+    ovsdb::Progress seen = TRY(ovsdb::read_progress(results.back()));
+    for (const int64_t wanted = seen.next_cfg;;) {
+        Json operations = Json::array();
+        operations.push_back(ovsdb::wait_for_progress(seen.cur_cfg, deadline.left_ms()));
+        operations.push_back(ovsdb::select_progress());
+        if (!select.is_null())
+            operations.push_back(select);
+        auto outcome = client_.transact(std::move(operations));
+        const bool late = outcome ? outcome->refusal && outcome->refusal->operation == 0 &&
+                                        outcome->refusal->error == "timed out"
+                                  : outcome.error().code == Code::Timeout;
+        if (late)
+            return make_error(Code::Timeout, "ovs-vswitchd has not applied the change")
+                .advise("is it running? systemctl status ovs-vswitchd");
+        const auto found = TRY(std::move(outcome));
+        if (found.refusal)
+            return ovsdb::explain(*found.refusal, "wait for ovs-vswitchd");
+        seen = TRY(ovsdb::read_progress(found.results[1]));
+        if (seen.cur_cfg >= wanted)
+            return found.results;
+    }
 }
 
-Result<> DatabaseOvs::check_interface(const std::string& name) {
-    const auto rows = TRY(ovsdb::read_interfaces(
-        TRY(ask_one(ovsdb::select_interface_named(name), "look at interface " + name))));
+Result<> DatabaseOvs::wait_for_interface(const std::vector<Json>& results,
+                                         const std::string& name,
+                                         Deadline deadline) {
+    const auto found = TRY(wait_applied(results, ovsdb::select_interface_named(name), deadline));
+    const auto rows = TRY(ovsdb::read_interfaces(found.back()));
     if (rows.empty())
         return make_error(Code::Unavailable,
                           "somebody removed " + name + " from Open vSwitch again");
@@ -146,8 +159,8 @@ Result<> DatabaseOvs::remove(const Json& select, Removal removal, const std::str
         const auto uuids = TRY(ovsdb::read_uuids(TRY(ask_one(select, what))));
         if (uuids.empty())
             return {};
-        const Transaction transaction = removal(uuids);
-        const Outcome outcome = TRY(client_.transact(transaction.operations));
+        Transaction transaction = removal(uuids);
+        const Outcome outcome = TRY(client_.transact(std::move(transaction.operations)));
         if (!outcome.refusal)
             return {};
         if (failed_guard(transaction, *outcome.refusal) != Guard::IsStillOurs)
@@ -176,8 +189,10 @@ Result<> DatabaseOvs::configure(const OvsChange& other_config,
                                 const OvsChange& marks,
                                 Deadline deadline) {
     TRY(client_.begin(deadline));
-    const Transaction transaction = ovsdb::to_configure(other_config, marks);
-    return wait_applied(TRY(ask(transaction.operations, "configure Open vSwitch")));
+    Transaction transaction = ovsdb::to_configure(other_config, marks);
+    const auto results = TRY(ask(std::move(transaction.operations), "configure Open vSwitch"));
+    (void)TRY(wait_applied(results, {}, deadline));
+    return {};
 }
 
 Result<std::optional<OvsBridge>> DatabaseOvs::find_bridge(const std::string& name,
@@ -192,7 +207,7 @@ Result<OvsView> DatabaseOvs::view(const std::string& bridge, Deadline deadline) 
     operations.push_back(ovsdb::select_settings());
     operations.push_back(ovsdb::select_bridge(bridge));
     operations.push_back(ovsdb::select_tunnels());
-    const auto results = TRY(ask(operations, what));
+    const auto results = TRY(ask(std::move(operations), what));
     OvsView view;
     view.settings = TRY(ovsdb::read_settings(results[0]));
     auto rows = TRY(ovsdb::read_bridges(results[1]));
@@ -214,7 +229,7 @@ Result<bool> DatabaseOvs::has_one_of(const std::vector<std::string>& ports,
     Json operations = Json::array();
     for (const std::string& uuid : interfaces)
         operations.push_back(ovsdb::select_port_of(uuid));
-    for (const Json& result : TRY(ask(operations, what))) {
+    for (const Json& result : TRY(ask(std::move(operations), what))) {
         for (const std::string& port : TRY(ovsdb::read_uuids(result))) {
             if (std::ranges::find(ports, port) != ports.end())
                 return true;
@@ -225,14 +240,13 @@ Result<bool> DatabaseOvs::has_one_of(const std::vector<std::string>& ports,
 
 Result<> DatabaseOvs::add_bridge(const std::string& name, const OvsMap& marks, Deadline deadline) {
     TRY(client_.begin(deadline));
-    const Transaction transaction = ovsdb::to_add_bridge(name, marks);
-    const Outcome outcome = TRY(client_.transact(transaction.operations));
+    Transaction transaction = ovsdb::to_add_bridge(name, marks);
+    const Outcome outcome = TRY(client_.transact(std::move(transaction.operations)));
     if (outcome.refusal && failed_guard(transaction, *outcome.refusal))
         return port_taken(name);
     if (outcome.refusal)
         return ovsdb::explain(*outcome.refusal, "add bridge " + name);
-    TRY(wait_applied(outcome.results));
-    return check_interface(name);
+    return wait_for_interface(outcome.results, name, deadline);
 }
 
 Result<> DatabaseOvs::remove_bridge(const std::string& name,
@@ -255,7 +269,7 @@ Result<std::vector<OvsPort>> DatabaseOvs::complete(std::vector<ovsdb::PortRow> r
         for (const std::string& uuid : row.interfaces)
             operations.push_back(ovsdb::select_interface(uuid));
     }
-    const auto results = TRY(ask(operations, "look at ports"));
+    const auto results = TRY(ask(std::move(operations), "look at ports"));
     auto result = results.begin();
     std::vector<OvsPort> ports;
     for (ovsdb::PortRow& row : rows) {
@@ -294,8 +308,8 @@ Result<std::vector<OvsPort>> DatabaseOvs::list_ports(const OvsMap& marks, Deadli
 
 Result<> DatabaseOvs::add_port(const OvsPortSpec& spec, Deadline deadline) {
     TRY(client_.begin(deadline));
-    const Transaction transaction = ovsdb::to_add_port(spec);
-    const Outcome outcome = TRY(client_.transact(transaction.operations));
+    Transaction transaction = ovsdb::to_add_port(spec);
+    const Outcome outcome = TRY(client_.transact(std::move(transaction.operations)));
     if (outcome.refusal) {
         const auto guard = failed_guard(transaction, *outcome.refusal);
         if (guard == Guard::BridgeIsThere)
@@ -306,8 +320,7 @@ Result<> DatabaseOvs::add_port(const OvsPortSpec& spec, Deadline deadline) {
         return ovsdb::explain(*outcome.refusal,
                               "add port " + spec.name + " to bridge " + spec.bridge);
     }
-    TRY(wait_applied(outcome.results));
-    return check_interface(spec.name);
+    return wait_for_interface(outcome.results, spec.name, deadline);
 }
 
 Result<> DatabaseOvs::remove_ports(const OvsMap& marks, Deadline deadline) {

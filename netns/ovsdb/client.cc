@@ -116,8 +116,6 @@ void Client::drop_if_closed() {
 void Client::close() {
     fd_.reset();
     splitter_ = {};
-    monitoring_ = false;
-    update_.reset();
 }
 
 template <class T>
@@ -127,69 +125,36 @@ Result<T> Client::checked(Result<T> done) {
     return done;
 }
 
-Result<Outcome> Client::transact(const Json& operations) {
-    Json params = Json::array({kDatabase});
-    for (const Json& operation : operations)
-        params.push_back(operation);
-    auto result = checked(call("transact", std::move(params)));
-    if (!result)
-        return std::move(result).error();
-    return checked(read_outcome(std::move(result).value(), operations.size()));
+Result<Outcome> Client::transact(Json operations) {
+    return checked(exchange(std::move(operations)));
 }
 
-Result<Json> Client::monitor(const Json& requests) {
-    Json params = Json::array();
-    params.push_back(kDatabase);
-    params.push_back(nullptr);  // the monitor's name: there is one
-    params.push_back(requests);
-    auto now = checked(call("monitor", std::move(params)));
-    monitoring_ = now.has_value();
-    return now;
-}
-
-Result<Json> Client::next_update() {
-    return checked(await_update());
-}
-
-Result<Json> Client::call(const std::string& method, Json params) {
+Result<Outcome> Client::exchange(Json operations) {
     const int64_t id = ++last_id_;
-    TRY(write(encode_request(method, std::move(params), id)));
-    return await_reply(id, method);
+    const size_t count = operations.size();
+    operations.insert(operations.begin(), kDatabase);
+    TRY(write(encode_request("transact", std::move(operations), id)));
+    return read_outcome(TRY(await_reply(id)), count);
 }
 
-Result<Json> Client::await_reply(int64_t id, const std::string& method) {
+Result<Json> Client::await_reply(int64_t id) {
     for (;;) {
         Message message = TRY(next_message());
         if (message.kind != Kind::Reply && message.kind != Kind::Failure) {
-            TRY(attend(std::move(message)));
+            TRY(attend(message));
             continue;
         }
         if (message.id != id)
             return make_error(Code::Internal,
                               "the database of Open vSwitch answers what nobody asked");
         if (message.kind == Kind::Failure)
-            return explain(read_refusal(message.body, 0), method);
+            return explain(read_refusal(message.body, 0), "transact");
         return std::move(message.body);
     }
 }
 
-Result<Json> Client::await_update() {
-    while (!update_) {
-        Message message = TRY(next_message());
-        if (message.kind == Kind::Reply || message.kind == Kind::Failure)
-            return make_error(Code::Internal,
-                              "the database of Open vSwitch answers what nobody asked");
-        TRY(attend(std::move(message)));
-    }
-    return *std::exchange(update_, std::nullopt);
-}
-
-Result<> Client::attend(Message message) {
-    if (message.kind == Kind::Echo)
-        return write(encode_echo(message));
-    if (message.kind == Kind::Update && monitoring_)
-        update_ = std::move(message.body);
-    return {};
+Result<> Client::attend(const Message& message) {
+    return message.kind == Kind::Echo ? write(encode_echo(message)) : Result<>{};
 }
 
 Result<Message> Client::next_message() {

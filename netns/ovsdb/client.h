@@ -27,16 +27,7 @@ class Client {
 
     // Internal: an answer that is none; Unavailable: the connection was closed; Timeout. That the
     // database refuses the transaction is no error here.
-    Result<Outcome> transact(const Json& operations);
-
-    // Begins to monitor, and says what is there now, as table-updates. One monitor a connection,
-    // of one row: of several updates only the last is kept.
-    Result<Json> monitor(const Json& requests);
-
-    [[nodiscard]] bool is_monitoring() const { return monitoring_; }
-
-    // The last update that was not taken yet; waits for one.
-    Result<Json> next_update();
+    Result<Outcome> transact(Json operations);
 
   private:
     static constexpr size_t kMaxBytes = size_t{16} << 20;
@@ -49,12 +40,11 @@ class Client {
     template <class T>
     Result<T> checked(Result<T> done);
 
-    Result<Json> call(const std::string& method, Json params);
-    // The result of a request; an error of the database's instead of it.
-    Result<Json> await_reply(int64_t id, const std::string& method);
-    Result<Json> await_update();
-    // Sees to what is no reply: answers an echo, keeps an update.
-    Result<> attend(Message message);
+    Result<Outcome> exchange(Json operations);
+    // The result of a transaction; an error of the database's instead of it.
+    Result<Json> await_reply(int64_t id);
+    // Sees to what is no reply: answers an echo.
+    Result<> attend(const Message& message);
     Result<Message> next_message();
     Result<> read_some();
     Result<> write(std::string_view bytes);
@@ -67,8 +57,6 @@ class Client {
     base::Deadline deadline_ = base::Deadline::in({});
     size_t bytes_left_ = 0;
     int64_t last_id_ = 0;
-    bool monitoring_ = false;
-    std::optional<Json> update_;
 };
 
 }  // namespace netns::ovsdb

@@ -18,16 +18,10 @@ Json member(Json& object, const char* name) {
     return found == object.end() ? Json() : std::move(*found);
 }
 
-Result<Message> read_call(const std::string& method, Json id, Json params) {
-    if (!id.is_null())
-        return Message{
-            method == "echo" ? Kind::Echo : Kind::Other, std::move(id), std::move(params)};
-    if (method != "update")
+Message read_call(const std::string& method, Json id, Json params) {
+    if (id.is_null() || method != "echo")
         return Message{};
-    // Whose update it is does not matter: there is one monitor on a connection.
-    if (!params.is_array() || params.size() != 2)
-        return no_message("an update without its parameters");
-    return Message{Kind::Update, {}, std::move(params[1])};
+    return Message{Kind::Echo, std::move(id), std::move(params)};
 }
 }  // namespace
 

@@ -44,7 +44,6 @@ class Splitter {
 enum class Kind {
     Reply,    // body: the result
     Failure,  // body: the error, a string or an object; instead of a result
-    Update,   // a notification of a monitor; body: the table-updates
     Echo,     // a request that wants its parameters back; body: these
     Other,    // a request or notification that we have no use for
 };

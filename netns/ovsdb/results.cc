@@ -255,30 +255,13 @@ Result<OvsSettings> read_settings(const Json& result) {
     return settings;
 }
 
-Result<int64_t> read_next_cfg(const Json& result) {
+Result<Progress> read_progress(const Json& result) {
     const Json* rows = TRY(rows_of(result));
     if (rows->empty())
         return make_error(Code::Unavailable, "the database of Open vSwitch is not set up")
             .advise("start Open vSwitch: systemctl start openvswitch-switch");
-    return atom<int64_t>(rows->front(), "next_cfg");
-}
-
-Result<std::optional<int64_t>> read_cur_cfg(const Json& updates) {
-    if (!updates.is_object())
-        return not_understood("updates that are no object");
-    const auto table = updates.find("Open_vSwitch");
-    if (table == updates.end())
-        return std::optional<int64_t>{};
-    if (!table->is_object())
-        return not_understood("updates of a table that are no object");
-    for (const Json& row : *table) {
-        const auto now = row.is_object() ? row.find("new") : row.end();
-        if (!row.is_object() || now == row.end())
-            continue;  // it went
-        if (now->is_object() && now->contains("cur_cfg"))
-            return std::optional{TRY(atom<int64_t>(*now, "cur_cfg"))};
-    }
-    return std::optional<int64_t>{};
+    return Progress{.next_cfg = TRY(atom<int64_t>(rows->front(), "next_cfg")),
+                    .cur_cfg = TRY(atom<int64_t>(rows->front(), "cur_cfg"))};
 }
 
 }  // namespace netns::ovsdb

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the database answers to transactions and monitors (RFC 7047, sections 4.1.3 and 5.1), read
-// into values of the room. An atom may stand for a set with one element; a column that may be
-// empty is a set with none. Pure: no socket. Private to netns/.
+// What the database answers to transactions (RFC 7047, sections 4.1.3 and 5.1), read into values of
+// the room. An atom may stand for a set with one element; a column that may be empty is a set with
+// none. Pure: no socket. Private to netns/.
 #pragma once
 
 #include <cstddef>
@@ -65,6 +65,12 @@ struct InterfaceRow {
     uint32_t policing_kbps = 0;
 };
 
+// What ovs-vswitchd was asked for, and what it has applied.
+struct Progress {
+    int64_t next_cfg = 0;
+    int64_t cur_cfg = 0;
+};
+
 Result<std::vector<PortRow>> read_ports(const Json& result);
 Result<std::vector<BridgeRow>> read_bridges(const Json& result);
 Result<std::vector<InterfaceRow>> read_interfaces(const Json& result);
@@ -74,9 +80,6 @@ Result<std::vector<std::string>> read_uuids(const Json& result);
 // Of no row: empty settings.
 Result<OvsSettings> read_settings(const Json& result);
 // Unavailable without row: nobody has set the database up yet.
-Result<int64_t> read_next_cfg(const Json& result);
-
-// cur_cfg in the table-updates of a monitor (RFC 7047, 4.1.6); nothing if it is not in there.
-Result<std::optional<int64_t>> read_cur_cfg(const Json& updates);
+Result<Progress> read_progress(const Json& result);
 
 }  // namespace netns::ovsdb

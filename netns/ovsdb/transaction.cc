@@ -90,7 +90,7 @@ void guard(Transaction& to, Guard meaning, const char* table, Json where) {
 void finish(Transaction& to, Json mutations = Json::array()) {
     mutations.push_back(list("next_cfg", "+=", 1));
     to.operations.push_back(mutate("Open_vSwitch", Json::array(), std::move(mutations)));
-    to.operations.push_back(select("Open_vSwitch", Json::array(), list("next_cfg")));
+    to.operations.push_back(select_progress());
 }
 
 Json interface_row(const OvsPortSpec& spec) {
@@ -270,12 +270,20 @@ Json select_interface_named(const std::string& name) {
     return select_interface_by(by_name(name));
 }
 
-Json monitor_cur_cfg() {
-    Json request = Json::object();
-    request["columns"] = list("cur_cfg");
-    Json requests = Json::object();
-    requests["Open_vSwitch"] = std::move(request);
-    return requests;
+Json select_progress() {
+    return select("Open_vSwitch", Json::array(), list("next_cfg", "cur_cfg"));
+}
+
+Json wait_for_progress(int64_t cur_cfg, int timeout_ms) {
+    Json seen = Json::object();
+    seen["cur_cfg"] = cur_cfg;
+    Json made = operation("wait", "Open_vSwitch");
+    made["timeout"] = timeout_ms;
+    made["where"] = Json::array();
+    made["columns"] = list("cur_cfg");
+    made["until"] = "!=";
+    made["rows"] = list(std::move(seen));
+    return made;
 }
 
 }  // namespace netns::ovsdb

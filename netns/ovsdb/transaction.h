@@ -5,11 +5,13 @@
 // A transaction that changes something begins with guards: "wait" operations with no time to wait.
 // They hold or the whole transaction is refused, with the number of the guard and "timed out"; so
 // what was seen before, or must not be there, needs no lock, and nobody has to read the sentences
-// of a "constraint violation". It raises next_cfg, for ovs-vswitchd to answer with cur_cfg.
-// Port and Interface rows that no bridge has are collected by the database itself.
+// of a "constraint violation". It raises next_cfg, for ovs-vswitchd to answer with cur_cfg; a
+// "wait" that has time hears of that. Port and Interface rows that no bridge has are collected by
+// the database itself.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -33,7 +35,7 @@ struct Transaction {
     std::vector<Guard> guards;  // of the first operations, in their order
 };
 
-// ---- what changes; the last result is next_cfg's row
+// ---- what changes; the last result is for read_progress()
 // --------------------------------------------------------
 Transaction to_add_port(const OvsPortSpec& spec);
 Transaction to_add_bridge(const std::string& name, const OvsMap& marks);
@@ -62,8 +64,10 @@ Json select_marked_bridge(const std::string& name, const OvsMap& marks);
 Json select_interface(const std::string& uuid);
 Json select_interface_named(const std::string& name);
 
-// The monitor-requests for cur_cfg, from now on.
-Json monitor_cur_cfg();
+// For read_progress().
+Json select_progress();
+// Until cur_cfg is another than this; else "timed out".
+Json wait_for_progress(int64_t cur_cfg, int timeout_ms);
 
 // kbit: ovs-vswitchd lets so much pass at once.
 uint32_t policing_burst(uint32_t kbps);

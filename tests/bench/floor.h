@@ -168,6 +168,7 @@ inline Message get_link(uint32_t index, const char* name) {
     ifinfomsg header{};
     header.ifi_index = static_cast<int>(index);
     message.append(&header, sizeof header);
+    message.put(IFLA_EXT_MASK, uint32_t{RTEXT_FILTER_SKIP_STATS});
     if (name != nullptr)
         message.put(IFLA_IFNAME, name);
     return message;

@@ -2,6 +2,8 @@
 // The floor under an attach and detach of mode asap2: the requests to the kernel and to Open
 // vSwitch's database that rdma-hook makes of a pool's mapped function, in its order, and nothing
 // else.
+#include <string>
+
 #include <linux/devlink.h>
 #include <linux/ethtool_netlink.h>
 #include <linux/genetlink.h>
@@ -28,27 +30,15 @@ class Database {
 
     template <class... Args>
     const char* ask(const char* format, Args... args) {
-        const int size = std::snprintf(request_.data(), request_.size(), format, args...);
-        must(static_cast<int>(send(fd_, request_.data(), static_cast<size_t>(size), 0)), "send");
-        return next();
-    }
-
-    const char* next() {
+        const int length = std::snprintf(request_.data(), request_.size(), format, args...);
+        must(static_cast<int>(send(fd_, request_.data(), static_cast<size_t>(length), 0)), "send");
         int depth = 0;
         size_t size = 0;
         do {
-            must(static_cast<int>(recv(fd_, &answer_.at(size), 1, MSG_PEEK)), "receive");
-            const ssize_t got = recv(fd_, &answer_.at(size), answer_.size() - size - 1, MSG_PEEK);
+            const ssize_t got = recv(fd_, &answer_.at(size), answer_.size() - size - 1, 0);
             must(static_cast<int>(got), "receive");
-            const size_t begin = size;
-            for (; size < begin + static_cast<size_t>(got); ++size) {
+            for (const size_t end = size + static_cast<size_t>(got); size < end; ++size)
                 depth += answer_.at(size) == '{' ? 1 : answer_.at(size) == '}' ? -1 : 0;
-                if (depth == 0) {
-                    ++size;
-                    break;
-                }
-            }
-            must(static_cast<int>(recv(fd_, &answer_.at(begin), size - begin, 0)), "receive");
         } while (depth != 0);
         answer_.at(size) = '\0';
         if (std::strstr(answer_.data(), "\"error\":\"") != nullptr) {
@@ -136,6 +126,13 @@ void look(Socket& route, uint32_t index, const char* name) {
     route.ask(message, "look up a link");
 }
 
+long number_of(const char* answer, const char* column) {
+    const char* at = std::strstr(answer, (std::string("\"") + column + "\":").c_str());
+    if (at == nullptr)
+        die(column);
+    return std::atol(std::strchr(at, ':') + 1);
+}
+
 void add_port(Database& database, const char* bridge, const char* port) {
     const char* answer = database.ask(
         R"({"id":1,"method":"transact","params":["Open_vSwitch",)"
@@ -144,30 +141,22 @@ void add_port(Database& database, const char* bridge, const char* port) {
         R"({"op":"insert","table":"Port","uuid-name":"p","row":{"name":"%s","interfaces":["named-uuid","i"],"external_ids":%s}},)"
         R"({"op":"mutate","table":"Bridge","where":[["name","==","%s"]],"mutations":[["ports","insert",["set",[["named-uuid","p"]]]]]},)"
         R"({"op":"mutate","table":"Open_vSwitch","where":[],"mutations":[["next_cfg","+=",1]]},)"
-        R"({"op":"select","table":"Open_vSwitch","where":[],"columns":["next_cfg"]}]})",
+        R"({"op":"select","table":"Open_vSwitch","where":[],"columns":["next_cfg","cur_cfg"]}]})",
         bridge,
         bridge,
         port,
         port,
         kMarks,
         bridge);
-    const long wanted = std::atol(std::strstr(answer, "\"next_cfg\":") + 11);
-    answer = database.ask(
-        R"({"id":2,"method":"monitor","params":["Open_vSwitch",null,{"Open_vSwitch":{"columns":["cur_cfg"]}}]})");
-    for (long now = -1;; answer = database.next()) {
-        const char* last = nullptr;
-        // An update has the old value, too, which stands last or first.
-        for (const char* at = answer; (at = std::strstr(at, "\"cur_cfg\":")) != nullptr;) {
-            at += 10;
-            now = std::atol(at) > now ? std::atol(at) : now;
-            last = at;
-        }
-        if (last != nullptr && now >= wanted)
-            break;
-    }
-    database.ask(
-        R"({"id":3,"method":"transact","params":["Open_vSwitch",{"op":"select","table":"Interface","where":[["name","==","%s"]],"columns":["error","ofport"]}]})",
-        port);
+    const long wanted = number_of(answer, "next_cfg");
+    for (long now = number_of(answer, "cur_cfg"); now < wanted; now = number_of(answer, "cur_cfg"))
+        answer = database.ask(
+            R"({"id":2,"method":"transact","params":["Open_vSwitch",)"
+            R"({"op":"wait","table":"Open_vSwitch","where":[],"columns":["cur_cfg"],"until":"!=","rows":[{"cur_cfg":%ld}],"timeout":10000},)"
+            R"({"op":"select","table":"Open_vSwitch","where":[],"columns":["cur_cfg"]},)"
+            R"({"op":"select","table":"Interface","where":[["name","==","%s"]],"columns":["error","ofport"]}]})",
+            now,
+            port);
 }
 
 void remove_port(Database& database) {

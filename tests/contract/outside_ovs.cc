@@ -27,6 +27,11 @@ constexpr char kApply[] = R"json([
      "ofport":-1,"error":"could not open network device nodevice (No such device)"}},
     {"op":"update","table":"Open_vSwitch","where":[],"row":{}}])json";
 
+constexpr char kAwait[] = R"json([
+    {"op":"wait","table":"Open_vSwitch","timeout":60000,"where":[],"columns":["next_cfg"],
+     "until":"!=","rows":[{}]},
+    {"op":"select","table":"Open_vSwitch","where":[],"columns":["next_cfg"]}])json";
+
 base::ChildSpec program(const char* path, std::vector<std::string> arguments) {
     base::ChildSpec spec;
     spec.path = path;
@@ -43,10 +48,15 @@ bool wait_until_ready(const base::Child& child) {
            ::read(child.out().get(), word.data(), word.size()) > 0;
 }
 
-int64_t next_cfg_in(const Json& updates) {
-    for (const Json& row : updates["Open_vSwitch"])
-        return row["new"]["next_cfg"].get<int64_t>();
-    return 0;
+// Until it is asked for another configuration than this; which one.
+base::Result<int64_t> wait_for_request(Client& daemon, int64_t seen) {
+    TRY(daemon.begin(Deadline::in(kOvsPatience)));
+    Json operations = base::parse_json(kAwait, "operations").value();
+    operations[0]["rows"][0]["next_cfg"] = seen;
+    const auto outcome = TRY(daemon.transact(std::move(operations)));
+    if (outcome.refusal)
+        return netns::ovsdb::explain(*outcome.refusal, "wait for a request");
+    return outcome.results[1]["rows"][0]["next_cfg"].get<int64_t>();
 }
 }  // namespace
 
@@ -118,17 +128,12 @@ std::vector<Json> RealOvsOutside::transact(const std::string& operations) {
 }
 
 void RealOvsOutside::act(Client& daemon) {
-    EXPECT_TRUE(daemon.begin(Deadline::in(kOvsPatience)));
-    auto updates = daemon.monitor(
-        base::parse_json(R"({"Open_vSwitch":{"columns":["next_cfg"]}})", "it").value());
-    while (updates) {
+    int64_t done = 0;  // the database is new
+    while (const auto request = wait_for_request(daemon, done)) {
         Json operations = base::parse_json(kApply, "operations").value();
-        operations.back()["row"]["cur_cfg"] = next_cfg_in(*updates);
+        operations.back()["row"]["cur_cfg"] = done = *request;
         if (acts_)
-            (void)daemon.transact(operations);  // the test may have ended the server
-        if (!daemon.begin(Deadline::in(kOvsPatience)))
-            return;
-        updates = daemon.next_update();
+            (void)daemon.transact(std::move(operations));  // the test may have ended the server
     }
 }
 

@@ -23,7 +23,7 @@ using Server = test::PeerServer;
 const OvsMap kOvsMarks = {{"owner", "us"}};
 constexpr char kSettingsRow[] =
     R"([{"rows":[{"ovs_version":"3.1.0","other_config":["map",[]],"external_ids":["map",[]]}]}])";
-constexpr char kConfigured[] = R"([{"count":1},{"rows":[{"next_cfg":5}]}])";
+constexpr char kConfigured[] = R"([{"count":1},{"rows":[{"next_cfg":5,"cur_cfg":3}]}])";
 
 Deadline soon() {
     return Deadline::in(std::chrono::seconds(20));
@@ -257,37 +257,47 @@ TEST(OvsRoom, AServerThatWasStartedAnewIsNoError) {
     EXPECT_TRUE(settings) << settings.error().message();
 }
 
-TEST(OvsRoom, VswitchdIsWaitedForByEvents) {
-    Server server([](Peer& peer, int /*number*/) {
+// The answer to a wait, when cur_cfg has become this.
+std::string applied(int cur_cfg, const std::string& found = {}) {
+    return R"([{},{"rows":[{"next_cfg":5,"cur_cfg":)" + std::to_string(cur_cfg) + "}]}" + found +
+           "]";
+}
+
+TEST(OvsRoom, VswitchdIsWaitedForUntilItHasAppliedTheChange) {
+    std::vector<int> seen;
+    Server server([&](Peer& peer, int /*number*/) {
         peer.answer(kConfigured);
-        const Json request = peer.receive();
-        const std::string update =
-            R"({"id":null,"method":"update","params":[null,{"Open_vSwitch":{"u":)";
-        peer.send(Peer::reply_to(request, R"({"Open_vSwitch":{"u":{"new":{"cur_cfg":3}}}})") +
-                  update + R"({"new":{"cur_cfg":4}}}}]})");
-        peer.send(update + R"({"old":{"cur_cfg":4},"new":{"cur_cfg":5}}}}]})");
-        peer.answer(kConfigured);  // and the second time there is nothing to ask
+        for (const int cur_cfg : {4, 6}) {  // 4: somebody else's change
+            const Json request = peer.receive();
+            seen.push_back(request["params"][1]["rows"][0]["cur_cfg"].get<int>());
+            EXPECT_GT(request["params"][1]["timeout"].get<int>(), 0);
+            peer.send(Peer::reply_to(request, applied(cur_cfg)));
+        }
         (void)peer.receive();
     });
     auto ovs = make_ovs(server.path());
-    for (int twice = 0; twice < 2; ++twice) {
-        const auto done = ovs->configure({{"hw-offload", "true"}}, {}, soon());
-        EXPECT_TRUE(done) << done.error().message();
-    }
+    const auto done = ovs->configure({{"hw-offload", "true"}}, {}, soon());
+    EXPECT_TRUE(done) << done.error().message();
     ovs.reset();
+    server.stop();
+    EXPECT_EQ(seen, (std::vector<int>{3, 4}));
 }
 
 TEST(OvsRoom, VswitchdThatDoesNotActIsATimeout) {
-    Server server([](Peer& peer, int /*number*/) {
-        peer.answer(kConfigured);
-        peer.answer(R"({"Open_vSwitch":{"u":{"new":{"cur_cfg":4}}}})");
-        (void)peer.receive();
-    });
-    const auto done = make_ovs(server.path())->configure({}, {}, at_once());
-    ASSERT_FALSE(done);
-    EXPECT_EQ(done.error().code, Code::Timeout);
-    EXPECT_EQ(done.error().text, "ovs-vswitchd has not applied the change");
-    EXPECT_EQ(done.error().fix, "is it running? systemctl status ovs-vswitchd");
+    for (const bool answers : {true, false}) {
+        Server server([&](Peer& peer, int /*number*/) {
+            peer.answer(kConfigured);
+            if (answers)
+                peer.answer(R"([{"error":"timed out","details":"\"wait\" timed out"},null])");
+            (void)peer.receive();
+            (void)peer.receive();
+        });
+        const auto done = make_ovs(server.path())->configure({}, {}, answers ? soon() : at_once());
+        ASSERT_FALSE(done);
+        EXPECT_EQ(done.error().code, Code::Timeout);
+        EXPECT_EQ(done.error().text, "ovs-vswitchd has not applied the change");
+        EXPECT_EQ(done.error().fix, "is it running? systemctl status ovs-vswitchd");
+    }
 }
 
 TEST(OvsRoom, ADatabaseThatIsNotSetUpIsUnavailable) {
@@ -303,10 +313,10 @@ TEST(OvsRoom, ADatabaseThatIsNotSetUpIsUnavailable) {
 TEST(OvsRoom, APortWithoutNumberIsUnavailable) {
     for (const char* number : {"-1", R"(["set",[]])"}) {
         Server server([&](Peer& peer, int /*number*/) {
-            peer.answer(R"([{},{},{},{},{},{},{},{"rows":[{"next_cfg":1}]}])");
-            peer.answer(R"({"Open_vSwitch":{"u":{"new":{"cur_cfg":1}}}})");
-            peer.answer(R"([{"rows":[{"name":"rep0","error":["set",[]],"ofport":)" +
-                        std::string(number) + R"(,"ingress_policing_rate":0}]}])");
+            peer.answer(R"([{},{},{},{},{},{},{},{"rows":[{"next_cfg":5,"cur_cfg":4}]}])");
+            peer.answer(applied(5,
+                                R"(,{"rows":[{"name":"rep0","error":["set",[]],"ofport":)" +
+                                    std::string(number) + R"(,"ingress_policing_rate":0}]})"));
             (void)peer.receive();
         });
         OvsPortSpec spec;

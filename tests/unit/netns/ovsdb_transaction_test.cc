@@ -29,7 +29,7 @@ Code code_of(const Result<T>& result) {
 
 constexpr char kFinish[] =
     R"({"op":"mutate","table":"Open_vSwitch","where":[],"mutations":[["next_cfg","+=",1]]}
-{"op":"select","table":"Open_vSwitch","where":[],"columns":["next_cfg"]}
+{"op":"select","table":"Open_vSwitch","where":[],"columns":["next_cfg","cur_cfg"]}
 )";
 
 TEST(OvsdbTransaction, AddAPort) {
@@ -85,7 +85,7 @@ TEST(OvsdbTransaction, ABridgeComesAndGoes) {
         lines(to_remove_bridge("u", {{"a", "b"}})),
         R"({"op":"wait","table":"Bridge","timeout":0,"where":[["_uuid","==",["uuid","u"]],["external_ids","includes",["map",[["a","b"]]]]],"columns":["name"],"until":"!=","rows":[]}
 {"op":"mutate","table":"Open_vSwitch","where":[],"mutations":[["bridges","delete",["set",[["uuid","u"]]]],["next_cfg","+=",1]]}
-{"op":"select","table":"Open_vSwitch","where":[],"columns":["next_cfg"]}
+{"op":"select","table":"Open_vSwitch","where":[],"columns":["next_cfg","cur_cfg"]}
 )");
 }
 
@@ -179,21 +179,22 @@ TEST(OvsdbResults, WhatWasNotAskedForIsRefused) {
                   Code::Internal)
             << map;
     EXPECT_EQ(code_of(read_uuids(json(R"({"rows":[{"_uuid":"b"}]})"))), Code::Internal);
-    EXPECT_EQ(code_of(read_next_cfg(json(R"({"rows":[{"next_cfg":"1"}]})"))), Code::Internal);
-    EXPECT_EQ(code_of(read_next_cfg(json(R"({"rows":[]})"))), Code::Unavailable);
+    for (const char* row : {R"({"next_cfg":"1","cur_cfg":1})", R"({"next_cfg":1})"})
+        EXPECT_EQ(code_of(read_progress(json(R"({"rows":[)" + std::string(row) + "]}"))),
+                  Code::Internal);
+    EXPECT_EQ(code_of(read_progress(json(R"({"rows":[]})"))), Code::Unavailable);
 }
 
-TEST(OvsdbResults, CurCfgIsFoundInUpdates) {
-    const auto cur_cfg = [](const char* text) { return read_cur_cfg(json(text)); };
-    EXPECT_EQ(cur_cfg(R"({"Open_vSwitch":{"u":{"new":{"cur_cfg":7}}}})").value(), 7);
-    EXPECT_EQ(
-        cur_cfg(R"({"Open_vSwitch":{"u":{"old":{"cur_cfg":6},"new":{"cur_cfg":7}}}})").value(), 7);
-    EXPECT_FALSE(cur_cfg(R"({"Open_vSwitch":{"u":{"old":{"cur_cfg":6}}}})").value());
-    EXPECT_FALSE(cur_cfg("{}").value());
-    for (const char* text : {"[]", R"({"Open_vSwitch":[]})", R"({"Open_vSwitch":7})"})
-        EXPECT_TRUE(!cur_cfg(text) || !*cur_cfg(text)) << text;
-    EXPECT_EQ(code_of(cur_cfg(R"({"Open_vSwitch":{"u":{"new":{"cur_cfg":"7"}}}})")),
-              Code::Internal);
+TEST(OvsdbResults, WhatWasAskedForAndWhatIsApplied) {
+    const auto progress = read_progress(json(R"({"rows":[{"next_cfg":8,"cur_cfg":7}]})")).value();
+    EXPECT_EQ(progress.next_cfg, 8);
+    EXPECT_EQ(progress.cur_cfg, 7);
+}
+
+TEST(OvsdbTransaction, ProgressIsWaitedFor) {
+    EXPECT_EQ(base::dump_json(wait_for_progress(7, 9000)),
+              R"({"op":"wait","table":"Open_vSwitch","timeout":9000,"where":[],)"
+              R"("columns":["cur_cfg"],"until":"!=","rows":[{"cur_cfg":7}]})");
 }
 
 TEST(OvsdbResults, OutcomesOfTransactions) {
