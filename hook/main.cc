@@ -25,6 +25,7 @@ int main(int argc, char** argv) {
     netns::KernelHost kernel;
     netns::Host host = kernel.host();
     hook::Call call = hook::call_of(*command, host);
+    base::log::open_later([&call] { return hook::log_of(call); });
     const auto done = hook::guarded([&]() -> base::Result<> {
         const std::string input = TRY(base::read_all(STDIN_FILENO, oci::kMaxSpecBytes, "stdin"));
         return command->phase->run(input, call);

@@ -269,8 +269,8 @@ Config config_or_default(const Call& call) {
     return config ? *std::move(config) : Config{};
 }
 
-void open_log(const Config& config) {
-    base::log::open({.file = config.log_file, .level = config.log_level, .program = "rdma-hook"});
+base::log::Target target_of(const Config& config) {
+    return {.file = config.log_file, .level = config.log_level, .program = "rdma-hook"};
 }
 
 Result<> commit(World& world, const Container& pending, const oci::State& state) {
@@ -309,7 +309,7 @@ Result<Output> precreate(std::string_view input, const Call& engine_call) {
     TRY(spec.check());
     base::log::set_container(id_of(engine_call));
     Config config = TRY(engine_call.load_config());
-    open_log(config);
+    base::log::open(target_of(config));
     Call call = engine_call;
     call.state_dir = config.state_dir;
     if (const auto marker = annotations.find(kMarker); marker != annotations.end()) {
@@ -326,10 +326,9 @@ Result<Output> precreate(std::string_view input, const Call& engine_call) {
 Result<> create_runtime(std::string_view input, const Call& call) {
     const oci::State state = TRY(oci::parse_state(input));
     base::log::set_container(state.id);
-    const Config config = config_or_default(call);
-    open_log(config);
+    const Config unread;  // what was decided is in the journals
     const Store store{call.host.files, call.state_dir};
-    World world{call.host, config, store};
+    World world{call.host, unread, store};
     const auto lock = TRY(store.lock_container(call.container, Deadline::in(kLockTimeout)));
     const auto container = TRY(find_own(store, call));
     if (!container)
@@ -347,13 +346,16 @@ Result<> create_runtime(std::string_view input, const Call& call) {
 Result<> poststop(std::string_view input, const Call& call) {
     const oci::State state = TRY(oci::parse_state(input));
     base::log::set_container(state.id);
-    const Config config = config_or_default(call);
-    open_log(config);
+    const Config unread;  // what was decided is in the journals
     const Store store{call.host.files, call.state_dir};
-    World world{call.host, config, store};
+    World world{call.host, unread, store};
     const auto lock = TRY(store.lock_container(call.container, Deadline::in(kLockTimeout)));
     const auto container = TRY(find_own(store, call));
     return container ? leave_all(world, *container) : Result<>{};
+}
+
+base::log::Target log_of(const Call& call) {
+    return target_of(config_or_default(call));
 }
 
 Result<> abandon(const Call& call) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "hook/attachment.h"
+#include "netns/base/log.h"
 
 namespace hook {
 
@@ -44,6 +45,9 @@ Result<> poststop(std::string_view input, const Call& call);
 // Undoes what the output of precreate promised, if that output could not be delivered, or if the
 // create that got it failed: not if there is a container with an init that lives.
 Result<> abandon(const Call& call);
+
+// Where to log, as the configuration says if it can be read.
+base::log::Target log_of(const Call& call);
 
 // Keeps a failure for `rdmactl list --failed` and `show`; best effort.
 void remember_failure(const Call& call, std::string_view phase, const base::Error& error);

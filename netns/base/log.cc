@@ -19,6 +19,7 @@ namespace base::log {
 namespace {
 struct State {
     Target target;
+    std::function<Target()> later;
     std::string container;
     UniqueFd file;
     UniqueFd journald;
@@ -80,6 +81,7 @@ void to_journald(State& s, Level level, const std::string& safe) {
 
 void open(Target target) {
     State& s = state();
+    s.later = nullptr;
     s.file.reset();
     if (!target.file.empty())
         s.file.reset(::open(target.file.c_str(),
@@ -88,12 +90,18 @@ void open(Target target) {
     s.target = std::move(target);
 }
 
+void open_later(std::function<Target()> target) {
+    state().later = std::move(target);
+}
+
 void set_container(std::string id) {
     state().container = printable(id);
 }
 
 void write(Level level, std::string_view text) {
     State& s = state();
+    if (const auto target = std::exchange(s.later, nullptr))
+        open(target());
     if (level > s.target.level || s.target.program.empty())
         return;
     const std::string safe = printable(text, 4096);

@@ -5,6 +5,7 @@
 // log above debug; rooms and steps return errors. A log that cannot be written is no failure.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,8 @@ struct Target {
 };
 
 void open(Target target);
+// Where to, asked at the first line: most calls of the hook have nothing to say.
+void open_later(std::function<Target()> target);
 
 // Named on each line that follows: the container's id, or its key before the id is known.
 void set_container(std::string id);
