@@ -66,7 +66,7 @@ Result<std::string> read_regular(int fd, const std::string& place) {
         return base::sys_error("examine " + place);
     if (!S_ISREG(st.st_mode))
         return make_error(Code::BadConfig, printable(place) + " is not a regular file");
-    auto text = base::read_all(fd, kMaxConfigBytes, place);
+    auto text = base::read_file(fd, kMaxConfigBytes, place);
     if (!text)
         text.error().code = Code::BadConfig;
     return text;

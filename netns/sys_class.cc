@@ -53,7 +53,7 @@ Result<std::map<std::string, std::string>> read_attributes(DIR* stream, const st
         const UniqueFd fd{
             ::openat(::dirfd(stream), entry->d_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)};
         if (fd)
-            files[entry->d_name] = TRY(base::read_all(fd.get(), kAttributeLimit, entry->d_name));
+            files[entry->d_name] = TRY(base::read_file(fd.get(), kAttributeLimit, entry->d_name));
     }
     if (errno != 0)
         return sys_error("read folder " + path);

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "netns/sysfs.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <climits>
-#include <memory>
 #include <string_view>
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <unistd.h>
+
+#include "netns/base/folder.h"
 
 namespace netns {
 
@@ -93,21 +92,13 @@ Result<std::optional<std::string>> SysTree::link(const std::string& path) const 
 }
 
 Result<std::vector<std::string>> SysTree::list(const std::string& path) const {
-    std::vector<std::string> names;
-    UniqueFd folder{::openat(root_.get(), path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    const UniqueFd folder{::openat(root_.get(), path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
     if (!folder && (errno == ENOENT || errno == ENOTDIR))
-        return names;
+        return std::vector<std::string>{};
     if (!folder)
         return sys_error("open " + path + " of sysfs");
-    const std::unique_ptr<DIR, int (*)(DIR*)> entries{::fdopendir(folder.get()), ::closedir};
-    if (!entries)
-        return sys_error("list " + path + " of sysfs");
-    (void)folder.release();  // it is the listing's now
-    while (const dirent* entry = ::readdir(entries.get())) {
-        if (entry->d_name[0] != '.')
-            names.emplace_back(entry->d_name);
-    }
-    std::sort(names.begin(), names.end());
+    auto names = TRY(base::names_in(folder.get(), path + " of sysfs"));
+    std::erase_if(names, [](const std::string& name) { return name.front() == '.'; });
     return names;
 }
 

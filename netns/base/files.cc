@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "netns/base/files.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <filesystem>
-#include <memory>
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "netns/base/folder.h"
 #include "netns/base/unique_fd.h"
 
 namespace base {
@@ -55,13 +52,19 @@ Result<> make_parents(const std::string& path) {
     }
     return {};
 }
-}  // namespace
 
-bool is_missing(const Error& error) {
-    return error.sys == ENOENT;
+Result<> check_own_folder(const std::string& path) {
+    struct stat st {};
+
+    if (::lstat(path.c_str(), &st) != 0)
+        return sys_error("examine " + path);
+    if (!S_ISDIR(st.st_mode) || st.st_uid != ::geteuid() || (st.st_mode & 0022U) != 0)
+        return make_error(Code::Refused, path + " is not a folder of ours alone")
+            .advise("run: chown root " + path + " && chmod 700 " + path);
+    return {};
 }
 
-Result<std::string> read_all(int fd, size_t limit, std::string_view what) {
+Result<std::string> read_until_end(int fd, size_t limit, std::string_view what, bool file) {
     std::string content;
     char chunk[16384];
     for (;;) {
@@ -70,14 +73,27 @@ Result<std::string> read_all(int fd, size_t limit, std::string_view what) {
             continue;
         if (got < 0)
             return sys_error("read " + std::string(what));
-        if (got == 0)
-            return content;
         content.append(chunk, static_cast<size_t>(got));
         if (content.size() > limit)
             return make_error(
                 Code::BadInput,
                 std::string(what) + " is larger than " + std::to_string(limit) + " bytes");
+        if (got == 0 || (file && static_cast<size_t>(got) < sizeof chunk))
+            return content;
     }
+}
+}  // namespace
+
+bool is_missing(const Error& error) {
+    return error.sys == ENOENT;
+}
+
+Result<std::string> read_all(int fd, size_t limit, std::string_view what) {
+    return read_until_end(fd, limit, what, false);
+}
+
+Result<std::string> read_file(int fd, size_t limit, std::string_view what) {
+    return read_until_end(fd, limit, what, true);
 }
 
 Result<> write_all(int fd, std::string_view content, std::string_view what) {
@@ -100,7 +116,7 @@ Result<std::string> RealFiles::read(const std::string& path, size_t limit) {
             error.code = Code::Unavailable;
         return error;
     }
-    return read_all(fd.get(), limit, path);
+    return read_file(fd.get(), limit, path);
 }
 
 Result<> RealFiles::write(const std::string& path, std::string_view content, Access access) {
@@ -139,22 +155,16 @@ Result<> RealFiles::rename(const std::string& from, const std::string& to) {
 }
 
 Result<std::vector<std::string>> RealFiles::list(const std::string& dir) {
-    const std::unique_ptr<DIR, int (*)(DIR*)> stream{::opendir(dir.c_str()), ::closedir};
-    if (!stream) {
+    const UniqueFd folder{::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    if (!folder) {
         Error error = sys_error("open folder " + dir);
         if (error.sys == ENOENT)
             error.code = Code::Unavailable;
         return error;
     }
-    std::vector<std::string> names;
-    for (errno = 0; const dirent* entry = ::readdir(stream.get()); errno = 0) {
-        const std::string_view name = entry->d_name;
-        if (name != "." && name != ".." && name.find(kTempMark) == std::string_view::npos)
-            names.emplace_back(name);
-    }
-    if (errno != 0)
-        return sys_error("read folder " + dir);
-    std::sort(names.begin(), names.end());
+    auto names = TRY(names_in(folder.get(), dir));
+    std::erase_if(
+        names, [](const std::string& name) { return name.find(kTempMark) != std::string::npos; });
     return names;
 }
 
@@ -167,16 +177,10 @@ Result<> RealFiles::make_dir(const std::string& path, Access access) {
     }
     if (made != 0 && errno != EEXIST)
         return sys_error("create folder " + path);
-
-    struct stat st {};
-
-    if (::lstat(path.c_str(), &st) != 0)
-        return sys_error("examine " + path);
-    if (!S_ISDIR(st.st_mode) || st.st_uid != ::geteuid() || (st.st_mode & 0022U) != 0)
-        return make_error(Code::Refused, path + " is not a folder of ours alone")
-            .advise("run: chown root " + path + " && chmod 700 " + path);
+    if (made != 0)
+        return check_own_folder(path);
     // Whatever the umask says.
-    if (made == 0 && access == Access::Readable && ::chmod(path.c_str(), 0755) != 0)
+    if (access == Access::Readable && ::chmod(path.c_str(), 0755) != 0)
         return sys_error("set the mode of " + path);
     return {};
 }
@@ -191,9 +195,7 @@ Result<> RealFiles::make_link(const std::string& path, const std::string& target
 }
 
 Result<> RealFiles::remove_tree(const std::string& path) {
-    std::error_code error;
-    (void)std::filesystem::remove_all(path, error);
-    return error ? sys_error(error.value(), "remove folder " + path) : Result<>{};
+    return remove_tree_in(AT_FDCWD, path);
 }
 
 }  // namespace base

@@ -78,6 +78,10 @@ bool is_missing(const Error& error);
 // Everything that a descriptor gives until its end, at most `limit` bytes: more is BadInput.
 Result<std::string> read_all(int fd, size_t limit, std::string_view what);
 
+// The same of a regular file, which ends where the kernel gives less than was asked for. Not of
+// /proc: a seq_file stops at its own buffer.
+Result<std::string> read_file(int fd, size_t limit, std::string_view what);
+
 // Writes all bytes, over short writes and EINTR.
 Result<> write_all(int fd, std::string_view content, std::string_view what);
 

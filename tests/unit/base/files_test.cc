@@ -100,6 +100,42 @@ TEST(Files, RemoveTreeTakesAFolderAndFollowsNoLink) {
     EXPECT_TRUE(files.remove_tree(dir / "tree"));
 }
 
+TEST(Files, RemoveTreeTakesALinkForItselfAndStopsAtADepthThatIsNotOurs) {
+    const test::TempDir dir;
+    RealFiles files;
+    ASSERT_TRUE(files.make_dir(dir / "outside/below"));
+    ASSERT_TRUE(files.make_link(dir / "link", dir / "outside"));
+    ASSERT_TRUE(files.remove_tree(dir / "link"));
+    EXPECT_EQ(*files.list(dir.path()), std::vector<std::string>{"outside"});
+    std::string deep = dir / "outside";
+    for (int level = 0; level < 20; ++level)
+        deep += "/deep";
+    ASSERT_TRUE(files.make_dir(deep));
+    EXPECT_EQ(files.remove_tree(dir / "outside").error().code, Code::BadInput);
+}
+
+TEST(Files, ListsMoreThanOneBufferOfNames) {
+    const test::TempDir dir;
+    RealFiles files;
+    std::vector<std::string> names;
+    for (int number = 1000; number < 1600; ++number) {
+        names.push_back("a-name-of-some-length-" + std::to_string(number));
+        ASSERT_TRUE(files.write(dir / names.back(), ""));
+    }
+    EXPECT_EQ(*files.list(dir.path()), names);
+}
+
+TEST(Files, ReadsAFileOfSeveralBuffersAndNoMoreThanTheLimit) {
+    const test::TempDir dir;
+    RealFiles files;
+    for (const size_t size : {size_t{0}, size_t{1}, size_t{16384}, size_t{16385}, size_t{40000}}) {
+        const std::string content(size, 'x');
+        ASSERT_TRUE(files.write(dir / "file", content));
+        EXPECT_EQ(*files.read(dir / "file", 40000), content);
+    }
+    EXPECT_EQ(files.read(dir / "file", 39999).error().code, Code::BadInput);
+}
+
 TEST(FileLock, WaitsUntilTheDeadlineAndNoLonger) {
     const test::TempDir dir;
     auto first = FileLock::acquire(dir / "lock", Deadline::in(std::chrono::seconds(1)));
