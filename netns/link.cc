@@ -54,10 +54,6 @@ class KernelLinks : public Links {
 
   private:
     Result<std::optional<Link>> get(const Netns& ns, Request request, const std::string& what);
-    Result<> list_addresses(const Netns& ns,
-                            uint32_t index,
-                            Family family,
-                            std::vector<Address>& all);
     Result<std::optional<uint32_t>> route_link(const Netns& ns, const Address& destination);
     Result<bool> free_altname(const Netns& ns, uint32_t index, const LinkChange& change);
 
@@ -80,22 +76,20 @@ Result<std::optional<Link>> KernelLinks::get(const Netns& ns,
 Result<std::optional<Link>> KernelLinks::find(const Netns& ns, uint32_t index) {
     if (index == 0 || index > INT32_MAX)
         return std::optional<Link>{};
-    Request request{RTM_GETLINK, 0};
-    request.header(link_header(index));
+    Request request = link_query(index);
     return get(ns, std::move(request), "look up " + link_text(index));
 }
 
 Result<std::optional<Link>> KernelLinks::find_by_name(const Netns& ns, const std::string& name) {
     if (name.empty() || name.size() >= IFNAMSIZ)  // the kernel's ERANGE: no link has such a name
         return std::optional<Link>{};
-    Request request{RTM_GETLINK, 0};
-    request.header(link_header(0)).put(IFLA_IFNAME, name);
+    Request request = link_query(0);
+    request.put(IFLA_IFNAME, name);
     return get(ns, std::move(request), "look up link " + base::printable(name));
 }
 
 Result<std::vector<Link>> KernelLinks::list(const Netns& ns) {
-    Request request{RTM_GETLINK, 0};
-    request.header(link_header(0));
+    Request request = link_query(0);
     std::vector<Link> all;
     for (const auto& reply : TRY(TRY(sockets_.get(ns))->dump(request, "list links"))) {
         if (reply.type == RTM_NEWLINK)
@@ -107,9 +101,8 @@ Result<std::vector<Link>> KernelLinks::list(const Netns& ns) {
 Result<std::vector<uint32_t>> KernelLinks::ports_of(const Netns& ns, uint32_t master) {
     if (master == 0)  // to the kernel: no filter
         return std::vector<uint32_t>{};
-    Request request{RTM_GETLINK, 0};
-    request.header(link_header(0))
-        .put(IFLA_MASTER, master);  // a filter: the socket is a strict one
+    Request request = link_query(0);
+    request.put(IFLA_MASTER, master);  // a filter: the socket is a strict one
     std::vector<uint32_t> ports;
     const std::string what = "list the ports of " + link_text(master);
     for (const auto& reply : TRY(TRY(sockets_.get(ns))->dump(request, what))) {
@@ -119,31 +112,21 @@ Result<std::vector<uint32_t>> KernelLinks::ports_of(const Netns& ns, uint32_t ma
     return ports;
 }
 
-Result<> KernelLinks::list_addresses(const Netns& ns,
-                                     uint32_t index,
-                                     Family family,
-                                     std::vector<Address>& all) {
+Result<std::vector<Address>> KernelLinks::addresses(const Netns& ns, uint32_t index) {
     Request request{RTM_GETADDR, 0};
     ifaddrmsg header{};
-    header.ifa_family = kernel_family(family);
-    header.ifa_index = index;  // honoured, as a filter, because the socket is a strict one
+    header.ifa_family = AF_UNSPEC;  // IPv4, then IPv6
+    header.ifa_index = index;       // honoured, as a filter, because the socket is a strict one
     request.header(header);
     const std::string what = "list addresses of " + link_text(index);
     auto replies = TRY(sockets_.get(ns))->dump(request, what);
     if (!replies && replies.error().sys == ENODEV)
         return as(Code::Unavailable, std::move(replies).error());
+    std::vector<Address> all;
     for (const auto& reply : TRY(std::move(replies))) {
-        const auto address = parse_address(reply, family);
-        if (reply.type == RTM_NEWADDR && address)
+        if (const auto address = parse_address(reply))
             all.push_back(*address);
     }
-    return {};
-}
-
-Result<std::vector<Address>> KernelLinks::addresses(const Netns& ns, uint32_t index) {
-    std::vector<Address> all;
-    TRY(list_addresses(ns, index, Family::V4, all));
-    TRY(list_addresses(ns, index, Family::V6, all));
     return all;
 }
 

@@ -92,6 +92,12 @@ ifinfomsg link_header(uint32_t index) {
     return header;
 }
 
+Request link_query(uint32_t index) {
+    Request request{RTM_GETLINK, 0};
+    request.header(link_header(index)).put(IFLA_EXT_MASK, uint32_t{RTEXT_FILTER_SKIP_STATS});
+    return request;
+}
+
 Result<Link> parse_link(const Reply& reply) {
     const auto header = netlink::read_header<ifinfomsg>(reply.payload);
     const auto attributes = attributes_of<ifinfomsg>(reply);
@@ -125,11 +131,14 @@ Bytes raw(const Address& address) {
     return Bytes{address.bytes}.first(address_bytes(address.family));
 }
 
-std::optional<Address> parse_address(const Reply& reply, Family family) {
+std::optional<Address> parse_address(const Reply& reply) {
     const auto header = netlink::read_header<ifaddrmsg>(reply.payload);
     const auto attributes = attributes_of<ifaddrmsg>(reply);
-    if (!attributes)
+    if (!attributes || reply.type != RTM_NEWADDR)
         return std::nullopt;
+    if (header->ifa_family != AF_INET && header->ifa_family != AF_INET6)
+        return std::nullopt;
+    const Family family = header->ifa_family == AF_INET ? Family::V4 : Family::V6;
     // On a point-to-point link IFA_ADDRESS is the peer's; IFA_LOCAL, where given, is ours.
     auto bytes = attributes->find(IFA_LOCAL);
     if (!bytes)

@@ -28,13 +28,15 @@ netlink::Request change_request(uint32_t index,
 netlink::Request altname_request(int type, int flags, uint32_t index, const std::string& name);
 // RTM_SETLINK: arp_ignore and arp_announce of the link.
 netlink::Request strict_arp_request(uint32_t index);
+// RTM_GETLINK, of a link or of all, without the statistics, which cost most and nobody reads.
+netlink::Request link_query(uint32_t index);
 // RTM_NEWADDR or RTM_DELADDR.
 netlink::Request address_request(int type, int flags, uint32_t index, const Address& address);
 
 // Internal if the message is malformed.
 Result<Link> parse_link(const netlink::Reply& reply);
-// Nothing if the message is malformed or of another family.
-std::optional<Address> parse_address(const netlink::Reply& reply, Family family);
+// Nothing if the message is malformed, or of a family that is no IP.
+std::optional<Address> parse_address(const netlink::Reply& reply);
 // The link of a route that is a default route: unicast, for every destination.
 std::optional<uint32_t> default_link(const netlink::Reply& reply);
 

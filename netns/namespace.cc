@@ -150,15 +150,23 @@ Result<> share_folder(const std::string& folder) {
     return {};
 }
 
-// The pin's file, new or left by a run that died before it mounted, as an O_PATH descriptor.
-Result<UniqueFd> pin_file(const std::string& path) {
-    const UniqueFd made{::open(path.c_str(), O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0000)};
-    if (!made && errno != EEXIST)
-        return sys_error("create " + path);
+// A pin's file that was left by a run that died before it mounted, as an O_PATH descriptor.
+Result<UniqueFd> left_pin_file(const std::string& path) {
     UniqueFd file{::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
     if (!file)
         return sys_error("open " + path);
-    return file;
+
+    struct stat st {};
+
+    struct statfs fs {};
+
+    if (::fstat(file.get(), &st) != 0 || ::fstatfs(file.get(), &fs) != 0)
+        return sys_error("examine " + path);
+    if (S_ISREG(st.st_mode) && fs.f_type != NSFS_MAGIC)
+        return file;
+    Error error = sys_error(EEXIST, "pin network namespace at " + path);
+    error.code = Code::Busy;
+    return error;
 }
 }  // namespace
 
@@ -217,21 +225,13 @@ Result<Netns> KernelNetnses::make() {
 
 Result<> KernelNetnses::pin(const Netns& ns, const std::string& path) {
     TRY(share_folder(folder_of(path)));
-    if (TRY(open_pin(path, ns.id())))
+    UniqueFd file{::open(path.c_str(), O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0000)};
+    if (!file && errno != EEXIST)
+        return sys_error("create " + path);
+    if (!file && TRY(open_pin(path, ns.id())))
         return {};
-    const UniqueFd file = TRY(pin_file(path));
-
-    struct stat st {};
-
-    struct statfs fs {};
-
-    if (::fstat(file.get(), &st) != 0 || ::fstatfs(file.get(), &fs) != 0)
-        return sys_error("examine " + path);
-    if (!S_ISREG(st.st_mode) || fs.f_type == NSFS_MAGIC) {
-        Error error = sys_error(EEXIST, "pin network namespace at " + path);
-        error.code = Code::Busy;
-        return error;
-    }
+    if (!file)
+        file = TRY(left_pin_file(path));
     const std::string source = "/proc/self/fd/" + std::to_string(ns.fd());
     if (::mount(source.c_str(), fd_path(file).c_str(), "none", MS_BIND, nullptr) != 0) {
         Error error = open_error("pin network namespace at " + path);

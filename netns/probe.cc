@@ -4,7 +4,6 @@
 #include <cerrno>
 
 #include <arpa/inet.h>
-#include <net/if.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -37,21 +36,6 @@ Result<bool> is_roce_port_taken(const Netns& ns) {
         return {};
     }));
     return taken;
-}
-
-Result<std::string> link_name(const Netns& ns, uint32_t index) {
-    char name[IF_NAMESIZE] = {};
-    TRY(inside(ns, [&]() -> Result<> {
-        if (::if_indextoname(index, name) != nullptr)
-            return {};
-        // if_indextoname(3) turns ENODEV into ENXIO.
-        base::Error error =
-            sys_error(errno == ENXIO ? ENODEV : errno, "name link " + std::to_string(index));
-        if (error.sys == ENODEV)
-            error.code = base::Code::Unavailable;
-        return error;
-    }));
-    return std::string(name);
 }
 
 }  // namespace netns

@@ -111,6 +111,7 @@ class KernelRdmaDevices : public RdmaDevices {
   private:
     Result<Netns> home();
     Result<Socket*> socket(const Netns& ns);
+    // Asked once: the mode changes only while no container has a namespace.
     Result<nldev::System> system();
     Result<std::vector<RdmaDevice>> list(const Netns& ns);
     Result<CharDevice> chardev(const Netns& ns, Request request, const std::string& what);
@@ -118,6 +119,7 @@ class KernelRdmaDevices : public RdmaDevices {
     Result<SysTree> tree(const Netns& ns);
 
     std::optional<Netns> home_;
+    std::optional<nldev::System> system_;
     netlink::Sockets sockets_{NETLINK_RDMA};
 };
 
@@ -137,11 +139,14 @@ Result<Socket*> KernelRdmaDevices::socket(const Netns& ns) {
 }
 
 Result<nldev::System> KernelRdmaDevices::system() {
+    if (system_)
+        return *system_;
     Request request = nldev::request(RDMA_NLDEV_CMD_SYS_GET);
     const std::string what = "ask for RDMA's network namespace mode";
     const Netns ns = TRY(home());
-    if (const auto found = nldev::parse_system(TRY(TRY(socket(ns))->get(request, what))))
-        return *found;
+    system_ = nldev::parse_system(TRY(TRY(socket(ns))->get(request, what)));
+    if (system_)
+        return *system_;
     return make_error(Code::Internal, what + ": the kernel does not say");
 }
 
@@ -287,7 +292,7 @@ Result<GidSpace> KernelRdmaDevices::gid_space(const Netns& ns,
 
 Result<> KernelRdmaDevices::add_link(const Netns& ns, const RdmaLinkSpec& spec) {
     // NEWLINK finds the netdev by its name, in the namespace of the socket.
-    const std::string netdev = TRY(link_name(ns, spec.netdev));
+    const std::string netdev = TRY(TRY(socket(ns))->link_name(spec.netdev));
     Request request = nldev::request(RDMA_NLDEV_CMD_NEWLINK);
     request.put(RDMA_NLDEV_ATTR_DEV_NAME, spec.name)
         .put(RDMA_NLDEV_ATTR_LINK_TYPE, spec.type)

@@ -52,7 +52,7 @@ std::string device_of(const std::string& function);
 struct PciNetdev {
     std::string name;
     uint32_t index = 0;
-    uint32_t port = 0;  // dev_port: of a function with two ports (mlx4)
+    uint32_t port = 0;  // dev_port: of a function with several netdevs (mlx4)
     bool operator==(const PciNetdev&) const = default;
 };
 
@@ -63,8 +63,8 @@ struct PciFunction {
     uint32_t number = 0;                  // of a VF: its number, N of the PF's virtfnN
     uint32_t total_vfs = 0;               // of a PF: how many it can have; 0: no SR-IOV
     uint32_t num_vfs = 0;                 // of a PF: how many it has
-    std::string local_cpus = {};          // the CPUs near it, "0-15,32-47"; empty: unknown
-    int numa_node = -1;                   // -1: none
+    std::string local_cpus = {};          // of a PF: the CPUs near it, "0-15,32-47"; empty: unknown
+    int numa_node = -1;                   // of a PF; -1: none
     std::vector<PciNetdev> netdevs;       // in the host's namespace, no representors; by port
     std::vector<std::string> rdma_names;  // in the host's namespace
     bool operator==(const PciFunction&) const = default;

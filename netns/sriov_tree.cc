@@ -59,12 +59,14 @@ bool is_representor(std::string_view port) {
 
 Result<std::vector<PciNetdev>> netdevs_of(const SysTree& function) {
     std::vector<PciNetdev> all;
-    for (const auto& name : TRY(function.list("net"))) {
+    const auto names = TRY(function.list("net"));
+    for (const auto& name : names) {
         const std::string path = "net/" + name;
         PciNetdev netdev;
         netdev.name = name;
         netdev.index = TRY(number_in<uint32_t>(function, path + "/ifindex", 0));
-        netdev.port = TRY(number_in<uint32_t>(function, path + "/dev_port", 0));
+        if (names.size() > 1)
+            netdev.port = TRY(number_in<uint32_t>(function, path + "/dev_port", 0));
         const auto port = TRY(function.read(path + "/phys_port_name"));
         if (netdev.index != 0 && !is_representor(port.value_or("")))  // 0: it has just left
             all.push_back(std::move(netdev));
@@ -72,6 +74,15 @@ Result<std::vector<PciNetdev>> netdevs_of(const SysTree& function) {
     std::stable_sort(
         all.begin(), all.end(), [](const auto& a, const auto& b) { return a.port < b.port; });
     return all;
+}
+
+// What is asked of a PF alone.
+Result<> read_pf(const SysTree& folder, PciFunction& function) {
+    function.total_vfs = TRY(number_in<uint32_t>(folder, "sriov_totalvfs", 0));
+    function.num_vfs = TRY(number_in<uint32_t>(folder, "sriov_numvfs", 0));
+    function.numa_node = TRY(number_in<int>(folder, "numa_node", -1));
+    function.local_cpus = TRY(folder.read("local_cpulist")).value_or("");
+    return {};
 }
 
 // The PF has a link virtfnN to each of its VFs; a VF does not know its own number.
@@ -117,9 +128,8 @@ Error explain_num_vfs(const std::string& pf, Error refusal) {
 }  // namespace
 
 Result<std::optional<PciFunction>> find_function(const SysTree& tree, const std::string& address) {
-    if (!TRY(is_there(tree, address)))
-        return std::optional<PciFunction>{};
-    const auto folder = TRY(tree.enter(path_of(address)));
+    const auto folder =
+        is_function_name(address) ? TRY(tree.enter(path_of(address))) : std::optional<SysTree>{};
     if (!folder)
         return std::optional<PciFunction>{};
     PciFunction function;
@@ -128,10 +138,8 @@ Result<std::optional<PciFunction>> find_function(const SysTree& tree, const std:
     function.pf = TRY(folder->link("physfn")).value_or("");
     if (!function.pf.empty())
         function.number = TRY(number_of(tree, function.pf, address));
-    function.total_vfs = TRY(number_in<uint32_t>(*folder, "sriov_totalvfs", 0));
-    function.num_vfs = TRY(number_in<uint32_t>(*folder, "sriov_numvfs", 0));
-    function.numa_node = TRY(number_in<int>(*folder, "numa_node", -1));
-    function.local_cpus = TRY(folder->read("local_cpulist")).value_or("");
+    else if (is_pci_address(address))
+        TRY(read_pf(*folder, function));
     function.netdevs = TRY(netdevs_of(*folder));
     function.rdma_names = TRY(folder->list("infiniband"));
     return std::optional<PciFunction>{std::move(function)};

@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <memory>
 #include <span>
 
 #include <linux/netlink.h>
+#include <net/if.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 namespace netns::netlink {
@@ -57,6 +60,8 @@ Result<Socket> Socket::open(const Netns& ns, int protocol) {
     }));
     const int on = 1;
     for (const int option : {NETLINK_EXT_ACK, NETLINK_CAP_ACK, NETLINK_GET_STRICT_CHK}) {
+        if (option == NETLINK_GET_STRICT_CHK && protocol != NETLINK_ROUTE)
+            continue;  // the others are strict, or never
         if (::setsockopt(fd.get(), SOL_NETLINK, option, &on, sizeof on) != 0)
             return sys_error("set netlink option " + std::to_string(option));
     }
@@ -185,6 +190,17 @@ Result<std::vector<Reply>> Socket::dump(Request& message, const std::string& wha
             return replies;
     }
     return make_error(Code::Timeout, what + ": the list does not come to rest");
+}
+
+Result<std::string> Socket::link_name(uint32_t index) {
+    ifreq request{};
+    request.ifr_ifindex = static_cast<int>(index);
+    if (::ioctl(fd_.get(), SIOCGIFNAME, &request) == 0)
+        return std::string(request.ifr_name, ::strnlen(request.ifr_name, sizeof request.ifr_name));
+    Error error = sys_error("name link " + std::to_string(index));
+    if (error.sys == ENODEV)
+        error.code = Code::Unavailable;
+    return error;
 }
 
 Result<> Socket::join(unsigned group) {

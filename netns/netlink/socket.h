@@ -37,6 +37,10 @@ class Socket {
     // Asks for a list; begins again if it changed while it was told.
     Result<std::vector<Reply>> dump(Request& message, const std::string& what);
 
+    // The name of a link of the socket's namespace; Unavailable (ENODEV) if there is none of
+    // this index. Any socket answers for its namespace (SIOCGIFNAME of netdevice(7)).
+    Result<std::string> link_name(uint32_t index);
+
     // Events of a multicast group: join, look at the state itself, then listen, for so long at
     // most. What the events say matters less than that there are some; they are taken away.
     Result<> join(unsigned group);

@@ -43,8 +43,10 @@ Result<std::optional<PciFunction>> FakeSriov::find(const std::string& address) {
     seen.number = function.number;
     seen.total_vfs = function.total_vfs;
     seen.num_vfs = function.num_vfs;
-    seen.numa_node = function.numa_node;
-    seen.local_cpus = function.local_cpus;
+    if (function.pf.empty()) {
+        seen.numa_node = function.numa_node;
+        seen.local_cpus = function.local_cpus;
+    }
     for (const auto& [index, link] : world_.namespaces.at(world_.host).links) {
         if (link.link.device == netns::device_of(address) && !is_representor(link))
             seen.netdevs.push_back({link.link.name, index, 0});

@@ -218,7 +218,6 @@ void World::set_num_vfs(const std::string& pf, uint32_t count) {
         vf.driver_default = function.vf_driver;
         vf.pf = pf;
         vf.number = number;
-        vf.numa_node = function.numa_node;
         vf.own_mac = factory_mac(address);
         vf.settings = fresh_settings(function);
         vf.rdma_type = function.rdma_type;

@@ -55,17 +55,25 @@ TEST(LinkMessage, EveryTruncationIsALinkOrAnError) {
                         {whole.payload.begin(), whole.payload.begin() + static_cast<long>(size)}};
         const auto link = parse_link(cut);
         EXPECT_TRUE(link || link.error().code == base::Code::Internal);
-        (void)parse_address(cut, Family::V6);
         (void)default_link(cut);
     }
 }
 
 TEST(LinkMessage, RecordedAddressesAreUnderstood) {
-    EXPECT_EQ(parse_address(reply(recorded::kAddress4), Family::V4), parse_cidr("10.9.0.1/24"));
-    EXPECT_EQ(parse_address(reply(recorded::kAddresses6, 0), Family::V6), parse_cidr("fd00::1/64"));
-    EXPECT_EQ(parse_address(reply(recorded::kAddresses6, 1), Family::V6),
-              parse_cidr("fe80::5eff:fe10:1/64"));
-    EXPECT_FALSE(parse_address(reply(recorded::kAddress4), Family::V6)) << "of the other family";
+    EXPECT_EQ(parse_address(reply(recorded::kAddress4)), parse_cidr("10.9.0.1/24"));
+    EXPECT_EQ(parse_address(reply(recorded::kAddresses6, 0)), parse_cidr("fd00::1/64"));
+    EXPECT_EQ(parse_address(reply(recorded::kAddresses6, 1)), parse_cidr("fe80::5eff:fe10:1/64"));
+}
+
+TEST(LinkMessage, WhatIsNoIpAddressIsNone) {
+    Reply foreign = reply(recorded::kAddress4);
+    foreign.payload[0] = AF_PHONET;  // ifa_family
+    EXPECT_FALSE(parse_address(foreign));
+    EXPECT_FALSE(parse_address(reply(recorded::kLink)));
+    const Reply whole = reply(recorded::kAddresses6, 0);
+    for (size_t size = 0; size < whole.payload.size(); ++size)
+        (void)parse_address(
+            {whole.type, {whole.payload.begin(), whole.payload.begin() + static_cast<long>(size)}});
 }
 
 TEST(LinkMessage, TheDefaultRoutesLinkIsFound) {

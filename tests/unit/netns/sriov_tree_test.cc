@@ -82,7 +82,8 @@ TEST_F(SriovTree, ConnectX5) {
     const PciFunction vf = function("0000:3b:00.2");
     EXPECT_EQ(vf.pf, "0000:3b:00.0");
     EXPECT_EQ(vf.number, 0U);
-    EXPECT_EQ(vf.numa_node, 0);
+    EXPECT_EQ(vf.numa_node, -1) << "asked of its PF";
+    EXPECT_EQ(function(vf.pf).numa_node, 0);
     EXPECT_EQ(vf.netdevs, std::vector<PciNetdev>{netdev("ens1f0v0", 10, 0)});
     EXPECT_EQ(vf.rdma_names, std::vector<std::string>{"mlx5_2"});
     EXPECT_EQ(function("0000:3b:00.3").driver, "") << "none is bound";
