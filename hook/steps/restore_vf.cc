@@ -76,7 +76,7 @@ Result<bool> RestoreVf::needs_rebind(Site& site, const PciFunction& function) co
     return device && device->node_guid != args_.node_guid;
 }
 
-Result<> RestoreVf::mend_link(Site& site, const PciFunction& function) const {
+Result<netns::Mac> RestoreVf::mend_link(Site& site, const PciFunction& function) const {
     if (function.netdevs.empty())
         return make_error(Code::Unavailable, "VF " + args_.vf + " has lost its netdev again");
     const uint32_t index = function.netdevs.front().index;
@@ -104,15 +104,18 @@ Result<> RestoreVf::mend_link(Site& site, const PciFunction& function) const {
         change.mtu = args_.mtu;
     if (link->up || change != netns::LinkChange{})
         change.up = false;
-    return change == netns::LinkChange{} ? Result<>{}
-                                         : site.host.links.change(site.host_ns, index, change);
+    if (change == netns::LinkChange{})
+        return link->mac;
+    TRY(site.host.links.change(site.host_ns, index, change));
+    // A netdev that goes down may take over the MAC that its PF has set.
+    const auto now = TRY(site.host.links.find(site.host_ns, index));
+    return now ? now->mac : args_.mac;
 }
 
 // Which MAC a VF has is the PF's to say in the end: a driver whose PF has set one takes no other.
-Result<> RestoreVf::mend_mac(Site& site, const PciFunction& function) const {
+Result<> RestoreVf::mend_mac(Site& site, const PciFunction& function, netns::Mac present) const {
     const uint32_t index = function.netdevs.front().index;
-    const auto link = TRY(site.host.links.find(site.host_ns, index));
-    if (!link || link->mac == args_.mac)
+    if (present == args_.mac)
         return {};
     netns::LinkChange change;
     change.mac = args_.mac;
@@ -125,7 +128,7 @@ Result<> RestoreVf::mend_mac(Site& site, const PciFunction& function) const {
         return done;
     const auto settings =
         TRY(site.host.sriov.settings(site.host_ns, pf->netdevs.front().index, function.number));
-    return settings.mac == link->mac ? Result<>{} : std::move(done);
+    return settings.mac == present ? Result<>{} : std::move(done);
 }
 
 Result<> RestoreVf::mend_rdma(Site& site) const {
@@ -157,8 +160,8 @@ Result<> RestoreVf::undo(Site& site) const {
         if (!function)
             return {};
     }
-    TRY(mend_link(site, *function));
-    TRY(mend_mac(site, *function));
+    const netns::Mac present = TRY(mend_link(site, *function));
+    TRY(mend_mac(site, *function, present));
     return mend_rdma(site);
 }
 

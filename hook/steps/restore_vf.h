@@ -36,8 +36,9 @@ class RestoreVf : public Step {
     [[nodiscard]] Json save() const override;
 
   private:
-    Result<> mend_link(Site& site, const netns::PciFunction& function) const;
-    Result<> mend_mac(Site& site, const netns::PciFunction& function) const;
+    // The MAC that the netdev then has.
+    Result<netns::Mac> mend_link(Site& site, const netns::PciFunction& function) const;
+    Result<> mend_mac(Site& site, const netns::PciFunction& function, netns::Mac present) const;
     Result<> mend_rdma(Site& site) const;
     Result<bool> needs_rebind(Site& site, const netns::PciFunction& function) const;
     Args args_;

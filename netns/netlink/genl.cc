@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include <linux/genetlink.h>
+#include <linux/netlink.h>
 
 namespace netns::netlink {
 
@@ -13,6 +14,11 @@ using base::make_error;
 
 namespace {
 constexpr uint8_t kControlVersion = 2;
+
+Sockets& generic_sockets() {
+    thread_local Sockets sockets{NETLINK_GENERIC};
+    return sockets;
+}
 }  // namespace
 
 Request genl_request(const GenlFamily& family, uint8_t command) {
@@ -47,7 +53,7 @@ Result<GenlFamily> GenlSockets::family(const Netns& ns) {
     if (!id_) {
         const std::string what = "look up the netlink family " + name_;
         Request request = family_request(name_);
-        auto reply = TRY(sockets_.get(ns))->get(request, what);
+        auto reply = TRY(get(ns))->get(request, what);
         if (!reply && reply.error().sys == ENOENT) {
             Error error = std::move(reply).error();
             error.code = Code::Unsupported;
@@ -61,7 +67,7 @@ Result<GenlFamily> GenlSockets::family(const Netns& ns) {
 }
 
 Result<Socket*> GenlSockets::get(const Netns& ns) {
-    return sockets_.get(ns);
+    return generic_sockets().get(ns);
 }
 
 }  // namespace netns::netlink

@@ -9,8 +9,6 @@
 #include <string>
 #include <utility>
 
-#include <linux/netlink.h>
-
 #include "netns/netlink/message.h"
 #include "netns/netlink/socket.h"
 
@@ -31,7 +29,7 @@ std::optional<Attributes> parse_genl(const Reply& reply);
 Request family_request(const std::string& name);
 std::optional<uint16_t> parse_family(const Reply& reply);
 
-// The sockets of a room that speaks to one family.
+// For a room that speaks to one family. The rooms of a thread share their sockets.
 class GenlSockets {
   public:
     GenlSockets(std::string name, uint8_t version) : name_(std::move(name)), version_(version) {}
@@ -46,7 +44,6 @@ class GenlSockets {
     std::string name_;
     uint8_t version_;
     std::optional<uint16_t> id_;
-    Sockets sockets_{NETLINK_GENERIC};
 };
 
 }  // namespace netns::netlink
