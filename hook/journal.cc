@@ -9,7 +9,7 @@ using base::make_error;
 namespace {
 Result<std::vector<std::string>> string_list(const Json& json, const char* key) {
     std::vector<std::string> list;
-    for (const Json& entry : json.value(key, Json::array()))
+    for (const Json& entry : base::array_of(json, key))
         list.push_back(TRY(base::as<std::string>(entry, key)));
     return list;
 }
@@ -24,7 +24,7 @@ Result<Journal> journal_from_json(const Json& json) {
     if (const auto ns = json.find("netns"); ns != json.end())
         journal.netns = netns::NetnsId{TRY(base::required<uint64_t>(*ns, "dev")),
                                        TRY(base::required<uint64_t>(*ns, "ino"))};
-    for (const Json& step : json.value("steps", Json::array()))
+    for (const Json& step : base::array_of(json, "steps"))
         journal.steps.push_back(TRY(load_step(step)));
     journal.holders = TRY(string_list(json, "holders"));
     journal.trouble = TRY(string_list(json, "trouble"));
@@ -42,14 +42,17 @@ Result<std::optional<Journal>> load_journal(const Store& store, const std::strin
 }
 
 Result<> save_journal(const Store& store, const Journal& journal) {
-    Json json{{"format", 1}, {"key", journal.key}, {"request", journal.attachment}};
+    Json json = base::object_for(8);
+    json["format"] = 1;
+    json["key"] = journal.key;
+    json["request"] = journal.attachment;
     if (journal.netns)
         json["netns"] = Json{{"dev", journal.netns->dev}, {"ino", journal.netns->ino}};
     json["endpoint"] = to_json(journal.endpoint);
-    json["steps"] = Json::array();
+    Json& steps = json["steps"] = Json::array();
     for (const auto& step : journal.steps) {
         if (step->changes())
-            json["steps"].push_back(save_step(*step));
+            steps.push_back(save_step(*step));
     }
     json["holders"] = journal.holders;
     json["trouble"] = journal.trouble;

@@ -60,8 +60,11 @@ Result<std::unique_ptr<Step>> load_step(const Json& json) {
 }
 
 Json save_step(const Step& step) {
-    Json json{{"kind", step.kind()}};
-    json.update(step.save());
+    Json saved = step.save();
+    Json json = base::object_for(saved.size() + 1);
+    json["kind"] = step.kind();
+    for (auto& [key, value] : saved.get_ref<Json::object_t&>())
+        json[key] = std::move(value);
     return json;
 }
 
@@ -93,7 +96,7 @@ Result<Endpoint> endpoint_from_json(const Json& json) {
         if (!endpoint.gid)
             return make_error(Code::Internal, "endpoint: broken GID");
     }
-    for (const Json& entry : json.value("addresses", Json::array())) {
+    for (const Json& entry : base::array_of(json, "addresses")) {
         const auto address = netns::parse_cidr(TRY(base::as<std::string>(entry, "addresses")));
         if (!address)
             return make_error(Code::Internal, "endpoint: broken address");

@@ -213,7 +213,7 @@ Result<Container> container_from_json(const Json& json) {
     c.token.start = TRY(base::required<uint64_t>(json, "start"));
     c.netns_path = TRY(base::required<std::string>(json, "netns_path"));
     c.created = TRY(base::required<int64_t>(json, "created"));
-    for (const Json& entry : json.value("attachments", Json::array()))
+    for (const Json& entry : base::array_of(json, "attachments"))
         c.attachments.push_back(TRY(base::as<std::string>(entry, "attachments")));
     if (const auto limits = json.find("limits"); limits != json.end()) {
         for (const auto& [akey, entry] : limits->items())

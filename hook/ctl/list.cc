@@ -95,9 +95,9 @@ std::string list_text(const Json& json) {
         {"CONTAINER", "STATE", "MODE", "DEVICE", "NETDEV", "ADDRESSES"}};
     for (const Json& container : json["containers"]) {
         const std::string id = text_of(container, "id").substr(0, kShortId);
-        for (const Json& a : container["granted"].value("attachments", Json::array())) {
+        for (const Json& a : base::array_of(container["granted"], "attachments")) {
             std::string addresses;
-            for (const Json& address : a.value("addresses", Json::array()))
+            for (const Json& address : base::array_of(a, "addresses"))
                 addresses += (addresses.empty() ? "" : ",") + address.get<std::string>();
             rows.push_back({id,
                             text_of(container, "state"),

@@ -22,7 +22,7 @@ Result<std::unique_ptr<Step>> AddOvsPort::load(const Json& json) {
     args.port.policing_kbps = TRY(base::required<uint32_t>(json, "policing_kbps"));
     if (json.contains("tag"))
         args.port.tag = TRY(base::required<uint16_t>(json, "tag"));
-    for (const Json& vlan : json.value("trunks", Json::array()))
+    for (const Json& vlan : base::array_of(json, "trunks"))
         args.port.trunks.push_back(TRY(base::as<uint16_t>(vlan, "trunks")));
     return make_step<AddOvsPort>(std::move(args));
 }

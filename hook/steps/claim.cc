@@ -10,10 +10,12 @@ Json to_json(const Lease& lease) {
 }
 
 Result<Lease> lease_from_json(const Json& json) {
-    const Json inner = json.value("lease", Json::object());
+    const auto inner = json.find("lease");
+    if (inner == json.end())
+        return base::make_error(base::Code::Internal, "a step without its lease");
     Lease lease;
-    lease.path = TRY(base::required<std::string>(inner, "path"));
-    lease.owner = TRY(base::required<std::string>(inner, "owner"));
+    lease.path = TRY(base::required<std::string>(*inner, "path"));
+    lease.owner = TRY(base::required<std::string>(*inner, "owner"));
     return lease;
 }
 

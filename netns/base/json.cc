@@ -139,6 +139,18 @@ Result<Json> parse_json(std::string_view text, std::string_view what) {
     return builder.take();
 }
 
+Json object_for(size_t members) {
+    Json json = Json::object();
+    json.get_ref<Json::object_t&>().reserve(members);
+    return json;
+}
+
+const Json& array_of(const Json& json, const char* key) {
+    static const Json kNone = Json::array();
+    const auto found = json.find(key);
+    return found == json.end() ? kNone : *found;
+}
+
 std::string dump_json(const Json& value) {
     return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

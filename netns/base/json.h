@@ -21,6 +21,13 @@ using Json = nlohmann::ordered_json;
 // Text to value. `what` names the text in errors ("config.json"). Bounded by the caller's read.
 Result<Json> parse_json(std::string_view text, std::string_view what);
 
+// An empty object with room for so many members. One that grows copies all that is in it, each
+// time: the library's ordered object keeps its keys constant, so that they cannot be moved.
+Json object_for(size_t members);
+
+// A member that is an array or may be missing; then an empty one. As long as `json` is there.
+const Json& array_of(const Json& json, const char* key);
+
 // The value on one line; invalid UTF-8 is replaced, never thrown.
 std::string dump_json(const Json& value);
 

@@ -97,7 +97,7 @@ Result<Message> read_message(std::string_view text) {
 }
 
 std::string encode_request(std::string_view method, Json params, int64_t id) {
-    Json request = Json::object();
+    Json request = base::object_for(3);
     request["method"] = method;
     request["params"] = std::move(params);
     request["id"] = id;

@@ -46,8 +46,10 @@ Json by_marks(const OvsMap& marks) {
     return list("external_ids", "includes", map_of(marks));
 }
 
+constexpr size_t kMostMembers = 7;  // of "wait"
+
 Json operation(const char* name, const char* table) {
-    Json made = Json::object();
+    Json made = base::object_for(kMostMembers);
     made["op"] = name;
     made["table"] = table;
     return made;
@@ -104,7 +106,7 @@ Json interface_row(const OvsPortSpec& spec) {
 }
 
 Json port_row(const OvsPortSpec& spec) {
-    Json row = Json::object();
+    Json row = base::object_for(5);
     row["name"] = spec.name;
     row["interfaces"] = named_row("interface");
     if (spec.tag)
