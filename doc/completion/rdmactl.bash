@@ -5,12 +5,14 @@
 # What may follow a command: its commands and its own options.
 _rdmactl_words() {
     case $1 in
-    '') echo plan list show verify gc recover vf asap2 config --version ;;
+    '') echo plan list show verify gc recover vf asap2 runtime config --version ;;
     plan) echo --annotation --spec --netns ;;
     list) echo --failed ;;
     vf) echo list enable disable ;;
     asap2) echo enable disable status ;;
     'asap2 enable') echo --vfs --bridge --tc-policy ;;
+    runtime) echo configure ;;
+    'runtime configure') echo --runtime --dry-run --unset ;;
     config) echo check ;;
     esac
     echo --config --json --help
@@ -38,12 +40,12 @@ _rdmactl() {
     for ((i = 1; i < COMP_CWORD; ++i)); do
         each=${COMP_WORDS[i]}
         case $each in
-        --config | -a | --annotation | --spec | --netns | --vfs | --bridge | --tc-policy) i=$((i + 1)) ;;
+        --config | -a | --annotation | --spec | --netns | --vfs | --bridge | --tc-policy | --runtime) i=$((i + 1)) ;;
         -*) ;;
         *)
             case $command in
             '') command=$each ;;
-            vf | asap2 | config) command+=" $each" ;;
+            vf | asap2 | runtime | config) command+=" $each" ;;
             *) arguments=$((arguments + 1)) ;;
             esac
             ;;
@@ -57,6 +59,7 @@ _rdmactl() {
         return
         ;;
     --tc-policy) words='none skip_sw skip_hw' ;;
+    --runtime) words='docker containerd crio podman' ;;
     -a | --annotation | --vfs | --bridge) return ;;
     *)
         words=$(_rdmactl_words "$command")

@@ -33,6 +33,22 @@ void declare_asap2(CLI::App& app, hook::ctl::Options& options, const Declare& ve
     status->add_option("pf", options.pf, "only of this one");
 }
 
+template <class Declare>
+void declare_runtime(CLI::App& app, hook::ctl::Options& options, const Declare& verb) {
+    auto* runtime = app.add_subcommand("runtime", "container engines");
+    runtime->require_subcommand(1);
+    runtime->fallthrough();
+    auto* configure = verb(*runtime,
+                           "configure",
+                           "put rdma-hook into an engine's configuration; repeatable",
+                           hook::ctl::runtime_configure);
+    configure->add_option("--runtime", options.engine, "the engine")
+        ->required()
+        ->check(CLI::IsMember({"docker", "containerd", "crio", "podman"}));
+    configure->add_flag("--dry-run", options.dry_run, "print what would change");
+    configure->add_flag("--unset", options.unset, "take out what this command put in");
+}
+
 // Declares the verbs; the one that was given ends up in `chosen`.
 void declare(CLI::App& app, hook::ctl::Options& options, Verb& chosen) {
     app.require_subcommand(1);
@@ -77,6 +93,7 @@ void declare(CLI::App& app, hook::ctl::Options& options, Verb& chosen) {
     auto* vf_disable = verb(*vf, "disable", "destroy a PF's VFs", hook::ctl::vf_disable);
     vf_disable->add_option("pf", options.pf, "PCI address, netdev or RDMA device")->required();
     declare_asap2(app, options, verb);
+    declare_runtime(app, options, verb);
     auto* config = app.add_subcommand("config", "the configuration file");
     config->require_subcommand(1);
     config->fallthrough();
