@@ -34,6 +34,18 @@ void declare_asap2(CLI::App& app, hook::ctl::Options& options, const Declare& ve
 }
 
 template <class Declare>
+void declare_cdi(CLI::App& app, hook::ctl::Options& options, const Declare& verb) {
+    auto* cdi = app.add_subcommand("cdi", "the host's devices for --device (CDI)");
+    cdi->require_subcommand(1);
+    cdi->fallthrough();
+    auto* generate =
+        verb(*cdi, "generate", "write what engines read; repeatable", hook::ctl::cdi_generate);
+    generate->add_option("--output", options.cdi_output, "where to; - prints it")
+        ->capture_default_str();
+    verb(*cdi, "list", "list what it would write", hook::ctl::cdi_list);
+}
+
+template <class Declare>
 void declare_runtime(CLI::App& app, hook::ctl::Options& options, const Declare& verb) {
     auto* runtime = app.add_subcommand("runtime", "container engines");
     runtime->require_subcommand(1);
@@ -94,6 +106,7 @@ void declare(CLI::App& app, hook::ctl::Options& options, Verb& chosen) {
     vf_disable->add_option("pf", options.pf, "PCI address, netdev or RDMA device")->required();
     declare_asap2(app, options, verb);
     declare_runtime(app, options, verb);
+    declare_cdi(app, options, verb);
     auto* config = app.add_subcommand("config", "the configuration file");
     config->require_subcommand(1);
     config->fallthrough();
