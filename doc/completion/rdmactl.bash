@@ -5,12 +5,16 @@
 # What may follow a command: its commands and its own options.
 _rdmactl_words() {
     case $1 in
-    '') echo plan list show verify gc recover vf asap2 config --version ;;
+    '') echo plan list show verify gc recover vf asap2 runtime cdi config --version ;;
     plan) echo --annotation --spec --netns ;;
     list) echo --failed ;;
     vf) echo list enable disable ;;
     asap2) echo enable disable status ;;
     'asap2 enable') echo --vfs --bridge --tc-policy ;;
+    runtime) echo configure ;;
+    'runtime configure') echo --runtime --dry-run --unset ;;
+    cdi) echo generate list ;;
+    'cdi generate') echo --output ;;
     config) echo check ;;
     esac
     echo --config --json --help
@@ -38,12 +42,12 @@ _rdmactl() {
     for ((i = 1; i < COMP_CWORD; ++i)); do
         each=${COMP_WORDS[i]}
         case $each in
-        --config | -a | --annotation | --spec | --netns | --vfs | --bridge | --tc-policy) i=$((i + 1)) ;;
+        --config | -a | --annotation | --spec | --netns | --vfs | --bridge | --tc-policy | --runtime | --output) i=$((i + 1)) ;;
         -*) ;;
         *)
             case $command in
             '') command=$each ;;
-            vf | asap2 | config) command+=" $each" ;;
+            vf | asap2 | runtime | cdi | config) command+=" $each" ;;
             *) arguments=$((arguments + 1)) ;;
             esac
             ;;
@@ -51,12 +55,13 @@ _rdmactl() {
     done
     COMPREPLY=()
     case $before in
-    --config | --spec | --netns)
+    --config | --spec | --netns | --output)
         compopt -o filenames 2>/dev/null
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
         return
         ;;
     --tc-policy) words='none skip_sw skip_hw' ;;
+    --runtime) words='docker containerd crio podman' ;;
     -a | --annotation | --vfs | --bridge) return ;;
     *)
         words=$(_rdmactl_words "$command")

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hook/attachment.h"
+#include "hook/config_file.h"
 
 namespace hook::ctl {
 
@@ -29,6 +30,14 @@ struct Options {
     // asap2: pf (or a devlink handle) and count, too
     std::string bridge;     // empty: none
     std::string tc_policy;  // empty: as it is
+    // cdi
+    std::string cdi_output = "/run/cdi/rdma-hook.json";  // "-": standard output
+    std::string rdma_class = "/sys/class/infiniband";    // has a name for each RDMA device
+    // runtime configure
+    std::string engine;
+    bool dry_run = false;
+    bool unset = false;
+    Owned engine_files;
     // verify
     std::string peer;  // a second container or a host; empty: the container with itself
 };
@@ -60,6 +69,11 @@ Result<Answer> vf_disable(const Options& options, netns::Host& host);
 // after an interruption.
 Result<Answer> asap2_enable(const Options& options, netns::Host& host);
 Result<Answer> asap2_disable(const Options& options, netns::Host& host);
+// Makes an engine know us, or forget us, by its configuration; repeatable. Runs nothing.
+Result<Answer> runtime_configure(const Options& options, netns::Host& host);
+// The host's RDMA devices as an engine's --device can name them; refreshed by being run again.
+Result<Answer> cdi_generate(const Options& options, netns::Host& host);
+Result<Answer> cdi_list(const Options& options, netns::Host& host);
 // What is missing for offload, and why.
 Result<Answer> asap2_status(const Options& options, netns::Host& host);
 

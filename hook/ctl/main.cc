@@ -33,6 +33,34 @@ void declare_asap2(CLI::App& app, hook::ctl::Options& options, const Declare& ve
     status->add_option("pf", options.pf, "only of this one");
 }
 
+template <class Declare>
+void declare_cdi(CLI::App& app, hook::ctl::Options& options, const Declare& verb) {
+    auto* cdi = app.add_subcommand("cdi", "the host's devices for --device (CDI)");
+    cdi->require_subcommand(1);
+    cdi->fallthrough();
+    auto* generate =
+        verb(*cdi, "generate", "write what engines read; repeatable", hook::ctl::cdi_generate);
+    generate->add_option("--output", options.cdi_output, "where to; - prints it")
+        ->capture_default_str();
+    verb(*cdi, "list", "list what it would write", hook::ctl::cdi_list);
+}
+
+template <class Declare>
+void declare_runtime(CLI::App& app, hook::ctl::Options& options, const Declare& verb) {
+    auto* runtime = app.add_subcommand("runtime", "container engines");
+    runtime->require_subcommand(1);
+    runtime->fallthrough();
+    auto* configure = verb(*runtime,
+                           "configure",
+                           "put rdma-hook into an engine's configuration; repeatable",
+                           hook::ctl::runtime_configure);
+    configure->add_option("--runtime", options.engine, "the engine")
+        ->required()
+        ->check(CLI::IsMember({"docker", "containerd", "crio", "podman"}));
+    configure->add_flag("--dry-run", options.dry_run, "print what would change");
+    configure->add_flag("--unset", options.unset, "take out what this command put in");
+}
+
 // Declares the verbs; the one that was given ends up in `chosen`.
 void declare(CLI::App& app, hook::ctl::Options& options, Verb& chosen) {
     app.require_subcommand(1);
@@ -77,6 +105,8 @@ void declare(CLI::App& app, hook::ctl::Options& options, Verb& chosen) {
     auto* vf_disable = verb(*vf, "disable", "destroy a PF's VFs", hook::ctl::vf_disable);
     vf_disable->add_option("pf", options.pf, "PCI address, netdev or RDMA device")->required();
     declare_asap2(app, options, verb);
+    declare_runtime(app, options, verb);
+    declare_cdi(app, options, verb);
     auto* config = app.add_subcommand("config", "the configuration file");
     config->require_subcommand(1);
     config->fallthrough();

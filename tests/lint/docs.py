@@ -12,7 +12,7 @@ import re
 import sys
 from pathlib import Path
 
-DOCUMENTS = ("*.md", "examples/*", "perf/README.md", "runtime-config/README.md", "tests/lab/README.md")
+DOCUMENTS = ("*.md", "examples/*", "examples/*/*", "perf/README.md", "runtime-config/README.md", "tests/lab/README.md")
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 PATH = re.compile(r"(?<![\w/.{=-])((?:examples|tests|hook|netns|perf|runtime-config|\.ci)/[\w./-]+)")
 KEY = re.compile(r"(?<![\w/.-])rdma\.[a-z0-9_.]+(?==)")

@@ -17,7 +17,8 @@ rdma_test(hook_request_test LABEL unit LIBRARIES hook_request SOURCES
   request_vf_test.cc)
 
 # What is written about annotations, configuration and exit codes, against the real tables.
-rdma_test(hook_documents_test LABEL unit LIBRARIES hook_request hook_core SOURCES
+rdma_test(hook_documents_test LABEL unit LIBRARIES hook_ctl netns fakes SOURCES
   config_documents_test.cc
+  examples_test.cc
   request_documents_test.cc)
 target_compile_definitions(hook_documents_test PRIVATE SOURCE_DIR="${PROJECT_SOURCE_DIR}")

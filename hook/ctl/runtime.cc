@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// rdmactl runtime configure: makes an engine know us, or forget us, by its own configuration.
+// Starts nothing and talks to no daemon: it says what makes the engine read the file.
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "hook/ctl/command.h"
+#include "hook/ctl/engines/engine_file.h"
+
+namespace hook::ctl {
+
+using base::Code;
+using base::make_error;
+
+namespace {
+constexpr char kCrioFolder[] = "/etc/crio/crio.conf.d";
+
+struct Engine {
+    const char* name;
+    const char* path;
+    Result<Edited> (*edit)(const EngineEdit&);
+    const char* reload;  // empty: it reads the file each time
+    bool file_is_ours;   // nothing of others is lost with it: no copy is kept
+};
+
+constexpr Engine kEngines[] = {
+    {"docker", "/etc/docker/daemon.json", edit_docker, "systemctl reload docker", false},
+    {"containerd",
+     "/etc/containerd/config.toml",
+     edit_containerd,
+     "systemctl restart containerd",
+     false},
+    {"crio", "/etc/crio/crio.conf.d/50-rdma-hook.conf", edit_crio, "systemctl restart crio", true},
+    {"podman", "/etc/containers/containers.conf.d/50-rdma-hook.conf", edit_podman, "", true}};
+
+constexpr char kContainerdDropIn[] = "/etc/containerd/conf.d/50-rdma-hook.toml";
+
+Result<const Engine*> find_engine(const std::string& name) {
+    for (const Engine& engine : kEngines) {
+        if (name == engine.name)
+            return &engine;
+    }
+    return make_error(Code::Usage, "no engine is called '" + base::printable(name) + "'")
+        .advise("there are docker, containerd, crio and podman");
+}
+
+// It is written into JSON and TOML as it is.
+Result<std::string> find_our_runtime(netns::Host& host) {
+    std::string path = TRY(host.programs.beside_us("rdma-runtime"));
+    const bool plain = std::all_of(path.begin(), path.end(), [](char c) {
+        return (std::isalnum(static_cast<unsigned char>(c)) != 0) ||
+               std::string_view("/._+-").find(c) != std::string_view::npos;
+    });
+    if (!plain)
+        return make_error(Code::Unsupported,
+                          base::printable(path) + " has letters that engines may not understand");
+    return path;
+}
+
+// CRI-O reads all files of the folder, the last one wins.
+Result<> check_crio_others(netns::Host& host, const Owned& owned) {
+    std::vector<std::string> paths{"/etc/crio/crio.conf"};
+    const std::string root = owned.root == "/" ? "" : owned.root;
+    const auto names = host.files.list(root + kCrioFolder);
+    for (const std::string& name : names ? *names : std::vector<std::string>{}) {
+        if (name != "50-rdma-hook.conf" && !name.ends_with(".before-rdma-hook"))
+            paths.push_back(fmt::format("{}/{}", kCrioFolder, name));
+    }
+    for (const std::string& path : paths) {
+        const FileText text = TRY(read_engine_file(path, owned));
+        if (text && TRY(has_crio_runtime(path, *text)))
+            return make_error(Code::Busy, path + ": the runtime rdma is not rdmactl's")
+                .advise("look at it, and take it out by hand");
+    }
+    return {};
+}
+
+Result<EngineEdit> prepare_edit(const Engine& engine, const Options& options, netns::Host& host) {
+    EngineEdit edit;
+    edit.path = engine.path;
+    edit.runtime = TRY(find_our_runtime(host));
+    edit.unset = options.unset;
+    edit.before = TRY(read_engine_file(engine.path, options.engine_files));
+    if (engine.edit == edit_crio)
+        TRY(check_crio_others(host, options.engine_files));
+    if (engine.edit == edit_containerd && edit.before &&
+        TRY(takes_drop_ins(edit.path, *edit.before))) {
+        edit.main = std::move(edit.before);
+        edit.path = kContainerdDropIn;
+        edit.before = TRY(read_engine_file(edit.path, options.engine_files));
+    }
+    return edit;
+}
+
+std::vector<std::string> split_lines(const FileText& text) {
+    std::vector<std::string> lines;
+    const std::string all = text.value_or("");
+    for (size_t at = 0; at < all.size();) {
+        const size_t end = std::min(all.find('\n', at), all.size());
+        lines.push_back(all.substr(at, end - at));
+        at = end + 1;
+    }
+    return lines;
+}
+
+// The lines that go and those that come, between what both begin and end with.
+Json difference(const FileText& before, const FileText& after) {
+    const auto old = split_lines(before);
+    const auto now = split_lines(after);
+    const size_t most = std::min(old.size(), now.size());
+    size_t head = 0;
+    while (head < most && old[head] == now[head])
+        ++head;
+    size_t tail = 0;
+    while (tail < most - head && old[old.size() - 1 - tail] == now[now.size() - 1 - tail])
+        ++tail;
+    Json change = Json::array();
+    for (size_t i = head; i < old.size() - tail; ++i)
+        change.push_back("-" + old[i]);
+    for (size_t i = head; i < now.size() - tail; ++i)
+        change.push_back("+" + now[i]);
+    return change;
+}
+
+std::string text_of_change(const Json& json) {
+    const std::string path = json["file"];
+    std::string text;
+    if (!json["changed"].get<bool>()) {
+        text = path + ": nothing to change\n";
+    } else if (json["dry_run"].get<bool>()) {
+        text = path + " would change:\n";
+        for (const Json& line : json["change"])
+            text += line.get<std::string>() + "\n";
+    } else {
+        text = path + ": changed\n";
+        if (!json["backup"].get<std::string>().empty())
+            text += "as it was: " + json["backup"].get<std::string>() + "\n";
+        if (!json["run"].get<std::string>().empty())
+            text += "now run: " + json["run"].get<std::string>() + "\n";
+    }
+    for (const Json& note : json["notes"])
+        text += "note: " + note.get<std::string>() + "\n";
+    return text;
+}
+}  // namespace
+
+Result<Answer> runtime_configure(const Options& options, netns::Host& host) {
+    const Engine& engine = *TRY(find_engine(options.engine));
+    const EngineEdit edit = TRY(prepare_edit(engine, options, host));
+    const Edited edited = TRY(engine.edit(edit));
+    const bool changed = edited.text != edit.before;
+    const bool keep_copy = !engine.file_is_ours && !edit.main;
+    std::string backup;
+    if (changed && !options.dry_run)
+        backup = TRY(replace_engine_file({.path = edit.path, .keep_copy = keep_copy},
+                                         edit.before,
+                                         edited.text,
+                                         options.engine_files));
+    Json json{{"engine", engine.name},
+              {"file", edit.path},
+              {"changed", changed},
+              {"dry_run", options.dry_run},
+              {"change", difference(edit.before, edited.text)},
+              {"backup", backup},
+              {"run", changed ? engine.reload : ""},
+              {"notes", edited.notes}};
+    std::string text = text_of_change(json);
+    return Answer{.json = std::move(json), .text = std::move(text)};
+}
+
+}  // namespace hook::ctl

@@ -1,0 +1,112 @@
+#!/bin/bash
+# What rdmactl and examples/ write for engines, read by the engines themselves: CDI devices under Podman and Docker, the
+# quadlet, and the files of `rdmactl runtime configure`.
+#   tests/lab/run --kernel 7.3 --timeout 900 tests/lab/scenarios/engines.sh
+source "${BASH_SOURCE[0]%/*}/lib.sh"
+source=${BASH_SOURCE[0]%/tests/*}
+modprobe -a rdma_rxe ib_uverbs rdma_ucm macvlan veth overlay bridge nf_tables || exit 1
+spec=/run/cdi/rdma-hook.json
+
+# ---- CDI ---------------------------------------------------------------------------------------------------
+given=(--device rdma-hook.org/hca=rxe0)
+cdi_pod() { podman run --rm --network host --ulimit memlock=-1:-1 "${with_perf[@]}" "$@"; }
+pair_on_host() { # two containers of the host's network, with the host's device
+    cdi_pod --name server "${given[@]}" --rootfs $rootfs timeout 60 rdma-perf serve --bind 192.0.2.1 --once >"$work/server" 2>&1 &
+    local server=$! status
+    wait_for 30 bash -c 'ss -Hltn "sport = :18600" | grep -q .'
+    cdi_pod --name client "${given[@]}" --rootfs $rootfs timeout 60 rdma-perf run 192.0.2.1 --time 0.5s --size 4096
+    status=$?
+    wait $server
+    cat "$work/server"
+    return $status
+}
+cdi() {
+    check "without devices cdi generate writes nothing" rdmactl cdi generate
+    refused "and there is no file" 'No such file' ls $spec
+    check "an rxe of the host" rdma link add rxe0 type rxe netdev lab0
+    check "cdi generate" rdmactl cdi generate
+    equal "the version is the lowest that will do" 0.3.0 "$(jq -r .cdiVersion $spec)"
+    equal "the second time nothing changes" false "$(rdmactl cdi generate --json | jq .changed)"
+    equal "cdi list" rdma-hook.org/hca=rxe0 "$(rdmactl cdi list --json | jq -r '.devices[].name')"
+    equal "Podman gives the nodes" "rdma_cm uverbs0" "$(cdi_pod "${given[@]}" --rootfs $rootfs ls /dev/infiniband | xargs)"
+    equal "and the environment" rxe0 "$(cdi_pod "${given[@]}" --rootfs $rootfs printenv RDMA_DEVICE)"
+    check "the device opens" cdi_pod "${given[@]}" --rootfs $rootfs bash -c 'ibv_devinfo -d rxe0 | grep -q PORT_ACTIVE'
+    equal "hca=all" "rdma_cm uverbs0" "$(cdi_pod --device rdma-hook.org/hca=all --rootfs $rootfs ls /dev/infiniband | xargs)"
+    refused "a device that is not there" 'nosuch' cdi_pod --device rdma-hook.org/hca=nosuch --rootfs $rootfs true
+    check "rdma-perf passes between two containers of the host's network" pair_on_host
+    attach one mode=softroce ip=10.9.0.1/24 >/dev/null
+    equal "a container's own device is not for others" rdma-hook.org/hca=rxe0 "$(rdmactl cdi list --json | jq -r '.devices[].name')"
+    drop one
+}
+docker_has_cdi() {
+    mkdir -p /etc/docker
+    echo '{"features": {"cdi": true}}' >/etc/docker/daemon.json
+    dockerd --iptables=false --ip6tables=false >/tmp/dockerd.log 2>&1 &
+    dockerd=$!
+    check "dockerd starts" wait_for 120 docker info
+    docker import /usr/lib/lab/image.tar lab:1 >/dev/null
+    equal "Docker gives the nodes" "rdma_cm uverbs0" \
+        "$(docker run --rm "${given[@]}" -v /usr/lib/lab/rootfs/usr:/usr:ro lab:1 ls /dev/infiniband 2>"$work/said" | xargs; head -n 3 "$work/said")"
+    kill $dockerd
+    wait $dockerd 2>/dev/null
+}
+no_devices() {
+    rdma link delete rxe0
+    check "without devices there is no file" rdmactl cdi generate
+    refused "none at all" 'No such file' ls $spec
+}
+
+# ---- examples ----------------------------------------------------------------------------------------------
+quadlet() {
+    QUADLET_UNIT_DIRS=$source/examples/quadlet /usr/libexec/podman/quadlet --dryrun >"$work/units" 2>&1
+    report $? "Podman makes a unit of the quadlet" "$work/units"
+    check "with our annotations" grep -q -- '--annotation rdma.mode=softroce' "$work/units"
+}
+
+# ---- rdmactl runtime configure -----------------------------------------------------------------------------
+docker_file() {
+    echo '{"debug": true, "registry-mirrors": []}' >/etc/docker/daemon.json
+    check "runtime configure --runtime=docker" rdmactl runtime configure --runtime=docker
+    check "dockerd takes it" dockerd --validate --config-file /etc/docker/daemon.json
+    equal "it has our runtime" /usr/bin/rdma-runtime "$(jq -r .runtimes.rdma.path /etc/docker/daemon.json)"
+    check "and it is taken out" rdmactl runtime configure --runtime=docker --unset
+    equal "the rest stays" '{"debug":true,"registry-mirrors":[]}' "$(jq -c . /etc/docker/daemon.json)"
+}
+plugin_is_ok() { ctr plugin ls | grep -E 'grpc.v1 +cri |cri.v1 +runtime ' | grep -q ' ok'; }
+containerd_file() {
+    local containerd
+    cp /etc/containerd/config.toml "$work/config.toml"
+    check "runtime configure --runtime=containerd" rdmactl runtime configure --runtime=containerd
+    containerd config dump >"$work/dump" 2>/dev/null
+    check "containerd reads our runtime" grep -q 'BinaryName = "/usr/bin/rdma-runtime"' "$work/dump"
+    check "and has its runc still" grep -q 'containerd.runtimes.runc\]' "$work/dump"
+    check "and what Debian set" grep -q 'bin_dir = "/usr/lib/cni"' "$work/dump"
+    equal "the second time nothing changes" false "$(rdmactl runtime configure --runtime=containerd --json | jq .changed)"
+    containerd >/tmp/containerd.log 2>&1 &
+    containerd=$!
+    check "containerd starts with it" wait_for 60 ctr version
+    check "its plugin for Kubernetes, too" wait_for 30 plugin_is_ok
+    kill $containerd
+    wait $containerd 2>/dev/null
+    check "and it is taken out" rdmactl runtime configure --runtime=containerd --unset
+    check "to the letter" cmp /etc/containerd/config.toml "$work/config.toml"
+}
+podman_file() {
+    local file=/etc/containers/containers.conf.d/50-rdma-hook.conf
+    equal "Podman's is as it is installed" false "$(rdmactl runtime configure --runtime=podman --json | jq .changed)"
+    check "it is taken out" rdmactl runtime configure --runtime=podman --unset
+    check "then nobody hears of a typing error" podman run --rm --annotation rdma.mod=softroce --rootfs $rootfs true
+    check "and put back" rdmactl runtime configure --runtime=podman
+    refused "then it is refused" "rdma.mod|exit status" podman run --rm --annotation rdma.mod=softroce --rootfs $rootfs true
+    check "it is a file that the engine reads" grep -q hooks_dir "$file"
+}
+
+cdi
+docker_has_cdi
+no_devices
+quadlet
+docker_file
+containerd_file
+podman_file
+clean_kernel_log
+finish

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// rdmactl cdi: which devices there are for everybody, and what engines read of them.
+#include <fstream>
+
+#include "hook/ctl/command.h"
+#include "tests/unit/hook/containers.h"
+
+namespace test {
+namespace {
+using base::Code;
+
+class CtlCdi : public Containers {
+  protected:
+    CtlCdi() {
+        ::umask(022);
+        std::filesystem::create_directory(dir_ / "class");
+        options_.rdma_class = dir_ / "class";
+        options_.cdi_output = dir_ / "cdi/rdma-hook.json";
+        options_.load_config = [this]() -> base::Result<hook::Config> { return state_.config(); };
+    }
+
+    uint32_t add(const std::string& name, const std::string& type) {
+        std::ofstream(dir_ / ("class/" + name)) << "";
+        return fake_.world.add_rdma(fake_.world.host, World::kHostLink, name, type);
+    }
+
+    base::Result<hook::ctl::Answer> generate() {
+        netns::Host host = fake_.host();
+        return hook::ctl::cdi_generate(options_, host);
+    }
+
+    base::Json spec() {
+        std::ifstream in(options_.cdi_output);
+        const std::string text{std::istreambuf_iterator<char>(in), {}};
+        auto json = base::parse_json(text, "spec");
+        return json ? *json : base::Json();
+    }
+
+    std::vector<std::string> names() {
+        netns::Host host = fake_.host();
+        const auto answer = hook::ctl::cdi_list(options_, host);
+        EXPECT_TRUE(answer) << answer.error().message();
+        std::vector<std::string> all;
+        for (const auto& device : answer->json["devices"])
+            all.push_back(device["name"]);
+        return all;
+    }
+
+    using Names = std::vector<std::string>;
+
+    TempDir dir_;
+    hook::ctl::Options options_;
+};
+
+TEST_F(CtlCdi, ADeviceForEachHca) {
+    const uint32_t hca = add("mlx5_0", "mlx5");
+    const auto answer = generate();
+    ASSERT_TRUE(answer) << answer.error().message();
+    const std::string node = "/dev/infiniband/" + fake_.world.rdma.at(hca).uverbs.name;
+    const base::Json nodes = base::Json::array({{{"path", node}, {"permissions", "rw"}}});
+    const base::Json expected{
+        {"cdiVersion", "0.3.0"},
+        {"kind", "rdma-hook.org/hca"},
+        {"devices",
+         base::Json::array(
+             {{{"name", "mlx5_0"},
+               {"containerEdits",
+                {{"env", base::Json::array({"RDMA_DEVICE=mlx5_0"})}, {"deviceNodes", nodes}}}},
+              {{"name", "all"}, {"containerEdits", {{"deviceNodes", nodes}}}}})},
+        {"containerEdits",
+         {{"deviceNodes",
+           base::Json::array({{{"path", "/dev/infiniband/rdma_cm"}, {"permissions", "rw"}}})}}}};
+    EXPECT_EQ(spec(), expected) << spec().dump(2);
+    EXPECT_FALSE(generate()->json["changed"]);
+    EXPECT_EQ(names(), Names{"rdma-hook.org/hca=mlx5_0"});
+
+    struct stat st {};
+
+    ASSERT_EQ(::stat(options_.cdi_output.c_str(), &st), 0);
+    EXPECT_EQ(st.st_mode & 07777U, 0644U);
+}
+
+TEST_F(CtlCdi, TheVersionIsTheLowestThatWillDo) {
+    add("0roce", "mlx5");
+    ASSERT_TRUE(generate());
+    EXPECT_EQ(spec()["cdiVersion"], "0.5.0");
+}
+
+TEST_F(CtlCdi, WhatIsNotForEverybodyIsNotListed) {
+    add("mlx5_0", "mlx5");
+    Life one = container("one", {{"rdma.mode", "softroce"}, {"rdma.ip", "10.9.0.1/24"}});
+    ASSERT_TRUE(one.start());
+    std::ofstream(dir_ / ("class/" + one.environment("RDMA_DEVICE"))) << "";
+    add("all", "mlx5");          // a name with another meaning
+    add("white space", "mlx5");  // and one that CDI does not have
+    std::ofstream(dir_ / "class/gone") << "";
+    EXPECT_EQ(names(), Names{"rdma-hook.org/hca=mlx5_0"});
+    ASSERT_TRUE(one.poststop());
+}
+
+TEST_F(CtlCdi, WhatWasMadeForAContainerOnTheHostIsNotEither) {
+    Life one = container("one", {{"rdma.mode", "softroce"}, {"rdma.placement", "host"}});
+    ASSERT_TRUE(one.start());
+    const std::string ours = one.environment("RDMA_DEVICE");
+    std::ofstream(dir_ / ("class/" + ours)) << "";
+    EXPECT_EQ(names(), Names{});
+    ASSERT_TRUE(one.poststop());
+    const auto rxe = add("rxe0", "rxe");
+    EXPECT_EQ(names(), Names{"rdma-hook.org/hca=rxe0"}) << "the administrator's is " << rxe;
+}
+
+TEST_F(CtlCdi, WithoutDevicesThereIsNoFile) {
+    const uint32_t hca = add("mlx5_0", "mlx5");
+    ASSERT_TRUE(generate());
+    fake_.world.rdma.erase(hca);
+    EXPECT_TRUE(generate()->json["changed"]);
+    EXPECT_FALSE(std::filesystem::exists(options_.cdi_output));
+    EXPECT_FALSE(generate()->json["changed"]);
+    options_.rdma_class = dir_ / "nowhere";
+    EXPECT_FALSE(generate()->json["changed"]);
+}
+
+TEST_F(CtlCdi, PrintsInsteadOfWriting) {
+    add("mlx5_0", "mlx5");
+    options_.cdi_output = "-";
+    EXPECT_EQ(generate()->json["kind"], "rdma-hook.org/hca");
+    EXPECT_FALSE(std::filesystem::exists(dir_ / "cdi"));
+}
+
+TEST_F(CtlCdi, AFolderOfOthersIsLeftAlone) {
+    add("mlx5_0", "mlx5");
+    std::filesystem::create_directory(dir_ / "cdi");
+    ASSERT_EQ(::chmod((dir_ / "cdi").c_str(), 0777), 0);
+    EXPECT_EQ(generate().error().code, Code::Refused);
+}
+
+TEST_F(CtlCdi, InModeExclusiveThereIsNothingToShare) {
+    add("mlx5_0", "mlx5");
+    fake_.world.mode = netns::RdmaNetnsMode::Exclusive;
+    const auto answer = generate();
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().code, Code::Refused);
+    EXPECT_NE(answer.error().message().find("rdma.mode=vf"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace test

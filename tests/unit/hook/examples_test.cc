@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engines' files in examples/ are what rdmactl runtime configure writes.
+#include <array>
+
+#include "tests/unit/hook/documents.h"
+#include "tests/unit/hook/engine_folder.h"
+
+namespace test {
+namespace {
+
+class Examples : public EngineFolder {};
+
+TEST_F(Examples, AreWhatRdmactlWrites) {
+    const std::array<const char*, 3> table[] = {
+        {"containerd", "/etc/containerd/config.toml", "examples/kubernetes/containerd-config.toml"},
+        {"crio",
+         "/etc/crio/crio.conf.d/50-rdma-hook.conf",
+         "examples/kubernetes/crio-50-rdma-hook.conf"}};
+    for (const auto& [engine, path, example] : table) {
+        twice(engine);
+        EXPECT_EQ(get(path), source_file(example)) << example;
+    }
+}
+
+// The README's lines for Docker are the same file.
+TEST_F(Examples, TheReadmesDaemonJsonIs) {
+    twice("docker");
+    const auto found = find_all(source_file("runtime-config/README.md"),
+                                "(    \\{\n      \"runtimes\"[^]*?\n    \\}\n)");
+    ASSERT_EQ(found.size(), 1U);
+    const auto shown = base::parse_json(found[0], "README");
+    ASSERT_TRUE(shown) << shown.error().message();
+    EXPECT_EQ(*shown, *base::parse_json(get("/etc/docker/daemon.json"), "written"));
+}
+
+}  // namespace
+}  // namespace test
