@@ -137,6 +137,12 @@ Result<Granted> attach_anew(World& world,
         .error();
 }
 
+// What the container was given while it was there; all of it goes with the container.
+Result<> undo_grants(World& world, const Container& container) {
+    Site site{.host = world.host, .host_ns = TRY(world.host.namespaces.current()), .container = {}};
+    return undo_all(TRY(grants_of(container)), site);
+}
+
 // Leaves one attachment; undoes it if nobody else holds it.
 Result<> leave(World& world, const std::string& container, const std::string& akey) {
     const auto lock = TRY(world.store.lock_attachment(akey, Deadline::in(kLockTimeout)));
@@ -245,6 +251,13 @@ Result<std::string> key_of(World& world, const Joiner& joiner, const Attachment&
     return scope_key(*TRY(mode_of(attachment)), attachment, site).context(context_of(attachment));
 }
 
+Result<Steps> grants_of(const Container& container) {
+    Steps steps;
+    for (const Json& step : container.grants)
+        steps.push_back(TRY(load_step(step)));
+    return steps;
+}
+
 Result<Plan> make_plan(World& world, const Joiner& joiner, const Attachment& attachment) {
     Site site = TRY(site_of(world, joiner));
     const Mode* mode = TRY(mode_of(attachment));
@@ -271,7 +284,7 @@ Result<Granted> attach(World& world,
 }
 
 Result<> leave_all(World& world, const Container& container) {
-    Result<> all;
+    Result<> all = undo_grants(world, container);
     for (const std::string& akey : container.attachments)
         all = join(std::move(all), leave(world, container.key, akey));
     return join(std::move(all), world.store.remove_container(container.key));

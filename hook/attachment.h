@@ -39,8 +39,12 @@ Result<std::string> key_of(World& world, const Joiner& joiner, const Attachment&
 // The plan, without doing anything.
 Result<Plan> make_plan(World& world, const Joiner& joiner, const Attachment& attachment);
 
-// Takes the container off all its attachments; the last holder's leave undoes one. Then the
-// container's record goes, even if an undo failed: the journal stays, with the reason, for gc.
+// The steps of Container::grants.
+Result<Steps> grants_of(const Container& container);
+
+// Takes back what the container was granted, and takes it off all its attachments; the last
+// holder's leave undoes one. Then the container's record goes, even if an undo failed: the journal
+// stays, with the reason, for gc.
 Result<> leave_all(World& world, const Container& container);
 
 // Whether the container is still there: its token, its bundle, its namespace's path.

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "hook/live.h"
 #include "netns/base/ids.h"
 #include "netns/base/log.h"
 #include "netns/terminal.h"
@@ -42,24 +43,41 @@ Result<> check_later_stage(const Call& call) {
         .advise("they are written by precreate: see runtime-config/README.md");
 }
 
+// Nobody has prepared the container: plain hooks.
+bool is_plain(const Call& call) {
+    return call.container.empty() && call.attach.empty();
+}
+
+Result<> run_live(const std::string& input, const Call& call) {
+    for (const std::string& note : TRY(attach_live(input, call)))
+        say("rdma-hook: " + note);
+    return {};
+}
+
 Result<> run_create_runtime(const std::string& input, const Call& call) {
+    if (is_plain(call) && call.state_dir.empty())
+        return run_live(input, call);
     TRY(check_later_stage(call));
     return create_runtime(input, call);
 }
 
 Result<> run_poststop(const std::string& input, const Call& call) {
+    if (is_plain(call))
+        return leave_live(input, call);
     TRY(check_later_stage(call));
     return poststop(input, call);
 }
 
-constexpr std::array<Phase, 3> kPhases = {{
+constexpr std::array<Phase, 4> kPhases = {{
     {"precreate", run_precreate, true},
+    {"prestart", run_live, true},
     {"createRuntime", run_create_runtime, true},
     {"poststop", run_poststop, false},
 }};
 
 constexpr char kUsage[] =
     "usage: rdma-hook precreate [--config FILE]\n"
+    "       rdma-hook prestart|createRuntime|poststop [--config FILE]\n"
     "       rdma-hook createRuntime|poststop --state DIR --container KEY --attach UUID\n"
     "       rdma-hook --version\n"
     "Called by container engines; see rdmactl for people.\n";

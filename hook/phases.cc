@@ -10,6 +10,7 @@
 #include "hook/announce.h"
 #include "hook/apply_limits.h"
 #include "hook/hide.h"
+#include "hook/subject.h"
 #include "netns/base/ids.h"
 #include "netns/base/log.h"
 #include "runtime-config/oci/state.h"
@@ -24,50 +25,12 @@ using base::make_error;
 namespace {
 constexpr unsigned kHookTimeoutSeconds = 60;
 
-// What has been promised by the engine that this container will be.
-struct Subject {
-    oci::Spec spec;
-    oci::Network network;
-    Request request;
-    Config config;
-    bool privileged = false;
-};
-
-std::string id_of(const Call& call) {
-    return call.id.empty() ? id_from_bundle(call.bundle) : call.id;
-}
-
-// Everything that can be refused without looking at the host.
-Result<> check_subject(const Subject& subject) {
-    if (subject.spec.has_user_namespace())
-        return make_error(
-                   Code::Refused,
-                   "rdma.* annotations do not go with a user namespace: the network namespace "
-                   "cannot be made beforehand")
-            .advise("leave out --userns, --uidmap and --gidmap");
-    if (subject.network.kind == oci::Network::Kind::Host)
-        return make_error(
-                   Code::Refused,
-                   "rdma.* annotations do not go with --network host: the container has all of "
-                   "the host's RDMA devices' network already")
-            .advise("leave out --network host, or give the device with --device /dev/infiniband");
-    if (subject.spec.redirects_hook_output())
-        return make_error(Code::Refused, "run.oci.hooks.std* annotations do not go with rdma.*")
-            .advise("leave them out");
-    return check_policy(subject.request, subject.config, subject.privileged);
-}
-
-Result<Subject> read_subject(oci::Spec spec, Config config) {
-    Request request = TRY(parse_request(spec.annotations(), config));
-    Subject subject{.spec = std::move(spec),
-                    .network = {},
-                    .request = std::move(request),
-                    .config = std::move(config),
-                    .privileged = false};
-    subject.network = subject.spec.network();
-    subject.privileged = subject.spec.privileged();
-    TRY(check_subject(subject));
-    return subject;
+// The record's owner before there is an init.
+Result<netns::ProcessToken> engine_token(World& world) {
+    const auto engine = TRY(world.host.processes.token(world.host.processes.parent()));
+    if (!engine)
+        return make_error(Code::Internal, "the engine that called us is gone");
+    return *engine;
 }
 
 // The namespace that the attachments go to: the engine's, or a new one, which config.json then
@@ -80,71 +43,6 @@ Result<std::optional<netns::Netns>> container_netns(const Subject& subject, cons
     if (subject.network.kind == oci::Network::Kind::Path)
         return std::optional{TRY(call.host.namespaces.open(subject.network.path))};
     return std::optional{TRY(call.host.namespaces.make())};
-}
-
-// An earlier start of the same bundle: dead, it is undone now; alive, this start is a mistake.
-Result<> leave_earlier(World& world, const std::string& key) {
-    const auto earlier = TRY(world.store.load_container(key));
-    if (!earlier)
-        return {};
-    if (earlier->committed && TRY(is_alive(world, *earlier)))
-        return make_error(Code::Busy, "this container has its RDMA already and is running")
-            .advise("stop it first; rdmactl show " + earlier->id);
-    return leave_all(world, *earlier).context("undo the container's last start");
-}
-
-Result<Container> register_container(World& world,
-                                     const Call& call,
-                                     const Subject& subject,
-                                     const std::optional<netns::Netns>& ns) {
-    Container container{.key = container_key(call.bundle),
-                        .bundle = call.bundle,
-                        .id = id_of(call),
-                        .uuid = base::random_uuid(),
-                        .committed = false,
-                        .token = {},
-                        .netns_path = subject.network.path,
-                        .netns = {},
-                        .attachments = {},
-                        .limits = {},
-                        .created = static_cast<int64_t>(std::time(nullptr))};
-    if (ns)
-        container.netns = ns->id();
-    const auto engine = TRY(world.host.processes.token(world.host.processes.parent()));
-    if (!engine)
-        return make_error(Code::Internal, "the engine that called us is gone");
-    container.token = *engine;
-    for (const Attachment& attachment : subject.request.attachments) {
-        container.attachments.push_back(TRY(key_of(world, {container, ns}, attachment)));
-        if (const auto it = subject.request.limits.find(attachment.index);
-            it != subject.request.limits.end())
-            container.limits.emplace(container.attachments.back(), it->second);
-    }
-    TRY(world.store.save_container(container));
-    return container;
-}
-
-Result<std::vector<Granted>> attach_each(World& world,
-                                         const Joiner& joiner,
-                                         const Request& request) {
-    std::vector<Granted> granted;
-    for (size_t i = 0; i < request.attachments.size(); ++i)
-        granted.push_back(
-            TRY(attach(world, joiner, request.attachments[i], joiner.container.attachments[i])));
-    return granted;
-}
-
-// All attachments or none. Something in use may be the property of the dead: then once more.
-Result<std::vector<Granted>> attach_all(World& world,
-                                        const Joiner& joiner,
-                                        const Request& request) {
-    auto granted = attach_each(world, joiner, request);
-    if (granted || granted.error().code != Code::Busy)
-        return granted;
-    const Collected collected = TRY(collect_garbage(world));
-    if (collected.containers.empty() && collected.journals.empty())
-        return granted;
-    return attach_each(world, joiner, request);
 }
 
 // The namespace we made must be named in config.json by a path that lives as long as the container:
@@ -190,7 +88,8 @@ Result<Output> attach_and_declare(Subject& subject, const Call& call, World& wor
     if (!subject.request.limits.empty())
         TRY(call.host.cgroups.check_rdma());
     const auto ns = TRY(container_netns(subject, call));
-    const Container container = TRY(register_container(world, call, subject, ns));
+    const Container container =
+        TRY(register_container(world, call, subject, ns, TRY(engine_token(world))));
     const auto work = [&]() -> Result<std::vector<std::string>> {
         const auto granted =
             TRY(attach_all(world, {container, ns, subject.spec.cpus()}, subject.request));
@@ -210,19 +109,14 @@ Result<Output> attach_and_declare(Subject& subject, const Call& call, World& wor
 // rdma.optional: the container starts without RDMA and is told why.
 Result<Output> go_without(Subject subject, const Call& call, World& world, const Error& error) {
     subject.request.attachments.clear();
-    const Container container = TRY(register_container(world, call, subject, {}));
+    const Container container =
+        TRY(register_container(world, call, subject, {}, TRY(engine_token(world))));
     subject.spec.add_env("RDMA_ERROR", error.message());
     if (auto done = declare(subject.spec, call, container, failed_attach_json(container.id, error));
         !done)
         return join(std::move(done), leave_all(world, container)).error();
     return Output{.spec = subject.spec.text(),
                   .notes = {"started without RDMA: " + error.message()}};
-}
-
-// What rdma.optional forgives: the host's failures, not the asker's.
-bool is_forgivable(const Error& error) {
-    return error.code != Code::BadInput && error.code != Code::Refused &&
-           error.code != Code::BadConfig;
 }
 
 Result<Output> attach_container(Subject& subject, const Call& call) {
@@ -244,16 +138,6 @@ Result<Output> attach_container(Subject& subject, const Call& call) {
     return go_without(std::move(subject), call, world, output.error());
 }
 
-// A second half 1 finds the marker of the first. Anybody can write the annotation, so it counts
-// only with the record that belongs to it.
-Result<> check_marker(const std::string& uuid, const Store& store, const std::string& bundle) {
-    const auto container = TRY(store.load_container(container_key(bundle)));
-    if (container && container->uuid == uuid)
-        return {};
-    return make_error(Code::Refused, std::string("annotation ") + kMarker + " is rdma-hook's own")
-        .advise("leave it out");
-}
-
 // The record of the container that a later stage is about; nothing if another start of the same
 // bundle has taken its place.
 Result<std::optional<Container>> find_own(const Store& store, const Call& call) {
@@ -261,16 +145,6 @@ Result<std::optional<Container>> find_own(const Store& store, const Call& call) 
     if (container && container->uuid != call.attach)
         container.reset();
     return container;
-}
-
-// The later stages need of the configuration only where to log, and can do without.
-Config config_or_default(const Call& call) {
-    auto config = call.load_config();
-    return config ? *std::move(config) : Config{};
-}
-
-base::log::Target target_of(const Config& config) {
-    return {.file = config.log_file, .level = config.log_level, .program = "rdma-hook"};
 }
 
 Result<> commit(World& world, const Container& pending, const oci::State& state) {
@@ -316,7 +190,7 @@ Result<Output> precreate(std::string_view input, const Call& engine_call) {
         TRY(check_marker(marker->second, Store{call.host.files, call.state_dir}, call.bundle));
         return Output{.spec = std::string(input), .notes = {}};
     }
-    Subject subject = TRY(read_subject(std::move(spec), std::move(config)));
+    Subject subject = TRY(read_subject(std::move(spec), std::move(config), Grants::Declared));
     auto output = TRY(attach_container(subject, call));
     for (const std::string& note : output.notes)
         base::log::warning(note);

@@ -5,6 +5,7 @@
 #include "hook/steps/add_ovs_port.h"
 #include "hook/steps/add_route.h"
 #include "hook/steps/add_rule.h"
+#include "hook/steps/allow_device.h"
 #include "hook/steps/claim.h"
 #include "hook/steps/configure_vf.h"
 #include "hook/steps/create_child.h"
@@ -12,9 +13,11 @@
 #include "hook/steps/move_link.h"
 #include "hook/steps/move_rdma_device.h"
 #include "hook/steps/pin_netns.h"
+#include "hook/steps/place_file.h"
 #include "hook/steps/raise_representor.h"
 #include "hook/steps/rebind_vf.h"
 #include "hook/steps/restore_vf.h"
+#include "hook/steps/set_memlock.h"
 #include "hook/steps/strict_arp.h"
 #include "hook/steps/where.h"
 
@@ -35,6 +38,7 @@ constexpr StepRow kSteps[] = {
     {"add_ovs_port", AddOvsPort::load},
     {"add_route", AddRoute::load},
     {"add_rule", AddRule::load},
+    {AllowDevice::kKind, AllowDevice::load},
     {"claim", Claim::load},
     {"configure_vf", ConfigureVf::load},
     {"create_child", CreateChild::load},
@@ -42,9 +46,11 @@ constexpr StepRow kSteps[] = {
     {"move_link", MoveLink::load},
     {"move_rdma_device", MoveRdmaDevice::load},
     {"pin_netns", PinNetns::load},
+    {"place_file", PlaceFile::load},
     {"raise_representor", RaiseRepresentor::load},
     {"rebind_vf", RebindVf::load},
     {"restore_vf", RestoreVf::load},
+    {"set_memlock", SetMemlock::load},
     {"strict_arp", StrictArp::load},
 };
 }  // namespace

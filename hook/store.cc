@@ -193,6 +193,8 @@ Json to_json(const Container& c) {
               {"netns_path", c.netns_path},
               {"attachments", c.attachments},
               {"created", c.created}};
+    if (!c.grants.empty())
+        json["grants"] = c.grants;
     for (const auto& [akey, limits] : c.limits)
         json["limits"][akey] = to_json(limits);
     if (c.netns)
@@ -215,6 +217,7 @@ Result<Container> container_from_json(const Json& json) {
     c.created = TRY(base::required<int64_t>(json, "created"));
     for (const Json& entry : base::array_of(json, "attachments"))
         c.attachments.push_back(TRY(base::as<std::string>(entry, "attachments")));
+    c.grants = json.value("grants", Json::array());
     if (const auto limits = json.find("limits"); limits != json.end()) {
         for (const auto& [akey, entry] : limits->items())
             c.limits.emplace(akey, TRY(limits_from_json(entry, "limits")));

@@ -51,6 +51,9 @@ struct Container {
     std::vector<std::string> attachments;
     std::map<std::string, Limits> limits;  // by attachment, where there are any
     int64_t created = 0;                   // seconds since 1970
+    // The steps by which it was granted things while it was there (hook/live.h), in the order of
+    // application; empty where config.json declares them.
+    base::Json grants = base::Json::array();
     bool operator==(const Container&) const = default;
 };
 

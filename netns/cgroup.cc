@@ -1,37 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "netns/cgroup.h"
 
-#include <cerrno>
-
-#include <fcntl.h>
-
-#include "netns/base/files.h"
 #include "netns/cgroup_tree.h"
 
 namespace netns {
 
 using base::Code;
-using base::Error;
 using base::make_error;
-using base::sys_error;
-using base::UniqueFd;
 
 namespace {
-constexpr size_t kCgroupFileLimit = 1U << 16U;
-
-// proc(5), /proc/PID/cgroup.
-Result<std::string> cgroup_of(const std::string& process) {
-    const std::string path = "/proc/" + process + "/cgroup";
-    const UniqueFd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-    if (!fd) {
-        Error error = sys_error("open " + path);
-        if (error.sys == ENOENT || error.sys == ESRCH)
-            error.code = Code::Unavailable;
-        return error;
-    }
-    return parse_cgroup_path(TRY(base::read_all(fd.get(), kCgroupFileLimit, path))).context(path);
-}
-
 class KernelCgroups : public Cgroups {
   public:
     Result<> check_rdma() override { return TRY(CgroupTree::host()).check_rdma(); }

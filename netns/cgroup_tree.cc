@@ -23,6 +23,7 @@ using base::UniqueFd;
 namespace {
 constexpr char kRoot[] = "/sys/fs/cgroup";
 constexpr char kController[] = "rdma";
+constexpr size_t kCgroupFileLimit = 1U << 16U;
 constexpr size_t kFileLimit = 1U << 20U;  // rdma.max has a line of some 100 bytes a device
 constexpr std::string_view kDeleted = " (deleted)";
 
@@ -182,6 +183,19 @@ Result<> CgroupTree::enable_rdma(const std::string& path) const {
     return {};
 }
 
+Result<UniqueFd> CgroupTree::open(const std::string& path) const {
+    UniqueFd folder;
+    for (const std::string& part : split(path, '/')) {
+        UniqueFd next = TRY(step_down(folder ? folder : root_, part));
+        folder = std::move(next);
+    }
+    UniqueFd opened{
+        ::openat(folder ? folder.get() : root_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    if (!opened)
+        return sys_error("open cgroup " + printable(path));
+    return opened;
+}
+
 Result<> CgroupTree::set_rdma_max(const std::string& path, const RdmaLimit& limit) const {
     if (limit.device.empty() || limit.device.find_first_of(" \n\t") != std::string::npos)
         return make_error(Code::BadInput,
@@ -225,6 +239,19 @@ Result<std::string> parse_cgroup_path(std::string_view text) {
         return path;
     }
     return unsupported("the container has no cgroup v2, which alone can limit RDMA");
+}
+
+// proc(5), /proc/PID/cgroup.
+Result<std::string> cgroup_of(const std::string& process) {
+    const std::string path = "/proc/" + process + "/cgroup";
+    const UniqueFd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+    if (!fd) {
+        Error error = sys_error("open " + path);
+        if (error.sys == ENOENT || error.sys == ESRCH)
+            error.code = Code::Unavailable;
+        return error;
+    }
+    return parse_cgroup_path(TRY(base::read_all(fd.get(), kCgroupFileLimit, path))).context(path);
 }
 
 bool is_same_or_above(std::string_view path, std::string_view other) {

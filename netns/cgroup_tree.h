@@ -24,6 +24,9 @@ class CgroupTree {
     // Writes rdma.max of the cgroup and compares what it says then. The caller is in the device's
     // network namespace.
     [[nodiscard]] Result<> set_rdma_max(const std::string& path, const RdmaLimit& limit) const;
+    // The cgroup's folder, opened (not by O_PATH: bpf(2) does not take that). Unavailable: it was
+    // removed.
+    [[nodiscard]] Result<base::UniqueFd> open(const std::string& path) const;
 
   private:
     explicit CgroupTree(base::UniqueFd root) : root_(std::move(root)) {}
@@ -34,6 +37,9 @@ class CgroupTree {
 // The cgroup2 path of /proc/PID/cgroup: "/a/b", without "." and "..". Unsupported: there is none,
 // or it is outside of our cgroup namespace. Unavailable: it was removed.
 Result<std::string> parse_cgroup_path(std::string_view text);
+
+// The cgroup2 path of a process, by pid or "self". Unavailable: there is no such process.
+Result<std::string> cgroup_of(const std::string& process);
 
 // Whether `path` is `other` or an ancestor of it.
 bool is_same_or_above(std::string_view path, std::string_view other);

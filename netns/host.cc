@@ -11,6 +11,8 @@ KernelHost::KernelHost()
       routes_(make_kernel_routes()),
       sriov_(make_kernel_sriov()),
       cgroups_(make_kernel_cgroups()),
+      device_cgroups_(make_kernel_device_cgroups()),
+      placements_(make_kernel_placements()),
       devlink_(make_kernel_devlink()),
       tc_(make_kernel_tc_offload()),
       ovs_(make_ovs()) {}

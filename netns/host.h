@@ -7,12 +7,14 @@
 
 #include "netns/base/files.h"
 #include "netns/cgroup.h"
+#include "netns/device_cgroup.h"
 #include "netns/devlink.h"
 #include "netns/launch.h"
 #include "netns/link.h"
 #include "netns/namespace.h"
 #include "netns/neighbour.h"
 #include "netns/ovs.h"
+#include "netns/placement.h"
 #include "netns/process.h"
 #include "netns/rdma.h"
 #include "netns/route.h"
@@ -33,6 +35,8 @@ struct Host {
     Routes& routes;
     Sriov& sriov;
     Cgroups& cgroups;
+    DeviceCgroups& device_cgroups;
+    Placements& placements;
     SysClasses& classes;
     Devlink& devlink;
     TcOffload& tc;
@@ -55,6 +59,8 @@ class KernelHost {
                 *routes_,
                 *sriov_,
                 *cgroups_,
+                *device_cgroups_,
+                *placements_,
                 classes_,
                 *devlink_,
                 *tc_,
@@ -72,6 +78,8 @@ class KernelHost {
     std::unique_ptr<Routes> routes_;
     std::unique_ptr<Sriov> sriov_;
     std::unique_ptr<Cgroups> cgroups_;
+    std::unique_ptr<DeviceCgroups> device_cgroups_;
+    std::unique_ptr<Placements> placements_;
     KernelSysClasses classes_;
     std::unique_ptr<Devlink> devlink_;
     std::unique_ptr<TcOffload> tc_;

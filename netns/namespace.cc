@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -265,6 +266,17 @@ Result<> inside(const Netns& ns, const std::function<Result<>()>& body) {
     const Return way_back{home};
     present() = &ns;
     return body();
+}
+
+Result<> inside_mounts(int mount_namespace, const std::function<Result<>()>& body) {
+    Result<> done;
+    std::thread([&] {
+        if (::unshare(CLONE_FS) != 0 || ::setns(mount_namespace, CLONE_NEWNS) != 0)
+            done = open_error("enter a container's mount namespace");
+        else
+            done = body();
+    }).join();
+    return done;
 }
 
 }  // namespace netns

@@ -85,6 +85,11 @@ class KernelNetnses : public Netnses {
     Result<> unpin(const std::string& path) override;
 };
 
+// Runs `body` on a thread of its own in the mount namespace, whose root and working directory are
+// the thread's then; no other thread leaves its own. The thread ends with it and comes back never.
+// For the rooms only.
+Result<> inside_mounts(int mount_namespace, const std::function<Result<>()>& body);
+
 // Runs `body` on this thread inside `ns` and comes back. If the way back fails the process aborts:
 // going on in a stranger's namespace would be worse. For the rooms only.
 Result<> inside(const Netns& ns, const std::function<Result<>()>& body);

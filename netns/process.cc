@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 namespace netns {
 
 using base::Code;
+using base::Error;
 using base::make_error;
 using base::sys_error;
 using base::UniqueFd;
@@ -50,6 +52,17 @@ std::optional<ProcessToken> parse_stat(pid_t pid, std::string_view text, bool& w
         return std::nullopt;
     return token;
 }
+
+// prlimit(2). The number could only be another process's if the first one ended just now.
+Result<> change_memlock(const ProcessToken& process, const rlimit* wanted, rlimit* before) {
+    const std::string name = "RLIMIT_MEMLOCK of process " + std::to_string(process.pid);
+    Error error = make_error(Code::Unavailable, name + ": it is gone");
+    if (TRY(KernelProcesses{}.token(process.pid)) != process)
+        return error;
+    if (::prlimit(process.pid, RLIMIT_MEMLOCK, wanted, before) == 0)
+        return {};
+    return errno == ESRCH ? error : sys_error((wanted != nullptr ? "set " : "read ") + name);
+}
 }  // namespace
 
 Result<std::optional<ProcessToken>> KernelProcesses::token(pid_t pid) {
@@ -69,6 +82,17 @@ Result<std::optional<ProcessToken>> KernelProcesses::token(pid_t pid) {
     if (!well_formed)
         return make_error(Code::Internal, path + " is not as proc(5) says");
     return token;
+}
+
+Result<Memlock> KernelProcesses::memlock(const ProcessToken& process) {
+    rlimit limit{};
+    TRY(change_memlock(process, nullptr, &limit));
+    return Memlock{.soft = limit.rlim_cur, .hard = limit.rlim_max};
+}
+
+Result<> KernelProcesses::set_memlock(const ProcessToken& process, const Memlock& limit) {
+    const rlimit wanted{.rlim_cur = limit.soft, .rlim_max = limit.hard};
+    return change_memlock(process, &wanted, nullptr);
 }
 
 pid_t KernelProcesses::parent() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Processes as tokens of life: a pid alone is reused, a pid with its start time is not (proc(5),
-// /proc/PID/stat field 22, clock ticks since boot). Read only.
+// /proc/PID/stat field 22, clock ticks since boot). The one thing that is changed of them is how
+// much memory they may lock (prlimit(2), RLIMIT_MEMLOCK).
 #pragma once
 
 #include <cstdint>
@@ -21,6 +22,13 @@ struct ProcessToken {
     bool operator==(const ProcessToken&) const = default;
 };
 
+// Bytes; all bits set: no limit (RLIM_INFINITY).
+struct Memlock {
+    uint64_t soft = 0;
+    uint64_t hard = 0;
+    bool operator==(const Memlock&) const = default;
+};
+
 // Whether we are root of the machine: effective uid 0 in the first user namespace. Root of another
 // one (a rootless engine's) cannot make devices.
 bool is_machine_root();
@@ -30,6 +38,9 @@ class Processes {
     virtual ~Processes() = default;
     // The token of a process; nothing if there is none or it is a zombie.
     virtual Result<std::optional<ProcessToken>> token(pid_t pid) = 0;
+    // What the process may lock in memory, and its children after it. Unavailable: it is gone.
+    virtual Result<Memlock> memlock(const ProcessToken& process) = 0;
+    virtual Result<> set_memlock(const ProcessToken& process, const Memlock& limit) = 0;
     // The process that started us: the engine.
     virtual pid_t parent() = 0;
     virtual Result<std::string> boot_id() = 0;
@@ -40,6 +51,8 @@ class Processes {
 class KernelProcesses : public Processes {
   public:
     Result<std::optional<ProcessToken>> token(pid_t pid) override;
+    Result<Memlock> memlock(const ProcessToken& process) override;
+    Result<> set_memlock(const ProcessToken& process, const Memlock& limit) override;
     pid_t parent() override;
     Result<std::string> boot_id() override;
     bool exists(const std::string& path) override;

@@ -8,6 +8,7 @@ _rdmactl_words() {
     '') echo plan list show verify gc recover vf asap2 runtime cdi config --version ;;
     plan) echo --annotation --spec --netns ;;
     list) echo --failed ;;
+    gc) echo --regrant ;;
     vf) echo list enable disable ;;
     asap2) echo enable disable status ;;
     'asap2 enable') echo --vfs --bridge --tc-policy ;;

@@ -22,6 +22,8 @@ struct Options {
     std::string netns_path;
     // list
     bool failed = false;
+    // gc
+    bool regrant = false;  // and allow the living their devices anew
     // show, verify
     std::string container;
     // vf

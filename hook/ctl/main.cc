@@ -90,7 +90,10 @@ void declare(CLI::App& app, hook::ctl::Options& options, Verb& chosen) {
                         hook::ctl::verify);
     verify->add_option("container", options.container, "id, or its beginning")->required();
     verify->add_option("peer", options.peer, "another container, or a host that serves");
-    verb(app, "gc", "undo what dead containers left", hook::ctl::collect);
+    auto* gc = verb(app, "gc", "undo what dead containers left", hook::ctl::collect);
+    gc->add_flag("--regrant",
+                 options.regrant,
+                 "allow containers of plain hooks devices that daemon-reload took away");
     // A verb of its own, so that units and logs say which of the two it was; the work is the same.
     verb(app, "recover", "the same after a boot: undo what it cut off", hook::ctl::collect);
     auto* vf = app.add_subcommand("vf", "virtual functions of SR-IOV adapters");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "hook/ctl/command.h"
+#include "hook/live.h"
 
 namespace hook::ctl {
 
@@ -19,7 +20,12 @@ Result<Answer> collect(const Options& options, netns::Host& host) {
     const Store store{host.files, config.state_dir};
     TRY(store.open());
     World world{host, config, store};
-    const Collected collected = TRY(collect_garbage(world));
+    Collected collected = TRY(collect_garbage(world));
+    Regranted regranted;
+    if (options.regrant)
+        regranted = TRY(regrant(world));
+    collected.trouble.insert(
+        collected.trouble.end(), regranted.trouble.begin(), regranted.trouble.end());
     Json json{{"containers", collected.containers},
               {"journals", collected.journals},
               {"leftovers", collected.leftovers},
@@ -28,6 +34,10 @@ Result<Answer> collect(const Options& options, netns::Host& host) {
                                    collected.containers.size(),
                                    collected.journals.size(),
                                    collected.leftovers.size());
+    if (options.regrant) {
+        json["regranted"] = regranted.containers;
+        text += fmt::format("granted anew: {} containers\n", regranted.containers.size());
+    }
     for (const std::string& line : collected.trouble)
         text += "not undone: " + line + "\n";
     return Answer{

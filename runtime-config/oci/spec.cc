@@ -151,6 +151,11 @@ bool Spec::has_own_sysfs() const {
     return found && !privileged();
 }
 
+std::string Spec::root() const {
+    const Json* path = member(member(&tree_, "root"), "path");
+    return path != nullptr && path->is_string() ? path->get<std::string>() : "";
+}
+
 std::string Spec::mount_label() const {
     return text_of(member(member(&tree_, "linux"), "mountLabel"));
 }

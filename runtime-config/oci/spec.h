@@ -59,6 +59,8 @@ class Spec {
     // /sys is a sysfs that the runtime mounts, and nobody mounts anything of his at or below
     // /sys/class or /sys/devices; false for a privileged container, which sees the machine.
     [[nodiscard]] bool has_own_sysfs() const;
+    // root.path as it is spelt: absolute, or below the bundle; empty: none.
+    [[nodiscard]] std::string root() const;
     [[nodiscard]] std::string mount_label() const;
     // crun's annotations that would redirect our hooks' output.
     [[nodiscard]] bool redirects_hook_output() const;

@@ -36,6 +36,8 @@ class FakeOutside {
 
     static std::string cgroup_missing() { return {}; }
 
+    static std::string device_cgroup_missing() { return {}; }
+
     netns::Host host() { return fake_.host(); }
 
     [[nodiscard]] KernelTraits traits() const { return fake_.world.kernel; }
@@ -54,6 +56,15 @@ class FakeOutside {
 
     // The container's process is in a cgroup of its own, or in ours.
     void set_own_cgroup(bool own) { fake_.world.own_cgroups = own; }
+
+    // The container's cgroup gets a program that allows no device.
+    void deny_devices() {}
+
+    // Whether what is in the container's cgroup can open /dev/zero (minor 5) or /dev/full (7).
+    bool can_open(netns::DeviceNumber device) {
+        return fake_.world.processes[World::kContainer].devices.contains(
+            std::to_string(device.major) + ":" + std::to_string(device.minor));
+    }
 
     // What the container's cgroup says of a device: "hca_handle=2 hca_object=max".
     std::string rdma_max(const std::string& device) {
@@ -127,6 +138,7 @@ class KernelOutside {
     static std::string missing();
     static std::string rdma_missing();
     static std::string cgroup_missing();
+    static std::string device_cgroup_missing();
 
     netns::Host host() { return kernel_->host(); }
 
@@ -139,6 +151,8 @@ class KernelOutside {
     void end_container();
     static pid_t missing_pid();
     void set_own_cgroup(bool own);
+    static void deny_devices();
+    static bool can_open(netns::DeviceNumber device);
     static std::string rdma_max(const std::string& device);
 
     [[nodiscard]] uint32_t parent() const { return parent_; }

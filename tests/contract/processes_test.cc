@@ -47,6 +47,25 @@ TYPED_TEST(ProcessesContract, AMissingProcessHasNone) {
     EXPECT_FALSE(*token);
 }
 
+TYPED_TEST(ProcessesContract, MemlockIsReadAndLowered) {
+    const auto token = this->room().token(this->outside_.container_pid()).value().value();
+    const auto before = this->room().memlock(token);
+    ASSERT_TRUE(before) << before.error().message();
+    const netns::Memlock less{.soft = 4096, .hard = 8192};
+    EXPECT_NE(*before, less);
+    const auto done = this->room().set_memlock(token, less);
+    ASSERT_TRUE(done) << done.error().message();
+    EXPECT_EQ(this->room().memlock(token).value(), less);
+}
+
+TYPED_TEST(ProcessesContract, MemlockOfWhoIsGoneIsUnavailable) {
+    auto token = this->room().token(this->outside_.container_pid()).value().value();
+    ++token.start;
+    EXPECT_EQ(this->room().memlock(token).error().code, base::Code::Unavailable);
+    EXPECT_EQ(this->room().set_memlock(token, {.soft = 1, .hard = 1}).error().code,
+              base::Code::Unavailable);
+}
+
 TYPED_TEST(ProcessesContract, TheParentLives) {
     EXPECT_TRUE(this->room().token(this->room().parent()).value());
 }

@@ -156,15 +156,21 @@ class FakeSriov : public netns::Sriov {
 
 class FakeProcesses : public netns::Processes {
   public:
-    explicit FakeProcesses(World& world) : world_(world) {}
+    FakeProcesses(World& world, Gate& gate) : world_(world), gate_(gate) {}
 
     Result<std::optional<netns::ProcessToken>> token(pid_t pid) override;
+    Result<netns::Memlock> memlock(const netns::ProcessToken& process) override;
+    Result<> set_memlock(const netns::ProcessToken& process, const netns::Memlock& limit) override;
     pid_t parent() override;
     Result<std::string> boot_id() override;
     bool exists(const std::string& path) override;
 
   private:
+    // The process, if it is that one and no zombie.
+    Result<FakeProcess*> find(const netns::ProcessToken& process);
+
     World& world_;
+    Gate& gate_;
 };
 
 class FakeCgroups : public netns::Cgroups {
@@ -173,6 +179,31 @@ class FakeCgroups : public netns::Cgroups {
 
     Result<> check_rdma() override;
     Result<> limit_rdma(pid_t pid, const Netns& ns, const netns::RdmaLimit& limit) override;
+
+  private:
+    World& world_;
+    Gate& gate_;
+};
+
+class FakeDeviceCgroups : public netns::DeviceCgroups {
+  public:
+    FakeDeviceCgroups(World& world, Gate& gate) : world_(world), gate_(gate) {}
+
+    Result<> check() override;
+    Result<bool> allow(const netns::ProcessToken& init, netns::DeviceNumber device) override;
+    Result<> forbid(const netns::ProcessToken& init, netns::DeviceNumber device) override;
+
+  private:
+    World& world_;
+    Gate& gate_;
+};
+
+class FakePlacements : public netns::Placements {
+  public:
+    FakePlacements(World& world, Gate& gate) : world_(world), gate_(gate) {}
+
+    Result<> place(const netns::ContainerRoot& root, const netns::Placement& what) override;
+    Result<> remove(const netns::ContainerRoot& root, const netns::Placement& what) override;
 
   private:
     World& world_;
@@ -274,12 +305,14 @@ class FakeHost {
           namespaces(world, gate),
           links(world, gate),
           rdma(world, gate),
-          processes(world),
+          processes(world, gate),
           files(gate),
           neighbours(world, gate),
           routes(world, gate),
           sriov(world, gate),
           cgroups(world, gate),
+          device_cgroups(world, gate),
+          placements(world, gate),
           classes(world),
           devlink(world, gate),
           tc(world, gate),
@@ -302,6 +335,8 @@ class FakeHost {
                 routes,
                 sriov,
                 cgroups,
+                device_cgroups,
+                placements,
                 classes,
                 devlink,
                 tc,
@@ -326,6 +361,8 @@ class FakeHost {
     FakeRoutes routes;
     FakeSriov sriov;
     FakeCgroups cgroups;
+    FakeDeviceCgroups device_cgroups;
+    FakePlacements placements;
     FakeSysClasses classes;
     FakeDevlink devlink;
     FakeTcOffload tc;

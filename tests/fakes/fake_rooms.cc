@@ -87,6 +87,26 @@ Result<std::optional<netns::ProcessToken>> FakeProcesses::token(pid_t pid) {
     return std::optional<netns::ProcessToken>{{pid, process->second.start}};
 }
 
+Result<FakeProcess*> FakeProcesses::find(const netns::ProcessToken& process) {
+    const auto found = world_.processes.find(process.pid);
+    if (found == world_.processes.end() || found->second.zombie ||
+        found->second.start != process.start)
+        return coded(Code::Unavailable, ESRCH, "process " + std::to_string(process.pid));
+    return &found->second;
+}
+
+Result<netns::Memlock> FakeProcesses::memlock(const netns::ProcessToken& process) {
+    return TRY(find(process))->memlock;
+}
+
+Result<> FakeProcesses::set_memlock(const netns::ProcessToken& process,
+                                    const netns::Memlock& limit) {
+    return gate_.pass<void>("set memlock", [&]() -> Result<> {
+        TRY(find(process))->memlock = limit;
+        return {};
+    });
+}
+
 pid_t FakeProcesses::parent() {
     return world_.parent;
 }

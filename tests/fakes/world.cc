@@ -106,8 +106,14 @@ NetnsId World::add_netns() {
 }
 
 void World::add_process(pid_t pid, NetnsId ns) {
-    processes[pid] = {
-        .start = static_cast<uint64_t>(pid) * 100 + 7, .ns = ns, .zombie = false, .rdma_max = {}};
+    processes[pid] = {.start = static_cast<uint64_t>(pid) * 100 + 7,
+                      .ns = ns,
+                      .zombie = false,
+                      .rdma_max = {},
+                      .devices = {},
+                      .placed = {},
+                      .tmpfs = {"dev", "run"},
+                      .memlock = {.soft = 65536, .hard = 65536}};
 }
 
 uint32_t World::add_link(NetnsId ns, netns::Link link) {

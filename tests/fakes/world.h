@@ -157,6 +157,10 @@ struct FakeProcess {
     NetnsId ns;
     bool zombie = false;
     std::map<std::string, netns::RdmaLimit> rdma_max;  // of its cgroup, by device
+    std::set<std::string> devices;  // that its cgroup allows beside what the runtime did: "231:192"
+    std::set<std::string> placed;   // "dev/infiniband/uverbs0"
+    std::set<std::string> tmpfs;    // folders of its root that are: "dev"
+    netns::Memlock memlock;
     bool operator==(const FakeProcess&) const = default;
 };
 
@@ -167,6 +171,7 @@ struct KernelTraits {
     bool rxe_can_move = false;     // rxe can change its RDMA namespace (7.3)
     bool has_monitor = true;       // nldev MONITOR (6.12)
     bool rdma_cgroup = true;       // cgroup v2 with the controller rdma
+    bool cgroup2 = true;           // /sys/fs/cgroup is cgroup v2
     bool makes_gids = true;        // false: addresses never reach the GID tables
     // UDP 4791 is served where a child of the device's netdev is, too: hardware, and the lab's
     // double of it.

@@ -166,10 +166,16 @@ std::string to_string(const World& world) {
         out << "pin " << path << " of " << name_of(world, id) << "\n";
     for (const auto& [path, id] : world.engine_paths)
         out << "engine's path " << path << " of " << name_of(world, id) << "\n";
-    for (const auto& [pid, process] : world.processes)
+    for (const auto& [pid, process] : world.processes) {
         out << "process " << pid << " started " << process.start << " in "
             << name_of(world, process.ns) << (process.zombie ? " zombie" : "")
-            << (process.rdma_max.empty() ? "" : " limited") << "\n";
+            << (process.rdma_max.empty() ? "" : " limited");
+        for (const std::string& device : process.devices)
+            out << " may open " << device;
+        for (const std::string& place : process.placed)
+            out << " has " << place;
+        out << " memlock " << process.memlock.soft << "/" << process.memlock.hard << "\n";
+    }
     for (const auto& path : world.files)
         out << "path " << path << "\n";
     return out.str();

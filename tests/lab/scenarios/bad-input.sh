@@ -374,18 +374,18 @@ states() {
 
     local later=(--state "$state" --container "$key" --attach "$uuid")
     usage "none" usage 'no phase given'
-    usage "a phase that is none" usage 'unknown phase' prestart
+    usage "a phase that is none" usage 'unknown phase' poststart
     usage "a phase with a terminal's escape" usage 'unknown phase' $'\e[2J'
     usage "an option that is none" usage 'unknown option' precreate --conf "$config"
     usage "an option without value" usage 'needs a value' precreate --config
-    usage "createRuntime without options" usage 'needs --state' createRuntime
+    usage "createRuntime of plain hooks, without a bundle" kernel 'open the bundle /b' createRuntime
+    usage "prestart without a bundle" kernel 'open the bundle /b' prestart
     usage "createRuntime without --attach" usage 'needs --state' createRuntime "${later[@]:0:4}"
     usage "container with a slash" usage 'needs --state' createRuntime "${later[@]}" --container "../../$(long 58 0)"
     usage "container in capitals" usage 'needs --state' createRuntime "${later[@]}" --container "$(long 64 A)"
     usage "attach that is no UUID" usage 'needs --state' createRuntime "${later[@]}" --attach x
     usage "state folder relative" usage 'needs --state' createRuntime "${later[@]}" --state state
     usage "state folder with a newline" usage 'needs --state' createRuntime "${later[@]}" --state $'/run/rdma-hook-test/a\nb'
-    usage "poststop without options" ok 'needs --state' poststop
     usage "poststop with an option that is none" ok 'unknown option' poststop "${later[@]}" --force yes
 }
 

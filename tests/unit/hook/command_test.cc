@@ -9,7 +9,7 @@ namespace hook {
 namespace {
 
 TEST(Command, KnowsItsPhases) {
-    for (const char* phase : {"precreate", "createRuntime", "poststop"})
+    for (const char* phase : {"precreate", "prestart", "createRuntime", "poststop"})
         EXPECT_EQ(parse_command({phase})->phase->name, phase);
     EXPECT_FALSE(parse_command({"poststop"})->phase->may_fail);
     const auto later =

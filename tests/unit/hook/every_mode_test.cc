@@ -25,6 +25,7 @@ class EveryMode : public testing::TestWithParam<Way> {
         Life life{fake, state, "one"};
         life.annotations = way.annotations;
         life.network = way.network;
+        life.plain = way.plain;
         World before = fake.world;
         arm(fake.gate, k);
         bool reached = false;
@@ -92,9 +93,10 @@ TEST_P(EveryMode, FailingAttachRollsBackByItself) {
         Life life{fake, state, "one"};
         life.annotations = way.annotations;
         life.network = way.network;
+        life.plain = way.plain;
         const World before = fake.world;
         fake.gate.fail_call(k, EIO);
-        const bool attached = life.precreate().has_value();
+        const bool attached = life.attach().has_value();
         const bool reached = fake.gate.mutating_calls() > k;
         fake.settle();
         if (!reached)
@@ -111,6 +113,10 @@ INSTANTIATE_TEST_SUITE_P(Softroce,
                          EveryMode,
                          testing::ValuesIn(softroce_ways()),
                          [](const auto& param) { return param.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(Plain, EveryMode, testing::ValuesIn(plain_ways()), [](const auto& param) {
+    return param.param.name;
+});
 
 INSTANTIATE_TEST_SUITE_P(Softiwarp,
                          EveryMode,

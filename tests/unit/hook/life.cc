@@ -3,13 +3,22 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
+#include "hook/live.h"
 #include "netns/base/ids.h"
 
 namespace test {
 
 using base::Result;
 using oci::Json;
+
+std::string StateDir::make_bundle(const std::string& id) const {
+    std::string path = dir_ / ("bundle-" + id);
+    std::filesystem::create_directories(path);
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    return path;
+}
 
 std::vector<std::string> StateDir::leftovers() const {
     std::vector<std::string> left;
@@ -56,6 +65,16 @@ Result<> Life::precreate() {
     spec["mounts"] = mounts;
     if (!cpus.empty())
         spec["linux"]["resources"]["cpu"]["cpus"] = cpus;
+    return precreate_with(spec);
+}
+
+Result<> Life::precreate_with(const Json& spec) {
+    if (plain) {
+        bundle_ = state_.make_bundle(id_);
+        std::ofstream(bundle_ + "/config.json") << spec.dump();
+        spec_ = spec;
+        return {};
+    }
     const auto output = hook::precreate(spec.dump(), call());
     if (!output)
         return output.error();
@@ -79,7 +98,16 @@ std::string Life::state_json(pid_t pid) const {
     return Json{{"ociVersion", "1.2.0"}, {"id", id_}, {"bundle", bundle_}, {"pid", pid}}.dump();
 }
 
+Result<> Life::create_plain() {
+    if (!fake_.world.processes.contains(init))
+        fake_.world.add_process(init, fake_.world.engine_paths.at(network));
+    const auto notes = hook::attach_live(state_json(init), call());
+    return notes ? Result<>{} : notes.error();
+}
+
 Result<> Life::create_runtime() {
+    if (plain)
+        return create_plain();
     // The runtime's work between the stages: an init in the namespace that config.json names.
     for (const Json& entry : spec_["linux"]["namespaces"]) {
         if (entry["type"] != "network")
@@ -97,7 +125,13 @@ Result<> Life::create_runtime() {
 
 Result<> Life::poststop() {
     fake_.world.processes.erase(init);
+    if (plain)
+        return hook::leave_live(state_json(0), call());
     return hook::poststop(state_json(0), later_call("poststop"));
+}
+
+Result<> Life::attach() {
+    return plain ? start() : precreate();
 }
 
 Result<> Life::start() {

@@ -25,6 +25,9 @@ class StateDir {
 
     [[nodiscard]] const std::string& path() const { return config_.state_dir; }
 
+    // A folder for the config.json of a container of plain hooks.
+    [[nodiscard]] std::string make_bundle(const std::string& id) const;
+
     // What is left: everything but locks, which stay for ever, and the memory of failures.
     [[nodiscard]] std::vector<std::string> leftovers() const;
 
@@ -43,6 +46,8 @@ class Life {
     std::map<std::string, std::string> annotations;
     std::string cpus;  // the container's cpuset
     pid_t init = World::kContainer;
+    // Plain hooks: precreate() leaves config.json in a bundle, create_runtime() attaches.
+    bool plain = false;
     oci::Json mounts = oci::Json::array({oci::Json::parse(
         R"({"destination":"/sys","type":"sysfs","source":"sysfs","options":["nosuid","ro"]})")});
 
@@ -52,8 +57,12 @@ class Life {
     base::Result<> poststop();
     // The three in a row; stops at the first failure, as an engine does.
     base::Result<> start();
+    // As far as the stage that attaches.
+    base::Result<> attach();
 
     [[nodiscard]] const oci::Json& spec() const { return spec_; }
+
+    [[nodiscard]] const std::string& id() const { return id_; }
 
     [[nodiscard]] const std::string& bundle() const { return bundle_; }
 
@@ -61,6 +70,8 @@ class Life {
     [[nodiscard]] std::vector<std::string> nodes() const;
 
   private:
+    base::Result<> precreate_with(const oci::Json& spec);
+    base::Result<> create_plain();
     hook::Call later_call(const std::string& stage);
     [[nodiscard]] std::string state_json(pid_t pid) const;
     hook::Call call();

@@ -20,7 +20,8 @@ Container container(const std::string& key) {
             .netns = netns::NetnsId{4, 0xf0000001},
             .attachments = {"4-f0000001-abc"},
             .limits = {{"4-f0000001-abc", {.handles = 3, .objects = 200}}},
-            .created = 1};
+            .created = 1,
+            .grants = base::Json::array({{{"kind", "allow_device"}}})};
 }
 
 TEST(Store, RecordsSurviveTheDisk) {

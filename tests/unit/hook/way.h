@@ -18,6 +18,7 @@ struct Way {
     std::string network = World::kContainerPath;
     std::function<void(hook::Config&)> configure = [](hook::Config&) {};
     bool refused = false;  // the attach fails, after it has begun
+    bool plain = false;    // by plain hooks
 };
 
 std::vector<Way> softroce_ways();
@@ -25,5 +26,7 @@ std::vector<Way> softiwarp_ways();
 std::vector<Way> shared_ways();
 std::vector<Way> vf_ways();
 std::vector<Way> asap2_ways();
+// Ways of all modes, by plain hooks.
+std::vector<Way> plain_ways();
 
 }  // namespace test

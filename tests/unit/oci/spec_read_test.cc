@@ -117,5 +117,13 @@ TEST(SpecRead, PrivilegedMeansAllDevicesAndSysAdmin) {
         EXPECT_FALSE(test::parsed_spec(text + R"("CAP_KILL"]}}})").privileged()) << row.rules;
     }
 }
+
+TEST(SpecRead, TheRootIsAsItIsSpelt) {
+    const auto root_of = [](const std::string& text) { return Spec::parse(text)->root(); };
+    EXPECT_EQ(root_of(R"({"root":{"path":"rootfs"}})"), "rootfs");
+    for (const char* none : {R"({})", R"({"root":null})", R"({"root":{"path":7}})"})
+        EXPECT_EQ(root_of(none), "") << none;
+}
+
 }  // namespace
 }  // namespace oci

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/live.h"
+
+#include <set>
+
+#include <fmt/format.h>
+
+#include "hook/announce.h"
+#include "hook/apply_limits.h"
+#include "hook/steps/allow_device.h"
+#include "hook/steps/place_file.h"
+#include "hook/steps/set_memlock.h"
+#include "hook/subject.h"
+#include "netns/base/log.h"
+#include "runtime-config/oci/bundle.h"
+#include "runtime-config/oci/state.h"
+
+namespace hook {
+
+using base::Code;
+using base::Deadline;
+using base::Error;
+using base::make_error;
+
+namespace {
+using Notes = std::vector<std::string>;
+
+constexpr char kReloadNotice[] =
+    "its devices were granted while it was there: systemctl daemon-reload can take them away "
+    "again; "
+    "rdmactl gc --regrant gives them back";
+constexpr char kEnvironmentNotice[] =
+    "a plain hook cannot give environment variables (RDMA_DEVICE and others): see "
+    "/run/rdma/attach.json";
+
+// A container whose init waits for us.
+struct Waiting {
+    oci::State state;
+    netns::ContainerRoot root;
+    netns::Netns ns;
+};
+
+Result<Waiting> find_waiting(const Subject& subject, const Call& call, const oci::State& state) {
+    const auto init = TRY(call.host.processes.token(state.pid));
+    if (!init)
+        return make_error(Code::Unavailable,
+                          fmt::format("the container's init {} is gone", state.pid));
+    const std::string root = subject.spec.root();
+    if (root.empty())
+        return make_error(Code::BadInput, "config.json has no root.path");
+    const auto ns = TRY(call.host.namespaces.open_process(state.pid));
+    if (ns.id() == TRY(call.host.namespaces.current()).id())
+        return make_error(Code::Refused, "the container is in the host's network namespace");
+    return Waiting{
+        .state = state,
+        .root = {.init = *init, .path = root.starts_with('/') ? root : call.bundle + "/" + root},
+        .ns = ns};
+}
+
+Result<> check_live(const Subject& subject, const Call& call) {
+    TRY(call.host.device_cgroups.check());
+    if (!subject.request.limits.empty())
+        TRY(call.host.cgroups.check_rdma());
+    if (subject.request.memlock && subject.spec.has_memlock())
+        return make_error(Code::Refused,
+                          "config.json has an RLIMIT_MEMLOCK of its own, which the runtime sets "
+                          "after this hook")
+            .advise("leave out rdma.memlock (or the policy's), or the RLIMIT_MEMLOCK");
+    return {};
+}
+
+// Each node once: several attachments may share one.
+std::vector<netns::CharDevice> nodes_of(const std::vector<Granted>& granted) {
+    std::vector<netns::CharDevice> nodes;
+    std::set<std::string> seen;
+    const auto add = [&](const netns::CharDevice& node) {
+        if (seen.insert(node.name).second)
+            nodes.push_back(node);
+    };
+    for (const Granted& g : granted) {
+        add(g.uverbs);
+        if (g.rdma_cm)
+            add(*g.rdma_cm);
+    }
+    return nodes;
+}
+
+void add_nodes(Steps& steps, const Waiting& waiting, const std::vector<Granted>& granted) {
+    for (const auto& node : nodes_of(granted)) {
+        steps.push_back(
+            make_step<AllowDevice>({.init = waiting.root.init,
+                                    .name = node.name,
+                                    .device = {.major = node.major, .minor = node.minor}}));
+        steps.push_back(make_step<PlaceFile>({.root = waiting.root,
+                                              .what = {.source = "/dev/infiniband/" + node.name,
+                                                       .mount = "dev",
+                                                       .folder = "infiniband",
+                                                       .name = node.name}}));
+    }
+}
+
+void add_attach_file(Steps& steps, const Waiting& waiting, const std::string& source) {
+    steps.push_back(make_step<PlaceFile>(
+        {.root = waiting.root,
+         .what = {.source = source, .mount = "run", .folder = "rdma", .name = "attach.json"},
+         .optional = true}));
+}
+
+Result<> add_memlock(Steps& steps,
+                     const Waiting& waiting,
+                     const Subject& subject,
+                     netns::Processes& processes) {
+    if (subject.spec.has_memlock())
+        return {};
+    steps.push_back(
+        make_step<SetMemlock>({.init = waiting.root.init,
+                               .before = TRY(processes.memlock(waiting.root.init)),
+                               .bytes = subject.request.memlock.value_or(kMemlockUnlimited)}));
+    return {};
+}
+
+// On disk first, then carried out.
+Result<> carry_out_grants(World& world, Container& container, const Steps& steps) {
+    for (const auto& step : steps)
+        container.grants.push_back(save_step(*step));
+    TRY(world.store.save_container(container));
+    Site site{.host = world.host, .host_ns = TRY(world.host.namespaces.current()), .container = {}};
+    return run(steps, site);
+}
+
+Result<std::string> write_attach_file(World& world,
+                                      const Container& container,
+                                      const Json& content) {
+    const std::string file = world.store.attach_path(container.key);
+    TRY(world.store.files().write(file, base::dump_json(content), base::Access::Readable));
+    return file;
+}
+
+Result<> commit_live(World& world, Container& container) {
+    container.committed = true;
+    TRY(world.store.save_container(container));
+    announce_addresses(world, container);
+    return {};
+}
+
+Result<Notes> attach_and_grant(const Subject& subject,
+                               const Call& call,
+                               World& world,
+                               const Waiting& waiting) {
+    TRY(check_live(subject, call));
+    Container container =
+        TRY(register_container(world, call, subject, waiting.ns, waiting.root.init));
+    const auto work = [&]() -> Result<Notes> {
+        const auto granted =
+            TRY(attach_all(world, {container, waiting.ns, subject.spec.cpus()}, subject.request));
+        const std::string file = TRY(write_attach_file(
+            world, container, attach_json(container.id, subject.privileged, granted)));
+        Steps steps;
+        add_nodes(steps, waiting, granted);
+        TRY(add_memlock(steps, waiting, subject, world.host.processes));
+        add_attach_file(steps, waiting, file);
+        TRY(carry_out_grants(world, container, steps));
+        TRY(apply_limits(world, container, waiting.state.pid));
+        TRY(commit_live(world, container));
+        Notes notes = warnings(granted);
+        notes.insert(notes.end(), {kEnvironmentNotice, kReloadNotice});
+        return notes;
+    };
+    auto notes = work();
+    if (!notes)
+        return join(std::move(notes).error(), leave_all(world, container)).error();
+    return notes;
+}
+
+// rdma.optional: the container starts without RDMA and, if it has a place for that, is told why.
+Result<Notes> go_without_live(
+    Subject& subject, const Call& call, World& world, const Waiting& waiting, const Error& error) {
+    subject.request.attachments.clear();
+    Container container = TRY(register_container(world, call, subject, {}, waiting.root.init));
+    const auto work = [&]() -> Result<> {
+        Steps steps;
+        add_attach_file(
+            steps,
+            waiting,
+            TRY(write_attach_file(world, container, failed_attach_json(container.id, error))));
+        TRY(carry_out_grants(world, container, steps));
+        return commit_live(world, container);
+    };
+    if (auto done = work(); !done)
+        return join(std::move(done), leave_all(world, container)).error();
+    return Notes{"started without RDMA: " + error.message()};
+}
+
+Result<Notes> attach_waiting(Subject& subject, const Call& call, const oci::State& state) {
+    const Waiting waiting = TRY(find_waiting(subject, call, state));
+    const Store store{call.host.files, call.state_dir};
+    TRY(store.open());
+    World world{call.host, subject.config, store};
+    TRY(sweep_pending(world));
+    const std::string key = container_key(call.bundle);
+    const auto lock = TRY(store.lock_container(key, Deadline::in(kLockTimeout)));
+    const auto earlier = TRY(store.load_container(key));
+    if (earlier && earlier->committed && earlier->token == waiting.root.init)
+        return Notes{};
+    TRY(leave_earlier(world, key));
+    auto notes = attach_and_grant(subject, call, world, waiting);
+    if (notes || !subject.request.optional || !is_forgivable(notes.error()))
+        return notes;
+    return go_without_live(subject, call, world, waiting, notes.error());
+}
+
+// The record of a container that has ended.
+Result<std::optional<std::string>> find_key(const Store& store, const oci::State& state) {
+    const auto bundle = oci::Bundle::open(state.bundle);
+    const std::string key = container_key(bundle ? bundle->path() : state.bundle);
+    const auto by_bundle = TRY(store.load_container(key));
+    if (by_bundle && by_bundle->id == state.id)
+        return std::optional{key};
+    // Runtimes have been wrong about the bundle of a container that is gone.
+    for (const std::string& other : TRY(store.container_keys())) {
+        const auto container = TRY(store.load_container(other));
+        if (container && container->id == state.id && !container->grants.empty())
+            return std::optional{other};
+    }
+    return std::optional<std::string>{};
+}
+
+// Whether a device had been taken away.
+Result<bool> regrant_container(World& world, const Container& container) {
+    bool changed = false;
+    for (const Json& step : container.grants) {
+        if (step.value("kind", "") != AllowDevice::kKind)
+            continue;
+        const auto args = TRY(AllowDevice::args_from(step));
+        const bool anew = TRY(world.host.device_cgroups.allow(args.init, args.device));
+        changed = changed || anew;
+    }
+    return changed;
+}
+}  // namespace
+
+Result<std::vector<std::string>> attach_live(std::string_view input, const Call& runtime_call) {
+    const oci::State state = TRY(oci::parse_state(input));
+    const oci::Bundle bundle = TRY(oci::Bundle::open(state.bundle));
+    oci::Spec spec =
+        TRY(oci::Spec::parse_annotations(TRY(bundle.read(oci::kSpecFile, oci::kMaxSpecBytes))));
+    const auto annotations = spec.annotations();
+    if (!mentions_rdma(annotations))
+        return Notes{};
+    if (!runtime_call.root)
+        return make_error(Code::Refused, "rdma.* annotations need a rootful engine")
+            .advise("run the container as root");
+    base::log::set_container(state.id);
+    TRY(bundle.check_owner());
+    TRY(spec.check());
+    Config config = TRY(runtime_call.load_config());
+    base::log::open(target_of(config));
+    Call call = runtime_call;
+    call.state_dir = config.state_dir;
+    call.bundle = bundle.path();
+    call.id = state.id;
+    if (const auto marker = annotations.find(kMarker); marker != annotations.end()) {
+        TRY(check_marker(marker->second, Store{call.host.files, call.state_dir}, call.bundle));
+        return Notes{};
+    }
+    Subject subject = TRY(read_subject(std::move(spec), std::move(config), Grants::Live));
+    auto notes = TRY(attach_waiting(subject, call, state));
+    for (const std::string& note : notes)
+        base::log::warning(note);
+    return notes;
+}
+
+Result<> leave_live(std::string_view input, const Call& call) {
+    const oci::State state = TRY(oci::parse_state(input));
+    base::log::set_container(state.id);
+    const Config config = config_or_default(call);
+    base::log::open(target_of(config));
+    const Store store{call.host.files, call.state_dir.empty() ? config.state_dir : call.state_dir};
+    TRY(store.open());
+    World world{call.host, config, store};
+    const auto key = TRY(find_key(store, state));
+    if (!key)
+        return {};
+    const auto lock = TRY(store.lock_container(*key, Deadline::in(kLockTimeout)));
+    const auto container = TRY(store.load_container(*key));
+    if (!container)
+        return {};
+    if (TRY(is_alive(world, *container)))
+        return make_error(Code::Busy, "the container whose end was reported is running");
+    return leave_all(world, *container);
+}
+
+Result<Regranted> regrant(World& world) {
+    Regranted out;
+    for (const std::string& key : TRY(world.store.container_keys())) {
+        const auto lock = world.store.try_lock_container(key);
+        const auto container =
+            lock ? TRY(world.store.load_container(key)) : std::optional<Container>{};
+        if (!container || container->grants.empty() || !TRY(is_alive(world, *container)))
+            continue;
+        const auto changed = regrant_container(world, *container);
+        if (!changed)
+            out.trouble.push_back(changed.error().message());
+        else if (*changed)
+            out.containers.push_back(key);
+    }
+    return out;
+}
+
+}  // namespace hook

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/subject.h"
+
+#include <ctime>
+
+#include <fmt/format.h>
+
+#include "netns/base/ids.h"
+#include "netns/base/log.h"
+
+namespace hook {
+
+using base::Code;
+using base::Error;
+using base::make_error;
+
+namespace {
+// Everything that can be refused without looking at the host.
+Result<> check_subject(const Subject& subject, Grants grants) {
+    if (grants == Grants::Declared && subject.spec.has_user_namespace())
+        return make_error(
+                   Code::Refused,
+                   "rdma.* annotations do not go with a user namespace: the network namespace "
+                   "cannot be made beforehand")
+            .advise("leave out --userns, --uidmap and --gidmap, or use plain hooks");
+    if (subject.network.kind == oci::Network::Kind::Host)
+        return make_error(
+                   Code::Refused,
+                   "rdma.* annotations do not go with --network host: the container has all of "
+                   "the host's RDMA devices' network already")
+            .advise("leave out --network host, or give the device with --device /dev/infiniband");
+    if (subject.spec.redirects_hook_output())
+        return make_error(Code::Refused, "run.oci.hooks.std* annotations do not go with rdma.*")
+            .advise("leave them out");
+    return check_policy(subject.request, subject.config, subject.privileged);
+}
+
+Result<std::vector<Granted>> attach_each(World& world,
+                                         const Joiner& joiner,
+                                         const Request& request) {
+    std::vector<Granted> granted;
+    for (size_t i = 0; i < request.attachments.size(); ++i)
+        granted.push_back(
+            TRY(attach(world, joiner, request.attachments[i], joiner.container.attachments[i])));
+    return granted;
+}
+
+}  // namespace
+
+std::string id_of(const Call& call) {
+    return call.id.empty() ? id_from_bundle(call.bundle) : call.id;
+}
+
+Result<Subject> read_subject(oci::Spec spec, Config config, Grants grants) {
+    Request request = TRY(parse_request(spec.annotations(), config));
+    Subject subject{.spec = std::move(spec),
+                    .network = {},
+                    .request = std::move(request),
+                    .config = std::move(config),
+                    .privileged = false};
+    subject.network = subject.spec.network();
+    subject.privileged = subject.spec.privileged();
+    TRY(check_subject(subject, grants));
+    return subject;
+}
+
+Result<> leave_earlier(World& world, const std::string& key) {
+    const auto earlier = TRY(world.store.load_container(key));
+    if (!earlier)
+        return {};
+    if (earlier->committed && TRY(is_alive(world, *earlier)))
+        return make_error(Code::Busy, "this container has its RDMA already and is running")
+            .advise("stop it first; rdmactl show " + earlier->id);
+    return leave_all(world, *earlier).context("undo the container's last start");
+}
+
+Result<Container> register_container(World& world,
+                                     const Call& call,
+                                     const Subject& subject,
+                                     const std::optional<netns::Netns>& ns,
+                                     const netns::ProcessToken& token) {
+    Container container{.key = container_key(call.bundle),
+                        .bundle = call.bundle,
+                        .id = id_of(call),
+                        .uuid = base::random_uuid(),
+                        .committed = false,
+                        .token = token,
+                        .netns_path = subject.network.path,
+                        .netns = {},
+                        .attachments = {},
+                        .limits = {},
+                        .created = static_cast<int64_t>(std::time(nullptr)),
+                        .grants = Json::array()};
+    if (ns)
+        container.netns = ns->id();
+    for (const Attachment& attachment : subject.request.attachments) {
+        container.attachments.push_back(TRY(key_of(world, {container, ns}, attachment)));
+        if (const auto it = subject.request.limits.find(attachment.index);
+            it != subject.request.limits.end())
+            container.limits.emplace(container.attachments.back(), it->second);
+    }
+    TRY(world.store.save_container(container));
+    return container;
+}
+
+Result<std::vector<Granted>> attach_all(World& world,
+                                        const Joiner& joiner,
+                                        const Request& request) {
+    auto granted = attach_each(world, joiner, request);
+    if (granted || granted.error().code != Code::Busy)
+        return granted;
+    const Collected collected = TRY(collect_garbage(world));
+    if (collected.containers.empty() && collected.journals.empty())
+        return granted;
+    return attach_each(world, joiner, request);
+}
+
+bool is_forgivable(const Error& error) {
+    return error.code != Code::BadInput && error.code != Code::Refused &&
+           error.code != Code::BadConfig;
+}
+
+Result<> check_marker(const std::string& uuid, const Store& store, const std::string& bundle) {
+    const auto container = TRY(store.load_container(container_key(bundle)));
+    if (container && container->uuid == uuid)
+        return {};
+    return make_error(Code::Refused, std::string("annotation ") + kMarker + " is rdma-hook's own")
+        .advise("leave it out");
+}
+
+Config config_or_default(const Call& call) {
+    auto config = call.load_config();
+    return config ? *std::move(config) : Config{};
+}
+
+base::log::Target target_of(const Config& config) {
+    return {.file = config.log_file, .level = config.log_level, .program = "rdma-hook"};
+}
+
+}  // namespace hook

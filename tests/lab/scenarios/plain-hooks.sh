@@ -1,0 +1,187 @@
+#!/bin/bash
+# Plain OCI hooks: bare runc and crun bundles whose config.json names rdma-hook at createRuntime and poststop, and Podman with
+# a hook file of those two stages only. Traffic between two containers, every way to end, hostile root file systems, programs of the
+# cgroup that come back.
+#   tests/lab/run --kernel 7.3 --timeout 900 tests/lab/scenarios/plain-hooks.sh [RUNTIME...]
+# RUNTIMEs: crun and runc unless given.
+source "${BASH_SOURCE[0]%/*}/lib.sh"
+[[ ${1:-} != --full ]] || shift
+runtimes=("$@")
+[[ $# -gt 0 ]] || runtimes=(crun runc)
+image=/usr/lib/lab/rootfs
+bundles=/run/plain-hooks
+
+modprobe -a rdma_rxe ib_uverbs rdma_ucm macvlan veth overlay bridge nf_tables || exit 1
+podman run --rm --rootfs $rootfs true
+
+# bundle NAME KEY=VALUE... [-- JQ]: a bundle with the annotations rdma.KEY=VALUE and a root file system of its own.
+bundle() {
+    local name=$1 asked="{}" dir=$bundles/$1
+    shift
+    while (($#)) && [[ $1 != -- ]]; do
+        asked=$(jq -c --arg k "rdma.${1%%=*}" --arg v "${1#*=}" '.[$k] = $v' <<<"$asked")
+        shift
+    done
+    [[ $# == 0 ]] || shift
+    mkdir -p "$dir/rootfs" "$dir/upper" "$dir/work"
+    mountpoint -q "$dir/rootfs" || mount -t overlay overlay -o "lowerdir=$image,upperdir=$dir/upper,workdir=$dir/work" "$dir/rootfs"
+    (cd "$dir" && rm -f config.json && "$runtime" spec)
+    jq --argjson words "$asked" --arg name "$name" '
+        .annotations = $words | .process.terminal = false | .process.args = ["sleep", "100000"]
+        | .process.rlimits = [] | .root.readonly = false | .linux.cgroupsPath = "/plain-" + $name
+        | .mounts += [{destination: "/run", type: "tmpfs", source: "tmpfs", options: ["nosuid", "mode=755"]},
+                      {destination: "/usr/bin/rdma-perf", type: "bind", source: "/usr/bin/rdma-perf", options: ["bind", "ro"]}]
+        | .hooks.createRuntime = [{path: "/usr/bin/rdma-hook", args: ["rdma-hook", "createRuntime"], timeout: 60}]
+        | .hooks.poststop = [{path: "/usr/bin/rdma-hook", args: ["rdma-hook", "poststop"], timeout: 60}]
+        | '"${1:-.}" "$dir/config.json" >"$dir/new" && mv "$dir/new" "$dir/config.json"
+}
+# The container inherits its output: a file, so that nobody waits for its end.
+begin() {
+    local status
+    (cd "$bundles/$1" && "$runtime" run -d "$1" </dev/null >"$work/log-$1" 2>&1)
+    status=$?
+    cat "$work/log-$1"
+    return $status
+}
+inside() { "$runtime" exec "$@"; }
+init_of() { "$runtime" state "$1" | jq -r .pid; }
+end() { "$runtime" delete -f "$1"; }
+drop_bundles() {
+    local each
+    for each in "$bundles"/*; do
+        "$runtime" delete -f "${each##*/}" 2>/dev/null
+        umount -l "$each/rootfs" 2>/dev/null
+    done
+    rm -rf "$bundles"
+}
+last_failure() { rdmactl list --failed --json | jq -r '.failures[].error' 2>/dev/null || rdmactl list --failed; }
+serves() { inside a ss -Hltn 'sport = :18600' | grep -q .; }
+perf_passes() {
+    inside a timeout 100 rdma-perf serve --bind 0.0.0.0 --once >"$work/server" 2>&1 &
+    wait_for 30 serves
+    inside b timeout 100 rdma-perf run 10.9.0.1 --time 0.5s --size 4096
+    local status=$?
+    kill %% 2>/dev/null
+    wait
+    return $status
+}
+opens() { inside "$1" bash -c 'exec 3<>/dev/infiniband/uverbs*'; }
+cgroup() { echo "/sys/fs/cgroup$(sed -n 's/^0:://p' "/proc/$(init_of "$1")/cgroup")"; }
+
+traffic() {
+    bundle a mode=softroce ip=10.9.0.1/24
+    bundle b mode=softroce ip=10.9.0.2/24
+    check "$runtime: a starts" begin a
+    check "$runtime: b starts" begin b
+    equal "$runtime: a has its own nodes and no other" "rdma_cm uverbs" "$(inside a ls /dev/infiniband | sed 's/[0-9]*$//' | xargs)"
+    check "$runtime: attach.json is there" inside a grep -q '"attached":true' /run/rdma/attach.json
+    check "$runtime: it may lock memory" inside a bash -c '[[ $(sed -n "s/^Max locked memory *\([^ ]*\).*/\1/p" /proc/1/limits) == unlimited ]]'
+    check "$runtime: rdma-perf passes, verified" perf_passes
+    refused "$runtime: no other device is opened" 'not permitted' inside a bash -c 'mknod /dev/other c 10 229 && exec 3<>/dev/other'
+}
+
+ends() {
+    end a
+    end b
+    same_world "$runtime: nothing is left after delete -f" "$work/before"
+    begin a >/dev/null
+    kill -9 "$(init_of a)"
+    is_stopped() { [[ $("$runtime" state a | jq -r .status) == stopped ]]; }
+    wait_for 30 is_stopped
+    "$runtime" delete a
+    same_world "$runtime: nothing is left after SIGKILL and delete" "$work/before"
+    bundle c mode=softroce ip=10.9.0.1/24 -- '.process.args = ["/no/such/command"]'
+    refused "$runtime: a command that does not exist" . begin c
+    end c 2>/dev/null
+    rdmactl gc >/dev/null
+    same_world "$runtime: nothing is left after a failed create" "$work/before"
+}
+
+# What systemd does at daemon-reload: a program that knows nothing of our device comes to the cgroup; here that of d.
+reload() {
+    local program
+    begin a >/dev/null
+    check "$runtime: a opens its device" opens a
+    bundle d
+    check "$runtime: a container without rdma.* starts beside the hooks" begin d
+    program=$(bpftool -j cgroup show "$(cgroup d)" | jq '.[0].id')
+    check "$runtime: its device program comes to a's cgroup" bpftool cgroup attach "$(cgroup a)" cgroup_device id "$program" multi
+    refused "$runtime: a does not open its device any more" 'not permitted' opens a
+    check "$runtime: gc --regrant" rdmactl gc --regrant
+    check "$runtime: a opens its device again" opens a
+    refused "$runtime: and still no other" 'not permitted' inside a bash -c 'mknod /dev/other c 10 229 && exec 3<>/dev/other'
+    end a
+    end d
+    same_world "$runtime: nothing is left after that" "$work/before"
+}
+
+hostile() {
+    local what
+    mkdir -p "$work/outside"
+    bundle h mode=softroce ip=10.9.0.3/24 -- '.mounts |= map(select(.destination | startswith("/dev") | not))'
+    rm -rf "$bundles/h/rootfs/dev"
+    ln -s "$work/outside" "$bundles/h/rootfs/dev"
+    refused "$runtime: a /dev that is a link" . begin h
+    last_failure | tail -n 1 | sed 's/^/# /'
+    # The runtime itself may make its own nodes below: none of them is ours.
+    equal "$runtime: nothing of ours is where it leads" "" "$(find "$work/outside" -path '*infiniband*')"
+    end h 2>/dev/null
+    bundle i mode=softroce ip=10.9.0.3/24 -- ".hooks.createRuntime |= [{path: \"$work/link\", args: [\"link\"]}] + ."
+    # Before us, somebody puts a link into the container's own /dev.
+    cat >"$work/link" <<EOF
+#!/bin/bash
+root=/proc/\$(jq -r .pid)/root
+[[ ! -d \$root$bundles/i/rootfs/dev ]] || root+=$bundles/i/rootfs # not yet its root
+ln -s "$work/outside" "\$root/dev/infiniband"
+EOF
+    chmod 755 "$work/link"
+    refused "$runtime: a /dev/infiniband that is a link" . begin i
+    last_failure | tail -n 1 | sed 's/^/# /'
+    equal "$runtime: nothing is where it leads" "" "$(find "$work/outside" -path '*infiniband*' -o -name 'uverbs*')"
+    end i 2>/dev/null
+    rdmactl gc >/dev/null
+    what=$(find "$bundles/i/upper/dev" -path '*infiniband*' 2>/dev/null)
+    equal "$runtime: nothing is in the image" "" "$what"
+    same_world "$runtime: nothing is left of the hostile" "$work/before"
+}
+
+users() {
+    bundle u mode=softroce ip=10.9.0.4/24 -- '.linux.namespaces += [{type: "user"}]
+        | .mounts |= map(select(.destination != "/usr/bin/rdma-perf")) # it could not make the place for it
+        | .linux.uidMappings = [{containerID: 0, hostID: 100000, size: 65536}] | .linux.gidMappings = .linux.uidMappings'
+    chown 100000:100000 "$bundles/u/rootfs"
+    check "$runtime: a container with a user namespace starts" begin u
+    check "$runtime: it has its node" inside u ls /dev/infiniband/rdma_cm
+    check "$runtime: it opens its device" opens u
+    end u
+    same_world "$runtime: nothing is left of it" "$work/before"
+}
+
+podman_by_hooks() {
+    mkdir -p "$work/hooks"
+    local stage
+    for stage in createRuntime poststop; do
+        jq -n --arg stage $stage '{version: "1.0.0", hook: {path: "/usr/bin/rdma-hook", args: ["rdma-hook", $stage], timeout: 60},
+            when: {annotations: {"^rdma\\.": ".*"}}, stages: [$stage]}' >"$work/hooks/$stage.json"
+    done
+    check "$runtime: podman with hooks.d only" podman --runtime "$runtime" --hooks-dir "$work/hooks" run -d --name p --tmpfs /run --annotation rdma.mode=softroce --annotation rdma.ip=10.9.0.1/24 --rootfs $rootfs sleep 100000
+    check "$runtime: its device opens" podman exec p bash -c 'exec 3<>/dev/infiniband/uverbs*'
+    check "$runtime: its attach.json is there" podman exec p grep -q '"attached":true' /run/rdma/attach.json
+    podman --hooks-dir "$work/hooks" rm -f -t 0 p >/dev/null 2>&1
+    same_world "$runtime: nothing is left of it" "$work/before"
+    check "$runtime: beside precreate it passes through" podman --runtime "$runtime" --hooks-dir /usr/share/rdma-hook/hooks.d --hooks-dir "$work/hooks" run --rm --annotation rdma.mode=softroce --annotation rdma.ip=10.9.0.1/24 --rootfs $rootfs bash -c 'ibv_devices | grep -q rxe && [[ -n $RDMA_DEVICE ]]'
+    same_world "$runtime: nothing is left of that" "$work/before"
+}
+
+world >"$work/before"
+for runtime in "${runtimes[@]}"; do
+    traffic
+    ends
+    reload
+    hostile
+    users
+    podman_by_hooks
+    drop_bundles
+done
+clean_kernel_log
+finish

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plain hooks: what a container is granted while its init waits, and who is refused.
+#include "hook/live.h"
+
+#include <filesystem>
+
+#include "tests/unit/hook/life.h"
+
+namespace test {
+namespace {
+
+using base::Code;
+
+class LiveTest : public testing::Test {
+  protected:
+    LiveTest() {
+        life_.plain = true;
+        life_.annotations = {{"rdma.mode", "softroce"}, {"rdma.ip", "10.9.0.1/24"}};
+    }
+
+    FakeProcess& process() { return fake_.world.processes.at(World::kContainer); }
+
+    void start() {
+        const auto done = life_.start();
+        ASSERT_TRUE(done) << done.error().message();
+    }
+
+    base::Error refusal() {
+        const auto done = life_.start();
+        EXPECT_FALSE(done);
+        EXPECT_EQ(state_.leftovers(), std::vector<std::string>{});
+        return done ? base::Error{} : done.error();
+    }
+
+    hook::Regranted regrant() {
+        netns::Host host = fake_.host();
+        hook::World world{host, state_.config(), hook::Store{host.files, state_.path()}};
+        return hook::regrant(world).value();
+    }
+
+    FakeHost fake_;
+    StateDir state_;
+    Life life_{fake_, state_, "one"};
+};
+
+TEST_F(LiveTest, GrantsNodesDevicesMemlockAndAttachFile) {
+    start();
+    EXPECT_EQ(process().placed,
+              (std::set<std::string>{
+                  "dev/infiniband/uverbs0", "dev/infiniband/rdma_cm", "run/rdma/attach.json"}));
+    EXPECT_EQ(process().devices.size(), 2U);
+    EXPECT_EQ(process().memlock.hard, ~uint64_t{0});
+    EXPECT_TRUE(life_.poststop());
+    EXPECT_EQ(state_.leftovers(), std::vector<std::string>{});
+}
+
+TEST_F(LiveTest, PrestartAndCreateRuntimeAttachOnce) {
+    start();
+    const World once = fake_.world;
+    EXPECT_TRUE(life_.create_runtime());
+    EXPECT_EQ(fake_.world, once) << difference(once, fake_.world);
+}
+
+TEST_F(LiveTest, WithoutAnnotationsNothingIsTouched) {
+    life_.annotations = {{"somebody", "else"}};
+    const World before = fake_.world;
+    start();
+    EXPECT_EQ(fake_.world, before);
+    EXPECT_EQ(state_.leftovers(), std::vector<std::string>{});
+}
+
+TEST_F(LiveTest, CgroupV1IsRefused) {
+    fake_.world.kernel.cgroup2 = false;
+    const base::Error error = refusal();
+    EXPECT_EQ(error.code, Code::Unsupported);
+    EXPECT_NE(error.message().find("cgroup v2"), std::string::npos) << error.message();
+}
+
+TEST_F(LiveTest, WithoutCgroupV2AnOptionalOneStartsWithout) {
+    fake_.world.kernel.cgroup2 = false;
+    life_.annotations["rdma.optional"] = "true";
+    start();
+    EXPECT_EQ(process().placed, std::set<std::string>{"run/rdma/attach.json"});
+    EXPECT_TRUE(life_.poststop());
+    EXPECT_EQ(state_.leftovers(), std::vector<std::string>{});
+}
+
+TEST_F(LiveTest, WithoutAPlaceForNodesAllIsTakenBack) {
+    process().tmpfs.erase("dev");
+    const World before = fake_.world;
+    EXPECT_EQ(refusal().code, Code::Unsupported);
+    fake_.settle();
+    EXPECT_EQ(fake_.world, before) << difference(before, fake_.world);
+    life_.annotations["rdma.optional"] = "true";
+    start();
+    EXPECT_TRUE(process().devices.empty());
+    EXPECT_EQ(process().placed, std::set<std::string>{"run/rdma/attach.json"});
+}
+
+TEST_F(LiveTest, LimitsAreSetAsEverywhere) {
+    life_.annotations["rdma.max_hca_handles"] = "2";
+    start();
+    ASSERT_EQ(process().rdma_max.size(), 1U);
+    EXPECT_EQ(process().rdma_max.begin()->second.handles, 2U);
+}
+
+TEST_F(LiveTest, TheHostsNetworkIsRefused) {
+    process().ns = fake_.world.host;
+    EXPECT_EQ(refusal().code, Code::Refused);
+}
+
+TEST_F(LiveTest, ABundleThatOthersCanWriteIsRefused) {
+    ASSERT_TRUE(life_.precreate());
+    std::filesystem::permissions(life_.bundle(), std::filesystem::perms::all);
+    const auto done = life_.create_runtime();
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, Code::Refused) << done.error().message();
+}
+
+TEST_F(LiveTest, TheEndOfARunningContainerIsNotBelieved) {
+    start();
+    netns::Host host = fake_.host();
+    const hook::Call call{
+        .host = host,
+        .load_config = [&]() -> base::Result<hook::Config> { return state_.config(); },
+        .self = {},
+        .bundle = {},
+        .state_dir = {},
+        .container = {},
+        .attach = {}};
+    const oci::Json state{{"ociVersion", "1.2.0"}, {"id", life_.id()}, {"bundle", "/gone"}};
+    const auto done = hook::leave_live(state.dump(), call);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, Code::Busy);
+    process().zombie = true;
+    EXPECT_TRUE(hook::leave_live(state.dump(), call)) << "found by its id";
+    EXPECT_EQ(state_.leftovers(), std::vector<std::string>{});
+}
+
+TEST_F(LiveTest, RegrantGivesBackWhatWasTakenAway) {
+    start();
+    EXPECT_TRUE(regrant().containers.empty());
+    const std::set<std::string> devices = process().devices;
+    process().devices.clear();  // as systemctl daemon-reload
+    EXPECT_EQ(regrant().containers.size(), 1U);
+    EXPECT_EQ(process().devices, devices);
+}
+
+TEST_F(LiveTest, RegrantLeavesTheDeadAlone) {
+    start();
+    process().zombie = true;
+    const hook::Regranted done = regrant();
+    EXPECT_TRUE(done.containers.empty());
+    EXPECT_TRUE(done.trouble.empty());
+}
+
+}  // namespace
+}  // namespace test
