@@ -27,8 +27,7 @@ using Notes = std::vector<std::string>;
 
 constexpr char kReloadNotice[] =
     "its devices were granted while it was there: systemctl daemon-reload can take them away "
-    "again; "
-    "rdmactl gc --regrant gives them back";
+    "again; rdmactl gc --regrant gives them back";
 constexpr char kEnvironmentNotice[] =
     "a plain hook cannot give environment variables (RDMA_DEVICE and others): see "
     "/run/rdma/attach.json";
@@ -217,7 +216,10 @@ Result<std::optional<std::string>> find_key(const Store& store, const oci::State
     if (by_bundle && by_bundle->id == state.id)
         return std::optional{key};
     // Runtimes have been wrong about the bundle of a container that is gone.
-    for (const std::string& other : TRY(store.container_keys())) {
+    const auto keys = store.container_keys();
+    if (!keys && base::is_missing(keys.error()))
+        return std::optional<std::string>{};  // nothing was attached since the boot
+    for (const std::string& other : TRY(keys)) {
         const auto container = TRY(store.load_container(other));
         if (container && container->id == state.id && !container->grants.empty())
             return std::optional{other};
@@ -276,7 +278,6 @@ Result<> leave_live(std::string_view input, const Call& call) {
     const Config config = config_or_default(call);
     base::log::open(target_of(config));
     const Store store{call.host.files, call.state_dir.empty() ? config.state_dir : call.state_dir};
-    TRY(store.open());
     World world{call.host, config, store};
     const auto key = TRY(find_key(store, state));
     if (!key)

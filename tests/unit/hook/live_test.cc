@@ -32,6 +32,21 @@ class LiveTest : public testing::Test {
         return done ? base::Error{} : done.error();
     }
 
+    // The poststop hook of a runtime that no longer knows the bundle.
+    base::Result<> end() {
+        netns::Host host = fake_.host();
+        const hook::Call call{
+            .host = host,
+            .load_config = [&]() -> base::Result<hook::Config> { return state_.config(); },
+            .self = {},
+            .bundle = {},
+            .state_dir = {},
+            .container = {},
+            .attach = {}};
+        const oci::Json state{{"ociVersion", "1.2.0"}, {"id", life_.id()}, {"bundle", "/gone"}};
+        return hook::leave_live(state.dump(), call);
+    }
+
     hook::Regranted regrant() {
         netns::Host host = fake_.host();
         hook::World world{host, state_.config(), hook::Store{host.files, state_.path()}};
@@ -119,22 +134,18 @@ TEST_F(LiveTest, ABundleThatOthersCanWriteIsRefused) {
 
 TEST_F(LiveTest, TheEndOfARunningContainerIsNotBelieved) {
     start();
-    netns::Host host = fake_.host();
-    const hook::Call call{
-        .host = host,
-        .load_config = [&]() -> base::Result<hook::Config> { return state_.config(); },
-        .self = {},
-        .bundle = {},
-        .state_dir = {},
-        .container = {},
-        .attach = {}};
-    const oci::Json state{{"ociVersion", "1.2.0"}, {"id", life_.id()}, {"bundle", "/gone"}};
-    const auto done = hook::leave_live(state.dump(), call);
+    const auto done = end();
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, Code::Busy);
     process().zombie = true;
-    EXPECT_TRUE(hook::leave_live(state.dump(), call)) << "found by its id";
+    EXPECT_TRUE(end()) << "found by its id";
     EXPECT_EQ(state_.leftovers(), std::vector<std::string>{});
+}
+
+TEST_F(LiveTest, TheEndOfAContainerThatHadNothingMakesNothing) {
+    std::filesystem::remove_all(state_.config().state_dir);
+    EXPECT_TRUE(end());
+    EXPECT_FALSE(std::filesystem::exists(state_.config().state_dir));
 }
 
 TEST_F(LiveTest, RegrantGivesBackWhatWasTakenAway) {
