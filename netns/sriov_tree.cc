@@ -76,10 +76,13 @@ Result<std::vector<PciNetdev>> netdevs_of(const SysTree& function) {
     return all;
 }
 
-// What is asked of a PF alone.
+// What is asked of a PF alone. That of another bus may have VFs, too (netdevsim), but no CPUs near
+// it.
 Result<> read_pf(const SysTree& folder, PciFunction& function) {
     function.total_vfs = TRY(number_in<uint32_t>(folder, "sriov_totalvfs", 0));
     function.num_vfs = TRY(number_in<uint32_t>(folder, "sriov_numvfs", 0));
+    if (!is_pci_address(function.address))
+        return {};
     function.numa_node = TRY(number_in<int>(folder, "numa_node", -1));
     function.local_cpus = TRY(folder.read("local_cpulist")).value_or("");
     return {};
@@ -138,7 +141,7 @@ Result<std::optional<PciFunction>> find_function(const SysTree& tree, const std:
     function.pf = TRY(folder->link("physfn")).value_or("");
     if (!function.pf.empty())
         function.number = TRY(number_of(tree, function.pf, address));
-    else if (is_pci_address(address))
+    else
         TRY(read_pf(*folder, function));
     function.netdevs = TRY(netdevs_of(*folder));
     function.rdma_names = TRY(folder->list("infiniband"));

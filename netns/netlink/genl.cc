@@ -4,7 +4,6 @@
 #include <cerrno>
 
 #include <linux/genetlink.h>
-#include <linux/netlink.h>
 
 namespace netns::netlink {
 
@@ -14,11 +13,6 @@ using base::make_error;
 
 namespace {
 constexpr uint8_t kControlVersion = 2;
-
-Sockets& generic_sockets() {
-    thread_local Sockets sockets{NETLINK_GENERIC};
-    return sockets;
-}
 }  // namespace
 
 Request genl_request(const GenlFamily& family, uint8_t command) {
@@ -53,7 +47,7 @@ Result<GenlFamily> GenlSockets::family(const Netns& ns) {
     if (!id_) {
         const std::string what = "look up the netlink family " + name_;
         Request request = family_request(name_);
-        auto reply = TRY(get(ns))->get(request, what);
+        auto reply = TRY(sockets_.get(ns))->get(request, what);
         if (!reply && reply.error().sys == ENOENT) {
             Error error = std::move(reply).error();
             error.code = Code::Unsupported;
@@ -67,7 +61,7 @@ Result<GenlFamily> GenlSockets::family(const Netns& ns) {
 }
 
 Result<Socket*> GenlSockets::get(const Netns& ns) {
-    return generic_sockets().get(ns);
+    return sockets_.get(ns);
 }
 
 }  // namespace netns::netlink

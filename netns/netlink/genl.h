@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include <linux/netlink.h>
+
 #include "netns/netlink/message.h"
 #include "netns/netlink/socket.h"
 
@@ -29,7 +31,7 @@ std::optional<Attributes> parse_genl(const Reply& reply);
 Request family_request(const std::string& name);
 std::optional<uint16_t> parse_family(const Reply& reply);
 
-// For a room that speaks to one family. The rooms of a thread share their sockets.
+// The sockets of a room that speaks to one family.
 class GenlSockets {
   public:
     GenlSockets(std::string name, uint8_t version) : name_(std::move(name)), version_(version) {}
@@ -44,6 +46,7 @@ class GenlSockets {
     std::string name_;
     uint8_t version_;
     std::optional<uint16_t> id_;
+    Sockets sockets_{NETLINK_GENERIC};
 };
 
 }  // namespace netns::netlink

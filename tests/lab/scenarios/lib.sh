@@ -114,11 +114,12 @@ end_server() { # CONTAINER
     wait "${served[$1]}"
 }
 
-# rping CLIENT SERVER ADDRESS: no socket shows that a server of rdma_cm listens, so it is asked until it answers.
+# rping_passes CLIENT SERVER ADDRESS: no socket shows that a server of rdma_cm listens, so it is asked until it answers. A
+# server serves one client: one that is cut off on a busy machine would take it with it.
 rping_passes() {
-    podman exec "$2" timeout 60 rping -s -a "$3" -C 3 >"$work/server-$2" 2>&1 &
+    podman exec "$2" timeout 100 rping -s -a "$3" -C 3 >"$work/server-$2" 2>&1 &
     local server=$! status
-    wait_for 30 podman exec "$1" timeout 10 rping -c -a "$3" -C 3
+    wait_for 60 podman exec "$1" timeout 60 rping -c -a "$3" -C 3
     status=$?
     ((status == 0)) || kill "$server" 2>/dev/null
     wait "$server"

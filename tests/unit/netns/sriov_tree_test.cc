@@ -130,6 +130,14 @@ TEST_F(SriovTree, InfiniBandAndE810) {
     EXPECT_EQ(list_pfs_of(tree()).value().size(), 2U);
 }
 
+TEST_F(SriovTree, AFunctionOfAnotherBusMayHaveVfs) {
+    plant_line("bus/netdevsim/devices/netdevsim1/sriov_numvfs = 2");
+    plant_line("bus/netdevsim/devices/netdevsim1/net/eni1np1/ifindex = 5");
+    const PciFunction pf = function("netdevsim/netdevsim1");
+    EXPECT_EQ(pf.num_vfs, 2U);
+    EXPECT_EQ(pf.netdevs, std::vector<PciNetdev>{netdev("eni1np1", 5, 0)});
+}
+
 TEST_F(SriovTree, HostileNamesAreNothing) {
     plant("igb");
     plant_line("secret/device -> ../bus/pci/devices/0000:01:00.0");
