@@ -115,13 +115,13 @@ end_server() { # CONTAINER
 }
 
 # rping_passes CLIENT SERVER ADDRESS: no socket shows that a server of rdma_cm listens, so it is asked until it answers. A
-# server serves one client: one that is cut off on a busy machine would take it with it.
+# server for many clients (-P): one that is cut off on a busy machine would take any other with it.
 rping_passes() {
-    podman exec "$2" timeout 100 rping -s -a "$3" -C 3 >"$work/server-$2" 2>&1 &
+    podman exec "$2" timeout 150 rping -s -P -a "$3" -C 3 >"$work/server-$2" 2>&1 &
     local server=$! status
-    wait_for 60 podman exec "$1" timeout 60 rping -c -a "$3" -C 3
+    wait_for 90 podman exec "$1" timeout 20 rping -c -a "$3" -C 3
     status=$?
-    ((status == 0)) || kill "$server" 2>/dev/null
+    pkill -f "rping -s -P -a $3 " # in the container
     wait "$server"
     return $status
 }
