@@ -2,6 +2,8 @@
 #include "netns/base/json.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -129,6 +131,79 @@ class Builder {
     std::vector<Level> levels_;
     std::string complaint_;
 };
+
+// ---- text of a value ----------------------------------------------------------------------------
+// The same as the library's dump, which looks at each byte of a string on its own: most strings
+// have nothing to escape. What is not plain is the library's.
+constexpr size_t kUsualText = 2048;
+
+std::string dump_by_library(const Json& value) {
+    return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+bool is_plain(const std::string& text) {
+    return std::ranges::all_of(
+        text, [](unsigned char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; });
+}
+
+void write_string(std::string& out, const std::string& text) {
+    if (!is_plain(text)) {
+        out += dump_by_library(text);
+        return;
+    }
+    out += '"';
+    out += text;
+    out += '"';
+}
+
+template <class Integer>
+void write_number(std::string& out, Integer number) {
+    std::array<char, 24> digits;  // NOLINT: not initialised
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+    out.append(digits.data(), end);
+}
+
+// As deep as the value, which parse_json() bounds.
+void write_value(std::string& out, const Json& value);
+
+void write_members(std::string& out, const Json::object_t& members) {
+    out += '{';
+    for (const auto& [key, member] : members) {
+        if (&key != &members.front().first)
+            out += ',';
+        write_string(out, key);
+        out += ':';
+        write_value(out, member);
+    }
+    out += '}';
+}
+
+void write_elements(std::string& out, const Json::array_t& elements) {
+    out += '[';
+    for (const Json& element : elements) {
+        if (&element != &elements.front())
+            out += ',';
+        write_value(out, element);
+    }
+    out += ']';
+}
+
+void write_value(std::string& out, const Json& value) {
+    switch (value.type()) {
+        case Json::value_t::object:
+            return write_members(out, value.get_ref<const Json::object_t&>());
+        case Json::value_t::array:
+            return write_elements(out, value.get_ref<const Json::array_t&>());
+        case Json::value_t::string:
+            return write_string(out, value.get_ref<const std::string&>());
+        case Json::value_t::number_integer:
+            return write_number(out, value.get_ref<const Json::number_integer_t&>());
+        case Json::value_t::number_unsigned:
+            return write_number(out, value.get_ref<const Json::number_unsigned_t&>());
+        default:
+            out += dump_by_library(value);
+    }
+}
 }  // namespace
 
 Result<Json> parse_json(std::string_view text, std::string_view what) {
@@ -152,7 +227,10 @@ const Json& array_of(const Json& json, const char* key) {
 }
 
 std::string dump_json(const Json& value) {
-    return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+    std::string text;
+    text.reserve(kUsualText);
+    write_value(text, value);
+    return text;
 }
 
 namespace detail {

@@ -48,6 +48,41 @@ TEST(Json, ManyMembersAreReadInLinearTime) {
     EXPECT_EQ(value->size(), static_cast<size_t>(kMembers) + 1);
 }
 
+// Every byte, alone and in the middle; each kind of value, empty and not; the ends of the numbers.
+TEST(Json, TheTextIsTheLibrarysOwn) {
+    Json all = Json::array();
+    for (int byte = 0; byte < 256; ++byte) {
+        const std::string text(1, static_cast<char>(byte));
+        all.push_back(text);
+        all.push_back("before" + text + "after");
+        all.push_back(Json{{"key" + text, text}});
+    }
+    for (const char* text :
+         {"", "plain", "\u00e9", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xc3", "\xed\xa0\x80"})
+        all.push_back(text);
+    for (const char* text : {"null",
+                             "true",
+                             "false",
+                             "0",
+                             "-1",
+                             "9223372036854775807",
+                             "-9223372036854775808",
+                             "18446744073709551615",
+                             "0.1",
+                             "1e300",
+                             "-0.0",
+                             "{}",
+                             "[]",
+                             R"([[],{},[{}],{"":{"":[]}}])"})
+        all.push_back(*parse_json(text, "x"));
+    const auto library = [](const Json& value) {
+        return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+    };
+    for (const Json& value : all)
+        EXPECT_EQ(dump_json(value), library(value));
+    EXPECT_EQ(dump_json(all), library(all));
+}
+
 TEST(Json, TypedAccess) {
     const Json object = *parse_json(R"({"n":300,"neg":-1,"s":"x","b":true,"nil":null})", "x");
     EXPECT_EQ(*required<int>(object, "n"), 300);
