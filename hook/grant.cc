@@ -14,10 +14,6 @@ using base::make_error;
 namespace {
 constexpr std::chrono::seconds kGidTimeout{5};
 
-std::string node_path(const netns::CharDevice& node) {
-    return "/dev/infiniband/" + node.name;
-}
-
 // Attachment 0 has the plain name; the others carry their number.
 std::string numbered(const char* name, unsigned index) {
     return index == 0 ? name : fmt::format("{}_{}", name, index);
@@ -54,17 +50,17 @@ base::Error device_gone(const Endpoint& endpoint) {
 }
 
 Json to_json(const Granted& g) {
-    Json json{{"index", g.index},
-              {"mode", g.mode},
-              {"placement", g.placement == Placement::Host ? "host" : "container"},
-              {"device", g.device.name},
-              {"node_guid", fmt::format("{:016x}", g.device.node_guid)},
-              {"netdev", g.netdev.name},
-              {"mac", netns::to_string(g.netdev.mac)},
-              {"mtu", g.netdev.mtu},
-              {"addresses", Json::array()},
-              {"rdma_cm", g.rdma_cm.has_value()},
-              {"nodes", Json::array({node_path(g.uverbs)})}};
+    Json json = base::object({{"index", g.index},
+                              {"mode", g.mode},
+                              {"placement", g.placement == Placement::Host ? "host" : "container"},
+                              {"device", g.device.name},
+                              {"node_guid", fmt::format("{:016x}", g.device.node_guid)},
+                              {"netdev", g.netdev.name},
+                              {"mac", netns::to_string(g.netdev.mac)},
+                              {"mtu", g.netdev.mtu},
+                              {"addresses", Json::array()},
+                              {"rdma_cm", g.rdma_cm.has_value()},
+                              {"nodes", Json::array({g.uverbs.path()})}});
     if (g.gid) {
         json["gid"] = netns::to_string(g.gid->gid);
         json["gid_index"] = g.gid->index;
@@ -75,7 +71,7 @@ Json to_json(const Granted& g) {
     for (const auto& address : g.addresses)
         json["addresses"].push_back(netns::to_string(address));
     if (g.rdma_cm)
-        json["nodes"].push_back(node_path(*g.rdma_cm));
+        json["nodes"].push_back(g.rdma_cm->path());
     return json;
 }
 }  // namespace
@@ -124,30 +120,30 @@ Result<Granted> inspect(Site& site, const Attachment& attachment, const Endpoint
 }
 
 Json attach_json(const std::string& id, bool privileged, const std::vector<Granted>& granted) {
-    Json json{{"format", 1},
-              {"attached", true},
-              {"id", id},
-              {"isolation", privileged ? "none" : "device nodes"},
-              {"attachments", Json::array()}};
+    Json json = base::object({{"format", 1},
+                              {"attached", true},
+                              {"id", id},
+                              {"isolation", privileged ? "none" : "device nodes"},
+                              {"attachments", Json::array()}});
     for (const Granted& g : granted)
         json["attachments"].push_back(to_json(g));
     return json;
 }
 
 Json failed_attach_json(const std::string& id, const base::Error& error) {
-    return {{"format", 1},
-            {"attached", false},
-            {"id", id},
-            {"error", error.message()},
-            {"code", base::code_name(error.code)},
-            {"attachments", Json::array()}};
+    return base::object({{"format", 1},
+                         {"attached", false},
+                         {"id", id},
+                         {"error", error.message()},
+                         {"code", base::code_name(error.code)},
+                         {"attachments", Json::array()}});
 }
 
 Result<> grant(oci::Spec& spec, const Request& request, const std::vector<Granted>& granted) {
     for (const Granted& g : granted) {
-        TRY(spec.add_device({node_path(g.uverbs), g.uverbs.major, g.uverbs.minor}));
+        TRY(spec.add_device({g.uverbs.path(), g.uverbs.major, g.uverbs.minor}));
         if (g.rdma_cm)
-            TRY(spec.add_device({node_path(*g.rdma_cm), g.rdma_cm->major, g.rdma_cm->minor}));
+            TRY(spec.add_device({g.rdma_cm->path(), g.rdma_cm->major, g.rdma_cm->minor}));
     }
     // The annotation, then the user's --ulimit, then unlimited: verbs pin their memory.
     spec.set_memlock(request.memlock.value_or(kMemlockUnlimited), request.memlock.has_value());

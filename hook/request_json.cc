@@ -137,7 +137,7 @@ Result<Attachment> read_attachment(const Json& json) {
 }  // namespace
 
 Json to_json(const Attachment& attachment) {
-    Json json{{"index", attachment.index}, {"mode", attachment.mode}};
+    Json json = base::object({{"index", attachment.index}, {"mode", attachment.mode}});
     const auto put = [&](const char* key, const std::string& value) {
         if (!value.empty())
             json[key] = value;

@@ -75,13 +75,13 @@ Json save_step(const Step& step) {
 }
 
 Json to_json(const Endpoint& endpoint) {
-    Json json{{"where", where_name(endpoint.where)},
-              {"netdev", endpoint.netdev},
-              {"device", endpoint.device},
-              {"moved", endpoint.moved},
-              {"hca_netdev", endpoint.hca_netdev},
-              {"software_path", endpoint.software_path},
-              {"addresses", Json::array()}};
+    Json json = base::object({{"where", where_name(endpoint.where)},
+                              {"netdev", endpoint.netdev},
+                              {"device", endpoint.device},
+                              {"moved", endpoint.moved},
+                              {"hca_netdev", endpoint.hca_netdev},
+                              {"software_path", endpoint.software_path},
+                              {"addresses", Json::array()}});
     if (endpoint.gid)
         json["gid"] = netns::to_string(*endpoint.gid);
     for (const auto& address : endpoint.addresses)

@@ -182,17 +182,17 @@ Result<std::vector<std::string>> Store::journal_keys() const {
 }
 
 Json to_json(const Container& c) {
-    Json json{{"format", 1},
-              {"key", c.key},
-              {"bundle", c.bundle},
-              {"id", c.id},
-              {"attach", c.uuid},
-              {"committed", c.committed},
-              {"pid", c.token.pid},
-              {"start", c.token.start},
-              {"netns_path", c.netns_path},
-              {"attachments", c.attachments},
-              {"created", c.created}};
+    Json json = base::object({{"format", 1},
+                              {"key", c.key},
+                              {"bundle", c.bundle},
+                              {"id", c.id},
+                              {"attach", c.uuid},
+                              {"committed", c.committed},
+                              {"pid", c.token.pid},
+                              {"start", c.token.start},
+                              {"netns_path", c.netns_path},
+                              {"attachments", c.attachments},
+                              {"created", c.created}});
     if (!c.grants.empty())
         json["grants"] = c.grants;
     for (const auto& [akey, limits] : c.limits)

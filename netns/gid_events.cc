@@ -22,8 +22,7 @@ using base::UniqueFd;
 
 namespace {
 UniqueFd open_node(const CharDevice& node) {
-    const std::string path = "/dev/infiniband/" + node.name;
-    UniqueFd fd{::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
+    UniqueFd fd{::open(node.path().c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
 
     struct stat st {};
 

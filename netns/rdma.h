@@ -40,6 +40,8 @@ struct CharDevice {
     uint32_t major = 0;
     uint32_t minor = 0;
     bool operator==(const CharDevice&) const = default;
+
+    [[nodiscard]] std::string path() const { return "/dev/infiniband/" + name; }
 };
 
 enum class GidType { RoceV1, RoceV2, InfiniBand };

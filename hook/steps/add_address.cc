@@ -27,9 +27,9 @@ Result<> AddAddress::undo(Site& site) const {
 }
 
 Json AddAddress::save() const {
-    return {{"link", args_.link},
-            {"address", netns::to_string(args_.address)},
-            {"with_link", args_.with_link}};
+    return base::object({{"link", args_.link},
+                         {"address", netns::to_string(args_.address)},
+                         {"with_link", args_.with_link}});
 }
 
 }  // namespace hook

@@ -76,12 +76,12 @@ Result<> AddOvsPort::undo(Site& site) const {
 }
 
 Json AddOvsPort::save() const {
-    Json json{{"bridge", args_.port.bridge},
-              {"netdev", args_.port.name},
-              {"attachment", args_.attachment},
-              {"container", args_.container},
-              {"policing_kbps", args_.port.policing_kbps},
-              {"trunks", args_.port.trunks}};
+    Json json = base::object({{"bridge", args_.port.bridge},
+                              {"netdev", args_.port.name},
+                              {"attachment", args_.attachment},
+                              {"container", args_.container},
+                              {"policing_kbps", args_.port.policing_kbps},
+                              {"trunks", args_.port.trunks}});
     if (args_.port.tag)
         json["tag"] = *args_.port.tag;
     return json;

@@ -28,9 +28,9 @@ Result<> AddRule::undo(Site& site) const {
 }
 
 Json AddRule::save() const {
-    return {{"source", netns::ip_string(args_.source)},
-            {"table", args_.table},
-            {"priority", args_.priority}};
+    return base::object({{"source", netns::ip_string(args_.source)},
+                         {"table", args_.table},
+                         {"priority", args_.priority}});
 }
 
 }  // namespace hook

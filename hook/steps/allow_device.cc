@@ -32,10 +32,10 @@ Result<> AllowDevice::undo(Site& site) const {
 }
 
 Json AllowDevice::save() const {
-    return {{"init", to_json(args_.init)},
-            {"name", args_.name},
-            {"major", args_.device.major},
-            {"minor", args_.device.minor}};
+    return base::object({{"init", to_json(args_.init)},
+                         {"name", args_.name},
+                         {"major", args_.device.major},
+                         {"minor", args_.device.minor}});
 }
 
 }  // namespace hook

@@ -6,7 +6,7 @@
 namespace hook {
 
 Json to_json(const Lease& lease) {
-    return {{"path", lease.path}, {"owner", lease.owner}};
+    return base::object({{"path", lease.path}, {"owner", lease.owner}});
 }
 
 Result<Lease> lease_from_json(const Json& json) {
@@ -51,7 +51,7 @@ Result<> Claim::undo(Site& site) const {
 }
 
 Json Claim::save() const {
-    return {{"what", args_.what}, {"lease", to_json(args_.lease)}};
+    return base::object({{"what", args_.what}, {"lease", to_json(args_.lease)}});
 }
 
 }  // namespace hook

@@ -68,12 +68,12 @@ Result<> ConfigureVf::undo(Site& site) const {
 }
 
 Json ConfigureVf::save() const {
-    return {{"pf", args_.pf},
-            {"number", args_.number},
-            {"vf", args_.vf},
-            {"before", to_json(args_.before)},
-            {"after", to_json(args_.after)},
-            {"lease", to_json(args_.lease)}};
+    return base::object({{"pf", args_.pf},
+                         {"number", args_.number},
+                         {"vf", args_.vf},
+                         {"before", to_json(args_.before)},
+                         {"after", to_json(args_.after)},
+                         {"lease", to_json(args_.lease)}});
 }
 
 }  // namespace hook

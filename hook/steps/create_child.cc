@@ -65,14 +65,14 @@ Result<> CreateChild::undo(Site& site) const {
 }
 
 Json CreateChild::save() const {
-    return {{"parent", args_.parent},
-            {"index", args_.index},
-            {"name", args_.name},
-            {"mac", netns::to_string(args_.mac)},
-            {"mtu", args_.mtu},
-            {"type", netns::to_string(args_.type.kind)},
-            {"macvlan_mode", netns::to_string(args_.type.macvlan_mode)},
-            {"vlan", args_.type.vlan}};
+    return base::object({{"parent", args_.parent},
+                         {"index", args_.index},
+                         {"name", args_.name},
+                         {"mac", netns::to_string(args_.mac)},
+                         {"mtu", args_.mtu},
+                         {"type", netns::to_string(args_.type.kind)},
+                         {"macvlan_mode", netns::to_string(args_.type.macvlan_mode)},
+                         {"vlan", args_.type.vlan}});
 }
 
 }  // namespace hook

@@ -68,11 +68,11 @@ Result<> CreateRdmaLink::undo(Site& site) const {
 }
 
 Json CreateRdmaLink::save() const {
-    return {{"where", where_name(args_.where)},
-            {"type", args_.type},
-            {"name", args_.name},
-            {"netdev", args_.netdev},
-            {"node_guid", args_.node_guid}};
+    return base::object({{"where", where_name(args_.where)},
+                         {"type", args_.type},
+                         {"name", args_.name},
+                         {"netdev", args_.netdev},
+                         {"node_guid", args_.node_guid}});
 }
 
 }  // namespace hook

@@ -92,16 +92,16 @@ Result<> MoveLink::undo(Site& site) const {
 }
 
 Json MoveLink::save() const {
-    Json json{{"vf", args_.vf},
-              {"host_name", args_.host_name},
-              {"host_index", args_.host_index},
-              {"rebound", args_.rebound},
-              {"host_mtu", args_.host_mtu},
-              {"host_alias", args_.host_alias},
-              {"name", args_.name},
-              {"index", args_.index},
-              {"mtu", args_.mtu},
-              {"lease", to_json(args_.lease)}};
+    Json json = base::object({{"vf", args_.vf},
+                              {"host_name", args_.host_name},
+                              {"host_index", args_.host_index},
+                              {"rebound", args_.rebound},
+                              {"host_mtu", args_.host_mtu},
+                              {"host_alias", args_.host_alias},
+                              {"name", args_.name},
+                              {"index", args_.index},
+                              {"mtu", args_.mtu},
+                              {"lease", to_json(args_.lease)}});
     if (args_.mac)
         json["mac"] = netns::to_string(*args_.mac);
     return json;

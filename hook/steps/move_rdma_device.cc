@@ -62,7 +62,7 @@ Result<> MoveRdmaDevice::undo(Site& site) const {
 }
 
 Json MoveRdmaDevice::save() const {
-    Json json{{"name", args_.name}, {"with_link", args_.with_link}};
+    Json json = base::object({{"name", args_.name}, {"with_link", args_.with_link}});
     if (args_.vf.empty())
         return json;
     json["vf"] = args_.vf;

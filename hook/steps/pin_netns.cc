@@ -20,7 +20,7 @@ Result<> PinNetns::undo(Site& site) const {
 }
 
 Json PinNetns::save() const {
-    return {{"path", args_.path}};
+    return base::object({{"path", args_.path}});
 }
 
 }  // namespace hook

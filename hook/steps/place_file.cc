@@ -35,13 +35,13 @@ Result<> PlaceFile::undo(Site& site) const {
 }
 
 Json PlaceFile::save() const {
-    return {{"init", to_json(args_.root.init)},
-            {"root", args_.root.path},
-            {"source", args_.what.source},
-            {"mount", args_.what.mount},
-            {"folder", args_.what.folder},
-            {"name", args_.what.name},
-            {"optional", args_.optional}};
+    return base::object({{"init", to_json(args_.root.init)},
+                         {"root", args_.root.path},
+                         {"source", args_.what.source},
+                         {"mount", args_.what.mount},
+                         {"folder", args_.what.folder},
+                         {"name", args_.what.name},
+                         {"optional", args_.optional}});
 }
 
 }  // namespace hook

@@ -54,13 +54,13 @@ Result<> RaiseRepresentor::undo(Site& site) const {
 }
 
 Json RaiseRepresentor::save() const {
-    return {{"eswitch", args_.eswitch},
-            {"port", args_.port},
-            {"index", args_.index},
-            {"mtu_before", args_.mtu_before},
-            {"mtu", args_.mtu},
-            {"up_before", args_.up_before},
-            {"lease", to_json(args_.lease)}};
+    return base::object({{"eswitch", args_.eswitch},
+                         {"port", args_.port},
+                         {"index", args_.index},
+                         {"mtu_before", args_.mtu_before},
+                         {"mtu", args_.mtu},
+                         {"up_before", args_.up_before},
+                         {"lease", to_json(args_.lease)}});
 }
 
 }  // namespace hook

@@ -33,7 +33,7 @@ Result<> RebindVf::undo(Site&) const {
 }
 
 Json RebindVf::save() const {
-    return {{"vf", args_.vf}, {"driver", args_.driver}, {"rdma", args_.rdma}};
+    return base::object({{"vf", args_.vf}, {"driver", args_.driver}, {"rdma", args_.rdma}});
 }
 
 }  // namespace hook

@@ -166,16 +166,16 @@ Result<> RestoreVf::undo(Site& site) const {
 }
 
 Json RestoreVf::save() const {
-    return {{"vf", args_.vf},
-            {"driver", args_.driver},
-            {"name", args_.name},
-            {"alias", args_.alias},
-            {"mac", netns::to_string(args_.mac)},
-            {"mtu", args_.mtu},
-            {"rdma", args_.rdma},
-            {"node_guid", args_.node_guid},
-            {"rebound", args_.rebound},
-            {"lease", to_json(args_.lease)}};
+    return base::object({{"vf", args_.vf},
+                         {"driver", args_.driver},
+                         {"name", args_.name},
+                         {"alias", args_.alias},
+                         {"mac", netns::to_string(args_.mac)},
+                         {"mtu", args_.mtu},
+                         {"rdma", args_.rdma},
+                         {"node_guid", args_.node_guid},
+                         {"rebound", args_.rebound},
+                         {"lease", to_json(args_.lease)}});
 }
 
 }  // namespace hook

@@ -28,10 +28,10 @@ Result<> SetMemlock::undo(Site& site) const {
 }
 
 Json SetMemlock::save() const {
-    return {{"init", to_json(args_.init)},
-            {"before_soft", args_.before.soft},
-            {"before_hard", args_.before.hard},
-            {"bytes", args_.bytes}};
+    return base::object({{"init", to_json(args_.init)},
+                         {"before_soft", args_.before.soft},
+                         {"before_hard", args_.before.hard},
+                         {"bytes", args_.bytes}});
 }
 
 }  // namespace hook

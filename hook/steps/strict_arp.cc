@@ -16,7 +16,7 @@ Result<> StrictArp::apply(Site& site) const {
 }
 
 Json StrictArp::save() const {
-    return {{"link", args_.link}};
+    return base::object({{"link", args_.link}});
 }
 
 }  // namespace hook

@@ -220,6 +220,15 @@ Json object_for(size_t members) {
     return json;
 }
 
+Json object(std::initializer_list<Member> members) {
+    constexpr size_t kMore = 4;
+    Json json = object_for(members.size() + kMore);
+    auto& all = json.get_ref<Json::object_t&>();
+    for (const Member& member : members)
+        all.emplace_back(std::string(member.key), std::move(member.value));
+    return json;
+}
+
 const Json& array_of(const Json& json, const char* key) {
     static const Json kNone = Json::array();
     const auto found = json.find(key);

@@ -5,6 +5,7 @@
 // a round trip. Include this only from .cc files and from headers of the hook and rdma-perf.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -24,6 +25,15 @@ Result<Json> parse_json(std::string_view text, std::string_view what);
 // An empty object with room for so many members. One that grows copies all that is in it, each
 // time: the library's ordered object keeps its keys constant, so that they cannot be moved.
 Json object_for(size_t members);
+
+// An object of members, with room for some more. What `Json{{"key", value}, ...}` says, too, but
+// makes an array of each member first.
+struct Member {
+    std::string_view key;
+    mutable Json value;  // moved out of the list
+};
+
+Json object(std::initializer_list<Member> members);
 
 // A member that is an array or may be missing; then an empty one. As long as `json` is there.
 const Json& array_of(const Json& json, const char* key);
