@@ -139,6 +139,8 @@ Result<Granted> attach_anew(World& world,
 
 // What the container was given while it was there; all of it goes with the container.
 Result<> undo_grants(World& world, const Container& container) {
+    if (container.grants.empty())
+        return {};
     Site site{.host = world.host, .host_ns = TRY(world.host.namespaces.current()), .container = {}};
     return undo_all(TRY(grants_of(container)), site);
 }

@@ -78,6 +78,7 @@ constexpr std::array<Phase, 4> kPhases = {{
 constexpr char kUsage[] =
     "usage: rdma-hook precreate [--config FILE]\n"
     "       rdma-hook prestart|createRuntime|poststop [--config FILE]\n"
+    "           [--annotation KEY=VALUE]...\n"
     "       rdma-hook createRuntime|poststop --state DIR --container KEY --attach UUID\n"
     "       rdma-hook --version\n"
     "Called by container engines; see rdmactl for people.\n";
@@ -94,6 +95,18 @@ Result<std::string*> option_of(const std::string& name, Command& command) {
             return target;
     }
     return make_error(Code::Usage, "unknown option '" + base::printable(name) + "'");
+}
+
+// What a container is to be given that does not say so itself: by a CDI device.
+Result<> add_annotation(const std::string& text, Command& command) {
+    const auto equals = text.find('=');
+    const std::string key = text.substr(0, equals);
+    if (equals == std::string::npos || !mentions_rdma({{key, ""}}))
+        return make_error(Code::Usage,
+                          "--annotation wants rdma.KEY=VALUE, not '" + base::printable(text) + "'");
+    if (!command.annotations.emplace(key, text.substr(equals + 1)).second)
+        return make_error(Code::Usage, "--annotation " + key + " is given twice");
+    return {};
 }
 
 std::string own_program() {
@@ -120,11 +133,17 @@ Result<Command> parse_command(const std::vector<std::string>& args) {
     if (command.phase == nullptr)
         return make_error(Code::Usage, "unknown phase '" + base::printable(args[0]) + "'");
     for (size_t i = 1; i < args.size(); i += 2) {
-        std::string* target = TRY(option_of(args[i], command));
+        const bool annotation = args[i] == "--annotation";
+        std::string* target = annotation ? nullptr : TRY(option_of(args[i], command));
         if (i + 1 == args.size())
             return make_error(Code::Usage, args[i] + " needs a value");
-        *target = args[i + 1];
+        if (annotation)
+            TRY(add_annotation(args[i + 1], command));
+        else
+            *target = args[i + 1];
     }
+    if (!command.annotations.empty() && (args[0] == "precreate" || !command.container.empty()))
+        return make_error(Code::Usage, "--annotation is for plain hooks alone");
     return command;
 }
 
@@ -136,7 +155,8 @@ Call call_of(const Command& command, netns::Host& host) {
                 .bundle = working_directory(),
                 .state_dir = command.state_dir,
                 .container = command.container,
-                .attach = command.attach};
+                .attach = command.attach,
+                .annotations = command.annotations};
 }
 
 Result<> guarded(const std::function<Result<>()>& work) {

@@ -24,6 +24,7 @@ struct Command {
     std::string state_dir;
     std::string container;
     std::string attach;
+    Annotations annotations;
 };
 
 Result<Command> parse_command(const std::vector<std::string>& args);

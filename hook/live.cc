@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/live.h"
 
+#include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "hook/announce.h"
 #include "hook/apply_limits.h"
+#include "hook/journal.h"
 #include "hook/steps/allow_device.h"
 #include "hook/steps/place_file.h"
 #include "hook/steps/set_memlock.h"
 #include "hook/subject.h"
+#include "netns/base/ids.h"
 #include "netns/base/log.h"
 #include "runtime-config/oci/bundle.h"
 #include "runtime-config/oci/state.h"
@@ -91,7 +95,7 @@ void add_nodes(Steps& steps, const Waiting& waiting, const std::vector<Granted>&
                                     .name = node.name,
                                     .device = {.major = node.major, .minor = node.minor}}));
         steps.push_back(make_step<PlaceFile>({.root = waiting.root,
-                                              .what = {.source = "/dev/infiniband/" + node.name,
+                                              .what = {.source = node.path(),
                                                        .mount = "dev",
                                                        .folder = "infiniband",
                                                        .name = node.name}}));
@@ -190,6 +194,27 @@ Result<Notes> go_without_live(
     return Notes{"started without RDMA: " + error.message()};
 }
 
+// A container is attached once: prestart and createRuntime may ask for the same, but the hooks of
+// two devices do not.
+Result<> check_has_all(World& world,
+                       const Container& container,
+                       const Waiting& waiting,
+                       const Request& request) {
+    if (container.attachments.empty())
+        return {};  // rdma.optional: it went without
+    for (const Attachment& attachment : request.attachments) {
+        const std::string key = TRY(key_of(world, {container, waiting.ns}, attachment));
+        const bool own =
+            std::ranges::find(container.attachments, key) != container.attachments.end();
+        const auto journal = own ? TRY(load_journal(world.store, key)) : std::nullopt;
+        if (!journal || journal->attachment != to_json(attachment))
+            return make_error(Code::Refused,
+                              "a second hook asks for other RDMA than the container has")
+                .advise("give it one pool by --device, or all of them by annotations");
+    }
+    return {};
+}
+
 Result<Notes> attach_waiting(Subject& subject, const Call& call, const oci::State& state) {
     const Waiting waiting = TRY(find_waiting(subject, call, state));
     const Store store{call.host.files, call.state_dir};
@@ -199,13 +224,41 @@ Result<Notes> attach_waiting(Subject& subject, const Call& call, const oci::Stat
     const std::string key = container_key(call.bundle);
     const auto lock = TRY(store.lock_container(key, Deadline::in(kLockTimeout)));
     const auto earlier = TRY(store.load_container(key));
-    if (earlier && earlier->committed && earlier->token == waiting.root.init)
+    if (earlier && earlier->committed && earlier->token == waiting.root.init) {
+        TRY(check_has_all(world, *earlier, waiting, subject.request));
         return Notes{};
+    }
     TRY(leave_earlier(world, key));
     auto notes = attach_and_grant(subject, call, world, waiting);
     if (notes || !subject.request.optional || !is_forgivable(notes.error()))
         return notes;
     return go_without_live(subject, call, world, waiting, notes.error());
+}
+
+// Annotations for people.
+std::string described(const Annotations& annotations) {
+    std::vector<std::string> parts;
+    for (const auto& [key, value] : annotations)
+        parts.push_back(fmt::format("{}={}", key, base::printable(value)));
+    return fmt::format("{}", fmt::join(parts, " "));
+}
+
+// The container's own, and those of the hook's arguments: a CDI device that is a pool, with an
+// address by annotation.
+Result<Annotations> all_annotations(const oci::Spec& spec, const Call& call) {
+    Annotations all = spec.annotations();
+    for (const auto& [key, value] : call.annotations) {
+        const auto [there, added] = all.emplace(key, value);
+        if (!added && there->second != value)
+            return make_error(Code::Refused,
+                              fmt::format("annotation {}={}, but the device that was asked for has "
+                                          "{}",
+                                          key,
+                                          base::printable(there->second),
+                                          base::printable(value)))
+                .advise("leave out the annotation or the device");
+    }
+    return all;
 }
 
 // The record of a container that has ended.
@@ -246,7 +299,7 @@ Result<std::vector<std::string>> attach_live(std::string_view input, const Call&
     const oci::Bundle bundle = TRY(oci::Bundle::open(state.bundle));
     oci::Spec spec =
         TRY(oci::Spec::parse_annotations(TRY(bundle.read(oci::kSpecFile, oci::kMaxSpecBytes))));
-    const auto annotations = spec.annotations();
+    const auto annotations = TRY(all_annotations(spec, runtime_call));
     if (!mentions_rdma(annotations))
         return Notes{};
     if (!runtime_call.root)
@@ -263,9 +316,13 @@ Result<std::vector<std::string>> attach_live(std::string_view input, const Call&
     call.id = state.id;
     if (const auto marker = annotations.find(kMarker); marker != annotations.end()) {
         TRY(check_marker(marker->second, Store{call.host.files, call.state_dir}, call.bundle));
+        if (!call.annotations.empty())
+            return make_error(Code::Refused, "the container has its RDMA by annotation already")
+                .advise("leave out the annotations or the device " + described(call.annotations));
         return Notes{};
     }
-    Subject subject = TRY(read_subject(std::move(spec), std::move(config), Grants::Live));
+    Subject subject =
+        TRY(read_subject(std::move(spec), annotations, std::move(config), Grants::Live));
     auto notes = TRY(attach_waiting(subject, call, state));
     for (const std::string& note : notes)
         base::log::warning(note);

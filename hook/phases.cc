@@ -190,7 +190,8 @@ Result<Output> precreate(std::string_view input, const Call& engine_call) {
         TRY(check_marker(marker->second, Store{call.host.files, call.state_dir}, call.bundle));
         return Output{.spec = std::string(input), .notes = {}};
     }
-    Subject subject = TRY(read_subject(std::move(spec), std::move(config), Grants::Declared));
+    Subject subject =
+        TRY(read_subject(std::move(spec), annotations, std::move(config), Grants::Declared));
     auto output = TRY(attach_container(subject, call));
     for (const std::string& note : output.notes)
         base::log::warning(note);
@@ -250,14 +251,14 @@ void remember_failure(const Call& call, std::string_view phase, const Error& err
         call.state_dir.empty() ? config_or_default(call).state_dir : call.state_dir;
     const Store store{call.host.files, dir};
     const std::string key = call.container.empty() ? container_key(call.bundle) : call.container;
-    const Json json{{"format", 1},
-                    {"key", key},
-                    {"id", id_of(call)},
-                    {"bundle", call.bundle},
-                    {"phase", phase},
-                    {"code", base::code_name(error.code)},
-                    {"error", error.message()},
-                    {"time", static_cast<int64_t>(std::time(nullptr))}};
+    const Json json = base::object({{"format", 1},
+                                    {"key", key},
+                                    {"id", id_of(call)},
+                                    {"bundle", call.bundle},
+                                    {"phase", phase},
+                                    {"code", base::code_name(error.code)},
+                                    {"error", error.message()},
+                                    {"time", static_cast<int64_t>(std::time(nullptr))}});
     // All best effort: the failure itself is what is reported.
     if (!store.open() || !store.files().write(store.error_path(key), base::dump_json(json)))
         return;

@@ -25,6 +25,8 @@ struct Call {
     std::string container;  // KEY
     std::string attach;     // UUID
     std::string id{};  // precreate: the container's, if rdma-runtime was told; else the bundle's
+    // createRuntime and prestart of nobody's preparation: what the hook's own arguments ask for
+    Annotations annotations{};
 };
 
 struct Output {

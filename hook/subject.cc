@@ -51,8 +51,11 @@ std::string id_of(const Call& call) {
     return call.id.empty() ? id_from_bundle(call.bundle) : call.id;
 }
 
-Result<Subject> read_subject(oci::Spec spec, Config config, Grants grants) {
-    Request request = TRY(parse_request(spec.annotations(), config));
+Result<Subject> read_subject(oci::Spec spec,
+                             const Annotations& annotations,
+                             Config config,
+                             Grants grants) {
+    Request request = TRY(parse_request(annotations, config));
     Subject subject{.spec = std::move(spec),
                     .network = {},
                     .request = std::move(request),

@@ -25,7 +25,10 @@ struct Subject {
 enum class Grants { Declared, Live };
 
 // Parses the request; everything that can be refused without looking at the host is refused.
-Result<Subject> read_subject(oci::Spec spec, Config config, Grants grants);
+Result<Subject> read_subject(oci::Spec spec,
+                             const Annotations& annotations,
+                             Config config,
+                             Grants grants);
 
 // What is known of the container's id before the runtime says it.
 std::string id_of(const Call& call);

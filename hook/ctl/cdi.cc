@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// rdmactl cdi: the host's RDMA devices as devices of the Container Device Interface, for containers
-// that are given a device by name and nothing else. A CDI device is static: it names nodes that are
-// there. It has no annotations, no netdev and no address, so what a hook does is not to be had this
-// way; what it gives is what rdma.placement=host gives: the host's device with the host's identity.
+// rdmactl cdi: what a container can be given by --device and a name of the Container Device
+// Interface. A file of CDI has devices of one kind, so there are two:
 //
-// Not listed: what belongs to a container (its netdev is not the host's), what we made for
-// containers and remove with the last of them, and VFs, which mode vf gives out.
+// rdma-hook.org/pool=NAME, a pool of the configuration, brings the plain hooks (hook/live.h) with
+// the pool in their arguments. It is an attach as by annotation, given back at the end.
+//
+// rdma-hook.org/hca=NAME, an RDMA device of the host, is static: nodes that are there. It gives
+// what rdma.placement=host gives: the host's device with the host's identity. Not listed: what
+// belongs to a container (its netdev is not the host's), what we made for containers and remove
+// with the last of them, and VFs, which are given out by pools.
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <set>
 #include <string_view>
 
@@ -17,6 +21,7 @@
 #include "hook/ctl/pf.h"
 #include "hook/ctl/text.h"
 #include "hook/journal.h"
+#include "runtime-config/oci/spec.h"
 
 namespace hook::ctl {
 
@@ -24,7 +29,10 @@ using base::Code;
 using base::make_error;
 
 namespace {
-constexpr char kKind[] = "rdma-hook.org/hca";
+constexpr char kHcaKind[] = "rdma-hook.org/hca";
+constexpr char kPoolKind[] = "rdma-hook.org/pool";
+constexpr char kHcaFile[] = "rdma-hook.json";
+constexpr char kPoolFile[] = "rdma-hook-pool.json";
 constexpr char kEverything[] = "all";
 constexpr size_t kMaxCdiFile = 1U << 20U;
 
@@ -34,10 +42,6 @@ struct Hca {
     std::string netdev;  // empty: InfiniBand
 };
 
-std::string path_of(const netns::CharDevice& node) {
-    return "/dev/infiniband/" + node.name;
-}
-
 // What CDI lets a device be called.
 bool is_cdi_name(const std::string& name) {
     const auto plain = [](unsigned char c) { return std::isalnum(c) != 0; };
@@ -46,16 +50,6 @@ bool is_cdi_name(const std::string& name) {
                return plain(c) ||
                       std::string_view("_.:-").find(static_cast<char>(c)) != std::string_view::npos;
            });
-}
-
-// In mode exclusive a device can be opened in its own network namespace only.
-Result<> check_mode(netns::Host& host) {
-    if (TRY(host.rdma.mode()) == netns::RdmaNetnsMode::Exclusive)
-        return make_error(Code::Refused,
-                          "in RDMA netns mode exclusive no container can open a device of the host")
-            .advise(
-                "give it one by annotation (rdma.mode=vf), or see: rdma system set netns shared");
-    return {};
 }
 
 // Names of devices that were made for attachments.
@@ -92,24 +86,45 @@ Result<std::optional<Hca>> look_at(const std::string& name, Site& site) {
     const auto link = index ? TRY(site.host.links.find(site.host_ns, *index)) : std::nullopt;
     const auto node = TRY(rdma.uverbs_node(site.host_ns, device->index));
     return std::optional(
-        Hca{.name = name, .node = path_of(node), .netdev = link ? link->name : std::string()});
+        Hca{.name = name, .node = node.path(), .netdev = link ? link->name : std::string()});
 }
 
-Result<std::vector<Hca>> survey(const Options& options, netns::Host& host) {
-    TRY(check_mode(host));
-    Config config;
-    const Store store = TRY(open_store(options, host, config));
+// None in RDMA netns mode exclusive: a device can be opened in its own network namespace only.
+Result<std::vector<Hca>> find_hcas(const Options& options, netns::Host& host, const Store& store) {
+    std::vector<Hca> found;
+    if (TRY(host.rdma.mode()) == netns::RdmaNetnsMode::Exclusive)
+        return found;
     Site site = TRY(host_site(host));
     const auto made = TRY(made_for_containers(store));
     const auto names = host.files.list(options.rdma_class);
     if (!names && !base::is_missing(names.error()))
         return names.error();
-    std::vector<Hca> found;
     for (const std::string& name : names ? *names : std::vector<std::string>{}) {
         auto hca = made.contains(name) ? std::nullopt : TRY(look_at(name, site));
         if (hca)
             found.push_back(*std::move(hca));
     }
+    return found;
+}
+
+struct Survey {
+    std::vector<Hca> hcas;
+    std::vector<Pool> pools;
+};
+
+Result<Survey> survey(const Options& options, netns::Host& host) {
+    Config config;
+    const Store store = TRY(open_store(options, host, config));
+    Survey found{.hcas = TRY(find_hcas(options, host, store)), .pools = {}};
+    std::ranges::copy_if(config.pools, std::back_inserter(found.pools), [](const Pool& pool) {
+        return is_cdi_name(pool.name);
+    });
+    if (found.pools.empty() && TRY(host.rdma.mode()) == netns::RdmaNetnsMode::Exclusive)
+        return make_error(Code::Refused,
+                          "in RDMA netns mode exclusive no container can open a device of the "
+                          "host, and the configuration has no pool")
+            .advise(
+                "give it one by annotation (rdma.mode=vf), or see: rdma system set netns shared");
     return found;
 }
 
@@ -129,26 +144,62 @@ Json device_json(const std::string& name, const std::vector<Hca>& hcas) {
 }
 
 // The lowest that has all that is used: engines refuse a file of one that they do not know.
-std::string minimum_version(const std::vector<Hca>& hcas) {
-    const bool digit = std::any_of(hcas.begin(), hcas.end(), [](const Hca& hca) {
-        return std::isdigit(static_cast<unsigned char>(hca.name.front())) != 0;
+template <class Named>
+std::string minimum_version(const std::vector<Named>& all) {
+    const bool digit = std::any_of(all.begin(), all.end(), [](const Named& each) {
+        return std::isdigit(static_cast<unsigned char>(each.name.front())) != 0;
     });
     return digit ? "0.5.0" : "0.3.0";
 }
 
-Result<Json> spec_of(const std::vector<Hca>& hcas, netns::Host& host) {
-    Json spec{{"cdiVersion", minimum_version(hcas)}, {"kind", kKind}, {"devices", Json::array()}};
+// Null without devices: to engines a file without any is none.
+Result<Json> hca_spec(const std::vector<Hca>& hcas, netns::Host& host) {
+    if (hcas.empty())
+        return Json();
+    Json spec{
+        {"cdiVersion", minimum_version(hcas)}, {"kind", kHcaKind}, {"devices", Json::array()}};
     for (const Hca& hca : hcas)
         spec["devices"].push_back(device_json(hca.name, {hca}));
     spec["devices"].push_back(device_json(kEverything, hcas));
     const auto cm = TRY(host.rdma.rdma_cm_node());
-    spec["containerEdits"] = {{"deviceNodes", Json::array({node_json(path_of(cm))})}};
+    spec["containerEdits"] = {{"deviceNodes", Json::array({node_json(cm.path())})}};
     return spec;
 }
 
-// Engines look at these folders all the time: what is right stays untouched. A file without devices
-// is none to them, so there is none.
-Result<bool> put_spec(const std::string& path, const std::string& text, base::Files& files) {
+Json hook_json(const char* stage, const std::string& program, std::vector<std::string> args) {
+    args.insert(args.begin(), {"rdma-hook", stage});
+    return {{"hookName", stage},
+            {"path", program},
+            {"args", args},
+            {"env", Json::array({oci::kHookPath})}};
+}
+
+Json pool_json(const Pool& pool, const std::string& program, const std::string& config_path) {
+    std::vector<std::string> args;
+    if (config_path != kConfigPath)
+        args = {"--config", config_path};
+    std::vector<std::string> wish = args;
+    for (const std::string& annotation : {"rdma.mode=" + pool.mode, "rdma.pool=" + pool.name})
+        wish.insert(wish.end(), {"--annotation", annotation});
+    const Json hooks = Json::array({hook_json("createRuntime", program, std::move(wish)),
+                                    hook_json("poststop", program, std::move(args))});
+    return {{"name", pool.name}, {"containerEdits", {{"hooks", hooks}}}};
+}
+
+Result<Json> pool_spec(const std::vector<Pool>& pools, const Options& options, netns::Host& host) {
+    if (pools.empty())
+        return Json();
+    const std::string program = TRY(host.programs.beside_us("rdma-hook"));
+    Json spec{
+        {"cdiVersion", minimum_version(pools)}, {"kind", kPoolKind}, {"devices", Json::array()}};
+    for (const Pool& pool : pools)
+        spec["devices"].push_back(pool_json(pool, program, options.config_path));
+    return spec;
+}
+
+// Engines look at these folders all the time: what is right stays untouched.
+Result<bool> put_spec(const std::string& path, const Json& spec, base::Files& files) {
+    const std::string text = spec.is_null() ? "" : spec.dump(2) + "\n";
     const auto now = files.read(path, kMaxCdiFile);
     if (!now && !base::is_missing(now.error()))
         return now.error();
@@ -158,36 +209,51 @@ Result<bool> put_spec(const std::string& path, const std::string& text, base::Fi
         TRY(files.remove(path));
         return true;
     }
-    const auto slash = path.rfind('/');
-    if (slash != std::string::npos && slash > 0)
-        TRY(files.make_dir(path.substr(0, slash), base::Access::Readable));
     TRY(files.write(path, text, base::Access::Readable));
     return true;
 }
 }  // namespace
 
 Result<Answer> cdi_generate(const Options& options, netns::Host& host) {
-    const auto hcas = TRY(survey(options, host));
-    const Json spec = hcas.empty() ? Json::object() : TRY(spec_of(hcas, host));
-    std::string text = hcas.empty() ? "" : spec.dump(2) + "\n";
-    if (options.cdi_output == "-")
-        return Answer{.json = spec, .text = std::move(text)};
-    const bool changed = TRY(put_spec(options.cdi_output, text, host.files));
-    Json json{{"file", options.cdi_output}, {"changed", changed}, {"devices", hcas.size()}};
-    return Answer{
-        .json = std::move(json),
-        .text = fmt::format(
-            "{}: {} devices{}\n", options.cdi_output, hcas.size(), changed ? "" : ", as before")};
+    const Survey found = TRY(survey(options, host));
+    const std::vector<std::pair<const char*, Json>> specs = {
+        {kHcaFile, TRY(hca_spec(found.hcas, host))},
+        {kPoolFile, TRY(pool_spec(found.pools, options, host))}};
+    const bool print = options.cdi_output == "-";
+    if (!print)
+        TRY(host.files.make_dir(options.cdi_output, base::Access::Readable));
+    Answer answer{.json = print ? Json::array() : Json{{"files", Json::array()}}, .text = {}};
+    for (const auto& [name, spec] : specs) {
+        if (print && !spec.is_null()) {
+            answer.json.push_back(spec);
+            answer.text += spec.dump(2) + "\n";
+        }
+        if (print)
+            continue;
+        const std::string path = options.cdi_output + "/" + name;
+        const bool changed = TRY(put_spec(path, spec, host.files));
+        const size_t devices = spec.is_null() ? 0 : spec["devices"].size();
+        answer.json["files"].push_back(
+            {{"file", path}, {"changed", changed}, {"devices", devices}});
+        answer.text +=
+            fmt::format("{}: {} devices{}\n", path, devices, changed ? "" : ", as before");
+    }
+    return answer;
 }
 
 Result<Answer> cdi_list(const Options& options, netns::Host& host) {
-    const auto hcas = TRY(survey(options, host));
+    const Survey found = TRY(survey(options, host));
     Json json{{"devices", Json::array()}};
-    std::vector<std::vector<std::string>> rows = {{"DEVICE", "NODE", "NETDEV"}};
-    for (const Hca& hca : hcas) {
-        const std::string name = fmt::format("{}={}", kKind, hca.name);
+    std::vector<std::vector<std::string>> rows = {{"DEVICE", "WHAT"}};
+    for (const Hca& hca : found.hcas) {
+        const std::string name = fmt::format("{}={}", kHcaKind, hca.name);
         json["devices"].push_back({{"name", name}, {"node", hca.node}, {"netdev", hca.netdev}});
-        rows.push_back({name, hca.node, hca.netdev});
+        rows.push_back({name, hca.netdev.empty() ? hca.node : hca.node + " of " + hca.netdev});
+    }
+    for (const Pool& pool : found.pools) {
+        const std::string name = fmt::format("{}={}", kPoolKind, pool.name);
+        json["devices"].push_back({{"name", name}, {"mode", pool.mode}});
+        rows.push_back({name, "one of the pool's, mode " + pool.mode});
     }
     return Answer{.json = std::move(json), .text = table(rows)};
 }

@@ -33,8 +33,8 @@ struct Options {
     std::string bridge;     // empty: none
     std::string tc_policy;  // empty: as it is
     // cdi
-    std::string cdi_output = "/run/cdi/rdma-hook.json";  // "-": standard output
-    std::string rdma_class = "/sys/class/infiniband";    // has a name for each RDMA device
+    std::string cdi_output = "/run/cdi";               // a folder; "-": standard output
+    std::string rdma_class = "/sys/class/infiniband";  // has a name for each RDMA device
     // runtime configure
     std::string engine;
     bool dry_run = false;
@@ -73,7 +73,8 @@ Result<Answer> asap2_enable(const Options& options, netns::Host& host);
 Result<Answer> asap2_disable(const Options& options, netns::Host& host);
 // Makes an engine know us, or forget us, by its configuration; repeatable. Runs nothing.
 Result<Answer> runtime_configure(const Options& options, netns::Host& host);
-// The host's RDMA devices as an engine's --device can name them; refreshed by being run again.
+// Pools and the host's RDMA devices as an engine's --device can name them; refreshed by being run
+// again.
 Result<Answer> cdi_generate(const Options& options, netns::Host& host);
 Result<Answer> cdi_list(const Options& options, netns::Host& host);
 // What is missing for offload, and why.

@@ -80,8 +80,7 @@ Result<Json> offload(World& world, const Json& journals) {
     Site site = TRY(host_site(world.host));
     Json paths = Json::array();
     for (const Json& journal : journals) {
-        const Json steps = journal.value("steps", Json::array());
-        for (const Json& step : steps) {
+        for (const Json& step : base::array_of(journal, "steps")) {
             if (text_of(step, "kind") == "raise_representor")
                 paths.push_back(
                     TRY(describe_path(site, text_of(step, "eswitch"), text_of(step, "port"))));

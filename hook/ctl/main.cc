@@ -35,12 +35,12 @@ void declare_asap2(CLI::App& app, hook::ctl::Options& options, const Declare& ve
 
 template <class Declare>
 void declare_cdi(CLI::App& app, hook::ctl::Options& options, const Declare& verb) {
-    auto* cdi = app.add_subcommand("cdi", "the host's devices for --device (CDI)");
+    auto* cdi = app.add_subcommand("cdi", "pools and the host's devices for --device (CDI)");
     cdi->require_subcommand(1);
     cdi->fallthrough();
     auto* generate =
         verb(*cdi, "generate", "write what engines read; repeatable", hook::ctl::cdi_generate);
-    generate->add_option("--output", options.cdi_output, "where to; - prints it")
+    generate->add_option("--output", options.cdi_output, "the folder; - prints it")
         ->capture_default_str();
     verb(*cdi, "list", "list what it would write", hook::ctl::cdi_list);
 }

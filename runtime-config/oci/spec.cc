@@ -18,9 +18,6 @@ using base::printable;
 
 namespace {
 constexpr char kMemlock[] = "RLIMIT_MEMLOCK";
-// Hooks get an environment of their own: without one runc hands on its own, and versions before
-// 1.3 gave hooks of some stages the container's.
-constexpr char kHookPath[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
 
 // The member to edit, made if it is absent or null. check_spec has seen that it has the right type.
 Json& section(Json& object, const char* key, Json::value_t type) {

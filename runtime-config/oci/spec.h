@@ -27,6 +27,10 @@ struct Network {
     std::string path;
 };
 
+// Hooks get an environment of their own: without one runc hands on its own, and versions before
+// 1.3 gave hooks of some stages the container's.
+inline constexpr char kHookPath[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
+
 struct Hook {
     std::string path;
     std::vector<std::string> args;  // with argv[0]

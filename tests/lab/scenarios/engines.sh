@@ -26,7 +26,7 @@ cdi() {
     check "an rxe of the host" rdma link add rxe0 type rxe netdev lab0
     check "cdi generate" rdmactl cdi generate
     equal "the version is the lowest that will do" 0.3.0 "$(jq -r .cdiVersion $spec)"
-    equal "the second time nothing changes" false "$(rdmactl cdi generate --json | jq .changed)"
+    equal "the second time nothing changes" false "$(rdmactl cdi generate --json | jq 'any(.files[]; .changed)')"
     equal "cdi list" rdma-hook.org/hca=rxe0 "$(rdmactl cdi list --json | jq -r '.devices[].name')"
     equal "Podman gives the nodes" "rdma_cm uverbs0" "$(cdi_pod "${given[@]}" --rootfs $rootfs ls /dev/infiniband | xargs)"
     equal "and the environment" rxe0 "$(cdi_pod "${given[@]}" --rootfs $rootfs printenv RDMA_DEVICE)"
@@ -38,6 +38,46 @@ cdi() {
     equal "a container's own device is not for others" rdma-hook.org/hca=rxe0 "$(rdmactl cdi list --json | jq -r '.devices[].name')"
     drop one
 }
+# A pool by its name: the whole attach, by the hooks that the device brings.
+pool_pod() { podman run -d --name "$1" --device rdma-hook.org/pool=named "${with_perf[@]}" "${@:2}" --rootfs $rootfs sleep 100000; }
+in_docker() { docker run -d --name "$1" --device "rdma-hook.org/pool=$2" -v /usr/lib/lab/rootfs/usr:/usr:ro "${with_perf[@]}" "${@:3}" lab:1 sleep 100000; }
+pair_of_pool() { # ENGINE: a server in one, a client in two
+    local engine=$1 server address
+    address=$("$engine" exec one jq -r '.devices[0].addresses[0]' /run/rdma/attach.json)
+    "$engine" exec one timeout 60 rdma-perf serve --bind 0.0.0.0 --once >"$work/server" 2>&1 &
+    server=$!
+    wait_for 30 bash -c "$engine exec one ss -Hltn 'sport = :18600' | grep -q ."
+    "$engine" exec two timeout 60 rdma-perf run "${address%/*}" --time 0.5s --size 4096 >"$work/out" 2>&1
+    report $? "$engine: rdma-perf passes between two containers of the pool" "$work/out"
+    wait $server
+}
+pools() {
+    mkdir -p /etc/rdma-hook
+    echo '{"pools": {"named": {"mode": "softroce", "parents": ["lab0"], "range": "10.9.4.10-10.9.4.20/24", "defaults": {"ip": "auto"}},
+                     "other": {"mode": "softroce", "parents": ["lab0"], "defaults": {"ip": "auto"}, "range": "10.9.5.10-10.9.5.20/24"}}}' \
+        >/etc/rdma-hook/config.json
+    check "cdi generate, with pools" rdmactl cdi generate
+    world >"$work/before-pools"
+}
+pool_under_podman() {
+    check "Podman: one of the pool" pool_pod one
+    check "Podman: and another" pool_pod two
+    pair_of_pool podman
+    equal "Podman: each has one device" 1 "$(podman exec one ibv_devices | grep -c rxe)"
+    refused "Podman: a second pool" 'other RDMA than the container has' pool_pod three --device rdma-hook.org/pool=other
+    refused "Podman: the host's network" "host's network namespace" pool_pod three --network host
+    drop one two three
+    rdmactl gc >/dev/null
+    same_world "Podman: nothing is left of the pool's" "$work/before-pools"
+}
+pool_under_docker() {
+    check "Docker: one of the pool, without a runtime or an annotation" in_docker one named
+    check "Docker: and another, with an address of its own" in_docker two named --annotation rdma.ip=10.9.4.99/24
+    equal "Docker: which it has" 10.9.4.99/24 "$(docker exec two jq -r '.devices[0].addresses[0]' /run/rdma/attach.json)"
+    pair_of_pool docker
+    docker rm -f one two >/dev/null
+    same_world "Docker: nothing is left of the pool's" "$work/before-pools"
+}
 docker_has_cdi() {
     mkdir -p /etc/docker
     echo '{"features": {"cdi": true}}' >/etc/docker/daemon.json
@@ -47,6 +87,7 @@ docker_has_cdi() {
     docker import /usr/lib/lab/image.tar lab:1 >/dev/null
     equal "Docker gives the nodes" "rdma_cm uverbs0" \
         "$(docker run --rm "${given[@]}" -v /usr/lib/lab/rootfs/usr:/usr:ro lab:1 ls /dev/infiniband 2>"$work/said" | xargs; head -n 3 "$work/said")"
+    pool_under_docker
     kill $dockerd
     wait $dockerd 2>/dev/null
 }
@@ -54,6 +95,9 @@ no_devices() {
     rdma link delete rxe0
     check "without devices there is no file" rdmactl cdi generate
     refused "none at all" 'No such file' ls $spec
+    rm /etc/rdma-hook/config.json
+    rdmactl cdi generate >/dev/null
+    refused "and without pools none of theirs" 'No such file' ls ${spec/.json/-pool.json}
 }
 
 # ---- examples ----------------------------------------------------------------------------------------------
@@ -102,6 +146,8 @@ podman_file() {
 }
 
 cdi
+pools
+pool_under_podman
 docker_has_cdi
 no_devices
 quadlet

@@ -32,6 +32,26 @@ TEST(Command, RefusesWhatItDoesNotKnow) {
         EXPECT_EQ(parse_command(args).error().code, base::Code::Usage);
 }
 
+TEST(Command, APlainHookMayAskForTheContainer) {
+    const auto command = parse_command({"createRuntime",
+                                        "--annotation",
+                                        "rdma.mode=vf",
+                                        "--annotation",
+                                        "rdma.device=enp1s0#1=2"});
+    ASSERT_TRUE(command);
+    EXPECT_EQ(command->annotations,
+              (Annotations{{"rdma.mode", "vf"}, {"rdma.device", "enp1s0#1=2"}}));
+    const std::vector<std::vector<std::string>> bad = {
+        {"precreate", "--annotation", "rdma.mode=vf"},
+        {"prestart", "--annotation"},
+        {"prestart", "--annotation", "rdma.mode"},
+        {"prestart", "--annotation", "run.oci.hooks.stdout=/etc/passwd"},
+        {"prestart", "--annotation", "rdma.mode=vf", "--annotation", "rdma.mode=vf"},
+        {"createRuntime", "--container", "k", "--annotation", "rdma.mode=vf"}};
+    for (const auto& args : bad)
+        EXPECT_EQ(parse_command(args).error().code, base::Code::Usage);
+}
+
 TEST(Command, AnExceptionIsABugAndNoCrash) {
     const auto outcome = guarded([]() -> Result<> { throw std::runtime_error("odd\n"); });
     ASSERT_FALSE(outcome);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // rdmactl cdi: which devices there are for everybody, and what engines read of them.
+#include <algorithm>
 #include <fstream>
 
+#include "hook/command.h"
 #include "hook/ctl/command.h"
+#include "runtime-config/oci/spec.h"
 #include "tests/unit/hook/containers.h"
 
 namespace test {
@@ -15,7 +18,7 @@ class CtlCdi : public Containers {
         ::umask(022);
         std::filesystem::create_directory(dir_ / "class");
         options_.rdma_class = dir_ / "class";
-        options_.cdi_output = dir_ / "cdi/rdma-hook.json";
+        options_.cdi_output = dir_ / "cdi";
         options_.load_config = [this]() -> base::Result<hook::Config> { return state_.config(); };
     }
 
@@ -29,8 +32,21 @@ class CtlCdi : public Containers {
         return hook::ctl::cdi_generate(options_, host);
     }
 
-    base::Json spec() {
-        std::ifstream in(options_.cdi_output);
+    [[nodiscard]] std::string file(const std::string& name) const {
+        return options_.cdi_output + "/" + name;
+    }
+
+    // Whether a file was changed.
+    bool changes() {
+        const auto answer = generate();
+        EXPECT_TRUE(answer) << answer.error().message();
+        return std::ranges::any_of(answer->json["files"], [](const base::Json& each) {
+            return each["changed"].get<bool>();
+        });
+    }
+
+    base::Json spec(const std::string& name = "rdma-hook.json") {
+        std::ifstream in(file(name));
         const std::string text{std::istreambuf_iterator<char>(in), {}};
         auto json = base::parse_json(text, "spec");
         return json ? *json : base::Json();
@@ -71,12 +87,12 @@ TEST_F(CtlCdi, ADeviceForEachHca) {
          {{"deviceNodes",
            base::Json::array({{{"path", "/dev/infiniband/rdma_cm"}, {"permissions", "rw"}}})}}}};
     EXPECT_EQ(spec(), expected) << spec().dump(2);
-    EXPECT_FALSE(generate()->json["changed"]);
+    EXPECT_FALSE(changes());
     EXPECT_EQ(names(), Names{"rdma-hook.org/hca=mlx5_0"});
 
     struct stat st {};
 
-    ASSERT_EQ(::stat(options_.cdi_output.c_str(), &st), 0);
+    ASSERT_EQ(::stat(file("rdma-hook.json").c_str(), &st), 0);
     EXPECT_EQ(st.st_mode & 07777U, 0644U);
 }
 
@@ -113,17 +129,17 @@ TEST_F(CtlCdi, WithoutDevicesThereIsNoFile) {
     const uint32_t hca = add("mlx5_0", "mlx5");
     ASSERT_TRUE(generate());
     fake_.world.rdma.erase(hca);
-    EXPECT_TRUE(generate()->json["changed"]);
-    EXPECT_FALSE(std::filesystem::exists(options_.cdi_output));
-    EXPECT_FALSE(generate()->json["changed"]);
+    EXPECT_TRUE(changes());
+    EXPECT_FALSE(std::filesystem::exists(file("rdma-hook.json")));
+    EXPECT_FALSE(changes());
     options_.rdma_class = dir_ / "nowhere";
-    EXPECT_FALSE(generate()->json["changed"]);
+    EXPECT_FALSE(changes());
 }
 
 TEST_F(CtlCdi, PrintsInsteadOfWriting) {
     add("mlx5_0", "mlx5");
     options_.cdi_output = "-";
-    EXPECT_EQ(generate()->json["kind"], "rdma-hook.org/hca");
+    EXPECT_EQ(generate()->json[0]["kind"], "rdma-hook.org/hca");
     EXPECT_FALSE(std::filesystem::exists(dir_ / "cdi"));
 }
 
@@ -141,6 +157,56 @@ TEST_F(CtlCdi, InModeExclusiveThereIsNothingToShare) {
     ASSERT_FALSE(answer);
     EXPECT_EQ(answer.error().code, Code::Refused);
     EXPECT_NE(answer.error().message().find("rdma.mode=vf"), std::string::npos);
+}
+
+TEST_F(CtlCdi, APoolBringsPlainHooks) {
+    state_.add_pool("fast", "vf");
+    state_.add_pool("a b", "vf");
+    EXPECT_TRUE(changes());
+    const base::Json env = base::Json::array({oci::kHookPath});
+    const base::Json create{{"hookName", "createRuntime"},
+                            {"path", "/usr/bin/rdma-hook"},
+                            {"args",
+                             {"rdma-hook",
+                              "createRuntime",
+                              "--annotation",
+                              "rdma.mode=vf",
+                              "--annotation",
+                              "rdma.pool=fast"}},
+                            {"env", env}};
+    const base::Json stop{{"hookName", "poststop"},
+                          {"path", "/usr/bin/rdma-hook"},
+                          {"args", {"rdma-hook", "poststop"}},
+                          {"env", env}};
+    const base::Json expected{
+        {"cdiVersion", "0.3.0"},
+        {"kind", "rdma-hook.org/pool"},
+        {"devices",
+         base::Json::array(
+             {{{"name", "fast"},
+               {"containerEdits", {{"hooks", base::Json::array({create, stop})}}}}})}};
+    EXPECT_EQ(spec("rdma-hook-pool.json"), expected) << spec("rdma-hook-pool.json").dump(2);
+    EXPECT_FALSE(std::filesystem::exists(file("rdma-hook.json")));
+    EXPECT_EQ(names(), Names{"rdma-hook.org/pool=fast"});
+    EXPECT_FALSE(changes());
+
+    // What the file says is what rdma-hook takes.
+    std::vector<std::string> args = create["args"];
+    args.erase(args.begin());
+    const auto command = hook::parse_command(args);
+    ASSERT_TRUE(command) << command.error().message();
+    EXPECT_EQ(command->annotations,
+              (hook::Annotations{{"rdma.mode", "vf"}, {"rdma.pool", "fast"}}));
+}
+
+TEST_F(CtlCdi, PoolsAreThereInModeExclusiveToo) {
+    add("mlx5_0", "mlx5");
+    state_.add_pool("9fast", "vf");
+    fake_.world.mode = netns::RdmaNetnsMode::Exclusive;
+    EXPECT_EQ(names(), Names{"rdma-hook.org/pool=9fast"});
+    EXPECT_TRUE(changes());
+    EXPECT_EQ(spec("rdma-hook-pool.json")["cdiVersion"], "0.5.0");
+    EXPECT_FALSE(std::filesystem::exists(file("rdma-hook.json")));
 }
 
 }  // namespace

@@ -50,7 +50,8 @@ hook::Call Life::call() {
             .bundle = bundle_,
             .state_dir = {},
             .container = {},
-            .attach = {}};
+            .attach = {},
+            .annotations = asked};
 }
 
 Result<> Life::precreate() {

@@ -23,6 +23,13 @@ class StateDir {
 
     [[nodiscard]] hook::Config& config() { return config_; }
 
+    void add_pool(const std::string& name, const std::string& mode) {
+        hook::Pool pool;
+        pool.name = name;
+        pool.mode = mode;
+        config_.pools.push_back(std::move(pool));
+    }
+
     [[nodiscard]] const std::string& path() const { return config_.state_dir; }
 
     // A folder for the config.json of a container of plain hooks.
@@ -48,6 +55,7 @@ class Life {
     pid_t init = World::kContainer;
     // Plain hooks: precreate() leaves config.json in a bundle, create_runtime() attaches.
     bool plain = false;
+    std::map<std::string, std::string> asked;  // by the hook's own arguments
     oci::Json mounts = oci::Json::array({oci::Json::parse(
         R"({"destination":"/sys","type":"sysfs","source":"sysfs","options":["nosuid","ro"]})")});
 

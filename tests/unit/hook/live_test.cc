@@ -165,5 +165,57 @@ TEST_F(LiveTest, RegrantLeavesTheDeadAlone) {
     EXPECT_TRUE(done.trouble.empty());
 }
 
+// What a CDI device that is a pool brings.
+class PoolDeviceTest : public LiveTest {
+  protected:
+    PoolDeviceTest() {
+        state_.add_pool("fast", "softroce");
+        state_.add_pool("slow", "softroce");
+        state_.config().pools[1].defaults = {{"mtu", "1400"}};
+        life_.annotations = {{"rdma.ip", "10.9.0.1/24"}};
+        life_.asked = {{"rdma.mode", "softroce"}, {"rdma.pool", "fast"}};
+    }
+};
+
+TEST_F(PoolDeviceTest, IsAttachedAndGivenBack) {
+    start();
+    EXPECT_EQ(process().devices.size(), 2U);
+    EXPECT_TRUE(life_.create_runtime()) << "the same asked twice";
+    process().zombie = true;
+    EXPECT_TRUE(end());
+    EXPECT_EQ(state_.leftovers(), std::vector<std::string>{});
+}
+
+TEST_F(PoolDeviceTest, AnAnnotationMayNotContradictIt) {
+    life_.annotations["rdma.pool"] = "slow";
+    const base::Error error = refusal();
+    EXPECT_EQ(error.code, Code::Refused);
+    EXPECT_NE(error.message().find("rdma.pool=slow"), std::string::npos) << error.message();
+    life_.annotations["rdma.pool"] = "fast";
+    start();
+}
+
+TEST_F(PoolDeviceTest, ASecondPoolIsRefused) {
+    start();
+    const World once = fake_.world;
+    life_.asked["rdma.pool"] = "slow";
+    const auto second = life_.create_runtime();
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code, Code::Refused);
+    EXPECT_EQ(fake_.world, once) << difference(once, fake_.world);
+}
+
+TEST_F(PoolDeviceTest, IsRefusedBesideAnAttachThatWasPrepared) {
+    life_.plain = false;
+    life_.asked = {};
+    life_.annotations["rdma.mode"] = "softroce";
+    ASSERT_TRUE(life_.start());
+    life_.annotations = {{hook::kMarker, life_.spec()["annotations"][hook::kMarker]},
+                         {"rdma.ip", "10.9.0.1/24"}};
+    life_.asked = {{"rdma.pool", "fast"}};
+    life_.plain = true;
+    EXPECT_FALSE(life_.start());
+}
+
 }  // namespace
 }  // namespace test
