@@ -5,7 +5,7 @@
 # What may follow a command: its commands and its own options.
 _rdmactl_words() {
     case $1 in
-    '') echo plan list show verify gc recover vf asap2 runtime cdi config --version ;;
+    '') echo plan list show verify doctor gc recover vf asap2 runtime cdi config --version ;;
     plan) echo --annotation --spec --netns ;;
     list) echo --failed ;;
     gc) echo --regrant ;;

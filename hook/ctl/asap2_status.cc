@@ -52,16 +52,21 @@ Json to_json(const OvsState& ovs) {
             {"needs_restart", ovs.restart}};
 }
 
+Json lack(const std::string& why, const std::string& fix) {
+    return {{"why", why}, {"fix", fix}};
+}
+
 // Of all e-switches alike.
-void note_ovs(const OvsState& ovs, Json& missing) {
+void note_ovs(const OvsState& ovs, const std::string& handle, Json& missing) {
     if (!ovs.present)
-        missing.push_back("Open vSwitch is not running: apt-get install openvswitch-switch");
-    else if (!hw_offload(ovs.settings))
         missing.push_back(
-            "other_config:hw-offload of Open vSwitch is not true: "
-            "rdmactl asap2 enable");
+            lack("Open vSwitch is not running", "apt-get install openvswitch-switch"));
+    else if (!hw_offload(ovs.settings))
+        missing.push_back(lack("other_config:hw-offload of Open vSwitch is not true",
+                               "rdmactl asap2 enable " + handle));
     if (ovs.restart)
-        missing.push_back("ovs-vswitchd must be restarted: systemctl restart openvswitch-switch");
+        missing.push_back(
+            lack("ovs-vswitchd must be restarted", "systemctl restart openvswitch-switch"));
 }
 
 Json describe_port(const DevlinkPort& port, const netns::Link& link, const netns::TcFeature& tc) {
@@ -75,11 +80,13 @@ void note_feature(const netns::TcFeature& tc, const std::string& netdev, bool re
     if (tc.on)
         return;
     const std::string what = fmt::format("hw-tc-offload: {} on {}", feature_text(tc), netdev);
-    missing.push_back(!tc.fixed ? what + ": ethtool -K " + netdev + " hw-tc-offload on"
-                      : rep     ? what +
-                                  ": the kernel's driver was built without it "
-                                  "(mlx5: CONFIG_MLX5_CLS_ACT)"
-                            : what + ": the adapter has none");
+    if (!tc.fixed)
+        missing.push_back(lack(what, "ethtool -K " + netdev + " hw-tc-offload on"));
+    else
+        missing.push_back(lack(what,
+                               rep ? "the kernel's driver was built without it (mlx5: "
+                                     "CONFIG_MLX5_CLS_ACT)"
+                                   : "the adapter has none"));
 }
 
 Result<> describe_ports(Site& site, const std::string& handle, Json& json) {
@@ -105,8 +112,9 @@ Result<> describe_bridge(Site& site, const std::string& handle, const OvsState& 
     const auto port = TRY(site.host.ovs.find_port(trunk.name, Deadline::in(kLookTimeout)));
     json["bridge"] = port ? port->bridge : "";
     if (!port)
-        json["missing"].push_back(fmt::format(
-            "{} is on no bridge: rdmactl asap2 enable {} --bridge NAME", trunk.name, handle));
+        json["missing"].push_back(
+            lack(trunk.name + " is on no bridge",
+                 fmt::format("rdmactl asap2 enable {} --bridge NAME", handle)));
     return {};
 }
 
@@ -123,11 +131,12 @@ Result<Json> describe(World& world, Site& site, const std::string& handle, const
               {"bridge", ""},
               {"missing", Json::array()}};
     if (!switchdev)
-        json["missing"].push_back("mode legacy: rdmactl asap2 enable " + handle);
+        json["missing"].push_back(lack("mode legacy", "rdmactl asap2 enable " + handle));
     else if (device.function.num_vfs == 0)
-        json["missing"].push_back("no VFs");
+        json["missing"].push_back(
+            lack("no VFs", fmt::format("rdmactl asap2 enable {} --vfs N", handle)));
     TRY(describe_ports(site, handle, json));
-    note_ovs(ovs, json["missing"]);
+    note_ovs(ovs, handle, json["missing"]);
     TRY(describe_bridge(site, handle, ovs, json));
     return json;
 }
@@ -150,12 +159,15 @@ std::string text_of(const Json& json) {
         }
         text += table(rows);
         for (const Json& line : device["missing"])
-            text += "missing: " + line.get<std::string>() + "\n";
+            text += fmt::format("missing: {}: {}\n",
+                                line["why"].get<std::string>(),
+                                line["fix"].get<std::string>());
     }
     return text.empty() ? "no device of this host has an e-switch\n" : text;
 }
 
-// PFs with an e-switch, and what was enabled by its handle.
+}  // namespace
+
 Result<std::vector<std::string>> all_eswitches(World& world, Site& site) {
     std::vector<std::string> handles;
     for (const auto& pf : TRY(site.host.sriov.list_pfs())) {
@@ -169,7 +181,6 @@ Result<std::vector<std::string>> all_eswitches(World& world, Site& site) {
     }
     return handles;
 }
-}  // namespace
 
 Result<Answer> status_of(World& world, Site& site, const std::vector<std::string>& handles) {
     const OvsState ovs = TRY(look_at_ovs(site));

@@ -10,6 +10,9 @@
 
 namespace hook::ctl {
 
+// PFs with an e-switch, and what was enabled by its handle.
+Result<std::vector<std::string>> all_eswitches(World& world, Site& site);
+
 Result<Answer> status_of(World& world, Site& site, const std::vector<std::string>& handles);
 
 // Whether hardware forwards what a representor's VF sends: its flower rules.

@@ -35,6 +35,9 @@ struct Options {
     // cdi
     std::string cdi_output = "/run/cdi";               // a folder; "-": standard output
     std::string rdma_class = "/sys/class/infiniband";  // has a name for each RDMA device
+    // doctor
+    std::string mode;       // empty: all
+    std::string host_root;  // before the paths that it reads; for tests
     // runtime configure
     std::string engine;
     bool dry_run = false;
@@ -60,6 +63,8 @@ Result<Answer> plan(const Options& options, netns::Host& host);
 Result<Answer> list(const Options& options, netns::Host& host);
 Result<Answer> show(const Options& options, netns::Host& host);
 Result<Answer> verify(const Options& options, netns::Host& host);
+// What of the host lets modes work, or not, with the command that mends it. Changes nothing.
+Result<Answer> doctor(const Options& options, netns::Host& host);
 Result<Answer> collect(const Options& options, netns::Host& host);
 Result<Answer> check_config(const Options& options, netns::Host& host);
 Result<Answer> vf_list(const Options& options, netns::Host& host);

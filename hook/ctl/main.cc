@@ -90,6 +90,11 @@ void declare(CLI::App& app, hook::ctl::Options& options, Verb& chosen) {
                         hook::ctl::verify);
     verify->add_option("container", options.container, "id, or its beginning")->required();
     verify->add_option("peer", options.peer, "another container, or a host that serves");
+    auto* doctor = verb(app,
+                        "doctor",
+                        "say what of this host lets modes work, or not, and what mends it",
+                        hook::ctl::doctor);
+    doctor->add_option("mode", options.mode, "only what this mode needs");
     auto* gc = verb(app, "gc", "undo what dead containers left", hook::ctl::collect);
     gc->add_flag("--regrant",
                  options.regrant,

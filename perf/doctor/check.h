@@ -4,23 +4,16 @@
 // check never waits, never changes anything, and never fails itself: what it cannot see is Skipped.
 #pragma once
 
-#include <string>
 #include <string_view>
-#include <vector>
 
+#include "netns/base/findings.h"
 #include "perf/doctor/scene.h"
 
 namespace perf {
 
-enum class Status { Ok, Warning, Fail, Skipped };
-
-struct Finding {
-    Status status = Status::Ok;
-    std::string why;
-    std::string fix;  // empty if there is nothing to do
-};
-
-using Findings = std::vector<Finding>;
+using base::Finding;
+using base::Findings;
+using base::Status;
 
 struct Check {
     std::string_view id;  // an interface: in --json

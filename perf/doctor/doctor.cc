@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perf/doctor/doctor.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "perf/commands.h"
@@ -37,11 +35,6 @@ constexpr Check kChecks[] = {
     {"cores", check_cores},
     {"clock", check_clock},
 };
-
-ptrdiff_t count(const std::vector<Diagnosis>& diagnoses, Status status) {
-    return std::ranges::count_if(diagnoses,
-                                 [&](const Diagnosis& d) { return d.finding.status == status; });
-}
 }  // namespace
 
 std::span<const Check> all_checks() {
@@ -57,57 +50,20 @@ std::vector<Diagnosis> examine(const Scene& scene) {
     return out;
 }
 
-bool any_failed(const std::vector<Diagnosis>& diagnoses) {
-    return count(diagnoses, Status::Fail) != 0;
-}
-
-std::string_view name_of(Status status) {
-    switch (status) {
-        case Status::Ok:
-            return "ok";
-        case Status::Warning:
-            return "warning";
-        case Status::Fail:
-            return "fail";
-        case Status::Skipped:
-            return "skipped";
-    }
-    return "?";
-}
-
-std::string to_text(const std::vector<Diagnosis>& diagnoses) {
-    std::string out;
-    for (const Diagnosis& d : diagnoses) {
-        out += fmt::format("{:<8} {:<12} {}\n", name_of(d.finding.status), d.id, d.finding.why);
-        if (!d.finding.fix.empty())
-            out += fmt::format("{:<8} {:<12} -> {}\n", "", "", d.finding.fix);
-    }
-    return out + fmt::format("{} failed, {} warnings, {} ok, {} skipped\n",
-                             count(diagnoses, Status::Fail),
-                             count(diagnoses, Status::Warning),
-                             count(diagnoses, Status::Ok),
-                             count(diagnoses, Status::Skipped));
-}
-
 Json to_json(const std::vector<Diagnosis>& diagnoses, const std::string& peer) {
     Json out = {{"schema", kDoctorSchema},
                 {"tool", {{"name", "rdma-perf"}, {"version", RDMA_VERSION}}},
                 {"started", utc_now()},
                 {"peer", peer.empty() ? Json() : Json(peer)},
-                {"usable", !any_failed(diagnoses)},
-                {"checks", Json::array()}};
-    for (const Diagnosis& d : diagnoses)
-        out["checks"].push_back({{"id", d.id},
-                                 {"status", name_of(d.finding.status)},
-                                 {"why", d.finding.why},
-                                 {"fix", d.finding.fix}});
+                {"usable", !base::any_failed(diagnoses)},
+                {"checks", base::to_json(diagnoses)}};
     return out;
 }
 
 Exit doctor(const DoctorOptions& options, const Surroundings& around) {
     const LookOptions& look = options.look;
     const auto diagnoses = examine(gather(look, around.verbs, around.stop, ""));
-    print(look.json == "-" ? around.err : around.out, to_text(diagnoses));
+    print(look.json == "-" ? around.err : around.out, base::to_text(diagnoses));
     if (!look.json.empty()) {
         const auto written = write_document(to_json(diagnoses, look.peer), look.json, around.out);
         if (!written) {
@@ -117,7 +73,7 @@ Exit doctor(const DoctorOptions& options, const Surroundings& around) {
     }
     if (around.stop.requested())
         return Exit::Interrupted;
-    return any_failed(diagnoses) ? Exit::Environment : Exit::Ok;
+    return base::any_failed(diagnoses) ? Exit::Environment : Exit::Ok;
 }
 
 }  // namespace perf

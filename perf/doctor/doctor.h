@@ -15,17 +15,10 @@ namespace perf {
 // comes later.
 std::span<const Check> all_checks();
 
-struct Diagnosis {
-    std::string_view id;
-    Finding finding;
-};
+using base::Diagnosis;
 
 std::vector<Diagnosis> examine(const Scene& scene);
 
-bool any_failed(const std::vector<Diagnosis>& diagnoses);
-
-std::string_view name_of(Status status);
-std::string to_text(const std::vector<Diagnosis>& diagnoses);
 base::Json to_json(const std::vector<Diagnosis>& diagnoses, const std::string& peer);
 
 }  // namespace perf

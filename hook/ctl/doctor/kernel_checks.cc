@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include "hook/ctl/doctor/check.h"
+
+namespace hook::ctl {
+
+namespace {
+constexpr size_t kMaxModuleList = 16U << 20U;
+constexpr uint64_t kEnoughMemlock = 64U << 20U;  // what a benchmark of a few queue pairs registers
+
+Result<std::string> release(Look& look) {
+    std::string text =
+        TRY(look.site.host.files.read(look.at("/proc/sys/kernel/osrelease"), kMaxStateFile));
+    return text.substr(0, text.find_last_not_of('\n') + 1);
+}
+
+bool has_folder(Look& look, const std::string& path) {
+    return look.site.host.files.list(look.at(path)).has_value();
+}
+
+// Whether one of the lists that depmod makes has the module: "kernel/.../rdma_rxe.ko.xz: ...".
+Result<bool> is_listed(Look& look, const std::string& list, const std::string& name) {
+    const auto text = look.site.host.files.read(look.at(list), kMaxModuleList);
+    if (!text && base::is_missing(text.error()))
+        return false;
+    if (!text)
+        return text.error();
+    const std::string file = "/" + name + ".ko";
+    for (size_t at = text->find(file); at != std::string::npos; at = text->find(file, at + 1)) {
+        const size_t line = text->rfind('\n', at);
+        const size_t colon = text->find(':', line == std::string::npos ? 0 : line);
+        if (colon > at)
+            return true;  // not merely one that another needs
+    }
+    return false;
+}
+
+// A module that is loaded, or that the kernel loads when it is first asked for.
+Result<Findings> check_module(Look& look, const std::string& name, const std::string& what) {
+    if (has_folder(look, "/sys/module/" + name))
+        return Findings{{.status = Status::Ok, .why = name + " is there"}};
+    const std::string kernel = TRY(release(look));
+    const std::string folder = "/lib/modules/" + kernel;
+    if (TRY(is_listed(look, folder + "/modules.dep", name)))
+        return Findings{{.status = Status::Ok,
+                         .why = name + " is not loaded; it is when it is needed",
+                         .fix = "to load it now: modprobe " + name}};
+    return Findings{{.status = Status::Fail,
+                     .why = fmt::format("kernel {} has no module {}: {}", kernel, name, what),
+                     .fix = fmt::format(
+                         "depmod -a && modprobe {}; or install the kernel's modules again (Debian: "
+                         "apt-get install --reinstall linux-image-{}, Ubuntu: "
+                         "linux-modules-extra-{})",
+                         name,
+                         kernel,
+                         kernel)}};
+}
+
+// "7.3.4+deb13-amd64" to 7 and 3; zeros if it is none.
+std::pair<unsigned, unsigned> version_of(const std::string& release) {
+    unsigned major = 0;
+    unsigned minor = 0;
+    const char* end = release.data() + release.size();
+    const auto first = std::from_chars(release.data(), end, major);
+    if (first.ec == std::errc{} && first.ptr != end && *first.ptr == '.')
+        std::from_chars(first.ptr + 1, end, minor);
+    return {major, minor};
+}
+
+// Names of the pools of a mode, for people.
+std::string pools_of(const Config& config, std::string_view mode) {
+    std::vector<std::string> names;
+    for (const Pool& pool : config.pools) {
+        if (pool.mode == mode)
+            names.push_back(pool.name);
+    }
+    return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string as_text(uint64_t bytes) {
+    return bytes == kMemlockUnlimited ? "unlimited" : fmt::format("{} KiB", bytes >> 10U);
+}
+}  // namespace
+
+Result<Findings> check_config_file(Look& look) {
+    if (look.config_trouble.empty())
+        return Findings{{.status = Status::Ok,
+                         .why = fmt::format("{}, {} pools",
+                                            look.world.config.policy ? "a policy" : "no policy",
+                                            look.world.config.pools.size())}};
+    return Findings{{.status = Status::Fail,
+                     .why = look.config_trouble,
+                     .fix = "mend the file; see: rdmactl config check"}};
+}
+
+Result<Findings> check_release(Look& look) {
+    const std::string kernel = TRY(release(look));
+    if (version_of(kernel) >= std::pair{7U, 1U})
+        return Findings{{.status = Status::Ok, .why = "Linux " + kernel}};
+    return Findings{{.status = Status::Warning,
+                     .why = fmt::format("Linux {}: before 7.1 rxe carries nothing in a container's "
+                                        "network namespace",
+                                        kernel),
+                     .fix = "boot a kernel >= 7.1, or annotate rdma.placement=host"}};
+}
+
+Result<Findings> check_uverbs(Look& look) {
+    return check_module(look, "ib_uverbs", "no program can open an RDMA device");
+}
+
+Result<Findings> check_rdma_ucm(Look& look) {
+    return check_module(look, "rdma_ucm", "rdma_cm (rping, MPI) does not work");
+}
+
+Result<Findings> check_rxe(Look& look) {
+    return check_module(look, "rdma_rxe", "there is no SoftRoCE");
+}
+
+Result<Findings> check_siw(Look& look) {
+    auto found = TRY(check_module(look, "siw", "there is no Soft-iWARP"));
+    // Debian builds none: a host without is no broken one unless somebody wants the mode.
+    if (look.options.mode.empty() && pools_of(look.world.config, "softiwarp").empty() &&
+        found.front().status == Status::Fail)
+        found.front() = {.status = Status::Skipped, .why = found.front().why};
+    return found;
+}
+
+Result<Findings> check_macvlan(Look& look) {
+    return check_module(look, "macvlan", "containers cannot have an interface on the host's");
+}
+
+Result<Findings> check_netns_mode(Look& look) {
+    const bool exclusive = TRY(look.site.host.rdma.mode()) == netns::RdmaNetnsMode::Exclusive;
+    const std::string shared = pools_of(look.world.config, "shared");
+    if (exclusive && (!shared.empty() || look.options.mode == "shared"))
+        return Findings{{.status = Status::Fail,
+                         .why = fmt::format(
+                             "RDMA netns mode is exclusive: no container can open the host's HCA{}",
+                             shared.empty() ? "" : " (pools " + shared + ")"),
+                         .fix = "rdma system set netns shared"}};
+    return Findings{
+        {.status = Status::Ok,
+         .why = fmt::format("RDMA netns mode is {}", exclusive ? "exclusive" : "shared")}};
+}
+
+Result<Findings> check_memlock(Look& look) {
+    Findings found;
+    const auto& policy = look.world.config.policy;
+    if (policy && policy->memlock_max < kEnoughMemlock)
+        found.push_back(
+            {.status = Status::Fail,
+             .why = fmt::format("the policy lets containers lock {} of memory: few queue "
+                                "pairs fit",
+                                as_text(policy->memlock_max)),
+             .fix = fmt::format("set policy.memlock to \"unlimited\" in {}",
+                                look.options.config_path)});
+    const auto self = TRY(look.site.host.processes.token(::getpid()));
+    const auto limit = self ? TRY(look.site.host.processes.memlock(*self)) : netns::Memlock{};
+    if (self && limit.soft < kEnoughMemlock)
+        found.push_back(
+            {.status = Status::Warning,
+             .why = fmt::format("programs of this shell may lock {} of memory; containers "
+                                "get what rdma.memlock and the policy say",
+                                as_text(limit.soft)),
+             .fix = "ulimit -l unlimited"});
+    if (found.empty())
+        found.push_back({.status = Status::Ok, .why = "locked memory is not limited to little"});
+    return found;
+}
+
+Result<Findings> check_cgroups(Look& look) {
+    Findings found;
+    if (auto v2 = look.site.host.device_cgroups.check(); !v2)
+        found.push_back({.status = Status::Warning,
+                         .why = "plain hooks do not work: " + v2.error().message(),
+                         .fix = "boot with systemd.unified_cgroup_hierarchy=1"});
+    if (auto rdma = look.site.host.cgroups.check_rdma(); !rdma)
+        found.push_back({.status = Status::Warning,
+                         .why = "rdma.max_hca_* do not work: " + rdma.error().message()});
+    if (found.empty())
+        found.push_back({.status = Status::Ok, .why = "cgroup v2 with the controller rdma"});
+    return found;
+}
+
+}  // namespace hook::ctl

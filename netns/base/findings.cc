@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "netns/base/findings.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace base {
+
+namespace {
+ptrdiff_t count(const std::vector<Diagnosis>& diagnoses, Status status) {
+    return std::ranges::count_if(diagnoses,
+                                 [&](const Diagnosis& d) { return d.finding.status == status; });
+}
+}  // namespace
+
+std::string_view name_of(Status status) {
+    switch (status) {
+        case Status::Ok:
+            return "ok";
+        case Status::Warning:
+            return "warning";
+        case Status::Fail:
+            return "fail";
+        case Status::Skipped:
+            return "skipped";
+    }
+    return "?";
+}
+
+bool any_failed(const std::vector<Diagnosis>& diagnoses) {
+    return count(diagnoses, Status::Fail) != 0;
+}
+
+std::string to_text(const std::vector<Diagnosis>& diagnoses) {
+    std::string out;
+    for (const Diagnosis& d : diagnoses) {
+        out += fmt::format("{:<8} {:<12} {}\n", name_of(d.finding.status), d.id, d.finding.why);
+        if (!d.finding.fix.empty())
+            out += fmt::format("{:<8} {:<12} -> {}\n", "", "", d.finding.fix);
+    }
+    return out + fmt::format("{} failed, {} warnings, {} ok, {} skipped\n",
+                             count(diagnoses, Status::Fail),
+                             count(diagnoses, Status::Warning),
+                             count(diagnoses, Status::Ok),
+                             count(diagnoses, Status::Skipped));
+}
+
+Json to_json(const std::vector<Diagnosis>& diagnoses) {
+    Json checks = Json::array();
+    for (const Diagnosis& d : diagnoses)
+        checks.push_back({{"id", d.id},
+                          {"status", name_of(d.finding.status)},
+                          {"why", d.finding.why},
+                          {"fix", d.finding.fix}});
+    return checks;
+}
+
+}  // namespace base

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the doctors of rdmactl and rdma-perf find, and how it is laid out: a line for each object
+// that was looked at, with the change that mends it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "netns/base/json.h"
+
+namespace base {
+
+enum class Status { Ok, Warning, Fail, Skipped };  // Skipped: could not be seen
+
+struct Finding {
+    Status status = Status::Ok;
+    std::string why{};
+    std::string fix{};  // what to type or to change; empty if there is nothing to do
+};
+
+using Findings = std::vector<Finding>;
+
+struct Diagnosis {
+    std::string_view id;  // of the check, an interface: in --json
+    Finding finding;
+};
+
+std::string_view name_of(Status status);
+bool any_failed(const std::vector<Diagnosis>& diagnoses);
+std::string to_text(const std::vector<Diagnosis>& diagnoses);
+// An array of {id, status, why, fix}.
+Json to_json(const std::vector<Diagnosis>& diagnoses);
+
+}  // namespace base

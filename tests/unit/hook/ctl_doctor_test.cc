@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// rdmactl doctor: broken hosts, each named with what mends it.
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+
+#include "hook/ctl/command.h"
+#include "tests/unit/hook/containers.h"
+
+namespace test {
+namespace {
+using testing::HasSubstr;
+
+class CtlDoctor : public Containers {
+  protected:
+    CtlDoctor() {
+        options_.host_root = dir_ / "host";
+        options_.rdma_class = dir_ / "class";
+        options_.load_config = [this]() -> base::Result<hook::Config> { return state_.config(); };
+        put("/proc/sys/kernel/osrelease", "7.3.4\n");
+        for (const char* name : {"ib_uverbs", "rdma_ucm", "rdma_rxe", "macvlan"})
+            put(std::string("/sys/module/") + name + "/refcnt", "0\n");
+    }
+
+    void put(const std::string& path, const std::string& text) {
+        const std::filesystem::path file = options_.host_root + path;
+        std::filesystem::create_directories(file.parent_path());
+        std::ofstream(file) << text;
+    }
+
+    hook::ctl::Answer examine(const std::string& mode = "") {
+        options_.mode = mode;
+        netns::Host host = fake_.host();
+        auto answer = hook::ctl::doctor(options_, host);
+        EXPECT_TRUE(answer) << answer.error().message();
+        return answer ? *answer : hook::ctl::Answer{};
+    }
+
+    // What is wrong: "ID: why -> fix", of the checks that failed.
+    std::vector<std::string> failures(const std::string& mode = "") {
+        const auto answer = examine(mode);
+        std::vector<std::string> all;
+        for (const auto& check : answer.json["checks"]) {
+            if (check["status"] == "fail")
+                all.push_back(check["id"].get<std::string>() + ": " +
+                              check["why"].get<std::string>() + " -> " +
+                              check["fix"].get<std::string>());
+        }
+        EXPECT_EQ(answer.trouble, !all.empty());
+        return all;
+    }
+
+    std::string status(const std::string& id) {
+        const auto answer = examine();
+        for (const auto& check : answer.json["checks"]) {
+            if (check["id"] == id)
+                return check["status"];
+        }
+        return "none";
+    }
+
+    TempDir dir_;
+    hook::ctl::Options options_;
+};
+
+TEST_F(CtlDoctor, AWholeHostHasNoFailure) {
+    const World before = fake_.world;
+    EXPECT_EQ(failures(), std::vector<std::string>{});
+    EXPECT_EQ(fake_.world, before) << difference(before, fake_.world);
+    EXPECT_FALSE(std::filesystem::exists(state_.path())) << "nothing is made";
+    EXPECT_EQ(status("siw"), "skipped") << "nobody asks for softiwarp";
+}
+
+TEST_F(CtlDoctor, AModuleThatIsMissing) {
+    std::filesystem::remove_all(options_.host_root + "/sys/module/rdma_rxe");
+    put("/lib/modules/7.3.4/modules.dep",
+        "kernel/drivers/x.ko.xz: kernel/drivers/rdma_rxe.ko.xz\n"
+        "kernel/drivers/siw/siw.ko:\n");
+    const auto found = failures();
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_THAT(found[0], HasSubstr("rdma_rxe: kernel 7.3.4 has no module rdma_rxe"));
+    EXPECT_THAT(found[0], HasSubstr("depmod -a && modprobe rdma_rxe"));
+    EXPECT_EQ(status("siw"), "ok");
+    put("/lib/modules/7.3.4/modules.dep", "kernel/drivers/rdma_rxe.ko.xz: kernel/x.ko.xz\n");
+    EXPECT_EQ(failures(), std::vector<std::string>{});
+}
+
+TEST_F(CtlDoctor, AnOldKernelIsAWarning) {
+    EXPECT_EQ(status("kernel"), "ok");
+    put("/proc/sys/kernel/osrelease", "6.12.38+deb13-amd64\n");
+    EXPECT_EQ(status("kernel"), "warning");
+    put("/proc/sys/kernel/osrelease", "odd\n");
+    EXPECT_EQ(status("kernel"), "warning");
+}
+
+TEST_F(CtlDoctor, ModeExclusiveWithPoolsOfModeShared) {
+    fake_.world.mode = netns::RdmaNetnsMode::Exclusive;
+    EXPECT_EQ(status("netns_mode"), "ok");
+    EXPECT_EQ(failures("shared").size(), 2U) << "there is no HCA either";
+    state_.add_pool("hca", "shared");
+    const auto found = failures();
+    ASSERT_FALSE(found.empty());
+    EXPECT_THAT(found[0], HasSubstr("(pools hca) -> rdma system set netns shared"));
+}
+
+TEST_F(CtlDoctor, APolicyThatLocksLittleMemory) {
+    state_.config().policy = hook::Policy{};
+    state_.config().policy->memlock_max = 65536;
+    const auto found = failures();
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_THAT(found[0], HasSubstr("memlock: the policy lets containers lock 64 KiB"));
+    EXPECT_THAT(found[0], HasSubstr("set policy.memlock"));
+}
+
+TEST_F(CtlDoctor, AnInterfaceOfAPool) {
+    state_.add_pool("fast", "softroce");
+    state_.config().pools[0].parents = {"nowhere0", "container"};
+    ASSERT_EQ(failures().size(), 1U);
+    EXPECT_THAT(failures()[0], HasSubstr("parent: a pool names nowhere0"));
+    const std::string name = fake_.world.find_link(fake_.world.host, World::kHostLink)->link.name;
+    state_.config().pools[0].parents = {name};
+    EXPECT_EQ(failures(), std::vector<std::string>{});
+    fake_.world.find_link(fake_.world.host, World::kHostLink)->link.up = false;
+    EXPECT_EQ(failures(),
+              std::vector{"parent: " + name + " is down -> ip link set " + name + " up"});
+}
+
+TEST_F(CtlDoctor, ABrokenConfigurationComesFirst) {
+    options_.load_config = []() -> base::Result<hook::Config> {
+        return base::make_error(base::Code::BadConfig, "config.json: odd");
+    };
+    ASSERT_EQ(failures().size(), 1U);
+    EXPECT_THAT(failures()[0], HasSubstr("config: config.json: odd -> "));
+    EXPECT_EQ(examine().json["checks"][0]["id"], "config");
+}
+
+TEST_F(CtlDoctor, SaysWhichModesACheckIsFor) {
+    const auto answer = examine("softroce");
+    EXPECT_EQ(status("vf"), "ok");
+    for (const auto& check : answer.json["checks"]) {
+        EXPECT_THAT(check["modes"].dump(), HasSubstr("softroce")) << check["id"];
+        EXPECT_NE(check["id"], "vf");
+    }
+}
+
+TEST_F(CtlDoctor, AnUnknownModeIsAWrongUse) {
+    options_.mode = "vfs";
+    netns::Host host = fake_.host();
+    EXPECT_EQ(hook::ctl::doctor(options_, host).error().code, base::Code::Usage);
+}
+
+}  // namespace
+}  // namespace test
