@@ -55,6 +55,49 @@ constexpr std::array kDelete = {Option{"force", 'f', Takes::Nothing, kIgnored},
                                 Option{"regex", 'r', Takes::Nothing, kIgnored, true},
                                 Option{"help", 'h', Takes::Nothing, kIgnored, true},
                                 Option{"usage", '?', Takes::Nothing, kIgnored, true}};
+constexpr std::array kCheckpoint = {Option{"image-path", 0, Takes::Value, kIgnored},
+                                    Option{"work-path", 0, Takes::Value, kIgnored},
+                                    Option{"parent-path", 0, Takes::Value, kIgnored},
+                                    Option{"page-server", 0, Takes::Value, kIgnored},
+                                    Option{"status-fd", 0, Takes::Value, kIgnored},
+                                    Option{"manage-cgroups-mode", 0, Takes::Value, kIgnored},
+                                    Option{"network-lock", 0, Takes::Value, kIgnored},
+                                    Option{"empty-ns", 0, Takes::Value, kIgnored},
+                                    Option{"leave-running", 0, Takes::Nothing, kIgnored},
+                                    Option{"tcp-established", 0, Takes::Nothing, kIgnored},
+                                    Option{"tcp-skip-in-flight", 0, Takes::Nothing, kIgnored},
+                                    Option{"tcp-close", 0, Takes::Nothing, kIgnored},
+                                    Option{"link-remap", 0, Takes::Nothing, kIgnored},
+                                    Option{"ext-unix-sk", 0, Takes::Nothing, kIgnored},
+                                    Option{"shell-job", 0, Takes::Nothing, kIgnored},
+                                    Option{"lazy-pages", 0, Takes::Nothing, kIgnored},
+                                    Option{"file-locks", 0, Takes::Nothing, kIgnored},
+                                    Option{"pre-dump", 0, Takes::Nothing, kIgnored},
+                                    Option{"auto-dedup", 0, Takes::Nothing, kIgnored},
+                                    Option{"help", 'h', Takes::Nothing, kIgnored, true},
+                                    Option{"usage", '?', Takes::Nothing, kIgnored, true}};
+constexpr std::array kRestore = {Option{"bundle", 'b', Takes::Value, &Invocation::bundle},
+                                 Option{"console-socket", 0, Takes::Value, kIgnored},
+                                 Option{"pid-file", 0, Takes::Value, kIgnored},
+                                 Option{"image-path", 0, Takes::Value, kIgnored},
+                                 Option{"work-path", 0, Takes::Value, kIgnored},
+                                 Option{"manage-cgroups-mode", 0, Takes::Value, kIgnored},
+                                 Option{"empty-ns", 0, Takes::Value, kIgnored},
+                                 Option{"lsm-profile", 0, Takes::Value, kIgnored},
+                                 Option{"lsm-mount-context", 0, Takes::Value, kIgnored},
+                                 Option{"detach", 'd', Takes::Nothing, kIgnored},
+                                 Option{"no-pivot", 0, Takes::Nothing, kIgnored},
+                                 Option{"no-subreaper", 0, Takes::Nothing, kIgnored},
+                                 Option{"tcp-established", 0, Takes::Nothing, kIgnored},
+                                 Option{"tcp-close", 0, Takes::Nothing, kIgnored},
+                                 Option{"link-remap", 0, Takes::Nothing, kIgnored},
+                                 Option{"ext-unix-sk", 0, Takes::Nothing, kIgnored},
+                                 Option{"shell-job", 0, Takes::Nothing, kIgnored},
+                                 Option{"lazy-pages", 0, Takes::Nothing, kIgnored},
+                                 Option{"file-locks", 0, Takes::Nothing, kIgnored},
+                                 Option{"auto-dedup", 0, Takes::Nothing, kIgnored},
+                                 Option{"help", 'h', Takes::Nothing, kIgnored, true},
+                                 Option{"usage", '?', Takes::Nothing, kIgnored, true}};
 
 struct Subcommand {
     std::string_view name;
@@ -62,9 +105,11 @@ struct Subcommand {
     std::span<const Option> options;
 };
 
-constexpr std::array<Subcommand, 3> kSubcommands = {{{"create", Verb::Create, kStart},
+constexpr std::array<Subcommand, 5> kSubcommands = {{{"create", Verb::Create, kStart},
                                                      {"run", Verb::Run, kStart},
-                                                     {"delete", Verb::Delete, kDelete}}};
+                                                     {"delete", Verb::Delete, kDelete},
+                                                     {"checkpoint", Verb::Checkpoint, kCheckpoint},
+                                                     {"restore", Verb::Restore, kRestore}}};
 
 const Subcommand* subcommand_of(std::string_view word) {
     for (const Subcommand& each : kSubcommands) {

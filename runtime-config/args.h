@@ -14,6 +14,8 @@ enum class Verb {
     Create,
     Run,
     Delete,
+    Checkpoint,
+    Restore,
 };
 
 struct Invocation {

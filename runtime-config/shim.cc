@@ -32,9 +32,9 @@ constexpr size_t kMaxLookBytes = 16 * oci::kMaxSpecBytes;
 // A call that is ours: of a container that asks for RDMA, or that has it.
 struct Ours {
     Invocation call;
-    std::optional<oci::Bundle> bundle;  // create and run
+    std::optional<oci::Bundle> bundle;  // create, run and restore
     std::string spec;
-    std::vector<std::string> keys;  // delete: of the containers with this id
+    std::vector<std::string> keys;  // delete and checkpoint: of the containers with this id
 };
 
 // Whether config.json asks for RDMA. If it is no config.json at all the runtime will say so, unless
@@ -61,7 +61,7 @@ std::optional<Ours> look_at_start(Invocation call) {
 }
 
 // More than one, if containers of several root folders have one id: each is looked at by itself.
-std::optional<Ours> look_at_delete(Invocation call, const Surroundings& around) {
+std::optional<Ours> look_at_id(Invocation call, const Surroundings& around) {
     const auto config = around.load_config();
     netns::Host host = around.host();
     const hook::Store store{host.files, config ? config->state_dir : hook::Config{}.state_dir};
@@ -82,10 +82,19 @@ std::optional<Ours> look(const std::vector<std::string>& argv, const Surrounding
     std::optional<Ours> ours;
     const auto done = hook::guarded([&]() -> Result<> {
         Invocation call = parse_args(argv);
-        if (call.verb == Verb::Create || call.verb == Verb::Run)
-            ours = look_at_start(std::move(call));
-        else if (call.verb == Verb::Delete)
-            ours = look_at_delete(std::move(call), around);
+        switch (call.verb) {
+            case Verb::Create:
+            case Verb::Run:
+            case Verb::Restore:
+                ours = look_at_start(std::move(call));
+                break;
+            case Verb::Delete:
+            case Verb::Checkpoint:
+                ours = look_at_id(std::move(call), around);
+                break;
+            case Verb::Other:
+                break;
+        }
         return {};
     });
     return done ? std::move(ours) : std::nullopt;
@@ -169,10 +178,49 @@ Result<int> remove(const Ours& ours,
     return status;
 }
 
+std::string_view name_of(Verb verb) {
+    switch (verb) {
+        case Verb::Create:
+            return "create";
+        case Verb::Run:
+            return "run";
+        case Verb::Delete:
+            return "delete";
+        case Verb::Checkpoint:
+            return "checkpoint";
+        case Verb::Restore:
+            return "restore";
+        case Verb::Other:
+            break;
+    }
+    return "";
+}
+
+Result<int> do_it(const Ours& ours,
+                  const std::vector<std::string>& argv,
+                  hook::Call& call,
+                  const Surroundings& around) {
+    switch (ours.call.verb) {
+        case Verb::Delete:
+            return remove(ours, argv, call.host, around);
+        case Verb::Checkpoint:
+            return make_error(Code::Refused, "a container with RDMA cannot be checkpointed")
+                .advise("stop it, and start it anew where it is wanted");
+        case Verb::Restore:
+            return make_error(Code::Refused,
+                              "a checkpoint cannot be restored with rdma.* annotations: what its "
+                              "processes had of an RDMA device is not in it")
+                .advise("create the container anew");
+        case Verb::Create:
+        case Verb::Run:
+        case Verb::Other:
+            break;
+    }
+    return start(ours, argv, call, around.low_level);
+}
+
 int complain(const Ours& ours, const hook::Call& call, const Error& error) {
-    const std::string_view verb = ours.call.verb == Verb::Create ? "create"
-                                  : ours.call.verb == Verb::Run  ? "run"
-                                                                 : "delete";
+    const std::string_view verb = name_of(ours.call.verb);
     const std::string line = fmt::format("{}: {}", verb, error.message());
     base::log::error(line);
     if (ours.bundle)
@@ -195,8 +243,7 @@ int serve_ours(const Ours& ours, const std::vector<std::string>& argv, const Sur
                     .id = ours.call.id};
     int status = 0;
     const auto done = hook::guarded([&]() -> Result<> {
-        status = TRY(ours.call.verb == Verb::Delete ? remove(ours, argv, host, around)
-                                                    : start(ours, argv, call, around.low_level));
+        status = TRY(do_it(ours, argv, call, around));
         return {};
     });
     return done ? status : complain(ours, call, done.error());

@@ -6,7 +6,8 @@
 // - One that is, is done in full or fails with one line, which the engine is told, too.
 // `create` and `run` do hook::precreate, put its config.json in place, and run the low-level
 // runtime beside us; if that fails, everything is taken back. `delete` runs it and takes back what
-// no poststop hook did.
+// no poststop hook did. `checkpoint` and `restore` are refused: what an RDMA device holds for a
+// process is in no checkpoint.
 #pragma once
 
 #include <functional>

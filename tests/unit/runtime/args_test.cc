@@ -34,6 +34,10 @@ std::string name_of(Verb verb) {
             return "run";
         case Verb::Delete:
             return "delete";
+        case Verb::Checkpoint:
+            return "checkpoint";
+        case Verb::Restore:
+            return "restore";
         case Verb::Other:
             break;
     }
@@ -54,6 +58,18 @@ const Row kRows[] = {
     {"--systemd-cgroup --root=/r create --bundle=/b --pid-file=/p i", "create", "/b", "i"},
     {"--root /r delete --force i", "delete", "", "i"},
     {"--root /r --log /l --log-format json delete i", "delete", "", "i"},
+    {"--root /r --log /l --log-format json checkpoint --image-path /i --work-path /w "
+     "--leave-running --tcp-established i",
+     "checkpoint",
+     "",
+     "i"},
+    {"--root /r --log /l --log-format json restore --bundle /b --image-path /i --work-path /w "
+     "--no-subreaper --detach --pid-file /p --ext-unix-sk i",
+     "restore",
+     "/b",
+     "i"},
+    {"restore -d -b /b --image-path create i", "restore", "/b", "i"},
+    {"checkpoint --help i", "other"},
     {"create -b /b i", "create", "/b", "i"},
     {"create -b=/b i", "create", "/b", "i"},
     {"run -d -b /b i", "run", "/b", "i"},
@@ -113,7 +129,6 @@ const Row kRows[] = {
     {"exec -d i create --bundle /b", "other"},
     {"kill i KILL", "other"},
     {"Create --bundle /b i", "other"},
-    {"restore --bundle /b i", "other"},
     // What we do not understand: the best guess, and a complaint.
     {"--new create --bundle /b i", "create", "/b", "i", "option '--new' is not known"},
     {"--new value create --bundle /b i", "create", "/b", "i", "option '--new' is not known"},

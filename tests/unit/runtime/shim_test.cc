@@ -55,7 +55,7 @@ TEST_F(Shim, WhatIsNoConfigJsonIsTheRuntimes) {
 
 TEST_F(Shim, TheOtherVerbsDoNotLookAtAnything) {
     write_spec({{"rdma.mode", "softroce"}});
-    for (const char* verb : {"state", "start", "kill", "exec", "features", "restore"}) {
+    for (const char* verb : {"state", "start", "kill", "exec", "features", "checkpoint"}) {
         low_level_.calls.clear();
         (void)serve_words({verb, "--bundle", bundle_, "c1"});
         EXPECT_THAT(low_level_.calls, ElementsAre("become " + default_runtime()));
@@ -299,6 +299,34 @@ TEST_F(Shim, DeleteOfAnotherIsNoneOfOurs) {
     (void)serve_words({"delete", "--force", "c2"});
     EXPECT_THAT(low_level_.calls, ElementsAre("become " + default_runtime()));
     EXPECT_EQ(fake_.world.rdma.size(), 1U);
+}
+
+// ---- checkpoint and restore
+// ------------------------------------------------------------------------------------------
+
+TEST_F(Shim, ACheckpointIsRefused) {
+    start();
+    low_level_.calls.clear();
+    EXPECT_EQ(serve_words({"checkpoint", "--image-path", "/i", "c1"}),
+              base::exit_status(Code::Refused));
+    EXPECT_THAT(slurp(dir_ / "log.json"), HasSubstr("cannot be checkpointed"));
+    EXPECT_THAT(low_level_.calls, IsEmpty());
+    EXPECT_EQ(fake_.world.rdma.size(), 1U);
+    (void)serve_words({"checkpoint", "--image-path", "/i", "c2"});
+    EXPECT_THAT(low_level_.calls, ElementsAre("become " + default_runtime()));
+}
+
+TEST_F(Shim, ARestoreIsRefused) {
+    write_spec({{"rdma.mode", "softroce"}});
+    EXPECT_EQ(serve_words({"restore", "--image-path", "/i", "--bundle", bundle_, "c1"}),
+              base::exit_status(Code::Refused));
+    EXPECT_THAT(slurp(dir_ / "log.json"), HasSubstr("cannot be restored"));
+    EXPECT_THAT(low_level_.calls, IsEmpty());
+    EXPECT_TRUE(fake_.world.rdma.empty());
+    EXPECT_EQ(slurp(spec_path()), before_);
+    write_spec({});
+    (void)serve_words({"restore", "--image-path", "/i", "--bundle", bundle_, "c1"});
+    EXPECT_THAT(low_level_.calls, ElementsAre("become " + default_runtime()));
 }
 }  // namespace
 }  // namespace shim
