@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Two hosts' worth of e-switches for mode asap2, in one guest: netdevsim1 and netdevsim2 (the lab's double, whose
 # representors carry traffic), their uplinks on one wire, VFs by `rdmactl asap2 enable`, and two netdevsims each that
-# stand for the netdevs of these VFs: netdevsim11 and 12, netdevsim21 and 22. Sourced, after lib.sh.
+# stand for the netdevs of these VFs: netdevsim11 and 12, netdevsim21 and 22. Sourced.
 source "${BASH_SOURCE[0]%/*}/lib.sh"
 
 nsim() { # ID: its netdev's name
@@ -56,6 +56,12 @@ configure_asap2() {
             "netdevsim/netdevsim\(.host)2": "netdevsim/netdevsim\(.host)/pf0vf1"}}}) | add}' >/etc/rdma-hook/config.json
 }
 enable() { rdmactl asap2 enable "netdevsim/netdevsim$1" --vfs 2 --bridge "$2"; }
+no_eswitches() { # for the next scenario of this boot
+    local id
+    rm -f /etc/rdma-hook/config.json
+    for id in 1 2; do rdmactl asap2 disable "netdevsim/netdevsim$id" || return; done
+    for id in 1 2 11 12 21 22; do echo $id >/sys/bus/netdevsim/del_device || return; done
+}
 path_of() { rdmactl show "$(podman inspect -f '{{.Id}}' "$1")" --json | jq -r '.offload[0].path'; } # CONTAINER
 
 # What containers and rdmactl may leave in Open vSwitch, tc, the e-switches and the VFs.

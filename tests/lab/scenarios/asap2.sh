@@ -261,5 +261,6 @@ offload
 trouble
 lives
 ends
+check "the e-switches are unplugged" no_eswitches
 clean_kernel_log
 finish

@@ -1,71 +1,32 @@
 #!/bin/bash
 # softroce under containerd by `ctr --runc-binary rdma-runtime`: annotation in, verified RDMA out, everything taken back.
-#   tests/lab/run --kernel 7.3 --timeout 900 tests/lab/scenarios/containerd.sh
-source "${BASH_SOURCE[0]%/*}/lib.sh"
+#   tests/lab/run --kernel 7.3 --timeout 900 tests/lab/scenarios/containerd.sh [--full]
+# --full: every way to end; without, matrix.sh has some of them.
+source "${BASH_SOURCE[0]%/*}/engines-lib.sh"
+ways=(shim)
+[[ ${1:-} != --full ]] || ways=(kill init shim)
 modprobe -a rdma_rxe ib_uverbs rdma_ucm macvlan veth overlay || exit 1
 
-start_containerd() {
-    containerd >>/tmp/containerd.log 2>&1 &
-    containerd=$!
-    wait_for 60 ctr version
-}
-end_containerd() { # SIGNAL
-    kill "-$1" $containerd
-    wait $containerd 2>/dev/null
-}
-rootfs_of() { # NAME: a writable layer on the lab's root file system
-    local dir=/tmp/rootfs/$1
-    mountpoint -q "$dir/root" || {
-        mkdir -p "$dir"/{root,upper,work}
-        mount -t overlay overlay -o "lowerdir=/usr/lib/lab/rootfs,upperdir=$dir/upper,workdir=$dir/work" "$dir/root"
-    }
-    echo "$dir/root"
-}
-perf=(--mount 'type=bind,src=/usr/bin/rdma-perf,dst=/usr/bin/rdma-perf,options=bind:ro')
-# Without an image nobody says what PATH is.
-softroce=(--env PATH=/usr/sbin:/usr/bin:/sbin:/bin --runtime io.containerd.runc.v2 --runc-binary /usr/bin/rdma-runtime --annotation rdma.mode=softroce)
+softroce=("${by_shim[@]}" --annotation rdma.mode=softroce)
 start() { # NAME ADDRESS [OPTION...]: a container that waits
-    ctr run -d "${softroce[@]}" --annotation "rdma.ip=$2/24" "${perf[@]}" "${@:3}" --rootfs "$(rootfs_of "$1")" "$1" sleep 100000
+    containerd_start "$1" mode=softroce "ip=$2/24" -- "${@:3}"
 }
-execs=0
-inside() { # NAME COMMAND...
-    execs=$((execs + 1))
-    ctr task exec --exec-id "e$BASHPID-$execs" "$@"
-}
-init_of() { ctr task ls | awk -v id="$1" '$1 == id { print $2 }'; }
 is_status() { [[ $(ctr task ls | awk -v id="$1" '$1 == id { print $3 }') == "$2" ]]; }
 end() { # NAME...
     local name
-    for name; do
-        ctr task delete --force "$name"
-        ctr container delete "$name"
-    done >/dev/null 2>&1
+    for name; do containerd_remove "$name"; done >/dev/null 2>&1
 }
-has_rxe() { inside "$1" ibv_devices | grep -q rxe; }
-is_listening() { inside "$1" ss -Hltn "sport = :$2" | grep -q .; }
-pair() { # WHAT PORT SERVER... -- CLIENT...: a server in `one`, a client in `two`
-    local what=$1 port=$2 server=() status pid
-    shift 2
-    while [[ $1 != -- ]]; do server+=("$1"); shift; done
-    shift
-    inside one timeout 100 "${server[@]}" >"$work/server" 2>&1 &
-    pid=$!
-    wait_for 30 is_listening one "$port"
-    inside two timeout 100 "$@" >"$work/out" 2>&1
-    status=$?
-    wait $pid
-    cat "$work/server" >>"$work/out"
-    report $status "$what" "$work/out"
-}
+has_rxe() { containerd_inside "$1" ibv_devices | grep -q rxe; }
+pair() { check "$1" talk containerd one two "${@:2}"; } # WHAT PORT SERVER... -- CLIENT...
 
 traffic() {
     check "one starts" start one 10.9.0.1
     check "two starts" start two 10.9.0.2
     equal "rdmactl shows it by containerd's id" live "$(rdmactl show one --json | jq -r .container.state)"
-    equal "ibv_devices lists one device" 1 "$(inside one ibv_devices | grep -c rxe)"
-    equal "one verbs node" 1 "$(inside one ls /dev/infiniband | grep -c uverbs)"
-    check "attach.json" inside one grep -q '"attached":true' /run/rdma/attach.json
-    check "lo is up" inside one bash -c 'ip -br link show lo | grep -q UP'
+    equal "ibv_devices lists one device" 1 "$(containerd_inside one ibv_devices | grep -c rxe)"
+    equal "one verbs node" 1 "$(containerd_inside one ls /dev/infiniband | grep -c uverbs)"
+    check "attach.json" containerd_inside one grep -q '"attached":true' /run/rdma/attach.json
+    check "lo is up" containerd_inside one bash -c 'ip -br link show lo | grep -q UP'
     equal "rdma-runtime has left" "" "$(find /proc/[0-9]*/exe -lname '*rdma-runtime*' 2>/dev/null)"
     pair "rdma-perf passes, verified" 18600 rdma-perf serve --bind 0.0.0.0 --once -- rdma-perf run 10.9.0.1 --time 0.5s --size 4096
     pair "ib_write_bw passes unchanged" 18515 ib_write_bw -n 200 -- ib_write_bw -n 200 10.9.0.1
@@ -75,14 +36,14 @@ traffic() {
 
 ends() { # ways to die, each with a fresh container
     local way shim
-    for way in kill init shim; do
+    for way in "${ways[@]}"; do
         start one 10.9.0.1 >"$work/out" 2>&1 || report 1 "start before $way" "$work/out"
         case $way in
         kill) ctr task kill -s KILL one ;;
-        init) kill -9 "$(init_of one)" ;;
+        init) kill -9 "$(containerd_init one)" ;;
         shim)
-            shim=$(awk '{ print $4 }' "/proc/$(init_of one)/stat")
-            kill -9 "$shim" "$(init_of one)"
+            shim=$(awk '{ print $4 }' "/proc/$(containerd_init one)/stat")
+            kill -9 "$shim" "$(containerd_init one)"
             ;;
         esac >/dev/null 2>&1
         if [[ $way != shim ]]; then
@@ -100,7 +61,7 @@ ends() { # ways to die, each with a fresh container
     same_world "task delete --force: nothing is left" "$work/before"
     ctr container delete one
     start one 10.9.0.1 >/dev/null 2>&1
-    kill -9 "$(init_of one)"
+    kill -9 "$(containerd_init one)"
     wait_for 30 is_status one STOPPED
     ctr task delete one >/dev/null
     same_world "kill -9, then task delete: nothing is left" "$work/before"
@@ -145,7 +106,7 @@ dies() { # containerd, and comes back
     end one
     same_world "and is taken back" "$work/before" 60
     start one 10.9.0.1 >/dev/null 2>&1
-    pid=$(init_of one)
+    pid=$(containerd_init one)
     end_containerd KILL
     kill -9 "$pid"
     check "its init dies without containerd: which comes back" start_containerd

@@ -1,9 +1,12 @@
 #!/bin/bash
 # softroce under Docker by rdma-runtime, end to end: annotation in, verified RDMA out, everything taken back.
-#   tests/lab/run --kernel 7.3 --timeout 900 tests/lab/scenarios/docker.sh [RUNTIME...]
-# RUNTIMEs: what rdma-runtime calls: runc and crun unless given.
-source "${BASH_SOURCE[0]%/*}/lib.sh"
-runtimes=("${@:-runc}")
+#   tests/lab/run --kernel 7.3 --timeout 900 tests/lab/scenarios/docker.sh [--full] [RUNTIME...]
+# RUNTIMEs: what rdma-runtime calls: runc and crun unless given. --full: every way to end, and more of Docker's life;
+# without, matrix.sh has some of the former.
+source "${BASH_SOURCE[0]%/*}/engines-lib.sh"
+full=0 ways=(stop restart twice)
+[[ ${1:-} != --full ]] || { full=1 ways=(stop kill "rm -f" init restart twice); shift; }
+runtimes=("$@")
 [[ $# -gt 0 ]] || runtimes=(runc crun)
 readme=${BASH_SOURCE[0]%/tests/*}/runtime-config/README.md
 
@@ -14,33 +17,14 @@ of_readme() { sed -n '/^## Docker/,/^## [^D]/s/^    //p' "$readme"; }
 mkdir -p /etc/docker /etc/rdma-hook
 of_readme | sed -n '/^{/,/^}/p' >/etc/docker/daemon.json
 
-start_dockerd() { # OPTION...
-    dockerd --iptables=false --ip6tables=false "$@" >>/tmp/dockerd.log 2>&1 &
-    dockerd=$!
-    wait_for 120 docker info
-}
 container_id() { docker inspect -f '{{.Id}}' "$1"; }
-init_of() { docker inspect -f '{{.State.Pid}}' "$1"; }
 is_status() { [[ $(docker inspect -f '{{.State.Status}}' "$1") == "$2" ]]; }
 
 softroce=(--runtime rdma --annotation rdma.mode=softroce)
 start() { # NAME ADDRESS [OPTION...]: a container that waits
-    docker run -d --name "$1" "${softroce[@]}" --annotation "rdma.ip=$2/24" "${with_perf[@]}" "${@:3}" lab:1 sleep 100000
+    docker_start "$1" mode=softroce "ip=$2/24" -- "${@:3}"
 }
-is_listening() { docker exec "$1" ss -Hltn "sport = :$2" | grep -q .; }
-pair() { # WHAT PORT SERVER... -- CLIENT...: a server in `one`, a client in `two`
-    local what=$1 port=$2 server=()
-    shift 2
-    while [[ $1 != -- ]]; do server+=("$1"); shift; done
-    shift
-    docker exec one timeout 100 "${server[@]}" >"$work/server" 2>&1 &
-    wait_for 30 is_listening one "$port"
-    docker exec two timeout 100 "$@" >"$work/out" 2>&1
-    local status=$?
-    wait $!
-    cat "$work/server" >>"$work/out"
-    report $status "$what" "$work/out"
-}
+pair() { check "$1" talk docker one two "${@:2}"; } # WHAT PORT SERVER... -- CLIENT...
 
 traffic() {
     check "$runtime: one starts" start one 10.9.0.1
@@ -61,20 +45,20 @@ traffic() {
 # A descriptor of a container's namespace in a process that is not in it would outlive the container.
 no_descriptors() {
     local namespace
-    namespace=$(readlink "/proc/$(init_of one)/ns/net" | sed 's/[][]/\\&/g') # -lname takes a pattern
-    find "/proc/$(init_of one)/ns/net" -lname "$namespace" | grep -q . || return 1
+    namespace=$(readlink "/proc/$(docker_init one)/ns/net" | sed 's/[][]/\\&/g') # -lname takes a pattern
+    find "/proc/$(docker_init one)/ns/net" -lname "$namespace" | grep -q . || return 1
     ! find /proc/[0-9]*/fd -lname "$namespace" 2>/dev/null | grep .
 }
 
 ends() { # ways to die, each with a fresh container
     local way
-    for way in stop kill "rm -f" init restart twice; do
+    for way in "${ways[@]}"; do
         start one 10.9.0.1 >"$work/out" 2>&1 || report 1 "$runtime: start before $way" "$work/out"
         case $way in
         stop) docker stop -t 0 one ;;
         kill) docker kill one ;;
         "rm -f") docker rm -f one ;;
-        init) kill -9 "$(init_of one)" && wait_for 30 is_status one exited ;;
+        init) kill -9 "$(docker_init one)" && wait_for 30 is_status one exited ;;
         restart)
             check "$runtime: restart" docker restart -t 0 one
             check "$runtime: and it has its device again" docker exec one bash -c 'ibv_devices | grep -q rxe'
@@ -89,17 +73,17 @@ ends() { # ways to die, each with a fresh container
 }
 
 failing() {
-    refused "$runtime: a command that does not exist" 'no/such/command' docker run --rm --name one "${softroce[@]}" --annotation rdma.ip=10.9.0.1/24 lab:1 /no/such/command
+    refused "$runtime: a command that does not exist" 'no/such/command' docker run --rm --name one "${softroce[@]}" --annotation rdma.ip=10.9.0.1/24 "${docker_image[@]}" /no/such/command
     same_world "$runtime: nothing is left after it" "$work/before"
     equal "$runtime: nor in the list" 0 "$(rdmactl list --json | jq '.containers | length')"
-    refused "$runtime: a typing error is shown to the person" 'did you mean rdma.mode' docker run --rm --runtime rdma --annotation rdma.mod=softroce lab:1 true
-    refused "$runtime: --network host is refused" 'leave out --network host' docker run --rm "${softroce[@]}" --network host lab:1 true
+    refused "$runtime: a typing error is shown to the person" 'did you mean rdma.mode' docker run --rm --runtime rdma --annotation rdma.mod=softroce "${docker_image[@]}" true
+    refused "$runtime: --network host is refused" 'leave out --network host' docker run --rm "${softroce[@]}" --network host "${docker_image[@]}" true
     refused "$runtime: a taken address is refused" 'rdma-runtime: create: .*10.9.0.1' two_of_one_address
     docker rm -f one >/dev/null 2>&1
     same_world "$runtime: nothing is left after refusals" "$work/before"
 }
 two_of_one_address() {
-    start one 10.9.0.1 >/dev/null && docker run --rm "${softroce[@]}" --annotation rdma.ip=10.9.0.1/24 lab:1 true
+    start one 10.9.0.1 >/dev/null && docker run --rm "${softroce[@]}" --annotation rdma.ip=10.9.0.1/24 "${docker_image[@]}" true
 }
 
 sharing() {
@@ -116,8 +100,7 @@ sharing() {
 
 dies() { # dockerd, and comes back
     start one 10.9.0.1 >/dev/null 2>&1
-    kill -9 $dockerd
-    wait $dockerd 2>/dev/null
+    end_dockerd KILL
     check "$runtime: dockerd comes back after SIGKILL" start_dockerd
     docker rm -f one >"$work/out" 2>&1
     report $? "$runtime: and removes the container" "$work/out"
@@ -125,16 +108,103 @@ dies() { # dockerd, and comes back
     check "$runtime: the next container starts" start one 10.9.0.1
     docker rm -f one >/dev/null 2>&1
     same_world "$runtime: and ends" "$work/before"
-    kill $dockerd
-    wait $dockerd 2>/dev/null
-    start_dockerd --live-restore
+}
+
+# ---- Docker's life: after each the container has its device, or is gone with all that was its own --------------
+has_device() {
+    docker exec one bash -c 'device=$(ibv_devices | awk "NR > 2 { print \$1 }") &&
+        grep -q "\"attached\":true" /run/rdma/attach.json && grep -q "\"device\":\"$device\"" /run/rdma/attach.json'
+}
+is_again() { is_status one running && [[ $(docker_init one) != "$1" ]]; } # PID that it had
+comes_again() { # WHAT PID
+    wait_for 60 is_again "$2"
+    report $? "$runtime: $1: it runs again"
+    check "$runtime: $1: with its device" has_device
+}
+has_restarted() { is_status one exited && [[ $(docker inspect -f '{{.RestartCount}}' one) == "$1" ]]; }
+
+policies() {
+    local times pid
+    start one 10.9.0.1 --restart=always >/dev/null 2>&1
+    for times in once twice "three times"; do
+        pid=$(docker_init one)
+        kill -9 "$pid"
+        comes_again "--restart=always, killed $times" "$pid"
+        ((full)) || break
+    done
+    if ((full)); then
+        pid=$(docker_init one)
+        check "$runtime: --restart=always: out of memory" runs_out_of_memory "$pid"
+        comes_again "--restart=always, out of memory" "$pid"
+    fi
+    check "$runtime: docker pause" docker pause one
+    check "$runtime: gc takes nothing from it" rdmactl gc
+    check "$runtime: docker unpause" docker unpause one
+    check "$runtime: it has its device still" has_device
+    docker kill one >/dev/null 2>&1
+    wait_for 30 is_status one exited
+    same_world "$runtime: docker kill is the end of --restart=always" "$work/before"
+    docker rm -f one >/dev/null 2>&1
+    ((full)) || return
+    local command=(sh -c 'exit 1')
+    start one 10.9.0.1 --restart=on-failure:3 >/dev/null 2>&1
+    check "$runtime: --restart=on-failure:3 of what fails each time" wait_for 120 has_restarted 3
+    same_world "$runtime: nothing is left as Docker gives up" "$work/before"
+    docker rm -f one >/dev/null 2>&1
+}
+
+restarts() { # of dockerd, with a container that is to be always there
+    local pid
+    start one 10.9.0.1 --restart=always >/dev/null 2>&1
+    pid=$(docker_init one)
+    end_dockerd TERM
+    same_world "$runtime: dockerd ends: nothing is left" "$work/before"
+    start_dockerd
+    comes_again "dockerd is there again" "$pid"
+    pid=$(docker_init one)
+    end_dockerd KILL
+    start_dockerd
+    comes_again "dockerd after SIGKILL" "$pid"
+    docker rm -f one >/dev/null 2>&1
+    same_world "$runtime: nothing is left after restarts" "$work/before" 60
+}
+
+live_restore() {
+    local signal pid
+    end_dockerd TERM
+    start_dockerd --live-restore --experimental
     start one 10.9.0.1 >/dev/null 2>&1
-    kill -9 $dockerd
-    wait $dockerd 2>/dev/null
-    check "$runtime: --live-restore: dockerd comes back" start_dockerd --live-restore
-    check "$runtime: and the container has gone on with its device" docker exec one bash -c 'ibv_devices | grep -q rxe'
+    for signal in KILL TERM; do
+        end_dockerd $signal
+        check "$runtime: --live-restore: dockerd comes back after SIG$signal" start_dockerd --live-restore --experimental
+        check "$runtime: and the container has gone on with its device" has_device
+        ((full)) || break
+    done
+    refused "$runtime: docker checkpoint is refused" 'a container with RDMA cannot be checkpointed' docker checkpoint create one first
+    check "$runtime: and the container goes on" has_device
+    if ((full)); then
+        pid=$(docker_init one)
+        end_dockerd TERM
+        kill -9 "$pid"
+        start_dockerd --live-restore --experimental
+        wait_for 60 is_status one exited
+        report $? "$runtime: --live-restore: it died while dockerd was away"
+        same_world "$runtime: nothing is left of it" "$work/before" 60
+    fi
     docker rm -f one >/dev/null 2>&1
     same_world "$runtime: and is taken back" "$work/before" 60
+}
+
+# CRIU's images are not asked for: config.json is enough.
+restore() {
+    local runtime=runc
+    bundle restored mode=softroce
+    refused "restoring a checkpoint is refused" 'cannot be restored with rdma.* annotations' \
+        rdma-runtime restore --bundle "$bundles/restored" --image-path "$work" restored
+    bundle restored
+    refused "without rdma.* it is runc's" 'criu|CRIU|checkpoint|image' rdma-runtime restore --bundle "$bundles/restored" --image-path "$work" restored
+    drop_bundles
+    same_world "nothing is left of that" "$work/before"
 }
 
 # Podman's precreate hook has done it all when rdma-runtime is called.
@@ -154,29 +224,29 @@ bystanders() {
         unreadable) echo "$kept" >/etc/rdma-hook/config.json; chmod 666 /etc/rdma-hook/config.json ;;
         missing) rm -f /etc/rdma-hook/config.json ;;
         esac
-        check "$runtime: a container without rdma.*, configuration $state" docker run --rm --runtime rdma lab:1 true
+        check "$runtime: a container without rdma.*, configuration $state" docker run --rm --runtime rdma "${docker_image[@]}" true
         [[ $state == broken || $state == unreadable ]] || continue
-        refused "$runtime: one with rdma.* is refused then" 'config.json' docker run --rm "${softroce[@]}" lab:1 true
+        refused "$runtime: one with rdma.* is refused then" 'config.json' docker run --rm "${softroce[@]}" "${docker_image[@]}" true
     done
     rm -f /etc/rdma-hook/config.json
-    text=$(docker run --rm --runtime rdma lab:1 sh -c 'ls /dev; ls /run; env | cut -d= -f1; ulimit -l')
-    equal "$runtime: it is what it is without us" "$(docker run --rm lab:1 sh -c 'ls /dev; ls /run; env | cut -d= -f1; ulimit -l')" "$text"
-    equal "$runtime: its status is its own" 7 "$(docker run --rm --runtime rdma lab:1 sh -c 'exit 7'; echo $?)"
+    text=$(docker run --rm --runtime rdma "${docker_image[@]}" sh -c 'ls /dev; ls /run; env | cut -d= -f1; ulimit -l')
+    equal "$runtime: it is what it is without us" "$(docker run --rm "${docker_image[@]}" sh -c 'ls /dev; ls /run; env | cut -d= -f1; ulimit -l')" "$text"
+    equal "$runtime: its status is its own" 7 "$(docker run --rm --runtime rdma "${docker_image[@]}" sh -c 'exit 7'; echo $?)"
     same_world "$runtime: nothing is left after bystanders" "$work/before"
 }
 
 examples() { # the lines of the README, with an image that there is
     local line
     while read -r line; do
-        line=${line//IMAGE/lab:1}
+        line=${line//IMAGE/${docker_image[*]}}
         check "README: $line" bash -c "$line"
     done < <(of_readme | grep '^docker run')
     same_world "README: nothing is left" "$work/before"
 }
 
-check "dockerd starts with the README's daemon.json" start_dockerd || exit 1
-tar -C "${rootfs%:O}" -cf - . | docker import - lab:1 >"$work/out" 2>&1 || report 1 "an image" "$work/out"
-docker run --rm lab:1 true >"$work/out" 2>&1 || report 1 "a container without us" "$work/out"
+equal "the README's daemon.json is what rdmactl makes" false "$(rdmactl runtime configure --runtime=docker --json | jq .changed)"
+check "dockerd starts with it" docker_set_up
+docker run --rm "${docker_image[@]}" true >"$work/out" 2>&1 || report 1 "a container without us" "$work/out"
 world >"$work/before"
 for runtime in "${runtimes[@]}"; do
     printf '{"runtime": "%s"}\n' "$(command -v "$runtime")" >/etc/rdma-hook/config.json
@@ -186,12 +256,15 @@ for runtime in "${runtimes[@]}"; do
     [[ $runtime == "${runtimes[0]}" ]] || continue
     sharing
     dies
+    policies
+    ((!full)) || restarts
+    live_restore
+    restore
     under_podman
     bystanders
 done
 examples
 ((!failed)) || tail -n 40 /tmp/dockerd.log | sed 's/^/# /'
 clean_kernel_log
-kill $dockerd
-wait $dockerd
+end_dockerd TERM
 finish

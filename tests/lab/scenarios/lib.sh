@@ -1,6 +1,8 @@
 # shellcheck shell=bash
 # What scenarios share: checks that print "ok N - what" or "not ok N - what", waiting for events with a
 # limit, and the list of everything an attach may leave behind. Sourced.
+[[ -z ${lab_lib:-} ]] || return 0 # another -lib.sh has had it sourced
+lab_lib=1
 set -u
 work=$(mktemp -d)
 count=0
@@ -60,6 +62,7 @@ world() {
     find /run/rdma-hook -type f ! -path '*/locks/*' ! -path '*/errors/*' 2>/dev/null | sort
     awk '$3 ~ "^/net" || $5 ~ "rdma-hook" { print "mount", $5 }' /proc/self/mountinfo | grep rdma-hook/netns/ | sort
     lsns -t net -n -o NS,NPROCS | awk '{ n++ } END { print "namespaces", n }'
+    ! declare -F more_world >/dev/null || more_world # what a scenario wants to see beside that
 }
 
 # same_world WHAT FILE [SECONDS]: the world is as in FILE; waits at most SECONDS (30) and says how long it took.
@@ -86,16 +89,27 @@ runtime=crun
 rootfs=/usr/lib/lab/rootfs:O
 with_perf=(-v /usr/bin/rdma-perf:/usr/bin/rdma-perf:ro)
 
-pod() { podman --runtime "$runtime" "$@"; }
+command=(sleep 100000) # what containers run that wait
+pod_options=()
+
+pod() { podman --runtime "$runtime" "${pod_options[@]}" "$@"; }
 drop() { podman rm -f -t 0 "$@" >/dev/null 2>&1; }
 
-# attach NAME KEY=VALUE... [-- OPTION...]: a container with the annotations rdma.KEY=VALUE, that waits.
-attach() {
-    local name=$1 words=()
+# split NAME KEY=VALUE... [-- OPTION...]: into keys, words (the annotations rdma.KEY=VALUE for an engine) and options.
+split() {
+    keys=() words=()
     shift
-    while (($#)) && [[ $1 != -- ]]; do words+=(--annotation "rdma.$1"); shift; done
-    [[ $# == 0 ]] || shift
-    pod run -d --name "$name" "${words[@]}" "${with_perf[@]}" "$@" --rootfs $rootfs sleep 100000
+    while (($#)) && [[ $1 != -- ]]; do
+        keys+=("$1")
+        words+=(--annotation "rdma.$1")
+        shift
+    done
+    options=("${@:2}")
+}
+# attach NAME KEY=VALUE... [-- OPTION...]: a container with these annotations.
+attach() {
+    split "$@"
+    pod run -d --name "$1" "${words[@]}" "${with_perf[@]}" "${options[@]}" --rootfs $rootfs "${command[@]}"
 }
 # Of the container's own process: `podman exec` starts from the image's environment, not from config.json's.
 environment() { podman exec "$1" cat /proc/1/environ | tr '\0' '\n' | sed -n "s/^$2=//p"; }

@@ -4,80 +4,32 @@
 # cgroup that come back.
 #   tests/lab/run --kernel 7.3 --timeout 900 tests/lab/scenarios/plain-hooks.sh [RUNTIME...]
 # RUNTIMEs: crun and runc unless given.
-source "${BASH_SOURCE[0]%/*}/lib.sh"
+source "${BASH_SOURCE[0]%/*}/engines-lib.sh"
 [[ ${1:-} != --full ]] || shift
 runtimes=("$@")
 [[ $# -gt 0 ]] || runtimes=(crun runc)
-image=/usr/lib/lab/rootfs
-bundles=/run/plain-hooks
 
 modprobe -a rdma_rxe ib_uverbs rdma_ucm macvlan veth overlay bridge nf_tables || exit 1
 podman run --rm --rootfs $rootfs true
 
-# bundle NAME KEY=VALUE... [-- JQ]: a bundle with the annotations rdma.KEY=VALUE and a root file system of its own.
-bundle() {
-    local name=$1 asked="{}" dir=$bundles/$1
-    shift
-    while (($#)) && [[ $1 != -- ]]; do
-        asked=$(jq -c --arg k "rdma.${1%%=*}" --arg v "${1#*=}" '.[$k] = $v' <<<"$asked")
-        shift
-    done
-    [[ $# == 0 ]] || shift
-    mkdir -p "$dir/rootfs" "$dir/upper" "$dir/work"
-    mountpoint -q "$dir/rootfs" || mount -t overlay overlay -o "lowerdir=$image,upperdir=$dir/upper,workdir=$dir/work" "$dir/rootfs"
-    (cd "$dir" && rm -f config.json && "$runtime" spec)
-    jq --argjson words "$asked" --arg name "$name" '
-        .annotations = $words | .process.terminal = false | .process.args = ["sleep", "100000"]
-        | .process.rlimits = [] | .root.readonly = false | .linux.cgroupsPath = "/plain-" + $name
-        | .mounts += [{destination: "/run", type: "tmpfs", source: "tmpfs", options: ["nosuid", "mode=755"]},
-                      {destination: "/usr/bin/rdma-perf", type: "bind", source: "/usr/bin/rdma-perf", options: ["bind", "ro"]}]
-        | .hooks.createRuntime = [{path: "/usr/bin/rdma-hook", args: ["rdma-hook", "createRuntime"], timeout: 60}]
-        | .hooks.poststop = [{path: "/usr/bin/rdma-hook", args: ["rdma-hook", "poststop"], timeout: 60}]
-        | '"${1:-.}" "$dir/config.json" >"$dir/new" && mv "$dir/new" "$dir/config.json"
-}
-# The container inherits its output: a file, so that nobody waits for its end.
-begin() {
-    local status
-    (cd "$bundles/$1" && "$runtime" run -d "$1" </dev/null >"$work/log-$1" 2>&1)
-    status=$?
-    cat "$work/log-$1"
-    return $status
-}
-inside() { "$runtime" exec "$@"; }
-init_of() { "$runtime" state "$1" | jq -r .pid; }
-end() { "$runtime" delete -f "$1"; }
-drop_bundles() {
-    local each
-    for each in "$bundles"/*; do
-        "$runtime" delete -f "${each##*/}" 2>/dev/null
-        umount -l "$each/rootfs" 2>/dev/null
-    done
-    rm -rf "$bundles"
-}
+end() { bundle_remove "$1"; }
 last_failure() { rdmactl list --failed --json | jq -r '.failures[].error' 2>/dev/null || rdmactl list --failed; }
-serves() { inside a ss -Hltn 'sport = :18600' | grep -q .; }
 perf_passes() {
-    inside a timeout 100 rdma-perf serve --bind 0.0.0.0 --once >"$work/server" 2>&1 &
-    wait_for 30 serves
-    inside b timeout 100 rdma-perf run 10.9.0.1 --time 0.5s --size 4096
-    local status=$?
-    kill %% 2>/dev/null
-    wait
-    return $status
+    talk "$runtime" a b 18600 rdma-perf serve --bind 0.0.0.0 --once -- rdma-perf run 10.9.0.1 --time 0.5s --size 4096
 }
-opens() { inside "$1" bash -c 'exec 3<>/dev/infiniband/uverbs*'; }
-cgroup() { echo "/sys/fs/cgroup$(sed -n 's/^0:://p' "/proc/$(init_of "$1")/cgroup")"; }
+opens() { bundle_inside "$1" bash -c 'exec 3<>/dev/infiniband/uverbs*'; }
+cgroup() { echo "/sys/fs/cgroup$(sed -n 's/^0:://p' "/proc/$(bundle_init "$1")/cgroup")"; }
 
 traffic() {
     bundle a mode=softroce ip=10.9.0.1/24
     bundle b mode=softroce ip=10.9.0.2/24
     check "$runtime: a starts" begin a
     check "$runtime: b starts" begin b
-    equal "$runtime: a has its own nodes and no other" "rdma_cm uverbs" "$(inside a ls /dev/infiniband | sed 's/[0-9]*$//' | xargs)"
-    check "$runtime: attach.json is there" inside a grep -q '"attached":true' /run/rdma/attach.json
-    check "$runtime: it may lock memory" inside a bash -c '[[ $(sed -n "s/^Max locked memory *\([^ ]*\).*/\1/p" /proc/1/limits) == unlimited ]]'
+    equal "$runtime: a has its own nodes and no other" "rdma_cm uverbs" "$(bundle_inside a ls /dev/infiniband | sed 's/[0-9]*$//' | xargs)"
+    check "$runtime: attach.json is there" bundle_inside a grep -q '"attached":true' /run/rdma/attach.json
+    check "$runtime: it may lock memory" bundle_inside a bash -c '[[ $(sed -n "s/^Max locked memory *\([^ ]*\).*/\1/p" /proc/1/limits) == unlimited ]]'
     check "$runtime: rdma-perf passes, verified" perf_passes
-    refused "$runtime: no other device is opened" 'not permitted' inside a bash -c 'mknod /dev/other c 10 229 && exec 3<>/dev/other'
+    refused "$runtime: no other device is opened" 'not permitted' bundle_inside a bash -c 'mknod /dev/other c 10 229 && exec 3<>/dev/other'
 }
 
 ends() {
@@ -85,7 +37,7 @@ ends() {
     end b
     same_world "$runtime: nothing is left after delete -f" "$work/before"
     begin a >/dev/null
-    kill -9 "$(init_of a)"
+    kill -9 "$(bundle_init a)"
     is_stopped() { [[ $("$runtime" state a | jq -r .status) == stopped ]]; }
     wait_for 30 is_stopped
     "$runtime" delete a
@@ -109,7 +61,7 @@ reload() {
     refused "$runtime: a does not open its device any more" 'not permitted' opens a
     check "$runtime: gc --regrant" rdmactl gc --regrant
     check "$runtime: a opens its device again" opens a
-    refused "$runtime: and still no other" 'not permitted' inside a bash -c 'mknod /dev/other c 10 229 && exec 3<>/dev/other'
+    refused "$runtime: and still no other" 'not permitted' bundle_inside a bash -c 'mknod /dev/other c 10 229 && exec 3<>/dev/other'
     end a
     end d
     same_world "$runtime: nothing is left after that" "$work/before"
@@ -151,25 +103,37 @@ users() {
         | .linux.uidMappings = [{containerID: 0, hostID: 100000, size: 65536}] | .linux.gidMappings = .linux.uidMappings'
     chown 100000:100000 "$bundles/u/rootfs"
     check "$runtime: a container with a user namespace starts" begin u
-    check "$runtime: it has its node" inside u ls /dev/infiniband/rdma_cm
+    check "$runtime: it has its node" bundle_inside u ls /dev/infiniband/rdma_cm
     check "$runtime: it opens its device" opens u
     end u
     same_world "$runtime: nothing is left of it" "$work/before"
 }
 
-podman_by_hooks() {
-    mkdir -p "$work/hooks"
-    local stage
-    for stage in createRuntime poststop; do
-        jq -n --arg stage $stage '{version: "1.0.0", hook: {path: "/usr/bin/rdma-hook", args: ["rdma-hook", $stage], timeout: 60},
-            when: {annotations: {"^rdma\\.": ".*"}}, stages: [$stage]}' >"$work/hooks/$stage.json"
+# Docker's network by its own hook, as up to Docker 27: at prestart; and at createRuntime, where it comes before ours.
+network_by_hook() {
+    local stage runtime=rdma-runtime
+    cat >"$work/network" <<'EOF'
+#!/bin/bash
+ip link add veth-late type veth peer name eth0 netns "$(jq .pid)" && ip address add 172.30.9.1/24 dev veth-late && ip link set veth-late up
+EOF
+    chmod 755 "$work/network"
+    for stage in prestart createRuntime; do
+        of_runtime runc bundle n mode=softroce ip=10.9.0.5/24 -- "del(.hooks) | .hooks.$stage = [{path: \"$work/network\"}]"
+        check "$runtime: with another's hook at $stage" begin n
+        equal "$runtime: both interfaces are there" "eth0 lo rdma0" "$(bundle_inside n ls /sys/class/net | sort | xargs)"
+        check "$runtime: the device opens" opens n
+        bundle_remove n
+        same_world "$runtime: nothing is left of it" "$work/before"
     done
-    check "$runtime: podman with hooks.d only" podman --runtime "$runtime" --hooks-dir "$work/hooks" run -d --name p --tmpfs /run --annotation rdma.mode=softroce --annotation rdma.ip=10.9.0.1/24 --rootfs $rootfs sleep 100000
+}
+
+podman_by_hooks() {
+    check "$runtime: podman with hooks.d only" podman_hooks_start p mode=softroce ip=10.9.0.1/24
     check "$runtime: its device opens" podman exec p bash -c 'exec 3<>/dev/infiniband/uverbs*'
     check "$runtime: its attach.json is there" podman exec p grep -q '"attached":true' /run/rdma/attach.json
-    podman --hooks-dir "$work/hooks" rm -f -t 0 p >/dev/null 2>&1
+    podman_hooks_remove p >/dev/null 2>&1
     same_world "$runtime: nothing is left of it" "$work/before"
-    check "$runtime: beside precreate it passes through" podman --runtime "$runtime" --hooks-dir /usr/share/rdma-hook/hooks.d --hooks-dir "$work/hooks" run --rm --annotation rdma.mode=softroce --annotation rdma.ip=10.9.0.1/24 --rootfs $rootfs bash -c 'ibv_devices | grep -q rxe && [[ -n $RDMA_DEVICE ]]'
+    check "$runtime: beside precreate it passes through" podman --runtime "$runtime" --hooks-dir /usr/share/rdma-hook/hooks.d --hooks-dir "$hooks_dir" run --rm --annotation rdma.mode=softroce --annotation rdma.ip=10.9.0.1/24 --rootfs $rootfs bash -c 'ibv_devices | grep -q rxe && [[ -n $RDMA_DEVICE ]]'
     same_world "$runtime: nothing is left of that" "$work/before"
 }
 
@@ -183,5 +147,7 @@ for runtime in "${runtimes[@]}"; do
     podman_by_hooks
     drop_bundles
 done
+network_by_hook
+drop_bundles
 clean_kernel_log
 finish

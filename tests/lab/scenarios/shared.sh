@@ -5,7 +5,7 @@
 # --full: 50 random lives instead of 6. The HCA is the lab's double, rxe that serves macvlan children in any namespace.
 # Without --hca it is Debian's rxe, which carries nothing for them, and with --exclusive nothing can be shared: what is
 # shown then is the refusal, and that it leaves nothing.
-source "${BASH_SOURCE[0]%/*}/lib.sh"
+source "${BASH_SOURCE[0]%/*}/modes-lib.sh"
 cycles=6
 [[ ${1:-} != --full ]] || { cycles=50; shift; }
 runtime=${1:-crun}
@@ -21,7 +21,6 @@ refuse() { # REASON [KEY=VALUE...]: for a container that asks for these
     refused "refused: mode=shared $*" "$reason" pod run --rm --annotation rdma.mode=shared "${words[@]}" --rootfs $rootfs true
 }
 
-gids() { grep -rhv '^0000:0000:0000:0000:0000:0000:0000:0000$' /sys/class/infiniband/hca0/ports/1/gids | sort; }
 same_gids() { [[ $(gids) == "$(<"$work/gids")" ]]; }
 same() { # WHAT: links, files, namespaces, and the HCA's GID table, from which they go a moment later
     same_world "$1" "$work/before"
@@ -206,9 +205,8 @@ ip link add other0 type dummy
 ip link add bare0 type dummy
 ip link set other0 up
 ip link set bare0 up
-rdma link add hca0 type rxe netdev lab0
 rdma link add other1 type rxe netdev other0
-wait_for 20 grep -rqs 'ffff:c000:0201$' /sys/class/infiniband/hca0/ports/1/gids # 192.0.2.1
+make_hca
 gids >"$work/gids"
 if ((LAB_EXCLUSIVE)); then
     world >"$work/before"

@@ -4,7 +4,7 @@
 #   tests/lab/run --nics igb [--kernel 7.3] [--exclusive] tests/lab/scenarios/vf.sh [--full|--brief] [RUNTIME]
 # --full: 50 cycles and 200 random starts instead of 4 and 12; --brief: traffic, settings and 2 cycles alone. On 6.12, where rxe carries nothing in a namespace of its
 # own, what is shown is the refusal and that it leaves nothing.
-source "${BASH_SOURCE[0]%/*}/lib.sh"
+source "${BASH_SOURCE[0]%/*}/modes-lib.sh"
 cycles=4 starts=12 brief=0
 case ${1:-} in
 --full) cycles=50 starts=200; shift ;;
@@ -36,21 +36,8 @@ pair() { # WHAT PORT SERVER... -- CLIENT...: a server in `a`, a client in `b`
     report $status "$what" "$work/out"
 }
 
-# Everything about PFs and VFs that an attach may touch: what the PF keeps, driver, name, MAC, MTU, flags.
-state() {
-    local pf each
-    for pf in enp1s0 enp2s0; do
-        ip -d -j link show "$pf" | jq -S '.[0] | {ifname, address, mtu, vfinfo_list}'
-        for each in "/sys/class/net/$pf/device/"virtfn*; do
-            echo "$(readlink -f "$each") $(basename "$(readlink -f "$each/driver")") $(ls "$each/net" 2>&1)"
-            # Names made of the MAC are udev's, which gives them some time after a bind.
-            ip -d -j link show "$(ls "$each/net")" | jq -S '.[0] | {ifname, address, mtu, ifalias, flags: (.flags - ["LOWER_UP"]),
-                altnames: ((.altnames // []) | map(select(startswith("enx") | not)))}'
-        done
-    done
-}
 same_state() { # WHAT
-    state >"$work/now"
+    vfs >"$work/now"
     diff "$work/state" "$work/now" >"$work/out"
     report $? "$1" "$work/out"
 }
@@ -176,7 +163,7 @@ TEXT
     echo "$vf" >/sys/bus/pci/drivers/igbvf/bind
     wait_for 10 test -d "/sys/bus/pci/devices/$vf/net"
     udevadm settle
-    state >"$work/state" # its name and its MAC may be new
+    vfs >"$work/state" # its name and its MAC may be new
 }
 
 crowd() {
@@ -257,7 +244,7 @@ no_rxe_here() {
 }
 
 set_up
-state >"$work/state"
+vfs >"$work/state"
 world >"$work/before"
 if [[ $LAB_KERNEL == 6.12 ]]; then
     no_rxe_here

@@ -1,0 +1,213 @@
+#!/bin/bash
+# Every mode under every engine: two containers by annotation, each with the right device; rdma-perf between them, verified;
+# deaths; everything given back. At the end a table mode x engine, with `pass`, or why not.
+#   tests/lab/run --kernel 7.3 [--hca] [--nics igb] tests/lab/scenarios/matrix.sh [--full] [MODE...]
+# MODEs: all unless given. Mode shared wants --hca, mode vf --nics igb; the table says of a mode what the guest lacks for it.
+# The deaths are SIGKILL of the init and a create that fails late; --full: all that DEATHS has for the engine.
+source "${BASH_SOURCE[0]%/*}/asap2-lib.sh"
+source "${BASH_SOURCE[0]%/*}/modes-lib.sh"
+source "${BASH_SOURCE[0]%/*}/engines-lib.sh"
+full=0
+[[ ${1:-} != --full ]] || { full=1; shift; }
+modes=("$@")
+[[ $# -gt 0 ]] || modes=(softroce shared vf asap2 softiwarp)
+engines=(docker docker28 podman podman_hooks runc crun containerd)
+
+# What kills a container. remove: while it runs; shim: its parent, which the engine put there; and daemons.
+declare -A DEATHS=(
+    [docker]="init oom kill remove shim dockerd dockers_containerd"
+    [docker28]="init oom kill remove"
+    [podman]="init oom kill remove shim"
+    [podman_hooks]="init oom kill remove shim"
+    [runc]="init oom kill remove"
+    [crun]="init oom kill remove"
+    [containerd]="init oom kill remove shim containerd"
+)
+# Who tells us that a process has died: the engine by itself; gc, where nobody does before somebody removes the container; or
+# that removal (which Docker would call at once).
+declare -A TOLD_BY=([docker]=engine [docker28]=removal [podman]=engine [podman_hooks]=engine [runc]=gc [crun]=gc [containerd]=gc)
+
+# ---- modes: what is missing for one, its set-up and end, what a container asks for, what it must find --------
+old_rxe() { [[ $LAB_KERNEL != 6.12 ]] || echo "rxe of kernel 6.12 has no traffic in namespaces"; }
+softroce_lacks() { old_rxe; }
+softroce_keys() { echo mode=softroce; }
+softroce_finds() { echo "$device rdma0 macvlan"; }
+
+softiwarp_lacks() { :; }
+softiwarp_keys() { echo mode=softiwarp; }
+softiwarp_finds() { echo "$device - macvlan"; } # without GIDs
+softiwarp_up() { modprobe siw; }
+
+shared_lacks() { ((LAB_HCA)) || echo "no HCA: --hca"; }
+shared_keys() { echo mode=shared parent=lab0; }
+shared_finds() { echo "hca0 rdma0 macvlan"; }
+shared_up() { make_hca; }
+shared_world() { gids; }
+shared_down() { rdma link delete hca0; }
+
+vf_lacks() { if [[ $LAB_NICS == igb ]]; then old_rxe; else echo "no SR-IOV: --nics igb"; fi; }
+vf_keys() { echo mode=vf "device=${pfs[$1 - 1]}"; }
+vf_finds() { # any VF of its PF
+    readlink -f "/sys/class/net/${pfs[$1 - 1]}/device/"virtfn* | grep -q "/$kind$" && echo "$device rdma0 $kind"
+}
+vf_up() { modprobe igbvf && enable_vfs; }
+vf_world() { vfs; }
+vf_down() {
+    local pf
+    for pf in "${pfs[@]}"; do rdmactl vf disable "$pf" || return; done
+}
+
+asap2_lacks() { old_rxe; }
+asap2_keys() { echo mode=asap2 "pool=$(tr 12 ab <<<"$1")"; }
+asap2_finds() { echo "$device rdma0 netdevsim${1}1"; }
+asap2_up() { eswitches && start_ovs && enable 1 brA && enable 2 brB && join_vfs && configure_asap2; }
+asap2_world() { switches; }
+asap2_down() { no_eswitches; }
+
+more_world() { ! declare -F "${mode}_world" >/dev/null || "${mode}_world"; }
+address() { echo "10.9.0.$1"; }
+gid() { printf '0000:0000:0000:0000:0000:ffff:0a09:%04x' "$1"; }
+
+# ---- a cell -------------------------------------------------------------------------------------------------
+start() { # 1|2: the container with this number
+    local keys
+    read -ra keys <<<"$("${mode}_keys" "$1")"
+    "${engine}_start" "c$1" "${keys[@]}" "ip=$(address "$1")/24"
+}
+remove() { "${engine}_remove" "$1" >/dev/null 2>&1; }
+init() { "${engine}_init" c1 2>/dev/null; }
+is_gone() { [[ ! -e /proc/$1 || $(awk '{ print $3 }' "/proc/$1/stat") == Z ]]; }
+same() { same_world "$mode, $engine: nothing is left after $1" "$work/before"; }
+
+# Its only device, the interface for which that device has its GID, what this interface is. A device that is not the only
+# one, a GID that is missing or somebody else's, an interface of another kind: none of them is what the mode says.
+has_its_device() { # 1|2
+    local seen device kind
+    "${engine}_inside" "c$1" bash -c '
+        device=$(ibv_devices | awk "NR > 2 { print \$1 }" | xargs)
+        echo "$device"
+        cd "/sys/class/infiniband/$device/ports/1" &&
+            echo "$(grep -l "$0" gids/* | sed s:gids:gid_attrs/ndevs: | xargs -r cat | sort -u)"
+        ip -d -j link show rdma0
+        cat /run/rdma/attach.json' "$(gid "$1")" >"$work/seen" 2>&1
+    mapfile -t seen <"$work/seen"
+    device=$(printf '%s\n' "${seen[@]:3}" | jq -r '.attachments[0].device') # what we told it
+    kind=$(jq -r '.[0] | if .linkinfo.info_kind == "macvlan" then "macvlan" else .parentdev end' <<<"${seen[2]:-}")
+    equal "$mode, $engine: c$1 has its device alone" "$("${mode}_finds" "$1")" "${seen[0]:-} ${seen[1]:--} $kind"
+}
+traffic() {
+    local cm=()
+    [[ $mode != softiwarp ]] || cm=(--cm)
+    talk "$engine" c1 c2 18600 rdma-perf serve --bind 0.0.0.0 --once -- \
+        rdma-perf run "$(address 1)" "${cm[@]}" --verb write,send --mode bw --time 0.2s --size 4096
+}
+
+kill_by() { # WAY PID
+    case $1 in
+    init) kill -9 "$2" ;;
+    oom) runs_out_of_memory "$2" ;;
+    kill) "${engine}_kill" c1 ;;
+    remove) "${engine}_remove" c1 ;;
+    shim) kill -9 "$(awk '{ print $4 }' "/proc/$2/stat")" ;;
+    dockerd) end_dockerd KILL; start_dockerd ;;
+    dockers_containerd) kill -9 "$(pgrep -P "$dockerd" -x containerd)" && wait_for 60 docker version ;;
+    containerd) end_containerd KILL; start_containerd ;;
+    esac
+}
+death() { # WAY: of c1, which runs
+    local how=$1 pid
+    pid=$(init)
+    check "$mode, $engine: $how" kill_by "$how" "$pid"
+    case $how in
+    init | oom | kill)
+        wait_for 30 is_gone "$pid" || report 1 "$mode, $engine: $how kills the init"
+        case ${TOLD_BY[$engine]} in
+        gc) check "$mode, $engine: gc" rdmactl gc ;;
+        removal) remove c1 ;;
+        esac
+        same "$how"
+        wait_for 60 is_removed
+        ;;
+    *)
+        wait_for 60 is_removed
+        same "$how"
+        ;;
+    esac
+}
+is_removed() { remove c1; ! init; }
+
+fails_late() {
+    local command=(/no/such/command)
+    refused "$mode, $engine: a command that does not exist" . start 1
+    remove c1
+    # Of a create that failed neither Podman nor crun tells anybody.
+    case $engine in podman* | crun) rdmactl gc >/dev/null ;; esac
+    same "a create that failed"
+}
+
+try() { # the cell of $mode and $engine
+    local each way
+    for each in 1 2; do
+        check "$mode, $engine: c$each starts" start $each
+        has_its_device $each
+    done
+    check "$mode, $engine: rdma-perf passes, verified" traffic
+    remove c2
+    death init
+    fails_late
+    ((full)) || return
+    for way in ${DEATHS[$engine]#init }; do
+        check "$mode, $engine: c1 starts" start 1
+        death "$way"
+    done
+}
+
+# ---- all cells ----------------------------------------------------------------------------------------------
+declare -A cell=()
+row() { # of the table
+    local reason before begin
+    reason=$("${mode}_lacks")
+    if [[ -z $reason ]] && declare -F "${mode}_up" >/dev/null && ! "${mode}_up" >"$work/out" 2>&1; then
+        report 1 "$mode is set up" "$work/out"
+        reason="it cannot be set up"
+    fi
+    if [[ -n $reason ]]; then
+        for engine in "${engines[@]}"; do cell[$mode,$engine]="not here ($reason)"; done
+        return
+    fi
+    world >"$work/before"
+    for engine in "${engines[@]}"; do
+        before=$failed
+        begin=$SECONDS
+        try
+        cell[$mode,$engine]="pass"
+        ((failed == before)) || cell[$mode,$engine]="FAIL ($((failed - before)))"
+        echo "# $mode, $engine: $((SECONDS - begin)) s"
+    done
+    ! declare -F "${mode}_down" >/dev/null || check "$mode: the guest is as before" "${mode}_down"
+}
+table() {
+    local width=22
+    printf '# %-14s' engine
+    printf "%-${width}s" "${modes[@]}"
+    for engine in "${engines[@]}"; do
+        printf '\n# %-14s' "$engine"
+        for mode in "${modes[@]}"; do printf "%-${width}s" "${cell[$mode,$engine]}"; done
+    done
+    echo
+}
+
+modprobe -a rdma_rxe ib_uverbs rdma_ucm macvlan veth overlay bridge nf_tables || exit 1
+check "Podman" podman run --rm --rootfs $rootfs true
+check "dockerd" docker_set_up
+check "containerd" start_containerd
+# Each engine makes what it keeps with the first container.
+check "a container without us" docker run --rm "${docker_image[@]}" true
+for mode in "${modes[@]}"; do row; done
+((!failed)) || tail -qn 20 /tmp/dockerd.log /tmp/containerd.log | sed 's/^/# /'
+end_dockerd TERM
+end_containerd TERM
+for runtime in runc crun; do drop_bundles; done
+clean_kernel_log
+table
+finish

@@ -1,0 +1,31 @@
+# shellcheck shell=bash
+# What a guest needs for modes shared and vf, and what of it must be as before when containers have gone. Sourced;
+# asap2-lib.sh has it for mode asap2.
+source "${BASH_SOURCE[0]%/*}/lib.sh"
+
+# ---- shared: the double of an HCA over lab0 -----------------------------------------------------------------
+gids() { grep -rhv '^0000:0000:0000:0000:0000:0000:0000:0000$' /sys/class/infiniband/hca0/ports/1/gids | sort; }
+make_hca() {
+    rdma link add hca0 type rxe netdev lab0 &&
+        wait_for 20 grep -rqs 'ffff:c000:0201$' /sys/class/infiniband/hca0/ports/1/gids # 192.0.2.1
+}
+
+# ---- vf: two PFs on one wire --------------------------------------------------------------------------------
+pfs=(enp1s0 enp2s0)
+enable_vfs() {
+    local pf
+    for pf in "${pfs[@]}"; do
+        ip link set "$pf" up && rdmactl vf enable "$pf" 7 || return
+    done
+    udevadm settle # which gives them their names
+}
+# Everything about PFs and VFs that an attach may touch: drivers, what the PF keeps, name, MAC, MTU, flags.
+vfs() {
+    local pf
+    for pf in "${pfs[@]}"; do
+        readlink -f "/sys/class/net/$pf/device/"virtfn* "/sys/class/net/$pf/device/"virtfn*/driver
+    done
+    # Names made of the MAC are udev's, which gives them some time after a bind.
+    ip -d -j link show | jq -cS '.[] | select(.parentbus == "pci") | {parentdev, ifname, address, mtu, ifalias, vfinfo_list,
+        flags: (.flags - ["LOWER_UP"]), altnames: ((.altnames // []) | map(select(startswith("enx") | not)))}' | sort
+}
