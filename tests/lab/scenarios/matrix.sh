@@ -190,7 +190,7 @@ row() { # of the table
         ((failed == before)) || cell[$mode,$engine]="FAIL ($((failed - before)))"
         echo "# $mode, $engine: $((SECONDS - begin)) s"
     done
-    ! declare -F "${mode}_down" >/dev/null || check "$mode: the guest is as before" "${mode}_down"
+    ! declare -F "${mode}_down" >/dev/null || check "$mode: what was set up for it goes" "${mode}_down"
 }
 table() {
     local width=22
