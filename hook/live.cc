@@ -52,8 +52,7 @@ Result<Waiting> find_waiting(const Subject& subject, const Call& call, const oci
     if (root.empty())
         return make_error(Code::BadInput, "config.json has no root.path");
     const auto ns = TRY(call.host.namespaces.open_process(state.pid));
-    if (ns.id() == TRY(call.host.namespaces.current()).id())
-        return make_error(Code::Refused, "the container is in the host's network namespace");
+    TRY(check_not_the_hosts(call.host.namespaces, ns));
     return Waiting{
         .state = state,
         .root = {.init = *init, .path = root.starts_with('/') ? root : call.bundle + "/" + root},

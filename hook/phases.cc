@@ -40,8 +40,11 @@ Result<std::optional<netns::Netns>> container_netns(const Subject& subject, cons
     if (std::none_of(
             subject.request.attachments.begin(), subject.request.attachments.end(), inside))
         return std::optional<netns::Netns>{};
-    if (subject.network.kind == oci::Network::Kind::Path)
-        return std::optional{TRY(call.host.namespaces.open(subject.network.path))};
+    if (subject.network.kind == oci::Network::Kind::Path) {
+        auto ns = TRY(call.host.namespaces.open(subject.network.path));
+        TRY(check_not_the_hosts(call.host.namespaces, ns));
+        return std::optional{std::move(ns)};
+    }
     return std::optional{TRY(call.host.namespaces.make())};
 }
 

@@ -47,6 +47,13 @@ Result<std::vector<Granted>> attach_each(World& world,
 
 }  // namespace
 
+Result<> check_not_the_hosts(netns::Netnses& namespaces, const netns::Netns& ns) {
+    if (ns.id() != TRY(namespaces.current()).id())
+        return {};
+    return make_error(Code::Refused, "the container is in the host's network namespace")
+        .advise("give it a network of its own, or the device with --device /dev/infiniband");
+}
+
 std::string id_of(const Call& call) {
     return call.id.empty() ? id_from_bundle(call.bundle) : call.id;
 }

@@ -30,6 +30,9 @@ Result<Subject> read_subject(oci::Spec spec,
                              Config config,
                              Grants grants);
 
+// Refused if it is the host's, by whatever path.
+Result<> check_not_the_hosts(netns::Netnses& namespaces, const netns::Netns& ns);
+
 // What is known of the container's id before the runtime says it.
 std::string id_of(const Call& call);
 

@@ -307,6 +307,7 @@ specs() {
     spec "a namespace path to a file" bad_input 'is not a network namespace' asking '"linux":{"namespaces":[{"type":"network","path":"/etc/passwd"}]}'
     spec "a namespace path to a folder" bad_input 'is not a network namespace' asking '"linux":{"namespaces":[{"type":"network","path":"/etc"}]}'
     spec "a namespace path to a fifo" bad_input 'is not a network namespace' asking "\"linux\":{\"namespaces\":[{\"type\":\"network\",\"path\":\"$home/fifo\"}]}"
+    spec "a namespace path to the host's own" refused "in the host's network namespace" asking '"linux":{"namespaces":[{"type":"network","path":"/proc/self/ns/net"}]}'
     spec "a namespace path to another kind of namespace" bad_input 'not a network namespace' asking '"linux":{"namespaces":[{"type":"network","path":"/proc/self/ns/mnt"}]}'
     spec "an endless namespace path" bad_input 'must be|longer' asking "\"linux\":{\"namespaces\":[{\"type\":\"network\",\"path\":\"/$(long 5000)\"}]}"
     spec "process a list" bad_input "'process' must be an object" asking "$namespaces,\"process\":[]"
