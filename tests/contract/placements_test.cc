@@ -190,7 +190,7 @@ TEST_F(PlacementsOfTheKernel, SomethingElseInTheWayIsRefusedAndStays) {
 }
 
 // The folder is a link to somewhere outside half of the time.
-TEST_F(PlacementsOfTheKernel, ASwappedFolderLeadsNowhere) {
+TEST_F(PlacementsOfTheKernel, Cve2026_24260_ASwappedFolderLeadsNowhere) {
     begin();
     const std::string one = inside("dev/infiniband");
     const std::string two = inside("dev/other");

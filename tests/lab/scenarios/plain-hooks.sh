@@ -87,7 +87,7 @@ root=/proc/\$(jq -r .pid)/root
 ln -s "$work/outside" "\$root/dev/infiniband"
 EOF
     chmod 755 "$work/link"
-    refused "$runtime: a /dev/infiniband that is a link" . begin i
+    refused "CVE-2025-23359: $runtime: a /dev/infiniband that is a link" . begin i
     last_failure | tail -n 1 | sed 's/^/# /'
     equal "$runtime: nothing is where it leads" "" "$(find "$work/outside" -path '*infiniband*' -o -name 'uverbs*')"
     end i 2>/dev/null
