@@ -4,8 +4,8 @@
 
 usage: docs.py ROOT
 
-Looks at links to files, at repository paths in `code` and in indented commands, and at rdma.* annotations, which must be
-in the schema.
+Looks at links to files, at repository paths in `code` and in indented commands, at rdma.* annotations, which must be in
+the schema, and at the CVEs of SECURITY.md: each must have tests by its name, CVE-2024-0132 or Cve2024_0132.
 """
 import json
 import re
@@ -15,6 +15,8 @@ from pathlib import Path
 DOCUMENTS = ("*.md", "examples/*", "examples/*/*", "perf/README.md", "runtime-config/README.md", "tests/lab/README.md")
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 PATH = re.compile(r"(?<![\w/.{=-])((?:examples|tests|hook|netns|perf|runtime-config|\.ci)/[\w./-]+)")
+CVE = re.compile(r"CVE-\d{4}-\d+")
+TESTS = ("tests/unit/*/*_test.cc", "tests/contract/*_test.cc", "tests/lab/scenarios/*.sh")
 KEY = re.compile(r"(?<![\w/.-])rdma\.[a-z0-9_.]+(?==)")
 
 
@@ -40,6 +42,16 @@ def check(root):
             for key in KEY.findall(line):
                 if not any(pattern.search(key) for pattern in known) and "rdma.mod=" not in line:
                     yield f"{where}: annotation {key} is not in the schema"
+    yield from vulnerabilities(root)
+
+
+def vulnerabilities(root):
+    security = root / "SECURITY.md"
+    named = CVE.findall(security.read_text(encoding="utf-8")) if security.exists() else []
+    tests = "\n".join(path.read_text(encoding="utf-8") for glob in TESTS for path in root.glob(glob))
+    for name in sorted(set(named)):
+        if not re.search(rf"\b({name}|{name.replace('CVE-', 'Cve').replace('-', '_')})(?!\d)", tests):
+            yield f"SECURITY.md: no test is named after {name}"
 
 
 def main():

@@ -61,6 +61,9 @@ SCHEMA = {"runtime-config/schema/annotations.schema.json": '{"patternProperties"
           "examples/run.sh": ""}
 DOCS = [("[x](examples/run.sh) `examples/run.sh`, rdma.1.mode=a, /usr/share/hook/x, rdma-hook/x", ""), ("[x](gone.md)", "a link"),
         ("    examples/gone --help", "names examples/gone"), ("    -a rdma.mood=x", "not in the schema")]
+# What SECURITY.md names, a test, and what is said.
+CVES = [("CVE-2024-013", "check CVE-2024-013:", ""), ("CVE-2024-013", "TEST(Cve2024_013, X)", ""),
+        ("CVE-2024-013", "TEST(Cve2024_0132, X)", "named after CVE-2024-013"), ("CVE-2024-013", "CVE-2024-0132", "named after CVE-2024-013")]
 
 # A program with one command, its page and its completion.
 PAGE, COMPLETION = "doc/man/rdmactl.8", "doc/completion/rdmactl.bash"
@@ -125,6 +128,8 @@ def main():
         expect(f"{name}, {text[:20]!r}", "budget.py", GOOD | {name: text}, int(bad), name if bad else "")
     for line, text in DOCS:
         expect(line, "docs.py", SCHEMA | {"README.md": line + "\n"}, int(bool(text)), text)
+    for name, test, text in CVES:
+        expect(f"{name}, {test}", "docs.py", SCHEMA | {"SECURITY.md": name, "tests/unit/x/x_test.cc": test}, int(bool(text)), text)
     if problems := manual(MANUAL):
         failed += 1
         print("not ok: manual.py: a good page:", *problems)
@@ -133,7 +138,7 @@ def main():
         if not any(text in line for line in problems):
             failed += 1
             print(f"not ok: manual.py: {old!r} for {new!r}: said {problems}")
-    print(f"{len(LAYERING) + len(BUDGET) + len(DOCS) + len(MANUALS) + 10} trees checked, {failed} failed")
+    print(f"{len(LAYERING) + len(BUDGET) + len(DOCS) + len(CVES) + len(MANUALS) + 10} trees checked, {failed} failed")
     sys.exit(bool(failed))
 
 
