@@ -7,9 +7,11 @@
 //     bench_floor attach NETNS-PATH PARENT V4-ADDRESS PREFIX RDMA-NAME PIN-PATH
 //     bench_floor attach-asap2 NETNS-PATH NETDEV V4-ADDRESS PREFIX RDMA-NAME PIN-PATH ESWITCH PORT
 //     BRIDGE
-//     bench_floor stage                      (a process of an engine that has nothing to do)
 //     bench_floor measure FIGURES COMMAND [ARG...]
+//     bench_floor state ID
 //
+// The last does nothing: the least that a program can cost, for the stages of an engine that have
+// nothing to do, and for tests/bench/shim.
 // FIGURES gets one line: wall, user and system time in microseconds, peak memory in KiB, status. A
 // child begins with the peak memory of the process that started it, so that must be a small one:
 // hence no library but the C one, and static linking.
@@ -118,15 +120,15 @@ int main(int argc, char** argv) {
         return attach(argv + 2);
     if (argc == 11 && std::strcmp(argv[1], "attach-asap2") == 0)
         return attach_asap2(argv + 2);
-    if (argc == 2 && std::strcmp(argv[1], "stage") == 0)
-        return 0;
     if (argc > 3 && std::strcmp(argv[1], "measure") == 0)
         return measure(argv[2], argv + 3);
+    if (argc == 3 && std::strcmp(argv[1], "state") == 0)
+        return 0;
     std::fputs(
         "usage: bench_floor attach NETNS PARENT ADDRESS PREFIX NAME PIN\n"
         "       bench_floor attach-asap2 NETNS NETDEV ADDRESS PREFIX NAME PIN ESWITCH PORT BRIDGE\n"
-        "       bench_floor stage\n"
-        "       bench_floor measure FIGURES COMMAND [ARG...]\n",
+        "       bench_floor measure FIGURES COMMAND [ARG...]\n"
+        "       bench_floor state ID\n",
         stderr);
     return 64;
 }
