@@ -5,7 +5,8 @@
 usage: examples.py ROOT
 
 Files below examples/: YAML is parsed; every annotation rdma.* that a YAML file or a quadlet gives must be in the schema;
-names that stand in several files must agree: the runtime, the RuntimeClass and its handler.
+names that stand in several files must agree: the runtime, the RuntimeClass and its handler. Each example is run by a test,
+which names it: RUN_BY.
 """
 import json
 import re
@@ -13,6 +14,23 @@ import sys
 from pathlib import Path
 
 RUNTIME = "rdma"
+LAB = "tests/lab/scenarios/"
+# A file below examples/, and the test that runs it; or, after a dash, why none can.
+RUN_BY = {
+    "quickstart": "tests/run",
+    "softroce-podman.sh": LAB + "examples.sh",
+    "vf-podman.sh": LAB + "vf.sh",
+    "asap2-podman.sh": LAB + "asap2.sh",
+    "two-rails.json": LAB + "examples.sh",
+    "quadlet/rdma-server.container": LAB + "examples.sh",
+    "docker-compose/compose.yaml": LAB + "docker.sh",
+    "kubernetes/containerd-config.toml": "tests/unit/hook/examples_test.cc",
+    "kubernetes/crio-50-rdma-hook.conf": "tests/unit/hook/examples_test.cc",
+    "kubernetes/pod.yaml": "- Debian has no kubelet; this lint reads it",
+    "kubernetes/runtimeclass.yaml": "- Debian has no kubelet; this lint reads it",
+    "Containerfile": "- guests reach no registry of images",
+    "README.md": "- the table of the others",
+}
 QUADLET = re.compile(r"^Annotation=([^=]+)=", re.MULTILINE)
 
 
@@ -36,7 +54,19 @@ def names(value):
         yield service["runtime"]
 
 
+def untested(root):
+    """Examples without a test, and tests that do not name theirs."""
+    there = {str(path.relative_to(root / "examples")) for path in (root / "examples").rglob("*") if path.is_file()}
+    for name in sorted(there ^ RUN_BY.keys()):
+        yield f"examples/{name}: " + ("no test runs it: say in RUN_BY which does" if name in there else "it is in RUN_BY, and gone")
+    for name in sorted(there & RUN_BY.keys()):
+        test = RUN_BY[name]
+        if not test.startswith("- ") and not re.search(rf"\bexamples\b.*{re.escape(name)}", (root / test).read_text(encoding="utf-8")):
+            yield f"examples/{name}: {test} does not name it"
+
+
 def check(root, yaml):
+    yield from untested(root)
     schema = json.loads((root / "runtime-config/schema/annotations.schema.json").read_text(encoding="utf-8"))
     known = [re.compile(pattern) for pattern in schema["patternProperties"]]
     found = 0

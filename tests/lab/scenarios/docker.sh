@@ -214,21 +214,58 @@ under_podman() {
     same_world "$runtime: nothing is left of it" "$work/before"
 }
 
+# A container of no concern, by itself: with a config.json as no engine writes it, which must stay to the letter.
+odd_bundle() {
+    local dir=/run/odd
+    mkdir -p $dir
+    (cd $dir && rm -f config.json && runc spec)
+    # Spaces, an escaped letter, members that nobody knows, numbers that no double holds, no newline at the end.
+    jq '.process.terminal = false | .process.args = ["true"] | .root.path = "/usr/lib/lab/rootfs"' $dir/config.json |
+        sed -e '1s/{/{  "x-unknown" : {"b":1,   "a":[ 18446744073709551615,9007199254740993,-0.0,1e400 ]},/' \
+            -e 's/"terminal":/"t\\u0065rminal"  :   /' -e 's/$/\t /' | head -c -3 >$dir/odd
+    mv $dir/odd $dir/config.json
+    cp $dir/config.json "$work/odd"
+}
+odd() {
+    local before after
+    before=$(stat -c '%i %s %y %z %a' /run/odd/config.json)
+    (cd /run/odd && timeout 60 rdma-runtime run odd) || return
+    after=$(stat -c '%i %s %y %z %a' /run/odd/config.json)
+    [[ $before == "$after" ]] && cmp "$work/odd" /run/odd/config.json
+}
+
 bystanders() {
-    local state text kept
-    kept=$(<"/etc/rdma-hook/config.json")
-    for state in as-it-is broken unreadable missing; do
+    local state text kept file=/etc/rdma-hook/config.json
+    kept=$(<"$file")
+    odd_bundle
+    for state in as-it-is broken others-may-write a-folder a-fifo a-loop no-folder missing; do
+        rm -rf "$file"
+        mkdir -p "${file%/*}"
         case $state in
-        as-it-is) ;;
-        broken) echo '{"polls":' >/etc/rdma-hook/config.json ;;
-        unreadable) echo "$kept" >/etc/rdma-hook/config.json; chmod 666 /etc/rdma-hook/config.json ;;
-        missing) rm -f /etc/rdma-hook/config.json ;;
+        as-it-is) echo "$kept" >"$file" ;;
+        broken) echo '{"polls":' >"$file" ;;
+        others-may-write) echo "$kept" >"$file"; chmod 666 "$file" ;;
+        a-folder) mkdir "$file" ;;
+        a-fifo) mkfifo "$file" ;;
+        a-loop) ln -s "$file" "$file" ;;
+        no-folder) rm -rf "${file%/*}"; echo x >"${file%/*}" ;;
         esac
-        check "$runtime: a container without rdma.*, configuration $state" docker run --rm --runtime rdma "${docker_image[@]}" true
-        [[ $state == broken || $state == unreadable ]] || continue
-        refused "$runtime: one with rdma.* is refused then" 'config.json' docker run --rm "${softroce[@]}" "${docker_image[@]}" true
+        check "$runtime: a container without rdma.*, configuration $state: its config.json stays to the letter" odd
+        if [[ $state != as-it-is && $state != missing ]]; then
+            refused "$runtime: one with rdma.*, configuration $state, is refused" 'rdma-hook' \
+                timeout 60 docker run --rm "${softroce[@]}" "${docker_image[@]}" true
+        fi
+        [[ $state != no-folder ]] || rm "${file%/*}"
     done
-    rm -f /etc/rdma-hook/config.json
+    for state in missing a-fifo broken; do
+        rm -f "$file"
+        case $state in
+        a-fifo) mkfifo "$file" ;;
+        broken) echo '{"polls":' >"$file" ;;
+        esac
+        check "$runtime: Docker runs a container without rdma.*, configuration $state" timeout 60 docker run --rm --runtime rdma "${docker_image[@]}" true
+    done
+    rm -f "$file"
     text=$(docker run --rm --runtime rdma "${docker_image[@]}" sh -c 'ls /dev; ls /run; env | cut -d= -f1; ulimit -l')
     equal "$runtime: it is what it is without us" "$(docker run --rm "${docker_image[@]}" sh -c 'ls /dev; ls /run; env | cut -d= -f1; ulimit -l')" "$text"
     equal "$runtime: its status is its own" 7 "$(docker run --rm --runtime rdma "${docker_image[@]}" sh -c 'exit 7'; echo $?)"
@@ -242,6 +279,19 @@ examples() { # the lines of the README, with an image that there is
         check "README: $line" bash -c "$line"
     done < <(of_readme | grep '^docker run')
     same_world "README: nothing is left" "$work/before"
+}
+
+# examples/docker-compose: two containers that measure each other; the client's end is the end of all.
+compose() {
+    local file=${BASH_SOURCE[0]%/tests/*}/examples/docker-compose/compose.yaml
+    # Its image has all that it runs.
+    tar -C "${rootfs%:O}" -cf - . | docker import - lab:whole >"$work/out" 2>&1 || report 1 "an image" "$work/out"
+    RDMA_IMAGE=lab:whole timeout 300 docker compose -f "$file" up --abort-on-container-exit --exit-code-from client >"$work/composed" 2>&1
+    report $? "examples/docker-compose: docker compose up" "$work/composed"
+    check "examples/docker-compose: the client has measured" grep -E 'client.* ok [0-9]' "$work/composed"
+    RDMA_IMAGE=lab:whole timeout 100 docker compose -f "$file" down -t 0 >"$work/out" 2>&1
+    report $? "examples/docker-compose: docker compose down" "$work/out"
+    same_world "examples/docker-compose: nothing is left" "$work/before"
 }
 
 equal "the README's daemon.json is what rdmactl makes" false "$(rdmactl runtime configure --runtime=docker --json | jq .changed)"
@@ -264,6 +314,7 @@ for runtime in "${runtimes[@]}"; do
     bystanders
 done
 examples
+compose
 ((!failed)) || tail -n 40 /tmp/dockerd.log | sed 's/^/# /'
 clean_kernel_log
 end_dockerd TERM

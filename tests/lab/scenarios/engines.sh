@@ -1,9 +1,8 @@
 #!/bin/bash
-# What rdmactl and examples/ write for engines, read by the engines themselves: CDI devices under Podman and Docker, the
-# quadlet, and the files of `rdmactl runtime configure`.
+# What rdmactl writes for engines, read by the engines themselves: CDI devices under Podman and Docker, and the files of
+# `rdmactl runtime configure`.
 #   tests/lab/run --kernel 7.3 --timeout 900 tests/lab/scenarios/engines.sh
 source "${BASH_SOURCE[0]%/*}/lib.sh"
-source=${BASH_SOURCE[0]%/tests/*}
 modprobe -a rdma_rxe ib_uverbs rdma_ucm macvlan veth overlay bridge nf_tables || exit 1
 spec=/run/cdi/rdma-hook.json
 
@@ -102,13 +101,6 @@ no_devices() {
     refused "and without pools none of theirs" 'No such file' ls ${spec/.json/-pool.json}
 }
 
-# ---- examples ----------------------------------------------------------------------------------------------
-quadlet() {
-    QUADLET_UNIT_DIRS=$source/examples/quadlet /usr/libexec/podman/quadlet --dryrun >"$work/units" 2>&1
-    report $? "Podman makes a unit of the quadlet" "$work/units"
-    check "with our annotations" grep -q -- '--annotation rdma.mode=softroce' "$work/units"
-}
-
 # ---- rdmactl runtime configure -----------------------------------------------------------------------------
 docker_file() {
     echo '{"debug": true, "registry-mirrors": []}' >/etc/docker/daemon.json
@@ -152,7 +144,6 @@ pools
 pool_under_podman
 docker_has_cdi
 no_devices
-quadlet
 docker_file
 containerd_file
 podman_file

@@ -237,6 +237,12 @@ random_lives() {
     same_state "$cycles cycles of random settings and deaths: PFs and VFs are as before"
 }
 
+example() {
+    RDMA_PF=enp1s0 RDMA_PF2=enp2s0 timeout 200 "${BASH_SOURCE[0]%/tests/*}/examples/vf-podman.sh" >"$work/out" 2>&1
+    report $? "examples/vf-podman.sh" "$work/out"
+    same_state "the example is over: PFs and VFs are as before"
+}
+
 no_rxe_here() {
     refused "rxe serves no namespace of its own on this kernel" '7\.1|rdma.placement' attach a enp1s0 10.9.0.1
     drop a
@@ -251,6 +257,7 @@ if [[ $LAB_KERNEL == 6.12 ]]; then
 else
     traffic
     if ((!brief)); then
+        example
         vlans
         bad_input
     fi
