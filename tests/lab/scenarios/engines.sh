@@ -2,7 +2,7 @@
 # What rdmactl writes for engines, read by the engines themselves: CDI devices under Podman and Docker, and the files of
 # `rdmactl runtime configure`.
 #   tests/lab/run --kernel 7.3 --timeout 900 tests/lab/scenarios/engines.sh
-source "${BASH_SOURCE[0]%/*}/lib.sh"
+source "${BASH_SOURCE[0]%/*}/engines-lib.sh"
 modprobe -a rdma_rxe ib_uverbs rdma_ucm macvlan veth overlay bridge nf_tables || exit 1
 spec=/run/cdi/rdma-hook.json
 
@@ -39,7 +39,7 @@ cdi() {
 }
 # A pool by its name: the whole attach, by the hooks that the device brings.
 pool_pod() { podman run -d --name "$1" --device rdma-hook.org/pool=named "${with_perf[@]}" "${@:2}" --rootfs $rootfs sleep 100000; }
-in_docker() { docker run -d --name "$1" --device "rdma-hook.org/pool=$2" "${with_perf[@]}" "${@:3}" lab:1 sleep 100000; }
+in_docker() { docker run -d --name "$1" --device "rdma-hook.org/pool=$2" "${with_perf[@]}" "${@:3}" "${docker_image[@]}" sleep 100000; }
 pair_of_pool() { # ENGINE: a server in one, a client in two
     local engine=$1 server address
     address=$("$engine" exec one cat /run/rdma/attach.json | jq -r '.devices[0].addresses[0]')
@@ -82,15 +82,11 @@ pool_under_docker() {
 docker_has_cdi() {
     mkdir -p /etc/docker
     echo '{"features": {"cdi": true}}' >/etc/docker/daemon.json
-    dockerd --iptables=false --ip6tables=false >/tmp/dockerd.log 2>&1 &
-    dockerd=$!
-    check "dockerd starts" wait_for 120 docker info
-    tar -C "${rootfs%:O}" -cf - . | docker import - lab:1 >"$work/out" 2>&1 || report 1 "an image" "$work/out"
+    check "dockerd starts, with the runtime of ours too" docker_set_up
     equal "Docker gives the nodes" "rdma_cm uverbs0" \
-        "$(docker run --rm "${given[@]}" lab:1 ls /dev/infiniband 2>"$work/said" | xargs; head -n 3 "$work/said")"
+        "$(docker run --rm "${given[@]}" "${docker_image[@]}" ls /dev/infiniband 2>"$work/said" | xargs; head -n 3 "$work/said")"
     pool_under_docker
-    kill $dockerd
-    wait $dockerd 2>/dev/null
+    end_dockerd TERM
 }
 no_devices() {
     rdma link delete rxe0
