@@ -38,8 +38,8 @@ cdi() {
     drop one
 }
 # A pool by its name: the whole attach, by the hooks that the device brings.
-pool_pod() { podman run -d --name "$1" --device rdma-hook.org/pool=named "${with_perf[@]}" "${@:2}" --rootfs $rootfs sleep 100000; }
-in_docker() { docker run -d --name "$1" --device "rdma-hook.org/pool=$2" "${with_perf[@]}" "${@:3}" "${docker_image[@]}" sleep 100000; }
+pool_pod() { podman run -d --name "$1" --tmpfs /run --device rdma-hook.org/pool=named "${with_perf[@]}" "${@:2}" --rootfs $rootfs sleep 100000; }
+in_docker() { docker run -d --name "$1" --tmpfs /run --device "rdma-hook.org/pool=$2" "${with_perf[@]}" "${@:3}" "${docker_image[@]}" sleep 100000; }
 pair_of_pool() { # ENGINE: a server in one, a client in two
     local engine=$1 server address
     address=$("$engine" exec one cat /run/rdma/attach.json | jq -r '.devices[0].addresses[0]')
