@@ -42,7 +42,7 @@ pool_pod() { podman run -d --name "$1" --tmpfs /run --device rdma-hook.org/pool=
 in_docker() { docker run -d --name "$1" --tmpfs /run --device "rdma-hook.org/pool=$2" "${with_perf[@]}" "${@:3}" "${docker_image[@]}" sleep 100000; }
 pair_of_pool() { # ENGINE: a server in one, a client in two
     local engine=$1 server address
-    address=$("$engine" exec one cat /run/rdma/attach.json | jq -r '.devices[0].addresses[0]')
+    address=$("$engine" exec one cat /run/rdma/attach.json | jq -r '.attachments[0].addresses[0]')
     "$engine" exec one timeout 60 rdma-perf serve --bind 0.0.0.0 --once >"$work/server" 2>&1 &
     server=$!
     wait_for 30 bash -c "$engine exec one ss -Hltn 'sport = :18600' | grep -q ."
@@ -74,7 +74,7 @@ pool_under_docker() {
     world >"$work/before-pools"
     check "Docker: one of the pool, without a runtime or an annotation" in_docker one named
     check "Docker: and another, with an address of its own" in_docker two named --annotation rdma.ip=10.9.4.99/24
-    equal "Docker: which it has" 10.9.4.99/24 "$(docker exec two cat /run/rdma/attach.json | jq -r '.devices[0].addresses[0]')"
+    equal "Docker: which it has" 10.9.4.99/24 "$(docker exec two cat /run/rdma/attach.json | jq -r '.attachments[0].addresses[0]')"
     pair_of_pool docker
     docker rm -f one two >/dev/null
     same_world "Docker: nothing is left of the pool's" "$work/before-pools"
