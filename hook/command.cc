@@ -69,16 +69,16 @@ Result<> run_poststop(const std::string& input, const Call& call) {
 }
 
 constexpr std::array<Phase, 4> kPhases = {{
-    {"precreate", run_precreate, true},
-    {"prestart", run_live, true},
-    {"createRuntime", run_create_runtime, true},
-    {"poststop", run_poststop, false},
+    {"precreate", run_precreate, true, false},
+    {"prestart", run_live, true, true},
+    {"createRuntime", run_create_runtime, true, true},
+    {"poststop", run_poststop, false, false},
 }};
 
 constexpr char kUsage[] =
     "usage: rdma-hook precreate [--config FILE]\n"
-    "       rdma-hook prestart|createRuntime|poststop [--config FILE]\n"
-    "           [--annotation KEY=VALUE]...\n"
+    "       rdma-hook prestart|createRuntime [--config FILE] [--annotation KEY=VALUE]...\n"
+    "       rdma-hook poststop [--config FILE]\n"
     "       rdma-hook createRuntime|poststop --state DIR --container KEY --attach UUID\n"
     "       rdma-hook --version\n"
     "Called by container engines; see rdmactl for people.\n";
@@ -142,7 +142,8 @@ Result<Command> parse_command(const std::vector<std::string>& args) {
         else
             *target = args[i + 1];
     }
-    if (!command.annotations.empty() && (args[0] == "precreate" || !command.container.empty()))
+    const bool attaches_plainly = command.phase->attaches_live && command.container.empty();
+    if (!command.annotations.empty() && !attaches_plainly)
         return make_error(Code::Usage, "--annotation is for plain hooks alone");
     return command;
 }

@@ -15,7 +15,8 @@ namespace hook {
 struct Phase {
     std::string_view name;
     Result<> (*run)(const std::string& input, const Call& call);
-    bool may_fail;  // poststop never does: the runtime could not do anything about it
+    bool may_fail;       // poststop never does: the runtime could not do anything about it
+    bool attaches_live;  // may be a plain hook that attaches
 };
 
 struct Command {

@@ -69,6 +69,7 @@ _rdmactl() {
         if [[ $word != -* ]]; then
             case $command:$arguments in
             show:0 | verify:[01]) words+=" $(_rdmactl_containers)" ;;
+            doctor:0) words+=' softroce softiwarp shared vf asap2' ;;
             'vf '*:0 | 'asap2 '*:0) words+=" $(_rdmactl_pfs)" ;;
             esac
         fi

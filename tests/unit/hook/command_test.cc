@@ -43,6 +43,7 @@ TEST(Command, APlainHookMayAskForTheContainer) {
               (Annotations{{"rdma.mode", "vf"}, {"rdma.device", "enp1s0#1=2"}}));
     const std::vector<std::vector<std::string>> bad = {
         {"precreate", "--annotation", "rdma.mode=vf"},
+        {"poststop", "--annotation", "rdma.mode=vf"},
         {"prestart", "--annotation"},
         {"prestart", "--annotation", "rdma.mode"},
         {"prestart", "--annotation", "run.oci.hooks.stdout=/etc/passwd"},
