@@ -31,7 +31,7 @@ install_and_look() {
     check "the timer and the unit for the boot are enabled" ls \
         /etc/systemd/system/{timers.target.wants/rdma-hook-gc.timer,multi-user.target.wants/rdma-hook-recover.service}
     check "systemd has nothing to say about the units" nothing systemd-analyze verify --man=no \
-        /usr/lib/systemd/system/rdma-hook-{gc.service,gc.timer,recover.service,asap2@.service,cdi.path,cdi.service}
+        /usr/lib/systemd/system/rdma-hook-{gc.service,gc.timer,recover.service,asap2@.service,vf@.service,cdi.path,cdi.service}
     check "rdmactl recover undoes nothing where there is nothing" rdmactl recover
     ! udevadm verify --help >/dev/null 2>&1 || check "udevadm verify takes the rules" udevadm verify /usr/lib/udev/rules.d/75-rdma-hook.rules
 }
