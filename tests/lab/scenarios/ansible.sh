@@ -50,7 +50,7 @@ fi
 # Everything that roles change: files, units, modules, links with their MTU and state, VFs, e-switches.
 state() {
     find /etc /usr/local /usr/bin /usr/lib/systemd /var/lib -xdev \( -path /var/lib/containers -o -path /var/lib/openvswitch -o -path /var/lib/dpkg \
-        -o -path /var/lib/systemd -o -path /etc/ssh \) -prune -o -printf '%y %m %p\n' | sort
+        -o -path /var/lib/systemd -o -path /var/lib/libuuid -o -path /etc/ssh \) -prune -o -printf '%y %m %p\n' | sort
     find /etc -xdev -type f ! -path '/etc/openvswitch/*' -exec md5sum {} + | sort -k 2
     SYSTEMD_OFFLINE=1 systemctl list-unit-files --no-legend | sort
     awk '{ print "module", $1 }' /proc/modules | sort
