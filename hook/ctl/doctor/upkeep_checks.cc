@@ -37,7 +37,7 @@ Result<Findings> check_podman(Look& look) {
     if (!has_program(look, "podman"))
         return one(Status::Skipped, "Podman is not installed");
     if (TRY(text_of(look, kDropIn)).find("hooks_dir") == std::string::npos)
-        return one(Status::Fail,
+        return one(Status::Warning,
                    "Podman does not call rdma-hook: no hooks_dir in " + std::string(kDropIn),
                    "rdmactl runtime configure --runtime=podman");
     return one(Status::Ok, "Podman calls rdma-hook");
