@@ -27,5 +27,5 @@ vfs() {
     done
     # Names made of the MAC are udev's, which gives them some time after a bind.
     ip -d -j link show | jq -cS '.[] | select(.parentbus == "pci") | {parentdev, ifname, address, mtu, ifalias, vfinfo_list,
-        flags: (.flags - ["LOWER_UP"]), altnames: ((.altnames // []) | map(select(startswith("enx") | not)))}' | sort
+        flags: (.flags - ["LOWER_UP", "NO-CARRIER"]), altnames: ((.altnames // []) | map(select(startswith("enx") | not)))}' | sort
 }
