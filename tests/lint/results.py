@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts tests for tests/run.
 
-usage: results.py ctest NAME JUNIT-FILE              what ctest ran
+usage: results.py ctest NAME JUNIT-FILE FOLDER       what ctest ran; FOLDER has a file of each GoogleTest program
        results.py lab NAME LOG STATUS SCENARIO...    what a guest ran (tests/lab/scenarios/many)
        results.py fuzz NAME LOG STATUS               what tests/fuzz/run ran
        results.py checks NAME LOG STATUS             what a script ran that ends like a scenario
@@ -39,12 +39,31 @@ def skip_reason(output):
     return "no reason given"
 
 
-def ctest(name, path):
+def gtest(name, path, status, counts):
+    """Of a program of tests: each test counts. One that died has no file, and is itself a failure."""
+    cases = list(ElementTree.parse(path).getroot().iter("testcase")) if Path(path).exists() else []
+    outcomes = Counter()
+    for case in cases:
+        if case.get("result") in ("skipped", "suppressed"):
+            skipped = case.find("skipped")
+            reason = "" if skipped is None else skipped.get("message", "")
+            print(f"skip {name} {reason.strip().splitlines()[-1] if reason.strip() else 'no reason given'}")
+        else:
+            outcomes["passed" if case.find("failure") is None else "failed"] += 1
+    if not cases or (status != "run" and not outcomes["failed"]):
+        print(f"fail {name} {Path(path).stem} did not come to its end")
+    counts.update(outcomes)
+
+
+def ctest(name, path, folder):
     if not Path(path).exists():
         print(f"fail {name} ctest did not finish")
         return
     counts = Counter()
     for case in ElementTree.parse(path).getroot().iter("testcase"):
+        if re.search(r"\.\d$", case.get("name")):
+            gtest(name, Path(folder, case.get("name") + ".xml"), case.get("status"), counts)
+            continue
         skipped = case.find("skipped")
         # A test whose program is missing is "skipped" for ctest; for us it is a failure.
         if skipped is not None and skipped.get("message", "").startswith(("SKIP_", "Disabled")):
@@ -152,8 +171,8 @@ def total(path, seconds):
 
 def main():
     match sys.argv[1:]:
-        case ["ctest", name, path]:
-            ctest(name, path)
+        case ["ctest", name, path, folder]:
+            ctest(name, path, folder)
         case ["lab", name, path, status, *scenarios]:
             lab(name, path, status, scenarios)
         case ["fuzz", name, path, status]:
