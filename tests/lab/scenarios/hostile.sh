@@ -2,12 +2,13 @@
 # Hostile images: what their environment, programs, links and processes can do to the host when a container of theirs has
 # RDMA, by Podman's precreate (crun), by plain hooks (runc) and by Docker's shim (runc). Each container starts attached or is
 # refused with a line that says why; the host's files, mounts and processes are as before, while it runs and afterwards.
-#   tests/lab/run --kernel 7.3 --timeout 900 tests/lab/scenarios/hostile.sh [--full]
-# --full: each kind of link under Docker, too. Checks that begin with a CVE test the rule that it teaches; SECURITY.md has the
+#   tests/lab/run --kernel 7.3 --timeout 900 tests/lab/scenarios/hostile.sh [--full] [WAY...]
+# WAYs: podman, plain, docker; all of them unless given. --full: each kind of link under Docker, too. Checks that begin with a CVE test the rule that it teaches; SECURITY.md has the
 # table. Links below a container's own /dev, and a race for them, are in plain-hooks.sh and tests/contract/placements_test.cc.
 source "${BASH_SOURCE[0]%/*}/lib.sh"
 full=0
-[[ ${1:-} != --full ]] || full=1
+[[ ${1:-} != --full ]] || { full=1; shift; }
+(($#)) || set -- podman plain docker
 image=/usr/lib/lab/rootfs
 home=/hostile # the host's; no container has such a folder
 modprobe -a rdma_rxe ib_uverbs rdma_ucm macvlan veth overlay bridge nf_tables || exit 1
@@ -300,42 +301,49 @@ everything() {
 world >"$work/before"
 touch $home/etc/{attach.json,infiniband,rdma,class}
 
-way=podman
-make_image hostile >"$work/out" 2>&1 || report 1 "an image" "$work/out"
-podman --runtime crun run --rm -v $image/usr:/usr:ro hostile true >"$work/out" 2>&1 || report 1 "a container without us" "$work/out"
-programs >"$work/programs"
-host >"$work/host"
-everything
-all_links "CVE-2024-0132, CVE-2026-47766, CVE-2026-30892"
-check "$way: RDMA_MODE of an image asks for nothing" podman --runtime crun run --rm -v $image/usr:/usr:ro hostile /usr/bin/bash -c '! test -e /dev/infiniband'
-podman --runtime crun run --rm "${asked[@]}" -v $image/usr:/usr:ro hostile $evil/self >"$work/out" 2>&1
-ended "CVE-2019-5736: $way: a command that is /proc/self/exe"
+by_podman() {
+    make_image hostile >"$work/out" 2>&1 || report 1 "an image" "$work/out"
+    podman --runtime crun run --rm -v $image/usr:/usr:ro hostile true >"$work/out" 2>&1 || report 1 "a container without us" "$work/out"
+    programs >"$work/programs"
+    host >"$work/host"
+    everything
+    all_links "CVE-2024-0132, CVE-2026-47766, CVE-2026-30892"
+    check "$way: RDMA_MODE of an image asks for nothing" podman --runtime crun run --rm -v $image/usr:/usr:ro hostile /usr/bin/bash -c '! test -e /dev/infiniband'
+    podman --runtime crun run --rm "${asked[@]}" -v $image/usr:/usr:ro hostile $evil/self >"$work/out" 2>&1
+    ended "CVE-2019-5736: $way: a command that is /proc/self/exe"
+}
+by_plain() {
+    programs >"$work/programs"
+    host >"$work/host"
+    everything
+    equal "CVE-2025-23267: $way: the hook starts no program" 1 "$(grep -c 'execve' $home/trace)"
+    all_links "CVE-2025-23359, CVE-2026-41579"
+    for each in 3 7 8; do
+        attached_or_refused "CVE-2024-21626: $way: its folder is /proc/self/fd/$each" two begin two ".process.cwd = \"/proc/self/fd/$each\""
+        end two
+    done
+    ended "CVE-2024-21626: $way: after that"
+}
+by_docker() {
+    mkdir -p /etc/docker
+    echo '{"runtimes": {"rdma": {"path": "/usr/bin/rdma-runtime"}}}' >/etc/docker/daemon.json
+    dockerd --iptables=false --ip6tables=false >/tmp/dockerd.log 2>&1 &
+    dockerd=$!
+    check "dockerd starts" wait_for 120 docker info
+    make_image hostile >"$work/out" 2>&1 || report 1 "an image" "$work/out"
+    docker run --rm -v $image/usr:/usr:ro hostile true >"$work/out" 2>&1 || report 1 "a container without us" "$work/out"
+    programs >"$work/programs"
+    host >"$work/host"
+    world >"$work/before"
+    everything
+    all_links "CVE-2024-0132, CVE-2026-41579"
+    kill $dockerd
+    wait $dockerd 2>/dev/null
+    ((!failed)) || tail -n 20 /tmp/dockerd.log | sed 's/^/# /'
+}
 
-way=plain
-everything
-equal "CVE-2025-23267: $way: the hook starts no program" 1 "$(grep -c 'execve' $home/trace)"
-all_links "CVE-2025-23359, CVE-2026-41579"
-for each in 3 7 8; do
-    attached_or_refused "CVE-2024-21626: $way: its folder is /proc/self/fd/$each" two begin two ".process.cwd = \"/proc/self/fd/$each\""
-    end two
+for way in "$@"; do
+    "by_$way"
 done
-ended "CVE-2024-21626: $way: after that"
-
-way=docker
-mkdir -p /etc/docker
-echo '{"runtimes": {"rdma": {"path": "/usr/bin/rdma-runtime"}}}' >/etc/docker/daemon.json
-dockerd --iptables=false --ip6tables=false >/tmp/dockerd.log 2>&1 &
-dockerd=$!
-check "dockerd starts" wait_for 120 docker info
-make_image hostile >"$work/out" 2>&1 || report 1 "an image" "$work/out"
-docker run --rm -v $image/usr:/usr:ro hostile true >"$work/out" 2>&1 || report 1 "a container without us" "$work/out"
-programs >"$work/programs"
-host >"$work/host"
-world >"$work/before"
-everything
-all_links "CVE-2024-0132, CVE-2026-41579"
-kill $dockerd
-wait $dockerd 2>/dev/null
-((!failed)) || tail -n 20 /tmp/dockerd.log | sed 's/^/# /'
 clean_kernel_log
 finish
