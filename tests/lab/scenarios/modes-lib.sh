@@ -12,12 +12,18 @@ make_hca() {
 
 # ---- vf: two PFs on one wire --------------------------------------------------------------------------------
 pfs=(enp1s0 enp2s0)
+# The PFs have their carrier, with which VFs get their last word from them; and udev has given VFs their names and MACs.
+settled() {
+    local pf
+    for pf in "${pfs[@]}"; do wait_for 30 grep -qx 1 "/sys/class/net/$pf/carrier"; done
+    udevadm settle
+}
 enable_vfs() {
     local pf
     for pf in "${pfs[@]}"; do
         ip link set "$pf" up && rdmactl vf enable "$pf" 7 || return
     done
-    udevadm settle # which gives them their names
+    settled
 }
 # Everything about PFs and VFs that an attach may touch: drivers, what the PF keeps, name, MAC, MTU, flags.
 vfs() {

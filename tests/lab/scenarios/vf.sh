@@ -65,7 +65,7 @@ set_up() {
     refused "a PF that is down says so" 'run: ip link set enp2s0 up' attach a enp2s0 10.9.0.1
     drop a
     ip link set enp2s0 up
-    udevadm settle # which gives them their names
+    settled
     equal "vf list shows them all, free" 14 "$(rdmactl vf list --json | jq '[.pfs[].vfs[] | select(.state == "free")] | length')"
 }
 
