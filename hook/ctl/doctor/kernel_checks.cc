@@ -52,14 +52,16 @@ Result<Findings> check_module(Look& look, const std::string& name, const std::st
                          .why = name + " is not loaded; it is when it is needed",
                          .fix = "to load it now: modprobe " + name}};
     return Findings{{.status = Status::Fail,
-                     .why = fmt::format("kernel {} has no module {}: {}", kernel, name, what),
-                     .fix = fmt::format(
-                         "depmod -a && modprobe {}; or install the kernel's modules again (Debian: "
-                         "apt-get install --reinstall linux-image-{}, Ubuntu: "
+                     .why = fmt::format(
+                         "kernel {} has no module {}: {}. If depmod does not find it, install the "
+                         "kernel's modules (Debian: linux-image-{}, Ubuntu: "
                          "linux-modules-extra-{})",
-                         name,
                          kernel,
-                         kernel)}};
+                         name,
+                         what,
+                         kernel,
+                         kernel),
+                     .fix = fmt::format("depmod -a && modprobe {}", name)}};
 }
 
 // "7.3.4+deb13-amd64" to 7 and 3; zeros if it is none.
