@@ -250,6 +250,11 @@ void parse_subcommand(const Subcommand& subcommand, Words& words, Invocation& ca
 }
 }  // namespace
 
+std::string_view name_of(Verb verb) {
+    const auto* found = std::ranges::find(kSubcommands, verb, &Subcommand::verb);
+    return found != kSubcommands.end() ? found->name : std::string_view{};
+}
+
 Invocation parse_args(const std::vector<std::string>& argv) {
     Invocation call;
     if (argv.empty())

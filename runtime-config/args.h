@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace shim {
@@ -17,6 +18,9 @@ enum class Verb {
     Checkpoint,
     Restore,
 };
+
+// As it is spelt on the command line; empty for Other.
+std::string_view name_of(Verb verb);
 
 struct Invocation {
     Verb verb = Verb::Other;

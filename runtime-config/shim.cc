@@ -178,24 +178,6 @@ Result<int> remove(const Ours& ours,
     return status;
 }
 
-std::string_view name_of(Verb verb) {
-    switch (verb) {
-        case Verb::Create:
-            return "create";
-        case Verb::Run:
-            return "run";
-        case Verb::Delete:
-            return "delete";
-        case Verb::Checkpoint:
-            return "checkpoint";
-        case Verb::Restore:
-            return "restore";
-        case Verb::Other:
-            break;
-    }
-    return "";
-}
-
 Result<int> do_it(const Ours& ours,
                   const std::vector<std::string>& argv,
                   hook::Call& call,

@@ -89,11 +89,8 @@ Result<std::optional<Hca>> look_at(const std::string& name, Site& site) {
         Hca{.name = name, .node = node.path(), .netdev = link ? link->name : std::string()});
 }
 
-// None in RDMA netns mode exclusive: a device can be opened in its own network namespace only.
 Result<std::vector<Hca>> find_hcas(const Options& options, netns::Host& host, const Store& store) {
     std::vector<Hca> found;
-    if (TRY(host.rdma.mode()) == netns::RdmaNetnsMode::Exclusive)
-        return found;
     Site site = TRY(host_site(host));
     const auto made = TRY(made_for_containers(store));
     const auto names = host.files.list(options.rdma_class);
@@ -115,11 +112,15 @@ struct Survey {
 Result<Survey> survey(const Options& options, netns::Host& host) {
     Config config;
     const Store store = TRY(open_store(options, host, config));
-    Survey found{.hcas = TRY(find_hcas(options, host, store)), .pools = {}};
+    Survey found;
+    // Then a device can be opened in its own network namespace only.
+    const bool exclusive = TRY(host.rdma.mode()) == netns::RdmaNetnsMode::Exclusive;
+    if (!exclusive)
+        found.hcas = TRY(find_hcas(options, host, store));
     std::ranges::copy_if(config.pools, std::back_inserter(found.pools), [](const Pool& pool) {
         return is_cdi_name(pool.name);
     });
-    if (found.pools.empty() && TRY(host.rdma.mode()) == netns::RdmaNetnsMode::Exclusive)
+    if (found.pools.empty() && exclusive)
         return make_error(Code::Refused,
                           "in RDMA netns mode exclusive no container can open a device of the "
                           "host, and the configuration has no pool")

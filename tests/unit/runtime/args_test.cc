@@ -26,22 +26,8 @@ std::vector<std::string> words(const std::string& line) {
     return out;
 }
 
-std::string name_of(Verb verb) {
-    switch (verb) {
-        case Verb::Create:
-            return "create";
-        case Verb::Run:
-            return "run";
-        case Verb::Delete:
-            return "delete";
-        case Verb::Checkpoint:
-            return "checkpoint";
-        case Verb::Restore:
-            return "restore";
-        case Verb::Other:
-            break;
-    }
-    return "other";
+std::string text_of(Verb verb) {
+    return verb == Verb::Other ? "other" : std::string(name_of(verb));
 }
 
 const Row kRows[] = {
@@ -147,7 +133,7 @@ const Row kRows[] = {
 TEST(Args, Table) {
     for (const Row& row : kRows) {
         const Invocation call = parse_args(words(row.line));
-        EXPECT_EQ(name_of(call.verb), row.verb) << row.line;
+        EXPECT_EQ(text_of(call.verb), row.verb) << row.line;
         EXPECT_EQ(call.bundle, row.bundle) << row.line;
         EXPECT_EQ(call.id, row.id) << row.line;
         EXPECT_THAT(call.trouble, testing::StartsWith(row.trouble)) << row.line;
