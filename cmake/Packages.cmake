@@ -1,6 +1,6 @@
-# Debian packages rdma-hook and rdma-perf: cmake --build build/release --target package
+# Debian packages rdma-hook, rdma-perf and rdma-perf-report: cmake --build build/release --target package
 #
-# Files are installed by component: hook and perf; hook_deb and perf_deb have what only a package has, and are left
+# Files are installed by component: hook, perf and perf-report; hook_deb and so on have what only a package has, and are left
 # out of `cmake --install`. The prefix must be /usr, as in the preset release.
 set(RDMA_MAINTAINER "rdma-hook maintainers <maintainers@rdma-hook.invalid>" CACHE STRING
   "Maintainer of the packages: who builds them for others sets a name and address that answer")
@@ -11,7 +11,7 @@ set(packaging ${PROJECT_SOURCE_DIR}/packaging)
 configure_file(${packaging}/changelog.in packaging/changelog @ONLY)
 rdma_gzip(${PROJECT_BINARY_DIR}/packaging/changelog changelog.Debian changelog_debian)
 rdma_gzip(${PROJECT_SOURCE_DIR}/CHANGELOG.md changelog changelog)
-foreach(part hook perf)
+foreach(part hook perf perf-report)
   install(FILES ${changelog_debian} ${changelog} ${packaging}/copyright
     DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/rdma-${part} COMPONENT ${part}_deb EXCLUDE_FROM_ALL)
   install(FILES ${packaging}/rdma-${part}/lintian-overrides
@@ -26,7 +26,7 @@ endforeach()
 set(CPACK_GENERATOR DEB)
 set(CPACK_COMPONENTS_ALL hook hook_deb)
 if(TARGET rdma-perf)
-  list(APPEND CPACK_COMPONENTS_ALL perf perf_deb)
+  list(APPEND CPACK_COMPONENTS_ALL perf perf_deb perf-report perf-report_deb)
 endif()
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_COMPONENTS_GROUPING ONE_PER_GROUP)
@@ -62,9 +62,19 @@ mends what is attached.")
 set(CPACK_DEBIAN_PERF_PACKAGE_SECTION net)
 # librdmacm is loaded when it is asked for; the providers are loaded by libibverbs.
 set(CPACK_DEBIAN_PERF_PACKAGE_RECOMMENDS "ibverbs-providers, librdmacm1t64 | librdmacm1")
-set(CPACK_DEBIAN_PERF_PACKAGE_SUGGESTS perftest)
+set(CPACK_DEBIAN_PERF_PACKAGE_SUGGESTS "perftest, rdma-perf-report")
 set(CPACK_DEBIAN_PERF_DESCRIPTION "validates and measures RDMA
 Checks every byte before it times anything: between two hosts, two containers,
 or within one process. Chooses device and GID by itself, compares reports, and
 says what keeps a container from using RDMA.")
+
+set(CPACK_DEBIAN_PERF-REPORT_PACKAGE_SECTION net)
+set(CPACK_DEBIAN_PERF-REPORT_PACKAGE_ARCHITECTURE all)
+set(CPACK_DEBIAN_PERF-REPORT_PACKAGE_SHLIBDEPS OFF)
+set(CPACK_DEBIAN_PERF-REPORT_PACKAGE_DEPENDS "python3 (>= 3.11), python3-jinja2, python3-matplotlib")
+set(CPACK_DEBIAN_PERF-REPORT_PACKAGE_ENHANCES rdma-perf)
+set(CPACK_DEBIAN_PERF-REPORT_DESCRIPTION "makes a page of what rdma-perf measured
+One HTML page that needs no network, with figures: latency and bandwidth,
+processor time, scaling, ratios with intervals, what makes the numbers
+doubtful, environment and settings.")
 include(CPack)

@@ -26,22 +26,6 @@ struct Measured {
     Outputs outputs;
 };
 
-void introduce(const Client& client, bool first, Report& report) {
-    std::optional<DeviceInfo> own;
-    std::optional<DeviceInfo> server;
-    if (client.has_device()) {
-        own = client.device().info;
-        server = client.server_device();
-    }
-    if (!first) {
-        report.more_pairs.push_back({own, client.server(), server});
-        return;
-    }
-    report.server = client.server();
-    report.client_device = own;
-    report.server_device = server;
-}
-
 // Runs the plan over control connections; what was measured stays in the report even on an error.
 Result<> measure(std::vector<Client> clients,
                  const MeasureOptions& options,
@@ -49,8 +33,8 @@ Result<> measure(std::vector<Client> clients,
                  Measured& measured) {
     Report& report = measured.report;
     std::FILE* table = data_on_stdout(options) ? around.err : around.out;
+    introduce(clients, report);
     for (const Client& client : clients) {
-        introduce(client, &client == &clients.front(), report);
         if (options.explain_gid && client.has_device())
             print(around.err, client.device().explanation);
     }

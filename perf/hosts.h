@@ -8,6 +8,7 @@
 
 #include "perf/client.h"
 #include "perf/commands.h"
+#include "perf/report.h"
 
 namespace perf {
 
@@ -23,5 +24,8 @@ base::Result<std::vector<Client>> start_clients(std::vector<Control> controls,
                                                 const SideOptions& side,
                                                 const Surroundings& around,
                                                 bool with_device = true);
+
+// Puts both sides of each client into the report.
+void introduce(std::span<const Client> clients, Report& report);
 
 }  // namespace perf

@@ -91,6 +91,7 @@ struct ThesisWords {
     std::string sizes = "2..8M:*2";
     std::string qps = "1,2,4,8,16,32";
     std::string time = "500ms";
+    std::string mtu = "auto";
     uint32_t reps = 5;
 };
 
@@ -107,6 +108,7 @@ void add_thesis_options(CLI::App& app, ThesisOptions& thesis, ThesisWords& words
     app.add_option("--qps", words.qps, "queue pairs of multi_qp")->capture_default_str();
     app.add_option("--time", words.time, "time of each point")->capture_default_str();
     app.add_option("--reps", words.reps, "repetitions of each suite")->capture_default_str();
+    app.add_option("--mtu", words.mtu, "path MTU in bytes, or auto")->capture_default_str();
     app.add_option("--json", thesis.json, "write all tables there as JSON; - for stdout");
 }
 
@@ -117,6 +119,8 @@ Result<ThesisPlan> parse_thesis(const ThesisWords& words, size_t hosts) {
     plan.sizes = TRY(parse_sizes(words.sizes));
     plan.qps = TRY(parse_counts("--qps", words.qps, kMaxQps));
     plan.time_ms = TRY(parse_time_ms(words.time));
+    if (words.mtu != "auto")
+        plan.mtu = TRY(parse_count("--mtu", words.mtu, 4096));
     plan.reps = words.reps;
     plan.hosts = hosts;
     plan.seed = random_seed();

@@ -116,7 +116,7 @@ Json to_json(const PointResult& result) {
     return out;
 }
 
-Json json_head(const Report& report) {
+Json env_json(const Report& report) {
     Json env = {{"client", side_of(report.client, report.client_device)},
                 {"server", side_of(report.server, report.server_device)}};
     if (!report.more_pairs.empty())
@@ -124,11 +124,15 @@ Json json_head(const Report& report) {
     for (const Pairing& pair : report.more_pairs)
         env["more_pairs"].push_back({{"client_device", json_of(pair.client_device)},
                                      {"server", side_of(pair.server, pair.server_device)}});
+    return env;
+}
+
+Json json_head(const Report& report) {
     return {{"schema", kSchema},
             {"tool", {{"name", "rdma-perf"}, {"version", RDMA_VERSION}}},
             {"started", report.started},
             {"plan", to_json(report.plan)},
-            {"env", std::move(env)}};
+            {"env", env_json(report)}};
 }
 
 Json errors_json(const std::optional<base::Error>& error) {

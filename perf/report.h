@@ -40,6 +40,7 @@ base::Json to_json(const Report& report);
 // Its parts, for output that is written while the plan runs: what is known before the first result,
 // one result, and what is known after the last one.
 base::Json json_head(const Report& report);
+base::Json env_json(const Report& report);
 base::Json to_json(const PointResult& result);
 base::Json json_tail(const Report& report);
 

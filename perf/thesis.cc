@@ -106,6 +106,7 @@ Plan plan_for(const ThesisPlan& thesis, std::vector<Mode> modes, std::vector<uin
             .modes = std::move(modes),
             .sizes = std::move(sizes),
             .time_ms = thesis.time_ms,
+            .mtu = thesis.mtu,
             .seed = thesis.seed};
 }
 
@@ -159,6 +160,20 @@ Result<Suite> parse_suite(std::string_view word) {
         Code::BadInput,
         fmt::format("suite '{}' is not known (allowed: basic, cpu, multi_dev, multi_qp)",
                     base::printable(word)));
+}
+
+Json to_json(const ThesisPlan& plan) {
+    Json suites = Json::array();
+    for (const Suite suite : plan.suites)
+        suites.push_back(name_of(suite));
+    return {{"suites", std::move(suites)},
+            {"sizes_bytes", plan.sizes},
+            {"qps", plan.qps},
+            {"time_ms", plan.time_ms},
+            {"reps", plan.reps},
+            {"hosts", plan.hosts},
+            {"mtu_bytes", plan.mtu},
+            {"seed", plan.seed}};
 }
 
 std::vector<ThesisTrial> trials_of(Suite suite, const ThesisPlan& thesis) {

@@ -25,8 +25,11 @@ struct ThesisPlan {
     uint32_t time_ms = 0;         // of each point
     uint32_t reps = 1;
     size_t hosts = 1;  // of multi_dev: 1 to so many clients together
+    uint32_t mtu = 0;  // path MTU in bytes; 0: the best of both ports
     uint64_t seed = 0;
 };
+
+base::Json to_json(const ThesisPlan& plan);
 
 // Points that run over the same connections.
 struct ThesisTrial {

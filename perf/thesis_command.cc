@@ -28,6 +28,9 @@ class ThesisRun {
         const auto rows = rows_of(suite, results, options_.plan.seed);
         print(options_.json == "-" ? around_.err : around_.out, thesis_table(suite, rows));
         suites_.push_back(json_of(suite, rows));
+        suites_.back()["results"] = Json::array();
+        for (const PointResult& result : results)
+            suites_.back()["results"].push_back(to_json(result));
         return done;
     }
 
@@ -39,11 +42,19 @@ class ThesisRun {
                 {"started", started_},
                 {"reps", options_.plan.reps},
                 {"time_ms", options_.plan.time_ms},
+                {"plan", to_json(options_.plan)},
+                {"env", met_ == 0 ? Json() : env_json(sides_)},
                 {"suites", suites_},
                 {"errors", errors_json(done ? std::nullopt : std::optional(done.error()))}};
     }
 
   private:
+    static Report with_client() {
+        Report report;
+        report.client = own_hello();
+        return report;
+    }
+
     // Every second repetition backwards: what drifts with time drifts away.
     Result<> all_repetitions(Suite suite, std::vector<PointResult>& results) {
         auto trials = trials_of(suite, options_.plan);
@@ -61,6 +72,10 @@ class ThesisRun {
     Result<> run(const ThesisTrial& trial, uint32_t rep, std::vector<PointResult>& results) {
         auto clients = TRY(connect_clients(
             std::span(options_.hosts).first(trial.clients), options_.port, options_.side, around_));
+        if (clients.size() > met_) {
+            introduce(clients, sides_);
+            met_ = clients.size();
+        }
         for (Client& client : clients)
             TRY(client.watch_idle());
         for (const Point& point : trial.points) {
@@ -77,6 +92,8 @@ class ThesisRun {
     const Surroundings& around_;
     std::string started_ = utc_now();
     Json suites_ = Json::array();
+    Report sides_ = with_client();  // of the trial with the most clients so far
+    size_t met_ = 0;                // so many clients
     bool corrupt_ = false;
 };
 }  // namespace

@@ -13,7 +13,7 @@ _rdma_perf_words() {
         echo --verb --transport --cm --mode --size --iterations --time --qps --threads --direction --depth --batch --rate
         echo --poll --mtu --verify --seed --reps --plan --json --csv --jsonl --markdown --expect --explain-gid "$wish"
         ;;
-    thesis) echo --port --suite --size --qps --time --reps --json "$wish" ;;
+    thesis) echo --port --suite --size --qps --time --reps --mtu --json "$wish" ;;
     kv) echo --port --keys --value --zipf --time --reps --poll --seed --json "$wish" ;;
     compare) echo perftest --allow --expect --json ;;
     'compare perftest')

@@ -5,7 +5,7 @@
 # What may follow a command: its commands and its own options.
 _rdmactl_words() {
     case $1 in
-    '') echo plan list show verify doctor gc recover vf asap2 runtime cdi config --version ;;
+    '') echo plan list show stats verify doctor gc recover vf asap2 runtime cdi config --version ;;
     plan) echo --annotation --spec --netns ;;
     list) echo --failed ;;
     gc) echo --regrant ;;
@@ -17,6 +17,7 @@ _rdmactl_words() {
     cdi) echo generate list ;;
     'cdi generate') echo --output ;;
     config) echo check ;;
+    'config check') echo --annotation --spec ;;
     esac
     echo --config --json --help
 }
@@ -68,7 +69,7 @@ _rdmactl() {
         words=$(_rdmactl_words "$command")
         if [[ $word != -* ]]; then
             case $command:$arguments in
-            show:0 | verify:[01]) words+=" $(_rdmactl_containers)" ;;
+            show:0 | stats:0 | verify:[01]) words+=" $(_rdmactl_containers)" ;;
             doctor:0) words+=' softroce softiwarp shared vf asap2' ;;
             'vf '*:0 | 'asap2 '*:0) words+=" $(_rdmactl_pfs)" ;;
             esac

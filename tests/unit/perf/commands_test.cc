@@ -39,7 +39,7 @@ class Paper {
     [[nodiscard]] std::FILE* file() const { return file_; }
 
     [[nodiscard]] std::string text() const {
-        std::string out(1 << 16, '\0');
+        std::string out(1 << 20, '\0');
         const ssize_t n = ::pread(::fileno(file_), out.data(), out.size(), 0);
         out.resize(n < 0 ? 0 : static_cast<size_t>(n));
         return out;
@@ -148,6 +148,11 @@ TEST_F(Commands, ThesisPrintsItsTables) {
     ASSERT_TRUE(document) << document.error().message();
     EXPECT_EQ((*document)["suites"].size(), 4U);
     EXPECT_EQ((*document)["suites"][2]["rows"].size(), 6U) << "three verbs, one and two clients";
+    EXPECT_EQ((*document)["suites"][2]["results"].size(), 12U) << "each of them twice";
+    EXPECT_TRUE((*document)["suites"][0]["results"][0].contains("flags"));
+    EXPECT_EQ((*document)["env"]["client"]["device"]["gid_type"], "RoCE v2");
+    EXPECT_EQ((*document)["env"]["more_pairs"].size(), 1U) << "the second client of multi_dev";
+    EXPECT_EQ((*document)["plan"]["qps"], base::Json::array({1, 2}));
     EXPECT_THAT(err_.text(), HasSubstr("multi_qp: several queue pairs"));
 }
 

@@ -55,6 +55,18 @@ TEST(Thesis, MultiQpVariesTheQueuePairsOnly) {
     EXPECT_FALSE(parse_suite("multi"));
 }
 
+TEST(Thesis, AllSuitesHaveThePathMtuThatWasAskedFor) {
+    ThesisPlan plan = small_plan();
+    plan.mtu = 1024;
+    EXPECT_EQ(to_json(plan)["mtu_bytes"], 1024);
+    for (const Suite suite : {Suite::Basic, Suite::Cpu, Suite::MultiDevice, Suite::MultiQp}) {
+        for (const ThesisTrial& trial : trials_of(suite, plan)) {
+            for (const Point& point : trial.points)
+                EXPECT_EQ(point.mtu, 1024U) << describe(point);
+        }
+    }
+}
+
 std::vector<PointResult> repetitions() {
     std::vector<PointResult> results;
     for (uint32_t rep = 1; rep <= 3; ++rep) {

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Medians and ratios with what is known of them. Exact and without draws: the same files give the same page."""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+ENOUGH = 6  # repetitions: with fewer not even the whole range covers 95 %
+MARGIN = 0.05  # as that of `rdma-perf compare`
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """`low` and `high` are a 95 % interval if `certain`, else the range of what was seen."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+    @property
+    def certain(self) -> bool:
+        return self.n >= ENOUGH
+
+
+def of_median(sample: Sequence[float]) -> Estimate:
+    """The interval goes from the k-th smallest to the k-th greatest: the sign test's."""
+    ordered = sorted(sample)
+    n = len(ordered)
+    outside = sign_critical(n) if n >= ENOUGH else 0
+    return Estimate(median(ordered), ordered[outside], ordered[n - 1 - outside], n)
+
+
+def sign_critical(n: int) -> int:
+    """How many at each end the interval of a median of n leaves out."""
+    tail = 0.0
+    for k in range(n):
+        tail += math.comb(n, k) / 2**n
+        if tail > 0.025:
+            return max(k - 1, 0)
+    return 0
+
+
+def of_ratio(pairs: Sequence[tuple[float, float]]) -> Estimate | None:
+    """b/a of runs that were neighbours in time: Hodges and Lehmann on a logarithmic scale, with the interval of Wilcoxon's
+    signed-rank test, as `rdma-perf compare perftest` has it."""
+    logs = [math.log(b / a) for a, b in pairs if a > 0 and b > 0]
+    n = len(logs)
+    if not n:
+        return None
+    means = sorted((logs[i] + logs[j]) / 2 for i in range(n) for j in range(i, n))
+    if n < ENOUGH:
+        return Estimate(math.exp(median(means)), math.exp(min(logs)), math.exp(max(logs)), n)
+    outside = signed_rank_critical(n)
+    return Estimate(math.exp(median(means)), math.exp(means[outside]), math.exp(means[-1 - outside]), n)
+
+
+def signed_rank_critical(n: int) -> int:
+    """How many of the means of two at each end the test at 5 % rejects; its distribution is counted out."""
+    ways = [1]
+    for rank in range(1, n + 1):
+        longer = ways + [0] * rank
+        for total, count in enumerate(ways):
+            longer[total + rank] += count
+        ways = longer
+    tail = 0
+    for total, count in enumerate(ways):
+        tail += count
+        if tail > 0.025 * 2**n:
+            return max(total - 1, 0)
+    return 0
+
+
+def verdict(ratio: Estimate | None, more_is_better: bool) -> str:
+    if ratio is None or not ratio.certain:
+        return "not enough data"
+    if 1 - MARGIN <= ratio.low and ratio.high <= 1 + MARGIN:
+        return "equal"
+    if ratio.low > 1:
+        return "faster" if more_is_better else "slower"
+    if ratio.high < 1:
+        return "slower" if more_is_better else "faster"
+    return "not enough data"

@@ -1,0 +1,271 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""rdma-perf-report on files as rdma-perf writes them, and on hostile ones."""
+from __future__ import annotations
+
+import copy
+import io
+import json
+import shutil
+import sys
+import tempfile
+import unittest
+from contextlib import redirect_stderr
+from html.parser import HTMLParser
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+sys.path[:0] = [str(HERE), str(ROOT / "perf/report")]
+
+import samples  # noqa: E402
+
+try:
+    import jinja2  # noqa: F401
+    import matplotlib  # noqa: F401
+except ImportError as missing:
+    print(f"skipped: python3-{missing.name} is not installed")
+    sys.exit(77)
+
+from rdma_report import command, documents, estimate, findings, published, series, strict  # noqa: E402
+
+VOID = {"meta", "br", "link", "input"}
+
+
+class Outline(HTMLParser):
+    """What a browser would see: tags that close, ids, headings, texts."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(text)
+        assert not self.open, self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self.ids += [value for name, value in attrs if name == "id" and value]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag, tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+class Case(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def file(self, name: str, value: object) -> Path:
+        path = self.folder / name
+        path.write_text(value if isinstance(value, str) else json.dumps(value), encoding="utf-8")
+        return path
+
+    def page(self, *words: object) -> str:
+        html = self.folder / "page.html"
+        errors = io.StringIO()
+        with redirect_stderr(errors):
+            status = command.main([*map(str, words), "--html", str(html)])
+        self.assertEqual(status, 0, errors.getvalue())
+        return html.read_text(encoding="utf-8")
+
+    def refused(self, *words: object) -> str:
+        errors = io.StringIO()
+        with redirect_stderr(errors):
+            self.assertEqual(command.main([*map(str, words), "--html", str(self.folder / "page.html")]), 2)
+        self.assertFalse((self.folder / "page.html").exists())
+        return errors.getvalue()
+
+
+class Estimates(unittest.TestCase):
+    def test_median_of_six_has_the_whole_range_as_its_interval(self) -> None:
+        of = estimate.of_median([6, 1, 5, 2, 4, 3])
+        self.assertEqual((of.value, of.low, of.high, of.certain), (3.5, 1, 6, True))
+        self.assertFalse(estimate.of_median([1, 2, 3, 4, 5]).certain)
+
+    def test_critical_values_are_those_of_the_tables(self) -> None:
+        self.assertEqual([estimate.signed_rank_critical(n) for n in (6, 7, 8, 10, 15, 20)], [0, 2, 3, 8, 25, 52])
+        self.assertEqual([estimate.sign_critical(n) for n in (6, 8, 9, 12, 20)], [0, 0, 1, 2, 5])
+
+    def test_ratio_of_pairs_ignores_a_common_drift(self) -> None:
+        ratio = estimate.of_ratio([(100 * drift, 90 * drift) for drift in (1, 2, 3, 4, 5, 6)])
+        assert ratio
+        self.assertAlmostEqual(ratio.value, 0.9)
+        self.assertAlmostEqual(ratio.high, 0.9)
+        self.assertEqual(estimate.verdict(ratio, True), "slower")
+        self.assertEqual(estimate.verdict(ratio, False), "faster")
+
+    def test_without_six_pairs_nothing_is_concluded(self) -> None:
+        ratio = estimate.of_ratio([(1, 2)] * 5)
+        self.assertEqual(estimate.verdict(ratio, True), "not enough data")
+        self.assertIsNone(estimate.of_ratio([(0, 1)]))
+
+    def test_equal_is_within_five_percent(self) -> None:
+        self.assertEqual(estimate.verdict(estimate.Estimate(1, 0.96, 1.04, 6), True), "equal")
+        self.assertEqual(estimate.verdict(estimate.Estimate(1, 0.96, 1.07, 6), True), "not enough data")
+
+
+class Strict(Case):
+    def test_what_is_no_number_is_refused_by_name(self) -> None:
+        for bad in ("-1", "NaN", "1e400", '"5"', "true", "null", "[]"):
+            text = json.dumps(samples.report([samples.result(samples.point(), 1e6)])).replace('"bandwidth_bytes_per_s": 1000000.0',
+                                                                                           f'"bandwidth_bytes_per_s": {bad}')
+            said = self.refused(self.file("a.json", text))
+            self.assertIn("a.json", said)
+            if bad != "NaN":
+                self.assertIn("results[0]: bandwidth: bandwidth_bytes_per_s: is no", said.replace("is not from", "is no"), bad)
+
+    def test_other_hostile_files(self) -> None:
+        for text, said in (("", "no JSON"), ("[" * 100_000, "no JSON"), ('{"schema": "x", "schema": "y"}', "twice"), ("[]", "is no object"),
+                           ('{"schema": "rdma-perf/2"}', "is none of"), ('{"schema": "rdma-perf/1"}', "has no results"), ("\0\xff", "no JSON")):
+            self.assertIn(said, self.refused(self.file("a.json", text)))
+        document = samples.report([samples.result(samples.point(), 1e6)])
+        document["started"] = "x" * 5000
+        self.assertIn("longer than 40 characters", self.refused(self.file("a.json", document)))
+        self.assertIn("No such file", self.refused(self.folder / "gone.json"))
+
+    def test_a_file_that_is_too_large_is_not_read(self) -> None:
+        path = self.folder / "large.json"
+        with path.open("wb") as stream:
+            stream.truncate(strict.MAX_BYTES + 1)
+        self.assertIn("larger than 32 MiB", self.refused(path))
+
+    def test_an_evaluation_without_runs(self) -> None:
+        self.assertIn("no run is there yet", self.refused(samples.write(self.folder / "e", [])))
+
+    def test_a_baseline_that_is_not_there(self) -> None:
+        path = self.file("a.json", samples.report([samples.result(samples.point(), 1e6)]))
+        self.assertIn("only b", self.refused("--baseline", "c", f"b={path}"))
+
+
+class Findings(Case):
+    def findings_of(self, *runs: samples.Json) -> list[findings.Finding]:
+        _, read = documents.read_evaluation(samples.write(self.folder / "e", list(runs)))
+        return findings.of_measurements(series.collect(read), read)
+
+    def test_unequal_mtu(self) -> None:
+        found = self.findings_of(samples.basic("host", 1, mtu=4096), samples.basic("container", 1, mtu=1024))
+        self.assertEqual([(each.severity, each.title) for each in found][0], ("wrong", "Unequal MTU"))
+        self.assertIn("1024 of container, 4096 of host (27 points)", found[0].text)
+        self.assertNotIn("Unequal MTU", [each.title for each in findings.of_measurements(series.collect([]), [])])
+
+    def test_equal_mtu_is_none_and_tcp_has_none(self) -> None:
+        found = self.findings_of(samples.transfers("host", 1), samples.transfers("container", 1))
+        self.assertEqual([each.title for each in found], ["No 95 % intervals"])
+
+    def test_iwarp_names_an_mtu_that_no_packet_has(self) -> None:
+        runs = [samples.transfers("host", 1), samples.transfers("container", 1)]
+        for result in runs[1]["report"]["results"]:
+            result["point"]["mtu_bytes"] = 4096
+        self.assertIn("Unequal MTU", [each.title for each in self.findings_of(*copy.deepcopy(runs))])
+        runs[1]["report"]["env"]["client"]["device"]["iwarp"] = True
+        shutil.rmtree(self.folder / "e")
+        self.assertNotIn("Unequal MTU", [each.title for each in self.findings_of(*runs)])
+
+    def test_flags_wrong_data_and_errors(self) -> None:
+        bad = samples.report([samples.result(samples.point(), 1e6, flags=("loss",), data_ok=False)])
+        bad["errors"] = [{"code": "timeout", "text": "the peer fell silent", "fix": ""}]
+        bad["results"].append(samples.result(samples.point(size=64), 0))
+        titles = [each.title for each in self.findings_of(samples.envelope("run", "host", 1, bad))]
+        self.assertEqual(titles[:4], ["Wrong data", "A run ended early", "Nothing was transferred", "Flag loss"])
+
+    def test_the_thesis_compared_mtus(self) -> None:
+        publication = published.read(published.OURS)
+        found = findings.of_publication(publication)
+        self.assertEqual([each.title for each in found], ["thesis: unequal MTU, SR-IOV", "thesis: unequal MTU, ASAP2 Direct"])
+        self.assertIn("with that taken off, 0.999 to 1.000 are left", found[0].text)
+        self.assertAlmostEqual(publication.systems[2].limit_ratio(), 11037.10 / 11686.96, places=5)
+        unequal = {value.system.mode for value in publication.values if value.unequal_mtu}
+        self.assertEqual(unequal, {"vf", "asap2"})
+        for value in publication.values:
+            self.assertTrue(value.source and value.figure.endswith(".png"), value)
+
+    def test_published_numbers_of_strangers_are_checked(self) -> None:
+        good = json.loads(published.OURS.read_text(encoding="utf-8"))
+        for change, said in (({"url": "javascript:alert(1)"}, "https"), ({"systems": {}}, "is no list"), ({"tables": [{"metric": "x"}]}, "is none of")):
+            self.assertIn(said, self.refused("--published", self.file("p.json", good | change)))
+
+
+class Pages(Case):
+    def test_an_evaluation(self) -> None:
+        text = self.page("--figures", self.folder / "figures", samples.evaluation(self.folder / "e", 2))
+        outline = Outline(text)
+        self.assertEqual(len(outline.ids), len(set(outline.ids)), "ids are unique over all figures")
+        links = [attrs["href"] for tag, attrs in outline.tags if tag == "a"]
+        self.assertEqual([link for link in links if link and link.startswith("#") and link[1:] not in outline.ids], [])
+        used = [attrs.get("href") or attrs.get("xlink:href") or "" for tag, attrs in outline.tags if tag == "use"]
+        self.assertTrue(used)
+        self.assertEqual([name for name in used if name[1:] not in outline.ids], [])
+        for tag, attrs in outline.tags:
+            self.assertFalse({"src", "srcset", "onload", "onclick"} & attrs.keys(), (tag, attrs))
+            self.assertNotIn(tag, ("script", "link", "img", "iframe", "object"))
+        self.assertEqual([link for link in links if link and not link.startswith("#")], ["https://github.com/emersonford/thesis"])
+        figures = [attrs for tag, attrs in outline.tags if attrs.get("role") == "img"]
+        self.assertGreater(len(figures), 20)
+        self.assertTrue(all(len(attrs["aria-label"] or "") > 40 for attrs in figures))
+        self.assertIn("Emulation.", outline.text)
+        self.assertIn("container/host", outline.text)
+        self.assertIn("viewport", text)
+        self.assertIn("@media print", text)
+        files = {path.name for path in (self.folder / "figures").iterdir()}
+        for name in ("basic-p50_ns-read", "cpu-core_s_per_gb-write", "multi_dev-bandwidth_bytes_per_s-send", "transfers-core_s_per_gb",
+                     "basic-percent_of_payload_limit-read", "ratio-1-p50_ns", "thesis-latency"):
+            self.assertLessEqual({f"{name}.svg", f"{name}.png"}, files)
+
+    def test_the_same_files_make_the_same_page(self) -> None:
+        folder = samples.write(self.folder / "e", [samples.transfers(name, 1) for name in ("host", "container")])
+        self.assertEqual(self.page(folder), self.page(folder))
+
+    def test_what_is_foreign_is_text(self) -> None:
+        evil = "<script>alert('x')</script>&\"'$\\frac{1}{2}$\u202e\x07"
+        run = samples.basic("host", 1)
+        run["system"]["name"] = evil[:60]
+        run["command"] = [evil]
+        run["environment"]["client"] = {evil: evil}
+        run["report"]["env"]["server"]["host"] = evil
+        run["report"]["errors"] = [{"code": evil, "text": evil, "fix": evil}]
+        run["report"]["suites"][0]["results"][0]["flags"] = [evil]
+        text = self.page(samples.write(self.folder / "e", [run], title=evil, emulation=evil))
+        outline = Outline(text)
+        self.assertNotIn("script", {tag for tag, _ in outline.tags})
+        self.assertIn("<script>alert('x')</script>", outline.text)
+        self.assertNotIn("\u202e", text)
+        self.assertNotIn("\x07", text)
+
+    def test_what_names_files_of_figures_is_one_of_few_words(self) -> None:
+        for member in ("verb", "mode", "transport"):
+            run = samples.envelope("run", "host", 1, samples.report([samples.result(samples.point() | {member: "../../x"}, 1e6)]))
+            folder = self.folder / member
+            self.assertIn(f"{member}: is none of", self.refused("--figures", folder / "figures", samples.write(folder / "e", [run])))
+
+    def test_files_of_rdma_perf_by_name_and_baseline(self) -> None:
+        paths = []
+        for name, value in (("host", 2e6), ("container", 1e6)):
+            results = [samples.result(samples.point(), value, rep) for rep in range(1, 7)]
+            paths.append(f"{name}={self.file(name, samples.report(results))}")
+        outline = Outline(self.page("--no-figures", "--no-published", "--baseline", "host", *paths))
+        self.assertIn("container against host", outline.text)
+        self.assertIn("0.500 (0.500–0.500) slower", outline.text)
+        self.assertNotIn("svg", {tag for tag, _ in outline.tags})
+
+    def test_the_thesis_alone(self) -> None:
+        outline = Outline(self.page())
+        self.assertIn("unequal MTU, SR-IOV", outline.text)
+        self.assertIn("1024: not like for like", outline.text)
+        self.assertIn("data/raw/sriov_basic_tests", outline.text)
+
+
+if __name__ == "__main__":
+    unittest.main()
