@@ -15,6 +15,7 @@ KernelHost::KernelHost()
       placements_(make_kernel_placements()),
       devlink_(make_kernel_devlink()),
       tc_(make_kernel_tc_offload()),
-      ovs_(make_ovs()) {}
+      ovs_(make_ovs()),
+      statistics_(make_kernel_statistics()) {}
 
 }  // namespace netns

@@ -19,6 +19,7 @@
 #include "netns/rdma.h"
 #include "netns/route.h"
 #include "netns/sriov.h"
+#include "netns/statistics.h"
 #include "netns/sys_class.h"
 #include "netns/tc_offload.h"
 
@@ -41,6 +42,7 @@ struct Host {
     Devlink& devlink;
     TcOffload& tc;
     Ovs& ovs;
+    Statistics& statistics;
 };
 
 // The real world.
@@ -64,7 +66,8 @@ class KernelHost {
                 classes_,
                 *devlink_,
                 *tc_,
-                *ovs_};
+                *ovs_,
+                *statistics_};
     }
 
   private:
@@ -84,6 +87,7 @@ class KernelHost {
     std::unique_ptr<Devlink> devlink_;
     std::unique_ptr<TcOffload> tc_;
     std::unique_ptr<Ovs> ovs_;
+    std::unique_ptr<Statistics> statistics_;
 };
 
 }  // namespace netns

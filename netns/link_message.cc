@@ -143,7 +143,8 @@ std::optional<Address> parse_address(const Reply& reply) {
     auto bytes = attributes->find(IFA_LOCAL);
     if (!bytes)
         bytes = attributes->find(IFA_ADDRESS);
-    if (!bytes || bytes->size() != address_bytes(family))
+    if (!bytes || bytes->size() != address_bytes(family) ||
+        header->ifa_prefixlen > address_bytes(family) * 8)
         return std::nullopt;
     Address address{.family = family, .bytes = {}, .prefix = header->ifa_prefixlen};
     std::copy(bytes->begin(), bytes->end(), address.bytes.begin());

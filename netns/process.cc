@@ -99,6 +99,10 @@ pid_t KernelProcesses::parent() {
     return ::getppid();
 }
 
+pid_t KernelProcesses::self() {
+    return ::getpid();
+}
+
 Result<std::string> KernelProcesses::boot_id() {
     const std::string path = "/proc/sys/kernel/random/boot_id";
     const UniqueFd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};

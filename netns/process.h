@@ -43,6 +43,7 @@ class Processes {
     virtual Result<> set_memlock(const ProcessToken& process, const Memlock& limit) = 0;
     // The process that started us: the engine.
     virtual pid_t parent() = 0;
+    virtual pid_t self() = 0;
     virtual Result<std::string> boot_id() = 0;
     // Whether a path exists (of a bundle, of a namespace).
     virtual bool exists(const std::string& path) = 0;
@@ -54,6 +55,7 @@ class KernelProcesses : public Processes {
     Result<Memlock> memlock(const ProcessToken& process) override;
     Result<> set_memlock(const ProcessToken& process, const Memlock& limit) override;
     pid_t parent() override;
+    pid_t self() override;
     Result<std::string> boot_id() override;
     bool exists(const std::string& path) override;
 };

@@ -2,6 +2,8 @@
 #include "netns/base/files.h"
 
 #include <cerrno>
+#include <charconv>
+#include <csignal>
 #include <cstdio>
 
 #include <fcntl.h>
@@ -41,6 +43,33 @@ Result<std::string> write_temp(const std::string& path, std::string_view content
         return std::move(done).error();
     }
     return temp;
+}
+
+bool is_temp(const std::string& name) {
+    return name.find(kTempMark) != std::string::npos;
+}
+
+// Whether there is a process with the pid in a temporary file's name. Another one that has come to
+// that pid keeps the file until it ends, too.
+bool has_writer(const std::string& name) {
+    const std::string_view digits =
+        std::string_view(name).substr(name.rfind(kTempMark) + sizeof kTempMark - 1);
+    pid_t pid = 0;
+    const auto [end, bad] = std::from_chars(digits.begin(), digits.end(), pid);
+    if (bad != std::errc{} || end != digits.end() || pid <= 0)
+        return true;  // none of ours
+    return ::kill(pid, 0) == 0 || errno != ESRCH;
+}
+
+Result<std::vector<std::string>> all_names(const std::string& dir) {
+    const UniqueFd folder{::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    if (!folder) {
+        Error error = sys_error("open folder " + dir);
+        if (error.sys == ENOENT)
+            error.code = Code::Unavailable;
+        return error;
+    }
+    return names_in(folder.get(), dir);
 }
 
 Result<> make_parents(const std::string& path) {
@@ -155,17 +184,21 @@ Result<> RealFiles::rename(const std::string& from, const std::string& to) {
 }
 
 Result<std::vector<std::string>> RealFiles::list(const std::string& dir) {
-    const UniqueFd folder{::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-    if (!folder) {
-        Error error = sys_error("open folder " + dir);
-        if (error.sys == ENOENT)
-            error.code = Code::Unavailable;
-        return error;
-    }
-    auto names = TRY(names_in(folder.get(), dir));
-    std::erase_if(
-        names, [](const std::string& name) { return name.find(kTempMark) != std::string::npos; });
+    auto names = TRY(all_names(dir));
+    std::erase_if(names, is_temp);
     return names;
+}
+
+Result<std::vector<std::string>> RealFiles::sweep(const std::string& dir) {
+    std::vector<std::string> swept;
+    for (const std::string& name : TRY(all_names(dir))) {
+        if (!is_temp(name) || has_writer(name))
+            continue;
+        const std::string path = dir + "/" + name;
+        TRY(remove(path));
+        swept.push_back(path);
+    }
+    return swept;
 }
 
 Result<> RealFiles::make_dir(const std::string& path, Access access) {

@@ -43,6 +43,9 @@ class Files {
     // The names in a folder, sorted, without "." and ".." and without our temporary files.
     virtual Result<std::vector<std::string>> list(const std::string& dir) = 0;
 
+    // Removes from a folder the temporary files of writers that died over them; their paths.
+    virtual Result<std::vector<std::string>> sweep(const std::string& dir) = 0;
+
     // Makes a folder, 0700 or 0755, and its parents; one that is there is no error, unless it is a
     // symbolic link or belongs to somebody else.
     virtual Result<> make_dir(const std::string& path, Access access) = 0;
@@ -66,6 +69,7 @@ class RealFiles : public Files {
     Result<> remove(const std::string& path) override;
     Result<> rename(const std::string& from, const std::string& to) override;
     Result<std::vector<std::string>> list(const std::string& dir) override;
+    Result<std::vector<std::string>> sweep(const std::string& dir) override;
     using Files::make_dir;
     Result<> make_dir(const std::string& path, Access access) override;
     Result<> make_link(const std::string& path, const std::string& target) override;

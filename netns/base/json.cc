@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstring>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -16,6 +17,9 @@ namespace {
 // object, and nesting deeper than any config.json has (the value's destructor recurses).
 class Builder {
   public:
+    // Stops at this member of the outermost object, if there is one.
+    explicit Builder(std::string_view stop_at = {}) : stop_at_(stop_at) {}
+
     using number_integer_t = Json::number_integer_t;
     using number_unsigned_t = Json::number_unsigned_t;
     using number_float_t = Json::number_float_t;
@@ -48,6 +52,10 @@ class Builder {
 
     bool key(string_t& name) {
         Level& level = levels_.back();
+        if (!stop_at_.empty() && levels_.size() == 1 && name == stop_at_) {
+            stopped_ = true;
+            return false;
+        }
         if (!level.is_new(name)) {
             complaint_ = "key '" + printable(name) + "' twice in one object";
             return false;
@@ -65,9 +73,13 @@ class Builder {
         return false;
     }
 
-    [[nodiscard]] const std::string& complaint() const { return complaint_; }
-
-    Json take() { return std::move(root_); }
+    // The value of the text, or why it has none.
+    Result<Json> read(std::string_view text, std::string_view what) {
+        if (!Json::sax_parse(text, this) && !stopped_)
+            return make_error(Code::BadInput,
+                              std::string(what) + " is not valid JSON: " + complaint_);
+        return std::move(root_);
+    }
 
   private:
     static constexpr size_t kMaxDepth = 64;
@@ -126,6 +138,8 @@ class Builder {
         return true;
     }
 
+    std::string_view stop_at_;
+    bool stopped_ = false;
     Json root_;
     Json* member_ = nullptr;
     std::vector<Level> levels_;
@@ -141,9 +155,24 @@ std::string dump_by_library(const Json& value) {
     return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-bool is_plain(const std::string& text) {
-    return std::ranges::all_of(
-        text, [](unsigned char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; });
+// Whether nothing in the text needs an escape: eight bytes at a time, each of which has its highest
+// bit set in one of these numbers if it is no plain one. Taking away more than there is sets it,
+// too, and borrows from the next byte, which is of no matter then.
+bool is_plain(std::string_view text) {
+    constexpr uint64_t kEach = 0x0101010101010101;
+    uint64_t found = 0;
+    while (!text.empty()) {
+        const size_t size = std::min(text.size(), sizeof found);
+        uint64_t bytes = kEach * ' ';
+        std::memcpy(&bytes, text.data(), size);
+        found |= bytes;                          // 0x80 and above
+        found |= bytes + kEach;                  // 0x7f
+        found |= bytes - kEach * ' ';            // below the space
+        found |= (bytes ^ kEach * '"') - kEach;  // 0 less one
+        found |= (bytes ^ kEach * '\\') - kEach;
+        text.remove_prefix(size);
+    }
+    return (found & kEach * 0x80) == 0;
 }
 
 void write_string(std::string& out, const std::string& text) {
@@ -207,11 +236,13 @@ void write_value(std::string& out, const Json& value) {
 }  // namespace
 
 Result<Json> parse_json(std::string_view text, std::string_view what) {
-    Builder builder;
-    if (!Json::sax_parse(text, &builder))
-        return make_error(Code::BadInput,
-                          std::string(what) + " is not valid JSON: " + builder.complaint());
-    return builder.take();
+    return Builder().read(text, what);
+}
+
+Result<Json> parse_json_before(std::string_view member,
+                               std::string_view text,
+                               std::string_view what) {
+    return Builder(member).read(text, what);
 }
 
 Json object_for(size_t members) {

@@ -22,6 +22,11 @@ using Json = nlohmann::ordered_json;
 // Text to value. `what` names the text in errors ("config.json"). Bounded by the caller's read.
 Result<Json> parse_json(std::string_view text, std::string_view what);
 
+// The members of an object that stand before `member`; what follows is not looked at.
+Result<Json> parse_json_before(std::string_view member,
+                               std::string_view text,
+                               std::string_view what);
+
 // An empty object with room for so many members. One that grows copies all that is in it, each
 // time: the library's ordered object keeps its keys constant, so that they cannot be moved.
 Json object_for(size_t members);

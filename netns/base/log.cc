@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "netns/base/log.h"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstring>
 #include <ctime>
 #include <utility>
@@ -46,6 +48,8 @@ std::string_view level_name(Level level) {
             return "error";
         case Level::Warning:
             return "warning";
+        case Level::Audit:
+            return "audit";
         case Level::Info:
             return "info";
         case Level::Debug:
@@ -65,17 +69,67 @@ void connect_journald(State& s) {
         s.journald = std::move(fd);
 }
 
+// All of it safe to print.
+struct Line {
+    Level level = Level::Info;
+    std::string container;
+    std::string text;
+    std::string event = {};  // of an audit line
+};
+
 // journald's native protocol: newline-separated KEY=value; our text has no newline (printable).
-void to_journald(State& s, Level level, const std::string& safe) {
+void to_journald(State& s, const Line& line) {
     if (!s.journald_tried)
         connect_journald(s);
     if (!s.journald)
         return;
-    const std::string message =
-        "MESSAGE=" + safe + "\nPRIORITY=" + std::to_string(static_cast<int>(level)) +
-        "\nSYSLOG_IDENTIFIER=" + s.target.program + "\nRDMA_CONTAINER=" + s.container + "\n";
+    std::string message =
+        "MESSAGE=" + line.text + "\nPRIORITY=" + std::to_string(static_cast<int>(line.level)) +
+        "\nSYSLOG_IDENTIFIER=" + s.target.program + "\nRDMA_CONTAINER=" + line.container + "\n";
+    if (!line.event.empty())
+        message += "RDMA_EVENT=" + line.event + "\n";
     // A log is never worth a failure.
     (void)::send(s.journald.get(), message.data(), message.size(), MSG_NOSIGNAL);
+}
+
+void to_file(const State& s, const Line& line) {
+    const std::string text = timestamp() + " " + s.target.program + " " +
+                             std::string(level_name(line.level)) + " container=" + line.container +
+                             " " + line.text + "\n";
+    (void)!::write(s.file.get(), text.data(), text.size());  // a log is never worth a failure
+}
+
+// The state, if lines of this level go anywhere.
+State* ready(Level level) {
+    State& s = state();
+    if (const auto target = std::exchange(s.later, nullptr))
+        open(target());
+    const bool wanted = level <= s.target.level || level == Level::Audit;
+    return wanted && !s.target.program.empty() ? &s : nullptr;
+}
+
+void put(State& s, const Line& line) {
+    if (s.file)
+        to_file(s, line);
+    else if (s.target.file.empty())
+        to_journald(s, line);
+}
+
+// As it is, or in quotes, so that a field ends where it should whatever is in it.
+std::string quoted(const std::string& value) {
+    constexpr size_t kMost = 4096;
+    constexpr std::string_view kSpecial = "\"\\=";
+    const auto plain = [&](unsigned char c) {
+        return std::isgraph(c) != 0 && kSpecial.find(static_cast<char>(c)) == kSpecial.npos;
+    };
+    if (!value.empty() && value.size() <= kMost && std::ranges::all_of(value, plain))
+        return value;
+    std::string text = "\"";
+    for (const char c : value.substr(0, kMost)) {
+        const bool escaped = c == '"' || c == '\\';
+        text += escaped ? std::string{'\\', c} : printable({&c, 1});
+    }
+    return text + (value.size() > kMost ? "...\"" : "\"");
 }
 }  // namespace
 
@@ -98,21 +152,27 @@ void set_container(std::string id) {
     state().container = printable(id);
 }
 
+const std::string& container() {
+    return state().container;
+}
+
 void write(Level level, std::string_view text) {
-    State& s = state();
-    if (const auto target = std::exchange(s.later, nullptr))
-        open(target());
-    if (level > s.target.level || s.target.program.empty())
+    if (State* s = ready(level))
+        put(*s, {.level = level, .container = s->container, .text = printable(text, 4096)});
+}
+
+void audit(std::string_view event, const std::string& container, const std::vector<Field>& fields) {
+    State* s = ready(Level::Audit);
+    if (s == nullptr)
         return;
-    const std::string safe = printable(text, 4096);
-    if (s.file) {
-        const std::string line = timestamp() + " " + s.target.program + " " +
-                                 std::string(level_name(level)) + " container=" + s.container +
-                                 " " + safe + "\n";
-        (void)!::write(s.file.get(), line.data(), line.size());  // a log is never worth a failure
-    } else if (s.target.file.empty()) {
-        to_journald(s, level, safe);
-    }
+    std::string text = "event=" + std::string(event);
+    for (const auto& [name, value] : fields)
+        text += " " + std::string(name) + "=" + quoted(value);
+    put(*s,
+        {.level = Level::Audit,
+         .container = printable(container),
+         .text = std::move(text),
+         .event = std::string(event)});
 }
 
 }  // namespace base::log

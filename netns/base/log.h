@@ -8,10 +8,12 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace base::log {
 
-enum class Level { Error = 3, Warning = 4, Info = 6, Debug = 7 };  // syslog(3) priorities
+// syslog(3) priorities. Audit lines are written at every level.
+enum class Level { Error = 3, Warning = 4, Audit = 5, Info = 6, Debug = 7 };
 
 struct Target {
     std::string file;  // empty: journald, and nothing where there is none
@@ -25,8 +27,18 @@ void open_later(std::function<Target()> target);
 
 // Named on each line that follows: the container's id, or its key before the id is known.
 void set_container(std::string id);
+const std::string& container();
 
 void write(Level level, std::string_view text);
+
+struct Field {
+    std::string_view name;
+    std::string value;
+};
+
+// An audit line: the event, and fields as NAME=VALUE. journald gets the event as RDMA_EVENT, too.
+// `container` may be another than the one that lines are about.
+void audit(std::string_view event, const std::string& container, const std::vector<Field>& fields);
 
 inline void error(std::string_view text) {
     write(Level::Error, text);

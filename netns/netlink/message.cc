@@ -24,6 +24,11 @@ std::string extack_of(Bytes bytes) {
     return attributes ? attributes->text(NLMSGERR_ATTR_MSG).value_or("") : "";
 }
 
+// 0, or a negative errno, of which there are so many (MAX_ERRNO).
+bool is_outcome(int32_t error) {
+    return error <= 0 && error >= -4095;
+}
+
 // Ours have a few attributes; the library's default is a page, cleared each time.
 constexpr size_t kMaxRequest = 1024;
 }  // namespace
@@ -92,7 +97,11 @@ std::optional<std::vector<MessageView>> split_datagram(Bytes datagram) {
 }
 
 std::optional<Attributes> Attributes::parse(Bytes bytes) {
+    // As many as there can be, up to what a link has; growing costs more than the rest of this.
+    constexpr size_t kMany = 64;
+    constexpr size_t kUsualSize = NLA_HDRLEN + sizeof(uint32_t);
     Attributes parsed;
+    parsed.all_.reserve(std::min(bytes.size() / kUsualSize, kMany));
     while (!bytes.empty()) {
         const auto header = read_header<nlattr>(bytes);
         if (!header || header->nla_len < sizeof *header || header->nla_len > bytes.size())
@@ -146,7 +155,7 @@ Attributes Attributes::nested(int attribute) const {
 
 std::optional<Outcome> parse_ack(const MessageView& message) {
     const auto header = read_header<nlmsgerr>(message.payload);
-    if (!header || header->error > 0)
+    if (!header || !is_outcome(header->error))
         return std::nullopt;
     Outcome outcome{.error = -header->error, .extack = {}};
     if ((message.flags & NLM_F_ACK_TLVS) == 0)
@@ -164,7 +173,7 @@ std::optional<Outcome> parse_done(const MessageView& message) {
     const auto error = read_header<int32_t>(message.payload);
     if (!error)
         return Outcome{};
-    if (*error > 0)
+    if (!is_outcome(*error))
         return std::nullopt;
     Outcome outcome{.error = -*error, .extack = {}};
     if ((message.flags & NLM_F_ACK_TLVS) != 0)

@@ -48,6 +48,11 @@ Error refused(const std::string& what, const Outcome& outcome) {
 Error malformed(const std::string& what) {
     return make_error(Code::Internal, what + ": the kernel's answer is malformed");
 }
+
+Error lost(const std::string& what) {
+    return sys_error(ENOBUFS, what + ": the kernel's answer was lost")
+        .advise("the machine is short of memory: try again");
+}
 }  // namespace
 
 Result<Socket> Socket::open(const Netns& ns, int protocol) {
@@ -130,6 +135,13 @@ Result<size_t> Socket::receive(Deadline deadline, const std::string& what) {
     }
 }
 
+// After a loss the kernel sends nothing more until what it did send is taken.
+void Socket::drain() {
+    while (::recv(fd_.get(), buffer().data(), buffer().size(), MSG_DONTWAIT) >= 0 ||
+           errno == ENOBUFS || errno == EINTR) {
+    }
+}
+
 // Gathers the answer to the last request until its end.
 Result<Socket::Round> Socket::collect(std::vector<Reply>& replies,
                                       Ends ends,
@@ -138,8 +150,10 @@ Result<Socket::Round> Socket::collect(std::vector<Reply>& replies,
     const Deadline deadline = Deadline::in(kAnswerTime);
     for (;;) {
         const size_t size = TRY(receive(deadline, what));
-        if (size == 0)
+        if (size == 0) {
+            drain();
             return Round::Interrupted;
+        }
         const auto messages = split_datagram(Bytes{buffer()}.first(size));
         if (!messages)
             return malformed(what);
@@ -168,17 +182,21 @@ Result<std::vector<Reply>> Socket::request(Request& message, const std::string& 
     message.raw()->nlmsg_flags |= NLM_F_ACK;
     TRY(send(message, what));
     std::vector<Reply> replies;
+    // Not asked again: it may have been done.
     if (TRY(collect(replies, Ends::WithAck, what)) == Round::Interrupted)
-        return make_error(Code::Internal, what + ": the kernel's answer was lost");
+        return lost(what);
     return replies;
 }
 
 Result<Reply> Socket::get(Request& message, const std::string& what) {
-    TRY(send(message, what));
-    std::vector<Reply> replies;
-    if (TRY(collect(replies, Ends::WithReply, what)) == Round::Interrupted || replies.empty())
-        return make_error(Code::Internal, what + ": the kernel's answer was lost");
-    return std::move(replies.front());
+    for (int i = 0; i < kMaxRounds; ++i) {
+        TRY(send(message, what));
+        std::vector<Reply> replies;
+        (void)TRY(collect(replies, Ends::WithReply, what));
+        if (!replies.empty())
+            return std::move(replies.front());
+    }
+    return lost(what);
 }
 
 Result<std::vector<Reply>> Socket::dump(Request& message, const std::string& what) {

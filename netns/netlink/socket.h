@@ -31,7 +31,8 @@ class Socket {
     // `what` names request and object in the error.
     Result<std::vector<Reply>> request(Request& message, const std::string& what);
 
-    // Asks for one object: its description, or the error, is the whole answer.
+    // Asks for one object: its description, or the error, is the whole answer. Asks again if that
+    // was lost (ENOBUFS).
     Result<Reply> get(Request& message, const std::string& what);
 
     // Asks for a list; begins again if it changed while it was told.
@@ -55,6 +56,7 @@ class Socket {
     Result<> send(Request& message, const std::string& what);
     [[nodiscard]] Result<> wait_readable(base::Deadline deadline, const std::string& what) const;
     Result<size_t> receive(base::Deadline deadline, const std::string& what);
+    void drain();
     Result<Round> collect(std::vector<Reply>& replies, Ends ends, const std::string& what);
 
     base::UniqueFd fd_;

@@ -11,6 +11,7 @@ namespace {
 template <class... Elements>
 Json list(Elements&&... elements) {
     Json made = Json::array();
+    made.get_ref<Json::array_t&>().reserve(sizeof...(elements));
     (made.push_back(std::forward<Elements>(elements)), ...);
     return made;
 }
@@ -96,7 +97,7 @@ void finish(Transaction& to, Json mutations = Json::array()) {
 }
 
 Json interface_row(const OvsPortSpec& spec) {
-    Json row = Json::object();
+    Json row = base::object_for(3);
     row["name"] = spec.name;
     if (spec.policing_kbps != 0) {
         row["ingress_policing_rate"] = spec.policing_kbps;
