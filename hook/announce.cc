@@ -7,7 +7,7 @@ namespace hook {
 
 namespace {
 Result<> announce_attachment(World& world, const std::string& akey) {
-    const auto journal = TRY(load_journal(world.store, akey));
+    const auto journal = TRY(load_journal_head(world.store, akey));
     if (!journal || journal->endpoint.addresses.empty())
         return {};
     const Attachment attachment = TRY(attachment_from_json(journal->attachment));

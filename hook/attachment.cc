@@ -145,16 +145,33 @@ Result<> undo_grants(World& world, const Container& container) {
     return undo_all(TRY(grants_of(container)), site);
 }
 
-// Leaves one attachment; undoes it if nobody else holds it.
-Result<> leave(World& world, const std::string& container, const std::string& akey) {
+// Leaves one attachment; undoes it if nobody else holds it. How many hold it still; nothing if it
+// was not there.
+Result<std::optional<size_t>> leave(World& world,
+                                    const std::string& container,
+                                    const std::string& akey) {
     const auto lock = TRY(world.store.lock_attachment(akey, Deadline::in(kLockTimeout)));
     auto journal = TRY(load_journal(world.store, akey));
     if (!journal)
-        return {};
+        return std::optional<size_t>{};
     std::erase(journal->holders, container);
     TRY(drop_dead_holders(world, *journal));
-    return journal->holders.empty() ? undo_journal(world, *journal)
-                                    : save_journal(world.store, *journal);
+    if (journal->holders.empty())
+        TRY(undo_journal(world, *journal));
+    else
+        TRY(save_journal(world.store, *journal));
+    return std::optional{journal->holders.size()};
+}
+
+Result<> leave_audited(World& world,
+                       const Container& container,
+                       const std::string& akey,
+                       Leaving why) {
+    const auto left = leave(world, container.key, akey);
+    const Result<> done = left ? Result<>{} : left.error();
+    if (!left || *left)
+        audit_leave(why, container, akey, left ? **left : 0, done);
+    return done;
 }
 
 // The container if it is dead, with its lock held; nothing if it lives, is gone or is being
@@ -182,7 +199,9 @@ Result<> collect_journal(World& world, const std::string& akey, Collected& out) 
     TRY(drop_dead_holders(world, *journal));
     if (!journal->holders.empty())
         return {};
-    TRY(undo_journal(world, *journal));
+    auto undone = undo_journal(world, *journal);
+    audit_recovery("attachment", akey, undone);
+    TRY(std::move(undone));
     out.journals.push_back(akey);
     return {};
 }
@@ -197,7 +216,10 @@ Result<> collect_port(World& world, const netns::OvsPort& port, Collected& out) 
     if (value_of(port.marks, kBootMark) == TRY(world.host.processes.boot_id()) &&
         TRY(load_journal(world.store, akey)).has_value())
         return {};
-    TRY(world.host.ovs.remove_ports(attachment_marks(akey), Deadline::in(kOvsUndoTimeout)));
+    auto removed =
+        world.host.ovs.remove_ports(attachment_marks(akey), Deadline::in(kOvsUndoTimeout));
+    audit_recovery("port", port.name, removed);
+    TRY(std::move(removed));
     out.leftovers.push_back("Open vSwitch port " + base::printable(port.name));
     return {};
 }
@@ -211,28 +233,34 @@ Result<> collect_ports(World& world, Collected& out) {
     return {};
 }
 
-// Files in a folder whose owner is gone. A lease names its owner; the others are named after
-// it.
+// Files in a folder whose owner is gone. A lease names its owner, and a temporary file its writer;
+// the others are named after it. A journal that cannot be read is one: what it owns stays.
 Result<> collect_files(World& world, Collected& out) {
     const Store& store = world.store;
     base::Files& files = store.files();
-    const auto orphaned = [&](const std::string& akey) -> Result<bool> {
-        return !TRY(load_journal(store, akey)).has_value();
+    const auto orphaned = [&](const std::string& akey) {
+        const auto journal = load_journal_head(store, akey);
+        return journal && !*journal;
+    };
+    const auto note = [&](const std::string& path, Result<> removed) -> Result<> {
+        audit_recovery("file", path, removed);
+        TRY(std::move(removed));
+        out.leftovers.push_back(path);
+        return {};
     };
     for (const std::string& name : TRY(files.list(store.folder("leases")))) {
         const std::string path = store.lease_path(name);
         const auto owner = files.read(path, kMaxStateFile);
-        if (owner && TRY(orphaned(*owner))) {
-            TRY(files.remove(path));
-            out.leftovers.push_back(path);
-        }
+        if (owner && orphaned(*owner))
+            TRY(note(path, files.remove(path)));
     }
     for (const std::string& akey : TRY(files.list(store.folder("netns")))) {
-        if (TRY(orphaned(akey))) {
-            TRY(world.host.namespaces.unpin(store.pin_path(akey)));
-            out.leftovers.push_back(store.pin_path(akey));
-        }
+        const std::string path = store.pin_path(akey);
+        if (orphaned(akey))
+            TRY(note(path, world.host.namespaces.unpin(path)));
     }
+    for (const std::string& path : TRY(store.sweep()))
+        TRY(note(path, {}));
     return {};
 }
 }  // namespace
@@ -273,42 +301,48 @@ Result<Granted> attach(World& world,
                        const std::string& akey) {
     const auto lock = TRY(world.store.lock_attachment(akey, Deadline::in(kLockTimeout)));
     auto journal = TRY(load_journal(world.store, akey));
-    if (journal) {
+    if (journal)
         TRY(drop_dead_holders(world, *journal));
-        if (!journal->holders.empty())
-            return join_existing(world, *journal, joiner, attachment)
-                .context(context_of(attachment));
-        TRY(undo_journal(world, *journal)
+    const bool joins = journal && !journal->holders.empty();
+    if (journal && !joins) {
+        auto undone = undo_journal(world, *journal);
+        audit_recovery("attachment", akey, undone);
+        TRY(std::move(undone)
                 .context("undo what a dead container left")
                 .advise("see what is left: rdmactl list, and try: rdmactl gc"));
     }
-    return attach_anew(world, joiner, attachment, akey).context(context_of(attachment));
+    auto granted = joins ? join_existing(world, *journal, joiner, attachment)
+                         : attach_anew(world, joiner, attachment, akey);
+    if (granted)
+        audit_attach(joiner.container, akey, *granted, joins);
+    return std::move(granted).context(context_of(attachment));
 }
 
-Result<> leave_all(World& world, const Container& container) {
+Result<> leave_all(World& world, const Container& container, Leaving why) {
     Result<> all = undo_grants(world, container);
     for (const std::string& akey : container.attachments)
-        all = join(std::move(all), leave(world, container.key, akey));
+        all = join(std::move(all), leave_audited(world, container, akey, why));
     return join(std::move(all), world.store.remove_container(container.key));
 }
 
 Result<> leave_dead(World& world, const std::string& key) {
     const auto dead = TRY(claim_dead(world, key));
-    return dead ? leave_all(world, dead->container) : Result<>{};
+    return dead ? leave_all(world, dead->container, Leaving::Recovery) : Result<>{};
 }
 
 Result<> sweep_pending(World& world) {
     for (const std::string& key : TRY(world.store.pending_keys())) {
-        if (const auto dead = TRY(claim_dead(world, key)))
-            TRY(leave_all(world, dead->container));
+        if (const auto done = leave_dead(world, key); !done)
+            base::log::warning("a dead container is left to gc: " + done.error().message());
     }
     return {};
 }
 
 Result<Collected> collect_garbage(World& world) {
     Collected out;
+    // A journal that cannot be read is met by its container's end, and by itself.
     const auto note = [&](Result<> done) {
-        if (!done)
+        if (!done && std::ranges::find(out.trouble, done.error().message()) == out.trouble.end())
             out.trouble.push_back(done.error().message());
     };
     for (const std::string& key : TRY(world.store.container_keys())) {
@@ -316,7 +350,7 @@ Result<Collected> collect_garbage(World& world) {
         if (!dead) {
             out.trouble.push_back(dead.error().message());
         } else if (*dead) {
-            note(leave_all(world, (*dead)->container));
+            note(leave_all(world, (*dead)->container, Leaving::Recovery));
             out.containers.push_back(key);
         }
     }

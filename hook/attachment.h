@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "hook/audit.h"
 #include "hook/executor.h"
 #include "hook/grant.h"
 #include "hook/modes/mode.h"
@@ -45,7 +46,7 @@ Result<Steps> grants_of(const Container& container);
 // Takes back what the container was granted, and takes it off all its attachments; the last
 // holder's leave undoes one. Then the container's record goes, even if an undo failed: the journal
 // stays, with the reason, for gc.
-Result<> leave_all(World& world, const Container& container);
+Result<> leave_all(World& world, const Container& container, Leaving why = Leaving::Detach);
 
 // Whether the container is still there: its token, its bundle, its namespace's path.
 Result<bool> is_alive(World& world, const Container& container);
@@ -53,7 +54,8 @@ Result<bool> is_alive(World& world, const Container& container);
 // Undoes the container if it is dead, as gc would. One that lives, or is being worked on, is left.
 Result<> leave_dead(World& world, const std::string& key);
 
-// Undoes creates that never became containers. Cheap when there are none. Skips what is locked.
+// Undoes creates that never became containers. Cheap when there are none. Skips what is locked;
+// what cannot be undone is no failure of who comes next.
 Result<> sweep_pending(World& world);
 
 struct Collected {

@@ -59,6 +59,7 @@ class Choice {
 };
 
 // What is asked of a virtual function, for modes that have one: Attachment::device, provider, vf.
-Result<> choose_vf(const Choice& choice, Attachment& attachment);
+// `most`: what the policy bounds rdma.max_tx_rate to, and gives without it.
+Result<> choose_vf(const Choice& choice, Attachment& attachment, std::optional<uint32_t> most);
 
 }  // namespace hook

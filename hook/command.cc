@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "hook/audit.h"
 #include "hook/live.h"
 #include "netns/base/ids.h"
 #include "netns/base/log.h"
@@ -179,6 +180,8 @@ void say(const std::string& line) {
 int report(const Command& command, const Call& call, const Error& error) {
     const std::string line = fmt::format("{}: {}", command.phase->name, error.message());
     base::log::error(line);
+    if (command.phase->may_fail)
+        audit_refusal(command.phase->name, error);
     remember_failure(call, command.phase->name, error);
     say("rdma-hook: " + line);
     return command.phase->may_fail ? base::exit_status(error.code) : 0;

@@ -11,6 +11,7 @@
 
 #include "hook/config_file.h"
 #include "hook/config_json.h"
+#include "hook/config_policy.h"
 #include "hook/config_ports.h"
 #include "hook/draft.h"
 #include "hook/nearest.h"
@@ -21,7 +22,8 @@ using base::Code;
 using base::printable;
 
 namespace {
-// The one table of members; a unit test keeps runtime-config/schema/config.schema.json equal to it.
+// The tables of members, with those of config_policy.cc; a unit test keeps
+// runtime-config/schema/config.schema.json equal to them.
 constexpr std::array kDocument = {Member{"$schema", Type::String},  // for editors; not looked at
                                   Member{"pools", Type::Object},
                                   Member{"policy", Type::Object},
@@ -38,60 +40,12 @@ constexpr std::array kPool = {Member{"mode", Type::String},
                               Member{"choose", Type::String},
                               Member{"probe", Type::Bool},
                               Member{"range", Type::Any},
-                              Member{"defaults", Type::Object}};
-constexpr std::array kPolicy = {Member{"modes", Type::List},
-                                Member{"parents", Type::List},
-                                Member{"devices", Type::List},
-                                Member{"bridges", Type::List},
-                                Member{"addresses", Type::List},
-                                Member{"memlock", Type::Any},
-                                Member{"placement_host", Type::Bool},
-                                Member{"privileged", Type::Bool},
-                                Member{"mac", Type::Bool},
-                                Member{"trust", Type::Bool},
-                                Member{"spoofchk_off", Type::Bool},
-                                Member{kHandlesKey, Type::Any},
-                                Member{kObjectsKey, Type::Any}};
+                              Member{"defaults", Type::Object},
+                              Member{"policy", Type::Object}};
 constexpr std::array kLog = {Member{"file", Type::String}, Member{"level", Type::String}};
 
 constexpr std::string_view kStateRoot = "/run/";
 constexpr size_t kMaxPath = 200;  // our file names below state_dir must fit PATH_MAX and mountinfo
-
-Result<> check_mode(const std::string& mode, const std::string& place) {
-    if (find_mode(mode) != nullptr)
-        return {};
-    return bad(place, fmt::format("names the unknown mode '{}'", printable(mode)))
-        .advise(fmt::format("did you mean {}? modes: {}",
-                            nearest(mode, mode_names()),
-                            fmt::join(mode_names(), ", ")));
-}
-
-Result<std::vector<std::string>> device_names(const Json& object, const std::string& place) {
-    auto all = TRY(strings(object, "parents", place));
-    for (size_t i = 0; i < all.size(); ++i) {
-        if (!is_device_name(all[i]))
-            return bad(fmt::format("{}.parents[{}]", place, i),
-                       fmt::format("must be the name of an interface or RDMA device, or "
-                                   "'container', not '{}'",
-                                   printable(all[i])));
-    }
-    return all;
-}
-
-Result<std::vector<DeviceSpec>> device_specs(const Json& object,
-                                             const char* key,
-                                             const std::string& place) {
-    std::vector<DeviceSpec> specs;
-    for (const auto& text : TRY(strings(object, key, place))) {
-        auto spec = parse_device_spec(text);
-        if (!spec)
-            return bad(fmt::format("{}[{}]", join(place, key), specs.size()),
-                       fmt::format("must be a PF or VF, or VFs of a PF, not '{}'", printable(text)))
-                .advise("write it as 0000:3b:00.0, enp1s0 or enp1s0#0-3,5");
-        specs.push_back(*std::move(spec));
-    }
-    return specs;
-}
 
 Result<Choose> parse_choose(const Json& pool, const std::string& place) {
     const Json* value = find(pool, "choose");
@@ -214,6 +168,8 @@ Result<Pool> parse_pool(const std::string& name, const Json& json) {
         pool.probe = probe->get<bool>();
     pool.ranges = TRY(parse_ranges(json, place));
     pool.defaults = TRY(parse_defaults(json, *find_mode(pool.mode), place));
+    if (const Json* policy = find(json, "policy"))
+        pool.rules = TRY(parse_pool_policy(*policy, pool.mode, place + ".policy"));
     return pool;
 }
 
@@ -231,51 +187,6 @@ Result<std::vector<Pool>> parse_pools(const Json& json) {
         pools.push_back(std::move(pool));
     }
     return pools;
-}
-
-Result<std::vector<netns::Address>> parse_networks(const Json& policy) {
-    std::vector<netns::Address> networks;
-    for (const auto& text : TRY(strings(policy, "addresses", "policy"))) {
-        const auto network = netns::parse_cidr(text);
-        if (!network || !netns::is_network(*network))
-            return bad(
-                fmt::format("policy.addresses[{}]", networks.size()),
-                fmt::format("must be a network such as 10.9.0.0/16, not '{}'", printable(text)));
-        networks.push_back(*network);
-    }
-    return networks;
-}
-
-Result<uint64_t> parse_memlock_max(const Json& policy) {
-    const Json* value = find(policy, "memlock");
-    if (value == nullptr)
-        return uint64_t{0};
-    if (*value == "unlimited")
-        return kMemlockUnlimited;
-    // UINT64_MAX as a number would be a second spelling of "unlimited".
-    if (base::detail::fits<int64_t>(*value) && value->get<int64_t>() >= 0)
-        return value->get<uint64_t>();
-    return bad_type("policy.memlock", "a whole number of bytes, or \"unlimited\"", *value);
-}
-
-Result<Policy> parse_policy(const Json& json) {
-    TRY(check_members(json, kPolicy, "policy"));
-    Policy policy;
-    policy.modes = TRY(strings(json, "modes", "policy"));
-    for (size_t i = 0; i < policy.modes.size(); ++i)
-        TRY(check_mode(policy.modes[i], fmt::format("policy.modes[{}]", i)));
-    policy.parents = TRY(device_names(json, "policy"));
-    policy.devices = TRY(device_specs(json, "devices", "policy"));
-    policy.bridges = TRY(parse_bridges(json));
-    policy.addresses = TRY(parse_networks(json));
-    policy.memlock_max = TRY(parse_memlock_max(json));
-    policy.placement_host = flag(json, "placement_host");
-    policy.privileged = flag(json, "privileged");
-    policy.mac = flag(json, "mac");
-    policy.trust = flag(json, "trust");
-    policy.spoofchk_off = flag(json, "spoofchk_off");
-    policy.limits = TRY(limits_from_json(json, "policy"));
-    return policy;
 }
 
 // Absolute and in its one spelling: no empty, "." or ".." components, no control characters.
@@ -319,7 +230,7 @@ Result<Config> read_document(const Json& json) {
     if (const Json* pools = find(json, "pools"))
         config.pools = TRY(parse_pools(*pools));
     if (const Json* policy = find(json, "policy"))
-        config.policy = TRY(parse_policy(*policy));
+        config.policy = TRY(parse_policy(*policy, config.pools));
     if (const Json* dir = find(json, "state_dir"))
         config.state_dir = TRY(parse_path(*dir, "state_dir"));
     // Journals name processes, namespaces and mounts, all of which end with the boot.
@@ -351,8 +262,8 @@ Result<T> as_config_error(Result<T> result) {
 std::vector<std::string_view> config_members(std::string_view object) {
     if (object == "pool")
         return names(kPool);
-    if (object == "policy")
-        return names(kPolicy);
+    if (object == "policy" || object == "pool_policy")
+        return policy_members(object == "pool_policy");
     return names(object == "log" ? std::span<const Member>(kLog) : kDocument);
 }
 

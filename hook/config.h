@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "hook/device_spec.h"
-#include "hook/limits.h"
+#include "hook/policy.h"
 #include "netns/address.h"
 #include "netns/base/log.h"
 #include "netns/base/result.h"
@@ -56,22 +56,7 @@ struct Pool {
     std::optional<bool> probe{};  // ask the network before an address is taken; else as the mode
     std::vector<AddressRange> ranges;             // at most one a family
     std::map<std::string, std::string> defaults;  // annotation key without "rdma.", value
-};
-
-// Present: what is not listed is denied. Absent: the default policy of hook/README.md.
-struct Policy {
-    std::vector<std::string> modes;
-    std::vector<std::string> parents;       // host netdevs; "container" for the container's own
-    std::vector<DeviceSpec> devices;        // PFs and VFs
-    std::vector<std::string> bridges;       // of Open vSwitch
-    std::vector<netns::Address> addresses;  // networks from which rdma.ip may be set; empty: none
-    uint64_t memlock_max = 0;               // bytes; UINT64_MAX: unlimited
-    bool placement_host = false;
-    bool privileged = false;
-    bool mac = false;           // rdma.mac may be set
-    bool trust = false;         // rdma.trust=on
-    bool spoofchk_off = false;  // rdma.spoofchk=off
-    Limits limits;              // the most a container may ask for, and what it gets without asking
+    Rules rules{};  // its own policy, before that of the configuration
 };
 
 struct Config {
@@ -97,7 +82,8 @@ Result<Config> load_config(const std::string& path = kConfigPath);
 // cannot be told.
 std::string runtime_setting(const std::string& path = kConfigPath);
 
-// The members that an object of the file may have: "" (the document), "pool", "policy" or "log".
+// The members that an object of the file may have: "" (the document), "pool", "policy",
+// "pool_policy" or "log".
 std::vector<std::string_view> config_members(std::string_view object);
 
 // All that the pool may give: its devices, and its mapped functions.

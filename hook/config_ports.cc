@@ -28,11 +28,11 @@ Result<std::string> parse_bridge(const Json& pool, const std::string& place) {
     return name;
 }
 
-Result<std::vector<std::string>> parse_bridges(const Json& policy) {
-    auto names = TRY(strings(policy, "bridges", "policy"));
+Result<std::vector<std::string>> parse_bridges(const Json& policy, const std::string& place) {
+    auto names = TRY(strings(policy, "bridges", place));
     for (size_t i = 0; i < names.size(); ++i) {
         if (!is_interface_name(names[i]))
-            return bad_bridge(fmt::format("policy.bridges[{}]", i), names[i]);
+            return bad_bridge(fmt::format("{}[{}]", join(place, "bridges"), i), names[i]);
     }
     return names;
 }

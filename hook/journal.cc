@@ -3,10 +3,10 @@
 
 namespace hook {
 
-using base::Code;
-using base::make_error;
-
 namespace {
+constexpr char kStepsKey[] =
+    "steps";  // most of the text; nothing that the head has stands behind it
+
 Result<std::vector<std::string>> string_list(const Json& json, const char* key) {
     std::vector<std::string> list;
     for (const Json& entry : base::array_of(json, key))
@@ -15,41 +15,58 @@ Result<std::vector<std::string>> string_list(const Json& json, const char* key) 
 }
 
 Result<Journal> journal_from_json(const Json& json) {
-    if (TRY(base::required<int>(json, "format")) != 1)
-        return make_error(Code::Internal, "journal of an unknown format");
+    TRY(check_format(json));
+    TRY(check_arrays(json, {kStepsKey, "holders", "trouble"}));
     Journal journal;
     journal.key = TRY(base::required<std::string>(json, "key"));
-    journal.attachment = json.value("request", Json::object());
+    journal.attachment = json.value("request", Json());
+    if (!journal.attachment.is_object())
+        return base::make_error(base::Code::Internal, "a journal without its request");
     journal.endpoint = TRY(endpoint_from_json(json.value("endpoint", Json::object())));
     if (const auto ns = json.find("netns"); ns != json.end())
         journal.netns = netns::NetnsId{TRY(base::required<uint64_t>(*ns, "dev")),
                                        TRY(base::required<uint64_t>(*ns, "ino"))};
-    for (const Json& step : base::array_of(json, "steps"))
+    for (const Json& step : base::array_of(json, kStepsKey))
         journal.steps.push_back(TRY(load_step(step)));
     journal.holders = TRY(string_list(json, "holders"));
     journal.trouble = TRY(string_list(json, "trouble"));
     return journal;
 }
-}  // namespace
 
-Result<std::optional<Journal>> load_journal(const Store& store, const std::string& akey) {
+using Parse = Result<Json> (*)(std::string_view text, std::string_view what);
+
+Result<std::optional<Journal>> load(const Store& store, const std::string& akey, Parse parse) {
     const std::string path = store.journal_path(akey);
     auto text = store.files().read(path, kMaxStateFile);
     if (!text && base::is_missing(text.error()))
         return std::optional<Journal>{};
-    const Json json = TRY(base::parse_json(TRY(std::move(text)), path));
-    return std::optional{TRY(journal_from_json(json).context(path))};
+    const Json json = TRY(parse(TRY(std::move(text)), path));
+    auto journal = journal_from_json(json);
+    if (journal)
+        TRY(check_key(json, akey).context(path));
+    return std::optional{TRY(std::move(journal).context(path))};
+}
+}  // namespace
+
+Result<std::optional<Journal>> load_journal(const Store& store, const std::string& akey) {
+    return load(store, akey, base::parse_json);
+}
+
+Result<std::optional<Journal>> load_journal_head(const Store& store, const std::string& akey) {
+    return load(store, akey, [](std::string_view text, std::string_view what) {
+        return base::parse_json_before(kStepsKey, text, what);
+    });
 }
 
 Result<> save_journal(const Store& store, const Journal& journal) {
     Json json = base::object_for(8);
-    json["format"] = 1;
+    json["format"] = kFormat;
     json["key"] = journal.key;
     json["request"] = journal.attachment;
     if (journal.netns)
-        json["netns"] = Json{{"dev", journal.netns->dev}, {"ino", journal.netns->ino}};
+        json["netns"] = base::object({{"dev", journal.netns->dev}, {"ino", journal.netns->ino}});
     json["endpoint"] = to_json(journal.endpoint);
-    Json& steps = json["steps"] = Json::array();
+    Json& steps = json[kStepsKey] = Json::array();
     for (const auto& step : journal.steps) {
         if (step->changes())
             steps.push_back(save_step(*step));

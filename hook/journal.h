@@ -25,6 +25,8 @@ struct Journal {
 
 // Nothing if there is none. A journal that cannot be read is an error, never taken for none.
 Result<std::optional<Journal>> load_journal(const Store& store, const std::string& akey);
+// What it says of itself: all but its steps, who holds it and what could not be undone.
+Result<std::optional<Journal>> load_journal_head(const Store& store, const std::string& akey);
 Result<> save_journal(const Store& store, const Journal& journal);
 Result<> remove_journal(const Store& store, const std::string& akey);
 

@@ -177,6 +177,7 @@ Result<Notes> attach_and_grant(const Subject& subject,
 // rdma.optional: the container starts without RDMA and, if it has a place for that, is told why.
 Result<Notes> go_without_live(
     Subject& subject, const Call& call, World& world, const Waiting& waiting, const Error& error) {
+    audit_refusal("createRuntime", error, true);
     subject.request.attachments.clear();
     Container container = TRY(register_container(world, call, subject, {}, waiting.root.init));
     const auto work = [&]() -> Result<> {
@@ -272,8 +273,9 @@ Result<std::optional<std::string>> find_key(const Store& store, const oci::State
     if (!keys && base::is_missing(keys.error()))
         return std::optional<std::string>{};  // nothing was attached since the boot
     for (const std::string& other : TRY(keys)) {
-        const auto container = TRY(store.load_container(other));
-        if (container && container->id == state.id && !container->grants.empty())
+        const auto container = store.load_container(other);  // another's broken one is gc's
+        if (container && *container && (*container)->id == state.id &&
+            !(*container)->grants.empty())
             return std::optional{other};
     }
     return std::optional<std::string>{};
@@ -283,7 +285,7 @@ Result<std::optional<std::string>> find_key(const Store& store, const oci::State
 Result<bool> regrant_container(World& world, const Container& container) {
     bool changed = false;
     for (const Json& step : container.grants) {
-        if (step.value("kind", "") != AllowDevice::kKind)
+        if (TRY(base::required<std::string>(step, "kind")) != AllowDevice::kKind)
             continue;
         const auto args = TRY(AllowDevice::args_from(step));
         const bool anew = TRY(world.host.device_cgroups.allow(args.init, args.device));
@@ -351,11 +353,14 @@ Result<Regranted> regrant(World& world) {
     Regranted out;
     for (const std::string& key : TRY(world.store.container_keys())) {
         const auto lock = world.store.try_lock_container(key);
-        const auto container =
-            lock ? TRY(world.store.load_container(key)) : std::optional<Container>{};
-        if (!container || container->grants.empty() || !TRY(is_alive(world, *container)))
+        if (!lock)
             continue;
-        const auto changed = regrant_container(world, *container);
+        const auto container = world.store.load_container(key);
+        if (!container)  // gc, which comes first, has said so
+            continue;
+        if (!*container || (*container)->grants.empty() || !TRY(is_alive(world, **container)))
+            continue;
+        const auto changed = regrant_container(world, **container);
         if (!changed)
             out.trouble.push_back(changed.error().message());
         else if (*changed)

@@ -6,13 +6,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "hook/vf_annotations.h"
+
 namespace hook {
 
 using base::Code;
 using base::make_error;
 
 namespace {
-constexpr uint64_t kLastVlan = 4094;
 constexpr size_t kMostVlans = 64;
 
 Result<> choose_bridge(const Choice& choice, Attachment& attachment) {
@@ -68,7 +69,7 @@ Result<> set_trunk(Wish& wish, std::string_view value) {
     for (;;) {
         const auto comma = value.find(',');
         const auto vlan = parse_number(value.substr(0, comma));
-        if (!vlan || *vlan == 0 || *vlan > kLastVlan || vlans.size() == kMostVlans)
+        if (!vlan || *vlan == 0 || *vlan > kMaxVlan || vlans.size() == kMostVlans)
             return make_error(Code::BadInput, "");
         if (std::ranges::find(vlans, *vlan) != vlans.end())
             return make_error(Code::BadInput, fmt::format("{} is there twice", *vlan));

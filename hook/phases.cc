@@ -26,11 +26,12 @@ namespace {
 constexpr unsigned kHookTimeoutSeconds = 60;
 
 // The record's owner before there is an init.
-Result<netns::ProcessToken> engine_token(World& world) {
-    const auto engine = TRY(world.host.processes.token(world.host.processes.parent()));
-    if (!engine)
+Result<netns::ProcessToken> owner_token(const Call& call) {
+    netns::Processes& processes = call.host.processes;
+    const auto owner = TRY(processes.token(call.owner != 0 ? call.owner : processes.parent()));
+    if (!owner)
         return make_error(Code::Internal, "the engine that called us is gone");
-    return *engine;
+    return *owner;
 }
 
 // The namespace that the attachments go to: the engine's, or a new one, which config.json then
@@ -92,7 +93,7 @@ Result<Output> attach_and_declare(Subject& subject, const Call& call, World& wor
         TRY(call.host.cgroups.check_rdma());
     const auto ns = TRY(container_netns(subject, call));
     const Container container =
-        TRY(register_container(world, call, subject, ns, TRY(engine_token(world))));
+        TRY(register_container(world, call, subject, ns, TRY(owner_token(call))));
     const auto work = [&]() -> Result<std::vector<std::string>> {
         const auto granted =
             TRY(attach_all(world, {container, ns, subject.spec.cpus()}, subject.request));
@@ -113,7 +114,8 @@ Result<Output> attach_and_declare(Subject& subject, const Call& call, World& wor
 Result<Output> go_without(Subject subject, const Call& call, World& world, const Error& error) {
     subject.request.attachments.clear();
     const Container container =
-        TRY(register_container(world, call, subject, {}, TRY(engine_token(world))));
+        TRY(register_container(world, call, subject, {}, TRY(owner_token(call))));
+    audit_refusal("precreate", error, true);
     subject.spec.add_env("RDMA_ERROR", error.message());
     if (auto done = declare(subject.spec, call, container, failed_attach_json(container.id, error));
         !done)

@@ -209,7 +209,7 @@ Result<Attachment> make_attachment(unsigned index, const Draft& draft, const Con
     if (attachment.parent == kContainerParent)
         return attachment;
     TRY(choose_routes(choice, attachment));
-    TRY(choose_vf(choice, attachment));
+    TRY(choose_vf(choice, attachment, max_tx_rate_for(config, pool)));
     TRY(choose_port(choice, attachment));
     TRY(choose_child(choice, attachment));
     attachment.ifname = choice.get(&Wish::ifname, fmt::format("rdma{}", index));
@@ -229,9 +229,10 @@ std::optional<uint32_t> choose_limit(std::optional<uint32_t> asked,
 
 Result<Limits> make_limits(const Draft& draft, const Config& config) {
     const Mode* mode = TRY(mode_of(draft));
-    Choice choice(draft, *mode, TRY(pool_of(draft, *mode, config)));
+    const Pool* pool = TRY(pool_of(draft, *mode, config));
+    Choice choice(draft, *mode, pool);
     TRY(choice.load_defaults());
-    const Limits bounds = config.policy ? config.policy->limits : Limits{};
+    const Limits bounds = limits_for(config, pool);
     const Wish& wish = draft.wish;
     return Limits{
         .handles = choose_limit(wish.max_handles, choice.usual(&Wish::max_handles), bounds.handles),

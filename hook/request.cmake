@@ -7,10 +7,12 @@ add_library(hook_request STATIC
   ${CMAKE_CURRENT_LIST_DIR}/config.cc
   ${CMAKE_CURRENT_LIST_DIR}/config_file.cc
   ${CMAKE_CURRENT_LIST_DIR}/config_json.cc
+  ${CMAKE_CURRENT_LIST_DIR}/config_policy.cc
   ${CMAKE_CURRENT_LIST_DIR}/config_ports.cc
   ${CMAKE_CURRENT_LIST_DIR}/cpu_list.cc
   ${CMAKE_CURRENT_LIST_DIR}/device_spec.cc
   ${CMAKE_CURRENT_LIST_DIR}/draft.cc
+  ${CMAKE_CURRENT_LIST_DIR}/judge.cc
   ${CMAKE_CURRENT_LIST_DIR}/limits.cc
   ${CMAKE_CURRENT_LIST_DIR}/nearest.cc
   ${CMAKE_CURRENT_LIST_DIR}/ovs_annotations.cc

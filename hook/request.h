@@ -86,10 +86,6 @@ bool mentions_rdma(const Annotations& annotations);
 // Refused: a parent that is not one of its pool.
 Result<Request> parse_request(const Annotations& annotations, const Config& config);
 
-// Whether the configuration's policy lets this request pass; Refused names key, value and the rule.
-// `privileged`: the container runs with all devices and capabilities.
-Result<> check_policy(const Request& request, const Config& config, bool privileged);
-
 // The canonical form in journals; two attachments are equal if these are.
 Json to_json(const Attachment& attachment);
 Result<Attachment> attachment_from_json(const Json& json);

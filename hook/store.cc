@@ -53,6 +53,15 @@ Result<std::vector<std::string>> stems(base::Files& files, const std::string& di
 std::string record_path(const Store& store, const char* folder, const std::string& key) {
     return store.folder(folder) + "/" + key + std::string(kSuffix);
 }
+
+// A lock that cannot be opened because its folder is gone.
+Result<FileLock> explain_missing(Result<FileLock> lock, const std::string& dir) {
+    if (lock || !base::is_missing(lock.error()))
+        return lock;
+    return std::move(lock).error().advise(
+        "somebody has removed " + dir +
+        " and with it what was known of attachments; they go with their network namespaces");
+}
 }  // namespace
 
 std::string container_key(const std::string& bundle) {
@@ -120,7 +129,7 @@ std::string Store::error_path(const std::string& key) const {
 }
 
 Result<FileLock> Store::lock_container(const std::string& key, Deadline deadline) const {
-    return FileLock::acquire(lock_path(dir_, 'c', key), deadline);
+    return explain_missing(FileLock::acquire(lock_path(dir_, 'c', key), deadline), dir_);
 }
 
 Result<FileLock> Store::try_lock_container(const std::string& key) const {
@@ -144,7 +153,10 @@ Result<std::optional<Container>> Store::load_container(const std::string& key) c
         if (!text && base::is_missing(text.error()))
             continue;
         const Json json = TRY(base::parse_json(TRY(std::move(text)), path));
-        return std::optional{TRY(container_from_json(json).context(path))};
+        auto container = container_from_json(json);
+        if (container)
+            TRY(check_key(json, key).context(path));
+        return std::optional{TRY(std::move(container).context(path))};
     }
     return std::optional<Container>{};
 }
@@ -181,8 +193,43 @@ Result<std::vector<std::string>> Store::journal_keys() const {
     return stems(files_, folder(kJournals));
 }
 
+Result<> check_format(const Json& json) {
+    const int format = TRY(base::required<int>(json, "format"));
+    if (format == kFormat)
+        return {};
+    return make_error(
+               Code::Internal,
+               fmt::format(
+                   "it is of format {}, and this is a rdma-hook of format {}", format, kFormat))
+        .advise("run rdmactl gc of the version that wrote it");
+}
+
+Result<> check_arrays(const Json& json, std::initializer_list<const char*> members) {
+    for (const char* name : members) {
+        if (json.contains(name) && !json[name].is_array())
+            return make_error(Code::Internal, fmt::format("'{}' must be an array", name));
+    }
+    return {};
+}
+
+Result<> check_key(const Json& json, const std::string& key) {
+    if (TRY(base::required<std::string>(json, "key")) == key)
+        return {};
+    return make_error(Code::Internal, "it is about another key than its name says")
+        .advise("somebody has renamed it: give it its name back");
+}
+
+Result<std::vector<std::string>> Store::sweep() const {
+    std::vector<std::string> swept;
+    for (const char* name : kFolders) {
+        for (std::string& path : TRY(files_.sweep(folder(name))))
+            swept.push_back(std::move(path));
+    }
+    return swept;
+}
+
 Json to_json(const Container& c) {
-    Json json = base::object({{"format", 1},
+    Json json = base::object({{"format", kFormat},
                               {"key", c.key},
                               {"bundle", c.bundle},
                               {"id", c.id},
@@ -198,13 +245,13 @@ Json to_json(const Container& c) {
     for (const auto& [akey, limits] : c.limits)
         json["limits"][akey] = to_json(limits);
     if (c.netns)
-        json["netns"] = Json{{"dev", c.netns->dev}, {"ino", c.netns->ino}};
+        json["netns"] = base::object({{"dev", c.netns->dev}, {"ino", c.netns->ino}});
     return json;
 }
 
 Result<Container> container_from_json(const Json& json) {
-    if (TRY(base::required<int>(json, "format")) != 1)
-        return make_error(Code::Internal, "state file of an unknown format");
+    TRY(check_format(json));
+    TRY(check_arrays(json, {"attachments", "grants"}));
     Container c;
     c.key = TRY(base::required<std::string>(json, "key"));
     c.bundle = TRY(base::required<std::string>(json, "bundle"));
@@ -217,10 +264,15 @@ Result<Container> container_from_json(const Json& json) {
     c.created = TRY(base::required<int64_t>(json, "created"));
     for (const Json& entry : base::array_of(json, "attachments"))
         c.attachments.push_back(TRY(base::as<std::string>(entry, "attachments")));
-    c.grants = json.value("grants", Json::array());
+    c.grants = base::array_of(json, "grants");
     if (const auto limits = json.find("limits"); limits != json.end()) {
-        for (const auto& [akey, entry] : limits->items())
+        if (!limits->is_object())
+            return make_error(Code::Internal, "'limits' must be an object");
+        for (const auto& [akey, entry] : limits->items()) {
+            if (!entry.is_object())
+                return make_error(Code::Internal, "'limits' must have objects");
             c.limits.emplace(akey, TRY(limits_from_json(entry, "limits")));
+        }
     }
     if (const auto ns = json.find("netns"); ns != json.end())
         c.netns = netns::NetnsId{TRY(base::required<uint64_t>(*ns, "dev")),

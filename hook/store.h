@@ -20,6 +20,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -45,8 +46,8 @@ struct Container {
     std::string id;    // empty until known
     std::string uuid;  // this attach; another start of the same container has another
     bool committed = false;
-    netns::ProcessToken token;  // before commit: the engine's process; after: the container's init
-    std::string netns_path;     // what config.json named, if it did
+    netns::ProcessToken token;            // before commit: Call::owner; after: the container's init
+    std::string netns_path;               // what config.json named, if it did
     std::optional<netns::NetnsId> netns;  // nothing if we did not touch the container's namespace
     std::vector<std::string> attachments;
     std::map<std::string, Limits> limits;  // by attachment, where there are any
@@ -90,6 +91,9 @@ class Store {
     Result<std::vector<std::string>> container_keys() const;  // pending ones too
     Result<std::vector<std::string>> journal_keys() const;
 
+    // Removes what writers that died have left half written; the paths.
+    Result<std::vector<std::string>> sweep() const;
+
   private:
     base::Files& files_;
     std::string dir_;
@@ -103,6 +107,16 @@ std::string id_from_bundle(const std::string& bundle);
 std::string attachment_key(netns::NetnsId ns, const std::string& interface);
 // Whether foreign text could be one, and so may become part of a path.
 bool is_attachment_key(std::string_view text);
+
+// The one version of our files that this program knows. hook/STATE.md has their form; what changes
+// it so that an older program would misread it is another version.
+inline constexpr int kFormat = 1;
+// An error for any other: such a file is left as it is.
+Result<> check_format(const base::Json& json);
+// An error unless those of the members that are there are arrays.
+Result<> check_arrays(const base::Json& json, std::initializer_list<const char*> members);
+// An error unless the file is about what its name says: its member "key" leads to other files.
+Result<> check_key(const base::Json& json, const std::string& key);
 
 base::Json to_json(const Container& container);
 Result<Container> container_from_json(const base::Json& json);

@@ -32,7 +32,7 @@ Result<> check_subject(const Subject& subject, Grants grants) {
     if (subject.spec.redirects_hook_output())
         return make_error(Code::Refused, "run.oci.hooks.std* annotations do not go with rdma.*")
             .advise("leave them out");
-    return check_policy(subject.request, subject.config, subject.privileged);
+    return check_policy(subject.request, subject.config, powers_of(subject.spec));
 }
 
 Result<std::vector<Granted>> attach_each(World& world,
@@ -81,7 +81,7 @@ Result<> leave_earlier(World& world, const std::string& key) {
     if (earlier->committed && TRY(is_alive(world, *earlier)))
         return make_error(Code::Busy, "this container has its RDMA already and is running")
             .advise("stop it first; rdmactl show " + earlier->id);
-    return leave_all(world, *earlier).context("undo the container's last start");
+    return leave_all(world, *earlier, Leaving::Recovery).context("undo the container's last start");
 }
 
 Result<Container> register_container(World& world,
@@ -123,6 +123,12 @@ Result<std::vector<Granted>> attach_all(World& world,
     if (collected.containers.empty() && collected.journals.empty())
         return granted;
     return attach_each(world, joiner, request);
+}
+
+Powers powers_of(const oci::Spec& spec) {
+    return {.privileged = spec.privileged(),
+            .capabilities = spec.capabilities(),
+            .char_devices = spec.rdma_nodes()};
 }
 
 bool is_forgivable(const Error& error) {

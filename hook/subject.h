@@ -30,6 +30,9 @@ Result<Subject> read_subject(oci::Spec spec,
                              Config config,
                              Grants grants);
 
+// What the engine gives the container beside what we do.
+Powers powers_of(const oci::Spec& spec);
+
 // Refused if it is the host's, by whatever path.
 Result<> check_not_the_hosts(netns::Netnses& namespaces, const netns::Netns& ns);
 

@@ -12,9 +12,7 @@ using base::Code;
 using base::make_error;
 
 namespace {
-constexpr uint64_t kMaxVlan = 4094;  // 0 and 4095 are reserved (IEEE 802.1Q)
 constexpr uint64_t kMaxQos = 7;
-constexpr uint64_t kMaxRate = 1000000;  // Mbit/s
 
 template <class T>
 struct Word {

@@ -3,12 +3,16 @@
 // in annotations.cc.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "hook/annotations.h"
 
 namespace hook {
+
+inline constexpr uint16_t kMaxVlan = 4094;       // 0 and 4095 are reserved (IEEE 802.1Q)
+inline constexpr uint32_t kMaxRate = 1'000'000;  // Mbit/s, of min_tx_rate and max_tx_rate
 
 Result<> set_device(Wish& wish, std::string_view value);
 Result<> set_provider(Wish& wish, std::string_view value);

@@ -66,9 +66,18 @@ Result<> choose_vlan(const Choice& choice, Attachment& attachment) {
     return {};
 }
 
-Result<> choose_rate(const Choice& choice, Attachment& attachment) {
+// The annotation; else the pool's default, as far as the policy lets it; else the policy's bound.
+std::optional<uint32_t> max_rate(const Choice& choice, std::optional<uint32_t> most) {
+    if (choice.draft().wish.max_tx_rate)
+        return choice.draft().wish.max_tx_rate;
+    const auto usual = choice.usual(&Wish::max_tx_rate);
+    const bool within = usual && (!most || (*usual != 0 && *usual <= *most));
+    return within ? usual : most;
+}
+
+Result<> choose_rate(const Choice& choice, Attachment& attachment, std::optional<uint32_t> most) {
     const auto min = choice.find(&Wish::min_tx_rate);
-    const auto max = choice.find(&Wish::max_tx_rate);
+    const auto max = max_rate(choice, most);
     if (!min && !max)
         return {};
     attachment.vf.rate = netns::VfRate{.min = min.value_or(0), .max = max.value_or(0)};
@@ -84,12 +93,12 @@ Result<> choose_rate(const Choice& choice, Attachment& attachment) {
 }
 }  // namespace
 
-Result<> choose_vf(const Choice& choice, Attachment& attachment) {
+Result<> choose_vf(const Choice& choice, Attachment& attachment, std::optional<uint32_t> most) {
     if (!takes(choice.mode(), *find_key("device")))
         return {};
     TRY(choose_device(choice, attachment));
     TRY(choose_vlan(choice, attachment));
-    TRY(choose_rate(choice, attachment));
+    TRY(choose_rate(choice, attachment, most));
     attachment.provider = choice.get(&Wish::provider, Provider::Auto);
     attachment.vf.spoofchk = choice.find(&Wish::spoofchk);
     attachment.vf.trust = choice.find(&Wish::trust);

@@ -205,6 +205,7 @@ int complain(const Ours& ours, const hook::Call& call, const Error& error) {
     const std::string_view verb = name_of(ours.call.verb);
     const std::string line = fmt::format("{}: {}", verb, error.message());
     base::log::error(line);
+    hook::audit_refusal(verb, error);
     if (ours.bundle)
         hook::remember_failure(call, verb, error);
     write_line(line);
@@ -222,7 +223,8 @@ int serve_ours(const Ours& ours, const std::vector<std::string>& argv, const Sur
                     .state_dir = {},
                     .container = {},
                     .attach = {},
-                    .id = ours.call.id};
+                    .id = ours.call.id,
+                    .owner = host.processes.self()};
     int status = 0;
     const auto done = hook::guarded([&]() -> Result<> {
         status = TRY(do_it(ours, argv, call, around));

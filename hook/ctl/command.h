@@ -16,7 +16,7 @@ struct Options {
     std::string config_path = kConfigPath;
     std::function<Result<Config>()> load_config = [] { return hook::load_config(); };
     bool json = false;
-    // plan
+    // plan, config check
     std::vector<std::string> annotations;  // KEY=VALUE
     std::string spec_path;                 // a config.json to take annotations from
     std::string netns_path;
@@ -24,7 +24,7 @@ struct Options {
     bool failed = false;
     // gc
     bool regrant = false;  // and allow the living their devices anew
-    // show, verify
+    // show, stats, verify
     std::string container;
     // vf
     std::string pf;      // PCI address, netdev or RDMA device
@@ -62,10 +62,13 @@ Config config_for_upkeep(const Options& options);
 Result<Answer> plan(const Options& options, netns::Host& host);
 Result<Answer> list(const Options& options, netns::Host& host);
 Result<Answer> show(const Options& options, netns::Host& host);
+// What devices and interfaces of the living have counted: of one container, or of all.
+Result<Answer> stats(const Options& options, netns::Host& host);
 Result<Answer> verify(const Options& options, netns::Host& host);
 // What of the host lets modes work, or not, with the command that mends it. Changes nothing.
 Result<Answer> doctor(const Options& options, netns::Host& host);
 Result<Answer> collect(const Options& options, netns::Host& host);
+// Whether the configuration can be used, and what it says to each thing that a container asks for.
 Result<Answer> check_config(const Options& options, netns::Host& host);
 Result<Answer> vf_list(const Options& options, netns::Host& host);
 // Makes so many VFs, with MACs that stay the same; repeatable. Neither this nor vf_disable destroys

@@ -51,6 +51,7 @@ Result<EswitchState> state_from_json(const Json& json) {
 }
 
 Result<Setup> setup_from_json(const Json& json) {
+    TRY(check_format(json));
     Setup setup;
     setup.handle = TRY(base::required<std::string>(json, "handle"));
     setup.bridge = TRY(base::required<std::string>(json, "bridge"));
@@ -238,11 +239,13 @@ Result<std::optional<Setup>> load_setup(const Store& store, const std::string& h
     const auto text = store.files().read(path, kMaxStateFile);
     if (!text && base::is_missing(text.error()))
         return std::optional<Setup>{};
-    return std::optional{TRY(setup_from_json(TRY(base::parse_json(TRY(text), path))))};
+    return std::optional{
+        TRY(setup_from_json(TRY(base::parse_json(TRY(text), path))).context(path))};
 }
 
 Result<> save_setup(const Store& store, const Setup& setup) {
-    const Json json{{"handle", setup.handle},
+    const Json json{{"format", kFormat},
+                    {"handle", setup.handle},
                     {"before", to_json(setup.before)},
                     {"bridge", setup.bridge},
                     {"drivers", setup.drivers}};
@@ -255,7 +258,10 @@ Result<> remove_setup(const Store& store, const std::string& handle) {
 
 Result<std::vector<std::string>> enabled_devices(const Store& store) {
     std::vector<std::string> handles;
-    for (const std::string& name : TRY(store.files().list(store.folder("eswitches")))) {
+    const auto names = store.files().list(store.folder("eswitches"));
+    if (!names && !base::is_missing(names.error()))  // missing: nothing was ever enabled
+        return names.error();
+    for (const std::string& name : names ? *names : std::vector<std::string>{}) {
         const auto text = store.files().read(store.folder("eswitches") + "/" + name, kMaxStateFile);
         const auto json = text ? base::parse_json(*text, name) : text.error();
         if (json)

@@ -16,7 +16,10 @@ Result<Store> open_store(const Options& options, netns::Host& host, Config& conf
 Result<std::optional<Container>> find_container(World& world, const std::string& name) {
     std::optional<Container> found;
     for (const std::string& key : TRY(world.store.container_keys())) {
-        auto container = TRY(world.store.load_container(key));
+        auto loaded = world.store.load_container(key);
+        if (!loaded && !key.starts_with(name))  // one that cannot be read is not this one
+            continue;
+        auto container = TRY(std::move(loaded));
         if (!container || !(container->id.starts_with(name) || key.starts_with(name)))
             continue;
         if (found)

@@ -43,11 +43,23 @@ Json describe(World& world, const Container& container) {
     return json;
 }
 
+// Of another version, or broken: whose it is nobody knows.
+Json unreadable(const std::string& key, const base::Error& error) {
+    return {{"key", key},
+            {"id", key},
+            {"state", "unreadable"},
+            {"error", error.message()},
+            {"granted", Json::object()}};
+}
+
 Result<Json> containers(World& world) {
     Json list = Json::array();
     for (const std::string& key : TRY(world.store.container_keys())) {
-        if (const auto container = TRY(world.store.load_container(key)))
-            list.push_back(describe(world, *container));
+        const auto container = world.store.load_container(key);
+        if (!container)
+            list.push_back(unreadable(key, container.error()));
+        else if (*container)
+            list.push_back(describe(world, **container));
     }
     return list;
 }
@@ -56,11 +68,15 @@ Result<Json> containers(World& world) {
 Result<Json> dirty_journals(World& world) {
     Json list = Json::array();
     for (const std::string& akey : TRY(world.store.journal_keys())) {
-        const auto journal = TRY(load_journal(world.store, akey));
-        if (journal && journal->holders.empty())
+        const auto journal = load_journal(world.store, akey);
+        if (!journal)
             list.push_back({{"attachment", akey},
-                            {"trouble", journal->trouble},
-                            {"request", journal->attachment}});
+                            {"trouble", Json::array({journal.error().message()})},
+                            {"request", Json::object()}});
+        else if (*journal && (*journal)->holders.empty())
+            list.push_back({{"attachment", akey},
+                            {"trouble", (*journal)->trouble},
+                            {"request", (*journal)->attachment}});
     }
     return list;
 }
@@ -109,6 +125,10 @@ std::string list_text(const Json& json) {
             rows.push_back({id, text_of(container, "state"), "-", "-", "-", "-"});
     }
     std::string text = table(rows);
+    for (const Json& container : json["containers"]) {
+        if (container.contains("error"))
+            text += text_of(container, "error") + "\n";
+    }
     for (const Json& journal : json["dirty"]) {
         text += "not undone: " + text_of(journal, "attachment") + "\n";
         for (const Json& line : journal["trouble"])

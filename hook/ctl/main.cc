@@ -76,14 +76,20 @@ void declare(CLI::App& app, hook::ctl::Options& options, Verb& chosen) {
     };
     auto* plan = verb(
         app, "plan", "print what would be done for a container; changes nothing", hook::ctl::plan);
-    plan->add_option("-a,--annotation", options.annotations, "KEY=VALUE, repeatable");
-    plan->add_option("--spec", options.spec_path, "take the annotations from this config.json");
+    const auto asked = [&](CLI::App& sub) {
+        sub.add_option("-a,--annotation", options.annotations, "KEY=VALUE, repeatable");
+        sub.add_option("--spec", options.spec_path, "a container's config.json");
+    };
+    asked(*plan);
     plan->add_option("--netns", options.netns_path, "the container's network namespace");
     auto* list = verb(
         app, "list", "list containers with RDMA, and what could not be undone", hook::ctl::list);
     list->add_flag("--failed", options.failed, "list the last failures instead");
     auto* show = verb(app, "show", "show all that is known of a container", hook::ctl::show);
     show->add_option("container", options.container, "id, or its beginning")->required();
+    auto* stats =
+        verb(app, "stats", "show what devices and interfaces have counted", hook::ctl::stats);
+    stats->add_option("container", options.container, "only of this one");
     auto* verify = verb(app,
                         "verify",
                         "check data from a container to another one, to a host, or to itself",
@@ -118,7 +124,10 @@ void declare(CLI::App& app, hook::ctl::Options& options, Verb& chosen) {
     auto* config = app.add_subcommand("config", "the configuration file");
     config->require_subcommand(1);
     config->fallthrough();
-    verb(*config, "check", "check the configuration file", hook::ctl::check_config);
+    asked(*verb(*config,
+                "check",
+                "check the configuration file, and what it allows a container",
+                hook::ctl::check_config));
 }
 
 int run(const hook::ctl::Options& options, Verb verb) {

@@ -2,32 +2,13 @@
 // rdmactl plan: what would be done for these annotations. Changes nothing.
 #include <fmt/format.h>
 
+#include "hook/ctl/asked.h"
 #include "hook/ctl/command.h"
 #include "netns/base/ids.h"
-#include "runtime-config/oci/spec.h"
 
 namespace hook::ctl {
 
-using base::Code;
-using base::make_error;
-
 namespace {
-Result<Annotations> gather(const Options& options, netns::Host& host) {
-    Annotations annotations;
-    if (!options.spec_path.empty()) {
-        const std::string text = TRY(host.files.read(options.spec_path, oci::kMaxSpecBytes));
-        annotations = TRY(oci::Spec::parse(text)).annotations();
-    }
-    for (const std::string& pair : options.annotations) {
-        const auto equals = pair.find('=');
-        if (equals == std::string::npos)
-            return make_error(Code::Usage,
-                              "--annotation wants KEY=VALUE, not '" + base::printable(pair) + "'");
-        annotations[pair.substr(0, equals)] = pair.substr(equals + 1);
-    }
-    return annotations;
-}
-
 Json to_json(const Plan& plan) {
     Json json{{"device", plan.endpoint.device}, {"steps", Json::array()}};
     if (plan.endpoint.gid)
@@ -60,12 +41,12 @@ std::string to_text(const Json& json) {
 }  // namespace
 
 Result<Answer> plan(const Options& options, netns::Host& host) {
-    const Annotations annotations = TRY(gather(options, host));
+    const auto [annotations, powers] = TRY(asked_for(options, host));
     Json json{{"attachments", Json::array()}};
     if (mentions_rdma(annotations)) {
         const Config config = TRY(options.load_config());
         const Request request = TRY(parse_request(annotations, config));
-        TRY(check_policy(request, config, false));
+        TRY(check_policy(request, config, powers));
         const Store store{host.files, config.state_dir};
         TRY(store.open());
         World world{host, config, store};

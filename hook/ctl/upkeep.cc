@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// rdmactl gc (and recover, which is the same) and config check.
+// rdmactl gc (and recover, which is the same).
 #include <fmt/format.h>
 
 #include "hook/ctl/command.h"
 #include "hook/live.h"
+#include "netns/base/log.h"
 
 namespace hook::ctl {
 
@@ -17,6 +18,7 @@ Config config_for_upkeep(const Options& options) {
 
 Result<Answer> collect(const Options& options, netns::Host& host) {
     const Config config = config_for_upkeep(options);
+    base::log::open({.file = config.log_file, .level = config.log_level, .program = "rdmactl"});
     const Store store{host.files, config.state_dir};
     TRY(store.open());
     World world{host, config, store};
@@ -42,20 +44,6 @@ Result<Answer> collect(const Options& options, netns::Host& host) {
         text += "not undone: " + line + "\n";
     return Answer{
         .json = std::move(json), .text = std::move(text), .trouble = !collected.trouble.empty()};
-}
-
-Result<Answer> check_config(const Options& options, netns::Host& host) {
-    (void)host;  // the file is read by descriptor, with its folders
-    const Config config = TRY(options.load_config());
-    Json json{{"file", options.config_path},
-              {"valid", true},
-              {"pools", config.pools.size()},
-              {"policy", config.policy.has_value()}};
-    std::string text = fmt::format("{}: valid, {} pools, {}\n",
-                                   options.config_path,
-                                   config.pools.size(),
-                                   config.policy ? "with a policy" : "default policy");
-    return Answer{.json = std::move(json), .text = std::move(text), .trouble = false};
 }
 
 }  // namespace hook::ctl

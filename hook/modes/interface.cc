@@ -191,8 +191,11 @@ uint32_t link_index(const Attachment& attachment, const Survey& survey) {
     return kBase | static_cast<uint32_t>(digest_number(seed(survey.uuid, attachment), 5));
 }
 
-netns::Mac stable_mac(const Attachment& attachment, const Survey& survey) {
-    const uint64_t number = digest_number(seed(survey.container_key, attachment), 10);
+netns::Mac stable_mac(const Attachment& attachment,
+                      const Survey& survey,
+                      const netns::Mac& parent) {
+    const std::string own = seed(survey.container_key, attachment);
+    const uint64_t number = digest_number(own + "/" + to_string(parent), 10);
     netns::Mac mac{{0x02}};
     for (size_t i = 1; i < mac.bytes.size(); ++i)
         mac.bytes[i] = static_cast<uint8_t>(number >> (8 * (i - 1)));

@@ -39,7 +39,9 @@ std::string lease_name(uint32_t parent, const netns::Address& address);
 // Names and numbers drawn from the attach's UUID: unique, and known before anything is made.
 std::string device_name(const char* prefix, const Attachment& attachment, const Survey& survey);
 uint32_t link_index(const Attachment& attachment, const Survey& survey);
-// Locally administered, the same at each start of the same container.
-netns::Mac stable_mac(const Attachment& attachment, const Survey& survey);
+// Locally administered, the same at each start of the same container. The parent's own is part of
+// it: hosts on one network may have containers with bundles of the same path, as the nodes of a
+// cluster do.
+netns::Mac stable_mac(const Attachment& attachment, const Survey& survey, const netns::Mac& parent);
 
 }  // namespace hook

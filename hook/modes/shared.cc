@@ -104,7 +104,8 @@ Result<Plan> plan_shared(const Attachment& a, const Survey& s) {
     TRY(check_child(a, hca));
     TRY(check_mtu(a, hca.parent, "parent"));
     const bool ipvlan = a.child.kind == ChildKind::Ipvlan;
-    const netns::Mac mac = ipvlan ? hca.parent.mac : a.mac.value_or(stable_mac(a, s));
+    const netns::Mac mac =
+        ipvlan ? hca.parent.mac : a.mac.value_or(stable_mac(a, s, hca.parent.mac));
     Plan plan;
     plan.endpoint = {.where = Where::Container,
                      .netdev = link_index(a, s),

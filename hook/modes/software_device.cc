@@ -25,7 +25,7 @@ Result<Plan> plan_on_macvlan(const SoftwareDriver& driver, const Attachment& a, 
     TRY(check_netns_mode(driver, mode));
     const netns::Link parent = TRY(find_parent(a, s.site));
     TRY(check_mtu(a, parent, "parent"));
-    const netns::Mac mac = a.mac.value_or(stable_mac(a, s));
+    const netns::Mac mac = a.mac.value_or(stable_mac(a, s, parent.mac));
     Plan plan;
     plan.endpoint = {.where = Where::Container,
                      .netdev = link_index(a, s),

@@ -33,12 +33,14 @@ Result<std::unique_ptr<Step>> CreateChild::load(const Json& json) {
     const auto mac = netns::parse_mac(TRY(base::required<std::string>(json, "mac")));
     if (!mac)
         return make_error(Code::Internal, "create_child: broken MAC");
-    return make_step<CreateChild>(Args{.parent = TRY(base::required<uint32_t>(json, "parent")),
-                                       .index = TRY(base::required<uint32_t>(json, "index")),
-                                       .name = TRY(base::required<std::string>(json, "name")),
-                                       .mac = *mac,
-                                       .mtu = TRY(base::required<uint32_t>(json, "mtu")),
-                                       .type = TRY(type_from_json(json))});
+    Args args;
+    args.parent = TRY(base::required<uint32_t>(json, "parent"));
+    args.index = TRY(base::required<uint32_t>(json, "index"));
+    args.name = TRY(base::required<std::string>(json, "name"));
+    args.mac = *mac;
+    args.mtu = TRY(base::required<uint32_t>(json, "mtu"));
+    args.type = TRY(type_from_json(json));
+    return make_step<CreateChild>(std::move(args));
 }
 
 std::string CreateChild::describe() const {

@@ -17,12 +17,13 @@ constexpr std::chrono::seconds kVanishTimeout{2};
 }
 
 Result<std::unique_ptr<Step>> CreateRdmaLink::load(const Json& json) {
-    return make_step<CreateRdmaLink>(
-        Args{.where = TRY(where_from_json(json)),
-             .type = TRY(base::required<std::string>(json, "type")),
-             .name = TRY(base::required<std::string>(json, "name")),
-             .netdev = TRY(base::required<uint32_t>(json, "netdev")),
-             .node_guid = TRY(base::required<uint64_t>(json, "node_guid"))});
+    Args args;
+    args.where = TRY(where_from_json(json));
+    args.type = TRY(base::required<std::string>(json, "type"));
+    args.name = TRY(base::required<std::string>(json, "name"));
+    args.netdev = TRY(base::required<uint32_t>(json, "netdev"));
+    args.node_guid = TRY(base::required<uint64_t>(json, "node_guid"));
+    return make_step<CreateRdmaLink>(std::move(args));
 }
 
 std::string CreateRdmaLink::describe() const {

@@ -43,8 +43,11 @@ Result<std::unique_ptr<Step>> MoveLink::load(const Json& json) {
     args.name = TRY(base::required<std::string>(json, "name"));
     args.index = TRY(base::required<uint32_t>(json, "index"));
     args.mtu = TRY(base::required<uint32_t>(json, "mtu"));
-    if (json.contains("mac"))
+    if (json.contains("mac")) {
         args.mac = netns::parse_mac(TRY(base::required<std::string>(json, "mac")));
+        if (!args.mac)
+            return make_error(Code::Internal, "move_link: broken MAC");
+    }
     args.lease = TRY(lease_from_json(json));
     return make_step<MoveLink>(std::move(args));
 }

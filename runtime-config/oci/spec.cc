@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -76,6 +77,18 @@ bool is_same_device(const Json& entry, const DeviceNode& node) {
     return (type == "c" || type == "u") && major != nullptr && minor != nullptr &&
            major->get<int64_t>() == node.major && minor->get<int64_t>() == node.minor;
 }
+
+// uverbs, umad and issm have a major number of their own (IB_UVERBS_MAJOR); those beyond the first
+// 32 of a kind have another, and are known by their folder.
+bool is_rdma_node(const Json& entry) {
+    constexpr int64_t kRdmaMajor = 231;
+    const std::string type = text_of(member(&entry, "type"));
+    const std::string path = normal(text_of(member(&entry, "path")));
+    const Json* major = member(&entry, "major");
+    const bool by_number = major != nullptr && major->get<int64_t>() == kRdmaMajor;
+    return (type == "c" || type == "u") && (by_number || (path.starts_with("/dev/infiniband/") &&
+                                                          path != "/dev/infiniband/rdma_cm"));
+}
 }  // namespace
 
 Result<Spec> Spec::parse(std::string_view text) {
@@ -128,6 +141,27 @@ bool Spec::privileged() const {
     const Json* bounding = member(member(member(&tree_, "process"), "capabilities"), "bounding");
     return allows_all_devices(member(resources, "devices")) &&
            find_item(bounding, [](const Json& name) { return name == "CAP_SYS_ADMIN"; }) != nullptr;
+}
+
+std::vector<std::string> Spec::capabilities() const {
+    std::set<std::string> all;
+    const Json* sets = member(member(&tree_, "process"), "capabilities");
+    for (const char* name : kCapabilitySets) {
+        const Json* list = member(sets, name);
+        for (size_t i = 0; list != nullptr && i < list->size(); ++i)
+            all.insert((*list)[i].get<std::string>());
+    }
+    return {all.begin(), all.end()};
+}
+
+std::vector<std::string> Spec::rdma_nodes() const {
+    std::vector<std::string> paths;
+    const Json* devices = member(member(&tree_, "linux"), "devices");
+    for (size_t i = 0; devices != nullptr && i < devices->size() && !privileged(); ++i) {
+        if (is_rdma_node((*devices)[i]))
+            paths.push_back(text_of(member(&(*devices)[i], "path")));
+    }
+    return paths;
 }
 
 std::string Spec::cpus() const {
@@ -187,20 +221,20 @@ Result<> Spec::add_device(const DeviceNode& node) {
                                       printable(base::dump_json(*there))))
             .advise("do not pass --device for a node that rdma.* annotations bring");
     if (there == nullptr)
-        devices.push_back({{"path", node.path},
-                           {"type", "c"},
-                           {"major", node.major},
-                           {"minor", node.minor},
-                           {"fileMode", 0666},
-                           {"uid", 0},
-                           {"gid", 0}});
+        devices.push_back(base::object({{"path", node.path},
+                                        {"type", "c"},
+                                        {"major", node.major},
+                                        {"minor", node.minor},
+                                        {"fileMode", 0666},
+                                        {"uid", 0},
+                                        {"gid", 0}}));
     Json& rules = list_in(object_in(section, "resources"), "devices");
     if (!allows_device(&rules, node.major, node.minor))
-        rules.push_back({{"allow", true},
-                         {"type", "c"},
-                         {"major", node.major},
-                         {"minor", node.minor},
-                         {"access", "rw"}});
+        rules.push_back(base::object({{"allow", true},
+                                      {"type", "c"},
+                                      {"major", node.major},
+                                      {"minor", node.minor},
+                                      {"access", "rw"}}));
     return {};
 }
 
@@ -219,7 +253,7 @@ void Spec::set_memlock(uint64_t bytes, bool replace) {
             return;
         }
     }
-    rlimits.push_back({{"type", kMemlock}, {"hard", bytes}, {"soft", bytes}});
+    rlimits.push_back(base::object({{"type", kMemlock}, {"hard", bytes}, {"soft", bytes}}));
 }
 
 void Spec::add_env(const std::string& name, const std::string& value) {
@@ -234,14 +268,15 @@ void Spec::add_env(const std::string& name, const std::string& value) {
 
 void Spec::add_file_mount(const std::string& host_path, const std::string& container_path) {
     add_once(list_in(tree_, "mounts"),
-             {{"destination", container_path},
-              {"type", "bind"},
-              {"source", host_path},
-              {"options", Json::array({"bind", "ro", "nosuid", "nodev", "noexec"})}});
+             base::object({{"destination", container_path},
+                           {"type", "bind"},
+                           {"source", host_path},
+                           {"options", Json::array({"bind", "ro", "nosuid", "nodev", "noexec"})}}));
 }
 
 void Spec::add_hook(const std::string& stage, const Hook& hook) {
-    Json entry{{"path", hook.path}, {"args", hook.args}, {"env", Json::array({kHookPath})}};
+    Json entry =
+        base::object({{"path", hook.path}, {"args", hook.args}, {"env", Json::array({kHookPath})}});
     if (hook.timeout_s != 0)
         entry["timeout"] = hook.timeout_s;
     add_once(list_in(object_in(tree_, "hooks"), stage.c_str()), std::move(entry));

@@ -58,6 +58,11 @@ class Spec {
     [[nodiscard]] bool has_user_namespace() const;
     // All devices allowed and CAP_SYS_ADMIN bounding: what engines make of --privileged.
     [[nodiscard]] bool privileged() const;
+    // "CAP_NET_RAW": what any of its sets has, each once.
+    [[nodiscard]] std::vector<std::string> capabilities() const;
+    // Paths of the character devices that are RDMA's by path or number and not rdma_cm, which
+    // opens nothing by itself. All of a privileged container's are its own.
+    [[nodiscard]] std::vector<std::string> rdma_nodes() const;
     // linux.resources.cpu.cpus: "0-3,8"; empty: all. Not checked.
     [[nodiscard]] std::string cpus() const;
     // /sys is a sysfs that the runtime mounts, and nobody mounts anything of his at or below

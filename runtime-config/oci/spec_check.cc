@@ -51,7 +51,6 @@ constexpr Member kProcess[] = {
     {"capabilities", Type::Object}, {"env", Type::Array}, {"rlimits", Type::Array}};
 constexpr Member kRlimit[] = {
     {"type", Type::String, true}, {"soft", Type::Unsigned, true}, {"hard", Type::Unsigned, true}};
-constexpr Member kCapabilities[] = {{"bounding", Type::Array}};
 constexpr Member kMount[] = {{"destination", Type::String, true}, {"type", Type::String}};
 
 bool has_type(const Json& value, Type type) {
@@ -194,8 +193,12 @@ Result<> check_process(const Json* process) {
     const Json* capabilities = member(process, "capabilities");
     if (capabilities == nullptr)
         return {};
-    TRY(check_members(*capabilities, kCapabilities, "process.capabilities"));
-    return check_strings(member(capabilities, "bounding"), "process.capabilities.bounding");
+    for (const char* set : kCapabilitySets) {
+        const Member entry[] = {{set, Type::Array}};
+        TRY(check_members(*capabilities, entry, "process.capabilities"));
+        TRY(check_strings(member(capabilities, set), fmt::format("process.capabilities.{}", set)));
+    }
+    return {};
 }
 
 Result<> check_each(const Json* object, Type type, const std::string& place) {

@@ -15,6 +15,10 @@ base::Result<> check_spec(const base::Json& tree);
 // The part of it that is about the annotations.
 base::Result<> check_annotations(const base::Json& tree);
 
+// The sets of process.capabilities.
+inline constexpr const char* kCapabilitySets[] = {
+    "bounding", "effective", "inheritable", "permitted", "ambient"};
+
 // The member, or nullptr if it is absent or null, or if `object` is nullptr or no object.
 const base::Json* member(const base::Json* object, const char* key);
 

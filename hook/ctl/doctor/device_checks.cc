@@ -129,11 +129,14 @@ Result<Findings> check_pfs(Look& look) {
     Findings found;
     for (const auto& pf : TRY(look.site.host.sriov.list_pfs()))
         found.push_back(TRY(look_at_pf(look, pf)));
-    if (found.empty())
-        found.push_back(
-            {.status = uses_vfs(look) ? Status::Fail : Status::Skipped,
-             .why = "no PCI function of this host has SR-IOV",
-             .fix = "enable it in the firmware of machine and adapter (IOMMU, SRIOV_EN)"});
+    if (!found.empty())
+        return found;
+    // VFs and their e-switch may be on another bus: scalable functions are.
+    const bool elsewhere =
+        look.options.mode != "vf" && !TRY(all_eswitches(look.world, look.site)).empty();
+    found.push_back({.status = uses_vfs(look) && !elsewhere ? Status::Fail : Status::Skipped,
+                     .why = "no PCI function of this host has SR-IOV",
+                     .fix = "enable it in the firmware of machine and adapter (IOMMU, SRIOV_EN)"});
     return found;
 }
 

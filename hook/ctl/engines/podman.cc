@@ -8,16 +8,16 @@ using base::make_error;
 
 namespace {
 // As the package installs it.
-constexpr char kDropIn[] =
+constexpr char kPodmanDropIn[] =
 #include "hook/ctl/engines/podman_drop_in.inc"
     ;
 }  // namespace
 
 Result<Edited> edit_podman(const EngineEdit& edit) {
-    if (edit.before && *edit.before != kDropIn)
+    if (edit.before && *edit.before != kPodmanDropIn)
         return make_error(Code::Busy, edit.path + " is not as rdma-hook has it")
             .advise("look at it, and take it out by hand");
-    return Edited{edit.unset ? FileText{} : FileText{kDropIn}, {}};
+    return Edited{edit.unset ? FileText{} : FileText{kPodmanDropIn}, {}};
 }
 
 }  // namespace hook::ctl

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/ctl/asked.h"
+
+#include "hook/subject.h"
+#include "runtime-config/oci/spec.h"
+
+namespace hook::ctl {
+
+using base::Code;
+using base::make_error;
+
+Result<Asked> asked_for(const Options& options, netns::Host& host) {
+    Asked asked;
+    if (!options.spec_path.empty()) {
+        const std::string text = TRY(host.files.read(options.spec_path, oci::kMaxSpecBytes));
+        const oci::Spec spec = TRY(oci::Spec::parse(text));
+        asked = {.annotations = spec.annotations(), .powers = powers_of(spec)};
+    }
+    for (const std::string& pair : options.annotations) {
+        const auto equals = pair.find('=');
+        if (equals == std::string::npos)
+            return make_error(Code::Usage,
+                              "--annotation wants KEY=VALUE, not '" + base::printable(pair) + "'");
+        asked.annotations[pair.substr(0, equals)] = pair.substr(equals + 1);
+    }
+    return asked;
+}
+
+}  // namespace hook::ctl
