@@ -66,8 +66,10 @@ TYPED_TEST(ProcessesContract, MemlockOfWhoIsGoneIsUnavailable) {
               base::Code::Unavailable);
 }
 
-TYPED_TEST(ProcessesContract, TheParentLives) {
+TYPED_TEST(ProcessesContract, WeLiveAndTheParentDoes) {
     EXPECT_TRUE(this->room().token(this->room().parent()).value());
+    EXPECT_TRUE(this->room().token(this->room().self()).value());
+    EXPECT_NE(this->room().self(), this->room().parent());
 }
 
 TYPED_TEST(ProcessesContract, TheBootIdIsAUuid) {

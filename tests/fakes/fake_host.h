@@ -162,6 +162,7 @@ class FakeProcesses : public netns::Processes {
     Result<netns::Memlock> memlock(const netns::ProcessToken& process) override;
     Result<> set_memlock(const netns::ProcessToken& process, const netns::Memlock& limit) override;
     pid_t parent() override;
+    pid_t self() override;
     Result<std::string> boot_id() override;
     bool exists(const std::string& path) override;
 
@@ -276,10 +277,24 @@ class FakeNeighbours : public netns::Neighbours {
     Gate& gate_;
 };
 
+// What World::counters say; every rxe counts packets.
+class FakeStatistics : public netns::Statistics {
+  public:
+    explicit FakeStatistics(World& world) : world_(world) {}
+
+    Result<netns::Counters> of_link(const Netns& ns, uint32_t index) override;
+    Result<netns::Counters> of_device(const Netns& ns, const netns::RdmaDevice& device) override;
+
+  private:
+    World& world_;
+};
+
 // The real files of a test's own temporary folder, through the gate.
 class GatedFiles : public base::Files {
   public:
     explicit GatedFiles(Gate& gate) : gate_(gate) {}
+
+    int looks = 0;  // how many files were read, and folders listed
 
     Result<std::string> read(const std::string& path, size_t limit) override;
     using base::Files::write;
@@ -288,6 +303,7 @@ class GatedFiles : public base::Files {
     Result<> remove(const std::string& path) override;
     Result<> rename(const std::string& from, const std::string& to) override;
     Result<std::vector<std::string>> list(const std::string& dir) override;
+    Result<std::vector<std::string>> sweep(const std::string& dir) override;
     using base::Files::make_dir;
     Result<> make_dir(const std::string& path, base::Access access) override;
     Result<> make_link(const std::string& path, const std::string& target) override;
@@ -316,7 +332,8 @@ class FakeHost {
           classes(world),
           devlink(world, gate),
           tc(world, gate),
-          ovs(world, gate) {}
+          ovs(world, gate),
+          statistics(world) {}
 
     FakeHost(const FakeHost&) = delete;
     FakeHost& operator=(const FakeHost&) = delete;
@@ -340,7 +357,8 @@ class FakeHost {
                 classes,
                 devlink,
                 tc,
-                ovs};
+                ovs,
+                statistics};
     }
 
     // The program has ended, by itself or by a Crash: its handles are closed. The next one may run.
@@ -367,6 +385,7 @@ class FakeHost {
     FakeDevlink devlink;
     FakeTcOffload tc;
     FakeOvsRoom ovs;
+    FakeStatistics statistics;
 };
 
 }  // namespace test

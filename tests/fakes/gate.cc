@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/fakes/gate.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <utility>
 
 namespace test {
 
@@ -14,6 +16,7 @@ void Gate::plan(int call, Fault fault, int number) {
 void Gate::restart() {
     calls_.clear();
     dead_ = false;
+    kinds_.clear();
     plan(0, Fault::None, 0);
 }
 
@@ -22,13 +25,23 @@ Gate::Fault Gate::enter(const std::string& what) {
         return Fault::Fail;
     const int call = mutating_calls();
     calls_.push_back(what);
+    if (auto others = std::exchange(meanwhile, nullptr)) {  // who are not met by others again
+        others(call);
+        meanwhile = std::move(others);
+    }
     if (fault_ == Fault::FailOn)
-        return call >= at_ ? Fault::Fail : Fault::None;
+        return call >= at_ && is_of_kind(what) ? Fault::Fail : Fault::None;
     if (call != at_)
         return Fault::None;
     if (fault_ == Fault::CrashBefore)
         die(what);
     return fault_;
+}
+
+bool Gate::is_of_kind(const std::string& what) const {
+    return kinds_.empty() || std::ranges::any_of(kinds_, [&](const std::string& kind) {
+               return what.starts_with(kind);
+           });
 }
 
 void Gate::die(const std::string& what) {

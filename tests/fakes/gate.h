@@ -22,7 +22,11 @@ class Gate {
     // Call number `call` fails without effect; and every later one too (fail_from).
     void fail_call(int call, int number) { plan(call, Fault::Fail, number); }
 
-    void fail_from(int call, int number) { plan(call, Fault::FailOn, number); }
+    // Only calls of a name that begins so, if there are any: "write /".
+    void fail_from(int call, int number, std::vector<std::string> kinds = {}) {
+        plan(call, Fault::FailOn, number);
+        kinds_ = std::move(kinds);
+    }
 
     // It has its effect, and reports failure.
     void lie_call(int call, int number) { plan(call, Fault::Lie, number); }
@@ -35,6 +39,9 @@ class Gate {
 
     // Counts from 0 again, without a fault.
     void restart();
+
+    // What others do at the same time: called before each call, with its number.
+    std::function<void(int)> meanwhile;
 
     [[nodiscard]] int mutating_calls() const { return static_cast<int>(calls_.size()); }
 
@@ -58,10 +65,12 @@ class Gate {
 
     void plan(int call, Fault fault, int number);
     Fault enter(const std::string& what);
+    [[nodiscard]] bool is_of_kind(const std::string& what) const;
     [[noreturn]] void die(const std::string& what);
     [[nodiscard]] base::Error refusal(const std::string& what) const;
 
     std::vector<std::string> calls_;
+    std::vector<std::string> kinds_;
     Fault fault_ = Fault::None;
     int at_ = 0;
     int number_ = 0;

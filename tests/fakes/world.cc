@@ -91,6 +91,8 @@ World World::standard(KernelTraits kernel) {
     world.namespaces[world.host].default_route = kHostLink;
     world.parent = kEngine;
     world.add_process(kEngine, world.host);
+    world.self = kSelf;
+    world.add_process(kSelf, world.host);
     const NetnsId container = world.add_netns();
     world.add_process(kContainer, container);
     world.engine_paths[kContainerPath] = container;

@@ -21,6 +21,7 @@
 #include "netns/rdma.h"
 #include "netns/route.h"
 #include "netns/sriov.h"
+#include "netns/statistics.h"
 #include "netns/tc_offload.h"
 
 namespace test {
@@ -56,6 +57,7 @@ struct FakeLink {
     std::string port = {};     // of a representor: "pf0vf3"
     netns::TcFeature tc_feature = {.on = false, .fixed = true};
     netns::TcRules tc_rules = {};
+    netns::Counters counters = {};  // those that are not 0
     bool operator==(const FakeLink&) const = default;
 };
 
@@ -91,6 +93,7 @@ struct FakeRdma {
     uint32_t contexts = 0;  // programs that have it open
     bool gsi_qp = true;
     std::string pci;  // the PCI function that it belongs to; empty: none
+    netns::Counters counters = {};
     bool operator==(const FakeRdma&) const = default;
 };
 
@@ -201,6 +204,7 @@ struct WorldState {
     bool own_cgroups = true;      // else containers are in the engine's cgroup
     std::set<std::string> files;  // further paths that exist: bundles
     pid_t parent = 0;             // the engine
+    pid_t self = 0;               // the program itself
     std::string boot_id;
     std::map<std::string, FakePci> pci;            // by address
     std::map<std::string, FakeEswitch> eswitches;  // by devlink handle
@@ -219,6 +223,7 @@ struct World : WorldState {
     // /run/netns/container1.
     static World standard(KernelTraits kernel = KernelTraits::v7_2());
     static constexpr pid_t kEngine = 1000;
+    static constexpr pid_t kSelf = 999;
     static constexpr pid_t kContainer = 4711;
     static constexpr uint32_t kHostLink = 2;
     static constexpr char kContainerPath[] = "/run/netns/container1";

@@ -47,7 +47,7 @@ void ask(const hook::Annotations& annotations, const hook::Config& config) {
                  "nothing is attached that was not asked for");
     for (const auto& attachment : request->attachments)
         check_attachment(attachment);
-    (void)check_policy(*request, config, false);
+    (void)check_policy(*request, config, {});
 }
 }  // namespace
 

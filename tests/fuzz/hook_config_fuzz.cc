@@ -21,8 +21,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         if (!request)
             continue;
         fuzz::expect(request->attachments.size() == 1, "one mode is one attachment");
-        const auto allowed = check_policy(*request, *config, true);
-        fuzz::expect(!config->policy || !allowed || config->policy->privileged,
+        const auto allowed = check_policy(*request, *config, {.privileged = true});
+        const hook::Pool* pool = find_pool(*config, mode, "");
+        const auto of_pool = pool != nullptr ? pool->rules.privileged : std::nullopt;
+        fuzz::expect(!config->policy || !allowed ||
+                         of_pool.value_or(config->policy->privileged.value_or(false)),
                      "a policy denies what it does not list");
     }
     return 0;

@@ -15,7 +15,7 @@ from pathlib import Path
 
 RUNTIME = "rdma"
 LAB = "tests/lab/scenarios/"
-# A file below examples/, and the test that runs it; or, after a dash, why none can.
+# A file below examples/, or a folder of one program's modules, and the test that runs it; or, after a dash, why none can.
 RUN_BY = {
     "quickstart": "tests/run",
     "softroce-podman.sh": LAB + "examples.sh",
@@ -28,7 +28,17 @@ RUN_BY = {
     "kubernetes/crio-50-rdma-hook.conf": "tests/unit/hook/examples_test.cc",
     "kubernetes/pod.yaml": "- Debian has no kubelet; this lint reads it",
     "kubernetes/runtimeclass.yaml": "- Debian has no kubelet; this lint reads it",
+    "slurm/oci.conf": LAB + "slurm.sh",
+    "openmpi/run": LAB + "openmpi.sh",
+    "openmpi/exchange.c": LAB + "openmpi.sh",
+    "openmpi/Containerfile": "- guests reach no registry of images",
     "Containerfile": "- guests reach no registry of images",
+    "evaluation/evaluate": LAB + "evaluation.sh",
+    "evaluation/softroce.json": LAB + "evaluation.sh",
+    "evaluation/namespaces.sh": LAB + "evaluation.sh",
+    "evaluation/fleet.json": "tests/unit/evaluation/evaluation_test.py",
+    "evaluation/rdma_evaluation/": "tests/unit/evaluation/evaluation_test.py",
+    "evaluation/README.md": "- about the others",
     "README.md": "- the table of the others",
 }
 QUADLET = re.compile(r"^Annotation=([^=]+)=", re.MULTILINE)
@@ -57,11 +67,13 @@ def names(value):
 def untested(root):
     """Examples without a test, and tests that do not name theirs."""
     there = {str(path.relative_to(root / "examples")) for path in (root / "examples").rglob("*") if path.is_file()}
+    folders = {name for name in RUN_BY if name.endswith("/")}
+    there = {next((folder for folder in folders if name.startswith(folder)), name) for name in there}
     for name in sorted(there ^ RUN_BY.keys()):
         yield f"examples/{name}: " + ("no test runs it: say in RUN_BY which does" if name in there else "it is in RUN_BY, and gone")
     for name in sorted(there & RUN_BY.keys()):
         test = RUN_BY[name]
-        if not test.startswith("- ") and not re.search(rf"\bexamples\b.*{re.escape(name)}", (root / test).read_text(encoding="utf-8")):
+        if not test.startswith("- ") and not re.search(rf"\bexamples\b.*{re.escape(name.rstrip('/'))}", (root / test).read_text(encoding="utf-8")):
             yield f"examples/{name}: {test} does not name it"
 
 

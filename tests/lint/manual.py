@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fails on a man page or a completion that says anything else than the program's own help.
 
-usage: manual.py ROOT rdmactl=PROGRAM rdma-perf=PROGRAM rdma-hook=PROGRAM
+usage: manual.py ROOT rdmactl=PROGRAM rdma-perf=PROGRAM rdma-perf-report=PROGRAM rdma-hook=PROGRAM
 
 Of each command that --help lists, the page must have a subsection with all of its options and no others, and each option
 must be described; bash completion must offer the same words. Exit statuses are those of the README beside the code.
@@ -18,7 +18,7 @@ COMMANDS = re.compile(r"^Subcommands:\n((?:  .*\n?)+)", re.MULTILINE | re.IGNORE
 NAME = re.compile(r"^  ([a-z][a-z0-9-]*)", re.MULTILINE)
 FLAG = re.compile(r"\bFl -([a-z][a-z-]*)")
 STATUS = re.compile(r"^\| (?:`\w+` \| )?(\d+) \|", re.MULTILINE)
-PAGES = {"rdmactl": "rdmactl.8", "rdma-perf": "rdma-perf.1", "rdma-hook": "rdma-hook.8"}
+PAGES = {"rdmactl": "rdmactl.8", "rdma-perf": "rdma-perf.1", "rdma-perf-report": "rdma-perf-report.1", "rdma-hook": "rdma-hook.8"}
 READMES = {"rdma-perf": "perf/README.md", "rdma-hook": "hook/README.md"}
 COMPLETE = """source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
 $(complete -p "$1" | sed 's/.*-F \\([^ ]*\\) .*/\\1/'); printf '%s\\n' "${COMPREPLY[@]}" """

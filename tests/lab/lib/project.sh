@@ -2,7 +2,8 @@
 # shellcheck disable=SC2154,SC2086 # from common.sh
 # Builds the project, and installs or packs it into a folder. Sourced, after common.sh.
 #
-# The build folder is the lab's own, one for each checkout, kept for the next run; a lock lets one run at a time use it.
+# The build folder is the lab's own, build/lab of the checkout, kept for the next run; a lock lets one run at a time use it. It lies
+# in the checkout so that a compiler cache sees the same relative names in all checkouts.
 # Each run installs to a folder of its own, so that a later build does not change what a guest is about to copy.
 
 # build_project TARGETS COMMAND...: the release build of TARGETS, then COMMAND with the build folder as its last word.
@@ -13,9 +14,10 @@ build_project() {
         die $EXIT_UNAVAILABLE "$repository has no CMakePresets.json, so there is nothing to install: use --no-install"
     command -v cmake >/dev/null ||
         die $EXIT_UNAVAILABLE "cmake is missing: install what CONTRIBUTING.md lists for building, or use --no-install"
-    build=$cache/project/$(printf '%s' "$repository" | sha256sum | cut -c1-16)
+    build=$repository/build/lab
     mkdir -p "$build"
     (
+        export CCACHE_BASEDIR=$repository CCACHE_NOHASHDIR=1
         exec 5>"$build.lock"
         flock -n 5 || {
             say "waiting for another build of the project"

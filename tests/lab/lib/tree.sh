@@ -31,3 +31,24 @@ remove_other_trees() {
         fi
     done
 }
+
+# tsc_khz: how fast this machine's TSC counts, by the tree's python3, which reads it twice, 0.2 s apart, each time together with
+# the clock. Of many readings that one is taken for which it was interrupted the least.
+tsc_khz() {
+    chroot "$tree/root" python3 -c '
+import ctypes, mmap, time
+page = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+page.write(bytes.fromhex("0f3148c1e2204809d0c3"))  # rdtsc; shl $32, %rdx; or %rdx, %rax; ret
+tsc = ctypes.CFUNCTYPE(ctypes.c_uint64)(ctypes.addressof(ctypes.c_char.from_buffer(page)))
+def both():
+    def once():
+        before = time.monotonic_ns()
+        ticks = tsc()
+        after = time.monotonic_ns()
+        return after - before, (before + after) // 2, ticks
+    return min(once() for _ in range(1000))
+first = both()
+time.sleep(0.2)
+second = both()
+print((second[2] - first[2]) * 1000000 // (second[1] - first[1]))'
+}

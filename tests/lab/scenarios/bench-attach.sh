@@ -2,6 +2,7 @@
 # What an attach costs, beside a script and beside the least that it could cost: tests/bench/attach in
 # the lab. For reading, and for its two goals; not one of the timed tests.
 #   mkdir -p build/bench && c++ -std=c++20 -O2 -static -I. tests/bench/floor.cc tests/bench/floor_asap2.cc -o build/bench/bench_floor
+#   cmake --build build/lab --target bench_bare && cp build/lab/tests/bench/bench_bare build/bench/    (if its goals are to be tried)
 #   LAB_APPEND=nohz_full=1 tests/lab/run --kernel 7.3 --share build/bench tests/lab/scenarios/bench-attach.sh [OPTION...]
 # With --asap2 before them mode asap2, on the lab's e-switches. OPTIONs are those of tests/bench/attach. The figures as JSON and the traces of the three ways are in
 # build/bench afterwards. nohz_full=1 has the kernel count user and system time exactly on CPU 1.
@@ -14,6 +15,11 @@ if [[ ! -x $floor ]]; then
 fi
 # The shared folder is slow to start programs from; the hook's is the guest's own disk.
 cp "$floor" /run/bench_floor
+bare=()
+if [[ -x /data/bench_bare ]]; then
+    cp /data/bench_bare /usr/bin/bench_bare
+    bare=(--bare /usr/bin/bench_bare)
+fi
 modprobe -a rdma_rxe ib_uverbs rdma_ucm macvlan || exit 1
 if [[ ${1:-} == --asap2 ]]; then
     shift
@@ -30,10 +36,10 @@ if [[ ${1:-} == --asap2 ]]; then
         --representor "$(representor 1 0)" --bridge brA "$@"
 fi
 world >"$work/before"
-"$bench" --floor /run/bench_floor --json /data/bench-attach.json --traces /data "$@" | tee "$work/table"
+"$bench" --floor /run/bench_floor "${bare[@]}" --json /data/bench-attach.json --traces /data "$@" | tee "$work/table"
 goals=${PIPESTATUS[0]}
 check "all runs went through" grep -q '^processes of the hook' "$work/table"
-report "$goals" "both goals are met" "$work/table"
+report "$goals" "its goals are met" "$work/table"
 same_world "nothing is left" "$work/before"
 clean_kernel_log
 finish

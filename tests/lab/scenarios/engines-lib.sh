@@ -141,7 +141,7 @@ docker28_network() { # NAME PID: answers if the container's eth0 works
 docker28_start() { # NAME has a digit
     local runtime=runc status
     bundle "$@" || return
-    jq 'del(.hooks)' "$bundles/$1/config.json" >"$work/config.json" && cp "$work/config.json" "$bundles/$1/config.json"
+    jq 'del(.hooks)' "$bundles/$1/config.json" >"$work/config-$1" && cp "$work/config-$1" "$bundles/$1/config.json"
     docker28 create --bundle "$bundles/$1" --pid-file "$work/pid-$1" "$1" </dev/null >"$work/log-$1" 2>&1
     status=$?
     cat "$work/log-$1"
@@ -159,8 +159,11 @@ docker28_remove() {
 }
 
 # ---- containerd ---------------------------------------------------------------------------------------------
+# In places of its own: a dockerd that finds a containerd in the usual one takes it for its own, also in the middle of its
+# containers' lives, and knows those no more.
+export CONTAINERD_ADDRESS=/run/lab-containerd/containerd.sock # of ctr, too
 start_containerd() {
-    containerd >>/tmp/containerd.log 2>&1 &
+    containerd --address $CONTAINERD_ADDRESS --state /run/lab-containerd --root /var/lib/lab-containerd >>/tmp/containerd.log 2>&1 &
     containerd=$!
     wait_for 60 ctr version
 }

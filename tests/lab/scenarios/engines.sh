@@ -108,7 +108,6 @@ docker_file() {
 }
 plugin_is_ok() { ctr plugin ls | grep -E 'grpc.v1 +cri |cri.v1 +runtime ' | grep -q ' ok'; }
 containerd_file() {
-    local containerd
     cp /etc/containerd/config.toml "$work/config.toml"
     check "runtime configure --runtime=containerd" rdmactl runtime configure --runtime=containerd
     containerd config dump >"$work/dump" 2>/dev/null
@@ -116,12 +115,9 @@ containerd_file() {
     check "and has its runc still" grep -q 'containerd.runtimes.runc\]' "$work/dump"
     check "and what Debian set" grep -q 'bin_dir = "/usr/lib/cni"' "$work/dump"
     equal "the second time nothing changes" false "$(rdmactl runtime configure --runtime=containerd --json | jq .changed)"
-    containerd >/tmp/containerd.log 2>&1 &
-    containerd=$!
-    check "containerd starts with it" wait_for 60 ctr version
+    check "containerd starts with it" start_containerd
     check "its plugin for Kubernetes, too" wait_for 30 plugin_is_ok
-    kill $containerd
-    wait $containerd 2>/dev/null
+    end_containerd TERM
     check "and it is taken out" rdmactl runtime configure --runtime=containerd --unset
     check "to the letter" cmp /etc/containerd/config.toml "$work/config.toml"
 }

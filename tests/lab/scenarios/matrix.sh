@@ -5,8 +5,7 @@
 # MODEs: all unless given. Mode shared wants --hca, mode vf --nics igb; the table says of a mode what the guest lacks for it.
 # The deaths are SIGKILL of the init and a create that fails late; --full: all that DEATHS has for the engine. Without it,
 # modes other than softroce are tried with one engine for each way in: shim, precreate, plain hooks.
-source "${BASH_SOURCE[0]%/*}/asap2-lib.sh"
-source "${BASH_SOURCE[0]%/*}/modes-lib.sh"
+source "${BASH_SOURCE[0]%/*}/every-mode-lib.sh"
 source "${BASH_SOURCE[0]%/*}/engines-lib.sh"
 full=0
 [[ ${1:-} != --full ]] || { full=1; shift; }
@@ -29,42 +28,14 @@ declare -A DEATHS=(
 # that removal (which Docker would call at once).
 declare -A TOLD_BY=([docker]=engine [docker28]=removal [podman]=engine [podman_hooks]=engine [runc]=gc [crun]=gc [containerd]=gc)
 
-# ---- modes: what is missing for one, its set-up and end, what a container asks for, what it must find --------
-old_rxe() { [[ $LAB_KERNEL != 6.12 ]] || echo "rxe of kernel 6.12 has no traffic in namespaces"; }
-softroce_lacks() { old_rxe; }
-softroce_keys() { echo mode=softroce; }
+# ---- what a container must find of its mode: its device, the interface of its GID, and what that is --------
 softroce_finds() { echo "$device rdma0 macvlan"; }
-
-softiwarp_lacks() { :; }
-softiwarp_keys() { echo mode=softiwarp; }
 softiwarp_finds() { echo "$device - macvlan"; } # without GIDs
-softiwarp_up() { modprobe siw; }
-
-shared_lacks() { ((LAB_HCA)) || echo "no HCA: --hca"; }
-shared_keys() { echo mode=shared parent=lab0; }
 shared_finds() { echo "hca0 rdma0 macvlan"; }
-shared_up() { make_hca; }
-shared_world() { gids; }
-shared_down() { rdma link delete hca0; }
-
-vf_lacks() { if [[ $LAB_NICS == igb ]]; then old_rxe; else echo "no SR-IOV: --nics igb"; fi; }
-vf_keys() { echo mode=vf "device=${pfs[$1 - 1]}"; }
 vf_finds() { # any VF of its PF
     readlink -f "/sys/class/net/${pfs[$1 - 1]}/device/"virtfn* | grep -q "/$kind$" && echo "$device rdma0 $kind"
 }
-vf_up() { modprobe igbvf && enable_vfs; }
-vf_world() { vfs; }
-vf_down() {
-    local pf
-    for pf in "${pfs[@]}"; do rdmactl vf disable "$pf" || return; done
-}
-
-asap2_lacks() { old_rxe; }
-asap2_keys() { echo mode=asap2 "pool=$(tr 12 ab <<<"$1")"; }
 asap2_finds() { echo "$device rdma0 netdevsim${1}1"; }
-asap2_up() { eswitches && start_ovs && enable 1 brA && enable 2 brB && join_vfs && configure_asap2; }
-asap2_world() { switches; }
-asap2_down() { no_eswitches; }
 
 more_world() { ! declare -F "${mode}_world" >/dev/null || "${mode}_world"; }
 address() { echo "10.9.0.$1"; }
@@ -168,12 +139,7 @@ try() { # the cell of $mode and $engine
 declare -A cell=()
 row() { # of the table
     local reason before begin
-    reason=$("${mode}_lacks")
-    if [[ -z $reason ]] && declare -F "${mode}_up" >/dev/null && ! "${mode}_up" >"$work/out" 2>&1; then
-        report 1 "$mode is set up" "$work/out"
-        reason="it cannot be set up"
-    fi
-    if [[ -n $reason ]]; then
+    if ! mode_up; then
         for engine in "${engines[@]}"; do cell[$mode,$engine]="not here ($reason)"; done
         return
     fi
@@ -190,7 +156,7 @@ row() { # of the table
         ((failed == before)) || cell[$mode,$engine]="FAIL ($((failed - before)))"
         echo "# $mode, $engine: $((SECONDS - begin)) s"
     done
-    ! declare -F "${mode}_down" >/dev/null || check "$mode: what was set up for it goes" "${mode}_down"
+    mode_down
 }
 table() {
     local width=22

@@ -3,7 +3,8 @@
 #   tests/lab/run --kernel 7.3 --nics igb --packages tests/lab/scenarios/package.sh [FOLDER]
 # FOLDER has the packages, if it is not /lab/packages.
 source "${BASH_SOURCE[0]%/*}/lib.sh"
-packages=("${1:-/lab/packages}"/*.deb)
+packages=("${1:-/lab/packages}"/rdma-{hook,perf}_*.deb)
+report_package=("${1:-/lab/packages}"/rdma-perf-report_*.deb)
 [[ -f ${packages[0]} ]] || { echo "package.sh: there are no packages: use --packages" >&2; exit 64; }
 
 modprobe -a rdma_rxe ib_uverbs rdma_ucm macvlan veth overlay bridge nf_tables || exit 1
@@ -72,6 +73,11 @@ check "the administrator's drop-in is kept" grep -q mine /etc/containers/contain
 refused "a timer that was disabled stays so" disabled systemctl is-enabled rdma-hook-gc.timer
 drop a
 same_world "what it had is taken back by the upgraded hook" "$work/world"
+
+# It stands beside the others and starts. Of what it depends on, the guest has no matplotlib: figures are for other machines.
+check "rdma-perf-report is installed" dpkg --force-depends -i "${report_package[@]}"
+check "it starts" rdma-perf-report --help
+check "it is purged" dpkg --purge rdma-perf-report
 
 # ---- the end -----------------------------------------------------------------------------------------------
 check "nothing keeps the packages from being removed" dpkg --remove rdma-hook rdma-perf

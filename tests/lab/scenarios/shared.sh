@@ -52,10 +52,23 @@ measure() { # CLIENT SERVER ADDRESS
     check "$1 to $2: rdma-perf, by rdma_cm" podman exec "$1" timeout 100 rdma-perf run "$3" --cm --verb write,send --mode bw --time 0.2s --size 4096
     check "$1 to $2: rping" rping_passes "$1" "$2" "$3"
 }
+
+counted() { # NAME FILTER: of what a container's attachment has counted
+    rdmactl stats "$(podman inspect -f '{{.Id}}' "$1")" --json | jq ".containers[0].attachments[0] | $2"
+}
+counters() { # CLIENT SERVER ADDRESS: traffic that is counted
+    local before packets
+    before=$(counted "$1" .device_counters.sent_pkts) packets=$(counted "$1" .netdev_counters.tx_packets)
+    measure "$@"
+    report $(($(counted "$1" .device_counters.sent_pkts) <= before)) "rdmactl stats: $1's device has sent more than $before packets"
+    report $(($(counted "$1" .netdev_counters.tx_packets) <= packets)) "rdmactl stats: $1's interface has sent more than $packets packets"
+    equal "rdmactl stats says whose the device and the interface are" '"hca0 rdma0 true"' "$(counted "$1" '"\(.device) \(.netdev) \(.shared)"')"
+    check "rdmactl stats of all has three containers" test "$(rdmactl stats | awk '/^[0-9a-f]/ { print $1 }' | sort -u | wc -l)" = 3
+}
 traffic() {
     serve a 18600 rdma-perf serve --bind 0.0.0.0
     serve b 18600 rdma-perf serve --bind 0.0.0.0 --allow-isolation-tests
-    measure b a 10.9.0.1
+    counters b a 10.9.0.1
     measure c a 10.9.0.1
     measure c b 10.9.0.2
     isolation

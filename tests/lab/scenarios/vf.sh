@@ -110,14 +110,28 @@ vlans() {
     same_state "VLANs are given back"
 }
 
+# policy MEMBERS: what it allows, beside both PFs.
+policy() {
+    mkdir -p /etc/rdma-hook
+    cat >/etc/rdma-hook/config.json <<JSON
+{"policy": {"modes": ["vf"], "devices": ["enp1s0", "enp2s0"], "addresses": ["10.9.0.0/24"], "memlock": "unlimited",
+            "trust": true, "spoofchk_off": true, $1}}
+JSON
+}
+
 settings() {
     refused "trust is refused without a policy that allows it" 'trust' attach a enp1s0 10.9.0.1 trust=on
     drop a
-    mkdir -p /etc/rdma-hook
-    cat >/etc/rdma-hook/config.json <<'JSON'
-{"policy": {"modes": ["vf"], "devices": ["enp1s0", "enp2s0"], "addresses": ["10.9.0.0/24"], "memlock": "unlimited",
-            "mac": true, "trust": true, "spoofchk_off": true}}
-JSON
+    policy '"vlans": ["1-99"], "mac": ["02:00:00:00:09:00-02:00:00:00:09:ff"], "max_tx_rate": 500'
+    refused "a VLAN beyond the policy's is refused" "policy.vlans does not allow rdma.vlan='100'" attach a enp1s0 10.9.0.1 vlan=100
+    drop a
+    refused "a MAC beyond its range too" "policy.mac does not allow" attach a enp1s0 10.9.0.1 mac=02:00:00:00:0a:01
+    drop a
+    check "a container that asks for no rate" attach a enp1s0 10.9.0.1
+    has "has the policy's" a '.rate.max_tx == 500'
+    drop a
+    # From here on what the random lives ask for, too.
+    policy '"vlans": ["1-4094"], "mac": true'
     check "with all settings" attach a enp1s0 10.9.0.1 spoofchk=off trust=on max_tx_rate=500 mac=02:00:00:00:09:01 mtu=1400 vlan=7 vlan_qos=3
     has "spoofchk is off" a '.spoofchk == false'
     has "trust is on" a '.trust == true'

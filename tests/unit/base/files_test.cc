@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "netns/base/file_lock.h"
 #include "tests/support/temp_dir.h"
@@ -49,6 +50,25 @@ TEST(Files, ReadsAreBoundedAndFollowNoLink) {
     std::filesystem::create_symlink(dir / "big", dir / "link");
     EXPECT_EQ(files.read(dir / "link", 100).error().sys, ELOOP);
     EXPECT_TRUE(is_missing(files.read(dir / "none", 1).error()));
+}
+
+TEST(Files, WhatADeadWriterLeftIsSweptAndNothingElse) {
+    const test::TempDir dir;
+    RealFiles files;
+    const std::string left = dir / "a.json.tmp.2147483647";  // above the kernel's greatest pid
+    const std::vector<std::string> kept{"a.json",
+                                        "a.json.tmp." + std::to_string(::getpid()),
+                                        "a.json.tmp.",
+                                        "a.json.tmp.0",
+                                        "a.json.tmp.-1",
+                                        "a.json.tmp.1x"};
+    ASSERT_TRUE(files.write(left, "{"));
+    for (const std::string& name : kept)
+        ASSERT_TRUE(files.write(dir / name, "{"));
+    EXPECT_EQ(*files.sweep(dir.path()), std::vector<std::string>{left});
+    for (const std::string& name : kept)
+        EXPECT_TRUE(files.read(dir / name, 10)) << name;
+    EXPECT_FALSE(files.sweep(dir / "none"));
 }
 
 TEST(Files, RemoveAndRenameAreIdempotentWhereTheyCanBe) {

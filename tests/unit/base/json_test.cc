@@ -78,9 +78,25 @@ TEST(Json, TheTextIsTheLibrarysOwn) {
     const auto library = [](const Json& value) {
         return value.dump(-1, ' ', false, Json::error_handler_t::replace);
     };
+    // Each character at each place of a text that is looked at eight bytes at a time.
+    for (int c = 0; c < 256; ++c) {
+        for (size_t at = 0; at < 17; ++at)
+            all.push_back(std::string(at, 'x') + static_cast<char>(c) + std::string(16 - at, 'y'));
+    }
     for (const Json& value : all)
         EXPECT_EQ(dump_json(value), library(value));
     EXPECT_EQ(dump_json(all), library(all));
+}
+
+TEST(Json, TheHeadOfAnObjectAlone) {
+    const std::string text = R"({"a":{"end":1},"b":[2],"end":[)";
+    EXPECT_EQ(dump_json(*parse_json_before("end", text, "x")), R"({"a":{"end":1},"b":[2]})");
+    EXPECT_EQ(dump_json(*parse_json_before("end", R"({"a":1})", "x")), R"({"a":1})");
+    EXPECT_EQ(dump_json(*parse_json_before("end", R"({"end":1})", "x")), "{}");
+    EXPECT_FALSE(parse_json_before("none", text, "x")) << "it is cut off";
+    EXPECT_FALSE(parse_json_before("end", R"({"a":1,"a":2,"end":[)", "x"));
+    EXPECT_FALSE(parse_json_before("end", R"({"a":[{"end":[)", "x")) << "not the object's own";
+    EXPECT_FALSE(parse_json_before("end", "", "x"));
 }
 
 TEST(Json, TypedAccess) {

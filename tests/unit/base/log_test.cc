@@ -47,6 +47,23 @@ TEST_F(LogTest, WhereToIsAskedOnceAndAtTheFirstLine) {
     EXPECT_EQ(text.find("not at this level"), std::string::npos) << text;
 }
 
+TEST_F(LogTest, AuditLinesComeAtEveryLevelAndEndTheirFields) {
+    open(target(Level::Error));
+    set_container("c1");
+    info("not at this level");
+    audit("attach",
+          "c2",
+          {{"device", "rxe0"}, {"error", "no \"x\"\nevent=detach a\\"}, {"none", ""}});
+    info("not at this level");
+    const std::string text = text_of(dir_ / "log");
+    EXPECT_NE(text.find(" test audit container=c2 event=attach device=rxe0 "
+                        "error=\"no \\\"x\\\"\\x0aevent=detach a\\\\\" none=\"\"\n"),
+              std::string::npos)
+        << text;
+    EXPECT_EQ(text.find("not at this level"), std::string::npos) << text;
+    EXPECT_EQ(container(), "c1");
+}
+
 TEST_F(LogTest, OpenIsTheLastWord) {
     open_later([&]() -> Target {
         ADD_FAILURE() << "asked";

@@ -19,7 +19,7 @@ Json config_schema() {
 
 TEST(ConfigDocuments, SchemaListsEveryMember) {
     EXPECT_THAT(test::members(config_schema()["properties"]), ElementsAreArray(config_members("")));
-    for (const char* object : {"pool", "policy", "log"})
+    for (const char* object : {"pool", "policy", "pool_policy", "log"})
         EXPECT_THAT(test::members(config_schema()["$defs"][object]["properties"]),
                     ElementsAreArray(config_members(object)))
             << object;
@@ -34,7 +34,7 @@ TEST(ConfigDocuments, SchemaListsEveryMember) {
 
 TEST(ConfigDocuments, SchemaRefusesWhatIsNotKnown) {
     EXPECT_EQ(config_schema()["additionalProperties"], false);
-    for (const char* object : {"pool", "policy", "log"})
+    for (const char* object : {"pool", "policy", "pool_policy", "log"})
         EXPECT_EQ(config_schema()["$defs"][object]["additionalProperties"], false) << object;
 }
 
@@ -45,6 +45,12 @@ TEST(ConfigDocuments, SchemaListsEveryMode) {
         config_schema()["$defs"]["policy"]["properties"]["modes"]["items"]["enum"];
     EXPECT_THAT(pool, UnorderedElementsAreArray(mode_names()));
     EXPECT_EQ(policy, pool);
+}
+
+TEST(ConfigDocuments, SchemaOfAPoolsPolicyIsThePolicys) {
+    const Json pool = config_schema()["$defs"]["pool_policy"]["properties"];
+    for (const auto& [member, value] : pool.items())
+        EXPECT_EQ(value["$ref"], "#/$defs/policy/properties/" + member);
 }
 
 TEST(ConfigDocuments, ReadmeListsEveryMember) {
@@ -75,7 +81,7 @@ TEST(ConfigDocuments, ReadmeExampleIsAccepted) {
     const auto request = parse_request({{"rdma.mode", "softroce"}}, *config);
     ASSERT_TRUE(request) << request.error().message();
     EXPECT_EQ(request->attachments[0].ip_source, IpSource::Auto);
-    EXPECT_TRUE(check_policy(*request, *config, false));
+    EXPECT_TRUE(check_policy(*request, *config, {}));
     EXPECT_TRUE(parse_request({{"rdma.mode", "softroce"}, {"rdma.pool", "old-kernels"}}, *config));
 }
 

@@ -48,9 +48,11 @@ TEST(Config, Everything) {
     EXPECT_EQ(fast.defaults.at("mtu"), "9000");
     ASSERT_TRUE(config.policy);
     EXPECT_EQ(config.policy->modes.size(), 2U);
-    EXPECT_EQ(config.policy->addresses.size(), 3U);
+    EXPECT_EQ(config.policy->addresses->size(), 3U);
     EXPECT_EQ(config.policy->memlock_max, 65536U);
-    EXPECT_TRUE(config.policy->placement_host && config.policy->privileged && config.policy->mac);
+    EXPECT_EQ(config.policy->placement_host, true);
+    EXPECT_EQ(config.policy->privileged, true);
+    EXPECT_EQ(config.policy->mac->size(), 1U);
     EXPECT_EQ(config.state_dir, "/run/rdma-test");
     EXPECT_EQ(config.runtime, "/usr/bin/crun");
     EXPECT_EQ(config.log_file, "/var/log/rdma-hook.log");
@@ -63,8 +65,40 @@ TEST(Config, AnEmptyPolicyDeniesEverything) {
     EXPECT_TRUE(config.policy->modes.empty());
     EXPECT_EQ(config.policy->memlock_max, 0U);
     EXPECT_FALSE(config.policy->placement_host || config.policy->privileged || config.policy->mac);
+    EXPECT_FALSE(config.policy->pools || config.policy->attachments) << "these only narrow";
     EXPECT_EQ(parse(R"({"policy": {"memlock": "unlimited"}})").policy->memlock_max,
               kMemlockUnlimited);
+}
+
+TEST(Config, RulesOfPolicyAndPool) {
+    const Config config = parse(R"({
+        "pools": {"hca": {"mode": "shared", "policy": {
+            "vlans": ["7"], "mac": false, "max_tx_rate": 100, "trust": true,
+            "forbid_capabilities": ["CAP_NET_RAW"], "max_hca_handles": 4}}},
+        "policy": {"modes": ["shared"], "pools": ["hca"], "vlans": ["1", "100-4094"],
+            "mac": ["02:00:5e:00:00:01", "02:00:5e:10:00:00-02:00:5e:1f:ff:ff"], "guid": true,
+            "min_tx_rate": 10, "max_tx_rate": 1000000, "attachments": 16,
+            "char_devices": ["/dev/infiniband/umad0"],
+            "forbid_capabilities": {"shared": ["CAP_NET_RAW", "CAP_NET_ADMIN"], "vf": []}}})");
+    ASSERT_TRUE(config.policy);
+    const Policy& policy = *config.policy;
+    EXPECT_EQ(policy.pools, (std::vector<std::string>{"hca"}));
+    EXPECT_EQ(policy.vlans, (std::vector<VlanRange>{{1, 1}, {100, 4094}}));
+    ASSERT_EQ(policy.mac->size(), 2U);
+    EXPECT_EQ(to_string((*policy.mac)[1].last), "02:00:5e:1f:ff:ff");
+    EXPECT_EQ(policy.guid, true);
+    EXPECT_EQ(policy.min_tx_rate, 10U);
+    EXPECT_EQ(policy.max_tx_rate, 1000000U);
+    EXPECT_EQ(policy.attachments, 16U);
+    EXPECT_EQ(policy.char_devices, (std::vector<std::string>{"/dev/infiniband/umad0"}));
+    EXPECT_EQ(policy.forbid_capabilities->at("shared").size(), 2U);
+    const Rules& rules = config.pools[0].rules;
+    EXPECT_EQ(rules.vlans, (std::vector<VlanRange>{{7, 7}}));
+    EXPECT_TRUE(rules.mac && rules.mac->empty());
+    EXPECT_EQ(rules.trust, true);
+    EXPECT_FALSE(rules.guid) << "what a pool does not say is the policy's";
+    EXPECT_EQ(rules.forbid_capabilities->at("shared"), (std::vector<std::string>{"CAP_NET_RAW"}));
+    EXPECT_EQ(rules.limits.handles, 4U);
 }
 
 TEST(Config, FindPool) {

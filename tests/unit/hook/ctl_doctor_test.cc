@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 
 #include "hook/ctl/command.h"
+#include "tests/unit/hook/asap2_world.h"
 #include "tests/unit/hook/containers.h"
 
 namespace test {
@@ -49,6 +50,14 @@ class CtlDoctor : public Containers {
         }
         EXPECT_EQ(answer.trouble, !all.empty());
         return all;
+    }
+
+    // What the administrator does about it.
+    void run(base::Result<hook::ctl::Answer> (*verb)(const hook::ctl::Options&, netns::Host&)) {
+        netns::Host host = fake_.host();
+        const auto answer = verb(options_, host);
+        EXPECT_TRUE(answer) << answer.error().message();
+        fake_.settle();
     }
 
     std::string status(const std::string& id) {
@@ -124,6 +133,34 @@ TEST_F(CtlDoctor, AnInterfaceOfAPool) {
     fake_.world.find_link(fake_.world.host, World::kHostLink)->link.up = false;
     EXPECT_EQ(failures(),
               std::vector{"parent: " + name + " is down -> ip link set " + name + " up"});
+}
+
+TEST_F(CtlDoctor, AVfWithoutAMacComesFirst) {
+    fake_.world.add_sriov("enp1s0", "0000:01:00.0", 2, Nic::Mlx5);
+    const auto found = failures("vf");
+    ASSERT_EQ(found.size(), 2U) << "each VF";
+    EXPECT_THAT(found[0], HasSubstr("vf: VF 0 of enp1s0 has no MAC: "));
+    EXPECT_THAT(found[0], HasSubstr(" -> rdmactl vf enable enp1s0 2"));
+    options_.pf = "enp1s0";
+    options_.count = 2;
+    run(hook::ctl::vf_enable);
+    EXPECT_EQ(failures("vf"), std::vector<std::string>{});
+}
+
+// VFs of a PCI function are what mode vf takes. An e-switch may be on another bus.
+TEST_F(CtlDoctor, AnEswitchOfAnotherBusNeedsNoPf) {
+    constexpr char kDevice[] = "netdevsim/netdevsim1";
+    fake_.world = mapped_world();
+    fake_.world.pci.at(kDevice).num_vfs = 2;
+    ASSERT_FALSE(failures("asap2").empty()) << "nothing is enabled";
+    EXPECT_THAT(failures("asap2")[0], HasSubstr("pf: no PCI function of this host has SR-IOV"));
+    options_.pf = kDevice;
+    options_.count = 2;
+    options_.bridge = "br0";
+    run(hook::ctl::asap2_enable);
+    EXPECT_EQ(failures("asap2"), std::vector<std::string>{});
+    ASSERT_EQ(failures("vf").size(), 1U);
+    EXPECT_THAT(failures("vf")[0], HasSubstr("pf: no PCI function of this host has SR-IOV"));
 }
 
 TEST_F(CtlDoctor, ABrokenConfigurationComesFirst) {

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // rdmactl's verbs over a fake host with a container that lives, dies, or leaves something behind.
+#include <fstream>
+#include <map>
+
 #include <gtest/gtest.h>
 
 #include "hook/ctl/command.h"
 #include "hook/ctl/text.h"
+#include "tests/support/temp_dir.h"
 #include "tests/unit/hook/life.h"
 
 namespace test {
@@ -61,6 +65,63 @@ TEST_F(Ctl, PlanRefusesWhatTheHookWould) {
     EXPECT_TRUE(ask(hook::ctl::plan).json["attachments"].empty());
 }
 
+TEST_F(Ctl, ConfigCheckSaysWhichRuleDecides) {
+    EXPECT_FALSE(ask(hook::ctl::check_config).json.contains("verdicts"));
+    const auto config = hook::parse_config(R"({
+        "pools": {"fast": {"mode": "vf", "devices": ["enp1s0"], "policy": {"vlans": ["7"]}}},
+        "policy": {"modes": ["vf"], "devices": ["enp1s0"], "mac": true}})");
+    ASSERT_TRUE(config) << config.error().message();
+    state_.config().pools = config->pools;
+    state_.config().policy = config->policy;
+    options_.annotations = {"rdma.0.mode=vf", "rdma.pool=fast", "rdma.vlan=7", "rdma.mtu=1500"};
+    const auto allowed = ask(hook::ctl::check_config);
+    EXPECT_EQ(allowed.status, 0);
+    EXPECT_EQ(allowed.json["allowed"], true);
+    std::map<std::string, std::string> rules;
+    for (const auto& verdict : allowed.json["verdicts"])
+        EXPECT_TRUE(rules.emplace(verdict["asked"], verdict["rule"]).second) << verdict;
+    EXPECT_EQ(rules,
+              (std::map<std::string, std::string>{{"rdma.mode='vf'", "policy.modes"},
+                                                  {"rdma.pool='fast'", "policy.pools"},
+                                                  {"rdma.device='enp1s0'", "policy.devices"},
+                                                  {"rdma.vlan='7'", "pools.fast.policy.vlans"},
+                                                  {"rdma.mtu='1500'", "no rule"}}));
+
+    options_.annotations = {"rdma.mode=vf", "rdma.pool=fast", "rdma.vlan=8", "rdma.trust=on"};
+    const auto denied = ask(hook::ctl::check_config);
+    EXPECT_EQ(denied.status, base::exit_status(base::Code::Refused));
+    EXPECT_EQ(denied.json["allowed"], false);
+    EXPECT_NE(denied.text.find("rdma.vlan='8'         pools.fast.policy.vlans: choose one of 7\n"),
+              std::string::npos)
+        << denied.text;
+    EXPECT_NE(denied.text.find("policy.trust: remove the annotation"), std::string::npos);
+
+    netns::Host host = fake_.host();
+    options_.annotations = {"rdma.mode=vf", "rdma.vlan=x"};
+    EXPECT_EQ(hook::ctl::check_config(options_, host).error().code, base::Code::BadInput);
+    options_.annotations = {"rdma.mode"};
+    EXPECT_EQ(hook::ctl::check_config(options_, host).error().code, base::Code::Usage);
+}
+
+TEST_F(Ctl, ConfigCheckKnowsWhatTheEngineGives) {
+    const TempDir dir;
+    options_.spec_path = dir / "config.json";
+    std::ofstream(options_.spec_path) << R"({"annotations":{"rdma.mode":"softroce"},
+        "process":{"capabilities":{"bounding":["CAP_NET_RAW"]}},
+        "linux":{"devices":[{"path":"/dev/infiniband/umad0","type":"c","major":231,"minor":0}]}})";
+    const auto device = ask(hook::ctl::check_config);
+    EXPECT_EQ(device.json["allowed"], false);
+    EXPECT_NE(device.text.find("--device /dev/infiniband/umad0 beside rdma.*  default policy"),
+              std::string::npos)
+        << device.text;
+    hook::Policy policy;
+    policy.modes = {"softroce"};
+    policy.forbid_capabilities.emplace()["softroce"] = {"CAP_NET_RAW"};
+    state_.config().policy = policy;
+    EXPECT_NE(ask(hook::ctl::check_config).text.find("policy.forbid_capabilities"),
+              std::string::npos);
+}
+
 TEST_F(Ctl, ListTellsTheLivingFromTheDead) {
     ASSERT_TRUE(one_.precreate());
     EXPECT_EQ(ask(hook::ctl::list).json["containers"][0]["state"], "creating");
@@ -74,6 +135,58 @@ TEST_F(Ctl, ListTellsTheLivingFromTheDead) {
     EXPECT_EQ(collected.json["containers"].size(), 1U);
     EXPECT_FALSE(collected.trouble);
     EXPECT_TRUE(ask(hook::ctl::list).json["containers"].empty());
+}
+
+TEST_F(Ctl, StatsAreOfTheLivingAndFollowWhatTheyRenamed) {
+    ASSERT_TRUE(one_.start());
+    FakeRdma& rdma = fake_.world.rdma.begin()->second;
+    rdma.counters = {{"sent_pkts", 7}, {"out_of_seq_request", 1}};
+    FakeLink& link = *fake_.world.find_link(rdma.netdev_ns, rdma.netdev);
+    link.link.name = "renamed";
+    link.counters = {{"rx_bytes", 123456789012ULL}};
+    const auto answer = ask(hook::ctl::stats);
+    EXPECT_FALSE(answer.trouble);
+    ASSERT_EQ(answer.json["containers"].size(), 1U);
+    const auto& attachment = answer.json["containers"][0]["attachments"][0];
+    EXPECT_EQ(attachment["device"], rdma.device.name);
+    EXPECT_EQ(attachment["shared"], false);
+    EXPECT_EQ(attachment["device_counters"]["sent_pkts"], 7);
+    EXPECT_EQ(attachment["device_counters"]["rcvd_pkts"], 0);
+    EXPECT_EQ(attachment["netdev"], "renamed");
+    EXPECT_EQ(attachment["netdev_counters"]["rx_bytes"], 123456789012ULL);
+    EXPECT_NE(answer.text.find("renamed"), std::string::npos) << answer.text;
+    EXPECT_NE(answer.text.find("123456789012"), std::string::npos) << answer.text;
+    EXPECT_EQ(answer.text.find("rcvd_pkts"), std::string::npos) << "it is 0: " << answer.text;
+
+    options_.container = one_.id().substr(0, 12);
+    EXPECT_EQ(ask(hook::ctl::stats).json, answer.json);
+    netns::Host host = fake_.host();
+    options_.container = "nobody";
+    EXPECT_EQ(hook::ctl::stats(options_, host).error().code, base::Code::Unavailable);
+    fake_.world.processes.erase(one_.init);
+    options_.container = one_.id();
+    EXPECT_EQ(hook::ctl::stats(options_, host).error().code, base::Code::Unavailable);
+    options_.container.clear();
+    EXPECT_TRUE(ask(hook::ctl::stats).json["containers"].empty());
+}
+
+TEST_F(Ctl, StatsSayWhichDeviceCouldNotBeAskedAndGoOn) {
+    ASSERT_TRUE(one_.start());
+    Life two{fake_, state_, "two"};
+    two.network = "/run/netns/two";
+    two.init = 4712;
+    fake_.world.engine_paths[two.network] = fake_.world.add_netns();
+    two.annotations = {{"rdma.mode", "softroce"}, {"rdma.placement", "host"}};
+    ASSERT_TRUE(two.start()) << "a device of the host's";
+    const std::string lost = one_.environment("RDMA_DEVICE");
+    std::erase_if(fake_.world.rdma, [&](const auto& e) { return e.second.device.name == lost; });
+    const auto answer = ask(hook::ctl::stats);
+    EXPECT_TRUE(answer.trouble);
+    EXPECT_NE(answer.text.find(lost + " is gone"), std::string::npos) << answer.text;
+    int shared = 0;
+    for (const auto& container : answer.json["containers"])
+        shared += container["attachments"][0].value("shared", false) ? 1 : 0;
+    EXPECT_EQ(shared, 1);
 }
 
 TEST_F(Ctl, ListNamesWhatCouldNotBeUndone) {

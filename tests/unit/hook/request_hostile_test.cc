@@ -68,7 +68,7 @@ TEST(RequestHostile, DamagedAnnotations) {
         }
         ++taken;
         expect_valid(*request);
-        const auto policy = check_policy(*request, config, seed % 2 == 0);
+        const auto policy = check_policy(*request, config, {.privileged = seed % 2 == 0});
         if (!policy)
             expect_one_line(policy.error());
     }

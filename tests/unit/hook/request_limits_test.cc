@@ -24,7 +24,7 @@ std::map<unsigned, Limits> limits(Annotations annotations, const Config& config)
     annotations.emplace("rdma.mode", "softroce");
     const auto request = parse_request(annotations, config);
     EXPECT_TRUE(request) << request.error().message();
-    EXPECT_TRUE(check_policy(*request, config, false));
+    EXPECT_TRUE(check_policy(*request, config, {}));
     return request->limits;
 }
 
@@ -84,7 +84,7 @@ TEST(RequestLimits, MoreThanThePolicysBoundIsRefused) {
         const Config bounds = config_with(kBounds);
         const auto request = parse_request(row.annotations, bounds);
         ASSERT_TRUE(request) << request.error().message();
-        const auto done = check_policy(*request, bounds, false);
+        const auto done = check_policy(*request, bounds, {});
         ASSERT_FALSE(done) << row.says;
         EXPECT_EQ(done.error().code, Code::Refused);
         EXPECT_NE(done.error().message().find(row.says), std::string::npos)

@@ -161,7 +161,7 @@ TEST(RequestVf, BadConfig) {
 
 Result<> pass(Annotations annotations, const Config& config) {
     const Request request = TRY(ask(std::move(annotations), config));
-    return check_policy(request, config, false);
+    return check_policy(request, config, {});
 }
 
 TEST(RequestVf, WithoutAPolicyAVfMayNotPassForAnother) {
@@ -179,9 +179,11 @@ TEST(RequestVf, WithoutAPolicyAVfMayNotPassForAnother) {
 }
 
 TEST(RequestVf, APolicyAllowsWhatItLists) {
-    const Config open = nic_config(R"({"modes": ["nic"], "trust": true, "spoofchk_off": true,
+    const Config open =
+        nic_config(R"({"modes": ["nic"], "trust": true, "spoofchk_off": true, "vlans": ["5"],
                                       "devices": ["enp1s0", "0000:3b:00.0#0-1"]})");
-    const Config closed = nic_config(R"({"modes": ["nic"], "devices": ["enp1s0#0-3"]})");
+    const Config closed =
+        nic_config(R"({"modes": ["nic"], "devices": ["enp1s0#0-3"], "vlans": ["5"]})");
     EXPECT_TRUE(
         pass({{"rdma.device", "enp1s0#3"}, {"rdma.trust", "on"}, {"rdma.spoofchk", "off"}}, open));
     EXPECT_TRUE(pass({{"rdma.device", "enp1s0#3"}}, closed));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Containers that share: a network namespace, an address, the host's device; and containers that
 // died without a word.
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "tests/unit/hook/containers.h"
@@ -46,6 +48,25 @@ TEST_F(Sharing, TheContainerIsToldWhatItGot) {
     EXPECT_EQ(link->link.kind, "macvlan");
     EXPECT_EQ(link->link.mac.bytes[0], 0x02);
     ASSERT_TRUE(one.poststop());
+    expect_nothing_left();
+}
+
+// Nodes of a cluster have bundles of the same path, and one network.
+TEST_F(Sharing, ItsMacIsItsOwnOnTheNetworkAndTheSameAtEachStart) {
+    const auto mac_of_start = [&] {
+        Life one = life("one", "10.9.0.1/24");
+        EXPECT_TRUE(one.start());
+        const FakeRdma& rdma = fake_.world.rdma.begin()->second;
+        const netns::Mac mac = fake_.world.find_link(rdma.netdev_ns, rdma.netdev)->link.mac;
+        EXPECT_TRUE(one.poststop());
+        return to_string(mac);
+    };
+    const std::string here = mac_of_start();
+    EXPECT_EQ(mac_of_start(), here);
+    const netns::Mac before = fake_.world.find_link(fake_.world.host, World::kHostLink)->link.mac;
+    fake_.world.set_mac(fake_.world.host, World::kHostLink, *netns::parse_mac("52:54:00:00:00:77"));
+    EXPECT_NE(mac_of_start(), here) << "of another host";
+    fake_.world.set_mac(fake_.world.host, World::kHostLink, before);
     expect_nothing_left();
 }
 
@@ -154,6 +175,22 @@ TEST_F(Sharing, AFailedCreateIsUndoneByTheNextAttach) {
     ASSERT_TRUE(two.start());
     EXPECT_EQ(fake_.world.rdma.size(), 1U);
     ASSERT_TRUE(two.poststop());
+    expect_nothing_left();
+}
+
+TEST_F(Sharing, WhatADeadProcessHadHalfWrittenIsSwept) {
+    Life one = life("one", "10.9.0.1/24");
+    ASSERT_TRUE(one.start());
+    std::vector<std::string> half;
+    for (const char* name : {"pending/a.json", "journals/b.json", "leases/c", "attach/d.json"})
+        half.push_back(state_.path() + "/" + name + ".tmp.2147483647");
+    for (const std::string& path : half)
+        ASSERT_TRUE(fake_.files.write(path, "{"));
+    auto swept = collect(fake_, state_).leftovers;
+    std::sort(swept.begin(), swept.end());
+    std::sort(half.begin(), half.end());
+    EXPECT_EQ(swept, half);
+    ASSERT_TRUE(one.poststop());
     expect_nothing_left();
 }
 

@@ -84,6 +84,30 @@ TEST(Store, BrokenRecordsAreErrorsAndNeverNone) {
     }
 }
 
+TEST(Store, AMemberOfAnotherKindIsAnError) {
+    const test::TempDir dir;
+    base::RealFiles files;
+    const Store store{files, dir / "state"};
+    ASSERT_TRUE(store.open());
+    const base::Json good = to_json(container("k1"));
+    const std::string path = store.folder("pending") + "/k1.json";
+    ASSERT_TRUE(files.write(path, base::dump_json(good)));
+    EXPECT_TRUE(store.load_container("k1"));
+    for (const char* member : {"attachments", "grants", "limits", "netns", "key", "id"}) {
+        for (const base::Json& other : {base::Json(), base::Json(7), base::Json("text")}) {
+            base::Json bad = good;
+            bad[member] = other;
+            const bool same_kind = bad[member].type() == good[member].type();
+            ASSERT_TRUE(files.write(path, base::dump_json(bad)));
+            EXPECT_TRUE(!store.load_container("k1") || same_kind) << base::dump_json(bad);
+        }
+    }
+    base::Json bad = good;
+    bad["limits"]["4-f0000001-abc"] = "..";
+    ASSERT_TRUE(files.write(path, base::dump_json(bad)));
+    EXPECT_FALSE(store.load_container("k1"));
+}
+
 TEST(Store, KeysAreSafeInPaths) {
     EXPECT_EQ(container_key("/a/b").size(), 64U);
     const std::string akey = attachment_key({4, 0xf0000001}, "../../etc");

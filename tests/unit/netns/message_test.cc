@@ -17,6 +17,16 @@ namespace {
 using test::bytes;
 namespace recorded = test::recorded;
 
+TEST(Message, WhatIsNoErrnoIsNoOutcome) {
+    for (const int32_t number : {INT32_MIN, -4096, 1, INT32_MAX}) {
+        nlmsgerr error{};
+        error.error = number;
+        const Bytes payload{reinterpret_cast<const uint8_t*>(&error), sizeof error};
+        EXPECT_FALSE(parse_ack({.type = NLMSG_ERROR, .payload = payload})) << number;
+        EXPECT_FALSE(parse_done({.type = NLMSG_DONE, .payload = payload})) << number;
+    }
+}
+
 size_t use_attributes(Bytes bytes) {
     size_t seen = 0;
     const auto attributes = Attributes::parse(bytes);

@@ -70,6 +70,9 @@ TEST(LinkMessage, WhatIsNoIpAddressIsNone) {
     foreign.payload[0] = AF_PHONET;  // ifa_family
     EXPECT_FALSE(parse_address(foreign));
     EXPECT_FALSE(parse_address(reply(recorded::kLink)));
+    Reply long_prefix = reply(recorded::kAddress4);
+    long_prefix.payload[1] = 33;  // ifa_prefixlen
+    EXPECT_FALSE(parse_address(long_prefix));
     const Reply whole = reply(recorded::kAddresses6, 0);
     for (size_t size = 0; size < whole.payload.size(); ++size)
         (void)parse_address(

@@ -65,6 +65,8 @@ TEST(SpecBadInput, NamesMemberAndValue) {
          "'process.capabilities' must be an object"},
         {R"({"process":{"capabilities":{"bounding":[1]}}})",
          "'process.capabilities.bounding[0]' must be a string, not 1"},
+        {R"({"process":{"capabilities":{"ambient":[null]}}})",
+         "'process.capabilities.ambient[0]' must be a string, not null"},
         {R"({"mounts":{}})", "'mounts' must be a list, not {}"},
         {R"({"mounts":[{"source":"/x"}]})", "'mounts[0].destination' is missing"},
         {R"({"mounts":[{"destination":"/x","type":1}]})", "'mounts[0].type' must be a string"},

@@ -19,6 +19,8 @@ void use(const std::string& text) {
     (void)spec->annotations();
     (void)spec->has_user_namespace();
     (void)spec->privileged();
+    (void)spec->capabilities();
+    (void)spec->rdma_nodes();
     (void)spec->mount_label();
     (void)spec->redirects_hook_output();
     (void)spec->has_memlock();

@@ -125,5 +125,27 @@ TEST(SpecRead, TheRootIsAsItIsSpelt) {
         EXPECT_EQ(root_of(none), "") << none;
 }
 
+TEST(SpecRead, CapabilitiesOfAnySet) {
+    const auto spec = Spec::parse(R"({"process":{"capabilities":{"bounding":["CAP_CHOWN"],
+        "ambient":["CAP_NET_RAW"],"effective":["CAP_CHOWN"]}}})");
+    ASSERT_TRUE(spec) << spec.error().message();
+    EXPECT_EQ(spec->capabilities(), (std::vector<std::string>{"CAP_CHOWN", "CAP_NET_RAW"}));
+    EXPECT_TRUE(Spec::parse("{}")->capabilities().empty());
+}
+
+TEST(SpecRead, RdmaNodesOfTheEngine) {
+    const auto spec = Spec::parse(R"({"linux":{"devices":[
+        {"path":"/dev/fuse","type":"c","major":10,"minor":229},
+        {"path":"/dev/infiniband/rdma_cm","type":"c","major":10,"minor":122},
+        {"path":"/dev/infiniband/uverbs0","type":"c","major":231,"minor":192},
+        {"path":"/dev/other","type":"u","major":231,"minor":0},
+        {"path":"/dev/shm/../infiniband/umad40","type":"c","major":510,"minor":8},
+        {"path":"/dev/infiniband/disk","type":"b","major":231,"minor":1}]}})");
+    ASSERT_TRUE(spec) << spec.error().message();
+    EXPECT_EQ(spec->rdma_nodes(),
+              (std::vector<std::string>{
+                  "/dev/infiniband/uverbs0", "/dev/other", "/dev/shm/../infiniband/umad40"}));
+    EXPECT_TRUE(Spec::parse("{}")->rdma_nodes().empty());
+}
 }  // namespace
 }  // namespace oci

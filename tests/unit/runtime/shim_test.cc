@@ -83,12 +83,12 @@ TEST_F(Shim, CreateAttaches) {
     EXPECT_EQ(spec()["hooks"]["prestart"].size(), 1U) << "Docker's own stays";
 }
 
-TEST_F(Shim, BeforeTheCommitTheEngineIsTheLife) {
+TEST_F(Shim, BeforeTheCommitWeAreTheLife) {
     write_spec({{"rdma.mode", "softroce"}});
     low_level_.script = [&](const Words&) {
         const hook::Store store{files_, config_.state_dir};
         const auto container = **store.load_container((*store.pending_keys()).at(0));
-        EXPECT_EQ(container.token.pid, fake_.world.parent);
+        EXPECT_EQ(container.token.pid, fake_.world.self);
         EXPECT_EQ(container.id, "c1");
         return be_created("c1");
     };

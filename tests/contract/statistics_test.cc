@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contract of netns/statistics.h.
+#include <cerrno>
+
+#include <gtest/gtest.h>
+
+#include "tests/contract/outside.h"
+
+namespace test {
+namespace {
+
+using base::Code;
+
+constexpr uint32_t kLink = 0x40000031;
+constexpr char kStatName[] = "rxestat0";
+const netns::Mac kMac{{2, 0, 0x5e, 0x10, 0, 0x31}};
+
+template <class Outside>
+class StatisticsContract : public testing::Test {
+  protected:
+    void SetUp() override {
+        if (const std::string reason = Outside::missing(); !reason.empty())
+            GTEST_SKIP() << reason;
+        const auto made = outside_.host().links.create_child(outside_.host_ns(),
+                                                             outside_.container_ns(),
+                                                             {.parent = outside_.parent(),
+                                                              .index = kLink,
+                                                              .name = "rdma0",
+                                                              .mac = kMac,
+                                                              .mtu = 1400,
+                                                              .type = {}});
+        ASSERT_TRUE(made) << made.error().message();
+    }
+
+    netns::Statistics& room() { return outside_.host().statistics; }
+
+    Outside outside_;
+};
+
+using StatisticsOutsides =
+    testing::Types<FakeOutside<Kernel::V7_2>,
+                   FakeOutside<Kernel::V7_3, netns::RdmaNetnsMode::Exclusive>,
+                   KernelOutside>;
+TYPED_TEST_SUITE(StatisticsContract, StatisticsOutsides, OutsideNames);
+
+TYPED_TEST(StatisticsContract, ALinkHasTheCountersOfEveryLink) {
+    const auto counters = this->room().of_link(this->outside_.container_ns(), kLink);
+    ASSERT_TRUE(counters) << counters.error().message();
+    EXPECT_EQ(counters->size(), netns::kLinkCounters.size());
+    for (const char* name : netns::kLinkCounters)
+        EXPECT_TRUE(counters->contains(name)) << name;
+    EXPECT_EQ(counters->at("rx_errors"), 0U);
+}
+
+TYPED_TEST(StatisticsContract, WhatIsNotThereHasNone) {
+    const auto link = this->room().of_link(this->outside_.container_ns(), kLink + 1);
+    ASSERT_FALSE(link);
+    EXPECT_EQ(link.error().code, Code::Unavailable) << link.error().message();
+    EXPECT_EQ(link.error().sys, ENODEV);
+    EXPECT_FALSE(this->room().of_link(this->outside_.host_ns(), kLink)) << "it is in another";
+    const auto device = this->room().of_device(this->outside_.host_ns(),
+                                               {.index = 4711, .name = kStatName, .node_guid = 0});
+    ASSERT_FALSE(device);
+    EXPECT_EQ(device.error().code, Code::Unavailable) << device.error().message();
+    EXPECT_EQ(device.error().sys, ENOENT);
+}
+
+TYPED_TEST(StatisticsContract, ASoftRoceDeviceCountsPacketsWhereverItIs) {
+    if (const std::string reason = TypeParam::rdma_missing(); !reason.empty())
+        GTEST_SKIP() << reason;
+    netns::RdmaDevices& rdma = this->outside_.host().rdma;
+    Netns ns = this->outside_.container_ns();
+    const bool exclusive = rdma.mode().value() == netns::RdmaNetnsMode::Exclusive;
+    const auto added = rdma.add_link(ns, {.name = kStatName, .type = "rxe", .netdev = kLink});
+    ASSERT_TRUE(added) << added.error().message();
+    const Netns first = exclusive ? this->outside_.host_ns() : ns;
+    const auto device = rdma.find_by_name(first, kStatName).value();
+    ASSERT_TRUE(device);
+    const bool moves = exclusive && this->outside_.traits().rxe_can_move;
+    if (!moves)
+        ns = first;
+    ASSERT_TRUE(!moves || rdma.move(first, ns, device->index));
+    const auto counters = this->room().of_device(ns, *device);
+    ASSERT_TRUE(counters) << counters.error().message();
+    for (const char* name : {"sent_pkts", "rcvd_pkts"})
+        EXPECT_TRUE(counters->contains(name)) << name;
+    EXPECT_FALSE(counters->contains("lifespan")) << "it is a setting";
+    EXPECT_TRUE(rdma.remove_link(ns, device->index));
+}
+
+TEST(Statistics, TheKernelCountsWhatIsSent) {
+    if (const std::string reason = KernelOutside::missing(); !reason.empty())
+        GTEST_SKIP() << reason;
+    KernelOutside outside;
+    auto rooms = outside.host();
+    const Netns ns = outside.container_ns();
+    ASSERT_TRUE(rooms.links.create_child(outside.host_ns(),
+                                         ns,
+                                         {.parent = outside.parent(),
+                                          .index = kLink,
+                                          .name = "rdma0",
+                                          .mac = kMac,
+                                          .mtu = 1400,
+                                          .type = {}}));
+    const auto before = rooms.statistics.of_link(ns, kLink).value();
+    ASSERT_TRUE(rooms.neighbours.announce(ns, {kLink, kMac}, {*netns::parse_cidr("10.9.9.9/24")}));
+    const auto after = rooms.statistics.of_link(ns, kLink).value();
+    EXPECT_GT(after.at("tx_packets"), before.at("tx_packets"));
+    EXPECT_GT(after.at("tx_bytes"), before.at("tx_bytes"));
+}
+
+}  // namespace
+}  // namespace test

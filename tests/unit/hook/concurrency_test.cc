@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// Others at the same time, at every moment of a container's life: gc, a second hook for the same
+// container, another container's attach. They are processes of their own over the same state on
+// disk, and are killed where they wait for us. And what looks like the same thing, and is another:
+// clocks that jump, pids and ids that come again.
+#include <csignal>
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "netns/base/file_lock.h"
+#include "netns/base/unique_fd.h"
+#include "tests/unit/hook/containers.h"
+
+namespace test {
+namespace {
+
+enum class Ended { Itself, Killed };
+
+// Runs `work` in a process of its own for so long at most, then kills it: as it waits for a lock,
+// or wherever it is.
+Ended meanwhile(const std::function<void()>& work, int patience_ms) {
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+        work();
+        ::_exit(0);
+    }
+    const base::UniqueFd end{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};
+    pollfd ready{.fd = end.get(), .events = POLLIN, .revents = 0};
+    const bool ended = ::poll(&ready, 1, patience_ms) == 1;
+    (void)::kill(pid, SIGKILL);
+    int status = 0;
+    EXPECT_EQ(::waitpid(pid, &status, 0), pid);
+    EXPECT_TRUE(!ended || (WIFEXITED(status) && WEXITSTATUS(status) == 0)) << status;
+    return ended ? Ended::Itself : Ended::Killed;
+}
+
+class Concurrency : public Containers {
+  protected:
+    static constexpr int kPatienceMs = 40;
+
+    Life softroce(const std::string& id, const std::string& ip) {
+        return container(id, {{"rdma.mode", "softroce"}, {"rdma.ip", ip}});
+    }
+
+    // A life with `other` in another process at its call `k`; false if there is no such call.
+    bool live(int k, const std::function<void()>& other, const std::function<void(Life&)>& check) {
+        Life one = softroce("one" + std::to_string(k), "10.9.0.1/24");
+        bool reached = false;
+        fake_.gate.restart();
+        fake_.gate.meanwhile = [&](int call) {
+            if (call != k)
+                return;
+            reached = true;
+            waited_ += meanwhile(other, kPatienceMs) == Ended::Killed ? 1 : 0;
+            ++met_;
+        };
+        check(one);
+        fake_.gate.meanwhile = nullptr;
+        expect_nothing_left();
+        return reached;
+    }
+
+    int met_ = 0;     // others
+    int waited_ = 0;  // those of them that were killed as they waited
+};
+
+TEST_F(Concurrency, GcTakesNothingFromTheLivingAtAnyMoment) {
+    const auto gc = [&] { (void)collect(fake_, state_); };
+    const auto whole_life = [](Life& one) {
+        EXPECT_TRUE(one.start());
+        EXPECT_TRUE(one.poststop());
+    };
+    for (int k = 0; live(k, gc, whole_life); ++k) {
+    }
+    EXPECT_GE(met_, 20);
+    EXPECT_GE(waited_, 5) << "and it waits for the lock of an attachment that is being worked on";
+}
+
+TEST_F(Concurrency, ASecondHookOfTheSameContainerSpoilsNothing) {
+    for (int k = 0;; ++k) {
+        SCOPED_TRACE(k);
+        Life* first = nullptr;
+        const auto second = [&] {
+            Life again = *first;
+            (void)again.precreate();
+        };
+        const auto check = [&](Life& one) {
+            first = &one;
+            if (const auto started = one.start(); !started) {
+                // The second was the last to prepare the container: it is that one's now.
+                EXPECT_TRUE(started.error().code == base::Code::Refused ||
+                            started.error().code == base::Code::Busy)
+                    << started.error().message();
+                fake_.world.processes.erase(one.init);
+                fake_.world.processes.erase(World::kEngine);
+                EXPECT_TRUE(collect(fake_, state_).trouble.empty());
+                fake_.world.add_process(World::kEngine, fake_.world.host);
+                return;
+            }
+            EXPECT_TRUE(one.poststop());
+        };
+        if (!live(k, second, check))
+            break;
+    }
+    EXPECT_GE(met_, 20);
+    EXPECT_GE(waited_, 10) << "the container's lock keeps it out";
+}
+
+TEST_F(Concurrency, AnotherContainersAttachThatIsKilledAtAnyMomentIsUndone) {
+    const auto other = [&] {
+        Life two = softroce("two", "10.9.0.2/24");
+        fake_.gate.meanwhile = [](int) { (void)::usleep(2000); };  // so that it is killed somewhere
+        (void)two.start();
+    };
+    const auto check = [&](Life& one) {
+        EXPECT_TRUE(one.start());
+        EXPECT_TRUE(one.poststop());
+        // Its engine went with it; its world was its own.
+        fake_.world.processes.erase(World::kEngine);
+        EXPECT_TRUE(collect(fake_, state_).trouble.empty());
+        fake_.world.add_process(World::kEngine, fake_.world.host);
+    };
+    for (int k = 0; live(k, other, check); ++k) {
+    }
+    EXPECT_GE(met_, 20);
+}
+
+TEST(Locks, TheKilledHoldNoneAndWaitForNone) {
+    const TempDir dir;
+    const std::string path = dir / "lock";
+    const auto far = [] { return base::Deadline::in(std::chrono::seconds(20)); };
+    const auto hold_for_ever = [&] {
+        const auto lock = base::FileLock::acquire(path, far());
+        for (;;)
+            (void)::pause();
+    };
+    EXPECT_EQ(meanwhile(hold_for_ever, 200), Ended::Killed) << "it had it";
+    auto mine = base::FileLock::try_acquire(path);
+    ASSERT_TRUE(mine) << "a lock goes with its holder";
+    EXPECT_EQ(meanwhile(hold_for_ever, 200), Ended::Killed) << "it waited";
+    { const auto given_back = *std::move(mine); }
+    EXPECT_TRUE(base::FileLock::try_acquire(path)) << "who waited has left no trace";
+}
+
+// ---- the same, and another
+TEST_F(Concurrency, NothingIsDecidedByTheClock) {
+    Life one = softroce("one", "10.9.0.1/24");
+    ASSERT_TRUE(one.start());
+    netns::Host host = fake_.host();
+    const hook::Store store{host.files, state_.path()};
+    hook::Container record =
+        store.load_container(hook::container_key(one.bundle())).value().value();
+    for (const int64_t created : {INT64_MIN, int64_t{0}, INT64_MAX}) {
+        record.created = created;
+        ASSERT_TRUE(store.save_container(record));
+        EXPECT_TRUE(collect(fake_, state_).containers.empty()) << "it lives";
+    }
+    fake_.world.processes.erase(one.init);
+    EXPECT_EQ(collect(fake_, state_).containers.size(), 1U) << "it is dead";
+    expect_nothing_left();
+}
+
+TEST_F(Concurrency, APidThatComesAgainIsAnotherProcess) {
+    Life one = softroce("one", "10.9.0.1/24");
+    ASSERT_TRUE(one.start());
+    FakeProcess& process = fake_.world.processes.at(one.init);
+    process.start += 1;  // the init ended, and its pid went to somebody else
+    EXPECT_EQ(collect(fake_, state_).containers.size(), 1U);
+    expect_nothing_left();
+
+    ASSERT_TRUE(one.precreate());
+    fake_.world.processes.at(World::kEngine).start += 1;  // before commit: the engine's
+    EXPECT_EQ(collect(fake_, state_).containers.size(), 1U);
+    expect_nothing_left();
+}
+
+TEST_F(Concurrency, AnIdThatComesAgainAtOnceIsAnotherContainer) {
+    Life one = softroce("one", "10.9.0.1/24");
+    ASSERT_TRUE(one.start());
+    for (int i = 0; i < 3; ++i) {
+        Life late = one;
+        fake_.world.processes.erase(one.init);
+        one.init += 1;
+        one.network = "/run/netns/again" + std::to_string(i);
+        fake_.world.engine_paths[one.network] = fake_.world.add_netns();
+        ASSERT_TRUE(one.start()) << "same id, same bundle, another namespace";
+        late.init = 99999;
+        ASSERT_TRUE(late.poststop()) << "of the one before, late";
+        EXPECT_EQ(fake_.world.rdma.size(), 1U);
+        EXPECT_TRUE(collect(fake_, state_).containers.empty());
+    }
+    ASSERT_TRUE(one.poststop());
+    expect_nothing_left();
+}
+
+}  // namespace
+}  // namespace test
