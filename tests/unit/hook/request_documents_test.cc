@@ -192,7 +192,11 @@ TEST(RequestDocuments, ReadmeExamplesAreAccepted) {
         const auto request = parse_request(annotations, Config{});
         EXPECT_TRUE(request) << command << "\n" << request.error().message();
     }
-    const auto journals = test::find_all(readme, R"(\n    (\{"index"[^\n]*))");
+}
+
+TEST(RequestDocuments, ExampleInJournalIsAccepted) {
+    const auto journals =
+        test::find_all(test::source_file("hook/STATE.md"), R"(\n    (\{"index"[^\n]*))");
     ASSERT_EQ(journals.size(), 1U);
     const auto attachment = attachment_from_json(base::parse_json(journals[0], "x").value());
     ASSERT_TRUE(attachment) << attachment.error().message();
