@@ -1,18 +1,23 @@
 #!/bin/bash
 # Every mode under every engine: two containers by annotation, each with the right device; rdma-perf between them, verified;
 # deaths; everything given back. At the end a table mode x engine, with `pass`, or why not.
-#   tests/lab/run --kernel 7.3 [--hca] [--nics igb] tests/lab/scenarios/matrix.sh [--full] [MODE...]
+#   tests/lab/run --kernel 7.3 [--hca] [--nics igb] tests/lab/scenarios/matrix.sh [--full|--brief] [MODE...]
 # MODEs: all unless given. Mode shared wants --hca, mode vf --nics igb; the table says of a mode what the guest lacks for it.
 # The deaths are SIGKILL of the init and a create that fails late; --full: all that DEATHS has for the engine. Without it,
-# modes other than softroce are tried with one engine for each way in: shim, precreate, plain hooks.
+# modes other than softroce are tried with one engine for each way in: shim, precreate, plain hooks. --brief: softroce so, the
+# others with one engine each.
 source "${BASH_SOURCE[0]%/*}/every-mode-lib.sh"
 source "${BASH_SOURCE[0]%/*}/engines-lib.sh"
-full=0
-[[ ${1:-} != --full ]] || { full=1; shift; }
+full=0 brief=0
+case ${1:-} in
+--full) full=1; shift ;;
+--brief) brief=1; shift ;;
+esac
 modes=("$@")
 [[ $# -gt 0 ]] || modes=(softroce shared vf asap2 softiwarp)
 engines=(docker docker28 podman podman_hooks runc crun containerd)
-each_way=" docker podman crun "
+each_way="docker podman crun"
+declare -A BRIEF=([softroce]=$each_way [shared]=crun [vf]=podman [asap2]=docker [softiwarp]=podman_hooks)
 
 # What kills a container. remove: while it runs; shim: its parent, which the engine put there; and daemons.
 declare -A DEATHS=(
@@ -136,6 +141,11 @@ try() { # the cell of $mode and $engine
 }
 
 # ---- all cells ----------------------------------------------------------------------------------------------
+tried() { # whether the cell of $mode and $engine is
+    local with=$each_way
+    ((!brief)) || with=${BRIEF[$mode]}
+    ((full)) || [[ $mode == softroce && $brief == 0 || " $with " == *" $engine "* ]]
+}
 declare -A cell=()
 row() { # of the table
     local reason before begin
@@ -145,10 +155,7 @@ row() { # of the table
     fi
     world >"$work/before"
     for engine in "${engines[@]}"; do
-        if ((!full)) && [[ $mode != softroce && $each_way != *" $engine "* ]]; then
-            cell[$mode,$engine]="with --full"
-            continue
-        fi
+        tried || { cell[$mode,$engine]="with --full" && continue; }
         before=$failed
         begin=$SECONDS
         try
