@@ -9,6 +9,7 @@
 #   /run/rdma-hook locks/ (64 a kind for ever), errors/ (the last failures, for `rdmactl list --failed`), and the shared mount of
 #                  netns/, made once a boot
 #   .config.json.rdma-PID  beside a config.json that rdma-runtime was about to replace: the bundle's maker removes the bundle
+#   /run/libpod/persist/  Podman leaves a folder there of each container whose precreate hook failed, whatever the hook
 #   ids of mounts  and the devices of overlays: numbers of the moment
 #   cur_cfg, next_cfg, _date, _comment of Open vSwitch's database: counted or stamped with every change; statistics are not in it
 source "${BASH_SOURCE[0]%/*}/lib.sh"
@@ -48,6 +49,7 @@ switch_database() {
 }
 files() { # and mounts
     find /run /etc /var/lib/rdma-hook -xdev ! -path '/run/udev/*' ! -path '/run/rdma-hook/locks*' ! -path '/run/rdma-hook/errors/*' ! -name '.config.json.rdma-*' \
+        ! -path '/run/libpod/persist/*' \
         -printf 'file %p %M %U:%G %l\n' 2>/dev/null | sort
     find /etc -xdev -type f -printf 'content %p %s %C@\n' | sort
     awk '$5 != "/run/rdma-hook/netns" { print "mount", $5, $9 }' /proc/self/mountinfo | sed -E 's/ (-|shared:.*|master:.*)$//' | sort
