@@ -3,7 +3,8 @@
 # for each thing, so that two can be compared as text. A scenario with hardware of a mode has it looked at, too.
 #
 # Left out is what is not the same twice on a host at rest, or what is meant to stay:
-#   ifindex        a driver that is bound anew makes its netdev anew; who has which name, MAC and parent is compared
+#   ifindex        a driver that is bound anew makes its netdev anew; who has which name, MAC and parent is compared.
+#                  permaddr is the MAC that it had at that moment
 #   enx... names   udev's, of the MAC, some time after that; its own database (/run/udev) likewise
 #   timers, LOWER_UP and NO-CARRIER: of bridges and links that are down
 #   /run/rdma-hook locks/ (64 a kind for ever), errors/ (the last failures, for `rdmactl list --failed`), and the shared mount of
@@ -16,7 +17,7 @@ source "${BASH_SOURCE[0]%/*}/lib.sh"
 
 links() { # with what PFs keep of their VFs
     ip -o -d link show | sed -E 's/^[0-9]+: //; s/\\ +altname enx[0-9a-f]+//g; s/(NO-CARRIER,|,LOWER_UP)//g
-        s/ [a-z_]*timer +[0-9.]+//g; s/ +$//' | sort
+        s/ [a-z_]*timer +[0-9.]+//g; s/ permaddr [0-9a-f:]+//; s/ +$//' | sort
     ip -o -d address show | sed -E 's/^[0-9]+: /address /' | sort
     { ip -d route show table all && ip -6 -d route show table all && ip rule && ip -6 rule; } | sed 's/^/route /' | sort
     ip maddress | awk '/^[0-9]+:/ { device = $2; next } { print "maddress", device, $0 }' | sort
