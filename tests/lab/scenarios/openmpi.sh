@@ -22,4 +22,5 @@ packets=$(sed -n 's/^packets that .*: //p' "$work/said")
 check "and went by RDMA: ${packets:-no} packets" test "${packets:-0}" -ge $((50 * 1024))
 sed 's/^/# /' "$work/said"
 same_world "nothing is left of it" "$work/before"
-
+clean_kernel_log
+finish
