@@ -71,6 +71,10 @@ recovered() { # as an operator would have it
     cp "$work/difference" "$work/first"
     rdmactl recover >>"$work/recover" 2>&1 && as_in "$work/before" 15
 }
+back() { # WHAT
+    recovered
+    report $? "$1" "$work/difference"
+}
 kill_at() { # STAGE K
     local begin=$SECONDS what
     die_at "$@"
@@ -106,7 +110,7 @@ count_calls() {
     remove
     seen
     calls_of_stop=$calls
-    check "$mode, $engine: nothing is left without a death" recovered
+    back "$mode, $engine: nothing is left without a death"
     ((calls_of_start)) || return
     arm "$calls_of_start"
     start >/dev/null 2>&1
@@ -116,7 +120,7 @@ count_calls() {
     seen
     calls_of_recover=$calls
     disarm
-    check "$mode, $engine: nothing is left" recovered
+    back "$mode, $engine: nothing is left"
 }
 cell() {
     local k before=$kills bad=$differences begin=$SECONDS

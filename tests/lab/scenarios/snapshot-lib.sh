@@ -11,6 +11,7 @@
 #                  netns/, made once a boot
 #   .config.json.rdma-PID  beside a config.json that rdma-runtime was about to replace: the bundle's maker removes the bundle
 #   /run/libpod/persist/  Podman leaves a folder there of each container whose precreate hook failed, whatever the hook
+#   flower filters on ports of Open vSwitch: the flows that it remembers, each for some seconds
 #   ids of mounts  and the devices of overlays: numbers of the moment
 #   cur_cfg, next_cfg, _date, _comment of Open vSwitch's database: counted or stamped with every change; statistics are not in it
 source "${BASH_SOURCE[0]%/*}/lib.sh"
@@ -24,11 +25,13 @@ links() { # with what PFs keep of their VFs
     grep -H . /proc/sys/net/ipv4/conf/*/{arp_*,accept_local,rp_filter,forwarding} \
         /proc/sys/net/ipv6/conf/*/{disable_ipv6,accept_dad,addr_gen_mode,forwarding} | sort
 }
+of_no_switch() { if [[ $(ip -j link show "$1" | jq -r '.[0].master') == ovs-system ]]; then echo false; else echo true; fi; }
 traffic_control() {
     local device
     tc qdisc show | sed 's/^/tc /' | sort
     for device in $(tc qdisc show | awk '$2 ~ /ingress|clsact/ { print $5 }' | sort -u); do
-        { tc filter show dev "$device" ingress; tc filter show dev "$device" egress 2>/dev/null; } | sed "s/^/filter $device /"
+        { tc -j filter show dev "$device" ingress; tc -j filter show dev "$device" egress 2>/dev/null; } |
+            jq -c '.[] | select(.kind != "flower" or $mine)' --argjson mine "$(of_no_switch "$device")" | sed "s/^/filter $device /"
     done
 }
 devices() {
