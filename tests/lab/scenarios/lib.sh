@@ -16,7 +16,7 @@ report() { # STATUS WHAT [FILE]: one line; the file's end if it failed
     fi
     echo "not ok $count - $2"
     failed=$((failed + 1))
-    [[ ! -f ${3:-} ]] || sed 's/^/# /' "$3" | tail -n 25
+    [[ ! -e ${3:-} ]] || sed 's/^/# /' "$3" | tail -n 25
 }
 
 check() { # WHAT COMMAND...: the command must succeed
