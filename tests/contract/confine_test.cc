@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contract of netns/base/confine.h, in processes of their own: there is no way back.
+#include "netns/base/confine.h"
+
+#include <csignal>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <linux/bpf.h>
+#include <linux/capability.h>
+#include <linux/netlink.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "netns/base/file_lock.h"
+#include "netns/base/files.h"
+#include "netns/base/unique_fd.h"
+#include "netns/namespace.h"
+#include "tests/support/temp_dir.h"
+
+namespace base {
+namespace {
+
+constexpr int kNotConfined = 99;
+
+// What a process comes to that confines itself and does this: its exit status, 0 if it says yes; or
+// 128 and the number of the signal that killed it.
+int fate(Profile profile, const std::function<bool()>& act) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const rlimit no_core{};
+        (void)::setrlimit(RLIMIT_CORE, &no_core);
+        if (!confine(profile))
+            ::_exit(kNotConfined);
+        ::_exit(act() ? 0 : 1);
+    }
+    int raw = 0;
+    EXPECT_EQ(::waitpid(child, &raw, 0), child);
+    return WIFSIGNALED(raw) ? 128 + WTERMSIG(raw) : WEXITSTATUS(raw);
+}
+
+bool opens(int family, int type, int protocol) {
+    return static_cast<bool>(UniqueFd{::socket(family, type | SOCK_CLOEXEC, protocol)});
+}
+
+std::string status_line(const std::string& name) {
+    std::ifstream file("/proc/self/status");
+    for (std::string line; std::getline(file, line);) {
+        if (line.starts_with(name + ":"))
+            return line.substr(line.find_first_not_of("\t ", name.size() + 1));
+    }
+    return {};
+}
+
+class Confined : public testing::Test {
+  protected:
+    void SetUp() override {
+        if (unlisted() == Unlisted::Passes)
+            GTEST_SKIP() << "nothing is confined under a sanitizer";
+    }
+
+    test::TempDir dir_;
+};
+
+// ---- what must work ----------------------------------------------------------------------------
+
+TEST_F(Confined, TheHookKeepsStateAndLocks) {
+    EXPECT_EQ(fate(Profile::Hook,
+                   [&] {
+                       RealFiles files;
+                       const std::string path = dir_ / "a";
+                       const auto lock = FileLock::acquire(
+                           dir_ / "lock", Deadline::in(std::chrono::milliseconds(100)));
+                       return lock && files.make_dir(dir_ / "d/e", Access::Readable) &&
+                              files.write(path, "1", Access::Readable) && files.read(path, 9) &&
+                              files.rename(path, dir_ / "d/b") && files.list(dir_ / "d") &&
+                              files.sweep(dir_ / "d") && files.remove_tree(dir_ / "d");
+                   }),
+              0);
+}
+
+TEST_F(Confined, ALockThatIsTakenTimesOut) {
+    const auto held = FileLock::try_acquire(dir_ / "lock");
+    ASSERT_TRUE(held);
+    EXPECT_EQ(fate(Profile::Hook,
+                   [&] {
+                       const auto lock = FileLock::acquire(
+                           dir_ / "lock", Deadline::in(std::chrono::milliseconds(30)));
+                       return !lock && lock.error().code == Code::Timeout;
+                   }),
+              0);
+}
+
+TEST_F(Confined, TheHookHasItsSockets) {
+    EXPECT_EQ(fate(Profile::Hook,
+                   [] {
+                       return opens(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE) &&
+                              opens(AF_NETLINK, SOCK_RAW, NETLINK_GENERIC) &&
+                              opens(AF_UNIX, SOCK_STREAM, 0) && opens(AF_INET, SOCK_DGRAM, 0);
+                   }),
+              0);
+}
+
+TEST_F(Confined, TheHookHasThreads) {
+    EXPECT_EQ(fate(Profile::Hook,
+                   [] {
+                       int seen = 0;
+                       std::thread([&] { seen = 1; }).join();
+                       return seen == 1;
+                   }),
+              0);
+}
+
+// The kernel answers, whatever it answers: without privileges it refuses.
+TEST_F(Confined, TheHookMakesAndEntersNetworkNamespaces) {
+    EXPECT_EQ(fate(Profile::Hook,
+                   [] {
+                       netns::KernelNetnses rooms;
+                       const auto made = rooms.make();
+                       return !made || netns::inside(*made, [] { return Result<>{}; });
+                   }),
+              0);
+}
+
+TEST_F(Confined, AnErrorIsPrintedAndThrown) {
+    EXPECT_EQ(fate(Profile::Look,
+                   [] {
+                       try {
+                           throw std::runtime_error("x");
+                       } catch (const std::exception& e) {
+                           std::stringstream text;
+                           text << e.what();
+                           return text.str() == "x";
+                       }
+                   }),
+              0);
+}
+
+// A process that aborts dies of that, and not of the filter.
+TEST_F(Confined, AbortIsAbort) {
+    EXPECT_EQ(fate(Profile::Look, []() -> bool { ::abort(); }), 128 + SIGABRT);
+}
+
+TEST_F(Confined, PrivilegesAreGone) {
+    EXPECT_EQ(fate(Profile::Serve,
+                   [] {
+                       const uint64_t left = std::stoull(status_line("CapEff"), nullptr, 16) |
+                                             std::stoull(status_line("CapPrm"), nullptr, 16);
+                       return status_line("NoNewPrivs") == "1" &&
+                              (left & ~(uint64_t{1} << CAP_IPC_LOCK)) == 0 &&
+                              std::stoull(status_line("CapInh"), nullptr, 16) == 0;
+                   }),
+              0);
+}
+
+// ---- what must not -----------------------------------------------------------------------------
+
+struct Planted {
+    const char* name;
+    Profile profile;
+    bool (*act)();
+};
+
+void PrintTo(const Planted& planted, std::ostream* out) {
+    *out << planted.name;
+}
+
+bool execute() {
+    char* const nothing[] = {nullptr};
+    char name[] = "true";
+    char* const words[] = {name, nullptr};
+    return ::execve("/bin/true", words, nothing) == 0;
+}
+
+bool fork_and_wait() {
+    const pid_t child = ::fork();
+    if (child == 0)
+        ::_exit(0);
+    return ::waitpid(child, nullptr, 0) == child;
+}
+
+bool make_new_code() {
+    return ::mmap(nullptr,
+                  4096,
+                  PROT_READ | PROT_WRITE | PROT_EXEC,
+                  MAP_PRIVATE | MAP_ANONYMOUS,
+                  -1,
+                  0) != nullptr;
+}
+
+bool make_map() {
+    bpf_attr attr{};
+    return ::syscall(SYS_bpf, BPF_MAP_CREATE, &attr, sizeof attr) != 0;
+}
+
+bool open_to_write() {
+    const UniqueFd fd{::open("/dev/null", O_WRONLY | O_CLOEXEC)};
+    return static_cast<bool>(fd);
+}
+
+bool mount_tmpfs() {
+    return ::mount("none", "/nowhere", "tmpfs", 0, nullptr) != 0;
+}
+
+bool bind_mount() {
+    return ::mount("/nowhere", "/nowhere", "none", MS_BIND, nullptr) != 0;
+}
+
+const Planted kPlanted[] = {
+    {"HookExecve", Profile::Hook, execute},
+    {"HookFork", Profile::Hook, fork_and_wait},
+    {"HookExecveat", Profile::Hook, [] { return ::syscall(SYS_execveat, -1, "", 0, 0, 0) != 0; }},
+    {"HookPtrace", Profile::Hook, [] { return ::ptrace(PTRACE_TRACEME, 0, 0, 0) == 0; }},
+    {"HookNewUser", Profile::Hook, [] { return ::unshare(CLONE_NEWUSER) <= 0; }},
+    {"HookNewMounts", Profile::Hook, [] { return ::unshare(CLONE_NEWNS) <= 0; }},
+    {"HookEntersPids", Profile::Hook, [] { return ::setns(-1, CLONE_NEWPID) != 0; }},
+    {"HookEntersAnything", Profile::Hook, [] { return ::setns(-1, 0) != 0; }},
+    {"HookUevents",
+     Profile::Hook,
+     [] { return opens(AF_NETLINK, SOCK_RAW, NETLINK_KOBJECT_UEVENT); }},
+    {"HookAudit", Profile::Hook, [] { return opens(AF_NETLINK, SOCK_RAW, NETLINK_AUDIT) || true; }},
+    {"HookInet6", Profile::Hook, [] { return opens(AF_INET6, SOCK_STREAM, 0) || true; }},
+    {"HookVsock", Profile::Hook, [] { return opens(AF_VSOCK, SOCK_STREAM, 0) || true; }},
+    {"HookNewCode", Profile::Hook, make_new_code},
+    {"HookMountsTmpfs", Profile::Hook, mount_tmpfs},
+    {"HookUnmounts", Profile::Hook, [] { return ::umount2("/nowhere", 0) != 0; }},
+    {"HookMakesMap", Profile::Hook, make_map},
+    {"HookKills", Profile::Hook, [] { return ::kill(::getpid(), SIGWINCH) == 0; }},
+    {"HookListens", Profile::Hook, [] { return ::listen(-1, 1) != 0; }},
+    {"HookLoadsModules", Profile::Hook, [] { return ::syscall(SYS_init_module, 0, 0, "") != 0; }},
+    {"LookExecve", Profile::Look, execute},
+    {"LookFork", Profile::Look, fork_and_wait},
+    {"LookWrites", Profile::Look, open_to_write},
+    {"LookRemoves", Profile::Look, [] { return ::unlink("/nowhere/a") != 0; }},
+    {"LookMounts", Profile::Look, bind_mount},
+    {"LookEntersMounts", Profile::Look, [] { return ::setns(-1, CLONE_NEWNS) != 0; }},
+    {"LookPackets", Profile::Look, [] { return opens(AF_PACKET, SOCK_RAW, 0) || true; }},
+    {"ServeExecve", Profile::Serve, execute},
+    {"ServeFork", Profile::Serve, fork_and_wait},
+    {"ServeEntersNetwork", Profile::Serve, [] { return ::setns(-1, CLONE_NEWNET) != 0; }},
+    {"ServeMounts", Profile::Serve, bind_mount},
+    {"ServePackets", Profile::Serve, [] { return opens(AF_PACKET, SOCK_RAW, 0) || true; }},
+};
+
+class PlantedCall : public testing::TestWithParam<Planted> {};
+
+INSTANTIATE_TEST_SUITE_P(All, PlantedCall, testing::ValuesIn(kPlanted), [](const auto& each) {
+    return std::string(each.param.name);
+});
+
+TEST_P(PlantedCall, IsKilled) {
+    if (unlisted() == Unlisted::Passes)
+        GTEST_SKIP() << "nothing is confined under a sanitizer";
+    const int expected = unlisted() == Unlisted::Kills ? 128 + SIGSYS : 0;
+    EXPECT_EQ(fate(GetParam().profile, GetParam().act), expected);
+}
+
+TEST_F(Confined, AnotherThreadIsConfinedToo) {
+    const int expected = unlisted() == Unlisted::Kills ? 128 + SIGSYS : 0;
+    EXPECT_EQ(fate(Profile::Serve,
+                   [] {
+                       bool done = false;
+                       std::thread([&] { done = fork_and_wait(); }).join();
+                       return done;
+                   }),
+              expected);
+}
+
+// ---- a confined process beside us --------------------------------------------------------------
+
+TEST(RunApart, TheOutcomeComesBack) {
+    EXPECT_TRUE(run_apart(Profile::Hook, [] { return Result<>{}; }));
+    const auto failed = run_apart(Profile::Hook, []() -> Result<> {
+        Error error = make_error(Code::Busy, "taken \xff \"").in("inner").in("outer");
+        error.sys = EBUSY;
+        error.extack = "the kernel says";
+        error.fix = "wait";
+        error.also.push_back(make_error(Code::Timeout, "late"));
+        return error;
+    });
+    ASSERT_FALSE(failed);
+    EXPECT_EQ(failed.error().code, Code::Busy);
+    EXPECT_EQ(failed.error().sys, EBUSY);
+    EXPECT_EQ(failed.error().context, (std::vector<std::string>{"inner", "outer"}));
+    EXPECT_EQ(failed.error().extack, "the kernel says");
+    EXPECT_EQ(failed.error().fix, "wait");
+    ASSERT_EQ(failed.error().also.size(), 1U);
+    EXPECT_EQ(failed.error().also[0].code, Code::Timeout);
+}
+
+TEST(RunApart, AnExceptionIsABug) {
+    const auto failed =
+        run_apart(Profile::Hook, []() -> Result<> { throw std::runtime_error("something"); });
+    ASSERT_FALSE(failed);
+    EXPECT_EQ(failed.error().code, Code::Internal);
+    EXPECT_NE(failed.error().message().find("something"), std::string::npos);
+}
+
+TEST(RunApart, ADeathIsAnError) {
+    const auto killed = run_apart(Profile::Hook, []() -> Result<> { ::abort(); });
+    ASSERT_FALSE(killed);
+    EXPECT_NE(killed.error().message().find("killed by signal 6"), std::string::npos);
+    if (unlisted() != Unlisted::Kills)
+        return;
+    const auto planted = run_apart(Profile::Hook, []() -> Result<> {
+        (void)execute();
+        return {};
+    });
+    ASSERT_FALSE(planted);
+    EXPECT_NE(planted.error().message().find("not in its list"), std::string::npos);
+}
+
+TEST(RunApart, WhoCalledIsNotConfined) {
+    ASSERT_TRUE(run_apart(Profile::Look, [] { return Result<>{}; }));
+    EXPECT_TRUE(fork_and_wait());
+}
+
+}  // namespace
+}  // namespace base

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of netns/base/confine_calls.cc: that it is well formed, and what must never be in it.
+#include "netns/base/confine_calls.h"
+
+#include <algorithm>
+#include <set>
+
+#include <gtest/gtest.h>
+
+namespace base {
+namespace {
+
+std::vector<AllowedCall> calls_of(Profile profile) {
+    std::vector<AllowedCall> out;
+    for (const CallGroup& group : allowed_calls()) {
+        if (std::ranges::count(group.profiles, profile) != 0)
+            out.insert(out.end(), group.calls.begin(), group.calls.end());
+    }
+    return out;
+}
+
+class EachProfile : public testing::TestWithParam<Profile> {};
+
+INSTANTIATE_TEST_SUITE_P(All,
+                         EachProfile,
+                         testing::Values(Profile::Hook, Profile::Look, Profile::Serve));
+
+TEST(ConfineCalls, EveryCallHasANameAndAReason) {
+    for (const CallGroup& group : allowed_calls()) {
+        EXPECT_FALSE(group.profiles.empty()) << group.name;
+        for (const AllowedCall& call : group.calls) {
+            EXPECT_FALSE(call.name.empty()) << group.name;
+            EXPECT_GE(call.why.size(), 4U) << call.name;
+            for (const Argument& argument : call.arguments) {
+                EXPECT_LT(argument.index, 6U) << call.name;
+                EXPECT_EQ(argument.value & ~argument.mask, 0U) << call.name << ": never so";
+            }
+        }
+    }
+}
+
+// libseccomp would take the second line of a call that is allowed anyway for a mistake, or not.
+TEST_P(EachProfile, ACallIsThereOnceUnlessItsArgumentsDiffer) {
+    std::set<std::string> free;
+    std::set<std::string> filtered;
+    std::set<std::string> lines;
+    for (const AllowedCall& call : calls_of(GetParam())) {
+        std::string line = call.name;
+        for (const Argument& argument : call.arguments)
+            line += " " + std::to_string(argument.index) + ":" + std::to_string(argument.mask) +
+                    "=" + std::to_string(argument.value);
+        EXPECT_TRUE(lines.insert(line).second) << line;
+        (call.arguments.empty() ? free : filtered).insert(call.name);
+    }
+    for (const std::string& name : filtered)
+        EXPECT_EQ(free.count(name), 0U) << name;
+}
+
+TEST_P(EachProfile, NothingStartsProgramsOrReachesIntoOthers) {
+    const std::set<std::string> never = {"execve",
+                                         "execveat",
+                                         "fork",
+                                         "vfork",
+                                         "ptrace",
+                                         "process_vm_readv",
+                                         "process_vm_writev",
+                                         "init_module",
+                                         "finit_module",
+                                         "delete_module",
+                                         "kexec_load",
+                                         "kexec_file_load",
+                                         "reboot",
+                                         "pivot_root",
+                                         "chroot",
+                                         "mknod",
+                                         "mknodat",
+                                         "keyctl",
+                                         "add_key",
+                                         "request_key",
+                                         "io_uring_setup",
+                                         "userfaultfd",
+                                         "perf_event_open",
+                                         "open_by_handle_at",
+                                         "setuid",
+                                         "setresuid",
+                                         "personality",
+                                         "memfd_create",
+                                         "iopl",
+                                         "ioperm",
+                                         "swapon",
+                                         "seccomp",
+                                         "prctl",
+                                         "capset"};
+    for (const AllowedCall& call : calls_of(GetParam()))
+        EXPECT_EQ(never.count(call.name), 0U) << call.name;
+}
+
+TEST_P(EachProfile, SocketsNamespacesAndThreadsAreNeverAllowedWhole) {
+    const std::set<std::string> always_filtered = {
+        "socket", "setns", "unshare", "clone", "mount", "umount2", "bpf", "kill"};
+    for (const AllowedCall& call : calls_of(GetParam())) {
+        const bool whole = always_filtered.count(call.name) != 0 && call.arguments.empty();
+        EXPECT_FALSE(whole) << call.name;
+    }
+}
+
+}  // namespace
+}  // namespace base
