@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "hook/command.h"
+#include "netns/base/confine.h"
 #include "netns/base/files.h"
 #include "netns/base/log.h"
 #include "netns/host.h"
@@ -16,6 +17,7 @@ int main(int argc, char** argv) {
     // A life of milliseconds: memory is taken in one piece and not given back before the end.
     (void)::mallopt(M_TOP_PAD, 1 << 20);
     (void)::mallopt(M_TRIM_THRESHOLD, INT_MAX);
+    base::clean_surroundings();
     const std::vector<std::string> args(argv + 1, argv + argc);
     if (args == std::vector<std::string>{"--version"})
         return std::puts("rdma-hook " RDMA_VERSION) < 0 ? 1 : 0;
@@ -28,6 +30,9 @@ int main(int argc, char** argv) {
     base::log::open_later([&call] { return hook::log_of(call); });
     const auto done = hook::guarded([&]() -> base::Result<> {
         const std::string input = TRY(base::read_all(STDIN_FILENO, oci::kMaxSpecBytes, "stdin"));
+        if (::chdir("/") != 0)
+            return base::sys_error("enter /");
+        TRY(base::confine(base::Profile::Hook));
         return command->phase->run(input, call);
     });
     return done ? 0 : hook::report(*command, call, done.error());

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // rdmactl: what the administrator uses.
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <functional>
+#include <optional>
 
 #include <CLI/CLI.hpp>
 
 #include "hook/ctl/command.h"
+#include "netns/base/confine.h"
 #include "netns/base/log.h"
 
 namespace {
@@ -130,11 +134,29 @@ void declare(CLI::App& app, hook::ctl::Options& options, Verb& chosen) {
                 hook::ctl::check_config));
 }
 
-int run(const hook::ctl::Options& options, Verb verb) {
+// verify is not confined: what it starts would be as well. Paths of the others may be relative to
+// the folder in which we were started, so that is where they stay.
+std::optional<base::Profile> profile_of(Verb verb) {
+    using namespace hook::ctl;
+    const std::array<Verb, 9> looking = {
+        plan, list, show, stats, doctor, check_config, vf_list, asap2_status, cdi_list};
+    if (verb == verify)
+        return std::nullopt;
+    const bool looks = std::find(looking.begin(), looking.end(), verb) != looking.end();
+    return looks ? base::Profile::Look : base::Profile::Hook;
+}
+
+base::Result<hook::ctl::Answer> confined(const hook::ctl::Options& options, Verb verb) {
     netns::KernelHost kernel;
     netns::Host host = kernel.host();
     base::log::open({.file = {}, .level = base::log::Level::Info, .program = "rdmactl"});
-    const auto answer = verb(options, host);
+    if (const auto profile = profile_of(verb))
+        TRY(base::confine(*profile));
+    return verb(options, host);
+}
+
+int run(const hook::ctl::Options& options, Verb verb) {
+    const auto answer = confined(options, verb);
     if (!answer) {
         const base::Error& error = answer.error();
         if (options.json)
@@ -151,6 +173,7 @@ int run(const hook::ctl::Options& options, Verb verb) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    base::clean_surroundings();
     CLI::App app{"Inspect and mend what rdma-hook attached to containers"};
     hook::ctl::Options options;
     Verb verb = nullptr;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench_bare: rdma-hook as it would be without a policy, for tests/bench/attach to say what that
-// costs. Linked before the libraries, this takes the place of theirs; the product has no such
-// switch.
+// bench_bare: rdma-hook as it would be without policy and confinement, for tests/bench/attach to
+// say what they cost. Linked before the libraries, this takes the place of theirs; the product has
+// no such switch.
 #include "hook/policy.h"
+#include "netns/base/confine.h"
 
 namespace hook {
 Result<> check_policy(const Request& /*request*/,
@@ -11,3 +12,9 @@ Result<> check_policy(const Request& /*request*/,
     return {};
 }
 }  // namespace hook
+
+namespace base {
+Result<> confine(Profile /*profile*/) {
+    return {};
+}
+}  // namespace base
