@@ -4,6 +4,7 @@
 
 #include <malloc.h>
 
+#include "netns/base/confine.h"
 #include "netns/host.h"
 #include "netns/process.h"
 #include "runtime-config/shim.h"
@@ -23,6 +24,10 @@ int main(int argc, char** argv) {
                                     .load_config = [] { return hook::load_config(); },
                                     .runtime_setting = [] { return hook::runtime_setting(); },
                                     .root = netns::is_machine_root(),
-                                    .low_level = low_level};
+                                    .low_level = low_level,
+                                    .apart =
+                                        [](const std::function<base::Result<>()>& work) {
+                                            return base::run_apart(base::Profile::Hook, work);
+                                        }};
     return shim::serve({argv, argv + argc}, around);
 }

@@ -137,15 +137,15 @@ Result<> prepare(const Ours& ours, const hook::Call& call) {
 Result<int> start(const Ours& ours,
                   const std::vector<std::string>& argv,
                   hook::Call& call,
-                  LowLevel& low_level) {
+                  const Surroundings& around) {
     TRY(check_start(ours));
     const std::string runtime = TRY(find_runtime(TRY(call.load_config()).runtime));
     call.self = TRY(call.host.programs.beside_us("rdma-hook"));
-    TRY(prepare(ours, call));
-    auto status = low_level.run(runtime, argv);
+    TRY(around.apart([&] { return prepare(ours, call); }));
+    auto status = around.low_level.run(runtime, argv);
     if (status && *status == 0)
         return 0;
-    auto undone = hook::abandon(call);
+    auto undone = around.apart([&] { return hook::abandon(call); });
     if (!status)
         return join(std::move(status).error(), std::move(undone)).error();
     if (!undone) {  // what failed is the create: the undo is the timer's now
@@ -160,11 +160,8 @@ std::string runtime_for_others(const Surroundings& around) {
     return path ? *path : default_runtime();
 }
 
-Result<int> remove(const Ours& ours,
-                   const std::vector<std::string>& argv,
-                   netns::Host& host,
-                   const Surroundings& around) {
-    auto status = around.low_level.run(runtime_for_others(around), argv);
+// What no poststop hook took back of the containers with this id.
+void take_back(const Ours& ours, netns::Host& host, const Surroundings& around) {
     const auto loaded = around.load_config();
     const hook::Config config = loaded ? *loaded : hook::Config{};
     base::log::open(
@@ -175,6 +172,19 @@ Result<int> remove(const Ours& ours,
         if (const auto left = hook::leave_dead(world, key); !left)
             base::log::error(left.error().message());  // the journal keeps it, for gc
     }
+}
+
+Result<int> remove(const Ours& ours,
+                   const std::vector<std::string>& argv,
+                   netns::Host& host,
+                   const Surroundings& around) {
+    auto status = around.low_level.run(runtime_for_others(around), argv);
+    const auto done = around.apart([&]() -> Result<> {
+        take_back(ours, host, around);
+        return {};
+    });
+    if (!done)  // the container is gone; what is left of ours is gc's
+        write_line(done.error().message());
     return status;
 }
 
@@ -198,17 +208,25 @@ Result<int> do_it(const Ours& ours,
         case Verb::Other:
             break;
     }
-    return start(ours, argv, call, around.low_level);
+    return start(ours, argv, call, around);
 }
 
-int complain(const Ours& ours, const hook::Call& call, const Error& error) {
+int complain(const Ours& ours,
+             const hook::Call& call,
+             const Surroundings& around,
+             const Error& error) {
     const std::string_view verb = name_of(ours.call.verb);
     const std::string line = fmt::format("{}: {}", verb, error.message());
-    base::log::error(line);
-    hook::audit_refusal(verb, error);
-    if (ours.bundle)
-        hook::remember_failure(call, verb, error);
+    const auto kept = around.apart([&]() -> Result<> {
+        base::log::error(line);
+        hook::audit_refusal(verb, error);
+        if (ours.bundle)
+            hook::remember_failure(call, verb, error);
+        return {};
+    });
     write_line(line);
+    if (!kept)
+        write_line(kept.error().message());
     tell_engine(ours.call.log, ours.call.log_format, "rdma-runtime: " + line);
     return base::exit_status(error.code);
 }
@@ -225,12 +243,17 @@ int serve_ours(const Ours& ours, const std::vector<std::string>& argv, const Sur
                     .attach = {},
                     .id = ours.call.id,
                     .owner = host.processes.self()};
+    // Each confined process opens the log anew.
+    base::log::set_container(ours.call.id);
+    base::log::open_later([&call] { return hook::log_of(call); });
     int status = 0;
     const auto done = hook::guarded([&]() -> Result<> {
         status = TRY(do_it(ours, argv, call, around));
         return {};
     });
-    return done ? status : complain(ours, call, done.error());
+    const int result = done ? status : complain(ours, call, around, done.error());
+    base::log::open_later({});  // it holds `call`
+    return result;
 }
 
 int serve_others(const std::vector<std::string>& argv, const Surroundings& around) {

@@ -26,6 +26,10 @@ struct Surroundings {
     std::function<std::string()> runtime_setting;  // of a configuration that may be broken
     bool root = true;                              // as hook::Call
     LowLevel& low_level;
+    // Where our own work is done, none of which leaves anything in memory: in a confined process,
+    // which could not become or start the low-level runtime. Tests have one process.
+    std::function<base::Result<>(const std::function<base::Result<>()>&)> apart =
+        [](const std::function<base::Result<>()>& work) { return work(); };
 };
 
 // The exit status; or the call becomes the low-level runtime's and does not come back.
