@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdio>
+#include <functional>
 
 #include "perf/exit_code.h"
 #include "perf/options.h"
@@ -15,6 +16,9 @@ struct Surroundings {
     Stop& stop;
     std::FILE* out;  // results
     std::FILE* err;  // everything else
+    // What a server does once it listens, before it hears anybody. main gives up there what it does
+    // not need (netns/base/confine.h).
+    std::function<base::Result<>()> settle_down = [] { return base::Result<>{}; };
 };
 
 Exit serve(const ServeOptions& options, const Surroundings& around);

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <exception>
 
+#include "netns/base/confine.h"
 #include "perf/commands.h"
 
 namespace {
@@ -19,7 +20,11 @@ int main(int argc, char** argv) {
         static perf::Stop stop;  // for the signal handler as well: never destroyed before it
         if (auto done = perf::stop_on_signals(stop); !done)
             return fail(done.error());
-        const perf::Surroundings around{perf::system_verbs(), stop, stdout, stderr};
+        perf::Surroundings around{perf::system_verbs(), stop, stdout, stderr};
+        // Not a server that starts perftest for its clients: that would be confined, too.
+        const auto* serving = std::get_if<perf::ServeOptions>(&*command);
+        if (serving != nullptr && !serving->side.allow_perftest)
+            around.settle_down = [] { return base::confine(base::Profile::Serve); };
         return static_cast<int>(perf::run_command(*command, around));
     } catch (const std::exception& error) {
         return fail(base::make_error(base::Code::Internal, error.what()));

@@ -39,6 +39,7 @@ class Server {
             say("listening on " + listener.name);
             fds.push_back({listener.fd.get(), POLLIN, 0});
         }
+        TRY(around_.settle_down());
         while (!around_.stop.requested()) {
             if (::poll(fds.data(), fds.size(), -1) < 0 && errno != EINTR)
                 return base::sys_error("poll");
