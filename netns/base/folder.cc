@@ -16,8 +16,8 @@ namespace {
 constexpr int kMostNested = 16;
 
 Result<> remove_below(int folder, const std::string& name, int depth) {
-    const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-    UniqueFd inner{::openat(folder, name.c_str(), flags)};
+    UniqueFd inner{::openat(
+        folder, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)};
     if (!inner && errno == ENOENT)
         return {};
     if (!inner)

@@ -5,9 +5,13 @@
 #include <array>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
+#include <sstream>
 #include <vector>
 
+#include <fcntl.h>
+
+#include "netns/base/files.h"
+#include "netns/base/unique_fd.h"
 #include "perf/doctor/reading.h"
 
 namespace perf::perftest {
@@ -55,7 +59,11 @@ bool listens(const std::string& process, uint16_t port) {
     if (sockets.empty())
         return false;
     for (const char* table : {"/net/tcp", "/net/tcp6"}) {
-        std::ifstream file(process + table);
+        constexpr size_t kMostTable = 16 << 20;
+        const std::string path = process + table;
+        const base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+        const auto text = base::read_all(fd.get(), kMostTable, path);
+        std::istringstream file(text ? *text : std::string());
         for (std::string line; std::getline(file, line);) {
             const std::string socket = listener_of(line, port);
             if (!socket.empty() && std::ranges::find(sockets, socket) != sockets.end())

@@ -50,6 +50,13 @@ LAYERING = (
        ("netns/x.cc", "void g() { setns (1, 2); }", "second file"),
        ("perf/x.cc", "void g() { ::setns(1, 2); }", "second file")])
 
+# A line, and what is said of it; nothing if it is well.
+CLOEXEC = [("int a = ::open(path, O_RDONLY | O_CLOEXEC), b = pool.open(x) + Sink::open(y);", ""),
+           ("// ::open(path, O_RDONLY)", ""), ("::open(name(path).c_str(),\n O_RDONLY);", "open without O_CLOEXEC"),
+           ("::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, f());", ""), ("::socket(AF_UNIX, SOCK_STREAM, 0);", "socket without SOCK_CLOEXEC"),
+           ("::accept(fd, nullptr, nullptr);", "use accept4"), ("::dup2(1, 2);", "use fcntl"), ("::fcntl(fd, F_DUPFD, 3);", "F_DUPFD_CLOEXEC"),
+           ("std::ifstream file(path);", "std::ifstream"), ("::epoll_create1(0);", "EPOLL_CLOEXEC")]
+
 LONG = "int i;\n" * 401
 BUDGET = [("hook/x.cc", LONG, True), ("tests/unit/x.h", LONG, True), ("tests/lab/x.sh", LONG, True),
           ("tests/lab/x", "#!/usr/bin/env bash\n" + LONG, True), ("hook/x.cc", "// budget:\n" + LONG, True),
@@ -124,6 +131,9 @@ def main():
                               ("docs.py", SCHEMA, {"README.md": "[x](gone.md)\n"})):
         expect("a good tree", script, good, 0, as_program=True)
         expect("a bad tree", script, good | bad, 1, as_program=True)
+    for line, text in CLOEXEC:
+        expect(line, "cloexec.py", GOOD | {"perf/x.cc": line + "\n"}, int(bool(text)), text)
+    expect("standard descriptors of a child", "cloexec.py", GOOD | {"netns/base/child.cc": "::dup2(1, 2);\n"}, 0)
     for name, text, bad in BUDGET:
         expect(f"{name}, {text[:20]!r}", "budget.py", GOOD | {name: text}, int(bad), name if bad else "")
     for line, text in DOCS:
@@ -138,7 +148,7 @@ def main():
         if not any(text in line for line in problems):
             failed += 1
             print(f"not ok: manual.py: {old!r} for {new!r}: said {problems}")
-    print(f"{len(LAYERING) + len(BUDGET) + len(DOCS) + len(CVES) + len(MANUALS) + 10} trees checked, {failed} failed")
+    print(f"{len(LAYERING) + len(CLOEXEC) + len(BUDGET) + len(DOCS) + len(CVES) + len(MANUALS) + 11} trees checked, {failed} failed")
     sys.exit(bool(failed))
 
 
