@@ -25,7 +25,8 @@ build_project() {
         }
         # Without the option, CPack has everything built before it packs anything.
         if ! (cd "$repository" &&
-            cmake --preset release -DBUILD_TESTING=ON -DCMAKE_SKIP_INSTALL_ALL_DEPENDENCY=ON -B "$build" &&
+            cmake --preset release -DBUILD_TESTING=ON -DCMAKE_SKIP_INSTALL_ALL_DEPENDENCY=ON \
+                -DRDMA_CONFINE="${LAB_CONFINE:-kill}" -B "$build" &&
             cmake --build "$build" --parallel "$(nproc)" --target $targets && "$@" "$build") >"$build.log" 2>&1; then
             tail -n 40 "$build.log" >&2
             exit 1

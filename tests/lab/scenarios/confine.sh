@@ -1,0 +1,104 @@
+#!/bin/bash
+# No call outside of the lists of netns/base/confine_calls.cc, in any mode; and a planted one is killed.
+#   tests/lab/run --kernel 7.3 [--hca] [--nics igb] tests/lab/scenarios/confine.sh [MODE...]
+# MODEs: all unless given; one that cannot be tried here is said and left out. Programs as they are installed die at a call that
+# is missing, and the mode with them. With LAB_CONFINE=log before tests/lab/run they are built to go on, and all that
+# is missing is shown at once.
+source "${BASH_SOURCE[0]%/*}/every-mode-lib.sh"
+source "${BASH_SOURCE[0]%/*}/engines-lib.sh"
+modes=("$@")
+[[ $# -gt 0 ]] || modes=(softroce softiwarp shared vf asap2)
+tests=/usr/libexec/rdma-hook/tests/contract_test
+
+unlisted() { dmesg | grep -a 'type=1326'; }
+# Nothing since the last time, of our programs; else which program made which call how often.
+nothing_unlisted() { # WHAT
+    unlisted | grep -aE 'comm="(rdma|rdmactl)' | sed -E 's/.*comm=("[^"]*").* sig=([0-9]+) .* syscall=([0-9]+) .*/\1 syscall \3 signal \2/' |
+        sort | uniq -c >"$work/out"
+    [[ ! -s $work/out ]]
+    report $? "$1: no call outside of the list" "$work/out"
+    clean_kernel_log
+    dmesg -C
+}
+address() { echo "10.9.0.$1"; }
+start() { # 1|2
+    local keys
+    read -ra keys <<<"$("${mode}_keys" "$1")"
+    "${engine}_start" "c$1" "${keys[@]}" "ip=$(address "$1")/24"
+}
+remove() { "${engine}_remove" "$1"; }
+more_world() { ! declare -F "${mode}_world" >/dev/null || "${mode}_world"; }
+traffic() {
+    local cm=()
+    [[ $mode != softiwarp ]] || cm=(--cm)
+    talk "$engine" c1 c2 18600 rdma-perf serve --bind 0.0.0.0 --once -- \
+        rdma-perf run "$(address 1)" "${cm[@]}" --verb write,send --mode bw --time 0.2s --size 4096
+}
+
+# Every verb, while there are containers; only verify and doctor may find fault.
+verbs() {
+    local verb id
+    id=$(podman inspect -f "{{.Id}}" c1)
+    for verb in list "list --failed" "list --json" "show $id" "stats $id" "vf list" "asap2 status" "config check" "gc" "gc --regrant" recover \
+        "cdi generate --output $work/cdi" "cdi list" "plan -a rdma.mode=softroce -a rdma.ip=10.8.0.1/24" \
+        "runtime configure --runtime=docker --dry-run"; do
+        # shellcheck disable=SC2086 # words
+        check "$mode: rdmactl $verb" rdmactl $verb
+    done
+    rdmactl doctor >"$work/out" 2>&1
+    (($? < 128))
+    report $? "$mode: rdmactl doctor is not killed" "$work/out"
+}
+
+try() { # the cell of $mode and $engine
+    check "$mode, $engine: c1 starts" start 1
+    check "$mode, $engine: c2 starts" start 2
+    check "$mode, $engine: rdma-perf passes, verified, by a server that is confined" traffic
+    [[ $engine != podman ]] || verbs
+    check "$mode, $engine: c1 goes" remove c1
+    check "$mode, $engine: c2 goes" remove c2
+    refused "$mode, $engine: a command that does not exist" . fails_late
+    remove c1 >/dev/null 2>&1
+    rdmactl gc >/dev/null
+    same_world "$mode, $engine: nothing is left" "$work/before"
+    # A refusal, and what is kept of it.
+    refused "$mode, $engine: an annotation that there is not" . "${engine}_start" c3 mode="$mode" nonsense=1
+    remove c3 >/dev/null 2>&1
+    nothing_unlisted "$mode, $engine"
+}
+fails_late() {
+    local command=(/no/such/command)
+    start 1
+}
+
+modprobe -a rdma_rxe ib_uverbs rdma_ucm macvlan veth overlay bridge nf_tables || exit 1
+check "Podman" podman run --rm --rootfs $rootfs true
+check "dockerd" docker_set_up
+check "a container without us" docker run --rm "${docker_image[@]}" true
+
+# What is planted dies, or (log) is in the kernel's log: only then does a log without lines say anything.
+# The kernel drops lines beyond ten in five seconds.
+sysctl -qw kernel.printk_ratelimit=0
+dmesg -C
+check "planted calls" "$tests" --gtest_brief=1 --gtest_filter='*Confined*:*PlantedCall*:*RunApart*'
+planted=$(unlisted | grep -ac 'comm="contract_test"')
+((planted > 20))
+report $? "the kernel's log has the planted calls ($planted)"
+unlisted | grep -aq 'sig=31' && echo "# built to kill" || echo "# built to log"
+dmesg -C
+
+for mode in "${modes[@]}"; do
+    if ! mode_up; then
+        echo "# $mode: not here ($reason)"
+        continue
+    fi
+    nothing_unlisted "$mode: set-up"
+    world >"$work/before"
+    # Each way in has calls of its own: half 1 declares, plain hooks grant, rdma-runtime does its work apart.
+    for engine in podman crun docker; do try; done
+    mode_down
+    nothing_unlisted "$mode: end"
+done
+end_dockerd TERM
+runtime=crun drop_bundles
+finish
