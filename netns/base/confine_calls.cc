@@ -134,13 +134,14 @@ CallGroup reading() {
             }};
 }
 
-CallGroup opening() {
+CallGroup looking() {
     constexpr uint64_t kWriting = O_ACCMODE | O_CREAT | O_TRUNC;
-    return {"opening to read",
+    return {"to look",
             {Profile::Look},
             {
                 {"open", "state, configuration, sysfs, /proc", {has(1, kWriting, O_RDONLY)}},
                 {"openat", "state, configuration, sysfs, /proc", {has(2, kWriting, O_RDONLY)}},
+                {"prlimit64", "memlock; no new one is given", {is(2, 0)}},
             }};
 }
 
@@ -229,7 +230,6 @@ CallGroup asking() {
                 {"ioctl", "whether a namespace is a network namespace", {is(1, NS_GET_NSTYPE)}},
                 {"ioctl", "whether stdout is a terminal", {is(1, TCGETS)}},
                 {"ioctl", "the name of an interface", {is(1, SIOCGIFNAME)}},
-                {"prlimit64", "memlock of ourselves or of a container's init"},
                 {"bpf", "the device programs of a cgroup", {is(0, BPF_PROG_QUERY)}},
                 {"bpf", "the device programs of a cgroup", {is(0, BPF_PROG_GET_FD_BY_ID)}},
                 {"bpf", "the device programs of a cgroup", {is(0, BPF_OBJ_GET_INFO_BY_FD)}},
@@ -256,6 +256,7 @@ CallGroup changing() {
                 {"bpf", "rules of a container's devices", {is(0, BPF_PROG_LOAD)}},
                 {"bpf", "rules of a container's devices", {is(0, BPF_PROG_ATTACH)}},
                 {"ioctl", "lo of a new network is raised", {is(1, SIOCSIFFLAGS)}},
+                {"prlimit64", "memlock of a container's init"},
                 {"pidfd_open", "the engine's terminal, to say why a start failed"},
                 {"pidfd_getfd", "the engine's terminal, to say why a start failed"},
             }};
@@ -308,7 +309,7 @@ const std::vector<CallGroup>& allowed_calls() {
                                                   process(),
                                                   threads(),
                                                   reading(),
-                                                  opening(),
+                                                  looking(),
                                                   folders(),
                                                   writing(),
                                                   netlink(),
