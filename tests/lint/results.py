@@ -88,14 +88,18 @@ def lab(name, path, status, scenarios):
     if status == "77":
         print(f"skip {name} the mirror no longer has this kernel series")
         return
-    checks, gtest, ended, run, failed = None, {}, 0, 0, 0
+    checks, gtest, skipped, ended, run, failed = None, {}, [], 0, 0, 0
     for line in Path(path).read_text(encoding="utf-8", errors="replace").splitlines():
         if line.startswith("many: begin "):
-            checks, gtest = None, {}
+            checks, gtest, skipped = None, {}, []
+        elif line.startswith("skipped: "):
+            skipped.append(line.removeprefix("skipped: "))
         elif found := CHECKS.match(line):
             checks = int(found[1]), int(found[2])
         elif (found := END.match(line)) and found[1] in wanted:
             ended += 1
+            for reason in skipped:
+                print(f"skip {name} {reason}")
             if gtest.get("ran"):
                 ran = gtest["ran"] - gtest.get("skipped", 0)
                 checks = ran, ran - gtest.get("passed", 0)
