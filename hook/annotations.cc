@@ -232,6 +232,10 @@ constexpr Key kKeys[] = {
 };
 }  // namespace
 
+std::string annotation_key(unsigned index, std::string_view name) {
+    return index == 0 ? fmt::format("rdma.{}", name) : fmt::format("rdma.{}.{}", index, name);
+}
+
 std::span<const Key> all_keys() {
     return kKeys;
 }

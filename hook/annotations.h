@@ -18,6 +18,9 @@ inline constexpr size_t kMaxValueBytes = 1024;
 inline constexpr size_t kMaxAddresses = 16;
 inline constexpr unsigned kMaxIndex = 15;
 
+// The annotation of an attachment's key: "rdma.mtu", or "rdma.2.mtu".
+std::string annotation_key(unsigned index, std::string_view name);
+
 // What keys said, before anything is decided.
 struct Wish {
     std::optional<std::string> mode;

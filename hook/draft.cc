@@ -69,8 +69,7 @@ Result<> add(const Given& given, Drafts& drafts) {
                           fmt::format(
                               "{} is there beside {}", given.text(), draft.given[key->name].text()))
             .advise("remove one of them: both speak of attachment 0");
-    if (parts.index != 0)
-        draft.prefix = fmt::format("rdma.{}.", parts.index);
+    draft.index = parts.index;
     draft.given.emplace(key->name, given);
     return set_value(*key, given.annotation, given.value, draft.wish);
 }
@@ -88,7 +87,7 @@ std::string Given::text() const {
 
 std::string Draft::name(std::string_view key) const {
     const auto it = given.find(key);
-    return it != given.end() ? it->second.annotation : prefix + std::string(key);
+    return it != given.end() ? it->second.annotation : annotation_key(index, key);
 }
 
 Result<Drafts> read_drafts(const Annotations& annotations) {

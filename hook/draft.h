@@ -24,7 +24,7 @@ struct Given {
 struct Draft {
     Wish wish;
     std::map<std::string_view, Given> given;  // by the key's name in the table
-    std::string prefix = "rdma.";             // or "rdma.2."
+    unsigned index = 0;                       // the attachment's
 
     [[nodiscard]] bool has(std::string_view key) const { return given.count(key) != 0; }
 

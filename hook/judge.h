@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "hook/annotations.h"
 #include "hook/policy.h"
 #include "hook/request.h"
 
@@ -83,8 +84,7 @@ class Judge {
   private:
     // "rdma.2.mtu" for a key of the attachment.
     [[nodiscard]] std::string key_of(std::string_view key) const {
-        return attachment_.index == 0 ? fmt::format("rdma.{}", key)
-                                      : fmt::format("rdma.{}.{}", attachment_.index, key);
+        return annotation_key(attachment_.index, key);
     }
 
     // On a value of an annotation.
@@ -95,7 +95,7 @@ class Judge {
               std::string fix = "remove the annotation") {
         const std::string name = key_of(key);
         verdicts_.push_back({.key = name,
-                             .asked = fmt::format("{}='{}'", name, printable(value)),
+                             .asked = fmt::format("{}='{}'", name, base::printable(value)),
                              .rule = std::move(rule),
                              .allowed = allowed,
                              .fix = std::move(fix)});

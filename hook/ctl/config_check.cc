@@ -14,15 +14,10 @@ namespace hook::ctl {
 using base::Code;
 
 namespace {
-// As verdicts spell it.
-std::string key_of(unsigned index, std::string_view name) {
-    return index == 0 ? fmt::format("rdma.{}", name) : fmt::format("rdma.{}.{}", index, name);
-}
-
 // What was asked for and no rule is about.
 void add_the_rest(unsigned index, const Draft& draft, std::vector<Verdict>& verdicts) {
     for (const auto& [name, given] : draft.given) {
-        const std::string key = key_of(index, name);
+        const std::string key = annotation_key(index, name);  // as verdicts spell it
         if (std::ranges::find(verdicts, key, &Verdict::key) == verdicts.end())
             verdicts.push_back(
                 {.key = key, .asked = given.text(), .rule = "no rule", .allowed = true});
