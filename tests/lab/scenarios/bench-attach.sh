@@ -7,14 +7,7 @@
 # With --asap2 before them mode asap2, on the lab's e-switches. OPTIONs are those of tests/bench/attach. The figures as JSON and the traces of the three ways are in
 # build/bench afterwards. nohz_full=1 has the kernel count user and system time exactly on CPU 1.
 source "${BASH_SOURCE[0]%/*}/asap2-lib.sh"
-bench=$(realpath "${BASH_SOURCE[0]%/*}/../../bench/attach")
-floor=/data/bench_floor
-if [[ ! -x $floor ]]; then
-    echo "no $floor: the head of ${0##*/} says how to build it and which folder to share" >&2
-    exit 69
-fi
-# The shared folder is slow to start programs from; the hook's is the guest's own disk.
-cp "$floor" /run/bench_floor
+source "${BASH_SOURCE[0]%/*}/bench-lib.sh" attach
 bare=()
 if [[ -x /data/bench_bare ]]; then
     cp /data/bench_bare /usr/bin/bench_bare
@@ -35,11 +28,4 @@ if [[ ${1:-} == --asap2 ]]; then
     set -- --mode asap2 --parent "$(nsim 11)" --eswitch netdevsim/netdevsim1 --port pf0vf0 \
         --representor "$(representor 1 0)" --bridge brA "$@"
 fi
-world >"$work/before"
-"$bench" --floor /run/bench_floor "${bare[@]}" --json /data/bench-attach.json --traces /data "$@" | tee "$work/table"
-goals=${PIPESTATUS[0]}
-check "all runs went through" grep -q '^processes of the hook' "$work/table"
-report "$goals" "its goals are met" "$work/table"
-same_world "nothing is left" "$work/before"
-clean_kernel_log
-finish
+measure '^processes of the hook' "${bare[@]}" --traces /data "$@"
