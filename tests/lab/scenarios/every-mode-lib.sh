@@ -47,3 +47,15 @@ mode_up() {
     [[ -z $reason ]]
 }
 mode_down() { ! declare -F "${mode}_down" >/dev/null || check "$mode: what was set up for it goes" "${mode}_down"; }
+
+# Each VF and port of $mode once, under crun (engines-lib.sh): a representor that has been a port of Open vSwitch keeps its queueing
+# discipline, and that is no leftover of ours.
+use_once() {
+    local each keys
+    for each in 1 2 3 4; do
+        read -ra keys <<<"$("${mode}_keys" $((each % 2 + 1)))"
+        crun_start "once$each" "${keys[@]}" "ip=10.9.0.$each/24" >/dev/null 2>&1 # few modes have VFs for so many
+    done
+    for each in 1 2 3 4; do crun_remove "once$each" >/dev/null 2>&1; done
+    rdmactl gc >/dev/null 2>&1
+}

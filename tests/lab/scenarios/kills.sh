@@ -152,6 +152,7 @@ for each in "${cells[@]}"; do
     mode=${chosen[0]}
     ((${#chosen[@]} > 1)) || chosen+=("${engines[@]}")
     mode_up || { echo "# $mode: not here ($reason)"; continue; }
+    use_once
     check "the host is at rest" rested "$work/before" 30
     for engine in "${chosen[@]:1}"; do cell; done
     mode_down

@@ -77,18 +77,6 @@ remove_all() {
         for engine in "${engines[@]}"; do "${engine}_remove" s$each; done
     done >/dev/null 2>&1
 }
-# Each VF and port once: a representor that has been a port of Open vSwitch keeps its queueing discipline.
-warm_up() {
-    local each keys
-    for mode in "${modes[@]}"; do
-        for each in 1 2 3 4; do
-            read -ra keys <<<"$("${mode}_keys" $((each % 2 + 1)))"
-            crun_start "s$each" "${keys[@]}" "ip=10.9.0.$each/24" >/dev/null 2>&1 # not all of them have VFs for so many
-        done
-        remove_all
-        rdmactl gc >/dev/null 2>&1
-    done
-}
 drop_all_bundles() { for runtime in runc crun; do drop_bundles; done; runtime=crun; }
 sizes() { # sets kernel and used, in KiB, and files: what is held when caches are dropped
     sync
@@ -129,7 +117,7 @@ for engine in "${engines[@]}"; do
     "${engine}_start" c0 >/dev/null 2>&1
     "${engine}_remove" c0 >/dev/null 2>&1
 done
-warm_up
+for mode in "${modes[@]}"; do use_once; done
 drop_all_bundles
 check "the host is at rest" rested "$work/before" 30
 
