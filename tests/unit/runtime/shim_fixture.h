@@ -103,7 +103,20 @@ class Shim : public testing::Test {
                 },
                 .runtime_setting = [this] { return config_.runtime; },
                 .root = true,
-                .low_level = low_level_};
+                .low_level = low_level_,
+                .apart = [this](const auto& work) { return until_death(work); }};
+    }
+
+    // Our work, in which a Crash is the death of the whole program: nothing more is done.
+    Result<> until_death(const std::function<Result<>()>& work) {
+        if (died_)
+            return make_error(Code::Internal, "dead");
+        try {
+            return work();
+        } catch (const test::Crash& crash) {
+            died_ = true;
+            return make_error(Code::Internal, "died after " + crash.what);
+        }
     }
 
     // The runtime's work in the middle of a create: an init in the namespace of config.json, and
@@ -176,6 +189,7 @@ class Shim : public testing::Test {
     std::string bundle_ = std::filesystem::canonical(dir_.path()).string() + "/bundle";
     hook::Config config_;
     bool broken_ = false;
+    bool died_ = false;
     test::FakeHost fake_{test::World::standard()};
     test::World world_ = [this] {
         test::World world = fake_.world;

@@ -264,6 +264,30 @@ TEST_F(Shim, DeleteUndoesWhatNoHookDid) {
     expect_nothing_left();
 }
 
+// An engine deletes what could not be created. That our process is gone is enough: whoever called
+// it may live for long.
+TEST_F(Shim, DeleteUndoesACreateThatWasKilledAnywhere) {
+    int deaths = 0;
+    for (int call = 0;; ++call) {
+        write_spec({{"rdma.mode", "softroce"}});
+        low_level_.script = [](const Words&) { return 1; };
+        fake_.gate.crash_after(call);
+        died_ = false;
+        EXPECT_NE(create(), 0);
+        if (!std::exchange(died_, false))
+            break;
+        ++deaths;
+        fake_.world.processes.erase(fake_.world.self);
+        fake_.world.self += 10000;
+        fake_.world.add_process(fake_.world.self, fake_.world.host);
+        low_level_.script = [](const Words&) { return 0; };
+        (void)serve_words({"delete", "--force", "c1"});
+        expect_nothing_left();
+        ASSERT_FALSE(HasFailure()) << "killed at call " << call;
+    }
+    EXPECT_GT(deaths, 10);
+}
+
 TEST_F(Shim, DeleteAfterTheHookHasNothingToDo) {
     start();
     low_level_.script = [&](const Words&) -> Result<int> {
