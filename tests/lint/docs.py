@@ -5,7 +5,8 @@
 usage: docs.py ROOT
 
 Looks at links to files, at repository paths in `code` and in indented commands, at rdma.* annotations, which must be in
-the schema, and at the CVEs of SECURITY.md: each must have tests by its name, CVE-2024-0132 or Cve2024_0132.
+the schema, and at the CVEs of SECURITY.md: each must have tests by its name, CVE-2024-0132 or Cve2024_0132. The README's table
+of what modes isolate must be the one that the scenario isolation.sh asks the kernel about.
 """
 import json
 import re
@@ -17,6 +18,7 @@ LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 PATH = re.compile(r"(?<![\w/.{=-])((?:examples|tests|hook|netns|perf|runtime-config|\.ci)/[\w./-]+)")
 CVE = re.compile(r"CVE-\d{4}-\d+")
 TESTS = ("tests/unit/*/*_test.cc", "tests/contract/*_test.cc", "tests/lab/scenarios/*.sh")
+ISOLATION = "tests/lab/scenarios/isolation.sh"
 KEY = re.compile(r"(?<![\w/.-])rdma\.[a-z0-9_.]+(?==)")
 
 
@@ -43,6 +45,25 @@ def check(root):
                 if not any(pattern.search(key) for pattern in known) and "rdma.mod=" not in line:
                     yield f"{where}: annotation {key} is not in the schema"
     yield from vulnerabilities(root)
+    yield from isolation(root)
+
+
+def rows(text):
+    return [line for line in text.splitlines() if line.startswith("| ") and not line.startswith("| |")]
+
+
+def isolation(root):
+    readme, scenario = root / "README.md", root / ISOLATION
+    if not scenario.exists():
+        return
+    section = readme.read_text(encoding="utf-8").partition("\n## What each mode isolates\n")[2].partition("\n## ")[0]
+    promised, asked = rows(section), rows(scenario.read_text(encoding="utf-8"))
+    for row in promised:
+        if row not in asked:
+            yield f"README.md: {ISOLATION} does not ask for: {row}"
+    for row in asked:
+        if row not in promised:
+            yield f"{ISOLATION}: not in the README's table: {row}"
 
 
 def vulnerabilities(root):

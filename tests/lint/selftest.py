@@ -71,6 +71,11 @@ DOCS = [("[x](examples/run.sh) `examples/run.sh`, rdma.1.mode=a, /usr/share/hook
 # What SECURITY.md names, a test, and what is said.
 CVES = [("CVE-2024-013", "check CVE-2024-013:", ""), ("CVE-2024-013", "TEST(Cve2024_013, X)", ""),
         ("CVE-2024-013", "TEST(Cve2024_0132, X)", "named after CVE-2024-013"), ("CVE-2024-013", "CVE-2024-0132", "named after CVE-2024-013")]
+# The README's table of what is isolated, the scenario's, and what is said.
+ISOLATION = "tests/lab/scenarios/isolation.sh"
+TABLE = "x\n## What each mode isolates\n\n| | a | b |\n|---|---|---|\n| x | no | **yes** |\n\n## More\n| y | no |\n"
+ISOLATED = [("| x | no | **yes** |\n= x | a | b |", ""), ("| x | no | yes |", "not in the README"), ("", "does not ask for: | x | no"),
+            ("| x | no | **yes** |\n| z | no | no |", "table: | z")]
 
 # A program with one command, its page and its completion.
 PAGE, COMPLETION = "doc/man/rdmactl.8", "doc/completion/rdmactl.bash"
@@ -140,6 +145,8 @@ def main():
         expect(line, "docs.py", SCHEMA | {"README.md": line + "\n"}, int(bool(text)), text)
     for name, test, text in CVES:
         expect(f"{name}, {test}", "docs.py", SCHEMA | {"SECURITY.md": name, "tests/unit/x/x_test.cc": test}, int(bool(text)), text)
+    for asked, text in ISOLATED:
+        expect(asked, "docs.py", SCHEMA | {"README.md": TABLE, ISOLATION: asked}, int(bool(text)), text)
     if problems := manual(MANUAL):
         failed += 1
         print("not ok: manual.py: a good page:", *problems)
@@ -148,7 +155,7 @@ def main():
         if not any(text in line for line in problems):
             failed += 1
             print(f"not ok: manual.py: {old!r} for {new!r}: said {problems}")
-    print(f"{len(LAYERING) + len(CLOEXEC) + len(BUDGET) + len(DOCS) + len(CVES) + len(MANUALS) + 11} trees checked, {failed} failed")
+    print(f"{len(LAYERING) + len(CLOEXEC) + len(BUDGET) + len(DOCS) + len(CVES) + len(ISOLATED) + len(MANUALS) + 11} trees checked, {failed} failed")
     sys.exit(bool(failed))
 
 
