@@ -52,7 +52,7 @@ in_network() { nsenter -t "$(pid "$1")" -n "${@:2}"; } # CONTAINER COMMAND...: o
 device() { environment "$1" RDMA_DEVICE; }
 netdev() { if is host; then echo eth0; else echo rdma0; fi; }
 address() { in_network "$1" ip -j -4 addr show "$(netdev)" | jq -r '.[0].addr_info[0].local'; }
-mac() { in_network "$1" cat "/sys/class/net/$(netdev)/address"; }
+mac() { in_network "$1" ip -j link show "$(netdev)" | jq -r '.[0].address'; }
 gids_of_c2() { podman exec c2 bash -c "cat /sys/class/infiniband/$(device c2)/ports/1/gids/*" | grep -vc '^\(0000:\)*0000$'; }
 
 perf_run() { # CLIENT OPTION...: writes to c1
@@ -301,8 +301,8 @@ try() { # $row
     [[ $(podman ps -q | wc -l) == 2 ]] || { drop c1 c2; return; }
     opens
     identity
-    check "$row: a server" serve c1 18600 rdma-perf serve --bind 0.0.0.0 --timeout 30s --allow-isolation-tests
-    check "$row: RDMA passes" wait_for 60 flows
+    serve c1 18600 rdma-perf serve --bind 0.0.0.0 --timeout 30s --allow-isolation-tests
+    check "$row: RDMA passes" wait_for 120 flows
     spoof
     firewall
     rate
