@@ -50,9 +50,9 @@ frame() { # MAC ADDRESS: whether c2 gets a frame of c1 that says it is from ther
 rule() { # what RDMA is, of these containers; not the control connection
     local of='ip saddr { 10.9.0.1, 10.9.0.2, 10.9.0.3, 192.0.2.1 }'
     if is softiwarp; then
-        echo "$of tcp dport != 18600 tcp sport != 18600 drop"
+        echo "$of tcp dport != 18600 tcp sport != 18600 counter drop"
     else
-        echo "$of udp dport 4791 drop"
+        echo "$of udp dport 4791 counter drop"
     fi
 }
 inet_rules() { # HOOK...
@@ -66,16 +66,24 @@ rules() { # inet|parent|namespace|bridge
         nft "add table inet lab; $(inet_rules prerouting input forward output postrouting | paste -sd';')"
         ;;
     parent)
-        nft add table netdev lab
+        nft add table netdev lab || return
         for each in $parents; do
             for hook in ingress egress; do
-                nft "add chain netdev lab $hook-$each { type filter hook $hook device $each priority 0; }; add rule netdev lab $hook-$each $(rule)"
+                nft "add chain netdev lab $hook-$each { type filter hook $hook device $each priority 0; }; add rule netdev lab $hook-$each $(rule)" || return
             done
         done
         ;;
     namespace) in_network c1 nft "add table inet lab; $(inet_rules input output | paste -sd';')" ;;
     bridge) ovs-ofctl add-flow brA priority=100,udp,tp_dst=4791,actions=drop ;;
     esac
+}
+dropped() { # WHERE: whether a rule there has seen packets
+    case $1 in
+    inet) nft list table inet lab ;;
+    parent) nft list table netdev lab ;;
+    namespace) in_network c1 nft list table inet lab ;;
+    bridge) ovs-ofctl dump-flows brA udp,tp_dst=4791 | sed 's/n_packets=/packets /' ;;
+    esac | grep -qE 'packets [1-9]'
 }
 no_rules() {
     case $1 in

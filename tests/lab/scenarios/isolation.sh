@@ -195,10 +195,19 @@ spoof() {
 }
 
 # ---- past the host firewall ---------------------------------------------------------------------------------
+# Without rules there is nothing to pass, and a run that only came too late was held by nobody.
 try_rules() { # WHERE HELD PAST [CLIENT]: one of these answers
-    local answer=$2
-    rules "$1" >"$work/rules" 2>&1 || answer="no rules"
-    ! flows "${4:-c2}" >>"$work/rules" 2>&1 || answer=$3
+    local answer
+    if ! rules "$1" >"$work/rules" 2>&1; then
+        answer="no rules for $1"
+        sed 's/^/# /' "$work/rules"
+    elif flows "${4:-c2}" >>"$work/rules" 2>&1; then
+        answer=$3
+    elif dropped "$1"; then
+        answer=$2
+    else
+        answer="not known of $1"
+    fi
     no_rules "$1" >>"$work/rules" 2>&1
     wait_for 60 flows "${4:-c2}" >/dev/null || answer+=", and not without"
     parts+=("$answer")
