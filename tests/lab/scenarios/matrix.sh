@@ -17,7 +17,7 @@ modes=("$@")
 [[ $# -gt 0 ]] || modes=(softroce shared vf asap2 softiwarp)
 engines=(docker docker28 podman podman_hooks runc crun containerd)
 each_way="docker podman crun"
-declare -A BRIEF=([softroce]=$each_way [shared]=crun [vf]=podman [asap2]=docker [softiwarp]=podman_hooks)
+declare -A BRIEF=([softroce]=$each_way [shared]=crun [vf]=podman [asap2]=docker [softiwarp]=crun)
 
 # What kills a container. remove: while it runs; shim: its parent, which the engine put there; and daemons.
 declare -A DEATHS=(
