@@ -27,7 +27,7 @@ host() {
     asap2)
         eswitches # loads rdma_rxe for its own use
         check "Open vSwitch starts" start_ovs
-        modprobe nfnetlink_cttimeout || exit 1 # which it loads for its first bridge
+        modprobe -a nfnetlink_cttimeout act_skbedit || exit 1 # which it loads for its first bridge, and for flows to groups
         ;;
     esac
     cp $key.pub /root/.ssh/authorized_keys
