@@ -267,6 +267,11 @@ TEST_F(Shim, DeleteUndoesWhatNoHookDid) {
 // An engine deletes what could not be created. That our process is gone is enough: whoever called
 // it may live for long.
 TEST_F(Shim, DeleteUndoesACreateThatWasKilledAnywhere) {
+    start();  // makes the folders of the state
+    fake_.world.processes.erase(kInit);
+    low_level_.script = [](const Words&) { return 0; };
+    ASSERT_EQ(serve_words({"delete", "--force", "c1"}), 0);
+    expect_nothing_left();
     int deaths = 0;
     for (int call = 0;; ++call) {
         write_spec({{"rdma.mode", "softroce"}});
