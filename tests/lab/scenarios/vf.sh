@@ -61,6 +61,7 @@ set_up() {
     check "rdmactl vf enable makes VFs" rdmactl vf enable enp1s0 7
     check "on the other PF too" rdmactl vf enable enp2s0 7
     check "once more changes nothing" rdmactl vf enable enp2s0 7
+    settled # udev gives a VF no MAC while its PF is down, and not later either
     ip link set enp2s0 down
     refused "a PF that is down says so" 'run: ip link set enp2s0 up' attach a enp2s0 10.9.0.1
     drop a
