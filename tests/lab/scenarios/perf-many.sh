@@ -43,7 +43,7 @@ expect 0 "immediates and atomics backwards" run_json --mode bw --verb write_imm,
     --qps 2 --direction reverse --iterations 200
 expect 0 "UD and UC in both directions" run_json --mode bw --transport ud --verb send --size 1000 --qps 2 \
     --direction both --iterations 200
-expect 0 "every byte for as long as the measurement" run_json --mode bw --size 4K --verify full --time 300ms
+expect 0 "every byte for as long as the measurement" run_json --mode bw --size 4K --verify full --depth 16 --time 300ms
 holds "more than the rings at the edges were checked" "$all_right and all(.results[]; .verify.messages > 4 * .point.slots)"
 
 # ---- ways to wait, open loop --------------------------------------------------------------------------
