@@ -6,6 +6,7 @@
 
 #include <sys/socket.h>
 
+#include "netns/base/clock.h"
 #include "perf/baseline.h"
 #include "perf/conduct.h"
 #include "perf/hosts.h"
@@ -58,7 +59,7 @@ Result<> measure(std::vector<Client> clients,
 
 Report new_report(const MeasureOptions& options) {
     Report report;
-    report.started = utc_now();
+    report.started = base::rfc3339_now();
     report.plan = options.plan;
     report.client = own_hello();
     return report;

@@ -2,7 +2,6 @@
 #include "perf/report.h"
 
 #include <algorithm>
-#include <ctime>
 
 #include <fmt/format.h>
 
@@ -261,16 +260,6 @@ std::string human_size(uint64_t bytes) {
                        value,
                        value == static_cast<double>(static_cast<uint64_t>(value)) ? 0 : 1,
                        kUnits[unit]);
-}
-
-std::string utc_now() {
-    const std::time_t now = std::time(nullptr);
-    std::tm parts{};
-    if (::gmtime_r(&now, &parts) == nullptr)
-        return "?";
-    char text[32] = "";
-    const size_t length = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-    return {text, length};
 }
 
 }  // namespace perf

@@ -66,7 +66,4 @@ std::string table_row(const PointResult& result);
 // "4 KiB", "64 B".
 std::string human_size(uint64_t bytes);
 
-// Now, as Report::started.
-std::string utc_now();
-
 }  // namespace perf

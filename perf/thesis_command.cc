@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "netns/base/clock.h"
 #include "perf/commands.h"
 #include "perf/conduct.h"
 #include "perf/hosts.h"
@@ -90,7 +91,7 @@ class ThesisRun {
 
     const ThesisOptions& options_;
     const Surroundings& around_;
-    std::string started_ = utc_now();
+    std::string started_ = base::rfc3339_now();
     Json suites_ = Json::array();
     Report sides_ = with_client();  // of the trial with the most clients so far
     size_t met_ = 0;                // so many clients

@@ -1,28 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime-config/engine_log.h"
 
-#include <array>
-#include <ctime>
-
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include "netns/base/clock.h"
 #include "netns/base/files.h"
 #include "netns/base/json.h"
 #include "netns/base/unique_fd.h"
 
 namespace shim {
-
-namespace {
-std::string rfc3339_now() {
-    const std::time_t now = std::time(nullptr);
-    std::tm parts{};
-    std::array<char, 32> text{};
-    (void)::gmtime_r(&now, &parts);
-    const size_t size = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-    return std::string(text.data(), size);
-}
-}  // namespace
 
 std::string log_entry(std::string_view format, std::string_view time, std::string_view line) {
     const std::string quoted = base::dump_json(base::Json(line));
@@ -45,7 +32,7 @@ void tell_engine(const std::string& log, std::string_view format, std::string_vi
     const base::UniqueFd fd{::open(
         path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOCTTY | O_NONBLOCK | O_CLOEXEC, 0644)};
     if (fd)
-        (void)base::write_all(fd.get(), log_entry(format, rfc3339_now(), line), path);
+        (void)base::write_all(fd.get(), log_entry(format, base::rfc3339_now(), line), path);
 }
 
 }  // namespace shim

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Deadlines. Everything that waits takes a Deadline, waits for an event, and gives up when it has
-// passed; nothing sleeps for a fixed time.
+// passed; nothing sleeps for a fixed time. And the time of day, for logs and reports only.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 
 namespace base {
 
@@ -28,5 +29,13 @@ class Deadline {
 
     Clock::time_point end_;
 };
+
+// RFC 3339 in UTC, to the second: "2026-11-23T09:05:07Z". Without gmtime(3), which first reads the
+// host's time zone from its file.
+std::string rfc3339(std::chrono::system_clock::time_point time);
+
+inline std::string rfc3339_now() {
+    return rfc3339(std::chrono::system_clock::now());
+}
 
 }  // namespace base

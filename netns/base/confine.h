@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Confine: what a program gives up before it works on what others wrote. After confine()
 // - the process has no privilege but those of its profile, and can get none back (no_new_privs;
-//   capabilities are dropped from all five sets);
+//   capabilities are dropped from the permitted, effective, inheritable and ambient set; the
+//   bounding set is for exec, which nothing may call);
 // - the kernel kills it at a system call that is not in the profile's list (confine_calls.cc, with
 //   a reason each): there is no way to start a program or a process, to trace another one, to make
 //   memory executable, or to open a socket of another family than those listed. What the kernel

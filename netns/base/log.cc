@@ -2,10 +2,8 @@
 #include "netns/base/log.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cstring>
-#include <ctime>
 #include <utility>
 
 #include <fcntl.h>
@@ -13,6 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "netns/base/clock.h"
 #include "netns/base/error.h"
 #include "netns/base/unique_fd.h"
 
@@ -31,15 +30,6 @@ struct State {
 State& state() {
     static State instance;
     return instance;
-}
-
-std::string timestamp() {
-    const std::time_t now = std::time(nullptr);
-    std::tm utc{};
-    std::array<char, 32> text{};
-    (void)::gmtime_r(&now, &utc);
-    const size_t size = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
-    return {text.data(), size};
 }
 
 std::string_view level_name(Level level) {
@@ -93,7 +83,7 @@ void to_journald(State& s, const Line& line) {
 }
 
 void to_file(const State& s, const Line& line) {
-    const std::string text = timestamp() + " " + s.target.program + " " +
+    const std::string text = rfc3339_now() + " " + s.target.program + " " +
                              std::string(level_name(line.level)) + " container=" + line.container +
                              " " + line.text + "\n";
     (void)!::write(s.file.get(), text.data(), text.size());  // a log is never worth a failure

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "netns/base/clock.h"
 #include "perf/commands.h"
 #include "perf/output.h"
 #include "perf/report.h"
@@ -53,7 +54,7 @@ std::vector<Diagnosis> examine(const Scene& scene) {
 Json to_json(const std::vector<Diagnosis>& diagnoses, const std::string& peer) {
     Json out = {{"schema", kDoctorSchema},
                 {"tool", {{"name", "rdma-perf"}, {"version", RDMA_VERSION}}},
-                {"started", utc_now()},
+                {"started", base::rfc3339_now()},
                 {"peer", peer.empty() ? Json() : Json(peer)},
                 {"usable", !base::any_failed(diagnoses)},
                 {"checks", base::to_json(diagnoses)}};

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "netns/base/clock.h"
 #include "perf/commands.h"
 #include "perf/output.h"
 #include "perf/report.h"
@@ -120,7 +121,7 @@ std::string to_text(const Trials& trials) {
 Json to_json(const Trials& trials, const std::string& peer) {
     Json out = {{"schema", kIsolateSchema},
                 {"tool", {{"name", "rdma-perf"}, {"version", RDMA_VERSION}}},
-                {"started", utc_now()},
+                {"started", base::rfc3339_now()},
                 {"peer", peer},
                 {"violated", any_violation(trials)},
                 {"checks", Json::array()},

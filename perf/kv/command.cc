@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "netns/base/clock.h"
 #include "perf/commands.h"
 #include "perf/conclude.h"
 #include "perf/hosts.h"
@@ -51,7 +52,7 @@ Result<> measure_kv(const KvOptions& options, const Surroundings& around, kv::Fi
 
 Exit kv_exercise(const KvOptions& options, const Surroundings& around) {
     kv::Findings findings;
-    findings.started = utc_now();
+    findings.started = base::rfc3339_now();
     findings.plan = options.plan;
     auto done = measure_kv(options, around, findings);
     // What was measured before an error is worth having.

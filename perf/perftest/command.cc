@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "netns/base/clock.h"
 #include "perf/commands.h"
 #include "perf/conclude.h"
 #include "perf/hosts.h"
@@ -37,7 +38,7 @@ Result<> fight(const PerftestOptions& options,
 
 Exit compare_perftest(const PerftestOptions& options, const Surroundings& around) {
     perftest::Findings findings;
-    findings.started = utc_now();
+    findings.started = base::rfc3339_now();
     findings.plan = options.plan;
     auto done = fight(options, around, options.json == "-" ? around.err : around.out, findings);
     Exit exit = conclude(findings, std::move(done), options.json, around);
