@@ -185,10 +185,13 @@ std::string device_name(const char* prefix, const Attachment& attachment, const 
     return fmt::format("{}{:08x}", prefix, digest_number(seed(survey.uuid, attachment), 8));
 }
 
-uint32_t link_index(const Attachment& attachment, const Survey& survey) {
-    // 2^20 and above: the kernel itself counts up from 1 in a new namespace.
-    constexpr uint32_t kBase = 1U << 20U;
-    return kBase | static_cast<uint32_t>(digest_number(seed(survey.uuid, attachment), 5));
+uint32_t link_index(const Attachment& attachment) {
+    // The kernel itself counts up from 1 in a new namespace.
+    constexpr uint32_t kHalf = 1U << 15U;
+    uint32_t number = 0;
+    for (const char c : attachment.ifname)  // names that differ in their number alone never meet
+        number = (number * 33 + static_cast<unsigned char>(c)) % kHalf;
+    return kHalf | number;
 }
 
 netns::Mac stable_mac(const Attachment& attachment,

@@ -40,12 +40,16 @@ TEST_F(Sharing, TheContainerIsToldWhatItGot) {
     EXPECT_EQ(one.environment("RDMA_GID"), "0000:0000:0000:0000:0000:ffff:0a09:0001");
     EXPECT_EQ(one.environment("RDMA_NETDEV"), "rdma0");
     EXPECT_EQ(one.environment("NCCL_IB_HCA"), "=" + rdma.device.name);
+    EXPECT_EQ(one.environment("UCX_NET_DEVICES"), rdma.device.name + ":1");
+    EXPECT_EQ(one.environment("UCX_UD_VERBS_ETH_DGID_CHECK"), "n");
     EXPECT_EQ(one.nodes(),
               (std::vector<std::string>{"/dev/infiniband/" + rdma.uverbs.name,
                                         "/dev/infiniband/rdma_cm"}));
     const FakeLink* link = fake_.world.find_link(rdma.netdev_ns, rdma.netdev);
     ASSERT_NE(link, nullptr);
     EXPECT_EQ(link->link.kind, "macvlan");
+    EXPECT_GE(link->link.index, 1U << 15U);  // none that the kernel gives itself
+    EXPECT_LT(link->link.index, 1U << 16U);  // Open MPI's daemons read 16 bits
     EXPECT_EQ(link->link.mac.bytes[0], 0x02);
     ASSERT_TRUE(one.poststop());
     expect_nothing_left();
