@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/grant.h"
 
+#include <algorithm>
 #include <chrono>
 #include <set>
 
@@ -42,6 +43,11 @@ void add_environment(oci::Spec& spec, const std::vector<Granted>& granted) {
     // "=": NCCL takes the names as they are and not as prefixes.
     spec.add_env("NCCL_IB_HCA", "=" + join_devices(granted, ""));
     spec.add_env("UCX_NET_DEVICES", join_devices(granted, ":1"));
+    // UCX (1.18 at least) takes from a completion's SL whether a datagram came by IPv4, as ConnectX
+    // tells it there. rxe does not, and all datagrams would be dropped as those of another GID;
+    // whose they are rxe itself has checked.
+    if (std::ranges::any_of(granted, [](const Granted& g) { return g.mode == "softroce"; }))
+        spec.add_env("UCX_UD_VERBS_ETH_DGID_CHECK", "n");
 }
 
 base::Error device_gone(const Endpoint& endpoint) {
