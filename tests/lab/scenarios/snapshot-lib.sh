@@ -11,6 +11,7 @@
 #                  netns/, made once a boot
 #   .config.json.rdma-PID  beside a config.json that rdma-runtime was about to replace: the bundle's maker removes the bundle
 #   /run/libpod/persist/  Podman leaves a folder there of each container whose precreate hook failed, whatever the hook
+#   /run/docker/netns/  files that nothing is mounted on: dockerd removes its own once a minute; what is mounted is compared
 #   flower filters on ports of Open vSwitch: the flows that it remembers, each for some seconds
 #   ids of mounts  and the devices of overlays: numbers of the moment
 #   cur_cfg, next_cfg, _date, _comment of Open vSwitch's database: counted or stamped with every change; statistics are not in it
@@ -53,7 +54,7 @@ switch_database() {
 }
 files() { # and mounts
     find /run /etc /var/lib/rdma-hook -xdev ! -path '/run/udev/*' ! -path '/run/rdma-hook/locks*' ! -path '/run/rdma-hook/errors/*' ! -name '.config.json.rdma-*' \
-        ! -path '/run/libpod/persist/*' \
+        ! -path '/run/libpod/persist/*' ! -path '/run/docker/netns/*' \
         -printf 'file %p %M %U:%G %l\n' 2>/dev/null | sort
     find /etc -xdev -type f -printf 'content %p %s %C@\n' | sort
     awk '$5 != "/run/rdma-hook/netns" { print "mount", $5, $9 }' /proc/self/mountinfo | sed -E 's/ (-|shared:.*|master:.*)$//' | sort
