@@ -90,14 +90,20 @@ class Campaign:
         words = ["run", system.addresses[0], "--verb", "send", "--mode", "lat", "--size", "64", "--iterations", "20", "--json", "-",
                  "--timeout", "30s", *(["--cm"] if system.by_cm else [])]
         end = time.monotonic() + SERVER_STARTS
+        failed = False
         while True:
             try:
                 return self._report(call(client.words([self._plan.program, *words]), self._plan.deadline), system.name)
             except Failed as error:
                 # Of a server nobody can be told that it listens by now, but by a connection.
-                if server.has_ended() or time.monotonic() > end or error.status != NO_CONNECTION:
+                starts = error.status == NO_CONNECTION and time.monotonic() <= end
+                if server.has_ended() or (failed and not starts):
                     raise Refused(f"{system.name}: the two sides do not reach each other: {error}\nthe server said: {server.said()}") from error
-                time.sleep(PAUSE)
+                if starts:
+                    time.sleep(PAUSE)
+                else:  # as with every other run, once more
+                    failed = True
+                    self._say(f"{system.name}: again, because {str(error).splitlines()[-1]}")
 
     def _agree(self, pairs: dict[str, Pair], suites: set[str]) -> mtu.Agreed:
         seen = []

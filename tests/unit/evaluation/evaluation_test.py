@@ -275,6 +275,12 @@ class Campaigns(unittest.TestCase):
         attempts = {path.name: json.loads(path.read_text())["attempts"] for path in (self.out / "raw").iterdir()}
         self.assertEqual([name for name, count in attempts.items() if count == 2], ["basic-001-other.json"])
 
+    def test_a_first_look_that_fails_once_is_tried_again(self) -> None:
+        (self.folder / "trouble-probe").write_text("7")
+        status, _, said = self.evaluate("--suite", "basic")
+        self.assertEqual(status, 0, said)
+        self.assertIn("host: again, because", said)
+
     def test_unequal_mtu_is_refused_before_anything_is_measured(self) -> None:
         self.mtus(4096, 1024)
         status, _, said = self.evaluate()
