@@ -11,10 +11,10 @@ columns=(opens identity spoof firewall rate exhaust)
 # The README's rows, each followed by what the kernel has to answer for it.
 table() {
     cat <<'TABLE'
-| softroce | no, only its node | its netdev's | as its netdev | no | by tc | CPU |
-= softroce | its own, by the cgroup | own | frames with NET_RAW, no GID | past inet, held by the parent, past between children, held in its namespace | by tc | objects its own, GIDs its own |
-| softiwarp | no, only its node | its netdev's | as its netdev | no: its packets are the host's TCP | by tc | CPU |
-= softiwarp | its own, by the cgroup | own | frames with NET_RAW, no address | past inet, held by the parent, past between children, held in its namespace | by tc | objects its own |
+| softroce | no, only its node | its netdev's | as its netdev | past `inet` tables, not past `netdev` rules of the parent | by tc | CPU |
+= softroce | its own, by the cgroup | own | frames with NET_RAW, no GID | past inet, held by the parent, held between children, held in its namespace | by tc | objects its own, GIDs its own |
+| softiwarp | no, only its node | its netdev's | as its netdev | the same: TCP of the container's namespace | by tc | CPU |
+= softiwarp | its own, by the cgroup | own | frames with NET_RAW, no address | past inet, held by the parent, held between children, held in its namespace | by tc | objects its own |
 | shared | one HCA, whole | its MAC and address | raw QP with NET_RAW: yes; a neighbour's GID: **yes** | **yes** | no | GIDs, objects unless `rdma.max_hca_*` |
 = shared | the neighbour's, by the cgroup | own | frames with NET_RAW, the neighbour's GID | past inet | no | objects unless limited, GIDs |
 | vf, RDMA mode exclusive | no | VF's MAC, VLAN by the PF | MAC: no, with spoofchk on | **yes**: its own device passes the host by | `max_tx_rate` | no |

@@ -73,7 +73,8 @@ check "host 1 is set up anew" enable 1 brA
 check "host 2 is set up anew" enable 2 brB
 join_vfs
 configure
-podman rm -fa >/dev/null 2>&1
+# Also those of which only the storage had heard.
+{ podman rm -fa; podman ps -aq --external | xargs -r podman rm -f; } >/dev/null 2>&1
 [[ -e /disk/database ]] || database >/disk/database
 equal "the database is as after the first boot" "$(</disk/database)" "$(database)"
 equal "no address is leased, no VF taken" "" "$(ls /run/rdma-hook/leases)"
