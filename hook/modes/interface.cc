@@ -185,13 +185,32 @@ std::string device_name(const char* prefix, const Attachment& attachment, const 
     return fmt::format("{}{:08x}", prefix, digest_number(seed(survey.uuid, attachment), 8));
 }
 
-uint32_t link_index(const Attachment& attachment) {
+namespace {
+uint32_t drawn_index(const Attachment& attachment, const std::string& text) {
     // The kernel itself counts up from 1 in a new namespace.
     constexpr uint32_t kHalf = 1U << 15U;
-    uint32_t number = 0;
-    for (const char c : attachment.ifname)  // names that differ in their number alone never meet
+    auto number = static_cast<uint32_t>(digest_number(text, 4));
+    // One start's interfaces are apart by their names, of which those never meet that differ in
+    // their number alone.
+    for (const char c : attachment.ifname)
         number = (number * 33 + static_cast<unsigned char>(c)) % kHalf;
     return kHalf | number;
+}
+}  // namespace
+
+uint32_t link_index(const Attachment& attachment, const Survey& survey) {
+    return drawn_index(attachment, survey.uuid);
+}
+
+Result<uint32_t> new_link_index(const Attachment& attachment, const Survey& survey) {
+    constexpr int kDraws = 16;
+    std::string text = survey.uuid;
+    for (int draw = 0; draw < kDraws; ++draw, text += '+') {
+        const uint32_t index = drawn_index(attachment, text);
+        if (!TRY(survey.site.host.links.find(survey.site.host_ns, index)))
+            return index;
+    }
+    return make_error(Code::Busy, "the host has interfaces of all indexes that were drawn");
 }
 
 netns::Mac stable_mac(const Attachment& attachment,

@@ -108,7 +108,7 @@ Result<Plan> plan_shared(const Attachment& a, const Survey& s) {
         ipvlan ? hca.parent.mac : a.mac.value_or(stable_mac(a, s, hca.parent.mac));
     Plan plan;
     plan.endpoint = {.where = Where::Container,
-                     .netdev = link_index(a),
+                     .netdev = TRY(new_link_index(a, s)),
                      .device = hca.device.name,
                      .gid = {},
                      .addresses = TRY(choose_addresses(a, s, hca.parent.index)),

@@ -199,7 +199,7 @@ Endpoint endpoint_of(const Attachment& attachment,
                      std::vector<netns::Address> addresses) {
     Endpoint endpoint;
     endpoint.where = Where::Container;
-    endpoint.netdev = link_index(attachment);
+    endpoint.netdev = link_index(attachment, survey);
     endpoint.device = chosen.own_device.empty()
                           ? device_name(chosen.software.type, attachment, survey)
                           : chosen.own_device;

@@ -59,8 +59,8 @@ Result<> CreateChild::apply(Site& site) const {
 Result<> CreateChild::undo(Site& site) const {
     if (!site.container)
         return {};
-    // The index of this name's interface, far above what the kernel gives in a namespace that we
-    // hold: it is ours or nobody's.
+    // An index far above what the kernel gives itself, in a namespace that we hold: it is ours or
+    // nobody's.
     const auto link = TRY(site.host.links.find(*site.container, args_.index));
     if (!link || link->kind != netns::to_string(args_.type.kind))
         return {};

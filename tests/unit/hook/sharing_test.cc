@@ -2,6 +2,7 @@
 // Containers that share: a network namespace, an address, the host's device; and containers that
 // died without a word.
 #include <algorithm>
+#include <map>
 
 #include <gtest/gtest.h>
 
@@ -30,6 +31,24 @@ class Sharing : public Containers {
         return other;
     }
 };
+
+TEST_F(Sharing, AnIndexThatTheHostHasIsNotDrawn) {
+    for (uint32_t index = 1U << 15U; index < 1U << 16U; ++index) {
+        netns::Link link;
+        link.index = index;
+        fake_.world.add_link(fake_.world.host, link);
+    }
+    Life one = life("one", "10.9.0.1/24");
+    const auto refused = one.start();
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, base::Code::Busy) << refused.error().message();
+
+    auto& links = fake_.world.namespaces[fake_.world.host].links;
+    std::erase_if(links, [](const auto& link) { return link.first % 2 == 1; });
+    ASSERT_TRUE(one.start());
+    ASSERT_EQ(fake_.world.rdma.size(), 1U);
+    EXPECT_EQ(fake_.world.rdma.begin()->second.netdev % 2, 1U);
+}
 
 TEST_F(Sharing, TheContainerIsToldWhatItGot) {
     Life one = life("one", "10.9.0.1/24");
