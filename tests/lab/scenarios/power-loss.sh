@@ -55,6 +55,7 @@ forever() { # START...
         "$@" >/dev/null 2>&1
         drop "$2"
         echo "# cycle $i of $2"
+        ((i > 1)) || echo "# the loop begins" # each has been there once: from here on any moment may be the last
     done
 }
 
@@ -81,7 +82,6 @@ equal "no address is leased, no VF taken" "" "$(ls /run/rdma-hook/leases)"
 gives_each_once
 ((!last)) || { clean_kernel_log; finish; exit; }
 sync
-echo "# the loop begins"
 forever auto a1 &
 forever offloaded v1 a 1 &
 forever offloaded v2 b 2 &
