@@ -28,8 +28,7 @@ Result<> Team::start() {
         // One-sided: the passive side's processor has nothing to do.
         if (!receives && !posts_data(point_, side_))
             continue;
-        TRY(crew_->hire(receives,
-                        [this, i](Crew::Hand& hand) { return work(i, hand, shifts_[i]); }));
+        TRY(crew_->hire(receives, body(i, shifts_[i])));
     }
     return crew_->start();
 }

@@ -75,8 +75,9 @@ class Team {
     [[nodiscard]] virtual const Ring& ring(uint32_t lane) = 0;
     // Before the threads of a measurement begin.
     virtual void prepare() = 0;
-    // What thread `number` does in it.
-    virtual Ending work(size_t number, Crew::Hand& hand, Shift& shift) = 0;
+    // What thread `number` does in it. It may call nothing virtual: whoever gives up has the team
+    // destroyed around it, until finish().
+    virtual Crew::Body body(size_t number, Shift& shift) = 0;
 
     Point point_;
     Side side_;

@@ -108,10 +108,17 @@ class TeamOf : public Team {
         }
     }
 
-    Ending work(size_t number, Crew::Hand& hand, Shift& shift) override {
+    Crew::Body body(size_t number, Shift& shift) override {
+        return
+            [this, number, &shift](Crew::Hand& hand) { return work(groups_[number], hand, shift); };
+    }
+
+    std::vector<G> groups_;
+
+  private:
+    Ending work(G& group, Crew::Hand& hand, Shift& shift) {
         Waiting waiting = waiting_;
         waiting.word = hand.worker.word_fd();
-        G& group = groups_[number];
         return with_completer(*group.queue, waiting, [&](auto& completer) {
             if (point_.mode == Mode::Latency)
                 return probe(group.lanes.front(), completer, hand, shift);
@@ -119,9 +126,6 @@ class TeamOf : public Team {
         });
     }
 
-    std::vector<G> groups_;
-
-  private:
     template <class L, class C>
     Ending probe(L& lane, C& completer, Crew::Hand& hand, Shift& shift) {
         if (side_ == Side::Server) {

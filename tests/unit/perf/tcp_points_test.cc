@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Points over TCP: client and server over real sockets of loopback, no device, and what a network
 // and strangers may do to them. budget: each way is a test, and they share the wire.
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -205,7 +207,12 @@ TEST_P(EveryTcpShape, IsVerifiedAndCounted) {
 }
 
 TEST_P(EveryTcpShape, RunsByTime) {
-    const auto result = run_tcp(by_time(wanted(), 200));
+    auto result = run_tcp(by_time(wanted(), 200));
+    ASSERT_TRUE(result) << result.error().message();
+    // On a machine where others keep the processors busy, one direction may not have had its turn.
+    const auto is_idle = [](const Part& part) { return part.messages == 0; };
+    if (std::ranges::any_of(result->bandwidth->parts, is_idle))
+        result = run_tcp(by_time(wanted(), 5000));
     ASSERT_TRUE(result) << result.error().message();
     EXPECT_FALSE(result->checked.wrong);
     EXPECT_GE(result->bandwidth->elapsed_ns, 200'000'000U);
