@@ -20,6 +20,11 @@ class Alarm {
 
         action.sa_handler = [](int) {};  // no SA_RESTART: the call must return
         (void)::sigaction(SIGALRM, &action, &old_action_);
+        // crun starts hooks with all signals blocked.
+        sigset_t alarm{};
+        ::sigemptyset(&alarm);
+        ::sigaddset(&alarm, SIGALRM);
+        (void)::pthread_sigmask(SIG_UNBLOCK, &alarm, &old_mask_);
         const int ms = std::max(deadline.left_ms(), 1);
         itimerspec spec{};
         spec.it_value = {ms / 1000, (ms % 1000) * 1'000'000L};
@@ -32,6 +37,8 @@ class Alarm {
     ~Alarm() {
         if (armed_)
             (void)::timer_delete(timer_);
+        // None is pending once the timer has gone: nobody meets a late one.
+        (void)::pthread_sigmask(SIG_SETMASK, &old_mask_, nullptr);
         (void)::sigaction(SIGALRM, &old_action_, nullptr);
     }
 
@@ -45,6 +52,7 @@ class Alarm {
   private:
     struct sigaction old_action_ {};
 
+    sigset_t old_mask_{};
     timer_t timer_{};
     bool armed_ = false;
 };
