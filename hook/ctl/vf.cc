@@ -73,6 +73,7 @@ Result<Answer> vf_enable(const Options& options, netns::Host& host) {
     const Store store = TRY(open_store(options, host, config));
     World world{host, config, store};
     Site site = TRY(host_site(host));
+    const auto lock = TRY(store.lock_leases(Deadline::in(kLockTimeout)));
     const Pf pf = TRY(find_pf(options.pf, host));
     if (options.count == 0 || options.count > pf.function.total_vfs)
         return make_error(Code::Usage,
@@ -82,7 +83,6 @@ Result<Answer> vf_enable(const Options& options, netns::Host& host) {
                                       options.count))
             .advise("to have none: rdmactl vf disable " + pf.netdev.name);
     TRY(check_up(pf, site));
-    const auto lock = TRY(store.lock_leases(Deadline::in(kLockTimeout)));
     if (pf.function.num_vfs != options.count)
         TRY(check_unused(world, site, pf.function));
     TRY(make_vfs(world, site, pf, options.count).context("enable VFs of " + pf.netdev.name));
@@ -94,8 +94,9 @@ Result<Answer> vf_disable(const Options& options, netns::Host& host) {
     const Store store = TRY(open_store(options, host, config));
     World world{host, config, store};
     Site site = TRY(host_site(host));
-    const Pf pf = TRY(find_pf(options.pf, host));
+    // Containers choose their VFs under it, and who enables or disables looks at what is there.
     const auto lock = TRY(store.lock_leases(Deadline::in(kLockTimeout)));
+    const Pf pf = TRY(find_pf(options.pf, host));
     TRY(check_unused(world, site, pf.function));
     TRY(host.sriov.set_num_vfs(pf.function.address, 0));
     return answer_of(world, site, pf.function.address);
