@@ -33,4 +33,12 @@ inline netns::OvsMap attachment_marks(const std::string& akey) {
     return {{kOwnerMark, kOwner}, {kAttachmentMark, akey}};
 }
 
+// Of this port, and not of another boot's for an attachment of the same key.
+inline netns::OvsMap marks_of(const netns::OvsPort& port) {
+    netns::OvsMap marks = attachment_marks(value_of(port.marks, kAttachmentMark));
+    if (const std::string boot = value_of(port.marks, kBootMark); !boot.empty())
+        marks[kBootMark] = boot;
+    return marks;
+}
+
 }  // namespace hook

@@ -27,10 +27,12 @@ namespace netns {
 using base::Result;
 using OvsMap = std::map<std::string, std::string>;
 
+inline constexpr uint16_t kUntagged = 0;  // a tag: an access port of what has no VLAN
+
 struct OvsPortSpec {
     std::string bridge;
     std::string name;              // of the netdev
-    std::optional<uint16_t> tag;   // the VLAN that it is an access port of, 1-4094
+    std::optional<uint16_t> tag;   // the VLAN that it is an access port of, 1-4094; or kUntagged
     std::vector<uint16_t> trunks;  // the VLANs that pass, tagged; with neither: all
     // What may enter the bridge from the port, and so what its container may send: kbit/s (1000);
     // 0: unlimited.

@@ -111,8 +111,9 @@ netns::OvsPortSpec port_of(const Attachment& a, const netns::Link& representor) 
     netns::OvsPortSpec port;
     port.bridge = a.bridge;
     port.name = representor.name;
-    if (a.vf.vlan)
-        port.tag = a.vf.vlan->id;
+    // A port without either would be a trunk of all VLANs that the bridge has.
+    if (a.trunk.empty())
+        port.tag = a.vf.vlan ? a.vf.vlan->id : netns::kUntagged;
     port.trunks = a.trunk;
     port.policing_kbps = a.vf.rate ? a.vf.rate->max * kKbitPerMbit : 0;
     return port;

@@ -30,7 +30,9 @@ Result<std::unique_ptr<Step>> AddOvsPort::load(const Json& json) {
 std::string AddOvsPort::describe() const {
     std::string text =
         fmt::format("add {} to bridge {} of Open vSwitch", args_.port.name, args_.port.bridge);
-    if (args_.port.tag)
+    if (args_.port.tag == netns::kUntagged)
+        text += " (untagged)";
+    else if (args_.port.tag)
         text += fmt::format(" (tag {})", *args_.port.tag);
     if (!args_.port.trunks.empty())
         text += fmt::format(" (trunk {})", fmt::join(args_.port.trunks, ","));
@@ -53,7 +55,7 @@ Result<> AddOvsPort::replace_stale(Site& site, const netns::OvsPortSpec& spec) c
                                       there ? " on bridge " + there->bridge : ""))
             .advise("see whose it is: ovs-vsctl list port " + spec.name +
                     "; if nobody's: ovs-vsctl del-port " + spec.name);
-    TRY(ovs.remove_ports(attachment_marks(attachment), Deadline::in(kOvsTimeout)));
+    TRY(ovs.remove_ports(marks_of(*there), Deadline::in(kOvsTimeout)));
     return ovs.add_port(spec, Deadline::in(kOvsTimeout));
 }
 

@@ -80,7 +80,26 @@ administrator() {
 
 
 # ---- ports of their own kind ----------------------------------------------------------------------------
+# An interface of VLAN 8 in a's network and in b's, as a container with NET_ADMIN makes it.
+in_vlan_8() {
+    local each number=1
+    for each in a b; do
+        nsenter --net="/proc/$(podman inspect -f '{{.State.Pid}}' $each)/ns/net" sh -c "
+            ip link show v8 || { ip link add link rdma0 name v8 type vlan id 8 &&
+            ip address add 10.9.8.$number/24 dev v8 && ip link set v8 up; }" >/dev/null 2>&1 || return
+        number=2
+    done
+    nsenter --net="/proc/$(podman inspect -f '{{.State.Pid}}' b)/ns/net" ping -c 1 -W 2 10.9.8.1
+}
 tags() {
+    check "a without a VLAN" give a 10.9.0.1/24
+    check "b without a VLAN" give b 10.9.0.2/24
+    refused "no VLAN is not all of them" '100% packet loss' in_vlan_8
+    drop a b
+    check "a with a trunk of VLAN 8" give a 10.9.0.1/24 trunk=8
+    check "b with a trunk of VLAN 8" give b 10.9.0.2/24 trunk=8
+    check "which it may use" wait_for 30 in_vlan_8
+    drop a b
     check "a with VLAN 7" give a 10.9.0.1/24 vlan=7
     check "b with VLAN 8" give b 10.9.0.2/24 vlan=8
     equal "the tag is the port's" 7 "$(ovs-vsctl get Port "$(representor 1 0)" tag)"

@@ -75,6 +75,13 @@ TEST_F(Asap2, ThePortIsWhatTheAnnotationsSay) {
     EXPECT_TRUE(link->link.up);
 }
 
+// Else it would be in everybody's VLAN: what a policy lists would be for those alone who ask.
+TEST_F(Asap2, WithoutVlansThePortIsOfNone) {
+    ASSERT_TRUE(one_.precreate());
+    EXPECT_EQ(port().tag, netns::kUntagged);
+    EXPECT_TRUE(port().trunks.empty());
+}
+
 TEST_F(Asap2, ATrunkHasNoTag) {
     one_.annotations.insert({"rdma.trunk", "9,7"});
     ASSERT_TRUE(one_.precreate());
@@ -139,6 +146,31 @@ TEST_F(Asap2, GcLeavesLivingPorts) {
     ASSERT_TRUE(one_.create_runtime());
     EXPECT_EQ(collect_all().leftovers, std::vector<std::string>{});
     EXPECT_EQ(port().bridge, "br0");
+}
+
+// Keys of attachments come again: the kernel gives inodes of namespaces from the lowest.
+TEST_F(Asap2, AnotherBootsPortOfTheSameKeyIsNotTheLivingOne) {
+    ASSERT_TRUE(one_.start());
+    const netns::OvsPort mine = port();
+    const std::string other = representor("pf0vf1");
+    netns::OvsPort stale = mine;
+    stale.name = other;
+    stale.marks["rdma-hook-boot"] = "another";
+    fake_.world.ovs.ports[other] = stale;
+    EXPECT_EQ(collect_all().leftovers.size(), 1U);
+    EXPECT_EQ(port(), mine) << "gc";
+    EXPECT_FALSE(fake_.world.ovs.ports.contains(other));
+
+    fake_.world.ovs.ports[other] = stale;
+    Life two{fake_, state_, "two"};
+    two.annotations = one_.annotations;
+    two.annotations["rdma.ip"] = "10.9.0.2/24";
+    two.network = "/run/netns/container2";
+    two.init = 4712;
+    fake_.world.engine_paths[two.network] = fake_.world.add_netns();
+    ASSERT_TRUE(two.start());
+    EXPECT_EQ(port(), mine) << "the attach that needs the stale port's representor";
+    EXPECT_EQ(fake_.world.ovs.ports.at(other).marks.at("rdma-hook-boot"), fake_.world.boot_id);
 }
 
 TEST_F(Asap2, MarksMayNameNoPath) {
