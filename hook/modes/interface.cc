@@ -196,6 +196,15 @@ uint32_t drawn_index(const Attachment& attachment, const std::string& text) {
         number = (number * 33 + static_cast<unsigned char>(c)) % kHalf;
     return kHalf | number;
 }
+
+// By the host, or by another container of the same network: what has an index is what undo takes
+// away by it.
+Result<bool> is_taken(Site& site, uint32_t index) {
+    netns::Links& links = site.host.links;
+    if (TRY(links.find(site.host_ns, index)))
+        return true;
+    return site.container && TRY(links.find(*site.container, index));
+}
 }  // namespace
 
 uint32_t link_index(const Attachment& attachment, const Survey& survey) {
@@ -207,10 +216,13 @@ Result<uint32_t> new_link_index(const Attachment& attachment, const Survey& surv
     std::string text = survey.uuid;
     for (int draw = 0; draw < kDraws; ++draw, text += '+') {
         const uint32_t index = drawn_index(attachment, text);
-        if (!TRY(survey.site.host.links.find(survey.site.host_ns, index)))
+        if (!TRY(is_taken(survey.site, index)))
             return index;
     }
-    return make_error(Code::Busy, "the host has interfaces of all indexes that were drawn");
+    return make_error(Code::Busy,
+                      "the host or the container's network has interfaces of all indexes that were "
+                      "drawn")
+        .advise("try again: others are drawn at each start");
 }
 
 netns::Mac stable_mac(const Attachment& attachment,
