@@ -54,12 +54,18 @@ Survey survey_of(World& world, Site& site, const Joiner& joiner, const std::stri
                   .cpus = joiner.cpus};
 }
 
-// Drops holders that have no record any more: their leave was interrupted after the record went.
+// Whether the record of a container says so too: one that has been started again has another.
+bool names(const Container& container, const std::string& akey) {
+    return std::ranges::find(container.attachments, akey) != container.attachments.end();
+}
+
+// Drops holders that have no record any more, or one of another start: their leave was interrupted.
 Result<> drop_dead_holders(World& world, Journal& journal) {
     std::vector<std::string> alive;
     for (const std::string& key : journal.holders) {
         const auto holder = world.store.load_container(key);
-        if (!holder || (*holder && TRY(is_alive(world, **holder))))
+        // One that cannot be read is not taken for dead.
+        if (!holder || (*holder && names(**holder, journal.key) && TRY(is_alive(world, **holder))))
             alive.push_back(key);
     }
     journal.holders = std::move(alive);
@@ -122,15 +128,21 @@ Result<Granted> attach_anew(World& world,
                     .attachment = to_json(attachment),
                     .netns = {},
                     .endpoint = plan.endpoint,
+                    .made = false,
                     .steps = std::move(plan.steps),
                     .holders = {joiner.container.key},
                     .trouble = {}};
     if (plan.endpoint.where == Where::Container)
         journal.netns = site.container->id();
     TRY(save_journal(world.store, journal));
-    auto done = carry_out(journal.steps, plan.claims, site, std::move(leases));
-    auto granted =
-        done ? inspect(site, attachment, plan.endpoint) : Result<Granted>{std::move(done).error()};
+    const auto make = [&]() -> Result<Granted> {
+        TRY(carry_out(journal.steps, plan.claims, site, std::move(leases)));
+        Granted granted = TRY(inspect(site, attachment, plan.endpoint));
+        journal.made = true;
+        TRY(save_journal(world.store, journal));
+        return granted;
+    };
+    auto granted = make();
     if (granted)
         return granted;
     return join(std::move(granted).error(), undo_journal(world, journal).context("roll back"))
@@ -213,11 +225,11 @@ Result<> collect_port(World& world, const netns::OvsPort& port, Collected& out) 
     if (!is_attachment_key(akey))
         return {};
     const auto lock = TRY(world.store.lock_attachment(akey, Deadline::in(kLockTimeout)));
-    if (value_of(port.marks, kBootMark) == TRY(world.host.processes.boot_id()) &&
-        TRY(load_journal(world.store, akey)).has_value())
+    const std::string boot = value_of(port.marks, kBootMark);
+    const bool may_live = boot.empty() || boot == TRY(world.host.processes.boot_id());
+    if (may_live && TRY(load_journal(world.store, akey)).has_value())
         return {};
-    auto removed =
-        world.host.ovs.remove_ports(attachment_marks(akey), Deadline::in(kOvsUndoTimeout));
+    auto removed = world.host.ovs.remove_ports(marks_of(port), Deadline::in(kOvsUndoTimeout));
     audit_recovery("port", port.name, removed);
     TRY(std::move(removed));
     out.leftovers.push_back("Open vSwitch port " + base::printable(port.name));
@@ -233,34 +245,53 @@ Result<> collect_ports(World& world, Collected& out) {
     return {};
 }
 
+// A journal that cannot be read is one: what it owns stays.
+bool orphaned(const Store& store, const std::string& akey) {
+    const auto journal = load_journal_head(store, akey);
+    return journal && !*journal;
+}
+
+Result<> note_file(const std::string& path, Result<> removed, Collected& out) {
+    audit_recovery("file", path, removed);
+    TRY(std::move(removed));
+    out.leftovers.push_back(path);
+    return {};
+}
+
+// Under the lock of its owner, and then once more: the lease may be another's by now.
+Result<> collect_lease(World& world, const std::string& path, Collected& out) {
+    const Store& store = world.store;
+    const auto seen = store.files().read(path, kMaxStateFile);
+    if (!seen || !orphaned(store, *seen))
+        return {};
+    const auto lock = TRY(store.lock_attachment(*seen, Deadline::in(kLockTimeout)));
+    const auto owner = store.files().read(path, kMaxStateFile);
+    if (!owner || *owner != *seen || !orphaned(store, *owner))
+        return {};
+    return note_file(path, store.files().remove(path), out);
+}
+
+Result<> collect_pin(World& world, const std::string& akey, Collected& out) {
+    const Store& store = world.store;
+    if (!orphaned(store, akey))
+        return {};
+    const auto lock = TRY(store.lock_attachment(akey, Deadline::in(kLockTimeout)));
+    const std::string path = store.pin_path(akey);
+    if (!orphaned(store, akey))
+        return {};
+    return note_file(path, world.host.namespaces.unpin(path), out);
+}
+
 // Files in a folder whose owner is gone. A lease names its owner, and a temporary file its writer;
-// the others are named after it. A journal that cannot be read is one: what it owns stays.
+// the others are named after it.
 Result<> collect_files(World& world, Collected& out) {
     const Store& store = world.store;
-    base::Files& files = store.files();
-    const auto orphaned = [&](const std::string& akey) {
-        const auto journal = load_journal_head(store, akey);
-        return journal && !*journal;
-    };
-    const auto note = [&](const std::string& path, Result<> removed) -> Result<> {
-        audit_recovery("file", path, removed);
-        TRY(std::move(removed));
-        out.leftovers.push_back(path);
-        return {};
-    };
-    for (const std::string& name : TRY(files.list(store.folder("leases")))) {
-        const std::string path = store.lease_path(name);
-        const auto owner = files.read(path, kMaxStateFile);
-        if (owner && orphaned(*owner))
-            TRY(note(path, files.remove(path)));
-    }
-    for (const std::string& akey : TRY(files.list(store.folder("netns")))) {
-        const std::string path = store.pin_path(akey);
-        if (orphaned(akey))
-            TRY(note(path, world.host.namespaces.unpin(path)));
-    }
+    for (const std::string& name : TRY(store.files().list(store.folder("leases"))))
+        TRY(collect_lease(world, store.lease_path(name), out));
+    for (const std::string& akey : TRY(store.files().list(store.folder("netns"))))
+        TRY(collect_pin(world, akey, out));
     for (const std::string& path : TRY(store.sweep()))
-        TRY(note(path, {}));
+        TRY(note_file(path, {}, out));
     return {};
 }
 }  // namespace
@@ -303,7 +334,8 @@ Result<Granted> attach(World& world,
     auto journal = TRY(load_journal(world.store, akey));
     if (journal)
         TRY(drop_dead_holders(world, *journal));
-    const bool joins = journal && !journal->holders.empty();
+    // What is half made was left so by one that died, though its engine may live.
+    const bool joins = journal && journal->made && !journal->holders.empty();
     if (journal && !joins) {
         auto undone = undo_journal(world, *journal);
         audit_recovery("attachment", akey, undone);
@@ -316,6 +348,22 @@ Result<Granted> attach(World& world,
     if (granted)
         audit_attach(joiner.container, akey, *granted, joins);
     return std::move(granted).context(context_of(attachment));
+}
+
+Result<> check_held(World& world, const Container& container) {
+    for (const std::string& akey : container.attachments) {
+        const auto lock = TRY(world.store.lock_attachment(akey, Deadline::in(kLockTimeout)));
+        auto journal = TRY(load_journal_head(world.store, akey));
+        if (journal && journal->holders.empty())
+            journal = TRY(load_journal(world.store, akey));  // an older version's
+        if (!journal || !journal->made ||
+            std::ranges::find(journal->holders, container.key) == journal->holders.end())
+            return make_error(Code::Unavailable,
+                              "what was attached for the container was taken back before it "
+                              "started: the engine that created it had died")
+                .advise("create the container anew");
+    }
+    return {};
 }
 
 Result<> leave_all(World& world, const Container& container, Leaving why) {

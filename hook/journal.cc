@@ -4,8 +4,7 @@
 namespace hook {
 
 namespace {
-constexpr char kStepsKey[] =
-    "steps";  // most of the text; nothing that the head has stands behind it
+constexpr char kStepsKey[] = "steps";  // most of the text; nothing stands behind it
 
 Result<std::vector<std::string>> string_list(const Json& json, const char* key) {
     std::vector<std::string> list;
@@ -26,6 +25,8 @@ Result<Journal> journal_from_json(const Json& json) {
     if (const auto ns = json.find("netns"); ns != json.end())
         journal.netns = netns::NetnsId{TRY(base::required<uint64_t>(*ns, "dev")),
                                        TRY(base::required<uint64_t>(*ns, "ino"))};
+    // Versions without it kept no half-made journal apart.
+    journal.made = !json.contains("made") || TRY(base::required<bool>(json, "made"));
     for (const Json& step : base::array_of(json, kStepsKey))
         journal.steps.push_back(TRY(load_step(step)));
     journal.holders = TRY(string_list(json, "holders"));
@@ -59,20 +60,21 @@ Result<std::optional<Journal>> load_journal_head(const Store& store, const std::
 }
 
 Result<> save_journal(const Store& store, const Journal& journal) {
-    Json json = base::object_for(8);
+    Json json = base::object_for(9);
     json["format"] = kFormat;
     json["key"] = journal.key;
     json["request"] = journal.attachment;
     if (journal.netns)
         json["netns"] = base::object({{"dev", journal.netns->dev}, {"ino", journal.netns->ino}});
     json["endpoint"] = to_json(journal.endpoint);
+    json["made"] = journal.made;
+    json["holders"] = journal.holders;
+    json["trouble"] = journal.trouble;
     Json& steps = json[kStepsKey] = Json::array();
     for (const auto& step : journal.steps) {
         if (step->changes())
             steps.push_back(save_step(*step));
     }
-    json["holders"] = journal.holders;
-    json["trouble"] = journal.trouble;
     return store.files().write(store.journal_path(journal.key), base::dump_json(json));
 }
 

@@ -18,6 +18,8 @@ struct Journal {
     Json attachment;                      // canonical request: an equal one may join
     std::optional<netns::NetnsId> netns;  // the container's, if the steps work there
     Endpoint endpoint;
+    // All steps were applied. If not and nobody has the attachment's lock, who made it has died.
+    bool made = false;
     Steps steps;                       // in the order of application
     std::vector<std::string> holders;  // container keys
     std::vector<std::string> trouble;  // what could not be undone; empty: clean
@@ -25,7 +27,8 @@ struct Journal {
 
 // Nothing if there is none. A journal that cannot be read is an error, never taken for none.
 Result<std::optional<Journal>> load_journal(const Store& store, const std::string& akey);
-// What it says of itself: all but its steps, who holds it and what could not be undone.
+// All but its steps. One that an older version wrote has no holders here, nor trouble: they stood
+// behind the steps.
 Result<std::optional<Journal>> load_journal_head(const Store& store, const std::string& akey);
 Result<> save_journal(const Store& store, const Journal& journal);
 Result<> remove_journal(const Store& store, const std::string& akey);

@@ -170,6 +170,7 @@ Result<> commit(World& world, const Container& pending, const oci::State& state)
     container.token = *init;
     container.committed = true;
     TRY(world.store.save_container(container));
+    TRY(check_held(world, container));
     announce_addresses(world, container);
     return {};
 }

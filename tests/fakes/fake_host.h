@@ -295,6 +295,8 @@ class GatedFiles : public base::Files {
     explicit GatedFiles(Gate& gate) : gate_(gate) {}
 
     int looks = 0;  // how many files were read, and folders listed
+    // What others do as soon as a file has been read.
+    std::function<void(const std::string& path)> after_read;
 
     Result<std::string> read(const std::string& path, size_t limit) override;
     using base::Files::write;

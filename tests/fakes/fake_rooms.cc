@@ -158,7 +158,10 @@ void FakePrograms::kill(size_t program) {
 
 Result<std::string> GatedFiles::read(const std::string& path, size_t limit) {
     ++looks;
-    return real_.read(path, limit);
+    auto text = real_.read(path, limit);
+    if (after_read)
+        after_read(path);
+    return text;
 }
 
 Result<> GatedFiles::write(const std::string& path, std::string_view content, base::Access access) {

@@ -5,6 +5,7 @@
 // clocks that jump, pids and ids that come again.
 #include <csignal>
 #include <fstream>
+#include <tuple>
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -130,6 +131,104 @@ TEST_F(Concurrency, AnotherContainersAttachThatIsKilledAtAnyMomentIsUndone) {
     EXPECT_GE(met_, 20);
 }
 
+// The engine died after precreate, and the runtime goes on: gc may come in the middle.
+TEST_F(Concurrency, AStartWhoseRdmaGcHasTakenBackIsRefused) {
+    for (int k = 0;; ++k) {
+        SCOPED_TRACE(k);
+        Life one = softroce("one" + std::to_string(k), "10.9.0.1/24");
+        ASSERT_TRUE(one.precreate());
+        fake_.world.processes.erase(World::kEngine);
+        bool reached = false;
+        fake_.gate.restart();
+        fake_.gate.meanwhile = [&](int call) {
+            if (call != k || reached)
+                return;
+            reached = true;
+            fake_.gate.meanwhile = nullptr;
+            (void)collect(fake_, state_);
+        };
+        const auto started = one.create_runtime();
+        fake_.gate.meanwhile = nullptr;
+        EXPECT_EQ(started.has_value(), fake_.world.rdma.size() == 1);
+        fake_.world.processes.erase(one.init);
+        EXPECT_TRUE(collect(fake_, state_).trouble.empty());
+        expect_nothing_left();
+        fake_.world.add_process(World::kEngine, fake_.world.host);
+        if (!reached)
+            break;
+        met_ += started ? 0 : 1;
+    }
+    EXPECT_GE(met_, 1);
+}
+
+// A neighbour's hook was killed in the middle, and its engine goes on to the next of the pod.
+TEST_F(Concurrency, WhatIsHalfMadeIsNotJoined) {
+    const auto pod = [&](const std::string& id) {
+        Life life = softroce(id, "10.9.0.1/24");
+        life.annotations["rdma.gateway"] = "10.9.0.254";
+        life.network = World::kContainerPath;
+        return life;
+    };
+    const auto made = [&] {
+        const auto& ns =
+            fake_.world.namespaces.at(fake_.world.engine_paths.at(World::kContainerPath));
+        return std::tuple{
+            fake_.world.rdma.size(), ns.links.size(), ns.routes.size(), ns.rules.size()};
+    };
+    Life alone = pod("alone");
+    ASSERT_TRUE(alone.start());
+    const auto whole = made();
+    ASSERT_TRUE(alone.poststop());
+    for (int k = 0;; ++k) {
+        SCOPED_TRACE(k);
+        Life killed = pod("killed" + std::to_string(k));
+        fake_.gate.restart();
+        fake_.gate.crash_after(k);
+        bool crashed = false;
+        try {
+            ASSERT_TRUE(killed.precreate());
+        } catch (const Crash&) {
+            crashed = true;
+        }
+        fake_.gate.restart();
+        Life next = pod("next" + std::to_string(k));
+        const auto started = next.start();
+        EXPECT_TRUE(started) << started.error().message();
+        EXPECT_EQ(made(), whole);
+        EXPECT_TRUE(next.poststop());
+        fake_.world.processes.erase(World::kEngine);
+        EXPECT_TRUE(collect(fake_, state_).trouble.empty());
+        expect_nothing_left();
+        fake_.world.add_process(World::kEngine, fake_.world.host);
+        if (!crashed)
+            break;
+        ++met_;
+    }
+    EXPECT_GE(met_, 10);
+}
+
+// Between gc's look at a lease and its removal another container may have been given it.
+TEST_F(Concurrency, GcLooksAtALeaseOnceMoreUnderItsLock) {
+    ASSERT_TRUE(softroce("zero", "10.9.0.9/24").start());  // the folders are there
+    const std::string lease =
+        state_.path() + "/leases/" + std::to_string(World::kHostLink) + "-10.9.0.1";
+    ASSERT_TRUE(fake_.files.write(lease, "4-f0000001-0123456789ab"));  // of an owner that is gone
+    Life two = softroce("two", "10.9.0.1/24");
+    bool once = false;
+    fake_.files.after_read = [&](const std::string& path) {
+        if (path != lease || once)
+            return;
+        once = true;
+        ASSERT_TRUE(fake_.files.remove(lease));
+        ASSERT_TRUE(two.start());
+    };
+    const auto collected = collect(fake_, state_);
+    fake_.files.after_read = nullptr;
+    EXPECT_TRUE(once);
+    EXPECT_EQ(collected.leftovers, std::vector<std::string>{});
+    EXPECT_TRUE(fake_.files.read(lease, 100)) << "it is the second container's";
+}
+
 TEST(Locks, TheKilledHoldNoneAndWaitForNone) {
     const TempDir dir;
     const std::string path = dir / "lock";
@@ -145,6 +244,29 @@ TEST(Locks, TheKilledHoldNoneAndWaitForNone) {
     EXPECT_EQ(meanwhile(hold_for_ever, 200), Ended::Killed) << "it waited";
     { const auto given_back = *std::move(mine); }
     EXPECT_TRUE(base::FileLock::try_acquire(path)) << "who waited has left no trace";
+}
+
+TEST(Locks, WhoMayNotBeInterruptedWaitsNoLonger) {
+    const TempDir dir;
+    const std::string path = dir / "lock";
+    const auto mine = base::FileLock::try_acquire(path);
+    ASSERT_TRUE(mine);
+    const auto as_under_crun = [&] {
+        sigset_t all;
+        ::sigfillset(&all);
+        (void)::sigprocmask(SIG_SETMASK, &all, nullptr);
+        const auto lock =
+            base::FileLock::acquire(path, base::Deadline::in(std::chrono::milliseconds(50)));
+        sigset_t after;
+        (void)::sigprocmask(SIG_SETMASK, nullptr, &after);
+        sigset_t pending;
+        (void)::sigpending(&pending);
+        const bool good = !lock && lock.error().code == base::Code::Timeout &&
+                          ::sigismember(&after, SIGALRM) == 1 &&
+                          ::sigismember(&pending, SIGALRM) == 0;
+        ::_exit(good ? 0 : 1);
+    };
+    EXPECT_EQ(meanwhile(as_under_crun, 10'000), Ended::Itself);
 }
 
 // ---- the same, and another

@@ -50,6 +50,39 @@ TEST_F(Sharing, AnIndexThatTheHostHasIsNotDrawn) {
     EXPECT_EQ(fake_.world.rdma.begin()->second.netdev % 2, 1U);
 }
 
+TEST_F(Sharing, AnIndexThatANeighbourHasIsNotDrawn) {
+    const NetnsId ns = fake_.world.engine_paths.at(World::kContainerPath);
+    for (uint32_t index = 1U << 15U; index < 1U << 16U; ++index) {
+        netns::Link link;
+        link.index = index;
+        link.kind = "macvlan";
+        fake_.world.add_link(ns, link);
+    }
+    const World before = fake_.world;
+    Life one = life("one", "10.9.0.1/24");
+    const auto refused = one.precreate();
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, base::Code::Busy) << refused.error().message();
+    EXPECT_EQ(fake_.world, before) << difference(before, fake_.world);
+}
+
+TEST_F(Sharing, ARestartDoesNotKeepWhatItsEarlierLifeLeft) {
+    Life one = life("one", "10.9.0.1/24");
+    ASSERT_TRUE(one.start());
+    fake_.world.processes.erase(one.init);
+    // A leave that failed before it came to the journal takes the record along.
+    ASSERT_TRUE(hook::Store(fake_.files, state_.path())
+                    .remove_container(hook::container_key(one.bundle())));
+    one.init = kSecondInit;
+    one.network = "/run/netns/again";
+    fake_.world.engine_paths[one.network] = fake_.world.add_netns();
+    const auto started = one.start();
+    ASSERT_TRUE(started) << started.error().message();
+    EXPECT_EQ(fake_.world.rdma.size(), 1U);
+    ASSERT_TRUE(one.poststop());
+    expect_nothing_left();
+}
+
 TEST_F(Sharing, TheContainerIsToldWhatItGot) {
     Life one = life("one", "10.9.0.1/24");
     ASSERT_TRUE(one.start());
