@@ -199,7 +199,7 @@ CallGroup netlink() {
                 socket(NETLINK_GENERIC, "devlink"),
                 {"socket", "the host's journal, Open vSwitch's database", {is(0, AF_UNIX)}},
                 {"socket", "ports in use, names of interfaces", {is(0, AF_INET)}},
-                {"connect", "the host's journal, Open vSwitch's database"},
+                {"connect", "netlink's kernel, the host's journal, Open vSwitch's database"},
                 {"bind", "a socket's own address"},
                 {"getsockname", "a socket's own address"},
                 {"getsockopt", "why a connection failed"},

@@ -49,9 +49,24 @@ Error malformed(const std::string& what) {
     return make_error(Code::Internal, what + ": the kernel's answer is malformed");
 }
 
+Error late(const std::string& what) {
+    return make_error(Code::Timeout, what + ": no answer in time");
+}
+
 Error lost(const std::string& what) {
     return sys_error(ENOBUFS, what + ": the kernel's answer was lost")
         .advise("the machine is short of memory: try again");
+}
+
+// To the kernel: whoever else may write to netlink in the socket's namespace (CAP_NET_ADMIN there,
+// which containers have) gets ECONNREFUSED from now on (netlink_getsockbyportid). Their multicast
+// comes still, hence the check of the sender.
+Result<> connect_to_kernel(int fd) {
+    sockaddr_nl kernel{};
+    kernel.nl_family = AF_NETLINK;
+    if (::connect(fd, reinterpret_cast<const sockaddr*>(&kernel), sizeof kernel) != 0)
+        return sys_error("connect a netlink socket to the kernel");
+    return {};
 }
 }  // namespace
 
@@ -70,6 +85,7 @@ Result<Socket> Socket::open(const Netns& ns, int protocol) {
         if (::setsockopt(fd.get(), SOL_NETLINK, option, &on, sizeof on) != 0)
             return sys_error("set netlink option " + std::to_string(option));
     }
+    TRY(connect_to_kernel(fd.get()));
     return Socket{std::move(fd)};
 }
 
@@ -77,16 +93,8 @@ Result<> Socket::send(Request& message, const std::string& what) {
     if (!message.complete())
         return make_error(Code::Internal, what + ": the request does not fit a message");
     message.raw()->nlmsg_seq = ++sequence_;
-    sockaddr_nl kernel{};
-    kernel.nl_family = AF_NETLINK;
     for (;;) {
-        const ssize_t sent = ::sendto(fd_.get(),
-                                      message.raw(),
-                                      message.raw()->nlmsg_len,
-                                      0,
-                                      reinterpret_cast<const sockaddr*>(&kernel),
-                                      sizeof kernel);
-        if (sent >= 0)
+        if (::send(fd_.get(), message.raw(), message.raw()->nlmsg_len, 0) >= 0)
             return {};
         if (errno != EINTR)
             return sys_error(what);
@@ -100,7 +108,7 @@ Result<> Socket::wait_readable(Deadline deadline, const std::string& what) const
         if (count > 0)
             return {};
         if (count == 0)
-            return make_error(Code::Timeout, what + ": no answer in time");
+            return late(what);
         if (errno != EINTR)
             return sys_error(what);
     }
@@ -129,16 +137,20 @@ Result<size_t> Socket::receive(Deadline deadline, const std::string& what) {
             return sys_error(what);
         if (static_cast<size_t>(got) > buffer().size())
             return malformed(what);
-        // Other processes may write to this socket too: only the kernel is heard.
+        // Others may multicast to the groups that we have joined: only the kernel is heard.
         if (sender.nl_pid == 0 && got > 0)
             return static_cast<size_t>(got);
+        // There may be no end of them, nor ever a wait above.
+        if (deadline.passed())
+            return late(what);
     }
 }
 
 // After a loss the kernel sends nothing more until what it did send is taken.
-void Socket::drain() {
-    while (::recv(fd_.get(), buffer().data(), buffer().size(), MSG_DONTWAIT) >= 0 ||
-           errno == ENOBUFS || errno == EINTR) {
+void Socket::drain(Deadline deadline) {
+    while (!deadline.passed() &&
+           (::recv(fd_.get(), buffer().data(), buffer().size(), MSG_DONTWAIT) >= 0 ||
+            errno == ENOBUFS || errno == EINTR)) {
     }
 }
 
@@ -151,7 +163,7 @@ Result<Socket::Round> Socket::collect(std::vector<Reply>& replies,
     for (;;) {
         const size_t size = TRY(receive(deadline, what));
         if (size == 0) {
-            drain();
+            drain(deadline);
             return Round::Interrupted;
         }
         const auto messages = split_datagram(Bytes{buffer()}.first(size));
@@ -175,6 +187,8 @@ Result<Socket::Round> Socket::collect(std::vector<Reply>& replies,
             if (ends == Ends::WithReply)
                 return round;
         }
+        if (deadline.passed())
+            return late(what);
     }
 }
 

@@ -2,7 +2,8 @@
 // A netlink socket of one protocol in one network namespace. It stays in the namespace in which it
 // was opened, so that everything after is done from outside. The kernel is asked for its own
 // sentences (NETLINK_EXT_ACK, 4.12) and to refuse what it does not understand
-// (NETLINK_GET_STRICT_CHK, 4.20). Private to netns/.
+// (NETLINK_GET_STRICT_CHK, 4.20). Connected to the kernel: nobody else can write to it, but to the
+// groups that it has joined. Private to netns/.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +57,7 @@ class Socket {
     Result<> send(Request& message, const std::string& what);
     [[nodiscard]] Result<> wait_readable(base::Deadline deadline, const std::string& what) const;
     Result<size_t> receive(base::Deadline deadline, const std::string& what);
-    void drain();
+    void drain(base::Deadline deadline);
     Result<Round> collect(std::vector<Reply>& replies, Ends ends, const std::string& what);
 
     base::UniqueFd fd_;

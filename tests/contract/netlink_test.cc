@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the rooms stand on, where the kernel runs short: answers that are lost (ENOBUFS), and no
-// descriptor for a socket (EMFILE).
+// descriptor for a socket (EMFILE); and where others in the namespace write to our sockets.
+#include <atomic>
 #include <cerrno>
+#include <map>
+#include <optional>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <linux/rtnetlink.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include "netns/base/clock.h"
+#include "netns/base/unique_fd.h"
 #include "netns/link_message.h"
 #include "netns/netlink/socket.h"
 #include "tests/contract/outside.h"
@@ -88,6 +95,107 @@ TEST_F(Shortage, WithoutDescriptorsItIsAnErrorAndNobodyIsLostInANamespace) {
     EXPECT_TRUE(done) << "a few are enough";
     EXPECT_GE(refused, 1);
     EXPECT_EQ(netns::KernelNetnses::open_own().value().id(), own);
+}
+
+sockaddr_nl netlink_address(uint32_t port, uint32_t groups) {
+    sockaddr_nl address{};
+    address.nl_family = AF_NETLINK;
+    address.nl_pid = port;
+    address.nl_groups = groups;
+    return address;
+}
+
+// By descriptor, what the netlink sockets of this process are bound to.
+std::map<int, uint32_t> netlink_ports() {
+    std::map<int, uint32_t> ports;
+    for (int fd = 0; fd < 256; ++fd) {
+        sockaddr_nl own{};
+        socklen_t length = sizeof own;
+        if (::getsockname(fd, reinterpret_cast<sockaddr*>(&own), &length) == 0 &&
+            own.nl_family == AF_NETLINK)
+            ports[fd] = own.nl_pid;
+    }
+    return ports;
+}
+
+// A process in the namespace that has NET_ADMIN there, and a socket of ours that it can see.
+class Neighbour : public Shortage {
+  protected:
+    void SetUp() override {
+        Shortage::SetUp();
+        if (IsSkipped())
+            return;
+        outside_.emplace();
+        ns_.emplace(outside_->container_ns());
+        lo_ = outside_->host().links.list(*ns_).value().front().index;
+        ASSERT_TRUE(netns::inside(*ns_, [&]() -> base::Result<> {
+            foreign_.reset(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+            return {};
+        }));
+        ASSERT_TRUE(foreign_);
+    }
+
+    // A message to nobody's harm; errno, or 0.
+    int send_to(uint32_t port, uint32_t groups = 0) {
+        nlmsghdr nothing{};
+        nothing.nlmsg_len = sizeof nothing;
+        nothing.nlmsg_type = NLMSG_NOOP;
+        const sockaddr_nl to = netlink_address(port, groups);
+        const ssize_t sent = ::sendto(foreign_.get(),
+                                      &nothing,
+                                      sizeof nothing,
+                                      0,
+                                      reinterpret_cast<const sockaddr*>(&to),
+                                      sizeof to);
+        return sent < 0 ? errno : 0;
+    }
+
+    std::optional<KernelOutside> outside_;
+    std::optional<Netns> ns_;
+    uint32_t lo_ = 0;
+    base::UniqueFd foreign_;
+};
+
+TEST_F(Neighbour, CannotWriteToASocketOfOurs) {
+    const auto before = netlink_ports();
+    auto socket = netns::netlink::Socket::open(*ns_, NETLINK_ROUTE);
+    ASSERT_TRUE(socket) << socket.error().message();
+    auto query = netns::link_query(lo_);
+    ASSERT_TRUE(socket->get(query, "look up lo"));
+    auto ours = netlink_ports();
+    std::erase_if(ours, [&](const auto& port) { return before.contains(port.first); });
+    ASSERT_EQ(ours.size(), 1U);
+    EXPECT_EQ(send_to(ours.begin()->second), ECONNREFUSED);
+    auto again = netns::link_query(lo_);
+    EXPECT_TRUE(socket->get(again, "look up lo"));
+}
+
+TEST_F(Neighbour, IsNotHeardInAGroupAndTheKernelIs) {
+    auto socket = netns::netlink::Socket::open(*ns_, NETLINK_ROUTE);
+    ASSERT_TRUE(socket) << socket.error().message();
+    ASSERT_TRUE(socket->join(RTNLGRP_LINK));
+    ASSERT_EQ(send_to(0, RTMGRP_LINK), 0);
+    EXPECT_FALSE(socket->heard(0).value());
+    ASSERT_EQ(send_to(0, RTMGRP_LINK), 0);
+    ASSERT_TRUE(outside_->host().links.change(*ns_, lo_, {.alias = "heard"}));
+    EXPECT_TRUE(socket->heard(10'000).value());
+}
+
+// The socket is never empty: only the clock ends it.
+TEST_F(Neighbour, WhoFloodsAGroupKeepsNobody) {
+    auto socket = netns::netlink::Socket::open(*ns_, NETLINK_ROUTE);
+    ASSERT_TRUE(socket) << socket.error().message();
+    ASSERT_TRUE(socket->join(RTNLGRP_LINK));
+    const auto limit = base::Deadline::in(std::chrono::seconds(20));
+    std::atomic<bool> done = false;
+    std::jthread flood([&] {
+        while (!done && !limit.passed())
+            (void)send_to(0, RTMGRP_LINK);
+    });
+    for (int i = 0; i < 10; ++i)
+        EXPECT_TRUE(socket->heard(10)) << "or what was lost is an event, too";
+    EXPECT_FALSE(limit.passed());
+    done = true;
 }
 
 }  // namespace
