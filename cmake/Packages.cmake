@@ -45,10 +45,10 @@ set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 
 set(CPACK_DEBIAN_HOOK_PACKAGE_SECTION admin)
-set(CPACK_DEBIAN_HOOK_PACKAGE_RECOMMENDS "podman (>= 4.6), rdma-perf")
+set(CPACK_DEBIAN_HOOK_PACKAGE_RECOMMENDS "podman (>= 4.8), rdma-perf")
 set(CPACK_DEBIAN_HOOK_PACKAGE_SUGGESTS openvswitch-switch)
-# An older one does not know the stage that our hook file names, and starts no container.
-set(CPACK_DEBIAN_HOOK_PACKAGE_BREAKS "podman (<< 4.6)")
+# An older one cannot read our drop-in (append=true, known to containers/common 0.57), and then no command of it works.
+set(CPACK_DEBIAN_HOOK_PACKAGE_BREAKS "podman (<< 4.8)")
 set(CPACK_DEBIAN_HOOK_PACKAGE_CONTROL_EXTRA ${packaging}/rdma-hook/conffiles
   ${packaging}/rdma-hook/postinst ${packaging}/rdma-hook/prerm ${packaging}/rdma-hook/postrm)
 set(CPACK_DEBIAN_HOOK_DESCRIPTION "RDMA for containers by annotation
