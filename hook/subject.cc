@@ -15,6 +15,11 @@ using base::Error;
 using base::make_error;
 
 namespace {
+// What a container of the host's network can have instead.
+constexpr char kHostsDevice[] =
+    "leave out rdma.* and give it the host's device: --device rdma-hook.org/hca=NAME (rdmactl cdi "
+    "generate)";
+
 // Everything that can be refused without looking at the host.
 Result<> check_subject(const Subject& subject, Grants grants) {
     if (grants == Grants::Declared && subject.spec.has_user_namespace())
@@ -28,7 +33,7 @@ Result<> check_subject(const Subject& subject, Grants grants) {
                    Code::Refused,
                    "rdma.* annotations do not go with --network host: the container has all of "
                    "the host's RDMA devices' network already")
-            .advise("leave out --network host, or give the device with --device /dev/infiniband");
+            .advise(std::string("leave out --network host, or ") + kHostsDevice);
     if (subject.spec.redirects_hook_output())
         return make_error(Code::Refused, "run.oci.hooks.std* annotations do not go with rdma.*")
             .advise("leave them out");
@@ -51,7 +56,7 @@ Result<> check_not_the_hosts(netns::Netnses& namespaces, const netns::Netns& ns)
     if (ns.id() != TRY(namespaces.current()).id())
         return {};
     return make_error(Code::Refused, "the container is in the host's network namespace")
-        .advise("give it a network of its own, or the device with --device /dev/infiniband");
+        .advise(std::string("give it a network of its own, or ") + kHostsDevice);
 }
 
 std::string id_of(const Call& call) {

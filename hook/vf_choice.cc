@@ -191,40 +191,91 @@ void order_by_container(std::vector<Candidate>& candidates, const std::string& s
     });
 }
 
-using Reasons = std::map<std::string, size_t>;
+constexpr char kAttached[] = "attached";
+constexpr char kUp[] = "up on the host";
+constexpr char kAddressed[] = "with addresses on the host";
+constexpr char kOpen[] = "open by RDMA programs";
+
+// What frees a function that is not free for this reason; empty if no command does.
+std::string freed_by(const std::string& why, const PciFunction& function) {
+    const std::string netdev = function.netdevs.empty() ? "NETDEV" : function.netdevs.front().name;
+    if (why == kUp)
+        return fmt::format(
+            "run: ip link set {} down (/etc/rdma-hook/vfs-unmanaged keeps NetworkManager off VFs)",
+            netdev);
+    if (why == kAddressed)
+        return fmt::format("run: ip address flush dev {}", netdev);
+    if (why == kOpen)
+        return "end these programs: rdma resource show ctx";
+    if (why == "without a driver" || why == "bound to vfio-pci")
+        return "bind the driver that makes its netdev";
+    return {};
+}
+
+// Of how many functions it is the reason, and what frees the first of them.
+struct Reason {
+    size_t count = 0;
+    std::string freed_by{};
+};
+
+using Reasons = std::map<std::string, Reason>;
+
+void note(Reasons& reasons, const std::string& why, const PciFunction& function) {
+    Reason& reason = reasons[why];
+    if (reason.count++ == 0)
+        reason.freed_by = freed_by(why, function);
+}
 
 std::string counted(const Reasons& reasons) {
     std::vector<std::string> parts;
-    for (const auto& [reason, count] : reasons)
-        parts.push_back(fmt::format("{} {}", count, reason));
+    for (const auto& [why, reason] : reasons)
+        parts.push_back(fmt::format("{} {}", reason.count, why));
     return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+std::string advice(std::string text, const Reasons& reasons) {
+    for (const auto& [why, reason] : reasons) {
+        if (text.find(reason.freed_by) == std::string::npos)
+            text += "; or " + reason.freed_by;
+    }
+    return text;
+}
+
 Error none_mapped(const Pool& pool, const Reasons& reasons) {
+    return make_error(Code::Busy,
+                      fmt::format("no free function of pool {}: {}", pool.name, counted(reasons)))
+        .advise(advice("see rdmactl list", reasons));
+}
+
+Error nothing_left(const std::string& pfs, const Pool* pool) {
+    if (pool == nullptr || pool->exclude.empty())
+        return make_error(Code::Unavailable, "no VF to choose from on " + pfs)
+            .advise("see rdmactl vf list");
     return make_error(
-        Code::Busy,
-        fmt::format(
-            "no free function of pool {} (see rdmactl list): {}", pool.name, counted(reasons)));
+               Code::Unavailable,
+               fmt::format("no VF to choose from on {}: pool {} excludes all", pfs, pool->name))
+        .advise(fmt::format("mend pools.{}.exclude in the configuration", pool->name));
 }
 
 Error none_free(const std::vector<Source>& sources,
                 const std::vector<Candidate>& candidates,
+                const Pool* pool,
                 const Reasons& reasons) {
     std::vector<std::string> pfs;
     for (const Source& source : sources) {
         if (std::find(pfs.begin(), pfs.end(), source.name) == pfs.end())
             pfs.push_back(source.name);
     }
+    const std::string on = fmt::format("{}", fmt::join(pfs, ", "));
     if (candidates.empty())
-        return make_error(
-            Code::Unavailable,
-            fmt::format("no VF to choose from on {}: the pool excludes all", fmt::join(pfs, ", ")));
+        return nothing_left(on, pool);
     return make_error(Code::Busy,
-                      fmt::format("no free VF on {} ({} of {} used; see rdmactl list): {}",
-                                  fmt::join(pfs, ", "),
+                      fmt::format("no free VF on {} ({} of {} used): {}",
+                                  on,
                                   candidates.size(),
                                   candidates.size(),
-                                  counted(reasons)));
+                                  counted(reasons)))
+        .advise(advice("see rdmactl vf list", reasons));
 }
 
 // A mapped function of the pool that is free, of those that are asked for; nothing if there is
@@ -239,24 +290,27 @@ Result<std::optional<FreeVf>> choose_mapped(const Attachment& attachment,
             continue;
         FreeVf found{.mapped = mapped};
         const std::string why = leases.contains(vf_lease(mapped.function))
-                                    ? std::string("attached")
+                                    ? std::string(kAttached)
                                     : TRY(why_not_free(mapped.function, site, found));
         if (why.empty())
             return std::optional{std::move(found)};
-        ++reasons[why];
+        note(reasons, why, found.function);
     }
     return std::optional<FreeVf>{};
 }
 
 // A single VF that was asked for is refused by what it is, not counted.
-Error not_free(const Source& source, const Candidate& candidate, const std::string& why) {
-    const std::string what = fmt::format(
-        "VF {} of {} ({}) is {}", candidate.number, source.name, candidate.address, why);
-    if (why == "without a driver" || why == "bound to vfio-pci")
-        return make_error(Code::Unavailable, what)
-            .advise("bind the driver that makes its netdev, or choose another VF");
-    return make_error(Code::Busy, what)
-        .advise("choose another VF, or see who has it: rdmactl list");
+Error not_free(const Source& source,
+               const Candidate& candidate,
+               const PciFunction& function,
+               const std::string& why) {
+    const bool unusable = why == "without a driver" || why == "bound to vfio-pci";
+    return make_error(
+               unusable ? Code::Unavailable : Code::Busy,
+               fmt::format(
+                   "VF {} of {} ({}) is {}", candidate.number, source.name, candidate.address, why))
+        .advise(advice("choose another VF", {{why, {1, freed_by(why, function)}}}) +
+                "; see rdmactl vf list");
 }
 }  // namespace
 
@@ -264,27 +318,29 @@ Result<std::string> why_not_free(const std::string& address, Site& site, FreeVf&
     auto function = TRY(site.host.sriov.find(address));
     if (!function)
         return std::string("gone");
-    if (function->driver.empty())
+    found.function = *std::move(function);
+    const std::string& driver = found.function.driver;
+    const auto& netdevs = found.function.netdevs;
+    if (driver.empty())
         return std::string("without a driver");
-    if (function->netdevs.empty() && function->driver == "vfio-pci")
+    if (netdevs.empty() && driver == "vfio-pci")
         return std::string("bound to vfio-pci");
-    if (function->netdevs.empty())
+    if (netdevs.empty())
         return std::string("without a netdev on the host");
-    if (function->netdevs.size() > 1)
+    if (netdevs.size() > 1)
         return std::string("with several netdevs");
-    const auto link = TRY(site.host.links.find(site.host_ns, function->netdevs.front().index));
+    const auto link = TRY(site.host.links.find(site.host_ns, netdevs.front().index));
     if (!link)
         return std::string("without a netdev on the host");
     if (link->up)
-        return std::string("up on the host");
+        return std::string(kUp);
     if (!TRY(site.host.links.addresses(site.host_ns, link->index)).empty())
-        return std::string("with addresses on the host");
-    for (const std::string& name : function->rdma_names) {
+        return std::string(kAddressed);
+    for (const std::string& name : found.function.rdma_names) {
         const auto device = TRY(site.host.rdma.find_by_name(site.host_ns, name));
         if (device && TRY(site.host.rdma.user_contexts(site.host_ns, device->index)) > 0)
-            return std::string("open by RDMA programs");
+            return std::string(kOpen);
     }
-    found.function = *std::move(function);
     found.link = *link;
     return std::string();
 }
@@ -326,15 +382,15 @@ Result<FreeVf> choose_free_vf(const Attachment& attachment, const Survey& survey
         const Source& source = sources[candidate.source];
         FreeVf found{.pf = source.pf, .pf_link = source.link};
         const std::string why = leases.contains(vf_lease(candidate.address))
-                                    ? std::string("attached")
+                                    ? std::string(kAttached)
                                     : TRY(why_not_free(candidate.address, site, found));
         if (why.empty())
             return found;
         if (candidates.size() == 1 && reasons.empty())
-            return not_free(source, candidate, why);
-        ++reasons[why];
+            return not_free(source, candidate, found.function, why);
+        note(reasons, why, found.function);
     }
-    return none_free(sources, candidates, reasons);
+    return none_free(sources, candidates, pool, reasons);
 }
 
 }  // namespace hook

@@ -20,8 +20,8 @@ struct FreeVf {
 // Name of the lease of a VF.
 std::string vf_lease(const std::string& address);
 
-// Why nobody can be given this VF, leases aside ("up on the host"); empty if it can, and what it is
-// is put into `found.function` and `found.link`.
+// Why nobody can be given this VF, leases aside ("up on the host"); empty if it can. What it is is
+// put into `found.function`, and its netdev into `found.link` if it is free.
 Result<std::string> why_not_free(const std::string& address, Site& site, FreeVf& found);
 
 // BadInput, Refused or Unavailable for a device that can give none; Busy if all are used, with the

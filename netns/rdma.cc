@@ -71,9 +71,9 @@ Error explain_new_link(const RdmaLinkSpec& spec, Error refusal) {
                 return as(Code::BadInput, std::move(refusal));
             return as(Code::Unsupported,
                       std::move(refusal),
-                      spec.type == "rxe" || spec.type == "siw"
-                          ? "run: modprobe " + std::string(spec.type == "rxe" ? "rdma_rxe" : "siw")
-                          : "link types are rxe and siw");
+                      spec.type == "rxe"   ? "run: modprobe rdma_rxe"
+                      : spec.type == "siw" ? "run: modprobe siw (Debian's kernels have none)"
+                                           : "link types are rxe and siw");
         default:
             return refusal;
     }

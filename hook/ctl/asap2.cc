@@ -46,7 +46,7 @@ Result<> check_ovs(const Options& options, const EswitchDevice& device, Site& si
                           "'" + base::printable(options.bridge) + "' cannot name a bridge");
     if (!TRY(site.host.ovs.present()))
         return make_error(Code::Unavailable, "Open vSwitch is not running")
-            .advise("install and start it: apt-get install openvswitch-switch");
+            .advise(std::string("install and start it: ") + kStartOvs);
     return options.bridge.empty() ? Result<>{} : check_uplink(site, device.handle, options.bridge);
 }
 

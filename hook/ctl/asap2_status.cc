@@ -59,8 +59,7 @@ Json lack(const std::string& why, const std::string& fix) {
 // Of all e-switches alike.
 void note_ovs(const OvsState& ovs, const std::string& handle, Json& missing) {
     if (!ovs.present)
-        missing.push_back(
-            lack("Open vSwitch is not running", "apt-get install openvswitch-switch"));
+        missing.push_back(lack("Open vSwitch is not running", kStartOvs));
     else if (!hw_offload(ovs.settings))
         missing.push_back(lack("other_config:hw-offload of Open vSwitch is not true",
                                "rdmactl asap2 enable " + handle));

@@ -10,6 +10,9 @@
 
 namespace hook::ctl {
 
+inline constexpr char kStartOvs[] =
+    "apt-get install openvswitch-switch && systemctl enable --now openvswitch-switch";
+
 // tc_policy: "", leave it; else "none", "skip_sw" or "skip_hw".
 Result<> enable_offload(Site& site, const std::string& tc_policy);
 // Back to what it was. Not while another e-switch needs it.

@@ -85,6 +85,13 @@ std::string pools_of(const Config& config, std::string_view mode) {
     return fmt::format("{}", fmt::join(names, ", "));
 }
 
+// What brings RDMA into a kernel for a mode; an adapter's driver does, too.
+std::string module_of(const std::string& mode) {
+    if (mode == "softiwarp")
+        return "siw";
+    return mode == "shared" ? "ib_uverbs" : "rdma_rxe";
+}
+
 std::string as_text(uint64_t bytes) {
     return bytes == kMemlockUnlimited ? "unlimited" : fmt::format("{} KiB", bytes >> 10U);
 }
@@ -138,14 +145,24 @@ Result<Findings> check_macvlan(Look& look) {
 }
 
 Result<Findings> check_netns_mode(Look& look) {
-    const bool exclusive = TRY(look.site.host.rdma.mode()) == netns::RdmaNetnsMode::Exclusive;
+    const auto mode = look.site.host.rdma.mode();
+    if (!mode && mode.error().code == base::Code::Unavailable)
+        return Findings{{.status = Status::Fail,
+                         .why = "the kernel has no RDMA: no module of it is loaded, and every "
+                                "container with rdma.* is refused. To have it after a boot, too: "
+                                "/etc/modules-load.d",
+                         .fix = "modprobe " + module_of(look.options.mode)}};
+    const bool exclusive = TRY(mode) == netns::RdmaNetnsMode::Exclusive;
     const std::string shared = pools_of(look.world.config, "shared");
     if (exclusive && (!shared.empty() || look.options.mode == "shared"))
-        return Findings{{.status = Status::Fail,
-                         .why = fmt::format(
-                             "RDMA netns mode is exclusive: no container can open the host's HCA{}",
-                             shared.empty() ? "" : " (pools " + shared + ")"),
-                         .fix = "rdma system set netns shared"}};
+        return Findings{
+            {.status = Status::Fail,
+             .why = fmt::format(
+                 "RDMA netns mode is exclusive: no container can open the host's HCA{}. "
+                 "While there are other network namespaces it changes by a boot alone",
+                 shared.empty() ? "" : " (pools " + shared + ")"),
+             .fix = "echo options ib_core netns_mode=1 >/etc/modprobe.d/rdma-hook.conf "
+                    "&& rdma system set netns shared"}};
     return Findings{
         {.status = Status::Ok,
          .why = fmt::format("RDMA netns mode is {}", exclusive ? "exclusive" : "shared")}};

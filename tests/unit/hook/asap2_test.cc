@@ -286,8 +286,8 @@ TEST_F(MappedAsap2, AFunctionOfThePoolIsGivenOnce) {
                        {"rdma.ip", "10.9.0.2/24"}};
     const auto done = two.precreate();
     ASSERT_FALSE(done);
-    EXPECT_THAT(done.error().message(), HasSubstr("no free function of pool sim"));
-    EXPECT_THAT(done.error().message(), HasSubstr("1 attached"));
+    EXPECT_THAT(done.error().message(), HasSubstr("no free function of pool sim: 1 attached"));
+    EXPECT_EQ(done.error().fix, "see rdmactl list");
     two.annotations["rdma.device"] = "netdevsim/netdevsim12";
     EXPECT_TRUE(two.precreate());
 }

@@ -256,7 +256,7 @@ TEST(CtlAsap2, RefusalsChangeNothing) {
         {"no Open vSwitch",
          [](World& world, auto&) { world.ovs.installed = false; },
          Code::Unavailable,
-         "openvswitch-switch"},
+         "apt-get install openvswitch-switch && systemctl enable --now openvswitch-switch"},
         {"no name for a bridge",
          [](World&, auto& options) { options.bridge = "../br0"; },
          Code::Usage,

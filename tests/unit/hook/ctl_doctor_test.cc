@@ -110,7 +110,30 @@ TEST_F(CtlDoctor, ModeExclusiveWithPoolsOfModeShared) {
     state_.add_pool("hca", "shared");
     const auto found = failures();
     ASSERT_FALSE(found.empty());
-    EXPECT_THAT(found[0], HasSubstr("(pools hca) -> rdma system set netns shared"));
+    EXPECT_THAT(found[0], HasSubstr("(pools hca). While there are other network namespaces"));
+    EXPECT_THAT(
+        found[0],
+        HasSubstr(" -> echo options ib_core netns_mode=1 >/etc/modprobe.d/rdma-hook.conf && "
+                  "rdma system set netns shared"));
+}
+
+// As after a boot that loads no module: each container is refused.
+TEST_F(CtlDoctor, AKernelWithoutRdma) {
+    fake_.world.kernel.rdma = false;
+    for (const auto& [mode, module] : {std::pair{"", "rdma_rxe"},
+                                       {"softroce", "rdma_rxe"},
+                                       {"softiwarp", "siw"},
+                                       {"shared", "ib_uverbs"},
+                                       {"vf", "rdma_rxe"}}) {
+        std::vector<std::string> found;
+        for (const std::string& failure : failures(mode)) {
+            if (failure.starts_with("netns_mode: "))
+                found.push_back(failure);
+        }
+        ASSERT_EQ(found.size(), 1U) << mode;
+        EXPECT_THAT(found[0], HasSubstr("netns_mode: the kernel has no RDMA"));
+        EXPECT_THAT(found[0], testing::EndsWith(std::string(" -> modprobe ") + module));
+    }
 }
 
 TEST_F(CtlDoctor, APolicyThatLocksLittleMemory) {

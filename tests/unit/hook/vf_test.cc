@@ -87,8 +87,9 @@ TEST_F(Vf, EightContainersOnSevenVfs) {
     }
     const base::Error none = refusal(lives[7]);
     EXPECT_EQ(none.code, Code::Busy);
-    EXPECT_NE(none.message().find("no free VF on enp1s0 (7 of 7 used; see rdmactl list)"),
-              std::string::npos)
+    EXPECT_NE(
+        none.message().find("no free VF on enp1s0 (7 of 7 used): 7 attached; see rdmactl vf list"),
+        std::string::npos)
         << none.message();
     ASSERT_TRUE(lives[3].poststop());
     ASSERT_TRUE(lives[7].start());
@@ -245,7 +246,10 @@ TEST_F(Vf, OnlyWhatNobodyUsesIsFree) {
                              "1 with addresses on the host",
                              "1 without a driver",
                              "1 bound to vfio-pci",
-                             "1 without a netdev on the host"})
+                             "1 without a netdev on the host",
+                             "; or run: ip link set enp1s0v0 down (/etc/rdma-hook/vfs-unmanaged",
+                             "; or run: ip address flush dev enp1s0v1",
+                             "; or bind the driver"})
         EXPECT_NE(none.message().find(part), std::string::npos) << part << none.message();
     a.annotations["rdma.device"] = "enp1s0#0-5";
     ASSERT_TRUE(a.start());
@@ -254,8 +258,19 @@ TEST_F(Vf, OnlyWhatNobodyUsesIsFree) {
     for (auto& [index, device] : fake_.world.rdma)
         device.contexts = device.pci == vf(0, kMlx) ? 1 : 0;
     Life b = container("b", "enp59s0#0");
-    EXPECT_NE(refusal(b).message().find("VF 0 of enp59s0 (0000:3b:00.1) is open by RDMA programs"),
-              std::string::npos);
+    const base::Error open = refusal(b);
+    EXPECT_EQ(open.text, "VF 0 of enp59s0 (0000:3b:00.1) is open by RDMA programs");
+    EXPECT_EQ(open.fix,
+              "choose another VF; or end these programs: rdma resource show ctx; see rdmactl vf "
+              "list");
+    Life c = container("c", "enp1s0v0");
+    EXPECT_NE(refusal(c).fix.find("ip link set enp1s0v0 down"), std::string::npos);
+    state_.config().pools = {pool({"enp59s0"})};
+    state_.config().pools[0].exclude = {*hook::parse_device_spec("enp59s0")};
+    Life d = from_pool("d");
+    const base::Error excluded = refusal(d);
+    EXPECT_EQ(excluded.text, "no VF to choose from on enp59s0: pool vfs excludes all");
+    EXPECT_EQ(excluded.fix, "mend pools.vfs.exclude in the configuration");
 }
 
 TEST_F(Vf, Refusals) {
