@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // serve: accepts clients and gives each a thread with its own device context, protection domain and
 // queue pairs. Nothing is shared between clients but the machine. One too many is told so and
-// closed.
+// closed. No client, and no shortage that passes, ends the server.
+#include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <list>
+#include <system_error>
 #include <thread>
 
 #include <fmt/format.h>
@@ -20,12 +23,23 @@ using base::UniqueFd;
 
 namespace {
 constexpr size_t kMaxClients = 32;
+constexpr int kRestMs = 100;
 
 struct Guest {
+    explicit Guest(Control connection) : control(std::move(connection)) {}
+
+    Control control;  // the thread's, once that runs
     std::atomic<bool> done = false;
     Exit exit = Exit::Ok;
     std::jthread thread;
 };
+
+// Whether accept(2) will never work again. All else is of one connection (the network's errors, a
+// firewall) or of the moment: descriptors and memory come back.
+bool is_for_good(const base::Error& error) {
+    constexpr int kForGood[] = {EBADF, EFAULT, EINVAL, ENOTSOCK, EOPNOTSUPP};
+    return std::ranges::find(kForGood, error.sys) != std::end(kForGood);
+}
 
 class Server {
   public:
@@ -46,10 +60,8 @@ class Server {
             for (size_t i = 0; i < listeners.size() && !around_.stop.requested(); ++i) {
                 if ((fds[i + 1].revents & POLLIN) == 0)
                     continue;
-                auto fd = TRY(accept_from(listeners[i]));
-                if (fd)
-                    admit(std::move(*fd));
-                if (fd && options_.once)
+                auto fd = TRY(take_from(listeners[i]));
+                if (fd && admit(std::move(*fd)) && options_.once)
                     return wait_for_the_one();
             }
         }
@@ -57,29 +69,65 @@ class Server {
     }
 
   private:
-    void admit(UniqueFd fd) {
+    // A waiting client; nothing if it has gone, or cannot be taken now.
+    Result<std::optional<UniqueFd>> take_from(const Listener& listener) {
+        auto taken = accept_from(listener);
+        if (!taken && !is_for_good(taken.error())) {
+            complain(taken.error());
+            rest();
+            return std::optional<UniqueFd>();
+        }
+        if (taken && *taken)
+            trouble_ = 0;
+        return taken;
+    }
+
+    // Once for each kind, until clients can be taken again.
+    void complain(const base::Error& error) {
+        if (error.sys != trouble_)
+            say(error.message() + ": clients wait until that has passed");
+        trouble_ = error.sys;
+    }
+
+    // The one place that waits on the clock: the listener stays readable while a client waits, and
+    // nobody tells of descriptors or memory that somebody gives back.
+    void rest() const {
+        pollfd stop{around_.stop.fd(), POLLIN, 0};
+        (void)::poll(&stop, 1, kRestMs);
+    }
+
+    // Whether it is served.
+    bool admit(UniqueFd fd) {
         std::erase_if(guests_, [](const Guest& guest) { return guest.done.load(); });
         const auto address = peer_address(fd.get());
         const std::string name = address ? address->text() : "?";
         Control control(std::move(fd), around_.stop);
         if (guests_.size() >= kMaxClients) {
-            refuse(control, name);
-            return;
+            refuse(control, name, fmt::format("the server has {} clients already", kMaxClients));
+            return false;
         }
-        Guest& guest = guests_.emplace_back();
-        guest.thread = std::jthread([this, &guest, name, moved = std::move(control)]() mutable {
-            attend(std::move(moved), name, guest);
-            guest.done.store(true);
-        });
+        Guest& guest = guests_.emplace_back(std::move(control));
+        try {
+            guest.thread = std::jthread([this, &guest, name] {
+                attend(std::move(guest.control), name, guest);
+                guest.done.store(true);
+            });
+        } catch (const std::system_error& error) {  // a limit of processes
+            refuse(
+                guest.control,
+                name,
+                "the server cannot start a thread for another client: " + error.code().message());
+            guests_.pop_back();
+            return false;
+        }
+        return true;
     }
 
-    void refuse(Control& control, const std::string& name) const {
-        const auto error = base::make_error(
-            Code::Busy, fmt::format("the server has {} clients already", kMaxClients));
+    void refuse(Control& control, const std::string& name, const std::string& why) const {
         // Best effort: the client sees the connection close in any case.
-        (void)control.send(error_message(error),
+        (void)control.send(error_message(base::make_error(Code::Busy, why)),
                            base::Deadline::in(std::chrono::milliseconds(100)));
-        say("client " + name + ": refused, too many");
+        say("client " + name + ": refused: " + why);
     }
 
     void attend(Control control, const std::string& name, Guest& guest) const {
@@ -109,6 +157,7 @@ class Server {
 
     const ServeOptions& options_;
     const Surroundings& around_;
+    int trouble_ = 0;          // errno of what was said last
     std::list<Guest> guests_;  // addresses stay; each thread ends by the stop or by its client
 };
 }  // namespace

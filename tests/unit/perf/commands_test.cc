@@ -14,6 +14,7 @@
 #include "perf/tcp.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/perf/fake_verbs.h"
+#include "tests/unit/perf/paper.h"
 
 namespace perf {
 namespace {
@@ -21,33 +22,9 @@ namespace {
 using base::Json;
 using test::FakeVerbs;
 using test::Fault;
+using test::Paper;
 using testing::HasSubstr;
 using namespace std::chrono_literals;
-
-// Collects what a command prints; readable while it runs.
-class Paper {
-  public:
-    Paper() : file_(std::tmpfile()) {}
-
-    ~Paper() { (void)std::fclose(file_); }
-
-    Paper(const Paper&) = delete;
-    Paper& operator=(const Paper&) = delete;
-    Paper(Paper&&) = delete;
-    Paper& operator=(Paper&&) = delete;
-
-    [[nodiscard]] std::FILE* file() const { return file_; }
-
-    [[nodiscard]] std::string text() const {
-        std::string out(1 << 20, '\0');
-        const ssize_t n = ::pread(::fileno(file_), out.data(), out.size(), 0);
-        out.resize(n < 0 ? 0 : static_cast<size_t>(n));
-        return out;
-    }
-
-  private:
-    std::FILE* file_;
-};
 
 MeasureOptions short_measure() {
     MeasureOptions measure;
