@@ -151,8 +151,10 @@ Result<> grant(oci::Spec& spec, const Request& request, const std::vector<Grante
         if (g.rdma_cm)
             TRY(spec.add_device({g.rdma_cm->path(), g.rdma_cm->major, g.rdma_cm->minor}));
     }
-    // The annotation, then the user's --ulimit, then unlimited: verbs pin their memory.
-    spec.set_memlock(request.memlock.value_or(kMemlockUnlimited), request.memlock.has_value());
+    // The annotation, then the user's --ulimit, then what the policy allows: verbs pin their
+    // memory.
+    if (const uint64_t bytes = request.memlock.value_or(request.memlock_default); bytes != 0)
+        spec.set_memlock(bytes, request.memlock.has_value());
     add_environment(spec, granted);
     return {};
 }

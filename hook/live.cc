@@ -67,7 +67,7 @@ Result<> check_live(const Subject& subject, const Call& call) {
         return make_error(Code::Refused,
                           "config.json has an RLIMIT_MEMLOCK of its own, which the runtime sets "
                           "after this hook")
-            .advise("leave out rdma.memlock (or the policy's), or the RLIMIT_MEMLOCK");
+            .advise("leave out rdma.memlock, or the RLIMIT_MEMLOCK");
     return {};
 }
 
@@ -112,12 +112,13 @@ Result<> add_memlock(Steps& steps,
                      const Waiting& waiting,
                      const Subject& subject,
                      netns::Processes& processes) {
-    if (subject.spec.has_memlock())
+    const Request& request = subject.request;
+    const uint64_t bytes = request.memlock.value_or(request.memlock_default);
+    if (subject.spec.has_memlock() || bytes == 0)
         return {};
-    steps.push_back(
-        make_step<SetMemlock>({.init = waiting.root.init,
-                               .before = TRY(processes.memlock(waiting.root.init)),
-                               .bytes = subject.request.memlock.value_or(kMemlockUnlimited)}));
+    steps.push_back(make_step<SetMemlock>({.init = waiting.root.init,
+                                           .before = TRY(processes.memlock(waiting.root.init)),
+                                           .bytes = bytes}));
     return {};
 }
 

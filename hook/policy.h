@@ -63,7 +63,7 @@ struct Policy : Rules {
     std::optional<std::vector<std::string>> pools;  // nothing: all, and attachments without one
     std::vector<std::string> char_devices;          // RDMA nodes beside those that we give
     std::optional<uint32_t> attachments;            // of one container
-    uint64_t memlock_max = 0;                       // bytes; UINT64_MAX: unlimited
+    uint64_t memlock_max = 0;                       // bytes; UINT64_MAX: unlimited; 0: the engine's
 };
 
 // What the engine gives the container beside what we do.

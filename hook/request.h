@@ -70,7 +70,7 @@ struct Request {
     std::vector<Attachment> attachments;  // by index, none twice; empty: nothing of ours asked for
     std::optional<uint64_t> memlock;      // bytes or kMemlockUnlimited; rdma.memlock
     // What is given where neither the annotation nor the engine's user says: as much as the policy
-    // allows; 0: leave the limit alone.
+    // allows; 0: the engine's own limit is left alone.
     uint64_t memlock_default = kMemlockUnlimited;
     bool optional = false;  // rdma.optional
     // rdma.max_hca_*, by index of the attachment; where there are any. No part of Attachment: who

@@ -171,7 +171,13 @@ Result<Findings> check_netns_mode(Look& look) {
 Result<Findings> check_memlock(Look& look) {
     Findings found;
     const auto& policy = look.world.config.policy;
-    if (policy && policy->memlock_max < kEnoughMemlock)
+    if (policy && policy->memlock_max == 0)
+        found.push_back({.status = Status::Warning,
+                         .why = "the policy leaves how much memory containers may lock to their "
+                                "engine, whose limit is often too small for verbs",
+                         .fix = fmt::format("set policy.memlock to \"unlimited\" in {}",
+                                            look.options.config_path)});
+    else if (policy && policy->memlock_max < kEnoughMemlock)
         found.push_back(
             {.status = Status::Fail,
              .why = fmt::format("the policy lets containers lock {} of memory: few queue "

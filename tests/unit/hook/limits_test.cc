@@ -63,6 +63,31 @@ TEST_F(LimitsOfContainers, EachDeviceHasItsOwn) {
     expect_nothing_left();
 }
 
+// RLIMIT_MEMLOCK in config.json, of who did not ask and of who did.
+TEST_F(LimitsOfContainers, MemlockIsWhatThePolicyAllows) {
+    const auto rlimits = [&](const char* asked) {
+        Life one = life("one", "");
+        one.annotations["rdma.parent"] = "eth0";
+        if (asked != nullptr)
+            one.annotations["rdma.memlock"] = asked;
+        EXPECT_TRUE(one.start());
+        const std::string text = one.spec()["process"].value("rlimits", oci::Json::array()).dump();
+        EXPECT_TRUE(one.poststop());
+        return text;
+    };
+    EXPECT_NE(rlimits(nullptr).find("18446744073709551615"), std::string::npos) << "no policy";
+    hook::Policy policy;
+    policy.modes = {"softroce"};
+    policy.parents = {"eth0"};
+    policy.addresses = {*netns::parse_cidr("10.9.0.0/16")};
+    state_.config().policy = policy;
+    EXPECT_EQ(rlimits(nullptr), "[]") << "a policy that does not say leaves it to the engine";
+    state_.config().policy->memlock_max = 65536;
+    EXPECT_EQ(rlimits(nullptr), R"([{"type":"RLIMIT_MEMLOCK","hard":65536,"soft":65536}])");
+    EXPECT_EQ(rlimits("4096"), R"([{"type":"RLIMIT_MEMLOCK","hard":4096,"soft":4096}])");
+    expect_nothing_left();
+}
+
 TEST_F(LimitsOfContainers, HoldInExclusiveModeAndForTheHostsDevice) {
     fake_.world.kernel = KernelTraits::v7_3();
     fake_.world.mode = netns::RdmaNetnsMode::Exclusive;

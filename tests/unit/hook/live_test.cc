@@ -69,6 +69,21 @@ TEST_F(LiveTest, GrantsNodesDevicesMemlockAndAttachFile) {
     EXPECT_EQ(state_.leftovers(), std::vector<std::string>{});
 }
 
+TEST_F(LiveTest, MemlockIsWhatThePolicyAllows) {
+    life_.annotations["rdma.parent"] = "eth0";
+    state_.config().policy = hook::Policy{};
+    state_.config().policy->modes = {"softroce"};
+    state_.config().policy->parents = {"eth0"};
+    state_.config().policy->addresses = {*netns::parse_cidr("10.9.0.0/16")};
+    const netns::Memlock engines = process().memlock;
+    start();
+    EXPECT_EQ(process().memlock, engines) << "a policy that does not say";
+    EXPECT_TRUE(life_.poststop());
+    state_.config().policy->memlock_max = 1U << 20U;
+    start();
+    EXPECT_EQ(process().memlock, (netns::Memlock{.soft = 1U << 20U, .hard = 1U << 20U}));
+}
+
 TEST_F(LiveTest, PrestartAndCreateRuntimeAttachOnce) {
     start();
     const World once = fake_.world;
