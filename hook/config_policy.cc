@@ -255,7 +255,7 @@ Result<std::vector<std::string>> parse_char_devices(const Json& policy) {
     for (size_t i = 0; i < all.size(); ++i) {
         if (!all[i].starts_with("/dev/"))
             return bad(item("policy.char_devices", i),
-                       fmt::format("must be a device's path in the container such as "
+                       fmt::format("must be a device's path on the host such as "
                                    "/dev/infiniband/umad0, not '{}'",
                                    printable(all[i])));
     }

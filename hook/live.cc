@@ -323,8 +323,8 @@ Result<std::vector<std::string>> attach_live(std::string_view input, const Call&
                 .advise("leave out the annotations or the device " + described(call.annotations));
         return Notes{};
     }
-    Subject subject =
-        TRY(read_subject(std::move(spec), annotations, std::move(config), Grants::Live));
+    Subject subject = TRY(read_subject(
+        std::move(spec), annotations, std::move(config), Grants::Live, call.host.char_nodes));
     auto notes = TRY(attach_waiting(subject, call, state));
     for (const std::string& note : notes)
         base::log::warning(note);

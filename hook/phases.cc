@@ -196,8 +196,8 @@ Result<Output> precreate(std::string_view input, const Call& engine_call) {
         TRY(check_marker(marker->second, Store{call.host.files, call.state_dir}, call.bundle));
         return Output{.spec = std::string(input), .notes = {}};
     }
-    Subject subject =
-        TRY(read_subject(std::move(spec), annotations, std::move(config), Grants::Declared));
+    Subject subject = TRY(read_subject(
+        std::move(spec), annotations, std::move(config), Grants::Declared, call.host.char_nodes));
     auto output = TRY(attach_container(subject, call));
     for (const std::string& note : output.notes)
         base::log::warning(note);

@@ -44,6 +44,17 @@ void judge_attachment(const Attachment& attachment,
     judge.powers(powers);
 }
 
+Verdict on_node(const GivenNode& node, const Powers& powers, std::string rule) {
+    return {.key = {},
+            .asked = fmt::format("--device {} ({}:{}) beside rdma.*",
+                                 printable(node.path),
+                                 node.number.major,
+                                 node.number.minor),
+            .rule = std::move(rule),
+            .allowed = std::ranges::find(powers.listed, node.number) != powers.listed.end(),
+            .fix = "leave it out: the container is given its own"};
+}
+
 // What belongs to the container and to no single attachment.
 void judge_container(const Request& request,
                      const std::optional<Policy>& policy,
@@ -68,13 +79,8 @@ void judge_container(const Request& request,
                             .allowed = *request.memlock <= most,
                             .fix = fmt::format("set at most {}", most)});
     }
-    for (const std::string& device : powers.char_devices)
-        verdicts.push_back({.key = {},
-                            .asked = fmt::format("--device {} beside rdma.*", printable(device)),
-                            .rule = rule("char_devices"),
-                            .allowed = policy && std::ranges::find(policy->char_devices, device) !=
-                                                     policy->char_devices.end(),
-                            .fix = "leave it out: the container is given its own"});
+    for (const GivenNode& node : powers.char_devices)
+        verdicts.push_back(on_node(node, powers, rule("char_devices")));
 }
 }  // namespace
 

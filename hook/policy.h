@@ -18,6 +18,7 @@
 #include "hook/limits.h"
 #include "netns/address.h"
 #include "netns/base/result.h"
+#include "netns/char_nodes.h"
 
 namespace hook {
 
@@ -61,16 +62,25 @@ struct Rules {
 struct Policy : Rules {
     std::vector<std::string> modes;
     std::optional<std::vector<std::string>> pools;  // nothing: all, and attachments without one
-    std::vector<std::string> char_devices;          // RDMA nodes beside those that we give
+    std::vector<std::string> char_devices;          // RDMA nodes beside those that we give: paths
+                                                    // of the host, which stand for the device there
     std::optional<uint32_t> attachments;            // of one container
     uint64_t memlock_max = 0;                       // bytes; UINT64_MAX: unlimited; 0: the engine's
+};
+
+// A device node that the engine makes in the container.
+struct GivenNode {
+    std::string path;  // in the container: the asker's choice
+    netns::DeviceNumber number;
 };
 
 // What the engine gives the container beside what we do.
 struct Powers {
     bool privileged = false;                  // all devices and capabilities
     std::vector<std::string> capabilities{};  // "CAP_NET_RAW"; of any of its sets
-    std::vector<std::string> char_devices{};  // RDMA nodes in its config.json, by path
+    std::vector<GivenNode> char_devices{};    // RDMA nodes in its config.json
+    // What the host has at the paths that the policy's char_devices lists.
+    std::vector<netns::DeviceNumber> listed{};
 };
 
 // One thing that a container asks for, and what was decided.

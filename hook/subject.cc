@@ -21,7 +21,7 @@ constexpr char kHostsDevice[] =
     "generate)";
 
 // Everything that can be refused without looking at the host.
-Result<> check_subject(const Subject& subject, Grants grants) {
+Result<> check_subject(const Subject& subject, Grants grants, netns::CharNodes& host) {
     if (grants == Grants::Declared && subject.spec.has_user_namespace())
         return make_error(
                    Code::Refused,
@@ -37,7 +37,8 @@ Result<> check_subject(const Subject& subject, Grants grants) {
     if (subject.spec.redirects_hook_output())
         return make_error(Code::Refused, "run.oci.hooks.std* annotations do not go with rdma.*")
             .advise("leave them out");
-    return check_policy(subject.request, subject.config, powers_of(subject.spec));
+    return check_policy(
+        subject.request, subject.config, TRY(powers_of(subject.spec, subject.config, host)));
 }
 
 Result<std::vector<Granted>> attach_each(World& world,
@@ -66,7 +67,8 @@ std::string id_of(const Call& call) {
 Result<Subject> read_subject(oci::Spec spec,
                              const Annotations& annotations,
                              Config config,
-                             Grants grants) {
+                             Grants grants,
+                             netns::CharNodes& host) {
     Request request = TRY(parse_request(annotations, config));
     Subject subject{.spec = std::move(spec),
                     .network = {},
@@ -75,7 +77,7 @@ Result<Subject> read_subject(oci::Spec spec,
                     .privileged = false};
     subject.network = subject.spec.network();
     subject.privileged = subject.spec.privileged();
-    TRY(check_subject(subject, grants));
+    TRY(check_subject(subject, grants, host));
     return subject;
 }
 
@@ -130,10 +132,21 @@ Result<std::vector<Granted>> attach_all(World& world,
     return attach_each(world, joiner, request);
 }
 
-Powers powers_of(const oci::Spec& spec) {
-    return {.privileged = spec.privileged(),
-            .capabilities = spec.capabilities(),
-            .char_devices = spec.rdma_nodes()};
+Result<Powers> powers_of(const oci::Spec& spec, const Config& config, netns::CharNodes& host) {
+    Powers powers{.privileged = spec.privileged(), .capabilities = spec.capabilities()};
+    std::vector<uint32_t> majors;
+    if (spec.has_dynamic_majors() && !powers.privileged)
+        majors = TRY(host.rdma_majors());
+    for (const oci::DeviceNode& node : spec.rdma_nodes(majors))
+        powers.char_devices.push_back(
+            {.path = node.path, .number = {.major = node.major, .minor = node.minor}});
+    if (powers.char_devices.empty() || !config.policy)
+        return powers;
+    for (const std::string& path : config.policy->char_devices) {
+        if (const auto number = TRY(host.at(path)))
+            powers.listed.push_back(*number);
+    }
+    return powers;
 }
 
 bool is_forgivable(const Error& error) {

@@ -24,14 +24,16 @@ struct Subject {
 // How the container is given what it is granted: declared in its config.json, or while it is there.
 enum class Grants { Declared, Live };
 
-// Parses the request; everything that can be refused without looking at the host is refused.
+// Parses the request; everything that can be refused without looking at the host is refused. Of the
+// host only the numbers of devices are asked, and only for a container with devices of its own.
 Result<Subject> read_subject(oci::Spec spec,
                              const Annotations& annotations,
                              Config config,
-                             Grants grants);
+                             Grants grants,
+                             netns::CharNodes& host);
 
 // What the engine gives the container beside what we do.
-Powers powers_of(const oci::Spec& spec);
+Result<Powers> powers_of(const oci::Spec& spec, const Config& config, netns::CharNodes& host);
 
 // Refused if it is the host's, by whatever path.
 Result<> check_not_the_hosts(netns::Netnses& namespaces, const netns::Netns& ns);

@@ -13,18 +13,12 @@
 // - Who owns the cgroup may put its own program back at any time: systemd does at daemon-reload.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 
+#include "netns/char_nodes.h"
 #include "netns/process.h"
 
 namespace netns {
-
-struct DeviceNumber {
-    uint32_t major = 0;
-    uint32_t minor = 0;
-    bool operator==(const DeviceNumber&) const = default;
-};
 
 class DeviceCgroups {
   public:

@@ -7,6 +7,7 @@
 
 #include "netns/base/files.h"
 #include "netns/cgroup.h"
+#include "netns/char_nodes.h"
 #include "netns/device_cgroup.h"
 #include "netns/devlink.h"
 #include "netns/launch.h"
@@ -43,6 +44,7 @@ struct Host {
     TcOffload& tc;
     Ovs& ovs;
     Statistics& statistics;
+    CharNodes& char_nodes;
 };
 
 // The real world.
@@ -67,7 +69,8 @@ class KernelHost {
                 *devlink_,
                 *tc_,
                 *ovs_,
-                *statistics_};
+                *statistics_,
+                char_nodes_};
     }
 
   private:
@@ -88,6 +91,7 @@ class KernelHost {
     std::unique_ptr<TcOffload> tc_;
     std::unique_ptr<Ovs> ovs_;
     std::unique_ptr<Statistics> statistics_;
+    KernelCharNodes char_nodes_;
 };
 
 }  // namespace netns

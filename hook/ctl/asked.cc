@@ -2,7 +2,6 @@
 #include "hook/ctl/asked.h"
 
 #include "hook/subject.h"
-#include "runtime-config/oci/spec.h"
 
 namespace hook::ctl {
 
@@ -13,8 +12,8 @@ Result<Asked> asked_for(const Options& options, netns::Host& host) {
     Asked asked;
     if (!options.spec_path.empty()) {
         const std::string text = TRY(host.files.read(options.spec_path, oci::kMaxSpecBytes));
-        const oci::Spec spec = TRY(oci::Spec::parse(text));
-        asked = {.annotations = spec.annotations(), .powers = powers_of(spec)};
+        asked.spec = TRY(oci::Spec::parse(text));
+        asked.annotations = asked.spec->annotations();
     }
     for (const std::string& pair : options.annotations) {
         const auto equals = pair.find('=');
@@ -24,6 +23,10 @@ Result<Asked> asked_for(const Options& options, netns::Host& host) {
         asked.annotations[pair.substr(0, equals)] = pair.substr(equals + 1);
     }
     return asked;
+}
+
+Result<Powers> powers_of(const Asked& asked, const Config& config, netns::Host& host) {
+    return asked.spec ? hook::powers_of(*asked.spec, config, host.char_nodes) : Powers{};
 }
 
 }  // namespace hook::ctl

@@ -24,10 +24,12 @@ void add_the_rest(unsigned index, const Draft& draft, std::vector<Verdict>& verd
     }
 }
 
-Result<std::vector<Verdict>> verdicts_on(const Asked& asked, const Config& config) {
+Result<std::vector<Verdict>> verdicts_on(const Asked& asked,
+                                         const Config& config,
+                                         netns::Host& host) {
     const Request request = TRY(parse_request(asked.annotations, config));
     const Drafts drafts = TRY(read_drafts(asked.annotations));
-    auto verdicts = judge(request, config, asked.powers);
+    auto verdicts = judge(request, config, TRY(powers_of(asked, config, host)));
     for (const auto& [index, draft] : drafts.attachments)
         add_the_rest(index, draft, verdicts);
     add_the_rest(0, drafts.container, verdicts);
@@ -68,7 +70,7 @@ Result<Answer> check_config(const Options& options, netns::Host& host) {
                                       config.policy ? "with a policy" : "default policy")};
     if (mentions_rdma(asked.annotations)) {
         json["verdicts"] = Json::array();
-        for (const Verdict& verdict : TRY(verdicts_on(asked, config))) {
+        for (const Verdict& verdict : TRY(verdicts_on(asked, config, host))) {
             json["verdicts"].push_back(to_json(verdict));
             if (!verdict.allowed)
                 answer.status = base::exit_status(Code::Refused);

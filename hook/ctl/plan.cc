@@ -41,12 +41,12 @@ std::string to_text(const Json& json) {
 }  // namespace
 
 Result<Answer> plan(const Options& options, netns::Host& host) {
-    const auto [annotations, powers] = TRY(asked_for(options, host));
+    const Asked asked = TRY(asked_for(options, host));
     Json json{{"attachments", Json::array()}};
-    if (mentions_rdma(annotations)) {
+    if (mentions_rdma(asked.annotations)) {
         const Config config = TRY(options.load_config());
-        const Request request = TRY(parse_request(annotations, config));
-        TRY(check_policy(request, config, powers));
+        const Request request = TRY(parse_request(asked.annotations, config));
+        TRY(check_policy(request, config, TRY(powers_of(asked, config, host))));
         const Store store{host.files, config.state_dir};
         TRY(store.open());
         World world{host, config, store};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime-config/oci/device_rules.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -11,6 +12,10 @@ namespace oci {
 using base::Json;
 
 namespace {
+constexpr uint32_t kRdmaMajor = 231;  // IB_UVERBS_MAJOR
+constexpr uint32_t kFirstDynamicMajor = 234;
+constexpr uint32_t kMajors = 1U << 12U;  // mknod(2) drops what is above
+
 // A member's number; absent and -1 are both spelled "any" by engines.
 std::optional<int64_t> number(const Json& rule, const char* key) {
     const Json* value = member(&rule, key);
@@ -40,6 +45,14 @@ std::optional<bool> verdict(const Json& rule) {
     return reads && writes ? std::optional(true) : std::nullopt;
 }
 }  // namespace
+
+bool is_dynamic_major(uint32_t major) {
+    return major >= kFirstDynamicMajor;
+}
+
+bool is_rdma_major(uint32_t major, const std::vector<uint32_t>& more) {
+    return major % kMajors == kRdmaMajor || std::ranges::find(more, major % kMajors) != more.end();
+}
 
 bool allows_device(const Json* rules, int64_t major, int64_t minor) {
     for (size_t i = rules != nullptr ? rules->size() : 0; i-- > 0;) {

@@ -4,10 +4,18 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "netns/base/json.h"
 
 namespace oci {
+
+// Whether the kernel gives this major out as it likes: 234 to 254, then 384 to 511
+// (__register_chrdev_region). What is no major at all counts as one.
+bool is_dynamic_major(uint32_t major);
+
+// Whether it is RDMA's: 231 (uverbs, umad, issm), or one of these.
+bool is_rdma_major(uint32_t major, const std::vector<uint32_t>& more);
 
 // Whether the rules let `c major:minor` be read and written. No rule: no.
 bool allows_device(const base::Json* rules, int64_t major, int64_t minor);

@@ -78,16 +78,33 @@ bool is_same_device(const Json& entry, const DeviceNode& node) {
            major->get<int64_t>() == node.major && minor->get<int64_t>() == node.minor;
 }
 
-// uverbs, umad and issm have a major number of their own (IB_UVERBS_MAJOR); those beyond the first
-// 32 of a kind have another, and are known by their folder.
-bool is_rdma_node(const Json& entry) {
-    constexpr int64_t kRdmaMajor = 231;
-    const std::string type = text_of(member(&entry, "type"));
-    const std::string path = normal(text_of(member(&entry, "path")));
-    const Json* major = member(&entry, "major");
-    const bool by_number = major != nullptr && major->get<int64_t>() == kRdmaMajor;
-    return (type == "c" || type == "u") && (by_number || (path.starts_with("/dev/infiniband/") &&
-                                                          path != "/dev/infiniband/rdma_cm"));
+// As runtimes hand it to mknod(2).
+uint32_t number_of(const Json& entry, const char* key) {
+    const Json* value = member(&entry, key);
+    return value != nullptr ? static_cast<uint32_t>(value->get<int64_t>()) : 0;
+}
+
+// linux.devices, the character devices among them.
+std::vector<DeviceNode> character_devices(const Json& tree) {
+    std::vector<DeviceNode> nodes;
+    const Json* devices = member(member(&tree, "linux"), "devices");
+    for (size_t i = 0; devices != nullptr && i < devices->size(); ++i) {
+        const Json& entry = (*devices)[i];
+        const std::string type = text_of(member(&entry, "type"));
+        if (type == "c" || type == "u")
+            nodes.push_back({.path = text_of(member(&entry, "path")),
+                             .major = number_of(entry, "major"),
+                             .minor = number_of(entry, "minor")});
+    }
+    return nodes;
+}
+
+// The folder is of no use to a program that chooses its own path, but of a node there nobody may
+// wonder whose it is.
+bool is_rdma_node(const DeviceNode& node, const std::vector<uint32_t>& majors) {
+    const std::string path = normal(node.path);
+    return is_rdma_major(node.major, majors) ||
+           (path.starts_with("/dev/infiniband/") && path != "/dev/infiniband/rdma_cm");
 }
 }  // namespace
 
@@ -154,14 +171,17 @@ std::vector<std::string> Spec::capabilities() const {
     return {all.begin(), all.end()};
 }
 
-std::vector<std::string> Spec::rdma_nodes() const {
-    std::vector<std::string> paths;
-    const Json* devices = member(member(&tree_, "linux"), "devices");
-    for (size_t i = 0; devices != nullptr && i < devices->size() && !privileged(); ++i) {
-        if (is_rdma_node((*devices)[i]))
-            paths.push_back(text_of(member(&(*devices)[i], "path")));
-    }
-    return paths;
+bool Spec::has_dynamic_majors() const {
+    return std::ranges::any_of(character_devices(tree_),
+                               [](const DeviceNode& node) { return is_dynamic_major(node.major); });
+}
+
+std::vector<DeviceNode> Spec::rdma_nodes(const std::vector<uint32_t>& majors) const {
+    if (privileged())
+        return {};
+    std::vector<DeviceNode> nodes = character_devices(tree_);
+    std::erase_if(nodes, [&](const DeviceNode& node) { return !is_rdma_node(node, majors); });
+    return nodes;
 }
 
 std::string Spec::cpus() const {

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "netns/host.h"
+#include "tests/fakes/fake_char_nodes.h"
 #include "tests/fakes/fake_switch.h"
 #include "tests/fakes/gate.h"
 #include "tests/fakes/world.h"
@@ -335,7 +336,8 @@ class FakeHost {
           devlink(world, gate),
           tc(world, gate),
           ovs(world, gate),
-          statistics(world) {}
+          statistics(world),
+          char_nodes(world) {}
 
     FakeHost(const FakeHost&) = delete;
     FakeHost& operator=(const FakeHost&) = delete;
@@ -360,7 +362,8 @@ class FakeHost {
                 devlink,
                 tc,
                 ovs,
-                statistics};
+                statistics,
+                char_nodes};
     }
 
     // The program has ended, by itself or by a Crash: its handles are closed. The next one may run.
@@ -388,6 +391,7 @@ class FakeHost {
     FakeTcOffload tc;
     FakeOvsRoom ovs;
     FakeStatistics statistics;
+    FakeCharNodes char_nodes;
 };
 
 }  // namespace test

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "netns/cgroup.h"
+#include "netns/char_nodes.h"
 #include "netns/devlink.h"
 #include "netns/link.h"
 #include "netns/ovs.h"
@@ -206,6 +207,8 @@ struct WorldState {
     pid_t parent = 0;             // the engine
     pid_t self = 0;               // the program itself
     std::string boot_id;
+    // Character devices of the host, by path, beside verbs nodes.
+    std::map<std::string, netns::DeviceNumber> nodes = {{"/dev/null", {1, 3}}};
     std::map<std::string, FakePci> pci;            // by address
     std::map<std::string, FakeEswitch> eswitches;  // by devlink handle
     FakeOvs ovs;
@@ -226,6 +229,7 @@ struct World : WorldState {
     static constexpr pid_t kSelf = 999;
     static constexpr pid_t kContainer = 4711;
     static constexpr uint32_t kHostLink = 2;
+    static constexpr uint32_t kDynamicVerbsMajor = 510;  // of verbs nodes beyond the first 32
     static constexpr char kContainerPath[] = "/run/netns/container1";
 
     NetnsId add_netns();

@@ -14,7 +14,8 @@ void read_all(const oci::Spec& spec) {
     (void)spec.has_user_namespace();
     (void)spec.privileged();
     (void)spec.capabilities();
-    (void)spec.rdma_nodes();
+    (void)spec.has_dynamic_majors();
+    (void)spec.rdma_nodes({510});
     (void)spec.mount_label();
     (void)spec.redirects_hook_output();
     const oci::Network network = spec.network();

@@ -64,6 +64,10 @@ Result<> Life::precreate() {
     spec["linux"]["namespaces"].push_back(entry);
     spec["annotations"] = annotations;
     spec["mounts"] = mounts;
+    if (!devices.empty())
+        spec["linux"]["devices"] = devices;
+    for (const Json& rule : rules)
+        spec["linux"]["resources"]["devices"].push_back(rule);
     if (!cpus.empty())
         spec["linux"]["resources"]["cpu"]["cpus"] = cpus;
     return precreate_with(spec);

@@ -59,6 +59,10 @@ class Life {
     oci::Json mounts = oci::Json::array({oci::Json::parse(
         R"({"destination":"/sys","type":"sysfs","source":"sysfs","options":["nosuid","ro"]})")});
 
+    // linux.devices, and linux.resources.devices behind what denies all.
+    oci::Json devices = oci::Json::array();
+    oci::Json rules = oci::Json::array();
+
     // Each returns what the phase returned; the spec is kept for the next.
     base::Result<> precreate();
     base::Result<> create_runtime();

@@ -306,17 +306,30 @@ TEST(Policy, CapabilitiesThatAModeForbids) {
 }
 
 TEST(Policy, OtherRdmaDevicesNeedLeave) {
-    const Powers umad{.char_devices = {"/dev/infiniband/umad0"}};
-    const auto refused = check_vf({}, vf_config(""), umad);
+    const GivenNode umad{.path = "/dev/infiniband/umad0", .number = {.major = 231, .minor = 0}};
+    const auto refused = check_vf({}, vf_config(""), {.char_devices = {umad}});
     ASSERT_FALSE(refused) << "the default policy refuses them";
     EXPECT_NE(refused.error().message().find("the default policy does not allow --device "
-                                             "/dev/infiniband/umad0 beside rdma.*; leave it out"),
+                                             "/dev/infiniband/umad0 (231:0) beside rdma.*; "
+                                             "leave it out"),
               std::string::npos)
         << refused.error().message();
-    EXPECT_FALSE(check_vf({}, vf_config(of_vfs("")), umad));
+    EXPECT_FALSE(check_vf({}, vf_config(of_vfs("")), {.char_devices = {umad}}));
+}
+
+// The path in the container is the asker's choice; the device is what counts.
+TEST(Policy, AListedPathStandsForTheHostsDeviceThere) {
     const Config open = vf_config(of_vfs(R"("char_devices": ["/dev/infiniband/umad0"])"));
-    EXPECT_TRUE(check_vf({}, open, umad));
-    EXPECT_FALSE(check_vf({}, open, {.char_devices = {"/dev/infiniband/issm0"}}));
+    const std::vector<netns::DeviceNumber> listed{{.major = 231, .minor = 0}};
+    const auto allows = [&](const char* path, netns::DeviceNumber number) {
+        return check_vf({}, open, {.char_devices = {{path, number}}, .listed = listed}).has_value();
+    };
+    EXPECT_TRUE(allows("/dev/infiniband/umad0", {.major = 231, .minor = 0}));
+    EXPECT_TRUE(allows("/dev/foo", {.major = 231, .minor = 0}));
+    EXPECT_FALSE(allows("/dev/infiniband/umad0", {.major = 231, .minor = 197})) << "uverbs5";
+    EXPECT_FALSE(allows("/dev/infiniband/umad0", {.major = 510, .minor = 0}));
+    EXPECT_FALSE(check_vf({}, open, {.char_devices = {{"/dev/infiniband/umad0", {231, 0}}}}))
+        << "the host has no such node";
 }
 }  // namespace
 }  // namespace hook

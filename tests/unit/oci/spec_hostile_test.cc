@@ -20,7 +20,8 @@ void use(const std::string& text) {
     (void)spec->has_user_namespace();
     (void)spec->privileged();
     (void)spec->capabilities();
-    (void)spec->rdma_nodes();
+    (void)spec->has_dynamic_majors();
+    (void)spec->rdma_nodes({510});
     (void)spec->mount_label();
     (void)spec->redirects_hook_output();
     (void)spec->has_memlock();

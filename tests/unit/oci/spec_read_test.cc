@@ -142,10 +142,44 @@ TEST(SpecRead, RdmaNodesOfTheEngine) {
         {"path":"/dev/shm/../infiniband/umad40","type":"c","major":510,"minor":8},
         {"path":"/dev/infiniband/disk","type":"b","major":231,"minor":1}]}})");
     ASSERT_TRUE(spec) << spec.error().message();
-    EXPECT_EQ(spec->rdma_nodes(),
-              (std::vector<std::string>{
-                  "/dev/infiniband/uverbs0", "/dev/other", "/dev/shm/../infiniband/umad40"}));
-    EXPECT_TRUE(Spec::parse("{}")->rdma_nodes().empty());
+    const auto text_of = [](const std::vector<DeviceNode>& nodes) {
+        std::string text;
+        for (const auto& node : nodes)
+            text += node.path + " " + std::to_string(node.major) + ":" +
+                    std::to_string(node.minor) + "\n";
+        return text;
+    };
+    EXPECT_EQ(text_of(spec->rdma_nodes({})),
+              "/dev/infiniband/uverbs0 231:192\n/dev/other 231:0\n"
+              "/dev/shm/../infiniband/umad40 510:8\n");
+    EXPECT_TRUE(spec->has_dynamic_majors());
+    EXPECT_TRUE(Spec::parse("{}")->rdma_nodes({}).empty());
+    EXPECT_FALSE(Spec::parse("{}")->has_dynamic_majors());
+}
+
+// Whoever starts a container chooses the path in it; mknod(2) takes 12 bits of a major.
+TEST(SpecRead, RdmaNodesByNumberWhateverTheyAreCalled) {
+    const struct {
+        const char* node;
+        bool dynamic;
+        bool found;
+    } table[] = {
+        {R"("path":"/dev/foo","type":"c","major":510,"minor":8)", true, true},
+        {R"("path":"/dev/foo","type":"c","major":509,"minor":8)", true, false},
+        {R"("path":"/dev/foo","type":"b","major":510,"minor":8)", false, false},
+        {R"("path":"/dev/foo","type":"c","major":4327,"minor":8)", true, true},
+        {R"("path":"/dev/foo","type":"c","major":4294967527,"minor":8)", false, true},
+        {R"("path":"/dev/infiniband/rdma_cm","type":"c","major":231,"minor":192)", false, true},
+        {R"("path":"/dev/fuse","type":"c","major":10,"minor":229)", false, false},
+        {R"("path":"/dev/foo","type":"c")", false, false},
+    };
+
+    for (const auto& row : table) {
+        const std::string start = R"({"linux":{"devices":[{)";
+        const Spec spec = test::parsed_spec(start + row.node + "}]}}");
+        EXPECT_EQ(spec.has_dynamic_majors(), row.dynamic) << row.node;
+        EXPECT_EQ(spec.rdma_nodes({231, 510}).size(), row.found ? 1U : 0U) << row.node;
+    }
 }
 }  // namespace
 }  // namespace oci

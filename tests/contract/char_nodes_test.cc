@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contract of netns/char_nodes.h.
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "tests/contract/outside.h"
+
+namespace test {
+namespace {
+
+using netns::DeviceNumber;
+
+template <class Outside>
+class CharNodesContract : public testing::Test {
+  protected:
+    void SetUp() override {
+        if (const std::string reason = Outside::missing(); !reason.empty())
+            GTEST_SKIP() << reason;
+    }
+
+    netns::CharNodes& room() { return outside_.host().char_nodes; }
+
+    Outside outside_;
+};
+
+using CharNodesOutsides = testing::Types<FakeOutside<Kernel::V7_2>, KernelOutside>;
+TYPED_TEST_SUITE(CharNodesContract, CharNodesOutsides, OutsideNames);
+
+TYPED_TEST(CharNodesContract, ANodeIsItsNumber) {
+    const auto null = this->room().at("/dev/null");
+    ASSERT_TRUE(null) << null.error().message();
+    EXPECT_EQ(*null, (DeviceNumber{.major = 1, .minor = 3}));
+}
+
+TYPED_TEST(CharNodesContract, WhatIsNoCharacterDeviceIsNone) {
+    for (const char* path : {"/dev", "/dev/nowhere", "/proc/devices", "/dev/null/x", ""}) {
+        const auto none = this->room().at(path);
+        ASSERT_TRUE(none) << path << ": " << none.error().message();
+        EXPECT_FALSE(*none) << path;
+    }
+}
+
+// Where RDMA is loaded they have the one that never changes.
+TYPED_TEST(CharNodesContract, MajorsAreAscending) {
+    const auto majors = this->room().rdma_majors();
+    ASSERT_TRUE(majors) << majors.error().message();
+    EXPECT_TRUE(std::ranges::is_sorted(*majors));
+    EXPECT_TRUE(majors->empty() || std::ranges::binary_search(*majors, 231U));
+}
+
+}  // namespace
+}  // namespace test
