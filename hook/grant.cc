@@ -125,11 +125,11 @@ Result<Granted> inspect(Site& site, const Attachment& attachment, const Endpoint
     return granted;
 }
 
-Json attach_json(const std::string& id, bool privileged, const std::vector<Granted>& granted) {
+Json attach_json(const std::string& id, bool fenced, const std::vector<Granted>& granted) {
     Json json = base::object({{"format", 1},
                               {"attached", true},
                               {"id", id},
-                              {"isolation", privileged ? "none" : "device nodes"},
+                              {"isolation", fenced ? "device nodes" : "none"},
                               {"attachments", Json::array()}});
     for (const Granted& g : granted)
         json["attachments"].push_back(to_json(g));

@@ -40,8 +40,8 @@ Result<FoundDevice> find_device(Site& site, const Endpoint& endpoint);
 // GIDs come into a table asynchronously: waits for the container's own, on the kernel's events.
 Result<Granted> inspect(Site& site, const Attachment& attachment, const Endpoint& endpoint);
 
-// attach.json: "format" 1; see hook/README.md.
-Json attach_json(const std::string& id, bool privileged, const std::vector<Granted>& granted);
+// attach.json: "format" 1; see hook/README.md. `fenced`: see Subject.
+Json attach_json(const std::string& id, bool fenced, const std::vector<Granted>& granted);
 Json failed_attach_json(const std::string& id, const base::Error& error);
 
 inline constexpr char kAttachFileInContainer[] = "/run/rdma/attach.json";

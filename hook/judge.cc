@@ -249,9 +249,17 @@ void Judge::powers(const Powers& powers) {
                  .fix = "start it with --cap-drop " + name.substr(4)});
         }
     }
+    const auto ruling = bench_.ruling(&Rules::privileged, "privileged");
+    // As a privileged container it has the devices of all others. Without a policy it is refused
+    // like a single one by the engine's own hand.
+    for (const std::string& rule : powers.open_rules)
+        verdicts_.push_back({.key = {},
+                             .asked = fmt::format("device rule {} beside rdma.*", rule),
+                             .rule = ruling.rule,
+                             .allowed = ruling.said != nullptr && *ruling.said,
+                             .fix = "leave it out: the container is given its own device"});
     if (!powers.privileged)
         return;
-    const auto ruling = bench_.ruling(&Rules::privileged, "privileged");
     verdicts_.push_back({.key = {},
                          .asked = "RDMA in a --privileged container",
                          .rule = ruling.rule,

@@ -157,7 +157,7 @@ Result<Notes> attach_and_grant(const Subject& subject,
         const auto granted =
             TRY(attach_all(world, {container, waiting.ns, subject.spec.cpus()}, subject.request));
         const std::string file = TRY(write_attach_file(
-            world, container, attach_json(container.id, subject.privileged, granted)));
+            world, container, attach_json(container.id, subject.fenced, granted)));
         Steps steps;
         add_nodes(steps, waiting, granted);
         TRY(add_memlock(steps, waiting, subject, world.host.processes));

@@ -101,7 +101,7 @@ Result<Output> attach_and_declare(Subject& subject, const Call& call, World& wor
         TRY(grant(subject.spec, subject.request, granted));
         TRY(hide_others(subject.spec, call.host, world.store, container.key, granted));
         TRY(declare(
-            subject.spec, call, container, attach_json(container.id, subject.privileged, granted)));
+            subject.spec, call, container, attach_json(container.id, subject.fenced, granted)));
         return warnings(granted);
     };
     auto notes = work();

@@ -44,12 +44,15 @@ void judge_attachment(const Attachment& attachment,
     judge.powers(powers);
 }
 
+std::string text_of(const GivenNode& node) {
+    const std::string number = fmt::format("{}:{}", node.number.major, node.number.minor);
+    return node.path.empty() ? "device rule c " + number
+                             : fmt::format("--device {} ({})", printable(node.path), number);
+}
+
 Verdict on_node(const GivenNode& node, const Powers& powers, std::string rule) {
     return {.key = {},
-            .asked = fmt::format("--device {} ({}:{}) beside rdma.*",
-                                 printable(node.path),
-                                 node.number.major,
-                                 node.number.minor),
+            .asked = text_of(node) + " beside rdma.*",
             .rule = std::move(rule),
             .allowed = std::ranges::find(powers.listed, node.number) != powers.listed.end(),
             .fix = "leave it out: the container is given its own"};

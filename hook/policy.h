@@ -68,9 +68,10 @@ struct Policy : Rules {
     uint64_t memlock_max = 0;                       // bytes; UINT64_MAX: unlimited; 0: the engine's
 };
 
-// A device node that the engine makes in the container.
+// A device that the engine lets the container open.
 struct GivenNode {
-    std::string path;  // in the container: the asker's choice
+    std::string path;  // of its node in the container: the asker's choice; empty: it has to make
+                       // one itself (mknod), all that it has is a rule of the device cgroup
     netns::DeviceNumber number;
 };
 
@@ -79,6 +80,7 @@ struct Powers {
     bool privileged = false;                  // all devices and capabilities
     std::vector<std::string> capabilities{};  // "CAP_NET_RAW"; of any of its sets
     std::vector<GivenNode> char_devices{};    // RDMA nodes in its config.json
+    std::vector<std::string> open_rules{};    // that open more than one RDMA device: "c 231:*"
     // What the host has at the paths that the policy's char_devices lists.
     std::vector<netns::DeviceNumber> listed{};
 };

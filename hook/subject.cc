@@ -21,7 +21,7 @@ constexpr char kHostsDevice[] =
     "generate)";
 
 // Everything that can be refused without looking at the host.
-Result<> check_subject(const Subject& subject, Grants grants, netns::CharNodes& host) {
+Result<> check_subject(const Subject& subject, Grants grants, const Powers& powers) {
     if (grants == Grants::Declared && subject.spec.has_user_namespace())
         return make_error(
                    Code::Refused,
@@ -37,8 +37,18 @@ Result<> check_subject(const Subject& subject, Grants grants, netns::CharNodes& 
     if (subject.spec.redirects_hook_output())
         return make_error(Code::Refused, "run.oci.hooks.std* annotations do not go with rdma.*")
             .advise("leave them out");
-    return check_policy(
-        subject.request, subject.config, TRY(powers_of(subject.spec, subject.config, host)));
+    return check_policy(subject.request, subject.config, powers);
+}
+
+// A rule that names one device is judged as its node would be.
+void add_rule(const oci::DeviceRange& rule, Powers& powers) {
+    if (rule.major && rule.minor)
+        return powers.char_devices.push_back(
+            {.path = {}, .number = {.major = *rule.major, .minor = *rule.minor}});
+    const auto text = [](const std::optional<uint32_t>& number) {
+        return number ? std::to_string(*number) : "*";
+    };
+    powers.open_rules.push_back(fmt::format("c {}:{}", text(rule.major), text(rule.minor)));
 }
 
 Result<std::vector<Granted>> attach_each(World& world,
@@ -74,10 +84,11 @@ Result<Subject> read_subject(oci::Spec spec,
                     .network = {},
                     .request = std::move(request),
                     .config = std::move(config),
-                    .privileged = false};
+                    .fenced = true};
     subject.network = subject.spec.network();
-    subject.privileged = subject.spec.privileged();
-    TRY(check_subject(subject, grants, host));
+    const Powers powers = TRY(powers_of(subject.spec, subject.config, host));
+    subject.fenced = !powers.privileged && powers.open_rules.empty();
+    TRY(check_subject(subject, grants, powers));
     return subject;
 }
 
@@ -140,6 +151,8 @@ Result<Powers> powers_of(const oci::Spec& spec, const Config& config, netns::Cha
     for (const oci::DeviceNode& node : spec.rdma_nodes(majors))
         powers.char_devices.push_back(
             {.path = node.path, .number = {.major = node.major, .minor = node.minor}});
+    for (const oci::DeviceRange& rule : spec.rdma_rules(majors))
+        add_rule(rule, powers);
     if (powers.char_devices.empty() || !config.policy)
         return powers;
     for (const std::string& path : config.policy->char_devices) {

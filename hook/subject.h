@@ -18,7 +18,7 @@ struct Subject {
     oci::Network network;
     Request request;
     Config config;
-    bool privileged = false;
+    bool fenced = true;  // it may not open whatever RDMA device there is
 };
 
 // How the container is given what it is granted: declared in its config.json, or while it is there.

@@ -2,8 +2,9 @@
 #include "runtime-config/oci/device_rules.h"
 
 #include <algorithm>
-#include <optional>
+#include <map>
 #include <string>
+#include <utility>
 
 #include "runtime-config/oci/spec_check.h"
 
@@ -44,6 +45,71 @@ std::optional<bool> verdict(const Json& rule) {
         return reads || writes || access.empty() ? std::optional(false) : std::nullopt;
     return reads && writes ? std::optional(true) : std::nullopt;
 }
+
+constexpr unsigned kRead = 1;
+constexpr unsigned kWrite = 2;
+
+// What it says of opening. To crun an absent access means all; runc refuses the container.
+unsigned opening_access(const Json& rule) {
+    const std::string access = text(rule, "access");
+    if (access.empty())
+        return kRead | kWrite;
+    return (access.find('r') != std::string::npos ? kRead : 0) |
+           (access.find('w') != std::string::npos ? kWrite : 0);
+}
+
+// A rule of type "a" is for all devices; whether it can have numbers is up to the runtime. A
+// denial is believed for its numbers alone, a permission for as much as it may mean.
+DeviceRange range_of(const Json& rule) {
+    const std::string type = text(rule, "type");
+    const bool all = rule["allow"].get<bool>() && (type.empty() || type == "a");
+    const auto part = [&](const char* key) {
+        const auto value = number(rule, key);
+        return all || !value ? std::optional<uint32_t>{} : static_cast<uint32_t>(*value);
+    };
+    return {.major = part("major"), .minor = part("minor")};
+}
+
+// What later rules deny of RDMA's devices, gathered from the last rule to the first: there may be
+// many rules, and each is looked at once.
+class Denied {
+  public:
+    explicit Denied(std::vector<uint32_t> majors) : majors_(std::move(majors)) {
+        majors_.push_back(kRdmaMajor);
+    }
+
+    void add(const Json& rule) {
+        const DeviceRange range = range_of(rule);
+        for (const uint32_t major : majors_) {
+            if (range.major.value_or(major) == major)
+                access_[{.major = major, .minor = range.minor}] |= opening_access(rule);
+        }
+    }
+
+    // Whether something of what the rule allows is left.
+    [[nodiscard]] bool leaves(const Json& rule) const {
+        const DeviceRange range = range_of(rule);
+        return std::ranges::any_of(majors_, [&](uint32_t major) {
+            return range.major.value_or(major) % kMajors == major &&
+                   (opening_access(rule) & ~at({.major = major}) &
+                    ~at({.major = major, .minor = range.minor})) != 0;
+        });
+    }
+
+  private:
+    [[nodiscard]] unsigned at(const DeviceRange& range) const {
+        const auto found = access_.find(range);
+        return found == access_.end() ? 0 : found->second;
+    }
+
+    std::vector<uint32_t> majors_;
+    std::map<DeviceRange, unsigned> access_;
+};
+
+bool may_open(const Json& rule) {
+    return rule["allow"].get<bool>() && speaks_of_character_devices(rule) &&
+           opening_access(rule) != 0;
+}
 }  // namespace
 
 bool is_dynamic_major(uint32_t major) {
@@ -62,6 +128,28 @@ bool allows_device(const Json* rules, int64_t major, int64_t minor) {
         const auto says = verdict(rule);
         if (same && says && speaks_of_character_devices(rule))
             return *says;
+    }
+    return false;
+}
+
+std::set<DeviceRange> opened_rdma(const Json* rules, const std::vector<uint32_t>& majors) {
+    std::set<DeviceRange> opened;
+    Denied denied(majors);
+    for (size_t i = rules != nullptr ? rules->size() : 0; i-- > 0;) {
+        const Json& rule = (*rules)[i];
+        if (may_open(rule) && denied.leaves(rule))
+            opened.insert(range_of(rule));
+        else if (!rule["allow"].get<bool>() && speaks_of_character_devices(rule))
+            denied.add(rule);
+    }
+    return opened;
+}
+
+bool opens_dynamic_majors(const Json* rules) {
+    for (size_t i = 0; rules != nullptr && i < rules->size(); ++i) {
+        const auto major = range_of((*rules)[i]).major;
+        if (may_open((*rules)[i]) && (!major || is_dynamic_major(*major)))
+            return true;
     }
     return false;
 }

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "runtime-config/oci/device_rules.h"
 #include "runtime-config/oci/spec_check.h"
 
 namespace oci {
@@ -76,6 +75,10 @@ bool is_same_device(const Json& entry, const DeviceNode& node) {
     const Json* minor = member(&entry, "minor");
     return (type == "c" || type == "u") && major != nullptr && minor != nullptr &&
            major->get<int64_t>() == node.major && minor->get<int64_t>() == node.minor;
+}
+
+const Json* device_rules(const Json& tree) {
+    return member(member(member(&tree, "linux"), "resources"), "devices");
 }
 
 // As runtimes hand it to mknod(2).
@@ -154,9 +157,8 @@ bool Spec::has_user_namespace() const {
 }
 
 bool Spec::privileged() const {
-    const Json* resources = member(member(&tree_, "linux"), "resources");
     const Json* bounding = member(member(member(&tree_, "process"), "capabilities"), "bounding");
-    return allows_all_devices(member(resources, "devices")) &&
+    return allows_all_devices(device_rules(tree_)) &&
            find_item(bounding, [](const Json& name) { return name == "CAP_SYS_ADMIN"; }) != nullptr;
 }
 
@@ -172,8 +174,9 @@ std::vector<std::string> Spec::capabilities() const {
 }
 
 bool Spec::has_dynamic_majors() const {
-    return std::ranges::any_of(character_devices(tree_),
-                               [](const DeviceNode& node) { return is_dynamic_major(node.major); });
+    const auto nodes = character_devices(tree_);
+    return opens_dynamic_majors(device_rules(tree_)) ||
+           std::ranges::any_of(nodes, is_dynamic_major, &DeviceNode::major);
 }
 
 std::vector<DeviceNode> Spec::rdma_nodes(const std::vector<uint32_t>& majors) const {
@@ -182,6 +185,16 @@ std::vector<DeviceNode> Spec::rdma_nodes(const std::vector<uint32_t>& majors) co
     std::vector<DeviceNode> nodes = character_devices(tree_);
     std::erase_if(nodes, [&](const DeviceNode& node) { return !is_rdma_node(node, majors); });
     return nodes;
+}
+
+std::set<DeviceRange> Spec::rdma_rules(const std::vector<uint32_t>& majors) const {
+    if (privileged())
+        return {};
+    auto opened = opened_rdma(device_rules(tree_), majors);
+    // Engines add a rule for each node.
+    for (const DeviceNode& node : character_devices(tree_))
+        opened.erase({.major = node.major, .minor = node.minor});
+    return opened;
 }
 
 std::string Spec::cpus() const {

@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "netns/base/json.h"
 #include "netns/base/result.h"
+#include "runtime-config/oci/device_rules.h"
 
 namespace oci {
 
@@ -60,13 +62,16 @@ class Spec {
     [[nodiscard]] bool privileged() const;
     // "CAP_NET_RAW": what any of its sets has, each once.
     [[nodiscard]] std::vector<std::string> capabilities() const;
-    // Whether a character device has a major that the kernel gives out as it likes: only then
-    // rdma_nodes() needs to be told those of RDMA's.
+    // Whether a character device, or a rule that lets some be opened, has a major that the kernel
+    // gives out as it likes: only then the two below need to be told those of RDMA's.
     [[nodiscard]] bool has_dynamic_majors() const;
     // The character devices that are RDMA's: by number (231, and these majors), wherever they are
     // in the container, or by folder; not rdma_cm, which opens nothing by itself. All of a
     // privileged container's are its own.
     [[nodiscard]] std::vector<DeviceNode> rdma_nodes(const std::vector<uint32_t>& majors) const;
+    // What of RDMA's devices its rules let a node of its own making open (mknod), beside those of
+    // linux.devices. All of a privileged container's are its own.
+    [[nodiscard]] std::set<DeviceRange> rdma_rules(const std::vector<uint32_t>& majors) const;
     // linux.resources.cpu.cpus: "0-3,8"; empty: all. Not checked.
     [[nodiscard]] std::string cpus() const;
     // /sys is a sysfs that the runtime mounts, and nobody mounts anything of his at or below

@@ -16,6 +16,7 @@ void read_all(const oci::Spec& spec) {
     (void)spec.capabilities();
     (void)spec.has_dynamic_majors();
     (void)spec.rdma_nodes({510});
+    (void)spec.rdma_rules({510});
     (void)spec.mount_label();
     (void)spec.redirects_hook_output();
     const oci::Network network = spec.network();

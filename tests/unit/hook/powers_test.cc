@@ -38,6 +38,7 @@ class PowersOfContainers : public Containers {
             Life life{fake_, state_, "one"};
             life.annotations = {{"rdma.mode", "softroce"}, {"rdma.parent", "eth0"}};
             life.devices = devices_;
+            life.rules = rules_;
             life.plain = plain;
             if (const auto done = life.start(); !done) {
                 EXPECT_EQ(done.error().code, base::Code::Refused);
@@ -50,7 +51,14 @@ class PowersOfContainers : public Containers {
         return text;
     }
 
+    // A device rule like those of --device-cgroup-rule.
+    void allow(const char* rule) {
+        rules_ = Json::array();
+        rules_.push_back(Json::parse(rule));
+    }
+
     Json devices_ = Json::array();
+    Json rules_ = Json::array();
 };
 
 TEST_F(PowersOfContainers, AnUsualContainerCostsNoLook) {
@@ -79,6 +87,67 @@ TEST_F(PowersOfContainers, ANodeIsNotWhatItIsCalled) {
                              "(231:197)"),
               std::string::npos)
         << refused();
+}
+
+// With CAP_MKNOD, which engines give, a rule is as good as a node.
+TEST_F(PowersOfContainers, ADeviceRuleIsJudgedLikeItsNodes) {
+    const struct {
+        const char* rule;
+        const char* says;
+    } table[] = {
+        {R"({"allow":true,"type":"c","major":231,"access":"rwm"})",
+         "the default policy does not allow device rule c 231:* beside rdma.*; leave it out"},
+        {R"({"allow":true,"type":"a","access":"rwm"})", "device rule c *:*"},
+        {R"({"allow":true,"type":"c","major":510,"access":"w"})", "device rule c 510:*"},
+        {R"({"allow":true,"type":"c","major":231,"minor":192,"access":"r"})",
+         "device rule c 231:192"},
+        {R"({"allow":true,"type":"c","access":"m"})", ""},
+        {R"({"allow":true,"type":"c","major":509,"access":"rwm"})", ""},
+    };
+
+    for (const auto& row : table) {
+        allow(row.rule);
+        const std::string text = refused();
+        EXPECT_EQ(text.empty(), std::string(row.says).empty()) << row.rule << ": " << text;
+        EXPECT_NE(text.find(row.says), std::string::npos) << row.rule << ": " << text;
+    }
+}
+
+TEST_F(PowersOfContainers, APolicyCanAllowDeviceRules) {
+    policy().char_devices = {"/dev/infiniband/umad0"};
+    allow(R"({"allow":true,"type":"c","major":231,"minor":0,"access":"rw"})");
+    EXPECT_EQ(refused(), "") << "of a device that is listed";
+    allow(R"({"allow":true,"type":"c","major":231,"minor":192,"access":"rw"})");
+    EXPECT_NE(refused().find("policy.char_devices does not allow device rule c 231:192"),
+              std::string::npos)
+        << refused();
+    allow(R"({"allow":true,"type":"c","major":231,"access":"rw"})");
+    EXPECT_NE(refused().find("policy.privileged does not allow device rule c 231:*"),
+              std::string::npos)
+        << refused();
+    policy().privileged = true;
+    EXPECT_EQ(refused(), "");
+}
+
+TEST_F(PowersOfContainers, AttachFileSaysWhetherThereIsAFence) {
+    const auto isolation = [&] {
+        Life life{fake_, state_, "one"};
+        life.annotations = {{"rdma.mode", "softroce"}, {"rdma.parent", "eth0"}};
+        life.rules = rules_;
+        EXPECT_TRUE(life.start());
+        std::string file;
+        for (const Json& mount : life.spec()["mounts"]) {
+            if (mount["destination"] == "/run/rdma/attach.json")
+                file = mount["source"];
+        }
+        const Json attach = *base::parse_json(*base::RealFiles{}.read(file, 1U << 20U), file);
+        EXPECT_TRUE(life.poststop());
+        return attach["isolation"].get<std::string>();
+    };
+    policy().privileged = true;
+    EXPECT_EQ(isolation(), "device nodes");
+    allow(R"({"allow":true,"type":"c","access":"r"})");
+    EXPECT_EQ(isolation(), "none");
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ void use(const std::string& text) {
     (void)spec->capabilities();
     (void)spec->has_dynamic_majors();
     (void)spec->rdma_nodes({510});
+    (void)spec->rdma_rules({510});
     (void)spec->mount_label();
     (void)spec->redirects_hook_output();
     (void)spec->has_memlock();

@@ -181,5 +181,73 @@ TEST(SpecRead, RdmaNodesByNumberWhateverTheyAreCalled) {
         EXPECT_EQ(spec.rdma_nodes({231, 510}).size(), row.found ? 1U : 0U) << row.node;
     }
 }
+
+// A rule opens what it lets be read or written, as far as no later one denies it.
+TEST(SpecRead, RulesThatOpenRdmaDevices) {
+    const struct {
+        const char* rules;
+        const char* opened;
+    } table[] = {
+        {R"()", ""},
+        {R"({"allow":true,"type":"c","major":231,"access":"rwm"})", "231:*"},
+        {R"({"allow":true,"type":"c","major":231,"access":"r"})", "231:*"},
+        {R"({"allow":true,"type":"c","major":231,"minor":-1,"access":"w"})", "231:*"},
+        {R"({"allow":true,"type":"c","major":231})", "231:*"},
+        {R"({"allow":true,"type":"c","major":231,"minor":5,"access":"rw"})", "231:5"},
+        {R"({"allow":true,"type":"c","minor":5,"access":"rw"})", "*:5"},
+        {R"({"allow":true,"type":"c","major":510,"access":"rw"})", "510:*"},
+        {R"({"allow":true,"type":"c","major":509,"access":"rw"})", ""},
+        {R"({"allow":true,"access":"rwm"})", "*:*"},
+        {R"({"allow":true,"type":"a","major":10,"access":"rw"})", "*:*"},
+        {R"({"allow":true,"type":"c","access":"r"},{"allow":true,"type":"c","access":"w"})", "*:*"},
+        {R"({"allow":true,"type":"c","access":"m"},{"allow":true,"type":"b","access":"rwm"})", ""},
+        {R"({"allow":true,"type":"c","major":10,"access":"rwm"})", ""},
+        {R"({"allow":true,"type":"c","major":231,"access":"rw"},{"allow":false,"access":"rwm"})",
+         ""},
+        {R"({"allow":true,"type":"c","major":231,"access":"rw"},{"allow":false})", ""},
+        {R"({"allow":true,"type":"c","major":231,"access":"rw"},
+            {"allow":false,"type":"c","major":231,"access":"w"})",
+         "231:*"},
+        {R"({"allow":true,"type":"c","major":231,"access":"rw"},
+            {"allow":false,"type":"c","major":231,"minor":192,"access":"rw"})",
+         "231:*"},
+        {R"({"allow":true,"type":"c","major":231,"minor":192,"access":"rw"},
+            {"allow":false,"type":"c","major":231,"minor":192,"access":"r"},
+            {"allow":false,"type":"c","major":231,"access":"w"})",
+         ""},
+        {R"({"allow":true,"type":"c","access":"rw"},
+            {"allow":false,"type":"c","major":231,"access":"rw"})",
+         "*:*"},
+        {R"({"allow":true,"type":"c","access":"rw"},
+            {"allow":false,"type":"c","major":231,"access":"rw"},
+            {"allow":false,"type":"c","major":510,"access":"rw"})",
+         ""},
+        {R"({"allow":false,"access":"rwm"},{"allow":true,"type":"c","major":231,"access":"rw"})",
+         "231:*"},
+    };
+
+    const auto text = [](const std::optional<uint32_t>& number) {
+        return number ? std::to_string(*number) : "*";
+    };
+    for (const auto& row : table) {
+        const std::string start = R"({"linux":{"resources":{"devices":[)";
+        const Spec spec = test::parsed_spec(start + row.rules + "]}}}");
+        std::string opened;
+        for (const DeviceRange& range : spec.rdma_rules({231, 510}))
+            opened += text(range.major) + ":" + text(range.minor);
+        EXPECT_EQ(opened, row.opened) << row.rules;
+    }
+}
+
+TEST(SpecRead, RulesOfEnginesOpenNoRdmaDevices) {
+    for (const char* name : test::kSpecFixtures) {
+        Spec spec = fixture(name);
+        EXPECT_TRUE(spec.rdma_rules({510}).empty()) << name;
+        EXPECT_EQ(spec.has_dynamic_majors(), spec.privileged()) << name;
+        ASSERT_TRUE(
+            spec.add_device({.path = "/dev/infiniband/uverbs0", .major = 231, .minor = 192}));
+        EXPECT_TRUE(spec.rdma_rules({510}).empty()) << name << ": the rule of a node";
+    }
+}
 }  // namespace
 }  // namespace oci
