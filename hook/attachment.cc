@@ -350,22 +350,6 @@ Result<Granted> attach(World& world,
     return std::move(granted).context(context_of(attachment));
 }
 
-Result<> check_held(World& world, const Container& container) {
-    for (const std::string& akey : container.attachments) {
-        const auto lock = TRY(world.store.lock_attachment(akey, Deadline::in(kLockTimeout)));
-        auto journal = TRY(load_journal_head(world.store, akey));
-        if (journal && journal->holders.empty())
-            journal = TRY(load_journal(world.store, akey));  // an older version's
-        if (!journal || !journal->made ||
-            std::ranges::find(journal->holders, container.key) == journal->holders.end())
-            return make_error(Code::Unavailable,
-                              "what was attached for the container was taken back before it "
-                              "started: the engine that created it had died")
-                .advise("create the container anew");
-    }
-    return {};
-}
-
 Result<> leave_all(World& world, const Container& container, Leaving why) {
     Result<> all = undo_grants(world, container);
     for (const std::string& akey : container.attachments)

@@ -43,10 +43,6 @@ Result<Plan> make_plan(World& world, const Joiner& joiner, const Attachment& att
 // The steps of Container::grants.
 Result<Steps> grants_of(const Container& container);
 
-// Of a container that has just been committed: an error if gc took it for dead shortly before, and
-// so took back what it has. From then on nobody takes it for dead.
-Result<> check_held(World& world, const Container& container);
-
 // Takes back what the container was granted, and takes it off all its attachments; the last
 // holder's leave undoes one. Then the container's record goes, even if an undo failed: the journal
 // stays, with the reason, for gc.

@@ -42,16 +42,18 @@ void Judge::leave(std::string_view key,
                   bool otherwise) {
     const auto ruling = bench_.ruling(member, name);
     const bool allowed = ruling.said != nullptr ? *ruling.said : ruling.by_default && otherwise;
-    // Without a policy nobody would find the word for it.
+    // Without a policy nobody would find the word for it. A global one would deny all that it does
+    // not list: a pool's own does not.
     pass(key,
          value,
          ruling.rule,
          allowed,
          ruling.by_default
-             ? fmt::format("it needs a policy: remove it, or write a \"policy\" with \"{}\": "
-                           "true in {}",
+             ? fmt::format("remove it, or let a pool have it: \"policy\": {{\"{}\": true}} in the "
+                           "pool, in {}, and the pool in {}",
                            name,
-                           kConfigPath)
+                           kConfigPath,
+                           key_of("pool"))
              : kRemove);
 }
 

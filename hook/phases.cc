@@ -152,6 +152,24 @@ Result<std::optional<Container>> find_own(const Store& store, const Call& call) 
     return container;
 }
 
+// Of a container that has just been committed: an error if gc took it for dead shortly before, and
+// so took back what it has. From then on nobody takes it for dead.
+Result<> check_held(World& world, const Container& container) {
+    for (const std::string& akey : container.attachments) {
+        const auto lock = TRY(world.store.lock_attachment(akey, Deadline::in(kLockTimeout)));
+        auto journal = TRY(load_journal_head(world.store, akey));
+        if (journal && journal->holders.empty())
+            journal = TRY(load_journal(world.store, akey));  // an older version's
+        if (!journal || !journal->made ||
+            std::ranges::find(journal->holders, container.key) == journal->holders.end())
+            return make_error(Code::Unavailable,
+                              "what was attached for the container was taken back before it "
+                              "started: the engine that created it had died")
+                .advise("create the container anew");
+    }
+    return {};
+}
+
 Result<> commit(World& world, const Container& pending, const oci::State& state) {
     Container container = pending;
     const auto init = TRY(world.host.processes.token(state.pid));

@@ -76,11 +76,12 @@ void judge_container(const Request& request,
         const uint64_t most = policy ? policy->memlock_max : kMemlockUnlimited;
         const std::string value =
             *request.memlock == kMemlockUnlimited ? "unlimited" : std::to_string(*request.memlock);
-        verdicts.push_back({.key = "rdma.memlock",
-                            .asked = fmt::format("rdma.memlock='{}'", value),
-                            .rule = rule("memlock"),
-                            .allowed = *request.memlock <= most,
-                            .fix = fmt::format("set at most {}", most)});
+        verdicts.push_back(
+            {.key = "rdma.memlock",
+             .asked = fmt::format("rdma.memlock='{}'", value),
+             .rule = rule("memlock"),
+             .allowed = *request.memlock <= most,
+             .fix = most == 0 ? "remove the annotation" : fmt::format("set at most {}", most)});
     }
     for (const GivenNode& node : powers.char_devices)
         verdicts.push_back(on_node(node, powers, rule("char_devices")));
@@ -107,10 +108,11 @@ Result<> check_policy(const Request& request, const Config& config, const Powers
                                       by_default ? "the " : "",
                                       verdict.rule,
                                       verdict.asked))
-            .advise(by_default
-                        ? verdict.fix
-                        : fmt::format(
-                              "{}, or ask for {} in {}", verdict.fix, verdict.asked, kConfigPath));
+            .advise(
+                by_default
+                    ? verdict.fix
+                    : fmt::format(
+                          "{}, or have {} allow it in {}", verdict.fix, verdict.rule, kConfigPath));
     }
     return {};
 }

@@ -111,8 +111,9 @@ TEST_F(Ctl, ConfigCheckKnowsWhatTheEngineGives) {
         "linux":{"devices":[{"path":"/dev/infiniband/umad0","type":"c","major":231,"minor":0}]}})";
     const auto device = ask(hook::ctl::check_config);
     EXPECT_EQ(device.json["allowed"], false);
-    EXPECT_NE(device.text.find("--device /dev/infiniband/umad0 (231:0) beside rdma.*  default policy"),
-              std::string::npos)
+    EXPECT_NE(
+        device.text.find("--device /dev/infiniband/umad0 (231:0) beside rdma.*  default policy"),
+        std::string::npos)
         << device.text;
     hook::Policy policy;
     policy.modes = {"softroce"};

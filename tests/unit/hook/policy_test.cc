@@ -216,6 +216,27 @@ TEST(Policy, EachRuleAllowsAndDenies) {
     }
 }
 
+// Who is refused is told what to do himself, and the administrator which rule to widen.
+TEST(Policy, AdviceNamesTheRuleToWiden) {
+    const auto advice = [](const Annotations& asked, const Config& config) {
+        const auto refused = check_vf(asked, config);
+        EXPECT_FALSE(refused);
+        return refused ? "" : refused.error().fix;
+    };
+    EXPECT_EQ(advice({{"rdma.vlan", "8"}}, vf_config(of_vfs(R"("vlans": ["7"])"))),
+              "choose one of 7, or have policy.vlans allow it in /etc/rdma-hook/config.json");
+    EXPECT_EQ(advice({{"rdma.vlan", "8"}}, vf_config("", R"({"vlans": ["7"]})")),
+              "choose one of 7, or have pools.fast.policy.vlans allow it in "
+              "/etc/rdma-hook/config.json");
+    EXPECT_EQ(advice({{"rdma.memlock", "1"}}, vf_config(of_vfs(""))),
+              "remove the annotation, or have policy.memlock allow it in "
+              "/etc/rdma-hook/config.json");
+    // Not a policy of its own, which would deny all that it does not list.
+    EXPECT_EQ(advice({{"rdma.trust", "on"}}, vf_config("")),
+              "remove it, or let a pool have it: \"policy\": {\"trust\": true} in the pool, in "
+              "/etc/rdma-hook/config.json, and the pool in rdma.pool");
+}
+
 TEST(Policy, AVlanOfAnInterfaceIsOne) {
     const Annotations vlan{
         {"rdma.mode", "hca"}, {"rdma.pool", "hca"}, {"rdma.ip", "10.9.0.1/24"}, {"rdma.vlan", "7"}};

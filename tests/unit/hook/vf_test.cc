@@ -298,8 +298,11 @@ TEST_F(Vf, Refusals) {
         {"enp1s0", {{"rdma.mtu", "9000"}}, Code::BadInput, "above the 1500 of its PF enp1s0"},
         {"enp1s0", {{"rdma.link_state", "on"}}, Code::Unsupported, "set link state on VF 0"},
         {"enp1s0", {{"rdma.max_tx_rate", "2000"}}, Code::BadInput, "set rate on VF 0"},
-        {"enp1s0", {{"rdma.trust", "on"}}, Code::Refused, "needs a policy"},
-        {"enp1s0", {{"rdma.spoofchk", "off"}}, Code::Refused, "needs a policy"},
+        {"enp1s0",
+         {{"rdma.trust", "on"}},
+         Code::Refused,
+         "\"policy\": {\"trust\": true} in the pool"},
+        {"enp1s0", {{"rdma.spoofchk", "off"}}, Code::Refused, "\"spoofchk_off\": true"},
         {"enp1s0", {{"rdma.mac", "01:00:5e:10:00:01"}}, Code::BadInput, "multicast"},
     };
 
