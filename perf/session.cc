@@ -19,7 +19,12 @@ using base::make_error;
 using base::Result;
 
 namespace {
-constexpr auto kIdleBetweenPoints = std::chrono::seconds(30);
+// How long a measurement lasts; where only the client knows, as long as it would wait for ours.
+std::chrono::milliseconds longest_of(const Team* team) {
+    if (team == nullptr || team->point().time_ms == 0)
+        return std::chrono::milliseconds(kMaxTimeMs);
+    return std::chrono::milliseconds(team->point().time_ms + warmup_ns(team->point()) / 1'000'000);
+}
 
 // The best path MTU of both ports, or the wish if both can do it.
 Result<uint32_t> agree_mtu(uint32_t wish, const DeviceInfo& own, const DeviceInfo& peer) {
@@ -51,7 +56,6 @@ Result<> check_same_family(const DeviceInfo& own, const DeviceInfo& peer) {
             "run against an address of the RDMA network, or pass --device and --gid on both "
             "sides");
 }
-
 }  // namespace
 
 Poll resolve_poll(Poll wish, Transport transport) {
@@ -113,15 +117,17 @@ Result<> Session::run() {
 }
 
 Result<Json> Session::next_frame() {
+    const Deadline deadline = Deadline::in(idle());
     if (state_ == State::Running || state_ == State::Answering)
         TRY(attend_crew([] { return false; }));  // until the client speaks
-    return control_.receive(idle());
+    return control_.receive(deadline);
 }
 
-// Until done(), or until the client speaks or goes; a worker's failure is an error.
+// Until done(), or the client speaks, goes or has had its time; a worker's failure is an error.
 Result<Attention::Cause> Session::attend_crew(const std::function<bool()>& done) {
     const Watched watched{.control = &control_, .crew = &crew()};
-    const Attention attention = TRY(attend({&watched, 1}, UINT64_MAX, done));
+    const auto patience = static_cast<uint64_t>(std::chrono::nanoseconds(idle()).count());
+    const Attention attention = TRY(attend({&watched, 1}, now_ns() + patience, done));
     if (attention.cause == Attention::Cause::Failed)
         return ending_error(*crew().failure(), waiting());
     return attention.cause;
@@ -129,8 +135,11 @@ Result<Attention::Cause> Session::attend_crew(const std::function<bool()>& done)
 
 // The client waits for our answer: whatever comes from it now is its end.
 Result<> Session::await_crew(const std::function<bool()>& done) {
-    if (TRY(attend_crew(done)) == Attention::Cause::Spoken)
+    const Attention::Cause cause = TRY(attend_crew(done));
+    if (cause == Attention::Cause::Spoken)
         return wake_error(Wake::Gone, waiting());
+    if (cause == Attention::Cause::TimeUp)
+        return make_error(Code::Timeout, "the measurement does not come to its end");
     return {};
 }
 
@@ -364,13 +373,14 @@ Result<> Session::reply_stopped(uint64_t received) {
     return reply("stopped", std::move(body));
 }
 
-Deadline Session::idle() const {
-    if (state_ == State::Beside)
-        return Deadline::in(perftest_->patience() + kIdleBetweenPoints);
-    // Between the steps of a point the client may be busy with its other servers.
+std::chrono::milliseconds Session::idle() const {
     const bool beginning = state_ == State::New || (state_ == State::Greeted && points_ == 0);
-    return Deadline::in(beginning ? options_.timeout
-                                  : std::chrono::milliseconds(kIdleBetweenPoints));
+    if (beginning)
+        return options_.timeout;
+    if (state_ == State::Beside)
+        return perftest_->patience() + options_.pause;
+    const bool measuring = state_ == State::Running || state_ == State::Answering;
+    return measuring ? longest_of(team_.get()) + options_.timeout + options_.pause : options_.pause;
 }
 
 bool Session::between_points() const {

@@ -27,8 +27,10 @@ struct SideOptions {
     bool by_cm = false;  // client: the plan connects by rdma_cm
     Cm* cm = &system_cm();
     std::chrono::milliseconds timeout{5000};  // of each step
-    bool allow_isolation_tests = false;       // a server: of any client
-    bool allow_perftest = false;              // a server: to any client
+    // A server: that a client is silent between its steps, busy with its other servers.
+    std::chrono::milliseconds pause{30000};
+    bool allow_isolation_tests = false;  // a server: of any client
+    bool allow_perftest = false;         // a server: to any client
     perftest::Folders perftest_folders = perftest::system_folders();
 };
 
@@ -108,7 +110,8 @@ class Session {
         return service_ ? service_->waiting() : team_->waiting();
     }
 
-    [[nodiscard]] base::Deadline idle() const;
+    // How long the client may be silent now.
+    [[nodiscard]] std::chrono::milliseconds idle() const;
     base::Result<Device> choose_device() const;
 
     // Of a point that is to be opened.

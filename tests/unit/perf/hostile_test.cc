@@ -197,6 +197,31 @@ TEST_F(Hostile, NobodyIsHeardBeforeListening) {
     EXPECT_TRUE(outcome_);
 }
 
+// One that writes needs nothing of the server's threads: nobody else would miss it.
+TEST_F(Hostile, SilenceInAMeasurementEndsWithItsTime) {
+    SideOptions side = options(1s);
+    side.pause = 500ms;
+    Pair pair(verbs_, side);
+    Control control = pair.control();
+    Point timed = point(Verb::Write, Mode::Bandwidth);
+    timed.iterations = 0;
+    timed.time_ms = 10;
+    for (const Json& frame : {hello(), device(), open(timed), message("start")}) {
+        ASSERT_TRUE(control.send(frame, Deadline::in(1s)));
+        const auto answer = control.receive(Deadline::in(3s));
+        ASSERT_TRUE(answer) << answer.error().message();
+        ASSERT_NE((*answer)["type"], "error") << answer->dump();
+    }
+    const auto outcome = pair.outcome();  // though we are still there
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(outcome.error().code, Code::Timeout) << outcome.error().message();
+    EXPECT_THAT(outcome.error().message(), HasSubstr("serving write bw"));
+    const auto told = control.receive(Deadline::in(1s));
+    ASSERT_TRUE(told) << told.error().message();
+    EXPECT_EQ((*told)["type"], "error");
+    EXPECT_EQ(verbs_.objects(), 0U);
+}
+
 TEST_F(Hostile, ClientThatOnlyConnectsIsNoError) {
     Pair pair(verbs_);
     { const Control control = pair.control(); }
