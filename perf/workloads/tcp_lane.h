@@ -154,6 +154,7 @@ class TcpQueue {
     base::UniqueFd epoll_;
     std::span<TcpLane> lanes_;
     size_t first_ = 0;  // whose turn it is to report first
+    uint32_t polls_ = 0;
 };
 
 // The lanes that one thread drives.
