@@ -10,5 +10,7 @@ namespace hook {
 
 // Best effort: a failure is logged and keeps no container from running.
 void announce_addresses(World& world, const Container& container);
+// The same of one attachment, by the head of its journal.
+void announce_addresses(World& world, const Journal& journal);
 
 }  // namespace hook

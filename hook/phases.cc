@@ -153,8 +153,9 @@ Result<std::optional<Container>> find_own(const Store& store, const Call& call) 
 }
 
 // Of a container that has just been committed: an error if gc took it for dead shortly before, and
-// so took back what it has. From then on nobody takes it for dead.
-Result<> check_held(World& world, const Container& container) {
+// so took back what it has. From then on nobody takes it for dead. The journals, without steps.
+Result<std::vector<Journal>> load_held(World& world, const Container& container) {
+    std::vector<Journal> held;
     for (const std::string& akey : container.attachments) {
         const auto lock = TRY(world.store.lock_attachment(akey, Deadline::in(kLockTimeout)));
         auto journal = TRY(load_journal_head(world.store, akey));
@@ -166,8 +167,9 @@ Result<> check_held(World& world, const Container& container) {
                               "what was attached for the container was taken back before it "
                               "started: the engine that created it had died")
                 .advise("create the container anew");
+        held.push_back(*std::move(journal));
     }
-    return {};
+    return held;
 }
 
 Result<> commit(World& world, const Container& pending, const oci::State& state) {
@@ -188,8 +190,8 @@ Result<> commit(World& world, const Container& pending, const oci::State& state)
     container.token = *init;
     container.committed = true;
     TRY(world.store.save_container(container));
-    TRY(check_held(world, container));
-    announce_addresses(world, container);
+    for (const Journal& journal : TRY(load_held(world, container)))
+        announce_addresses(world, journal);
     return {};
 }
 }  // namespace

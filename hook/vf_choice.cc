@@ -192,9 +192,15 @@ void order_by_container(std::vector<Candidate>& candidates, const std::string& s
 }
 
 constexpr char kAttached[] = "attached";
+constexpr char kDriverless[] = "without a driver";
+constexpr char kForVms[] = "bound to vfio-pci";
 constexpr char kUp[] = "up on the host";
 constexpr char kAddressed[] = "with addresses on the host";
 constexpr char kOpen[] = "open by RDMA programs";
+
+bool is_unusable(const std::string& why) {
+    return why == kDriverless || why == kForVms;
+}
 
 // What frees a function that is not free for this reason; empty if no command does.
 std::string freed_by(const std::string& why, const PciFunction& function) {
@@ -207,7 +213,7 @@ std::string freed_by(const std::string& why, const PciFunction& function) {
         return fmt::format("run: ip address flush dev {}", netdev);
     if (why == kOpen)
         return "end these programs: rdma resource show ctx";
-    if (why == "without a driver" || why == "bound to vfio-pci")
+    if (is_unusable(why))
         return "bind the driver that makes its netdev";
     return {};
 }
@@ -304,9 +310,8 @@ Error not_free(const Source& source,
                const Candidate& candidate,
                const PciFunction& function,
                const std::string& why) {
-    const bool unusable = why == "without a driver" || why == "bound to vfio-pci";
     return make_error(
-               unusable ? Code::Unavailable : Code::Busy,
+               is_unusable(why) ? Code::Unavailable : Code::Busy,
                fmt::format(
                    "VF {} of {} ({}) is {}", candidate.number, source.name, candidate.address, why))
         .advise(advice("choose another VF", {{why, {1, freed_by(why, function)}}}) +
@@ -322,9 +327,9 @@ Result<std::string> why_not_free(const std::string& address, Site& site, FreeVf&
     const std::string& driver = found.function.driver;
     const auto& netdevs = found.function.netdevs;
     if (driver.empty())
-        return std::string("without a driver");
+        return std::string(kDriverless);
     if (netdevs.empty() && driver == "vfio-pci")
-        return std::string("bound to vfio-pci");
+        return std::string(kForVms);
     if (netdevs.empty())
         return std::string("without a netdev on the host");
     if (netdevs.size() > 1)
