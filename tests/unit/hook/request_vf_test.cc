@@ -170,7 +170,7 @@ TEST(RequestVf, WithoutAPolicyAVfMayNotPassForAnother) {
     ASSERT_FALSE(trust);
     EXPECT_EQ(trust.error().code, Code::Refused);
     EXPECT_NE(trust.error().message().find("rdma.trust='on'"), std::string::npos);
-    EXPECT_NE(trust.error().message().find("\"trust\": true in /etc/rdma-hook/config.json"),
+    EXPECT_NE(trust.error().message().find("\"policy\": {\"trust\": true} in the pool"),
               std::string::npos)
         << trust.error().message();
     const auto spoof = pass({{"rdma.device", "a"}, {"rdma.spoofchk", "off"}}, {});
