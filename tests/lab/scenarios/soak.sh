@@ -71,7 +71,24 @@ rest() { # WHAT: the host is as it was
     back() { rdmactl recover >"$work/recover" 2>&1 && as_in "$work/before" 1; }
     wait_for 60 back
     report $? "$1: the host is as before" <(cat "$work/recover" "$work/difference")
+    [[ ! -s $work/difference ]] || evidence | sed 's/^/# /'
 }
+# Who may hold what is left: our records, each RDMA device and what it is on, and who waits in the kernel for what.
+evidence() {
+    local each
+    rdmactl list --json
+    find /run/rdma-hook /dev/infiniband ! -path '*/locks/*' -printf '%p %s\n'
+    for each in /sys/class/infiniband/*; do echo "$each: $(cat "$each"/{parent,node_guid} "$each"/ports/1/gid_attrs/ndevs/0 2>&1 | paste -sd' ')"; done
+    rdma -d dev
+    rdma -d resource show
+    ip -o -d link
+    ip netns
+    lsns -t net
+    for each in /proc/[0-9]*; do
+        grep -qs '^State:.D' "$each/status" && { echo "$each: $(cat "$each/comm")"; cat "$each/stack"; }
+    done
+    dmesg | tail -n 40
+} 2>&1
 remove_all() {
     for ((each = 1; each <= workers; each++)); do
         for engine in "${engines[@]}"; do "${engine}_remove" s$each; done
