@@ -8,8 +8,9 @@ usage: results.py ctest NAME JUNIT-FILE FOLDER       what ctest ran; FOLDER has 
        results.py checks NAME LOG STATUS             what a script ran that ends like a scenario
        results.py sum RESULTS SECONDS                the closing lines; status 1 if anything failed
 
-The others print lines for RESULTS: "count NAME RUN PASSED FAILED", "skip NAME REASON", "fail NAME WHAT".
-A skip is counted by its line; a fail is a failure beside those that were counted. tests/run adds "unsteady NAME WHAT":
+The others print lines for RESULTS: "count NAME RUN PASSED FAILED", "skip NAME REASON", "fail NAME WHAT", "case NAME WHAT".
+A skip is counted by its line; a fail is a failure beside those that were counted; a case is one of those that were, by its name and what
+it expected. tests/run adds "unsteady NAME WHAT":
 what failed in a guest and was run again in another, whose lines tell how that went. Of a log, only what belongs to
 the scenarios that are named counts.
 """
@@ -49,7 +50,10 @@ def gtest(name, path, status, counts):
             reason = "" if skipped is None else skipped.get("message", "")
             print(f"skip {name} {reason.strip().splitlines()[-1] if reason.strip() else 'no reason given'}")
         else:
-            outcomes["passed" if case.find("failure") is None else "failed"] += 1
+            failure = case.find("failure")
+            outcomes["passed" if failure is None else "failed"] += 1
+            if failure is not None:
+                print(f"case {name} {case.get('classname')}.{case.get('name')}: {' | '.join(failure.get('message', '').split(chr(10)))[:400]}")
     if not cases or (status != "run" and not outcomes["failed"]):
         print(f"fail {name} {Path(path).stem} did not come to its end")
     counts.update(outcomes)
@@ -70,6 +74,8 @@ def ctest(name, path, folder):
             print(f"skip {name} {skip_reason(case.findtext('system-out') or '')}")
         else:
             counts["passed" if case.get("status") == "run" else "failed"] += 1
+            if case.get("status") != "run":
+                print(f"case {name} {case.get('name')}")
     if not counts:
         print(f"fail {name} ctest found no test")
     print(f"count {name} {counts['passed'] + counts['failed']} {counts['passed']} {counts['failed']}")
@@ -146,7 +152,7 @@ def checks(name, path, status):
 
 def total(path, seconds):
     run = passed = failed = 0
-    skips, fails, unsteady = Counter(), [], []
+    skips, fails, cases, unsteady = Counter(), [], [], []
     for line in Path(path).read_text(encoding="utf-8").splitlines():
         kind, name, rest = line.split(" ", 2)
         if kind == "count":
@@ -155,12 +161,14 @@ def total(path, seconds):
             print(f"{name + ':':28} {counted[0]:5} run, {counted[1]:5} passed, {counted[2]:3} failed")
         elif kind == "skip":
             skips[f"{name}: {rest}"] += 1
+        elif kind == "case":
+            cases.append(f"{name}: {rest}")
         elif kind == "unsteady":
             unsteady.append(f"{name}: {rest}")
         else:
             fails.append(f"{name}: {rest}")
     run, failed = run + len(fails), failed + len(fails)
-    for each in fails:
+    for each in fails + cases:
         print(f"failed: {each}")
     for each in unsteady:
         print(f"unsteady (failed, then run again): {each}")
