@@ -269,9 +269,19 @@ Result<> Client::stop() {
     // and what shows that it lives is the connection (tcp.h).
     const bool long_way = result_.point.iterations != 0 && posts(Side::Server);
     const auto patience = long_way ? std::chrono::milliseconds(kMaxTimeMs) : 2 * timeout_;
-    const Json stopped = TRY(control_.ask(message("stop", {{"messages", team_->posted().by_lane}}),
-                                          "stopped",
-                                          base::Deadline::in(patience)));
+    answer_due_ns_ = now_ns() + static_cast<uint64_t>(std::chrono::nanoseconds(patience).count());
+    auto sent = control_.send(message("stop", {{"messages", team_->posted().by_lane}}), step());
+    // Who has gone may have said why: that is read as the answer.
+    if (!sent && sent.error().code != Code::Unavailable)
+        return std::move(sent).error();
+    return {};
+}
+
+Result<> Client::take_stopped() {
+    // It is there, but for its end, or late.
+    const bool late = now_ns() >= answer_due_ns_;
+    const Json stopped = TRY(
+        control_.expect("stopped", late ? base::Deadline::in(std::chrono::seconds(0)) : step()));
     result_.usage.server = TRY(parse_usage(stopped));
     return count(stopped);
 }

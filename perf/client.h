@@ -29,13 +29,17 @@ class Client {
     base::Result<> begin();         // both sides' threads run
     base::Result<> open_window();   // by time only, where data is counted from
     base::Result<> close_window();  // and to
-    base::Result<> stop();          // the crew has drained; tells the server, learns what it did
+    base::Result<> stop();          // the crew has drained: tells the server, which answers
+    base::Result<> take_stopped();  // by answer_due_ns(): what it did
     base::Result<> settle();        // the crew has ended
     base::Result<> verify_after();
     base::Result<> close();
 
     // While threads run.
     [[nodiscard]] Watched watched() { return {&control_, &team_->crew()}; }
+
+    // Of now_ns().
+    [[nodiscard]] uint64_t answer_due_ns() const { return answer_due_ns_; }
 
     // Why attend() came back for this client.
     base::Error explain(const Attention& attention);
@@ -134,6 +138,7 @@ class Client {
     Mark opened_;
     Mark closed_;
     uint64_t sent_by_server_ = 0;
+    uint64_t answer_due_ns_ = 0;
 };
 
 }  // namespace perf

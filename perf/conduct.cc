@@ -2,7 +2,9 @@
 #include "perf/conduct.h"
 
 #include <algorithm>
+#include <ranges>
 #include <set>
+#include <vector>
 
 #include "perf/metrics.h"
 
@@ -15,7 +17,8 @@ using Step = Result<> (Client::*)();
 
 class Conductor {
   public:
-    Conductor(std::span<Client> clients, const Point& point) : clients_(clients), point_(point) {}
+    Conductor(std::span<Client> clients, const Point& point)
+        : clients_(clients), point_(point), progress_(clients.size(), Progress::Running) {}
 
     Result<PointResult> run() {
         const std::string name = describe(point_);
@@ -32,6 +35,8 @@ class Conductor {
     }
 
   private:
+    enum class Progress : uint8_t { Running, Stopped, Answered };
+
     Result<> each(Step step) {
         for (Client& client : clients_)
             TRY((client.*step)());
@@ -47,10 +52,75 @@ class Conductor {
         TRY(each(&Client::begin));
         if (point_.mode == Mode::Bandwidth && point_.time_ms != 0)
             TRY(window());
-        TRY(until([](const Crew& crew) { return crew.all_drained(); }));
-        TRY(each(&Client::stop));
-        TRY(until([](const Crew& crew) { return crew.all_ended(); }));
+        TRY(stop());
+        TRY(attend_all(UINT64_MAX, [this] {
+            return std::ranges::all_of(clients_,
+                                       [](Client& c) { return c.watched().crew->all_ended(); });
+        }));
         return each(&Client::settle);
+    }
+
+    // Each server hears at once that its client is done, and each client what its server did: who
+    // receives waits only so long for a next message, and other clients may take longer.
+    Result<> stop() {
+        for (;;) {
+            TRY(stop_drained());
+            if (std::ranges::all_of(progress_, [](Progress p) { return p == Progress::Answered; }))
+                return {};
+            const size_t next = next_to_answer();
+            const uint64_t due =
+                next < clients_.size() ? clients_[next].answer_due_ns() : UINT64_MAX;
+            const Attention attention =
+                TRY(attend(watched(), due, [this] { return any_to_stop(); }));
+            if (attention.cause == Attention::Cause::TimeUp)
+                TRY(take_answer(next));
+            else if (attention.cause == Attention::Cause::Spoken &&
+                     progress_[attention.index] == Progress::Stopped)
+                TRY(take_answer(attention.index));
+            else
+                TRY(judge(attention));
+        }
+    }
+
+    [[nodiscard]] bool is_to_stop(size_t i) {
+        return progress_[i] == Progress::Running && clients_[i].watched().crew->all_drained();
+    }
+
+    [[nodiscard]] bool any_to_stop() {
+        for (size_t i = 0; i < clients_.size(); ++i) {
+            if (is_to_stop(i))
+                return true;
+        }
+        return false;
+    }
+
+    Result<> stop_drained() {
+        for (size_t i = 0; i < clients_.size(); ++i) {
+            if (!is_to_stop(i))
+                continue;
+            TRY(clients_[i].stop());
+            progress_[i] = Progress::Stopped;
+            stopped_.push_back(i);
+        }
+        return {};
+    }
+
+    // Of those that were stopped, whose time is up first; clients_.size() if there is none.
+    [[nodiscard]] size_t next_to_answer() const {
+        size_t next = clients_.size();
+        for (size_t i = 0; i < clients_.size(); ++i) {
+            if (progress_[i] == Progress::Stopped &&
+                (next == clients_.size() ||
+                 clients_[i].answer_due_ns() < clients_[next].answer_due_ns()))
+                next = i;
+        }
+        return next;
+    }
+
+    Result<> take_answer(size_t i) {
+        TRY(clients_[i].take_stopped());
+        progress_[i] = Progress::Answered;
+        return {};
     }
 
     Result<> window() {
@@ -68,19 +138,18 @@ class Conductor {
         return attend_all(now_ns() + time_ns, [] { return false; });
     }
 
-    template <class Reached>
-    Result<> until(Reached reached) {
-        return attend_all(UINT64_MAX, [&] {
-            return std::ranges::all_of(clients_,
-                                       [&](Client& c) { return reached(*c.watched().crew); });
-        });
+    Result<> attend_all(uint64_t until_ns, const std::function<bool()>& done) {
+        return judge(TRY(attend(watched(), until_ns, done)));
     }
 
-    Result<> attend_all(uint64_t until_ns, const std::function<bool()>& done) {
-        std::vector<Watched> watched;
+    std::vector<Watched> watched() {
+        std::vector<Watched> all;
         for (Client& client : clients_)
-            watched.push_back(client.watched());
-        const Attention attention = TRY(attend(watched, until_ns, done));
+            all.push_back(client.watched());
+        return all;
+    }
+
+    Result<> judge(const Attention& attention) {
         if (attention.cause == Attention::Cause::Spoken ||
             attention.cause == Attention::Cause::Failed)
             return clients_[attention.index].explain(attention);
@@ -94,11 +163,11 @@ class Conductor {
             merge(all, client.result());
         if (!measured)
             return all;
+        all.usage = usage();
         if (point_.mode == Mode::Latency)
             all.latency = summarize(latencies());
         else
             all.bandwidth = sum_of(parts());
-        sum_counters(all.usage);
         if (clients_.size() == 1 && all.bandwidth && all.bandwidth->elapsed_ns != 0)
             all.percent_of_limit = clients_.front().share_of_limit(*all.bandwidth);
         return all;
@@ -107,7 +176,6 @@ class Conductor {
     static void merge(PointResult& all, const PointResult& more) {
         add(all.checked, more.checked);
         all.mtu = std::min(all.mtu, more.mtu);
-        all.usage.payload_bytes += more.usage.payload_bytes;
     }
 
     [[nodiscard]] Histogram latencies() const {
@@ -128,16 +196,23 @@ class Conductor {
         return all;
     }
 
-    // A device's counters see all of its clients: each device once.
-    void sum_counters(PointUsage& usage) const {
-        std::set<std::string> own = {own_key(clients_.front())};
-        std::set<std::string> servers = {server_key(clients_.front())};
-        for (const Client& client : clients_.subspan(1)) {
-            if (own.insert(own_key(client)).second)
-                add_up(usage.client.counters, client.result().usage.client.counters);
-            if (servers.insert(server_key(client)).second)
-                add_up(usage.server.counters, client.result().usage.server.counters);
+    // What a machine uses and a device counts has all of its clients in it: each once, by the
+    // client that was stopped last, whose window is the longest.
+    [[nodiscard]] PointUsage usage() const {
+        PointUsage all = clients_[stopped_.back()].result().usage;
+        all.payload_bytes = 0;
+        std::set<std::string> own;
+        std::set<std::string> servers;
+        for (const size_t i : stopped_ | std::views::reverse) {
+            const Client& client = clients_[i];
+            const PointUsage& one = client.result().usage;
+            all.payload_bytes += one.payload_bytes;
+            if (own.insert(own_key(client)).second && own.size() > 1)
+                add_up(all.client.counters, one.client.counters);
+            if (servers.insert(server_key(client)).second && servers.size() > 1)
+                add_up(all.server.counters, one.server.counters);
         }
+        return all;
     }
 
     static std::string own_key(const Client& client) {
@@ -156,6 +231,8 @@ class Conductor {
 
     std::span<Client> clients_;
     const Point& point_;
+    std::vector<Progress> progress_;  // of each client
+    std::vector<size_t> stopped_;     // in that order
 };
 }  // namespace
 
