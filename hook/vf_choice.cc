@@ -324,11 +324,10 @@ Result<std::string> why_not_free(const std::string& address, Site& site, FreeVf&
     if (!function)
         return std::string("gone");
     found.function = *std::move(function);
-    const std::string& driver = found.function.driver;
     const auto& netdevs = found.function.netdevs;
-    if (driver.empty())
+    if (found.function.driver.empty())
         return std::string(kDriverless);
-    if (netdevs.empty() && driver == "vfio-pci")
+    if (netdevs.empty() && found.function.driver == "vfio-pci")
         return std::string(kForVms);
     if (netdevs.empty())
         return std::string("without a netdev on the host");
