@@ -157,9 +157,13 @@ Result<double> Duel::theirs(Cell& cell) {
     for (int attempt = 1;; ++attempt) {
         const Bout bout = TRY(fight(cell.trial));
         const Ended here{.status = bout.here.status, .last_line = last_line_of(bout.here)};
-        auto done = check_ends(cell.trial, here, bout.there);
-        if (done)
-            return parse_result(bout.here.out, cell.trial);
+        Result<> done = check_ends(cell.trial, here, bout.there);
+        if (done) {
+            auto value = parse_result(bout.here.out, cell.trial);
+            if (value || value.error().code != Code::Unavailable)
+                return value;
+            done = std::move(value).error();
+        }
         if (attempt == kAttempts)
             return std::move(done).error();
         ++cell.failures;

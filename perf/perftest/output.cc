@@ -32,6 +32,12 @@ Error unknown(std::string_view what) {
 Result<double> positive(std::string_view word) {
     double value = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    // Its times are cycles over a frequency that it measures, and on a busy machine finds to be 0.
+    if (word == "inf" || word == "nan" || word == "-nan")
+        return make_error(Code::Unavailable,
+                          "perftest printed '" + std::string(word) +
+                              "': it could not tell how fast this machine's clock runs")
+            .advise("run it again while the machine has less to do");
     if (error != std::errc() || end != word.data() + word.size() || !(value >= 0 && value < 1e15))
         return unknown("'" + base::printable(word, 40) + "' where a number belongs");
     return value;

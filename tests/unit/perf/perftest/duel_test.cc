@@ -181,6 +181,17 @@ TEST_F(PerftestDuel, AProgramThatFailsGivesItsLastLine) {
                 HasSubstr("ended with 0 before it listened"));
 }
 
+TEST_F(PerftestDuel, ARunWithoutAClockIsMadeAgainAndCounted) {
+    bench_.behave("client has no clock once");
+    Plan plan = plan_of();
+    plan.most_pairs = 6;
+    const auto cell = fight(plan);
+    ASSERT_TRUE(cell) << cell.error().message();
+    EXPECT_EQ(cell->pairs.size(), 6U);
+    EXPECT_EQ(cell->failures, 1U);
+    EXPECT_THAT(cell->failure, HasSubstr("printed 'inf': it could not tell how fast"));
+}
+
 TEST_F(PerftestDuel, ARunThatFailsIsMadeAgainAndCounted) {
     bench_.behave("client fails once");
     Plan plan = plan_of();

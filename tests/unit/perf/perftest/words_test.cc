@@ -216,11 +216,16 @@ TEST(PerftestOutput, NoNumberThatIsNone) {
     EXPECT_THAT(refusal(head + "64 1000 1.00\n", bw), HasSubstr("too few columns"));
     EXPECT_THAT(refusal(head + "64 1000 1.00 0.00 0.000000\n", bw), HasSubstr("zero"));
     EXPECT_THAT(refusal(head + "64 1000 1.00 1.00 9.000000\n", bw), HasSubstr("contradict"));
-    for (const char* number : {"nan", "inf", "-1", "1e300", "0x10", "1,5", "\x1b[2J"}) {
+    for (const char* number : {"infinity", "-1", "1e300", "0x10", "1,5", "\x1b[2J"}) {
         EXPECT_THAT(refusal(head + "64 1000 1.00 " + number + " 0.016384\n", bw),
                     HasSubstr("where a number belongs"));
     }
     EXPECT_THAT(refusal(head + "64 1000 1.00 \x1b[2J 0.016384\n", bw), HasSubstr("\\x1b[2J"));
+    for (const char* number : {"inf", "nan", "-nan"}) {
+        const auto result = parse_result(head + "64 1000 1.00 " + number + " 0.016384\n", bw);
+        ASSERT_FALSE(result);
+        EXPECT_EQ(result.error().code, Code::Unavailable) << "of that run alone";
+    }
 }
 
 TEST(PerftestOutput, VersionAndLastLine) {
