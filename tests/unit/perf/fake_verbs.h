@@ -5,6 +5,7 @@
 // queue sizes, inline limit, RNR, unacknowledged events. And it can be told to go wrong.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -65,6 +66,9 @@ class FakeVerbs : public perf::Verbs {
     void inject(Fault fault, uint64_t message);  // to the message of that number, from 0
     void go_silent(uint64_t message);            // from that message on nothing completes
     void fail_messages(uint64_t message);        // from there on: retry exceeded
+
+    // Each message takes its sender so long.
+    void be_slow(std::chrono::milliseconds each) { slowness_ = each; }
 
     void take_link_down(const std::string& device);
     // To all who have the device open; IBV_EVENT_DEVICE_FATAL takes it from them.
@@ -161,6 +165,7 @@ class FakeVerbs : public perf::Verbs {
     uint64_t fault_at_ = UINT64_MAX;
     uint64_t silent_at_ = UINT64_MAX;
     uint64_t fail_at_ = UINT64_MAX;
+    std::chrono::milliseconds slowness_{0};
     int memory_error_ = 0;
     int rtr_error_ = 0;
     bool no_table_ = false;

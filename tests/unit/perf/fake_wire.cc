@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <thread>
 
 #include <unistd.h>
 
@@ -39,6 +40,8 @@ int FakeVerbs::req_notify_cq(ibv_cq* cq, int) {
 
 int FakeVerbs::post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad) {
     auto& self = *static_cast<Context*>(qp->context)->owner;
+    for (const ibv_send_wr* one = wr; one != nullptr; one = one->next)
+        std::this_thread::sleep_for(self.slowness_);
     const Guard guard(self.lock_);
     auto& pair = *static_cast<Pair*>(qp);
     for (; wr != nullptr; wr = wr->next) {

@@ -158,6 +158,35 @@ TEST(Session, SeveralClientsShareOneWindow) {
     EXPECT_EQ(verbs.objects(), 0U);
 }
 
+// A server whose client is done waits for no message any more, however long the others take.
+TEST(Session, ClientThatTakesLongerThanPatienceEndsNoOther) {
+    FakeVerbs fast;
+    FakeVerbs slow;
+    slow.be_slow(4ms);
+    const Plan plan{.verbs = {Verb::Send},
+                    .modes = {Mode::Latency, Mode::Bandwidth},
+                    .sizes = {100},
+                    .iterations = 100,  // 0.8 s there and back
+                    .polls = {{.mode = PollMode::Event}},
+                    .seed = 5};
+    Pair first(fast, 300ms);
+    Pair second(slow, 5s);
+    {
+        std::vector<Client> clients;
+        for (auto& [pair, verbs] : {std::pair(&first, &fast), std::pair(&second, &slow)}) {
+            auto client = pair->client(*verbs);
+            ASSERT_TRUE(client) << client.error().message();
+            clients.push_back(std::move(*client));
+        }
+        for (const Point& each : expand(plan)) {
+            const auto result = conduct(clients, each);
+            ASSERT_TRUE(result) << result.error().message();
+        }
+    }
+    EXPECT_TRUE(first.outcome());
+    EXPECT_TRUE(second.outcome());
+}
+
 // Over a socket pair both ends have the address zero, and so has the device of rdma_cm here.
 TEST(Session, RdmaCmConnectsEveryLane) {
     for (const auto& [verb, direction] : {std::pair{Verb::Send, Direction::Both},
