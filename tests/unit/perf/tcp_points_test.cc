@@ -2,12 +2,15 @@
 // Points over TCP: client and server over real sockets of loopback, no device, and what a network
 // and strangers may do to them. budget: each way is a test, and they share the wire.
 #include <algorithm>
+#include <array>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
 #include "perf/conduct.h"
 #include "perf/streams.h"
+#include "perf/workloads/tcp_lane.h"
 #include "tests/unit/perf/session_pair.h"
 #include "tests/unit/perf/wire.h"
 
@@ -425,6 +428,35 @@ TEST(TcpPoints, HaveAnOpenLoop) {
     const auto result = run_tcp(expand(plan).front());
     ASSERT_TRUE(result) << result.error().message();
     EXPECT_EQ(result->latency->samples, 500U);
+}
+
+// Two lanes of one thread, one with sends that are done at once, one with a message that came in.
+TEST(TcpQueue, SendsThatAreDoneAtOnceKeepNoMessageWaiting) {
+    Point p = by_time(tcp_point(Mode::Bandwidth, 64), 100);
+    p.qps = 2;
+    p.direction = Direction::Both;
+    auto group = TcpGroup::create(p, Side::Client, 0, 2);
+    ASSERT_TRUE(group) << group.error().message();
+    std::array<UniqueFd, 2> far;
+    for (size_t i = 0; i < far.size(); ++i) {
+        int fds[2];
+        ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds), 0);
+        far[i] = UniqueFd(fds[1]);
+        ASSERT_TRUE(group->lanes[i].connect(UniqueFd(fds[0])));
+        group->lanes[i].plain_messages();
+    }
+    std::array<ibv_wc, 1> wc;
+    ASSERT_EQ(group->queue->poll(wc), 0) << "both are known to be empty";
+    std::array<std::byte, 64> message{};
+    ASSERT_EQ(::send(far[1].get(), message.data(), message.size(), MSG_NOSIGNAL), 64);
+    bool received = false;
+    for (int i = 0; i < 100 && !received; ++i) {
+        ASSERT_EQ(group->lanes[0].post_one(0, true), 0);
+        ASSERT_EQ(group->queue->poll(wc), 1);
+        received = (wc[0].opcode & IBV_WC_RECV) != 0;
+        ASSERT_EQ(::recv(far[0].get(), message.data(), message.size(), MSG_DONTWAIT), 64);
+    }
+    EXPECT_TRUE(received);
 }
 
 }  // namespace
