@@ -66,6 +66,17 @@ class PerftestDuel : public testing::Test {
         return cell.error().message();
     }
 
+    // A comparison in which one run of perftest fails by that behaviour, and is made again.
+    Result<Cell> fight_with_one_failure(const std::string& behaviour) {
+        bench_.behave(behaviour);
+        Plan plan = plan_of();
+        plan.most_pairs = 6;
+        Cell cell = TRY(fight(plan));
+        EXPECT_EQ(cell.pairs.size(), 6U);
+        EXPECT_EQ(cell.failures, 1U);
+        return cell;
+    }
+
     Bench bench_;
     FakeVerbs verbs_;
     Result<> outcome_;
@@ -182,24 +193,14 @@ TEST_F(PerftestDuel, AProgramThatFailsGivesItsLastLine) {
 }
 
 TEST_F(PerftestDuel, ARunWithoutAClockIsMadeAgainAndCounted) {
-    bench_.behave("client has no clock once");
-    Plan plan = plan_of();
-    plan.most_pairs = 6;
-    const auto cell = fight(plan);
+    const auto cell = fight_with_one_failure("client has no clock once");
     ASSERT_TRUE(cell) << cell.error().message();
-    EXPECT_EQ(cell->pairs.size(), 6U);
-    EXPECT_EQ(cell->failures, 1U);
     EXPECT_THAT(cell->failure, HasSubstr("printed 'inf': it could not tell how fast"));
 }
 
 TEST_F(PerftestDuel, ARunThatFailsIsMadeAgainAndCounted) {
-    bench_.behave("client fails once");
-    Plan plan = plan_of();
-    plan.most_pairs = 6;
-    const auto cell = fight(plan);
+    const auto cell = fight_with_one_failure("client fails once");
     ASSERT_TRUE(cell) << cell.error().message();
-    EXPECT_EQ(cell->pairs.size(), 6U);
-    EXPECT_EQ(cell->failures, 1U);
     EXPECT_THAT(cell->failure, HasSubstr("failed with 1 on this side: the other end is gone"));
     EXPECT_THAT(table_row(*cell), HasSubstr("perftest failed 1 time and was run again: ib_write"));
 }
