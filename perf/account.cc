@@ -38,10 +38,18 @@ void Account::end_idle() {
         idle_ = idle_load(*idle_begin_, *end);
 }
 
-void Account::begin(const DeviceInfo& device) {
+void Account::look(const DeviceInfo& device) {
     source_ = {.device = device.device, .port = device.port, .netdev = device.netdev};
     before_ = counters_of(source_);
+}
+
+void Account::begin() {
     begin_ = sample_cpu();
+}
+
+void Account::begin(const DeviceInfo& device) {
+    look(device);
+    begin();
 }
 
 Usage Account::end() {
@@ -80,36 +88,33 @@ std::optional<double> busy_cores(const Usage& usage) {
     return usage.cpu->machine_busy_s / usage.cpu->window_s;
 }
 
-std::vector<std::string> flags_of(const PointUsage& usage,
-                                  const std::optional<double>& percent_of_limit) {
+std::vector<std::string> flags_of(const PointUsage& usage, const std::optional<LimitShare>& share) {
     Counters both = usage.client.counters;
     both.insert(usage.server.counters.begin(), usage.server.counters.end());
     std::vector<std::string> flags = flags_of(both);
-    if (percent_of_limit && *percent_of_limit > 100)
+    if (share && share->exceeds())
         flags.emplace_back("limit_exceeded");
     return flags;
 }
 
-void describe(Json& result,
-              const PointUsage& usage,
-              const std::optional<double>& percent_of_limit) {
+void describe(Json& result, const PointUsage& usage, const std::optional<LimitShare>& share) {
     result["cpu"] = {{"client", json_of(usage.client.cpu)},
                      {"server", json_of(usage.server.cpu)},
                      {"payload_bytes", usage.payload_bytes}};
     result["counters"] = {{"client", to_json(usage.client.counters)},
                           {"server", to_json(usage.server.counters)}};
-    result["flags"] = flags_of(usage, percent_of_limit);
+    result["flags"] = flags_of(usage, share);
 }
 
-std::string remarks(const PointUsage& usage, const std::optional<double>& percent_of_limit) {
+std::string remarks(const PointUsage& usage, const std::optional<LimitShare>& share) {
     std::string out;
-    if (percent_of_limit)
-        out += fmt::format("  {:.1f} % of limit", *percent_of_limit);
+    if (share)
+        out += fmt::format("  {:.1f} % of limit", share->percent);
     const auto client = busy_cores(usage.client);
     const auto server = busy_cores(usage.server);
     if (client && server)
         out += fmt::format("  cpu {:.2f}/{:.2f}", *client, *server);
-    const auto flags = flags_of(usage, percent_of_limit);
+    const auto flags = flags_of(usage, share);
     if (!flags.empty())
         out += fmt::format("  [{}]", fmt::join(flags, ", "));
     return out;

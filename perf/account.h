@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Account: what one side's machine and device did during a point, beside the numbers of the point
 // itself: processor time (cpu.h) and counters that grew (counters.h). Each side keeps its own; the
-// server's travels in its "stopped". The client's window lies inside of the server's, which is
-// longer by a round trip.
+// server's travels in its "stopped". The client's window of processor time lies inside of the
+// server's, which is longer by a round trip.
 #pragma once
 
 #include <optional>
@@ -28,8 +28,11 @@ class Account {
     void begin_idle();
     void end_idle();
 
-    // A window. Counters are read outside of the processor's window: reading them costs, too.
-    void begin(const DeviceInfo& device);
+    // A window: the counters, then the processor's time. Counters are read outside of the latter:
+    // there are dozens, which takes milliseconds.
+    void look(const DeviceInfo& device);
+    void begin();
+    void begin(const DeviceInfo& device);  // both
     Usage end();
 
   private:
@@ -56,17 +59,14 @@ base::Result<Usage> parse_usage(const base::Json& frame);
 std::optional<double> busy_cores(const Usage& usage);
 
 // What makes a point's numbers doubtful: "retransmit", "loss", "limit_exceeded".
-std::vector<std::string> flags_of(const PointUsage& usage,
-                                  const std::optional<double>& percent_of_limit);
+std::vector<std::string> flags_of(const PointUsage& usage, const std::optional<LimitShare>& share);
 
 // Adds "cpu", "counters" and "flags" to a result of the report.
-void describe(base::Json& result,
-              const PointUsage& usage,
-              const std::optional<double>& percent_of_limit);
+void describe(base::Json& result, const PointUsage& usage, const std::optional<LimitShare>& share);
 
 // The end of a line in the table, empty if there is nothing to say:
 // "  97.1 % of limit  cpu 1.35/0.77  [retransmit]". The processors are how many were busy on
 // each side's machine, client before server; left out of windows too short for it.
-std::string remarks(const PointUsage& usage, const std::optional<double>& percent_of_limit);
+std::string remarks(const PointUsage& usage, const std::optional<LimitShare>& share);
 
 }  // namespace perf

@@ -27,19 +27,22 @@ uint64_t sum(const std::vector<uint64_t>& values) {
     return std::accumulate(values.begin(), values.end(), uint64_t{0});
 }
 
-// What did not arrive was not transferred, however fast it was sent; when it was lost, in the
-// warm-up or later, nobody knows.
-void account_loss(Part& part, uint64_t sent, uint64_t lost) {
+// What did not arrive was not transferred, however fast it was sent. By time only what arrived was
+// counted; by iterations nobody knows when it was lost, in the warm-up or later.
+void account_loss(Part& part, const Point& point, uint64_t sent, uint64_t lost) {
     part.lost = lost;
-    if (lost != 0)
+    if (lost != 0 && point.iterations != 0)
         part.messages =
             static_cast<uint64_t>(static_cast<double>(part.messages) *
                                   static_cast<double>(sent - lost) / static_cast<double>(sent));
 }
 
-Result<> check_count(const Point& point, uint64_t sent, uint64_t seen) {
-    if (seen == sent || (seen < sent && !is_reliable(point.transport)))
-        return {};
+// How many messages were lost. What was lost in a verify round may have come in the measurement.
+Result<uint64_t> lost_of(const PointResult& result, uint64_t sent, uint64_t seen) {
+    const bool loses = !is_reliable(result.point.transport);
+    const uint64_t late = loses ? result.checked.lost : 0;
+    if (seen == sent || (seen < sent && loses) || (seen > sent && seen - sent <= late))
+        return sent - std::min(sent, seen);
     return make_error(Code::Internal,
                       fmt::format("{} messages were sent, the other side saw {}", sent, seen));
 }
@@ -217,7 +220,10 @@ Result<Checked> Client::serve_fetch(uint32_t lane, const Json& round, uint32_t n
 Result<Checked> Client::send_to_server(uint32_t lane, const Json& round, uint32_t number) {
     TRY(control_.send(message("verify", round), step()));
     TRY(team_->emit(lane, {number, Side::Client}));
-    return parse_checked(TRY(control_.expect("verified", step())));
+    // If all is lost, it is so long that the server waits for it.
+    const bool loses = !is_reliable(result_.point.transport);
+    const auto patience = loses ? timeout_ + kFirstPatience : timeout_;
+    return parse_checked(TRY(control_.expect("verified", base::Deadline::in(patience))));
 }
 
 Result<Checked> Client::take_from_server(uint32_t lane, const Json& round, uint32_t number) {
@@ -228,13 +234,19 @@ Result<Checked> Client::take_from_server(uint32_t lane, const Json& round, uint3
 }
 
 Result<> Client::begin() {
+    // Once the server has begun nothing of ours may take long: it sends already.
+    account_.look(device_ ? device_->info : DeviceInfo());
+    // Who only receives is there before the first message. Who sends waits for the other side.
+    const bool only_receives = !posts(Side::Client);
+    if (only_receives)
+        TRY(team_->start());
     TRY(control_.ask(message("start"), "started", step()));
-    account_.begin(device_ ? device_->info : DeviceInfo());
-    return team_->start();
+    account_.begin();
+    return only_receives ? Result<>() : team_->start();
 }
 
 Result<Client::Mark> Client::mark() {
-    const bool on_arrival = result_.point.transport == Transport::Tcp;
+    const bool on_arrival = counts_arrivals(result_.point);
     Mark mark;
     if (posts(Side::Server) || on_arrival) {
         const Json frame = TRY(control_.ask(message("mark"), "marked", step()));
@@ -263,12 +275,12 @@ Result<> Client::close_window() {
 }
 
 Result<> Client::stop() {
-    // Before the server's end: its window lies around ours.
-    result_.usage.client = account_.end();
-    // The server finishes what it has under way first; by iterations that is its whole measurement,
-    // and what shows that it lives is the connection (tcp.h).
-    const bool long_way = result_.point.iterations != 0 && posts(Side::Server);
-    const auto patience = long_way ? std::chrono::milliseconds(kMaxTimeMs) : 2 * timeout_;
+    // Before the server's end, if we do not wait for that: its window lies around ours.
+    if (!ends_with_server())
+        result_.usage.client = account_.end();
+    // The server finishes what it has under way first; what shows that it lives is the connection
+    // (tcp.h).
+    const auto patience = server_goes_on() ? std::chrono::milliseconds(kMaxTimeMs) : 2 * timeout_;
     answer_due_ns_ = now_ns() + static_cast<uint64_t>(std::chrono::nanoseconds(patience).count());
     auto sent = control_.send(message("stop", {{"messages", team_->posted().by_lane}}), step());
     // Who has gone may have said why: that is read as the answer.
@@ -282,6 +294,8 @@ Result<> Client::take_stopped() {
     const bool late = now_ns() >= answer_due_ns_;
     const Json stopped = TRY(
         control_.expect("stopped", late ? base::Deadline::in(std::chrono::seconds(0)) : step()));
+    if (ends_with_server())
+        result_.usage.client = account_.end();
     result_.usage.server = TRY(parse_usage(stopped));
     return count(stopped);
 }
@@ -298,11 +312,11 @@ Result<> Client::count_forward(uint64_t seen) {
         return {};
     const Posted posted = team_->posted();
     const uint64_t sent = sum(posted.by_lane);
-    TRY(check_count(result_.point, sent, seen));
+    const uint64_t lost = TRY(lost_of(result_, sent, seen));
     Part part = part_of(Direction::Forward, posted);
     if (result_.point.iterations == 0)
         put_window(part, opened_.forward, closed_.forward);
-    account_loss(part, sent, sent - seen);
+    account_loss(part, result_.point, sent, lost);
     parts_.push_back(part);
     return {};
 }
@@ -338,8 +352,8 @@ Part Client::part_of(Direction direction, const Posted& posted) {
 Result<> Client::settle() {
     if (receives_data(result_.point, Side::Client) && !is_ping_pong(result_.point)) {
         const uint64_t seen = team_->crew().received();
-        TRY(check_count(result_.point, sent_by_server_, seen));
-        account_loss(parts_.back(), sent_by_server_, sent_by_server_ - seen);
+        const uint64_t lost = TRY(lost_of(result_, sent_by_server_, seen));
+        account_loss(parts_.back(), result_.point, sent_by_server_, lost);
     }
     team_->finish();
     latencies_ = team_->shifts().front().latencies;
@@ -363,16 +377,23 @@ base::Error Client::explain(const Attention& attention) {
     return wake_error(Wake::Gone, waiting);
 }
 
-std::optional<double> Client::share_of_limit(const Bandwidth& bandwidth) const {
+std::optional<LimitShare> Client::share_of_limit(const Bandwidth& bandwidth) const {
     const auto transfer = transfer_of(result_.point);
     if (!transfer || !device_)
         return std::nullopt;
     // Both directions have a link each.
-    double rate = bandwidth.parts.empty() ? messages_per_second(bandwidth) : 0;
-    for (const Part& part : bandwidth.parts)
-        rate = std::max(rate, messages_per_second(sum_of({part})));
-    return percent_of_limit(
-        wire_between(device_->info, peer_, result_.mtu), *transfer, rate * result_.point.size);
+    Bandwidth busier = bandwidth.parts.empty() ? bandwidth : Bandwidth{};
+    for (const Part& part : bandwidth.parts) {
+        const Bandwidth one = sum_of({part});
+        if (messages_per_second(one) > messages_per_second(busier))
+            busier = one;
+    }
+    const auto percent = percent_of_limit(wire_between(device_->info, peer_, result_.mtu),
+                                          *transfer,
+                                          messages_per_second(busier) * result_.point.size);
+    if (!percent)
+        return std::nullopt;
+    return LimitShare{*percent, limit_margin(result_.point, busier.messages)};
 }
 
 }  // namespace perf

@@ -54,8 +54,8 @@ class Client {
 
     [[nodiscard]] const Histogram& latencies() const { return latencies_; }
 
-    // `bytes_per_s` of one direction in percent of what the link leaves for the payload.
-    [[nodiscard]] std::optional<double> share_of_limit(const Bandwidth& bandwidth) const;
+    // Of the busier direction, in what the link leaves for the payload.
+    [[nodiscard]] std::optional<LimitShare> share_of_limit(const Bandwidth& bandwidth) const;
 
     [[nodiscard]] const Hello& server() const { return server_; }
 
@@ -84,8 +84,8 @@ class Client {
         }
     };
 
-    // The sender counts what has completed. What a TCP socket took is on its way yet: there the
-    // receiver counts.
+    // The sender counts what has completed. What a TCP socket took is on its way yet, and what an
+    // unreliable transport took may be lost: there the receiver counts.
     struct Mark {
         Count forward;
         Count reverse;
@@ -115,6 +115,16 @@ class Client {
     static void put_window(Part& part, const Count& opened, const Count& closed);
 
     [[nodiscard]] bool posts(Side side) const { return posts_data(result_.point, side); }
+
+    // When our own threads have nothing left to post: by iterations its measurement may be whole.
+    [[nodiscard]] bool server_goes_on() const {
+        return result_.point.iterations != 0 && posts(Side::Server);
+    }
+
+    // Then what we do lasts as long as that. (In a ping-pong we have had the last answer.)
+    [[nodiscard]] bool ends_with_server() const {
+        return server_goes_on() && !is_ping_pong(result_.point);
+    }
 
     [[nodiscard]] Waiting waiting() {
         return {.control = &control_, .patience = timeout_, .poll = result_.point.poll};

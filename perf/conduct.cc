@@ -2,6 +2,7 @@
 #include "perf/conduct.h"
 
 #include <algorithm>
+#include <optional>
 #include <ranges>
 #include <set>
 #include <vector>
@@ -169,7 +170,7 @@ class Conductor {
         else
             all.bandwidth = sum_of(parts());
         if (clients_.size() == 1 && all.bandwidth && all.bandwidth->elapsed_ns != 0)
-            all.percent_of_limit = clients_.front().share_of_limit(*all.bandwidth);
+            all.share_of_limit = clients_.front().share_of_limit(*all.bandwidth);
         return all;
     }
 
@@ -197,12 +198,14 @@ class Conductor {
     }
 
     // What a machine uses and a device counts has all of its clients in it: each once, by the
-    // client that was stopped last, whose window is the longest.
+    // client that was stopped last, whose window is the longest. All clients run on this machine,
+    // their servers may be on several.
     [[nodiscard]] PointUsage usage() const {
         PointUsage all = clients_[stopped_.back()].result().usage;
         all.payload_bytes = 0;
         std::set<std::string> own;
         std::set<std::string> servers;
+        std::set<std::string> machines;
         for (const size_t i : stopped_ | std::views::reverse) {
             const Client& client = clients_[i];
             const PointUsage& one = client.result().usage;
@@ -211,6 +214,8 @@ class Conductor {
                 add_up(all.client.counters, one.client.counters);
             if (servers.insert(server_key(client)).second && servers.size() > 1)
                 add_up(all.server.counters, one.server.counters);
+            if (machines.insert(machine_key(client)).second && machines.size() > 1)
+                add_up(all.server.cpu, one.server.cpu);
         }
         return all;
     }
@@ -224,9 +229,29 @@ class Conductor {
                (client.has_device() ? client.server_device().device : "");
     }
 
+    static std::string machine_key(const Client& client) {
+        const Hello& server = client.server();
+        return server.machine.empty() ? server.host : server.machine;
+    }
+
     static void add_up(Counters& sum, const Counters& more) {
         for (const auto& [name, value] : more)
             sum[name] += value;
+    }
+
+    // All but the window. Without the part of a machine that does not tell there is no sum.
+    static void add_up(std::optional<CpuUse>& sum, const std::optional<CpuUse>& more) {
+        if (!sum || !more) {
+            sum.reset();
+            return;
+        }
+        sum->own_user_s += more->own_user_s;
+        sum->own_system_s += more->own_system_s;
+        sum->machine_busy_s += more->machine_busy_s;
+        sum->softirq_s += more->softirq_s;
+        sum->kernel_work_elsewhere_s += more->kernel_work_elsewhere_s;
+        sum->steal_s += more->steal_s;
+        sum->idle_busy_s += more->idle_busy_s;
     }
 
     std::span<Client> clients_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that people name on the command line.
+// Files that people name on the command line, and small ones of /proc.
 #pragma once
 
 #include <string>

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "perf/memory.h"
+
 namespace perf {
 
 namespace {
@@ -148,7 +150,7 @@ HeaderStack stack_of(const DeviceInfo& info) {
 std::optional<Transfer> transfer_of(const Point& point) {
     if (is_atomic(point.verb) || point.transport == Transport::Tcp)
         return std::nullopt;
-    const bool immediate = point.verb == Verb::WriteImm || point.verb == Verb::SendImm;
+    const bool immediate = point.verb == Verb::SendImm || writes_with_immediate(point);
     const Verb verb = point.verb == Verb::Read ? Verb::Read
                       : is_send(point.verb)    ? Verb::Send
                                                : Verb::Write;
@@ -188,6 +190,15 @@ std::optional<double> percent_of_limit(const Wire& wire,
     if (!limit)
         return std::nullopt;
     return bytes_per_s / *limit * 100;
+}
+
+double limit_margin(const Point& point, uint64_t messages) {
+    constexpr double kClocks = 1;
+    // By iterations the time lasts to the last completion: none of it is outside.
+    if (point.iterations != 0 || messages == 0)
+        return kClocks;
+    const uint64_t at_once = uint64_t{point.qps} * point.batch;
+    return kClocks + 100 * static_cast<double>(at_once) / static_cast<double>(messages);
 }
 
 }  // namespace perf

@@ -81,4 +81,16 @@ std::optional<double> percent_of_limit(const Wire& wire,
                                        const Transfer& transfer,
                                        double bytes_per_s);
 
+// A measured rate beside the limit.
+struct LimitShare {
+    double percent = 0;
+    double margin = 0;  // so much above 100 % a rate within the limit may come out
+
+    [[nodiscard]] bool exceeds() const { return percent > 100 + margin; }
+};
+
+// The margin for a stream of so many messages in its window: one percent for clocks that differ and
+// a count that is read late, and, by time, what completes at once at either end of the window.
+double limit_margin(const Point& point, uint64_t messages);
+
 }  // namespace perf

@@ -54,7 +54,7 @@ std::string results_table(const Report& report) {
                      result.mtu == 0 ? "-" : std::to_string(result.mtu),
                      data_text(result),
                      result_text(result),
-                     remarks(result.usage, result.percent_of_limit)});
+                     remarks(result.usage, result.share_of_limit)});
     }
     return out;
 }

@@ -43,8 +43,19 @@ bool arrives_by_credit(const Point& point) {
     return point.verb == Verb::Write && is_reliable(point.transport) && !is_ping_pong(point);
 }
 
+bool writes_with_immediate(const Point& point) {
+    if (point.verb == Verb::Write)
+        return is_ping_pong(point) || !is_reliable(point.transport);
+    return point.verb == Verb::WriteImm;
+}
+
 bool takes_receives(const Point& point) {
-    return is_send(point.verb) || point.verb == Verb::WriteImm || is_ping_pong(point);
+    return is_send(point.verb) || writes_with_immediate(point);
+}
+
+bool counts_arrivals(const Point& point) {
+    return point.transport == Transport::Tcp ||
+           (!is_reliable(point.transport) && takes_receives(point));
 }
 
 bool posts_data(const Point& point, Side side) {

@@ -19,12 +19,20 @@ enum class Side { Client, Server };
 // Ping-pong: the server answers each message with one of its own.
 bool is_ping_pong(const Point& point);
 
-// WRITE bandwidth: the responder is told of nothing but an empty SEND behind the writes. Where that
-// could be overtaken by a loss, the verify rounds' writes carry immediates instead.
+// WRITE bandwidth: the responder is told of nothing but an empty SEND behind the writes of a verify
+// round. Where that could be overtaken by a loss, all writes carry immediates instead.
 bool arrives_by_credit(const Point& point);
+
+// A write that tells the other side of itself: because the verb says so, because a ping-pong must,
+// or because it may get lost, and only those that arrive count.
+bool writes_with_immediate(const Point& point);
 
 // Each message of the measurement takes a receive of the other side.
 bool takes_receives(const Point& point);
+
+// The window of a measurement by time counts what arrives: what a sender has done with is in the
+// kernel yet over TCP, and may be lost over others.
+bool counts_arrivals(const Point& point);
 
 // Who posts the work requests, who holds data to be sent or read, and who memory to be filled.
 // Atomics: the words of the side that does not post are "in", because the other one changes them;

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <sys/utsname.h>
 
+#include "perf/input.h"
+
 namespace perf {
 
 using base::Code;
@@ -75,6 +77,15 @@ std::string host_name() {
     utsname names{};
     return ::uname(&names) == 0 ? names.nodename : "?";
 }
+
+// Of a kernel since its boot.
+std::string machine_name() {
+    auto id = read_file("/proc/sys/kernel/random/boot_id", kTextLimit, "the boot's id");
+    if (!id)
+        return "";
+    std::erase(*id, '\n');
+    return std::move(*id);
+}
 }  // namespace
 
 Hello own_hello() {
@@ -85,7 +96,8 @@ Hello own_hello() {
             .capabilities = {"rc",       "uc",   "ud",        "tcp",      "write",
                              "read",     "send", "write_imm", "send_imm", "fetch_add",
                              "cmp_swap", "bw",   "lat",       "verify",   "qps",
-                             "reverse",  "both", "rate",      "cm",       "kv"}};
+                             "reverse",  "both", "rate",      "cm",       "kv"},
+            .machine = machine_name()};
 }
 
 bool can(const Hello& hello, std::string_view capability) {
@@ -100,11 +112,14 @@ Json message(std::string_view type, Json body) {
 }
 
 Json to_json(const Hello& hello) {
-    return {{"protocol", hello.protocol},
-            {"version", hello.version},
-            {"host", hello.host},
-            {"kernel", hello.kernel},
-            {"capabilities", hello.capabilities}};
+    Json out = {{"protocol", hello.protocol},
+                {"version", hello.version},
+                {"host", hello.host},
+                {"kernel", hello.kernel},
+                {"capabilities", hello.capabilities}};
+    if (!hello.machine.empty())
+        out["machine"] = hello.machine;
+    return out;
 }
 
 Result<Hello> parse_hello(const Json& json) {
@@ -118,6 +133,8 @@ Result<Hello> parse_hello(const Json& json) {
         return make_error(Code::BadInput, "'capabilities' must be a list");
     for (const Json& entry : *list)
         hello.capabilities.push_back(TRY(base::as<std::string>(entry, "capabilities")));
+    if (json.contains("machine"))
+        hello.machine = TRY(text_member(json, "machine"));
     return hello;
 }
 

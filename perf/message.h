@@ -2,7 +2,7 @@
 // The messages of the control protocol, version 1, as types: what travels, and the check of every
 // value that arrives. The client asks, the server answers each message with one of its own:
 //
-//   hello    -> hello      both sides' program version, protocol and capabilities
+//   hello    -> hello      both sides' program version, protocol and capabilities, and the machine
 //   device   -> device     the GID and port the other side will use
 //   open     -> opened     one point; queue pairs ("lanes", numbered from 0) are made and
 //   connected.
@@ -60,6 +60,9 @@ struct Hello {
     std::string host;
     std::string kernel;
     std::vector<std::string> capabilities;
+    // The same in all containers of a machine, whose host names differ. Empty: an older side, or
+    // one that cannot tell.
+    std::string machine = {};
 };
 
 // What this program says of itself.

@@ -110,8 +110,8 @@ Json to_json(const PointResult& result) {
     out["bandwidth"] = result.bandwidth ? json_of(*result.bandwidth, result.point.size) : Json();
     out["latency"] = result.latency ? json_of(*result.latency, result.point) : Json();
     out["percent_of_payload_limit"] =
-        result.percent_of_limit ? Json(*result.percent_of_limit) : Json();
-    describe(out, result.usage, result.percent_of_limit);
+        result.share_of_limit ? Json(result.share_of_limit->percent) : Json();
+    describe(out, result.usage, result.share_of_limit);
     return out;
 }
 
@@ -231,7 +231,7 @@ std::string table_row(const PointResult& result) {
                                   result.mtu == 0 ? "-" : std::to_string(result.mtu),
                                   data_text(result),
                                   result_text(result),
-                                  remarks(result.usage, result.percent_of_limit));
+                                  remarks(result.usage, result.share_of_limit));
     if (result.checked.wrong) {
         const auto& wrong = *result.checked.wrong;
         row += fmt::format(

@@ -47,7 +47,7 @@ struct PointResult {
     Checked checked;  // all clients, both sides and directions together
     std::optional<Bandwidth> bandwidth;
     std::optional<LatencySummary> latency;
-    std::optional<double> percent_of_limit;  // bandwidth, of what link speed and headers leave
+    std::optional<LimitShare> share_of_limit;  // bandwidth, of what link speed and headers leave
     PointUsage usage;  // of the machines; of several clients the devices' counters are summed
 };
 

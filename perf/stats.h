@@ -15,10 +15,10 @@ class Histogram {
   public:
     Histogram();
 
-    void record(uint64_t value_ns) noexcept {
-        ++counts_[index_of(value_ns)];
-        ++count_;
-        sum_ += static_cast<double>(value_ns);
+    void record(uint64_t value_ns, uint64_t times = 1) noexcept {
+        counts_[index_of(value_ns)] += times;
+        count_ += times;
+        sum_ += static_cast<double>(value_ns) * static_cast<double>(times);
         min_ = value_ns < min_ ? value_ns : min_;
         max_ = value_ns > max_ ? value_ns : max_;
     }

@@ -52,8 +52,11 @@ struct Waiting {
     int word = -1;  // eventfd
 };
 
-// How long nothing more must come before what is missing of an unreliable transport is lost.
+// How long nothing more must come before what is missing of an unreliable transport is lost, and
+// how long nothing at all of a verify round: its sender only fills the ring, and large messages
+// take their time.
 inline constexpr std::chrono::milliseconds kLossPatience{300};
+inline constexpr std::chrono::milliseconds kFirstPatience{2000};
 
 // The Error of a wake that is not Completions; reads the peer's own words if there are any.
 base::Error wake_error(Wake wake, const Waiting& waiting);

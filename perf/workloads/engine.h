@@ -25,10 +25,11 @@ struct Flow {
     uint64_t quota = 0;  // data messages to post, of all there will be
     uint64_t posted = 0;
     uint64_t completed = 0;
-    uint32_t at = 0;  // position of the next one
+    uint32_t at = 0;     // position of the next one
+    uint64_t taken = 0;  // data messages of the other side
     // By credits (lane.h):
-    uint64_t granted = 0;  // of those posted, how many the other side has taken for sure
-    uint32_t owed = 0;     // taken since the last credit that we gave
+    uint64_t granted = 0;   // of those posted, how many the other side has taken for sure
+    uint64_t credited = 0;  // of those taken, for how many we gave credits
 };
 
 // Keeps the window of every lane full of data messages until its quota or the worker's close, and
@@ -130,7 +131,7 @@ class Stream {
         if (by_credits_ && wc.byte_len == 0)
             return take_credit(wc);
         ++received_;
-        ++flows_[taken_place_].owed;
+        ++flows_[taken_place_].taken;
         return true;
     }
 
@@ -152,11 +153,12 @@ class Stream {
         auto& lane = group_.lanes[place];
         Flow& flow = flows_[place];
         if constexpr (requires { lane.post_credit(); }) {
-            for (; flow.owed >= lane.messages_per_credit(); ++credits_out_) {
+            const uint64_t each = lane.messages_per_credit();
+            for (; flow.taken - flow.credited >= each; ++credits_out_) {
                 end_.post_error = lane.post_credit();
                 if (end_.post_error != 0) [[unlikely]]
                     return false;
-                flow.owed -= lane.messages_per_credit();
+                flow.credited += each;
             }
         }
         return true;

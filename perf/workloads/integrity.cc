@@ -22,6 +22,9 @@ using base::Result;
 struct Arrivals {
     Checked checked;
     std::vector<bool> seen;
+    uint32_t came = 0;
+    bool stray = false;  // a completion of a send
+    int post_error = 0;
 };
 
 namespace {
@@ -63,13 +66,14 @@ void check_bands(const Ring& lane, const Round& round, Checked& checked) {
                      {hit->offset, hit->expected, hit->got, "stray write into a guard band"}};
 }
 
-bool is_ping_pong_write(const Point& point) {
-    return point.verb == Verb::Write && is_ping_pong(point);
+bool has_immediate(const Point& point) {
+    return point.verb == Verb::SendImm || writes_with_immediate(point) ||
+           !is_reliable(point.transport);
 }
 
-bool has_immediate(const Point& point) {
-    return point.verb == Verb::SendImm || point.verb == Verb::WriteImm ||
-           is_ping_pong_write(point) || !is_reliable(point.transport);
+// From the round's first message to this one, by its immediate; numbers wrap around.
+uint32_t distance_to(const Ring& lane, const Round& round, const ibv_wc& wc) {
+    return ntohl(wc.imm_data) - static_cast<uint32_t>(first_message(lane, round));
 }
 
 // One arrival's number in the round: what its immediate says, or the order where nothing can be
@@ -80,10 +84,33 @@ std::optional<uint32_t> number_of(const Ring& lane,
                                   uint64_t arrived) {
     if (!has_immediate(lane.point()))
         return static_cast<uint32_t>(arrived);
-    const uint32_t number = ntohl(wc.imm_data) - static_cast<uint32_t>(first_message(lane, round));
-    if ((wc.wc_flags & IBV_WC_WITH_IMM) == 0 || number >= lane.point().slots)
+    const uint32_t number = distance_to(lane, round, wc);
+    if ((wc.wc_flags & IBV_WC_WITH_IMM) == 0 || place_of(wc) != lane.place() ||
+        number >= lane.point().slots)
         return std::nullopt;
     return number;
+}
+
+// A message of something earlier: of another lane, whose turn it is not; of the measurement, which
+// numbers nothing; or of an earlier round.
+bool is_late(const Ring& lane, const Round& round, const ibv_wc& wc) {
+    if (is_reliable(lane.point().transport))
+        return false;
+    if (place_of(wc) != lane.place())
+        return true;
+    if ((wc.wc_flags & IBV_WC_WITH_IMM) == 0)
+        return lane.point().verb == Verb::Send;
+    return static_cast<int32_t>(distance_to(lane, round, wc)) < 0;
+}
+
+// One that had been given up for lost makes room again. False: none had, so it came twice.
+template <class L>
+bool take_late(const Seat<L>& seat, const ibv_wc& wc, int& post_error) {
+    L& lane = seat.lanes[place_of(wc)];
+    if (!lane.find_missing())
+        return false;
+    post_error = lane.post_receives(1);
+    return true;
 }
 
 // One message's receive: which message, in which slot, and whether all of it came.
@@ -111,7 +138,25 @@ void check_arrival(const Ring& lane, const Round& round, const ibv_wc& wc, Arriv
     check_slot(lane, round, is_send(point.verb) ? low_of(wc) : *number, *number, checked);
 }
 
-// Calls take(wc) for each completion until it says that it has them all.
+// Completions that a round is for its receiver.
+uint32_t due_of(const Point& point) {
+    return arrives_by_credit(point) ? 1 : point.slots;
+}
+
+// True: the last one that is due, or one that ends the round.
+template <class L>
+bool take_arrival(const Seat<L>& seat, const Round& round, const ibv_wc& wc, Arrivals& arrivals) {
+    const Point& point = seat.lane.point();
+    arrivals.stray = arrivals.stray || (wc.opcode & IBV_WC_RECV) == 0;
+    if (!arrivals.stray && is_late(seat.lane, round, wc) &&
+        take_late(seat, wc, arrivals.post_error))
+        return arrivals.post_error != 0;
+    if (!arrivals.stray && !arrives_by_credit(point))
+        check_arrival(seat.lane, round, wc, arrivals);
+    return ++arrivals.came == due_of(point);
+}
+
+// Calls take(wc, completer) for each completion until it says that it has them all.
 template <class L, class Take>
 Result<> take_until(L& lane, const Waiting& waiting, Take&& take) {
     Ending end;
@@ -126,7 +171,7 @@ Result<> take_until(L& lane, const Waiting& waiting, Take&& take) {
                 end.bad = wc;
                 return wake;
             }
-            all = take(wc);
+            all = take(wc, completer);
         }
         return Wake::Completions;
     });
@@ -137,7 +182,8 @@ Result<> take_until(L& lane, const Waiting& waiting, Take&& take) {
 
 // Sends the whole ring: it never is larger than what may be in flight.
 template <class L>
-Result<> send_ring(L& lane, const Waiting& waiting, const Round& round) {
+Result<> send_ring(const Seat<L>& seat, const Waiting& waiting, const Round& round) {
+    L& lane = seat.lane;
     const uint32_t slots = lane.point().slots;
     lane.number_messages(static_cast<uint32_t>(first_message(lane, round)));
     for (uint32_t at = 0; at < slots; at += lane.batch()) {
@@ -145,8 +191,19 @@ Result<> send_ring(L& lane, const Waiting& waiting, const Round& round) {
             return base::sys_error(rc, "post a work request");
     }
     uint32_t sent = 0;
-    return take_until(
-        lane, waiting, [&](const ibv_wc& wc) { return (sent += low_of(wc)) >= slots; });
+    bool stray = false;
+    int post_error = 0;
+    TRY(take_until(lane, waiting, [&](const ibv_wc& wc, auto&) {
+        if ((wc.opcode & IBV_WC_RECV) == 0)
+            return (sent += low_of(wc)) >= slots;
+        stray = !take_late(seat, wc, post_error);
+        return stray || post_error != 0;
+    }));
+    if (stray)
+        return make_error(Code::Internal, "a message came where none was due");
+    if (post_error != 0)
+        return base::sys_error(post_error, "post receives");
+    return {};
 }
 
 // Each atomic turns the word of the side that holds it into one of the side that posts: by adding
@@ -173,15 +230,16 @@ void fill_round(const Ring& lane, const Round& round) {
 }
 
 template <class L>
-Result<> emit_round(L& lane, const Waiting& waiting, const Round& round) {
+Result<> emit_round(const Seat<L>& seat, const Waiting& waiting, const Round& round) {
+    L& lane = seat.lane;
     fill_round(lane, round);
-    TRY(send_ring(lane, waiting, round));
+    TRY(send_ring(seat, waiting, round));
     if constexpr (requires { lane.post_credit(); }) {
         if (!arrives_by_credit(lane.point()))
             return {};
         if (const int rc = lane.post_credit(); rc != 0)
             return base::sys_error(rc, "post the credit");
-        return take_until(lane, waiting, [](const ibv_wc&) { return true; });
+        return take_until(lane, waiting, [](const ibv_wc&, auto&) { return true; });
     }
     return {};
 }
@@ -195,48 +253,51 @@ Checked check_ring(const Ring& lane, const Round& round) {
 }
 
 template <class L>
-Result<Checked> collect_round(L& lane, Waiting waiting, const Round& round) {
+Result<Checked> collect_round(const Seat<L>& seat, Waiting waiting, const Round& round) {
+    L& lane = seat.lane;
     const Point& point = lane.point();
-    const bool by_credit = arrives_by_credit(point);
-    const uint32_t due = by_credit ? 1 : point.slots;
-    Arrivals arrivals{{}, std::vector<bool>(point.slots)};
-    uint32_t came = 0;
-    bool stray = false;
-    if (!is_reliable(point.transport))
-        waiting.patience = std::min(waiting.patience, kLossPatience);
-    auto done = take_until(lane, waiting, [&](const ibv_wc& wc) {
-        stray = stray || (wc.opcode & IBV_WC_RECV) == 0;
-        if (!by_credit && !stray)
-            check_arrival(lane, round, wc, arrivals);
-        return ++came == due;
+    const bool loses = !is_reliable(point.transport);
+    Arrivals arrivals;
+    arrivals.seen.resize(point.slots);
+    if (loses)
+        waiting.patience = std::min(waiting.patience, kFirstPatience);
+    auto done = take_until(lane, waiting, [&](const ibv_wc& wc, auto& completer) {
+        const bool all = take_arrival(seat, round, wc, arrivals);
+        if (loses && arrivals.came != 0)
+            completer.be_patient_for(std::min(waiting.patience, kLossPatience));
+        return all;
     });
     Checked& checked = arrivals.checked;
-    if (!done && !is_reliable(point.transport) && done.error().code == Code::Timeout)
-        checked.lost = due - came;
+    if (!done && loses && done.error().code == Code::Timeout)
+        checked.lost = due_of(point) - arrivals.came;
     else
         TRY(std::move(done));
-    if (stray)
+    lane.miss(static_cast<int64_t>(checked.lost));
+    if (arrivals.post_error != 0)
+        return base::sys_error(arrivals.post_error, "post receives");
+    if (arrivals.stray)
         return make_error(Code::Internal, "a completion of a send where a receive was due");
-    if (by_credit)
+    if (arrives_by_credit(point))
         checked = check_ring(lane, round);
     else
         check_bands(lane, round, checked);
-    if (const int rc = lane.post_receives(came); rc != 0)
+    if (const int rc = lane.post_receives(arrivals.came); rc != 0)
         return base::sys_error(rc, "post receives");
     return checked;
 }
 
-Result<Checked> fetch_round(Lane& lane, const Waiting& waiting, const Round& round) {
+Result<Checked> fetch_round(const Seat<Lane>& seat, const Waiting& waiting, const Round& round) {
+    Lane& lane = seat.lane;
     if (is_atomic(lane.point().verb))
         exchange_words(lane, round);
-    TRY(send_ring(lane, waiting, round));
+    TRY(send_ring(seat, waiting, round));
     return check_ring(lane, round);
 }
 
-template Result<> emit_round(Lane&, const Waiting&, const Round&);
-template Result<> emit_round(TcpLane&, const Waiting&, const Round&);
-template Result<Checked> collect_round(Lane&, Waiting, const Round&);
-template Result<Checked> collect_round(TcpLane&, Waiting, const Round&);
+template Result<> emit_round(const Seat<Lane>&, const Waiting&, const Round&);
+template Result<> emit_round(const Seat<TcpLane>&, const Waiting&, const Round&);
+template Result<Checked> collect_round(const Seat<Lane>&, Waiting, const Round&);
+template Result<Checked> collect_round(const Seat<TcpLane>&, Waiting, const Round&);
 
 void add(Checked& total, const Checked& more) {
     total.messages += more.messages;

@@ -8,6 +8,8 @@
 // words that came back and those that they left. Guard bands are checked with each round.
 #pragma once
 
+#include <span>
+
 #include "perf/workloads/lane.h"
 #include "perf/workloads/worker.h"
 
@@ -22,23 +24,33 @@ struct Round {
     Side from = Side::Client;
 };
 
+// A lane, and all that complete to the same queue: what comes late may be of any of them.
+template <class L>
+struct Seat {
+    std::span<L> lanes;
+    L& lane;
+};
+
 // Puts the round's pattern into the slots that go out.
 void fill_round(const Ring& lane, const Round& round);
 
 // Fills and sends the round's messages, and the credit where one is due. L: Lane or TcpLane.
 template <class L>
-base::Result<> emit_round(L& lane, const Waiting& waiting, const Round& round);
+base::Result<> emit_round(const Seat<L>& seat, const Waiting& waiting, const Round& round);
 
 // Waits for the round's messages, checks them and posts their receives again.
-// Over a transport that loses messages, those that do not come are counted.
+// Over a transport that loses messages, those that do not come are counted; those that come after
+// all, in whatever is next, are not checked any more.
 template <class L>
-base::Result<Checked> collect_round(L& lane, Waiting waiting, const Round& round);
+base::Result<Checked> collect_round(const Seat<L>& seat, Waiting waiting, const Round& round);
 
 // Checks what is in the ring now: the words that atomics left.
 Checked check_ring(const Ring& lane, const Round& round);
 
 // READ and atomics: fetches the other side's slots and checks what came back.
-base::Result<Checked> fetch_round(Lane& lane, const Waiting& waiting, const Round& round);
+base::Result<Checked> fetch_round(const Seat<Lane>& seat,
+                                  const Waiting& waiting,
+                                  const Round& round);
 
 // Adds a round's outcome to a point's; the first wrong byte stays.
 void add(Checked& total, const Checked& more);

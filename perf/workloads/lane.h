@@ -90,11 +90,12 @@ class Lane : public Ring {
 
     // ---------------------------------------------------------------------------------------------
     // Before a verify round: the message at position i carries the immediate `first` + i, and where
-    // messages may get lost a verb without immediate is sent as the one with it.
+    // messages may get lost a SEND goes as the one with immediate.
     void number_messages(uint32_t first);
     // The operands of the atomic at a position: compare or addend, and what to swap in.
     void set_operands(uint32_t at, uint64_t compare_add, uint64_t swap);
-    // After verify rounds: the plan's own verb, an addend of 1, a compare that never matches.
+    // After verify rounds: the plan's own verb, an addend of 1, a compare that never matches. Where
+    // it has an immediate, that is one of the last round.
     void plain_messages();
 
     // Shared with the other lanes of the group.

@@ -159,26 +159,35 @@ Ending round_trip(
 // Posts message k at begin + k / rate, whatever has become of those before, as long as the depth
 // allows; records from the time at which it was due, so that a stall counts for every message that
 // it held up. Answers come in order: the transport is reliable. Records whole round trips.
+//
+// By time it ends by the clock, however many messages are due and wait for a place: else a rate
+// above what the path can do would make the run as much longer. They are recorded all the same.
 template <class L, class C>
 class OpenLoop {
   public:
     OpenLoop(L& lane, C& completer, Worker& worker)
-        : lane_(lane), completer_(completer), worker_(worker), due_(lane.point().depth) {}
+        : lane_(lane),
+          completer_(completer),
+          worker_(worker),
+          rate_(lane.point().rate),
+          due_(lane.point().depth) {}
 
     Ending run(const Limit& limit, Histogram& histogram) {
-        const uint64_t begin = now_ns();
+        begin_ = now_ns();
+        const uint64_t all = due_within(limit);
         uint64_t posted = 0;
         uint64_t done = 0;
-        const uint64_t rate = lane_.point().rate;
-        const auto due = [&](uint64_t message) {  // without the overflow of message * 10^9
-            return begin + message / rate * kSecond + message % rate * kSecond / rate;
-        };
-        for (;;) {
-            const bool more = posted < limit.messages && !limit.reached(due(posted));
-            if (!more && done == posted)
-                return own_.settle(completer_, worker_);
+        for (bool over = false;;) {
+            const uint64_t now = now_ns();
             const bool room = posted - done < due_.size();
-            if (more && room && now_ns() >= due(posted)) {
+            // Where the path keeps up there is room for what was due at the very end.
+            over = over || (!room && limit.reached(now));
+            const bool more = posted < all && !over;
+            if (!more && done == posted) {
+                record_unsent(posted, all, histogram);
+                return own_.settle(completer_, worker_);
+            }
+            if (more && room && now >= due(posted)) {
                 due_[posted % due_.size()] = due(posted);
                 if (!post(posted++))
                     return end_;
@@ -187,10 +196,10 @@ class OpenLoop {
             int got = 0;
             if (!wait(more && room ? due(posted) : UINT64_MAX, got))
                 return end_;
-            const uint64_t now = now_ns();
+            const uint64_t arrival = now_ns();
             const uint64_t answers = answers_of(got);
             for (uint64_t i = 0; i < answers; ++i)
-                histogram.record(now - due_[done++ % due_.size()]);
+                histogram.record(arrival - due_[done++ % due_.size()]);
             worker_.note_sent(worker_.sent() + answers);
             if (!repost(answers))
                 return end_;
@@ -199,6 +208,34 @@ class OpenLoop {
 
   private:
     static constexpr uint64_t kSecond = 1'000'000'000;
+
+    // Without the overflow of message * 10^9.
+    [[nodiscard]] uint64_t due(uint64_t message) const noexcept {
+        return begin_ + message / rate_ * kSecond + message % rate_ * kSecond / rate_;
+    }
+
+    // How many messages are due before the end, without the overflow of time * rate.
+    [[nodiscard]] uint64_t due_within(const Limit& limit) const noexcept {
+        if (limit.until_ns == 0)
+            return limit.messages;
+        const uint64_t time = limit.until_ns > begin_ ? limit.until_ns - begin_ : 0;
+        const uint64_t whole = time / kSecond * rate_;
+        return std::min(limit.messages, whole + (time % kSecond * rate_ + kSecond - 1) / kSecond);
+    }
+
+    // What was due and never left: answers come in order, so its own would have come later than the
+    // last one, which came now; and it is none of the fastest. There may be 10^11 of them: in
+    // groups whose times differ less than the histogram can tell.
+    void record_unsent(uint64_t first, uint64_t all, Histogram& histogram) const noexcept {
+        constexpr uint64_t kFineness = 1024;
+        const uint64_t now = now_ns();
+        const uint64_t least = histogram.min();
+        while (first < all) {
+            const uint64_t group = (all - first) / kFineness + 1;
+            first += group;
+            histogram.record(std::max(now - due(first - 1), least), group);
+        }
+    }
 
     bool post(uint64_t message) noexcept {
         const bool signaled = !is_ping_pong(lane_.point()) || own_.ask(message);
@@ -235,6 +272,8 @@ class OpenLoop {
     L& lane_;
     C& completer_;
     Worker& worker_;
+    const uint64_t rate_;
+    uint64_t begin_ = 0;
     std::vector<uint64_t> due_;  // of the messages under way, by number modulo depth
     CompletionArray wc_;
     Ending end_;

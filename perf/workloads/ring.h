@@ -52,6 +52,20 @@ class Ring {
 
     [[nodiscard]] uint32_t number() const { return id_.number; }
 
+    [[nodiscard]] uint32_t place() const { return id_.place; }
+
+    // So many more messages were sent to this lane than have come: lost, or late. Fewer than none:
+    // late ones came, and were counted as others.
+    void miss(int64_t messages) { missing_ += messages; }
+
+    // One of them has come after all. False: none was missing.
+    bool find_missing() {
+        if (missing_ <= 0)
+            return false;
+        --missing_;
+        return true;
+    }
+
     [[nodiscard]] const Memory& memory() const { return memory_; }
 
     [[nodiscard]] const Layout& layout() const { return layout_; }
@@ -83,6 +97,7 @@ class Ring {
     uint64_t tag_;  // the place, where wr_id has it
     uint32_t window_;
     uint32_t batch_;
+    int64_t missing_ = 0;
     Layout layout_;
     Memory memory_;
 };

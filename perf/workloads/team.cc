@@ -21,6 +21,7 @@ bool Team::expects() const {
 Result<> Team::start() {
     crew_ = TRY(Crew::create());
     shifts_.assign(point_.threads, {});
+    expected_.clear();
     prepare();
     const bool receives = expects();
     for (size_t i = 0; i < shifts_.size(); ++i) {
@@ -52,10 +53,26 @@ void Team::expect(std::span<const uint64_t> messages) {
     // One-sided: what the other side sent never shows here.
     if (!expects())
         return;
+    expected_.assign(messages.begin(), messages.end());
     for (size_t i = 0; i < crew_->size(); ++i) {
         const auto own = messages.subspan(first_lane(i), first_lane(i + 1) - first_lane(i));
         crew_->expect(i, std::accumulate(own.begin(), own.end(), uint64_t{0}));
     }
+}
+
+void Team::finish() {
+    dismiss();
+    // In a ping-pong nothing can be missing: it would not have come to its end.
+    if (expected_.empty() || point_.mode != Mode::Bandwidth)
+        return;
+    uint32_t number = 0;
+    for (const Shift& shift : shifts_) {
+        for (const Flow& flow : shift.flows) {
+            ring(number).miss(static_cast<int64_t>(expected_[number] - flow.taken));
+            ++number;
+        }
+    }
+    expected_.clear();
 }
 
 }  // namespace perf

@@ -59,7 +59,7 @@ class Team {
     void expect(std::span<const uint64_t> messages);
 
     // Once all threads have ended: the lanes are the caller's again.
-    void finish() { crew_.reset(); }
+    void finish();
 
     [[nodiscard]] std::span<const Shift> shifts() const { return shifts_; }
 
@@ -67,16 +67,19 @@ class Team {
     Team(const Point& point, Side side, const Waiting& waiting)
         : point_(point), side_(side), waiting_(waiting) {}
 
+    // Ends the threads, whatever they are doing.
+    void dismiss() { crew_.reset(); }
+
     // The lanes of a thread are first_lane(thread) to first_lane(thread + 1) - 1.
     [[nodiscard]] uint32_t first_lane(size_t thread) const {
         return static_cast<uint32_t>(thread * point_.qps / point_.threads);
     }
 
-    [[nodiscard]] virtual const Ring& ring(uint32_t lane) = 0;
+    [[nodiscard]] virtual Ring& ring(uint32_t lane) = 0;
     // Before the threads of a measurement begin.
     virtual void prepare() = 0;
     // What thread `number` does in it. It may call nothing virtual: whoever gives up has the team
-    // destroyed around it, until finish().
+    // destroyed around it, until dismiss().
     virtual Crew::Body body(size_t number, Shift& shift) = 0;
 
     Point point_;
@@ -86,8 +89,9 @@ class Team {
   private:
     [[nodiscard]] bool expects() const;
 
-    std::vector<Shift> shifts_;   // of the threads
-    std::unique_ptr<Crew> crew_;  // its threads use all the above, and the lanes: goes first
+    std::vector<Shift> shifts_;       // of the threads
+    std::vector<uint64_t> expected_;  // by lane, of what the other side sent
+    std::unique_ptr<Crew> crew_;      // its threads use all the above, and the lanes: goes first
 };
 
 // How long the warm-up of a point that is measured by time lasts.

@@ -65,29 +65,31 @@ Ending stream_group(G& group, C& completer, Crew::Hand& hand, Shift& shift, bool
 template <class G>
 class TeamOf : public Team {
   public:
-    ~TeamOf() override { finish(); }
+    ~TeamOf() override { dismiss(); }
 
     base::Result<> emit(uint32_t lane, const Round& round) override {
-        return emit_round(this->lane(lane), waiting_, round);
+        return emit_round(seat(lane), waiting_, round);
     }
 
     base::Result<Checked> collect(uint32_t lane, const Round& round) override {
-        return collect_round(this->lane(lane), waiting_, round);
+        return collect_round(seat(lane), waiting_, round);
     }
 
   protected:
-    using Lanes = decltype(G::lanes);
+    using OneLane = typename decltype(G::lanes)::value_type;
     using Team::Team;
 
     // number < point().qps
-    [[nodiscard]] typename Lanes::value_type& lane(uint32_t number) {
+    [[nodiscard]] Seat<OneLane> seat(uint32_t number) {
         for (G& group : groups_) {
             if (number < group.lanes.size())
-                return group.lanes[number];
+                return {group.lanes, group.lanes[number]};
             number -= static_cast<uint32_t>(group.lanes.size());
         }
-        return groups_.back().lanes.back();
+        return {groups_.back().lanes, groups_.back().lanes.back()};
     }
+
+    [[nodiscard]] OneLane& lane(uint32_t number) { return seat(number).lane; }
 
     // make(first, count) gives the group with these lanes.
     template <class Make>
@@ -99,7 +101,7 @@ class TeamOf : public Team {
         return {};
     }
 
-    const Ring& ring(uint32_t number) override { return lane(number); }
+    Ring& ring(uint32_t number) override { return lane(number); }
 
     void prepare() override {
         for (G& group : groups_) {

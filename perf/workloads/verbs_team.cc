@@ -18,8 +18,7 @@ Result<> check_iwarp(const Device& device, const Point& point) {
     if (point.connect != Connect::Cm)
         return make_error(Code::Unsupported, device.info.device + " is an iWARP device")
             .advise("use --cm: only rdma_cm connects its queue pairs");
-    const bool immediate = point.verb == Verb::WriteImm || point.verb == Verb::SendImm ||
-                           (point.verb == Verb::Write && is_ping_pong(point));
+    const bool immediate = point.verb == Verb::SendImm || writes_with_immediate(point);
     if (immediate || is_atomic(point.verb))
         return make_error(Code::Unsupported,
                           fmt::format("{} is an iWARP device: no immediate data, which latency of "
@@ -46,7 +45,7 @@ Result<std::unique_ptr<VerbsTeam>> VerbsTeam::create(const Device& device,
 }
 
 VerbsTeam::~VerbsTeam() {
-    finish();
+    dismiss();
     groups_.clear();
 }
 
@@ -91,7 +90,7 @@ Result<> VerbsTeam::link(const std::optional<CmTicket>& ticket) {
 }
 
 Result<Checked> VerbsTeam::fetch(uint32_t number, const Round& round) {
-    return fetch_round(lane(number), waiting_, round);
+    return fetch_round(seat(number), waiting_, round);
 }
 
 }  // namespace perf

@@ -43,10 +43,11 @@ TEST(Usage, OlderServersDoNotTell) {
 
 TEST(PointUsage, FlagsOfEitherSide) {
     PointUsage both;
-    EXPECT_TRUE(flags_of(both, 99.9).empty());
+    EXPECT_TRUE(flags_of(both, LimitShare{99.9, 1}).empty());
     both.server.counters = {{"hw_counters/out_of_seq_request", 1}};
     EXPECT_THAT(flags_of(both, std::nullopt), ElementsAre("retransmit"));
-    EXPECT_THAT(flags_of(both, 100.1), ElementsAre("retransmit", "limit_exceeded"));
+    EXPECT_THAT(flags_of(both, LimitShare{100.9, 1}), ElementsAre("retransmit"));
+    EXPECT_THAT(flags_of(both, LimitShare{101.1, 1}), ElementsAre("retransmit", "limit_exceeded"));
 }
 
 TEST(PointUsage, JsonHasBothSides) {
@@ -64,7 +65,8 @@ TEST(PointUsage, JsonHasBothSides) {
 TEST(PointUsage, Remarks) {
     PointUsage both{.client = usage(0.5), .server = usage(1), .payload_bytes = 2'000'000'000};
     EXPECT_EQ(remarks(both, std::nullopt), "  cpu 0.50/1.00");
-    EXPECT_EQ(remarks(both, 150), "  150.0 % of limit  cpu 0.50/1.00  [limit_exceeded]");
+    EXPECT_EQ(remarks(both, LimitShare{150, 1}),
+              "  150.0 % of limit  cpu 0.50/1.00  [limit_exceeded]");
     both.server = usage(1, 0.05);
     EXPECT_EQ(remarks(both, std::nullopt), "");
     EXPECT_EQ(remarks({}, std::nullopt), "");

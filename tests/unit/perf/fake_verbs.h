@@ -22,7 +22,8 @@
 namespace test {
 
 // What happens to one message's data on its way.
-enum class Fault { None, BitFlip, Stale, Shift, Stray, Lost, Twice };
+// Late: of an unreliable transport, it comes just before whatever is sent next, by anyone.
+enum class Fault { None, BitFlip, Stale, Shift, Stray, Lost, Late, Twice };
 
 // A barrier that devices have and this one can be told to lack.
 enum class Leak {
@@ -146,7 +147,8 @@ class FakeVerbs : public perf::Verbs {
 
     [[nodiscard]] bool leaks(Leak leak) const { return leaks_.contains(leak); }
 
-    bool lose(Pair& pair, const Request& request);
+    bool lose(const Pair& pair, uint32_t to, const Request& request);
+    void deliver_late();
     void arrive(Pair& peer, const Request& request, ibv_wc& mine);
     void atomic(const Request& request, std::byte* remote, std::byte* local);
     void copy(std::byte* to, const std::byte* from, size_t size);
@@ -163,6 +165,8 @@ class FakeVerbs : public perf::Verbs {
     uint64_t messages_ = 0;
     Fault fault_ = Fault::None;
     uint64_t fault_at_ = UINT64_MAX;
+    std::shared_ptr<Request> late_;
+    uint32_t late_for_ = 0;  // the number of a queue pair
     uint64_t silent_at_ = UINT64_MAX;
     uint64_t fail_at_ = UINT64_MAX;
     std::chrono::milliseconds slowness_{0};

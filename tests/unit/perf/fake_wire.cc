@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include <unistd.h>
 
@@ -87,29 +88,49 @@ void FakeVerbs::progress(Pair& pair) {
     }
 }
 
-// A message of an unreliable transport that nobody hears of again.
-bool FakeVerbs::lose(Pair& pair, const Request& request) {
-    if (pair.kind == IBV_QPT_RC || request.piece.length == 0)
+// A message of an unreliable transport that nobody hears of, again or for now.
+bool FakeVerbs::lose(const Pair& pair, uint32_t to, const Request& request) {
+    if (pair.kind == IBV_QPT_RC || request.piece.length == 0 || messages_ != fault_at_)
         return false;
-    if (fault_ != Fault::Lost || messages_ != fault_at_)
+    if (fault_ == Fault::Late) {
+        fault_ = Fault::None;
+        late_ = std::make_shared<Request>(request);
+        late_for_ = to;
+        if (late_->inline_data.empty()) {  // the sender's memory is its own again
+            const auto* data = reinterpret_cast<const std::byte*>(request.piece.addr);
+            late_->inline_data.assign(data, data + request.piece.length);
+        }
+        return true;
+    }
+    if (fault_ != Fault::Lost)
         return false;
     ++messages_;
     return true;
+}
+
+void FakeVerbs::deliver_late() {
+    const auto late = std::exchange(late_, nullptr);
+    const auto it = pairs_.find(late_for_);
+    ibv_wc ignored{};
+    if (late && it != pairs_.end())
+        (void)deliver(*it->second, *late, ignored, false);
 }
 
 // False: must wait (the peer has no receive, or the wire is silent).
 bool FakeVerbs::execute(Pair& pair, const Request& request) {
     if (messages_ >= silent_at_)
         return false;
+    deliver_late();
     const bool ud = pair.kind == IBV_QPT_UD;
-    const auto it = pairs_.find(ud ? request.wr.wr.ud.remote_qpn : pair.peer);
+    const uint32_t to = ud ? request.wr.wr.ud.remote_qpn : pair.peer;
+    const auto it = pairs_.find(to);
     const bool reliable = pair.kind == IBV_QPT_RC;
     ibv_wc mine{};
     mine.wr_id = request.wr.wr_id;
     if (messages_ >= fail_at_ || (reliable && it == pairs_.end())) {
         mine.status = IBV_WC_RETRY_EXC_ERR;
         mine.vendor_err = 0x81;
-    } else if (it != pairs_.end() && !lose(pair, request) &&
+    } else if (it != pairs_.end() && !lose(pair, to, request) &&
                (!ud || leaks(Leak::QueueKey) || knows_queue_key(*it->second, request))) {
         const bool twice = fault_ == Fault::Twice && messages_ == fault_at_;
         if (!deliver(*it->second, request, mine, reliable))

@@ -92,6 +92,33 @@ TEST(PayloadLimit, Percent) {
     EXPECT_FALSE(percent_of_limit(wire(HeaderStack::IwarpIpv4, 1024), {Verb::Send, 64}, 1e9));
 }
 
+TEST(TransferOfAPoint, AWriteThatMayGetLostHasAnImmediate) {
+    const auto carries_one = [](Verb verb, Transport transport) {
+        return transfer_of({.verb = verb, .transport = transport, .size = 64})->immediate;
+    };
+    EXPECT_FALSE(carries_one(Verb::Write, Transport::Rc));
+    EXPECT_TRUE(carries_one(Verb::Write, Transport::Uc));
+    EXPECT_TRUE(carries_one(Verb::WriteImm, Transport::Rc));
+    EXPECT_TRUE(carries_one(Verb::SendImm, Transport::Rc));
+    EXPECT_FALSE(carries_one(Verb::Send, Transport::Uc));
+    EXPECT_FALSE(carries_one(Verb::Read, Transport::Rc));
+}
+
+// 64 KiB at 100 Gbit/s for half a second, 8 MiB at 10 Gbit/s.
+TEST(LimitMargin, IsOfTheClocksAndOfWhatCompletesAtOnce) {
+    const Point small{.qps = 1, .batch = 4, .time_ms = 500};
+    EXPECT_NEAR(limit_margin(small, 95'000), 1.004, 0.001);
+    EXPECT_FALSE((LimitShare{100.004, limit_margin(small, 95'000)}.exceeds()));
+    EXPECT_TRUE((LimitShare{102, limit_margin(small, 95'000)}.exceeds()));
+    const Point large{.qps = 2, .batch = 1, .time_ms = 500};
+    EXPECT_DOUBLE_EQ(limit_margin(large, 80), 3.5);
+}
+
+TEST(LimitMargin, NothingOfACountedRunIsOutsideOfItsTime) {
+    EXPECT_DOUBLE_EQ(limit_margin({.qps = 2, .batch = 16, .iterations = 100}, 100), 1);
+    EXPECT_DOUBLE_EQ(limit_margin({.qps = 2, .batch = 16, .time_ms = 1}, 0), 1);
+}
+
 TEST(PortSpeed, FromWidthAndSpeed) {
     constexpr bool kEthernetPort = true;
     EXPECT_EQ(port_bps(2, 32, kEthernetPort), 100'000'000'000U);  // 4X EDR

@@ -171,7 +171,8 @@ TEST(Message, CheckedRoundTrip) {
 }
 
 TEST(Message, HelloAndVersions) {
-    const Hello own = own_hello();
+    Hello own = own_hello();
+    own.machine.clear();  // may be missing
     expect_strict(to_json(own), parse_hello);
     EXPECT_TRUE(check_compatible(own, own));
     Hello newer = own;
@@ -182,6 +183,24 @@ TEST(Message, HelloAndVersions) {
     EXPECT_THAT(here.error().message(), testing::HasSubstr("9.0"));
     EXPECT_THAT(here.error().fix, testing::HasSubstr("this side"));
     EXPECT_THAT(check_compatible(newer, own).error().fix, testing::HasSubstr("the peer"));
+}
+
+TEST(Message, MachineMayBeMissing) {
+    Hello own = own_hello();
+    own.machine.clear();
+    Json hello = to_json(own);
+    EXPECT_FALSE(hello.contains("machine"));
+    EXPECT_EQ(parse_hello(hello)->machine, "");
+    hello["machine"] = "5e5c9c1e";
+    EXPECT_EQ(parse_hello(hello)->machine, "5e5c9c1e");
+    EXPECT_EQ(to_json(*parse_hello(hello)), hello);
+    hello["machine"] = "\x1b[2J" + std::string(1000, 'x');
+    EXPECT_EQ(parse_hello(hello)->machine.find('\x1b'), std::string::npos);
+    EXPECT_LT(parse_hello(hello)->machine.size(), 300U);
+    for (const Json& bad : {Json(nullptr), Json(7), Json(Json::array())}) {
+        hello["machine"] = bad;
+        EXPECT_FALSE(parse_hello(hello)) << bad.dump();
+    }
 }
 
 TEST(Message, UnknownMembersAreIgnored) {

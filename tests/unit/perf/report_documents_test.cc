@@ -137,7 +137,7 @@ TEST(ReportDocuments, SchemaAndReportHaveTheSameMembers) {
     SchemaCheck schema(report_schema());
     Report report = test::sample_report();
     report.results.push_back(test::wrong_result(1));
-    report.results.front().percent_of_limit = 99.5;
+    report.results.front().share_of_limit = LimitShare{.percent = 99.5};
     report.results.front().bandwidth->parts = {Part{.messages = 1, .elapsed_ns = 1},
                                                Part{.direction = Direction::Reverse}};
     report.client_device->iwarp = true;

@@ -91,8 +91,7 @@ TEST_P(EveryPoint, IsHeldAgainstTheLink) {
     const Point p = wanted(1024);
     const auto result = run_one(verbs, p);
     ASSERT_TRUE(result) << result.error().message();
-    EXPECT_EQ(result->percent_of_limit.has_value(),
-              p.mode == Mode::Bandwidth && !is_atomic(p.verb));
+    EXPECT_EQ(result->share_of_limit.has_value(), p.mode == Mode::Bandwidth && !is_atomic(p.verb));
     ASSERT_TRUE(result->usage.client.cpu && result->usage.server.cpu);
     EXPECT_GE(result->usage.server.cpu->window_s, result->usage.client.cpu->window_s);
     EXPECT_GE(result->usage.payload_bytes, 777U * p.size);

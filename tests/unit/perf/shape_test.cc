@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Points of several queue pairs, threads, directions and clients, in a closed and an open loop, and
 // connected by rdma_cm: client and server against each other over the fake providers.
+#include <atomic>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "perf/conduct.h"
 #include "tests/unit/perf/fake_cm.h"
 #include "tests/unit/perf/session_pair.h"
+#include "tests/unit/perf/wire.h"
 
 namespace perf {
 namespace {
@@ -129,6 +137,39 @@ TEST(Session, OpenLoopCountsWhatAStallHoldsUp) {
     }
 }
 
+struct Excess {
+    uint32_t rate;
+    std::chrono::milliseconds each;  // that the path takes for a message
+};
+
+TEST(Session, OpenLoopBeyondThePathEndsInTime) {
+    for (const auto& [rate, each] : {Excess{10'000, 4ms}, Excess{100'000'000, 0ms}}) {
+        for (const Verb verb : {Verb::Send, Verb::Read}) {
+            FakeVerbs verbs;
+            verbs.be_slow(each);
+            const Plan plan{.verbs = {verb},
+                            .modes = {Mode::Latency},
+                            .sizes = {100},
+                            .time_ms = 200,
+                            .rate = rate,
+                            .verify = Verify::Off,
+                            .seed = 5};
+            const auto begin = base::Deadline::Clock::now();
+            const auto result = run_one(verbs, expand(plan).front());
+            // Sent one by one all that is due would take 8 s and more.
+            EXPECT_LT(base::Deadline::Clock::now() - begin, 4s);
+            ASSERT_TRUE(result) << result.error().message();
+            // What never left is among the samples, and waited from when it was due.
+            const uint64_t due = uint64_t{rate} / 5;
+            EXPECT_LE(result->latency->samples, due);
+            EXPECT_GE(result->latency->samples, due - due / 4);
+            EXPECT_GE(result->latency->max_ns, 150'000'000U);
+            EXPECT_GE(result->latency->p50_ns, 75'000'000U);
+            EXPECT_LE(result->latency->p50_ns, result->latency->max_ns);
+        }
+    }
+}
+
 TEST(Session, SeveralClientsShareOneWindow) {
     FakeVerbs verbs;
     Pair first(verbs);
@@ -148,7 +189,7 @@ TEST(Session, SeveralClientsShareOneWindow) {
         EXPECT_EQ(result->clients, 2U);
         ASSERT_EQ(result->bandwidth->parts.size(), 2U);
         EXPECT_EQ(result->bandwidth->parts[1].client, 1U);
-        EXPECT_FALSE(result->percent_of_limit) << "of two links";
+        EXPECT_FALSE(result->share_of_limit) << "of two links";
         const auto latency = conduct(clients, point(Verb::Send, Mode::Latency));
         ASSERT_TRUE(latency) << latency.error().message();
         EXPECT_EQ(latency->latency->samples, 2U * 777);
@@ -156,6 +197,51 @@ TEST(Session, SeveralClientsShareOneWindow) {
     EXPECT_TRUE(first.outcome());
     EXPECT_TRUE(second.outcome());
     EXPECT_EQ(verbs.objects(), 0U);
+}
+
+// A server on a machine that was busy for so long; an empty name: an older server.
+auto server_on(const std::string& machine, double busy_s) {
+    return [=](base::Json& frame) {
+        if (frame["type"] == "hello")
+            frame.erase("machine");
+        if (frame["type"] == "hello" && !machine.empty())
+            frame["machine"] = machine;
+        if (frame["type"] == "stopped")
+            frame["cpu"] = to_json(CpuUse{.window_s = 1, .machine_busy_s = busy_s});
+    };
+}
+
+// Processor time of both servers of a point.
+std::optional<CpuUse> cpu_of_servers(const std::string& one, const std::string& other) {
+    FakeVerbs verbs;
+    Pair first(verbs);
+    Pair second(verbs);
+    test::Wire first_wire(first.control(), {.answered = server_on(one, 1)});
+    test::Wire second_wire(second.control(), {.answered = server_on(other, 2)});
+    std::vector<Client> clients;
+    for (auto& [pair, wire] : {std::pair(&first, &first_wire), std::pair(&second, &second_wire)}) {
+        auto client = Client::start(verbs, wire->control(pair->stop), options());
+        if (client)
+            clients.push_back(std::move(*client));
+    }
+    if (clients.size() != 2)
+        return std::nullopt;
+    const auto result = conduct(clients, point(Verb::Send, Mode::Bandwidth));
+    return result ? result->usage.server.cpu : std::nullopt;
+}
+
+TEST(Session, ProcessorTimeOfEachServersMachineCountsOnce) {
+    const auto apart = cpu_of_servers("a", "b");
+    ASSERT_TRUE(apart);
+    EXPECT_DOUBLE_EQ(apart->machine_busy_s, 3);
+    EXPECT_DOUBLE_EQ(apart->window_s, 1);
+    // Of the client that was stopped last.
+    const auto together = cpu_of_servers("a", "a");
+    ASSERT_TRUE(together);
+    EXPECT_THAT(together->machine_busy_s, testing::AnyOf(1, 2));
+    const auto older = cpu_of_servers("", "");
+    ASSERT_TRUE(older);
+    EXPECT_THAT(older->machine_busy_s, testing::AnyOf(1, 2)) << "they have one host name";
 }
 
 // A server whose client is done waits for no message any more, however long the others take.

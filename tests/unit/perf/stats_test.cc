@@ -70,6 +70,21 @@ TEST(Histogram, HugeValuesKeepTheMaximum) {
     EXPECT_GE(h.quantile(1), (uint64_t{1} << 36U) - 1);
 }
 
+TEST(Histogram, ManyAtOnceAreAsIfRecordedOneByOne) {
+    Histogram at_once;
+    Histogram one_by_one;
+    for (uint64_t i = 1; i < 100; ++i) {
+        at_once.record(i * i, i);
+        for (uint64_t k = 0; k < i; ++k)
+            one_by_one.record(i * i);
+    }
+    EXPECT_EQ(at_once.count(), one_by_one.count());
+    EXPECT_EQ(at_once.quantile(0.3), one_by_one.quantile(0.3));
+    EXPECT_EQ(at_once.min(), one_by_one.min());
+    EXPECT_EQ(at_once.max(), one_by_one.max());
+    EXPECT_DOUBLE_EQ(at_once.mean(), one_by_one.mean());
+}
+
 TEST(Histogram, MergeIsAsIfRecordedTogether) {
     Histogram a;
     Histogram b;

@@ -109,7 +109,7 @@ TEST_P(EveryTcpPoint, IsVerifiedAndMeasured) {
         EXPECT_EQ(result->latency ? result->latency->samples : 777U, 777U);
         EXPECT_EQ(result->bandwidth.has_value(), p.mode == Mode::Bandwidth);
         EXPECT_EQ(result->mtu, 0U);
-        EXPECT_FALSE(result->percent_of_limit);
+        EXPECT_FALSE(result->share_of_limit);
     }
 }
 

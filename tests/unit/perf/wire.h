@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wire: what lies between a client and a server that measure TCP. It carries their control frames
-// and, through a port of its own, their data, and does to both what a network may do.
+// Wire: what lies between a client and a server. It carries their control frames and, where they
+// measure TCP, their data through a port of its own, and does to both what a network may do.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +32,8 @@ struct WireFaults {
     std::function<void()> reached = {};
     // With the server's data port, before the client knows it.
     std::function<void(uint16_t)> opened = {};
+    // With each frame of the server, before the client has it.
+    std::function<void(base::Json&)> answered = {};
 };
 
 class Wire {
@@ -106,6 +108,8 @@ class Wire {
             if (faults_.opened)
                 faults_.opened(port_);
         }
+        if (&from == &server_ && faults_.answered)
+            faults_.answered(*frame);
         return to.send(*frame, deadline()).has_value();
     }
 

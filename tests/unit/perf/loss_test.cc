@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// What unreliable transports do to messages: client and server against each other over the fake
+// provider.
+#include <chrono>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/perf/session_pair.h"
+
+namespace perf {
+namespace {
+
+using test::FakeVerbs;
+using test::Fault;
+using namespace std::chrono_literals;
+
+// As many messages as there are receives at first: the fake drops none.
+Point counted(Verb verb, Transport transport, uint32_t size, uint32_t iterations = 100) {
+    Point p = point(verb, Mode::Bandwidth, size, transport);
+    p.iterations = iterations;
+    return p;
+}
+
+uint64_t sent_to_measure(const Point& p) {
+    return p.iterations + warmup_of(p, p.iterations);
+}
+
+TEST(Loss, OfAMeasuredMessageIsCountedWhateverTheVerb) {
+    for (const Verb verb : {Verb::Write, Verb::WriteImm, Verb::Send, Verb::SendImm}) {
+        for (const auto direction : {Direction::Forward, Direction::Reverse, Direction::Both}) {
+            Point p = point(verb, Mode::Bandwidth, 500, Transport::Uc);
+            p.direction = direction;
+            FakeVerbs verbs;
+            const uint32_t round = (direction == Direction::Both ? 2 : 1) * p.slots;
+            verbs.inject(Fault::Lost, kRoundsBefore * round + 50);
+            const auto result = run_one(verbs, p);
+            ASSERT_TRUE(result) << result.error().message();
+            EXPECT_FALSE(result->checked.wrong) << result->checked.wrong->mismatch.kind;
+            EXPECT_EQ(result->checked.lost, 0U);
+            ASSERT_TRUE(result->bandwidth);
+            EXPECT_GE(result->bandwidth->lost, 1U) << describe(p);
+            EXPECT_LT(result->bandwidth->messages, direction == Direction::Both ? 1554U : 777U);
+        }
+    }
+}
+
+// The last message of a lane's first round comes when the next lane, the other direction or the
+// next round sends.
+TEST(Loss, AMessageOfAnEarlierRoundIsLateAndNotWrong) {
+    for (const auto transport : {Transport::Uc, Transport::Ud}) {
+        for (const auto direction : {Direction::Forward, Direction::Reverse, Direction::Both}) {
+            for (const uint32_t qps : {1U, 2U}) {
+                Point p = counted(Verb::Send, transport, 500);
+                p.direction = direction;
+                p.qps = qps;
+                FakeVerbs verbs;
+                verbs.inject(Fault::Late, p.slots - 1);
+                const auto result = run_one(verbs, p);
+                ASSERT_TRUE(result) << result.error().message();
+                EXPECT_FALSE(result->checked.wrong) << result->checked.wrong->mismatch.kind;
+                EXPECT_EQ(result->checked.lost, 1U);
+                const uint32_t directions = direction == Direction::Both ? 2 : 1;
+                EXPECT_EQ(result->checked.messages, directions * 3 * p.slots * qps - 1);
+                EXPECT_EQ(result->bandwidth->lost, 0U);
+            }
+        }
+    }
+}
+
+TEST(Loss, AWriteOfAnEarlierRoundIsLateAndNotWrong) {
+    for (const Verb verb : {Verb::Write, Verb::WriteImm}) {
+        FakeVerbs verbs;
+        const Point p = counted(verb, Transport::Uc, 500);
+        verbs.inject(Fault::Late, p.slots - 1);
+        const auto result = run_one(verbs, p);
+        ASSERT_TRUE(result) << result.error().message();
+        EXPECT_FALSE(result->checked.wrong) << result->checked.wrong->mismatch.kind;
+        EXPECT_EQ(result->checked.lost, 1U);
+    }
+}
+
+TEST(Loss, AMessageOfARoundMayComeInTheMeasurement) {
+    for (const Verb verb : {Verb::Write, Verb::Send}) {
+        FakeVerbs verbs;
+        const Point p = counted(verb, Transport::Uc, 500);
+        verbs.inject(Fault::Late, kRoundsBefore * p.slots - 1);
+        const auto result = run_one(verbs, p);
+        ASSERT_TRUE(result) << result.error().message();
+        EXPECT_FALSE(result->checked.wrong) << result->checked.wrong->mismatch.kind;
+        EXPECT_EQ(result->checked.lost, 1U);
+        EXPECT_EQ(result->bandwidth->lost, 0U);
+        EXPECT_EQ(result->bandwidth->messages, p.iterations);
+    }
+}
+
+// Of 64 KiB the ring is smaller than the depth: the last message of the measurement is at a
+// position that the ring does not have.
+TEST(Loss, AMessageOfTheMeasurementIsLateAndNotWrong) {
+    for (const Verb verb : {Verb::Write, Verb::WriteImm, Verb::Send, Verb::SendImm}) {
+        for (const uint32_t size : {500U, 65536U}) {
+            FakeVerbs verbs;
+            const Point p = counted(verb, Transport::Uc, size);
+            verbs.inject(Fault::Late, kRoundsBefore * p.slots + sent_to_measure(p) - 1);
+            const auto result = run_one(verbs, p);
+            ASSERT_TRUE(result) << result.error().message();
+            EXPECT_FALSE(result->checked.wrong) << result->checked.wrong->mismatch.kind;
+            EXPECT_EQ(result->checked.lost, 0U);
+            EXPECT_EQ(result->bandwidth->lost, 1U) << describe(p);
+        }
+    }
+}
+
+// Nothing was missing, so it is no late one.
+TEST(Loss, AMessageThatComesAgainInTheNextRoundIsFound) {
+    for (const Verb verb : {Verb::Write, Verb::Send}) {
+        FakeVerbs verbs;
+        const Point p = counted(verb, Transport::Uc, 500);
+        verbs.inject(Fault::Twice, p.slots - 1);
+        const auto result = run_one(verbs, p);
+        ASSERT_TRUE(result) << result.error().message();
+        EXPECT_TRUE(result->checked.wrong);
+    }
+}
+
+// One message in the ring, and each takes longer than what waits between two.
+TEST(Loss, TheFirstMessageOfARoundMayTakeItsTime) {
+    Point p = counted(Verb::Send, Transport::Uc, 500, 1);
+    p.depth = p.batch = p.slots = 1;
+    FakeVerbs verbs;
+    verbs.be_slow(kLossPatience + 100ms);
+    const auto result = run_one(verbs, p);
+    ASSERT_TRUE(result) << result.error().message();
+    EXPECT_FALSE(result->checked.wrong) << result->checked.wrong->mismatch.kind;
+    EXPECT_EQ(result->checked.lost, 0U);
+    EXPECT_EQ(result->bandwidth->lost, 0U);
+}
+
+TEST(Loss, OfAWholeRoundIsNoFailure) {
+    for (const auto direction : {Direction::Forward, Direction::Reverse}) {
+        Point p = counted(Verb::Write, Transport::Uc, 500, 1);
+        p.depth = p.batch = p.slots = 1;
+        p.direction = direction;
+        FakeVerbs verbs;
+        verbs.inject(Fault::Lost, 0);
+        Pair pair(verbs, 500ms);
+        auto client = pair.client(verbs);
+        ASSERT_TRUE(client);
+        const auto result = client->run(p);
+        ASSERT_TRUE(result) << result.error().message();
+        EXPECT_FALSE(result->checked.wrong);
+        EXPECT_EQ(result->checked.lost, 1U);
+    }
+}
+
+}  // namespace
+}  // namespace perf
