@@ -62,22 +62,26 @@ on() { # HOST COMMAND...
 for host in "${hosts[@]}"; do echo "[127.0.0.1]:220${host#node} $(cut -d' ' -f1,2 $key.pub)"; done >/root/.ssh/known_hosts
 state_of() { on "$1" bash -c "$(declare -f state); state"; }
 
-inventory() {
+inventory() { # softroce: a host that is not measured is among them, as in the inventory that is shipped
     jq -n --arg key $key --arg form "$form" '{all: {
         vars: {ansible_user: "root", ansible_ssh_private_key_file: $key, ansible_python_interpreter: "/usr/bin/python3",
-            rdma_install_packages: false, rdma_hook_install: "none",
-            rdma_host_vfs_unmanaged: true, rdma_host_interfaces: [{name: "peer0", mtu: 4200}], evaluation_interface: "peer0",
+            rdma_hook_install: "none",
+            rdma_host_vfs_unmanaged: true, rdma_host_interfaces: [{name: "peer0", mtu: 4200}],
             rdma_hook_pools: (if $form == "asap2" then {a: {mode: "asap2", default: true, bridge: "ovs-sriov", functions: {
                 "netdevsim/netdevsim11": "netdevsim/netdevsim1/pf0vf0", "netdevsim/netdevsim12": "netdevsim/netdevsim1/pf0vf1"}}}
                 else {soft: {mode: "softroce", default: true, parents: ["peer0"]}} end),
             sriov_parent_device: (if $form == "asap2" then "netdevsim/netdevsim1" else "enp1s0" end), NUM_OF_VFS: 2},
         children: {no_mlnx_ofed: {hosts: (["node1", "node2"] | map({(.): {
-            ansible_host: "127.0.0.1", ansible_port: "220\(.[4:])" | tonumber}}) | add)}}}}' >"$work/hosts.json"
+            ansible_host: "127.0.0.1", ansible_port: "220\(.[4:])" | tonumber,
+            evaluation_interface: (if $form == "softroce" and . != "node1" then "" else "peer0" end)}}) | add)}}}}' >"$work/hosts.json"
 }
 declare -A tags=([softroce]='' [sriov]='sriov' [asap2]='sriov,asap2_direct')
+# As on a command line, where each value is a word, and false one that is not empty. Installing without a network fails, and a
+# cleanup shows in the second run.
+options=(-e rdma_install_packages=false -e rdma_allow_reboot=false -e cleanup_old_state=false)
 # Mitogen keeps a Python on each host instead of starting one for each task, which takes an emulated processor seconds.
 play() { # PLAYBOOK [OPTION...]: from the folder that has ansible.cfg
-    (cd "$folder" && ANSIBLE_NOCOLOR=1 PYTHONDONTWRITEBYTECODE=1 ANSIBLE_STRATEGY=mitogen_linear ANSIBLE_TIMEOUT=300 ansible-playbook -i "$work/hosts.json" "$@")
+    (cd "$folder" && ANSIBLE_NOCOLOR=1 PYTHONDONTWRITEBYTECODE=1 ANSIBLE_STRATEGY=mitogen_linear ANSIBLE_TIMEOUT=300 ansible-playbook -i "$work/hosts.json" "${options[@]}" "$@")
 }
 site() { play site.yml ${tags[$form]:+--tags "${tags[$form]}"} "$@"; }
 unchanged() { # WHAT COMMAND...: it succeeds, and changed nothing on either host
