@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Two containers, each with a VF that Open vSwitch steers, in one VLAN; measured, and shown where their packets go.
-# Runs as root where rdma-hook, Podman and Open vSwitch are installed, after `rdmactl asap2 enable`.
+# Runs as root where rdma-hook, Podman, Open vSwitch and jq are installed, after `rdmactl asap2 enable`.
 #
 # RDMA_PF      the PF whose VFs are taken, by netdev, RDMA device or PCI address, and the bridge that its uplink is on;
 # RDMA_BRIDGE  or neither, and pools of mode asap2 for the two containers in RDMA_POOL and RDMA_POOL2

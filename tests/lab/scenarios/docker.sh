@@ -27,6 +27,8 @@ softroce=(--runtime rdma --annotation rdma.mode=softroce)
 start() { # NAME ADDRESS [OPTION...]: a container that waits
     docker_start "$1" mode=softroce "ip=$2/24" -- "${@:3}"
 }
+# Where the package's prerm looks for it: containerd is dockerd's own, or the host's.
+in_bundle() { grep -qs 'rdma-runtime$' /run/{docker/containerd/daemon,containerd}/io.containerd.runtime.v2.task/moby/"$(container_id "$1")"/runtime; }
 pair() { check "$1" talk docker one two "${@:2}"; } # WHAT PORT SERVER... -- CLIENT...
 
 traffic() {
@@ -35,6 +37,7 @@ traffic() {
     check "$runtime: Docker's own interface is there too" docker exec one bash -c 'ip -br address show eth0 | grep -q UP'
     check "$runtime: and works" docker exec one ping -c 1 -W 5 "$(docker inspect -f '{{.NetworkSettings.Gateway}}' one)"
     equal "$runtime: rdmactl shows the container by Docker's id" live "$(rdmactl show "$(container_id one)" --json | jq -r .container.state)"
+    check "$runtime: its bundle says that it runs under rdma-runtime" in_bundle one
     equal "$runtime: ibv_devices lists one device" 1 "$(docker exec one ibv_devices | grep -c rxe)"
     equal "$runtime: one verbs node" 1 "$(docker exec one bash -c 'ls /dev/infiniband' | grep -c uverbs)"
     check "$runtime: attach.json" docker exec one grep -q '"attached":true' /run/rdma/attach.json

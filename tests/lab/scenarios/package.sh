@@ -1,5 +1,6 @@
 #!/bin/bash
-# The Debian packages: installed, upgraded under a running container, not removed from under one, and gone without a trace.
+# The Debian packages: installed, upgraded under a running container, not removed from under one nor from under an engine that
+# needs them, and gone without a trace.
 #   tests/lab/run --kernel 7.3 --nics igb --packages tests/lab/scenarios/package.sh [FOLDER]
 # FOLDER has the packages, if it is not /lab/packages.
 source "${BASH_SOURCE[0]%/*}/lib.sh"
@@ -23,7 +24,7 @@ unmanaged() { udevadm info -q property --property NM_UNMANAGED --value "/sys/cla
 nothing() { [[ -z $("$@" 2>&1 | tee /dev/stderr) ]]; }
 
 install_and_look() {
-    local version each
+    local version each units=/usr/lib/systemd/system
     check "the packages are installed" install_packages
     check "dpkg finds every file as it was packed" nothing dpkg --verify rdma-hook rdma-perf
     version=$(dpkg-query -W -f '${Version}' rdma-hook)
@@ -32,7 +33,11 @@ install_and_look() {
     check "the timer and the unit for the boot are enabled" ls \
         /etc/systemd/system/{timers.target.wants/rdma-hook-gc.timer,multi-user.target.wants/rdma-hook-recover.service}
     check "systemd has nothing to say about the units" nothing systemd-analyze verify --man=no \
-        /usr/lib/systemd/system/rdma-hook-{gc.service,gc.timer,recover.service,asap2@.service,vf@.service,cdi.path,cdi.service}
+        $units/rdma-hook-{gc.service,gc.timer,recover.service,asap2@.service,vf@.service,cdi.path,cdi.service}
+    check "what comes before engines comes before Podman's restarts, too" nothing grep -LE '^Before=.* podman-restart\.service' \
+        $units/rdma-hook-{recover,asap2@,vf@,cdi}.service
+    check "what needs a PF is tried again" nothing grep -L '^Restart=on-failure' $units/rdma-hook-{asap2@,vf@}.service
+    check "no unit counts on one that nobody starts" nothing grep -l systemd-udev-settle $units/rdma-hook-*
     check "rdmactl recover undoes nothing where there is nothing" rdmactl recover
     ! udevadm verify --help >/dev/null 2>&1 || check "udevadm verify takes the rules" udevadm verify /usr/lib/udev/rules.d/75-rdma-hook.rules
 }
@@ -51,6 +56,38 @@ network_manager() {
     equal "but its PF is" '' "$(unmanaged enp1s0)"
     rm /etc/rdma-hook/vfs-unmanaged
     check "the VF is destroyed" rdmactl vf disable enp1s0
+}
+
+# What engines have of it: folders of theirs, which stay.
+mkdir -p /etc/docker /run/cdi /run/containerd
+cdi_files=(/run/cdi/rdma-hook.json /run/cdi/rdma-hook-pool.json)
+cdi_units=(rdma-hook-cdi.path rdma-hook-cdi.service)
+cdi_links=("${cdi_units[@]/#//etc/systemd/system/multi-user.target.wants/}")
+cdi() { # both files, and the units that keep them true
+    check "an rxe of the host" rdma link add rxe0 type rxe netdev lab0
+    mkdir -p /etc/rdma-hook
+    echo '{"pools": {"named": {"mode": "softroce", "parents": ["lab0"], "range": "10.9.4.10-10.9.4.20/24", "defaults": {"ip": "auto"}}}}' \
+        >/etc/rdma-hook/config.json
+    check "CDI's files are written" rdmactl cdi generate
+    check "a device's and a pool's" ls "${cdi_files[@]}"
+    rm /etc/rdma-hook/config.json
+    check "the rxe goes" rdma link delete rxe0
+    check "CDI's units are enabled" systemctl enable "${cdi_units[@]}"
+    check "by these links" ls "${cdi_links[@]}"
+}
+engines() {
+    # As containerd's shim writes it for each container; that it does is for docker.sh to say.
+    local task=/run/containerd/io.containerd.runtime.v2.task daemon=/etc/docker/daemon.json
+    mkdir -p $task/moby/plain
+    printf /usr/bin/rdma-runtime >$task/moby/plain/runtime
+    refused "the package is not removed from under a container without RDMA" 'run under rdma-runtime: end them' dpkg --remove rdma-hook
+    check "and is as before" installed
+    printf runc >$task/moby/plain/runtime
+    echo '{"default-runtime": "mine", "runtimes": {"mine": {"path": "/usr/bin/rdma-runtime"}}}' >$daemon
+    refused "nor from under Docker's default runtime" 'is the default runtime: set another one' dpkg --remove rdma-hook
+    check "and is as before" installed
+    rm -r $task
+    echo '{"default-runtime": "runc", "runtimes": {"mine": {"path": "/usr/bin/rdma-runtime"}}}' >$daemon
 }
 
 files >"$work/before"
@@ -80,9 +117,18 @@ check "it starts" rdma-perf-report --help
 check "it is purged" dpkg --purge rdma-perf-report
 
 # ---- the end -----------------------------------------------------------------------------------------------
+cdi
+engines
 check "nothing keeps the packages from being removed" dpkg --remove rdma-hook rdma-perf
+cp "$work/out" "$work/removal"
+check "what still names rdma-runtime is said" grep 'warning: /etc/docker/daemon.json names rdma-runtime' "$work/removal"
+rm /etc/docker/daemon.json
+refused "CDI's files have gone" 'No such file' ls "${cdi_files[0]}"
+refused "both of them" 'No such file' ls "${cdi_files[1]}"
 check "Podman starts containers without them" podman run --rm --rootfs $rootfs true
 check "and they are purged" dpkg --purge rdma-hook rdma-perf
+refused "links to CDI's units have gone" 'No such file' ls -d "${cdi_links[0]}"
+refused "both of them" 'No such file' ls -d "${cdi_links[1]}"
 files >"$work/after"
 diff "$work/before" "$work/after" >"$work/out"
 report $? "no file is left" "$work/out"
