@@ -259,4 +259,26 @@ bool is_same_or_above(std::string_view path, std::string_view other) {
            (other.starts_with(path) && other.substr(path.size()).starts_with('/'));
 }
 
+namespace {
+std::string parent_of(const std::string& path) {
+    return path.substr(0, path.rfind('/'));
+}
+
+// A container whose init is systemd has that in a scope of its own making.
+bool is_hosts_scope(std::string_view path) {
+    return path.ends_with(".scope") && !path.ends_with("/init.scope");
+}
+}  // namespace
+
+std::vector<std::string> own_cgroups_of(const std::string& path, const std::string& ours) {
+    std::vector<std::string> own = {path};
+    for (std::string up = path; !up.empty(); up = parent_of(up)) {
+        if (up != path)
+            own.push_back(up);
+        if (is_hosts_scope(up) && !is_same_or_above(up, ours))
+            return own;
+    }
+    return {path};
+}
+
 }  // namespace netns

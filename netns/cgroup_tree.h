@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "netns/base/unique_fd.h"
 #include "netns/cgroup.h"
@@ -43,5 +44,10 @@ Result<std::string> cgroup_of(const std::string& process);
 
 // Whether `path` is `other` or an ancestor of it.
 bool is_same_or_above(std::string_view path, std::string_view other);
+
+// The cgroups on the way up from a container's init whose device programs are the container's own,
+// the innermost first: up to the scope that systemd on the host made for it, where it has one.
+// `ours` is our own cgroup.
+std::vector<std::string> own_cgroups_of(const std::string& path, const std::string& ours);
 
 }  // namespace netns

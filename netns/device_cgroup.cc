@@ -25,7 +25,6 @@ namespace {
 constexpr size_t kMostPrograms = 64;  // BPF_CGROUP_MAX_PROGS
 // How often somebody else may replace a program between our look and our act.
 constexpr int kMostTries = 20;
-constexpr char kScopeEnd[] = ".scope";
 
 // bpf(2). Always the whole attr, zeroed: kernels write members that a shorter one has not.
 long bpf(int command, bpf_attr& attr) {
@@ -153,10 +152,6 @@ Result<bool> rewrite_programs(const UniqueFd& cgroup, const Rewrite& rewrite) {
     }
 }
 
-std::string parent_of(const std::string& path) {
-    return path.substr(0, path.rfind('/'));
-}
-
 // The cgroups whose programs are this container's own, the innermost first.
 Result<std::vector<std::string>> own_cgroups(const ProcessToken& init) {
     const std::string path = TRY(cgroup_of(std::to_string(init.pid)));
@@ -166,17 +161,7 @@ Result<std::vector<std::string>> own_cgroups(const ProcessToken& init) {
                           "the container has no cgroup of its own, so that its devices are those "
                           "of the engine")
             .advise("give it one: config.json's linux.cgroupsPath, no --cgroups=disabled");
-    std::vector<std::string> own = {path};
-    for (std::string up = path; !up.empty(); up = parent_of(up)) {
-        if (!up.ends_with(kScopeEnd) || is_same_or_above(up, ours))
-            continue;
-        for (std::string above = path; above != up;) {
-            above = parent_of(above);
-            own.push_back(above);
-        }
-        break;
-    }
-    return own;
+    return own_cgroups_of(path, ours);
 }
 
 class KernelDeviceCgroups : public DeviceCgroups {

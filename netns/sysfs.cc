@@ -64,7 +64,8 @@ Result<std::optional<SysTree>> SysTree::enter(const std::string& path) const {
 
 Result<std::optional<std::string>> SysTree::read(const std::string& path) const {
     const UniqueFd fd{::openat(root_.get(), path.c_str(), O_RDONLY | O_CLOEXEC)};
-    if (!fd && errno == ENOENT)
+    // ENODEV: its device went between the look-up and the opening.
+    if (!fd && (errno == ENOENT || errno == ENODEV))
         return std::optional<std::string>{};
     if (!fd)
         return sys_error("open " + path + " of sysfs");

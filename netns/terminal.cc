@@ -18,8 +18,9 @@ void tell_parent(std::string_view line) {
     const base::UniqueFd fd{
         static_cast<int>(::syscall(SYS_pidfd_getfd, parent.get(), STDERR_FILENO, 0))};
     pollfd ready{.fd = fd.get(), .events = POLLOUT, .revents = 0};
-    // A pipe that polls writable takes PIPE_BUF bytes at once: the write cannot block.
-    if (fd && ::poll(&ready, 1, 0) == 1 && (ready.revents & POLLOUT) != 0)
+    // A pipe that polls writable takes PIPE_BUF bytes at once: the write cannot block. One without
+    // a reader polls so, too, and the write would be answered by SIGPIPE.
+    if (fd && ::poll(&ready, 1, 0) == 1 && (ready.revents & (POLLOUT | POLLERR)) == POLLOUT)
         (void)!::write(fd.get(), line.data(), line.size() < PIPE_BUF ? line.size() : PIPE_BUF);
 }
 

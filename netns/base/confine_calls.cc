@@ -211,10 +211,13 @@ CallGroup netlink() {
             }};
 }
 
-CallGroup packets() {
-    return {"packets",
+CallGroup hearing() {
+    return {"devices that come, and neighbours",
             {Profile::Hook},
             {
+                {"socket",
+                 "the RDMA device of a VF that is bound anew",
+                 {is(0, AF_NETLINK), is(2, NETLINK_KOBJECT_UEVENT)}},
                 {"socket", "asks and tells neighbours who has an address", {is(0, AF_PACKET)}},
             }};
 }
@@ -320,7 +323,7 @@ const std::vector<CallGroup>& allowed_calls() {
                                                   folders(),
                                                   writing(),
                                                   netlink(),
-                                                  packets(),
+                                                  hearing(),
                                                   asking(),
                                                   changing(),
                                                   server()};

@@ -26,6 +26,7 @@
 #include "netns/base/files.h"
 #include "netns/base/unique_fd.h"
 #include "netns/namespace.h"
+#include "netns/sriov.h"
 #include "tests/support/temp_dir.h"
 
 namespace base {
@@ -163,6 +164,17 @@ TEST_F(Confined, PrivilegesAreGone) {
               0);
 }
 
+// It listens to the kernel's events of devices, as nothing else does.
+TEST_F(Confined, TheHookWaitsForTheRdmaDeviceOfAVf) {
+    EXPECT_EQ(fate(Profile::Hook,
+                   [] {
+                       const auto found = netns::make_kernel_sriov()->wait_for_rdma(
+                           "0000:ff:1f.7", Deadline::in(std::chrono::milliseconds(30)));
+                       return !found && found.error().code == Code::Timeout;
+                   }),
+              0);
+}
+
 // ---- what must not -----------------------------------------------------------------------------
 
 struct Planted {
@@ -225,8 +237,9 @@ const Planted kPlanted[] = {
     {"HookNewMounts", Profile::Hook, [] { return ::unshare(CLONE_NEWNS) <= 0; }},
     {"HookEntersPids", Profile::Hook, [] { return ::setns(-1, CLONE_NEWPID) != 0; }},
     {"HookEntersAnything", Profile::Hook, [] { return ::setns(-1, 0) != 0; }},
-    {"HookUevents",
-     Profile::Hook,
+    {"HookNetfilter", Profile::Hook, [] { return opens(AF_NETLINK, SOCK_RAW, NETLINK_NETFILTER); }},
+    {"LookUevents",
+     Profile::Look,
      [] { return opens(AF_NETLINK, SOCK_RAW, NETLINK_KOBJECT_UEVENT); }},
     {"HookAudit", Profile::Hook, [] { return opens(AF_NETLINK, SOCK_RAW, NETLINK_AUDIT) || true; }},
     {"HookInet6", Profile::Hook, [] { return opens(AF_INET6, SOCK_STREAM, 0) || true; }},

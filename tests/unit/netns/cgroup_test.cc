@@ -17,6 +17,24 @@ using base::Code;
 
 constexpr char kScope[] = "/machine.slice/libpod-1.scope";
 
+TEST(OwnCgroups, AreThoseUpToTheScopeThatTheHostMade) {
+    using Paths = std::vector<std::string>;
+    const std::string ours = "/system.slice/engine.service";
+    EXPECT_EQ(own_cgroups_of("/machine.slice/libpod-1.scope/container", ours),
+              (Paths{"/machine.slice/libpod-1.scope/container", "/machine.slice/libpod-1.scope"}));
+    EXPECT_EQ(own_cgroups_of("/machine.slice/libpod-1.scope", ours),
+              Paths{"/machine.slice/libpod-1.scope"});
+    // systemd as init makes one more, and moves itself there.
+    EXPECT_EQ(own_cgroups_of("/machine.slice/libpod-1.scope/container/init.scope", ours),
+              (Paths{"/machine.slice/libpod-1.scope/container/init.scope",
+                     "/machine.slice/libpod-1.scope/container",
+                     "/machine.slice/libpod-1.scope"}));
+    // cgroupfs instead of systemd, and an engine in the same scope: the innermost alone.
+    EXPECT_EQ(own_cgroups_of("/docker/1", ours), Paths{"/docker/1"});
+    EXPECT_EQ(own_cgroups_of("/user.slice/session-1.scope/1", "/user.slice/session-1.scope/0"),
+              Paths{"/user.slice/session-1.scope/1"});
+}
+
 class CgroupTreeTest : public testing::Test {
   protected:
     void SetUp() override {

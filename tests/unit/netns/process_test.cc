@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "netns/terminal.h"
+
 namespace netns {
 namespace {
 
@@ -37,6 +39,26 @@ TEST(Processes, ANameWithParenthesesHidesNothing) {
 TEST(Processes, NumbersThatAreNoProcess) {
     for (const pid_t pid : {-1, 0, 0x7fffffff})
         EXPECT_FALSE(KernelProcesses{}.token(pid).value()) << pid;
+}
+
+// An engine whose reader has gone away: its container started all the same.
+TEST(Terminal, WhatNobodyReadsIsNotSaid) {
+    const pid_t engine = ::fork();
+    if (engine == 0) {
+        int ends[2];
+        if (::pipe(ends) != 0 || ::dup2(ends[1], STDERR_FILENO) < 0 || ::close(ends[0]) != 0)
+            ::_exit(1);
+        const pid_t hook = ::fork();
+        if (hook == 0) {
+            tell_parent("a line\n");
+            ::_exit(0);
+        }
+        int status = 1;
+        ::_exit(::waitpid(hook, &status, 0) == hook && status == 0 ? 0 : 2);
+    }
+    int status = 1;
+    ASSERT_EQ(::waitpid(engine, &status, 0), engine);
+    EXPECT_EQ(status, 0);
 }
 
 }  // namespace
