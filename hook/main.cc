@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // rdma-hook: what engines and runtimes call. Container state (config.json for precreate) on stdin.
 #include <climits>
+#include <csignal>
 #include <cstdio>
 
 #include <malloc.h>
@@ -11,13 +12,15 @@
 #include "netns/base/files.h"
 #include "netns/base/log.h"
 #include "netns/host.h"
-#include "runtime-config/oci/spec.h"
+#include "runtime-config/oci/state.h"
 
 int main(int argc, char** argv) {
     // A life of milliseconds: memory is taken in one piece and not given back before the end.
     (void)::mallopt(M_TOP_PAD, 1 << 20);
     (void)::mallopt(M_TRIM_THRESHOLD, INT_MAX);
     base::clean_surroundings();
+    // Who has no reader any more is told so by the write, and undoes what nobody will use.
+    (void)std::signal(SIGPIPE, SIG_IGN);
     const std::vector<std::string> args(argv + 1, argv + argc);
     if (args == std::vector<std::string>{"--version"})
         return std::puts("rdma-hook " RDMA_VERSION) < 0 ? 1 : 0;
@@ -29,7 +32,7 @@ int main(int argc, char** argv) {
     hook::Call call = hook::call_of(*command, host);
     base::log::open_later([&call] { return hook::log_of(call); });
     const auto done = hook::guarded([&]() -> base::Result<> {
-        const std::string input = TRY(base::read_all(STDIN_FILENO, oci::kMaxSpecBytes, "stdin"));
+        const std::string input = TRY(base::read_all(STDIN_FILENO, oci::kMaxStateBytes, "stdin"));
         if (::chdir("/") != 0)
             return base::sys_error("enter /");
         TRY(base::confine(base::Profile::Hook));

@@ -41,6 +41,19 @@ bool is_ourselves(const struct stat& st) {
     return ::stat("/proc/self/exe", &self) == 0 && self.st_dev == st.st_dev &&
            self.st_ino == st.st_ino;
 }
+
+base::Error itself(const std::string& path) {
+    return make_error(Code::BadConfig, printable(path) + " is rdma-runtime itself")
+        .advise("set runtime to runc or crun");
+}
+
+// Also where it is no setting, but runc's usual place that leads to us: we would call ourselves
+// without end.
+Result<> check_other(const std::string& path) {
+    struct stat st {};
+
+    return ::stat(path.c_str(), &st) == 0 && is_ourselves(st) ? Result<>{itself(path)} : Result<>{};
+}
 }  // namespace
 
 Result<std::string> find_runtime(const std::string& configured) {
@@ -55,8 +68,7 @@ Result<std::string> find_runtime(const std::string& configured) {
     if (!S_ISREG(st.st_mode) || (st.st_mode & S_IXUSR) == 0)
         return make_error(Code::BadConfig, printable(configured) + " is not a program");
     if (is_ourselves(st))
-        return make_error(Code::BadConfig, printable(configured) + " is rdma-runtime itself")
-            .advise("set runtime to runc or crun");
+        return itself(configured);
     std::array<char, PATH_MAX> real{};
     const std::string link = "/proc/self/fd/" + std::to_string(fd.get());
     const ssize_t size = ::readlink(link.c_str(), real.data(), real.size());
@@ -78,10 +90,13 @@ std::string default_runtime() {
 }
 
 base::Error RealLowLevel::become(const std::string& path, const std::vector<std::string>& argv) {
+    if (auto other = check_other(path); !other)
+        return std::move(other).error();
     return base::become(path, argv);
 }
 
 Result<int> RealLowLevel::run(const std::string& path, const std::vector<std::string>& argv) {
+    TRY(check_other(path));
     return base::run_in_our_place(path, argv);
 }
 

@@ -9,12 +9,14 @@
 #include <sys/types.h>
 
 #include "netns/base/result.h"
+#include "runtime-config/oci/spec.h"
 
 namespace oci {
 
 using base::Result;
 
-inline constexpr size_t kMaxStateBytes = 1U << 20U;
+// It repeats config.json's annotations.
+inline constexpr size_t kMaxStateBytes = kMaxSpecBytes + (64U << 10U);
 
 struct State {
     std::string id;

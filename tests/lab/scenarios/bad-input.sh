@@ -365,7 +365,7 @@ states() {
     state "pid below 0" bad_input "'pid' must be" text '{"id":"c","bundle":"/b","pid":-1}'
     state "pid of 2^32" bad_input "'pid' must be" text '{"id":"c","bundle":"/b","pid":4294967297}'
     state "status a number" bad_input "'status' must be" text '{"id":"c","bundle":"/b","pid":1,"status":0}'
-    state "larger than 1 MiB" bad_input 'larger than' padded "{$plain_state}" 1100000
+    state "larger than 4 MiB and what may come beside annotations" bad_input 'larger than' padded "{$plain_state}" 4300000
     state "nested 65 deep" bad_input 'nested deeper' nested "{$plain_state,\"x\":" 65 '}'
     state "invalid UTF-8" bad_input 'not valid JSON' text '{"id":"\xc3\x28","bundle":"/b","pid":1}'
 

@@ -82,10 +82,17 @@ TEST(State, BadInput) {
     }
 }
 
+TEST(State, HasRoomForTheAnnotationsThatConfigJsonMayHave) {
+    const auto state =
+        parse_state(R"({"ociVersion":"1.0.2","id":"c1","bundle":"/b","annotations":{"a":")" +
+                    std::string(size_t{3} << 20U, 'x') + R"("}})");
+    ASSERT_TRUE(state) << state.error().message();
+}
+
 TEST(State, IsBounded) {
     const auto state = parse_state("{}" + std::string(kMaxStateBytes, ' '));
     ASSERT_FALSE(state);
-    EXPECT_EQ(state.error().text, "container state is larger than 1048576 bytes");
+    EXPECT_EQ(state.error().text, "container state is larger than 4259840 bytes");
 }
 }  // namespace
 }  // namespace oci

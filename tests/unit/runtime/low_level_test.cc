@@ -57,6 +57,14 @@ int status_of(pid_t child) {
     return WIFEXITED(raw) ? WEXITSTATUS(raw) : 128 + WTERMSIG(raw);
 }
 
+TEST(LowLevel, IsNeverOurselves) {
+    for (const auto& refused : {RealLowLevel{}.run("/proc/self/exe", {"runc", "list"}).error(),
+                                RealLowLevel{}.become("/proc/self/exe", {"runc", "list"})}) {
+        EXPECT_EQ(refused.code, Code::BadConfig);
+        EXPECT_THAT(refused.message(), HasSubstr("is rdma-runtime itself"));
+    }
+}
+
 TEST(LowLevel, StatusIsThePrograms) {
     for (const int status : {0, 1, 7, 255})
         EXPECT_EQ(*run({"status", std::to_string(status)}), status);
