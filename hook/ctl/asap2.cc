@@ -24,8 +24,9 @@ Result<EswitchState> wanted_state(const Options& options, const EswitchDevice& d
         return make_error(
                    Code::Busy,
                    fmt::format("{} has {} VFs, not {}", options.pf, wanted.num_vfs, options.count))
-            .advise(
-                fmt::format("run: rdmactl asap2 disable {0}; rdmactl vf disable {0}", options.pf));
+            .advise(fmt::format("run: rdmactl asap2 disable {}; rdmactl vf disable {}",
+                                device.handle,
+                                device.function.address));
     if (wanted.num_vfs == 0)
         wanted.num_vfs = options.count;
     if (wanted.num_vfs == 0)
@@ -60,6 +61,8 @@ Result<> enable(
 
 // From wherever it is to where it was; what cannot be done now is left for the next call.
 Result<> bring_back(World& world, Site& site, Setup& setup) {
+    // Before the uplink leaves its bridge: a refusal must not cut anybody off.
+    TRY(check_converge(world, site, setup.handle, setup.before));
     TRY(remove_uplink(site, setup));
     TRY(converge(world, site, setup, setup.before));
     const auto enabled = TRY(enabled_devices(world.store));

@@ -53,7 +53,14 @@ Json to_json(const OvsState& ovs) {
 }
 
 Json lack(const std::string& why, const std::string& fix) {
-    return {{"why", why}, {"fix", fix}};
+    return {{"why", why}, {"fix", fix}, {"software_path", false}};
+}
+
+// All works without it, and the host's processors forward.
+Json lack_of_offload(const std::string& why, const std::string& fix) {
+    Json json = lack(why, fix);
+    json["software_path"] = true;
+    return json;
 }
 
 // Of all e-switches alike.
@@ -61,11 +68,11 @@ void note_ovs(const OvsState& ovs, const std::string& handle, Json& missing) {
     if (!ovs.present)
         missing.push_back(lack("Open vSwitch is not running", kStartOvs));
     else if (!hw_offload(ovs.settings))
-        missing.push_back(lack("other_config:hw-offload of Open vSwitch is not true",
-                               "rdmactl asap2 enable " + handle));
+        missing.push_back(lack_of_offload("other_config:hw-offload of Open vSwitch is not true",
+                                          "rdmactl asap2 enable " + handle));
     if (ovs.restart)
-        missing.push_back(
-            lack("ovs-vswitchd must be restarted", "systemctl restart openvswitch-switch"));
+        missing.push_back(lack_of_offload("ovs-vswitchd must be restarted",
+                                          "systemctl restart openvswitch-switch"));
 }
 
 Json describe_port(const DevlinkPort& port, const netns::Link& link, const netns::TcFeature& tc) {
@@ -80,12 +87,12 @@ void note_feature(const netns::TcFeature& tc, const std::string& netdev, bool re
         return;
     const std::string what = fmt::format("hw-tc-offload: {} on {}", feature_text(tc), netdev);
     if (!tc.fixed)
-        missing.push_back(lack(what, "ethtool -K " + netdev + " hw-tc-offload on"));
+        missing.push_back(lack_of_offload(what, "ethtool -K " + netdev + " hw-tc-offload on"));
     else
-        missing.push_back(lack(what,
-                               rep ? "the kernel's driver was built without it (mlx5: "
-                                     "CONFIG_MLX5_CLS_ACT)"
-                                   : "the adapter has none"));
+        missing.push_back(lack_of_offload(what,
+                                          rep ? "the kernel's driver was built without it (mlx5: "
+                                                "CONFIG_MLX5_CLS_ACT)"
+                                              : "the adapter has none"));
 }
 
 Result<> describe_ports(Site& site, const std::string& handle, Json& json) {

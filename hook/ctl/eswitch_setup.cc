@@ -136,6 +136,16 @@ Result<> set_inline(Site& site, const EswitchDevice& device, const netns::Eswitc
                : site.host.devlink.set_inline_mode(site.host_ns, device.handle, *mode);
 }
 
+// What check_converge says, of what was read.
+Result<> check_change(World& world,
+                      Site& site,
+                      const EswitchDevice& device,
+                      const EswitchState& now,
+                      const EswitchState& wanted) {
+    const bool changes = now.eswitch.mode != wanted.eswitch.mode || now.num_vfs != wanted.num_vfs;
+    return is_pci(device) && changes ? check_unused(world, site, device.function) : Result<>{};
+}
+
 Result<> change_mode(World& world,
                      Site& site,
                      const EswitchDevice& device,
@@ -270,9 +280,18 @@ Result<std::vector<std::string>> enabled_devices(const Store& store) {
     return handles;
 }
 
+Result<> check_converge(World& world,
+                        Site& site,
+                        const std::string& handle,
+                        const EswitchState& wanted) {
+    const EswitchDevice device = TRY(find_eswitch_device(handle, site));
+    return check_change(world, site, device, TRY(read_state(site, device)), wanted);
+}
+
 Result<> converge(World& world, Site& site, Setup& setup, const EswitchState& wanted) {
     const EswitchDevice device = TRY(find_eswitch_device(setup.handle, site));
     const EswitchState now = TRY(read_state(site, device));
+    TRY(check_change(world, site, device, now, wanted));
     const bool changes_mode = now.eswitch.mode != wanted.eswitch.mode;
     if (wanted.uplink_up)  // a PF that is down does not answer its VFs
         TRY(set_up(site, TRY(find_uplink(site, device.handle)), true));
@@ -286,11 +305,8 @@ Result<> converge(World& world, Site& site, Setup& setup, const EswitchState& wa
         TRY(set_inline(site, device, wanted.eswitch));
     if (wanted.num_vfs != 0)
         TRY(rebind(world, site, device, setup));
-    if (now.num_vfs != 0 && wanted.num_vfs == 0) {
-        if (is_pci(device))
-            TRY(check_unused(world, site, device.function));
+    if (now.num_vfs != 0 && wanted.num_vfs == 0)
         TRY(site.host.sriov.set_num_vfs(device.function.address, 0));
-    }
     return converge_offload(site, device.handle, wanted);
 }
 

@@ -49,8 +49,13 @@ Result<> remove_setup(const Store& store, const std::string& handle);
 // The handles of all that are enabled.
 Result<std::vector<std::string>> enabled_devices(const Store& store);
 
-// Changes what differs, and nothing else. Busy if a VF is in use and the mode is to change, or VFs
-// are to go.
+// Busy if a VF is in use and the mode is to change, or VFs are to go or to be made anew. Changes
+// nothing.
+Result<> check_converge(World& world,
+                        Site& site,
+                        const std::string& handle,
+                        const EswitchState& wanted);
+// Changes what differs, and nothing else; refused as check_converge says before anything is.
 Result<> converge(World& world, Site& site, Setup& setup, const EswitchState& wanted);
 
 // The ids of the containers that have a representor of it; of what holds none any more the key.

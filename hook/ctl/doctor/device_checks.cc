@@ -88,6 +88,22 @@ Result<> look_at_vfs(Look& look, const netns::PciFunction& pf, Findings& found) 
     }
     return {};
 }
+
+bool does_asap2(const Json& eswitch) {
+    return eswitch["mode"] == "switchdev" || eswitch["enabled"].get<bool>();
+}
+
+bool requires_offload(const Pool& pool) {
+    const auto offload = pool.defaults.find("offload");
+    return offload != pool.defaults.end() && offload->second == "required";
+}
+
+// Where the host's processors forward all works, but for containers that are not to start so.
+Status gravity_of(const Json& lack, const Config& config) {
+    const bool works = lack["software_path"].get<bool>();
+    return works && std::ranges::none_of(config.pools, requires_offload) ? Status::Warning
+                                                                         : Status::Fail;
+}
 }  // namespace
 
 Result<Findings> check_parents(Look& look) {
@@ -156,15 +172,18 @@ Result<Findings> check_offload(Look& look) {
     Findings found;
     const auto handles = TRY(all_eswitches(look.world, look.site));
     const Answer status = TRY(status_of(look.world, look.site, handles));
-    for (const Json& device : status.json["devices"]) {
-        // In mode legacy an e-switch is mode vf's: nothing is wrong unless offload is wanted.
-        const bool wanted = look.options.mode == "asap2" || device["mode"] == "switchdev" ||
-                            device["enabled"].get<bool>();
+    const Json& devices = status.json["devices"];
+    // In mode legacy an e-switch is mode vf's, such as an adapter's other port: nothing is wrong
+    // with it, unless mode asap2 is asked for and no other does it.
+    const bool none = std::ranges::none_of(devices, does_asap2);
+    for (const Json& device : devices) {
+        const bool wanted = does_asap2(device) || (none && look.options.mode == "asap2");
         const auto name = device["device"].get<std::string>();
         for (const Json& lack : device["missing"])
-            found.push_back({.status = wanted ? Status::Fail : Status::Skipped,
-                             .why = name + ": " + lack["why"].get<std::string>(),
-                             .fix = lack["fix"].get<std::string>()});
+            found.push_back(
+                {.status = wanted ? gravity_of(lack, look.world.config) : Status::Skipped,
+                 .why = name + ": " + lack["why"].get<std::string>(),
+                 .fix = lack["fix"].get<std::string>()});
         if (device["missing"].empty())
             found.push_back({.status = Status::Ok, .why = name + " offloads", .fix = {}});
     }

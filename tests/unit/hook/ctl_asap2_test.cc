@@ -334,6 +334,9 @@ TEST(CtlAsap2, StatusSaysWhatIsMissing) {
         world.find_link(world.host, world.representor(kEswitch, port))->tc_feature = {
             .on = false, .fixed = true};
     EXPECT_THAT(missing(), HasSubstr("CONFIG_MLX5_CLS_ACT"));
+    const auto answer = host.run(hook::ctl::asap2_status);
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->json["devices"][0]["missing"][0]["software_path"], true);
     host.options.pf.clear();
     EXPECT_THAT(missing(), HasSubstr("off [fixed]"));
     world.ovs.installed = false;
@@ -356,6 +359,40 @@ TEST(CtlAsap2, DisableDoesNotCutContainersOff) {
     EXPECT_EQ(host.fake.world, before) << difference(before, host.fake.world);
     ASSERT_TRUE(one.poststop());
     EXPECT_TRUE(host.disable());
+}
+
+// The uplink stays on its bridge, too: others' frames go through it.
+TEST(CtlAsap2, DisableIsRefusedBeforeAnythingOfIt) {
+    Asap2Host host(bare_world(2));
+    ASSERT_TRUE(host.enable());
+    World& world = host.fake.world;
+    const auto at = *world.netdev_of(world.vf_address("0000:01:00.0", 1));
+    world.find_link(at.first, at.second)->link.up = true;  // somebody's, on the host
+    const World before = world;
+    const auto answer = host.disable();
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().code, Code::Busy);
+    EXPECT_THAT(answer.error().message(), HasSubstr("is in use"));
+    EXPECT_EQ(world, before) << difference(before, world);
+    world.find_link(at.first, at.second)->link.up = false;
+    EXPECT_TRUE(host.disable());
+}
+
+TEST(CtlAsap2, DisableTakesNoVfFromItsUserToHaveAsManyAsBefore) {
+    Asap2Host host(bare_world(2));
+    ASSERT_TRUE(host.enable());
+    World& world = host.fake.world;
+    world.set_num_vfs("0000:01:00.0", 0);
+    world.set_num_vfs("0000:01:00.0", 4);
+    const std::string taken = world.vf_address("0000:01:00.0", 3);
+    world.unbind(taken);
+    world.pci.at(taken).driver = "vfio-pci";
+    const World before = world;
+    const auto answer = host.disable();
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().code, Code::Busy);
+    EXPECT_THAT(answer.error().message(), HasSubstr("vfio-pci"));
+    EXPECT_EQ(world, before) << difference(before, world);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // rdmactl doctor: broken hosts, each named with what mends it.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -185,6 +186,55 @@ TEST_F(CtlDoctor, AnEswitchOfAnotherBusNeedsNoPf) {
     EXPECT_EQ(failures("asap2"), std::vector<std::string>{});
     ASSERT_EQ(failures("vf").size(), 1U);
     EXPECT_THAT(failures("vf")[0], HasSubstr("pf: no PCI function of this host has SR-IOV"));
+}
+
+// Debian's kernels have mlx5 without tc offload for representors.
+TEST_F(CtlDoctor, WithoutOffloadTheProcessorsForward) {
+    constexpr char kDevice[] = "netdevsim/netdevsim1";
+    fake_.world = mapped_world();
+    fake_.world.pci.at(kDevice).num_vfs = 2;
+    options_.pf = kDevice;
+    options_.count = 2;
+    options_.bridge = "br0";
+    run(hook::ctl::asap2_enable);
+    World& world = fake_.world;
+    for (const char* port : {"pf0vf0", "pf0vf1"})
+        world.find_link(world.host, world.representor(kDevice, port))->tc_feature = {.on = false,
+                                                                                     .fixed = true};
+    EXPECT_EQ(failures("asap2"), std::vector<std::string>{});
+    EXPECT_EQ(status("offload"), "warning");
+    state_.add_pool("fast", "asap2");
+    state_.config().pools[0].defaults["offload"] = "required";
+    ASSERT_EQ(failures("asap2").size(), 1U) << "its containers would be refused";
+    EXPECT_THAT(failures("asap2")[0], HasSubstr("netdevsim1: hw-tc-offload: off [fixed] on "));
+    state_.config().pools.clear();
+    world.set_eswitch_mode(kDevice, netns::EswitchMode::Legacy);
+    ASSERT_FALSE(failures("asap2").empty()) << "it is enabled, and nobody forwards";
+    EXPECT_THAT(failures("asap2")[0], HasSubstr("offload: netdevsim/netdevsim1: mode legacy -> "));
+}
+
+TEST_F(CtlDoctor, TheOtherPortOfAnAdapterNeedsNoEswitch) {
+    fake_.world = World::standard(KernelTraits::v7_3());
+    World& world = fake_.world;
+    for (const std::string number : {"1", "2"}) {
+        const std::string address = "0000:0" + number + ":00.0";
+        world.add_sriov("enp" + number + "s0", address, 0, Nic::Mlx5);
+        world.add_eswitch("pci/" + address, world.netdev_of(address)->second, 0);
+    }
+    world.ovs.installed = true;
+    world.ovs.settings.version = "3.5.0";
+    const auto legacy = [&] {
+        const auto found = failures("asap2");
+        return std::ranges::count_if(found, [](const auto& text) {
+            return text.find(": mode legacy") != std::string::npos;
+        });
+    };
+    EXPECT_EQ(legacy(), 2) << "one of them is to be enabled";
+    options_.pf = "enp1s0";
+    options_.count = 2;
+    options_.bridge = "br0";
+    run(hook::ctl::asap2_enable);
+    EXPECT_EQ(failures("asap2"), std::vector<std::string>{});
 }
 
 TEST_F(CtlDoctor, ABrokenConfigurationComesFirst) {
