@@ -6,16 +6,9 @@ namespace hook {
 namespace {
 constexpr char kStepsKey[] = "steps";  // most of the text; nothing stands behind it
 
-Result<std::vector<std::string>> string_list(const Json& json, const char* key) {
-    std::vector<std::string> list;
-    for (const Json& entry : base::array_of(json, key))
-        list.push_back(TRY(base::as<std::string>(entry, key)));
-    return list;
-}
-
 Result<Journal> journal_from_json(const Json& json) {
     TRY(check_format(json));
-    TRY(check_arrays(json, {kStepsKey, "holders", "trouble"}));
+    TRY(check_arrays(json, {kStepsKey}));
     Journal journal;
     journal.key = TRY(base::required<std::string>(json, "key"));
     journal.attachment = json.value("request", Json());

@@ -212,6 +212,14 @@ Result<> check_arrays(const Json& json, std::initializer_list<const char*> membe
     return {};
 }
 
+Result<std::vector<std::string>> string_list(const Json& json, const char* member) {
+    TRY(check_arrays(json, {member}));
+    std::vector<std::string> list;
+    for (const Json& entry : base::array_of(json, member))
+        list.push_back(TRY(base::as<std::string>(entry, member)));
+    return list;
+}
+
 Result<> check_key(const Json& json, const std::string& key) {
     if (TRY(base::required<std::string>(json, "key")) == key)
         return {};

@@ -115,6 +115,8 @@ inline constexpr int kFormat = 1;
 Result<> check_format(const base::Json& json);
 // An error unless those of the members that are there are arrays.
 Result<> check_arrays(const base::Json& json, std::initializer_list<const char*> members);
+// A member that is an array of strings; missing: none.
+Result<std::vector<std::string>> string_list(const base::Json& json, const char* member);
 // An error unless the file is about what its name says: its member "key" leads to other files.
 Result<> check_key(const base::Json& json, const std::string& key);
 

@@ -48,6 +48,7 @@ class KernelLinks : public Links {
                   uint32_t index,
                   const LinkChange& change) override;
     Result<> change(const Netns& ns, uint32_t index, const LinkChange& change) override;
+    Result<> remove_altname(const Netns& ns, uint32_t index, const std::string& name) override;
     Result<> set_strict_arp(const Netns& ns, uint32_t index) override;
     Result<> add_address(const Netns& ns, uint32_t index, const Address& address) override;
     Result<> remove_address(const Netns& ns, uint32_t index, const Address& address) override;
@@ -201,12 +202,18 @@ Result<bool> KernelLinks::free_altname(const Netns& ns, uint32_t index, const Li
     if (!link || std::find(link->altnames.begin(), link->altnames.end(), *change.name) ==
                      link->altnames.end())
         return false;
-    Request request = altname_request(RTM_DELLINKPROP, 0, index, *change.name);
-    (void)TRY(TRY(sockets_.get(ns))
-                  ->request(request,
-                            "take the altname " + base::printable(*change.name) + " off " +
-                                link_text(index)));
+    TRY(remove_altname(ns, index, *change.name));
     return true;
+}
+
+Result<> KernelLinks::remove_altname(const Netns& ns, uint32_t index, const std::string& name) {
+    Request request = altname_request(RTM_DELLINKPROP, 0, index, name);
+    const std::string what =
+        "take the altname " + base::printable(name) + " off " + link_text(index);
+    auto done = TRY(sockets_.get(ns))->request(request, what);
+    if (!done && done.error().sys != ENOENT && done.error().sys != ENODEV)
+        return std::move(done).error();
+    return {};
 }
 
 Result<> KernelLinks::move(const Netns& from,

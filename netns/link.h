@@ -100,6 +100,9 @@ class Links {
     // a MAC (EADDRNOTAVAIL) or an MTU (EINVAL) that the driver refuses. A link that has the wanted
     // name as an altname (of udev's) loses that: the kernel says EEXIST to it.
     virtual Result<> change(const Netns& ns, uint32_t index, const LinkChange& change) = 0;
+    // Takes a further name off a link (RTM_DELLINKPROP, 5.5). A name or link that is not there is
+    // no error.
+    virtual Result<> remove_altname(const Netns& ns, uint32_t index, const std::string& name) = 0;
     // Strict ARP (arp_ignore=1, arp_announce=2 of the link): it answers for its own addresses only,
     // and asks with one of them. Of two links on one network each would answer for both, and an
     // RDMA device takes only the packets that come to its own netdev. Unavailable without link.

@@ -48,6 +48,7 @@ Result<std::unique_ptr<Step>> MoveLink::load(const Json& json) {
         if (!args.mac)
             return make_error(Code::Internal, "move_link: broken MAC");
     }
+    args.altnames = TRY(load_altnames(json));
     args.lease = TRY(lease_from_json(json));
     return make_step<MoveLink>(std::move(args));
 }
@@ -82,6 +83,7 @@ Result<> MoveLink::undo(Site& site) const {
     const auto link = TRY(links.find_by_device(*site.container, netns::device_of(args_.vf)));
     if (!link)
         return {};
+    TRY(drop_altnames(site, *site.container, *link, args_.altnames));
     netns::LinkChange change;
     change.name = args_.host_name;
     change.alias = args_.host_alias;
@@ -107,6 +109,7 @@ Json MoveLink::save() const {
                               {"lease", to_json(args_.lease)}});
     if (args_.mac)
         json["mac"] = netns::to_string(*args_.mac);
+    save_altnames(json, args_.altnames);
     return json;
 }
 

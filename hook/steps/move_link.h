@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "hook/steps/altnames.h"
 #include "hook/steps/claim.h"
 
 namespace hook {
@@ -16,7 +17,8 @@ class MoveLink : public Step {
         bool rebound = false;     // its driver has been bound anew since: it has another index
         uint32_t host_mtu = 0;
         std::string host_alias;
-        std::string name;  // in the container
+        Altnames altnames;  // there
+        std::string name;   // in the container
         uint32_t index = 0;
         uint32_t mtu = 0;
         std::optional<netns::Mac> mac;  // nothing: as it is

@@ -48,6 +48,7 @@ Result<std::unique_ptr<Step>> RestoreVf::load(const Json& json) {
     args.rdma = TRY(base::required<std::string>(json, "rdma"));
     args.node_guid = TRY(base::required<uint64_t>(json, "node_guid"));
     args.rebound = TRY(base::required<bool>(json, "rebound"));
+    args.altnames = TRY(load_altnames(json));
     args.lease = TRY(lease_from_json(json));
     return make_step<RestoreVf>(std::move(args));
 }
@@ -95,6 +96,8 @@ Result<netns::Mac> RestoreVf::mend_link(Site& site, const PciFunction& function)
                                    rival->device.empty() ? rival->kind : rival->device))
                 .advise("rename that one, then run: rdmactl gc");
     }
+    // Its namespace died without us: the kernel brings them along.
+    TRY(drop_altnames(site, site.host_ns, *link, args_.altnames));
     netns::LinkChange change;
     if (link->name != args_.name)
         change.name = args_.name;
@@ -166,16 +169,18 @@ Result<> RestoreVf::undo(Site& site) const {
 }
 
 Json RestoreVf::save() const {
-    return base::object({{"vf", args_.vf},
-                         {"driver", args_.driver},
-                         {"name", args_.name},
-                         {"alias", args_.alias},
-                         {"mac", netns::to_string(args_.mac)},
-                         {"mtu", args_.mtu},
-                         {"rdma", args_.rdma},
-                         {"node_guid", args_.node_guid},
-                         {"rebound", args_.rebound},
-                         {"lease", to_json(args_.lease)}});
+    Json json = base::object({{"vf", args_.vf},
+                              {"driver", args_.driver},
+                              {"name", args_.name},
+                              {"alias", args_.alias},
+                              {"mac", netns::to_string(args_.mac)},
+                              {"mtu", args_.mtu},
+                              {"rdma", args_.rdma},
+                              {"node_guid", args_.node_guid},
+                              {"rebound", args_.rebound},
+                              {"lease", to_json(args_.lease)}});
+    save_altnames(json, args_.altnames);
+    return json;
 }
 
 }  // namespace hook

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "hook/steps/altnames.h"
 #include "hook/steps/claim.h"
 
 namespace hook {
@@ -16,6 +17,7 @@ class RestoreVf : public Step {
         std::string driver;  // that was bound
         std::string name;    // of its netdev
         std::string alias;
+        Altnames altnames;
         netns::Mac mac;
         uint32_t mtu = 0;
         std::string rdma;        // name of its RDMA device; empty: it has none

@@ -165,6 +165,18 @@ TYPED_TEST(MovesContract, ItsOwnAltnameIsNotInTheWay) {
     EXPECT_EQ(this->at(*this->to_, kMoved)->name, "mine2");
 }
 
+TYPED_TEST(MovesContract, AnAltnameIsTakenOffOnce) {
+    this->outside_.add_altname(*this->from_, kMoved, "mine");
+    this->outside_.add_altname(*this->from_, kMoved, "mine2");
+    for (int i = 0; i < 2; ++i) {
+        const auto done = this->room().remove_altname(*this->from_, kMoved, "mine");
+        ASSERT_TRUE(done) << done.error().message();
+        EXPECT_EQ(this->at(*this->from_, kMoved)->altnames, std::vector<std::string>{"mine2"});
+    }
+    const auto nowhere = this->room().remove_altname(*this->from_, 4711, "mine");
+    EXPECT_TRUE(nowhere) << nowhere.error().message();
+}
+
 TYPED_TEST(MovesContract, ATakenIndexIsBusy) {
     this->make_other("taken");
     const auto error = this->refused_move({.index = kOther});

@@ -59,6 +59,7 @@ class FakeLinks : public netns::Links {
                   uint32_t index,
                   const netns::LinkChange& change) override;
     Result<> change(const Netns& ns, uint32_t index, const netns::LinkChange& change) override;
+    Result<> remove_altname(const Netns& ns, uint32_t index, const std::string& name) override;
     Result<> set_strict_arp(const Netns& ns, uint32_t index) override;
     Result<> add_address(const Netns& ns, uint32_t index, const Address& address) override;
     Result<> remove_address(const Netns& ns, uint32_t index, const Address& address) override;

@@ -66,6 +66,14 @@ Result<> FakeLinks::change(const Netns& ns, uint32_t index, const LinkChange& ch
     });
 }
 
+Result<> FakeLinks::remove_altname(const Netns& ns, uint32_t index, const std::string& name) {
+    return gate_.pass<void>("take altname " + name + " off " + text_of(index), [&]() -> Result<> {
+        if (FakeLink* link = world_.find_link(ns.id(), index))
+            std::erase(link->link.altnames, name);
+        return {};
+    });
+}
+
 Result<> FakeLinks::relocate(const Netns& from,
                              const Netns& to,
                              uint32_t index,

@@ -88,6 +88,15 @@ traffic() {
     same_state "PFs and VFs are as before"
 }
 
+# As a container with NET_ADMIN may: a name that the host has, and one that another container may have.
+names() {
+    check "a container on a VF" attach a enp1s0 10.9.0.1
+    check "gives it further names" nsenter -t "$(podman inspect -f '{{.State.Pid}}' a)" -n \
+        ip link property add dev rdma0 altname lab0 altname eth9
+    drop a
+    same_state "the VF is back, without them"
+}
+
 # Its node, opened from another container that was given it by force.
 isolated() {
     local node
@@ -271,6 +280,7 @@ if [[ $LAB_KERNEL == 6.12 ]]; then
     no_rxe_here
 else
     traffic
+    names
     if ((!brief)); then
         example
         vlans

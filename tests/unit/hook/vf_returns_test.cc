@@ -48,6 +48,41 @@ TEST_F(VfReturns, WithTheNameAndMacThatTheContainerGaveIt) {
     expect_as_before(vf(0));
 }
 
+// A name that some network has would keep the VF from every container there.
+TEST_F(VfReturns, WithoutTheFurtherNamesThatTheContainerGaveIt) {
+    one_.annotations.erase("rdma.mac");
+    netdev(vf(0)).altnames = {"enp1s0v0np0", "rack7"};
+    start_ = fake_.world;
+    ASSERT_TRUE(one_.start());
+    netdev(vf(0)).altnames.emplace_back("eth0");
+    ASSERT_TRUE(one_.poststop());
+    expect_nothing_kept();
+    expect_as_before(vf(0));
+}
+
+TEST_F(VfReturns, ThoughTheContainerGaveItANameOfTheHosts) {
+    ASSERT_TRUE(one_.start());
+    netdev(vf(0)).altnames.push_back(
+        fake_.world.find_link(fake_.world.host, World::kHostLink)->link.name);
+    const auto stopped = one_.poststop();
+    EXPECT_TRUE(stopped) << stopped.error().message();
+    expect_nothing_kept();
+    expect_as_before(vf(0));
+}
+
+TEST_F(VfReturns, AfterTheNamespaceDiedWithAFurtherName) {
+    one_.annotations.erase("rdma.mac");
+    ASSERT_TRUE(one_.start());
+    netdev(vf(0)).altnames.emplace_back("eth7");
+    die();
+    fake_.world.pins.clear();
+    fake_.settle();
+    EXPECT_EQ(netdev(vf(0)).altnames, std::vector<std::string>{"eth7"});
+    EXPECT_EQ(garbage(), std::vector<std::string>{});
+    expect_nothing_kept();
+    expect_as_before(vf(0));
+}
+
 TEST_F(VfReturns, IfItWasBoundAnewMeanwhile) {
     ASSERT_TRUE(one_.start());
     fake_.world.unbind(vf(0));
