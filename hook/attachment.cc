@@ -2,13 +2,12 @@
 #include "hook/attachment.h"
 
 #include <algorithm>
-#include <chrono>
+#include <set>
 #include <span>
 
 #include <fmt/format.h>
 
-#include "hook/ovs_marks.h"
-#include "hook/steps/deadlines.h"
+#include "hook/leftovers.h"
 #include "netns/base/log.h"
 
 namespace hook {
@@ -83,17 +82,27 @@ Result<> undo_journal(World& world, Journal& journal) {
     return remove_journal(world.store, journal.key);
 }
 
+Error not_shared(const Attachment& attachment) {
+    // On the interface that the engine made (rdma.parent=container), which takes no rdma.ifname.
+    if (attachment.ifname.empty())
+        return make_error(Code::Refused,
+                          "the network's own interface has RDMA by other rdma.* annotations")
+            .advise(
+                "use equal annotations to share it, or set rdma.parent to a host netdev for a "
+                "device of its own");
+    return make_error(Code::Refused,
+                      "another container of this network has " + attachment.ifname +
+                          " with other rdma.* annotations")
+        .advise(
+            "use equal annotations to share it, or another rdma.ifname for a device of its own");
+}
+
 Result<Granted> join_existing(World& world,
                               Journal& journal,
                               const Joiner& joiner,
                               const Attachment& attachment) {
-    if (journal.attachment != to_json(attachment))
-        return make_error(Code::Refused,
-                          "another container of this network has " + attachment.ifname +
-                              " with other rdma.* annotations")
-            .advise(
-                "use equal annotations to share it, or another rdma.ifname for a device of its "
-                "own");
+    if (!may_share(journal, attachment))
+        return not_shared(attachment);
     Site site = TRY(open_site(world.host, world.store, journal));
     Granted granted = TRY(inspect(site, attachment, journal.endpoint));
     journal.holders.push_back(joiner.container.key);
@@ -113,17 +122,22 @@ Result<> carry_out(const Steps& steps,
     return run(all.subspan(claims), site);
 }
 
-Result<Granted> attach_anew(World& world,
+// One plan, carried out or undone. Addresses of the pool that others turn out to have are added to
+// `in_use`, if all is undone: another try starts from nothing, as this one did.
+Result<Granted> attach_once(World& world,
                             const Joiner& joiner,
                             const Attachment& attachment,
-                            const std::string& akey) {
+                            const std::string& akey,
+                            std::set<netns::Address>& in_use) {
     Site site = TRY(site_of(world, joiner));
     const Mode* mode = TRY(mode_of(attachment));
     // Find and claim under one lock: two containers must not be given the same address or VF.
     std::optional<base::FileLock> leases;
     if (mode->finds || attachment.ip_source == IpSource::Auto)
         leases = TRY(world.store.lock_leases(Deadline::in(kLockTimeout)));
-    Plan plan = TRY(mode->plan(attachment, survey_of(world, site, joiner, akey)));
+    Survey survey = survey_of(world, site, joiner, akey);
+    survey.in_use = in_use;
+    Plan plan = TRY(mode->plan(attachment, survey));
     Journal journal{.key = akey,
                     .attachment = to_json(attachment),
                     .netns = {},
@@ -145,8 +159,37 @@ Result<Granted> attach_anew(World& world,
     auto granted = make();
     if (granted)
         return granted;
-    return join(std::move(granted).error(), undo_journal(world, journal).context("roll back"))
-        .error();
+    auto undone = undo_journal(world, journal).context("roll back");
+    if (undone && attachment.ip_source == IpSource::Auto)
+        in_use.insert(site.in_use.begin(), site.in_use.end());
+    return join(std::move(granted).error(), std::move(undone)).error();
+}
+
+std::string others_have(const std::set<netns::Address>& in_use) {
+    std::string list;
+    for (const netns::Address& address : in_use)
+        list += (list.empty() ? "" : ", ") + netns::ip_string(address);
+    return fmt::format(
+        "others on the network have {} of the pool's addresses ({})", in_use.size(), list);
+}
+
+// A pool's address that somebody else has must not keep everybody from the rest of the pool: the
+// next one is tried.
+Result<Granted> attach_anew(World& world,
+                            const Joiner& joiner,
+                            const Attachment& attachment,
+                            const std::string& akey) {
+    constexpr size_t kMostInUse = 8;  // a device is made and removed to find out about each
+    std::set<netns::Address> in_use;
+    for (;;) {
+        const size_t known = in_use.size();
+        auto granted = attach_once(world, joiner, attachment, akey, in_use);
+        if (granted || in_use.empty())
+            return granted;
+        if (in_use.size() == known || in_use.size() >= kMostInUse)
+            return std::move(granted).context(others_have(in_use));
+        base::log::warning(others_have(in_use) + ": trying the next");
+    }
 }
 
 // What the container was given while it was there; all of it goes with the container.
@@ -217,83 +260,6 @@ Result<> collect_journal(World& world, const std::string& akey, Collected& out) 
     out.journals.push_back(akey);
     return {};
 }
-
-// A port of ours without journal: the database outlives boots, and journals do not. Its marks may
-// say anything.
-Result<> collect_port(World& world, const netns::OvsPort& port, Collected& out) {
-    const std::string akey = value_of(port.marks, kAttachmentMark);
-    if (!is_attachment_key(akey))
-        return {};
-    const auto lock = TRY(world.store.lock_attachment(akey, Deadline::in(kLockTimeout)));
-    const std::string boot = value_of(port.marks, kBootMark);
-    const bool may_live = boot.empty() || boot == TRY(world.host.processes.boot_id());
-    if (may_live && TRY(load_journal(world.store, akey)).has_value())
-        return {};
-    auto removed = world.host.ovs.remove_ports(marks_of(port), Deadline::in(kOvsUndoTimeout));
-    audit_recovery("port", port.name, removed);
-    TRY(std::move(removed));
-    out.leftovers.push_back("Open vSwitch port " + base::printable(port.name));
-    return {};
-}
-
-Result<> collect_ports(World& world, Collected& out) {
-    if (!TRY(world.host.ovs.present()))
-        return {};
-    for (const auto& port :
-         TRY(world.host.ovs.list_ports(owner_marks(), Deadline::in(kOvsUndoTimeout))))
-        TRY(collect_port(world, port, out));
-    return {};
-}
-
-// A journal that cannot be read is one: what it owns stays.
-bool orphaned(const Store& store, const std::string& akey) {
-    const auto journal = load_journal_head(store, akey);
-    return journal && !*journal;
-}
-
-Result<> note_file(const std::string& path, Result<> removed, Collected& out) {
-    audit_recovery("file", path, removed);
-    TRY(std::move(removed));
-    out.leftovers.push_back(path);
-    return {};
-}
-
-// Under the lock of its owner, and then once more: the lease may be another's by now.
-Result<> collect_lease(World& world, const std::string& path, Collected& out) {
-    const Store& store = world.store;
-    const auto seen = store.files().read(path, kMaxStateFile);
-    if (!seen || !orphaned(store, *seen))
-        return {};
-    const auto lock = TRY(store.lock_attachment(*seen, Deadline::in(kLockTimeout)));
-    const auto owner = store.files().read(path, kMaxStateFile);
-    if (!owner || *owner != *seen || !orphaned(store, *owner))
-        return {};
-    return note_file(path, store.files().remove(path), out);
-}
-
-Result<> collect_pin(World& world, const std::string& akey, Collected& out) {
-    const Store& store = world.store;
-    if (!orphaned(store, akey))
-        return {};
-    const auto lock = TRY(store.lock_attachment(akey, Deadline::in(kLockTimeout)));
-    const std::string path = store.pin_path(akey);
-    if (!orphaned(store, akey))
-        return {};
-    return note_file(path, world.host.namespaces.unpin(path), out);
-}
-
-// Files in a folder whose owner is gone. A lease names its owner, and a temporary file its writer;
-// the others are named after it.
-Result<> collect_files(World& world, Collected& out) {
-    const Store& store = world.store;
-    for (const std::string& name : TRY(store.files().list(store.folder("leases"))))
-        TRY(collect_lease(world, store.lease_path(name), out));
-    for (const std::string& akey : TRY(store.files().list(store.folder("netns"))))
-        TRY(collect_pin(world, akey, out));
-    for (const std::string& path : TRY(store.sweep()))
-        TRY(note_file(path, {}, out));
-    return {};
-}
 }  // namespace
 
 Result<bool> is_alive(World& world, const Container& container) {
@@ -310,6 +276,12 @@ Result<bool> is_alive(World& world, const Container& container) {
 Result<std::string> key_of(World& world, const Joiner& joiner, const Attachment& attachment) {
     Site site = TRY(site_of(world, joiner));
     return scope_key(*TRY(mode_of(attachment)), attachment, site).context(context_of(attachment));
+}
+
+bool may_share(const Journal& journal, const Attachment& attachment) {
+    // The key says which host device it is. How its parent was named, by which pool and under which
+    // index, changes nothing of it, and containers that do not know of each other share it.
+    return attachment.placement == Placement::Host || journal.attachment == to_json(attachment);
 }
 
 Result<Steps> grants_of(const Container& container) {

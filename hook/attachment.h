@@ -27,8 +27,9 @@ struct Joiner {
     std::string cpus = {};              // its cpuset, "0-3,8"; empty: all
 };
 
-// Attaches, or joins an equal attachment of the same namespace. `akey` is key_of() it; the
-// container must be on disk and name it already.
+// Attaches, or joins an equal attachment of the same namespace, or the host's device that others
+// share (rdma.placement=host). `akey` is key_of() it; the container must be on disk and name it
+// already.
 Result<Granted> attach(World& world,
                        const Joiner& joiner,
                        const Attachment& attachment,
@@ -36,6 +37,9 @@ Result<Granted> attach(World& world,
 
 // The key under which this attachment of this container is or will be recorded.
 Result<std::string> key_of(World& world, const Joiner& joiner, const Attachment& attachment);
+
+// Whether an attachment with the key of the journal is the one that is there.
+bool may_share(const Journal& journal, const Attachment& attachment);
 
 // The plan, without doing anything.
 Result<Plan> make_plan(World& world, const Joiner& joiner, const Attachment& attachment);

@@ -15,7 +15,7 @@ namespace hook {
 
 struct Journal {
     std::string key;
-    Json attachment;                      // canonical request: an equal one may join
+    Json attachment;                      // canonical request; see may_share()
     std::optional<netns::NetnsId> netns;  // the container's, if the steps work there
     Endpoint endpoint;
     // All steps were applied. If not and nobody has the attachment's lock, who made it has died.

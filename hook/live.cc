@@ -208,7 +208,7 @@ Result<> check_has_all(World& world,
         const bool own =
             std::ranges::find(container.attachments, key) != container.attachments.end();
         const auto journal = own ? TRY(load_journal(world.store, key)) : std::nullopt;
-        if (!journal || journal->attachment != to_json(attachment))
+        if (!journal || !may_share(*journal, attachment))
             return make_error(Code::Refused,
                               "a second hook asks for other RDMA than the container has")
                 .advise("give it one pool by --device, or all of them by annotations");

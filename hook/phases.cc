@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -194,6 +196,33 @@ Result<> commit(World& world, const Container& pending, const oci::State& state)
         announce_addresses(world, journal);
     return {};
 }
+
+// When a failure was remembered, in seconds since 1970; of what cannot be read, before all others.
+int64_t remembered_at(const Store& store, const std::string& path) {
+    const auto read = [&]() -> Result<int64_t> {
+        const Json json = TRY(base::parse_json(TRY(store.files().read(path, kMaxStateFile)), path));
+        return base::required<int64_t>(json, "time");
+    };
+    const auto time = read();
+    return time ? *time : std::numeric_limits<int64_t>::min();
+}
+
+// Removes the oldest failures, but never `newest`: others may be of the same second.
+void forget_oldest(const Store& store, const std::string& newest) {
+    constexpr size_t kMostKept = 64;
+    const auto names = store.files().list(store.folder("errors"));
+    if (!names || names->size() <= kMostKept)
+        return;
+    std::vector<std::pair<int64_t, std::string>> others;
+    for (const std::string& name : *names) {
+        const std::string path = store.folder("errors") + "/" + name;
+        if (path != newest)
+            others.emplace_back(remembered_at(store, path), path);
+    }
+    std::ranges::sort(others);
+    for (size_t i = 0; i + kMostKept < names->size() && i < others.size(); ++i)
+        (void)store.files().remove(others[i].second);
+}
 }  // namespace
 
 Result<Output> precreate(std::string_view input, const Call& engine_call) {
@@ -272,7 +301,6 @@ Result<> abandon(const Call& call) {
 }
 
 void remember_failure(const Call& call, std::string_view phase, const Error& error) {
-    constexpr size_t kMostKept = 64;
     const std::string dir =
         call.state_dir.empty() ? config_or_default(call).state_dir : call.state_dir;
     const Store store{call.host.files, dir};
@@ -286,11 +314,9 @@ void remember_failure(const Call& call, std::string_view phase, const Error& err
                                     {"error", error.message()},
                                     {"time", static_cast<int64_t>(std::time(nullptr))}});
     // All best effort: the failure itself is what is reported.
-    if (!store.open() || !store.files().write(store.error_path(key), base::dump_json(json)))
-        return;
-    const auto kept = store.files().list(store.folder("errors"));
-    for (size_t i = 0; kept && i + kMostKept < kept->size(); ++i)
-        (void)store.files().remove(store.folder("errors") + "/" + (*kept)[i]);
+    const std::string path = store.error_path(key);
+    if (store.open() && store.files().write(path, base::dump_json(json)))
+        forget_oldest(store, path);
 }
 
 }  // namespace hook

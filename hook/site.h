@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "netns/host.h"
 
@@ -20,6 +21,8 @@ struct Site {
     // Nothing while undoing, if the container's namespace is no longer pinned: then nothing of ours
     // can be left in it, for the pin is taken away last.
     std::optional<netns::Netns> container;
+    // What ProbeAddresses found: addresses that others on the network have.
+    std::vector<netns::Address> in_use = {};
 
     // The namespace, or nullptr.
     [[nodiscard]] const netns::Netns* ns(Where where) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/subject.h"
 
+#include <algorithm>
 #include <ctime>
 
 #include <fmt/format.h>
@@ -61,6 +62,20 @@ Result<std::vector<Granted>> attach_each(World& world,
     return granted;
 }
 
+// A parent may be named in several ways, and then only the host tells that it is one.
+Result<> check_apart(const Container& container, const std::string& akey, const Request& request) {
+    const auto same = std::ranges::find(container.attachments, akey);
+    if (same == container.attachments.end())
+        return {};
+    const auto first = static_cast<size_t>(same - container.attachments.begin());
+    const unsigned second = request.attachments[container.attachments.size()].index;
+    return make_error(
+               Code::Refused,
+               fmt::format("attachments {} and {} both ask for the device of the same parent",
+                           request.attachments[first].index,
+                           second))
+        .advise(fmt::format("change or remove the rdma.{}.* annotations", second));
+}
 }  // namespace
 
 Result<> check_not_the_hosts(netns::Netnses& namespaces, const netns::Netns& ns) {
@@ -122,7 +137,9 @@ Result<Container> register_container(World& world,
     if (ns)
         container.netns = ns->id();
     for (const Attachment& attachment : subject.request.attachments) {
-        container.attachments.push_back(TRY(key_of(world, {container, ns}, attachment)));
+        const std::string akey = TRY(key_of(world, {container, ns}, attachment));
+        TRY(check_apart(container, akey, subject.request));
+        container.attachments.push_back(akey);
         if (const auto it = subject.request.limits.find(attachment.index);
             it != subject.request.limits.end())
             container.limits.emplace(container.attachments.back(), it->second);

@@ -49,36 +49,6 @@ Request device_request(int command, uint32_t device) {
     return request;
 }
 
-Error explain_new_link(const RdmaLinkSpec& spec, Error refusal) {
-    switch (refusal.sys) {
-        case EEXIST:
-            return as(Code::Busy,
-                      std::move(refusal),
-                      "the interface has an RDMA link of this type already");
-        case ENFILE:
-            return as(Code::Busy,
-                      std::move(refusal),
-                      "another RDMA device has this name, perhaps one that is being removed");
-        case ENODEV:
-            return as(Code::Unavailable, std::move(refusal));
-        case EPERM:
-            return as(Code::Refused,
-                      std::move(refusal),
-                      "UDP port 4791 is taken in that network namespace, or the interface is a "
-                      "VLAN, or this is not root of the first user namespace");
-        case EINVAL:
-            if (spec.name.empty() || spec.name.find('%') != std::string::npos)
-                return as(Code::BadInput, std::move(refusal));
-            return as(Code::Unsupported,
-                      std::move(refusal),
-                      spec.type == "rxe"   ? "run: modprobe rdma_rxe"
-                      : spec.type == "siw" ? "run: modprobe siw (Debian's kernels have none)"
-                                           : "link types are rxe and siw");
-        default:
-            return refusal;
-    }
-}
-
 class KernelRdmaDevices : public RdmaDevices {
   public:
     Result<RdmaNetnsMode> mode() override;
@@ -89,6 +59,9 @@ class KernelRdmaDevices : public RdmaDevices {
                                                    const std::string& name) override;
     Result<std::optional<uint32_t>> netdev_of(const Netns& ns, uint32_t device) override;
     Result<bool> is_software(const Netns& ns, const RdmaDevice& device) override;
+    Result<std::optional<RdmaDevice>> find_software(const Netns& ns,
+                                                    uint32_t netdev,
+                                                    const std::string& type) override;
     Result<CharDevice> uverbs_node(const Netns& ns, uint32_t device) override;
     Result<CharDevice> rdma_cm_node() override;
     Result<uint32_t> user_contexts(const Netns& ns, uint32_t device) override;
@@ -204,6 +177,22 @@ Result<bool> KernelRdmaDevices::is_software(const Netns& ns, const RdmaDevice& d
     return !TRY(folder->link("device"));
 }
 
+Result<std::optional<RdmaDevice>> KernelRdmaDevices::find_software(const Netns& ns,
+                                                                   uint32_t netdev,
+                                                                   const std::string& type) {
+    for (const auto& device : TRY(list(ns))) {
+        if (netdev == 0 || TRY(netdev_of(ns, device.index)) != netdev)
+            continue;
+        const auto folder = TRY(TRY(tree(ns)).enter("class/infiniband/" + device.name));
+        if (!folder || TRY(folder->link("device")))
+            continue;
+        const auto node = TRY(folder->read("node_type"));  // "1: CA" or "4: RNIC"
+        if (node && (node->starts_with('4') ? "siw" : "rxe") == type)
+            return std::optional<RdmaDevice>{device};
+    }
+    return std::optional<RdmaDevice>{};
+}
+
 Result<CharDevice> KernelRdmaDevices::chardev(const Netns& ns,
                                               Request request,
                                               const std::string& what) {
@@ -301,7 +290,7 @@ Result<> KernelRdmaDevices::add_link(const Netns& ns, const RdmaLinkSpec& spec) 
                              printable(spec.type) + " on " + printable(netdev);
     auto done = TRY(socket(ns))->request(request, what);
     if (!done)
-        return explain_new_link(spec, std::move(done).error());
+        return nldev::explain_new_link(spec, std::move(done).error());
     return {};
 }
 

@@ -98,6 +98,12 @@ class RdmaDevices {
     // Whether the device is a driver's over a netdev (rxe, siw) and no hardware.
     virtual Result<bool> is_software(const Netns& ns, const RdmaDevice& device) = 0;
 
+    // The software device of that type ("rxe", "siw") whose port 1 has the netdev; nothing if there
+    // is none. A netdev may have one of each, and hardware of its own beside them.
+    virtual Result<std::optional<RdmaDevice>> find_software(const Netns& ns,
+                                                            uint32_t netdev,
+                                                            const std::string& type) = 0;
+
     // The verbs node. Loads ib_uverbs if need be.
     virtual Result<CharDevice> uverbs_node(const Netns& ns, uint32_t device) = 0;
     // The connection manager's node. Loads rdma_ucm if need be.

@@ -22,6 +22,9 @@ constexpr uint32_t kQueuePairTypeGsi = 1;  // IB_QPT_GSI
 // A request of the nldev client.
 netlink::Request request(int command);
 
+// What the kernel's refusal of NEWLINK means, and what mends it.
+base::Error explain_new_link(const RdmaLinkSpec& spec, base::Error refusal);
+
 // What SYS_GET says.
 struct System {
     RdmaNetnsMode mode = RdmaNetnsMode::Shared;

@@ -42,22 +42,32 @@ Result<std::optional<netns::Link>> find_named(const std::string& name, Site& sit
     return site.host.links.find(site.host_ns, netdev.value_or(0));
 }
 
-// The first address of the range that has no lease.
+// `auto` leaves nothing to choose in the annotations.
+constexpr char kAnotherRange[] =
+    "give the pool another \"range\" in the configuration; see who has them: rdmactl list, "
+    "arping or ndisc6";
+
+// The first address of the range that has no lease and is not `in_use` by others.
 Result<Address> first_free(const AddressRange& range,
                            const std::set<std::string>& taken,
+                           const std::set<Address>& in_use,
                            uint32_t parent) {
     for (uint64_t step = 0;; ++step) {
         const auto candidate = netns::advance(range.first, step);
         if (!candidate || *candidate > range.last)
             break;
-        if (netns::is_host_address(*candidate) && !taken.contains(lease_name(parent, *candidate)))
+        if (netns::is_host_address(*candidate) && !in_use.contains(*candidate) &&
+            !taken.contains(lease_name(parent, *candidate)))
             return *candidate;
     }
+    const bool all_ours = in_use.empty();
     return make_error(Code::Busy,
                       fmt::format("no free address from {} to {}",
                                   netns::ip_string(range.first),
                                   netns::ip_string(range.last)))
-        .advise("see who has them: rdmactl list; or widen the pool's range in the configuration");
+        .advise(all_ours ? "see who has them: rdmactl list; or widen the pool's range in the "
+                           "configuration"
+                         : kAnotherRange);
 }
 }  // namespace
 
@@ -149,7 +159,12 @@ void probe_addresses(Plan& plan, const Attachment& attachment, const Survey& sur
     const bool wanted = pool != nullptr ? pool->probe.value_or(usual) : usual;
     if (wanted && !plan.endpoint.addresses.empty())
         plan.add<ProbeAddresses>(
-            {.link = plan.endpoint.netdev, .addresses = plan.endpoint.addresses, .wait = kWait});
+            {.link = plan.endpoint.netdev,
+             .addresses = plan.endpoint.addresses,
+             .wait = kWait,
+             .fix = attachment.ip_source == IpSource::Auto
+                        ? kAnotherRange
+                        : "choose another rdma.ip; see who it is: arping or ndisc6"});
 }
 
 void add_addresses(Plan& plan) {
@@ -177,7 +192,7 @@ Result<std::vector<Address>> choose_addresses(const Attachment& attachment,
     const std::set<std::string> taken(leases.begin(), leases.end());
     std::vector<Address> addresses;
     for (const AddressRange& range : pool->ranges)
-        addresses.push_back(TRY(first_free(range, taken, parent)));
+        addresses.push_back(TRY(first_free(range, taken, survey.in_use, parent)));
     return addresses;
 }
 

@@ -18,7 +18,7 @@ Result<> check_mtu(const Attachment& attachment, const netns::Link& upon, const 
 Result<netns::Link> find_container_link(Site& site);
 
 // The addresses asked for: static ones as they are, `auto` as the first of the pool's ranges that
-// nobody holds on this parent.
+// nobody holds on this parent, and nobody else on its network as far as the survey knows.
 Result<std::vector<netns::Address>> choose_addresses(const Attachment& attachment,
                                                      const Survey& survey,
                                                      uint32_t parent);

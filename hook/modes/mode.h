@@ -3,6 +3,7 @@
 // modes.cc; file name = value of rdma.mode = section of the README.
 #pragma once
 
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,6 +31,8 @@ struct Survey {
     std::string container_id;    // for people; empty: not known yet
     std::string uuid;            // seed of names and indexes
     std::string cpus;            // the container's, "0-3,8"; empty: all
+    // Not to be given out: others on the network have them. No lease says so.
+    std::set<netns::Address> in_use = {};
 };
 
 struct Mode {

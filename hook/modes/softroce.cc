@@ -45,9 +45,10 @@ Result<Plan> plan_on_host(const Attachment& a, const Survey& s) {
         return make_error(Code::Refused, "netdev '" + parent.name + "' has no address to share")
             .advise("run: ip address add ADDRESS/PREFIX dev " + parent.name);
     plan.endpoint.gid = main_gid(plan.endpoint.addresses, parent.mac);
-    // One that the administrator made is used, and never removed.
+    // One that the administrator made is used, and never removed. Hardware that the netdev has is
+    // another mode's, which the policy may not allow.
     if (const auto device =
-            TRY(s.site.host.rdma.find_by_netdev(s.site.host_ns, parent.index, ""))) {
+            TRY(s.site.host.rdma.find_software(s.site.host_ns, parent.index, kRxe.type))) {
         plan.endpoint.device = device->name;
         return plan;
     }

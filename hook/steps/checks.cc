@@ -32,12 +32,14 @@ Result<> ProbeAddresses::apply(Site& site) const {
     for (const netns::Address& address : args_.addresses) {
         const auto owner = TRY(site.host.neighbours.find_owner(
             *site.container, {link->index, link->mac}, address, base::Deadline::in(args_.wait)));
-        if (owner)
-            return make_error(Code::Busy,
-                              fmt::format("address {} is in use on the network, by {}",
-                                          netns::ip_string(address),
-                                          netns::to_string(*owner)))
-                .advise("choose another rdma.ip; see who it is: arping or ndisc6");
+        if (!owner)
+            continue;
+        site.in_use.push_back(address);
+        return make_error(Code::Busy,
+                          fmt::format("address {} is in use on the network, by {}",
+                                      netns::ip_string(address),
+                                      netns::to_string(*owner)))
+            .advise(args_.fix);
     }
     return {};
 }

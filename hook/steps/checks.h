@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <string>
 #include <vector>
 
 #include "hook/step.h"
@@ -41,13 +42,14 @@ class CheckDataPath : public Check {
 };
 
 // Asks the segment, from the new interface, whether somebody has the addresses already: whoever
-// takes them then breaks both. Waits for an answer for as long as the pool's "probe" says.
+// takes them then breaks both. One that somebody has is noted in Site::in_use.
 class ProbeAddresses : public Check {
   public:
     struct Args {
         uint32_t link = 0;  // index in the container
         std::vector<netns::Address> addresses;
         std::chrono::milliseconds wait{};  // for each
+        std::string fix;                   // what to do if somebody has one
     };
 
     explicit ProbeAddresses(Args args) : args_(std::move(args)) {}

@@ -68,6 +68,15 @@ TYPED_TEST(HcaContract, SoftwareIsKnownAsSuch) {
     EXPECT_EQ(missing.error().code, Code::Unavailable) << missing.error().message();
 }
 
+TYPED_TEST(HcaContract, SoftwareIsFoundByItsType) {
+    const Netns ns = this->outside_.container_ns();
+    const auto rxe = this->room().find_software(ns, kNetdev, "rxe");
+    ASSERT_TRUE(rxe) << rxe.error().message();
+    EXPECT_EQ(*rxe, this->device_);
+    EXPECT_EQ(this->room().find_software(ns, kNetdev, "siw").value(), std::nullopt);
+    EXPECT_EQ(this->room().find_software(ns, kNetdev + 1, "rxe").value(), std::nullopt);
+}
+
 TYPED_TEST(HcaContract, FreeGidsAreCountedAsFarAsNeeded) {
     const Netns ns = this->outside_.container_ns();
     for (const uint32_t enough : {0U, 1U, 7U}) {

@@ -94,6 +94,9 @@ class FakeRdmaDevices : public netns::RdmaDevices {
                                                           const std::string& name) override;
     Result<std::optional<uint32_t>> netdev_of(const Netns& ns, uint32_t device) override;
     Result<bool> is_software(const Netns& ns, const netns::RdmaDevice& device) override;
+    Result<std::optional<netns::RdmaDevice>> find_software(const Netns& ns,
+                                                           uint32_t netdev,
+                                                           const std::string& type) override;
     Result<netns::CharDevice> uverbs_node(const Netns& ns, uint32_t device) override;
     Result<netns::CharDevice> rdma_cm_node() override;
     Result<uint32_t> user_contexts(const Netns& ns, uint32_t device) override;
@@ -116,7 +119,6 @@ class FakeRdmaDevices : public netns::RdmaDevices {
     Result<> wait_gone(const Netns& ns, uint32_t device, base::Deadline deadline) override;
 
   private:
-    [[nodiscard]] bool serves(const FakeRdma& rxe, const Netns& ns);
     // The device, if `ns` sees it; else the kernel's EINVAL.
     Result<FakeRdma*> see(const Netns& ns, uint32_t device);
     Result<> make_link(const Netns& ns, const netns::RdmaLinkSpec& spec);

@@ -23,6 +23,22 @@ Error no_rdma() {
 std::string device_text(uint32_t device) {
     return "RDMA device " + std::to_string(device);
 }
+
+bool is_on(const World& world, const FakeRdma& device, const Netns& ns, uint32_t netdev) {
+    return netdev != 0 && world.sees(ns.id(), device) && device.netdev_ns == ns.id() &&
+           device.netdev == netdev;
+}
+
+bool serves(World& world, const FakeRdma& rxe, const Netns& ns) {
+    const auto stands_on_it = [&](const auto& entry) {
+        return is_child(entry.second) && entry.second.link.parent == rxe.netdev;
+    };
+    const FakeNetns* found = world.find(ns);
+    return rxe.netdev_ns == ns.id() ||
+           (world.kernel.rxe_serves_children && found != nullptr && rxe.netdev_ns == world.host &&
+            std::ranges::any_of(found->links, stands_on_it));
+}
+
 }  // namespace
 
 Result<netns::RdmaNetnsMode> FakeRdmaDevices::mode() {
@@ -42,12 +58,24 @@ Result<FakeRdma*> FakeRdmaDevices::see(const Netns& ns, uint32_t device) {
 
 Result<std::optional<RdmaDevice>> FakeRdmaDevices::find_by_netdev(const Netns& ns,
                                                                   uint32_t netdev,
-                                                                  const std::string& /*name*/) {
+                                                                  const std::string& name) {
+    if (!world_.kernel.rdma)
+        return no_rdma();
+    std::optional<RdmaDevice> found;
+    for (const auto& [index, device] : world_.rdma) {
+        if (is_on(world_, device, ns, netdev) && (!found || device.device.name == name))
+            found = device.device;
+    }
+    return found;
+}
+
+Result<std::optional<RdmaDevice>> FakeRdmaDevices::find_software(const Netns& ns,
+                                                                 uint32_t netdev,
+                                                                 const std::string& type) {
     if (!world_.kernel.rdma)
         return no_rdma();
     for (const auto& [index, device] : world_.rdma) {
-        if (world_.sees(ns.id(), device) && device.netdev_ns == ns.id() && netdev != 0 &&
-            device.netdev == netdev)
+        if (is_on(world_, device, ns, netdev) && device.type == type)
             return std::optional<RdmaDevice>{device.device};
     }
     return std::optional<RdmaDevice>{};
@@ -98,16 +126,6 @@ Result<bool> FakeRdmaDevices::has_gsi_qp(const Netns& ns, uint32_t device) {
     return TRY(see(ns, device))->gsi_qp;
 }
 
-bool FakeRdmaDevices::serves(const FakeRdma& rxe, const Netns& ns) {
-    const auto stands_on_it = [&](const auto& entry) {
-        return is_child(entry.second) && entry.second.link.parent == rxe.netdev;
-    };
-    const FakeNetns* found = world_.find(ns);
-    return rxe.netdev_ns == ns.id() ||
-           (world_.kernel.rxe_serves_children && found != nullptr && rxe.netdev_ns == world_.host &&
-            std::ranges::any_of(found->links, stands_on_it));
-}
-
 Result<bool> FakeRdmaDevices::roce_port_served(const Netns& ns) {
     const FakeNetns* found = world_.find(ns);
     if (found != nullptr && found->foreign_4791)
@@ -116,7 +134,8 @@ Result<bool> FakeRdmaDevices::roce_port_served(const Netns& ns) {
     if (!world_.kernel.rxe_serves_netns)
         return ns.id() == world_.host && world_.kernel.rdma;
     return std::any_of(world_.rdma.begin(), world_.rdma.end(), [&](const auto& entry) {
-        return entry.second.type == "rxe" && entry.second.netdev != 0 && serves(entry.second, ns);
+        return entry.second.type == "rxe" && entry.second.netdev != 0 &&
+               serves(world_, entry.second, ns);
     });
 }
 

@@ -135,14 +135,18 @@ bad_input() {
     same "what was refused leaves nothing"
 }
 
-# Somebody on the segment who is no container of ours.
-taken() {
+# Somebody on the segment who is no container of ours: until its namespace is deleted.
+stranger() { # ADDRESS...
+    local each
     ip netns add stranger
     ip link add stranger0 link lab0 type macvlan mode bridge
     ip link set stranger0 netns stranger
-    ip -n stranger addr add 10.9.0.77/24 dev stranger0
-    ip -n stranger addr add fd09::77/64 dev stranger0 nodad
+    for each; do ip -n stranger addr add "$each" dev stranger0 nodad; done
     ip -n stranger link set stranger0 up
+}
+
+taken() {
+    stranger 10.9.0.77/24 fd09::77/64
     refuse 'address 10.9.0.77 is in use on the network' parent=lab0 ip=10.9.0.77/24
     refuse 'address fd09::77 is in use on the network' parent=lab0 ip=10.9.0.1/24,fd09::77/64
     ip netns del stranger
@@ -165,6 +169,11 @@ JSON
     equal "they are these" "10.9.0.50 10.9.0.51" "$(for each in a b; do podman exec $each ip -j -4 addr show rdma0 | jq -r '.[0].addr_info[0].local'; done | xargs)"
     refuse 'no free address from 10.9.0.50 to 10.9.0.51'
     drop a b
+    stranger 10.9.0.50/24
+    check "a takes one that nobody on the network has" attach a mode=shared
+    equal "it is the second" 10.9.0.51 "$(podman exec a ip -j -4 addr show rdma0 | jq -r '.[0].addr_info[0].local')"
+    drop a
+    ip netns del stranger
     rm -f /etc/rdma-hook/config.json
     same "the pool is whole again"
 }

@@ -2,7 +2,9 @@
 // rdmactl's verbs over a fake host with a container that lives, dies, or leaves something behind.
 #include <fstream>
 #include <map>
+#include <set>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "hook/ctl/command.h"
@@ -27,6 +29,30 @@ class Ctl : public testing::Test {
         auto answer = verb(options_, host);
         EXPECT_TRUE(answer) << answer.error().message();
         return answer ? *answer : hook::ctl::Answer{};
+    }
+
+    // Of the container with that key; empty: of one_.
+    void remember_failure_of(const std::string& key) {
+        netns::Host host = fake_.host();
+        const hook::Call call{.host = host,
+                              .load_config = options_.load_config,
+                              .root = true,
+                              .self = "/usr/bin/rdma-hook",
+                              .bundle = one_.bundle(),
+                              .state_dir = {},
+                              .container = key,
+                              .attach = {}};
+        hook::remember_failure(call, "precreate", base::make_error(base::Code::Busy, "taken"));
+    }
+
+    // Keys of the failures that are remembered.
+    std::set<std::string> failed_keys() {
+        options_.failed = true;
+        std::set<std::string> keys;
+        const auto answer = ask(hook::ctl::list);
+        for (const auto& failure : answer.json["failures"])
+            keys.insert(failure.value("key", ""));
+        return keys;
     }
 
     FakeHost fake_;
@@ -202,15 +228,7 @@ TEST_F(Ctl, ListNamesWhatCouldNotBeUndone) {
 
 TEST_F(Ctl, FailuresAreRemembered) {
     netns::Host host = fake_.host();
-    hook::Call call{.host = host,
-                    .load_config = options_.load_config,
-                    .root = true,
-                    .self = "/usr/bin/rdma-hook",
-                    .bundle = one_.bundle(),
-                    .state_dir = {},
-                    .container = {},
-                    .attach = {}};
-    hook::remember_failure(call, "precreate", base::make_error(base::Code::Busy, "taken"));
+    remember_failure_of("");
     options_.failed = true;
     const auto failed = ask(hook::ctl::list);
     EXPECT_EQ(failed.json["failures"][0]["code"], "busy");
@@ -219,6 +237,30 @@ TEST_F(Ctl, FailuresAreRemembered) {
     EXPECT_EQ(ask(hook::ctl::show).json["last_error"]["phase"], "precreate");
     options_.container = "nobody";
     EXPECT_EQ(hook::ctl::show(options_, host).error().code, base::Code::Unavailable);
+}
+
+TEST_F(Ctl, TheOldestFailuresAreForgotten) {
+    constexpr int kFailures = 70;
+    constexpr size_t kKept = 64;
+    // Each name sorts before all earlier ones.
+    const auto key = [](int number) { return fmt::format("{:04}", kFailures - number); };
+    for (int number = 0; number < kFailures; ++number) {
+        remember_failure_of(key(number));
+        EXPECT_TRUE(failed_keys().contains(key(number))) << number;
+    }
+    EXPECT_EQ(failed_keys().size(), kKept);
+
+    const std::string errors = state_.path() + "/errors/";
+    ASSERT_TRUE(fake_.files.write(errors + "old.json", R"({"key":"old","time":1})"));
+    ASSERT_TRUE(fake_.files.write(errors + "broken.json", "{"));
+    const auto before = failed_keys();
+    EXPECT_TRUE(before.contains("old"));
+    remember_failure_of("latest");
+    const auto after = failed_keys();
+    EXPECT_TRUE(after.contains("latest"));
+    EXPECT_FALSE(after.contains("old"));
+    EXPECT_EQ(after.size(), kKept) << "what cannot be read goes first";
+    EXPECT_EQ(fake_.files.list(errors)->size(), kKept);
 }
 
 TEST_F(Ctl, ABrokenConfigurationKeepsNobodyFromCollecting) {

@@ -91,6 +91,16 @@ TEST_F(LiveTest, PrestartAndCreateRuntimeAttachOnce) {
     EXPECT_EQ(fake_.world, once) << difference(once, fake_.world);
 }
 
+TEST_F(LiveTest, TheHostsDeviceMayBeAskedForTwiceInTwoWays) {
+    life_.annotations = {{"rdma.mode", "softroce"}, {"rdma.placement", "host"}};
+    start();
+    const World once = fake_.world;
+    life_.asked = {{"rdma.parent", "eth0"}};
+    const auto again = life_.create_runtime();
+    EXPECT_TRUE(again) << again.error().message();
+    EXPECT_EQ(fake_.world, once) << difference(once, fake_.world);
+}
+
 TEST_F(LiveTest, WithoutAnnotationsNothingIsTouched) {
     life_.annotations = {{"somebody", "else"}};
     const World before = fake_.world;

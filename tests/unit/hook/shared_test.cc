@@ -2,7 +2,10 @@
 // Mode shared: many containers on the host's one HCA, and what is refused before anything changes.
 // Mode softiwarp: what it does not have.
 #include <algorithm>
+#include <cerrno>
+#include <cstddef>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,6 +16,7 @@ namespace {
 
 using base::Code;
 using testing::HasSubstr;
+using testing::Not;
 
 class SharedHca : public Containers {
   protected:
@@ -38,6 +42,32 @@ class SharedHca : public Containers {
         return "none";
     }
 
+    // The usual pool: from 10.9.0.`first` to 10.9.0.`last`.
+    void add_pool(int first, int last) {
+        hook::Pool pool;
+        pool.name = "hca";
+        pool.mode = "shared";
+        pool.is_default = true;
+        pool.ranges = {{*netns::parse_cidr(fmt::format("10.9.0.{}/24", first)),
+                        *netns::parse_cidr(fmt::format("10.9.0.{}/24", last))}};
+        state_.config().pools.push_back(pool);
+    }
+
+    // Somebody else on the network has 10.9.0.`first` to 10.9.0.`last`.
+    void add_owners(int first, int last) {
+        for (int number = first; number <= last; ++number)
+            fake_.world.owners[fmt::format("10.9.0.{}", number)] =
+                *netns::parse_mac("52:54:00:11:22:33");
+    }
+
+    // From now on, in children_made_.
+    void count_children() {
+        fake_.gate.meanwhile = [this](int call) {
+            if (fake_.gate.calls()[static_cast<size_t>(call)].starts_with("create macvlan"))
+                ++children_made_;
+        };
+    }
+
     void expect_as_before() {
         expect_nothing_kept();
         EXPECT_EQ(hca(), start_.rdma.at(hca_));
@@ -45,6 +75,7 @@ class SharedHca : public Containers {
 
     World start_;
     uint32_t hca_ = 0;
+    int children_made_ = 0;
 };
 
 TEST_F(SharedHca, EachHasTheGidOfItsOwnAddress) {
@@ -102,17 +133,82 @@ TEST_F(SharedHca, AFullTableIsRefusedWithItsFigures) {
 }
 
 TEST_F(SharedHca, AnAddressInUseOnTheNetworkIsNotTaken) {
+    count_children();
     fake_.world.owners["10.9.0.1"] = *netns::parse_mac("52:54:00:11:22:33");
     Life one = container("one", "10.9.0.1/24");
     const auto error = refusal(one);
     EXPECT_EQ(error.code, Code::Busy);
     EXPECT_THAT(error.message(), HasSubstr("10.9.0.1 is in use on the network"));
     EXPECT_THAT(error.message(), HasSubstr("52:54:00:11:22:33"));
+    EXPECT_THAT(error.message(), HasSubstr("choose another rdma.ip"));
+    EXPECT_EQ(children_made_, 1) << "there is no other to try";
     // Another container's, by its lease: nobody has to be asked.
     Life two = container("two", "10.9.0.2/24");
     Life rival = container("rival", "10.9.0.2/24");
     ASSERT_TRUE(two.start());
     EXPECT_EQ(refusal(rival).code, Code::Busy);
+}
+
+TEST_F(SharedHca, AnAddressOfThePoolThatOthersHaveIsPassedOver) {
+    add_pool(10, 11);
+    add_owners(10, 10);
+    Life one = container("one", "auto");
+    const auto started = one.start();
+    ASSERT_TRUE(started) << started.error().message();
+    EXPECT_EQ(one.environment("RDMA_GID"), "0000:0000:0000:0000:0000:ffff:0a09:000b");
+    Life two = container("two", "auto");
+    EXPECT_EQ(refusal(two).code, Code::Busy);
+    ASSERT_TRUE(one.poststop());
+    expect_as_before();
+    EXPECT_TRUE(two.start());
+}
+
+TEST_F(SharedHca, OthersHaveTheWholePool) {
+    count_children();
+    add_pool(10, 11);
+    add_owners(10, 11);
+    Life one = container("one", "auto");
+    const auto error = refusal(one);
+    EXPECT_EQ(error.code, Code::Busy);
+    EXPECT_THAT(error.message(),
+                HasSubstr("others on the network have 2 of the pool's addresses (10.9.0.10, "
+                          "10.9.0.11)"));
+    EXPECT_THAT(error.message(), HasSubstr("no free address from 10.9.0.10 to 10.9.0.11"));
+    EXPECT_THAT(error.message(), HasSubstr("give the pool another \"range\""));
+    EXPECT_THAT(error.message(), Not(HasSubstr("rdma.ip")));
+    EXPECT_EQ(children_made_, 2);
+    expect_as_before();
+}
+
+TEST_F(SharedHca, NoMoreThanEightOfAPoolAreTried) {
+    count_children();
+    constexpr int kTries = 8;
+    add_pool(10, 40);
+    add_owners(10, 30);
+    Life one = container("one", "auto");
+    const auto error = refusal(one);
+    EXPECT_EQ(error.code, Code::Busy);
+    EXPECT_THAT(error.message(), HasSubstr("have 8 of the pool's addresses"));
+    EXPECT_THAT(error.message(), HasSubstr("10.9.0.17 is in use on the network"));
+    EXPECT_THAT(error.message(), HasSubstr("give the pool another \"range\""));
+    EXPECT_EQ(children_made_, kTries);
+    expect_as_before();
+}
+
+TEST_F(SharedHca, WhatIsNotUndoneIsTheLastTry) {
+    count_children();
+    add_pool(10, 11);
+    add_owners(10, 10);
+    Life one = container("one", "auto");
+    fake_.gate.fail_from(0, EBUSY, {"remove link"});
+    const auto refused = one.precreate();
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message(), HasSubstr("10.9.0.10 is in use on the network"));
+    EXPECT_THAT(refused.error().message(), HasSubstr("roll back"));
+    EXPECT_EQ(children_made_, 1);
+    fake_.gate.restart();
+    EXPECT_TRUE(collect(fake_, state_).trouble.empty());
+    expect_as_before();
 }
 
 TEST_F(SharedHca, APoolMayDoWithoutAsking) {

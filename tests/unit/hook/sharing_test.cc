@@ -293,16 +293,6 @@ TEST_F(Sharing, TheHostsDeviceGoesWithItsLastUser) {
     expect_nothing_left();
 }
 
-TEST_F(Sharing, TheAdministratorsDeviceIsUsedAndStays) {
-    fake_.world.add_rdma(fake_.world.host, World::kHostLink, "rxe_admin", "rxe");
-    Life one = life("one", "");
-    one.annotations = {{"rdma.mode", "softroce"}, {"rdma.placement", "host"}};
-    ASSERT_TRUE(one.start());
-    EXPECT_EQ(one.environment("RDMA_DEVICE"), "rxe_admin");
-    ASSERT_TRUE(one.poststop());
-    EXPECT_EQ(fake_.world.rdma.size(), 1U);
-}
-
 TEST_F(Sharing, AMovedDeviceHasNoConnectionManagerAndSaysSo) {
     fake_.world.kernel = KernelTraits::v7_3();
     fake_.world.mode = netns::RdmaNetnsMode::Exclusive;

@@ -38,6 +38,19 @@ void add_shared_pool(hook::Config& config) {
     config.pools.push_back(pool);
 }
 
+void add_probing_pool(hook::Config& config) {
+    add_shared_pool(config);
+    config.pools.back().probe = true;
+}
+
+// Others on the network have the first address of each range of the pool.
+World with_owners() {
+    World world = with_hca();
+    for (const char* address : {"10.9.0.10", "fd00:9::10"})
+        world.owners[address] = *netns::parse_mac("52:54:00:11:22:33");
+    return world;
+}
+
 using Annotations = std::map<std::string, std::string>;
 
 Annotations shared(Annotations more) {
@@ -64,6 +77,11 @@ std::vector<Way> shared_ways() {
          .annotations = {{"rdma.mode", "shared"}},
          .network = World::kContainerPath,
          .configure = add_shared_pool},
+        {.name = "past_others_in_pool",
+         .world = with_owners(),
+         .annotations = {{"rdma.mode", "shared"}},
+         .network = World::kContainerPath,
+         .configure = add_probing_pool},
         {.name = "limited",
          .world = with_hca(),
          .annotations = shared({{"rdma.max_hca_handles", "2"}, {"rdma.max_hca_objects", "100"}})},

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leftovers: what no journal knows of any more, since who would have undone it died in between or
+// the journal ended with an earlier boot. Each is looked at under the lock of its attachment.
+#pragma once
+
+#include "hook/attachment.h"
+
+namespace hook {
+
+// Leases and pins whose attachment is gone, and what writers that died have left half written.
+Result<> collect_files(World& world, Collected& out);
+
+// Ports of Open vSwitch that carry our marks and belong to no journal of this boot.
+Result<> collect_ports(World& world, Collected& out);
+
+}  // namespace hook
