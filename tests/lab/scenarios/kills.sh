@@ -9,6 +9,7 @@ source "${BASH_SOURCE[0]%/*}/every-mode-lib.sh"
 source "${BASH_SOURCE[0]%/*}/engines-lib.sh"
 source "${BASH_SOURCE[0]%/*}/snapshot-lib.sh"
 source "${BASH_SOURCE[0]%/*}/killer-lib.sh"
+wanted=0 # deaths
 engines=(crun podman docker28) # the three ways in, each by what is quickest
 cells=(softroce shared:crun vf:podman asap2:docker28 softiwarp:crun)
 if [[ ${1:-} == --full ]]; then
@@ -16,6 +17,7 @@ if [[ ${1:-} == --full ]]; then
     KILLS=${KILLS:-16}
     engines=(crun runc podman podman_hooks docker28 docker)
     cells=(softroce shared vf asap2 softiwarp)
+    (($#)) || wanted=300
 fi
 KILLS=${KILLS:-3}
 (($# == 0)) || cells=("$@")
@@ -160,5 +162,6 @@ done
 for runtime in runc crun; do drop_bundles; done
 [[ " ${engines[*]} " != *" docker "* ]] || end_dockerd TERM
 clean_kernel_log
+((!wanted)) || { ((kills >= wanted)); report $? "$kills deaths, of $wanted at least"; }
 echo "# $kills deaths, $differences differences; $later of them were as before only after a second recover; $missed runs came to their end"
 finish
