@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Account: what one side's machine and device did during a point, beside the numbers of the point
 // itself: processor time (cpu.h) and counters that grew (counters.h). Each side keeps its own; the
-// server's travels in its "stopped". The client's window of processor time lies inside of the
-// server's, which is longer by a round trip.
+// server's travels in its "stopped". The client's window of processor time begins when "started"
+// has arrived and lies inside of the server's, which is longer by a round trip; but where the
+// client ends with the server (Client::ends_with_server()), it ends after "stopped" has arrived,
+// behind the server's.
 #pragma once
 
 #include <optional>

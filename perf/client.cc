@@ -169,12 +169,13 @@ Result<> Client::verify_rounds(uint32_t count) {
 // As long, or as many messages, as what will be measured.
 Result<> Client::verify_for_the_time() {
     const Point& point = result_.point;
+    const Checked& checked = result_.checked;
     const uint64_t until_ns = now_ns() + uint64_t{point.time_ms} * 1'000'000;
     do {
         TRY(verify_rounds(kRoundsBefore));
-    } while (
-        !result_.checked.wrong &&
-        (point.time_ms != 0 ? now_ns() < until_ns : result_.checked.messages < point.iterations));
+    } while (!checked.wrong &&
+             (point.time_ms != 0 ? now_ns() < until_ns
+                                 : checked.messages + checked.lost < point.iterations));
     return {};
 }
 

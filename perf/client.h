@@ -38,6 +38,12 @@ class Client {
     // While threads run.
     [[nodiscard]] Watched watched() { return {&control_, &team_->crew()}; }
 
+    // What we do lasts as long as the server goes on, and so does the window of our processor time:
+    // it ends in take_stopped(), else in stop(). (In a ping-pong we have had the last answer.)
+    [[nodiscard]] bool ends_with_server() const {
+        return server_goes_on() && !is_ping_pong(result_.point);
+    }
+
     // Of now_ns().
     [[nodiscard]] uint64_t answer_due_ns() const { return answer_due_ns_; }
 
@@ -119,11 +125,6 @@ class Client {
     // When our own threads have nothing left to post: by iterations its measurement may be whole.
     [[nodiscard]] bool server_goes_on() const {
         return result_.point.iterations != 0 && posts(Side::Server);
-    }
-
-    // Then what we do lasts as long as that. (In a ping-pong we have had the last answer.)
-    [[nodiscard]] bool ends_with_server() const {
-        return server_goes_on() && !is_ping_pong(result_.point);
     }
 
     [[nodiscard]] Waiting waiting() {

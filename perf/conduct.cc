@@ -101,7 +101,8 @@ class Conductor {
                 continue;
             TRY(clients_[i].stop());
             progress_[i] = Progress::Stopped;
-            stopped_.push_back(i);
+            if (!clients_[i].ends_with_server())
+                ended_.push_back(i);
         }
         return {};
     }
@@ -121,6 +122,8 @@ class Conductor {
     Result<> take_answer(size_t i) {
         TRY(clients_[i].take_stopped());
         progress_[i] = Progress::Answered;
+        if (clients_[i].ends_with_server())
+            ended_.push_back(i);
         return {};
     }
 
@@ -198,15 +201,15 @@ class Conductor {
     }
 
     // What a machine uses and a device counts has all of its clients in it: each once, by the
-    // client that was stopped last, whose window is the longest. All clients run on this machine,
+    // client whose window ended last, and so is the longest. All clients run on this machine,
     // their servers may be on several.
     [[nodiscard]] PointUsage usage() const {
-        PointUsage all = clients_[stopped_.back()].result().usage;
+        PointUsage all = clients_[ended_.back()].result().usage;
         all.payload_bytes = 0;
         std::set<std::string> own;
         std::set<std::string> servers;
         std::set<std::string> machines;
-        for (const size_t i : stopped_ | std::views::reverse) {
+        for (const size_t i : ended_ | std::views::reverse) {
             const Client& client = clients_[i];
             const PointUsage& one = client.result().usage;
             all.payload_bytes += one.payload_bytes;
@@ -257,7 +260,7 @@ class Conductor {
     std::span<Client> clients_;
     const Point& point_;
     std::vector<Progress> progress_;  // of each client
-    std::vector<size_t> stopped_;     // in that order
+    std::vector<size_t> ended_;       // the clients, as their windows ended
 };
 }  // namespace
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The messages of the control protocol, version 1, as types: what travels, and the check of every
+// The messages of the control protocol, version 2, as types: what travels, and the check of every
 // value that arrives. The client asks, the server answers each message with one of its own:
 //
 //   hello    -> hello      both sides' program version, protocol and capabilities, and the machine
@@ -37,6 +37,7 @@
 //
 // The client ends by closing the connection. Versions: `protocol` changes when an old peer could
 // misunderstand; what is merely new is announced in `capabilities`. Unknown members are ignored.
+// Version 2: over uc a `write` of bandwidth carries immediates and takes receives.
 #pragma once
 
 #include <cstdint>
@@ -52,7 +53,7 @@
 
 namespace perf {
 
-inline constexpr int kProtocol = 1;
+inline constexpr int kProtocol = 2;
 
 struct Hello {
     int protocol = kProtocol;

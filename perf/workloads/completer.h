@@ -54,7 +54,7 @@ struct Waiting {
 
 // How long nothing more must come before what is missing of an unreliable transport is lost, and
 // how long nothing at all of a verify round: its sender only fills the ring, and large messages
-// take their time.
+// take their time. (Once a round was lost as a whole the former holds for that, too.)
 inline constexpr std::chrono::milliseconds kLossPatience{300};
 inline constexpr std::chrono::milliseconds kFirstPatience{2000};
 

@@ -57,13 +57,17 @@ class Stream {
     }
 
     // Until all messages that are expected have come. What an unreliable transport has not brought
-    // some time after the sender stopped is lost, and no error.
+    // some time after the sender stopped is lost, and no error. Until then it may bring nothing for
+    // as long as it likes: who holds the control connection sees whether the peer lives, and aborts
+    // us if it does not.
     Ending receive() noexcept {
-        const Ending end =
-            run([this] { return received_ >= worker_.expected() && credits_are_in(); });
-        if (end.wake == Wake::TimedOut && loses() && worker_.expected() != Worker::kUnknown)
-            return {};
-        return end;
+        const auto all_came = [this] {
+            return received_ >= worker_.expected() && credits_are_in();
+        };
+        Ending end = run(all_came);
+        while (end.wake == Wake::TimedOut && loses() && !sender_stopped_)
+            end = run(all_came);
+        return end.wake == Wake::TimedOut && loses() ? Ending{} : end;
     }
 
   private:
@@ -91,8 +95,12 @@ class Stream {
     bool hear() noexcept {
         worker_.hear();
         end_.wake = worker_.phase() == Phase::Abort ? Wake::Stopped : Wake::Completions;
-        if (loses() && worker_.expected() != Worker::kUnknown)
+        const uint64_t expected = worker_.expected();
+        // Who only sends expects none, and its own completions may take their time.
+        if (loses() && expected != Worker::kUnknown && received_ < expected) {
+            sender_stopped_ = true;
             completer_.be_patient_for(kLossPatience);
+        }
         return end_.good();
     }
 
@@ -114,11 +122,16 @@ class Stream {
     }
 
     bool take_sent(const ibv_wc& wc) noexcept {
-        Flow& flow = flows_[place_of(wc)];
-        credits_out_ -= low_of(wc) == 0 ? 1 : 0;
-        flow.completed += low_of(wc);
-        outstanding_ -= low_of(wc);
-        sent_ += low_of(wc);
+        const uint32_t messages = low_of(wc);
+        // A credit. They go on when all is sent, and then `completed` is read by another thread
+        // (Team::posted()): not even the same value may be written there.
+        if (messages == 0) {
+            --credits_out_;
+            return true;
+        }
+        flows_[place_of(wc)].completed += messages;
+        outstanding_ -= messages;
+        sent_ += messages;
         return fill(place_of(wc));
     }
 
@@ -204,6 +217,7 @@ class Stream {
     CompletionArray wc_;
     Ending end_;
     bool open_ = true;
+    bool sender_stopped_ = false;  // we know what it sent, and not all of it is here
     uint64_t outstanding_ = 0;
     uint64_t credits_out_ = 0;  // given, not completed yet
     uint64_t sent_ = 0;

@@ -71,8 +71,15 @@ class TeamOf : public Team {
         return emit_round(seat(lane), waiting_, round);
     }
 
+    // Once a whole round was lost others are not waited for that long: other clients' servers wait
+    // meanwhile, and there may be hundreds of lanes.
     base::Result<Checked> collect(uint32_t lane, const Round& round) override {
-        return collect_round(seat(lane), waiting_, round);
+        Waiting waiting = waiting_;
+        if (lost_a_round_)
+            waiting.patience = std::min(waiting.patience, kLossPatience);
+        Checked checked = TRY(collect_round(seat(lane), waiting, round));
+        lost_a_round_ = lost_a_round_ || (checked.messages == 0 && checked.lost != 0);
+        return checked;
     }
 
   protected:
@@ -148,6 +155,8 @@ class TeamOf : public Team {
         shift.flows.front().completed = hand.worker.sent();
         return end;
     }
+
+    bool lost_a_round_ = false;
 };
 
 }  // namespace perf

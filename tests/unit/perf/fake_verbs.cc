@@ -25,10 +25,11 @@ FakeVerbs::FakeVerbs(std::vector<FakeDevice> devices) : devices_(std::move(devic
 
 FakeVerbs::~FakeVerbs() = default;
 
-void FakeVerbs::inject(Fault fault, uint64_t message) {
+void FakeVerbs::inject(Fault fault, uint64_t message, uint64_t count) {
     const Guard guard(lock_);
     fault_ = fault;
     fault_at_ = message;
+    fault_count_ = count;
 }
 
 void FakeVerbs::go_silent(uint64_t message) {

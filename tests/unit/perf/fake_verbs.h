@@ -64,9 +64,10 @@ class FakeVerbs : public perf::Verbs {
     FakeVerbs& operator=(FakeVerbs&&) = delete;
 
     // ---- what goes wrong ------------------------------------------------------------------------
-    void inject(Fault fault, uint64_t message);  // to the message of that number, from 0
-    void go_silent(uint64_t message);            // from that message on nothing completes
-    void fail_messages(uint64_t message);        // from there on: retry exceeded
+    // To the message of that number, from 0. Lost: and to those behind it, `count` in all.
+    void inject(Fault fault, uint64_t message, uint64_t count = 1);
+    void go_silent(uint64_t message);      // from that message on nothing completes
+    void fail_messages(uint64_t message);  // from there on: retry exceeded
 
     // Each message takes its sender so long.
     void be_slow(std::chrono::milliseconds each) { slowness_ = each; }
@@ -165,6 +166,7 @@ class FakeVerbs : public perf::Verbs {
     uint64_t messages_ = 0;
     Fault fault_ = Fault::None;
     uint64_t fault_at_ = UINT64_MAX;
+    uint64_t fault_count_ = 1;
     std::shared_ptr<Request> late_;
     uint32_t late_for_ = 0;  // the number of a queue pair
     uint64_t silent_at_ = UINT64_MAX;

@@ -90,7 +90,8 @@ void FakeVerbs::progress(Pair& pair) {
 
 // A message of an unreliable transport that nobody hears of, again or for now.
 bool FakeVerbs::lose(const Pair& pair, uint32_t to, const Request& request) {
-    if (pair.kind == IBV_QPT_RC || request.piece.length == 0 || messages_ != fault_at_)
+    const bool is_hit = messages_ >= fault_at_ && messages_ - fault_at_ < fault_count_;
+    if (pair.kind == IBV_QPT_RC || request.piece.length == 0 || !is_hit)
         return false;
     if (fault_ == Fault::Late) {
         fault_ = Fault::None;

@@ -83,8 +83,8 @@ TEST_F(Hostile, StepsOutOfOrderAreRefused) {
 
 TEST_F(Hostile, OtherVersionIsToldWhichSideToUpgrade) {
     Json old = hello();
-    old["protocol"] = 0;
-    EXPECT_THAT(refusal({old}), HasSubstr("protocol 1 here"));
+    old["protocol"] = kProtocol - 1;
+    EXPECT_THAT(refusal({old}), HasSubstr("protocol 2 here"));
 }
 
 TEST_F(Hostile, SizesFromTheWireAreNotBelieved) {

@@ -152,5 +152,58 @@ TEST(Loss, OfAWholeRoundIsNoFailure) {
     }
 }
 
+// For longer than the patience of who receives.
+TEST(Loss, OfAllThatIsMeasuredIsNoFailure) {
+    for (const auto direction : {Direction::Forward, Direction::Reverse}) {
+        Point p = counted(Verb::Send, Transport::Uc, 500, 0);
+        p.time_ms = 1100;
+        p.direction = direction;
+        p.verify = Verify::Off;
+        FakeVerbs verbs;
+        verbs.inject(Fault::Lost, 0, UINT64_MAX);
+        Pair pair(verbs, 1s);
+        auto client = pair.client(verbs);
+        ASSERT_TRUE(client);
+        const auto result = client->run(p);
+        ASSERT_TRUE(result) << result.error().message();
+        EXPECT_EQ(result->bandwidth->messages, 0U);
+        EXPECT_GT(result->bandwidth->lost, 0U);
+    }
+}
+
+// What is lost counts among as many as are to be measured; else it would go on until the wire is
+// whole again.
+TEST(Loss, FullVerificationEndsThoughNothingCame) {
+    Point p = counted(Verb::Send, Transport::Uc, 500, 4);
+    p.depth = p.batch = p.slots = 1;
+    p.verify = Verify::Full;
+    FakeVerbs verbs;
+    verbs.inject(Fault::Lost, 0, 20);
+    Pair pair(verbs, 500ms);
+    auto client = pair.client(verbs);
+    ASSERT_TRUE(client);
+    const auto result = client->run(p);
+    ASSERT_TRUE(result) << result.error().message();
+    EXPECT_FALSE(result->checked.wrong);
+    EXPECT_EQ(result->checked.lost, 4U + kRoundsAfter);
+    EXPECT_EQ(result->checked.messages, 0U);
+    EXPECT_EQ(result->bandwidth->lost, 4U);
+}
+
+// With several clients the servers of the others wait meanwhile.
+TEST(Loss, OfAWholeRoundIsWaitedForOnce) {
+    Point p = counted(Verb::Send, Transport::Uc, 500, 2);
+    p.qps = 2;
+    p.depth = p.batch = p.slots = 1;
+    FakeVerbs verbs;
+    verbs.inject(Fault::Lost, 0, UINT64_MAX);
+    const auto begin = base::Deadline::Clock::now();
+    const auto result = run_one(verbs, p);
+    EXPECT_LT(base::Deadline::Clock::now() - begin, 4 * kFirstPatience);
+    ASSERT_TRUE(result) << result.error().message();
+    EXPECT_EQ(result->checked.lost, (kRoundsBefore + kRoundsAfter) * p.qps);
+    EXPECT_EQ(result->bandwidth->lost, 2U);
+}
+
 }  // namespace
 }  // namespace perf

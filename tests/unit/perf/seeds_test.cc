@@ -60,6 +60,9 @@ TEST(FuzzSeeds, PlansAreRead) {
 
 TEST(FuzzSeeds, MessagesAreRead) {
     expect_read(parse_hello, seed_message("hello"));
+    EXPECT_EQ(parse_hello(seed_message("hello"))->protocol, kProtocol);
+    EXPECT_THAT(seed_text("control_frame/frames"),
+                testing::HasSubstr("\"protocol\":" + std::to_string(kProtocol) + ","));
     expect_read(parse_device_info, seed_message("device"));
     expect_read(parse_point, seed_message("open")["point"]);
     expect_read(parse_endpoints, seed_message("open"));

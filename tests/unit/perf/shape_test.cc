@@ -235,13 +235,46 @@ TEST(Session, ProcessorTimeOfEachServersMachineCountsOnce) {
     ASSERT_TRUE(apart);
     EXPECT_DOUBLE_EQ(apart->machine_busy_s, 3);
     EXPECT_DOUBLE_EQ(apart->window_s, 1);
-    // Of the client that was stopped last.
+    // Of the client whose window ended last.
     const auto together = cpu_of_servers("a", "a");
     ASSERT_TRUE(together);
     EXPECT_THAT(together->machine_busy_s, testing::AnyOf(1, 2));
     const auto older = cpu_of_servers("", "");
     ASSERT_TRUE(older);
     EXPECT_THAT(older->machine_busy_s, testing::AnyOf(1, 2)) << "they have one host name";
+}
+
+// All are told to stop at once, and each is done when its server is.
+TEST(Session, ProcessorTimeIsThatOfTheClientThatEndedLast) {
+    FakeVerbs slow;
+    FakeVerbs fast;
+    slow.be_slow(2ms);
+    const Plan plan{.verbs = {Verb::Send},
+                    .modes = {Mode::Bandwidth},
+                    .sizes = {64},
+                    .iterations = 200,
+                    .direction = Direction::Reverse,
+                    .verify = Verify::Off,
+                    .seed = 5};
+    Pair first(slow, 20s);
+    Pair second(fast, 20s);
+    {
+        std::vector<Client> clients;
+        for (auto& [pair, verbs] : {std::pair(&first, &slow), std::pair(&second, &fast)}) {
+            auto client = pair->client(*verbs);
+            ASSERT_TRUE(client) << client.error().message();
+            clients.push_back(std::move(*client));
+        }
+        const auto result = conduct(clients, expand(plan).front());
+        ASSERT_TRUE(result) << result.error().message();
+        ASSERT_TRUE(result->usage.client.cpu);
+        ASSERT_EQ(result->bandwidth->parts.size(), 2U);
+        // Of the fast one it would be a few milliseconds.
+        const auto slowest = static_cast<double>(result->bandwidth->parts.front().elapsed_ns);
+        EXPECT_GE(result->usage.client.cpu->window_s * 1e9, slowest / 2);
+    }
+    EXPECT_TRUE(first.outcome());
+    EXPECT_TRUE(second.outcome());
 }
 
 // A server whose client is done waits for no message any more, however long the others take.

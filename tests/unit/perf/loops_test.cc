@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// The hot loops over a lane and a completer that do what a test wrote down: no time passes.
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+
+#include "perf/workloads/latency.h"
+
+namespace perf {
+namespace {
+
+// Takes all work, and counts the receives.
+class IdleLane {
+  public:
+    explicit IdleLane(Transport transport)
+        : point_(Point{.verb = Verb::Send, .transport = transport}) {}
+
+    [[nodiscard]] const Point& point() const { return point_; }
+
+    [[nodiscard]] static uint32_t messages_per_credit() { return 0; }
+
+    [[nodiscard]] static uint64_t window() { return 1; }
+
+    [[nodiscard]] static uint64_t batch() { return 1; }
+
+    [[nodiscard]] static uint64_t room() { return UINT64_MAX; }
+
+    static int post_batch(uint32_t, uint32_t) noexcept { return 0; }
+
+    static int post_one(uint32_t, bool) noexcept { return 0; }
+
+    int post_receives(uint32_t count) noexcept {
+        receives_ += count;
+        return 0;
+    }
+
+    [[nodiscard]] uint32_t receives() const { return receives_; }
+
+  private:
+    Point point_;
+    uint32_t receives_ = 0;
+};
+
+struct IdleGroup {
+    std::vector<IdleLane> lanes;
+};
+
+using ScriptStep = std::function<Wake(std::span<ibv_wc>, int&)>;
+
+// Each wait is the next step; Failed once there is none.
+class ScriptedCompleter {
+  public:
+    explicit ScriptedCompleter(std::vector<ScriptStep> steps) : steps_(std::move(steps)) {}
+
+    Wake wait(std::span<ibv_wc> out, int& count) {
+        return next_ < steps_.size() ? steps_[next_++](out, count) : Wake::Failed;
+    }
+
+    void be_patient_for(std::chrono::milliseconds time) { patience_ = time; }
+
+    [[nodiscard]] size_t waits() const { return next_; }
+
+    // Nothing: as at the beginning.
+    [[nodiscard]] std::optional<std::chrono::milliseconds> patience() const { return patience_; }
+
+  private:
+    std::vector<ScriptStep> steps_;
+    size_t next_ = 0;
+    std::optional<std::chrono::milliseconds> patience_;
+};
+
+ScriptStep nothing_comes() {
+    return [](std::span<ibv_wc>, int&) { return Wake::TimedOut; };
+}
+
+ScriptStep a_word(std::function<void()> say) {
+    return [say = std::move(say)](std::span<ibv_wc>, int&) {
+        say();
+        return Wake::Word;
+    };
+}
+
+ScriptStep these_come(std::vector<ibv_wc> list) {
+    return [list = std::move(list)](std::span<ibv_wc> out, int& count) {
+        std::ranges::copy(list, out.begin());
+        count = static_cast<int>(list.size());
+        return Wake::Completions;
+    };
+}
+
+ibv_wc one_completion(ibv_wc_opcode opcode, uint64_t id) {
+    ibv_wc wc{};
+    wc.opcode = opcode;
+    wc.wr_id = id;
+    wc.byte_len = 1;
+    return wc;
+}
+
+base::UniqueFd new_word() {
+    return base::UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+}
+
+// What a stream of one lane that posts nothing ends with.
+Ending receive_over(Transport transport, Worker& worker, ScriptedCompleter& completer) {
+    IdleGroup group{.lanes = {IdleLane(transport)}};
+    std::vector<Flow> flows(1);
+    Stream stream(group, completer, worker, std::span(flows));
+    return stream.receive();
+}
+
+// Whether anybody lives at the other end is not for this thread to say.
+TEST(Loops, WhoReceivesLossilyWaitsUntilTheSenderStopped) {
+    for (const Transport transport : {Transport::Uc, Transport::Ud}) {
+        Worker worker(new_word(), true);
+        ScriptedCompleter completer({nothing_comes(),
+                                     nothing_comes(),
+                                     a_word([&] { worker.expect(2); }),
+                                     these_come({one_completion(IBV_WC_RECV, 0)}),
+                                     nothing_comes()});
+        const Ending end = receive_over(transport, worker, completer);
+        EXPECT_TRUE(end.good());
+        EXPECT_EQ(completer.waits(), 5U);
+        EXPECT_EQ(worker.received(), 1U);
+        EXPECT_EQ(completer.patience(), kLossPatience);
+    }
+}
+
+// The count is there, the word of it is not heard yet: what is on its way has its time.
+TEST(Loops, WhatIsLostIsKnownSomeTimeAfterTheWord) {
+    Worker worker(new_word(), true);
+    ScriptedCompleter completer({[&](std::span<ibv_wc>, int&) {
+                                     worker.expect(1);
+                                     return Wake::TimedOut;
+                                 },
+                                 a_word([] {}),
+                                 these_come({one_completion(IBV_WC_RECV, 0)})});
+    const Ending end = receive_over(Transport::Uc, worker, completer);
+    EXPECT_TRUE(end.good());
+    EXPECT_EQ(worker.received(), 1U);
+}
+
+TEST(Loops, WhoReceivesLossilyEndsWhenItIsAborted) {
+    Worker worker(new_word(), true);
+    ScriptedCompleter completer(
+        {nothing_comes(), nothing_comes(), a_word([&] { worker.abort(); })});
+    EXPECT_EQ(receive_over(Transport::Uc, worker, completer).wake, Wake::Stopped);
+}
+
+TEST(Loops, OfAReliableTransportNothingForSoLongIsAFailure) {
+    Worker worker(new_word(), true);
+    ScriptedCompleter completer({nothing_comes()});
+    EXPECT_EQ(receive_over(Transport::Rc, worker, completer).wake, Wake::TimedOut);
+}
+
+TEST(Loops, WhoOnlySendsKeepsItsPatienceWhenItIsClosed) {
+    Worker worker(new_word(), false);
+    ScriptedCompleter completer(
+        {a_word([&] { worker.close(); }), these_come({one_completion(IBV_WC_SEND, 1)})});
+    IdleGroup group{.lanes = {IdleLane(Transport::Uc)}};
+    std::vector<Flow> flows(1);
+    flows.front().quota = UINT64_MAX;
+    Stream stream(group, completer, worker, std::span(flows));
+    EXPECT_TRUE(stream.send().good());
+    EXPECT_EQ(flows.front().completed, 1U);
+    EXPECT_FALSE(completer.patience());
+}
+
+// A late datagram comes with the one that is waited for.
+TEST(Loops, PingPostsAReceiveForEachThatCame) {
+    Worker worker(new_word(), false);
+    IdleLane lane(Transport::Ud);
+    ScriptedCompleter completer({these_come({one_completion(IBV_WC_SEND, 1),
+                                             one_completion(IBV_WC_RECV, 0),
+                                             one_completion(IBV_WC_RECV, 1)})});
+    Histogram histogram;
+    const Ending end = ping(lane, completer, worker, Limit{.messages = 1}, histogram);
+    EXPECT_TRUE(end.good());
+    EXPECT_EQ(lane.receives(), 2U);
+    EXPECT_EQ(histogram.count(), 1U);
+}
+
+}  // namespace
+}  // namespace perf
