@@ -31,6 +31,9 @@ Argument has(unsigned index, uint64_t mask, uint64_t value) {
     return {index, static_cast<uint32_t>(mask), static_cast<uint32_t>(value)};
 }
 
+// Of socket()'s second argument: beside it stand flags (the kernel's SOCK_TYPE_MASK).
+constexpr uint64_t kSocketType = 0xf;
+
 constexpr uint64_t kNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
                                  CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
 
@@ -198,7 +201,6 @@ CallGroup netlink() {
                 socket(NETLINK_RDMA, "RDMA devices"),
                 socket(NETLINK_GENERIC, "devlink"),
                 {"socket", "the host's journal, Open vSwitch's database", {is(0, AF_UNIX)}},
-                {"socket", "ports in use, names of interfaces", {is(0, AF_INET)}},
                 {"connect", "netlink's kernel, the host's journal, Open vSwitch's database"},
                 {"bind", "a socket's own address"},
                 {"getsockname", "a socket's own address"},
@@ -227,6 +229,9 @@ CallGroup asking() {
             {Profile::Hook, Profile::Look},
             {
                 {"setns", "one request in a container's network", {is(1, CLONE_NEWNET)}},
+                {"socket",
+                 "UDP alone: RoCE's port, lo, names of interfaces",
+                 {is(0, AF_INET), has(1, kSocketType, SOCK_DGRAM), is(2, 0)}},
                 {"fsopen", "the sysfs of a container's network"},
                 {"fsconfig", "the sysfs of a container's network"},
                 {"fsmount", "the sysfs of a container's network, mounted nowhere"},
@@ -282,6 +287,7 @@ CallGroup server() {
                 {"openat", "nodes, sysfs, providers"},
                 {"ioctl", "verbs"},
                 {"pwrite64", "nodes"},
+                {"socket", "clients, names of interfaces", {is(0, AF_INET)}},
                 {"socket", "clients", {is(0, AF_INET6)}},
                 {"accept4", "clients"},
                 {"listen", "TCP streams are measured beside RDMA"},

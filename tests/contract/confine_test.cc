@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The contract of netns/base/confine.h, in processes of their own: there is no way back.
+// budget: what must work and what must not are read side by side, and share what runs them.
 #include "netns/base/confine.h"
 
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -12,12 +14,14 @@
 #include <linux/bpf.h>
 #include <linux/capability.h>
 #include <linux/netlink.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -34,20 +38,27 @@ namespace {
 
 constexpr int kNotConfined = 99;
 
-// What a process comes to that confines itself and does this: its exit status, 0 if it says yes; or
-// 128 and the number of the signal that killed it.
-int fate(Profile profile, const std::function<bool()>& act) {
+// What a process comes to that does this: its exit status, 0 if it says yes; or 128 and the number
+// of the signal that killed it.
+int fate(const std::function<bool()>& act) {
     const pid_t child = ::fork();
     if (child == 0) {
         const rlimit no_core{};
         (void)::setrlimit(RLIMIT_CORE, &no_core);
-        if (!confine(profile))
-            ::_exit(kNotConfined);
         ::_exit(act() ? 0 : 1);
     }
     int raw = 0;
     EXPECT_EQ(::waitpid(child, &raw, 0), child);
     return WIFSIGNALED(raw) ? 128 + WTERMSIG(raw) : WEXITSTATUS(raw);
+}
+
+// Of one that confines itself first.
+int fate(Profile profile, const std::function<bool()>& act) {
+    return fate([&] {
+        if (!confine(profile))
+            ::_exit(kNotConfined);
+        return act();
+    });
 }
 
 bool opens(int family, int type, int protocol) {
@@ -61,6 +72,10 @@ std::string status_line(const std::string& name) {
             return line.substr(line.find_first_not_of("\t ", name.size() + 1));
     }
     return {};
+}
+
+uint64_t capabilities(const std::string& set) {
+    return std::stoull(status_line(set), nullptr, 16);
 }
 
 class Confined : public testing::Test {
@@ -107,7 +122,18 @@ TEST_F(Confined, TheHookHasItsSockets) {
                    [] {
                        return opens(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE) &&
                               opens(AF_NETLINK, SOCK_RAW, NETLINK_GENERIC) &&
-                              opens(AF_UNIX, SOCK_STREAM, 0) && opens(AF_INET, SOCK_DGRAM, 0);
+                              opens(AF_UNIX, SOCK_STREAM, 0) &&
+                              opens(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+                   }),
+              0);
+}
+
+TEST_F(Confined, TheServerHasTcpAndUdp) {
+    EXPECT_EQ(fate(Profile::Serve,
+                   [] {
+                       return opens(AF_INET, SOCK_STREAM, IPPROTO_TCP) &&
+                              opens(AF_INET, SOCK_DGRAM, IPPROTO_UDP) &&
+                              (opens(AF_INET6, SOCK_STREAM, IPPROTO_TCP) || true);
                    }),
               0);
 }
@@ -152,14 +178,54 @@ TEST_F(Confined, AbortIsAbort) {
     EXPECT_EQ(fate(Profile::Look, []() -> bool { ::abort(); }), 128 + SIGABRT);
 }
 
-TEST_F(Confined, PrivilegesAreGone) {
-    EXPECT_EQ(fate(Profile::Serve,
-                   [] {
-                       const uint64_t left = std::stoull(status_line("CapEff"), nullptr, 16) |
-                                             std::stoull(status_line("CapPrm"), nullptr, 16);
+// SECURITY.md's table.
+struct Kept {
+    const char* name;
+    Profile profile;
+    std::vector<unsigned> capabilities;
+};
+
+void PrintTo(const Kept& kept, std::ostream* out) {
+    *out << kept.name;
+}
+
+const Kept kKept[] = {
+    {"Hook",
+     Profile::Hook,
+     {CAP_NET_ADMIN,
+      CAP_NET_RAW,
+      CAP_SYS_ADMIN,
+      CAP_SYS_PTRACE,
+      CAP_SYS_CHROOT,
+      CAP_SYS_RESOURCE,
+      CAP_DAC_OVERRIDE,
+      CAP_SETUID,
+      CAP_SETGID,
+      CAP_CHOWN,
+      CAP_FOWNER}},
+    {"Look", Profile::Look, {CAP_NET_ADMIN, CAP_SYS_ADMIN, CAP_SYS_PTRACE, CAP_DAC_OVERRIDE}},
+    {"Serve", Profile::Serve, {CAP_IPC_LOCK}},
+};
+
+class ConfinedProfile : public Confined, public testing::WithParamInterface<Kept> {};
+
+INSTANTIATE_TEST_SUITE_P(All, ConfinedProfile, testing::ValuesIn(kKept), [](const auto& each) {
+    return std::string(each.param.name);
+});
+
+// Of what the test itself has, which is all where it is root.
+TEST_P(ConfinedProfile, PrivilegesAreGone) {
+    uint64_t named = 0;
+    for (const unsigned capability : GetParam().capabilities)
+        named |= uint64_t{1} << capability;
+    const uint64_t permitted = capabilities("CapPrm") & named;
+    const uint64_t effective = capabilities("CapEff") & named;
+    EXPECT_EQ(fate(GetParam().profile,
+                   [&] {
                        return status_line("NoNewPrivs") == "1" &&
-                              (left & ~(uint64_t{1} << CAP_IPC_LOCK)) == 0 &&
-                              std::stoull(status_line("CapInh"), nullptr, 16) == 0;
+                              capabilities("CapPrm") == permitted &&
+                              capabilities("CapEff") == effective && capabilities("CapInh") == 0 &&
+                              capabilities("CapAmb") == 0;
                    }),
               0);
 }
@@ -243,6 +309,9 @@ const Planted kPlanted[] = {
      [] { return opens(AF_NETLINK, SOCK_RAW, NETLINK_KOBJECT_UEVENT); }},
     {"HookAudit", Profile::Hook, [] { return opens(AF_NETLINK, SOCK_RAW, NETLINK_AUDIT) || true; }},
     {"HookInet6", Profile::Hook, [] { return opens(AF_INET6, SOCK_STREAM, 0) || true; }},
+    {"HookTcp", Profile::Hook, [] { return opens(AF_INET, SOCK_STREAM, 0); }},
+    {"HookRawIp", Profile::Hook, [] { return opens(AF_INET, SOCK_RAW, IPPROTO_ICMP) || true; }},
+    {"HookPing", Profile::Hook, [] { return opens(AF_INET, SOCK_DGRAM, IPPROTO_ICMP) || true; }},
     {"HookVsock", Profile::Hook, [] { return opens(AF_VSOCK, SOCK_STREAM, 0) || true; }},
     {"HookNewCode", Profile::Hook, make_new_code},
     {"HookMountsTmpfs", Profile::Hook, mount_tmpfs},
@@ -257,6 +326,7 @@ const Planted kPlanted[] = {
     {"LookRemoves", Profile::Look, [] { return ::unlink("/nowhere/a") != 0; }},
     {"LookMounts", Profile::Look, bind_mount},
     {"LookEntersMounts", Profile::Look, [] { return ::setns(-1, CLONE_NEWNS) != 0; }},
+    {"LookTcp", Profile::Look, [] { return opens(AF_INET, SOCK_STREAM, 0); }},
     {"LookPackets", Profile::Look, [] { return opens(AF_PACKET, SOCK_RAW, 0) || true; }},
     {"ServeExecve", Profile::Serve, execute},
     {"ServeFork", Profile::Serve, fork_and_wait},
@@ -289,6 +359,37 @@ TEST_F(Confined, AnotherThreadIsConfinedToo) {
               expected);
 }
 
+// ---- surroundings -------------------------------------------------------------------------------
+
+mode_t mode_of(const std::string& path) {
+    struct stat about {};
+
+    return ::stat(path.c_str(), &about) == 0 ? about.st_mode & 07777U : 0;
+}
+
+// Whatever umask whoever started us had.
+TEST(CleanSurroundings, NoEnvironmentIsLeftAndNoFileIsForOthersToWrite) {
+    for (const mode_t before : {0U, 0777U}) {
+        const test::TempDir dir;
+        const std::string file = dir / "file";
+        const std::string folder = dir / "folder";
+        EXPECT_EQ(fate([&] {
+                      ::umask(before);
+                      if (::setenv("LD_PRELOAD", "/nowhere/a.so", 1) != 0)
+                          return false;
+                      clean_surroundings();
+                      const UniqueFd fd{::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666)};
+                      return (environ == nullptr || *environ == nullptr) &&
+                             std::getenv("PATH") == nullptr &&
+                             std::getenv("LD_PRELOAD") == nullptr && fd &&
+                             ::mkdir(folder.c_str(), 0777) == 0;
+                  }),
+                  0);
+        EXPECT_EQ(mode_of(file), 0644U);
+        EXPECT_EQ(mode_of(folder), 0755U);
+    }
+}
+
 // ---- a confined process beside us --------------------------------------------------------------
 
 TEST(RunApart, TheOutcomeComesBack) {
@@ -309,6 +410,18 @@ TEST(RunApart, TheOutcomeComesBack) {
     EXPECT_EQ(failed.error().fix, "wait");
     ASSERT_EQ(failed.error().also.size(), 1U);
     EXPECT_EQ(failed.error().also[0].code, Code::Timeout);
+}
+
+TEST(RunApart, ItHasCleanSurroundings) {
+    ASSERT_EQ(::setenv("RDMA_TEST_PLANTED", "1", 1), 0);
+    const auto clean = run_apart(Profile::Hook, []() -> Result<> {
+        if (std::getenv("RDMA_TEST_PLANTED") != nullptr || ::umask(022) != 022)
+            return make_error(Code::Internal, "surroundings are left");
+        return {};
+    });
+    EXPECT_TRUE(clean) << clean.error().message();
+    EXPECT_NE(std::getenv("RDMA_TEST_PLANTED"), nullptr) << "ours are as they were";
+    ASSERT_EQ(::unsetenv("RDMA_TEST_PLANTED"), 0);
 }
 
 TEST(RunApart, AnExceptionIsABug) {

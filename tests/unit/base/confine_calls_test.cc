@@ -6,6 +6,7 @@
 #include <set>
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
 namespace base {
 namespace {
@@ -101,6 +102,30 @@ TEST_P(EachProfile, SocketsNamespacesAndThreadsAreNeverAllowedWhole) {
     for (const AllowedCall& call : calls_of(GetParam())) {
         const bool whole = always_filtered.count(call.name) != 0 && call.arguments.empty();
         EXPECT_FALSE(whole) << call.name;
+    }
+}
+
+// TCP would lead anywhere, and raw sockets past the host's firewall; who asks and tells neighbours
+// has packet sockets for that.
+TEST(ConfineCalls, OnlyTheServerHasMoreOfTheInternetThanUdp) {
+    for (const Profile profile : {Profile::Hook, Profile::Look}) {
+        int found = 0;
+        for (const AllowedCall& call : calls_of(profile)) {
+            const auto is = [&](unsigned index, int value) {
+                return std::ranges::any_of(call.arguments, [&](const Argument& argument) {
+                    return argument.index == index && (argument.mask & 0xfU) == 0xfU &&
+                           argument.value == static_cast<uint32_t>(value);
+                });
+            };
+            if (call.name != "socket")
+                continue;
+            EXPECT_FALSE(is(0, AF_INET6)) << call.why;
+            if (!is(0, AF_INET))
+                continue;
+            EXPECT_TRUE(is(1, SOCK_DGRAM) && is(2, 0)) << call.why;
+            ++found;
+        }
+        EXPECT_EQ(found, 1);
     }
 }
 

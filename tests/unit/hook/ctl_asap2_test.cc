@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rdmactl asap2 over a fake host with a bare ConnectX and Open vSwitch.
+// rdmactl asap2 over a fake host with a bare ConnectX and Open vSwitch. budget: each way that it
+// can end is a test, and they share the host.
 #include <regex>
 #include <sstream>
 
@@ -393,6 +394,43 @@ TEST(CtlAsap2, DisableTakesNoVfFromItsUserToHaveAsManyAsBefore) {
     EXPECT_EQ(answer.error().code, Code::Busy);
     EXPECT_THAT(answer.error().message(), HasSubstr("vfio-pci"));
     EXPECT_EQ(world, before) << difference(before, world);
+}
+
+// What it was like before is known to nobody else: neither verb goes on without it, or over it.
+TEST(CtlAsap2, ABaselineThatCannotBeReadIsLeft) {
+    Asap2Host host(bare_world(0));
+    ASSERT_TRUE(host.enable());
+    base::RealFiles files;
+    const std::string path = host.state.path() + "/eswitches/pci_0000:01:00.0.json";
+    const std::string text = files.read(path, 1U << 20U).value();
+    const std::string format = R"("format":1)";
+    ASSERT_NE(text.find(format), std::string::npos) << text;
+    std::string foreign = text;
+    foreign.replace(foreign.find(format), format.size(), R"("format":2,"new":{"x":[1]})");
+    const World before = host.fake.world;
+    const std::pair<std::string, const char*> rows[] = {
+        {foreign, ": it is of format 2"},
+        {text.substr(0, text.size() / 2), ""},
+        {std::regex_replace(text, std::regex(R"("before":\{[^}]*\})"), R"("before":null)"), ""},
+        {"", ""},
+        {"{}", ""},
+        {"[]", ""},
+    };
+
+    for (const auto& [content, words] : rows) {
+        ASSERT_NE(content, text);
+        ASSERT_TRUE(files.write(path, content));
+        for (const Asap2Host::Verb verb : {hook::ctl::asap2_enable, hook::ctl::asap2_disable}) {
+            const auto answer = host.run(verb);
+            ASSERT_FALSE(answer) << content;
+            EXPECT_THAT(answer.error().message(), HasSubstr(path + words)) << content;
+            EXPECT_EQ(host.fake.world, before) << content << difference(before, host.fake.world);
+            EXPECT_EQ(files.read(path, 1U << 20U).value(), content);
+        }
+    }
+    ASSERT_TRUE(files.write(path, text)) << "the version that wrote it comes back";
+    EXPECT_TRUE(host.disable());
+    EXPECT_EQ(host.state.leftovers(), std::vector<std::string>{});
 }
 
 }  // namespace
