@@ -106,6 +106,7 @@ Result<Granted> join_existing(World& world,
     Site site = TRY(open_site(world.host, world.store, journal));
     Granted granted = TRY(inspect(site, attachment, journal.endpoint));
     journal.holders.push_back(joiner.container.key);
+    journal.net_admin = journal.net_admin || joiner.net_admin;
     TRY(save_journal(world.store, journal));
     return granted;
 }
@@ -153,6 +154,7 @@ Result<Granted> attach_once(World& world,
         TRY(carry_out(journal.steps, plan.claims, site, std::move(leases)));
         Granted granted = TRY(inspect(site, attachment, plan.endpoint));
         journal.made = true;
+        journal.net_admin = joiner.net_admin;  // who is still to begin has changed nothing
         TRY(save_journal(world.store, journal));
         return granted;
     };
@@ -238,12 +240,22 @@ struct Dead {
 
 Result<std::optional<Dead>> claim_dead(World& world, const std::string& key) {
     auto lock = world.store.try_lock_container(key);
-    if (!lock)
+    if (!lock && lock.error().code == Code::Busy)
         return std::optional<Dead>{};
+    if (!lock)
+        return std::move(lock).error();
     auto container = TRY(world.store.load_container(key));
     if (!container || TRY(is_alive(world, *container)))
         return std::optional<Dead>{};
     return std::optional<Dead>{Dead{std::move(*lock), std::move(*container)}};
+}
+
+Result<> collect_container(World& world, const std::string& key, Collected& out) {
+    const auto dead = TRY(claim_dead(world, key));
+    if (!dead)
+        return {};
+    out.containers.push_back(key);
+    return leave_all(world, dead->container, Leaving::Recovery);
 }
 
 Result<> collect_journal(World& world, const std::string& akey, Collected& out) {
@@ -342,26 +354,22 @@ Result<> sweep_pending(World& world) {
     return {};
 }
 
-Result<Collected> collect_garbage(World& world) {
+Result<Collected> collect_garbage(World& world, std::optional<Deadline> until) {
     Collected out;
+    const auto over = [&] { return until && until->passed(); };
     // A journal that cannot be read is met by its container's end, and by itself.
-    const auto note = [&](Result<> done) {
-        if (!done && std::ranges::find(out.trouble, done.error().message()) == out.trouble.end())
-            out.trouble.push_back(done.error().message());
-    };
     for (const std::string& key : TRY(world.store.container_keys())) {
-        const auto dead = claim_dead(world, key);
-        if (!dead) {
-            out.trouble.push_back(dead.error().message());
-        } else if (*dead) {
-            note(leave_all(world, (*dead)->container, Leaving::Recovery));
-            out.containers.push_back(key);
-        }
+        if (!over())
+            note_trouble(collect_container(world, key, out), out);
     }
-    for (const std::string& akey : TRY(world.store.journal_keys()))
-        note(collect_journal(world, akey, out));
-    note(collect_files(world, out));
-    note(collect_ports(world, out));
+    for (const std::string& akey : TRY(world.store.journal_keys())) {
+        if (!over())
+            note_trouble(collect_journal(world, akey, out), out);
+    }
+    if (over())
+        return out;
+    collect_files(world, out);
+    collect_ports(world, out);
     return out;
 }
 

@@ -25,6 +25,7 @@ struct Joiner {
     const Container& container;
     std::optional<netns::Netns> netns;  // nothing: no namespace yet (rdmactl plan)
     std::string cpus = {};              // its cpuset, "0-3,8"; empty: all
+    bool net_admin = false;             // it will have CAP_NET_ADMIN
 };
 
 // Attaches, or joins an equal attachment of the same namespace, or the host's device that others
@@ -69,7 +70,8 @@ struct Collected {
     std::vector<std::string> trouble;     // what could not be undone, and why
 };
 
-// Undoes everything that belongs to the dead.
-Result<Collected> collect_garbage(World& world);
+// Undoes everything that belongs to the dead; begins with nothing more once the deadline has passed,
+// for a container that waits for it.
+Result<Collected> collect_garbage(World& world, std::optional<base::Deadline> until = {});
 
 }  // namespace hook

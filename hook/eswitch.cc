@@ -23,7 +23,9 @@ Result<> check_switchdev(const std::string& handle, const FreeVf& vf, Site& site
     if (eswitch->mode == netns::EswitchMode::Switchdev)
         return {};
     return make_error(Code::Unavailable, "the e-switch of " + handle + " is in mode legacy")
-        .advise("run: rdmactl asap2 enable " + pf + "; or set rdma.mode=vf");
+        .advise("run: rdmactl asap2 enable " + pf +
+                " --vfs N --bridge BRIDGE (at each boot: rdma-hook-asap2@.service); or set "
+                "rdma.mode=vf");
 }
 
 const DevlinkPort* find_port(const std::vector<DevlinkPort>& ports, const std::string& name) {

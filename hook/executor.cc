@@ -20,7 +20,11 @@ Result<> undo_all(const Steps& steps, Site& site) {
 }
 
 Result<Site> open_site(netns::Host& host, const Store& store, const Journal& journal) {
-    Site site{.host = host, .host_ns = TRY(host.namespaces.current()), .container = {}};
+    Site site{.host = host,
+              .host_ns = TRY(host.namespaces.current()),
+              .container = {},
+              .made = journal.made,
+              .net_admin = journal.net_admin};
     if (journal.netns)
         site.container = TRY(host.namespaces.open_pin(store.pin_path(journal.key), *journal.netns));
     return site;

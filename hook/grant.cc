@@ -87,8 +87,12 @@ Result<FoundDevice> find_device(Site& site, const Endpoint& endpoint) {
     const netns::Netns* ns = hosts ? &site.host_ns : site.ns(endpoint.where);
     if (ns == nullptr)
         return make_error(Code::Unavailable, "the attachment's network namespace is gone");
+    // rdma.placement=host: hardware that the parent has is another mode's to give.
+    const bool shared_rxe = !hosts && endpoint.where == Where::Host;
     const uint32_t netdev = hosts ? endpoint.hca_netdev : endpoint.netdev;
-    const auto device = TRY(site.host.rdma.find_by_netdev(*ns, netdev, endpoint.device));
+    netns::RdmaDevices& rdma = site.host.rdma;
+    const auto device = TRY(shared_rxe ? rdma.find_software(*ns, netdev, "rxe")
+                                       : rdma.find_by_netdev(*ns, netdev, endpoint.device));
     if (!device)
         return device_gone(endpoint);
     return FoundDevice{*device, *ns};

@@ -20,6 +20,8 @@ Result<Journal> journal_from_json(const Json& json) {
                                        TRY(base::required<uint64_t>(*ns, "ino"))};
     // Versions without it kept no half-made journal apart.
     journal.made = !json.contains("made") || TRY(base::required<bool>(json, "made"));
+    // Nor did they know of this.
+    journal.net_admin = json.contains("net_admin") && TRY(base::required<bool>(json, "net_admin"));
     for (const Json& step : base::array_of(json, kStepsKey))
         journal.steps.push_back(TRY(load_step(step)));
     journal.holders = TRY(string_list(json, "holders"));
@@ -53,7 +55,7 @@ Result<std::optional<Journal>> load_journal_head(const Store& store, const std::
 }
 
 Result<> save_journal(const Store& store, const Journal& journal) {
-    Json json = base::object_for(9);
+    Json json = base::object_for(10);
     json["format"] = kFormat;
     json["key"] = journal.key;
     json["request"] = journal.attachment;
@@ -61,6 +63,8 @@ Result<> save_journal(const Store& store, const Journal& journal) {
         json["netns"] = base::object({{"dev", journal.netns->dev}, {"ino", journal.netns->ino}});
     json["endpoint"] = to_json(journal.endpoint);
     json["made"] = journal.made;
+    if (journal.net_admin)
+        json["net_admin"] = true;
     json["holders"] = journal.holders;
     json["trouble"] = journal.trouble;
     Json& steps = json[kStepsKey] = Json::array();

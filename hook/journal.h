@@ -20,6 +20,7 @@ struct Journal {
     Endpoint endpoint;
     // All steps were applied. If not and nobody has the attachment's lock, who made it has died.
     bool made = false;
+    bool net_admin = false;            // a holder, be it one that has gone, had CAP_NET_ADMIN
     Steps steps;                       // in the order of application
     std::vector<std::string> holders;  // container keys
     std::vector<std::string> trouble;  // what could not be undone; empty: clean

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/leftovers.h"
 
+#include <algorithm>
+
 #include "hook/ovs_marks.h"
 #include "hook/steps/deadlines.h"
 
@@ -65,26 +67,40 @@ Result<> collect_pin(World& world, const std::string& akey, Collected& out) {
 }
 }  // namespace
 
-Result<> collect_ports(World& world, Collected& out) {
-    if (!TRY(world.host.ovs.present()))
-        return {};
-    for (const auto& port :
-         TRY(world.host.ovs.list_ports(owner_marks(), Deadline::in(kOvsUndoTimeout))))
-        TRY(collect_port(world, port, out));
-    return {};
+void note_trouble(const Result<>& done, Collected& out) {
+    if (!done && std::ranges::find(out.trouble, done.error().message()) == out.trouble.end())
+        out.trouble.push_back(done.error().message());
+}
+
+void collect_ports(World& world, Collected& out) {
+    const auto marked = [&]() -> Result<std::vector<netns::OvsPort>> {
+        if (!TRY(world.host.ovs.present()))
+            return std::vector<netns::OvsPort>{};
+        return world.host.ovs.list_ports(owner_marks(), Deadline::in(kOvsUndoTimeout));
+    };
+    const auto ports = marked();
+    if (!ports)
+        return note_trouble(ports.error(), out);
+    for (const auto& port : *ports)
+        note_trouble(collect_port(world, port, out), out);
 }
 
 // Files in a folder whose owner is gone. A lease names its owner, and a temporary file its writer;
 // the others are named after it.
-Result<> collect_files(World& world, Collected& out) {
+void collect_files(World& world, Collected& out) {
     const Store& store = world.store;
-    for (const std::string& name : TRY(store.files().list(store.folder("leases"))))
-        TRY(collect_lease(world, store.lease_path(name), out));
-    for (const std::string& akey : TRY(store.files().list(store.folder("netns"))))
-        TRY(collect_pin(world, akey, out));
-    for (const std::string& path : TRY(store.sweep()))
-        TRY(note_file(path, {}, out));
-    return {};
+    const auto each = [&](const Result<std::vector<std::string>>& names, const auto& collect) {
+        if (!names)
+            return note_trouble(names.error(), out);
+        for (const std::string& name : *names)
+            note_trouble(collect(name), out);
+    };
+    each(store.files().list(store.folder("leases")), [&](const std::string& name) {
+        return collect_lease(world, store.lease_path(name), out);
+    });
+    each(store.files().list(store.folder("netns")),
+         [&](const std::string& akey) { return collect_pin(world, akey, out); });
+    each(store.sweep(), [&](const std::string& path) { return note_file(path, {}, out); });
 }
 
 }  // namespace hook

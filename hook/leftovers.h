@@ -7,10 +7,13 @@
 
 namespace hook {
 
+// What could not be undone, once each. It stands in nobody else's way.
+void note_trouble(const Result<>& done, Collected& out);
+
 // Leases and pins whose attachment is gone, and what writers that died have left half written.
-Result<> collect_files(World& world, Collected& out);
+void collect_files(World& world, Collected& out);
 
 // Ports of Open vSwitch that carry our marks and belong to no journal of this boot.
-Result<> collect_ports(World& world, Collected& out);
+void collect_ports(World& world, Collected& out);
 
 }  // namespace hook

@@ -155,7 +155,7 @@ Result<Notes> attach_and_grant(const Subject& subject,
         TRY(register_container(world, call, subject, waiting.ns, waiting.root.init));
     const auto work = [&]() -> Result<Notes> {
         const auto granted =
-            TRY(attach_all(world, {container, waiting.ns, subject.spec.cpus()}, subject.request));
+            TRY(attach_all(world, joiner_of(subject, container, waiting.ns), subject.request));
         const std::string file = TRY(write_attach_file(
             world, container, attach_json(container.id, subject.fenced, granted)));
         Steps steps;

@@ -98,7 +98,7 @@ Result<Output> attach_and_declare(Subject& subject, const Call& call, World& wor
         TRY(register_container(world, call, subject, ns, TRY(owner_token(call))));
     const auto work = [&]() -> Result<std::vector<std::string>> {
         const auto granted =
-            TRY(attach_all(world, {container, ns, subject.spec.cpus()}, subject.request));
+            TRY(attach_all(world, joiner_of(subject, container, ns), subject.request));
         name_netns(subject, world, container);
         TRY(grant(subject.spec, subject.request, granted));
         TRY(hide_others(subject.spec, call.host, world.store, container.key, granted));

@@ -21,6 +21,10 @@ struct Site {
     // Nothing while undoing, if the container's namespace is no longer pinned: then nothing of ours
     // can be left in it, for the pin is taken away last.
     std::optional<netns::Netns> container;
+    // Undoing: all steps were applied once.
+    bool made = false;
+    // Undoing: who had the interface could change whatever it is set to (CAP_NET_ADMIN).
+    bool net_admin = false;
     // What ProbeAddresses found: addresses that others on the network have.
     std::vector<netns::Address> in_use = {};
 

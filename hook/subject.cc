@@ -2,6 +2,7 @@
 #include "hook/subject.h"
 
 #include <algorithm>
+#include <chrono>
 #include <ctime>
 
 #include <fmt/format.h>
@@ -28,7 +29,9 @@ Result<> check_subject(const Subject& subject, Grants grants, const Powers& powe
                    Code::Refused,
                    "rdma.* annotations do not go with a user namespace: the network namespace "
                    "cannot be made beforehand")
-            .advise("leave out --userns, --uidmap and --gidmap, or use plain hooks");
+            .advise(
+                "leave out --userns, --uidmap and --gidmap (Docker with userns-remap: give "
+                "--userns=host), or use plain hooks");
     if (subject.network.kind == oci::Network::Kind::Host)
         return make_error(
                    Code::Refused,
@@ -99,10 +102,13 @@ Result<Subject> read_subject(oci::Spec spec,
                     .network = {},
                     .request = std::move(request),
                     .config = std::move(config),
-                    .fenced = true};
+                    .fenced = true,
+                    .net_admin = false};
     subject.network = subject.spec.network();
     const Powers powers = TRY(powers_of(subject.spec, subject.config, host));
     subject.fenced = !powers.privileged && powers.open_rules.empty();
+    subject.net_admin =
+        std::ranges::find(powers.capabilities, "CAP_NET_ADMIN") != powers.capabilities.end();
     TRY(check_subject(subject, grants, powers));
     return subject;
 }
@@ -148,13 +154,24 @@ Result<Container> register_container(World& world,
     return container;
 }
 
+Joiner joiner_of(const Subject& subject,
+                 const Container& container,
+                 const std::optional<netns::Netns>& ns) {
+    return {.container = container,
+            .netns = ns,
+            .cpus = subject.spec.cpus(),
+            .net_admin = subject.net_admin};
+}
+
 Result<std::vector<Granted>> attach_all(World& world,
                                         const Joiner& joiner,
                                         const Request& request) {
     auto granted = attach_each(world, joiner, request);
     if (granted || granted.error().code != Code::Busy)
         return granted;
-    const Collected collected = TRY(collect_garbage(world));
+    // The engine waits, and may have a limit of its own; the rest is the timer's.
+    constexpr std::chrono::seconds kPatience{20};
+    const Collected collected = TRY(collect_garbage(world, base::Deadline::in(kPatience)));
     if (collected.containers.empty() && collected.journals.empty())
         return granted;
     return attach_each(world, joiner, request);

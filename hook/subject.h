@@ -18,7 +18,8 @@ struct Subject {
     oci::Network network;
     Request request;
     Config config;
-    bool fenced = true;  // it may not open whatever RDMA device there is
+    bool fenced = true;      // it may not open whatever RDMA device there is
+    bool net_admin = false;  // it may change its interfaces
 };
 
 // How the container is given what it is granted: declared in its config.json, or while it is there.
@@ -50,6 +51,11 @@ Result<Container> register_container(World& world,
                                      const Subject& subject,
                                      const std::optional<netns::Netns>& ns,
                                      const netns::ProcessToken& token);
+
+// The container as attach_all() wants it; the record stays the caller's.
+Joiner joiner_of(const Subject& subject,
+                 const Container& container,
+                 const std::optional<netns::Netns>& ns);
 
 // All attachments or none. Something in use may be the property of the dead: then once more.
 Result<std::vector<Granted>> attach_all(World& world, const Joiner& joiner, const Request& request);

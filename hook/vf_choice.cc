@@ -75,7 +75,8 @@ Result<> check_pf(const PciFunction& pf, const std::string& name) {
             .advise("choose a PF that `rdmactl vf list` shows, or another mode");
     if (pf.num_vfs == 0)
         return make_error(Code::Unavailable, "PF " + name + " has no VFs")
-            .advise(fmt::format("run: rdmactl vf enable {} {}", name, pf.total_vfs));
+            .advise("run: rdmactl vf enable " + name + " COUNT (of " +
+                    std::to_string(pf.total_vfs) + "), or for mode asap2: rdmactl asap2 enable");
     if (pf.netdevs.empty())
         return make_error(Code::Unavailable,
                           "PF " + name + " has no netdev in the host's namespace")
@@ -202,26 +203,10 @@ bool is_unusable(const std::string& why) {
     return why == kDriverless || why == kForVms;
 }
 
-// What frees a function that is not free for this reason; empty if no command does.
-std::string freed_by(const std::string& why, const PciFunction& function) {
-    const std::string netdev = function.netdevs.empty() ? "NETDEV" : function.netdevs.front().name;
-    if (why == kUp)
-        return fmt::format(
-            "run: ip link set {} down (/etc/rdma-hook/vfs-unmanaged keeps NetworkManager off VFs)",
-            netdev);
-    if (why == kAddressed)
-        return fmt::format("run: ip address flush dev {}", netdev);
-    if (why == kOpen)
-        return "end these programs: rdma resource show ctx";
-    if (is_unusable(why))
-        return "bind the driver that makes its netdev";
-    return {};
-}
-
 // Of how many functions it is the reason, and what frees the first of them.
 struct Reason {
     size_t count = 0;
-    std::string freed_by{};
+    std::string cure{};
 };
 
 using Reasons = std::map<std::string, Reason>;
@@ -229,7 +214,7 @@ using Reasons = std::map<std::string, Reason>;
 void note(Reasons& reasons, const std::string& why, const PciFunction& function) {
     Reason& reason = reasons[why];
     if (reason.count++ == 0)
-        reason.freed_by = freed_by(why, function);
+        reason.cure = freed_by(why, function);
 }
 
 std::string counted(const Reasons& reasons) {
@@ -241,8 +226,8 @@ std::string counted(const Reasons& reasons) {
 
 std::string advice(std::string text, const Reasons& reasons) {
     for (const auto& [why, reason] : reasons) {
-        if (text.find(reason.freed_by) == std::string::npos)
-            text += "; or " + reason.freed_by;
+        if (text.find(reason.cure) == std::string::npos)
+            text += "; or " + reason.cure;
     }
     return text;
 }
@@ -318,6 +303,21 @@ Error not_free(const Source& source,
                 "; see rdmactl vf list");
 }
 }  // namespace
+
+std::string freed_by(const std::string& why, const PciFunction& function) {
+    const std::string netdev = function.netdevs.empty() ? "NETDEV" : function.netdevs.front().name;
+    if (why == kUp)
+        return fmt::format(
+            "run: ip link set {} down (/etc/rdma-hook/vfs-unmanaged keeps NetworkManager off VFs)",
+            netdev);
+    if (why == kAddressed)
+        return fmt::format("run: ip address flush dev {}", netdev);
+    if (why == kOpen)
+        return "end these programs: rdma resource show ctx";
+    if (is_unusable(why))
+        return "bind the driver that makes its netdev";
+    return {};
+}
 
 Result<std::string> why_not_free(const std::string& address, Site& site, FreeVf& found) {
     auto function = TRY(site.host.sriov.find(address));

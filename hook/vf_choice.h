@@ -24,6 +24,10 @@ std::string vf_lease(const std::string& address);
 // put into `found.function`, and its netdev into `found.link` if it is free.
 Result<std::string> why_not_free(const std::string& address, Site& site, FreeVf& found);
 
+// What frees a function that is not free for this reason ("run: ip link set X down"); empty if no
+// command does.
+std::string freed_by(const std::string& why, const netns::PciFunction& function);
+
 // BadInput, Refused or Unavailable for a device that can give none; Busy if all are used, with the
 // reasons. A pool's mapped functions come before its PFs.
 Result<FreeVf> choose_free_vf(const Attachment& attachment, const Survey& survey);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "netns/process.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "netns/base/files.h"
+#include "netns/base/folder.h"
 #include "netns/base/unique_fd.h"
 
 namespace netns {
@@ -28,10 +30,22 @@ bool is_gone(int number) {
     return number == ENOENT || number == ESRCH || number == ENOTDIR;
 }
 
-// proc(5): pid (comm) state ...; comm may hold spaces and parentheses. Field 3 is the state,
-// field 22 the start time.
+// The next field of a line, taken off its front; nothing behind the last one but one.
+std::optional<std::string_view> take_field(std::string_view& text) {
+    const auto space = text.find(' ');
+    if (space == std::string_view::npos)
+        return std::nullopt;
+    const std::string_view field = text.substr(0, space);
+    text.remove_prefix(space + 1);
+    return field;
+}
+
+// proc(5): pid (comm) state ...; comm may hold spaces and parentheses. Field 3 is the state, field
+// 20 the number of threads, field 22 the start time. A process whose first thread has ended shows
+// that thread's end as its state while the others go on.
 std::optional<ProcessToken> parse_stat(pid_t pid, std::string_view text, bool& well_formed) {
     constexpr int kStateField = 3;
+    constexpr int kThreadsField = 20;
     constexpr int kStartField = 22;
     well_formed = false;
     const auto close = text.rfind(") ");
@@ -39,18 +53,42 @@ std::optional<ProcessToken> parse_stat(pid_t pid, std::string_view text, bool& w
         return std::nullopt;
     text.remove_prefix(close + 2);
     const char state = text.empty() ? '\0' : text[0];
-    for (int field = kStateField; field < kStartField; ++field) {
-        const auto space = text.find(' ');
-        if (space == std::string_view::npos)
+    bool last_thread = true;
+    for (int number = kStateField; number < kStartField; ++number) {
+        const auto field = take_field(text);
+        if (!field)
             return std::nullopt;
-        text.remove_prefix(space + 1);
+        if (number == kThreadsField)
+            last_thread = *field == "0" || *field == "1";
     }
     ProcessToken token{.pid = pid, .start = 0};
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), token.start);
     well_formed = error == std::errc{} && end != text.data();
-    if (!well_formed || state == 'Z' || state == 'X' || state == 'x')
+    if (!well_formed || (state == 'Z' && last_thread) || state == 'X' || state == 'x')
         return std::nullopt;
     return token;
+}
+
+struct DeviceNumber {
+    uint32_t major;
+    uint32_t minor;
+};
+
+// A process that ends meanwhile has nothing open. statx(2) without asking a file system: one that
+// hangs must not hang us.
+bool has_open(int proc, const std::string& pid, DeviceNumber wanted) {
+    const std::string path = pid + "/fd";
+    const UniqueFd folder{::openat(proc, path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    const auto names = folder ? base::names_in(folder.get(), path)
+                              : Result<std::vector<std::string>>{std::vector<std::string>{}};
+    return names && std::any_of(names->begin(), names->end(), [&](const std::string& name) {
+               struct statx found {};
+
+               return ::statx(folder.get(), name.c_str(), AT_STATX_DONT_SYNC, STATX_TYPE, &found) ==
+                          0 &&
+                      S_ISCHR(found.stx_mode) && found.stx_rdev_major == wanted.major &&
+                      found.stx_rdev_minor == wanted.minor;
+           });
 }
 
 // prlimit(2). The number could only be another process's if the first one ended just now.
@@ -93,6 +131,21 @@ Result<Memlock> KernelProcesses::memlock(const ProcessToken& process) {
 Result<> KernelProcesses::set_memlock(const ProcessToken& process, const Memlock& limit) {
     const rlimit wanted{.rlim_cur = limit.soft, .rlim_max = limit.hard};
     return change_memlock(process, &wanted, nullptr);
+}
+
+Result<std::vector<pid_t>> KernelProcesses::that_opened(uint32_t major, uint32_t minor) {
+    const UniqueFd proc{::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    if (!proc)
+        return sys_error("open /proc");
+    std::vector<pid_t> openers;
+    for (const std::string& name : TRY(base::names_in(proc.get(), "/proc"))) {
+        pid_t pid = 0;
+        const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+        if (error == std::errc{} && *end == '\0' && has_open(proc.get(), name, {major, minor}))
+            openers.push_back(pid);
+    }
+    std::sort(openers.begin(), openers.end());
+    return openers;
 }
 
 pid_t KernelProcesses::parent() {

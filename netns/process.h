@@ -41,6 +41,10 @@ class Processes {
     // What the process may lock in memory, and its children after it. Unavailable: it is gone.
     virtual Result<Memlock> memlock(const ProcessToken& process) = 0;
     virtual Result<> set_memlock(const ProcessToken& process, const Memlock& limit) = 0;
+    // Who has a character device open, in ascending order. Looks at every descriptor of every
+    // process, so it is asked only where something says that there is somebody. What is in flight
+    // in a socket is in no process.
+    virtual Result<std::vector<pid_t>> that_opened(uint32_t major, uint32_t minor) = 0;
     // The process that started us: the engine.
     virtual pid_t parent() = 0;
     virtual pid_t self() = 0;
@@ -54,6 +58,7 @@ class KernelProcesses : public Processes {
     Result<std::optional<ProcessToken>> token(pid_t pid) override;
     Result<Memlock> memlock(const ProcessToken& process) override;
     Result<> set_memlock(const ProcessToken& process, const Memlock& limit) override;
+    Result<std::vector<pid_t>> that_opened(uint32_t major, uint32_t minor) override;
     pid_t parent() override;
     pid_t self() override;
     Result<std::string> boot_id() override;

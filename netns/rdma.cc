@@ -49,12 +49,17 @@ Request device_request(int command, uint32_t device) {
     return request;
 }
 
+std::string module_of(const std::string& type) {
+    return type == "rxe" ? "rdma_rxe" : type;
+}
+
 class KernelRdmaDevices : public RdmaDevices {
   public:
     Result<RdmaNetnsMode> mode() override;
     Result<std::optional<RdmaDevice>> find_by_netdev(const Netns& ns,
                                                      uint32_t netdev,
                                                      const std::string& name) override;
+    Result<std::vector<RdmaDevice>> list_on(const Netns& ns, uint32_t netdev) override;
     Result<std::optional<RdmaDevice>> find_by_name(const Netns& ns,
                                                    const std::string& name) override;
     Result<std::optional<uint32_t>> netdev_of(const Netns& ns, uint32_t device) override;
@@ -65,6 +70,7 @@ class KernelRdmaDevices : public RdmaDevices {
     Result<CharDevice> uverbs_node(const Netns& ns, uint32_t device) override;
     Result<CharDevice> rdma_cm_node() override;
     Result<uint32_t> user_contexts(const Netns& ns, uint32_t device) override;
+    Result<bool> waits_for_users(const std::string& type) override;
     Result<bool> has_gsi_qp(const Netns& ns, uint32_t device) override;
     Result<bool> roce_port_served(const Netns& ns) override;
     Result<std::optional<GidEntry>> find_gid(const Netns& ns,
@@ -159,6 +165,15 @@ Result<std::optional<RdmaDevice>> KernelRdmaDevices::find_by_netdev(const Netns&
     return std::optional<RdmaDevice>{};
 }
 
+Result<std::vector<RdmaDevice>> KernelRdmaDevices::list_on(const Netns& ns, uint32_t netdev) {
+    std::vector<RdmaDevice> found;
+    for (const auto& device : TRY(list(ns))) {
+        if (netdev != 0 && TRY(netdev_of(ns, device.index)) == netdev)
+            found.push_back(device);
+    }
+    return found;
+}
+
 Result<std::optional<RdmaDevice>> KernelRdmaDevices::find_by_name(const Netns& ns,
                                                                   const std::string& name) {
     for (const auto& device : TRY(list(ns))) {
@@ -180,9 +195,7 @@ Result<bool> KernelRdmaDevices::is_software(const Netns& ns, const RdmaDevice& d
 Result<std::optional<RdmaDevice>> KernelRdmaDevices::find_software(const Netns& ns,
                                                                    uint32_t netdev,
                                                                    const std::string& type) {
-    for (const auto& device : TRY(list(ns))) {
-        if (netdev == 0 || TRY(netdev_of(ns, device.index)) != netdev)
-            continue;
+    for (const auto& device : TRY(list_on(ns, netdev))) {
         const auto folder = TRY(TRY(tree(ns)).enter("class/infiniband/" + device.name));
         if (!folder || TRY(folder->link("device")))
             continue;
@@ -227,6 +240,11 @@ Result<uint32_t> KernelRdmaDevices::user_contexts(const Netns& ns, uint32_t devi
     for (const auto& reply : *replies)
         users += nldev::count_contexts(reply);
     return users;
+}
+
+Result<bool> KernelRdmaDevices::waits_for_users(const std::string& type) {
+    const auto references = TRY(TRY(SysTree::host()).read("module/" + module_of(type) + "/refcnt"));
+    return references && *references != "0";
 }
 
 Result<bool> KernelRdmaDevices::has_gsi_qp(const Netns& ns, uint32_t device) {
@@ -330,10 +348,7 @@ Result<> KernelRdmaDevices::move(const Netns& from, const Netns& to, uint32_t de
         return {};
     switch (done.error().sys) {
         case EOPNOTSUPP:
-            return as(Code::Unsupported,
-                      std::move(done).error(),
-                      "only RDMA's exclusive mode moves devices (ib_core netns_mode=0 at boot), "
-                      "and rxe only since Linux 7.3");
+            return as(Code::Unsupported, std::move(done).error());
         case EINVAL:
             return as(Code::Unavailable, std::move(done).error());
         case EEXIST:

@@ -89,6 +89,8 @@ class RdmaDevices {
     virtual Result<std::optional<RdmaDevice>> find_by_netdev(const Netns& ns,
                                                              uint32_t netdev,
                                                              const std::string& name) = 0;
+    // All devices whose port 1 has the netdev: hardware, and an rxe and a siw that somebody made.
+    virtual Result<std::vector<RdmaDevice>> list_on(const Netns& ns, uint32_t netdev) = 0;
     // The device of that name as seen from `ns`; nothing if there is none.
     virtual Result<std::optional<RdmaDevice>> find_by_name(const Netns& ns,
                                                            const std::string& name) = 0;
@@ -111,6 +113,10 @@ class RdmaDevices {
 
     // How many user contexts (open verbs nodes) the kernel reports on the device.
     virtual Result<uint32_t> user_contexts(const Netns& ns, uint32_t device) = 0;
+    // Whether the kernel counts an open verbs node of any device of this driver ("rxe", "siw"), be
+    // it one without a context: a deletion waits for those. The module's references; a driver that
+    // takes its devices from under their users (rxe of 7.3) counts none.
+    virtual Result<bool> waits_for_users(const std::string& type) = 0;
     // Whether port 1 has its GSI QP, without which rdma_cm cannot connect (lost when rxe
     // moves, 7.3).
     virtual Result<bool> has_gsi_qp(const Netns& ns, uint32_t device) = 0;
@@ -137,7 +143,8 @@ class RdmaDevices {
     // Makes the link from inside `ns`. Busy: EEXIST, the netdev has one already; ENFILE, name
     // taken.
     virtual Result<> add_link(const Netns& ns, const RdmaLinkSpec& spec) = 0;
-    // Deletes it (DELLINK); one that is gone is no error. May block while the device is open.
+    // Deletes it (DELLINK); one that is gone is no error. Blocks, and cannot be killed, while the
+    // device is open and waits_for_users() of its driver.
     virtual Result<> remove_link(const Netns& ns, uint32_t device) = 0;
     // Moves a device between namespaces (exclusive mode). Unsupported: the kernel's EOPNOTSUPP.
     virtual Result<> move(const Netns& from, const Netns& to, uint32_t device) = 0;

@@ -44,7 +44,8 @@ bool is_ourselves(const struct stat& st) {
 
 base::Error itself(const std::string& path) {
     return make_error(Code::BadConfig, printable(path) + " is rdma-runtime itself")
-        .advise("set runtime to runc or crun");
+        .advise(
+            "set \"runtime\" in /etc/rdma-hook/config.json to the path of the real runc or crun");
 }
 
 // Also where it is no setting, but runc's usual place that leads to us: we would call ourselves
@@ -54,21 +55,19 @@ Result<> check_other(const std::string& path) {
 
     return ::stat(path.c_str(), &st) == 0 && is_ourselves(st) ? Result<>{itself(path)} : Result<>{};
 }
-}  // namespace
 
-Result<std::string> find_runtime(const std::string& configured) {
-    if (configured.empty())
-        return default_runtime();
-    const base::UniqueFd fd{::open(configured.c_str(), O_PATH | O_CLOEXEC)};
+// As the kernel names it.
+Result<std::string> check_runtime(const std::string& place) {
+    const base::UniqueFd fd{::open(place.c_str(), O_PATH | O_CLOEXEC)};
 
     struct stat st {};
 
     if (!fd || ::fstat(fd.get(), &st) != 0)
-        return sys_error("open the runtime " + printable(configured));
+        return sys_error("open the runtime " + printable(place));
     if (!S_ISREG(st.st_mode) || (st.st_mode & S_IXUSR) == 0)
-        return make_error(Code::BadConfig, printable(configured) + " is not a program");
+        return make_error(Code::BadConfig, printable(place) + " is not a program");
     if (is_ourselves(st))
-        return itself(configured);
+        return itself(place);
     std::array<char, PATH_MAX> real{};
     const std::string link = "/proc/self/fd/" + std::to_string(fd.get());
     const ssize_t size = ::readlink(link.c_str(), real.data(), real.size());
@@ -79,6 +78,15 @@ Result<std::string> find_runtime(const std::string& configured) {
         TRY(check_only_root_changes(slash == 0 ? "/" : path.substr(0, slash)));
     TRY(check_only_root_changes(path));
     return path;
+}
+}  // namespace
+
+Result<std::string> find_runtime(const std::string& configured) {
+    const std::string place = configured.empty() ? default_runtime() : configured;
+    // One that is nowhere is told of by the call.
+    if (configured.empty() && ::access(place.c_str(), F_OK) != 0)
+        return place;
+    return check_runtime(place);
 }
 
 std::string default_runtime() {

@@ -10,8 +10,9 @@
 
 namespace shim {
 
-// The program of the configuration, as the kernel names it: Refused unless root alone can change it
-// or a folder above it, Usage if it is rdma-runtime itself. Empty: the default.
+// The program of the configuration, or, if that is empty, the default one, as the kernel names it:
+// Refused unless root alone can change it or a folder above it (of one with the sticky bit nobody
+// can rename what is root's), BadConfig if it is rdma-runtime itself.
 base::Result<std::string> find_runtime(const std::string& configured);
 
 // runc where it is installed; the first place where it is usually if it is nowhere.

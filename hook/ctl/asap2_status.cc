@@ -137,7 +137,8 @@ Result<Json> describe(World& world, Site& site, const std::string& handle, const
               {"bridge", ""},
               {"missing", Json::array()}};
     if (!switchdev)
-        json["missing"].push_back(lack("mode legacy", "rdmactl asap2 enable " + handle));
+        json["missing"].push_back(
+            lack("mode legacy", "rdmactl asap2 enable " + handle + " --vfs N --bridge BRIDGE"));
     else if (device.function.num_vfs == 0)
         json["missing"].push_back(
             lack("no VFs", fmt::format("rdmactl asap2 enable {} --vfs N", handle)));

@@ -125,8 +125,8 @@ Result<Survey> survey(const Options& options, netns::Host& host) {
                           "in RDMA netns mode exclusive no container can open a device of the "
                           "host, and the configuration has no pool")
             .advise(
-                "give it one by annotation (rdma.mode=vf), or boot with the mode shared (ib_core "
-                "netns_mode=1)");
+                "give it one by annotation (rdma.mode=vf), or boot with ib_core.netns_mode=1 (the "
+                "mode shared)");
     return found;
 }
 

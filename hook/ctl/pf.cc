@@ -198,14 +198,18 @@ Result<> check_unused(World& world, Site& site, const PciFunction& pf) {
     const Json json = TRY(describe_pf(world, site, pf));
     for (const Json& vf : json["vfs"]) {
         const auto state = vf["state"].get<std::string>();
-        if (state != "free" && state != "without a driver")
-            return make_error(Code::Busy,
-                              fmt::format("VF {} of {} ({}) is in use: {}",
-                                          vf["number"].get<uint32_t>(),
-                                          name_of(pf),
-                                          vf["address"].get<std::string>(),
-                                          state))
-                .advise("see who has it: rdmactl vf list; end that use first");
+        if (state == "free" || state == "without a driver")
+            continue;
+        const auto address = vf["address"].get<std::string>();
+        const auto function = TRY(site.host.sriov.find(address));
+        const std::string cure = freed_by(state, function.value_or(PciFunction{}));
+        return make_error(Code::Busy,
+                          fmt::format("VF {} of {} ({}) is in use: {}",
+                                      vf["number"].get<uint32_t>(),
+                                      name_of(pf),
+                                      address,
+                                      state))
+            .advise(cure.empty() ? "see who has it: rdmactl vf list; end that use first" : cure);
     }
     return {};
 }

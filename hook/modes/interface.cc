@@ -47,17 +47,25 @@ constexpr char kAnotherRange[] =
     "give the pool another \"range\" in the configuration; see who has them: rdmactl list, "
     "arping or ndisc6";
 
+// The addresses of all leases, whatever parent they are for: a pool may have several, and a range
+// is given out once.
+std::set<std::string> leased(const std::vector<std::string>& leases) {
+    std::set<std::string> addresses;
+    for (const std::string& name : leases)
+        addresses.insert(name.substr(name.find('-') + 1));
+    return addresses;
+}
+
 // The first address of the range that has no lease and is not `in_use` by others.
 Result<Address> first_free(const AddressRange& range,
                            const std::set<std::string>& taken,
-                           const std::set<Address>& in_use,
-                           uint32_t parent) {
+                           const std::set<Address>& in_use) {
     for (uint64_t step = 0;; ++step) {
         const auto candidate = netns::advance(range.first, step);
         if (!candidate || *candidate > range.last)
             break;
         if (netns::is_host_address(*candidate) && !in_use.contains(*candidate) &&
-            !taken.contains(lease_name(parent, *candidate)))
+            !taken.contains(netns::ip_string(*candidate)))
             return *candidate;
     }
     const bool all_ours = in_use.empty();
@@ -112,7 +120,9 @@ Result<netns::Link> find_container_link(Site& site) {
     const auto missing = [] {
         return make_error(Code::Unavailable,
                           "the container's network has no interface to put RDMA on")
-            .advise("give it a bridge network, or set rdma.parent to a host netdev");
+            .advise(
+                "give it a bridge network, or (under Docker, which makes it later) set rdma.parent "
+                "to a host netdev");
     };
     if (!site.container)
         return missing();
@@ -188,11 +198,14 @@ Result<std::vector<Address>> choose_addresses(const Attachment& attachment,
         return make_error(Code::BadInput, "rdma.ip=auto needs a pool with an address range")
             .advise("set rdma.pool, or rdma.ip to an address");
     base::Files& files = survey.store.files();
-    const auto leases = TRY(files.list(survey.store.folder("leases")));
-    const std::set<std::string> taken(leases.begin(), leases.end());
+    std::set<std::string> taken = leased(TRY(files.list(survey.store.folder("leases"))));
+    // The host's own there: who asks from a child of the parent gets no answer from it.
+    Site& site = survey.site;
+    for (const Address& own : TRY(site.host.links.addresses(site.host_ns, parent)))
+        taken.insert(netns::ip_string(own));
     std::vector<Address> addresses;
     for (const AddressRange& range : pool->ranges)
-        addresses.push_back(TRY(first_free(range, taken, survey.in_use, parent)));
+        addresses.push_back(TRY(first_free(range, taken, survey.in_use)));
     return addresses;
 }
 

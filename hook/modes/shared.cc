@@ -41,6 +41,22 @@ struct Hca {
     bool software = false;
 };
 
+// The device on a netdev that was named; else hardware rather than an rxe that somebody made beside
+// it.
+Result<std::optional<netns::RdmaDevice>> device_on(uint32_t netdev,
+                                                   const std::string& name,
+                                                   Site& site) {
+    netns::RdmaDevices& rdma = site.host.rdma;
+    auto found = TRY(rdma.find_by_netdev(site.host_ns, netdev, name));
+    if (!found || found->name == name || !TRY(rdma.is_software(site.host_ns, *found)))
+        return found;
+    for (const auto& other : TRY(rdma.list_on(site.host_ns, netdev))) {
+        if (!TRY(rdma.is_software(site.host_ns, other)))
+            return std::optional{other};
+    }
+    return found;
+}
+
 Result<Hca> find_hca(const Attachment& a, Site& site) {
     Hca hca;
     hca.parent = TRY(find_parent(a, site));
@@ -50,7 +66,7 @@ Result<Hca> find_hca(const Attachment& a, Site& site) {
         candidates.insert(candidates.end(), ports.begin(), ports.end());
     }
     for (const uint32_t netdev : candidates) {
-        const auto device = TRY(site.host.rdma.find_by_netdev(site.host_ns, netdev, ""));
+        const auto device = TRY(device_on(netdev, a.parent, site));
         if (!device)
             continue;
         hca.device = *device;
@@ -67,7 +83,7 @@ Result<> check_netns_mode(Site& site) {
         return {};
     return make_error(Code::Unsupported,
                       "in RDMA netns mode exclusive an HCA belongs to one network namespace alone")
-        .advise("boot with the mode shared (ib_core netns_mode=1), or set rdma.mode=vf");
+        .advise("boot with ib_core.netns_mode=1 (the mode shared), or set rdma.mode=vf");
 }
 
 // A software device finds the interface of a packet by its MAC, which an ipvlan does not have.

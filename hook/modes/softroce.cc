@@ -29,12 +29,23 @@ constexpr std::array<std::string_view, 10> kKeys = {"parent",
                                                     "memlock",
                                                     "optional"};
 
+// What its attachment is called, whoever asks for it.
+std::string host_interface(const netns::Link& parent) {
+    return fmt::format("parent {}", parent.index);
+}
+
 Result<Plan> plan_on_host(const Attachment& a, const Survey& s) {
     if (TRY(s.site.host.rdma.mode()) == RdmaNetnsMode::Exclusive)
         return make_error(Code::Unsupported,
                           "in RDMA netns mode exclusive a container cannot use the host's device")
-            .advise("leave out rdma.placement=host, or boot with the mode shared");
+            .advise(
+                "leave out rdma.placement=host, or boot with ib_core.netns_mode=1 (the mode "
+                "shared)");
     const netns::Link parent = TRY(find_parent(a, s.site));
+    // The key was made of what the parent was before we waited for the lock.
+    if (s.attachment_key != attachment_key(s.site.host_ns.id(), host_interface(parent)))
+        return make_error(Code::Busy, "another netdev has become the parent meanwhile")
+            .advise("start the container again");
     Plan plan;
     plan.endpoint = {.where = Where::Host,
                      .netdev = parent.index,
@@ -64,7 +75,7 @@ Result<Scope> scope(const Attachment& a, Site& site) {
     if (a.placement == Placement::Container)
         return scope_of_software_device(a);
     const netns::Link parent = TRY(find_parent(a, site));
-    return Scope{Where::Host, fmt::format("parent {}", parent.index)};
+    return Scope{Where::Host, host_interface(parent)};
 }
 
 Result<Plan> plan(const Attachment& a, const Survey& s) {

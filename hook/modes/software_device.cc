@@ -96,7 +96,7 @@ Result<> check_netns_mode(const SoftwareDriver& driver, RdmaNetnsMode mode) {
                       fmt::format("in RDMA netns mode exclusive a container sees its own devices "
                                   "alone, and no kernel moves one of type {} there",
                                   driver.type))
-        .advise("boot with the mode shared (ib_core netns_mode=1), or set rdma.mode=softroce");
+        .advise("boot with ib_core.netns_mode=1 (the mode shared), or use SoftRoCE instead");
 }
 
 std::optional<netns::Gid> choose_gid(const SoftwareDriver& driver,
@@ -117,7 +117,8 @@ void add_device(Plan& plan,
     if (driver.roce)
         plan.add<CheckDataPath>(
             {.problem = "this kernel's rxe carries no traffic in a container's network namespace",
-             .fix = "boot a kernel >= 7.1, or share the host's device: rdma.placement=host"});
+             .fix = "boot a kernel >= 7.1; or in mode softroce share the host's device "
+                    "(rdma.placement=host), in vf and asap2 choose a VF with RDMA of its own"});
     if (mode == RdmaNetnsMode::Exclusive) {
         plan.add<MoveRdmaDevice>(
             {.name = plan.endpoint.device, .with_link = true, .vf = {}, .netdev = 0, .lease = {}});

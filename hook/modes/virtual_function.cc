@@ -33,7 +33,7 @@ Result<> check_own_device(const ChosenVf& chosen) {
                       name_of(chosen.vf) +
                           " is InfiniBand, and in RDMA netns mode exclusive the "
                           "move of its device would destroy its netdev")
-        .advise("boot with the mode shared (ib_core netns_mode=1)");
+        .advise("boot with ib_core.netns_mode=1 (the mode shared)");
 }
 
 Result<> choose_provider(const Attachment& a, const Survey& s, ChosenVf& chosen) {
@@ -129,9 +129,11 @@ void add_netdev(Plan& plan, const Attachment& a, const ChosenVf& chosen, const L
                                .after = chosen.after,
                                .lease = lease});
     if (chosen.rebind)
-        plan.add<RebindVf>({.vf = vf.function.address,
-                            .driver = vf.function.driver,
-                            .rdma = !vf.function.rdma_names.empty()});
+        plan.add<RebindVf>(
+            {.vf = vf.function.address,
+             .driver = vf.function.driver,
+             .rdma = !vf.function.rdma_names.empty(),
+             .rdma_name = vf.function.rdma_names.empty() ? "" : vf.function.rdma_names.front()});
     plan.add<MoveLink>({.vf = vf.function.address,
                         .host_name = vf.link.name,
                         .host_index = vf.link.index,

@@ -2,6 +2,7 @@
 #include "hook/steps/create_rdma_link.h"
 
 #include <chrono>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -39,14 +40,37 @@ Result<> CreateRdmaLink::apply(Site& site) const {
 }
 
 // The kernel's rules for a safe deletion (facts of 7.2 and 7.3): the netdev is still there, nobody
-// has the device open, one deleter at a time (the attachment's lock).
+// has the device open, be it without a context, one deleter at a time (the attachment's lock).
 Result<> CreateRdmaLink::remove(Site& site, const netns::Netns& ns, uint32_t device) const {
-    const uint32_t users = TRY(site.host.rdma.user_contexts(ns, device));
+    netns::RdmaDevices& rdma = site.host.rdma;
+    const uint32_t users = TRY(rdma.user_contexts(ns, device));
+    std::vector<pid_t> openers;
+    if (users > 0 || TRY(rdma.waits_for_users(args_.type))) {
+        const auto node = TRY(rdma.uverbs_node(ns, device));
+        openers = TRY(site.host.processes.that_opened(node.major, node.minor));
+    }
+    if (users == 0 && openers.empty())
+        return rdma.remove_link(ns, device);
+    std::string text = fmt::format("RDMA device {} is still open", args_.name);
     if (users > 0)
-        return make_error(Code::Busy,
-                          fmt::format("RDMA device {} is still open {} times", args_.name, users))
-            .advise("end the processes that use it, then run: rdmactl gc");
-    return site.host.rdma.remove_link(ns, device);
+        text += fmt::format(" {} times", users);
+    if (!openers.empty())
+        text += fmt::format(", by process {}", fmt::join(openers, ", "));
+    return make_error(Code::Busy, std::move(text))
+        .advise(openers.empty()
+                    ? "see by whom: rdma resource show ctx; end that, then run: rdmactl gc"
+                    : "end it, then run: rdmactl gc");
+}
+
+// By another name than ours: udev may rename it (rdma-core before 53, kernels before 6.12). In the
+// container's namespace a device with our GUID on our netdev is ours or goes with it. On the host
+// it may be the administrator's, unless ours was made there: a netdev has one of each type.
+Result<std::optional<netns::RdmaDevice>> CreateRdmaLink::find_renamed(
+    Site& site, const netns::Netns& ns) const {
+    if (args_.where == Where::Host && !site.made)
+        return std::optional<netns::RdmaDevice>{};
+    auto device = TRY(site.host.rdma.find_software(ns, args_.netdev, args_.type));
+    return device && device->node_guid == args_.node_guid ? device : std::nullopt;
 }
 
 Result<> CreateRdmaLink::undo(Site& site) const {
@@ -60,8 +84,10 @@ Result<> CreateRdmaLink::undo(Site& site) const {
     // Not (any more) on its netdev, or not yet moved to it: then it shows in the host's namespace,
     // by the name and the GUID that we gave it.
     const auto device = TRY(rdma.find_by_name(site.host_ns, args_.name));
-    if (!device || device->node_guid != args_.node_guid)
-        return {};
+    if (!device || device->node_guid != args_.node_guid) {
+        const auto renamed = TRY(find_renamed(site, *ns));
+        return renamed ? remove(site, *ns, renamed->index) : Result<>{};
+    }
     if (TRY(site.host.links.find(*ns, args_.netdev)))
         return remove(site, site.host_ns, device->index);
     // Its netdev is gone, so the kernel is removing it: a second deleter would be one too many.

@@ -29,6 +29,8 @@ class CreateRdmaLink : public Step {
 
   private:
     [[nodiscard]] Result<> remove(Site& site, const netns::Netns& ns, uint32_t device) const;
+    [[nodiscard]] Result<std::optional<netns::RdmaDevice>> find_renamed(
+        Site& site, const netns::Netns& ns) const;
     Args args_;
 };
 

@@ -42,7 +42,7 @@ Result<> MoveRdmaDevice::apply(Site& site) const {
     if (!moved && moved.error().code == Code::Unsupported)
         return std::move(moved).advise(
             "this kernel cannot give the device to a container in RDMA netns mode exclusive (rxe: "
-            "needs 7.3): boot with the mode shared (no ib_core.netns_mode=0)");
+            "needs 7.3): boot with ib_core.netns_mode=1");
     return moved;
 }
 

@@ -10,6 +10,8 @@ Result<std::unique_ptr<Step>> RebindVf::load(const Json& json) {
     args.vf = TRY(base::required<std::string>(json, "vf"));
     args.driver = TRY(base::required<std::string>(json, "driver"));
     args.rdma = TRY(base::required<bool>(json, "rdma"));
+    if (json.contains("rdma_name"))
+        args.rdma_name = TRY(base::required<std::string>(json, "rdma_name"));
     return make_step<RebindVf>(std::move(args));
 }
 
@@ -23,9 +25,17 @@ Result<> RebindVf::apply(Site& site) const {
     TRY(sriov.bind(args_.vf, args_.driver));
     const auto deadline = base::Deadline::in(kBindTimeout);
     TRY(sriov.wait_for_netdev(args_.vf, deadline));
-    if (args_.rdma)
-        TRY(sriov.wait_for_rdma(args_.vf, deadline));
-    return {};
+    if (!args_.rdma)
+        return {};
+    const std::string name = TRY(sriov.wait_for_rdma(args_.vf, deadline));
+    if (args_.rdma_name.empty() || name == args_.rdma_name)
+        return {};
+    // The name that udev gives it, too, but later: what the container is told must not change then.
+    const auto device = TRY(site.host.rdma.find_by_name(site.host_ns, name));
+    if (!device)  // udev was faster
+        return {};
+    auto done = site.host.rdma.rename(site.host_ns, device->index, args_.rdma_name);
+    return !done && done.error().code == base::Code::Busy ? Result<>{} : std::move(done);
 }
 
 Result<> RebindVf::undo(Site&) const {
@@ -33,7 +43,10 @@ Result<> RebindVf::undo(Site&) const {
 }
 
 Json RebindVf::save() const {
-    return base::object({{"vf", args_.vf}, {"driver", args_.driver}, {"rdma", args_.rdma}});
+    return base::object({{"vf", args_.vf},
+                         {"driver", args_.driver},
+                         {"rdma", args_.rdma},
+                         {"rdma_name", args_.rdma_name}});
 }
 
 }  // namespace hook

@@ -12,7 +12,8 @@ class RebindVf : public Step {
     struct Args {
         std::string vf;  // PCI address
         std::string driver;
-        bool rdma = false;  // it has an RDMA device, too
+        bool rdma = false;      // it has an RDMA device, too
+        std::string rdma_name;  // whose name that is; empty: not known, an older version's journal
     };
 
     explicit RebindVf(Args args) : args_(std::move(args)) {}

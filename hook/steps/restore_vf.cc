@@ -66,15 +66,36 @@ Result<> RestoreVf::apply(Site&) const {
 }
 
 Result<bool> RestoreVf::needs_rebind(Site& site, const PciFunction& function) const {
-    if (!args_.rebound || function.netdevs.empty())
+    if ((!args_.rebound && !site.net_admin) || function.netdevs.empty())
         return false;
     const auto link = TRY(site.host.links.find(site.host_ns, function.netdevs.front().index));
+    if (link)
+        TRY(check_name(site, *link));  // before anything: gc would bind it anew again and again
+    // Promiscuous mode, receive rules, XDP, sizes of rings: what a netdev can be set to is without
+    // end and stays with it in every namespace. A new one has none of it.
+    if (site.net_admin)
+        return true;
     if (link && link->mac != args_.mac)
         return true;
     if (args_.rdma.empty() || function.rdma_names.empty())
         return false;
     const auto device = TRY(site.host.rdma.find_by_name(site.host_ns, function.rdma_names.front()));
     return device && device->node_guid != args_.node_guid;
+}
+
+Result<> RestoreVf::check_name(Site& site, const netns::Link& link) const {
+    if (link.name == args_.name)
+        return {};
+    const auto rival = TRY(site.host.links.find_by_name(site.host_ns, args_.name));
+    if (!rival || rival->index == link.index)
+        return {};
+    return make_error(Code::Busy,
+                      fmt::format("VF {} cannot have its name {} back: netdev {} ({}) has it",
+                                  args_.vf,
+                                  args_.name,
+                                  rival->index,
+                                  rival->device.empty() ? rival->kind : rival->device))
+        .advise("rename that one, then run: rdmactl gc");
 }
 
 Result<netns::Mac> RestoreVf::mend_link(Site& site, const PciFunction& function) const {
@@ -84,18 +105,7 @@ Result<netns::Mac> RestoreVf::mend_link(Site& site, const PciFunction& function)
     const auto link = TRY(site.host.links.find(site.host_ns, index));
     if (!link)
         return make_error(Code::Unavailable, "the netdev of VF " + args_.vf + " is gone");
-    if (link->name != args_.name) {
-        const auto rival = TRY(site.host.links.find_by_name(site.host_ns, args_.name));
-        if (rival && rival->index != index)
-            return make_error(
-                       Code::Busy,
-                       fmt::format("VF {} cannot have its name {} back: netdev {} ({}) has it",
-                                   args_.vf,
-                                   args_.name,
-                                   rival->index,
-                                   rival->device.empty() ? rival->kind : rival->device))
-                .advise("rename that one, then run: rdmactl gc");
-    }
+    TRY(check_name(site, *link));
     // Its namespace died without us: the kernel brings them along.
     TRY(drop_altnames(site, site.host_ns, *link, args_.altnames));
     netns::LinkChange change;

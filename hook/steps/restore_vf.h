@@ -7,7 +7,8 @@
 namespace hook {
 
 // Changes nothing when it is applied. Its undo, after that of the steps behind it, gives a VF on
-// the host the form that it had: driver, names, MAC, MTU, alias, down.
+// the host the form that it had: driver, names, MAC, MTU, alias, down. From somebody who could set
+// more than that (Site::net_admin) it comes with a new netdev: its driver is bound anew.
 //
 // A VF that is no more, or that somebody bound to another driver, is not ours to mend: done.
 class RestoreVf : public Step {
@@ -38,6 +39,8 @@ class RestoreVf : public Step {
     [[nodiscard]] Json save() const override;
 
   private:
+    // Busy if another netdev has its name.
+    Result<> check_name(Site& site, const netns::Link& link) const;
     // The MAC that the netdev then has.
     Result<netns::Mac> mend_link(Site& site, const netns::PciFunction& function) const;
     Result<> mend_mac(Site& site, const netns::PciFunction& function, netns::Mac present) const;

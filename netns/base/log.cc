@@ -101,7 +101,7 @@ State* ready(Level level) {
 void put(State& s, const Line& line) {
     if (s.file)
         to_file(s, line);
-    else if (s.target.file.empty())
+    else
         to_journald(s, line);
 }
 
@@ -127,11 +127,16 @@ void open(Target target) {
     State& s = state();
     s.later = nullptr;
     s.file.reset();
-    if (!target.file.empty())
-        s.file.reset(::open(target.file.c_str(),
-                            O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC,
-                            0600));
     s.target = std::move(target);
+    if (s.target.file.empty())
+        return;
+    s.file.reset(::open(s.target.file.c_str(),
+                        O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC,
+                        0600));
+    if (!s.file)
+        warning(
+            sys_error("open the log " + printable(s.target.file) + ", which the journal has now")
+                .message());
 }
 
 void open_later(std::function<Target()> target) {

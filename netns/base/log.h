@@ -16,7 +16,9 @@ namespace base::log {
 enum class Level { Error = 3, Warning = 4, Audit = 5, Info = 6, Debug = 7 };
 
 struct Target {
-    std::string file;  // empty: journald, and nothing where there is none
+    // Empty: journald, and nothing where there is none. One that cannot be opened: the same, with a
+    // warning, for an audit line must not be lost to a typing error.
+    std::string file;
     Level level = Level::Info;
     std::string program;
 };

@@ -94,9 +94,11 @@ class FakeRdmaDevices : public netns::RdmaDevices {
                                                           const std::string& name) override;
     Result<std::optional<uint32_t>> netdev_of(const Netns& ns, uint32_t device) override;
     Result<bool> is_software(const Netns& ns, const netns::RdmaDevice& device) override;
+    Result<std::vector<netns::RdmaDevice>> list_on(const Netns& ns, uint32_t netdev) override;
     Result<std::optional<netns::RdmaDevice>> find_software(const Netns& ns,
                                                            uint32_t netdev,
                                                            const std::string& type) override;
+    Result<bool> waits_for_users(const std::string& type) override;
     Result<netns::CharDevice> uverbs_node(const Netns& ns, uint32_t device) override;
     Result<netns::CharDevice> rdma_cm_node() override;
     Result<uint32_t> user_contexts(const Netns& ns, uint32_t device) override;
@@ -165,6 +167,7 @@ class FakeProcesses : public netns::Processes {
     Result<std::optional<netns::ProcessToken>> token(pid_t pid) override;
     Result<netns::Memlock> memlock(const netns::ProcessToken& process) override;
     Result<> set_memlock(const netns::ProcessToken& process, const netns::Memlock& limit) override;
+    Result<std::vector<pid_t>> that_opened(uint32_t major, uint32_t minor) override;
     pid_t parent() override;
     pid_t self() override;
     Result<std::string> boot_id() override;

@@ -29,6 +29,15 @@ bool is_on(const World& world, const FakeRdma& device, const Netns& ns, uint32_t
            device.netdev == netdev;
 }
 
+bool is_open(const FakeRdma& device) {
+    return device.contexts != 0 || !device.openers.empty();
+}
+
+// Drivers that can be moved can also be taken from under their users.
+bool waits(const World& world, const std::string& type) {
+    return type == "siw" || !world.kernel.rxe_can_move;
+}
+
 bool serves(World& world, const FakeRdma& rxe, const Netns& ns) {
     const auto stands_on_it = [&](const auto& entry) {
         return is_child(entry.second) && entry.second.link.parent == rxe.netdev;
@@ -65,6 +74,17 @@ Result<std::optional<RdmaDevice>> FakeRdmaDevices::find_by_netdev(const Netns& n
     for (const auto& [index, device] : world_.rdma) {
         if (is_on(world_, device, ns, netdev) && (!found || device.device.name == name))
             found = device.device;
+    }
+    return found;
+}
+
+Result<std::vector<RdmaDevice>> FakeRdmaDevices::list_on(const Netns& ns, uint32_t netdev) {
+    if (!world_.kernel.rdma)
+        return no_rdma();
+    std::vector<RdmaDevice> found;
+    for (const auto& [index, device] : world_.rdma) {
+        if (is_on(world_, device, ns, netdev))
+            found.push_back(device.device);
     }
     return found;
 }
@@ -116,6 +136,12 @@ Result<netns::CharDevice> FakeRdmaDevices::rdma_cm_node() {
     if (!world_.kernel.rdma)
         return no_rdma();
     return netns::CharDevice{"rdma_cm", 10, 121};
+}
+
+Result<bool> FakeRdmaDevices::waits_for_users(const std::string& type) {
+    return waits(world_, type) && std::ranges::any_of(world_.rdma, [&](const auto& entry) {
+               return entry.second.type == type && is_open(entry.second);
+           });
 }
 
 Result<uint32_t> FakeRdmaDevices::user_contexts(const Netns& ns, uint32_t device) {
@@ -220,7 +246,7 @@ Result<> FakeRdmaDevices::remove_link(const Netns& ns, uint32_t device) {
         if (gone.type != "rxe" && gone.type != "siw")
             return coded(Code::Unsupported, EINVAL, "remove " + device_text(device));
         // The kernel would not answer until the users have closed it: no test should get here.
-        if (gone.contexts != 0 && !world_.kernel.rxe_can_move)
+        if (is_open(gone) && waits(world_, gone.type))
             return make_error(Code::Internal,
                               "remove " + device_text(device) + " would block: it is open");
         world_.rdma.erase(device);

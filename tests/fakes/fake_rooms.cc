@@ -87,6 +87,14 @@ Result<std::optional<netns::ProcessToken>> FakeProcesses::token(pid_t pid) {
     return std::optional<netns::ProcessToken>{{pid, process->second.start}};
 }
 
+Result<std::vector<pid_t>> FakeProcesses::that_opened(uint32_t major, uint32_t minor) {
+    for (const auto& [index, device] : world_.rdma) {
+        if (device.uverbs.major == major && device.uverbs.minor == minor)
+            return std::vector<pid_t>(device.openers.begin(), device.openers.end());
+    }
+    return std::vector<pid_t>{};
+}
+
 Result<FakeProcess*> FakeProcesses::find(const netns::ProcessToken& process) {
     const auto found = world_.processes.find(process.pid);
     if (found == world_.processes.end() || found->second.zombie ||

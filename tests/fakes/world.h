@@ -56,6 +56,7 @@ struct FakeLink {
     bool bridge_port = false;  // its frames go to a master: it can carry no macvlan
     uint16_t vlan = 0;         // of a VLAN
     std::string port = {};     // of a representor: "pf0vf3"
+    bool promiscuous = false;  // stays on every way, and ends with the netdev
     netns::TcFeature tc_feature = {.on = false, .fixed = true};
     netns::TcRules tc_rules = {};
     netns::Counters counters = {};  // those that are not 0
@@ -91,7 +92,8 @@ struct FakeRdma {
     std::vector<FakeGid> gids;
     uint32_t gid_slots = 256;  // of its table
     netns::CharDevice uverbs;
-    uint32_t contexts = 0;  // programs that have it open
+    uint32_t contexts = 0;         // programs that have it open
+    std::set<pid_t> openers = {};  // who has its node open, of those that are looked for
     bool gsi_qp = true;
     std::string pci;  // the PCI function that it belongs to; empty: none
     netns::Counters counters = {};

@@ -137,6 +137,8 @@ Result<Findings> check_siw(Look& look) {
     if (look.options.mode.empty() && pools_of(look.world.config, "softiwarp").empty() &&
         found.front().status == Status::Fail)
         found.front() = {.status = Status::Skipped, .why = found.front().why};
+    if (found.front().status == Status::Fail)
+        found.front().fix = "boot a kernel built with CONFIG_RDMA_SIW, or use rdma.mode=softroce";
     return found;
 }
 

@@ -11,6 +11,7 @@ case ${1:-} in
 --brief) cycles=2 brief=1; shift ;;
 esac
 runtime=${1:-crun}
+options=() # of Podman
 
 modprobe -a rdma_rxe ib_uverbs rdma_ucm igbvf veth overlay bridge nf_tables 8021q || exit 1
 podman run --rm --rootfs $rootfs true
@@ -19,7 +20,7 @@ attach() { # NAME DEVICE ADDRESS [KEY=VALUE...]: a container on a VF, that waits
     local name=$1 words=(--annotation rdma.mode=vf --annotation "rdma.device=$2" --annotation "rdma.ip=$3/24") each
     shift 3
     for each in "$@"; do words+=(--annotation "rdma.$each"); done
-    pod run -d --name "$name" "${words[@]}" "${with_perf[@]}" --rootfs $rootfs sleep 100000
+    pod run -d --name "$name" "${words[@]}" "${with_perf[@]}" "${options[@]}" --rootfs $rootfs sleep 100000
 }
 pair() { # WHAT PORT SERVER... -- CLIENT...: a server in `a`, a client in `b`
     local what=$1 port=$2 server=() status
@@ -95,6 +96,18 @@ names() {
         ip link property add dev rdma0 altname lab0 altname eth9
     drop a
     same_state "the VF is back, without them"
+}
+
+# What a container that administers its network sets of the VF stays with no one: the driver makes a new netdev.
+alterations() {
+    options=(--cap-add NET_ADMIN)
+    check "a container with NET_ADMIN" attach a enp1s0 10.9.0.1
+    options=()
+    check "sees and hears all" podman exec a ip link set rdma0 promisc on allmulticast on
+    check "its flags say so" podman exec a bash -c 'ip link show rdma0 | grep -q "ALLMULTI.*PROMISC\|PROMISC.*ALLMULTI"'
+    drop a
+    settled
+    same_state "the VF is back, as a new one"
 }
 
 # Its node, opened from another container that was given it by force.
@@ -281,6 +294,7 @@ if [[ $LAB_KERNEL == 6.12 ]]; then
 else
     traffic
     names
+    alterations
     if ((!brief)); then
         example
         vlans

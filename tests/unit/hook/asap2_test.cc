@@ -148,6 +148,33 @@ TEST_F(Asap2, GcLeavesLivingPorts) {
     EXPECT_EQ(port().bridge, "br0");
 }
 
+// One file that cannot be read must not keep what belongs to nobody.
+TEST_F(Asap2, GcSweepsPortsBesideAJournalOfAnotherFormat) {
+    ASSERT_TRUE(one_.start());
+    const netns::OvsPort mine = port();
+    const std::string other = representor("pf0vf1");
+    netns::OvsPort& stale = fake_.world.ovs.ports[other];
+    stale = mine;
+    stale.name = other;
+    stale.marks["rdma-hook-attachment"] = "4-f000-0123456789ab";
+    // The port that is looked at first is the one whose journal is foreign.
+    ASSERT_LT(mine.name, other);
+    const std::string path =
+        state_.path() + "/journals/" + mine.marks.at("rdma-hook-attachment") + ".json";
+    std::string text = fake_.files.read(path, 1U << 20U).value();
+    const std::string format = R"("format":1)";
+    ASSERT_NE(text.find(format), std::string::npos);
+    std::string foreign = text;
+    ASSERT_TRUE(fake_.files.write(
+        path, foreign.replace(foreign.find(format), format.size(), "\"format\":2")));
+    const auto collected = collect_all();
+    EXPECT_EQ(collected.leftovers, std::vector<std::string>{"Open vSwitch port " + other});
+    EXPECT_FALSE(collected.trouble.empty());
+    EXPECT_EQ(port(), mine);
+    ASSERT_TRUE(fake_.files.write(path, text));
+    EXPECT_TRUE(one_.poststop());
+}
+
 // Keys of attachments come again: the kernel gives inodes of namespaces from the lowest.
 TEST_F(Asap2, AnotherBootsPortOfTheSameKeyIsNotTheLivingOne) {
     ASSERT_TRUE(one_.start());

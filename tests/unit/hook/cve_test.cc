@@ -29,10 +29,8 @@ void for_each_spec(const std::function<void(const Json& spec, const StateDir&)>&
             SCOPED_TRACE(way.name);
             FakeHost fake{way.world};
             StateDir state;
-            way.configure(state.config());
             Life life{fake, state, "one"};
-            life.annotations = way.annotations;
-            life.network = way.network;
+            take(way, life, state);
             ASSERT_TRUE(life.precreate());
             if (!life.environment("RDMA_ERROR").empty())  // it starts without RDMA
                 continue;

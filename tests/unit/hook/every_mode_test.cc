@@ -21,11 +21,8 @@ class EveryMode : public testing::TestWithParam<Way> {
         const Way& way = GetParam();
         FakeHost fake{way.world};
         StateDir state;
-        way.configure(state.config());
         Life life{fake, state, "one"};
-        life.annotations = way.annotations;
-        life.network = way.network;
-        life.plain = way.plain;
+        take(way, life, state);
         World before = fake.world;
         arm(fake.gate, k);
         bool reached = false;
@@ -49,9 +46,19 @@ class EveryMode : public testing::TestWithParam<Way> {
     }
 
     static void run_life(Life& life, FakeHost& fake) {
-        if (life.precreate() && life.create_runtime())
-            (void)life.poststop();  // a failing undo is gc's to finish
-        (void)fake;
+        if (!life.precreate() || !life.create_runtime())
+            return;
+        if (GetParam().net_admin)
+            alter_links(fake.world);
+        (void)life.poststop();  // a failing undo is gc's to finish
+    }
+
+    // As a container may that administers its network.
+    static void alter_links(World& world) {
+        for (auto& [ns, netns] : world.namespaces) {
+            for (auto& [index, link] : netns.links)
+                link.promiscuous = ns != world.host && !link.link.device.empty();
+        }
     }
 
     static void at_every_call(const std::function<void(Gate&, int)>& arm) {
@@ -89,11 +96,8 @@ TEST_P(EveryMode, FailingAttachRollsBackByItself) {
     for (int k = 0;; ++k) {
         FakeHost fake{way.world};
         StateDir state;
-        way.configure(state.config());
         Life life{fake, state, "one"};
-        life.annotations = way.annotations;
-        life.network = way.network;
-        life.plain = way.plain;
+        take(way, life, state);
         const World before = fake.world;
         fake.gate.fail_call(k, EIO);
         const bool attached = life.attach().has_value();

@@ -234,11 +234,8 @@ TEST(FormatDocument, HasEveryMemberOfEveryWayToAttach) {
         for (const Way& way : ways) {
             FakeHost fake{way.world};
             StateDir state;
-            way.configure(state.config());
             Life life{fake, state, "one"};
-            life.annotations = way.annotations;
-            life.network = way.network;
-            life.plain = way.plain;
+            take(way, life, state);
             life.annotations["rdma.max_hca_objects"] = "200";
             if (!life.start())
                 continue;

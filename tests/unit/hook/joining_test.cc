@@ -96,6 +96,18 @@ TEST_F(JoiningTheHosts, ItIsAnRxeWhateverElseIsOnTheNetdev) {
     EXPECT_EQ(fake_.world.rdma.size(), 3U);
 }
 
+// Somebody deleted it: what is left on the netdev is not what softroce may give.
+TEST_F(JoiningTheHosts, HardwareDoesNotTakeItsPlace) {
+    Life one = container("one", hosts({}));
+    ASSERT_TRUE(one.start());
+    fake_.world.rdma.clear();
+    fake_.world.add_rdma(fake_.world.host, World::kHostLink, "mlx5_0", "mlx5");
+    Life two = container("two", hosts({}));
+    const auto started = two.start();
+    ASSERT_FALSE(started);
+    EXPECT_EQ(started.error().code, Code::Unavailable) << started.error().message();
+}
+
 TEST_F(Joining, ADifferentRequestForTheNetworksOwnInterfaceIsRefused) {
     fake_.world = with_container_link(fake_.world);
     Life one = on_own_interface("one", "softroce");

@@ -64,6 +64,8 @@ Result<> Life::precreate() {
     spec["linux"]["namespaces"].push_back(entry);
     spec["annotations"] = annotations;
     spec["mounts"] = mounts;
+    if (!capabilities.empty())
+        spec["process"]["capabilities"]["bounding"] = capabilities;
     if (!devices.empty())
         spec["linux"]["devices"] = devices;
     for (const Json& rule : rules)

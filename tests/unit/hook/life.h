@@ -56,6 +56,7 @@ class Life {
     // Plain hooks: precreate() leaves config.json in a bundle, create_runtime() attaches.
     bool plain = false;
     std::map<std::string, std::string> asked;  // by the hook's own arguments
+    std::vector<std::string> capabilities;
     oci::Json mounts = oci::Json::array({oci::Json::parse(
         R"({"destination":"/sys","type":"sysfs","source":"sysfs","options":["nosuid","ro"]})")});
 

@@ -39,11 +39,7 @@ void expect_line(const base::Result<>& done, const std::string& says) {
 class StateDisk : public testing::TestWithParam<Way> {
   protected:
     StateDisk() : fake_(GetParam().world), life_(fake_, state_, "one") {
-        const Way& way = GetParam();
-        way.configure(state_.config());
-        life_.annotations = way.annotations;
-        life_.network = way.network;
-        life_.plain = way.plain;
+        take(GetParam(), life_, state_);
     }
 
     // As at the beginning, but for processes that came and went.

@@ -163,6 +163,31 @@ TEST_F(SharedHca, AnAddressOfThePoolThatOthersHaveIsPassedOver) {
     EXPECT_TRUE(two.start());
 }
 
+// A macvlan's question does not reach its own parent.
+TEST_F(SharedHca, AnAddressOfTheHostsIsPassedOver) {
+    add_pool(10, 11);
+    host_link().addresses.push_back(*netns::parse_cidr("10.9.0.10/24"));
+    Life one = container("one", "auto");
+    ASSERT_TRUE(one.start());
+    EXPECT_EQ(one.environment("RDMA_GID"), "0000:0000:0000:0000:0000:ffff:0a09:000b");
+}
+
+TEST_F(SharedHca, IsHardwareRatherThanAnRxeBesideIt) {
+    FakeRdma adapter = hca();
+    fake_.world.rdma.erase(hca_);
+    fake_.world.add_rdma(fake_.world.host, World::kHostLink, "rxe_admin", "rxe");
+    fake_.world.rdma[hca_ + 7] = adapter;
+    fake_.world.rdma[hca_ + 7].device.index = hca_ + 7;
+    Life one = container("one", "10.9.0.1/24");
+    ASSERT_TRUE(one.start());
+    EXPECT_EQ(one.environment("RDMA_DEVICE"), "mlx5_0");
+    // It is asked for by name.
+    Life two = container("two", "10.9.0.2/24");
+    two.annotations["rdma.parent"] = "mlx5_0";
+    ASSERT_TRUE(two.start());
+    EXPECT_EQ(two.environment("RDMA_DEVICE"), "mlx5_0");
+}
+
 TEST_F(SharedHca, OthersHaveTheWholePool) {
     count_children();
     add_pool(10, 11);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a VF comes back, whatever happened to it while a container had it.
+#include <algorithm>
+
 #include "tests/unit/hook/vf_life.h"
 
 namespace test {
@@ -18,6 +20,11 @@ class VfReturns : public VfLife {
     void die() {
         fake_.world.processes.erase(one_.init);
         fake_.world.engine_paths.erase(one_.network);
+    }
+
+    bool& promiscuous(const std::string& address) {
+        const auto at = fake_.world.netdev_of(address);
+        return fake_.world.find_link(at->first, at->second)->promiscuous;
     }
 
     Life one_;
@@ -80,6 +87,67 @@ TEST_F(VfReturns, AfterTheNamespaceDiedWithAFurtherName) {
     EXPECT_EQ(netdev(vf(0)).altnames, std::vector<std::string>{"eth7"});
     EXPECT_EQ(garbage(), std::vector<std::string>{});
     expect_nothing_kept();
+    expect_as_before(vf(0));
+}
+
+// What a netdev can be set to is without end: the driver makes a new one.
+TEST_F(VfReturns, AsANewNetdevFromWhoCouldSetAnythingOfIt) {
+    one_.capabilities = {"CAP_NET_ADMIN"};
+    ASSERT_TRUE(one_.start());
+    promiscuous(vf(0)) = true;
+    ASSERT_TRUE(one_.poststop());
+    expect_nothing_kept();
+    expect_as_before(vf(0));
+    EXPECT_FALSE(promiscuous(vf(0)));
+}
+
+TEST_F(VfReturns, AsANewNetdevFromAHolderWhoCameLaterAndWentFirst) {
+    one_.annotations.erase("rdma.vlan");
+    Life two = container("two");
+    two.annotations = one_.annotations;
+    two.network = one_.network;
+    two.capabilities = {"CAP_CHOWN", "CAP_NET_ADMIN"};
+    ASSERT_TRUE(one_.start());
+    ASSERT_TRUE(two.start());
+    promiscuous(vf(0)) = true;
+    ASSERT_TRUE(two.poststop());
+    EXPECT_NE(place(vf(0)), fake_.world.host);
+    ASSERT_TRUE(one_.poststop());
+    expect_nothing_kept();
+    EXPECT_FALSE(promiscuous(vf(0)));
+}
+
+// gc would bind it anew each minute.
+TEST_F(VfReturns, WithItsDriverAsItIsWhileAnotherHasItsName) {
+    one_.annotations.erase("rdma.mac");
+    one_.capabilities = {"CAP_NET_ADMIN"};
+    ASSERT_TRUE(one_.start());
+    netns::Link rival;
+    rival.name = start_.find_link(start_.netdev_of(vf(0))->first, start_.netdev_of(vf(0))->second)
+                     ->link.name;
+    rival.kind = "dummy";
+    const uint32_t index = fake_.world.add_link(fake_.world.host, rival);
+    EXPECT_FALSE(one_.poststop());
+    EXPECT_EQ(garbage().size(), 1U);
+    EXPECT_TRUE(std::ranges::none_of(fake_.gate.calls(),
+                                     [](const auto& call) { return call.starts_with("unbind"); }));
+    fake_.world.destroy_link(fake_.world.host, index);
+    EXPECT_EQ(garbage(), std::vector<std::string>{});
+    expect_nothing_kept();
+    expect_as_before(vf(0));
+}
+
+// A driver that is bound takes a second on hardware.
+TEST_F(VfReturns, WithItsDriverAsItIsFromWhoCouldSetNothing) {
+    one_.annotations.erase("rdma.mac");
+    one_.capabilities = {"CAP_NET_RAW"};
+    ASSERT_TRUE(one_.start());
+    const size_t begin = fake_.gate.calls().size();
+    ASSERT_TRUE(one_.poststop());
+    const auto& calls = fake_.gate.calls();
+    EXPECT_TRUE(std::none_of(calls.begin() + static_cast<ptrdiff_t>(begin),
+                             calls.end(),
+                             [](const auto& call) { return call.starts_with("unbind"); }));
     expect_as_before(vf(0));
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mode vf: which VF a container gets, what it becomes, and what is refused before anything changed.
 #include <random>
+#include <set>
 
 #include <gmock/gmock.h>
 
@@ -273,6 +274,24 @@ TEST_F(Vf, OnlyWhatNobodyUsesIsFree) {
     EXPECT_EQ(excluded.fix, "mend pools.vfs.exclude in the configuration");
 }
 
+// A range is given out once, however many PFs the pool has.
+TEST_F(Vf, AddressesOfAPoolOfTwoPfs) {
+    state_.config().pools.push_back(pool({"enp1s0", "enp59s0"}, hook::Choose::Spread));
+    state_.config().pools.back().ranges = {
+        {*netns::parse_cidr("10.9.0.10/24"), *netns::parse_cidr("10.9.0.12/24")}};
+    std::set<std::string> gids;
+    std::set<std::string> devices;
+    for (const char* id : {"a", "b", "c"}) {
+        Life life = from_pool(id);
+        life.annotations["rdma.ip"] = "auto";
+        ASSERT_TRUE(life.start()) << id;
+        gids.insert(life.environment("RDMA_GID"));
+        devices.insert(life.environment("RDMA_DEVICE").substr(0, 3));
+    }
+    EXPECT_EQ(gids.size(), 3U);
+    EXPECT_EQ(devices.size(), 2U) << "both PFs gave one";
+}
+
 TEST_F(Vf, Refusals) {
     fake_.world.unbind(vf(6));
     fake_.world.pci.at(vf(6)).driver = "vfio-pci";
@@ -286,7 +305,7 @@ TEST_F(Vf, Refusals) {
     } table[] = {
         {"eth0", {}, Code::Unavailable, "no PCI function, netdev or RDMA device 'eth0'"},
         {"0000:09:00.0", {}, Code::Unavailable, "'0000:09:00.0'"},
-        {"enp2s0", {}, Code::Unavailable, "run: rdmactl vf enable enp2s0 7"},
+        {"enp2s0", {}, Code::Unavailable, "run: rdmactl vf enable enp2s0 COUNT (of 7)"},
         {"enp1s0#5-7", {}, Code::Unavailable, "enp1s0#5-7 names VF 7, and PF"},
         {"enp1s0v1#0", {}, Code::BadInput, "enp1s0v1 is a VF"},
         {"enp1s0#6", {}, Code::Unavailable, "VF 6 of enp1s0 (0000:01:11.4) is bound to vfio-pci"},

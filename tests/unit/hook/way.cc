@@ -22,4 +22,13 @@ World with_container_link(World world) {
     return world;
 }
 
+void take(const Way& way, Life& life, StateDir& state) {
+    way.configure(state.config());
+    life.annotations = way.annotations;
+    life.network = way.network;
+    life.plain = way.plain;
+    if (way.net_admin)
+        life.capabilities = {"CAP_NET_ADMIN"};
+}
+
 }  // namespace test

@@ -19,7 +19,12 @@ struct Way {
     std::function<void(hook::Config&)> configure = [](hook::Config&) {};
     bool refused = false;  // the attach fails, after it has begun
     bool plain = false;    // by plain hooks
+    // With CAP_NET_ADMIN, so that a netdev of the host's comes back as a new one.
+    bool net_admin = false;
 };
+
+// The container and the configuration that go this way.
+void take(const Way& way, Life& life, StateDir& state);
 
 std::vector<Way> softroce_ways();
 std::vector<Way> softiwarp_ways();

@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "netns/process.h"
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
+#include <fstream>
+#include <string>
+#include <thread>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "netns/base/clock.h"
+#include "netns/base/unique_fd.h"
 #include "netns/terminal.h"
 
 namespace netns {
@@ -59,6 +67,55 @@ TEST(Terminal, WhatNobodyReadsIsNotSaid) {
     int status = 1;
     ASSERT_EQ(::waitpid(engine, &status, 0), engine);
     EXPECT_EQ(status, 0);
+}
+
+// proc(5) shows the first thread's end as the process's state.
+TEST(Processes, OneWhoseFirstThreadHasEndedLives) {
+    int ends[2];
+    ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        std::thread([&] {
+            while (true)
+                ::pause();
+        }).detach();
+        (void)::close(ends[1]);
+        (void)::syscall(SYS_exit, 0);  // this thread alone
+    }
+    ASSERT_EQ(::close(ends[1]), 0);
+    KernelProcesses processes;
+    const std::string stat = "/proc/" + std::to_string(child) + "/stat";
+    const auto state = [&] {
+        std::string text;
+        std::getline(std::ifstream(stat), text);
+        const auto close = text.rfind(") ");
+        return close == std::string::npos ? '?' : text[close + 2];
+    };
+    const auto deadline = base::Deadline::in(std::chrono::seconds(10));
+    while (state() != 'Z' && !deadline.passed())
+        std::this_thread::yield();
+    ASSERT_EQ(state(), 'Z');
+    EXPECT_TRUE(processes.token(child).value());
+    ASSERT_EQ(::kill(child, SIGKILL), 0);
+    siginfo_t info{};
+    ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
+    EXPECT_FALSE(processes.token(child).value()) << "a zombie";
+    ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+    (void)::close(ends[0]);
+}
+
+TEST(Processes, WhoHasADeviceOpen) {
+    KernelProcesses processes;
+    const auto have = [&] {
+        const auto openers = processes.that_opened(1, 7).value();  // /dev/full
+        return std::ranges::find(openers, ::getpid()) != openers.end();
+    };
+    EXPECT_FALSE(have());
+    base::UniqueFd full{::open("/dev/full", O_RDONLY | O_CLOEXEC)};
+    ASSERT_TRUE(full);
+    EXPECT_TRUE(have());
+    full.reset();
+    EXPECT_FALSE(have());
 }
 
 }  // namespace
