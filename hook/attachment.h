@@ -70,8 +70,8 @@ struct Collected {
     std::vector<std::string> trouble;     // what could not be undone, and why
 };
 
-// Undoes everything that belongs to the dead; begins with nothing more once the deadline has passed,
-// for a container that waits for it.
+// Undoes everything that belongs to the dead; begins with nothing more once the deadline has
+// passed, for a container that waits for it.
 Result<Collected> collect_garbage(World& world, std::optional<base::Deadline> until = {});
 
 }  // namespace hook

@@ -49,10 +49,6 @@ Request device_request(int command, uint32_t device) {
     return request;
 }
 
-std::string module_of(const std::string& type) {
-    return type == "rxe" ? "rdma_rxe" : type;
-}
-
 class KernelRdmaDevices : public RdmaDevices {
   public:
     Result<RdmaNetnsMode> mode() override;
@@ -243,8 +239,8 @@ Result<uint32_t> KernelRdmaDevices::user_contexts(const Netns& ns, uint32_t devi
 }
 
 Result<bool> KernelRdmaDevices::waits_for_users(const std::string& type) {
-    const auto references = TRY(TRY(SysTree::host()).read("module/" + module_of(type) + "/refcnt"));
-    return references && *references != "0";
+    const std::string module = type == "rxe" ? "rdma_rxe" : type;
+    return TRY(TRY(SysTree::host()).read("module/" + module + "/refcnt")).value_or("0") != "0";
 }
 
 Result<bool> KernelRdmaDevices::has_gsi_qp(const Netns& ns, uint32_t device) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FakeHost: a Host over a World. Handles have no descriptor. Example:
+// FakeHost: a Host over a World. Handles have no descriptor. budget: each room is a class of it.
+// Example:
 //
 //     FakeHost fake{World::standard()};
 //     fake.gate.fail_call(3, EBUSY);
