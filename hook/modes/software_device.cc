@@ -96,7 +96,9 @@ Result<> check_netns_mode(const SoftwareDriver& driver, RdmaNetnsMode mode) {
                       fmt::format("in RDMA netns mode exclusive a container sees its own devices "
                                   "alone, and no kernel moves one of type {} there",
                                   driver.type))
-        .advise("boot with ib_core.netns_mode=1 (the mode shared), or use SoftRoCE instead");
+        .advise(
+            "boot with ib_core.netns_mode=1 (the mode shared), or set rdma.mode=softroce (over a "
+            "VF: rdma.provider=rxe)");
 }
 
 std::optional<netns::Gid> choose_gid(const SoftwareDriver& driver,

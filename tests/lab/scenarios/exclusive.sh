@@ -16,7 +16,7 @@ start() { podman run -d --name "$1" "${softroce[@]}" --annotation "rdma.ip=$2/24
 listening() { podman exec "$1" ss -Hltn "sport = :$2" | grep -q .; }
 
 if [[ $LAB_KERNEL != 7.3 ]]; then
-    refused "a kernel that cannot move rxe says so" 'rxe only since Linux 7.3' start a 10.9.0.1
+    refused "a kernel that cannot move rxe says so" 'rxe: needs 7[.]3.*ib_core[.]netns_mode=1' start a 10.9.0.1
     podman rm -f a >/dev/null 2>&1
     same_world "the refused one leaves nothing" "$work/before"
     clean_kernel_log

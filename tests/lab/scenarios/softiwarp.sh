@@ -65,6 +65,25 @@ bad_input() {
     same_world "what was refused leaves nothing" "$work/before"
 }
 
+# Whoever on the host may open the node: the kernel would wait for that without end, and so would `podman rm`.
+opened() {
+    local device node opener start
+    check "a container whose node somebody opens" iwarp a 10.9.0.1/24
+    device=$(environment a RDMA_DEVICE)
+    for node in /sys/class/infiniband_verbs/uverbs*; do [[ $(<"$node/ibdev") != "$device" ]] || break; done
+    sleep 100000 3<"/dev/infiniband/${node##*/}" &
+    opener=$!
+    start=$SECONDS
+    drop a
+    ((SECONDS - start < 60))
+    report $? "it goes all the same, within $((SECONDS - start)) s"
+    check "list says who has the device open" bash -c "rdmactl list --json | grep -q 'is still open, by process $opener'"
+    kill $opener
+    wait $opener 2>/dev/null
+    check "and gc takes it" rdmactl gc
+    same_world "nothing is left" "$work/before"
+}
+
 over_vfs() {
     local each
     for each in enp1s0 enp2s0; do
@@ -89,6 +108,7 @@ if ((LAB_EXCLUSIVE)); then
 else
     of_its_own
     bad_input
+    opened
     lives
     [[ $LAB_NICS != igb ]] || over_vfs
 fi
