@@ -16,7 +16,7 @@ host_side() {
     switches >"$work/bare"
     refused "without VFs and a number of them nothing is done" '--vfs' rdmactl asap2 enable netdevsim/netdevsim1
     refused "nor to what has no e-switch" "no PCI function, netdev or RDMA device 'lab0'" rdmactl asap2 enable lab0
-    equal "status of a bare e-switch" "missing: mode legacy: rdmactl asap2 enable netdevsim/netdevsim1" \
+    equal "status of a bare e-switch" "missing: mode legacy: rdmactl asap2 enable netdevsim/netdevsim1 --vfs N --bridge BRIDGE" \
         "$(rdmactl asap2 status netdevsim/netdevsim1 | grep legacy: | tail -1)"
     equal "refusals and status change nothing" "$(<"$work/bare")" "$(switches)"
     check "rdmactl asap2 enable" enable 1 brA
