@@ -68,7 +68,7 @@ TEST_F(Shim, TheOtherVerbsDoNotLookAtAnything) {
 
 TEST_F(Shim, CreateAttaches) {
     start();
-    EXPECT_THAT(low_level_.calls, ElementsAre("run " + default_runtime()));
+    EXPECT_THAT(low_level_.calls, ElementsAre("run " + *find_runtime("")));
     const hook::Store store{files_, config_.state_dir};
     const auto keys = *store.container_keys();
     ASSERT_EQ(keys.size(), 1U);
