@@ -98,8 +98,11 @@ TEST(Cidr, HostileTextIsNone) {
                                         "fd00::1\0junk/64"sv,
                                         "eth0/24"sv})
         EXPECT_FALSE(parse_cidr(text)) << text;
-    EXPECT_FALSE(parse_cidr(std::string(100000, ':') + "/64"));
-    EXPECT_FALSE(parse_cidr(std::string(100000, '1') + "/8"));
+    for (const char c : {':', '1'}) {
+        std::string text(100000, c);
+        text += "/64";
+        EXPECT_FALSE(parse_cidr(text)) << c;
+    }
 }
 
 TEST(Ip, HasItsFullPrefix) {
