@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "hook/modes/software_device.h"
+
 namespace hook {
 
 using base::Code;
@@ -91,7 +93,7 @@ Result<FoundDevice> find_device(Site& site, const Endpoint& endpoint) {
     const bool shared_rxe = !hosts && endpoint.where == Where::Host;
     const uint32_t netdev = hosts ? endpoint.hca_netdev : endpoint.netdev;
     netns::RdmaDevices& rdma = site.host.rdma;
-    const auto device = TRY(shared_rxe ? rdma.find_software(*ns, netdev, "rxe")
+    const auto device = TRY(shared_rxe ? rdma.find_software(*ns, netdev, kRxe.type)
                                        : rdma.find_by_netdev(*ns, netdev, endpoint.device));
     if (!device)
         return device_gone(endpoint);

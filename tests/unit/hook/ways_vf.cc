@@ -66,6 +66,11 @@ Annotations on_pf(Annotations more) {
     more.insert({{"rdma.mode", "vf"}, {"rdma.device", "enp1s0"}});
     return more;
 }
+
+Way with_net_admin(Way way) {
+    way.net_admin = true;
+    return way;
+}
 }  // namespace
 
 std::vector<Way> vf_ways() {
@@ -94,22 +99,10 @@ std::vector<Way> vf_ways() {
         {.name = "own_mac_exclusive_slow",
          .world = slow(moving(Nic::Mlx5)),
          .annotations = on_pf({{"rdma.mac", "02:00:5e:10:00:01"}})},
-        {.name = "net_admin",
-         .world = shared(Nic::Igb),
-         .annotations = plain,
-         .network = World::kContainerPath,
-         .configure = [](hook::Config&) {},
-         .refused = false,
-         .plain = false,
-         .net_admin = true},
-        {.name = "own_net_admin_exclusive_slow",
-         .world = slow(moving(Nic::Mlx5)),
-         .annotations = plain,
-         .network = World::kContainerPath,
-         .configure = [](hook::Config&) {},
-         .refused = false,
-         .plain = false,
-         .net_admin = true},
+        with_net_admin({.name = "net_admin", .world = shared(Nic::Igb), .annotations = plain}),
+        with_net_admin({.name = "own_net_admin_exclusive_slow",
+                        .world = slow(moving(Nic::Mlx5)),
+                        .annotations = plain}),
         {.name = "siw",
          .world = with_nic(Nic::Igb, KernelTraits::v6_12(), netns::RdmaNetnsMode::Shared),
          .annotations = on_pf({{"rdma.provider", "siw"}, {"rdma.ip", "10.9.0.1/24"}})},
