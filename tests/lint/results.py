@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts tests for tests/run.
 
-usage: results.py ctest NAME JUNIT-FILE FOLDER       what ctest ran; FOLDER has a file of each GoogleTest program
+usage: results.py ctest NAME FOLDER JUNIT-FILE...    what ctest ran; FOLDER has a file of each GoogleTest program. The second
+                                                     file is of what was run again, which counts instead
        results.py lab NAME LOG STATUS SCENARIO...    what a guest ran (tests/lab/scenarios/many)
        results.py fuzz NAME LOG STATUS               what tests/fuzz/run ran
        results.py checks NAME LOG STATUS             what a script ran that ends like a scenario
@@ -11,7 +12,7 @@ usage: results.py ctest NAME JUNIT-FILE FOLDER       what ctest ran; FOLDER has 
 The others print lines for RESULTS: "count NAME RUN PASSED FAILED", "skip NAME REASON", "fail NAME WHAT", "case NAME WHAT".
 A skip is counted by its line; a fail is a failure beside those that were counted; a case is one of those that were, by its name and what
 it expected. tests/run adds "unsteady NAME WHAT":
-what failed in a guest and was run again in another, whose lines tell how that went. Of a log, only what belongs to
+what failed and was run again, in another guest if it was one, whose lines tell how that went. Of a log, only what belongs to
 the scenarios that are named counts.
 """
 import re
@@ -59,12 +60,13 @@ def gtest(name, path, status, counts):
     counts.update(outcomes)
 
 
-def ctest(name, path, folder):
-    if not Path(path).exists():
+def ctest(name, folder, paths):
+    if not all(Path(path).exists() for path in paths):
         print(f"fail {name} ctest did not finish")
         return
     counts = Counter()
-    for case in ElementTree.parse(path).getroot().iter("testcase"):
+    last = {case.get("name"): case for path in paths for case in ElementTree.parse(path).getroot().iter("testcase")}
+    for case in last.values():
         if re.search(r"\.\d$", case.get("name")):
             gtest(name, Path(folder, case.get("name") + ".xml"), case.get("status"), counts)
             continue
@@ -183,8 +185,8 @@ def total(path, seconds):
 
 def main():
     match sys.argv[1:]:
-        case ["ctest", name, path, folder]:
-            ctest(name, path, folder)
+        case ["ctest", name, folder, *paths]:
+            ctest(name, folder, paths)
         case ["lab", name, path, status, *scenarios]:
             lab(name, path, status, scenarios)
         case ["fuzz", name, path, status]:
