@@ -26,6 +26,7 @@ using base::UniqueFd;
 namespace {
 constexpr auto kLookAgain = std::chrono::milliseconds(10);
 constexpr auto kAnswer = kProbeTime / 3;  // of a program that only prints its help
+constexpr uint32_t kTries = 3;            // of a port
 
 // Its exit status says nothing: perftest exits with 1 here.
 Result<std::string> printed_by(const Folders& folders,
@@ -46,8 +47,9 @@ bool is_free(uint16_t port) {
 }
 
 // Another one each time, of all clients together: one that was just used may not be free at once.
+// Not from the first on, so that servers of one host seldom choose the same at the same time.
 Result<uint16_t> choose_port() {
-    static std::atomic<uint32_t> next = 0;
+    static std::atomic<uint32_t> next = static_cast<uint32_t>(::getpid()) * kTries;
     constexpr uint32_t kPorts = kLastPort - kFirstPort + 1;
     for (uint32_t i = 0; i < kPorts; ++i) {
         const auto port = static_cast<uint16_t>(kFirstPort + next++ % kPorts);
@@ -110,18 +112,29 @@ Result<Version> Service::probe() {
 Result<uint16_t> Service::start(const Trial& trial) {
     program_.reset();
     trial_ = trial;
-    const uint16_t port = TRY(choose_port());
-    End end = end_of(Side::Server, *device_, server_address(control_->fd(), Side::Server), port);
-    end.can_bind = can_bind_;
-    program_ =
-        TRY(Program::start(folders_, program_of(trial.verb, trial.mode), arguments_of(trial, end)));
-    TRY(await_listener(port));
-    return port;
+    const Deadline deadline = Deadline::in(timeout_);
+    for (uint32_t left = kTries;; --left) {
+        const uint16_t port = TRY(choose_port());
+        const auto listening = start_on(port, deadline);
+        if (listening)
+            return port;
+        // A port that was free may be another's by the time that perftest binds it: its end is not
+        // yet a failure.
+        if (left == 1 || is_running())
+            return listening.error();
+    }
 }
 
-Result<> Service::await_listener(uint16_t port) {
+Result<> Service::start_on(uint16_t port, Deadline deadline) {
+    End end = end_of(Side::Server, *device_, server_address(control_->fd(), Side::Server), port);
+    end.can_bind = can_bind_;
+    program_ = TRY(
+        Program::start(folders_, program_of(trial_.verb, trial_.mode), arguments_of(trial_, end)));
+    return await_listener(port, deadline);
+}
+
+Result<> Service::await_listener(uint16_t port, Deadline deadline) {
     const std::string process = "/proc/" + std::to_string(program_->pid());
-    const Deadline deadline = Deadline::in(timeout_);
     std::array<pollfd, 3> fds = {{{program_->life(), POLLIN, 0},
                                   {control_->fd(), POLLRDHUP, 0},
                                   {control_->stop().fd(), POLLIN, 0}}};

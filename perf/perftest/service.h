@@ -42,7 +42,8 @@ class Service {
 
     base::Result<Version> probe();
 
-    // Starts the program in place of one before; the port on which it listens.
+    // Starts the program in place of one before; the port on which it listens. One that ends before
+    // it listens is started again on another port, twice at most.
     base::Result<uint16_t> start(const Trial& trial);
 
     [[nodiscard]] bool is_running() const { return program_.has_value(); }
@@ -53,7 +54,8 @@ class Service {
     base::Result<Ended> end();
 
   private:
-    base::Result<> await_listener(uint16_t port);
+    base::Result<> start_on(uint16_t port, base::Deadline deadline);
+    base::Result<> await_listener(uint16_t port, base::Deadline deadline);
 
     Folders folders_;
     const DeviceInfo* device_;

@@ -98,16 +98,21 @@ TEST_P(EveryPoint, IsHeldAgainstTheLink) {
 }
 
 TEST_P(EveryPoint, RunsByTime) {
-    FakeVerbs verbs;
     Point p = wanted();
     p.iterations = 0;
-    p.time_ms = 20;
-    const auto result = run_one(verbs, p);
-    ASSERT_TRUE(result) << result.error().message();
-    if (result->bandwidth) {
-        EXPECT_GE(result->bandwidth->elapsed_ns, 20'000'000U);
-        EXPECT_GT(result->bandwidth->messages, 0U);
+    // A busy machine may give the threads no processor for as long as a window: then a longer one.
+    uint64_t messages = 0;
+    while (messages == 0 && p.time_ms < 2000) {
+        p.time_ms = p.time_ms == 0 ? 20 : p.time_ms * 4;
+        FakeVerbs verbs;
+        const auto result = run_one(verbs, p);
+        ASSERT_TRUE(result) << result.error().message();
+        if (!result->bandwidth)
+            return;
+        EXPECT_GE(result->bandwidth->elapsed_ns, p.time_ms * 1'000'000U);
+        messages = result->bandwidth->messages;
     }
+    EXPECT_GT(messages, 0U);
 }
 
 TEST_P(EveryPoint, FindsEachKindOfWrongData) {

@@ -30,6 +30,8 @@ class Bench {
     // "client fails", "server hangs"; see fake_perftest.cc.
     void behave(const std::string& how) const { std::ofstream(dir_ / "behaviour") << how; }
 
+    [[nodiscard]] std::string behaviour() const { return read("behaviour"); }
+
     void remove(const std::string& name) const { std::filesystem::remove(dir_ / name); }
 
     [[nodiscard]] std::string arguments(const std::string& side) const {

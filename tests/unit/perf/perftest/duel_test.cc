@@ -205,6 +205,18 @@ TEST_F(PerftestDuel, ARunThatFailsIsMadeAgainAndCounted) {
     EXPECT_THAT(table_row(*cell), HasSubstr("perftest failed 1 time and was run again: ib_write"));
 }
 
+// Another program may bind it after it was found free.
+TEST_F(PerftestDuel, APortTakenMeanwhileIsChangedForAnother) {
+    bench_.behave("server finds its port taken once");
+    Plan plan = plan_of();
+    plan.most_pairs = 6;
+    const auto cell = fight(plan);
+    ASSERT_TRUE(cell) << cell.error().message();
+    EXPECT_EQ(bench_.behaviour(), "well") << "it was not in the way";
+    EXPECT_EQ(cell->pairs.size(), 6U);
+    EXPECT_EQ(cell->failures, 0U);
+}
+
 TEST_F(PerftestDuel, AServerThatNeverListensEndsAtTheDeadline) {
     EXPECT_THAT(failure("server hangs", Code::Timeout), HasSubstr("does not listen"));
 }
