@@ -61,9 +61,10 @@ files() { # and mounts
     find /sys/fs/cgroup -type d -printf 'cgroup %p\n' | sort
 }
 programs() { # that run, but for the scenario's own and for workers that come and go
+    local own=${0##*/}
     lsns -t net -n -o NS,NPROCS | awk '{ print "namespace", $1 }' | sort
     ps --ppid 2 -p 2 -N -o comm= | grep -vE '^(\(udev-worker\)|udevadm|bash|ps|sort|grep|diff|killer|kills.sh|soak.sh|ovs.*|timeout)' |
-        grep -vxF -- "$(head -c 15 <<<"${0##*/}")" | sort
+        grep -vxF -- "${own:0:15}" | sort
 }
 
 snapshot() {
