@@ -10,6 +10,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "perf/perftest/listening.h"
 #include "perf/perftest/output.h"
@@ -47,7 +48,8 @@ bool is_free(uint16_t port) {
 }
 
 // Another one each time, of all clients together: one that was just used may not be free at once.
-// Not from the first on, so that servers of one host seldom choose the same at the same time.
+// Not from the first on, and as far from the next process as it may try, so that servers of one
+// host seldom choose the same at the same time.
 Result<uint16_t> choose_port() {
     static std::atomic<uint32_t> next = static_cast<uint32_t>(::getpid()) * kTries;
     constexpr uint32_t kPorts = kLastPort - kFirstPort + 1;

@@ -103,7 +103,7 @@ def manual(files):
         return list(importlib.import_module("manual").check(Path(folder), {"rdmactl": str(program)}))
 
 
-# What ctest says of two programs, first and when what failed ran again; then what is counted. x_test.0 has two tests, y a file of its own.
+# What ctest says of two programs, first and when what failed ran again; then what is counted. x_test.0 has two tests, lint.y is one.
 JUNIT = '<testsuite>{}</testsuite>'
 CASE = '<testcase name="{0}" status="{1}"/>'
 GTEST = '<testsuites><testcase classname="X" name="A"/><testcase classname="X" name="B">{}</testcase></testsuites>'

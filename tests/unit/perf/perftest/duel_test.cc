@@ -207,7 +207,7 @@ TEST_F(PerftestDuel, ARunThatFailsIsMadeAgainAndCounted) {
 
 // Another program may bind it after it was found free.
 TEST_F(PerftestDuel, APortTakenMeanwhileIsChangedForAnother) {
-    bench_.behave("server finds its port taken once");
+    bench_.behave("server fails once");
     Plan plan = plan_of();
     plan.most_pairs = 6;
     const auto cell = fight(plan);
