@@ -74,7 +74,7 @@ FakeOvsOutside::FakeOvsOutside() {
 std::string RealOvsOutside::missing() {
     for (const char* file : {kServer, kTool, kSchema}) {
         if (!std::filesystem::exists(file))
-            return "there is no " + std::string(file) + ": apt-get install openvswitch-switch";
+            return "there is no " + std::string(file) + ": the lab's guests have it (contract.sh)";
     }
     return {};
 }
