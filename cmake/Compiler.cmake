@@ -71,15 +71,19 @@ function(rdma_link_for_fast_start target)
   endif()
 endfunction()
 
-# The headers that cost most to read (JSON, formatting), read once for the whole build. Targets that
-# link `base` reuse its precompiled header: they are compiled with the same flags. Without a time in
-# it, clang's can be kept by ccache.
+# rdma_precompile(TARGET [REUSED]): the headers that cost most to read, read once for a family of targets. `base` has JSON and
+# formatting for what links it, test_main what tests include besides; the flags of a family are the same. Without a time in it,
+# clang's can be kept by ccache.
 function(rdma_precompile target)
+  set(headers <nlohmann/json.hpp> <fmt/format.h> <functional> <map> <memory> <optional> <string> <vector>)
   target_compile_options(${target} PRIVATE
-    $<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>)
-  if(target STREQUAL "base")
-    target_precompile_headers(base PRIVATE
-      <nlohmann/json.hpp> <fmt/format.h> <functional> <map> <memory> <optional> <string> <vector>)
+    -Winvalid-pch $<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>)
+  if(ARGC GREATER 1)
+    target_precompile_headers(${target} REUSE_FROM ${ARGV1})
+  elseif(target STREQUAL "base")
+    target_precompile_headers(base PRIVATE ${headers})
+  elseif(target STREQUAL "test_main")
+    target_precompile_headers(test_main PRIVATE ${headers} <gmock/gmock.h> <gtest/gtest.h>)
   else()
     target_precompile_headers(${target} REUSE_FROM base)
   endif()
