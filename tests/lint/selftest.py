@@ -103,30 +103,6 @@ def manual(files):
         return list(importlib.import_module("manual").check(Path(folder), {"rdmactl": str(program)}))
 
 
-# What ctest says of two programs, first and when what failed ran again; then what is counted. x_test.0 has two tests, lint.y is one.
-JUNIT = '<testsuite>{}</testsuite>'
-CASE = '<testcase name="{0}" status="{1}"/>'
-GTEST = '<testsuites><testcase classname="X" name="A"/><testcase classname="X" name="B">{}</testcase></testsuites>'
-FIRST = JUNIT.format(CASE.format("x_test.0", "fail") + CASE.format("lint.y", "run"))
-AGAIN = [([FIRST], '<failure message="no"/>', ["case n X.B: no", "count n 3 2 1"]),
-         ([FIRST, JUNIT.format(CASE.format("x_test.0", "run"))], "", ["count n 3 3 0"]),
-         ([FIRST, JUNIT.format(CASE.format("x_test.0", "fail"))], '<failure message="no"/>', ["case n X.B: no", "count n 3 2 1"]),
-         ([FIRST, JUNIT.format(CASE.format("x_test.0", "fail"))], "", ["fail n x_test.0 did not come to its end", "count n 3 3 0"]),
-         ([FIRST, None], "", ["fail n ctest did not finish"])]
-
-
-def counted(ran, cases):
-    with tempfile.TemporaryDirectory() as folder:
-        paths = [Path(folder, f"{number}.junit") for number in range(len(ran))]
-        for path, text in zip(paths, ran):
-            if text is not None:
-                path.write_text(text, encoding="utf-8")
-        Path(folder, "x_test.0.xml").write_text(GTEST.format(cases), encoding="utf-8")
-        done = subprocess.run([sys.executable, "-B", HERE / "results.py", "ctest", "n", folder, *paths],
-                              capture_output=True, text=True, check=True)
-        return done.stdout.splitlines()
-
-
 def run(script, files, as_program):
     with tempfile.TemporaryDirectory() as folder:
         for name, text in files.items():
@@ -179,11 +155,7 @@ def main():
         if not any(text in line for line in problems):
             failed += 1
             print(f"not ok: manual.py: {old!r} for {new!r}: said {problems}")
-    for ran, cases, lines in AGAIN:
-        if counted(ran, cases) != lines:
-            failed += 1
-            print(f"not ok: results.py: {lines}, said {counted(ran, cases)}")
-    print(f"{len(LAYERING) + len(CLOEXEC) + len(BUDGET) + len(DOCS) + len(CVES) + len(ISOLATED) + len(MANUALS) + len(AGAIN) + 11} trees checked, {failed} failed")
+    print(f"{len(LAYERING) + len(CLOEXEC) + len(BUDGET) + len(DOCS) + len(CVES) + len(ISOLATED) + len(MANUALS) + 11} trees checked, {failed} failed")
     sys.exit(bool(failed))
 
 

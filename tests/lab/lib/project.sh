@@ -2,8 +2,7 @@
 # shellcheck disable=SC2154,SC2086 # from common.sh
 # Builds the project, and installs or packs it into a folder. Sourced, after common.sh.
 #
-# The build folder is the lab's own, build/lab of the checkout, kept for the next run; a lock lets one run at a time use it. It lies
-# in the checkout so that a compiler cache sees the same relative names in all checkouts.
+# The build is the checkout's own, of the preset `check`, which the unit tests use as well; a lock lets one run at a time use it.
 # Each run installs to a folder of its own, so that a later build does not change what a guest is about to copy.
 
 # build_project TARGETS COMMAND...: the release build of TARGETS, then COMMAND with the build folder as its last word.
@@ -14,19 +13,18 @@ build_project() {
         die $EXIT_UNAVAILABLE "$repository has no CMakePresets.json, so there is nothing to install: use --no-install"
     command -v cmake >/dev/null ||
         die $EXIT_UNAVAILABLE "cmake is missing: install what CONTRIBUTING.md lists for building, or use --no-install"
-    build=$repository/build/lab
+    build=$repository/build/check
     mkdir -p "$build"
     (
         export CCACHE_BASEDIR=$repository CCACHE_NOHASHDIR=1
+        if command -v ninja >/dev/null; then export CMAKE_GENERATOR=${CMAKE_GENERATOR:-Ninja}; fi
         exec 5>"$build.lock"
         flock -n 5 || {
             say "waiting for another build of the project"
             flock 5
         }
-        # Without the option, CPack has everything built before it packs anything.
         if ! (cd "$repository" &&
-            cmake --preset release -DBUILD_TESTING=ON -DCMAKE_SKIP_INSTALL_ALL_DEPENDENCY=ON \
-                -DRDMA_CONFINE="${LAB_CONFINE:-kill}" -B "$build" &&
+            cmake --preset check -DRDMA_CONFINE="${LAB_CONFINE:-kill}" &&
             cmake --build "$build" --parallel "$(nproc)" --target $targets && "$@" "$build") >"$build.log" 2>&1; then
             tail -n 40 "$build.log" >&2
             exit 1
@@ -34,9 +32,13 @@ build_project() {
     ) || die $EXIT_UNAVAILABLE "the release build of the project failed (all of it: $build.log)"
 }
 
-# install_project FOLDER: what `cmake --install` of the release build puts on a machine, and the contract tests, under
-# FOLDER.
+# install_project FOLDER: what `cmake --install` puts on a machine, and the contract tests, under FOLDER. LAB_PROJECT is a
+# folder that has them already.
 install_project() {
+    if [[ -n ${LAB_PROJECT:-} ]]; then
+        cp -al "$LAB_PROJECT" "$1" 2>/dev/null || cp -a "$LAB_PROJECT" "$1"
+        return
+    fi
     # shellcheck disable=SC2317 # called by build_project
     put() { DESTDIR=$1 cmake --install "$2" && DESTDIR=$1 cmake --install "$2" --component guest; }
     build_project guest put "$1"

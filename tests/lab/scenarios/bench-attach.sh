@@ -2,7 +2,7 @@
 # What an attach costs, beside a script and beside the least that it could cost: tests/bench/attach in
 # the lab. For reading, and for its two goals; not one of the timed tests.
 #   mkdir -p build/bench && c++ -std=c++20 -O2 -static -I. tests/bench/floor.cc tests/bench/floor_asap2.cc -o build/bench/bench_floor
-#   cmake --build build/lab --target bench_bare && cp build/lab/tests/bench/bench_bare build/bench/    (if its goals are to be tried)
+#   cmake --build build/check --target bench_bare && cp build/check/tests/bench/bench_bare build/bench/    (if its goals are to be tried)
 #   LAB_APPEND=nohz_full=1 tests/lab/run --kernel 7.3 --share build/bench tests/lab/scenarios/bench-attach.sh [OPTION...]
 # With --asap2 before them mode asap2, on the lab's e-switches. OPTIONs are those of tests/bench/attach. The figures as JSON and the traces of the three ways are in
 # build/bench afterwards. nohz_full=1 has the kernel count user and system time exactly on CPU 1.

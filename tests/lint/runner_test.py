@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The program behind tests/run (tests/runner): what it chooses, cuts, orders, estimates, counts and resumes."""
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "runner"))
+import command  # noqa: E402
+import jobs as lint  # noqa: E402
+import plan  # noqa: E402
+import results  # noqa: E402
+import table  # noqa: E402
+
+
+def job(name, seconds=10, sees="", **more):
+    return plan.Job(**{"name": name, "kind": "guest", "rung": "lab", "form": "short", "run": (), "seconds": seconds,
+                       "sees": frozenset(sees.split())} | more)
+
+
+class Choice(unittest.TestCase):
+    AREAS = {"core": ["hook/"], "vf": ["hook/vf.*", "hook/deep/vf/"], "perf": ["perf/"]}
+    JOBS = [job("vf", sees="vf core", run=("vf.sh|--brief",)), job("perf", sees="perf", run=("A=1|perf.sh",))]
+    FILES = {"vf.sh": 'source "${BASH_SOURCE[0]%/*}/mode-lib.sh"\n', "mode-lib.sh": 'source "${BASH_SOURCE[0]%/*}/lib.sh"\n',
+             "perf.sh": "run $here/helper.c\n"}
+
+    def seeing(self, *paths):
+        chosen, unknown = plan.seeing(self.JOBS, paths, self.AREAS, lambda name: self.FILES.get(name, ""))
+        return [each.name for each in chosen], unknown
+
+    def test_the_longest_pattern_counts(self):
+        self.assertEqual(plan.areas_of("hook/vf.cc", self.AREAS), {"vf"})
+        self.assertEqual(plan.areas_of("hook/deep/vf/a.cc", self.AREAS), {"vf"})
+        self.assertEqual(plan.areas_of("hook/deep/b.cc", self.AREAS), {"core"})
+        self.assertEqual(plan.areas_of("README.md", self.AREAS), set())
+
+    def test_what_can_see_a_change(self):
+        for path, names in (("hook/vf.cc", ["vf"]), ("perf/a.cc", ["perf"]), (plan.SCENARIOS + "vf.sh", ["vf"]),
+                            (plan.SCENARIOS + "lib.sh", ["vf"]), (plan.SCENARIOS + "helper.c", ["perf"]),
+                            (plan.SCENARIOS + "other.sh", [])):
+            self.assertEqual(self.seeing(path), (names, []), path)
+        self.assertEqual(self.seeing("LICENSE"), ([], ["LICENSE"]))
+
+    def test_scenarios_by_name(self):
+        full = job("full", form="full", run=("vf.sh|--full",))
+        jobs = [full, *self.JOBS]
+        self.assertEqual([each.name for each in plan.of_scenarios(jobs, ["vf.sh"])], ["vf"])
+        self.assertEqual([each.name for each in plan.of_scenarios(jobs, ["vf.sh --full"])], ["full"])
+        self.assertRaises(ValueError, plan.of_scenarios, jobs, ["gone.sh"])
+
+    def test_what_a_job_comes_after_is_there(self):
+        jobs = [job("tree"), job("build", after=("tree",)), job("a", after=("build",)), job("b")]
+        self.assertEqual([each.name for each in plan.with_needs([jobs[2]], jobs)], ["tree", "build", "a"])
+
+    def test_unit_programs(self):
+        unit = job("unit", kind="unit")
+        narrow = plan.narrowed(unit, ["perf/a.cc"], {"perf_test": "perf", "hook_test": "core", "lint": "perf core"}, self.AREAS)
+        self.assertEqual(narrow.run, ("perf_test", "lint"))
+
+    def test_shards_are_a_cut_of_the_whole(self):
+        full = [each for each in plan.of_form(table.JOBS, "full") if each.rung != "build"]
+        parts = [plan.shard(full, number, 7) for number in range(1, 8)]
+        self.assertEqual(sorted(each.name for part in parts for each in part), sorted(each.name for each in full))
+
+    def test_words(self):
+        for words in (["--shard", "1/2"], ["--full", "--shard", "3/2"], ["--full", "--shard", "0/2"], ["--rung", "x"], ["--nonsense"]):
+            with mock.patch("sys.stderr"), self.assertRaises(SystemExit) as end:
+                command.parse(words)
+            self.assertEqual(end.exception.code, 64, words)
+        names = [each.name for each in command.choose(command.parse(["--rung", "unit"]))]
+        self.assertEqual(names, ["unit", "programs", "tests"])
+
+
+class Order(unittest.TestCase):
+    def test_two_at_a_time_and_alone(self):
+        jobs = [job("a", 30), job("b", 20), job("c", 10), job("alone", 5, cpus=0)]
+        seconds = lambda each: each.seconds  # noqa: E731
+        waiting = plan.order(jobs, seconds)
+        self.assertEqual([each.name for each in waiting], ["a", "b", "c", "alone"])
+        self.assertEqual(plan.estimate(waiting, {}, 2, seconds), 35)  # a beside b and c, then alone
+        self.assertEqual(plan.estimate(waiting, {}, 1, seconds), 65)
+        self.assertEqual(plan.estimate(waiting[1:], {waiting[0]: 25}, 2, seconds), 25)  # five of a are left: b beside a and c
+
+    def test_nothing_starts_before_what_it_comes_after(self):
+        build, guest = job("build", 10, rung="build", cpus=2), job("guest", 99, after=("build",))
+        waiting = plan.order([guest, build], lambda each: each.seconds)
+        self.assertEqual(plan.next_job(waiting, [], 2), build)
+        self.assertIsNone(plan.next_job([guest], [build], 2))
+        self.assertEqual(plan.next_job([guest], [], 2), guest)
+
+    def test_a_job_of_two_processors_keeps_its_place(self):
+        unit, small = job("unit", 9, rung="unit", cpus=2), job("small", 5)
+        self.assertIsNone(plan.next_job([unit, small], [job("other")], 2))
+        self.assertEqual(plan.next_job([unit, small], [], 1), unit)
+
+
+GTEST = '<testsuites><testcase classname="X" name="A" time="2"/><testcase classname="X" name="B" time="1">{}</testcase></testsuites>'
+CTEST = '<testsuite><testcase name="x_test.0" status="{}" time="3"/><testcase name="lint.y" status="run" time="1"/></testsuite>'
+MANY = """many: begin a.sh
+ok 1 - one
+not ok 2 - two
+skipped: no wire
+scenario a.sh: 2 checks, 1 failed
+many: end a.sh: status 1 after 7 s
+many: begin b.sh
+[==========] 4 tests from 2 test suites ran. (1 ms total)
+[  PASSED  ] 3 tests.
+[  SKIPPED ] 1 test, listed below:
+many: end b.sh: status 0 after 9 s
+"""
+
+
+class Count(unittest.TestCase):
+    def counted(self, cases, *programs):
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "x_test.0.xml").write_text(GTEST.format(cases), encoding="utf-8")
+            files = [Path(folder, f"{number}.junit") for number in range(len(programs))]
+            for path, status in zip(files, programs):
+                if status:
+                    path.write_text(CTEST.format(status), encoding="utf-8")
+            return results.ctest(files, folder)
+
+    def test_ctest(self):
+        no = '<failure message="no"/>'
+        for cases, programs, wanted in (("", ("run",), (3, 3, 0, [], [])), (no, ("fail",), (3, 2, 1, [], ["X.B: no"])),
+                                        ("", ("fail", "run"), (3, 3, 0, [], [])), (no, ("fail", "fail"), (3, 2, 1, [], ["X.B: no"])),
+                                        ("", ("fail", "fail"), (3, 3, 0, ["x_test.0 did not come to its end"], [])),
+                                        ("", ("fail", None), (0, 0, 0, ["ctest did not finish"], []))):
+            got = self.counted(cases, *programs)
+            self.assertEqual((got.run, got.passed, got.failed, got.errors, got.cases), wanted)
+        self.assertEqual(self.counted("", "run").times, {"X.A": 2.0, "X.B": 1.0, "lint.y": 1.0})
+
+    def guest(self, text, status, *scenarios):
+        with tempfile.TemporaryDirectory() as folder:
+            log = Path(folder, "log")
+            log.write_text(text, encoding="utf-8")
+            return results.guest(log, status, scenarios)
+
+    def test_guest(self):
+        got = self.guest(MANY, 1, "X=1|a.sh", "b.sh")
+        self.assertEqual((got.run, got.passed, got.failed, got.errors), (5, 4, 1, []))
+        self.assertEqual(got.skips, ["no wire", "contract: not for this kernel or RDMA mode"])
+        self.assertEqual(got.times, {"a.sh": 7.0, "b.sh": 9.0})
+        self.assertEqual(self.guest(MANY, 124, "a.sh", "b.sh", "c.sh").errors, ["timeout; ended: 2 of 3 scenarios"])
+        self.assertEqual(self.guest("many: begin a.sh\nmany: end a.sh: status 0 after 1 s\n", 0, "a.sh").errors,
+                         ["a.sh ended with status 0 and no closing line"])
+        self.assertEqual(self.guest("", 77, "a.sh").skips, ["the mirror no longer has this kernel series"])
+
+    def test_closing_lines(self):
+        outcomes = {"unit": results.Outcome(run=2, passed=2, skips=["x"], times={"slow": 9.0, "quick": 1.0}),
+                    "guest": results.Outcome(errors=["timeout"])}
+        lines, status = results.closing(outcomes, ["guest: y"], 65)
+        self.assertEqual(status, 1)
+        self.assertIn("failed: guest: timeout", lines)
+        self.assertIn("skipped: 1 x unit: x", lines)
+        self.assertLess(lines.index("     9.0 s  slow (unit)"), lines.index("     1.0 s  quick (unit)"))
+        self.assertEqual(lines[-2:], ["tests run: 3, passed: 2, failed: 1, skipped: 1, unsteady: 1 (1 min 5 s)",
+                                      "2 passed, 1 failed, 1 skipped"])
+        self.assertEqual(results.closing({}, [], 1)[1], 1)
+
+
+class Running(unittest.TestCase):
+    """Real processes in the place of guests."""
+
+    def run_jobs(self, jobs, kinds, earlier=None):
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(command, "LOG", Path(folder)), \
+                mock.patch.object(command, "state_folder", lambda: Path(folder)), mock.patch.dict(command.KINDS, kinds), \
+                mock.patch.object(command, "AGAIN", {"shell"}), mock.patch("builtins.print"):
+            run = command.Run(jobs, {}, Path(folder, "store"), earlier or {})
+            run.whole()
+            return run, {path.stem: command.load(path)["outcome"]["run"] for path in Path(folder, "store").glob("*.json")}
+
+    def test_what_fails_once_is_unsteady_and_what_comes_after_it_does_not_run(self):
+        with tempfile.TemporaryDirectory() as folder:
+            def shell(run, each, log):
+                return results.command(run.execute(log, "sh", "-c", *each.run))
+            jobs = [job("good", kind="shell", run=("true",)), job("bad", kind="shell", run=("exit 3",)),
+                    job("once", kind="shell", run=(f"mkdir {folder}/seen && exit 1; true",)),
+                    job("behind", kind="shell", run=("true",), after=("bad",))]
+            run, stored = self.run_jobs(jobs, {"shell": shell})
+        good = {name: outcome.good for name, outcome in run.outcomes.items()}
+        self.assertEqual(good, {"good": True, "bad": False, "once": True, "behind": False})
+        self.assertEqual(run.unsteady, ["once: status 1"])
+        self.assertEqual(run.outcomes["behind"].errors, ["not run, as 'bad' failed"])
+        self.assertEqual(stored, {"good": 1, "bad": 1, "once": 1})
+
+    def test_a_job_that_raises_is_a_failure(self):
+        def wrong(*_):
+            raise OSError("no such program")
+        run, _ = self.run_jobs([job("a", kind="wrong")], {"wrong": wrong})
+        self.assertEqual(run.outcomes["a"].errors, ["OSError: no such program"])
+
+
+class Table(unittest.TestCase):
+    PATHS = ["hook/a.cc", plan.SCENARIOS + "a.sh"]
+    AREAS = {"core": ["hook/"]}
+    GOOD = [job("a", sees="core", run=("a.sh",))]
+
+    def problems(self, paths=(), areas=None, jobs=None, units=None):
+        return list(lint.check([*self.PATHS, *paths], areas or self.AREAS, self.GOOD if jobs is None else jobs, units or {}, lambda _: ""))
+
+    def test_the_lint_of_the_table_fails_when_it_must(self):
+        self.assertEqual(self.problems(), [])
+        for more, text in (({"paths": ["new/b.cc"]}, "no area of the table has it"), ({"areas": {"core": ["hook/", "gone/"]}}, "nothing matches"),
+                           ({"areas": {"core": ["hook/"], "x": ["hook/a.cc"]}}, "no job sees it"),
+                           ({"paths": [plan.SCENARIOS + "b.sh"]}, "no job runs this scenario"), ({"jobs": self.GOOD * 2}, "two jobs"),
+                           ({"jobs": [*self.GOOD, job("b", run=("c.sh",))]}, "no scenario c.sh"),
+                           ({"jobs": [*self.GOOD, job("b", sees="y")]}, "no area y"), ({"units": {"t": "z"}}, "no area z"),
+                           ({"jobs": [*self.GOOD, job("b", after=("c",))]}, "which is no job"),
+                           ({"jobs": [*self.GOOD, job("b", 99999, form="full", run=("a.sh",))]}, "cut its jobs"),
+                           ({"paths": ["hook/x_fuzz.cc"]}, "fuzz target x")):
+            self.assertTrue(any(text in each for each in self.problems(**more)), text)
+
+
+if __name__ == "__main__":
+    unittest.main()

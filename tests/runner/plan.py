@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Chooses jobs, cuts them into shards, orders them and estimates their time. Starts nothing and reads no clock."""
+import fnmatch
+import heapq
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SCENARIOS = "tests/lab/scenarios/"
+SHARD_SECONDS = 80 * 60
+GUEST_OVERHEAD = 6  # seconds of a guest before and after its scenario, on two processors that are busy
+
+
+@dataclass(frozen=True)
+class Job:
+    """One piece of work. `seconds` are its wall time with another job beside it."""
+    name: str
+    kind: str               # how it is run and counted: a key of run.KINDS
+    rung: str               # build, unit, contract or lab
+    form: str               # short, full or both
+    run: tuple              # words of a command; a guest's scenarios
+    seconds: int
+    sees: frozenset         # areas whose change it can notice
+    cpus: int = 1           # 0: all of the machine's
+    after: tuple = ()       # names of jobs that must have passed before
+    options: str = ""       # of tests/lab/run
+    timeout: int = 0        # seconds; 0: four times `seconds`, at least ten minutes
+
+    @property
+    def scripts(self):
+        """The files of tests/lab/scenarios that it runs."""
+        return frozenset(word.rsplit("/", 1)[-1] for each in self.run for word in each.split("|") if word.endswith(".sh"))
+
+    @property
+    def limit(self):
+        return self.timeout or max(600, 4 * self.seconds)
+
+
+def with_needs(chosen, jobs):
+    """`chosen` and all that they come after, in the order of `jobs`."""
+    by_name = {job.name: job for job in jobs}
+    wanted, open_ = set(), [job.name for job in chosen]
+    while open_:
+        name = open_.pop()
+        if name not in wanted:
+            wanted.add(name)
+            open_ += by_name[name].after
+    return [job for job in jobs if job.name in wanted]
+
+
+def of_form(jobs, form):
+    return [job for job in jobs if job.form in (form, "both")]
+
+
+def of_scenarios(jobs, wanted):
+    """The jobs for what is named: 'vf.sh', or 'vf.sh --full', as the table has it. The short form goes first."""
+    found = []
+    for each in wanted:
+        words = each.replace(" ", "|")
+        same = [job for job in jobs if words in job.scripts]
+        choice = of_form(same, "short") or same[:1] or [job for job in jobs if words in job.run]
+        if not choice:
+            raise ValueError(f"no job runs '{each}': tests/run --list and --full --list name them all")
+        found += choice
+    return list(dict.fromkeys(found))
+
+
+def cost(job):
+    """Seconds of a machine of two processors, by the table."""
+    return job.seconds / 2 * (job.cpus or 2)
+
+
+def shard(jobs, number, count):
+    """The jobs of shard `number` of 1..`count`: the dearest first, each to the shard that has the least so far. It is the same cut
+    on every machine."""
+    heap = [(0, index) for index in range(1, count + 1)]
+    mine = []
+    for job in sorted(jobs, key=lambda job: (-cost(job), job.name)):
+        total, index = heapq.heappop(heap)
+        heapq.heappush(heap, (total + cost(job), index))
+        if index == number:
+            mine.append(job)
+    return mine
+
+
+# ---- what sees a change ---------------------------------------------------------------------------------------------------------
+def matches(path, pattern):
+    """A pattern is a path, a folder with a slash behind it, or has wildcards."""
+    return path.startswith(pattern) if pattern.endswith("/") else fnmatch.fnmatchcase(path, pattern)
+
+
+def areas_of(path, areas):
+    """The areas of the most exact patterns: the longest that match. One area can hold what another's folder does."""
+    best, found = -1, set()
+    for area, patterns in areas.items():
+        for pattern in patterns:
+            if matches(path, pattern) and len(pattern) >= best:
+                if len(pattern) > best:
+                    found = set()
+                best = len(pattern)
+                found.add(area)
+    return found
+
+
+def sources_of(script, read):
+    """The -lib.sh files that a scenario sources, and what those do."""
+    found, open_ = set(), [script]
+    while open_:
+        for name in re.findall(r'^source .*/([\w.-]+\.sh)"', read(open_.pop()), re.MULTILINE):
+            if name not in found:
+                found.add(name)
+                open_.append(name)
+    return found
+
+
+def read_scenario(name):
+    path = ROOT / SCENARIOS / name
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def seeing(jobs, changed, areas, read=read_scenario):
+    """The jobs that can see a change of the files `changed`; and those files for which the table has no area."""
+    touched, scripts, unknown = set(), set(), []
+    for path in changed:
+        if path.startswith(SCENARIOS):
+            scripts.add(path.removeprefix(SCENARIOS))
+        elif found := areas_of(path, areas):
+            touched |= found
+        else:
+            unknown.append(path)
+    used = {script: sources_of(script, read) | {script} for job in jobs for script in job.scripts}
+    rests = scripts - set().union(*used.values())  # a program of a scenario's, say: those that name it
+    chosen = []
+    for job in jobs:
+        mine = set().union(*(used[script] for script in job.scripts))
+        if job.sees & touched or mine & scripts or any(rest in read(script) for rest in rests for script in mine):
+            chosen.append(job)
+    return chosen, unknown
+
+
+# ---- order and estimate -----------------------------------------------------------------------------------------------------------
+def ready(job, waiting, running):
+    """Whether all that it comes after is over."""
+    names = {other.name for other in (*waiting, *running)}
+    return not names & set(job.after)
+
+
+def order(jobs, seconds):
+    """What later jobs wait for goes first; then what has no guest, which tells soonest of a mistake; then the dearest."""
+    waited = {name for job in jobs for name in job.after}
+    rank = {"build": 0, "unit": 1, "contract": 1}
+    return sorted(jobs, key=lambda job: (job.name not in waited, rank.get(job.rung, 2), job.cpus == 0, -seconds(job)))
+
+
+def next_job(waiting, running, cpus):
+    """Of those that wait, in their order, the first that may start now; None if it has to wait for one that runs."""
+    used = sum(job.cpus or cpus for job in running)
+    for job in waiting:
+        if ready(job, waiting, running):
+            if used + min(job.cpus or cpus, cpus) <= cpus or not running:
+                return job
+            if job.cpus != 1 and job.rung != "lab":
+                return None  # keeps its place: smaller ones behind it would put it off for ever
+    return None
+
+
+def estimate(waiting, running, cpus, seconds):
+    """Seconds until all is over. `running` maps jobs to the seconds that they have run."""
+    now, clock = [], 0.0
+    for job, spent in running.items():
+        heapq.heappush(now, (max(1.0, seconds(job) - spent), job.name, job))
+    waiting = list(waiting)
+    while waiting or now:
+        while (job := next_job(waiting, [each for *_, each in now], cpus)) is not None:
+            waiting.remove(job)
+            heapq.heappush(now, (clock + seconds(job), job.name, job))
+        clock, _, _ = heapq.heappop(now)
+    return clock
+
+
+def narrowed(job, changed, units, areas):
+    """A job of unit tests with those programs alone that can see the change; `units` has the areas of each."""
+    if job.kind != "unit":
+        return job
+    touched = set().union(*(areas_of(path, areas) for path in changed)) if changed else set()
+    return replace(job, run=tuple(name for name, sees in units.items() if set(sees.split()) & touched))

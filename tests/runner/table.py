@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of jobs: what runs in the short form and in the full one, what it costs, and which files' change it can see.
+
+Seconds are those of an emulated guest with another one beside it, on two processors; a machine's own earlier times go before them.
+tests/lint/plan.py holds the table against the tree: each file has an area, each area a job in the short form, each scenario a job.
+"""
+from plan import Job
+
+# Of the patterns that match a file, the longest counts (plan.areas_of).
+AREAS = {
+    "build": ["CMakeLists.txt", "CMakePresets.json", "cmake/", "*/CMakeLists.txt", "hook/request.cmake", ".ci/"],
+    "core": ["hook/", "netns/", "runtime-config/oci/"],
+    "children": ["hook/steps/create_child.*", "netns/link_child.*", "netns/child_type.*"],
+    "softroce": ["hook/modes/softroce.*", "hook/modes/software_device.*"],
+    "softiwarp": ["hook/modes/softiwarp.*", "hook/modes/software_device.*"],
+    "shared": ["hook/modes/shared.*", "hook/modes/routes.*", "netns/gid_*", "netns/neighbour*"],
+    "vf": ["hook/modes/vf.*", "hook/modes/virtual_function.*", "hook/vf_*", "hook/steps/*vf*", "hook/ctl/vf.cc", "hook/ctl/pf.*",
+           "netns/sriov*"],
+    "asap2": ["hook/modes/asap2.*", "hook/eswitch.*", "hook/ctl/asap2*", "hook/ctl/eswitch_setup.*", "hook/ctl/bridge_setup.*",
+              "hook/steps/add_ovs_port.*", "hook/steps/raise_representor.*", "netns/ovs*", "netns/devlink*", "netns/tc_offload*"],
+    "running": ["hook/live.*", "hook/ctl/*.cc", "netns/placement.*", "netns/device_*", "hook/steps/place_file.*",
+                "hook/steps/allow_device.*", "hook/steps/set_memlock.*"],
+    "doctor": ["hook/ctl/doctor/"],
+    "runtime": ["runtime-config/*.cc", "runtime-config/*.h", "hook/ctl/engines/", "hook/ctl/runtime.cc", "hook/ctl/cdi.cc"],
+    "podman": ["runtime-config/podman/"],
+    "confine": ["netns/base/confine*"],
+    "perf": ["perf/"],
+    "report": ["perf/report/", "perf/schema/", "examples/evaluation/", "doc/results/"],
+    "packaging": ["packaging/", "runtime-config/systemd/", "runtime-config/udev/", "cmake/Packages.cmake", "doc/man/", "doc/completion/",
+                  "LICENSE"],
+    "examples": ["examples/"],
+    "ansible": ["ansible/"],
+    "documents": ["*.md", "doc/", "runtime-config/schema/", ".clang-*", ".editorconfig", ".gitignore", "tests/lint/", "tests/run",
+                  "tests/runner/"],
+    "units": ["tests/unit/", "tests/fakes/", "tests/support/", "tests/data/", "tests/CMakeLists.txt"],
+    "fuzz": ["tests/fuzz/"],
+    "contract": ["tests/contract/"],
+    "bench": ["tests/bench/"],
+    "packages": ["tests/packages"],
+    "lab": ["tests/lab/"],
+    "pair": ["tests/lab/pair"],
+    "power-loss": ["tests/lab/power-loss"],
+}
+MODES = "children softroce softiwarp shared vf asap2"
+# A guest sees these whatever its scenario is about.
+GUESTS = "build core lab"
+
+
+def host(name, *run, rung, seconds, sees, form="short", **more):
+    return Job(name=name, kind=name.split()[0], rung=rung, form=form, run=run, seconds=seconds, sees=frozenset(sees.split()), **more)
+
+
+def guest(kernel, *run, seconds, sees="", form="short", **more):
+    """One guest; `kernel` has the options of tests/lab/run behind it."""
+    series, _, options = kernel.partition(" ")
+    name = " ".join([series, *options.replace("--", "").split(), "/", *run]).replace("|", " ")
+    more.setdefault("after", ("lab", "programs"))
+    return Job(name=name, kind="guest", rung="lab", form=form, run=run, seconds=seconds, options=f"--kernel {kernel}",
+               sees=frozenset(f"{GUESTS} {sees}".split()), **more)
+
+
+def full(kernel, *run, seconds, sees="", **more):
+    return guest(kernel, *run, seconds=seconds, sees=sees, form="full", **more)
+
+
+PERF = "RDMA_PERF=/usr/bin/rdma-perf|"
+EVERYTHING = " ".join(AREAS)
+FUZZED = ("annotations container_record container_spec container_state control_frame eswitch_baseline hook_config journal",
+          "json_document neighbour netlink_reply ovsdb_reply perftest_output plan_file plan_words report_file")
+# The test programs, and what each can see.
+UNITS = {
+    "base_test": "build core units confine",
+    "netns_test": f"build core units runtime {MODES} running confine",
+    "oci_test": "build core units",
+    "hook_test": f"build core units {MODES} running doctor runtime confine",
+    "runtime_test": f"build core units runtime {MODES} running",
+    "perf_test": "build core units perf report confine",
+    "seeds_test": f"build core units fuzz {MODES} perf runtime",
+    "report": "build report perf units",
+    "lint": EVERYTHING,
+}
+JOBS = [
+    # ---- what all else comes after
+    host("lab", rung="build", form="both", seconds=130, sees="lab"),
+    host("programs", rung="build", form="both", seconds=120, sees=EVERYTHING, cpus=2),
+    host("tests", rung="build", form="both", seconds=120, sees=EVERYTHING, cpus=2, after=("programs",)),
+    # ---- without a guest
+    host("unit", rung="unit", form="both", seconds=60, sees=EVERYTHING, cpus=2, after=("tests",)),
+    host("contract", rung="contract", form="both", seconds=30, sees=f"build core confine contract units {MODES} running",
+         after=("tests",)),
+    host("packages", "tests/packages", rung="lab", form="both", seconds=60, sees="build packaging packages documents report podman runtime",
+         after=("lab", "programs")),
+    host("quickstart", rung="lab", seconds=40, sees=f"{GUESTS} examples softroce podman", after=("lab", "programs")),
+    host("power-loss", "tests/lab/power-loss", "1", rung="lab", seconds=60, sees=f"{GUESTS} {MODES} power-loss", after=("lab", "programs")),
+
+    # ---- guests of the short form
+    guest("7.3 --hca --nics igb", "matrix.sh|--brief", seconds=300, sees=f"{MODES} podman runtime perf"),
+    guest("7.3 --hca --nics igb", "soak.sh|16", seconds=200, sees=MODES),
+    guest("7.3 --hca --nics igb", "KILLS=2|kills.sh|softroce:crun:podman|shared:docker28|vf:podman|asap2:crun|softiwarp:crun",
+          seconds=300, sees=f"{MODES} running"),
+    guest("7.3", "confine.sh|softroce", seconds=138, sees=f"{MODES} confine perf running doctor runtime"),
+    guest("7.3", "rootfs.sh|softroce", seconds=32, sees=MODES),
+    guest("7.3", "bad-input.sh", seconds=61, sees=f"{MODES} running"),
+    guest("7.3", "limits.sh|crun", seconds=124, sees="softroce running"),
+    guest("7.3 --hca", "shared.sh", seconds=400, sees="shared children perf"),
+    guest("7.3", "asap2.sh", seconds=300, sees="asap2 examples perf running"),
+    guest("7.3 --nics igb", "vf.sh|--brief", seconds=200, sees="vf perf running"),
+    guest("7.3 --nics igb", "contract-igb.sh", seconds=30, sees="vf contract", form="both"),
+    guest("7.2", "podman.sh|--brief|runc", seconds=100, sees="softroce children podman"),
+    guest("6.12", "placement-host.sh", seconds=100, sees="softroce"),
+    guest("7.3 --exclusive", "exclusive.sh", seconds=60, sees="softroce children"),
+    guest("7.3 --exclusive", "contract.sh", seconds=60, sees=f"contract {MODES} running", form="both"),
+    guest("7.3 --nics igb --packages", "package.sh", seconds=100, sees="packaging packages podman runtime", form="both"),
+    guest("7.3", "docker.sh|--brief|runc", seconds=150, sees="softroce runtime running"),
+    guest("7.3", "plain-hooks.sh", seconds=150, sees="softroce runtime running", form="both"),
+    guest("7.3", "engines.sh", seconds=60, sees="runtime", form="both"),
+    guest("7.3", "hostile.sh|plain", seconds=100, sees="softroce running"),
+    guest("7.3", "examples.sh", seconds=60, sees="examples softroce podman", form="both"),
+    guest("7.3", "softiwarp.sh", seconds=100, sees="softiwarp children"),
+    guest("7.3", "container-link.sh", seconds=80, sees="softroce softiwarp"),
+    guest("7.3", "contract.sh", "contract-eswitch.sh", seconds=100, sees=f"contract {MODES} running", form="both"),
+    guest("7.3", "cm.sh", seconds=60, sees="perf", form="both"),
+    guest("7.3", f"{PERF}perf-netns.sh", seconds=60, sees="perf"),
+    guest("7.3", "evaluation.sh", seconds=200, sees="perf report examples"),
+    guest("7.3", f"{PERF}perf-many.sh", seconds=60, sees="perf", form="both"),
+    guest("7.3", f"{PERF}perf-cm.sh", seconds=60, sees="perf", form="both"),
+    guest("7.3", f"{PERF}perf-perftest.sh", seconds=60, sees="perf", form="both"),
+    guest("7.3", "thesis.sh", seconds=60, sees="perf report"),
+    guest("7.3", f"{PERF}perf-trouble.sh", seconds=60, sees="perf"),
+
+    # ---- the full form: longer, on each kernel, in each RDMA mode
+    *(full(kernel, run, seconds=seconds, sees=f"{MODES} podman perf") for kernel in ("7.2", "7.3") for run, seconds in (
+        ("podman.sh|--full|crun|runc", 900), ("bad-input.sh|--full", 300), ("limits.sh|--full", 400), ("hidden.sh|--full", 480),
+        (f"{PERF}perf-netns.sh|measure", 300), ("thesis.sh|--full", 300), ("confine.sh", 400))),
+    *(full("7.2", run, seconds=seconds, sees=f"{MODES} perf") for run, seconds in (
+        ("contract.sh", 60), ("contract-eswitch.sh", 30), ("cm.sh", 60), (f"{PERF}perf-many.sh", 60), (f"{PERF}perf-cm.sh", 60),
+        (f"{PERF}perf-perftest.sh", 60), ("plain-hooks.sh", 150))),
+    full("7.3", "docker.sh|--full", seconds=900),
+    full("7.3", "containerd.sh|--full", seconds=200),
+    full("7.3 --nics igb", "matrix.sh|--full", seconds=1800),
+    full("7.3 --hca", "matrix.sh|--full|shared", seconds=600),
+    full("7.3", "hostile.sh|--full", seconds=600),
+    full("7.3", f"{PERF}perf-trouble.sh|--full", seconds=200),
+    full("6.12", "placement-host.sh|--full", seconds=200),
+    full("6.12", "contract.sh", "contract-eswitch.sh", seconds=100),
+    full("6.12 --nics igb", "vf.sh", seconds=60),
+    full("6.12 --nics igb", "contract-igb.sh", seconds=30),
+    full("6.12 --nics igb", "softiwarp.sh|--full", seconds=600),
+    full("7.3 --hca", "shared.sh|--full", seconds=900),
+    full("7.3", "asap2.sh|--full", seconds=900),
+    full("7.3", "evaluation.sh|--full", seconds=1000),
+    full("7.3 --debs openmpi-bin,libopenmpi-dev", "openmpi.sh", seconds=300),
+    full("7.3", "doctor.sh", seconds=120),
+    full("7.3", "shared.sh", seconds=60),
+    full("7.3", "softiwarp.sh|--full", seconds=600),
+    full("7.3", "container-link.sh|--full", seconds=100),
+    full("7.3 --exclusive", "shared.sh", seconds=60),
+    full("7.3 --exclusive", "softiwarp.sh", seconds=60),
+    full("7.2 --nics igb", "vf.sh|--full|runc", seconds=1500),
+    full("7.2 --nics igb", "contract-igb.sh", seconds=30),
+    full("7.3 --nics igb", "vf.sh|--full", seconds=1200),
+    full("7.3 --exclusive --nics igb", "vf.sh|--full", seconds=1200),
+    *(full(f"{kernel} --exclusive", "exclusive.sh|--full", seconds=200) for kernel in ("7.2", "7.3")),
+    full("7.2 --exclusive", "contract.sh", seconds=60),
+    full("7.3 --exclusive", "limits.sh|--full", seconds=400),
+    full("7.3 --exclusive", "hidden.sh|--full", seconds=480),
+    full("7.3 --exclusive", "podman.sh|--full|crun|runc", seconds=900),
+    full("7.3 --hca --nics igb", "confine.sh", seconds=600),
+    full("7.3 --hca --nics igb", "rootfs.sh", seconds=200),
+    *(full(f"7.3 --hca --nics igb{mode}", "isolation.sh", seconds=900) for mode in ("", " --exclusive")),
+    *(full("7.3 --hca --nics igb", f"kills.sh|--full|{mode}", seconds=900) for mode in ("softroce", "shared", "vf", "asap2", "softiwarp")),
+    *(full("7.3 --hca --nics igb", f"SEED={seed}|soak.sh|1000", seconds=4000) for seed in (1, 2)),
+    *(host(f"power-loss {seed}", "env", f"SEED={seed}", "tests/lab/power-loss", "25", rung="lab", form="full", seconds=3600, sees=GUESTS,
+           after=("lab", "programs"), timeout=14400) for seed in (1, 2)),
+    host("sanitizer asan", "asan", rung="unit", form="full", seconds=900, sees=EVERYTHING, cpus=2),
+    # GCC 12's thread sanitizer does not start where addresses are drawn from more than it knows, as new kernels do.
+    host("sanitizer tsan", "tsan", "setarch", "-R", rung="unit", form="full", seconds=900, sees=EVERYTHING, cpus=2),
+    *(host(f"fuzz {targets.split()[0]} and so on", "600", *targets.split(), rung="unit", form="full", seconds=2700, sees="fuzz core perf", cpus=2)
+      for targets in FUZZED),
+    *(host(f"bench{mode}", *([mode.strip()] if mode else []), "-n", "40", rung="lab", form="full", seconds=900, sees=f"{GUESTS} bench", cpus=0,
+           after=("lab", "programs")) for mode in ("", " --asap2")),
+    *(host(f"pair ansible {role}", "tests/lab/pair", "--kernel", "7.3", "--timeout", "7200", *more, "tests/lab/scenarios/ansible.sh", role,
+           rung="lab", form="full", seconds=1200, sees=f"{GUESTS} ansible pair", cpus=0, after=("lab", "programs"))
+      for role, more in (("softroce", ()), ("sriov", ("--nics", "igb")), ("asap2", ()))),
+    host("pair slurm", "tests/lab/pair", "--kernel", "7.3", "--timeout", "7200", "--debs", "slurmd,slurmctld,slurm-client,munge",
+         "tests/lab/scenarios/slurm.sh", rung="lab", form="full", seconds=600, sees=f"{GUESTS} examples pair", cpus=0, after=("lab", "programs")),
+]
