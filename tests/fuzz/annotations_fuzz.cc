@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A container's annotations: one KEY=VALUE in a line. A request that is accepted holds valid values
 // only, and a journal gives it back as it was.
-#include <cstddef>
-#include <cstdint>
 #include <string_view>
 
 #include "hook/annotations.h"
@@ -51,11 +49,10 @@ void ask(const hook::Annotations& annotations, const hook::Config& config) {
 }
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(annotations) {
     static const hook::Config kPlain;
     static const hook::Config kStrict = hook::parse_config(kConfig).value();
     const auto annotations = split_lines({reinterpret_cast<const char*>(data), size});
     ask(annotations, kPlain);
     ask(annotations, kStrict);
-    return 0;
 }

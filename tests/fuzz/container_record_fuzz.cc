@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The record of a container, with the steps by which it was granted things. One that is accepted is
 // written again as it was read; one that is not is left as it is.
-#include <cstddef>
-#include <cstdint>
 
 #include "hook/step.h"
 #include "hook/store.h"
@@ -10,25 +8,24 @@
 #include "tests/fuzz/one_file.h"
 
 namespace {
-constexpr char kKey[] = "k";
+constexpr char kContainerKey[] = "k";
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(container_record) {
     fuzz::OneFile file({reinterpret_cast<const char*>(data), size});
     const hook::Store store{file, "/run/rdma-hook"};
-    const auto container = store.load_container(kKey);
+    const auto container = store.load_container(kContainerKey);
     fuzz::expect(!file.written(), "reading writes nothing");
     if (!container) {
         fuzz::expect(!container.error().message().empty(), "a refusal says why");
-        return 0;
+        return;
     }
-    fuzz::expect((*container)->key == kKey, "a record is about what its name says");
+    fuzz::expect((*container)->key == kContainerKey, "a record is about what its name says");
     for (const auto& grant : (*container)->grants) {
         if (const auto step = hook::load_step(grant))
             fuzz::expect(!(*step)->describe().empty(), "a step has words");
     }
     fuzz::expect(store.save_container(**container).has_value(), "what was read can be written");
-    const auto again = store.load_container(kKey);
+    const auto again = store.load_container(kContainerKey);
     fuzz::expect(again && **again == **container, "it is read as it was written");
-    return 0;
 }

@@ -2,8 +2,6 @@
 // config.json as an engine gives it to the hook, whatever its container's maker wrote into it:
 // read, then edited as an attach edits it. What comes out is a config.json that grants what was
 // promised.
-#include <cstddef>
-#include <cstdint>
 #include <string_view>
 
 #include "runtime-config/oci/spec.h"
@@ -50,16 +48,15 @@ void edit_twice(oci::Spec spec) {
 }
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(container_spec) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     const auto annotated = oci::Spec::parse_annotations(text);
     if (annotated)
         (void)annotated->annotations();
     const auto spec = oci::Spec::parse(text);
     if (!spec)
-        return 0;
+        return;
     fuzz::expect(annotated.has_value(), "a whole config.json has its annotations in order");
     read_all(*spec);
     edit_twice(*spec);
-    return 0;
 }

@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // The container's state, which runtimes write to a hook's standard input.
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <string_view>
 
 #include "netns/base/json.h"
 #include "runtime-config/oci/state.h"
 #include "tests/fuzz/expect.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(container_state) {
     const auto state = oci::parse_state({reinterpret_cast<const char*>(data), size});
     if (!state)
-        return 0;
+        return;
     fuzz::expect(!state->id.empty() && state->id == base::printable(state->id, 1024) &&
                      state->id.find('/') == std::string::npos && state->id[0] != '.',
                  "an id can be the name of a file");
     fuzz::expect(state->bundle.starts_with('/') && state->bundle.find("//") == std::string::npos,
                  "a bundle has one spelling");
     fuzz::expect(state->pid >= 0, "a pid is none or one");
-    return 0;
 }

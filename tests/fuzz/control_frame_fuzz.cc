@@ -2,8 +2,6 @@
 // What a peer of rdma-perf sends: frames from a socket, and every parser over each message,
 // whatever its type says. What was accepted must be accepted again when it is sent on, and numbers
 // stay.
-#include <cstddef>
-#include <cstdint>
 #include <string_view>
 
 #include <sys/socket.h>
@@ -61,7 +59,7 @@ void receive_all(std::string_view bytes) {
         return;
     (void)::send(pair[0], bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     (void)::close(pair[0]);
-    static const perf::Stop stop;
+    const perf::Stop stop;
     perf::Control control(base::UniqueFd(pair[1]), stop);
     for (;;) {
         const auto body = control.receive(base::Deadline::in(std::chrono::seconds(1)));
@@ -72,11 +70,10 @@ void receive_all(std::string_view bytes) {
 }
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(control_frame) {
     const std::string_view bytes(reinterpret_cast<const char*>(data), size);
     receive_all(bytes);
     // The same bytes as a body, so that the fuzzer need not get the length right.
     if (const auto body = base::parse_json(bytes, "body"); body && body->is_object())
         parse_all(*body);
-    return 0;
 }

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The hook's own configuration. Only root can write it, but a typing error must not widen a policy
 // or crash the start of every container.
-#include <cstddef>
-#include <cstdint>
 #include <string_view>
 
 #include "hook/request.h"
 #include "tests/fuzz/expect.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(hook_config) {
     const auto config = hook::parse_config({reinterpret_cast<const char*>(data), size});
     if (!config) {
         fuzz::expect(config.error().code == base::Code::BadConfig,
                      "a bad configuration is called one");
-        return 0;
+        return;
     }
     fuzz::expect(config->state_dir.starts_with("/run/"), "the state ends with the boot");
     for (const char* mode : {"softroce", "shared", "vf", "nic"}) {
@@ -28,5 +26,4 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                          of_pool.value_or(config->policy->privileged.value_or(false)),
                      "a policy denies what it does not list");
     }
-    return 0;
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A journal, which another version or a broken disk may have written. One that is accepted is
 // written again as it was read; one that is not is left as it is.
-#include <cstddef>
-#include <cstdint>
 #include <string_view>
 
 #include "hook/journal.h"
@@ -33,7 +31,7 @@ void write_again(hook::Store& store, const hook::Journal& journal, const fuzz::O
 }
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(journal) {
     fuzz::OneFile file({reinterpret_cast<const char*>(data), size});
     hook::Store store{file, "/run/rdma-hook"};
     const auto head = load_journal_head(store, kKey);
@@ -41,12 +39,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     fuzz::expect(!file.written(), "reading writes nothing");
     if (!journal) {
         expect_refusal(journal.error());
-        return 0;
+        return;
     }
     fuzz::expect((*journal)->key == kKey, "a journal is about what its name says");
     // What may stand behind the steps is not looked at: the head of a journal can be broken alone.
     if (head && *head)
         fuzz::expect((*head)->key == kKey, "so does its head");
     write_again(store, **journal, file);
-    return 0;
 }

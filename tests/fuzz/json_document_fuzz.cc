@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Documents that programs of ours read and others may have written: any JSON, and attach.json.
-#include <cstddef>
-#include <cstdint>
 #include <string_view>
 
 #include "netns/base/json.h"
 #include "perf/attach.h"
 #include "tests/fuzz/expect.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(json_document) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     const auto json = base::parse_json(text, "document");
     if (json) {
@@ -23,5 +21,4 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     fuzz::expect(json || !gids, "attach.json is JSON");
     for (const perf::AttachedGid& named : gids ? *gids : std::vector<perf::AttachedGid>())
         fuzz::expect(!named.gid.is_zero() && !named.device.empty(), "an attached GID is one");
-    return 0;
 }

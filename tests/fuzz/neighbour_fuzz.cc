@@ -2,8 +2,6 @@
 // Frames of ARP and neighbour discovery, which any station of the network may send. A station that
 // is taken for the owner of an address says so of that very address; nothing is read behind an end.
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
@@ -72,7 +70,7 @@ void ask(std::span<const uint8_t> frame, const Address& address) {
 }
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(neighbour) {
     // Of its very size, so that the sanitizer sees what is read behind its end.
     const std::vector<uint8_t> frame(data, data + size);
     for (const char* text : {"10.9.0.1", "fd00:9::1"})
@@ -83,5 +81,4 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
     if (const auto address = address_at(frame, kDiscoveryTarget, Family::V6))
         ask(frame, *address);
-    return 0;
 }

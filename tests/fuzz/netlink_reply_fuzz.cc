@@ -2,8 +2,6 @@
 // Datagrams of netlink, and everything that is read out of their messages: rtnetlink, nldev,
 // devlink, ethtool, tc. They come from the kernel, but a parser that reads behind the end of one
 // reads behind the end. Every parser sees every message.
-#include <cstddef>
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -84,11 +82,10 @@ void read_message(const MessageView& message) {
 }
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(netlink_reply) {
     const auto messages = netns::netlink::split_datagram({data, size});
     if (!messages)
-        return 0;
+        return;
     for (const MessageView& message : *messages)
         read_message(message);
-    return 0;
 }

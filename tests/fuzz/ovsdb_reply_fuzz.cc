@@ -2,8 +2,6 @@
 // What the server of Open vSwitch's database sends: messages in a stream, and everything that is
 // read out of them.
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -79,7 +77,7 @@ void read_results(const Json& body) {
 }
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(ovsdb_reply) {
     const std::string_view bytes(reinterpret_cast<const char*>(data), size);
     const Stream stream = split(bytes, size == 0 ? 1 : size);
     fuzz::expect(split(bytes, 1) == stream, "messages end wherever the reads do");
@@ -99,5 +97,4 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         for (const Json& result : message->body)
             read_rows(result);
     }
-    return 0;
 }

@@ -2,14 +2,12 @@
 // What a program of perftest prints, on this side or at the server.
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <string_view>
 
 #include "perf/perftest/output.h"
 #include "tests/fuzz/expect.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(perftest_output) {
     using namespace perf;
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     for (const Mode mode : {Mode::Bandwidth, Mode::Latency}) {
@@ -24,5 +22,4 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const std::string line = perftest::last_line(text);
     fuzz::expect(std::ranges::all_of(line, [](char c) { return c >= ' ' && c <= '~'; }),
                  "a line can be printed");
-    return 0;
 }

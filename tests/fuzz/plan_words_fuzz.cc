@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The words of rdma-perf's plan: sizes and sweeps, times, names, and expectations. What is accepted
 // makes points that every server accepts.
-#include <cstddef>
-#include <cstdint>
 #include <string_view>
 
 #include "perf/expect.h"
@@ -30,7 +28,7 @@ void check_sizes(const std::vector<uint32_t>& sizes) {
 }
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(plan_words) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     if (const auto one = perf::parse_size(text)) {
         fuzz::expect(*one >= 1 && *one <= perf::kMaxSize, "a size is within the limits");
@@ -49,5 +47,4 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     check_name(perf::parse_connect, text);
     check_name(perf::parse_verify, text);
     check_name(perf::parse_transport, text);
-    return 0;
 }

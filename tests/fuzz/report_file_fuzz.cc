@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reports that `rdma-perf compare` reads: one, which is then compared with itself, or two with a
 // NUL between them.
-#include <cstddef>
-#include <cstdint>
 #include <string_view>
 
 #include "perf/compare.h"
@@ -30,19 +28,18 @@ void compare_with_itself(const perf::ReportFile& file) {
 }
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(report_file) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     const size_t end = text.find('\0');
     const auto a = perf::parse_report(text.substr(0, end), "a");
     if (!a) {
         fuzz::expect(a.error().code == base::Code::Usage,
                      "a file that is no report is a usage error");
-        return 0;
+        return;
     }
     compare_with_itself(*a);
     if (end == std::string_view::npos)
-        return 0;
+        return;
     if (const auto b = perf::parse_report(text.substr(end + 1), "b"))
         print(compare_reports(*a, *b, {"mtu", "kernel"}), *a, *b);
-    return 0;
 }
