@@ -17,7 +17,7 @@ RUNTIME = "rdma"
 LAB = "tests/lab/scenarios/"
 # A file below examples/, or a folder of one program's modules, and the test that runs it; or, after a dash, why none can.
 RUN_BY = {
-    "quickstart": "tests/run",
+    "quickstart": "tests/runner/command.py",
     "softroce-podman.sh": LAB + "examples.sh",
     "vf-podman.sh": LAB + "vf.sh",
     "asap2-podman.sh": LAB + "asap2.sh",

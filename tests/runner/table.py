@@ -75,7 +75,7 @@ UNITS = {
     "hook_test": f"build core units {MODES} running doctor runtime confine",
     "runtime_test": f"build core units runtime {MODES} running",
     "perf_test": "build core units perf report confine",
-    "seeds_test": f"build core units fuzz {MODES} perf runtime",
+    "fuzz_(request_)?seeds_test": f"build core units fuzz {MODES} perf runtime",
     "report": "build report perf units",
     "lint": EVERYTHING,
 }
