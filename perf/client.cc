@@ -9,6 +9,7 @@
 
 #include "perf/conduct.h"
 #include "perf/limit.h"
+#include "perf/session.h"
 #include "perf/streams.h"
 #include "perf/workloads/tcp_team.h"
 #include "perf/workloads/verbs_team.h"

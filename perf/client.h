@@ -8,9 +8,12 @@
 #include <memory>
 #include <optional>
 
+#include "perf/control.h"
+#include "perf/device.h"
 #include "perf/result.h"
-#include "perf/session.h"
+#include "perf/side_options.h"
 #include "perf/workloads/attention.h"
+#include "perf/workloads/team.h"
 
 namespace perf {
 

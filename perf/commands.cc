@@ -13,6 +13,7 @@
 #include "perf/output.h"
 #include "perf/outputs.h"
 #include "perf/schedule.h"
+#include "perf/session.h"
 #include "perf/summary.h"
 
 namespace perf {

@@ -2,24 +2,11 @@
 // The commands: what the program does with its options. Tests call them with a fake provider.
 #pragma once
 
-#include <cstdio>
-#include <functional>
-
 #include "perf/exit_code.h"
 #include "perf/options.h"
+#include "perf/surroundings.h"
 
 namespace perf {
-
-// What a command works with besides its options.
-struct Surroundings {
-    Verbs& verbs;
-    Stop& stop;
-    std::FILE* out;  // results
-    std::FILE* err;  // everything else
-    // What a server does once it listens, before it hears anybody. main gives up there what it does
-    // not need (netns/base/confine.h).
-    std::function<base::Result<>()> settle_down = [] { return base::Result<>{}; };
-};
 
 Exit serve(const ServeOptions& options, const Surroundings& around);
 Exit run(const RunOptions& options, const Surroundings& around);

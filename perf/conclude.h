@@ -5,8 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "perf/commands.h"
+#include "perf/exit_code.h"
 #include "perf/output.h"
+#include "perf/surroundings.h"
 
 namespace perf {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "perf/client.h"
+#include "perf/result.h"
 
 namespace perf {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "perf/client.h"
-#include "perf/commands.h"
 #include "perf/report.h"
+#include "perf/surroundings.h"
 
 namespace perf {
 

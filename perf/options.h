@@ -8,10 +8,10 @@
 
 #include "perf/compare_options.h"
 #include "perf/expect.h"
-#include "perf/kv/client.h"
-#include "perf/perftest/duel.h"
+#include "perf/kv/plan.h"
+#include "perf/perftest/plan.h"
 #include "perf/plan.h"
-#include "perf/session.h"
+#include "perf/side_options.h"
 #include "perf/thesis.h"
 
 namespace perf {

@@ -159,6 +159,14 @@ uint64_t random_seed() {
     return seed;
 }
 
+Poll resolve_poll(Poll wish, Transport transport) {
+    if (wish.mode != PollMode::Auto)
+        return wish;
+    // A software device needs the core that a spinning loop would hold; giving it away after each
+    // empty poll costs a hardware device's user little. Over TCP programs sleep.
+    return {.mode = needs_device(transport) ? PollMode::Yield : PollMode::Event};
+}
+
 bool needs_device(const Plan& plan) {
     return std::ranges::any_of(plan.transports, [](Transport t) { return needs_device(t); });
 }

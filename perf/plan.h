@@ -150,6 +150,9 @@ uint64_t random_seed();
 // Whether any point of the plan needs a device.
 bool needs_device(const Plan& plan);
 
+// The poll mode for "auto".
+Poll resolve_poll(Poll wish, Transport transport);
+
 // Messages of the warm-up before so many measured ones of a queue pair.
 uint64_t warmup_of(const Point& point, uint64_t iterations);
 

@@ -13,6 +13,7 @@
 #include <poll.h>
 
 #include "perf/commands.h"
+#include "perf/session.h"
 #include "perf/tcp.h"
 
 namespace perf {

@@ -58,14 +58,6 @@ Result<> check_same_family(const DeviceInfo& own, const DeviceInfo& peer) {
 }
 }  // namespace
 
-Poll resolve_poll(Poll wish, Transport transport) {
-    if (wish.mode != PollMode::Auto)
-        return wish;
-    // A software device needs the core that a spinning loop would hold; giving it away after each
-    // empty poll costs a hardware device's user little. Over TCP programs sleep.
-    return {.mode = needs_device(transport) ? PollMode::Yield : PollMode::Event};
-}
-
 const Session::Step Session::kSteps[] = {
     {"hello", State::New, &Session::on_hello},
     {"device", State::Greeted, &Session::on_device},

@@ -16,26 +16,12 @@
 #include "perf/isolate/target.h"
 #include "perf/kv/server.h"
 #include "perf/perftest/service.h"
+#include "perf/side_options.h"
 #include "perf/workloads/attention.h"
 #include "perf/workloads/cm_links.h"
 #include "perf/workloads/team.h"
 
 namespace perf {
-
-struct SideOptions {
-    DeviceWish wish;
-    bool by_cm = false;  // client: the plan connects by rdma_cm
-    Cm* cm = &system_cm();
-    std::chrono::milliseconds timeout{5000};  // of each step
-    // A server: that a client is silent between its steps, busy with its other servers.
-    std::chrono::milliseconds pause{30000};
-    bool allow_isolation_tests = false;  // a server: of any client
-    bool allow_perftest = false;         // a server: to any client
-    perftest::Folders perftest_folders = perftest::system_folders();
-};
-
-// The poll mode for "auto".
-Poll resolve_poll(Poll wish, Transport transport);
 
 // Both ends of the control connection, for rdma_cm.
 CmEnds cm_ends_of(const Control& control, const SideOptions& options);

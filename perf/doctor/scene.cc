@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 
 #include "perf/memory.h"
+#include "perf/options.h"
 #include "perf/route.h"
 #include "perf/tcp.h"
 

@@ -9,11 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "perf/address.h"
 #include "perf/candidates.h"
-#include "perf/options.h"
 #include "perf/stop.h"
 
 namespace perf {
+
+struct LookOptions;
 
 // An interface of this network namespace.
 struct Interface {

@@ -11,16 +11,9 @@
 #include "perf/client.h"
 #include "perf/kv/link.h"
 #include "perf/kv/message.h"
+#include "perf/kv/plan.h"
 
 namespace perf::kv {
-
-struct Plan {
-    Shape shape;
-    double skew = 0;       // draws.h
-    uint32_t time_ms = 0;  // of each trial, without its warm-up
-    uint32_t reps = 1;     // of each method
-    Poll poll;
-};
 
 // A value that is not as it should be.
 struct Wrong {

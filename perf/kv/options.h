@@ -5,7 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "perf/kv/client.h"
+#include "netns/base/result.h"
+#include "perf/kv/plan.h"
 
 namespace CLI {
 class App;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "perf/doctor/reading.h"
+#include "perf/perftest/duel.h"
 
 namespace perf::perftest {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "perf/compare_options.h"
-#include "perf/perftest/duel.h"
+#include "perf/perftest/plan.h"
 
 namespace perf::perftest {
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "perf/perftest/duel.h"
 #include "perf/tcp.h"
 
 namespace perf {

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 #include "perf/client.h"
+#include "perf/session.h"
 #include "tests/unit/perf/fake_verbs.h"
 
 namespace perf {
