@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include <fmt/format.h>
-#include <poll.h>
 
 #include "perf/conduct.h"
 #include "perf/limit.h"
