@@ -6,6 +6,7 @@
 #   asap2   --tags sriov,asap2_direct on netdevsim, whose wires do not leave a guest: two containers of each host
 # --brief: no check mode, and no second runs but that of site.yml.
 source "${BASH_SOURCE[0]%/*}/asap2-lib.sh"
+source "${BASH_SOURCE[0]%/*}/podman-lib.sh"
 brief=0
 [[ ${1:-} != --brief ]] || { brief=1 && shift; }
 form=${1:-softroce} # not "what": that is a local of check(), in which what it calls would find it

@@ -62,7 +62,7 @@ no_eswitches() { # for the next scenario of this boot
     for id in 1 2; do rdmactl asap2 disable "netdevsim/netdevsim$id" || return; done
     for id in 1 2 11 12 21 22; do echo $id >/sys/bus/netdevsim/del_device || return; done
 }
-path_of() { rdmactl show "$(podman inspect -f '{{.Id}}' "$1")" --json | jq -r '.offload[0].path'; } # CONTAINER
+path_of() { rdmactl show "$(id_of "$1")" --json | jq -r '.offload[0].path'; } # CONTAINER
 
 # What containers and rdmactl may leave in Open vSwitch, tc, the e-switches and the VFs.
 switches() {

@@ -1,15 +1,15 @@
 #!/bin/bash
-# Mode asap2 under Podman: VFs whose representors are ports of Open vSwitch with hardware offload, on two e-switches.
+# Mode asap2: VFs whose representors are ports of Open vSwitch with hardware offload, on two e-switches.
 #   tests/lab/run --kernel 7.3 tests/lab/scenarios/asap2.sh [--full] [RUNTIME]
-# --full: 50 random lives instead of 6.
+# --full: 50 random lives instead of 3, `rdmactl asap2` killed at four times as many moments, and examples/asap2-podman.sh.
 source "${BASH_SOURCE[0]%/*}/asap2-lib.sh"
-cycles=6
-[[ ${1:-} != --full ]] || { cycles=50; shift; }
+source "${BASH_SOURCE[0]%/*}/bundles-lib.sh"
+cycles=3 step=40 full=0
+[[ ${1:-} != --full ]] || { cycles=50 step=10 full=1; shift; }
 runtime=${1:-crun}
 
 eswitches
 check "Open vSwitch starts" start_ovs
-podman run --rm --rootfs $rootfs true
 
 # ---- the host's side ------------------------------------------------------------------------------------
 host_side() {
@@ -48,12 +48,12 @@ traffic() {
     check "b starts, on the other host" give b 10.9.0.2/24
     equal "a has one device" "$(environment a RDMA_DEVICE)" "$(devices a)"
     serve a 18600 rdma-perf serve --bind 0.0.0.0
-    check "rdma-perf, addresses over TCP" podman exec b timeout 100 rdma-perf run 10.9.0.1 --mode bw --time 0.2s --size 4096
-    check "rdma-perf, by rdma_cm" podman exec b timeout 100 rdma-perf run 10.9.0.1 --cm --verb write,send --mode bw --time 0.2s --size 4096
+    check "rdma-perf, addresses over TCP" inside b timeout 100 rdma-perf run 10.9.0.1 --mode bw --time 0.2s --size 4096
+    check "rdma-perf, by rdma_cm" inside b timeout 100 rdma-perf run 10.9.0.1 --cm --verb write,send --mode bw --time 0.2s --size 4096
     check "rping" rping_passes b a 10.9.0.1
     serve a 18515 ib_write_bw -n 200
-    check "ib_write_bw" podman exec b timeout 100 ib_write_bw -n 200 10.9.0.1
-    wait "${served[a]}"
+    check "ib_write_bw" inside b timeout 100 ib_write_bw -n 200 10.9.0.1
+    served_once a
     ovs-appctl dpctl/dump-flows -m type=offloaded | grep "in_port($(representor 1 0))" >"$work/flows"
     grep -q 'eth_type(0x0800).*offloaded:yes.*dp:tc' "$work/flows"
     report $? "a's flows are offloaded" "$work/flows"
@@ -61,14 +61,14 @@ traffic() {
     grep -q 'in_hw in_hw_count 1' "$work/filters"
     report $? "its representor's rules are in hardware" "$work/filters"
     equal "rdmactl show says so" hardware "$(path_of a)"
-    equal "attach.json has no software path" null "$(podman exec a cat /run/rdma/attach.json | jq -c '.attachments[0].software_path')"
-    equal "the port has our marks" "rdma-hook $(podman inspect -f '{{.Id}}' a)" \
+    equal "attach.json has no software path" null "$(attach_json a | jq -c '.attachments[0].software_path')"
+    equal "the port has our marks" "rdma-hook $(id_of a)" \
         "$(ovs-vsctl get Port "$(representor 1 0)" external_ids:owner external_ids:rdma-hook-container | tr -d '"' | xargs)"
 }
 
-flowing() { podman exec b timeout 20 rdma-perf run 10.9.0.1 --verb write --mode bw --iterations 200 --size 4096 --timeout 5s; }
+flowing() { inside b timeout 20 rdma-perf run 10.9.0.1 --verb write --mode bw --iterations 200 --size 4096 --timeout 5s; }
 mbits() { # of writes from b to a
-    podman exec b timeout 60 rdma-perf run 10.9.0.1 --verb write --mode bw --time 1s --size 4096 --json - | jq '[.. | .bandwidth_bytes_per_s? // empty][0] * 8 / 1000000 | floor'
+    inside b timeout 60 rdma-perf run 10.9.0.1 --verb write --mode bw --time 1s --size 4096 --json - | jq '[.. | .bandwidth_bytes_per_s? // empty][0] * 8 / 1000000 | floor'
 }
 # What the administrator says in OpenFlow holds for RDMA, too.
 administrator() {
@@ -78,18 +78,17 @@ administrator() {
     check "without it all flows again" wait_for 30 flowing
 }
 
-
 # ---- ports of their own kind ----------------------------------------------------------------------------
 # An interface of VLAN 8 in a's network and in b's, as a container with NET_ADMIN makes it.
 in_vlan_8() {
     local each number=1
     for each in a b; do
-        nsenter --net="/proc/$(podman inspect -f '{{.State.Pid}}' $each)/ns/net" sh -c "
+        in_network $each sh -c "
             ip link show v8 || { ip link add link rdma0 name v8 type vlan id 8 &&
             ip address add 10.9.8.$number/24 dev v8 && ip link set v8 up; }" >/dev/null 2>&1 || return
         number=2
     done
-    nsenter --net="/proc/$(podman inspect -f '{{.State.Pid}}' b)/ns/net" ping -c 1 -W 2 10.9.8.1
+    in_network b ping -c 1 -W 2 10.9.8.1
 }
 tags() {
     check "a without a VLAN" give a 10.9.0.1/24
@@ -139,10 +138,7 @@ policing() {
 
 # ---- what is refused, and what is somebody else's -------------------------------------------------------
 refuse() { # REASON [KEY=VALUE...]
-    local reason=$1 words=()
-    shift
-    for each; do words+=(--annotation "rdma.$each"); done
-    refused "refused: mode=asap2 $*" "$reason" pod run --rm --annotation rdma.mode=asap2 "${words[@]}" --rootfs $rootfs true
+    refused "refused: mode=asap2 ${*:2}" "$1" attach refused mode=asap2 "${@:2}"
 }
 bad_input() {
     refuse 'needs a device' bridge=brA
@@ -179,7 +175,7 @@ offload() {
     refuse 'hw-tc-offload: off' pool=a device=netdevsim/netdevsim11 offload=required
     check "offload=preferred starts" give a 10.9.0.1/24
     equal "and says what is missing" "representor $(representor 1 0) has hw-tc-offload: off" \
-        "$(podman exec a cat /run/rdma/attach.json | jq -r '.attachments[0].software_path')"
+        "$(attach_json a | jq -r '.attachments[0].software_path')"
     drop a
     ethtool -K "$(representor 1 0)" hw-tc-offload on
     check "offload=required starts" give a 10.9.0.1/24 offload=required
@@ -241,9 +237,9 @@ interrupted() { # VERB FILE
     while ((status == 137)); do
         timeout -s KILL "$(printf '0.%03d' $ms)" rdmactl asap2 "$1" netdevsim/netdevsim1 "${@:3}" >/dev/null 2>&1
         status=$?
-        ms=$((ms + 10))
+        ms=$((ms + step))
     done
-    equal "rdmactl asap2 $1, killed up to $((ms - 10)) ms after its start, then left alone" "$(<"$2")" "$(switches | without_netdevs)"
+    equal "rdmactl asap2 $1, killed up to $((ms - step)) ms after its start, then left alone" "$(<"$2")" "$(switches | without_netdevs)"
 }
 # Representors are made anew each time.
 without_netdevs() { grep -v '^eni.*pf0vf'; }
@@ -270,7 +266,7 @@ example() {
     same "the example is over"
 }
 
-example
+((!full)) || example
 traffic
 administrator
 end_server a

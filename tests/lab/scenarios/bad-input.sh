@@ -9,7 +9,7 @@
 #   sudo RDMA_HOOK=build/dev/hook/rdma-hook tests/lab/scenarios/bad-input.sh
 # On a machine where others start containers, add `unshare -n` before it, so that their links do not
 # count as ours.
-source "${BASH_SOURCE[0]%/*}/lib.sh"
+source "${BASH_SOURCE[0]%/*}/podman-lib.sh"
 full=0 podman_alone=0
 for option; do
     case $option in

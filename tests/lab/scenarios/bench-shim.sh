@@ -5,4 +5,4 @@
 #   tests/lab/run --kernel 7.3 --timeout 1800 --share build/bench tests/lab/scenarios/bench-shim.sh [OPTION...]
 # OPTIONs are those of tests/bench/shim. The figures as JSON are in build/bench afterwards.
 source "${BASH_SOURCE[0]%/*}/bench-lib.sh" shim
-measure '^passed through to /bin/true' --rootfs "${rootfs%:O}" "$@"
+measure '^passed through to /bin/true' --rootfs /usr/lib/lab/rootfs "$@"

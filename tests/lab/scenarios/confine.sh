@@ -1,11 +1,13 @@
 #!/bin/bash
 # No call outside of the lists of netns/base/confine_calls.cc, in any mode; and a planted one is killed.
-#   tests/lab/run --kernel 7.3 [--hca] [--nics igb] tests/lab/scenarios/confine.sh [MODE...]
-# MODEs: all unless given; one that cannot be tried here is said and left out. Programs as they are installed die at a call that
-# is missing, and the mode with them. With LAB_CONFINE=log before tests/lab/run they are built to go on, and all that
-# is missing is shown at once.
+#   tests/lab/run --kernel 7.3 [--hca] [--nics igb] tests/lab/scenarios/confine.sh [--full] [MODE...]
+# MODEs: all unless given; one that cannot be tried here is said and left out. --full: under Podman and Docker, too.
+# Programs as they are installed die at a call that is missing, and the mode with them. With LAB_CONFINE=log before tests/lab/run
+# they are built to go on, and all that is missing is shown at once.
 source "${BASH_SOURCE[0]%/*}/every-mode-lib.sh"
 source "${BASH_SOURCE[0]%/*}/engines-lib.sh"
+engines=(prepared crun docker28)
+[[ ${1:-} != --full ]] || { engines+=(podman docker); shift; }
 modes=("$@")
 [[ $# -gt 0 ]] || modes=(softroce softiwarp shared vf asap2)
 tests=/usr/libexec/rdma-hook/tests/contract_test
@@ -38,7 +40,7 @@ traffic() {
 # Every verb, while there are containers; only verify and doctor may find fault.
 verbs() {
     local verb id
-    id=$(podman inspect -f "{{.Id}}" c1)
+    id=$(id_of c1)
     for verb in list "list --failed" "list --json" "show $id" "stats $id" "vf list" "asap2 status" "config check" "gc" "gc --regrant" recover \
         "cdi generate --output $work/cdi" "cdi list" "plan -a rdma.mode=softroce -a rdma.ip=10.8.0.1/24" \
         "runtime configure --runtime=docker --dry-run"; do
@@ -54,7 +56,7 @@ try() { # the cell of $mode and $engine
     check "$mode, $engine: c1 starts" start 1
     check "$mode, $engine: c2 starts" start 2
     check "$mode, $engine: rdma-perf passes, verified, by a server that is confined" traffic
-    [[ $engine != podman ]] || verbs
+    [[ $engine != prepared ]] || verbs
     check "$mode, $engine: c1 goes" remove c1
     check "$mode, $engine: c2 goes" remove c2
     refused "$mode, $engine: a command that does not exist" . fails_late
@@ -72,9 +74,11 @@ fails_late() {
 }
 
 modprobe -a rdma_rxe ib_uverbs rdma_ucm macvlan veth overlay bridge nf_tables || exit 1
-check "Podman" podman run --rm --rootfs $rootfs true
-check "dockerd" docker_set_up
-check "a container without us" docker run --rm "${docker_image[@]}" true
+if [[ " ${engines[*]} " == *" docker "* ]]; then
+    check "Podman" podman run --rm --rootfs $rootfs true
+    check "dockerd" docker_set_up
+    check "a container without us" docker run --rm "${docker_image[@]}" true
+fi
 
 # What is planted dies, or (log) is in the kernel's log: only then does a log without lines say anything.
 # The kernel drops lines beyond ten in five seconds.
@@ -95,10 +99,9 @@ for mode in "${modes[@]}"; do
     nothing_unlisted "$mode: set-up"
     world >"$work/before"
     # Each way in has calls of its own: half 1 declares, plain hooks grant, rdma-runtime does its work apart.
-    for engine in podman crun docker; do try; done
+    for engine in "${engines[@]}"; do try; done
     mode_down
     nothing_unlisted "$mode: end"
 done
-end_dockerd TERM
-runtime=crun drop_bundles
+[[ -z ${dockerd:-} ]] || end_dockerd TERM
 finish

@@ -3,7 +3,7 @@
 # filters it like all else of the container's.
 #   tests/lab/run --kernel 7.3 tests/lab/scenarios/container-link.sh [--full] [RUNTIME]
 # On 6.12, where rxe carries nothing in a namespace, softiwarp alone.
-source "${BASH_SOURCE[0]%/*}/lib.sh"
+source "${BASH_SOURCE[0]%/*}/podman-lib.sh"
 [[ ${1:-} != --full ]] || shift
 runtime=${1:-crun}
 

@@ -5,6 +5,7 @@
 #   podman         the precreate hook
 #   podman_hooks   a hook file of the stages createRuntime and poststop, and no other
 #   runc, crun     a bare bundle with these hooks in its config.json
+#   prepared       a bare bundle of crun, by the precreate hook (bundles-lib.sh)
 #   containerd     ctr, with rdma-runtime in the place of runc
 # there are
 #   ENGINE_start NAME KEY=VALUE... [-- OPTION...]   with the annotations rdma.KEY=VALUE; it runs ${command[@]}
@@ -13,7 +14,8 @@
 #   ENGINE_kill NAME                                the engine's own SIGKILL
 #   ENGINE_remove NAME                              in whatever state it is
 # OPTIONs are words for the engine; for a bundle, one, a jq filter over its config.json.
-source "${BASH_SOURCE[0]%/*}/lib.sh"
+source "${BASH_SOURCE[0]%/*}/podman-lib.sh"
+source "${BASH_SOURCE[0]%/*}/bundles-lib.sh"
 
 # ---- Docker -------------------------------------------------------------------------------------------------
 docker_image=(-v /usr/lib/lab/rootfs/usr:/usr:ro lab:1)
@@ -40,15 +42,9 @@ docker_start() {
 docker_inside() { docker exec "$@"; }
 docker_init() { docker inspect -f '{{.State.Pid}}' "$1"; }
 docker_kill() { docker kill "$1"; }
-docker_remove() { docker rm -f "$1"; }
+docker_remove() { docker rm -f "$@"; }
 
-# ---- Podman -------------------------------------------------------------------------------------------------
-podman_start() { attach "$@"; }
-podman_inside() { podman exec "$@"; }
-podman_init() { podman inspect -f '{{.State.Pid}}' "$1"; }
-podman_kill() { pod kill "$1"; }
-podman_remove() { pod rm -f -t 0 "$1"; }
-
+# ---- Podman by hook files alone -------------------------------------------------------------------------------
 hooks_dir=/run/lab-hooks.d
 by_hooks() { # FUNCTION ARGUMENT...: with `pod` as it is for a user of that folder
     local pod_options=(--hooks-dir "$hooks_dir")
@@ -62,56 +58,14 @@ podman_hooks_start() {
             when: {annotations: {"^rdma\\.": ".*"}}, stages: [$stage]}' >"$hooks_dir/$stage.json"
     done
     split "$@"
-    by_hooks attach "$1" "${keys[@]}" -- --tmpfs /run "${options[@]}"
+    by_hooks podman_start "$1" "${keys[@]}" -- --tmpfs /run "${options[@]}"
 }
 podman_hooks_inside() { podman_inside "$@"; }
 podman_hooks_init() { podman_init "$@"; }
 podman_hooks_kill() { by_hooks podman_kill "$1"; }
-podman_hooks_remove() { by_hooks podman_remove "$1"; }
+podman_hooks_remove() { by_hooks podman_remove "$@"; }
 
-# ---- bare bundles, of $runtime ------------------------------------------------------------------------------
-bundles=/run/lab-bundles
-
-# bundle NAME KEY=VALUE... [-- JQ]: with a root file system of its own.
-bundle() {
-    local name=$1 dir=$bundles/$1 asked
-    split "$@"
-    asked=$(jq -cn '[$ARGS.positional[] | capture("^(?<k>[^=]*)=(?<v>.*)") | {("rdma." + .k): .v}] | add // {}' --args "${keys[@]}")
-    mkdir -p "$dir/rootfs" "$dir/upper" "$dir/work"
-    mountpoint -q "$dir/rootfs" ||
-        mount -t overlay overlay -o "lowerdir=/usr/lib/lab/rootfs,upperdir=$dir/upper,workdir=$dir/work" "$dir/rootfs"
-    (cd "$dir" && rm -f config.json && "$runtime" spec)
-    jq --argjson words "$asked" --arg name "$name" '
-        .annotations = $words | .process.terminal = false | .process.args = $ARGS.positional
-        | .process.rlimits = [] | .root.readonly = false | .linux.cgroupsPath = "/plain-" + $name
-        | .mounts += [{destination: "/run", type: "tmpfs", source: "tmpfs", options: ["nosuid", "mode=755"]},
-                      {destination: "/usr/bin/rdma-perf", type: "bind", source: "/usr/bin/rdma-perf", options: ["bind", "ro"]}]
-        | .hooks.createRuntime = [{path: "/usr/bin/rdma-hook", args: ["rdma-hook", "createRuntime"], timeout: 60}]
-        | .hooks.poststop = [{path: "/usr/bin/rdma-hook", args: ["rdma-hook", "poststop"], timeout: 60}]
-        | '"${options[0]:-.}" "$dir/config.json" --args "${command[@]}" >"$dir/new" && mv "$dir/new" "$dir/config.json"
-}
-# The container inherits its output: a file, so that nobody waits for its end.
-begin() {
-    local status
-    (cd "$bundles/$1" && "$runtime" run -d "$1" </dev/null >"$work/log-$1" 2>&1)
-    status=$?
-    cat "$work/log-$1"
-    return $status
-}
-drop_bundles() {
-    local each
-    for each in "$bundles"/*; do
-        "$runtime" delete -f "${each##*/}" 2>/dev/null
-        umount -l "$each/rootfs" 2>/dev/null
-    done
-    rm -rf "$bundles"
-}
-bundle_start() { bundle "$@" && begin "$1"; }
-bundle_inside() { "$runtime" exec "$@"; }
-bundle_init() { "$runtime" state "$1" | jq -er .pid; }
-bundle_kill() { "$runtime" kill "$1" KILL; }
-bundle_remove() { "$runtime" delete -f "$1"; }
-
+# ---- bare bundles with plain hooks ------------------------------------------------------------------------------
 of_runtime() { # RUNTIME FUNCTION ARGUMENT...
     local runtime=$1
     "${@:2}"
@@ -139,9 +93,8 @@ docker28_network() { # NAME PID: answers if the container's eth0 works
         wait_for 30 nsenter --net="$file" ping -c 1 -W 1 "$subnet.1"
 }
 docker28_start() { # NAME has a digit
-    local runtime=runc status
+    local runtime=runc hooks='{}' status
     bundle "$@" || return
-    jq 'del(.hooks)' "$bundles/$1/config.json" >"$work/config-$1" && cp "$work/config-$1" "$bundles/$1/config.json"
     docker28 create --bundle "$bundles/$1" --pid-file "$work/pid-$1" "$1" </dev/null >"$work/log-$1" 2>&1
     status=$?
     cat "$work/log-$1"
@@ -199,21 +152,17 @@ containerd_remove() { # the container goes, whether there is a task or not
 }
 
 # ---- all of them --------------------------------------------------------------------------------------------
-listens() { "$1_inside" "$2" ss -Hltn "sport = :$3" | grep -q .; } # ENGINE NAME PORT
-
 # talk ENGINE SERVER CLIENT PORT SERVER-COMMAND... -- CLIENT-COMMAND...: in the containers SERVER and CLIENT.
 talk() {
-    local engine=$1 server=$2 client=$3 port=$4 serve=() pid status
+    local engine=$1 server=$2 client=$3 port=$4 words=() status
     shift 4
-    while [[ $1 != -- ]]; do serve+=("$1"); shift; done
+    while [[ $1 != -- ]]; do words+=("$1"); shift; done
     shift
-    "${engine}_inside" "$server" timeout 100 "${serve[@]}" >"$work/server" 2>&1 &
-    pid=$!
-    wait_for 30 listens "$engine" "$server" "$port"
-    "${engine}_inside" "$client" timeout 100 "$@"
+    serve "$server" "$port" "${words[@]}"
+    inside "$client" timeout 100 "$@"
     status=$?
-    wait $pid
-    cat "$work/server"
+    served_once "$server"
+    cat "$work/server-$server"
     return $status
 }
 

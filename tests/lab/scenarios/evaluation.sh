@@ -4,7 +4,7 @@
 # figures where /data (tests/lab/run --share DIR) is seen by a machine that has it.
 #   tests/lab/run --kernel 7.3 tests/lab/scenarios/evaluation.sh [--full]
 # --full: its profile full, over ssh.
-source "${BASH_SOURCE[0]%/*}/lib.sh"
+source "${BASH_SOURCE[0]%/*}/podman-lib.sh"
 examples=${BASH_SOURCE[0]%/tests/*}/examples
 profile=quick
 [[ ${1:-} != --full ]] || profile=full

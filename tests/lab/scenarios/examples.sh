@@ -2,7 +2,7 @@
 # What stands in examples/ and needs nothing but Podman: the demonstration, the quadlet under a real systemd, the plan. Where the
 # other examples are run is in tests/lint/examples.py.
 #   tests/lab/run --kernel 7.3 tests/lab/scenarios/examples.sh
-source "${BASH_SOURCE[0]%/*}/lib.sh"
+source "${BASH_SOURCE[0]%/*}/podman-lib.sh"
 source=${BASH_SOURCE[0]%/tests/*}
 examples=$source/examples
 modprobe -a rdma_rxe ib_uverbs rdma_ucm macvlan veth overlay bridge nf_tables || exit 1

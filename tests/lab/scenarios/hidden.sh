@@ -2,7 +2,7 @@
 # A container's /sys/class shows its own RDMA devices, whoever comes later; what is in it works as before.
 #   tests/lab/run [--exclusive] --kernel 7.3 tests/lab/scenarios/hidden.sh [RUNTIME...]
 # RUNTIMEs: crun and runc unless given.
-source "${BASH_SOURCE[0]%/*}/lib.sh"
+source "${BASH_SOURCE[0]%/*}/podman-lib.sh"
 [[ ${1:-} != --full ]] || shift
 runtimes=("$@")
 [[ $# -gt 0 ]] || runtimes=(crun runc)

@@ -1,13 +1,13 @@
 #!/bin/bash
 # Hostile images: what their environment, programs, links and processes can do to the host when a container of theirs has
-# RDMA, by Podman's precreate (crun), by plain hooks (runc) and by Docker's shim (runc). Each container starts attached or is
+# RDMA, by Podman's precreate (crun), by plain hooks (crun) and by Docker's shim (runc). Each container starts attached or is
 # refused with a line that says why; the host's files, mounts and processes are as before, while it runs and afterwards.
 #   tests/lab/run --kernel 7.3 --timeout 900 tests/lab/scenarios/hostile.sh [--full] [WAY...]
-# WAYs: podman, plain, docker; all of them unless given. --full: each kind of link under Docker, too. Checks that begin with a CVE test the rule that it teaches; SECURITY.md has the
+# WAYs: podman, plain, docker; all of them unless given. --full: each kind of link under Docker, too, and plain hooks by runc. Checks that begin with a CVE test the rule that it teaches; SECURITY.md has the
 # table. Links below a container's own /dev, and a race for them, are in plain-hooks.sh and tests/contract/placements_test.cc.
-source "${BASH_SOURCE[0]%/*}/lib.sh"
-full=0
-[[ ${1:-} != --full ]] || { full=1; shift; }
+source "${BASH_SOURCE[0]%/*}/podman-lib.sh"
+full=0 runtime=crun # of plain hooks
+[[ ${1:-} != --full ]] || { full=1 runtime=runc; shift; }
 (($#)) || set -- podman plain docker
 image=/usr/lib/lab/rootfs
 home=/hostile # the host's; no container has such a folder
@@ -68,11 +68,12 @@ host() {
         grep -vE '^mount /(var/lib/(docker|containers)|run/(docker|containerd|containers|netns|rdma-hook)|var/lib/containerd|hostile)/' | sort
 }
 programs() { # of the host: in its pid namespace, and no part of this script
-    local pid exe
-    for pid in /proc/[0-9]*; do
-        exe=$(readlink "$pid/exe" 2>/dev/null) || continue
-        [[ $(readlink "$pid/ns/pid" 2>/dev/null) == "$own_pids" ]] && echo "program $exe"
-    done | grep -vE ' /usr/(local/)?s?bin/(bash|readlink|sort|grep|find|awk|mawk|conmon|containerd-shim-runc-v2|lab-relay|udevadm)| .*/systemd-udevd' | sort
+    find /proc/[0-9]*/exe /proc/[0-9]*/ns/pid -maxdepth 0 -printf '%p %l\n' 2>/dev/null | awk -v own="$own_pids" '
+        { split($1, part, "/"); sub(/^[^ ]* /, "") }
+        part[4] == "exe" { program[part[3]] = $0 }
+        $0 == own { here[part[3]] = 1 }
+        END { for (pid in program) if (pid in here && program[pid] != "") print "program", program[pid] }' |
+        grep -vE ' /usr/(local/)?s?bin/(bash|readlink|sort|grep|find|awk|mawk|conmon|containerd-shim-runc-v2|lab-relay|udevadm)| .*/systemd-udevd' | sort
 }
 own_pids=$(readlink /proc/self/ns/pid)
 unchanged() { # WHAT: the host is as it was, and no trap has sprung
@@ -118,7 +119,7 @@ inside() {
     shift
     case $way in
     podman | docker) $way exec "$name" "$@" ;;
-    plain) runc exec --env PATH=/usr/bin --env LD_PRELOAD= "$name" "$@" ;;
+    plain) "$runtime" exec --env PATH=/usr/bin --env LD_PRELOAD= "$name" "$@" ;;
     esac
 }
 end() {
@@ -127,7 +128,7 @@ end() {
     docker) docker rm -f "$@" ;;
     plain)
         for each; do
-            runc delete -f "$each"
+            "$runtime" delete -f "$each"
             umount -l "$home/$each/rootfs"
             rm -rf "${home:?}/$each"
         done
@@ -138,7 +139,7 @@ end() {
 init_of() {
     case $way in
     podman | docker) $way inspect -f '{{.State.Pid}}' "$1" ;;
-    plain) runc state "$1" | jq -r .pid ;;
+    plain) echo "$(<"$home/$1/pid")" ;;
     esac
 }
 # A bundle on a writable copy of the root file system. JQ changes its config.json; `links` changes its root file system.
@@ -154,7 +155,7 @@ bundle() { # NAME JQ
         ln -s "${each#*=}" "$dir/rootfs${each%%=*}"
     done
     printf '%s\0' "${hostile_environment[@]}" >"$dir/environment"
-    (cd "$dir" && runc spec)
+    (cd "$dir" && "$runtime" spec)
     jq --rawfile environment "$dir/environment" '
         .process.capabilities |= map_values(. + ["CAP_MKNOD", "CAP_SETUID", "CAP_SETGID"]) | .process.noNewPrivileges = false
         | .annotations = {"rdma.mode": "softroce", "rdma.ip": "10.9.0.1/24"} | .process.terminal = false
@@ -169,10 +170,10 @@ bundle() { # NAME JQ
 begin_plain() { # NAME JQ
     local status
     bundle "$1" "$2"
-    (cd "$home/$1" && runc run -d "$1" </dev/null >"$work/log" 2>&1)
+    (cd "$home/$1" && "$runtime" run -d --pid-file pid "$1" </dev/null >"$work/log" 2>&1)
     status=$?
     cat "$work/log"
-    # runc tells of a hook that failed; why, the hook has told the log.
+    # The runtime tells of a hook that failed; why, the hook has told the log.
     ((!status)) || rdmactl list --failed --json | jq -r '.failures[-1].error // empty'
     return $status
 }

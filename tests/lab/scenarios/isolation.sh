@@ -6,6 +6,7 @@
 # show is a line "skipped: ", with the reason. tests/lint/docs.py compares the table with the README's.
 source "${BASH_SOURCE[0]%/*}/every-mode-lib.sh"
 source "${BASH_SOURCE[0]%/*}/isolation-lib.sh"
+source "${BASH_SOURCE[0]%/*}/podman-lib.sh"
 
 columns=(opens identity spoof firewall rate exhaust)
 # The README's rows, each followed by what the kernel has to answer for it.
@@ -47,8 +48,6 @@ again() { # [KEY=VALUE...]: c2 anew, with these
     drop c2
     start c2 2 "$@"
 }
-pid() { podman inspect -f '{{.State.Pid}}' "$1"; }
-in_network() { nsenter -t "$(pid "$1")" -n "${@:2}"; } # CONTAINER COMMAND...: of it the network namespace alone
 device() { environment "$1" RDMA_DEVICE; }
 netdev() { if is host; then echo eth0; else echo rdma0; fi; }
 address() { in_network "$1" ip -j -4 addr show "$(netdev)" | jq -r '.[0].addr_info[0].local'; }
@@ -143,7 +142,7 @@ has_vlan() { # c2, in the hands of the host; it sees nothing of it
 }
 of_pf() { # CONTAINER PF: what the PF keeps for its VF
     local number
-    number=$(rdmactl vf list --json | jq --arg id "$(podman inspect -f '{{.Id}}' "$1")" '.pfs[].vfs[] | select(.containers | index($id)).number')
+    number=$(rdmactl vf list --json | jq --arg id "$(id_of "$1")" '.pfs[].vfs[] | select(.containers | index($id)).number')
     ip -d -j link show "$2" | jq ".[0].vfinfo_list[] | select(.vf == ${number:--1})"
 }
 
@@ -285,7 +284,7 @@ exhaust() {
     local answer="objects its own" before limits
     drop c1
     start c1 1 max_hca_objects=60 >/dev/null 2>&1
-    limits=$(in_network c1 sed -n "s/^$(device c1) .*hca_object=//p" "/sys/fs/cgroup$(sed -n 's/^0:://p' "/proc/$(pid c1)/cgroup")/rdma.max" | xargs)
+    limits=$(in_network c1 sed -n "s/^$(device c1) .*hca_object=//p" "$(cgroup_of c1)/rdma.max" | xargs)
     [[ $(device c1) != "$(device c2)" ]] || answer="objects unless limited"
     [[ $limits == 60 ]] || answer="a limit of $limits"
     if ! is softiwarp; then # its queue pairs take two sides and rdma_cm

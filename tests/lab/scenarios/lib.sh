@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# shellcheck disable=SC2034,SC2154 # what an engine has, and what it is called with
 # What scenarios share: checks that print "ok N - what" or "not ok N - what", waiting for events with a
 # limit, and the list of everything an attach may leave behind. Sourced.
 [[ -z ${lab_lib:-} ]] || return 0 # another -lib.sh has had it sourced
@@ -55,14 +56,21 @@ wait_for() { # SECONDS COMMAND...: until the command succeeds
 
 now_ms() { date +%s%3N; }
 
-# Everything of ours in the world: links, RDMA links, leases, journals, pins, namespaces.
+# Everything of ours in the world: links, RDMA links, leases, journals, pins, namespaces. It is looked at often: few processes.
 world() {
-    ip -br link | awk '{ sub(/@.*/, "", $1); print "link", $1 }' | grep -vE '^link (veth|podman|lab-net)' | sort
-    rdma link show | awk '{ print "rdma", $2 }' | sort
-    find /run/rdma-hook -type f ! -path '*/locks/*' ! -path '*/errors/*' 2>/dev/null | sort
-    awk '$3 ~ "^/net" || $5 ~ "rdma-hook" { print "mount", $5 }' /proc/self/mountinfo | grep rdma-hook/netns/ | sort
-    lsns -t net -n -o NS,NPROCS | awk '{ n++ } END { print "namespaces", n }'
-    ! declare -F more_world >/dev/null || more_world # what a scenario wants to see beside that
+    local each mounts spaces
+    {
+        for each in /sys/class/net/*; do
+            each=${each##*/}
+            [[ $each =~ ^(veth|podman|lab-net|bonding_masters) ]] || echo "link $each"
+        done
+        rdma link show
+        [[ ! -d /run/rdma-hook ]] || find /run/rdma-hook -type f ! -path '*/locks/*' ! -path '*/errors/*'
+        mapfile -t mounts </proc/self/mountinfo
+        for each in "${mounts[@]}"; do [[ $each != *rdma-hook/netns/* ]] || { read -r _ _ _ _ each _ <<<"$each" && echo "mount $each"; }; done
+        lsns -t net -n -o NS | (mapfile -t spaces && echo "namespaces ${#spaces[@]}")
+        ! declare -F more_world >/dev/null || more_world # what a scenario wants to see beside that
+    } 2>/dev/null | sort
 }
 
 # same_world WHAT FILE [SECONDS]: the world is as in FILE; waits at most SECONDS (30) and says how long it took.
@@ -84,16 +92,9 @@ clean_kernel_log() { # a kernel that was hurt says so
     report $? "the kernel's log is clean" "$work/out"
 }
 
-# ---- containers under Podman: for scenarios that set `runtime` ------------------------------------------
-runtime=crun
-rootfs=/usr/lib/lab/rootfs:O
-with_perf=(-v /usr/bin/rdma-perf:/usr/bin/rdma-perf:ro)
-
+# ---- containers, of $engine -----------------------------------------------------------------------------
+# bundles-lib.sh has engine `prepared`, podman-lib.sh `podman`, engines-lib.sh these and more; it says what an engine is.
 command=(sleep 100000) # what containers run that wait
-pod_options=()
-
-pod() { podman --runtime "$runtime" "${pod_options[@]}" "$@"; }
-drop() { podman rm -f -t 0 "$@" >/dev/null 2>&1; }
 
 # split NAME KEY=VALUE... [-- OPTION...]: into keys, words (the annotations rdma.KEY=VALUE for an engine) and options.
 split() {
@@ -106,23 +107,44 @@ split() {
     done
     options=("${@:2}")
 }
-# attach NAME KEY=VALUE... [-- OPTION...]: a container with these annotations.
-attach() {
-    split "$@"
-    pod run -d --name "$1" "${words[@]}" "${with_perf[@]}" "${options[@]}" --rootfs $rootfs "${command[@]}"
+attach() { "${engine}_start" "$@"; } # NAME KEY=VALUE... [-- OPTION...]: a container with these annotations
+inside() { "${engine}_inside" "$@"; }
+init_of() { "${engine}_init" "$1"; }
+id_of() { "${engine}_id" "$1"; } # for rdmactl
+drop() { "${engine}_remove" "$@" >/dev/null 2>&1; } # NAME...
+
+in_network() { nsenter --net="/proc/$(init_of "$1")/ns/net" "${@:2}"; } # NAME COMMAND...: of the host, in a container's network
+cgroup_of() { echo "/sys/fs/cgroup$(sed -n 's/^0:://p' "/proc/$(init_of "$1")/cgroup")"; }
+attach_json() { cat "/proc/$(init_of "$1")/root/run/rdma/attach.json"; }
+devices() { inside "$1" ibv_devices | awk 'NR > 2 { print $1 }' | xargs; }
+environment() { # NAME VARIABLE: of its init
+    local each variables
+    mapfile -td '' variables <"/proc/$(init_of "$1")/environ"
+    for each in "${variables[@]}"; do [[ $each != "$2="* ]] || echo "${each#*=}"; done
 }
-# Of the container's own process: `podman exec` starts from the image's environment, not from config.json's.
-environment() { podman exec "$1" cat /proc/1/environ | tr '\0' '\n' | sed -n "s/^$2=//p"; }
-devices() { podman exec "$1" ibv_devices | awk 'NR > 2 { print $1 }' | xargs; }
-listening() { podman exec "$1" ss -Hltn "sport = :$2" | grep -q .; }
+listening() { # NAME PORT
+    local pid each sockets
+    pid=$(init_of "$1") || return
+    for each in tcp tcp6; do
+        mapfile -t sockets <"/proc/$pid/net/$each"
+        printf -v each ':%04X [0-9A-F]*:0000 0A ' "$2"
+        [[ ! ${sockets[*]} =~ $each ]] || return 0
+    done
+    return 1
+}
+is_gone() { # PID: a zombie is, too
+    local state
+    ! { read -r state <"/proc/$1/stat"; } 2>/dev/null || [[ $state == *') Z '* ]]
+}
 
 # serve CONTAINER PORT SERVER...: in the background, once it listens; its output is in $work/server-CONTAINER.
 declare -A served=()
 serve() {
-    podman exec "$1" timeout 1000 "${@:3}" >"$work/server-$1" 2>&1 &
+    inside "$1" timeout 1000 "${@:3}" >"$work/server-$1" 2>&1 &
     served[$1]=$!
     wait_for 30 listening "$1" "$2"
 }
+served_once() { wait "${served[$1]}"; } # CONTAINER: its server ends by itself
 end_server() { # CONTAINER
     kill "${served[$1]}" 2>/dev/null
     wait "${served[$1]}"
@@ -131,9 +153,9 @@ end_server() { # CONTAINER
 # rping_passes CLIENT SERVER ADDRESS: no socket shows that a server of rdma_cm listens, so it is asked until it answers. A
 # server for many clients (-P): one that is cut off on a busy machine would take any other with it.
 rping_passes() {
-    podman exec "$2" timeout 150 rping -s -P -a "$3" -C 3 >"$work/server-$2" 2>&1 &
+    inside "$2" timeout 150 rping -s -P -a "$3" -C 3 >"$work/server-$2" 2>&1 &
     local server=$! status
-    wait_for 90 podman exec "$1" timeout 20 rping -c -a "$3" -C 3
+    wait_for 90 inside "$1" timeout 20 rping -c -a "$3" -C 3
     status=$?
     pkill -f "rping -s -P -a $3 " # in the container
     wait "$server"
@@ -144,18 +166,15 @@ rping_passes() {
 end_by() {
     local init
     case $1 in
-    stop) pod stop -t 0 "$2" ;;
-    kill) # SIGKILL of the init; the engine learns of it by itself
-        init=$(podman inspect -f '{{.State.Pid}}' "$2")
-        is_exited() { [[ $(podman inspect -f '{{.State.Status}}' "$1") == exited ]]; }
-        kill -9 "$init" && wait_for 30 is_exited "$2"
-        ;;
+    stop) "${engine}_kill" "$2" ;;
+    kill) init=$(init_of "$2") && kill -9 "$init" && wait_for 30 is_gone "$init" ;;
     esac >/dev/null 2>&1
     drop "$2"
 }
 
 # The last line of a scenario, which test runners add up; and its status.
 finish() {
+    ! declare -F drop_bundles >/dev/null || drop_bundles
     rm -rf "$work"
     echo "scenario ${0##*/}: $count checks, $failed failed"
     ((failed == 0))

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Open MPI over UCX, Debian's, in two containers: examples/openmpi.
 #   tests/lab/run --kernel 7.3 --debs openmpi-bin,libopenmpi-dev tests/lab/scenarios/openmpi.sh
-source "${BASH_SOURCE[0]%/*}/lib.sh"
+source "${BASH_SOURCE[0]%/*}/podman-lib.sh"
 examples=${BASH_SOURCE[0]%/tests/*}/examples
 [[ -d /lab/debs ]] || { echo "openmpi.sh: use --debs: see its head" >&2; exit 64; }
 modprobe -a rdma_rxe ib_uverbs rdma_ucm macvlan veth overlay bridge nf_tables || exit 1

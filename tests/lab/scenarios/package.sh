@@ -3,7 +3,7 @@
 # needs them, and gone without a trace.
 #   tests/lab/run --kernel 7.3 --nics igb --packages tests/lab/scenarios/package.sh [FOLDER]
 # FOLDER has the packages, if it is not /lab/packages.
-source "${BASH_SOURCE[0]%/*}/lib.sh"
+source "${BASH_SOURCE[0]%/*}/podman-lib.sh"
 packages=("${1:-/lab/packages}"/rdma-{hook,perf}_*.deb)
 report_package=("${1:-/lab/packages}"/rdma-perf-report_*.deb)
 [[ -f ${packages[0]} ]] || { echo "package.sh: there are no packages: use --packages" >&2; exit 64; }

@@ -2,10 +2,11 @@
 # Plain OCI hooks: bare runc and crun bundles whose config.json names rdma-hook at createRuntime and poststop, and Podman with
 # a hook file of those two stages only. Traffic between two containers, every way to end, hostile root file systems, programs of the
 # cgroup that come back.
-#   tests/lab/run --kernel 7.3 --timeout 900 tests/lab/scenarios/plain-hooks.sh [RUNTIME...]
-# RUNTIMEs: crun and runc unless given.
+#   tests/lab/run --kernel 7.3 --timeout 900 tests/lab/scenarios/plain-hooks.sh [--full] [RUNTIME...]
+# RUNTIMEs: crun and runc unless given. All of it is done with the first, with others traffic and ends; --full: all with each.
 source "${BASH_SOURCE[0]%/*}/engines-lib.sh"
-[[ ${1:-} != --full ]] || shift
+full=0 engine=bundle
+[[ ${1:-} != --full ]] || { full=1; shift; }
 runtimes=("$@")
 [[ $# -gt 0 ]] || runtimes=(crun runc)
 
@@ -18,7 +19,6 @@ perf_passes() {
     talk "$runtime" a b 18600 rdma-perf serve --bind 0.0.0.0 --once -- rdma-perf run 10.9.0.1 --time 0.5s --size 4096
 }
 opens() { bundle_inside "$1" bash -c 'exec 3<>/dev/infiniband/uverbs*'; }
-cgroup() { echo "/sys/fs/cgroup$(sed -n 's/^0:://p' "/proc/$(bundle_init "$1")/cgroup")"; }
 
 traffic() {
     bundle a mode=softroce ip=10.9.0.1/24
@@ -56,8 +56,8 @@ reload() {
     check "$runtime: a opens its device" opens a
     bundle d
     check "$runtime: a container without rdma.* starts beside the hooks" begin d
-    program=$(bpftool -j cgroup show "$(cgroup d)" | jq '.[0].id')
-    check "$runtime: its device program comes to a's cgroup" bpftool cgroup attach "$(cgroup a)" cgroup_device id "$program" multi
+    program=$(bpftool -j cgroup show "$(cgroup_of d)" | jq '.[0].id')
+    check "$runtime: its device program comes to a's cgroup" bpftool cgroup attach "$(cgroup_of a)" cgroup_device id "$program" multi
     refused "$runtime: a does not open its device any more" 'not permitted' opens a
     check "$runtime: gc --regrant" rdmactl gc --regrant
     check "$runtime: a opens its device again" opens a
@@ -141,13 +141,13 @@ world >"$work/before"
 for runtime in "${runtimes[@]}"; do
     traffic
     ends
+    [[ $full == 1 || $runtime == "${runtimes[0]}" ]] || { drop_bundles && continue; }
     reload
     hostile
     users
     podman_by_hooks
-    drop_bundles
+    drop_bundles # so that the next runtime has bundles of its own
 done
 network_by_hook
-drop_bundles
 clean_kernel_log
 finish

@@ -1,13 +1,13 @@
 #!/bin/bash
 # softroce under Podman, end to end: annotation in, verified RDMA out, everything taken back.
 #   tests/lab/run --kernel 7.3 tests/lab/scenarios/podman.sh [--full|--brief] [RUNTIME...]
-# RUNTIMEs: crun and runc unless given. 5 start/stop cycles; --full: 50; --brief: only what the other runtime or
+# RUNTIMEs: crun and runc unless given. 5 start/stop cycles; --full: 50; --brief: 2, and only what the other runtime or
 # another kernel may do otherwise.
-source "${BASH_SOURCE[0]%/*}/lib.sh"
-cycles=5 brief=0
+source "${BASH_SOURCE[0]%/*}/podman-lib.sh"
+cycles=5 brief=0 ways=(stop "rm -f" kill restart)
 case ${1:-} in
 --full) cycles=50; shift ;;
---brief) brief=1; shift ;;
+--brief) brief=1 cycles=2 ways=(kill restart); shift ;;
 esac
 runtimes=("${@:-crun}")
 [[ $# -gt 0 ]] || runtimes=(crun runc)
@@ -66,7 +66,7 @@ traffic() {
 
 ends() { # ways to die, each with a fresh container
     local way start
-    for way in stop "rm -f" kill restart; do
+    for way in "${ways[@]}"; do
         start a 10.9.0.1 >"$work/out" 2>&1 || report 1 "$runtime: start before $way" "$work/out"
         start=$(now_ms)
         case $way in

@@ -1,10 +1,10 @@
 #!/bin/bash
-# One boot of tests/lab/power-loss: what a host does that had no time to end. Open vSwitch's database and the engines' storage are on
-# /disk and as the last boot left them; /run is new.
+# One boot of tests/lab/power-loss: what a host does that had no time to end. Open vSwitch's database is on /disk and as the last boot
+# left it; /run is new.
 #   tests/lab/power-loss [--full|N]
 # Without "1" as its argument it ends in a loop of starts and stops that has no end.
 source "${BASH_SOURCE[0]%/*}/asap2-lib.sh"
-source "${BASH_SOURCE[0]%/*}/engines-lib.sh"
+source "${BASH_SOURCE[0]%/*}/bundles-lib.sh"
 last=${1:-0}
 range=10.9.0.10-10.9.0.13/24
 
@@ -31,9 +31,9 @@ database() {
 half_written() { find /disk /run/rdma-hook -name '*.tmp.*' -path '*rdma-hook*' 2>/dev/null; }
 is_equal() { [[ $1 == "$2" ]]; }
 
-auto() { podman_start "$1" mode=softroce; }
-offloaded() { podman_start "$1" mode=asap2 "pool=$2" "ip=10.8.0.$3/24"; }
-address_of() { podman exec "$1" ip -4 -o address show rdma0 | awk '{ print $4 }'; }
+auto() { attach "$1" mode=softroce; }
+offloaded() { attach "$1" mode=asap2 "pool=$2" "ip=10.8.0.$3/24"; }
+address_of() { in_network "$1" ip -4 -o address show rdma0 | awk '{ print $4 }'; }
 
 # All that the pools have can be given, each once, and then no more.
 gives_each_once() {
@@ -42,7 +42,7 @@ gives_each_once() {
     equal "each has one of its own" 4 "$(printf '%s\n' "${addresses[@]}" | grep . | sort -u | wc -l)"
     refused "a fifth finds none" 'rdma-hook|exit status' auto a5
     for each in 1 2; do check "container $each has a VF" offloaded "v$each" a "$each"; done
-    equal "each has one of its own" 2 "$(for each in 1 2; do podman exec v$each ip -d link show rdma0 | grep -o 'parentdev [^ ]*'; done | sort -u | wc -l)"
+    equal "each has one of its own" 2 "$(for each in 1 2; do in_network v$each ip -d link show rdma0 | grep -o 'parentdev [^ ]*'; done | sort -u | wc -l)"
     refused "a third finds none" 'rdma-hook|exit status' offloaded v3 a 3
     equal "the database has a port for each" 2 "$(marked_ports)"
     drop a1 a2 a3 a4 a5 v1 v2 v3
@@ -59,8 +59,8 @@ forever() { # START...
     done
 }
 
-modprobe -a nf_tables veth bridge macvlan
-check "the disk" keep /etc/openvswitch /var/lib/openvswitch /var/lib/containers
+modprobe -a veth macvlan
+check "the disk" keep /etc/openvswitch /var/lib/openvswitch
 eswitches
 check "Open vSwitch starts on the database that was left" start_ovs
 before=$(marked_ports)
@@ -74,8 +74,6 @@ check "host 1 is set up anew" enable 1 brA
 check "host 2 is set up anew" enable 2 brB
 join_vfs
 configure
-# Also those of which only the storage had heard.
-{ podman rm -fa; podman ps -aq --external | xargs -r podman rm -f; } >/dev/null 2>&1
 [[ -e /disk/database ]] || database >/disk/database
 equal "the database is as after the first boot" "$(</disk/database)" "$(database)"
 equal "no address is leased, no VF taken" "" "$(ls /run/rdma-hook/leases)"

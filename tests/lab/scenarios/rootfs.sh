@@ -1,13 +1,14 @@
 #!/bin/bash
 # No program of ours opens a file of a container's root file system, in any mode or way in: a guard kills the one that does
 # (rootfs-guard.c), and the container with it.
-#   tests/lab/run --kernel 7.3 [--hca] [--nics igb] tests/lab/scenarios/rootfs.sh [MODE...]
-# MODEs: all unless given; one that cannot be tried here is said and left out.
+#   tests/lab/run --kernel 7.3 [--hca] [--nics igb] tests/lab/scenarios/rootfs.sh [--full] [MODE...]
+# MODEs: all unless given; one that cannot be tried here is said and left out. --full: under all of these engines.
 source "${BASH_SOURCE[0]%/*}/every-mode-lib.sh"
 source "${BASH_SOURCE[0]%/*}/engines-lib.sh"
+engines=(prepared crun docker28)
+[[ ${1:-} != --full ]] || { engines+=(podman podman_hooks runc); shift; }
 modes=("$@")
 [[ $# -gt 0 ]] || modes=(softroce softiwarp shared vf asap2)
-engines=(podman podman_hooks crun runc docker28)
 
 # The root file system of all containers: one that is mounted for this, so that nobody else has files there.
 one_rootfs() {
@@ -41,11 +42,10 @@ init_dies() {
     init=$("${engine}_init" c1) && ((init > 1)) && kill -9 "$init"
 }
 lives() { # a life and a death: what looks at containers, too
-    local id
-    [[ $engine == podman* ]] || {
-        mkdir -p "$bundles/c1/rootfs"
-        mount --bind $rootfs "$bundles/c1/rootfs"
-    }
+    local id dir
+    folder c1
+    [[ $engine != prepared ]] || folder "$(prepared_id c1)"
+    [[ $engine == podman* ]] || { mkdir -p "$dir/rootfs" && mount --bind $rootfs "$dir/rootfs"; }
     check "$mode, $engine: it starts" start
     id=$(rdmactl list --json | jq -r '.containers[0].id // empty')
     check "$mode, $engine: rdmactl shows it" rdmactl show "$id"
@@ -53,10 +53,9 @@ lives() { # a life and a death: what looks at containers, too
     check "$mode, $engine: its init dies" init_dies
     "${engine}_remove" c1 >/dev/null 2>&1
     check "$mode, $engine: gc" rdmactl gc
-    drop_all
+    drop_bundles
     rm -rf $rootfs/run/rdma # what this engine made for the mount, the next would take for the image's
 }
-drop_all() { for runtime in runc crun; do drop_bundles; done; runtime=crun; }
 
 modprobe -a rdma_rxe ib_uverbs rdma_ucm macvlan veth overlay bridge nf_tables || exit 1
 check "a root file system of its own" one_rootfs

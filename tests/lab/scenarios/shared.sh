@@ -1,24 +1,21 @@
 #!/bin/bash
-# Mode shared under Podman: several containers on one HCA, each with an interface and GIDs of its own, and the HCA's
+# Mode shared: several containers on one HCA, each with an interface and GIDs of its own, and the HCA's
 # table as before when they have gone.
 #   tests/lab/run --kernel 7.3 --hca tests/lab/scenarios/shared.sh [--full] [RUNTIME]
-# --full: 50 random lives instead of 6. The HCA is the lab's double, rxe that serves macvlan children in any namespace.
+# --full: 50 random lives instead of 3. The HCA is the lab's double, rxe that serves macvlan children in any namespace.
 # Without --hca it is Debian's rxe, which carries nothing for them, and with --exclusive nothing can be shared: what is
 # shown then is the refusal, and that it leaves nothing.
 source "${BASH_SOURCE[0]%/*}/modes-lib.sh"
-cycles=6
+source "${BASH_SOURCE[0]%/*}/bundles-lib.sh"
+cycles=3
 [[ ${1:-} != --full ]] || { cycles=50; shift; }
 runtime=${1:-crun}
 
-modprobe -a rdma_rxe ib_uverbs rdma_ucm macvlan ipvlan 8021q veth overlay bridge nf_tables || exit 1
-podman run --rm --rootfs $rootfs true
+modprobe -a rdma_rxe ib_uverbs rdma_ucm macvlan ipvlan 8021q veth overlay nf_tables || exit 1
 
 share() { attach "$1" mode=shared parent=lab0 "ip=$2" "${@:3}"; } # NAME ADDRESS [KEY=VALUE...]
 refuse() { # REASON [KEY=VALUE...]: for a container that asks for these
-    local reason=$1 words=()
-    shift
-    for each; do words+=(--annotation "rdma.$each"); done
-    refused "refused: mode=shared $*" "$reason" pod run --rm --annotation rdma.mode=shared "${words[@]}" --rootfs $rootfs true
+    refused "refused: mode=shared ${*:2}" "$1" attach refused mode=shared "${@:2}"
 }
 
 same_gids() { [[ $(gids) == "$(<"$work/gids")" ]]; }
@@ -43,46 +40,47 @@ three() {
         equal "$each sees the HCA alone, though the host has another device" hca0 "$(devices $each)"
     done
     equal "the GID that c is told is its own" "0000:0000:0000:0000:0000:ffff:0a09:0003" \
-        "$(podman exec c cat "/sys/class/infiniband/hca0/ports/1/gids/$(environment c RDMA_GID_INDEX)")"
+        "$(inside c cat "/sys/class/infiniband/hca0/ports/1/gids/$(environment c RDMA_GID_INDEX)")"
     equal "and nobody else's index" 3 "$(for each in a b c; do environment $each RDMA_GID_INDEX; done | sort -u | wc -l)"
 }
 
-measure() { # CLIENT SERVER ADDRESS
-    check "$1 to $2: rdma-perf, addresses exchanged over TCP" podman exec "$1" timeout 100 rdma-perf run "$3" --mode bw --time 0.2s --size 4096
-    check "$1 to $2: rdma-perf, by rdma_cm" podman exec "$1" timeout 100 rdma-perf run "$3" --cm --verb write,send --mode bw --time 0.2s --size 4096
-    check "$1 to $2: rping" rping_passes "$1" "$2" "$3"
+by_tcp() { # CLIENT SERVER ADDRESS
+    check "$1 to $2: rdma-perf, addresses exchanged over TCP" inside "$1" timeout 100 rdma-perf run "$3" --mode bw --time 0.2s --size 4096
 }
+by_cm() { check "$1 to $2: rdma-perf, by rdma_cm" inside "$1" timeout 100 rdma-perf run "$3" --cm --verb write,send --mode bw --time 0.2s --size 4096; }
 
 counted() { # NAME FILTER: of what a container's attachment has counted
-    rdmactl stats "$(podman inspect -f '{{.Id}}' "$1")" --json | jq ".containers[0].attachments[0] | $2"
+    rdmactl stats "$(id_of "$1")" --json | jq ".containers[0].attachments[0] | $2"
 }
 counters() { # CLIENT SERVER ADDRESS: traffic that is counted
     local before packets
     before=$(counted "$1" .device_counters.sent_pkts) packets=$(counted "$1" .netdev_counters.tx_packets)
-    measure "$@"
+    by_tcp "$@"
+    by_cm "$@"
+    check "$1 to $2: rping" rping_passes "$@"
     report $(($(counted "$1" .device_counters.sent_pkts) <= before)) "rdmactl stats: $1's device has sent more than $before packets"
     report $(($(counted "$1" .netdev_counters.tx_packets) <= packets)) "rdmactl stats: $1's interface has sent more than $packets packets"
     equal "rdmactl stats says whose the device and the interface are" '"hca0 rdma0 true"' "$(counted "$1" '"\(.device) \(.netdev) \(.shared)"')"
-    check "rdmactl stats of all has three containers" test "$(rdmactl stats | awk '/^[0-9a-f]/ { print $1 }' | sort -u | wc -l)" = 3
+    check "rdmactl stats of all has three containers" test "$(rdmactl stats | awk 'NR > 1 { print $1 }' | sort -u | wc -l)" = 3
 }
 traffic() {
     serve a 18600 rdma-perf serve --bind 0.0.0.0
     serve b 18600 rdma-perf serve --bind 0.0.0.0 --allow-isolation-tests
     counters b a 10.9.0.1
-    measure c a 10.9.0.1
-    measure c b 10.9.0.2
+    by_tcp c a 10.9.0.1
+    by_cm c b 10.9.0.2
     isolation
     end_server a
     end_server b
     serve a 18515 ib_write_bw -n 200 -x "$(environment a RDMA_GID_INDEX)"
-    check "b to a: ib_write_bw with -x \$RDMA_GID_INDEX" podman exec b timeout 100 ib_write_bw -n 200 -x "$(environment b RDMA_GID_INDEX)" 10.9.0.1
-    wait "${served[a]}"
+    check "b to a: ib_write_bw with -x \$RDMA_GID_INDEX" inside b timeout 100 ib_write_bw -n 200 -x "$(environment b RDMA_GID_INDEX)" 10.9.0.1
+    served_once a
 }
 
 # No kernel keeps a container of a shared HCA from using a neighbour's GID. What this one does is only shown.
 isolation() {
     local status
-    podman exec a timeout 100 rdma-perf isolate 10.9.0.2 >"$work/out" 2>&1
+    inside a timeout 100 rdma-perf isolate 10.9.0.2 >"$work/out" 2>&1
     status=$?
     sed 's/^/# /' "$work/out"
     [[ $status == 0 || $status == 7 ]]
@@ -96,12 +94,12 @@ vlan() { # NAME PARENT ADDRESS VLAN: with a macvlan beside it, for which the dou
 vlans() {
     check "a VLAN beside a macvlan of the same HCA" vlan a wire0 10.9.7.1 7
     check "the same VLAN at the wire's other end" vlan b wire1 10.9.7.2 7
-    equal "it is a VLAN" "vlan 7" "$(podman exec a ip -d -j link show rdma1 | jq -r '.[0].linkinfo | "\(.info_kind) \(.info_data.id)"')"
+    equal "it is a VLAN" "vlan 7" "$(inside a ip -d -j link show rdma1 | jq -r '.[0].linkinfo | "\(.info_kind) \(.info_data.id)"')"
     equal "its GID is in the HCA's table" "0000:0000:0000:0000:0000:ffff:0a09:0701" \
-        "$(podman exec a cat "/sys/class/infiniband/hca1/ports/1/gids/$(environment a RDMA_GID_INDEX_1)")"
+        "$(inside a cat "/sys/class/infiniband/hca1/ports/1/gids/$(environment a RDMA_GID_INDEX_1)")"
     equal "one device twice is one for NCCL" "=hca1" "$(environment a NCCL_IB_HCA)"
     serve a 18600 rdma-perf serve --bind 0.0.0.0
-    check "rdma-perf over the VLAN" podman exec b timeout 100 rdma-perf run 10.9.7.1 --cm --time 0.2s --size 4096 --verb write --mode bw
+    check "rdma-perf over the VLAN" inside b timeout 100 rdma-perf run 10.9.7.1 --cm --time 0.2s --size 4096 --verb write --mode bw
     end_server a
     refuse 'VLAN 7' parent=wire0 vlan=7 ip=10.9.7.9/24
     drop a b
@@ -111,13 +109,11 @@ vlans() {
 limits() {
     check "a container that may open the HCA twice" share a 10.9.0.1/24 max_hca_handles=2
     share b 10.9.0.2/24 >/dev/null 2>&1
-    podman exec -d a ibv_asyncwatch -d hca0 >/dev/null
-    podman exec -d a ibv_asyncwatch -d hca0 >/dev/null
-    local cgroup
-    cgroup=/sys/fs/cgroup$(sed -n 's/^0:://p' "/proc/$(podman inspect -f '{{.State.Pid}}' a)/cgroup")
-    check "has it open twice" wait_for 30 grep -q '^hca0 hca_handle=2 ' "$cgroup/rdma.current"
-    refused "and not a third time" . podman exec a ibv_devinfo -d hca0
-    check "while its neighbour goes on" podman exec b timeout 100 rdma-perf loop --verb write --mode bw --size 64 --iterations 500
+    inside a ibv_asyncwatch -d hca0 >/dev/null 2>&1 &
+    inside a ibv_asyncwatch -d hca0 >/dev/null 2>&1 &
+    check "has it open twice" wait_for 30 grep -q '^hca0 hca_handle=2 ' "$(cgroup_of a)/rdma.current"
+    refused "and not a third time" . inside a ibv_devinfo -d hca0
+    check "while its neighbour goes on" inside b timeout 100 rdma-perf loop --verb write --mode bw --size 64 --iterations 500
     drop a b
     same "limits have gone"
 }
@@ -166,12 +162,12 @@ pool() {
 JSON
     check "a takes an address of the pool" attach a mode=shared
     check "b takes the other" attach b mode=shared
-    equal "they are these" "10.9.0.50 10.9.0.51" "$(for each in a b; do podman exec $each ip -j -4 addr show rdma0 | jq -r '.[0].addr_info[0].local'; done | xargs)"
+    equal "they are these" "10.9.0.50 10.9.0.51" "$(for each in a b; do inside $each ip -j -4 addr show rdma0 | jq -r '.[0].addr_info[0].local'; done | xargs)"
     refuse 'no free address from 10.9.0.50 to 10.9.0.51'
     drop a b
     stranger 10.9.0.50/24
     check "a takes one that nobody on the network has" attach a mode=shared
-    equal "it is the second" 10.9.0.51 "$(podman exec a ip -j -4 addr show rdma0 | jq -r '.[0].addr_info[0].local')"
+    equal "it is the second" 10.9.0.51 "$(inside a ip -j -4 addr show rdma0 | jq -r '.[0].addr_info[0].local')"
     drop a
     ip netns del stranger
     rm -f /etc/rdma-hook/config.json
@@ -213,7 +209,7 @@ random_lives() {
         esac
         way=${ways[RANDOM % 3]}
         attach a mode=shared parent=lab0 "$@" >"$work/out" 2>&1 || report 1 "life $i: $*" "$work/out"
-        [[ $(podman exec a cat "/sys/class/infiniband/hca0/ports/1/gids/$(environment a RDMA_GID_INDEX)") == "$(environment a RDMA_GID)" ]] ||
+        [[ $(inside a cat "/sys/class/infiniband/hca0/ports/1/gids/$(environment a RDMA_GID_INDEX)") == "$(environment a RDMA_GID)" ]] ||
             report 1 "life $i: the GID index is right"
         end_by "$way" a
         wait_for 30 same_gids || report 1 "life $i: $*, ended by $way" <(gids | diff "$work/gids" -)

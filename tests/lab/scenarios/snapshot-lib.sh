@@ -18,28 +18,32 @@
 source "${BASH_SOURCE[0]%/*}/lib.sh"
 
 links() { # with what PFs keep of their VFs
-    ip -o -d link show | sed -E 's/^[0-9]+: //; s/\\ +altname enx[0-9a-f]+//g; s/(NO-CARRIER,|,LOWER_UP)//g
-        s/ [a-z_]*timer +[0-9.]+//g; s/ permaddr [0-9a-f:]+//; s/ +$//' | sort
-    ip -o -d address show | sed -E 's/^[0-9]+: /address /' | sort
-    { ip -d route show table all && ip -6 -d route show table all && ip rule && ip -6 rule; } | sed 's/^/route /' | sort
-    ip maddress | awk '/^[0-9]+:/ { device = $2; next } { print "maddress", device, $0 }' | sort
+    { ip -o -d -batch - <<<$'link show\naddress show\nroute show table all\nrule show' && ip -6 -d rule; } | # routes are of both
+        sed -E 's/^[0-9]+: //; s/\\ +altname enx[0-9a-f]+//g; s/(NO-CARRIER,|,LOWER_UP)//g
+            s/ [a-z_]*timer +[0-9.]+//g; s/ permaddr [0-9a-f:]+//; s/ +$//'
+    ip maddress | awk '/^[0-9]+:/ { device = $2; next } { print "maddress", device, $0 }'
     grep -H . /proc/sys/net/ipv4/conf/*/{arp_*,accept_local,rp_filter,forwarding} \
-        /proc/sys/net/ipv6/conf/*/{disable_ipv6,accept_dad,addr_gen_mode,forwarding} | sort
+        /proc/sys/net/ipv6/conf/*/{disable_ipv6,accept_dad,addr_gen_mode,forwarding}
 }
-of_no_switch() { if [[ $(ip -j link show "$1" | jq -r '.[0].master') == ovs-system ]]; then echo false; else echo true; fi; }
 traffic_control() {
-    local device
-    tc qdisc show | sed 's/^/tc /' | sort
-    for device in $(tc qdisc show | awk '$2 ~ /ingress|clsact/ { print $5 }' | sort -u); do
-        { tc -j filter show dev "$device" ingress; tc -j filter show dev "$device" egress 2>/dev/null; } |
-            jq -c '.[] | select(.kind != "flower" or $mine)' --argjson mine "$(of_no_switch "$device")" | sed "s/^/filter $device /"
-    done
+    local each kind device switched
+    mapfile -t each < <(tc qdisc show)
+    printf 'tc %s\n' "${each[@]}"
+    printf '%s\n' "${each[@]}" | while read -r _ kind _ _ device _; do
+        [[ $kind == ingress || $kind == clsact ]] || continue
+        switched=0
+        [[ ! /sys/class/net/$device/master -ef /sys/class/net/ovs-system ]] || switched=1
+        echo "on $device $switched"
+        tc filter show dev "$device" ingress
+        [[ $kind == ingress ]] || tc filter show dev "$device" egress
+    done | awk '$1 == "on" { device = $2; switched = $3; next } $1 == "filter" { left_out = switched && / flower / } !left_out { print "filter", device, $0 }'
 }
 devices() {
-    { rdma -d dev show; rdma -d link show; rdma resource show; rdma system show; } | sed -E 's/^[0-9]+: /rdma /; s/ netdev_index [0-9]+//'
-    grep -rHv '^0000:0000:0000:0000:0000:0000:0000:0000$' /sys/class/infiniband/*/ports/*/gids/ 2>/dev/null | sort
-    find /dev/infiniband /dev/net /dev/vfio -printf 'node %p %M %U:%G %l\n' 2>/dev/null | sort
-    find /sys/bus/pci/devices/*/ -maxdepth 1 \( -name driver -o -name 'virtfn*' \) -printf 'pci %p %l\n' | sort
+    { rdma -d -batch - <<<$'dev show\nlink show'; rdma -batch - <<<$'resource show\nsystem show'; } |
+        sed -E 's/^[0-9]+: /rdma /; s/ netdev_index [0-9]+//'
+    grep -rHv '^0000:0000:0000:0000:0000:0000:0000:0000$' /sys/class/infiniband/*/ports/*/gids/ 2>/dev/null
+    find /dev/infiniband /dev/net /dev/vfio -printf 'node %p %M %U:%G %l\n' 2>/dev/null
+    find /sys/bus/pci/devices/*/ -maxdepth 1 \( -name driver -o -name 'virtfn*' \) -printf 'pci %p %l\n'
     grep -H . /sys/bus/pci/devices/*/{driver_override,sriov_numvfs,sriov_drivers_autoprobe} 2>/dev/null | grep -v '(null)'
     [[ ! -d /sys/bus/netdevsim ]] || {
         devlink port show
@@ -55,25 +59,26 @@ switch_database() {
 files() { # and mounts
     find /run /etc /var/lib/rdma-hook -xdev ! -path '/run/udev/*' ! -path '/run/rdma-hook/locks*' ! -path '/run/rdma-hook/errors/*' ! -name '.config.json.rdma-*' \
         ! -path '/run/libpod/persist/*' ! -path '/run/docker/netns/*' \
-        -printf 'file %p %M %U:%G %l\n' 2>/dev/null | sort
-    find /etc -xdev -type f -printf 'content %p %s %C@\n' | sort
-    awk '$5 != "/run/rdma-hook/netns" { print "mount", $5, $9 }' /proc/self/mountinfo | sed -E 's/ (-|shared:.*|master:.*)$//' | sort
-    find /sys/fs/cgroup -type d -printf 'cgroup %p\n' | sort
+        -printf 'file %p %M %U:%G %l\n' -path '/etc/*' -type f -printf 'content %p %s %C@\n' 2>/dev/null
+    awk '$5 != "/run/rdma-hook/netns" { print "mount", $5, $9 }' /proc/self/mountinfo | sed -E 's/ (-|shared:.*|master:.*)$//'
+    find /sys/fs/cgroup -type d -printf 'cgroup %p\n'
 }
 programs() { # that run, but for the scenario's own and for workers that come and go
     local own=${0##*/}
-    lsns -t net -n -o NS,NPROCS | awk '{ print "namespace", $1 }' | sort
+    lsns -t net -n -o NS | sed 's/^ */namespace /'
     ps --ppid 2 -p 2 -N -o comm= | grep -vE '^(\(udev-worker\)|udevadm|bash|ps|sort|grep|diff|killer|kills.sh|soak.sh|ovs.*|timeout)' |
-        grep -vxF -- "${own:0:15}" | sort
+        grep -vxF -- "${own:0:15}"
 }
 
-snapshot() {
-    links
-    traffic_control
-    devices
-    switch_database
-    files
-    programs
+snapshot() { # one sort for all: of its time, most is the start of programs
+    {
+        links
+        traffic_control
+        devices
+        switch_database
+        files
+        programs
+    } | LC_ALL=C sort
 }
 # rested WHAT-FILE SECONDS: until two snapshots in a row are one and the same; the last is in WHAT-FILE.
 rested() {

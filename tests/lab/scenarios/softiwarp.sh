@@ -1,10 +1,10 @@
 #!/bin/bash
-# Mode softiwarp under Podman: a siw device of the container's own, which rdma_cm connects; on every kernel that has siw.
+# Mode softiwarp: a siw device of the container's own, which rdma_cm connects; on every kernel that has siw.
 #   tests/lab/run [--kernel 6.12] [--exclusive] [--nics igb] tests/lab/scenarios/softiwarp.sh [--full] [RUNTIME]
-# --full: 50 random lives instead of 4. With --nics igb also siw over VFs. With --exclusive the refusal, and that it
+# --full: 50 random lives instead of 3. With --nics igb also siw over VFs. With --exclusive the refusal, and that it
 # leaves nothing.
-source "${BASH_SOURCE[0]%/*}/lib.sh"
-cycles=4
+source "${BASH_SOURCE[0]%/*}/bundles-lib.sh"
+cycles=3
 [[ ${1:-} != --full ]] || { cycles=50; shift; }
 runtime=${1:-crun}
 
@@ -14,17 +14,15 @@ if ! modprobe siw; then
     exit
 fi
 modprobe -a ib_uverbs rdma_ucm igbvf macvlan veth overlay bridge nf_tables || exit 1
-podman run --rm --rootfs $rootfs true
 
 iwarp() { attach "$1" mode=softiwarp "ip=$2" "${@:3}"; } # NAME ADDRESS [KEY=VALUE...]
-attach_json() { podman exec "$1" cat /run/rdma/attach.json; }
 
 traffic() { # WHAT: between a and b, with 10.9.0.1 and .2
     check "$1: rping" rping_passes b a 10.9.0.1
     # Over igb and a busy machine 1 MiB/s is what there may be.
     serve a 18600 rdma-perf serve --bind 0.0.0.0 --timeout 30s
-    check "$1: rdma-perf by rdma_cm, bandwidth, verified" podman exec b timeout 100 rdma-perf run 10.9.0.1 --cm --mode bw --time 0.2s --size 4096 --timeout 30s
-    check "$1: rdma-perf by rdma_cm, latency" podman exec b timeout 100 rdma-perf run 10.9.0.1 --cm --mode lat --verb send,read --time 0.2s --size 64 --timeout 30s
+    check "$1: rdma-perf by rdma_cm, bandwidth, verified" inside b timeout 100 rdma-perf run 10.9.0.1 --cm --mode bw --time 0.2s --size 4096 --timeout 30s
+    check "$1: rdma-perf by rdma_cm, latency" inside b timeout 100 rdma-perf run 10.9.0.1 --cm --mode lat --verb send,read --time 0.2s --size 64 --timeout 30s
     end_server a
 }
 
@@ -42,7 +40,7 @@ of_its_own() {
     done
     equal "attach.json says that rdma_cm is there" true "$(attach_json a | jq '.attachments[0].rdma_cm')"
     traffic "of its own"
-    refused "without rdma_cm nothing connects" 'pass --cm' podman exec b timeout 60 rdma-perf run 10.9.0.1 --time 0.1s --size 64
+    refused "without rdma_cm nothing connects" 'pass --cm' inside b timeout 60 rdma-perf run 10.9.0.1 --time 0.1s --size 64
     drop a b
     same_world "two containers have gone" "$work/before"
 }
@@ -65,7 +63,7 @@ bad_input() {
     same_world "what was refused leaves nothing" "$work/before"
 }
 
-# Whoever on the host may open the node: the kernel would wait for that without end, and so would `podman rm`.
+# Whoever on the host may open the node: the kernel would wait for that without end, and so would the end of the container.
 opened() {
     local device node opener start
     check "a container whose node somebody opens" iwarp a 10.9.0.1/24
