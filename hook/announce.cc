@@ -2,6 +2,8 @@
 #include "hook/announce.h"
 
 #include "netns/base/log.h"
+#include "netns/link.h"
+#include "netns/neighbour.h"
 
 namespace hook {
 

@@ -3,6 +3,8 @@
 
 #include <map>
 
+#include "netns/cgroup.h"
+
 namespace hook {
 
 using base::Code;

@@ -4,6 +4,9 @@
 #pragma once
 
 #include "hook/vf_choice.h"
+#include "netns/devlink.h"
+#include "netns/link.h"
+#include "netns/ovs.h"
 
 namespace hook {
 

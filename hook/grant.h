@@ -10,6 +10,8 @@
 #include "hook/request.h"
 #include "hook/site.h"
 #include "hook/step.h"
+#include "netns/link.h"
+#include "netns/rdma.h"
 #include "runtime-config/oci/spec.h"
 
 namespace hook {

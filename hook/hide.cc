@@ -3,6 +3,9 @@
 
 #include <array>
 
+#include "netns/rdma.h"
+#include "netns/sys_class.h"
+
 namespace hook {
 
 namespace {

@@ -16,6 +16,10 @@
 #include "hook/subject.h"
 #include "netns/base/ids.h"
 #include "netns/base/log.h"
+#include "netns/cgroup.h"
+#include "netns/device_cgroup.h"
+#include "netns/placement.h"
+#include "netns/rdma.h"
 #include "runtime-config/oci/bundle.h"
 #include "runtime-config/oci/state.h"
 

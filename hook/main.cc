@@ -11,7 +11,7 @@
 #include "netns/base/confine.h"
 #include "netns/base/files.h"
 #include "netns/base/log.h"
-#include "netns/host.h"
+#include "netns/kernel_host.h"
 #include "runtime-config/oci/state.h"
 
 int main(int argc, char** argv) {

@@ -15,6 +15,7 @@
 #include "hook/subject.h"
 #include "netns/base/ids.h"
 #include "netns/base/log.h"
+#include "netns/cgroup.h"
 #include "runtime-config/oci/state.h"
 
 namespace hook {

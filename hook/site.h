@@ -6,7 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "netns/address.h"
+#include "netns/base/result.h"
 #include "netns/host.h"
+#include "netns/namespace.h"
 
 namespace hook {
 

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "hook/site.h"
+#include "netns/address.h"
 #include "netns/base/json.h"
 
 namespace hook {

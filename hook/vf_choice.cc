@@ -9,6 +9,7 @@
 
 #include "hook/cpu_list.h"
 #include "netns/base/ids.h"
+#include "netns/rdma.h"
 
 namespace hook {
 
@@ -187,9 +188,7 @@ void order_by_container(std::vector<Candidate>& candidates, const std::string& s
     const auto rank = [&](const Candidate& candidate) {
         return base::sha256_hex(seed + "/" + candidate.address);
     };
-    std::sort(candidates.begin(), candidates.end(), [&](const auto& a, const auto& b) {
-        return rank(a) < rank(b);
-    });
+    std::ranges::sort(candidates, {}, rank);
 }
 
 constexpr char kAttached[] = "attached";

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "hook/modes/mode.h"
+#include "netns/link.h"
 
 namespace hook {
 

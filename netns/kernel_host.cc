@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "netns/host.h"
+#include "netns/kernel_host.h"
 
 namespace netns {
 

@@ -5,7 +5,7 @@
 #include <malloc.h>
 
 #include "netns/base/confine.h"
-#include "netns/host.h"
+#include "netns/kernel_host.h"
 #include "netns/process.h"
 #include "runtime-config/shim.h"
 

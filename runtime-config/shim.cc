@@ -12,6 +12,7 @@
 #include "hook/attachment.h"
 #include "hook/command.h"
 #include "netns/base/log.h"
+#include "netns/launch.h"
 #include "runtime-config/args.h"
 #include "runtime-config/engine_log.h"
 #include "runtime-config/oci/bundle.h"

@@ -9,6 +9,8 @@
 #include "hook/ctl/bridge_setup.h"
 #include "hook/ctl/find.h"
 #include "hook/ctl/pf.h"
+#include "netns/devlink.h"
+#include "netns/ovs.h"
 
 namespace hook::ctl {
 

@@ -12,6 +12,9 @@
 #include "hook/eswitch.h"
 #include "hook/ovs_marks.h"
 #include "hook/steps/raise_representor.h"
+#include "netns/devlink.h"
+#include "netns/link.h"
+#include "netns/tc_offload.h"
 
 namespace hook::ctl {
 
@@ -148,7 +151,7 @@ Result<Json> describe(World& world, Site& site, const std::string& handle, const
     return json;
 }
 
-std::string text_of(const Json& json) {
+std::string status_text(const Json& json) {
     std::string text;
     for (const Json& device : json["devices"]) {
         text += fmt::format(
@@ -194,7 +197,7 @@ Result<Answer> status_of(World& world, Site& site, const std::vector<std::string
     Json json{{"ovs", to_json(ovs)}, {"devices", Json::array()}};
     for (const std::string& handle : handles)
         json["devices"].push_back(TRY(describe(world, site, handle, ovs).context(handle)));
-    std::string text = text_of(json);
+    std::string text = status_text(json);
     return Answer{.json = std::move(json), .text = std::move(text)};
 }
 

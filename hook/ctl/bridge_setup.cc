@@ -8,6 +8,7 @@
 
 #include "hook/eswitch.h"
 #include "hook/ovs_marks.h"
+#include "netns/link.h"
 
 namespace hook::ctl {
 

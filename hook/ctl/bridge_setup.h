@@ -7,6 +7,7 @@
 #include <string>
 
 #include "hook/ctl/eswitch_setup.h"
+#include "netns/ovs.h"
 
 namespace hook::ctl {
 

@@ -21,6 +21,9 @@
 #include "hook/ctl/pf.h"
 #include "hook/ctl/text.h"
 #include "hook/journal.h"
+#include "netns/launch.h"
+#include "netns/link.h"
+#include "netns/rdma.h"
 #include "runtime-config/oci/spec.h"
 
 namespace hook::ctl {

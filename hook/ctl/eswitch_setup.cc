@@ -8,6 +8,7 @@
 
 #include "hook/ctl/pf.h"
 #include "hook/journal.h"
+#include "netns/tc_offload.h"
 
 namespace hook::ctl {
 

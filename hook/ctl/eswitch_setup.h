@@ -9,6 +9,8 @@
 #include <string>
 
 #include "hook/ctl/command.h"
+#include "netns/devlink.h"
+#include "netns/link.h"
 
 namespace hook::ctl {
 

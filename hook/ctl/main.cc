@@ -11,6 +11,7 @@
 #include "hook/ctl/command.h"
 #include "netns/base/confine.h"
 #include "netns/base/log.h"
+#include "netns/kernel_host.h"
 
 namespace {
 using Verb = base::Result<hook::ctl::Answer> (*)(const hook::ctl::Options&, netns::Host&);

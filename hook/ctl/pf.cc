@@ -7,6 +7,7 @@
 
 #include "hook/vf_choice.h"
 #include "netns/base/ids.h"
+#include "netns/link.h"
 
 namespace hook::ctl {
 

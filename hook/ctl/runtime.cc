@@ -9,6 +9,7 @@
 
 #include "hook/ctl/command.h"
 #include "hook/ctl/engines/engine_file.h"
+#include "netns/launch.h"
 
 namespace hook::ctl {
 

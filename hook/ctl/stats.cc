@@ -9,6 +9,8 @@
 #include "hook/executor.h"
 #include "hook/grant.h"
 #include "hook/journal.h"
+#include "netns/link.h"
+#include "netns/statistics.h"
 
 namespace hook::ctl {
 

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "hook/ctl/find.h"
+#include "netns/launch.h"
 
 namespace hook::ctl {
 

@@ -14,6 +14,8 @@
 #include "hook/steps/add_ovs_port.h"
 #include "hook/steps/deadlines.h"
 #include "hook/steps/raise_representor.h"
+#include "netns/link.h"
+#include "netns/tc_offload.h"
 
 namespace hook {
 

@@ -12,6 +12,7 @@
 #include "hook/steps/claim.h"
 #include "hook/steps/strict_arp.h"
 #include "netns/base/ids.h"
+#include "netns/rdma.h"
 
 namespace hook {
 

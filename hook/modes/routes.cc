@@ -5,6 +5,7 @@
 
 #include "hook/steps/add_route.h"
 #include "hook/steps/add_rule.h"
+#include "netns/route.h"
 
 namespace hook {
 

@@ -13,6 +13,8 @@
 #include "hook/steps/checks.h"
 #include "hook/steps/create_child.h"
 #include "hook/steps/pin_netns.h"
+#include "netns/link.h"
+#include "netns/rdma.h"
 
 namespace hook {
 

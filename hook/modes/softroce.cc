@@ -10,6 +10,8 @@
 #include "hook/modes/interface.h"
 #include "hook/modes/software_device.h"
 #include "hook/steps/create_rdma_link.h"
+#include "netns/link.h"
+#include "netns/rdma.h"
 
 namespace hook {
 

@@ -11,6 +11,7 @@
 #include "hook/steps/create_rdma_link.h"
 #include "hook/steps/move_rdma_device.h"
 #include "hook/steps/pin_netns.h"
+#include "netns/link.h"
 
 namespace hook {
 

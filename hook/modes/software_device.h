@@ -4,6 +4,7 @@
 #pragma once
 
 #include "hook/modes/mode.h"
+#include "netns/rdma.h"
 
 namespace hook {
 

@@ -6,6 +6,7 @@
 #include "hook/modes/software_device.h"
 #include "hook/steps/claim.h"
 #include "hook/vf_choice.h"
+#include "netns/rdma.h"
 
 namespace hook {
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/steps/add_address.h"
 
+#include "netns/link.h"
+
 namespace hook {
 
 Result<std::unique_ptr<Step>> AddAddress::load(const Json& json) {

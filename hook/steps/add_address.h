@@ -2,6 +2,7 @@
 #pragma once
 
 #include "hook/step.h"
+#include "netns/address.h"
 
 namespace hook {
 

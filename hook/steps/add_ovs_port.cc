@@ -6,6 +6,7 @@
 
 #include "hook/ovs_marks.h"
 #include "hook/steps/deadlines.h"
+#include "netns/process.h"
 
 namespace hook {
 

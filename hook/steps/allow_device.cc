@@ -2,6 +2,7 @@
 #include "hook/steps/allow_device.h"
 
 #include "hook/steps/process_json.h"
+#include "netns/device_cgroup.h"
 
 namespace hook {
 

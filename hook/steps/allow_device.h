@@ -2,6 +2,8 @@
 #pragma once
 
 #include "hook/step.h"
+#include "netns/char_nodes.h"
+#include "netns/process.h"
 
 namespace hook {
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hook/step.h"
+#include "netns/link.h"
 
 namespace hook {
 

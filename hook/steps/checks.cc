@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include "netns/link.h"
+#include "netns/neighbour.h"
+#include "netns/rdma.h"
+
 namespace hook {
 
 using base::Code;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hook/step.h"
+#include "netns/address.h"
 
 namespace hook {
 

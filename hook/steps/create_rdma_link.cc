@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "hook/steps/where.h"
+#include "netns/link.h"
+#include "netns/process.h"
 
 namespace hook {
 

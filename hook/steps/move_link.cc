@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "netns/link.h"
+#include "netns/sriov.h"
+
 namespace hook {
 
 using base::Code;

@@ -3,6 +3,7 @@
 
 #include "hook/steps/altnames.h"
 #include "hook/steps/claim.h"
+#include "netns/address.h"
 
 namespace hook {
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/steps/move_rdma_device.h"
 
+#include "netns/sriov.h"
+
 namespace hook {
 
 using base::Code;

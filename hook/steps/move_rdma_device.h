@@ -2,6 +2,7 @@
 #pragma once
 
 #include "hook/steps/claim.h"
+#include "netns/rdma.h"
 
 namespace hook {
 

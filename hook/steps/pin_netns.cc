@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/steps/pin_netns.h"
 
+#include "netns/namespace.h"
+
 namespace hook {
 
 Result<std::unique_ptr<Step>> PinNetns::load(const Json& json) {

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "netns/devlink.h"
+
 namespace hook {
 
 Result<std::optional<netns::Link>> find_representor(Site& site,

@@ -2,6 +2,8 @@
 #include "hook/steps/rebind_vf.h"
 
 #include "hook/steps/deadlines.h"
+#include "netns/rdma.h"
+#include "netns/sriov.h"
 
 namespace hook {
 

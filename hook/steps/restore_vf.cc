@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "hook/steps/deadlines.h"
+#include "netns/rdma.h"
 
 namespace hook {
 

@@ -3,6 +3,8 @@
 
 #include "hook/steps/altnames.h"
 #include "hook/steps/claim.h"
+#include "netns/link.h"
+#include "netns/sriov.h"
 
 namespace hook {
 

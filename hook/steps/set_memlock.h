@@ -2,6 +2,7 @@
 #pragma once
 
 #include "hook/step.h"
+#include "netns/process.h"
 
 namespace hook {
 

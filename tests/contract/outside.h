@@ -7,7 +7,7 @@
 #include <string>
 
 #include "netns/gid_events.h"
-#include "netns/host.h"
+#include "netns/kernel_host.h"
 #include "tests/fakes/fake_host.h"
 #include "tests/support/temp_dir.h"
 

@@ -2,6 +2,7 @@
 // The host's /sys/class as far as RDMA goes; ib_umad is not loaded.
 #include <cerrno>
 
+#include "netns/sys_class.h"
 #include "tests/fakes/fake_host.h"
 
 namespace test {

@@ -11,7 +11,13 @@
 
 #include <string>
 
+#include "netns/base/files.h"
+#include "netns/device_cgroup.h"
 #include "netns/host.h"
+#include "netns/launch.h"
+#include "netns/neighbour.h"
+#include "netns/placement.h"
+#include "netns/sys_class.h"
 #include "tests/fakes/fake_char_nodes.h"
 #include "tests/fakes/fake_switch.h"
 #include "tests/fakes/gate.h"

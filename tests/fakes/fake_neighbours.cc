@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "netns/neighbour.h"
 #include "tests/fakes/fake_host.h"
 
 namespace test {

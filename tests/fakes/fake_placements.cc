@@ -2,6 +2,7 @@
 // Placements as far as we use them: what a container has in its own tmpfs mounts.
 #include <cerrno>
 
+#include "netns/placement.h"
 #include "tests/fakes/fake_host.h"
 
 namespace test {

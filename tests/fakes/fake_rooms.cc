@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "netns/launch.h"
 #include "tests/fakes/fake_host.h"
 
 namespace test {

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 # The headers of netns/ that others may include; all others there are private to it.
-PUBLIC = {f"netns/{name}.h" for name in ("address", "cgroup", "char_nodes", "child_type", "device_cgroup", "namespace", "link", "neighbour", "rdma", "route", "process", "sys_class", "terminal", "launch", "host", "sriov", "devlink", "ovs", "tc_offload", "placement", "statistics")}
+PUBLIC = {f"netns/{name}.h" for name in ("address", "cgroup", "char_nodes", "child_type", "device_cgroup", "namespace", "link", "neighbour", "rdma", "route", "process", "sys_class", "terminal", "launch", "host", "kernel_host", "sriov", "devlink", "ovs", "tc_offload", "placement", "statistics")}
 KERNEL = re.compile(r"(linux|netlink|infiniband|rdma)/.*|sys/socket\.h|sched\.h")
 FOLDERS = ("hook", "runtime-config", "netns", "perf")
 # rdma-runtime's own recipe, which lies with the engines' files and links the hook as rdma-hook's main does.

@@ -8,6 +8,8 @@
 #include "hook/ctl/doctor/check.h"
 #include "hook/ctl/pf.h"
 #include "hook/vf_choice.h"
+#include "netns/link.h"
+#include "netns/rdma.h"
 
 namespace hook::ctl {
 

@@ -7,6 +7,9 @@
 #include <unistd.h>
 
 #include "hook/ctl/doctor/check.h"
+#include "netns/cgroup.h"
+#include "netns/device_cgroup.h"
+#include "netns/rdma.h"
 
 namespace hook::ctl {
 
