@@ -27,7 +27,7 @@ std::string link_text(uint32_t index) {
     return "link " + std::to_string(index);
 }
 
-Error as(Code code, Error error, std::string fix = {}) {
+Error with_code(Code code, Error error, std::string fix = {}) {
     error.code = code;
     return fix.empty() ? error : std::move(error).advise(std::move(fix));
 }
@@ -122,7 +122,7 @@ Result<std::vector<Address>> KernelLinks::addresses(const Netns& ns, uint32_t in
     const std::string what = "list addresses of " + link_text(index);
     auto replies = TRY(sockets_.get(ns))->dump(request, what);
     if (!replies && replies.error().sys == ENODEV)
-        return as(Code::Unavailable, std::move(replies).error());
+        return with_code(Code::Unavailable, std::move(replies).error());
     std::vector<Address> all;
     for (const auto& reply : TRY(std::move(replies))) {
         if (const auto address = parse_address(reply))
@@ -182,7 +182,7 @@ Result<> KernelLinks::remove(const Netns& ns, uint32_t index) {
     if (done || done.error().sys == ENODEV)
         return {};
     if (done.error().sys == EOPNOTSUPP)
-        return as(Code::Unsupported, std::move(done).error());
+        return with_code(Code::Unsupported, std::move(done).error());
     return std::move(done).error();
 }
 
@@ -230,9 +230,9 @@ Result<> KernelLinks::move(const Netns& from,
     // EINVAL before the move is a link that cannot leave, after it a value that it cannot have.
     const bool stayed = done.error().sys == EINVAL && TRY(find(from, index));
     if (stayed && !(from.id() == to.id()))
-        return as(Code::Refused,
-                  std::move(done).error(),
-                  "the interface cannot leave its network namespace");
+        return with_code(Code::Refused,
+                         std::move(done).error(),
+                         "the interface cannot leave its network namespace");
     return explain_change(change, std::move(done).error());
 }
 
@@ -263,7 +263,7 @@ Result<> KernelLinks::set_strict_arp(const Netns& ns, uint32_t index) {
     if (done)
         return {};
     const Code code = done.error().sys == ENODEV ? Code::Unavailable : done.error().code;
-    return as(code, std::move(done).error());
+    return with_code(code, std::move(done).error());
 }
 
 Result<> KernelLinks::add_address(const Netns& ns, uint32_t index, const Address& address) {
@@ -274,14 +274,14 @@ Result<> KernelLinks::add_address(const Netns& ns, uint32_t index, const Address
         return {};
     switch (done.error().sys) {
         case EEXIST:
-            return as(Code::Busy, std::move(done).error());
+            return with_code(Code::Busy, std::move(done).error());
         case ENODEV:
-            return as(Code::Unavailable, std::move(done).error());
+            return with_code(Code::Unavailable, std::move(done).error());
         case EACCES:  // the IPv6 code's answer where disable_ipv6 is set
-            return as(Code::Refused,
-                      std::move(done).error(),
-                      "IPv6 is off in the container: run it with --sysctl "
-                      "net.ipv6.conf.all.disable_ipv6=0 or give it IPv4 addresses only");
+            return with_code(Code::Refused,
+                             std::move(done).error(),
+                             "IPv6 is off in the container: run it with --sysctl "
+                             "net.ipv6.conf.all.disable_ipv6=0 or give it IPv4 addresses only");
         default:
             return std::move(done).error();
     }

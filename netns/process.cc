@@ -69,14 +69,14 @@ std::optional<ProcessToken> parse_stat(pid_t pid, std::string_view text, bool& w
     return token;
 }
 
-struct DeviceNumber {
+struct OpenDevice {
     uint32_t major;
     uint32_t minor;
 };
 
 // A process that ends meanwhile has nothing open. statx(2) without asking a file system: one that
 // hangs must not hang us.
-bool has_open(int proc, const std::string& pid, DeviceNumber wanted) {
+bool has_open(int proc, const std::string& pid, OpenDevice wanted) {
     const std::string path = pid + "/fd";
     const UniqueFd folder{::openat(proc, path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
     const auto names = folder ? base::names_in(folder.get(), path)

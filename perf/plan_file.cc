@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kPlanLimit = 64U << 20U;  // bytes: a report may come as well
 
 template <class T, class Name>
-Json words_of(const std::vector<T>& values, Name&& name) {
+Json word_list(const std::vector<T>& values, Name&& name) {
     Json words = Json::array();
     for (const T& value : values)
         words.push_back(name(value));
@@ -113,21 +113,21 @@ Result<Plan> plan_within(const std::string& path) {
 }  // namespace
 
 Json to_json(const Plan& plan) {
-    return {{"verbs", words_of(plan.verbs, [](Verb v) { return name_of(v); })},
-            {"modes", words_of(plan.modes, [](Mode m) { return name_of(m); })},
+    return {{"verbs", word_list(plan.verbs, [](Verb v) { return name_of(v); })},
+            {"modes", word_list(plan.modes, [](Mode m) { return name_of(m); })},
             {"sizes_bytes", plan.sizes},
             {"iterations", plan.iterations},
             {"time_ms", plan.time_ms},
             {"qps", plan.qps},
             {"depths", plan.depths},
             {"batches", plan.batches},
-            {"polls", words_of(plan.polls, [](const Poll& p) { return name_of(p); })},
+            {"polls", word_list(plan.polls, [](const Poll& p) { return name_of(p); })},
             {"threads", plan.threads},
             {"direction", name_of(plan.direction)},
             {"rate_per_s", plan.rate},
             {"mtu_bytes", plan.mtu},
             {"verify", name_of(plan.verify)},
-            {"transports", words_of(plan.transports, [](Transport t) { return name_of(t); })},
+            {"transports", word_list(plan.transports, [](Transport t) { return name_of(t); })},
             {"connect", name_of(plan.connect)},
             {"seed", plan.seed},
             {"reps", plan.reps}};

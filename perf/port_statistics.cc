@@ -59,7 +59,7 @@ void each(NetlinkBytes bytes, Take&& take) {
 }
 
 template <class Number>
-std::optional<Number> number_of(NetlinkBytes bytes) {
+std::optional<Number> number_in(NetlinkBytes bytes) {
     Number number = 0;
     if (bytes.size() != sizeof number)
         return std::nullopt;
@@ -120,7 +120,7 @@ std::optional<uint32_t> parse_index(NetlinkBytes payload, const std::string& dev
     bool named = false;
     each<nlattr>(payload, [&](int type, NetlinkBytes value) {
         if (type == RDMA_NLDEV_ATTR_DEV_INDEX)
-            index = number_of<uint32_t>(value);
+            index = number_in<uint32_t>(value);
         if (type == RDMA_NLDEV_ATTR_DEV_NAME)
             named = text_of(value) == device;
     });
@@ -136,7 +136,7 @@ Statistics parse_statistics(NetlinkBytes payload) {
             if (type == RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME)
                 name = text_of(bytes);
             if (type == RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE)
-                value = number_of<uint64_t>(bytes);
+                value = number_in<uint64_t>(bytes);
         });
         if (!name.empty() && value)
             out[name] = *value;

@@ -6,7 +6,7 @@
 namespace perf {
 
 namespace {
-double rate_of(uint64_t messages, uint64_t elapsed_ns) {
+double per_second(uint64_t messages, uint64_t elapsed_ns) {
     return elapsed_ns == 0
                ? 0
                : static_cast<double>(messages) / (static_cast<double>(elapsed_ns) / 1e9);
@@ -28,10 +28,10 @@ Bandwidth sum_of(std::vector<Part> parts) {
 
 double messages_per_second(const Bandwidth& bandwidth) {
     if (bandwidth.parts.empty())
-        return rate_of(bandwidth.messages, bandwidth.elapsed_ns);
+        return per_second(bandwidth.messages, bandwidth.elapsed_ns);
     double sum = 0;
     for (const Part& part : bandwidth.parts)
-        sum += rate_of(part.messages, part.elapsed_ns);
+        sum += per_second(part.messages, part.elapsed_ns);
     return sum;
 }
 

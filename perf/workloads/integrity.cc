@@ -78,10 +78,10 @@ uint32_t distance_to(const Ring& lane, const Round& round, const ibv_wc& wc) {
 
 // One arrival's number in the round: what its immediate says, or the order where nothing can be
 // lost.
-std::optional<uint32_t> number_of(const Ring& lane,
-                                  const Round& round,
-                                  const ibv_wc& wc,
-                                  uint64_t arrived) {
+std::optional<uint32_t> arrival_number(const Ring& lane,
+                                       const Round& round,
+                                       const ibv_wc& wc,
+                                       uint64_t arrived) {
     if (!has_immediate(lane.point()))
         return static_cast<uint32_t>(arrived);
     const uint32_t number = distance_to(lane, round, wc);
@@ -117,7 +117,7 @@ bool take_late(const Seat<L>& seat, const ibv_wc& wc, int& post_error) {
 void check_arrival(const Ring& lane, const Round& round, const ibv_wc& wc, Arrivals& arrivals) {
     const Point& point = lane.point();
     Checked& checked = arrivals.checked;
-    const auto number = number_of(lane, round, wc, checked.messages);
+    const auto number = arrival_number(lane, round, wc, checked.messages);
     const uint64_t counted = first_message(lane, round) + checked.messages;
     if (!number || arrivals.seen[*number]) {
         // The better explanation, whatever else was found: what came once too often is in a place
