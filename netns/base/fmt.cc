@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of fmt, compiled once: its package has them in a shared library only, and programs
+// that are linked statically cannot use that. In fmt's header-only mode every file compiles them.
+#include <fmt/format-inl.h>
+
+namespace fmt::detail {
+template auto thousands_sep_impl<char>(locale_ref) -> thousands_sep_result<char>;
+template auto decimal_point_impl<char>(locale_ref) -> char;
+template auto dragonbox::to_decimal<float>(float) noexcept -> dragonbox::decimal_fp<float>;
+template auto dragonbox::to_decimal<double>(double) noexcept -> dragonbox::decimal_fp<double>;
+}  // namespace fmt::detail
