@@ -174,7 +174,7 @@ begin_plain() { # NAME JQ
     status=$?
     cat "$work/log"
     # The runtime tells of a hook that failed; why, the hook has told the log.
-    ((!status)) || rdmactl list --failed --json | jq -r '.failures[-1].error // empty'
+    ((!status)) || rdmactl list --failed --json | jq -r '[.failures | sort_by(.time)[].error] | last // empty'
     return $status
 }
 

@@ -54,6 +54,12 @@ wait_for() { # SECONDS COMMAND...: until the command succeeds
     done
 }
 
+# compiled SOURCE: the program of a C file beside this one, made once in a guest; it is /run/lab/NAME.
+compiled() {
+    local program=/run/lab/${1%.c}
+    mkdir -p /run/lab && { [[ -x $program ]] || gcc-14 -O1 -Wall -Werror -o "$program" "${BASH_SOURCE[0]%/*}/$1"; }
+}
+
 now_ms() { date +%s%3N; }
 
 # Everything of ours in the world: links, RDMA links, leases, journals, pins, namespaces. It is looked at often: few processes.

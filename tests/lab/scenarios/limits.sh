@@ -25,7 +25,7 @@ neighbours() {
     inside b timeout 100 rdma-perf run 10.9.0.3 --verb write --mode bw --size 4096 --time 3s >"$work/neighbour" 2>&1 &
     local neighbour=$! refusals=0
     while kill -0 "$neighbour" 2>/dev/null; do
-        loop a 64 >/dev/null 2>&1 || refusals=$((refusals + 1))
+        loop a 20 >/dev/null 2>&1 || refusals=$((refusals + 1))
     done
     wait "$neighbour"
     report $? "$runtime: b and c pass rdma-perf while a hits its limit $refusals times" "$work/neighbour"
@@ -35,16 +35,16 @@ neighbours() {
 }
 
 own_devices() {
-    check "$runtime: a starts with limits" start a ip=10.9.0.1/24 max_hca_handles=4 max_hca_objects=60
+    check "$runtime: a starts with limits" start a ip=10.9.0.1/24 max_hca_handles=4 max_hca_objects=30
     check "$runtime: b starts without" start b ip=10.9.0.2/24
     check "$runtime: c starts without" start c ip=10.9.0.3/24
-    equal "$runtime: the cgroup of a has its figures" "hca_handle=4 hca_object=60" "$(max a)"
+    equal "$runtime: the cgroup of a has its figures" "hca_handle=4 hca_object=30" "$(max a)"
     equal "$runtime: the cgroup of b has none" "hca_handle=max hca_object=max" "$(max b)"
     check "$runtime: a works within them" loop a 1
-    refused "$runtime: a fails beyond them, and is told how" 'Resource temporarily unavailable.*rdma cgroup limits' loop a 64
+    refused "$runtime: a fails beyond them, and is told how" 'Resource temporarily unavailable.*rdma cgroup limits' loop a 20
     sed 's/^/# /' "$work/out" | tail -n 4
     check "$runtime: a works again when it asks for less" loop a 1
-    check "$runtime: b makes as many as it likes" loop b 64
+    check "$runtime: b makes as many as it likes" loop b 20
     neighbours
     drop a b c
     same_world "$runtime: nothing is left" "$work/before"
@@ -62,13 +62,13 @@ handles() {
 
 # Two containers on one device of the host.
 one_device() {
-    check "$runtime: a shares the host's device, limited" start a placement=host max_hca_objects=60
+    check "$runtime: a shares the host's device, limited" start a placement=host max_hca_objects=30
     check "$runtime: b shares it without a limit" start b placement=host
     equal "$runtime: it is one device" "$(environment a RDMA_DEVICE)" "$(environment b RDMA_DEVICE)"
-    equal "$runtime: a is limited on it" "hca_handle=max hca_object=60" "$(max a)"
+    equal "$runtime: a is limited on it" "hca_handle=max hca_object=30" "$(max a)"
     equal "$runtime: b is not" "hca_handle=max hca_object=max" "$(max b)"
-    refused "$runtime: a hits its limit on the shared device" . loop a 64
-    check "$runtime: b, on the same device, does not" loop b 64
+    refused "$runtime: a hits its limit on the shared device" . loop a 20
+    check "$runtime: b, on the same device, does not" loop b 20
     drop a b
     same_world "$runtime: nothing is left of the shared device" "$work/before"
 }
@@ -88,7 +88,7 @@ policy() {
 crun_without_cgroups() { crun --cgroup-manager=disabled "$@"; }
 no_cgroup() {
     local runtime=crun_without_cgroups
-    refused "$runtime: without a cgroup of its own it is refused" 'exit code: 76' start a ip=10.9.0.1/24 max_hca_objects=60
+    refused "$runtime: without a cgroup of its own it is refused" 'exit code: 76' start a ip=10.9.0.1/24 max_hca_objects=30
     check "$runtime: and the reason is kept" grep -F 'no cgroup of its own' <(rdmactl list --failed)
     drop a
     rdmactl gc >/dev/null

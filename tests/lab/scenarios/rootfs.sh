@@ -17,8 +17,8 @@ one_rootfs() {
     mount -t overlay overlay -o "lowerdir=/usr/lib/lab/rootfs,upperdir=/run/lab-rootfs-upper,workdir=/run/lab-rootfs-work" $rootfs
 }
 start_guard() {
-    gcc-14 -O1 -Wall -Werror -o "$work/guard" "${BASH_SOURCE[0]%/*}/rootfs-guard.c" || return
-    "$work/guard" "$rootfs" >"$work/guarded" 2>&1 &
+    compiled rootfs-guard.c || return
+    /run/lab/rootfs-guard "$rootfs" >"$work/guarded" 2>&1 &
     guard=$!
     wait_for 30 grep -q ready "$work/guarded"
 }
