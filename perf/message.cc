@@ -279,7 +279,9 @@ Json to_json(const Opened& opened) {
                 {"poll", name_of(opened.poll)},
                 {"inline_bytes", opened.inline_bytes}};
     if (opened.ticket)
-        out["cm"] = {{"port", opened.ticket->port}, {"nonce", opened.ticket->nonce}};
+        out["cm"] = {{"port", opened.ticket->port},
+                     {"nonce", opened.ticket->nonce},
+                     {"confirm", opened.ticket->confirm}};
     return out;
 }
 
@@ -292,7 +294,8 @@ Result<Opened> parse_opened(const Json& json) {
     if (json.contains("cm")) {
         const Json& cm = *TRY(object_member(json, "cm"));
         opened.ticket = CmTicket{.port = TRY(bounded<uint16_t>(cm, "port", 1, 65535)),
-                                 .nonce = TRY(required<uint64_t>(cm, "nonce"))};
+                                 .nonce = TRY(required<uint64_t>(cm, "nonce")),
+                                 .confirm = TRY(base::optional_member(cm, "confirm", false))};
     }
     return opened;
 }

@@ -8,6 +8,8 @@
 //   connected.
 //                          TCP: {port, secret}: the client connects there once for each lane
 //                          (streams.h). Only points that need a device need "device" before
+//   link     -> linked     if `opened` asked for it (cm.confirm): the lanes are connected on both
+//                          sides, the client may send
 //   verify   -> verified   {lane, round}: the client sends, the server checks; atomics: the server
 //                          checks what they left in its memory
 //   emit     -> emitted    {lane, round}: the server sends, the client checks

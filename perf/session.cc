@@ -62,6 +62,7 @@ const Session::Step Session::kSteps[] = {
     {"hello", State::New, &Session::on_hello},
     {"device", State::Greeted, &Session::on_device},
     {"open", State::Ready, &Session::on_open},
+    {"link", State::Open, &Session::on_link},
     {"verify", State::Open, &Session::on_verify},
     {"fill", State::Open, &Session::on_fill},
     {"emit", State::Open, &Session::on_emit},
@@ -250,8 +251,7 @@ Result<> Session::on_fill(const Json& frame) {
     if (!fetches(point.verb) || !posts_data(point, Side::Client))
         return make_error(Code::BadInput, "'fill' is not for " + describe(point));
     const RoundOf asked = TRY(parse_round(frame, point.qps));
-    const Round round{.number = asked.number, .from = Side::Server};
-    team_->fill(asked.lane, round);
+    team_->fill(asked.lane, {.number = asked.number, .from = Side::Server});
     return reply("filled");
 }
 

@@ -59,6 +59,10 @@ class Session {
     base::Result<> on_open(const base::Json& frame);
     base::Result<> open_verbs(const Point& point, const base::Json& frame);
     base::Result<> open_tcp(const Point& point);
+
+    // on_open() has waited for it.
+    base::Result<> on_link(const base::Json&) { return reply("linked"); }
+
     base::Result<> on_verify(const base::Json& frame);
     base::Result<> on_fill(const base::Json& frame);
     base::Result<> on_emit(const base::Json& frame);

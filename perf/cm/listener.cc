@@ -104,6 +104,7 @@ Result<CmListener> CmListener::open(Cm& cm, const CmPlace& place) {
         return call_error(fmt::format("listen by rdma_cm on {}", place.address.text()));
     CmTicket ticket;
     ticket.port = cm.port_of(bound.id.get());
+    ticket.confirm = bound.device.iwarp;
     if (::getrandom(&ticket.nonce, sizeof ticket.nonce, 0) != sizeof ticket.nonce)
         return base::sys_error("getrandom");
     return CmListener(std::move(bound), ticket);

@@ -26,7 +26,8 @@ std::array<std::byte, kCmTagSize> encode(const CmTag& tag);
 // How a client finds a listener, and shows that it is the one that was told of it.
 struct CmTicket {
     uint16_t port = 0;
-    uint64_t nonce = 0;  // random; against mistakes and strangers, not against who reads the wire
+    uint64_t nonce = 0;    // random; against mistakes and strangers, not against who reads the wire
+    bool confirm = false;  // the client sends nothing before the server says that accept() is done
 };
 
 // Nothing if it is too short, or of somebody else or another version.

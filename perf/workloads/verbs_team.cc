@@ -82,11 +82,14 @@ Result<> VerbsTeam::link(const std::optional<CmTicket>& ticket) {
     std::vector<CmQueue> queues;
     for (uint32_t number = 0; number < point_.qps; ++number)
         queues.push_back(lane(number).cm_queue(mtu_));
-    return cm_->connect(queues,
-                        ticket,
-                        {.timeout = waiting_.patience,
-                         .stop = &waiting_.control->stop(),
-                         .control = waiting_.control->fd()});
+    Control& control = *waiting_.control;
+    TRY(cm_->connect(
+        queues,
+        ticket,
+        {.timeout = waiting_.patience, .stop = &control.stop(), .control = control.fd()}));
+    if (ticket && ticket->confirm)
+        TRY(control.ask(message("link"), "linked", base::Deadline::in(waiting_.patience)));
+    return {};
 }
 
 Result<Checked> VerbsTeam::fetch(uint32_t number, const Round& round) {

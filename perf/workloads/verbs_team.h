@@ -35,7 +35,8 @@ class VerbsTeam : public TeamOf<Group> {
     [[nodiscard]] std::optional<CmTicket> ticket() const;
 
     // After connect() of both sides: rdma_cm connects; nothing to do without it. The client calls
-    // it with the ticket, the server at the same time.
+    // it with the ticket, the server at the same time. If the ticket wants it, the client also asks
+    // "link", which the server answers after this.
     base::Result<> link(const std::optional<CmTicket>& ticket);
 
     [[nodiscard]] uint32_t inline_bytes() { return lane(0).inline_bytes(); }

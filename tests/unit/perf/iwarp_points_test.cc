@@ -33,9 +33,7 @@ class Teams {
         client_ = make(Side::Client);
         const auto aimed = server_->connect(device_.info, client_->endpoints(), 1024);
         EXPECT_TRUE(aimed && client_->connect(device_.info, server_->endpoints(), 1024));
-        auto linked = std::async(std::launch::async, [&] { return server_->link(std::nullopt); });
-        EXPECT_TRUE(client_->link(server_->ticket()));
-        EXPECT_TRUE(linked.get());
+        link();
     }
 
     ~Teams() {
@@ -84,6 +82,18 @@ class Teams {
     [[nodiscard]] uint64_t sent() const { return sent_; }
 
   private:
+    // The client's side ends only with the server's word, which is the test's here.
+    void link() {
+        const auto soon = base::Deadline::in(std::chrono::seconds(10));
+        auto linked = std::async(std::launch::async,
+                                 [&, ticket = server_->ticket()] { return client_->link(ticket); });
+        EXPECT_TRUE(server_->link(std::nullopt));
+        EXPECT_TRUE(controls_[1]->expect("link", soon));
+        EXPECT_EQ(linked.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+        EXPECT_TRUE(controls_[1]->send(message("linked"), soon));
+        EXPECT_TRUE(linked.get());
+    }
+
     static uint64_t sum(const std::vector<uint64_t>& counts) {
         return std::accumulate(counts.begin(), counts.end(), uint64_t{0});
     }

@@ -120,6 +120,11 @@ TEST(Message, EndpointIsStrict) {
 TEST(Message, OpenedIsStrict) {
     expect_strict(to_json(Opened{.endpoints = {Endpoint{}}, .mtu = 1024, .poll = {}}),
                   parse_opened);
+    Opened by_cm{.endpoints = {Endpoint{}}, .mtu = 1024, .ticket = CmTicket{4711, 5, true}};
+    EXPECT_TRUE(parse_opened(to_json(by_cm))->ticket->confirm);
+    Json wrong = to_json(by_cm);
+    wrong["cm"]["confirm"] = 1;
+    EXPECT_FALSE(parse_opened(wrong));
 }
 
 TEST(Message, ExposureIsStrict) {

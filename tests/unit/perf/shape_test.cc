@@ -307,14 +307,23 @@ TEST(Session, ClientThatTakesLongerThanPatienceEndsNoOther) {
 }
 
 // Over a socket pair both ends have the address zero, and so has the device of rdma_cm here.
-TEST(Session, RdmaCmConnectsEveryLane) {
+class RdmaCm : public testing::TestWithParam<bool> {};
+
+INSTANTIATE_TEST_SUITE_P(Transports, RdmaCm, testing::Bool(), [](const auto& iwarp) {
+    return iwarp.param ? "Iwarp" : "Roce";
+});
+
+TEST_P(RdmaCm, ConnectsEveryLane) {
+    test::FakeDevice device = test::loopback_device();
+    device.iwarp = GetParam();
     for (const auto& [verb, direction] : {std::pair{Verb::Send, Direction::Both},
                                           std::pair{Verb::Write, Direction::Forward},
                                           std::pair{Verb::Read, Direction::Reverse}}) {
-        FakeVerbs verbs;
-        test::FakeCm cm(verbs, {{.name = "rxe0", .address = Address{}}});
+        FakeVerbs verbs({device});
+        test::FakeCm cm(verbs, {{.name = "rxe0", .address = Address{}, .iwarp = GetParam()}});
         SideOptions side = options();
         side.cm = &cm;
+        side.by_cm = true;
         {
             Pair pair(verbs, side);
             {

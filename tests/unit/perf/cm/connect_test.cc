@@ -19,6 +19,7 @@ TEST_P(CmEveryTransport, ConnectsLanesInAnyOrderAndCarriesMessages) {
     CmEnd client[] = {CmEnd(verbs_), CmEnd(verbs_), CmEnd(verbs_)};
     CmEnd server[] = {CmEnd(verbs_), CmEnd(verbs_), CmEnd(verbs_)};
     CmListener listener = listen();
+    EXPECT_EQ(listener.ticket().confirm, GetParam());
     auto accepted = accept(listener, {&server[0], &server[1], &server[2]}, wait());
     std::vector<CmConnection> connections;
     for (const uint16_t lane : {uint16_t{2}, uint16_t{0}, uint16_t{1}}) {
