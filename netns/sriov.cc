@@ -10,6 +10,7 @@
 #include "netns/pace.h"
 #include "netns/sriov_message.h"
 #include "netns/sriov_tree.h"
+#include "netns/udev.h"
 
 namespace netns {
 
@@ -21,7 +22,9 @@ using base::printable;
 using netlink::Socket;
 
 namespace {
-constexpr unsigned kUeventGroup = 1;  // the kernel's own events; udev's are group 2
+// Groups of NETLINK_KOBJECT_UEVENT.
+constexpr unsigned kKernelGroup = 1;
+constexpr unsigned kUdevGroup = 2;  // said when udev has written its database
 
 std::string vf_text(uint32_t number, uint32_t pf) {
     return "VF " + std::to_string(number) + " of link " + std::to_string(pf);
@@ -57,6 +60,12 @@ Error explain_setting(const std::string& setting, Error refusal) {
         default:
             return refusal;
     }
+}
+
+Result<Socket> listen_for_uevents(unsigned group) {
+    Socket events = TRY(Socket::open(TRY(KernelNetnses{}.current()), NETLINK_KOBJECT_UEVENT));
+    TRY(events.join(group));
+    return events;
 }
 
 class KernelSriov : public Sriov {
@@ -101,6 +110,7 @@ class KernelSriov : public Sriov {
 
     Result<PciNetdev> wait_for_netdev(const std::string& address, Deadline deadline) override;
     Result<std::string> wait_for_rdma(const std::string& address, Deadline deadline) override;
+    Result<bool> wait_for_name(const std::string& address, Deadline deadline) override;
 
   private:
     Result<std::optional<PciNetdev>> netdev_of(const std::string& address);
@@ -176,8 +186,22 @@ Result<std::string> KernelSriov::wait_for_rdma(const std::string& address, Deadl
             continue;  // heard or not: look again
         }
         // Devices of every class are announced there. Look again after listening began.
-        events = TRY(Socket::open(TRY(KernelNetnses{}.current()), NETLINK_KOBJECT_UEVENT));
-        TRY(events->join(kUeventGroup));
+        events = TRY(listen_for_uevents(kKernelGroup));
+    }
+}
+
+Result<bool> KernelSriov::wait_for_name(const std::string& address, Deadline deadline) {
+    std::optional<Socket> events;
+    for (Pace pace;;) {
+        const auto netdev = TRY(netdev_of(address));
+        if (!netdev || !udev_owes_name("/run/udev", netdev->index))
+            return true;
+        if (deadline.passed())
+            return false;
+        if (!events)  // look again after listening began
+            events = TRY(listen_for_uevents(kUdevGroup));
+        else if (TRY(events->heard(pace.next_ms(deadline))))
+            pace.hurry();
     }
 }
 }  // namespace

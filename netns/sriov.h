@@ -144,6 +144,9 @@ class Sriov {
     // which comes back from a dead namespace when the kernel comes to it. Its name.
     virtual Result<std::string> wait_for_rdma(const std::string& address,
                                               base::Deadline deadline) = 0;
+    // Waits until udev, where it runs, has named the netdev that a function has in the host's
+    // namespace. False: it has not done so in time.
+    virtual Result<bool> wait_for_name(const std::string& address, base::Deadline deadline) = 0;
 };
 
 std::unique_ptr<Sriov> make_kernel_sriov();

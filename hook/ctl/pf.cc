@@ -18,6 +18,7 @@ using netns::PciFunction;
 
 namespace {
 constexpr std::chrono::seconds kBindTimeout{20};  // for all VFs of a PF together
+constexpr std::chrono::seconds kNameTimeout{10};  // from one VF to the next
 
 // One VF: "free", or why it is not, and who has it.
 Result<Json> describe_vf(World& world, Site& site, const std::string& address, uint32_t number) {
@@ -123,6 +124,16 @@ Result<> await_netdevs(Site& site, const PciFunction& pf) {
     return {};
 }
 
+// What is shown then are the names that stay. A udev that does not get on is not waited for.
+Result<> await_names(Site& site, const PciFunction& pf) {
+    bool named = true;
+    for (uint32_t number = 0; named && number < pf.num_vfs; ++number) {
+        if (const auto address = TRY(site.host.sriov.find_vf(pf.address, number)))
+            named = TRY(site.host.sriov.wait_for_name(*address, Deadline::in(kNameTimeout)));
+    }
+    return {};
+}
+
 Result<> finish_vfs(World& world, Site& site, const Pf& pf, bool made) {
     const auto now = TRY(site.host.sriov.find(pf.function.address));
     const auto link = TRY(site.host.links.find(site.host_ns, pf.netdev.index));
@@ -130,7 +141,8 @@ Result<> finish_vfs(World& world, Site& site, const Pf& pf, bool made) {
         return make_error(Code::Unavailable, "PF " + pf.netdev.name + " is gone");
     if (made)
         TRY(await_netdevs(site, *now));
-    return give_macs(world, site, *link, *now);
+    TRY(give_macs(world, site, *link, *now));
+    return await_names(site, *now);
 }
 }  // namespace
 

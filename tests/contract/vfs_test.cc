@@ -25,10 +25,13 @@ constexpr std::chrono::seconds kPatience{30};
 
 class FakeVfs : public FakeOutside<Kernel::V7_3> {
   public:
-    FakeVfs() { world().add_sriov("enp1s0", kPf, kVfs); }
+    FakeVfs() {
+        world().add_sriov("enp1s0", kPf, kVfs);
+        world().pci.at(kPf).quirks.insert("udev");
+    }
 
-    // Until nobody (udev) changes the function's netdev any more.
     PciNetdev netdev(const std::string& address) {
+        EXPECT_TRUE(host().sriov.wait_for_name(address, Deadline::in(kPatience)).value());
         return host().sriov.find(address).value()->netdevs.at(0);
     }
 };
@@ -38,9 +41,8 @@ class KernelVfs : public KernelOutside {
     KernelVfs() {
         if (!missing().empty())
             return;
-        netns::Sriov& room = host().sriov;
-        EXPECT_TRUE(room.set_num_vfs(kPf, 0));
-        EXPECT_TRUE(room.set_num_vfs(kPf, kVfs));
+        EXPECT_TRUE(host().sriov.set_num_vfs(kPf, 0));
+        EXPECT_TRUE(host().sriov.set_num_vfs(kPf, kVfs));
         (void)netdev(kVf);
         (void)netdev(kOtherVf);
         EXPECT_TRUE(host().links.change(host_ns(), netdev(kPf).index, {.up = true}));
@@ -56,11 +58,9 @@ class KernelVfs : public KernelOutside {
 
     // The netdev is there at once, and udev gives it its name a moment later.
     PciNetdev netdev(const std::string& address) {
-        const auto deadline = Deadline::in(kPatience);
-        auto found = host().sriov.wait_for_netdev(address, deadline);
-        while (found && found->name.starts_with("eth") && !deadline.passed())
-            found = host().sriov.wait_for_netdev(address, deadline);
-        return found.value();
+        EXPECT_TRUE(host().sriov.wait_for_netdev(address, Deadline::in(kPatience)));
+        EXPECT_TRUE(host().sriov.wait_for_name(address, Deadline::in(kPatience)).value());
+        return host().sriov.find(address).value()->netdevs.at(0);
     }
 };
 
@@ -336,6 +336,7 @@ TYPED_TEST(VfsContract, DriversComeAndGo) {
         this->room().wait_for_netdev(kVf, Deadline::in(std::chrono::milliseconds(10)));
     ASSERT_FALSE(none);
     EXPECT_EQ(none.error().code, Code::Timeout);
+    EXPECT_TRUE(this->room().wait_for_name(kVf, Deadline::in(kPatience)).value()) << "none";
     const auto wrong = this->room().bind(kVf, "igb");
     ASSERT_FALSE(wrong);
     EXPECT_EQ(wrong.error().code, Code::Unavailable) << wrong.error().message();
@@ -346,7 +347,9 @@ TYPED_TEST(VfsContract, DriversComeAndGo) {
     EXPECT_EQ(unknown.error().sys, ENOENT);
     for (int twice = 0; twice < 2; ++twice)
         ASSERT_TRUE(this->room().bind(kVf, "igbvf"));
-    EXPECT_NE(this->outside_.netdev(kVf).index, this->vf_.index);
+    const PciNetdev back = this->outside_.netdev(kVf);
+    EXPECT_NE(back.index, this->vf_.index);
+    EXPECT_EQ(back.name, this->vf_.name) << "udev's";
     const auto other = this->room().bind(kVf, "igb");
     ASSERT_FALSE(other);
     EXPECT_EQ(other.error().code, Code::Busy);

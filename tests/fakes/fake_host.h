@@ -157,6 +157,7 @@ class FakeSriov : public netns::Sriov {
     Result<netns::PciNetdev> wait_for_netdev(const std::string& address,
                                              base::Deadline deadline) override;
     Result<std::string> wait_for_rdma(const std::string& address, base::Deadline deadline) override;
+    Result<bool> wait_for_name(const std::string& address, base::Deadline deadline) override;
 
   private:
     // The address of a VF of the PF whose netdev this is.

@@ -247,4 +247,9 @@ Result<std::string> FakeSriov::wait_for_rdma(const std::string& address,
     return found->rdma_names.front();
 }
 
+Result<bool> FakeSriov::wait_for_name(const std::string& address, base::Deadline /*deadline*/) {
+    world_.name_by_udev(address);
+    return true;
+}
+
 }  // namespace test

@@ -122,7 +122,8 @@ struct FakePci {
     // has set one, the netdev of a VF without trust takes no other than it has (not even the PF's).
     // reports_own_mac: the PF reports, as if it were set, what the VF has given itself.
     // no_live_mac: a netdev that is up takes no MAC. late_rdma: a VF's RDMA device is registered
-    // some time after its driver was bound.
+    // some time after its driver was bound. udev: gives the VFs' netdevs the names that add_sriov()
+    // gives them, some time later, too.
     std::set<std::string> quirks;
     uint32_t mbits = 0;      // speed of its link: no rate is above it
     std::string vf_driver;   // driver_default of its VFs
@@ -296,6 +297,7 @@ struct World : WorldState {
     void bind(const std::string& address);
     void unbind(const std::string& address);
     void register_rdma(const std::string& address);  // that is bound and has none yet
+    void name_by_udev(const std::string& address);   // a VF's netdev, where there is udev
     void set_num_vfs(const std::string& pf, uint32_t count);
     // Namespace and index of a function's netdev.
     [[nodiscard]] std::optional<std::pair<NetnsId, uint32_t>> netdev_of(

@@ -198,6 +198,17 @@ void World::add_sriov(const std::string& name,
         named(vf_address(address, number), name + "v" + std::to_string(number));
 }
 
+void World::name_by_udev(const std::string& address) {
+    const auto vf = pci.find(address);
+    const auto netdev = netdev_of(address);
+    if (!netdev || netdev->first != host || vf == pci.end() || vf->second.pf.empty() ||
+        !pci.at(vf->second.pf).quirks.contains("udev"))
+        return;
+    const auto pf = netdev_of(vf->second.pf);
+    find_link(netdev->first, netdev->second)->link.name =
+        find_link(pf->first, pf->second)->link.name + "v" + std::to_string(vf->second.number);
+}
+
 std::string World::vf_address(const std::string& pf, uint32_t number) const {
     const FakePci& function = pci.at(pf);
     RoutingId route = parse_route(pf);

@@ -51,8 +51,13 @@ set_up() {
     refused "vf enable wants the PF up" 'run: ip link set enp1s0 up' rdmactl vf enable enp1s0 7
     ip link set enp1s0 up
     ip link set enp2s0 up
-    check "rdmactl vf enable makes VFs" rdmactl vf enable enp1s0 7
-    check "on the other PF too" rdmactl vf enable enp2s0 7
+    local pf
+    for pf in enp1s0 enp2s0; do
+        rdmactl vf enable $pf 7 --json >"$work/out" 2>&1
+        report $? "rdmactl vf enable makes VFs of $pf" "$work/out"
+        equal "and shows the names that udev gave them" "$(printf '%s ' $pf{v0,v1,v2,v3,v4,v5,v6})" \
+            "$(jq -r '.pfs[].vfs[].netdev' "$work/out" | xargs) "
+    done
     check "once more changes nothing" rdmactl vf enable enp2s0 7
     settled # udev gives a VF no MAC while its PF is down, and not later either
     ip link set enp2s0 down

@@ -76,6 +76,14 @@ TEST_F(CtlVf, EnableMakesVfsWithMacsThatStayTheSame) {
         EXPECT_EQ(vfs("enp1s0")[i]["mac"], first[i]["mac"]) << "as before";
 }
 
+TEST_F(CtlVf, EnableWaitsForTheNamesThatUdevGives) {
+    fake_.world.pci.at(kPf).quirks.insert("udev");
+    const auto made = ask(hook::ctl::vf_enable, "enp1s0", 3);
+    ASSERT_TRUE(made) << made.error().message();
+    for (size_t i = 0; i < 3; ++i)
+        EXPECT_EQ(made->json["pfs"][0]["vfs"][i]["netdev"], "enp1s0v" + std::to_string(i));
+}
+
 TEST_F(CtlVf, ByTheNameOfAnRdmaDevice) {
     const auto made = ask(hook::ctl::vf_enable, "mlx5_0", 2);
     ASSERT_TRUE(made) << made.error().message();
