@@ -17,7 +17,19 @@ else
 fi
 
 say() { printf '\n# %s\n' "$*"; }
-show() { printf '$ %s\n' "$*" && "$@"; }
+show() { # COMMAND...: printed in lines of at most 100 columns, then run
+    local line='$' word
+    for word in "$@"; do
+        if ((${#line} + ${#word} > 97)); then
+            printf '%s \\\n' "$line"
+            line='   '
+        fi
+        line+=" $word"
+    done
+    printf '%s\n' "$line"
+    "$@"
+}
+readable() { if command -v jq >/dev/null; then jq .; else python3 -m json.tool; fi; }
 # What an attach makes on the host.
 traces() {
     rdma link show | awk '{ print $2 }'
@@ -51,8 +63,8 @@ wait_for is_listening
 
 say "What it was given."
 show rdmactl list
-show podman exec rdma-a cat /run/rdma/attach.json
-echo
+echo "$ podman exec rdma-a cat /run/rdma/attach.json | jq ."
+podman exec rdma-a cat /run/rdma/attach.json | readable
 
 say "A second one, which checks every byte between the two, then measures."
 show podman run --rm --name rdma-b "${softroce[@]}" --annotation rdma.ip=10.9.0.2/24 "${perf[@]}" "${image[@]}" \

@@ -184,7 +184,7 @@ def run_lab(run, _job, log):
 
 
 def build(run, log, preset, *targets):
-    return (run.execute(log, "cmake", "--preset", preset) or
+    return (run.execute(log, "cmake", "--preset", preset, "-DRDMA_WERROR=ON") or
             run.execute(log, "cmake", "--build", "--preset", preset, "--parallel", run.cpus, *(("--target", *targets) if targets else ())))
 
 

@@ -5,10 +5,35 @@
 # The build is the checkout's own, of the preset `check`, which the unit tests use as well; a lock lets one run at a time use it.
 # Each run installs to a folder of its own, so that a later build does not change what a guest is about to copy.
 
-# build_project TARGETS COMMAND...: the release build of TARGETS, then COMMAND with the build folder as its last word.
+# show_build LOG: keeps what a build prints in LOG. Every five seconds it says how far ninja or make is: on a terminal in one line.
+show_build() {
+    local line part='' at='' said=$SECONDS status end=$'\n'
+    [[ ! -t 2 ]] || end=$'\r'
+    while :; do
+        status=0
+        IFS= read -r -t 5 line || status=$?
+        part+=$line
+        if ((status == 0)); then
+            printf '%s\n' "$part" >&3
+            [[ ! $part =~ ^\[\ *([0-9]+(/[0-9]+|%))\] ]] || at=${BASH_REMATCH[1]}
+            part=''
+        elif ((status < 128)); then # the end
+            printf '%s' "$part" >&3
+            break
+        fi
+        if [[ -n $at ]] && ((SECONDS - said >= 5)); then
+            printf 'lab: [%3d s] building rdma-hook: %-9s%s' $SECONDS "${at/\// of }" "$end" >&2
+            said=$SECONDS
+        fi
+    done 3>"$1"
+}
+
+# build_project TARGETS COMMAND...: the release build of TARGETS, then COMMAND with the build folder as its last word. Only the
+# target `guest` needs GoogleTest.
 build_project() {
-    local targets=$1 build
+    local targets=$1 build tests=ON
     shift
+    [[ $targets == guest ]] || pkg-config --exists gtest gmock || tests=OFF
     [[ -e $repository/CMakePresets.json ]] ||
         die $EXIT_UNAVAILABLE "$repository has no CMakePresets.json, so there is nothing to install: use --no-install"
     command -v cmake >/dev/null ||
@@ -24,24 +49,25 @@ build_project() {
             flock 5
         }
         if ! (cd "$repository" &&
-            cmake --preset check -DRDMA_CONFINE="${LAB_CONFINE:-kill}" &&
-            cmake --build "$build" --parallel "$(nproc)" --target $targets && "$@" "$build") >"$build.log" 2>&1; then
+            cmake --preset check -DBUILD_TESTING=$tests -DRDMA_CONFINE="${LAB_CONFINE:-kill}" &&
+            cmake --build "$build" --parallel "$(nproc)" --target $targets && "$@" "$build") 2>&1 | show_build "$build.log"; then
             tail -n 40 "$build.log" >&2
             exit 1
         fi
     ) || die $EXIT_UNAVAILABLE "the release build of the project failed (all of it: $build.log)"
 }
 
-# install_project FOLDER: what `cmake --install` puts on a machine, and the contract tests, under FOLDER. LAB_PROJECT is a
-# folder that has them already.
+# install_project FOLDER [programs]: what `cmake --install` puts on a machine, and the contract tests, under FOLDER. With
+# `programs` without the tests. LAB_PROJECT is a folder that has it all already.
 install_project() {
+    local target=${2:-guest}
     if [[ -n ${LAB_PROJECT:-} ]]; then
         cp -al "$LAB_PROJECT" "$1" 2>/dev/null || cp -a "$LAB_PROJECT" "$1"
         return
     fi
     # shellcheck disable=SC2317 # called by build_project
-    put() { DESTDIR=$1 cmake --install "$2" && DESTDIR=$1 cmake --install "$2" --component guest; }
-    build_project guest put "$1"
+    put() { DESTDIR=$1 cmake --install "$2" && { [[ $target != guest ]] || DESTDIR=$1 cmake --install "$2" --component guest; }; }
+    build_project "$target" put "$1"
 }
 
 # pack_project FOLDER: its Debian packages, in FOLDER.
