@@ -82,7 +82,7 @@ UNITS = {
 JOBS = [
     # ---- what all else comes after
     host("lab", rung="build", form="both", seconds=130, sees="lab"),
-    host("programs", rung="build", form="both", seconds=120, sees=EVERYTHING, cpus=2),
+    host("programs", rung="build", form="both", seconds=120, sees=EVERYTHING),  # takes two, but the tree may be made beside it
     host("tests", rung="build", form="both", seconds=120, sees=EVERYTHING, cpus=2, after=("programs",)),
     # ---- without a guest
     host("unit", rung="unit", form="both", seconds=60, sees=EVERYTHING, cpus=2, after=("tests",)),
