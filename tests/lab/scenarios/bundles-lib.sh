@@ -129,7 +129,11 @@ prepared_start() {
 prepared_inside() { bundle_inside "$(prepared_id "$1")" "${@:2}"; }
 prepared_init() { bundle_init "$(prepared_id "$1")"; }
 prepared_kill() { bundle_kill "$(prepared_id "$1")"; }
-prepared_remove() {
-    local each
-    for each; do bundle_remove "$(prepared_id "$each")"; done
+prepared_remove() { # as Podman: what the container ran has ended when the runtime deletes it
+    local each id init
+    for each; do
+        id=$(prepared_id "$each")
+        ! init=$(bundle_init "$id") || { kill -9 "$init" && wait_for 30 is_gone "$init"; }
+        bundle_remove "$id"
+    done
 }
