@@ -23,6 +23,11 @@ KILLS=${KILLS:-3}
 (($# == 0)) || cells=("$@")
 SEED=${SEED:-$RANDOM}
 RANDOM=$SEED
+used=("${engines[@]}") # and those that a cell names
+for each in "${cells[@]}"; do
+    IFS=: read -ra chosen <<<"$each"
+    for engine in "${chosen[@]:1}"; do [[ " ${used[*]} " == *" $engine "* ]] || used+=("$engine"); done
+done
 kills=0 differences=0 later=0 missed=0
 
 start() { # the container, in $mode and under $engine
@@ -136,7 +141,7 @@ cell() {
 }
 # Each engine makes what it keeps with the first container; ours comes with the first look.
 first_containers() {
-    for engine in "${engines[@]}"; do
+    for engine in "${used[@]}"; do
         check "$engine: a container without us" "${engine}_start" c1
         remove
     done
@@ -146,8 +151,8 @@ first_containers() {
 echo "# seed $SEED, $KILLS deaths a cell"
 modprobe -a rdma_rxe ib_uverbs rdma_ucm macvlan veth overlay bridge nf_tables || exit 1
 check "the killer" start_killer
-[[ " ${engines[*]} " != *" podman "* ]] || podman run --rm --rootfs $rootfs true
-[[ " ${engines[*]} " != *" docker "* ]] || check "dockerd" docker_set_up
+[[ " ${used[*]} " != *" podman "* ]] || podman run --rm --rootfs $rootfs true
+[[ " ${used[*]} " != *" docker "* ]] || check "dockerd" docker_set_up
 first_containers
 for each in "${cells[@]}"; do
     IFS=: read -ra chosen <<<"$each"
@@ -160,7 +165,7 @@ for each in "${cells[@]}"; do
     mode_down
 done
 drop_bundles
-[[ " ${engines[*]} " != *" docker "* ]] || end_dockerd TERM
+[[ " ${used[*]} " != *" docker "* ]] || end_dockerd TERM
 clean_kernel_log
 ((!wanted)) || { ((kills >= wanted)); report $? "$kills deaths, of $wanted at least"; }
 echo "# $kills deaths, $differences differences; $later of them were as before only after a second recover; $missed runs came to their end"
