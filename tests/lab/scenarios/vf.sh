@@ -55,7 +55,7 @@ set_up() {
     for pf in enp1s0 enp2s0; do
         rdmactl vf enable $pf 7 --json >"$work/out" 2>&1
         report $? "rdmactl vf enable makes VFs of $pf" "$work/out"
-        equal "and shows the names that udev gave them" "$(printf '%s ' $pf{v0,v1,v2,v3,v4,v5,v6})" \
+        equal "and shows the names that udev gave them" "$(printf "${pf}v%s " {0..6})" \
             "$(jq -r '.pfs[].vfs[].netdev' "$work/out" | xargs) "
     done
     check "once more changes nothing" rdmactl vf enable enp2s0 7
@@ -74,6 +74,8 @@ traffic() {
     equal "each sees one device" "1 1" "$(devices a | wc -w) $(devices b | wc -w)"
     equal "the VF is the container's rdma0" "$(basename "$(readlink -f /sys/class/net/enp1s0/device/virtfn0)")" \
         "$(inside a ip -d -j link show rdma0 | jq -r '.[0].parentdev')"
+    # A VF that has just come up has no carrier yet.
+    check "the wire between them carries" wait_for 30 inside b ping -c 1 -W 1 10.9.0.1
     pair "rdma-perf passes, verified" 18600 rdma-perf serve --bind 0.0.0.0 --once -- rdma-perf run 10.9.0.1 --time 0.3s --size 4096
     pair "ib_write_bw passes unchanged" 18515 ib_write_bw -n 200 -- ib_write_bw -n 200 10.9.0.1
     if ((LAB_EXCLUSIVE)); then
