@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 using More = std::map<std::string, std::string>;
 
-Annotations with(More more) {
+Annotations child_with(More more) {
     Annotations all{{"rdma.mode", "hca"}};
     if (!more.contains("rdma.ip"))
         more["rdma.ip"] = "10.9.0.1/24";
@@ -24,7 +24,7 @@ Annotations with(More more) {
 }
 
 netns::ChildType child(const More& more, const Config& config = {}) {
-    const auto request = parse_request(with(more), config);
+    const auto request = parse_request(child_with(more), config);
     EXPECT_TRUE(request) << request.error().message();
     if (!request)
         return {};
@@ -35,8 +35,8 @@ netns::ChildType child(const More& more, const Config& config = {}) {
     return attachment.child;
 }
 
-std::string refusal(const More& more) {
-    const auto request = parse_request(with(more), Config{});
+std::string child_refusal(const More& more) {
+    const auto request = parse_request(child_with(more), Config{});
     EXPECT_FALSE(request);
     if (request)
         return "";
@@ -71,18 +71,21 @@ TEST(RequestChild, APoolsDefaultsThatDoNotFitAreLeftOut) {
 }
 
 TEST(RequestChild, WhatIsRefused) {
-    EXPECT_THAT(refusal({{"rdma.child", "veth"}}), HasSubstr("'macvlan', 'ipvlan' or 'vlan'"));
-    EXPECT_THAT(refusal({{"rdma.macvlan_mode", "passthru"}}), HasSubstr("'bridge', 'private'"));
-    EXPECT_THAT(refusal({{"rdma.child", "vlan"}}), HasSubstr("needs rdma.vlan"));
-    EXPECT_THAT(refusal({{"rdma.child", "macvlan"}, {"rdma.vlan", "7"}}),
+    EXPECT_THAT(child_refusal({{"rdma.child", "veth"}}),
+                HasSubstr("'macvlan', 'ipvlan' or 'vlan'"));
+    EXPECT_THAT(child_refusal({{"rdma.macvlan_mode", "passthru"}}),
+                HasSubstr("'bridge', 'private'"));
+    EXPECT_THAT(child_refusal({{"rdma.child", "vlan"}}), HasSubstr("needs rdma.vlan"));
+    EXPECT_THAT(child_refusal({{"rdma.child", "macvlan"}, {"rdma.vlan", "7"}}),
                 HasSubstr("rdma.vlan='7' does not go with rdma.child=macvlan"));
-    EXPECT_THAT(refusal({{"rdma.vlan", "7"}, {"rdma.macvlan_mode", "vepa"}}),
+    EXPECT_THAT(child_refusal({{"rdma.vlan", "7"}, {"rdma.macvlan_mode", "vepa"}}),
                 HasSubstr("does not go with rdma.child=vlan"));
-    EXPECT_THAT(refusal({{"rdma.child", "ipvlan"}, {"rdma.mac", "02:00:5e:10:00:01"}}),
+    EXPECT_THAT(child_refusal({{"rdma.child", "ipvlan"}, {"rdma.mac", "02:00:5e:10:00:01"}}),
                 HasSubstr("does not go with rdma.child=ipvlan"));
-    EXPECT_THAT(refusal({{"rdma.vlan", "0"}}), HasSubstr("1 to 4094"));
-    EXPECT_THAT(refusal({{"rdma.parent", "container"}}), HasSubstr("does not go with mode hca"));
-    EXPECT_THAT(refusal({{"rdma.ip", "none"}}), HasSubstr("mode hca needs an address"));
+    EXPECT_THAT(child_refusal({{"rdma.vlan", "0"}}), HasSubstr("1 to 4094"));
+    EXPECT_THAT(child_refusal({{"rdma.parent", "container"}}),
+                HasSubstr("does not go with mode hca"));
+    EXPECT_THAT(child_refusal({{"rdma.ip", "none"}}), HasSubstr("mode hca needs an address"));
 }
 
 }  // namespace

@@ -138,7 +138,7 @@ class Teams {
     uint64_t sent_ = 0;
 };
 
-struct Shape {
+struct IwarpShape {
     std::string name;
     uint32_t depth = 0;
     uint32_t qps = 1;
@@ -147,7 +147,7 @@ struct Shape {
     PollMode poll = PollMode::Yield;
 };
 
-Point point_of(const Shape& shape, uint32_t iterations, uint32_t time_ms) {
+Point point_of(const IwarpShape& shape, uint32_t iterations, uint32_t time_ms) {
     Plan plan{.verbs = {Verb::Send},
               .modes = {Mode::Bandwidth},
               .sizes = {100},
@@ -164,11 +164,11 @@ Point point_of(const Shape& shape, uint32_t iterations, uint32_t time_ms) {
     return expand(plan).front();
 }
 
-std::string name_of_shape(const testing::TestParamInfo<Shape>& shape) {
+std::string name_of_shape(const testing::TestParamInfo<IwarpShape>& shape) {
     return shape.param.name;
 }
 
-class IwarpSend : public testing::TestWithParam<Shape> {};
+class IwarpSend : public testing::TestWithParam<IwarpShape> {};
 
 TEST_P(IwarpSend, NeverOutrunsTheReceiver) {
     constexpr uint32_t kMessages = 20000;
@@ -189,20 +189,19 @@ TEST_P(IwarpSend, EndsWhenItIsClosed) {
     EXPECT_GT(teams.sent(), 0U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes,
-                         IwarpSend,
-                         testing::Values(Shape{.name = "Plain"},
-                                         Shape{.name = "DepthOne", .depth = 1},
-                                         Shape{.name = "DepthThree", .depth = 3},
-                                         Shape{.name = "Event", .poll = PollMode::Event},
-                                         Shape{.name = "Reverse", .direction = Direction::Reverse},
-                                         Shape{.name = "Both", .direction = Direction::Both},
-                                         Shape{.name = "Several",
-                                               .depth = 16,
-                                               .qps = 5,
-                                               .threads = 2,
-                                               .direction = Direction::Both}),
-                         name_of_shape);
+INSTANTIATE_TEST_SUITE_P(
+    Shapes,
+    IwarpSend,
+    testing::Values(
+        IwarpShape{.name = "Plain"},
+        IwarpShape{.name = "DepthOne", .depth = 1},
+        IwarpShape{.name = "DepthThree", .depth = 3},
+        IwarpShape{.name = "Event", .poll = PollMode::Event},
+        IwarpShape{.name = "Reverse", .direction = Direction::Reverse},
+        IwarpShape{.name = "Both", .direction = Direction::Both},
+        IwarpShape{
+            .name = "Several", .depth = 16, .qps = 5, .threads = 2, .direction = Direction::Both}),
+    name_of_shape);
 
 }  // namespace
 }  // namespace perf

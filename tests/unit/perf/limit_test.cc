@@ -11,11 +11,11 @@ namespace {
 constexpr uint32_t kMiB = 1U << 20U;
 constexpr double k100G = 12.5e9;  // bytes per second of 100 Gbit/s
 
-Wire wire(HeaderStack stack, uint32_t mtu, bool vlan = false) {
+perf::Wire wire(HeaderStack stack, uint32_t mtu, bool vlan = false) {
     return {.link_bps = 100'000'000'000, .mtu = mtu, .stack = stack, .vlan = vlan};
 }
 
-double limit(const Wire& wire, const Transfer& transfer) {
+double limit(const perf::Wire& wire, const Transfer& transfer) {
     return payload_limit(wire, transfer).value_or(-1);
 }
 
@@ -44,7 +44,7 @@ TEST(PayloadLimit, InfiniBand) {
 }
 
 TEST(PayloadLimit, EachVerbHasItsHeaders) {
-    const Wire w = wire(HeaderStack::RoceV2Ipv4, 1024);
+    const auto w = wire(HeaderStack::RoceV2Ipv4, 1024);
     EXPECT_DOUBLE_EQ(limit(w, {Verb::Send, 64}), k100G * 64 / 146);
     EXPECT_DOUBLE_EQ(limit(w, {Verb::Write, 64}), k100G * 64 / 162);
     EXPECT_DOUBLE_EQ(limit(w, {.verb = Verb::Write, .size = 64, .immediate = true}),
@@ -62,7 +62,7 @@ TEST(PayloadLimit, SmallReadsAreHeldBackByTheirRequests) {
 }
 
 TEST(PayloadLimit, PayloadIsPaddedToFour) {
-    const Wire w = wire(HeaderStack::RoceV2Ipv4, 1024);
+    const auto w = wire(HeaderStack::RoceV2Ipv4, 1024);
     EXPECT_DOUBLE_EQ(limit(w, {Verb::Send, 5}), k100G * 5 / 90);
     EXPECT_DOUBLE_EQ(limit(w, {Verb::Send, 8}), k100G * 8 / 90);
 }
@@ -78,7 +78,7 @@ TEST(PayloadLimit, Iwarp) {
 }
 
 TEST(PayloadLimit, NothingIsKnownAboutNothing) {
-    const Wire w = wire(HeaderStack::RoceV2Ipv4, 1024);
+    const auto w = wire(HeaderStack::RoceV2Ipv4, 1024);
     EXPECT_FALSE(payload_limit({.link_bps = 0, .mtu = 1024}, {Verb::Write, 64}));
     EXPECT_FALSE(payload_limit({.link_bps = 1, .mtu = 0}, {Verb::Write, 64}));
     EXPECT_FALSE(payload_limit(w, {Verb::Write, 0}));
@@ -86,7 +86,7 @@ TEST(PayloadLimit, NothingIsKnownAboutNothing) {
 }
 
 TEST(PayloadLimit, Percent) {
-    const Wire w = wire(HeaderStack::RoceV2Ipv4, 1024);
+    const auto w = wire(HeaderStack::RoceV2Ipv4, 1024);
     EXPECT_DOUBLE_EQ(percent_of_limit(w, {Verb::Send, 64}, k100G * 32 / 146).value(), 50);
     // Verbs do not know an iWARP port's MTU: the bound would be wrong.
     EXPECT_FALSE(percent_of_limit(wire(HeaderStack::IwarpIpv4, 1024), {Verb::Send, 64}, 1e9));

@@ -144,7 +144,7 @@ TEST_F(CmTest, AnAddressWithoutADeviceIsSaid) {
 TEST_F(CmAttempt, CallsThatFailNameThemselves) {
     using Call = FakeCm::Call;
 
-    struct Case {
+    struct Failing {
         Call call;
         int number;
         Code code;
@@ -152,13 +152,13 @@ TEST_F(CmAttempt, CallsThatFailNameThemselves) {
         const char* fix;
     };
 
-    const Case cases[] = {
+    const Failing cases[] = {
         {Call::ResolveAddr, ENETUNREACH, Code::Unavailable, "resolve the address", "ip route get"},
         {Call::ResolveRoute, ENODEV, Code::Unsupported, "resolve the route", "rdma link"},
         {Call::Connect, EINVAL, Code::Kernel, "ask for the connection", "exclusive mode"},
         {Call::Establish, ECONNRESET, Code::Unavailable, "confirm the connection", "serve"},
         {Call::GetEvent, EIO, Code::Kernel, "read an event", ""}};
-    for (const Case& each : cases) {
+    for (const Failing& each : cases) {
         SCOPED_TRACE(each.text);
         FakeCm broken(verbs_, {place()});
         broken.fail(each.call, each.number);
