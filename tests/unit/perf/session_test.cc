@@ -227,7 +227,7 @@ TEST_P(EveryPoint, StopEndsIt) {
 
 TEST_P(EveryPoint, DeadClientEndsTheSession) {
     FakeVerbs verbs;
-    Pair pair(verbs);
+    Pair pair(verbs, 500ms);
     const Point p = wanted();
     {
         auto client = pair.client(verbs);
