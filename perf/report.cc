@@ -86,6 +86,20 @@ Json side_of(const Hello& hello, const std::optional<DeviceInfo>& device) {
             {"version", hello.version},
             {"device", json_of(device)}};
 }
+
+// In lines of at most 100 columns, broken between two of the values at the end.
+std::string fold(std::string row) {
+    constexpr size_t kColumns = 100;
+    constexpr std::string_view kIndent = "\n      ";
+    for (size_t begin = 0; row.size() - begin > kColumns;) {
+        const size_t gap = row.rfind("  ", begin + kColumns);
+        if (gap == std::string::npos || gap <= begin + kIndent.size())
+            break;
+        row.replace(gap, 2, kIndent);
+        begin = gap + 1;
+    }
+    return row;
+}
 }  // namespace
 
 bool Report::corrupt() const {
@@ -179,7 +193,7 @@ std::vector<std::string> sides_text(const Report& report) {
 
 std::string result_text(const PointResult& result) {
     if (result.bandwidth)
-        return fmt::format("{:>10.1f} MiB/s {:>10.2f} kmsg/s",
+        return fmt::format("{:>7.1f} MiB/s {:>8.2f} kmsg/s",
                            bytes_per_second(result) / kMiB,
                            messages_per_second(*result.bandwidth) / 1000);
     if (!result.latency)
@@ -208,7 +222,7 @@ std::string table_head(const Report& report) {
     std::string out;
     for (const std::string& side : sides_text(report))
         out += side + "\n";
-    return out + fmt::format("{:<10}{:<5}{:<5}{:>9} {:>4} {:>6} {:>5}  {:<15}{}\n",
+    return out + fmt::format("{:<10}{:<4}{:<4}{:>7} {:>3} {:>5} {:>4}  {:<12} {}\n",
                              "verb",
                              "via",
                              "mode",
@@ -221,7 +235,7 @@ std::string table_head(const Report& report) {
 }
 
 std::string table_row(const PointResult& result) {
-    std::string row = fmt::format("{:<10}{:<5}{:<5}{:>9} {:>4} {:>6} {:>5}  {:<15}{}{}\n",
+    std::string row = fmt::format("{:<10}{:<4}{:<4}{:>7} {:>3} {:>5} {:>4}  {:<12} {}{}",
                                   name_of(result.point.verb),
                                   name_of(result.point.transport),
                                   name_of(result.point.mode),
@@ -232,6 +246,7 @@ std::string table_row(const PointResult& result) {
                                   data_text(result),
                                   result_text(result),
                                   remarks(result.usage, result.share_of_limit));
+    row = fold(std::move(row)) + "\n";
     if (result.checked.wrong) {
         const auto& wrong = *result.checked.wrong;
         row += fmt::format(

@@ -90,8 +90,10 @@ TEST(Quantiles, AreOnlyShownWhereTheSamplesCarryThem) {
     EXPECT_EQ(some["p99_9_ns"], 4000);
     EXPECT_TRUE(some["p99_99_ns"].is_null());
     EXPECT_EQ(to_json(test::latency_result(1, 1000, 10'000))["latency"]["p99_99_ns"], 5000);
-    EXPECT_THAT(table_row(test::latency_result(1, 1000, 999)), HasSubstr("p99.9 -  p99.99 -  max"));
-    EXPECT_THAT(table_row(test::latency_result(1, 1000)), HasSubstr("p99.9 4.0  p99.99 5.0  max"));
+    EXPECT_THAT(table_row(test::latency_result(1, 1000, 999)),
+                HasSubstr("p99.9 -  p99.99 -\n      max"));
+    EXPECT_THAT(table_row(test::latency_result(1, 1000)),
+                HasSubstr("p99.9 4.0\n      p99.99 5.0  max"));
 }
 
 TEST(Csv, QuotesWhatSeparates) {
