@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What either side of a measurement is told besides the plan.
+// Options of either side of a measurement, besides the plan.
 #pragma once
 
 #include <chrono>

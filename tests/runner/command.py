@@ -209,12 +209,11 @@ def ctest(run, log, preset, label, programs=(), before=()):
     chosen = ("-R", rf"^({'|'.join(programs)})\.") if programs else ()
     if run.execute(log, *command, *chosen, "-j", run.cpus, "--output-junit", junit[0]) and junit[0].exists():
         first = results.ctest(junit, folder)
-        run.unsteady_here = [f"{log.stem}: {what}" for what in first.errors + first.cases]
         junit.append(log.with_name(f"{log.stem}-again.xml"))
         run.execute(log, *command, "--rerun-failed", "--output-junit", junit[1])
         outcome = results.ctest(junit, folder)
         if outcome.good:
-            run.unsteady += run.unsteady_here
+            run.unsteady += [f"{log.stem}: {what}" for what in first.errors + first.cases]
         return outcome
     return results.ctest(junit, folder)
 
