@@ -27,7 +27,7 @@
 // said that accept() is done. Soft-iWARP loses sight of what comes earlier: siw_accept() in
 // siw_cm.c sends the reply, and only then makes the socket's data the queue pair's. Data in between
 // wakes nobody, and nothing looks for it afterwards: it lies there until more comes. So it is in
-// Linux 6.12, 7.2 and 7.3. The event behind accept() comes after that change.
+// Linux 6.12 and 7.3. The event behind accept() comes after that change.
 //
 // A connection ends with its CmConnection, before or after its queue pair. It is not watched
 // meanwhile: what ends it shows in completions and on the control connection.
