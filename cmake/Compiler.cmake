@@ -76,8 +76,8 @@ function(rdma_link_for_fast_start target)
 endfunction()
 
 # rdma_precompile(TARGET [OWNER]): the headers that cost most to read, read once for a family of targets, whose flags are the
-# same: OWNER and those that reuse its precompiled header, as all do that are not told of another one than `base`. Without a
-# time in it, clang's can be kept by ccache.
+# same: OWNER, which is `base` unless named, and those that reuse its precompiled header. Without a time in it, clang's can be
+# kept by ccache.
 function(rdma_precompile target)
   set(owners base ${ARGN})
   list(POP_BACK owners owner)

@@ -164,11 +164,11 @@ class Count(unittest.TestCase):
 class Running(unittest.TestCase):
     """Real processes in the place of guests."""
 
-    def run_jobs(self, jobs, kinds, earlier=None):
+    def run_jobs(self, jobs, kinds):
         with tempfile.TemporaryDirectory() as folder, mock.patch.object(command, "LOG", Path(folder)), \
                 mock.patch.object(command, "state_folder", lambda: Path(folder)), mock.patch.dict(command.KINDS, kinds), \
                 mock.patch.object(command, "AGAIN", {"shell"}), mock.patch("builtins.print"):
-            run = command.Run(jobs, {}, Path(folder, "store"), earlier or {})
+            run = command.Run(jobs, {}, Path(folder, "store"))
             run.whole()
             return run, {path.stem: command.load(path)["outcome"]["run"] for path in Path(folder, "store").glob("*.json")}
 

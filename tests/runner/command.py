@@ -58,13 +58,17 @@ def git(*words, **more):
 
 
 def contents():
-    """The name of what is in the work tree, committed or not: results are of exactly that."""
+    """The name of what is in the work tree, committed or not, of which results are; and the commit that it stands on. Both are empty
+    where this is no checkout: then results are not kept."""
     index = ROOT / "build/results-index"
     index.parent.mkdir(exist_ok=True)
     index.unlink(missing_ok=True)
     env = os.environ | {"GIT_INDEX_FILE": str(index)}
-    git("add", "-A", env=env)
-    return git("write-tree", env=env)
+    try:
+        git("add", "-A", env=env)
+        return git("write-tree", env=env), git("rev-parse", "HEAD")
+    except (OSError, subprocess.CalledProcessError):
+        return "", ""
 
 
 def changed_files(base):
@@ -77,10 +81,12 @@ def slug(name):
 
 # ---- a run -----------------------------------------------------------------------------------------------------------------------
 class Run:
-    def __init__(self, jobs, times, store, earlier):
-        self.jobs, self.times, self.store = jobs, times, store
+    """`store` is the folder of results of these files, on `commit`; None: they are not kept."""
+
+    def __init__(self, jobs, times, store, commit=""):
+        self.jobs, self.times, self.store, self.commit = jobs, times, store, commit
         self.cpus = max(1, len(os.sched_getaffinity(0)))
-        self.outcomes = dict(earlier)
+        self.outcomes = {}
         self.unsteady, self.processes, self.lock = [], set(), threading.Lock()
         self.began = time.monotonic()
         self.ended = queue.Queue()
@@ -133,8 +139,9 @@ class Run:
             self.times[job.name] = round(spent)
             save(state_folder() / "times.json", self.times)
         self.outcomes[job.name] = outcome
-        save(self.store / f"{slug(job.name)}.json", {"job": job.name, "commit": git("rev-parse", "HEAD"), "seconds": round(spent),
-                                                     "outcome": results.to_json(outcome)})
+        if self.store:
+            save(self.store / f"{slug(job.name)}.json", {"job": job.name, "commit": self.commit, "seconds": round(spent),
+                                                         "outcome": results.to_json(outcome)})
 
     def schedule(self, jobs, again=""):
         """Runs jobs, as many at a time as there are processors for. What comes after one that failed does not run."""
@@ -304,7 +311,7 @@ def parse(words):
     return asked
 
 
-def choose(asked, say=print):
+def choose(asked):
     """The jobs that the command line asks for."""
     jobs = table.JOBS
     if asked.scenario:
@@ -314,7 +321,7 @@ def choose(asked, say=print):
         base = asked.changed or ("HEAD" if changed_files("HEAD") else "HEAD~1")
         changed = changed_files(base)
         chosen, unknown = plan.seeing(chosen, changed, table.AREAS)
-        say(f"{len(changed)} files changed since {base}" + (f", of no area: {' '.join(unknown)}" if unknown else ""))
+        print(f"{len(changed)} files changed since {base}" + (f", of no area: {' '.join(unknown)}" if unknown else ""))
         chosen = [plan.narrowed(job, changed, table.UNITS, table.AREAS) for job in chosen]
     if asked.rung != "all":
         chosen = [job for job in chosen if job.rung == asked.rung]
@@ -343,7 +350,8 @@ def main(words):
               + (f"; --shard K/{-(-int(total) // plan.SHARD_SECONDS)} keeps each part under 80 min" if asked.full else ""))
         return 0
     LOG.mkdir(parents=True, exist_ok=True)
-    run = Run(jobs, times, state_folder() / "results" / contents(), {})
+    tree, commit = contents()
+    run = Run(jobs, times, state_folder() / "results" / tree if tree else None, commit)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         return carry_out(run, asked)
@@ -355,7 +363,7 @@ def main(words):
 
 def carry_out(run, asked):
     run.say("installing what is missing")
-    parts = ["build", "test", *(["lab"] if any(job.rung == "lab" for job in run.jobs) else [])]
+    parts = ["build", "test", "documents", *(["lab"] if any(job.rung == "lab" for job in run.jobs) else [])]
     if status := subprocess.run([".ci/install", *parts], check=False, stdin=subprocess.DEVNULL).returncode:
         return status
     if shutil.which("ccache"):
@@ -363,7 +371,7 @@ def carry_out(run, asked):
                        "CCACHE_NOHASHDIR": "1",
                        "CCACHE_SLOPPINESS": "pch_defines,time_macros,include_file_mtime,include_file_ctime"}
     os.environ.setdefault("CMAKE_GENERATOR", "Ninja")
-    if asked.resume:
+    if asked.resume and run.store:
         for job in [job for job in run.jobs if job.rung != "build"]:
             known = load(run.store / f"{slug(job.name)}.json")
             if known and (outcome := results.Outcome(**known["outcome"])).good:

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # snapshot is for run; the rest from common.sh and tree.sh
-# Snapshots of booted guests: a boot takes an emulated machine ten seconds, going on from a
-# snapshot one. Sourced, after common.sh.
+# Snapshots of booted guests: a boot takes an emulated machine ten seconds, going on from a snapshot one.
+# Sourced, after common.sh.
 #
 # A snapshot is three files in $tree/snapshots/KEY: `memory`, which a guest maps privately, so that it reads no more of it than
 # it uses and all guests share one copy in the page cache; `state`, what QEMU's migration has besides; and `disk`, what the guest
