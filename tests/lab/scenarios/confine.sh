@@ -1,7 +1,7 @@
 #!/bin/bash
 # No call outside of the lists of netns/base/confine_calls.cc, in any mode; and a planted one is killed.
 #   tests/lab/run --kernel 7.3 [--hca] [--nics igb] tests/lab/scenarios/confine.sh [--full] [MODE...]
-# MODEs: all unless given; one that cannot be tried here is said and left out. --full: under Podman and Docker, too.
+# MODEs: all unless given; a guest that lacks what one needs says so and leaves it out. --full: under Podman and Docker, too.
 # Programs as they are installed die at a call that is missing, and the mode with them. With LAB_CONFINE=log before tests/lab/run
 # they are built to go on, and all that is missing is shown at once.
 source "${BASH_SOURCE[0]%/*}/every-mode-lib.sh"

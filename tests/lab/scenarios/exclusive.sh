@@ -19,7 +19,7 @@ if [[ $LAB_KERNEL != 7.3 ]]; then
     finish
     exit
 fi
-check "a starts, and the missing rdma_cm is said" said_by_start a 10.9.0.1
+check "a starts, and says that rdma_cm is missing" said_by_start a 10.9.0.1
 check "b starts" start b 10.9.0.2
 equal "each sees one device" "1 1" "$(inside a ibv_devices | grep -c rxe) $(inside b ibv_devices | grep -c rxe)"
 equal "the host sees none" "" "$(rdma link show)"

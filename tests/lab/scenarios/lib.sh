@@ -62,7 +62,7 @@ compiled() {
 
 now_ms() { date +%s%3N; }
 
-# Everything of ours in the world: links, RDMA links, leases, journals, pins, namespaces. It is looked at often: few processes.
+# world: links, RDMA links, leases, journals, pins and namespaces. Scenarios call it often, so it starts few processes.
 world() {
     local each mounts spaces
     {

@@ -41,7 +41,7 @@ own_devices() {
     equal "$runtime: the cgroup of a has its figures" "hca_handle=4 hca_object=30" "$(max a)"
     equal "$runtime: the cgroup of b has none" "hca_handle=max hca_object=max" "$(max b)"
     check "$runtime: a works within them" loop a 1
-    refused "$runtime: a fails beyond them, and is told how" 'Resource temporarily unavailable.*rdma cgroup limits' loop a 20
+    refused "$runtime: a fails beyond them, with the reason" 'Resource temporarily unavailable.*rdma cgroup limits' loop a 20
     sed 's/^/# /' "$work/out" | tail -n 4
     check "$runtime: a works again when it asks for less" loop a 1
     check "$runtime: b makes as many as it likes" loop b 20

@@ -2,7 +2,7 @@
 # No program of ours opens a file of a container's root file system, in any mode or way in: a guard kills the one that does
 # (rootfs-guard.c), and the container with it.
 #   tests/lab/run --kernel 7.3 [--hca] [--nics igb] tests/lab/scenarios/rootfs.sh [--full] [MODE...]
-# MODEs: all unless given; one that cannot be tried here is said and left out. --full: under all of these engines.
+# MODEs: all unless given; a guest that lacks what one needs says so and leaves it out. --full: under all of these engines.
 source "${BASH_SOURCE[0]%/*}/every-mode-lib.sh"
 source "${BASH_SOURCE[0]%/*}/engines-lib.sh"
 engines=(prepared crun docker28)
