@@ -118,7 +118,7 @@ count_calls() {
     seen
     calls_of_stop=$calls
     back "$mode, $engine: nothing is left without a death"
-    ((calls_of_start)) || return
+    [[ $calls_of_start != 0 && $(share 10) != 0 ]] || return
     arm "$calls_of_start"
     start >/dev/null 2>&1
     remove

@@ -4,8 +4,8 @@
 #   tests/lab/run --kernel 7.3 [--hca] [--nics igb] tests/lab/scenarios/matrix.sh [--full|--brief] [MODE...]
 # MODEs: all unless given. Mode shared wants --hca, mode vf --nics igb; the table says of a mode what the guest lacks for it.
 # The deaths are SIGKILL of the init and a create that fails late; --full: all that DEATHS has for the engine. Without it,
-# modes other than softroce are tried with one engine for each way in: shim, precreate, plain hooks. --brief: softroce so, the
-# others under Docker and Podman, with SIGKILL of the init alone. What a mode can do is not asked here: its own scenario does, without engines.
+# modes other than softroce are tried with one engine for each way in: shim, precreate, plain hooks. --brief: the first container
+# is Docker's, the second Podman's, and both die. What a mode can do is not asked here: its own scenario does, without engines.
 source "${BASH_SOURCE[0]%/*}/every-mode-lib.sh"
 source "${BASH_SOURCE[0]%/*}/engines-lib.sh"
 full=0 brief=0
@@ -16,6 +16,7 @@ esac
 modes=("$@")
 [[ $# -gt 0 ]] || modes=(softroce shared vf asap2 softiwarp)
 engines=(docker docker28 podman podman_hooks runc crun containerd)
+((!brief)) || engines=(both)
 each_way="docker podman crun"
 
 # What kills a container. remove: while it runs; shim: its parent, which the engine put there; and daemons.
@@ -30,7 +31,7 @@ declare -A DEATHS=(
 )
 # Who tells us that a process has died: the engine by itself; gc, where nobody does before somebody removes the container; or
 # that removal (which Docker would call at once).
-declare -A TOLD_BY=([docker]=engine [docker28]=removal [podman]=engine [podman_hooks]=engine [runc]=gc [crun]=gc [containerd]=gc)
+declare -A TOLD_BY=([both]=engine [docker]=engine [docker28]=removal [podman]=engine [podman_hooks]=engine [runc]=gc [crun]=gc [containerd]=gc)
 
 # ---- what a container must find of its mode: its device, the interface of its GID, and what that is --------
 softroce_finds() { echo "$device rdma0 macvlan"; }
@@ -40,6 +41,13 @@ vf_finds() { # any VF of its PF
     readlink -f "/sys/class/net/${pfs[$1 - 1]}/device/"virtfn* | grep -q "/$kind$" && echo "$device rdma0 $kind"
 }
 asap2_finds() { echo "$device rdma0 netdevsim${1}1"; }
+
+# ---- engine `both`: Docker beside Podman ---------------------------------------------------------------------
+declare -A engine_of=([c1]=docker [c2]=podman)
+both_start() { "${engine_of[$1]}_start" "$@"; }
+both_inside() { "${engine_of[$1]}_inside" "$@"; }
+both_init() { "${engine_of[$1]}_init" "$@"; }
+both_remove() { "${engine_of[$1]}_remove" "$@"; }
 
 more_world() { ! declare -F "${mode}_world" >/dev/null || "${mode}_world"; }
 address() { echo "10.9.0.$1"; }
@@ -52,14 +60,14 @@ start() { # 1|2: the container with this number
     "${engine}_start" "c$1" "${keys[@]}" "ip=$(address "$1")/24"
 }
 remove() { "${engine}_remove" "$1" >/dev/null 2>&1; }
-init() { "${engine}_init" c1 2>/dev/null; }
+init() { "${engine}_init" "$1" 2>/dev/null; }
 same() { same_world "$mode, $engine: nothing is left after $1" "$work/before"; }
 
 # Its only device, the interface for which that device has its GID, what this interface is. A device that is not the only
 # one, a GID that is missing or somebody else's, an interface of another kind: none of them is what the mode says.
 has_its_device() { # 1|2
     local seen device kind
-    "${engine}_inside" "c$1" bash -c '
+    nsenter -t "${inits[$1]}" -m -n bash -c '
         device=$(ibv_devices | awk "NR > 2 { print \$1 }" | xargs)
         echo "$device"
         cd "/sys/class/infiniband/$device/ports/1" &&
@@ -92,7 +100,7 @@ kill_by() { # WAY PID
 }
 death() { # WAY: of c1, which runs
     local how=$1 pid
-    pid=$(init)
+    pid=$(init c1)
     check "$mode, $engine: $how" kill_by "$how" "$pid"
     case $how in
     init | oom | kill)
@@ -102,35 +110,51 @@ death() { # WAY: of c1, which runs
         removal) remove c1 ;;
         esac
         same "$how"
-        wait_for 60 is_removed
+        wait_for 60 is_removed c1
         ;;
     *)
-        wait_for 60 is_removed
+        wait_for 60 is_removed c1
         same "$how"
         ;;
     esac
 }
-is_removed() { remove c1; ! init; }
+is_removed() { remove "$1"; ! init "$1"; }
 
-fails_late() {
-    local command=(/no/such/command)
-    refused "$mode, $engine: a command that does not exist" . start 1
-    remove c1
+both_die() {
+    local each
+    kill -9 "${inits[@]}"
+    for each in "${inits[@]}"; do wait_for 30 is_gone "$each" || report 1 "$mode, $engine: SIGKILL of init $each"; done
+    same "both inits were killed"
+    for each in c1 c2; do wait_for 60 is_removed $each; done
+}
+
+fails_late() { # 1|2
+    local command=(/no/such/command) by=$engine
+    ((!brief)) || by=${engine_of[c$1]}
+    refused "$mode, $engine: a command of c$1 that does not exist" . start "$1"
+    remove "c$1"
     # Of a create that failed neither Podman nor crun tells anybody.
-    case $engine in podman* | crun) rdmactl gc >/dev/null ;; esac
+    case $by in podman* | crun) rdmactl gc >/dev/null ;; esac
     same "a create that failed"
 }
 
 try() { # the cell of $mode and $engine
     local each way
+    local inits=()
     for each in 1 2; do
         check "$mode, $engine: c$each starts" start $each
+        inits[each]=$(init c$each)
         has_its_device $each
     done
     check "$mode, $engine: rdma-perf passes, verified" traffic
+    if ((brief)); then
+        both_die
+        [[ $mode != softroce ]] || for each in 1 2; do fails_late $each; done
+        return
+    fi
     remove c2
     death init
-    [[ $brief == 1 && $mode != softroce ]] || fails_late
+    fails_late 1
     ((full)) || return
     for way in ${DEATHS[$engine]#init }; do
         check "$mode, $engine: c1 starts" start 1
@@ -140,9 +164,7 @@ try() { # the cell of $mode and $engine
 
 # ---- all cells ----------------------------------------------------------------------------------------------
 tried() { # whether the cell of $mode and $engine is
-    local with=$each_way
-    [[ $brief == 0 || $mode == softroce ]] || with="docker podman"
-    ((full)) || [[ $mode == softroce && $brief == 0 || " $with " == *" $engine "* ]]
+    ((full || brief)) || [[ $mode == softroce || " $each_way " == *" $engine "* ]]
 }
 declare -A cell=()
 row() { # of the table

@@ -3,6 +3,8 @@
 // path) know them.
 #pragma once
 
+#include <condition_variable>
+
 #include "tests/unit/perf/fake_verbs.h"
 
 namespace test {
@@ -32,6 +34,9 @@ struct FakeVerbs::Queue : ibv_cq {
     Channel* fake_channel = nullptr;
     std::deque<Entry> entries;
     bool armed = false;
+    bool was_armed = false;  // whoever polls it knows how to sleep
+    unsigned empty_polls = 0;  // in a row
+    std::condition_variable filled;
     unsigned unacknowledged = 0;
 };
 

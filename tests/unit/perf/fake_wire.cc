@@ -14,14 +14,21 @@ namespace test {
 
 namespace {
 using Guard = std::lock_guard<std::mutex>;
+constexpr unsigned kPatience = 2;  // empty polls that return at once
+constexpr std::chrono::microseconds kNap{20};
 }  // namespace
 
 int FakeVerbs::poll_cq(ibv_cq* cq, int count, ibv_wc* out) {
     auto& self = *static_cast<Context*>(cq->context)->owner;
-    const Guard guard(self.lock_);
+    std::unique_lock lock(self.lock_);
     if (static_cast<Context*>(cq->context)->removed)
         return 0;
-    auto& entries = static_cast<Queue*>(cq)->entries;
+    auto& queue = *static_cast<Queue*>(cq);
+    auto& entries = queue.entries;
+    // A thread that spins keeps the processor from the one that it waits for.
+    queue.empty_polls = entries.empty() ? queue.empty_polls + 1 : 0;
+    if (queue.empty_polls > kPatience && !queue.was_armed)
+        queue.filled.wait_for(lock, kNap, [&] { return !entries.empty(); });
     int taken = 0;
     while (taken < count && !entries.empty()) {
         out[taken++] = entries.front().wc;
@@ -35,7 +42,8 @@ int FakeVerbs::poll_cq(ibv_cq* cq, int count, ibv_wc* out) {
 int FakeVerbs::req_notify_cq(ibv_cq* cq, int) {
     auto& self = *static_cast<Context*>(cq->context)->owner;
     const Guard guard(self.lock_);
-    static_cast<Queue*>(cq)->armed = true;
+    auto& queue = *static_cast<Queue*>(cq);
+    queue.armed = queue.was_armed = true;
     return static_cast<Context*>(cq->context)->removed ? EIO : 0;
 }
 
@@ -281,6 +289,7 @@ void FakeVerbs::complete(Queue& queue, const ibv_wc& wc, Pair* pair, uint64_t in
     if (queue.entries.size() >= static_cast<size_t>(queue.cqe))
         complain("the completion queue overflows");
     queue.entries.push_back({wc, pair, index});
+    queue.filled.notify_one();
     if (!queue.armed)
         return;
     queue.armed = false;

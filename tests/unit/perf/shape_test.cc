@@ -86,11 +86,7 @@ TEST_P(EveryShape, IsVerifiedAndCounted) {
 }
 
 TEST_P(EveryShape, RunsByTime) {
-    FakeVerbs verbs;
-    Point p = wanted();
-    p.iterations = 0;
-    p.time_ms = 100;
-    const auto result = run_one(verbs, p);
+    const auto result = run_by_time(wanted(), 100);
     ASSERT_TRUE(result) << result.error().message();
     EXPECT_FALSE(result->checked.wrong);
     EXPECT_GE(result->bandwidth->elapsed_ns, 100'000'000U);
