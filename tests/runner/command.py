@@ -214,7 +214,8 @@ def ctest(run, log, preset, label, programs=(), before=()):
     shutil.rmtree(folder, ignore_errors=True)
     command = [*before, "ctest", "--preset", preset, "-L", f"^{label}$", "--timeout", "900"]
     chosen = ("-R", rf"^({'|'.join(programs)})\.") if programs else ()
-    if run.execute(log, *command, *chosen, "-j", run.cpus, "--output-junit", junit[0]) and junit[0].exists():
+    # Many of them sleep until a deadline has passed.
+    if run.execute(log, *command, *chosen, "-j", 2 * run.cpus, "--output-junit", junit[0]) and junit[0].exists():
         first = results.ctest(junit, folder)
         junit.append(log.with_name(f"{log.stem}-again.xml"))
         run.execute(log, *command, "--rerun-failed", "--output-junit", junit[1])

@@ -12,8 +12,8 @@ out=$work/evaluation
 ((!LAB_SHARE)) || out=/data/evaluation-$profile
 plan=$work/plan.json
 
-# The plan is the example's, with the guest's root file system for an image; with --full, both sides by ssh. Without, the suites
-# that ask what another has not asked already: of one device and queue pair there is enough in `basic`.
+# The plan is the example's, with the guest's root file system for an image; with --full, both sides by ssh. Without, each system
+# once, and by those suites that ask what another has not asked already.
 make_plan() {
     jq --arg emulation "Two cores that QEMU emulates in software, kernel $(uname -r), no hardware for RDMA: ratios within this one boot \
 may be compared, absolute numbers say nothing about any machine." '
@@ -21,7 +21,8 @@ may be compared, absolute numbers say nothing about any machine." '
         | (.systems[] | select(.kind == "container") | .image) = ["--rootfs", "/usr/lib/lab/rootfs:O"]' \
         "$examples/evaluation/softroce.json" >"$plan"
     if [[ $profile == quick ]]; then
-        jq '.systems[0].suites -= ["cpu", "multi_qp"] | del(.profiles.quick.suites | .cpu, .multi_qp)' "$plan" >"$plan.quick" &&
+        jq '.systems[0].suites -= ["cpu", "multi_qp"] | del(.profiles.quick.suites | .cpu, .multi_qp)
+            | .profiles.quick.repetitions = 1' "$plan" >"$plan.quick" &&
             mv "$plan.quick" "$plan"
         return
     fi
@@ -69,8 +70,8 @@ check "those that were there were kept" grep -q "^$before of .* are there alread
 check "nothing is left to do" evaluate
 holds "path MTU is the same in all, and recorded" \
     '[.[].mtu.path_bytes] | unique | length == 1 and .[0] == 4096'
-holds "all data was right" '[.. | .data_ok? | select(. != null)] | length > 50 and all'
-holds "host and container alternate" '[.[] | select(.suite == "basic")] | sort_by(.position) | [.[0:4][].system.name]
+holds "all data was right" '[.. | .data_ok? | select(. != null)] | length > 25 and all'
+[[ $profile == quick ]] || holds "host and container alternate" '[.[] | select(.suite == "basic")] | sort_by(.position) | [.[0:4][].system.name]
     == ["host", "container", "container", "host"]'
 holds "one and four transfers, over TCP and RDMA" '[.[] | select(.suite == "transfers") | .report.results[].point | [.clients, .transport]]
     | unique == [[1, "rc"], [1, "tcp"], [4, "rc"], [4, "tcp"]]'

@@ -34,7 +34,7 @@ struct FakeVerbs::Queue : ibv_cq {
     Channel* fake_channel = nullptr;
     std::deque<Entry> entries;
     bool armed = false;
-    bool was_armed = false;  // whoever polls it knows how to sleep
+    bool was_armed = false;    // whoever polls it knows how to sleep
     unsigned empty_polls = 0;  // in a row
     std::condition_variable filled;
     unsigned unacknowledged = 0;

@@ -46,8 +46,8 @@ std::vector<Case> all_cases() {
     return cases;
 }
 
-// Of these each takes a deadline of real time. How a wait ends is the poll mode's, what it waits for
-// is the verb's: every verb, and every poll mode with two of them.
+// Of these each takes a deadline of real time. How a wait ends is the poll mode's, what it waits
+// for is the verb's: every verb, and every poll mode with two of them.
 std::vector<Case> endings() {
     std::vector<Case> cases = all_cases();
     std::erase_if(cases, [](const Case& each) {
