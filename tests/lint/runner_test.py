@@ -90,6 +90,15 @@ class Order(unittest.TestCase):
         self.assertIsNone(plan.next_job([guest], [build], 2))
         self.assertEqual(plan.next_job([guest], [], 2), guest)
 
+    def test_short_jobs_share_a_guest(self):
+        jobs = [job("7.3 / a", 140, run=("a.sh",)), job("7.3 / b", 90, run=("b.sh",)), job("7.3 / c", 80, run=("c.sh",)),
+                job("7.3 / long", 200, run=("d.sh",)), job("7.2 / a", 9, options="--kernel 7.2"), job("unit", 5, kind="unit")]
+        guests = {each.name: each for each in plan.shared(jobs, lambda each: each.seconds)}
+        self.assertEqual(set(guests), {"7.3 / a, b", "7.3 / c", "7.3 / long", "7.2 / a", "unit"})
+        self.assertEqual(guests["7.3 / a, b"].run, ("a.sh", "b.sh"))
+        self.assertEqual(guests["7.3 / a, b"].parts, (jobs[0], jobs[1]))
+        self.assertEqual(guests["7.3 / a, b"].seconds, 140 + 90 - plan.GUEST_OVERHEAD)
+
     def test_a_job_of_two_processors_keeps_its_place(self):
         unit, small = job("unit", 9, rung="unit", cpus=2), job("small", 5)
         self.assertIsNone(plan.next_job([unit, small], [job("other")], 2))
@@ -167,7 +176,7 @@ class Running(unittest.TestCase):
     def run_jobs(self, jobs, kinds):
         with tempfile.TemporaryDirectory() as folder, mock.patch.object(command, "LOG", Path(folder)), \
                 mock.patch.object(command, "state_folder", lambda: Path(folder)), mock.patch.dict(command.KINDS, kinds), \
-                mock.patch.object(command, "AGAIN", {"shell"}), mock.patch("builtins.print"):
+                mock.patch.object(command, "AGAIN", {"shell", "guest"}), mock.patch("builtins.print"):
             run = command.Run(jobs, {}, Path(folder, "store"))
             run.whole()
             return run, {path.stem: command.load(path)["outcome"]["run"] for path in Path(folder, "store").glob("*.json")}
@@ -185,6 +194,21 @@ class Running(unittest.TestCase):
         self.assertEqual(run.unsteady, ["once: status 1"])
         self.assertEqual(run.outcomes["behind"].errors, ["not run, as 'bad' failed"])
         self.assertEqual(stored, {"good": 1, "bad": 1, "once": 1})
+
+    def test_each_that_shares_a_guest_has_its_own_result_and_second_try(self):
+        jobs = [job("7.3 / a", kind="guest", run=("a.sh",)), job("7.3 / b", kind="guest", run=("b.sh",))]
+        tries = []
+
+        def guest(_run, each, log):
+            tries.append(each.run)
+            log.write_text(MANY if len(tries) == 1 else MANY.replace("not ok", "ok").replace("1 failed", "0 failed")
+                           .replace("status 1", "status 0"), encoding="utf-8")
+            return {part: results.guest(log, 1, part.run) for part in each.parts or (each,)}
+        run, stored = self.run_jobs(jobs, {"guest": guest})
+        self.assertEqual(tries, [("a.sh", "b.sh"), ("a.sh",)])
+        self.assertEqual(run.unsteady, ["7.3 / a: not ok 2 - two"])
+        self.assertEqual(stored, {"7.3-a": 2, "7.3-b": 3})
+        self.assertEqual(run.times["7.3 / b"], 9 + plan.GUEST_OVERHEAD)
 
     def test_a_job_that_raises_is_a_failure(self):
         def wrong(*_):

@@ -76,7 +76,7 @@ def changed_files(base):
 
 
 def slug(name):
-    return re.sub(r"[^\w.=-]+", "-", name).strip("-")
+    return re.sub(r"[^\w.=-]+", "-", name).strip("-")[:120]
 
 
 # ---- a run -----------------------------------------------------------------------------------------------------------------------
@@ -92,6 +92,8 @@ class Run:
         self.ended = queue.Queue()
 
     def seconds(self, job):
+        if job.parts:
+            return sum(map(self.seconds, job.parts)) - plan.GUEST_OVERHEAD * (len(job.parts) - 1)
         return max(1, self.times.get(job.name, job.seconds))
 
     def say(self, text):
@@ -127,7 +129,7 @@ class Run:
             outcome = KINDS[job.kind](self, job, log)
         except Exception as error:  # pylint: disable=broad-except  # a thread's end has to be heard of
             outcome = results.Outcome(errors=[f"{type(error).__name__}: {error}"])
-        self.ended.put((job, outcome, log, time.monotonic() - began))
+        self.ended.put((job, outcome if isinstance(outcome, dict) else {each: outcome for each in job.parts or (job,)}, log, time.monotonic() - began))
 
     def finish(self, job, outcome, log, spent):
         verdict = "done" if outcome.good else "FAILED"
@@ -151,19 +153,22 @@ class Run:
                 waiting.remove(job)
                 bad = [name for name in job.after if name in self.outcomes and not self.outcomes[name].good]
                 if bad:
-                    self.outcomes[job.name] = results.Outcome(errors=[f"not run, as '{bad[0]}' failed"])
+                    self.outcomes |= {each.name: results.Outcome(errors=[f"not run, as '{bad[0]}' failed"])
+                                      for each in job.parts or (job,)}
                     continue
                 self.say(job.name + (" once more, alone" if again else ""))
                 running[job] = time.monotonic()
                 threading.Thread(target=self.work, args=(job, again), daemon=True).start()
             try:
-                job, outcome, log, spent = self.ended.get(timeout=max(0.0, tick - time.monotonic()))
+                job, outcomes, log, spent = self.ended.get(timeout=max(0.0, tick - time.monotonic()))
             except queue.Empty:
                 tick += 60
                 self.tell_progress(waiting, running)
                 continue
             del running[job]
-            self.finish(job, outcome, log, spent)
+            for part, outcome in outcomes.items():
+                own = sum(outcome.times.values()) + plan.GUEST_OVERHEAD if job.parts else spent
+                self.finish(part, outcome, log, own)
 
     def tell_progress(self, waiting, running):
         now = time.monotonic()
@@ -173,7 +178,7 @@ class Run:
         self.say(f"... {each}; {len(waiting)} to come, about {round(left / 60)} min left")
 
     def whole(self):
-        self.schedule(self.jobs)
+        self.schedule(plan.shared(self.jobs, self.seconds))
         # A busy machine's guest stands still now and then. A job that failed runs once more with nothing beside it; if it passes, it
         # is called unsteady, which is a defect all the same.
         for job in [job for job in self.jobs if job.kind in AGAIN and not self.outcomes[job.name].good
@@ -251,7 +256,7 @@ def run_sanitizer(run, job, log):
 def run_guest(run, job, log):
     status = run.execute(log, "tests/lab/run", "--timeout", job.limit, *job.options.split(), "tests/lab/scenarios/many", *job.run,
                          env={"LAB_PROJECT": str(STAGE)})
-    return results.guest(log, status, job.run)
+    return {part: results.guest(log, status, part.run) for part in job.parts or (job,)}
 
 
 def run_checks(run, job, log):
@@ -386,7 +391,7 @@ def carry_out(run, asked):
             run.jobs.remove(job)
             run.outcomes[job.name] = results.Outcome(skips=["it needs root"] if job.rung == "lab" else [])
     run.say(f"{len(run.jobs)} jobs on {run.cpus} processors: about "
-            f"{round(plan.estimate(plan.order(run.jobs, run.seconds), {}, run.cpus, run.seconds) / 60)} min")
+            f"{round(plan.estimate(plan.order(plan.shared(run.jobs, run.seconds), run.seconds), {}, run.cpus, run.seconds) / 60)} min")
     run.whole()
     lines, status = results.closing(run.outcomes, run.unsteady, time.monotonic() - run.began)
     print("\n" + "\n".join(lines), flush=True)

@@ -9,7 +9,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 SCENARIOS = "tests/lab/scenarios/"
 SHARD_SECONDS = 80 * 60
-GUEST_OVERHEAD = 6  # seconds of a guest before and after its scenario, on two processors that are busy
+# A guest costs some seconds before and after its scenarios; and whatever runs in it for the first time is slow there, as an emulated
+# processor translates each program once. So short jobs share one, as long as there is enough for each processor.
+GUEST_OVERHEAD = 6
+SHARED_SECONDS = 300
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,7 @@ class Job:
     after: tuple = ()       # names of jobs that must have passed before
     options: str = ""       # of tests/lab/run
     timeout: int = 0        # seconds; 0: four times `seconds`, at least ten minutes
+    parts: tuple = ()       # the jobs that share this one's guest
 
     @property
     def scripts(self):
@@ -64,6 +68,25 @@ def of_scenarios(jobs, wanted):
             raise ValueError(f"no job runs '{each}': tests/run --list and --full --list name them all")
         found += choice
     return list(dict.fromkeys(found))
+
+
+def shared(jobs, seconds):
+    """The jobs, with those short ones together that the same guest can run; each keeps its name and its result."""
+    rest, guests = [], {}
+    for job in sorted(jobs, key=lambda job: (-seconds(job), job.name)):
+        if job.kind != "guest" or seconds(job) > SHARED_SECONDS / 2:
+            rest.append(job)
+            continue
+        open_ = guests.setdefault((job.options, job.after), [[]])
+        if sum(map(seconds, open_[-1])) + seconds(job) > SHARED_SECONDS:
+            open_.append([])
+        open_[-1].append(job)
+    for parts in (parts for each in guests.values() for parts in each if parts):
+        names = ", ".join(part.name.partition(" / ")[2] for part in parts)
+        rest.append(parts[0] if len(parts) == 1 else replace(
+            parts[0], name=f"{parts[0].name.partition(' / ')[0]} / {names}", run=sum((part.run for part in parts), ()),
+            seconds=sum(part.seconds for part in parts) - GUEST_OVERHEAD * (len(parts) - 1), parts=tuple(parts)))
+    return rest
 
 
 def cost(job):

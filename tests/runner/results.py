@@ -129,10 +129,12 @@ def guest(log, status, scenarios):
         outcome.skips.append(LAB_STATUS[77])
         return outcome
     wanted = [called(each) for each in scenarios]
-    checks, tests, skipped, ended = None, {}, [], 0
+    checks, tests, skipped, cases, ended = None, {}, [], [], 0
     for line in read(log):
         if line.startswith("many: begin "):
-            checks, tests, skipped = None, {}, []
+            checks, tests, skipped, cases = None, {}, [], []
+        elif line.startswith("not ok"):
+            cases.append(line)
         elif line.startswith("skipped: "):
             skipped.append(line.removeprefix("skipped: "))
         elif found := CHECKS.match(line):
@@ -141,6 +143,7 @@ def guest(log, status, scenarios):
             ended += 1
             outcome.times[found[1]] = float(found[3])
             outcome.skips += skipped
+            outcome.cases += cases
             if tests.get("ran"):
                 ran = tests["ran"] - tests.get("skipped", 0)
                 checks = ran, ran - tests.get("passed", 0)
@@ -153,7 +156,8 @@ def guest(log, status, scenarios):
             tests |= {key: int(found[1]) for key, pattern in GTEST.items() if (found := pattern.match(line))}
     if ended < len(wanted):
         outcome.errors.append(f"{LAB_STATUS.get(status, f'status {status}')}; ended: {ended} of {len(wanted)} scenarios")
-    outcome.cases += [line for line in read(log) if line.startswith("not ok")][:20]
+        outcome.cases += cases
+    del outcome.cases[20:]
     return outcome
 
 
