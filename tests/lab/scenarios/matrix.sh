@@ -31,7 +31,7 @@ declare -A DEATHS=(
 )
 # Who tells us that a process has died: the engine by itself; gc, where nobody does before somebody removes the container; or
 # that removal (which Docker would call at once).
-declare -A TOLD_BY=([both]=engine [docker]=engine [docker28]=removal [podman]=engine [podman_hooks]=engine [runc]=gc [crun]=gc [containerd]=gc)
+declare -A TOLD_BY=([docker]=engine [docker28]=removal [podman]=engine [podman_hooks]=engine [runc]=gc [crun]=gc [containerd]=gc)
 
 # ---- what a container must find of its mode: its device, the interface of its GID, and what that is --------
 softroce_finds() { echo "$device rdma0 macvlan"; }
