@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perf/memory.h"
 
+#include <atomic>
 #include <cerrno>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -100,7 +102,40 @@ Layout layout_of(const Point& point, Side side) {
     return layout;
 }
 
+namespace {
+constexpr size_t kNoBudget = std::numeric_limits<size_t>::max();
+std::atomic<size_t> memory_budget = kNoBudget;
+std::atomic<size_t> memory_in_use = 0;
+
+Result<> take_memory(size_t bytes) {
+    size_t before = memory_in_use.load();
+    do {
+        const size_t all = memory_budget.load();
+        if (before > all || bytes > all - before)
+            return base::make_error(
+                       base::Code::Busy,
+                       fmt::format("{} bytes are more than is left for data: {} of {} are in use",
+                                   bytes,
+                                   before,
+                                   all))
+                .advise(
+                    "wait until other clients of the server are done, or use a smaller --size "
+                    "or --depth");
+    } while (!memory_in_use.compare_exchange_weak(before, before + bytes));
+    return {};
+}
+}  // namespace
+
+MemoryBudget::MemoryBudget(size_t bytes) {
+    memory_budget = bytes;
+}
+
+MemoryBudget::~MemoryBudget() {
+    memory_budget = kNoBudget;
+}
+
 Result<Memory> Memory::map(const Layout& layout) {
+    TRY(take_memory(layout.bytes));
     // MAP_POPULATE: a page fault inside of the measurement would be the memory's time, not the
     // link's.
     void* address = ::mmap(nullptr,
@@ -109,9 +144,12 @@ Result<Memory> Memory::map(const Layout& layout) {
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE,
                            -1,
                            0);
-    if (address == MAP_FAILED)
-        return base::sys_error(fmt::format("map {} bytes", layout.bytes))
-            .advise("use a smaller --size or --depth, or raise the container's memory limit");
+    if (address == MAP_FAILED) {
+        base::Error error = base::sys_error(fmt::format("map {} bytes", layout.bytes));
+        memory_in_use -= layout.bytes;
+        return std::move(error).advise(
+            "use a smaller --size or --depth, or raise the container's memory limit");
+    }
     Memory memory;
     memory.all_ = {static_cast<std::byte*>(address), layout.bytes};
     // A forked child (perftest/program.h) that touched a page would take it away from the device
@@ -124,8 +162,10 @@ Result<Memory> Memory::map(const Layout& layout) {
 }
 
 Memory::~Memory() {
-    if (!all_.empty())
-        (void)::munmap(all_.data(), all_.size());
+    if (all_.empty())
+        return;
+    (void)::munmap(all_.data(), all_.size());
+    memory_in_use -= all_.size();
 }
 
 Memory::Memory(Memory&& other) noexcept : all_(std::exchange(other.all_, {})) {}

@@ -71,9 +71,20 @@ struct Layout {
 // Both sides compute the same strides from the same point.
 Layout layout_of(const Point& point, Side side);
 
+// While it lives, all Memory of the process together has at most so many bytes: a server's clients
+// say how much each of them needs, and no one of them knows the others. One at a time.
+class MemoryBudget {
+  public:
+    explicit MemoryBudget(size_t bytes);
+    ~MemoryBudget();
+    MemoryBudget(const MemoryBudget&) = delete;
+    MemoryBudget& operator=(const MemoryBudget&) = delete;
+};
+
 // Anonymous memory, prefaulted, filled with poison.
 class Memory {
   public:
+    // Busy: the budget has less left.
     static base::Result<Memory> map(const Layout& layout);
 
     ~Memory();

@@ -11,8 +11,10 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <unistd.h>
 
 #include "perf/commands.h"
+#include "perf/memory.h"
 #include "perf/session.h"
 #include "perf/tcp.h"
 
@@ -40,6 +42,15 @@ struct Guest {
 bool is_for_good(const base::Error& error) {
     constexpr int kForGood[] = {EBADF, EFAULT, EINVAL, ENOTSOCK, EOPNOTSUPP};
     return std::ranges::find(kForGood, error.sys) != std::end(kForGood);
+}
+
+// At most half of the machine's: a peer that asks for much gets an error, and not the machine's
+// other processes the killer. A container's own limit may be lower.
+size_t memory_for_clients() {
+    const auto pages = static_cast<uint64_t>(std::max(::sysconf(_SC_PHYS_PAGES), 0L));
+    const auto page = static_cast<uint64_t>(std::max(::sysconf(_SC_PAGESIZE), 0L));
+    const uint64_t half = pages * page / 2;
+    return half == 0 ? kMaxServerBytes : std::min(kMaxServerBytes, half);
 }
 
 class Server {
@@ -164,6 +175,7 @@ class Server {
 }  // namespace
 
 Exit serve(const ServeOptions& options, const Surroundings& around) {
+    const MemoryBudget budget(memory_for_clients());
     auto done = Server(options, around).run();
     if (done)
         return *done;

@@ -66,13 +66,14 @@ Findings check_memlock(const Scene& scene) {
     const std::string line = after(limits, "Max locked memory");
     const auto words = words_of(line);
     if (words.empty())
-        return skipped("/proc/self/limits does not say how much memory may be locked");
+        return warning("/proc/self/limits does not say how much memory may be locked",
+                       "look at: ulimit -l");
     const std::string need = "a run without options locks " + human_size(scene.needed_bytes);
     if (words[0] == "unlimited")
         return ok("memory to be locked: unlimited; " + need);
     const auto limit = number_of(words[0]);
     if (!limit)
-        return skipped("/proc/self/limits is not as proc(5) says");
+        return warning("/proc/self/limits is not as proc(5) says", "look at: ulimit -l");
     const std::string seen = "memory to be locked: " + human_size(*limit) + "; " + need;
     if (may_lock_anything(scene.root))
         return ok(seen + "; CAP_IPC_LOCK lifts the limit");

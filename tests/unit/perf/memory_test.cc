@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perf/memory.h"
 
+#include <limits>
+
 #include <gtest/gtest.h>
 
 namespace perf {
@@ -33,6 +35,30 @@ TEST(Layout, SlotsNeverTouch) {
         EXPECT_EQ(l.bytes, l.out.end);
         EXPECT_EQ(l.in.stride, l.out.stride);
     }
+}
+
+TEST(Memory, AllOfAProcessTogetherHasABudget) {
+    const auto map = [](size_t bytes) {
+        return Memory::map({.in = {}, .out = {}, .bytes = bytes});
+    };
+    constexpr size_t kUnit = size_t{1} << 20U;
+    {
+        const MemoryBudget budget(3 * kUnit);
+        auto first = map(2 * kUnit);
+        ASSERT_TRUE(first);
+        const auto second = map(2 * kUnit);
+        ASSERT_FALSE(second);
+        EXPECT_EQ(second.error().code, base::Code::Busy);
+        EXPECT_NE(second.error().message().find("2097152 of 3145728 are in use"), std::string::npos)
+            << second.error().message();
+        EXPECT_TRUE(map(kUnit));
+        Memory moved = *std::move(first);
+        EXPECT_FALSE(map(2 * kUnit));
+        EXPECT_FALSE(map(std::numeric_limits<size_t>::max() - kUnit));
+        moved = *map(kUnit);
+        EXPECT_TRUE(map(2 * kUnit));
+    }
+    EXPECT_TRUE(map(4 * kUnit));
 }
 
 TEST(Guards, EveryByteOutsideOfTheMessagesIsWatched) {
