@@ -65,3 +65,101 @@ wrong += [f"{file}: the default of {name} does not end in | bool" for file in so
 print("\n".join(sorted(set(wrong))) or f"ansible: each of {len(booleans)} booleans is taken as one")
 sys.exit(bool(wrong))
 EOF
+# Of what the controller has for hosts, another user of it may have a say in nothing: a file that he put where the archive of the
+# source was once made is not taken, and nobody but its user can look into the folder.
+play() { ansible-playbook -i localhost, -c local "$@" >"$HOME/played" 2>&1 || { cat "$HOME/played"; return 1; }; }
+git init -q "$HOME/source"
+echo ours >"$HOME/source/whose"
+git -C "$HOME/source" add whose
+git -C "$HOME/source" -c user.name=lint -c user.email=lint@localhost commit -q -m source
+commit=$(git -C "$HOME/source" rev-parse HEAD)
+mkdir "$HOME/theirs" "$HOME/built" "$HOME/tmp"
+echo theirs >"$HOME/theirs/whose"
+tar -cf "$HOME/tmp/rdma-hook-$commit-localhost.tar" -C "$HOME/theirs" whose
+cat >"$HOME/bring.yml" <<'EOF2'
+- hosts: all
+  gather_facts: false
+  tasks:
+    - ansible.builtin.include_role: {name: rdma_hook, tasks_from: bring_source}
+    - ansible.builtin.debug: {msg: "mode {{ rdma_hook_packed.mode }}"}
+EOF2
+TMPDIR=$HOME/tmp play "$HOME/bring.yml" -e "rdma_hook_source_folder=$HOME/source" -e "rdma_hook_commit_wanted=$commit" -e "rdma_hook_build_folder=$HOME/built"
+if [[ $(<"$HOME/built/whose") != ours ]] || ! grep -q 'mode 0700' "$HOME/played" || compgen -G "$HOME/tmp/rdma-hook-*/" >/dev/null; then
+    cat "$HOME/played"
+    echo "ansible: another user of the controller can change what hosts build"
+    exit 1
+fi
+if grep -nE '(path|dest|src|creates|output)[:=] *"?/tmp/|: /tmp/' roles/*/*/*.yml; then
+    echo "ansible: a name in /tmp that others can foresee: use ansible.builtin.tempfile"
+    exit 1
+fi
+# Who may lock memory: nobody by default; else a group, and not everybody.
+cat >"$HOME/memlock.yml" <<'EOF2'
+- hosts: all
+  gather_facts: false
+  vars: {rdma_host_state: present, common_booted: false}
+  tasks:
+    - ansible.builtin.include_role: {name: rdma_host, tasks_from: memlock}
+EOF2
+play "$HOME/memlock.yml" --check --diff
+if ! grep -q 'changed=0 ' "$HOME/played"; then
+    cat "$HOME/played"
+    echo "ansible: rdma_host lets users or containers lock memory without being asked to"
+    exit 1
+fi
+play "$HOME/memlock.yml" --check --diff -e rdma_host_memlock=unlimited
+if [[ $(sed -n 's/^+\(.* - memlock .*\)/\1/p' "$HOME/played") != '@rdma - memlock unlimited' ]] || grep -q 'LimitMEMLOCK' "$HOME/played"; then
+    cat "$HOME/played"
+    echo "ansible: rdma_host_memlock is for more than the group rdma"
+    exit 1
+fi
+# Each role can be run or skipped by its name. What changes a host or an adapter beyond what RDMA for containers needs comes by its
+# tag alone.
+plays() { # WANTED OPTION...: the roles whose tasks site.yml plays
+    local got
+    # The tags of a task, without those that many roles have.
+    got=$(ansible-playbook -i inventory/hosts.yaml site.yml --list-tasks "${@:2}" 2>/dev/null |
+        sed -nE '/Validating arguments/d; s/^ .*TAGS: \[(.+)\]$/, \1/p' | sed -E 's/, (base|engines|never)//g; /(, .*){3}/s/, (asap2_direct|sriov)//g; s/, //g' |
+        sort -u | xargs)
+    [[ $got == "$1" ]] || { echo "ansible: site.yml ${*:2} plays '$got' and not '$1'"; exit 1; }
+}
+plays "rdma_hook rdma_host shared_hca softroce"
+plays "rdma_hook rdma_host softroce sriov" --tags sriov
+plays "asap2_direct rdma_hook rdma_host softroce sriov" --tags sriov,asap2_direct
+plays "docker podman" --tags engines
+plays "cpufreq docker evaluation rdma_hook rdma_host shared_hca softroce" --tags base,docker,cpufreq,evaluation
+plays "rdma_hook rdma_host" --skip-tags softroce,shared_hca
+# No two hosts may give out one address: the sample inventory's do not, and those that would are refused.
+cat >"$HOME/ranges.yml" <<'EOF2'
+- hosts: all
+  gather_facts: false
+  tasks:
+    - ansible.builtin.include_role: {name: rdma_hook, tasks_from: ranges}
+EOF2
+ranges() { ansible-playbook -c local "$HOME/ranges.yml" "$@" >"$HOME/played" 2>&1; }
+if ! ranges -i inventory/hosts.yaml || grep -q 'ok=0 ' "$HOME/played"; then
+    cat "$HOME/played"
+    echo "ansible: the hosts of inventory/hosts.yaml would give out the same addresses"
+    exit 1
+fi
+if ranges -i inventory/hosts.yaml -e rdma_addresses=10.9.0.10-10.9.0.200/24 --limit no_mlnx_ofed_node1 || ! grep -q 'node1: pool soft, .* and no_mlnx_ofed_node2: pool soft' "$HOME/played"; then
+    cat "$HOME/played"
+    echo "ansible: hosts that would give out the same addresses are not refused"
+    exit 1
+fi
+python3 - <<'EOF2'
+import sys
+sys.path.insert(0, "roles/rdma_hook/filter_plugins")
+from rdma_hook_ranges import clashes
+A, B = "10.9.0.10-10.9.0.99/24", "10.9.0.99-10.9.0.189/24"
+def two(a, b, **more):
+    return len(clashes({"a": {"p": {"mode": "vf", "range": a} | more}, "b": {"p": {"mode": "vf", "range": b} | more}}))
+wrong = [case for case, got, want in (
+    ("one address in common", two(A, B), 1), ("the same", two([A], A), 1), ("none in common", two(A, "10.9.0.100-10.9.0.189/24"), 0),
+    ("both probe", two(A, A, probe=True), 0), ("shared probes by itself", two(A, A, mode="shared"), 0),
+    ("families", two([A, "fd00::1-fd00::9/64"], ["fd00::9-fd00::f/64"]), 1), ("within one within another", two(["10.9.0.2-10.9.0.3/24", A], [
+        "10.9.0.1-10.9.0.200/24"]), 2), ("no range", two([], A), 0), ("not a range", two("nonsense", A), 0),
+    ("one host", len(clashes({"a": {"p": {"range": A}, "q": {"range": A}}})), 0)) if got != want]
+print("\n".join(f"rdma_hook_clashes: {case}" for case in wrong) or "ansible: overlapping ranges are found")
+sys.exit(bool(wrong))
+EOF2

@@ -77,6 +77,12 @@ TABLE = "x\n## What each mode isolates\n\n| | a | b |\n|---|---|---|\n| x | no |
 ISOLATED = [("| x | no | **yes** |\n= x | a | b |", ""), ("| x | no | yes |", "not in the README"), ("", "does not ask for: | x | no"),
             ("| x | no | **yes** |\n| z | no | no |", "table: | z")]
 
+# A file, what it has, and what is said.
+UNIT = "runtime-config/systemd/x.service.in"
+UNITS = [(UNIT, "After=local-fs.target openvswitch.service openvswitch-switch.service\nBefore=x.service\n", ""),
+         (UNIT, "After=openvswitch-switch.service", "lacks openvswitch.service"), (UNIT, "Before=docker.service", "lacks containerd.service"),
+         ("netns/x.cc", '"systemctl start openvswitch-switch"', "names Debian's")]
+
 # A program with one command, its page and its completion.
 PAGE, COMPLETION = "doc/man/rdmactl.8", "doc/completion/rdmactl.bash"
 MANUAL = {
@@ -147,6 +153,8 @@ def main():
         expect(f"{name}, {test}", "docs.py", SCHEMA | {"SECURITY.md": name, "tests/unit/x/x_test.cc": test}, int(bool(text)), text)
     for asked, text in ISOLATED:
         expect(asked, "docs.py", SCHEMA | {"README.md": TABLE, ISOLATION: asked}, int(bool(text)), text)
+    for name, text, said in UNITS:
+        expect(text, "units.py", {UNIT: ""} | {name: text}, int(bool(said)), said)
     if problems := manual(MANUAL):
         failed += 1
         print("not ok: manual.py: a good page:", *problems)
@@ -155,7 +163,7 @@ def main():
         if not any(text in line for line in problems):
             failed += 1
             print(f"not ok: manual.py: {old!r} for {new!r}: said {problems}")
-    print(f"{len(LAYERING) + len(CLOEXEC) + len(BUDGET) + len(DOCS) + len(CVES) + len(ISOLATED) + len(MANUALS) + 11} trees checked, {failed} failed")
+    print(f"{len(LAYERING) + len(CLOEXEC) + len(BUDGET) + len(DOCS) + len(CVES) + len(ISOLATED) + len(UNITS) + len(MANUALS) + 11} trees checked, {failed} failed")
     sys.exit(bool(failed))
 
 

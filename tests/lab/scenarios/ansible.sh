@@ -76,7 +76,7 @@ inventory() { # softroce: a host that is not measured is among them, as in the i
             ansible_host: "127.0.0.1", ansible_port: "220\(.[4:])" | tonumber,
             evaluation_interface: (if $form == "softroce" and . != "node1" then "" else "peer0" end)}}) | add)}}}}' >"$work/hosts.json"
 }
-declare -A tags=([softroce]='' [sriov]='sriov' [asap2]='sriov,asap2_direct')
+declare -A tags=([softroce]='base' [sriov]='sriov' [asap2]='sriov,asap2_direct')
 # As on a command line, where each value is a word, and false one that is not empty. Installing without a network fails, and a
 # cleanup shows in the second run.
 options=(-e rdma_install_packages=false -e rdma_allow_reboot=false -e cleanup_old_state=false)
@@ -84,7 +84,7 @@ options=(-e rdma_install_packages=false -e rdma_allow_reboot=false -e cleanup_ol
 play() { # PLAYBOOK [OPTION...]: from the folder that has ansible.cfg
     (cd "$folder" && ANSIBLE_NOCOLOR=1 PYTHONDONTWRITEBYTECODE=1 ANSIBLE_STRATEGY=mitogen_linear ANSIBLE_TIMEOUT=300 ansible-playbook -i "$work/hosts.json" "${options[@]}" "$@")
 }
-site() { play site.yml ${tags[$form]:+--tags "${tags[$form]}"} "$@"; }
+site() { play site.yml --tags "${tags[$form]},engines,cpufreq,evaluation" "$@"; }
 unchanged() { # WHAT COMMAND...: it succeeds, and changed nothing on either host
     local goal=$1
     shift
