@@ -6,7 +6,7 @@ usage: examples.py ROOT
 
 Files below examples/: YAML is parsed; every annotation rdma.* that a YAML file or a quadlet gives must be in the schema;
 names that stand in several files must agree: the runtime, the RuntimeClass and its handler. Each example is run by a test,
-which names it: RUN_BY.
+which names it: RUN_BY. Slurm's spool is one folder in oci.conf, in rdma-spool and in the documents, and no folder is for all.
 """
 import json
 import re
@@ -24,11 +24,13 @@ RUN_BY = {
     "two-rails.json": LAB + "examples.sh",
     "quadlet/rdma-server.container": LAB + "examples.sh",
     "docker-compose/compose.yaml": LAB + "docker.sh",
+    "kubernetes/config.json": "tests/unit/hook/examples_test.cc",
     "kubernetes/containerd-config.toml": "tests/unit/hook/examples_test.cc",
     "kubernetes/crio-50-rdma-hook.conf": "tests/unit/hook/examples_test.cc",
     "kubernetes/pod.yaml": "- Debian has no kubelet; this lint reads it",
     "kubernetes/runtimeclass.yaml": "- Debian has no kubelet; this lint reads it",
     "slurm/oci.conf": LAB + "slurm.sh",
+    "slurm/rdma-spool": "tests/unit/slurm/spool_test.py",
     "openmpi/run": LAB + "openmpi.sh",
     "openmpi/exchange.c": LAB + "openmpi.sh",
     "openmpi/Containerfile": "- guests reach no registry of images",
@@ -77,8 +79,30 @@ def untested(root):
             yield f"examples/{name}: {test} does not name it"
 
 
+def slurm(root):
+    """What oci.conf, its script and the scenario say of one another. A folder that all may write is root's downfall: see rdma-spool."""
+    folder = root / "examples/slurm"
+    conf, script = ((folder / name).read_text(encoding="utf-8") for name in ("oci.conf", "rdma-spool"))
+    settings = dict(re.findall(r"^(\w+)=(.*)$", conf, re.MULTILINE))
+    spool = re.search(r"^spool=(\S+)$", script, re.MULTILINE)[1]
+    if not settings.get("ContainerPath", "").startswith(f"{spool}/%U/%j/"):
+        yield f"slurm/oci.conf: ContainerPath is not below {spool}/%U/%j/, which rdma-spool makes and removes"
+    if not settings.get("RunTimeRun", "").startswith('"/etc/slurm/rdma-spool run %b '):
+        yield "slurm/oci.conf: RunTimeRun starts a bundle that rdma-spool did not look at"
+    if settings.get("DisableCleanup") != "true":
+        yield "slurm/oci.conf: without DisableCleanup=true slurmstepd removes files as root through links of users"
+    for name in ("examples/slurm/oci.conf", "runtime-config/README.md", LAB + "slurm.sh"):
+        text = (root / name).read_text(encoding="utf-8")
+        for word in ("Prolog=/etc/slurm/rdma-spool", "Epilog=/etc/slurm/rdma-spool"):
+            if word not in text:
+                yield f"{name}: does not say {word}"
+        if re.search(r"(chmod|-m|--mode=?) *[0-7]*[2367]\b", text):
+            yield f"{name}: makes something that all may write"
+
+
 def check(root, yaml):
     yield from untested(root)
+    yield from slurm(root)
     schema = json.loads((root / "runtime-config/schema/annotations.schema.json").read_text(encoding="utf-8"))
     known = [re.compile(pattern) for pattern in schema["patternProperties"]]
     found = 0
