@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -34,7 +35,7 @@ constexpr std::array<std::span<const sock_filter>, 3> kFilters = {
     kHookOrLog, kLookOrLog, kServeOrLog};
 #else
 constexpr std::array<std::span<const sock_filter>, 3> kFilters = {
-    kHookOrKill, kLookOrKill, kServeOrKill};
+    kHookOrRefuse, kLookOrRefuse, kServeOrRefuse};
 #endif
 
 constexpr uint64_t bit(unsigned capability) {
@@ -76,11 +77,15 @@ Result<> drop_capabilities(uint64_t named) {
     return {};
 }
 
-Result<> load(std::span<const sock_filter> filter) {
-    sock_fprog program{.len = static_cast<unsigned short>(filter.size()),
-                       .filter = const_cast<sock_filter*>(filter.data())};  // the kernel reads it
-    const long done =
-        ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
+Result<> load(std::span<const sock_filter> filter, unsigned long flags) {
+    std::vector<sock_filter> lines(filter.begin(), filter.end());
+    for (sock_filter& line : lines) {
+        if (line.code == (BPF_JMP | BPF_JEQ | BPF_K) && line.k == kOwnPid)
+            line.k = static_cast<uint32_t>(::getpid());
+    }
+    sock_fprog program{.len = static_cast<unsigned short>(lines.size()), .filter = lines.data()};
+    const long done = ::syscall(
+        SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC | flags, &program);
     if (done == 0)
         return {};
     return sys_error(done > 0 ? EAGAIN : errno, "load the filter of system calls")
@@ -126,6 +131,8 @@ Result<> read_error(const Json& json, Error& error) {
     if (::getppid() != parent)  // it died before the line above
         ::_exit(1);
     clean_surroundings();
+    // Whoever started us may have stopped reading what we say: no reason to die half way.
+    (void)std::signal(SIGPIPE, SIG_IGN);
     Result<> done;
     try {
         done = confine(profile);
@@ -175,7 +182,7 @@ Unlisted unlisted() {
 #elif defined(RDMA_CONFINE_LOG)
     return Unlisted::IsLogged;
 #else
-    return Unlisted::Kills;
+    return Unlisted::IsRefused;
 #endif
 }
 
@@ -186,7 +193,8 @@ Result<> confine(Profile profile) {
     if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return sys_error("set no_new_privs");
     TRY(drop_capabilities(kCapabilities.at(index)));
-    return load(kFilters.at(index));
+    TRY(load(kDenied, 0));
+    return load(kFilters.at(index), SECCOMP_FILTER_FLAG_LOG);
 }
 
 void clean_surroundings() {
@@ -217,8 +225,8 @@ Result<> run_apart(Profile profile, const std::function<Result<>()>& work) {
     }
     if (WIFSIGNALED(raw) && WTERMSIG(raw) == SIGSYS)
         return make_error(Code::Internal,
-                          "bug: the confined process was killed at a system call that is not in "
-                          "its list")
+                          "bug: the confined process was killed at a system call that is "
+                          "forbidden to it")
             .advise("see the kernel's log for type=1326, and run: rdmactl gc");
     if (WIFSIGNALED(raw))
         return make_error(

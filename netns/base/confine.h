@@ -3,10 +3,11 @@
 // - the process has no privilege but those of its profile, and can get none back (no_new_privs;
 //   capabilities are dropped from the permitted, effective, inheritable and ambient set; the
 //   bounding set is for exec, which nothing may call);
-// - the kernel kills it at a system call that is not in the profile's list (confine_calls.cc, with
-//   a reason each): there is no way to start a program or a process, to trace another one, to make
-//   memory executable, or to open a socket of another family than those listed. What the kernel
-//   killed is in its log ("type=1326").
+// - a system call that is not in the profile's list (confine_calls.cc, with a reason each) is not
+//   made: it answers ENOSYS, so that a library which tries something new goes on as on an older
+//   kernel. One that nothing but an attack makes kills the process: to start a program or a
+//   process, to trace another one, to make code, to load a module, to enter or mount what is not
+//   listed. Both are in the kernel's log ("type=1326"; sig=31 is a death).
 // What it does not do: paths cannot be filtered by seccomp, and Landlock, which can, takes from a
 // process all mounts, the pins of network namespaces among them. So a file can still be opened by
 // whoever could before; what keeps the hook out of root file systems is that it acts through
@@ -14,7 +15,7 @@
 // For mains alone: there is no way back, and a test that called it would be confined, too. The
 // filters are made at build time (confine_generator.cc), so no program needs libseccomp. Under a
 // sanitizer, whose runtime makes calls of its own, nothing is done. Relies on seccomp(2) with
-// threads in step (3.17); from: seccomp(2), capabilities(7), libseccomp's seccomp_export_bpf(3).
+// SECCOMP_FILTER_FLAG_LOG (4.14); from: seccomp(2), capabilities(7), seccomp_export_bpf(3).
 #pragma once
 
 #include <functional>
@@ -30,7 +31,7 @@ enum class Profile {
 };
 
 // What a call that is not listed brings, as this was built.
-enum class Unlisted { Kills, IsLogged, Passes };
+enum class Unlisted { IsRefused, IsLogged, Passes };
 Unlisted unlisted();
 
 // All threads of the process. An error: the kernel refuses, and nothing may go on.

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// confine_generator: run while building; makes of the table of confine_calls.cc the filters that
+// confine_generator: run while building; makes of the tables of confine_calls.cc the filters that
 // confine.cc loads, as arrays of C++, with libseccomp: so that the programs need no library and no
 // time for it. usage: confine_generator > confine_filters.inc
+#include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 
 #include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <seccomp.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -24,16 +27,21 @@ void must(int status, const std::string& what) {
     std::exit(1);
 }
 
-void add(scmp_filter_ctx filter, const base::AllowedCall& call) {
-    const int number = ::seccomp_syscall_resolve_name(call.name.c_str());
+// The call's number; negative: it is another architecture's.
+int number_of(const std::string& name) {
+    const int number = ::seccomp_syscall_resolve_name(name.c_str());
     if (number == __NR_SCMP_ERROR)
-        must(-1, call.name + " is no call that libseccomp knows");
-    if (number < 0)  // another architecture's
+        must(-1, name + " is no call that libseccomp knows");
+    return number;
+}
+
+void add(scmp_filter_ctx filter, const base::AllowedCall& call, uint32_t action) {
+    const int number = number_of(call.name);
+    if (number < 0)
         return;
     std::vector<scmp_arg_cmp> arguments;
     for (const base::Argument& argument : call.arguments)
         arguments.push_back({argument.index, SCMP_CMP_MASKED_EQ, argument.mask, argument.value});
-    const uint32_t action = call.answer == 0 ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(call.answer);
     must(::seccomp_rule_add_array(filter,
                                   action,
                                   number,
@@ -53,34 +61,92 @@ std::vector<sock_filter> program_of(scmp_filter_ctx filter) {
     return program;
 }
 
-void print(const char* name, base::Profile profile, uint32_t otherwise) {
-    const Filter filter{::seccomp_init(otherwise), ::seccomp_release};
-    must(filter ? 0 : -1, "make a filter");
-    must(::seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS), name);
-    // A tree: a call far down the list costs no more than the first.
-    must(::seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2), name);
-    for (const base::CallGroup& group : base::allowed_calls()) {
-        for (const base::Profile wanted : group.profiles) {
-            for (const base::AllowedCall& call : group.calls) {
-                if (wanted == profile)
-                    add(filter.get(), call);
-            }
+// What stands in a program for "not listed", until it becomes a jump to the end.
+constexpr uint32_t kNotListed = SCMP_ACT_TRACE(0x7261);
+
+sock_filter line(unsigned code, size_t value, size_t if_equal = 0) {
+    return {static_cast<uint16_t>(code),
+            static_cast<uint8_t>(if_equal),
+            0,
+            static_cast<uint32_t>(value)};
+}
+
+// libseccomp has one answer for all that is not listed; there are two. A forbidden call kills, also
+// one that is listed with other arguments; any other answers ENOSYS. What is allowed pays nothing.
+void add_end(std::vector<sock_filter>& program) {
+    std::vector<size_t> numbers;
+    for (const base::ForbiddenCalls& calls : base::forbidden_calls()) {
+        for (const std::string& name : calls.names) {
+            if (const int number = number_of(name); number >= 0)
+                numbers.push_back(static_cast<size_t>(number));
         }
     }
-    std::printf("constexpr sock_filter %s[] = {\n", name);
-    for (const sock_filter& line : program_of(filter.get()))
-        std::printf("    {%u, %u, %u, %uU},\n", line.code, line.jt, line.jf, line.k);
+    constexpr size_t kFarthest = 255;  // of a conditional jump
+    must(numbers.size() <= kFarthest ? 0 : -1, "more calls are forbidden than a jump can pass");
+    const size_t end = program.size();
+    size_t jumps = 0;
+    for (size_t at = 0; at < end; ++at) {
+        if (program[at].code == (BPF_RET | BPF_K) && program[at].k == kNotListed) {
+            program[at] = line(BPF_JMP | BPF_JA, end - at - 1);
+            ++jumps;
+        }
+    }
+    must(jumps != 0 ? 0 : -1, "find where a filter ends");
+    program.push_back(line(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)));
+    for (size_t i = 0; i < numbers.size(); ++i)
+        program.push_back(line(BPF_JMP | BPF_JEQ | BPF_K, numbers[i], numbers.size() - i));
+    program.push_back(line(BPF_RET | BPF_K, SCMP_ACT_ERRNO(ENOSYS)));
+    program.push_back(line(BPF_RET | BPF_K, SCMP_ACT_KILL_PROCESS));
+}
+
+Filter make_filter(uint32_t otherwise) {
+    Filter filter{::seccomp_init(otherwise), ::seccomp_release};
+    must(filter ? 0 : -1, "make a filter");
+    must(::seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS), "ABI");
+    // A tree: a call far down the list costs no more than the first.
+    must(::seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2), "optimize");
+    return filter;
+}
+
+void print(const std::string& name, const std::vector<sock_filter>& program) {
+    std::printf("constexpr sock_filter %s[] = {\n", name.c_str());
+    for (const sock_filter& each : program)
+        std::printf("    {%u, %u, %u, %uU},\n", each.code, each.jt, each.jf, each.k);
     std::printf("};\n");
+}
+
+void print(const std::string& name, base::Profile profile) {
+    for (const bool log : {false, true}) {
+        const Filter filter = make_filter(log ? SCMP_ACT_LOG : kNotListed);
+        // One that is denied is so by the filter below, whose answer is the stricter one.
+        for (const base::AllowedCall& call : base::calls_of(profile))
+            add(filter.get(), call, SCMP_ACT_ALLOW);
+        std::vector<sock_filter> program = program_of(filter.get());
+        if (!log)
+            add_end(program);
+        print(name + (log ? "OrLog" : "OrRefuse"), program);
+    }
+}
+
+// Of all profiles: the kernel is asked to log what the filters above refuse, but not this.
+void print_denied() {
+    const Filter filter = make_filter(SCMP_ACT_ALLOW);
+    for (const base::CallGroup& group : base::allowed_calls()) {
+        for (const base::AllowedCall& call : group.calls) {
+            if (call.denied)
+                add(filter.get(), call, SCMP_ACT_ERRNO(ENOSYS));
+        }
+    }
+    print("kDenied", program_of(filter.get()));
 }
 }  // namespace
 
 int main() {
     std::puts("// Made by confine_generator of confine_calls.cc.");
-    print("kHookOrKill", base::Profile::Hook, SCMP_ACT_KILL_PROCESS);
-    print("kLookOrKill", base::Profile::Look, SCMP_ACT_KILL_PROCESS);
-    print("kServeOrKill", base::Profile::Serve, SCMP_ACT_KILL_PROCESS);
-    print("kHookOrLog", base::Profile::Hook, SCMP_ACT_LOG);
-    print("kLookOrLog", base::Profile::Look, SCMP_ACT_LOG);
-    print("kServeOrLog", base::Profile::Serve, SCMP_ACT_LOG);
+    std::printf("constexpr uint32_t kOwnPid = %uU;\n", base::kOwnPid);
+    print("kHook", base::Profile::Hook);
+    print("kLook", base::Profile::Look);
+    print("kServe", base::Profile::Serve);
+    print_denied();
     return 0;
 }

@@ -13,7 +13,11 @@ namespace {
 // Also for numbers that the C library has no name for.
 std::string text_of_errno(int number) {
     const char* text = strerrordesc_np(number);
-    return text == nullptr ? "errno " + std::to_string(number) : text;
+    if (text == nullptr)
+        return "errno " + std::to_string(number);
+    // What a confined process is answered (confine.h), too.
+    constexpr char kRefused[] = " (if the program's own filter refused it, dmesg has type=1326)";
+    return number == ENOSYS ? std::string(text) + kRefused : text;
 }
 
 struct CodeRow {

@@ -36,6 +36,14 @@ TEST(Error, PrintableEscapesAndCuts) {
     EXPECT_EQ(printable("abcdef", 3), "abc...");
 }
 
+// What the filter of a confined process answers to a call that is not listed.
+TEST(Error, WhatIsNotImplementedMayHaveBeenRefused) {
+    EXPECT_EQ(
+        sys_error(ENOSYS, "open /run/x").message(),
+        "open /run/x: Function not implemented (if the program's own filter refused it, dmesg "
+        "has type=1326)");
+}
+
 TEST(Result, JoinKeepsBoth) {
     Result<> both = join(make_error(Code::Busy, "first"), make_error(Code::Kernel, "second"));
     ASSERT_FALSE(both);
