@@ -45,7 +45,8 @@ set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 
 set(CPACK_DEBIAN_HOOK_PACKAGE_SECTION admin)
-set(CPACK_DEBIAN_HOOK_PACKAGE_RECOMMENDS "podman (>= 4.8), rdma-perf")
+# Any engine will do: apt takes the first only where there is none of the others.
+set(CPACK_DEBIAN_HOOK_PACKAGE_RECOMMENDS "podman (>= 4.8) | docker.io | docker-ce | containerd | cri-o | slurmd, rdma-perf")
 set(CPACK_DEBIAN_HOOK_PACKAGE_SUGGESTS openvswitch-switch)
 # An older one cannot read our drop-in (append=true, known to containers/common 0.57), and then no command of it works.
 set(CPACK_DEBIAN_HOOK_PACKAGE_BREAKS "podman (<< 4.8)")
