@@ -33,7 +33,7 @@ Result<> add_target(World& world, const std::string& akey, const Limits& limits,
 }
 }  // namespace
 
-Result<> apply_limits(World& world, const Container& container, pid_t init) {
+Result<> apply_limits(World& world, const Container& container, const netns::ProcessToken& init) {
     Targets targets;
     for (const auto& [akey, limits] : container.limits)
         TRY(add_target(world, akey, limits, targets));

@@ -12,6 +12,6 @@ namespace hook {
 
 // `init` is the container's, in its cgroup. Nothing has to be undone: a limit goes with its cgroup,
 // and a controller that ancestors now hand down limits nobody by itself.
-Result<> apply_limits(World& world, const Container& container, pid_t init);
+Result<> apply_limits(World& world, const Container& container, const netns::ProcessToken& init);
 
 }  // namespace hook

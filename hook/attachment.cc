@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// budget: one life: attach, leave, collect.
 #include "hook/attachment.h"
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "hook/granted_nodes.h"
 #include "hook/leftovers.h"
 #include "netns/base/log.h"
 
@@ -71,15 +73,29 @@ Result<> drop_dead_holders(World& world, Journal& journal) {
     return {};
 }
 
-// Undoes a journal that nobody holds. On failure the journal stays and says why.
+// An undo's answer for those who cannot go on before all is gone.
+Result<> settled(Result<Undo> undone) {
+    if (!undone)
+        return std::move(undone).error();
+    if (undone->answer != Undo::Answer::Unknown)
+        return {};
+    return make_error(Code::Unavailable, std::move(undone->why));
+}
+
+// Undoes a journal that nobody holds. On failure, and where it cannot be told whether all is gone,
+// the journal stays with its claims and says why.
 Result<> undo_journal(World& world, Journal& journal) {
-    Site site = TRY(open_site(world.host, world.store, journal));
-    if (auto undone = undo_all(journal.steps, site); !undone) {
-        journal.holders.clear();
-        journal.trouble = {undone.error().message()};
-        return join(std::move(undone), save_journal(world.store, journal));
-    }
-    return remove_journal(world.store, journal.key);
+    const auto undo = [&]() -> Result<Undo> {
+        Site site = TRY(open_site_to_undo(world.host, world.store, journal));
+        site.forget = world.forget;
+        return undo_all(journal.steps, site);
+    };
+    auto done = settled(undo());
+    if (done)
+        return remove_journal(world.store, journal.key);
+    journal.holders.clear();
+    journal.trouble = {done.error().message()};
+    return join(std::move(done), save_journal(world.store, journal));
 }
 
 Error not_shared(const Attachment& attachment) {
@@ -113,12 +129,20 @@ Result<Granted> join_existing(World& world,
 
 // Carries a plan out whose journal is on disk. The lock of leases is held until what was found is
 // claimed, no longer: the rest may take seconds.
-Result<> carry_out(const Steps& steps,
+Result<> carry_out(const Journal& journal,
                    size_t claims,
                    Site& site,
                    std::optional<base::FileLock> leases) {
-    const std::span all(steps);
-    TRY(run(all.first(claims), site));
+    const std::span all(journal.steps);
+    for (const auto& step : all.first(claims)) {
+        auto done = run({&step, 1}, site);
+        // A container that asked for it by name claimed it since it was found, without that lock.
+        if (!done && done.error().code == Code::Busy && step->kind() == "claim")
+            site.in_use.insert(site.in_use.end(),
+                               journal.endpoint.addresses.begin(),
+                               journal.endpoint.addresses.end());
+        TRY(std::move(done));
+    }
     leases.reset();
     return run(all.subspan(claims), site);
 }
@@ -147,11 +171,13 @@ Result<Granted> attach_once(World& world,
                     .steps = std::move(plan.steps),
                     .holders = {joiner.container.key},
                     .trouble = {}};
-    if (plan.endpoint.where == Where::Container)
+    if (plan.endpoint.where == Where::Container) {
         journal.netns = site.container->id();
+        journal.netns_cookie = TRY(world.host.namespaces.cookie(*site.container));
+    }
     TRY(save_journal(world.store, journal));
     const auto make = [&]() -> Result<Granted> {
-        TRY(carry_out(journal.steps, plan.claims, site, std::move(leases)));
+        TRY(carry_out(journal, plan.claims, site, std::move(leases)));
         Granted granted = TRY(inspect(site, attachment, plan.endpoint));
         journal.made = true;
         journal.net_admin = joiner.net_admin;  // who is still to begin has changed nothing
@@ -199,15 +225,19 @@ Result<> undo_grants(World& world, const Container& container) {
     if (container.grants.empty())
         return {};
     Site site{.host = world.host, .host_ns = TRY(world.host.namespaces.current()), .container = {}};
-    return undo_all(TRY(grants_of(container)), site);
+    return settled(undo_all(TRY(grants_of(container)), site));
 }
 
 // Leaves one attachment; undoes it if nobody else holds it. How many hold it still; nothing if it
 // was not there.
 Result<std::optional<size_t>> leave(World& world,
                                     const std::string& container,
-                                    const std::string& akey) {
-    const auto lock = TRY(world.store.lock_attachment(akey, Deadline::in(kLockTimeout)));
+                                    const std::string& akey,
+                                    Deadline locks) {
+    Locked by_others;
+    const auto lock = TRY(unless_locked(world.store.lock_attachment(akey, locks), akey, by_others));
+    if (!lock)  // a holder without a record from now on: whoever looks next drops it
+        return std::optional<size_t>{};
     auto journal = TRY(load_journal(world.store, akey));
     if (!journal)
         return std::optional<size_t>{};
@@ -223,8 +253,9 @@ Result<std::optional<size_t>> leave(World& world,
 Result<> leave_audited(World& world,
                        const Container& container,
                        const std::string& akey,
-                       Leaving why) {
-    const auto left = leave(world, container.key, akey);
+                       Leaving why,
+                       Deadline locks) {
+    const auto left = leave(world, container.key, akey, locks);
     const Result<> done = left ? Result<>{} : left.error();
     if (!left || *left)
         audit_leave(why, container, akey, left ? **left : 0, done);
@@ -238,12 +269,11 @@ struct Dead {
     Container container;
 };
 
-Result<std::optional<Dead>> claim_dead(World& world, const std::string& key) {
-    auto lock = world.store.try_lock_container(key);
-    if (!lock && lock.error().code == Code::Busy)
-        return std::optional<Dead>{};
+Result<std::optional<Dead>> claim_dead(World& world, const std::string& key, Locked& locked) {
+    auto lock = TRY(unless_locked(
+        world.store.lock_container(key, Deadline::now()), "container " + key, locked));
     if (!lock)
-        return std::move(lock).error();
+        return std::optional<Dead>{};
     auto container = TRY(world.store.load_container(key));
     if (!container || TRY(is_alive(world, *container)))
         return std::optional<Dead>{};
@@ -251,16 +281,17 @@ Result<std::optional<Dead>> claim_dead(World& world, const std::string& key) {
 }
 
 Result<> collect_container(World& world, const std::string& key, Collected& out) {
-    const auto dead = TRY(claim_dead(world, key));
+    const auto dead = TRY(claim_dead(world, key, out.locked));
     if (!dead)
         return {};
     out.containers.push_back(key);
-    return leave_all(world, dead->container, Leaving::Recovery);
+    return leave_all(world, dead->container, Leaving::Recovery, Deadline::now());
 }
 
 Result<> collect_journal(World& world, const std::string& akey, Collected& out) {
-    const auto lock = TRY(world.store.lock_attachment(akey, Deadline::in(kLockTimeout)));
-    auto journal = TRY(load_journal(world.store, akey));
+    const auto lock = TRY(unless_locked(
+        world.store.lock_attachment(akey, Deadline::now()), "attachment " + akey, out.locked));
+    auto journal = lock ? TRY(load_journal(world.store, akey)) : std::nullopt;
     if (!journal)
         return {};
     TRY(drop_dead_holders(world, *journal));
@@ -277,12 +308,15 @@ Result<> collect_journal(World& world, const std::string& akey, Collected& out) 
 Result<bool> is_alive(World& world, const Container& container) {
     netns::Processes& processes = world.host.processes;
     const auto now = TRY(processes.token(container.token.pid));
-    if (!now || *now != container.token || !processes.exists(container.bundle))
+    if (!now || *now != container.token)
         return false;
-    // Podman unmounts the namespace of a create that failed, while it may itself live on as a
-    // service.
-    return container.committed || container.netns_path.empty() ||
-           processes.exists(container.netns_path);
+    if (container.committed)
+        return true;  // whatever became of its bundle, and whoever cannot see it
+    // Whoever creates may be a service that outlives a create that failed. Podman unmounts that
+    // one's namespace; its bundle and the time decide the rest.
+    return processes.exists(container.bundle) &&
+           (container.netns_path.empty() || processes.exists(container.netns_path)) &&
+           processes.uptime() - container.created_uptime < kCreateTimeout;
 }
 
 Result<std::string> key_of(World& world, const Joiner& joiner, const Attachment& attachment) {
@@ -334,42 +368,54 @@ Result<Granted> attach(World& world,
     return std::move(granted).context(context_of(attachment));
 }
 
-Result<> leave_all(World& world, const Container& container, Leaving why) {
+Result<> leave_all(World& world, const Container& container, Leaving why, Deadline locks) {
     Result<> all = undo_grants(world, container);
     for (const std::string& akey : container.attachments)
-        all = join(std::move(all), leave_audited(world, container, akey, why));
+        all = join(std::move(all), leave_audited(world, container, akey, why, locks));
+    all = join(std::move(all), forget_nodes(world.store, container.key));
     return join(std::move(all), world.store.remove_container(container.key));
 }
 
 Result<> leave_dead(World& world, const std::string& key) {
-    const auto dead = TRY(claim_dead(world, key));
-    return dead ? leave_all(world, dead->container, Leaving::Recovery) : Result<>{};
+    Locked by_others;
+    const auto dead = TRY(claim_dead(world, key, by_others));
+    return dead ? leave_all(world, dead->container, Leaving::Recovery, Deadline::now())
+                : Result<>{};
 }
 
-Result<> sweep_pending(World& world) {
+Result<> sweep_pending(World& world, Deadline until) {
     for (const std::string& key : TRY(world.store.pending_keys())) {
+        if (until.passed())
+            break;
         if (const auto done = leave_dead(world, key); !done)
             base::log::warning("a dead container is left to gc: " + done.error().message());
     }
     return {};
 }
 
-Result<Collected> collect_garbage(World& world, std::optional<Deadline> until) {
+Collected collect_garbage(World& world, Deadline until) {
     Collected out;
-    const auto over = [&] { return until && until->passed(); };
+    size_t left = 0;
+    const auto each = [&](const Result<std::vector<std::string>>& keys, const auto& collect) {
+        if (!keys)
+            return note_trouble(keys.error(), out);
+        for (const std::string& key : *keys) {
+            if (until.passed())
+                ++left;
+            else
+                note_trouble(collect(world, key, out), out);
+        }
+    };
     // A journal that cannot be read is met by its container's end, and by itself.
-    for (const std::string& key : TRY(world.store.container_keys())) {
-        if (!over())
-            note_trouble(collect_container(world, key, out), out);
-    }
-    for (const std::string& akey : TRY(world.store.journal_keys())) {
-        if (!over())
-            note_trouble(collect_journal(world, akey, out), out);
-    }
-    if (over())
-        return out;
+    each(world.store.container_keys(), collect_container);
+    each(world.store.journal_keys(), collect_journal);
+    if (left != 0)
+        out.trouble.push_back(fmt::format(
+            "{} containers and attachments were not looked at: the time was up; run: rdmactl gc",
+            left));
     collect_files(world, out);
     collect_ports(world, out);
+    collect_nodes(world, out);
     return out;
 }
 

@@ -12,6 +12,7 @@
 #include "hook/live.h"
 #include "netns/base/ids.h"
 #include "netns/base/log.h"
+#include "netns/process.h"
 #include "netns/terminal.h"
 
 namespace hook {
@@ -32,13 +33,7 @@ Result<> run_precreate(const std::string& input, const Call& call) {
 }
 
 Result<> check_later_stage(const Call& call) {
-    constexpr size_t kKeySize = 64;
-    const bool complete =
-        call.container.size() == kKeySize &&
-        call.container.find_first_not_of("0123456789abcdef") == std::string::npos &&
-        base::is_uuid(call.attach) && call.state_dir.starts_with('/') &&
-        call.state_dir == base::printable(call.state_dir, PATH_MAX);
-    if (complete)
+    if (!call.container.empty() && !call.attach.empty() && !call.state_dir.empty())
         return {};
     return make_error(Code::Usage, "this stage needs --state, --container and --attach")
         .advise("they are written by precreate: see runtime-config/README.md");
@@ -84,16 +79,33 @@ constexpr char kUsage[] =
     "       rdma-hook --version\n"
     "Called by container engines; see rdmactl for people.\n";
 
-Result<std::string*> option_of(const std::string& name, Command& command) {
-    const std::array<std::pair<std::string_view, std::string*>, 4> options = {{
-        {"--config", &command.config_path},
-        {"--state", &command.state_dir},
-        {"--container", &command.container},
-        {"--attach", &command.attach},
-    }};
-    for (const auto& [option, target] : options) {
-        if (name == option)
-            return target;
+bool is_path(std::string_view text) {
+    return text.starts_with('/') && text == base::printable(text, PATH_MAX);
+}
+
+// What is not accepted here becomes part of no path, be it only to remember the failure.
+Result<> set_option(const std::string& name, const std::string& value, Command& command) {
+    const struct {
+        std::string_view name;
+        std::string* target;
+        bool (*accepts)(std::string_view);  // nullptr: whatever reads it judges it
+        const char* wants;
+    } options[] = {
+        {"--config", &command.config_path, nullptr, ""},
+        {"--state", &command.state_dir, is_path, "an absolute path"},
+        {"--container", &command.container, is_container_key, "64 hex digits"},
+        {"--attach", &command.attach, base::is_uuid, "a UUID"},
+    };
+
+    for (const auto& option : options) {
+        if (name != option.name)
+            continue;
+        if (option.accepts != nullptr && !option.accepts(value))
+            return make_error(
+                Code::Usage,
+                fmt::format("{} wants {}, not '{}'", name, option.wants, base::printable(value)));
+        *option.target = value;
+        return {};
     }
     return make_error(Code::Usage, "unknown option '" + base::printable(name) + "'");
 }
@@ -113,7 +125,7 @@ Result<> add_annotation(const std::string& text, Command& command) {
 std::string own_program() {
     std::array<char, 4096> path{};
     const ssize_t size = ::readlink("/proc/self/exe", path.data(), path.size());
-    return size > 0 ? std::string(path.data(), static_cast<size_t>(size)) : std::string{};
+    return size > 0 ? without_deleted({path.data(), static_cast<size_t>(size)}) : std::string{};
 }
 
 std::string working_directory() {
@@ -134,19 +146,22 @@ Result<Command> parse_command(const std::vector<std::string>& args) {
     if (command.phase == nullptr)
         return make_error(Code::Usage, "unknown phase '" + base::printable(args[0]) + "'");
     for (size_t i = 1; i < args.size(); i += 2) {
-        const bool annotation = args[i] == "--annotation";
-        std::string* target = annotation ? nullptr : TRY(option_of(args[i], command));
         if (i + 1 == args.size())
-            return make_error(Code::Usage, args[i] + " needs a value");
-        if (annotation)
-            TRY(add_annotation(args[i + 1], command));
-        else
-            *target = args[i + 1];
+            return make_error(Code::Usage, base::printable(args[i]) + " needs a value");
+        TRY(args[i] == "--annotation" ? add_annotation(args[i + 1], command)
+                                      : set_option(args[i], args[i + 1], command));
     }
     const bool attaches_plainly = command.phase->attaches_live && command.container.empty();
     if (!command.annotations.empty() && !attaches_plainly)
         return make_error(Code::Usage, "--annotation is for plain hooks alone");
     return command;
+}
+
+std::string without_deleted(std::string path) {
+    constexpr std::string_view kMark = " (deleted)";
+    if (path.ends_with(kMark))
+        path.resize(path.size() - kMark.size());
+    return path;
 }
 
 Call call_of(const Command& command, netns::Host& host) {
@@ -158,6 +173,7 @@ Call call_of(const Command& command, netns::Host& host) {
                 .state_dir = command.state_dir,
                 .container = command.container,
                 .attach = command.attach,
+                .owner = host.processes.parent(),
                 .annotations = command.annotations};
 }
 

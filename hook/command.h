@@ -31,6 +31,10 @@ struct Command {
 Result<Command> parse_command(const std::vector<std::string>& args);
 Call call_of(const Command& command, netns::Host& host);
 
+// A program's path as /proc/PID/exe names it, without the mark of one that a package's upgrade has
+// replaced meanwhile: the new one is at the same place.
+std::string without_deleted(std::string path);
+
 // The only catch of the program: an exception is a bug, reported as an internal error.
 Result<> guarded(const std::function<Result<>()>& work);
 

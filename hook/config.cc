@@ -279,13 +279,13 @@ Result<Config> load_config(const std::string& path) {
     return parse_config(*text).context(printable(path)).advise("check it: rdmactl config check");
 }
 
-std::string runtime_setting(const std::string& path) {
-    const auto text = read_owned_file(path, Owned{});
-    const auto json = text && *text ? base::parse_json(**text, path) : Json();
-    const Json* runtime = json && json->is_object() ? find(*json, "runtime") : nullptr;
-    const bool is_text = runtime != nullptr && runtime->is_string();
-    const auto setting = is_text ? parse_path(*runtime, "runtime") : std::string();
-    return setting ? *setting : std::string();
+Result<std::string> runtime_setting(const std::string& path) {
+    const auto text = TRY(read_owned_file(path, Owned{}));
+    if (!text)
+        return std::string{};
+    const Json json = TRY(base::parse_json(*text, path));
+    const auto setting = TRY(base::optional_member<std::string>(json, "runtime", ""));
+    return setting.empty() ? Result<std::string>{setting} : parse_path(setting, "runtime");
 }
 
 std::vector<DeviceSpec> devices_of(const Pool& pool) {

@@ -77,10 +77,9 @@ Result<Config> parse_config(std::string_view text);
 // write them. No file: the default configuration.
 Result<Config> load_config(const std::string& path = kConfigPath);
 
-// The member `runtime` alone, of a configuration whatever else is wrong with it: containers without
-// rdma.* must be started, stopped and deleted by the runtime that they always had. Empty if it
-// cannot be told.
-std::string runtime_setting(const std::string& path = kConfigPath);
+// The member `runtime` alone, of a configuration whatever else is wrong with it. Empty: there is
+// none. An error: it cannot be told, and whoever asks goes by what he knew before (runtimes.h).
+Result<std::string> runtime_setting(const std::string& path = kConfigPath);
 
 // The members that an object of the file may have: "" (the document), "pool", "policy",
 // "pool_policy" or "log".

@@ -13,10 +13,18 @@ Result<> run(std::span<const std::unique_ptr<Step>> steps, Site& site) {
     return {};
 }
 
-Result<> undo_all(const Steps& steps, Site& site) {
-    for (auto step = steps.rbegin(); step != steps.rend(); ++step)
-        TRY((*step)->undo(site).context("undo: " + (*step)->describe()));
-    return {};
+Result<Undo> undo_all(const Steps& steps, Site& site) {
+    Undo all = Undo::gone();
+    for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+        Undo one = TRY((*step)->undo(site).context("undo: " + (*step)->describe()));
+        if (one.answer == Undo::Answer::Unknown && !site.forget) {
+            one.why = "undo: " + (*step)->describe() + ": " + one.why;
+            return one;
+        }
+        if (one.answer == Undo::Answer::Undone)
+            all = Undo::undone();
+    }
+    return all;
 }
 
 Result<Site> open_site(netns::Host& host, const Store& store, const Journal& journal) {
@@ -27,6 +35,17 @@ Result<Site> open_site(netns::Host& host, const Store& store, const Journal& jou
               .net_admin = journal.net_admin};
     if (journal.netns)
         site.container = TRY(host.namespaces.open_pin(store.pin_path(journal.key), *journal.netns));
+    return site;
+}
+
+Result<Site> open_site_to_undo(netns::Host& host, const Store& store, const Journal& journal) {
+    Site site = TRY(open_site(host, store, journal));
+    if (!journal.netns || site.container)
+        return site;
+    site.container = TRY(host.namespaces.search([&](const netns::Netns& ns) -> Result<bool> {
+        // A dead namespace's inode number is soon another's; its cookie never is.
+        return ns.id() == *journal.netns && TRY(host.namespaces.cookie(ns)) == journal.netns_cookie;
+    }));
     return site;
 }
 

@@ -48,7 +48,7 @@ void add_environment(oci::Spec& spec, const std::vector<Granted>& granted) {
     // UCX (1.18 at least) takes from a completion's SL whether a datagram came by IPv4, as ConnectX
     // tells it there. rxe does not, and all datagrams would be dropped as those of another GID;
     // whose they are rxe itself has checked.
-    if (std::ranges::any_of(granted, [](const Granted& g) { return g.mode == "softroce"; }))
+    if (std::ranges::any_of(granted, [](const Granted& g) { return g.software == kRxe.type; }))
         spec.add_env("UCX_UD_VERBS_ETH_DGID_CHECK", "n");
 }
 
@@ -115,6 +115,7 @@ Result<Granted> inspect(Site& site, const Attachment& attachment, const Endpoint
                     .netdev = *link,
                     .gid = {},
                     .addresses = endpoint.addresses,
+                    .software = TRY(rdma.software_type(device_ns, device)),
                     .uverbs = {},
                     .software_path = endpoint.software_path,
                     .rdma_cm = {}};

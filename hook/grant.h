@@ -24,6 +24,7 @@ struct Granted {
     netns::Link netdev;
     std::optional<netns::GidEntry> gid;  // nothing: see Endpoint
     std::vector<netns::Address> addresses;
+    std::string software = {};  // the device's driver ("rxe", "siw"); empty: hardware
     netns::CharDevice uverbs;
     std::string software_path = {};            // see Endpoint
     std::optional<netns::CharDevice> rdma_cm;  // nothing: the connection manager cannot work

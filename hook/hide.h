@@ -14,15 +14,15 @@
 
 namespace hook {
 
-// Prepares the folders of this container (Store::view_path) and declares their mounts. Nothing
-// happens where the container's /sys is not the engine's own (`privileged`, or a mount of the
-// user's at or below /sys/class or /sys/devices), and in exclusive mode, in which the kernel hides.
-// It makes programs choose right; what keeps a container from other devices is that it has no node
-// of them.
-Result<> hide_others(oci::Spec& spec,
-                     netns::Host& host,
-                     const Store& store,
-                     const std::string& key,
-                     const std::vector<Granted>& granted);
+// Prepares the folders of this container (Store::view_path) and declares their mounts; what it
+// could not do, in words (SELinux: label.h). Nothing happens where the container's /sys is not the
+// engine's own (`privileged`, or a mount of the user's at or below /sys/class or /sys/devices), and
+// in exclusive mode, in which the kernel hides. It makes programs choose right; what keeps a
+// container from other devices is that it has no node of them.
+Result<std::vector<std::string>> hide_others(oci::Spec& spec,
+                                             netns::Host& host,
+                                             const Store& store,
+                                             const std::string& key,
+                                             const std::vector<Granted>& granted);
 
 }  // namespace hook

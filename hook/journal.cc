@@ -15,13 +15,13 @@ Result<Journal> journal_from_json(const Json& json) {
     if (!journal.attachment.is_object())
         return base::make_error(base::Code::Internal, "a journal without its request");
     journal.endpoint = TRY(endpoint_from_json(json.value("endpoint", Json::object())));
-    if (const auto ns = json.find("netns"); ns != json.end())
+    if (const auto ns = json.find("netns"); ns != json.end()) {
         journal.netns = netns::NetnsId{TRY(base::required<uint64_t>(*ns, "dev")),
                                        TRY(base::required<uint64_t>(*ns, "ino"))};
-    // Versions without it kept no half-made journal apart.
-    journal.made = !json.contains("made") || TRY(base::required<bool>(json, "made"));
-    // Nor did they know of this.
-    journal.net_admin = json.contains("net_admin") && TRY(base::required<bool>(json, "net_admin"));
+        journal.netns_cookie = TRY(base::required<uint64_t>(*ns, "cookie"));
+    }
+    journal.made = TRY(base::required<bool>(json, "made"));
+    journal.net_admin = TRY(base::required<bool>(json, "net_admin"));
     for (const Json& step : base::array_of(json, kStepsKey))
         journal.steps.push_back(TRY(load_step(step)));
     journal.holders = TRY(string_list(json, "holders"));
@@ -60,11 +60,12 @@ Result<> save_journal(const Store& store, const Journal& journal) {
     json["key"] = journal.key;
     json["request"] = journal.attachment;
     if (journal.netns)
-        json["netns"] = base::object({{"dev", journal.netns->dev}, {"ino", journal.netns->ino}});
+        json["netns"] = base::object({{"dev", journal.netns->dev},
+                                      {"ino", journal.netns->ino},
+                                      {"cookie", journal.netns_cookie}});
     json["endpoint"] = to_json(journal.endpoint);
     json["made"] = journal.made;
-    if (journal.net_admin)
-        json["net_admin"] = true;
+    json["net_admin"] = journal.net_admin;
     json["holders"] = journal.holders;
     json["trouble"] = journal.trouble;
     Json& steps = json[kStepsKey] = Json::array();

@@ -17,6 +17,7 @@ struct Journal {
     std::string key;
     Json attachment;                      // canonical request; see may_share()
     std::optional<netns::NetnsId> netns;  // the container's, if the steps work there
+    uint64_t netns_cookie = 0;            // Netnses::cookie() of that
     Endpoint endpoint;
     // All steps were applied. If not and nobody has the attachment's lock, who made it has died.
     bool made = false;
@@ -28,8 +29,7 @@ struct Journal {
 
 // Nothing if there is none. A journal that cannot be read is an error, never taken for none.
 Result<std::optional<Journal>> load_journal(const Store& store, const std::string& akey);
-// All but its steps. One that an older version wrote has no holders here, nor trouble: they stood
-// behind the steps.
+// All but its steps.
 Result<std::optional<Journal>> load_journal_head(const Store& store, const std::string& akey);
 Result<> save_journal(const Store& store, const Journal& journal);
 Result<> remove_journal(const Store& store, const std::string& akey);

@@ -3,21 +3,33 @@
 
 #include <algorithm>
 
+#include "hook/granted_nodes.h"
 #include "hook/ovs_marks.h"
 #include "hook/steps/deadlines.h"
 
 namespace hook {
 
 using base::Deadline;
+using base::make_error;
 
 namespace {
+Result<std::optional<base::FileLock>> lock_now(const Store& store,
+                                               const std::string& akey,
+                                               Collected& out) {
+    return unless_locked(store.lock_attachment(akey, Deadline::now()),
+                         "attachment " + base::printable(akey),
+                         out.locked);
+}
+
 // A port of ours without journal: the database outlives boots, and journals do not. Its marks may
 // say anything.
 Result<> collect_port(World& world, const netns::OvsPort& port, Collected& out) {
     const std::string akey = value_of(port.marks, kAttachmentMark);
     if (!is_attachment_key(akey))
         return {};
-    const auto lock = TRY(world.store.lock_attachment(akey, Deadline::in(kLockTimeout)));
+    const auto lock = TRY(lock_now(world.store, akey, out));
+    if (!lock)
+        return {};
     const std::string boot = value_of(port.marks, kBootMark);
     const bool may_live = boot.empty() || boot == TRY(world.host.processes.boot_id());
     if (may_live && TRY(load_journal(world.store, akey)).has_value())
@@ -48,9 +60,9 @@ Result<> collect_lease(World& world, const std::string& path, Collected& out) {
     const auto seen = store.files().read(path, kMaxStateFile);
     if (!seen || !orphaned(store, *seen))
         return {};
-    const auto lock = TRY(store.lock_attachment(*seen, Deadline::in(kLockTimeout)));
+    const auto lock = TRY(lock_now(store, *seen, out));
     const auto owner = store.files().read(path, kMaxStateFile);
-    if (!owner || *owner != *seen || !orphaned(store, *owner))
+    if (!lock || !owner || *owner != *seen || !orphaned(store, *owner))
         return {};
     return note_file(path, store.files().remove(path), out);
 }
@@ -59,17 +71,45 @@ Result<> collect_pin(World& world, const std::string& akey, Collected& out) {
     const Store& store = world.store;
     if (!orphaned(store, akey))
         return {};
-    const auto lock = TRY(store.lock_attachment(akey, Deadline::in(kLockTimeout)));
+    const auto lock = TRY(lock_now(store, akey, out));
     const std::string path = store.pin_path(akey);
-    if (!orphaned(store, akey))
+    if (!lock || !orphaned(store, akey))
         return {};
     return note_file(path, world.host.namespaces.unpin(path), out);
+}
+
+// Of a container whose record is gone: attach.json, and its view of /sys/class. A start of the same
+// bundle begins with the lock and a record.
+Result<> collect_of_container(World& world,
+                              const std::string& key,
+                              const std::string& path,
+                              Collected& out) {
+    const Store& store = world.store;
+    const auto lock = TRY(unless_locked(store.lock_container(key, Deadline::now()),
+                                        "container " + base::printable(key),
+                                        out.locked));
+    const auto record = store.load_container(key);
+    if (!lock || !record || *record)  // a record that cannot be read is one
+        return {};
+    return note_file(path, store.files().remove_tree(path), out);
 }
 }  // namespace
 
 void note_trouble(const Result<>& done, Collected& out) {
     if (!done && std::ranges::find(out.trouble, done.error().message()) == out.trouble.end())
         out.trouble.push_back(done.error().message());
+}
+
+Result<std::optional<base::FileLock>> unless_locked(Result<base::FileLock> lock,
+                                                    const std::string& name,
+                                                    Locked& locked) {
+    if (lock)
+        return std::optional{*std::move(lock)};
+    if (lock.error().code != base::Code::Busy)
+        return std::move(lock).error();
+    if (std::ranges::find(locked, name) == locked.end())
+        locked.push_back(name);
+    return std::optional<base::FileLock>{};
 }
 
 void collect_ports(World& world, Collected& out) {
@@ -83,6 +123,26 @@ void collect_ports(World& world, Collected& out) {
         return note_trouble(ports.error(), out);
     for (const auto& port : *ports)
         note_trouble(collect_port(world, port, out), out);
+}
+
+void collect_nodes(World& world, Collected& out) {
+    const auto look = [&](const GrantedNode& node) -> Result<> {
+        const auto container = TRY(world.store.load_container(node.key));
+        if (!container)
+            return forget_nodes(world.store, node.key);
+        if (!TRY(is_alive(world, *container)) || !TRY(is_stale(world.host, node)))
+            return {};
+        TRY(revoke(world, *container, node));
+        return make_error(base::Code::Unavailable,
+                          "RDMA device " + base::printable(node.device) + " of container " +
+                              container->id + " is gone")
+            .advise("restart the container");
+    };
+    const auto nodes = granted_nodes(world.store);
+    if (!nodes)
+        return note_trouble(nodes.error(), out);
+    for (const GrantedNode& node : *nodes)
+        note_trouble(look(node), out);
 }
 
 // Files in a folder whose owner is gone. A lease names its owner, and a temporary file its writer;
@@ -100,6 +160,15 @@ void collect_files(World& world, Collected& out) {
     });
     each(store.files().list(store.folder("netns")),
          [&](const std::string& akey) { return collect_pin(world, akey, out); });
+    const auto records = store.container_keys();
+    for (const char* folder : {"attach", "view"}) {
+        each(store.files().list(store.folder(folder)), [&](const std::string& name) -> Result<> {
+            const std::string key = name.substr(0, name.find('.'));
+            if (!records || std::ranges::binary_search(*records, key))
+                return {};
+            return collect_of_container(world, key, store.folder(folder) + "/" + name, out);
+        });
+    }
     each(store.sweep(), [&](const std::string& path) { return note_file(path, {}, out); });
 }
 

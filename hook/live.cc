@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// budget: one way in, from the state to its undo.
 #include "hook/live.h"
 
 #include <algorithm>
@@ -9,7 +10,10 @@
 
 #include "hook/announce.h"
 #include "hook/apply_limits.h"
+#include "hook/granted_nodes.h"
 #include "hook/journal.h"
+#include "hook/label.h"
+#include "hook/leftovers.h"
 #include "hook/steps/allow_device.h"
 #include "hook/steps/place_file.h"
 #include "hook/steps/set_memlock.h"
@@ -105,11 +109,24 @@ void add_nodes(Steps& steps, const Waiting& waiting, const std::vector<Granted>&
     }
 }
 
-void add_attach_file(Steps& steps, const Waiting& waiting, const std::string& source) {
+// Written, and to be placed, unless the container could not read it.
+Result<> add_attach_file(Steps& steps,
+                         const Waiting& waiting,
+                         const Subject& subject,
+                         const Store& store,
+                         const Container& container,
+                         const Json& content,
+                         Notes& notes) {
+    const std::string file = store.attach_path(container.key);
+    TRY(store.files().write(file, base::dump_json(content), base::Access::Readable));
+    const std::string label = subject.spec.mount_label();
+    if (!label_all(store.files(), {file}, label, "/run/rdma/attach.json", notes))
+        return {};
     steps.push_back(make_step<PlaceFile>(
         {.root = waiting.root,
-         .what = {.source = source, .mount = "run", .folder = "rdma", .name = "attach.json"},
+         .what = {.source = file, .mount = "run", .folder = "rdma", .name = "attach.json"},
          .optional = true}));
+    return {};
 }
 
 Result<> add_memlock(Steps& steps,
@@ -135,14 +152,6 @@ Result<> carry_out_grants(World& world, Container& container, const Steps& steps
     return run(steps, site);
 }
 
-Result<std::string> write_attach_file(World& world,
-                                      const Container& container,
-                                      const Json& content) {
-    const std::string file = world.store.attach_path(container.key);
-    TRY(world.store.files().write(file, base::dump_json(content), base::Access::Readable));
-    return file;
-}
-
 Result<> commit_live(World& world, Container& container) {
     container.committed = true;
     TRY(world.store.save_container(container));
@@ -160,16 +169,21 @@ Result<Notes> attach_and_grant(const Subject& subject,
     const auto work = [&]() -> Result<Notes> {
         const auto granted =
             TRY(attach_all(world, joiner_of(subject, container, waiting.ns), subject.request));
-        const std::string file = TRY(write_attach_file(
-            world, container, attach_json(container.id, subject.fenced, granted)));
+        TRY(note_nodes(world, container.key, granted));
+        Notes notes = warnings(granted);
         Steps steps;
         add_nodes(steps, waiting, granted);
         TRY(add_memlock(steps, waiting, subject, world.host.processes));
-        add_attach_file(steps, waiting, file);
+        TRY(add_attach_file(steps,
+                            waiting,
+                            subject,
+                            world.store,
+                            container,
+                            attach_json(container.id, subject.fenced, granted),
+                            notes));
         TRY(carry_out_grants(world, container, steps));
-        TRY(apply_limits(world, container, waiting.state.pid));
+        TRY(apply_limits(world, container, waiting.root.init));
         TRY(commit_live(world, container));
-        Notes notes = warnings(granted);
         notes.insert(notes.end(), {kEnvironmentNotice, kReloadNotice});
         return notes;
     };
@@ -185,18 +199,22 @@ Result<Notes> go_without_live(
     audit_refusal("createRuntime", error, true);
     subject.request.attachments.clear();
     Container container = TRY(register_container(world, call, subject, {}, waiting.root.init));
+    Notes notes{"started without RDMA: " + error.message()};
     const auto work = [&]() -> Result<> {
         Steps steps;
-        add_attach_file(
-            steps,
-            waiting,
-            TRY(write_attach_file(world, container, failed_attach_json(container.id, error))));
+        TRY(add_attach_file(steps,
+                            waiting,
+                            subject,
+                            world.store,
+                            container,
+                            failed_attach_json(container.id, error),
+                            notes));
         TRY(carry_out_grants(world, container, steps));
         return commit_live(world, container);
     };
     if (auto done = work(); !done)
         return join(std::move(done), leave_all(world, container)).error();
-    return Notes{"started without RDMA: " + error.message()};
+    return notes;
 }
 
 // A container is attached once: prestart and createRuntime may ask for the same, but the hooks of
@@ -286,17 +304,37 @@ Result<std::optional<std::string>> find_key(const Store& store, const oci::State
     return std::optional<std::string>{};
 }
 
-// Whether a device had been taken away.
+// Whether a device had been taken away. What gc has found to be another's by now stays away.
 Result<bool> regrant_container(World& world, const Container& container) {
+    std::vector<netns::DeviceNumber> stale;
+    for (const GrantedNode& node : TRY(granted_nodes(world.store, container.key))) {
+        if (TRY(is_stale(world.host, node)))
+            stale.push_back(node.number);
+    }
     bool changed = false;
     for (const Json& step : container.grants) {
         if (TRY(base::required<std::string>(step, "kind")) != AllowDevice::kKind)
             continue;
         const auto args = TRY(AllowDevice::args_from(step));
-        const bool anew = TRY(world.host.device_cgroups.allow(args.init, args.device));
-        changed = changed || anew;
+        if (std::ranges::find(stale, args.device) != stale.end())
+            continue;
+        const bool is_new = TRY(world.host.device_cgroups.allow(args.init, args.device));
+        changed = changed || is_new;
     }
     return changed;
+}
+
+Result<> regrant_one(World& world, const std::string& key, Regranted& out) {
+    const auto lock = TRY(unless_locked(
+        world.store.lock_container(key, Deadline::now()), "container " + key, out.locked));
+    const auto container = world.store.load_container(key);
+    if (!lock || !container)  // gc says what cannot be read
+        return {};
+    if (!*container || (*container)->grants.empty() || !TRY(is_alive(world, **container)))
+        return {};
+    if (TRY(regrant_container(world, **container)))
+        out.containers.push_back(key);
+    return {};
 }
 }  // namespace
 
@@ -354,22 +392,14 @@ Result<> leave_live(std::string_view input, const Call& call) {
     return leave_all(world, *container);
 }
 
-Result<Regranted> regrant(World& world) {
+Regranted regrant(World& world) {
     Regranted out;
-    for (const std::string& key : TRY(world.store.container_keys())) {
-        const auto lock = world.store.try_lock_container(key);
-        if (!lock)
-            continue;
-        const auto container = world.store.load_container(key);
-        if (!container)  // gc, which comes first, has said so
-            continue;
-        if (!*container || (*container)->grants.empty() || !TRY(is_alive(world, **container)))
-            continue;
-        const auto changed = regrant_container(world, **container);
-        if (!changed)
-            out.trouble.push_back(changed.error().message());
-        else if (*changed)
-            out.containers.push_back(key);
+    const auto keys = world.store.container_keys();
+    if (!keys)
+        out.trouble.push_back(keys.error().message());
+    for (const std::string& key : keys ? *keys : std::vector<std::string>{}) {
+        if (const auto done = regrant_one(world, key, out); !done)
+            out.trouble.push_back(done.error().message());
     }
     return out;
 }

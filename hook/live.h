@@ -26,11 +26,13 @@ Result<> leave_live(std::string_view input, const Call& call);
 
 struct Regranted {
     std::vector<std::string> containers;  // keys of those whose devices had been taken away
+    std::vector<std::string> locked;      // "container KEY": another process is at work on it
     std::vector<std::string> trouble;
 };
 
 // Allows the living containers their devices anew, where somebody has replaced the programs of
-// their cgroups since: systemd at daemon-reload. Skips what is locked.
-Result<Regranted> regrant(World& world);
+// their cgroups since: systemd at daemon-reload. Waits for no lock; a container that cannot be
+// looked at keeps no other from its devices.
+Regranted regrant(World& world);
 
 }  // namespace hook

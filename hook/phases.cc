@@ -11,7 +11,9 @@
 
 #include "hook/announce.h"
 #include "hook/apply_limits.h"
+#include "hook/granted_nodes.h"
 #include "hook/hide.h"
+#include "hook/label.h"
 #include "hook/subject.h"
 #include "netns/base/ids.h"
 #include "netns/base/log.h"
@@ -26,14 +28,12 @@ using base::Error;
 using base::make_error;
 
 namespace {
-constexpr unsigned kHookTimeoutSeconds = 60;
-
 // The record's owner before there is an init.
 Result<netns::ProcessToken> owner_token(const Call& call) {
-    netns::Processes& processes = call.host.processes;
-    const auto owner = TRY(processes.token(call.owner != 0 ? call.owner : processes.parent()));
+    const auto owner = TRY(call.host.processes.token(call.owner));
     if (!owner)
-        return make_error(Code::Internal, "the engine that called us is gone");
+        return make_error(Code::Unavailable, "the engine that called rdma-hook is gone")
+            .advise("start the container once more");
     return *owner;
 }
 
@@ -70,11 +70,13 @@ void name_netns(Subject& subject, const World& world, const Container& container
 Result<> declare(oci::Spec& spec,
                  const Call& call,
                  const Container& container,
-                 const Json& attach) {
+                 const Json& attach,
+                 std::vector<std::string>& notes) {
     const Store store{call.host.files, call.state_dir};
     const std::string file = store.attach_path(container.key);
     TRY(store.files().write(file, base::dump_json(attach), base::Access::Readable));
-    spec.add_file_mount(file, kAttachFileInContainer);
+    if (label_all(store.files(), {file}, spec.mount_label(), kAttachFileInContainer, notes))
+        spec.add_file_mount(file, kAttachFileInContainer);
     for (const char* stage : {"createRuntime", "poststop"})
         spec.add_hook(stage,
                       {.path = call.self,
@@ -86,7 +88,7 @@ Result<> declare(oci::Spec& spec,
                                 container.key,
                                 "--attach",
                                 container.uuid},
-                       .timeout_s = kHookTimeoutSeconds});
+                       .timeout_s = oci::kHookTimeoutSeconds});
     spec.set_annotation(kMarker, container.uuid);
     return {};
 }
@@ -100,12 +102,19 @@ Result<Output> attach_and_declare(Subject& subject, const Call& call, World& wor
     const auto work = [&]() -> Result<std::vector<std::string>> {
         const auto granted =
             TRY(attach_all(world, joiner_of(subject, container, ns), subject.request));
+        TRY(note_nodes(world, container.key, granted));
         name_netns(subject, world, container);
         TRY(grant(subject.spec, subject.request, granted));
-        TRY(hide_others(subject.spec, call.host, world.store, container.key, granted));
-        TRY(declare(
-            subject.spec, call, container, attach_json(container.id, subject.fenced, granted)));
-        return warnings(granted);
+        auto notes = warnings(granted);
+        const auto unseen =
+            TRY(hide_others(subject.spec, call.host, world.store, container.key, granted));
+        notes.insert(notes.end(), unseen.begin(), unseen.end());
+        TRY(declare(subject.spec,
+                    call,
+                    container,
+                    attach_json(container.id, subject.fenced, granted),
+                    notes));
+        return notes;
     };
     auto notes = work();
     if (!notes)
@@ -120,11 +129,12 @@ Result<Output> go_without(Subject subject, const Call& call, World& world, const
         TRY(register_container(world, call, subject, {}, TRY(owner_token(call))));
     audit_refusal("precreate", error, true);
     subject.spec.add_env("RDMA_ERROR", error.message());
-    if (auto done = declare(subject.spec, call, container, failed_attach_json(container.id, error));
+    std::vector<std::string> notes{"started without RDMA: " + error.message()};
+    if (auto done =
+            declare(subject.spec, call, container, failed_attach_json(container.id, error), notes);
         !done)
         return join(std::move(done), leave_all(world, container)).error();
-    return Output{.spec = subject.spec.text(),
-                  .notes = {"started without RDMA: " + error.message()}};
+    return Output{.spec = subject.spec.text(), .notes = std::move(notes)};
 }
 
 Result<Output> attach_container(Subject& subject, const Call& call) {
@@ -162,8 +172,6 @@ Result<std::vector<Journal>> load_held(World& world, const Container& container)
     for (const std::string& akey : container.attachments) {
         const auto lock = TRY(world.store.lock_attachment(akey, Deadline::in(kLockTimeout)));
         auto journal = TRY(load_journal_head(world.store, akey));
-        if (journal && journal->holders.empty())
-            journal = TRY(load_journal(world.store, akey));  // an older version's
         if (!journal || !journal->made ||
             std::ranges::find(journal->holders, container.key) == journal->holders.end())
             return make_error(Code::Unavailable,
@@ -188,7 +196,7 @@ Result<> commit(World& world, const Container& pending, const oci::State& state)
                 Code::Refused,
                 "the container is not in the network namespace that was prepared for it");
     }
-    TRY(apply_limits(world, container, state.pid));
+    TRY(apply_limits(world, container, *init));
     container.id = state.id;
     container.token = *init;
     container.committed = true;

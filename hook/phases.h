@@ -25,8 +25,9 @@ struct Call {
     std::string container;  // KEY
     std::string attach;     // UUID
     std::string id{};  // precreate: the container's, if rdma-runtime was told; else the bundle's
-    // precreate: who lives until the container has been created. rdma-runtime does so itself; a
-    // hook does not, but the engine that called it.
+    // precreate: the process that lives until the container has been created. rdma-runtime does so
+    // itself; a hook does not, but the engine that called it: the parent at the hook's beginning.
+    // Later it is another one, if the engine has died.
     pid_t owner = 0;
     // createRuntime and prestart of nobody's preparation: what the hook's own arguments ask for
     Annotations annotations{};

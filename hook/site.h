@@ -21,14 +21,16 @@ enum class Where { Host, Container };
 struct Site {
     netns::Host& host;
     netns::Netns host_ns;
-    // Nothing while undoing, if the container's namespace is no longer pinned: then nothing of ours
-    // can be left in it, for the pin is taken away last.
+    // Nothing while undoing, if the container's namespace is no longer pinned and nowhere to be
+    // found: what was in it is gone with it.
     std::optional<netns::Netns> container;
     // Undoing: all steps were applied once.
     bool made = false;
     // Undoing: who had the interface could change whatever it is set to (CAP_NET_ADMIN).
     bool net_admin = false;
-    // What ProbeAddresses found: addresses that others on the network have.
+    // Undoing: the operator says that what cannot be seen is gone.
+    bool forget = false;
+    // Addresses that others have: those that ProbeAddresses found, and what could not be claimed.
     std::vector<netns::Address> in_use = {};
 
     // The namespace, or nullptr.

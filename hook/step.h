@@ -8,9 +8,10 @@
 // 2. However far the run got, undoing all of them in reverse gives the start: a step that was never
 //    applied undoes to nothing. So no "done" marks are needed.
 // 3. Objects are named by what we chose for them (index, MAC, unique name) or by bus address.
-// 4. Undo stops at a step that cannot be undone: what it stands on stays too. The journal stays,
-// says
-//    why, and gc or the next attach begins there again.
+// 4. Undo stops at a step that cannot be undone, or of which it cannot tell: what it stands on
+// stays
+//    too. The journal stays with its claims, says why, and gc or the next attach begins there
+//    again.
 // 5. The container's namespace is reached only through our own pin, which is undone last.
 #pragma once
 
@@ -27,6 +28,31 @@
 namespace hook {
 
 using base::Json;
+
+// What has become of a step's change.
+struct Undo {
+    enum class Answer {
+        Gone,     // nothing of it was there
+        Undone,   // it was taken back
+        Unknown,  // it cannot be seen from here, and may be there all the same
+    };
+
+    Answer answer = Answer::Gone;
+    std::string why = {};  // Unknown: what hides it, and what the operator can do
+
+    static Undo gone() { return {}; }
+
+    static Undo undone() { return {.answer = Answer::Undone}; }
+
+    static Undo unknown(std::string why) {
+        return {.answer = Answer::Unknown, .why = std::move(why)};
+    }
+};
+
+// Undone once the call that takes it back has succeeded.
+inline Result<Undo> undone_by(Result<> done) {
+    return done ? Result<Undo>(Undo::undone()) : std::move(done).error();
+}
 
 class Step {
   public:
@@ -48,7 +74,7 @@ class Step {
     // One kernel request, or one atomic change of a file.
     virtual Result<> apply(Site& site) const = 0;
     // Right after a full, a partial and an absent apply(); callable twice.
-    virtual Result<> undo(Site& site) const = 0;
+    virtual Result<Undo> undo(Site& site) const = 0;
     // The arguments; load_step(kind, ...) makes the step again.
     [[nodiscard]] virtual Json save() const = 0;
 };

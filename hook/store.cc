@@ -2,7 +2,6 @@
 #include "hook/store.h"
 
 #include <algorithm>
-#include <functional>
 #include <set>
 
 #include <fmt/format.h>
@@ -22,24 +21,23 @@ namespace {
 constexpr const char* kContainers = "containers";
 constexpr const char* kPending = "pending";
 constexpr const char* kJournals = "journals";
+constexpr const char* kLocks = "locks";
 constexpr const char* kFolders[] = {kContainers,
                                     kPending,
                                     kJournals,
                                     "netns",
                                     "leases",
+                                    "nodes",
                                     "attach",
                                     "view",
                                     "errors",
                                     "eswitches",
-                                    "locks"};
+                                    kLocks};
 constexpr std::string_view kSuffix = ".json";
-
-// A fixed number of lock files, so that containers that come and go all day leave none behind. Two
-// names may share one: that costs a wait, never a deadlock, since nobody holds two of a kind.
-std::string lock_path(const std::string& dir, char kind, const std::string& name) {
-    const auto stripe = std::hash<std::string>{}(name) % 64;
-    return fmt::format("{}/locks/{}{:02}", dir, kind, stripe);
-}
+// Kinds of locks.
+constexpr char kContainer[] = "container";
+constexpr char kAttachment[] = "attachment";
+constexpr char kLeasesLock[] = "leases";
 
 Result<std::vector<std::string>> stems(base::Files& files, const std::string& dir) {
     std::vector<std::string> keys;
@@ -54,18 +52,24 @@ std::string record_path(const Store& store, const char* folder, const std::strin
     return store.folder(folder) + "/" + key + std::string(kSuffix);
 }
 
-// A lock that cannot be opened because its folder is gone.
-Result<FileLock> explain_missing(Result<FileLock> lock, const std::string& dir) {
-    if (lock || !base::is_missing(lock.error()))
-        return lock;
-    return std::move(lock).error().advise(
-        "somebody has removed " + dir +
-        " and with it what was known of attachments; they go with their network namespaces");
+// Names may be foreign text: of the marks of a port, or of a lease that somebody has written to.
+std::string lock_name(const char* kind, const std::string& name) {
+    return fmt::format("{}-{}", kind, base::sha256_hex(name));
+}
+
+bool is_hex(std::string_view text) {
+    return std::ranges::all_of(
+        text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 }  // namespace
 
 std::string container_key(const std::string& bundle) {
     return base::sha256_hex(bundle);
+}
+
+bool is_container_key(std::string_view text) {
+    constexpr size_t kKeySize = 64;
+    return text.size() == kKeySize && is_hex(text);
 }
 
 std::string id_from_bundle(const std::string& bundle) {
@@ -75,10 +79,7 @@ std::string id_from_bundle(const std::string& bundle) {
         return {};
     const std::string id = bundle.substr(bundle.size() - kTail.size() - kIdSize, kIdSize);
     const std::string before = bundle.substr(0, bundle.size() - kTail.size() - kIdSize);
-    const bool hex = std::all_of(id.begin(), id.end(), [](char c) {
-        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-    });
-    return hex && before.ends_with("overlay-containers/") ? id : std::string{};
+    return is_hex(id) && before.ends_with("overlay-containers/") ? id : std::string{};
 }
 
 std::string attachment_key(netns::NetnsId ns, const std::string& interface) {
@@ -128,20 +129,33 @@ std::string Store::error_path(const std::string& key) const {
     return record_path(*this, "errors", key);
 }
 
-Result<FileLock> Store::lock_container(const std::string& key, Deadline deadline) const {
-    return explain_missing(FileLock::acquire(lock_path(dir_, 'c', key), deadline), dir_);
+Result<FileLock> Store::lock(const char* kind,
+                             const std::string& name,
+                             Deadline deadline,
+                             std::vector<std::string> guarded) const {
+    const std::string what = fmt::format("{} {}", kind, base::printable(name));
+    auto lock = FileLock::acquire(
+        folder(kLocks) + "/" + lock_name(kind, name), deadline, std::move(guarded));
+    if (lock || !base::is_missing(lock.error()))
+        return std::move(lock).context(what);
+    return std::move(lock).error().in(what).advise(
+        "somebody has removed " + dir_ +
+        " and with it what was known of attachments; they go with their network namespaces");
 }
 
-Result<FileLock> Store::try_lock_container(const std::string& key) const {
-    return FileLock::try_acquire(lock_path(dir_, 'c', key));
+Result<FileLock> Store::lock_container(const std::string& key, Deadline deadline) const {
+    return lock(kContainer,
+                key,
+                deadline,
+                {record_path(*this, kPending, key), record_path(*this, kContainers, key)});
 }
 
 Result<FileLock> Store::lock_attachment(const std::string& akey, Deadline deadline) const {
-    return FileLock::acquire(lock_path(dir_, 'a', akey), deadline);
+    return lock(kAttachment, akey, deadline, {journal_path(akey)});
 }
 
 Result<FileLock> Store::lock_leases(Deadline deadline) const {
-    return FileLock::acquire(dir_ + "/locks/leases", deadline);
+    return FileLock::acquire(folder(kLocks) + "/" + kLeasesLock, deadline, {folder(kLocks)});
 }
 
 Result<std::optional<Container>> Store::load_container(const std::string& key) const {
@@ -233,6 +247,19 @@ Result<std::vector<std::string>> Store::sweep() const {
         for (std::string& path : TRY(files_.sweep(folder(name))))
             swept.push_back(std::move(path));
     }
+    std::set<std::string> locks = {kLeasesLock};
+    for (const std::string& key : TRY(container_keys()))
+        locks.insert(lock_name(kContainer, key));
+    for (const std::string& akey : TRY(journal_keys()))
+        locks.insert(lock_name(kAttachment, akey));
+    for (const std::string& name : TRY(files_.list(folder(kLocks)))) {
+        if (locks.contains(name))
+            continue;
+        // Its file goes with it.
+        const auto held = FileLock::acquire(folder(kLocks) + "/" + name, Deadline::now());
+        if (!held && held.error().code != Code::Busy)
+            return held.error();
+    }
     return swept;
 }
 
@@ -247,7 +274,8 @@ Json to_json(const Container& c) {
                               {"start", c.token.start},
                               {"netns_path", c.netns_path},
                               {"attachments", c.attachments},
-                              {"created", c.created}});
+                              {"created", c.created},
+                              {"created_uptime", c.created_uptime.count()}});
     if (!c.grants.empty())
         json["grants"] = c.grants;
     for (const auto& [akey, limits] : c.limits)
@@ -270,6 +298,7 @@ Result<Container> container_from_json(const Json& json) {
     c.token.start = TRY(base::required<uint64_t>(json, "start"));
     c.netns_path = TRY(base::required<std::string>(json, "netns_path"));
     c.created = TRY(base::required<int64_t>(json, "created"));
+    c.created_uptime = std::chrono::seconds{TRY(base::required<int64_t>(json, "created_uptime"))};
     for (const Json& entry : base::array_of(json, "attachments"))
         c.attachments.push_back(TRY(base::as<std::string>(entry, "attachments")));
     c.grants = base::array_of(json, "grants");

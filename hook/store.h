@@ -6,16 +6,18 @@
 //   netns/AKEY            our pin of the container's namespace
 //   leases/SCOPE_IP       address held on a parent; content: AKEY
 //   leases/vf-ADDRESS     VF held, by PCI address (of another bus BUS_NAME); content: AKEY
+//   leases/adapter-HANDLE adapter on which rdmactl is at work, by devlink handle; content: rdmactl
+//   nodes/MAJOR:MINOR-KEY the RDMA device whose verbs node the container may open; granted_nodes.h
 //   attach/KEY.json       what the container sees as /run/rdma/attach.json
 //   view/KEY/             what it sees of /sys/class
 //   eswitches/DEVICE.json what an e-switch was like before rdmactl asap2 enable
 //   errors/KEY.json       the last failure of a container, for `rdmactl list --failed`
-//   locks/                64 lock files a kind, never deleted; a name's lock is chosen by its hash
+//   locks/                the locks of what is there or is being worked on, a file each
 //
 // KEY = SHA-256 of the bundle path. AKEY = <namespace inode>-<interface> in hex and safe letters.
-// Order of locks: container, then attachment, then leases. Journals name their holders and
-// containers name their attachments; a container's file is written first and removed last, so a
-// holder without a file is a dead one.
+// Each container and each attachment has a lock of its own. Order: container, then attachment, then
+// leases. Journals name their holders and containers name their attachments; a container's file is
+// written first and removed last, so a holder without a file is a dead one.
 #pragma once
 
 #include <chrono>
@@ -50,8 +52,9 @@ struct Container {
     std::string netns_path;               // what config.json named, if it did
     std::optional<netns::NetnsId> netns;  // nothing if we did not touch the container's namespace
     std::vector<std::string> attachments;
-    std::map<std::string, Limits> limits;  // by attachment, where there are any
-    int64_t created = 0;                   // seconds since 1970
+    std::map<std::string, Limits> limits;   // by attachment, where there are any
+    int64_t created = 0;                    // seconds since 1970, for people
+    std::chrono::seconds created_uptime{};  // Processes::uptime() then
     // The steps by which it was granted things while it was there (hook/live.h), in the order of
     // application; empty where config.json declares them.
     base::Json grants = base::Json::array();
@@ -76,8 +79,8 @@ class Store {
 
     [[nodiscard]] base::Files& files() const { return files_; }
 
+    // Deadline::now(): at once, or Code::Busy.
     Result<base::FileLock> lock_container(const std::string& key, base::Deadline deadline) const;
-    Result<base::FileLock> try_lock_container(const std::string& key) const;
     Result<base::FileLock> lock_attachment(const std::string& akey, base::Deadline deadline) const;
     Result<base::FileLock> lock_leases(base::Deadline deadline) const;
 
@@ -91,16 +94,24 @@ class Store {
     Result<std::vector<std::string>> container_keys() const;  // pending ones too
     Result<std::vector<std::string>> journal_keys() const;
 
-    // Removes what writers that died have left half written; the paths.
+    // Removes what writers that died have left half written; the paths. And the locks of what is
+    // gone, which processes that were killed have left.
     Result<std::vector<std::string>> sweep() const;
 
   private:
+    [[nodiscard]] Result<base::FileLock> lock(const char* kind,
+                                              const std::string& name,
+                                              base::Deadline deadline,
+                                              std::vector<std::string> guarded) const;
+
     base::Files& files_;
     std::string dir_;
 };
 
 // KEY of a bundle.
 std::string container_key(const std::string& bundle);
+// Whether foreign text could be one.
+bool is_container_key(std::string_view text);
 // The id that Podman put into the bundle's path, or empty.
 std::string id_from_bundle(const std::string& bundle);
 // AKEY of an interface in a namespace.

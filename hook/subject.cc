@@ -92,11 +92,25 @@ std::string id_of(const Call& call) {
     return call.id.empty() ? id_from_bundle(call.bundle) : call.id;
 }
 
+Result<> check_author(const oci::Spec& spec, const Config& config) {
+    const std::string_view engine = spec.pods_engine();
+    if (engine.empty() || config.policy)
+        return {};
+    return make_error(Code::Refused,
+                      fmt::format("a pod's rdma.* annotations are its author's and not root's, and "
+                                  "{} has no `policy` that allows them",
+                                  kConfigPath))
+        .advise(fmt::format("write one; to begin with, one that allows nothing: rdmactl runtime "
+                            "configure --runtime={} --starter-policy",
+                            engine));
+}
+
 Result<Subject> read_subject(oci::Spec spec,
                              const Annotations& annotations,
                              Config config,
                              Grants grants,
                              netns::CharNodes& host) {
+    TRY(check_author(spec, config));
     Request request = TRY(parse_request(annotations, config));
     Subject subject{.spec = std::move(spec),
                     .network = {},
@@ -106,7 +120,7 @@ Result<Subject> read_subject(oci::Spec spec,
                     .net_admin = false};
     subject.network = subject.spec.network();
     const Powers powers = TRY(powers_of(subject.spec, subject.config, host));
-    subject.fenced = !powers.privileged && powers.open_rules.empty();
+    subject.fenced = subject.spec.denies_devices() && powers.open_rules.empty();
     subject.net_admin =
         std::ranges::find(powers.capabilities, "CAP_NET_ADMIN") != powers.capabilities.end();
     TRY(check_subject(subject, grants, powers));
@@ -139,6 +153,7 @@ Result<Container> register_container(World& world,
                         .attachments = {},
                         .limits = {},
                         .created = static_cast<int64_t>(std::time(nullptr)),
+                        .created_uptime = call.host.processes.uptime(),
                         .grants = Json::array()};
     if (ns)
         container.netns = ns->id();
@@ -169,9 +184,7 @@ Result<std::vector<Granted>> attach_all(World& world,
     auto granted = attach_each(world, joiner, request);
     if (granted || granted.error().code != Code::Busy)
         return granted;
-    // The engine waits, and may have a limit of its own; the rest is the timer's.
-    constexpr std::chrono::seconds kPatience{20};
-    const Collected collected = TRY(collect_garbage(world, base::Deadline::in(kPatience)));
+    const Collected collected = collect_garbage(world, base::Deadline::in(kPatience));
     if (collected.containers.empty() && collected.journals.empty())
         return granted;
     return attach_each(world, joiner, request);

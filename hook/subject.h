@@ -33,6 +33,9 @@ Result<Subject> read_subject(oci::Spec spec,
                              Grants grants,
                              netns::CharNodes& host);
 
+// Refused: a pod's container, whose annotations are not root's, and no policy that bounds them.
+Result<> check_author(const oci::Spec& spec, const Config& config);
+
 // What the engine gives the container beside what we do.
 Result<Powers> powers_of(const oci::Spec& spec, const Config& config, netns::CharNodes& host);
 

@@ -9,7 +9,6 @@
 
 #include "hook/cpu_list.h"
 #include "netns/base/ids.h"
-#include "netns/rdma.h"
 
 namespace hook {
 
@@ -191,17 +190,6 @@ void order_by_container(std::vector<Candidate>& candidates, const std::string& s
     std::ranges::sort(candidates, {}, rank);
 }
 
-constexpr char kAttached[] = "attached";
-constexpr char kDriverless[] = "without a driver";
-constexpr char kForVms[] = "bound to vfio-pci";
-constexpr char kUp[] = "up on the host";
-constexpr char kAddressed[] = "with addresses on the host";
-constexpr char kOpen[] = "open by RDMA programs";
-
-bool is_unusable(const std::string& why) {
-    return why == kDriverless || why == kForVms;
-}
-
 // Of how many functions it is the reason, and what frees the first of them.
 struct Reason {
     size_t count = 0;
@@ -279,9 +267,8 @@ Result<std::optional<FreeVf>> choose_mapped(const Attachment& attachment,
         if (attachment.device && attachment.device->device != mapped.function)
             continue;
         FreeVf found{.mapped = mapped};
-        const std::string why = leases.contains(vf_lease(mapped.function))
-                                    ? std::string(kAttached)
-                                    : TRY(why_not_free(mapped.function, site, found));
+        const std::string why =
+            TRY(why_not_given(mapped.function, mapped.eswitch, leases, site, found));
         if (why.empty())
             return std::optional{std::move(found)};
         note(reasons, why, found.function);
@@ -302,57 +289,6 @@ Error not_free(const Source& source,
                 "; see rdmactl vf list");
 }
 }  // namespace
-
-std::string freed_by(const std::string& why, const PciFunction& function) {
-    const std::string netdev = function.netdevs.empty() ? "NETDEV" : function.netdevs.front().name;
-    if (why == kUp)
-        return fmt::format(
-            "run: ip link set {} down (/etc/rdma-hook/vfs-unmanaged keeps NetworkManager off VFs)",
-            netdev);
-    if (why == kAddressed)
-        return fmt::format("run: ip address flush dev {}", netdev);
-    if (why == kOpen)
-        return "end these programs: rdma resource show ctx";
-    if (is_unusable(why))
-        return "bind the driver that makes its netdev";
-    return {};
-}
-
-Result<std::string> why_not_free(const std::string& address, Site& site, FreeVf& found) {
-    auto function = TRY(site.host.sriov.find(address));
-    if (!function)
-        return std::string("gone");
-    found.function = *std::move(function);
-    const auto& netdevs = found.function.netdevs;
-    if (found.function.driver.empty())
-        return std::string(kDriverless);
-    if (netdevs.empty() && found.function.driver == "vfio-pci")
-        return std::string(kForVms);
-    if (netdevs.empty())
-        return std::string("without a netdev on the host");
-    if (netdevs.size() > 1)
-        return std::string("with several netdevs");
-    const auto link = TRY(site.host.links.find(site.host_ns, netdevs.front().index));
-    if (!link)
-        return std::string("without a netdev on the host");
-    if (link->up)
-        return std::string(kUp);
-    if (!TRY(site.host.links.addresses(site.host_ns, link->index)).empty())
-        return std::string(kAddressed);
-    for (const std::string& name : found.function.rdma_names) {
-        const auto device = TRY(site.host.rdma.find_by_name(site.host_ns, name));
-        if (device && TRY(site.host.rdma.user_contexts(site.host_ns, device->index)) > 0)
-            return std::string(kOpen);
-    }
-    found.link = *link;
-    return std::string();
-}
-
-std::string vf_lease(const std::string& address) {
-    std::string name = "vf-" + address;
-    std::ranges::replace(name, '/', '_');  // one part of a path
-    return name;
-}
 
 Result<FreeVf> choose_free_vf(const Attachment& attachment, const Survey& survey) {
     const Pool* pool = find_pool(survey.config, attachment.mode, attachment.pool);
@@ -384,9 +320,8 @@ Result<FreeVf> choose_free_vf(const Attachment& attachment, const Survey& survey
     for (const Candidate& candidate : candidates) {
         const Source& source = sources[candidate.source];
         FreeVf found{.pf = source.pf, .pf_link = source.link};
-        const std::string why = leases.contains(vf_lease(candidate.address))
-                                    ? std::string(kAttached)
-                                    : TRY(why_not_free(candidate.address, site, found));
+        const std::string adapter = netns::devlink_handle(source.pf.address);
+        const std::string why = TRY(why_not_given(candidate.address, adapter, leases, site, found));
         if (why.empty())
             return found;
         if (candidates.size() == 1 && reasons.empty())

@@ -13,10 +13,16 @@ class KernelCgroups : public Cgroups {
   public:
     Result<> check_rdma() override { return TRY(CgroupTree::host()).check_rdma(); }
 
-    Result<> limit_rdma(pid_t pid, const Netns& ns, const RdmaLimit& limit) override {
+    Result<> limit_rdma(const ProcessToken& process,
+                        const Netns& ns,
+                        const RdmaLimit& limit) override {
         const CgroupTree tree = TRY(CgroupTree::host());
         TRY(tree.check_rdma());
-        const std::string path = TRY(cgroup_of(std::to_string(pid)));
+        const std::string path = TRY(cgroup_of(std::to_string(process.pid)));
+        // Only now is it sure that it was this process that we asked about.
+        if (TRY(KernelProcesses{}.token(process.pid)) != process)
+            return make_error(Code::Unavailable,
+                              "process " + std::to_string(process.pid) + " is gone");
         // The engine's cgroup, or one above it: the limit would hit the engine and others.
         if (is_same_or_above(path, TRY(cgroup_of("self"))))
             return make_error(Code::Unsupported,

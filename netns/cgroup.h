@@ -16,9 +16,8 @@
 #include <optional>
 #include <string>
 
-#include <sys/types.h>
-
 #include "netns/namespace.h"
+#include "netns/process.h"
 
 namespace netns {
 
@@ -41,7 +40,9 @@ class Cgroups {
     // ancestors where it is not: that stays, and changes nothing for who has no limit. `ns` is the
     // device's namespace. Unavailable: no such device or process. Unsupported: as above; an
     // ancestor cannot hand the controller down; or the process has no cgroup of its own, but ours.
-    virtual Result<> limit_rdma(pid_t pid, const Netns& ns, const RdmaLimit& limit) = 0;
+    virtual Result<> limit_rdma(const ProcessToken& process,
+                                const Netns& ns,
+                                const RdmaLimit& limit) = 0;
 };
 
 std::unique_ptr<Cgroups> make_kernel_cgroups();

@@ -4,6 +4,7 @@
 // - All that netns/base/child.h says. beside_us() finds it where only root may write.
 // - It is in the namespace from its first instruction on, with a /sys of that namespace (mounted in
 //   a mount namespace of its own); we never leave ours but for the time of the fork.
+// - It may lock memory (CAP_IPC_LOCK), and has no other capability: a container may answer it.
 // - Destroying the room kills and reaps whatever still runs.
 #pragma once
 

@@ -31,6 +31,10 @@ struct Link {
     bool strict_arp = false;  // arp_ignore is 1 and arp_announce 2
     std::string device;  // IFLA_PARENT_DEV_NAME (5.14): "0000:01:10.0"; empty for a virtual link
     std::string alias;   // IFLA_IFALIAS
+    // Somebody made it hear everything (IFLA_PROMISCUITY), or has a program look at what comes
+    // (IFLA_XDP). Both go along into another namespace.
+    bool promiscuous = false;
+    bool xdp = false;
     std::vector<std::string> altnames;
     bool operator==(const Link&) const = default;
 };

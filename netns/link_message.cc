@@ -117,6 +117,9 @@ Result<Link> parse_link(const Reply& reply) {
     link.device = attributes->text(IFLA_PARENT_DEV_NAME).value_or("");
     link.alias = attributes->text(IFLA_IFALIAS).value_or("");
     link.altnames = altnames_of(*attributes);
+    link.promiscuous = attributes->u32(IFLA_PROMISCUITY).value_or(0) != 0;
+    const auto program = attributes->nested(IFLA_XDP).find(IFLA_XDP_ATTACHED);
+    link.xdp = program && !program->empty() && program->front() != XDP_ATTACHED_NONE;
     const auto mac = attributes->find(IFLA_ADDRESS);
     if (mac && mac->size() == link.mac.bytes.size())
         std::copy(mac->begin(), mac->end(), link.mac.bytes.begin());

@@ -1,23 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
+// budget: one room.
 #include "netns/namespace.h"
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <set>
+#include <string_view>
 #include <thread>
+#include <vector>
 
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <linux/nsfs.h>
 #include <net/if.h>
 #include <sched.h>
-#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+
+#include "netns/base/file_lock.h"
+#include "netns/base/files.h"
+#include "netns/base/folder.h"
 
 namespace netns {
 
@@ -31,6 +39,8 @@ namespace {
 constexpr char kOwnNetns[] = "/proc/thread-self/ns/net";
 // More mounts than this on one pin are not ours.
 constexpr int kMaxStackedMounts = 64;
+// Whoever has the pins' folder locked makes two mounts.
+constexpr std::chrono::seconds kShareTimeout{5};
 
 std::string fd_path(const UniqueFd& fd) {
     return "/proc/self/fd/" + std::to_string(fd.get());
@@ -121,6 +131,84 @@ Result<> raise_loopback() {
     return {};
 }
 
+// A mount's path in mountinfo: space, tab, newline and backslash are octal there (proc(5)).
+std::string unescaped(std::string_view text) {
+    std::string plain;
+    for (size_t i = 0; i < text.size(); ++i) {
+        if (text[i] != '\\' || i + 3 >= text.size()) {
+            plain += text[i];
+            continue;
+        }
+        plain += static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 +
+                                   (text[i + 3] - '0'));
+        i += 3;
+    }
+    return plain;
+}
+
+// Where namespaces are mounted, by a mountinfo: lines whose fourth word is "net:[4026532000]".
+std::vector<std::string> places_of_netns(std::string_view mountinfo) {
+    std::vector<std::string> places;
+    while (!mountinfo.empty()) {
+        const std::string_view line = mountinfo.substr(0, mountinfo.find('\n'));
+        mountinfo.remove_prefix(std::min(mountinfo.size(), line.size() + 1));
+        const auto root = line.find(" net:[");
+        const auto place = root == std::string_view::npos ? root : line.find(' ', root + 1);
+        if (place == std::string_view::npos)
+            continue;
+        const std::string_view rest = line.substr(place + 1);
+        places.push_back(unescaped(rest.substr(0, rest.find(' '))));
+    }
+    return places;
+}
+
+// Asks of each namespace once. What ends meanwhile, and what nobody may look at, is passed over.
+class Search {
+  public:
+    using Found = Result<std::optional<Netns>>;
+
+    explicit Search(const std::function<Result<bool>(const Netns&)>& is_wanted)
+        : is_wanted_(is_wanted) {}
+
+    Found in_process(const std::string& pid) { return at("/proc/" + pid + "/ns/net"); }
+
+    // The mounts that the process sees, unless another one saw the same.
+    Found in_mounts(const std::string& pid) {
+        constexpr size_t kMostMounts = 16U << 20U;
+
+        struct stat st {};
+
+        const std::string folder = "/proc/" + pid;
+        if (::stat((folder + "/ns/mnt").c_str(), &st) != 0 || !mounts_.insert(st.st_ino).second)
+            return std::optional<Netns>{};
+        const UniqueFd file{::open((folder + "/mountinfo").c_str(), O_RDONLY | O_CLOEXEC)};
+        const auto text = file ? base::read_all(file.get(), kMostMounts, folder + "/mountinfo")
+                               : Result<std::string>(std::string{});
+        for (const std::string& place : places_of_netns(text ? *text : std::string{})) {
+            if (auto found = TRY(at(folder + "/root" + place)))
+                return found;
+        }
+        return std::optional<Netns>{};
+    }
+
+  private:
+    Found at(const std::string& path) {
+        const UniqueFd place{::open(path.c_str(), O_PATH | O_CLOEXEC)};
+
+        struct stat st {};
+
+        if (!place || ::fstat(place.get(), &st) != 0 || !namespaces_.insert(st.st_ino).second)
+            return std::optional<Netns>{};
+        const auto ns = adopt(place, path);
+        if (!ns || !TRY(is_wanted_(*ns)))
+            return std::optional<Netns>{};
+        return std::optional<Netns>{*ns};
+    }
+
+    const std::function<Result<bool>(const Netns&)>& is_wanted_;
+    std::set<ino_t> namespaces_, mounts_;
+};
+
 std::string folder_of(const std::string& path) {
     const auto slash = path.rfind('/');
     return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
@@ -135,10 +223,7 @@ Result<> share_folder(const std::string& folder) {
     const UniqueFd lock{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
     if (!lock)
         return sys_error("open folder " + folder);
-    while (::flock(lock.get(), LOCK_EX) != 0) {
-        if (errno != EINTR)
-            return sys_error("lock folder " + folder);
-    }
+    TRY(base::lock_until(lock.get(), folder, base::Deadline::in(kShareTimeout)));
     const char* dir = folder.c_str();
     if (::mount("", dir, "none", MS_SHARED | MS_REC, nullptr) == 0)
         return {};
@@ -213,6 +298,39 @@ Result<std::optional<Netns>> KernelNetnses::open_pin(const std::string& path, Ne
     if (!(found->id() == id))
         return std::optional<Netns>{};
     return std::optional<Netns>{std::move(found).value()};
+}
+
+Result<uint64_t> KernelNetnses::cookie(const Netns& ns) {
+    uint64_t cookie = 0;
+    TRY(inside(ns, [&]() -> Result<> {
+        const UniqueFd socket{::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+        socklen_t size = sizeof cookie;
+        if (!socket || ::getsockopt(socket.get(), SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size) != 0)
+            return sys_error("read the cookie of a network namespace");
+        return {};
+    }));
+    return cookie;
+}
+
+Result<std::optional<Netns>> KernelNetnses::search(
+    const std::function<Result<bool>(const Netns&)>& is_wanted) {
+    Search search{is_wanted};
+    const UniqueFd proc{::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    if (!proc)
+        return sys_error("open /proc");
+    std::vector<std::string> pids = TRY(base::names_in(proc.get(), "/proc"));
+    std::erase_if(pids, [](const std::string& name) {
+        return name.find_first_not_of("0123456789") != std::string::npos;
+    });
+    for (const std::string& pid : pids) {
+        if (auto found = TRY(search.in_process(pid)))
+            return found;
+    }
+    for (const std::string& pid : pids) {
+        if (auto found = TRY(search.in_mounts(pid)))
+            return found;
+    }
+    return std::optional<Netns>{};
 }
 
 Result<Netns> KernelNetnses::make() {

@@ -60,6 +60,16 @@ class Netnses {
     // the namespace `id`.
     virtual Result<std::optional<Netns>> open_pin(const std::string& path, NetnsId id) = 0;
 
+    // What names the namespace for good: SO_NETNS_COOKIE of socket(7) (Linux 5.14), which the
+    // kernel gives to no other until the next boot.
+    virtual Result<uint64_t> cookie(const Netns& ns) = 0;
+
+    // The first namespace that is wanted, of those that a process is in or that are mounted where a
+    // process sees it, whatever its mount namespace. One that a thread has for itself, a descriptor
+    // or a socket alone is not found. Looks at every process: for what our pin should have led to.
+    virtual Result<std::optional<Netns>> search(
+        const std::function<Result<bool>(const Netns&)>& is_wanted) = 0;
+
     // A new, empty namespace with `lo` up (OCI runtimes raise it only in namespaces of their own).
     // It lives as long as a descriptor, a pin or a process holds it.
     virtual Result<Netns> make() = 0;
@@ -80,6 +90,9 @@ class KernelNetnses : public Netnses {
     Result<Netns> open(const std::string& path) override;
     Result<Netns> open_process(pid_t pid) override;
     Result<std::optional<Netns>> open_pin(const std::string& path, NetnsId id) override;
+    Result<uint64_t> cookie(const Netns& ns) override;
+    Result<std::optional<Netns>> search(
+        const std::function<Result<bool>(const Netns&)>& is_wanted) override;
     Result<Netns> make() override;
     Result<> pin(const Netns& ns, const std::string& path) override;
     Result<> unpin(const std::string& path) override;

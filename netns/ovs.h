@@ -118,6 +118,11 @@ class Ovs {
 };
 
 inline constexpr char kOvsSocket[] = "/run/openvswitch/db.sock";
+// Debian's unit is openvswitch-switch, Red Hat's and SUSE's openvswitch.
+inline constexpr char kStartOvs[] =
+    "systemctl start openvswitch-switch || systemctl start openvswitch";
+inline constexpr char kRestartOvs[] =
+    "systemctl restart openvswitch-switch || systemctl restart openvswitch";
 
 std::unique_ptr<Ovs> make_ovs(std::string socket = kOvsSocket);
 

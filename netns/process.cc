@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <ctime>
 #include <string_view>
 
 #include <fcntl.h>
@@ -74,9 +75,9 @@ struct OpenDevice {
     uint32_t minor;
 };
 
-// A process that ends meanwhile has nothing open. statx(2) without asking a file system: one that
-// hangs must not hang us.
-bool has_open(int proc, const std::string& pid, OpenDevice wanted) {
+// A process that ends meanwhile has nothing open. statx(2) does not ask a file system, as one that
+// hangs would hang rdma-hook. Processes behind the deadline count as having nothing open.
+bool has_open(int proc, const std::string& pid, OpenDevice wanted, base::Deadline deadline) {
     const std::string path = pid + "/fd";
     const UniqueFd folder{::openat(proc, path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
     const auto names = folder ? base::names_in(folder.get(), path)
@@ -84,21 +85,27 @@ bool has_open(int proc, const std::string& pid, OpenDevice wanted) {
     return names && std::any_of(names->begin(), names->end(), [&](const std::string& name) {
                struct statx found {};
 
-               return ::statx(folder.get(), name.c_str(), AT_STATX_DONT_SYNC, STATX_TYPE, &found) ==
+               return !deadline.passed() &&
+                      ::statx(folder.get(), name.c_str(), AT_STATX_DONT_SYNC, STATX_TYPE, &found) ==
                           0 &&
                       S_ISCHR(found.stx_mode) && found.stx_rdev_major == wanted.major &&
                       found.stx_rdev_minor == wanted.minor;
            });
 }
 
-// prlimit(2). The number could only be another process's if the first one ended just now.
-Result<> change_memlock(const ProcessToken& process, const rlimit* wanted, rlimit* before) {
+// prlimit(2) knows a number, which may have become another process's: that one keeps its limit.
+Result<> change_memlock(const ProcessToken& process, const rlimit* wanted, rlimit& before) {
     const std::string name = "RLIMIT_MEMLOCK of process " + std::to_string(process.pid);
     Error error = make_error(Code::Unavailable, name + ": it is gone");
     if (TRY(KernelProcesses{}.token(process.pid)) != process)
         return error;
-    if (::prlimit(process.pid, RLIMIT_MEMLOCK, wanted, before) == 0)
-        return {};
+    if (::prlimit(process.pid, RLIMIT_MEMLOCK, wanted, &before) == 0) {
+        if (TRY(KernelProcesses{}.token(process.pid)) == process)
+            return {};
+        if (wanted != nullptr)
+            (void)::prlimit(process.pid, RLIMIT_MEMLOCK, &before, nullptr);  // or gone, too
+        return error;
+    }
     return errno == ESRCH ? error : sys_error((wanted != nullptr ? "set " : "read ") + name);
 }
 }  // namespace
@@ -124,16 +131,19 @@ Result<std::optional<ProcessToken>> KernelProcesses::token(pid_t pid) {
 
 Result<Memlock> KernelProcesses::memlock(const ProcessToken& process) {
     rlimit limit{};
-    TRY(change_memlock(process, nullptr, &limit));
+    TRY(change_memlock(process, nullptr, limit));
     return Memlock{.soft = limit.rlim_cur, .hard = limit.rlim_max};
 }
 
 Result<> KernelProcesses::set_memlock(const ProcessToken& process, const Memlock& limit) {
     const rlimit wanted{.rlim_cur = limit.soft, .rlim_max = limit.hard};
-    return change_memlock(process, &wanted, nullptr);
+    rlimit before{};
+    return change_memlock(process, &wanted, before);
 }
 
-Result<std::vector<pid_t>> KernelProcesses::that_opened(uint32_t major, uint32_t minor) {
+Result<std::vector<pid_t>> KernelProcesses::that_opened(uint32_t major,
+                                                        uint32_t minor,
+                                                        base::Deadline deadline) {
     const UniqueFd proc{::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
     if (!proc)
         return sys_error("open /proc");
@@ -141,8 +151,13 @@ Result<std::vector<pid_t>> KernelProcesses::that_opened(uint32_t major, uint32_t
     for (const std::string& name : TRY(base::names_in(proc.get(), "/proc"))) {
         pid_t pid = 0;
         const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
-        if (error == std::errc{} && *end == '\0' && has_open(proc.get(), name, {major, minor}))
+        if (error != std::errc{} || *end != '\0')
+            continue;
+        if (has_open(proc.get(), name, {major, minor}, deadline))
             openers.push_back(pid);
+        if (deadline.passed())
+            return make_error(Code::Timeout,
+                              "the open files of all processes are too many to look at");
     }
     std::sort(openers.begin(), openers.end());
     return openers;
@@ -165,6 +180,24 @@ Result<std::string> KernelProcesses::boot_id() {
     while (!text.empty() && text.back() == '\n')
         text.pop_back();
     return text;
+}
+
+Result<std::optional<uint64_t>> KernelProcesses::mount_namespace(pid_t pid) {
+    const std::string path = "/proc/" + std::to_string(pid) + "/ns/mnt";
+
+    struct stat st {};
+
+    if (::stat(path.c_str(), &st) == 0)
+        return std::optional<uint64_t>{st.st_ino};
+    if (is_gone(errno))
+        return std::optional<uint64_t>{};
+    return sys_error("look at " + path);
+}
+
+std::chrono::seconds KernelProcesses::uptime() {
+    timespec now{};
+    ::clock_gettime(CLOCK_BOOTTIME, &now);
+    return std::chrono::seconds{now.tv_sec};
 }
 
 bool KernelProcesses::exists(const std::string& path) {

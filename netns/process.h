@@ -4,12 +4,14 @@
 // much memory they may lock (prlimit(2), RLIMIT_MEMLOCK).
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 
 #include <sys/types.h>
 
+#include "netns/base/clock.h"
 #include "netns/base/result.h"
 
 namespace netns {
@@ -41,14 +43,21 @@ class Processes {
     // What the process may lock in memory, and its children after it. Unavailable: it is gone.
     virtual Result<Memlock> memlock(const ProcessToken& process) = 0;
     virtual Result<> set_memlock(const ProcessToken& process, const Memlock& limit) = 0;
-    // Who has a character device open, in ascending order. Looks at every descriptor of every
-    // process, so it is asked only where something says that there is somebody. What is in flight
-    // in a socket is in no process.
-    virtual Result<std::vector<pid_t>> that_opened(uint32_t major, uint32_t minor) = 0;
+    // The processes that have a character device open, in ascending order. Looks at every
+    // descriptor of every process, so it is asked only where something says that there is one.
+    // Timeout: the deadline passed before all were looked at, and nothing is known. What is in
+    // flight in a socket is in no process.
+    virtual Result<std::vector<pid_t>> that_opened(uint32_t major,
+                                                   uint32_t minor,
+                                                   base::Deadline deadline) = 0;
     // The process that started us: the engine.
     virtual pid_t parent() = 0;
     virtual pid_t self() = 0;
     virtual Result<std::string> boot_id() = 0;
+    // The number of the process's mount namespace; nothing: it is gone.
+    virtual Result<std::optional<uint64_t>> mount_namespace(pid_t pid) = 0;
+    // Since the boot, with the time that the machine slept (clock_gettime(2), CLOCK_BOOTTIME).
+    virtual std::chrono::seconds uptime() = 0;
     // Whether a path exists (of a bundle, of a namespace).
     virtual bool exists(const std::string& path) = 0;
 };
@@ -58,10 +67,14 @@ class KernelProcesses : public Processes {
     Result<std::optional<ProcessToken>> token(pid_t pid) override;
     Result<Memlock> memlock(const ProcessToken& process) override;
     Result<> set_memlock(const ProcessToken& process, const Memlock& limit) override;
-    Result<std::vector<pid_t>> that_opened(uint32_t major, uint32_t minor) override;
+    Result<std::vector<pid_t>> that_opened(uint32_t major,
+                                           uint32_t minor,
+                                           base::Deadline deadline) override;
     pid_t parent() override;
     pid_t self() override;
     Result<std::string> boot_id() override;
+    Result<std::optional<uint64_t>> mount_namespace(pid_t pid) override;
+    std::chrono::seconds uptime() override;
     bool exists(const std::string& path) override;
 };
 

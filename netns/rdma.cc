@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
+// budget: one room.
 #include "netns/rdma.h"
 
 #include <algorithm>
 #include <cerrno>
 
+#include <fcntl.h>
 #include <linux/netlink.h>
 
+#include "netns/base/files.h"
+#include "netns/base/unique_fd.h"
 #include "netns/gid_events.h"
 #include "netns/gid_table.h"
 #include "netns/netlink/socket.h"
 #include "netns/pace.h"
 #include "netns/probe.h"
+#include "netns/rdma_driver.h"
 #include "netns/rdma_message.h"
 #include "netns/sysfs.h"
 
@@ -59,14 +64,15 @@ class KernelRdmaDevices : public RdmaDevices {
     Result<std::optional<RdmaDevice>> find_by_name(const Netns& ns,
                                                    const std::string& name) override;
     Result<std::optional<uint32_t>> netdev_of(const Netns& ns, uint32_t device) override;
-    Result<bool> is_software(const Netns& ns, const RdmaDevice& device) override;
+    Result<std::string> software_type(const Netns& ns, const RdmaDevice& device) override;
     Result<std::optional<RdmaDevice>> find_software(const Netns& ns,
                                                     uint32_t netdev,
                                                     const std::string& type) override;
     Result<CharDevice> uverbs_node(const Netns& ns, uint32_t device) override;
+    Result<std::optional<std::string>> device_of_node(const DeviceNumber& number) override;
     Result<CharDevice> rdma_cm_node() override;
     Result<uint32_t> user_contexts(const Netns& ns, uint32_t device) override;
-    Result<bool> waits_for_users(const std::string& type) override;
+    Result<bool> open_without_context(const std::string& type) override;
     Result<bool> has_gsi_qp(const Netns& ns, uint32_t device) override;
     Result<bool> roce_port_served(const Netns& ns) override;
     Result<std::optional<GidEntry>> find_gid(const Netns& ns,
@@ -179,24 +185,18 @@ Result<std::optional<RdmaDevice>> KernelRdmaDevices::find_by_name(const Netns& n
     return std::optional<RdmaDevice>{};
 }
 
-Result<bool> KernelRdmaDevices::is_software(const Netns& ns, const RdmaDevice& device) {
-    // Hardware hangs on a device of its bus.
-    const auto folder = TRY(TRY(tree(ns)).enter("class/infiniband/" + device.name));
-    if (!folder)
-        return as(Code::Unavailable,
-                  sys_error(ENOENT, "RDMA device " + printable(device.name) + " is not there"));
-    return !TRY(folder->link("device"));
+Result<std::string> KernelRdmaDevices::software_type(const Netns& ns, const RdmaDevice& device) {
+    if (auto type = TRY(software_type_in(TRY(tree(ns)), device.name)))
+        return *std::move(type);
+    return as(Code::Unavailable,
+              sys_error(ENOENT, "RDMA device " + printable(device.name) + " is not there"));
 }
 
 Result<std::optional<RdmaDevice>> KernelRdmaDevices::find_software(const Netns& ns,
                                                                    uint32_t netdev,
                                                                    const std::string& type) {
     for (const auto& device : TRY(list_on(ns, netdev))) {
-        const auto folder = TRY(TRY(tree(ns)).enter("class/infiniband/" + device.name));
-        if (!folder || TRY(folder->link("device")))
-            continue;
-        const auto node = TRY(folder->read("node_type"));  // "1: CA" or "4: RNIC"
-        if (node && (node->starts_with('4') ? "siw" : "rxe") == type)
+        if (TRY(software_type_in(TRY(tree(ns)), device.name)) == type)
             return std::optional<RdmaDevice>{device};
     }
     return std::optional<RdmaDevice>{};
@@ -220,6 +220,20 @@ Result<CharDevice> KernelRdmaDevices::uverbs_node(const Netns& ns, uint32_t devi
         .advise("run: modprobe ib_uverbs");
 }
 
+Result<std::optional<std::string>> KernelRdmaDevices::device_of_node(const DeviceNumber& number) {
+    const std::string path = "/sys/dev/char/" + std::to_string(number.major) + ":" +
+                             std::to_string(number.minor) + "/ibdev";
+    const base::UniqueFd file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+    if (!file && (errno == ENOENT || errno == ENODEV))
+        return std::optional<std::string>{};
+    if (!file)
+        return sys_error("open " + path);
+    std::string name = TRY(base::read_all(file.get(), 256, path));
+    while (name.ends_with('\n'))
+        name.pop_back();
+    return std::optional{std::move(name)};
+}
+
 Result<CharDevice> KernelRdmaDevices::rdma_cm_node() {
     Request request = nldev::request(RDMA_NLDEV_CMD_GET_CHARDEV);
     request.put(RDMA_NLDEV_ATTR_CHARDEV_TYPE, std::string("rdma_cm"));
@@ -238,9 +252,17 @@ Result<uint32_t> KernelRdmaDevices::user_contexts(const Netns& ns, uint32_t devi
     return users;
 }
 
-Result<bool> KernelRdmaDevices::waits_for_users(const std::string& type) {
-    const std::string module = type == "rxe" ? "rdma_rxe" : type;
-    return TRY(TRY(SysTree::host()).read("module/" + module + "/refcnt")).value_or("0") != "0";
+Result<bool> KernelRdmaDevices::open_without_context(const std::string& type) {
+    const SysTree sys = TRY(SysTree::host());
+    const uint64_t before = TRY(module_references(sys, type));
+    uint64_t contexts = 0;
+    for (const auto& device : before == 0 ? std::vector<RdmaDevice>{} : TRY(list(TRY(home())))) {
+        const bool counts = TRY(software_type_in(sys, device.name)) == type;
+        const auto users = counts ? user_contexts(*home_, device.index) : Result<uint32_t>{0};
+        contexts += users ? *users : 0;  // gone since it was listed
+    }
+    // Others open and close devices meanwhile: before and after.
+    return std::max(before, TRY(module_references(sys, type))) > contexts;
 }
 
 Result<bool> KernelRdmaDevices::has_gsi_qp(const Netns& ns, uint32_t device) {

@@ -21,6 +21,7 @@
 
 #include "netns/address.h"
 #include "netns/base/clock.h"
+#include "netns/char_nodes.h"
 #include "netns/namespace.h"
 
 namespace netns {
@@ -97,8 +98,8 @@ class RdmaDevices {
 
     // The netdev of the device's port 1, if it is in `ns`.
     virtual Result<std::optional<uint32_t>> netdev_of(const Netns& ns, uint32_t device) = 0;
-    // Whether the device is a driver's over a netdev (rxe, siw) and no hardware.
-    virtual Result<bool> is_software(const Netns& ns, const RdmaDevice& device) = 0;
+    // The type of a driver over a netdev ("rxe", "siw"); empty: hardware.
+    virtual Result<std::string> software_type(const Netns& ns, const RdmaDevice& device) = 0;
 
     // The software device of that type ("rxe", "siw") whose port 1 has the netdev; nothing if there
     // is none. A netdev may have one of each, and hardware of its own beside them.
@@ -108,15 +109,19 @@ class RdmaDevices {
 
     // The verbs node. Loads ib_uverbs if need be.
     virtual Result<CharDevice> uverbs_node(const Netns& ns, uint32_t device) = 0;
+    // The name of the device whose verbs node has the number now (/sys/dev/char/*/ibdev), whatever
+    // namespace it is in; nothing if there is none.
+    virtual Result<std::optional<std::string>> device_of_node(const DeviceNumber& number) = 0;
     // The connection manager's node. Loads rdma_ucm if need be.
     virtual Result<CharDevice> rdma_cm_node() = 0;
 
     // How many user contexts (open verbs nodes) the kernel reports on the device.
     virtual Result<uint32_t> user_contexts(const Netns& ns, uint32_t device) = 0;
-    // Whether the kernel counts an open verbs node of any device of this driver ("rxe", "siw"), be
-    // it one without a context: a deletion waits for those. The module's references; a driver that
+    // Whether somebody may have the verbs node of a device of this driver ("rxe", "siw") open
+    // without a context: user_contexts() does not count that, and a deletion waits for it. The
+    // module's references beyond the contexts of all of its devices that we see. A driver that
     // takes its devices from under their users (rxe of 7.3) counts none.
-    virtual Result<bool> waits_for_users(const std::string& type) = 0;
+    virtual Result<bool> open_without_context(const std::string& type) = 0;
     // Whether port 1 has its GSI QP, without which rdma_cm cannot connect (lost when rxe
     // moves, 7.3).
     virtual Result<bool> has_gsi_qp(const Netns& ns, uint32_t device) = 0;
@@ -144,7 +149,7 @@ class RdmaDevices {
     // taken.
     virtual Result<> add_link(const Netns& ns, const RdmaLinkSpec& spec) = 0;
     // Deletes it (DELLINK); one that is gone is no error. Blocks, and cannot be killed, while the
-    // device is open and waits_for_users() of its driver.
+    // device is open and its driver counts that (open_without_context()).
     virtual Result<> remove_link(const Netns& ns, uint32_t device) = 0;
     // Moves a device between namespaces (exclusive mode). Unsupported: the kernel's EOPNOTSUPP.
     virtual Result<> move(const Netns& from, const Netns& to, uint32_t device) = 0;

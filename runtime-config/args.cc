@@ -25,7 +25,7 @@ struct Option {
 constexpr std::string Invocation::*kIgnored = nullptr;
 
 // Of runc 1.0 to 1.4 and crun 1.0 to 1.28.
-constexpr std::array kGlobal = {Option{"root", 0, Takes::Value, kIgnored},
+constexpr std::array kGlobal = {Option{"root", 0, Takes::Value, &Invocation::root},
                                 Option{"log", 0, Takes::Value, &Invocation::log},
                                 Option{"log-format", 0, Takes::Value, &Invocation::log_format},
                                 Option{"log-level", 0, Takes::Value, kIgnored},
@@ -171,6 +171,10 @@ class Words {
         return nullptr;
     }
 
+    [[nodiscard]] std::vector<std::string> rest() const {
+        return {words_.begin() + static_cast<std::ptrdiff_t>(at_), words_.end()};
+    }
+
     void complain(std::string why) {
         if (call_.trouble.empty())
             call_.trouble = std::move(why);
@@ -262,6 +266,8 @@ Invocation parse_args(const std::vector<std::string>& argv) {
     Words words{std::span(argv).subspan(1), call};
     const auto word = words.next(kGlobal);
     const Subcommand* subcommand = word ? subcommand_of(*word) : nullptr;
+    if (subcommand == nullptr)
+        call.words = words.rest();
     if (subcommand == nullptr && !call.trouble.empty())
         subcommand = words.seek();
     if (subcommand != nullptr && !words.harmless())

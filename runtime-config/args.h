@@ -27,8 +27,10 @@ struct Invocation {
     std::string bundle;  // as given; empty: the working directory
     std::string config;  // crun's name of another config.json; empty: none
     std::string id;
-    std::string log;         // the file that engines read a failure from; empty: none
-    std::string log_format;  // "json", or the runtimes' own text
+    std::string root;                // where the runtime keeps what it knows of containers
+    std::vector<std::string> words;  // of Other: what follows its name, the id among it
+    std::string log;                 // the file that engines read a failure from; empty: none
+    std::string log_format;          // "json", or the runtimes' own text
     // What we do not understand of it. Then the rest is the best guess: enough to see whether the
     // container asks for RDMA, and not enough to give it any.
     std::string trouble;

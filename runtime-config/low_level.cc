@@ -84,7 +84,7 @@ Result<std::string> check_runtime(const std::string& place) {
 Result<std::string> find_runtime(const std::string& configured) {
     const std::string place = configured.empty() ? default_runtime() : configured;
     // One that is nowhere is told of by the call.
-    if (configured.empty() && ::access(place.c_str(), F_OK) != 0)
+    if (place == default_runtime() && ::access(place.c_str(), F_OK) != 0)
         return place;
     return check_runtime(place);
 }

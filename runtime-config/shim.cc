@@ -11,8 +11,10 @@
 
 #include "hook/attachment.h"
 #include "hook/command.h"
+#include "hook/runtimes.h"
 #include "netns/base/log.h"
 #include "netns/launch.h"
+#include "netns/process.h"
 #include "runtime-config/args.h"
 #include "runtime-config/engine_log.h"
 #include "runtime-config/oci/bundle.h"
@@ -79,26 +81,66 @@ std::optional<Ours> look_at_id(Invocation call, const Surroundings& around) {
 }
 
 // Nothing: the call is the low-level runtime's alone.
-std::optional<Ours> look(const std::vector<std::string>& argv, const Surroundings& around) {
-    std::optional<Ours> ours;
-    const auto done = hook::guarded([&]() -> Result<> {
-        Invocation call = parse_args(argv);
-        switch (call.verb) {
-            case Verb::Create:
-            case Verb::Run:
-            case Verb::Restore:
-                ours = look_at_start(std::move(call));
-                break;
-            case Verb::Delete:
-            case Verb::Checkpoint:
-                ours = look_at_id(std::move(call), around);
-                break;
-            case Verb::Other:
-                break;
-        }
-        return {};
-    });
-    return done ? std::move(ours) : std::nullopt;
+std::optional<Ours> look(const Invocation& call, const Surroundings& around) {
+    switch (call.verb) {
+        case Verb::Create:
+        case Verb::Run:
+        case Verb::Restore:
+            return look_at_start(call);
+        case Verb::Delete:
+        case Verb::Checkpoint:
+            return look_at_id(call, around);
+        case Verb::Other:
+            break;
+    }
+    return std::nullopt;
+}
+
+bool starts(const Invocation& call) {
+    return call.verb == Verb::Create || call.verb == Verb::Run || call.verb == Verb::Restore;
+}
+
+// The container that the call is about, if it is known who has it. Of a verb whose options
+// rdma-runtime does not know, the id is the first word that is the id of such a container.
+std::optional<hook::Served> find_served(const Invocation& call, const hook::Runtimes& runtimes) {
+    const auto words = call.verb == Verb::Other ? call.words : std::vector{call.id};
+    for (const std::string& word : words) {
+        if (!oci::is_container_id(word))
+            continue;
+        auto served = runtimes.find(call.root, word);
+        // A new container may have the id of one that is no more.
+        if (served && !(starts(call) && runtimes.is_gone(*served)))
+            return served;
+    }
+    return std::nullopt;
+}
+
+// The program that the call is for: that of its container, whatever the configuration says now. Of
+// a new or unknown one what the configuration says, or, while that cannot be told, what the latest
+// container got.
+Result<std::string> runtime_for(const Invocation& call, const Surroundings& around) {
+    netns::Host host = around.host();
+    const hook::Runtimes runtimes{host, around.runtimes};
+    if (const auto served = find_served(call, runtimes))
+        return find_runtime(served->runtime).context("the runtime of container " + served->id);
+    const auto setting = around.runtime_setting();
+    auto path = setting ? find_runtime(*setting) : Result<std::string>{setting.error()};
+    if (const auto last = runtimes.last(); !path && last)
+        path = find_runtime(*last);
+    return path ? *path : default_runtime();
+}
+
+// Best effort: without it the configuration decides, as if we had not been called before.
+void remember_runtime(const Invocation& call,
+                      const std::string& path,
+                      pid_t creator,
+                      const Surroundings& around) {
+    netns::Host host = around.host();
+    const auto token = host.processes.token(creator);
+    if (!around.root || !token || !*token || !oci::is_container_id(call.id))
+        return;
+    (void)hook::Runtimes{host, around.runtimes}.remember(
+        {.root = call.root, .id = call.id, .runtime = path, .creator = **token});
 }
 
 // What can be refused before anything is done.
@@ -124,7 +166,11 @@ void write_line(const std::string& line) {
 }
 
 // Half 1, and config.json as it says.
-Result<> prepare(const Ours& ours, const hook::Call& call) {
+Result<> prepare(const Ours& ours,
+                 const std::string& runtime,
+                 const hook::Call& call,
+                 const Surroundings& around) {
+    remember_runtime(ours.call, runtime, call.owner, around);
     const hook::Output output = TRY(hook::precreate(ours.spec, call));
     if (output.spec != ours.spec) {
         if (auto put = ours.bundle->replace(output.spec); !put)
@@ -140,9 +186,14 @@ Result<int> start(const Ours& ours,
                   hook::Call& call,
                   const Surroundings& around) {
     TRY(check_start(ours));
-    const std::string runtime = TRY(find_runtime(TRY(call.load_config()).runtime));
+    (void)TRY(find_runtime(TRY(call.load_config()).runtime));
+    const std::string runtime = TRY(runtime_for(ours.call, around));
     call.self = TRY(call.host.programs.beside_us("rdma-hook"));
-    TRY(around.apart([&] { return prepare(ours, call); }));
+    auto prepared = around.apart([&] { return prepare(ours, runtime, call, around); });
+    // What it was doing when it died is still there; after an error there is nothing.
+    if (!prepared && prepared.error().code == Code::Internal)
+        prepared = join(std::move(prepared), around.apart([&] { return hook::abandon(call); }));
+    TRY(std::move(prepared));
     auto status = around.low_level.run(runtime, argv);
     if (status && *status == 0)
         return 0;
@@ -154,11 +205,6 @@ Result<int> start(const Ours& ours,
         write_line(undone.error().message());
     }
     return status;
-}
-
-std::string runtime_for_others(const Surroundings& around) {
-    const auto path = find_runtime(around.runtime_setting());
-    return path ? *path : default_runtime();
 }
 
 // What no poststop hook took back of the containers with this id.
@@ -179,7 +225,7 @@ Result<int> remove(const Ours& ours,
                    const std::vector<std::string>& argv,
                    netns::Host& host,
                    const Surroundings& around) {
-    auto status = around.low_level.run(runtime_for_others(around), argv);
+    auto status = around.low_level.run(TRY(runtime_for(ours.call, around)), argv);
     const auto done = around.apart([&]() -> Result<> {
         take_back(ours, host, around);
         return {};
@@ -257,21 +303,38 @@ int serve_ours(const Ours& ours, const std::vector<std::string>& argv, const Sur
     return result;
 }
 
-int serve_others(const std::vector<std::string>& argv, const Surroundings& around) {
-    std::string path;
+int serve_others(const Invocation& call,
+                 const std::vector<std::string>& argv,
+                 const Surroundings& around) {
+    std::string path = default_runtime();
     const auto found = hook::guarded([&]() -> Result<> {
-        path = runtime_for_others(around);
+        path = TRY(runtime_for(call, around));
+        if (starts(call))
+            remember_runtime(call, path, around.host().processes.self(), around);
         return {};
     });
-    const Error error = around.low_level.become(found ? path : default_runtime(), argv);
+    Error error;
+    if (found || found.error().code == Code::Internal) {
+        error = around.low_level.become(path, argv);
+    } else {  // another one would say that there is no such container, and the engine believe it
+        error = found.error();
+        tell_engine(call.log, call.log_format, "rdma-runtime: " + error.message());
+    }
     write_line(error.message());
     return base::exit_status(error.code);
 }
 }  // namespace
 
 int serve(const std::vector<std::string>& argv, const Surroundings& around) {
-    const std::optional<Ours> ours = look(argv, around);
-    return ours ? serve_ours(*ours, argv, around) : serve_others(argv, around);
+    Invocation call;
+    std::optional<Ours> ours;
+    // A bug in rdma-runtime harms no other container.
+    const auto done = hook::guarded([&]() -> Result<> {
+        call = parse_args(argv);
+        ours = look(call, around);
+        return {};
+    });
+    return done && ours ? serve_ours(*ours, argv, around) : serve_others(call, argv, around);
 }
 
 }  // namespace shim

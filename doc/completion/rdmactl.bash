@@ -8,12 +8,12 @@ _rdmactl_words() {
     '') echo plan list show stats verify doctor gc recover vf asap2 runtime cdi config --version ;;
     plan) echo --annotation --spec --netns ;;
     list) echo --failed ;;
-    gc) echo --regrant ;;
+    gc) echo --regrant --forget ;;
     vf) echo list enable disable ;;
     asap2) echo enable disable status ;;
     'asap2 enable') echo --vfs --bridge --tc-policy ;;
     runtime) echo configure ;;
-    'runtime configure') echo --runtime --dry-run --unset ;;
+    'runtime configure') echo --runtime --dry-run --unset --starter-policy ;;
     cdi) echo generate list ;;
     'cdi generate') echo --output ;;
     config) echo check ;;

@@ -15,7 +15,6 @@
 namespace hook::ctl {
 
 using base::Code;
-using base::Deadline;
 using base::make_error;
 using netns::EswitchMode;
 
@@ -49,7 +48,7 @@ Result<> check_ovs(const Options& options, const EswitchDevice& device, Site& si
                           "'" + base::printable(options.bridge) + "' cannot name a bridge");
     if (!TRY(site.host.ovs.present()))
         return make_error(Code::Unavailable, "Open vSwitch is not running")
-            .advise(std::string("install and start it: ") + kStartOvs);
+            .advise(std::string("install and start it: ") + kInstallOvs);
     return options.bridge.empty() ? Result<>{} : check_uplink(site, device.handle, options.bridge);
 }
 
@@ -105,16 +104,16 @@ Result<Answer> asap2_enable(const Options& options, netns::Host& host) {
     Site site = TRY(host_site(host));
     const EswitchDevice device = TRY(find_eswitch_device(options.pf, site));
     TRY(check_ovs(options, device, site));
-    const auto lock = TRY(store.lock_leases(Deadline::in(kLockTimeout)));
-    const bool fresh = !TRY(load_setup(store, device.handle));
-    const EswitchState wanted = TRY(wanted_state(options, device, site));
-    Setup setup = TRY(begin(world, site, device, options));
-    auto done = enable(world, site, options, wanted, setup).context("enable " + options.pf);
-    // What was enabled before may have users: then it stays, as far as it is.
-    if (!done && fresh)
-        return join(std::move(done), bring_back(world, site, setup).context("bring it back"))
-            .error();
-    TRY(std::move(done));
+    TRY(work_on(store, device.handle, [&]() -> Result<> {
+        const bool fresh = !TRY(load_setup(store, device.handle));
+        const EswitchState wanted = TRY(wanted_state(options, device, site));
+        Setup setup = TRY(begin(world, site, device, options));
+        auto done = enable(world, site, options, wanted, setup).context("enable " + options.pf);
+        // What was enabled before may have users: then it stays, as far as it is.
+        if (!done && fresh)
+            return join(std::move(done), bring_back(world, site, setup).context("bring it back"));
+        return done;
+    }));
     return status_of(world, site, {device.handle});
 }
 
@@ -124,16 +123,17 @@ Result<Answer> asap2_disable(const Options& options, netns::Host& host) {
     World world{host, config, store};
     Site site = TRY(host_site(host));
     const EswitchDevice device = TRY(find_eswitch_device(options.pf, site));
-    const auto lock = TRY(store.lock_leases(Deadline::in(kLockTimeout)));
-    TRY(check_no_users(world, device));
-    auto setup = TRY(load_setup(store, device.handle));
-    const EswitchState now = TRY(read_state(site, device));
-    if (!setup && now.eswitch.mode == EswitchMode::Switchdev)
-        return make_error(Code::Refused,
-                          device.handle + " is in switchdev, and not by `rdmactl asap2 enable`")
-            .advise("to end that: devlink dev eswitch set " + device.handle + " mode legacy");
-    if (setup)
-        TRY(bring_back(world, site, *setup).context("disable " + options.pf));
+    TRY(work_on(store, device.handle, [&]() -> Result<> {
+        TRY(check_no_users(world, device));
+        auto setup = TRY(load_setup(store, device.handle));
+        const EswitchState now = TRY(read_state(site, device));
+        if (!setup && now.eswitch.mode == EswitchMode::Switchdev)
+            return make_error(Code::Refused,
+                              device.handle + " is in switchdev, and not by `rdmactl asap2 enable`")
+                .advise("to end that: devlink dev eswitch set " + device.handle + " mode legacy");
+        return setup ? bring_back(world, site, *setup).context("disable " + options.pf)
+                     : Result<>{};
+    }));
     return status_of(world, site, {device.handle});
 }
 

@@ -69,13 +69,12 @@ Json lack_of_offload(const std::string& why, const std::string& fix) {
 // Of all e-switches alike.
 void note_ovs(const OvsState& ovs, const std::string& handle, Json& missing) {
     if (!ovs.present)
-        missing.push_back(lack("Open vSwitch is not running", kStartOvs));
+        missing.push_back(lack("Open vSwitch is not running", kInstallOvs));
     else if (!hw_offload(ovs.settings))
         missing.push_back(lack_of_offload("other_config:hw-offload of Open vSwitch is not true",
                                           "rdmactl asap2 enable " + handle));
     if (ovs.restart)
-        missing.push_back(lack_of_offload("ovs-vswitchd must be restarted",
-                                          "systemctl restart openvswitch-switch"));
+        missing.push_back(lack_of_offload("ovs-vswitchd must be restarted", netns::kRestartOvs));
 }
 
 Json describe_port(const DevlinkPort& port, const netns::Link& link, const netns::TcFeature& tc) {
@@ -146,6 +145,9 @@ Result<Json> describe(World& world, Site& site, const std::string& handle, const
         json["missing"].push_back(
             lack("no VFs", fmt::format("rdmactl asap2 enable {} --vfs N", handle)));
     TRY(describe_ports(site, handle, json));
+    if (switchdev && json["uplinks"].empty())
+        json["missing"].push_back(lack("its uplink has no netdev on the host: no VF of it is given",
+                                       "devlink port show"));
     note_ovs(ovs, handle, json["missing"]);
     TRY(describe_bridge(site, handle, ovs, json));
     return json;

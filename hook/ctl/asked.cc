@@ -26,7 +26,10 @@ Result<Asked> asked_for(const Options& options, netns::Host& host) {
 }
 
 Result<Powers> powers_of(const Asked& asked, const Config& config, netns::Host& host) {
-    return asked.spec ? hook::powers_of(*asked.spec, config, host.char_nodes) : Powers{};
+    if (!asked.spec)
+        return Powers{};
+    TRY(check_author(*asked.spec, config));
+    return hook::powers_of(*asked.spec, config, host.char_nodes);
 }
 
 }  // namespace hook::ctl

@@ -11,8 +11,10 @@
 
 namespace hook::ctl {
 
-inline constexpr char kStartOvs[] =
-    "apt-get install openvswitch-switch && systemctl enable --now openvswitch-switch";
+// Debian's package and unit are openvswitch-switch, Red Hat's and SUSE's openvswitch.
+inline constexpr char kInstallOvs[] =
+    "apt-get install openvswitch-switch && systemctl enable --now openvswitch-switch; or "
+    "dnf install openvswitch && systemctl enable --now openvswitch";
 
 // tc_policy: "", leave it; else "none", "skip_sw" or "skip_hw".
 Result<> enable_offload(Site& site, const std::string& tc_policy);

@@ -83,7 +83,7 @@ Result<std::optional<Hca>> look_at(const std::string& name, Site& site) {
     if (!device || !is_cdi_name(name))
         return std::optional<Hca>{};
     const auto index = TRY(rdma.netdev_of(site.host_ns, device->index));
-    const bool of_container = !index && TRY(rdma.is_software(site.host_ns, *device));
+    const bool of_container = !index && !TRY(rdma.software_type(site.host_ns, *device)).empty();
     if (of_container || TRY(is_vf(name, site.host)))
         return std::optional<Hca>{};
     const auto link = index ? TRY(site.host.links.find(site.host_ns, *index)) : std::nullopt;
@@ -176,7 +176,8 @@ Json hook_json(const char* stage, const std::string& program, std::vector<std::s
     return {{"hookName", stage},
             {"path", program},
             {"args", args},
-            {"env", Json::array({oci::kHookPath})}};
+            {"env", Json::array({oci::kHookPath})},
+            {"timeout", oci::kHookTimeoutSeconds}};
 }
 
 Json pool_json(const Pool& pool, const std::string& program, const std::string& config_path) {

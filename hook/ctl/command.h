@@ -9,6 +9,7 @@
 
 #include "hook/attachment.h"
 #include "hook/config_file.h"
+#include "hook/runtimes.h"
 
 namespace hook::ctl {
 
@@ -23,7 +24,9 @@ struct Options {
     // list
     bool failed = false;
     // gc
-    bool regrant = false;  // and allow the living their devices anew
+    bool regrant = false;  // and allow the living their devices again
+    bool forget = false;   // what cannot be seen is gone
+    std::string runtimes = kRuntimesFolder;
     // show, stats, verify
     std::string container;
     // vf
@@ -42,7 +45,8 @@ struct Options {
     std::string engine;
     bool dry_run = false;
     bool unset = false;
-    Owned engine_files;
+    bool starter_policy = false;  // and write a policy that allows nothing, if there is none
+    Owned engine_files;           // and the configuration, where it is written
     // verify
     std::string peer;  // a second container or a host; empty: the container with itself
 };

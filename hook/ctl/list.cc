@@ -9,6 +9,7 @@
 #include "hook/ctl/find.h"
 #include "hook/ctl/pf.h"
 #include "hook/ctl/text.h"
+#include "hook/granted_nodes.h"
 
 namespace hook::ctl {
 
@@ -35,11 +36,16 @@ std::string_view state_of(World& world, const Container& container) {
     return container.committed ? "live" : "creating";
 }
 
-Json describe(World& world, const Container& container) {
+Result<Json> describe(World& world, const Container& container) {
     Json json = hook::to_json(container);
     json["state"] = state_of(world, container);
     const auto attach = read_json(world.store, world.store.attach_path(container.key));
     json["granted"] = attach ? *attach : Json::object();
+    json["stale"] = Json::array();
+    for (const GrantedNode& node : TRY(granted_nodes(world.store, container.key))) {
+        if (TRY(is_stale(world.host, node)))
+            json["stale"].push_back(node.device);
+    }
     return json;
 }
 
@@ -59,7 +65,7 @@ Result<Json> containers(World& world) {
         if (!container)
             list.push_back(unreadable(key, container.error()));
         else if (*container)
-            list.push_back(describe(world, **container));
+            list.push_back(TRY(describe(world, **container)));
     }
     return list;
 }
@@ -128,6 +134,10 @@ std::string list_text(const Json& json) {
     for (const Json& container : json["containers"]) {
         if (container.contains("error"))
             text += text_of(container, "error") + "\n";
+        for (const Json& device : base::array_of(container, "stale"))
+            text += fmt::format("RDMA device {} of container {} is gone: restart the container\n",
+                                base::printable(device.get<std::string>()),
+                                text_of(container, "id"));
     }
     for (const Json& journal : json["dirty"]) {
         text += "not undone: " + text_of(journal, "attachment") + "\n";
@@ -175,7 +185,7 @@ Result<Answer> show(const Options& options, netns::Host& host) {
     Json json = Json::object();
     const auto container = TRY(find_container(world, options.container));
     if (container) {
-        json["container"] = describe(world, *container);
+        json["container"] = TRY(describe(world, *container));
         json["journals"] = Json::array();
         for (const std::string& akey : container->attachments) {
             if (const auto journal = read_json(store, store.journal_path(akey)))

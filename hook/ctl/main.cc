@@ -63,7 +63,13 @@ void declare_runtime(CLI::App& app, hook::ctl::Options& options, const Declare& 
         ->required()
         ->check(CLI::IsMember({"docker", "containerd", "crio", "podman"}));
     configure->add_flag("--dry-run", options.dry_run, "print what would change");
-    configure->add_flag("--unset", options.unset, "take out what this command put in");
+    auto* unset =
+        configure->add_flag("--unset", options.unset, "take out what this command put in");
+    configure
+        ->add_flag("--starter-policy",
+                   options.starter_policy,
+                   "write a policy that allows nothing, if there is none")
+        ->excludes(unset);
 }
 
 // Declares the verbs; the one that was given ends up in `chosen`.
@@ -110,6 +116,9 @@ void declare(CLI::App& app, hook::ctl::Options& options, Verb& chosen) {
     gc->add_flag("--regrant",
                  options.regrant,
                  "allow containers of plain hooks devices that daemon-reload took away");
+    gc->add_flag("--forget",
+                 options.forget,
+                 "take what cannot be seen for gone, and give back what it claims");
     // A verb of its own, so that units and logs say which of the two it was; the work is the same.
     verb(app, "recover", "the same after a boot: undo what it cut off", hook::ctl::collect);
     auto* vf = app.add_subcommand("vf", "virtual functions of SR-IOV adapters");

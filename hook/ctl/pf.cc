@@ -7,6 +7,7 @@
 
 #include "hook/vf_choice.h"
 #include "netns/base/ids.h"
+#include "netns/base/log.h"
 #include "netns/link.h"
 
 namespace hook::ctl {
@@ -205,6 +206,24 @@ Result<Json> describe_pf(World& world, Site& site, const PciFunction& pf) {
             json["vfs"].push_back(TRY(describe_vf(world, site, *address, number)));
     }
     return json;
+}
+
+Result<> work_on(const Store& store,
+                 const std::string& handle,
+                 const std::function<Result<>()>& work) {
+    constexpr char kOwner[] = "rdmactl";  // of no journal
+    const auto lock = TRY(store.lock_attachment(kOwner, Deadline::in(kLockTimeout)));
+    const std::string lease = store.lease_path(adapter_lease(handle));
+    {
+        // Containers choose and claim their VFs under it: what they have claimed is seen from now
+        // on.
+        const auto leases = TRY(store.lock_leases(Deadline::in(kLockTimeout)));
+        TRY(store.files().write(lease, kOwner));
+    }
+    auto done = work();
+    if (const auto removed = store.files().remove(lease); !removed)
+        base::log::warning(removed.error().message() + "; run: rdmactl gc");
+    return done;
 }
 
 Result<> check_unused(World& world, Site& site, const PciFunction& pf) {

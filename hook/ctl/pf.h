@@ -2,6 +2,7 @@
 // PFs and their VFs as the verbs of rdmactl treat them: found by any name, looked at, made.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "hook/ctl/command.h"
@@ -25,6 +26,13 @@ Result<Pf> find_pf(const std::string& name, netns::Host& host);
 Result<Json> holders_of(World& world, const std::string& owner);
 // The PF and each of its VFs: free, or why not, and who has it.
 Result<Json> describe_pf(World& world, Site& site, const netns::PciFunction& pf);
+
+// Does work of up to minutes on an adapter, by its devlink handle, while no container is given a
+// function of it and no other rdmactl works on one. The lock of leases is held no longer than it
+// takes to say so; attaches to other adapters go on. gc ends the lease of a run that was killed.
+Result<> work_on(const Store& store,
+                 const std::string& handle,
+                 const std::function<Result<>()>& work);
 
 // Refused while one of the PF's VFs may be somebody's: destroying it would cut them off.
 Result<> check_unused(World& world, Site& site, const netns::PciFunction& pf);

@@ -96,6 +96,50 @@ Result<EngineEdit> prepare_edit(const Engine& engine, const Options& options, ne
     return edit;
 }
 
+// The configuration as it is and with a policy that allows nothing; equal if nothing is to be done.
+struct Starter {
+    FileText before{};
+    FileText text{};
+};
+
+// Refused: pods' annotations would be taken as root's.
+Result<Starter> prepare_policy(const Engine& engine, const Options& options) {
+    Starter starter;
+    if (options.unset || !(serves_pods(engine.name) || options.starter_policy))
+        return starter;
+    starter.before = TRY(read_engine_file(options.config_path, options.engine_files));
+    starter.text = starter.before;
+    const std::string text = starter.before.value_or("{}");
+    if (TRY(parse_config(text).context(options.config_path)).policy)
+        return starter;
+    if (!options.starter_policy)
+        return make_error(
+                   Code::Refused,
+                   fmt::format("{} passes on the annotations of pods, which are their authors' and "
+                               "not root's, and {} has no `policy` that bounds them",
+                               engine.name,
+                               options.config_path))
+            .advise(
+                fmt::format("write one; to begin with, one that allows nothing: rdmactl runtime "
+                            "configure --runtime={} --starter-policy",
+                            engine.name));
+    Json json = TRY(base::parse_json(text, options.config_path));
+    json["policy"] = base::object({{"modes", Json::array()}});
+    starter.text = layout_json(json, starter.before.value_or("")) + "\n";
+    TRY(parse_config(*starter.text));
+    return starter;
+}
+
+// What the administrator has to know of it.
+std::string note_of_policy(const Options& options, const std::string& backup) {
+    return fmt::format(
+        "{} {} a `policy` that allows nothing{}: containers of every engine get what "
+        "it lists; see: rdmactl config check",
+        options.config_path,
+        options.dry_run ? "would get" : "has",
+        backup.empty() ? "" : " (as it was: " + backup + ")");
+}
+
 std::vector<std::string> split_lines(const FileText& text) {
     std::vector<std::string> lines;
     const std::string all = text.value_or("");
@@ -151,7 +195,16 @@ std::string text_of_change(const Json& json) {
 Result<Answer> runtime_configure(const Options& options, netns::Host& host) {
     const Engine& engine = *TRY(find_engine(options.engine));
     const EngineEdit edit = TRY(prepare_edit(engine, options, host));
-    const Edited edited = TRY(engine.edit(edit));
+    Edited edited = TRY(engine.edit(edit));
+    const Starter starter = TRY(prepare_policy(engine, options));
+    const bool has_starter = starter.text != starter.before;
+    if (has_starter) {
+        std::string backup;
+        if (!options.dry_run)
+            backup = TRY(replace_engine_file(
+                {.path = options.config_path}, starter.before, starter.text, options.engine_files));
+        edited.notes.push_back(note_of_policy(options, backup));
+    }
     const bool changed = edited.text != edit.before;
     const bool keep_copy = !engine.file_is_ours && !edit.main;
     std::string backup;
@@ -167,6 +220,7 @@ Result<Answer> runtime_configure(const Options& options, netns::Host& host) {
               {"change", difference(edit.before, edited.text)},
               {"backup", backup},
               {"run", changed ? engine.reload : ""},
+              {"policy", has_starter ? options.config_path : ""},
               {"notes", edited.notes}};
     std::string text = text_of_change(json);
     return Answer{.json = std::move(json), .text = std::move(text)};

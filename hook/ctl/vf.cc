@@ -10,7 +10,6 @@
 namespace hook::ctl {
 
 using base::Code;
-using base::Deadline;
 using base::make_error;
 using netns::PciFunction;
 
@@ -73,20 +72,23 @@ Result<Answer> vf_enable(const Options& options, netns::Host& host) {
     const Store store = TRY(open_store(options, host, config));
     World world{host, config, store};
     Site site = TRY(host_site(host));
-    const auto lock = TRY(store.lock_leases(Deadline::in(kLockTimeout)));
-    const Pf pf = TRY(find_pf(options.pf, host));
-    if (options.count == 0 || options.count > pf.function.total_vfs)
+    const Pf found = TRY(find_pf(options.pf, host));
+    const std::string& address = found.function.address;
+    if (options.count == 0 || options.count > found.function.total_vfs)
         return make_error(Code::Usage,
                           fmt::format("PF {} can have 1 to {} VFs, not {}",
-                                      pf.netdev.name,
-                                      pf.function.total_vfs,
+                                      found.netdev.name,
+                                      found.function.total_vfs,
                                       options.count))
-            .advise("to have none: rdmactl vf disable " + pf.netdev.name);
-    TRY(check_up(pf, site));
-    if (pf.function.num_vfs != options.count)
-        TRY(check_unused(world, site, pf.function));
-    TRY(make_vfs(world, site, pf, options.count).context("enable VFs of " + pf.netdev.name));
-    return answer_of(world, site, pf.function.address);
+            .advise("to have none: rdmactl vf disable " + found.netdev.name);
+    TRY(work_on(store, netns::devlink_handle(address), [&]() -> Result<> {
+        const Pf pf = TRY(find_pf(address, host));  // as it is by now
+        TRY(check_up(pf, site));
+        if (pf.function.num_vfs != options.count)
+            TRY(check_unused(world, site, pf.function));
+        return make_vfs(world, site, pf, options.count).context("enable VFs of " + pf.netdev.name);
+    }));
+    return answer_of(world, site, address);
 }
 
 Result<Answer> vf_disable(const Options& options, netns::Host& host) {
@@ -94,12 +96,13 @@ Result<Answer> vf_disable(const Options& options, netns::Host& host) {
     const Store store = TRY(open_store(options, host, config));
     World world{host, config, store};
     Site site = TRY(host_site(host));
-    // Containers choose their VFs under it, and who enables or disables looks at what is there.
-    const auto lock = TRY(store.lock_leases(Deadline::in(kLockTimeout)));
-    const Pf pf = TRY(find_pf(options.pf, host));
-    TRY(check_unused(world, site, pf.function));
-    TRY(host.sriov.set_num_vfs(pf.function.address, 0));
-    return answer_of(world, site, pf.function.address);
+    const std::string address = TRY(find_pf(options.pf, host)).function.address;
+    TRY(work_on(store, netns::devlink_handle(address), [&]() -> Result<> {
+        const Pf pf = TRY(find_pf(address, host));  // as it is by now
+        TRY(check_unused(world, site, pf.function));
+        return host.sriov.set_num_vfs(address, 0);
+    }));
+    return answer_of(world, site, address);
 }
 
 }  // namespace hook::ctl

@@ -131,7 +131,7 @@ Result<Plan> plan_asap2(const Attachment& asked, const Survey& s) {
     const ChosenVf chosen = TRY(choose_vf_settings(a, s, std::move(vf), {}));
     const netns::Link& link = representor.link;
     Plan plan;
-    plan.endpoint = endpoint_of(a, s, chosen, TRY(choose_addresses(a, s, bridge.link.index)));
+    plan.endpoint = TRY(endpoint_of(a, s, chosen, TRY(choose_addresses(a, s, bridge.link.index))));
     plan.endpoint.software_path = reason;
     claim_vf(plan, s, chosen, bridge.link.index);
     plan.add<RaiseRepresentor>({.eswitch = representor.eswitch,

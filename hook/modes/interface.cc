@@ -236,11 +236,7 @@ Result<bool> is_taken(Site& site, uint32_t index) {
 }
 }  // namespace
 
-uint32_t link_index(const Attachment& attachment, const Survey& survey) {
-    return drawn_index(attachment, survey.uuid);
-}
-
-Result<uint32_t> new_link_index(const Attachment& attachment, const Survey& survey) {
+Result<uint32_t> link_index(const Attachment& attachment, const Survey& survey) {
     constexpr int kDraws = 16;
     std::string text = survey.uuid;
     for (int draw = 0; draw < kDraws; ++draw, text += '+') {

@@ -39,12 +39,10 @@ std::string lease_name(uint32_t parent, const netns::Address& address);
 
 // Drawn from the attach's UUID: unique, and known before anything is made.
 std::string device_name(const char* prefix, const Attachment& attachment, const Survey& survey);
-// Of an interface that moves into the container. From 2^15 to 2^16 - 1: Open MPI's daemons keep an
-// index in 16 bits (PRRTE, if.h).
-uint32_t link_index(const Attachment& attachment, const Survey& survey);
-// The same of one that is made there: none that the container's network has, nor the host, where
-// the kernel looks it up before 6.15. Busy if that finds none.
-Result<uint32_t> new_link_index(const Attachment& attachment, const Survey& survey);
+// Of an interface that is made in the container or moves into it. From 2^15 to 2^16 - 1: Open MPI's
+// daemons keep an index in 16 bits (PRRTE, if.h). None that the container's network has, nor the
+// host, where the kernel looks it up before 6.15. Busy if that finds none.
+Result<uint32_t> link_index(const Attachment& attachment, const Survey& survey);
 // Locally administered, the same at each start of the same container. The parent's own is part of
 // it: hosts on one network may have containers with bundles of the same path, as the nodes of a
 // cluster do.

@@ -50,10 +50,10 @@ Result<std::optional<netns::RdmaDevice>> device_on(uint32_t netdev,
                                                    Site& site) {
     netns::RdmaDevices& rdma = site.host.rdma;
     auto found = TRY(rdma.find_by_netdev(site.host_ns, netdev, name));
-    if (!found || found->name == name || !TRY(rdma.is_software(site.host_ns, *found)))
+    if (!found || found->name == name || TRY(rdma.software_type(site.host_ns, *found)).empty())
         return found;
     for (const auto& other : TRY(rdma.list_on(site.host_ns, netdev))) {
-        if (!TRY(rdma.is_software(site.host_ns, other)))
+        if (TRY(rdma.software_type(site.host_ns, other)).empty())
             return std::optional{other};
     }
     return found;
@@ -73,7 +73,7 @@ Result<Hca> find_hca(const Attachment& a, Site& site) {
             continue;
         hca.device = *device;
         hca.netdev = netdev;
-        hca.software = TRY(site.host.rdma.is_software(site.host_ns, *device));
+        hca.software = !TRY(site.host.rdma.software_type(site.host_ns, *device)).empty();
         return hca;
     }
     return make_error(Code::Refused, "netdev '" + hca.parent.name + "' has no RDMA device to share")
@@ -126,7 +126,7 @@ Result<Plan> plan_shared(const Attachment& a, const Survey& s) {
         ipvlan ? hca.parent.mac : a.mac.value_or(stable_mac(a, s, hca.parent.mac));
     Plan plan;
     plan.endpoint = {.where = Where::Container,
-                     .netdev = TRY(new_link_index(a, s)),
+                     .netdev = TRY(link_index(a, s)),
                      .device = hca.device.name,
                      .gid = {},
                      .addresses = TRY(choose_addresses(a, s, hca.parent.index)),

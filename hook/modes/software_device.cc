@@ -29,7 +29,7 @@ Result<Plan> plan_on_macvlan(const SoftwareDriver& driver, const Attachment& a, 
     const netns::Mac mac = a.mac.value_or(stable_mac(a, s, parent.mac));
     Plan plan;
     plan.endpoint = {.where = Where::Container,
-                     .netdev = TRY(new_link_index(a, s)),
+                     .netdev = TRY(link_index(a, s)),
                      .device = device_name(driver.type, a, s),
                      .gid = {},
                      .addresses = TRY(choose_addresses(a, s, parent.index))};

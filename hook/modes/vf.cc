@@ -37,7 +37,7 @@ Result<Plan> plan_vf(const Attachment& a, const Survey& s) {
     const ChosenVf chosen = TRY(choose_vf_settings(a, s, std::move(vf), a.vf));
     const uint32_t pf = chosen.vf.pf_link.index;
     Plan plan;
-    plan.endpoint = endpoint_of(a, s, chosen, TRY(choose_addresses(a, s, pf)));
+    plan.endpoint = TRY(endpoint_of(a, s, chosen, TRY(choose_addresses(a, s, pf))));
     claim_vf(plan, s, chosen, pf);
     add_vf(plan, a, s, chosen);
     return plan;

@@ -197,13 +197,13 @@ Lease lease_of(const FreeVf& vf, const Survey& survey) {
             .owner = survey.attachment_key};
 }
 
-Endpoint endpoint_of(const Attachment& attachment,
-                     const Survey& survey,
-                     const ChosenVf& chosen,
-                     std::vector<netns::Address> addresses) {
+Result<Endpoint> endpoint_of(const Attachment& attachment,
+                             const Survey& survey,
+                             const ChosenVf& chosen,
+                             std::vector<netns::Address> addresses) {
     Endpoint endpoint;
     endpoint.where = Where::Container;
-    endpoint.netdev = link_index(attachment, survey);
+    endpoint.netdev = TRY(link_index(attachment, survey));
     endpoint.device = chosen.own_device.empty()
                           ? device_name(chosen.software.type, attachment, survey)
                           : chosen.own_device;

@@ -37,10 +37,10 @@ Result<ChosenVf> choose_vf_settings(const Attachment& attachment,
 Lease lease_of(const FreeVf& vf, const Survey& survey);
 
 // Device, netdev and GID; `addresses` are those of the attachment.
-Endpoint endpoint_of(const Attachment& attachment,
-                     const Survey& survey,
-                     const ChosenVf& chosen,
-                     std::vector<netns::Address> addresses);
+Result<Endpoint> endpoint_of(const Attachment& attachment,
+                             const Survey& survey,
+                             const ChosenVf& chosen,
+                             std::vector<netns::Address> addresses);
 
 // The plan's first steps: pin, VF and addresses are claimed. `parent`: whose L2 network it is.
 void claim_vf(Plan& plan, const Survey& survey, const ChosenVf& chosen, uint32_t parent);

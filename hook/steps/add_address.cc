@@ -22,10 +22,10 @@ Result<> AddAddress::apply(Site& site) const {
     return site.host.links.add_address(*site.container, args_.link, args_.address);
 }
 
-Result<> AddAddress::undo(Site& site) const {
+Result<Undo> AddAddress::undo(Site& site) const {
     if (!site.container || args_.with_link)
-        return {};
-    return site.host.links.remove_address(*site.container, args_.link, args_.address);
+        return Undo::gone();
+    return undone_by(site.host.links.remove_address(*site.container, args_.link, args_.address));
 }
 
 Json AddAddress::save() const {

@@ -72,10 +72,11 @@ Result<> AddOvsPort::apply(Site& site) const {
     return replace_stale(site, spec);
 }
 
-Result<> AddOvsPort::undo(Site& site) const {
-    return site.host.ovs
-        .remove_ports(attachment_marks(args_.attachment), Deadline::in(kOvsUndoTimeout))
-        .advise("mend Open vSwitch, then run: rdmactl gc");
+Result<Undo> AddOvsPort::undo(Site& site) const {
+    return undone_by(
+        site.host.ovs
+            .remove_ports(attachment_marks(args_.attachment), Deadline::in(kOvsUndoTimeout))
+            .advise("repair Open vSwitch, then run: rdmactl gc"));
 }
 
 Json AddOvsPort::save() const {

@@ -21,7 +21,7 @@ class AddRoute : public Step {
     [[nodiscard]] std::string describe() const override;
     Result<> apply(Site& site) const override;
 
-    Result<> undo(Site& /*site*/) const override { return {}; }
+    Result<Undo> undo(Site&) const override { return Undo::gone(); }
 
     [[nodiscard]] Json save() const override;
 

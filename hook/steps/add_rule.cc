@@ -23,8 +23,10 @@ Result<> AddRule::apply(Site& site) const {
     return site.host.routes.add_rule(*site.container, args_);
 }
 
-Result<> AddRule::undo(Site& site) const {
-    return site.container ? site.host.routes.remove_rule(*site.container, args_) : Result<>{};
+Result<Undo> AddRule::undo(Site& site) const {
+    if (!site.container)
+        return Undo::gone();
+    return undone_by(site.host.routes.remove_rule(*site.container, args_));
 }
 
 Json AddRule::save() const {

@@ -28,8 +28,8 @@ Result<> AllowDevice::apply(Site& site) const {
     return {};
 }
 
-Result<> AllowDevice::undo(Site& site) const {
-    return site.host.device_cgroups.forbid(args_.init, args_.device);
+Result<Undo> AllowDevice::undo(Site& site) const {
+    return undone_by(site.host.device_cgroups.forbid(args_.init, args_.device));
 }
 
 Json AllowDevice::save() const {

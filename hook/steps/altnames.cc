@@ -3,33 +3,14 @@
 
 #include <algorithm>
 
-#include "hook/store.h"
-
 namespace hook {
-
-namespace {
-constexpr char kKey[] = "altnames";
-}
-
-void save_altnames(Json& json, const Altnames& altnames) {
-    if (altnames)
-        json[kKey] = *altnames;
-}
-
-Result<Altnames> load_altnames(const Json& json) {
-    if (!json.contains(kKey))
-        return Altnames{};
-    return Altnames{TRY(string_list(json, kKey))};
-}
 
 Result<> drop_altnames(Site& site,
                        const netns::Netns& ns,
                        const netns::Link& link,
-                       const Altnames& but) {
-    if (!but)
-        return {};
+                       const std::vector<std::string>& but) {
     for (const std::string& name : link.altnames) {
-        if (std::ranges::find(*but, name) == but->end())
+        if (std::ranges::find(but, name) == but.end())
             TRY(site.host.links.remove_altname(ns, link.index, name));
     }
     return {};

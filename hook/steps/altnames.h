@@ -4,7 +4,6 @@
 // leaving, and one that comes back keeps it from every namespace that has that name.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,16 +12,10 @@
 
 namespace hook {
 
-// Those that it had on the host; nothing: not known, an older version's journal.
-using Altnames = std::optional<std::vector<std::string>>;
-
-void save_altnames(Json& json, const Altnames& altnames);  // the member "altnames"
-Result<Altnames> load_altnames(const Json& json);
-
-// Takes off the link all that are not among them.
+// Takes off the link all but those that it had on the host.
 Result<> drop_altnames(Site& site,
                        const netns::Netns& ns,
                        const netns::Link& link,
-                       const Altnames& but);
+                       const std::vector<std::string>& but);
 
 }  // namespace hook

@@ -17,7 +17,7 @@ class Check : public Step {
   public:
     [[nodiscard]] bool changes() const final { return false; }
 
-    Result<> undo(Site&) const final { return {}; }
+    Result<Undo> undo(Site&) const final { return Undo::gone(); }
 
     [[nodiscard]] Json save() const final { return Json::object(); }
 };

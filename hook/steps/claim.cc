@@ -45,9 +45,11 @@ Result<> Claim::apply(Site& site) const {
     return done;
 }
 
-Result<> Claim::undo(Site& site) const {
+Result<Undo> Claim::undo(Site& site) const {
     // Not ours: it was taken before we came, and our apply failed on it.
-    return TRY(is_held(site, args_.lease)) ? site.host.files.remove(args_.lease.path) : Result<>{};
+    if (!TRY(is_held(site, args_.lease)))
+        return Undo::gone();
+    return undone_by(site.host.files.remove(args_.lease.path));
 }
 
 Json Claim::save() const {

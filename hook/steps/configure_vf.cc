@@ -53,18 +53,19 @@ Result<> ConfigureVf::apply(Site& site) const {
     return site.host.sriov.configure(site.host_ns, *link, args_.number, args_.after);
 }
 
-Result<> ConfigureVf::undo(Site& site) const {
+Result<Undo> ConfigureVf::undo(Site& site) const {
     if (!TRY(is_held(site, args_.lease)))
-        return {};
+        return Undo::gone();
     const auto link = TRY(find_pf_link(site, args_));
     if (!link)
-        return {};
+        return Undo::gone();
     const auto present = TRY(site.host.sriov.settings(site.host_ns, *link, args_.number));
     // MAC, VLAN and rate first, trust later: that is the order in which configure() writes, and
     // drivers refuse much to a VF that is not trusted any more.
     const auto back = difference(args_.before, present);
-    return is_empty(back) ? Result<>{}
-                          : site.host.sriov.configure(site.host_ns, *link, args_.number, back);
+    if (is_empty(back))
+        return Undo::gone();
+    return undone_by(site.host.sriov.configure(site.host_ns, *link, args_.number, back));
 }
 
 Json ConfigureVf::save() const {

@@ -26,7 +26,7 @@ class ConfigureVf : public Step {
 
     [[nodiscard]] std::string describe() const override;
     Result<> apply(Site& site) const override;
-    Result<> undo(Site& site) const override;
+    Result<Undo> undo(Site& site) const override;
     [[nodiscard]] Json save() const override;
 
   private:

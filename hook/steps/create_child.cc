@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/steps/create_child.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace hook {
@@ -56,15 +58,47 @@ Result<> CreateChild::apply(Site& site) const {
     return site.host.links.create_child(site.host_ns, *site.container, args_);
 }
 
-Result<> CreateChild::undo(Site& site) const {
+// Its own, whatever became of its name: an index of ours and the kind of ours. Unless all was
+// applied, another attach of this network may have drawn the index at the same time, and been
+// first. Its interface has another name and, but for an ipvlan, another MAC.
+bool CreateChild::is_ours(const Site& site, const netns::Link& link) const {
+    const bool same_mac = link.mac == args_.mac && args_.type.kind != netns::ChildKind::Ipvlan;
+    return link.kind == netns::to_string(args_.type.kind) &&
+           (site.made || link.name == args_.name || same_mac);
+}
+
+// A container that administers its network can give the link to any namespace that it knows.
+Result<Undo> CreateChild::undo_elsewhere(Site& site) const {
+    const auto has_it = [&](const netns::Netns& ns) -> Result<bool> {
+        const auto links = site.host.links.list(ns);
+        return links && std::ranges::any_of(*links, [&](const netns::Link& link) {
+                   return link.mac == args_.mac && is_ours(site, link);
+               });
+    };
+    if (args_.type.kind != netns::ChildKind::Ipvlan) {
+        if (const auto ns = TRY(site.host.namespaces.search(has_it))) {
+            for (const netns::Link& link : TRY(site.host.links.list(*ns))) {
+                if (link.mac == args_.mac && is_ours(site, link))
+                    return undone_by(site.host.links.remove(*ns, link.index));
+            }
+        }
+    }
+    return Undo::unknown(fmt::format(
+        "{} has left the container's network namespace, as CAP_NET_ADMIN allows: if no other "
+        "container has it, run: rdmactl gc --forget",
+        args_.name));
+}
+
+Result<Undo> CreateChild::undo(Site& site) const {
     if (!site.container)
-        return {};
-    // An index far above what the kernel gives itself, in a namespace that we hold: it is ours or
-    // nobody's.
+        return Undo::gone();
     const auto link = TRY(site.host.links.find(*site.container, args_.index));
-    if (!link || link->kind != netns::to_string(args_.type.kind))
-        return {};
-    return site.host.links.remove(*site.container, args_.index);
+    if (link && is_ours(site, *link))
+        return undone_by(site.host.links.remove(*site.container, args_.index));
+    // With its parent all children go, wherever they are: a driver that was loaded again.
+    if (!site.made || !site.net_admin || !TRY(site.host.links.find(site.host_ns, args_.parent)))
+        return Undo::gone();
+    return undo_elsewhere(site);
 }
 
 Json CreateChild::save() const {

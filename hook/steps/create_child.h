@@ -21,10 +21,13 @@ class CreateChild : public Step {
 
     [[nodiscard]] std::string describe() const override;
     Result<> apply(Site& site) const override;
-    Result<> undo(Site& site) const override;
+    Result<Undo> undo(Site& site) const override;
     [[nodiscard]] Json save() const override;
 
   private:
+    [[nodiscard]] bool is_ours(const Site& site, const netns::Link& link) const;
+    Result<Undo> undo_elsewhere(Site& site) const;
+
     Args args_;
 };
 

@@ -11,6 +11,9 @@ inline constexpr std::chrono::seconds kBindTimeout{10};
 // A namespace without a process gives its netdevs back when the kernel comes to it.
 inline constexpr std::chrono::seconds kReturnTimeout{5};
 
+// Every open file of a host with a million of them is looked at within it.
+inline constexpr std::chrono::seconds kSearchTimeout{2};
+
 // ovs-vswitchd applies a change in milliseconds. An attach gives it time to come back from a
 // restart; an undo, which gc repeats, less.
 inline constexpr std::chrono::seconds kOvsTimeout{10};

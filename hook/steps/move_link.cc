@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "hook/store.h"
 #include "netns/link.h"
 #include "netns/sriov.h"
 
@@ -51,7 +52,7 @@ Result<std::unique_ptr<Step>> MoveLink::load(const Json& json) {
         if (!args.mac)
             return make_error(Code::Internal, "move_link: broken MAC");
     }
-    args.altnames = TRY(load_altnames(json));
+    args.altnames = TRY(string_list(json, "altnames"));
     args.lease = TRY(lease_from_json(json));
     return make_step<MoveLink>(std::move(args));
 }
@@ -79,13 +80,13 @@ Result<> MoveLink::apply(Site& site) const {
 }
 
 // RestoreVf, undone after this, sets what could not be set on the way.
-Result<> MoveLink::undo(Site& site) const {
+Result<Undo> MoveLink::undo(Site& site) const {
     if (!site.container || !TRY(is_held(site, args_.lease)))
-        return {};
+        return Undo::gone();
     netns::Links& links = site.host.links;
     const auto link = TRY(links.find_by_device(*site.container, netns::device_of(args_.vf)));
     if (!link)
-        return {};
+        return Undo::gone();  // RestoreVf, undone next, finds it wherever it is
     TRY(drop_altnames(site, *site.container, *link, args_.altnames));
     netns::LinkChange change;
     change.name = args_.host_name;
@@ -96,7 +97,7 @@ Result<> MoveLink::undo(Site& site) const {
         change.index = args_.host_index;
     if (TRY(links.find_by_name(site.host_ns, args_.host_name)))
         change.name = interim_name(args_.vf);
-    return links.move(*site.container, site.host_ns, link->index, change);
+    return undone_by(links.move(*site.container, site.host_ns, link->index, change));
 }
 
 Json MoveLink::save() const {
@@ -106,13 +107,13 @@ Json MoveLink::save() const {
                               {"rebound", args_.rebound},
                               {"host_mtu", args_.host_mtu},
                               {"host_alias", args_.host_alias},
+                              {"altnames", args_.altnames},
                               {"name", args_.name},
                               {"index", args_.index},
                               {"mtu", args_.mtu},
                               {"lease", to_json(args_.lease)}});
     if (args_.mac)
         json["mac"] = netns::to_string(*args_.mac);
-    save_altnames(json, args_.altnames);
     return json;
 }
 

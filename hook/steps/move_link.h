@@ -18,8 +18,8 @@ class MoveLink : public Step {
         bool rebound = false;     // its driver has been bound anew since: it has another index
         uint32_t host_mtu = 0;
         std::string host_alias;
-        Altnames altnames;  // there
-        std::string name;   // in the container
+        std::vector<std::string> altnames;  // there
+        std::string name;                   // in the container
         uint32_t index = 0;
         uint32_t mtu = 0;
         std::optional<netns::Mac> mac;  // nothing: as it is
@@ -34,7 +34,7 @@ class MoveLink : public Step {
 
     [[nodiscard]] std::string describe() const override;
     Result<> apply(Site& site) const override;
-    Result<> undo(Site& site) const override;
+    Result<Undo> undo(Site& site) const override;
     [[nodiscard]] Json save() const override;
 
   private:

@@ -48,11 +48,11 @@ Result<> MoveRdmaDevice::apply(Site& site) const {
     return moved;
 }
 
-Result<> MoveRdmaDevice::undo(Site& site) const {
+Result<Undo> MoveRdmaDevice::undo(Site& site) const {
     if (!site.container || args_.with_link)
-        return {};
+        return Undo::gone();
     if (!args_.vf.empty() && !TRY(is_held(site, args_.lease)))
-        return {};
+        return Undo::gone();
     netns::RdmaDevices& rdma = site.host.rdma;
     std::optional<netns::RdmaDevice> device;
     if (args_.netdev != 0)
@@ -60,7 +60,9 @@ Result<> MoveRdmaDevice::undo(Site& site) const {
     // In mode exclusive only what was moved there is seen from there.
     if (!device)
         device = TRY(rdma.find_by_name(*site.container, args_.name));
-    return device ? rdma.move(*site.container, site.host_ns, device->index) : Result<>{};
+    if (!device)
+        return Undo::gone();
+    return undone_by(rdma.move(*site.container, site.host_ns, device->index));
 }
 
 Json MoveRdmaDevice::save() const {

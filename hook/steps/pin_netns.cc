@@ -17,8 +17,8 @@ Result<> PinNetns::apply(Site& site) const {
     return site.host.namespaces.pin(*site.container, args_.path);
 }
 
-Result<> PinNetns::undo(Site& site) const {
-    return site.host.namespaces.unpin(args_.path);
+Result<Undo> PinNetns::undo(Site& site) const {
+    return undone_by(site.host.namespaces.unpin(args_.path));
 }
 
 Json PinNetns::save() const {

@@ -30,8 +30,8 @@ Result<> PlaceFile::apply(Site& site) const {
     return {};
 }
 
-Result<> PlaceFile::undo(Site& site) const {
-    return site.host.placements.remove(args_.root, args_.what);
+Result<Undo> PlaceFile::undo(Site& site) const {
+    return undone_by(site.host.placements.remove(args_.root, args_.what));
 }
 
 Json PlaceFile::save() const {

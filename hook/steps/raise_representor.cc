@@ -42,17 +42,17 @@ Result<> RaiseRepresentor::apply(Site& site) const {
     return site.host.links.change(site.host_ns, args_.index, change);
 }
 
-Result<> RaiseRepresentor::undo(Site& site) const {
+Result<Undo> RaiseRepresentor::undo(Site& site) const {
     if (!TRY(is_held(site, args_.lease)))
-        return {};
+        return Undo::gone();
     const auto link = TRY(find_representor(site, args_.eswitch, args_.port));
     if (!link || (link->mtu == args_.mtu_before && link->up == args_.up_before))
-        return {};
+        return Undo::gone();
     netns::LinkChange change;
     if (link->mtu != args_.mtu_before)
         change.mtu = args_.mtu_before;
     change.up = args_.up_before;
-    return site.host.links.change(site.host_ns, link->index, change);
+    return undone_by(site.host.links.change(site.host_ns, link->index, change));
 }
 
 Json RaiseRepresentor::save() const {

@@ -29,7 +29,7 @@ class RaiseRepresentor : public Step {
 
     [[nodiscard]] std::string describe() const override;
     Result<> apply(Site& site) const override;
-    Result<> undo(Site& site) const override;
+    Result<Undo> undo(Site& site) const override;
     [[nodiscard]] Json save() const override;
 
   private:

@@ -12,8 +12,7 @@ Result<std::unique_ptr<Step>> RebindVf::load(const Json& json) {
     args.vf = TRY(base::required<std::string>(json, "vf"));
     args.driver = TRY(base::required<std::string>(json, "driver"));
     args.rdma = TRY(base::required<bool>(json, "rdma"));
-    if (json.contains("rdma_name"))
-        args.rdma_name = TRY(base::required<std::string>(json, "rdma_name"));
+    args.rdma_name = TRY(base::required<std::string>(json, "rdma_name"));
     return make_step<RebindVf>(std::move(args));
 }
 
@@ -30,7 +29,7 @@ Result<> RebindVf::apply(Site& site) const {
     if (!args_.rdma)
         return {};
     const std::string name = TRY(sriov.wait_for_rdma(args_.vf, deadline));
-    if (args_.rdma_name.empty() || name == args_.rdma_name)
+    if (name == args_.rdma_name)
         return {};
     // The name that udev gives it, too, but later: what the container is told must not change then.
     const auto device = TRY(site.host.rdma.find_by_name(site.host_ns, name));
@@ -40,8 +39,8 @@ Result<> RebindVf::apply(Site& site) const {
     return !done && done.error().code == base::Code::Busy ? Result<>{} : std::move(done);
 }
 
-Result<> RebindVf::undo(Site&) const {
-    return {};
+Result<Undo> RebindVf::undo(Site&) const {
+    return Undo::gone();
 }
 
 Json RebindVf::save() const {

@@ -13,7 +13,7 @@ class RebindVf : public Step {
         std::string vf;  // PCI address
         std::string driver;
         bool rdma = false;      // it has an RDMA device, too
-        std::string rdma_name;  // whose name that is; empty: not known, an older version's journal
+        std::string rdma_name;  // whose name that is; empty: it has none
     };
 
     explicit RebindVf(Args args) : args_(std::move(args)) {}
@@ -24,7 +24,7 @@ class RebindVf : public Step {
 
     [[nodiscard]] std::string describe() const override;
     Result<> apply(Site& site) const override;
-    Result<> undo(Site& site) const override;
+    Result<Undo> undo(Site& site) const override;
     [[nodiscard]] Json save() const override;
 
   private:

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "hook/steps/deadlines.h"
+#include "hook/store.h"
 #include "netns/rdma.h"
 
 namespace hook {
@@ -13,7 +14,16 @@ using base::make_error;
 using netns::PciFunction;
 
 namespace {
-// The VF with its driver and its netdev on the host, or nothing if it is not ours to mend.
+// With a new netdev on the host, wherever the old one was: an unbind takes it away there.
+Result<std::optional<PciFunction>> bind_again(Site& site, const RestoreVf::Args& args) {
+    netns::Sriov& sriov = site.host.sriov;
+    TRY(sriov.unbind(args.vf));
+    TRY(sriov.bind(args.vf, args.driver));
+    TRY(sriov.wait_for_netdev(args.vf, base::Deadline::in(kBindTimeout)));
+    return sriov.find(args.vf);
+}
+
+// The VF with its driver and its netdev on the host, or nothing if it is not ours to repair.
 Result<std::optional<PciFunction>> find_on_host(Site& site, const RestoreVf::Args& args) {
     netns::Sriov& sriov = site.host.sriov;
     auto function = TRY(sriov.find(args.vf));
@@ -25,12 +35,9 @@ Result<std::optional<PciFunction>> find_on_host(Site& site, const RestoreVf::Arg
         return std::optional<PciFunction>{};
     if (!function->netdevs.empty())
         return function;
-    auto returned = sriov.wait_for_netdev(args.vf, base::Deadline::in(kReturnTimeout));
-    if (!returned)
-        return std::move(returned)
-            .error()
-            .in("wait for the return of netdev " + args.name)
-            .advise("somebody moved it to another namespace: bring it back, then run: rdmactl gc");
+    // Of a container that could move it on, nobody knows where it is.
+    if (site.net_admin || !sriov.wait_for_netdev(args.vf, base::Deadline::in(kReturnTimeout)))
+        return bind_again(site, args);
     return sriov.find(args.vf);
 }
 }  // namespace
@@ -49,7 +56,7 @@ Result<std::unique_ptr<Step>> RestoreVf::load(const Json& json) {
     args.rdma = TRY(base::required<std::string>(json, "rdma"));
     args.node_guid = TRY(base::required<uint64_t>(json, "node_guid"));
     args.rebound = TRY(base::required<bool>(json, "rebound"));
-    args.altnames = TRY(load_altnames(json));
+    args.altnames = TRY(string_list(json, "altnames"));
     args.lease = TRY(lease_from_json(json));
     return make_step<RestoreVf>(std::move(args));
 }
@@ -67,14 +74,18 @@ Result<> RestoreVf::apply(Site&) const {
 }
 
 Result<bool> RestoreVf::needs_rebind(Site& site, const PciFunction& function) const {
-    if ((!args_.rebound && !site.net_admin) || function.netdevs.empty())
+    if (function.netdevs.empty())
         return false;
     const auto link = TRY(site.host.links.find(site.host_ns, function.netdevs.front().index));
+    // Not of a holder who could, but of somebody who entered its namespace.
+    const bool is_altered = link && (link->promiscuous || link->xdp);
+    if (!args_.rebound && !site.net_admin && !is_altered)
+        return false;
     if (link)
-        TRY(check_name(site, *link));  // before anything: gc would bind it anew again and again
+        TRY(check_name(site, *link));  // before anything: gc would bind it again and again
     // Promiscuous mode, receive rules, XDP, sizes of rings: what a netdev can be set to is without
     // end and stays with it in every namespace. A new one has none of it.
-    if (site.net_admin)
+    if (site.net_admin || is_altered)
         return true;
     if (link && link->mac != args_.mac)
         return true;
@@ -159,39 +170,34 @@ Result<> RestoreVf::mend_rdma(Site& site) const {
         .context(fmt::format("give RDMA device {} its name back", name));
 }
 
-Result<> RestoreVf::undo(Site& site) const {
+Result<Undo> RestoreVf::undo(Site& site) const {
     if (!TRY(is_held(site, args_.lease)))
-        return {};
-    netns::Sriov& sriov = site.host.sriov;
+        return Undo::gone();
     auto function = TRY(find_on_host(site, args_));
     if (!function)
-        return {};
+        return Undo::gone();
     if (TRY(needs_rebind(site, *function))) {
-        TRY(sriov.unbind(args_.vf));
-        TRY(sriov.bind(args_.vf, args_.driver));
-        TRY(sriov.wait_for_netdev(args_.vf, base::Deadline::in(kBindTimeout)));
-        function = TRY(sriov.find(args_.vf));
+        function = TRY(bind_again(site, args_));
         if (!function)
-            return {};
+            return Undo::gone();
     }
     const netns::Mac present = TRY(mend_link(site, *function));
     TRY(mend_mac(site, *function, present));
-    return mend_rdma(site);
+    return undone_by(mend_rdma(site));
 }
 
 Json RestoreVf::save() const {
-    Json json = base::object({{"vf", args_.vf},
-                              {"driver", args_.driver},
-                              {"name", args_.name},
-                              {"alias", args_.alias},
-                              {"mac", netns::to_string(args_.mac)},
-                              {"mtu", args_.mtu},
-                              {"rdma", args_.rdma},
-                              {"node_guid", args_.node_guid},
-                              {"rebound", args_.rebound},
-                              {"lease", to_json(args_.lease)}});
-    save_altnames(json, args_.altnames);
-    return json;
+    return base::object({{"vf", args_.vf},
+                         {"driver", args_.driver},
+                         {"name", args_.name},
+                         {"alias", args_.alias},
+                         {"altnames", args_.altnames},
+                         {"mac", netns::to_string(args_.mac)},
+                         {"mtu", args_.mtu},
+                         {"rdma", args_.rdma},
+                         {"node_guid", args_.node_guid},
+                         {"rebound", args_.rebound},
+                         {"lease", to_json(args_.lease)}});
 }
 
 }  // namespace hook

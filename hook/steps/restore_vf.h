@@ -20,7 +20,7 @@ class RestoreVf : public Step {
         std::string driver;  // that was bound
         std::string name;    // of its netdev
         std::string alias;
-        Altnames altnames;
+        std::vector<std::string> altnames;
         netns::Mac mac;
         uint32_t mtu = 0;
         std::string rdma;        // name of its RDMA device; empty: it has none
@@ -37,7 +37,7 @@ class RestoreVf : public Step {
 
     [[nodiscard]] std::string describe() const override;
     Result<> apply(Site& site) const override;
-    Result<> undo(Site& site) const override;
+    Result<Undo> undo(Site& site) const override;
     [[nodiscard]] Json save() const override;
 
   private:

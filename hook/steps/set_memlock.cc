@@ -22,9 +22,11 @@ Result<> SetMemlock::apply(Site& site) const {
     return site.host.processes.set_memlock(args_.init, {.soft = args_.bytes, .hard = args_.bytes});
 }
 
-Result<> SetMemlock::undo(Site& site) const {
+Result<Undo> SetMemlock::undo(Site& site) const {
     auto done = site.host.processes.set_memlock(args_.init, args_.before);
-    return !done && done.error().code == base::Code::Unavailable ? Result<>{} : done;
+    if (!done && done.error().code == base::Code::Unavailable)
+        return Undo::gone();
+    return undone_by(std::move(done));
 }
 
 Json SetMemlock::save() const {

@@ -23,7 +23,7 @@ class StrictArp : public Step {
     [[nodiscard]] std::string describe() const override;
     Result<> apply(Site& site) const override;
 
-    Result<> undo(Site&) const override { return {}; }
+    Result<Undo> undo(Site&) const override { return Undo::gone(); }
 
     [[nodiscard]] Json save() const override;
 

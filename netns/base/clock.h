@@ -15,6 +15,9 @@ class Deadline {
 
     static Deadline in(std::chrono::milliseconds span) { return Deadline{Clock::now() + span}; }
 
+    // Has passed: nothing is waited for.
+    static Deadline now() { return in({}); }
+
     [[nodiscard]] bool passed() const { return Clock::now() >= end_; }
 
     // What is left, for poll(2): never negative, rounded up so that a wait does not spin.

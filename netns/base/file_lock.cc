@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "netns/base/file_lock.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <ctime>
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace base {
 
@@ -63,31 +66,58 @@ Result<UniqueFd> open_lock(const std::string& path) {
         return sys_error("open lock " + path);
     return fd;
 }
-}  // namespace
 
-Result<FileLock> FileLock::try_acquire(const std::string& path) {
-    UniqueFd fd = TRY(open_lock(path));
-    if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0)
-        return FileLock{std::move(fd)};
-    Error error = sys_error("lock " + path);
-    if (error.sys == EWOULDBLOCK)
-        error.code = Code::Busy;
-    return error;
+bool is_there(const std::string& path) {
+    struct stat st {};
+
+    return ::lstat(path.c_str(), &st) == 0;
 }
 
-Result<FileLock> FileLock::acquire(const std::string& path, Deadline deadline) {
-    UniqueFd fd = TRY(open_lock(path));
-    if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0)
-        return FileLock{std::move(fd)};
+// Whether the path leads to this file, and not to the one of a later holder.
+bool is_at(int fd, const std::string& path) {
+    struct stat ours {};
+
+    struct stat there {};
+
+    return ::fstat(fd, &ours) == 0 && ::lstat(path.c_str(), &there) == 0 &&
+           ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
+}
+}  // namespace
+
+Result<> lock_until(int fd, const std::string& path, Deadline deadline) {
+    if (::flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return {};
+    if (errno != EWOULDBLOCK)
+        return sys_error("lock " + path);
+    if (deadline.passed())
+        return make_error(Code::Busy, "another process has the lock " + path)
+            .advise("see which: fuser " + path);
     const Alarm alarm{deadline};
     while (alarm.armed() && !deadline.passed()) {
-        if (::flock(fd.get(), LOCK_EX) == 0)
-            return FileLock{std::move(fd)};
+        if (::flock(fd, LOCK_EX) == 0)
+            return {};
         if (errno != EINTR)
             return sys_error("lock " + path);
     }
     return make_error(Code::Timeout, "another process keeps the lock " + path)
-        .advise("see who: fuser " + path);
+        .advise("see which: fuser " + path);
+}
+
+Result<FileLock> FileLock::acquire(const std::string& path,
+                                   Deadline deadline,
+                                   std::vector<std::string> guarded) {
+    for (;;) {
+        UniqueFd fd = TRY(open_lock(path));
+        TRY(lock_until(fd.get(), path, deadline));
+        if (is_at(fd.get(), path))
+            return FileLock{std::move(fd), path, std::move(guarded)};
+    }
+}
+
+FileLock::~FileLock() {
+    // While it is locked: nobody but its holder removes it. A file that stays does no harm.
+    if (fd_ && std::ranges::none_of(guarded_, is_there) && is_at(fd_.get(), path_))
+        (void)::unlink(path_.c_str());
 }
 
 }  // namespace base

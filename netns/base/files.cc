@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "netns/base/folder.h"
@@ -225,6 +226,13 @@ Result<> RealFiles::make_link(const std::string& path, const std::string& target
     if (error.sys == EEXIST)
         error.code = Code::Busy;
     return error;
+}
+
+Result<> RealFiles::set_label(const std::string& path, const std::string& label) {
+    // With its NUL, as libselinux writes it.
+    if (::lsetxattr(path.c_str(), "security.selinux", label.c_str(), label.size() + 1, 0) == 0)
+        return {};
+    return sys_error("label " + path + " as " + printable(label));
 }
 
 Result<> RealFiles::remove_tree(const std::string& path) {

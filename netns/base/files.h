@@ -55,6 +55,9 @@ class Files {
     // Makes a symbolic link; Code::Busy (EEXIST) if there is something of that name.
     virtual Result<> make_link(const std::string& path, const std::string& target) = 0;
 
+    // Gives a file, a folder or a link itself a label of SELinux (the attribute security.selinux).
+    virtual Result<> set_label(const std::string& path, const std::string& label) = 0;
+
     // Removes a folder with all that is in it, following no link; one that is not there is no
     // error.
     virtual Result<> remove_tree(const std::string& path) = 0;
@@ -73,6 +76,7 @@ class RealFiles : public Files {
     using Files::make_dir;
     Result<> make_dir(const std::string& path, Access access) override;
     Result<> make_link(const std::string& path, const std::string& target) override;
+    Result<> set_label(const std::string& path, const std::string& label) override;
     Result<> remove_tree(const std::string& path) override;
 };
 

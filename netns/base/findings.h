@@ -11,7 +11,7 @@
 
 namespace base {
 
-enum class Status { Ok, Warning, Fail, Skipped };  // Skipped: could not be seen
+enum class Status { Ok, Warning, Fail, Skipped };  // Skipped: not asked for, or not there
 
 struct Finding {
     Status status = Status::Ok;

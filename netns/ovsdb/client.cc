@@ -24,7 +24,6 @@ using base::UniqueFd;
 
 namespace {
 constexpr size_t kReadSize = size_t{64} << 10;
-constexpr char kStart[] = "start it: systemctl start openvswitch-switch";
 
 Error no_database(int number, const std::string& socket) {
     Error error = sys_error(number, "Open vSwitch has no database at " + socket);
@@ -35,7 +34,7 @@ Error no_database(int number, const std::string& socket) {
         case ENOENT:
         case ENOTDIR:
             error.code = Code::Unavailable;
-            error.fix = kStart;
+            error.fix = std::string("start it: ") + kStartOvs;
             break;
         case EACCES:
         case EPERM:

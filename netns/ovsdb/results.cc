@@ -259,7 +259,7 @@ Result<Progress> read_progress(const Json& result) {
     const Json* rows = TRY(rows_of(result));
     if (rows->empty())
         return make_error(Code::Unavailable, "the database of Open vSwitch is not set up")
-            .advise("start Open vSwitch: systemctl start openvswitch-switch");
+            .advise(std::string("start Open vSwitch: ") + kStartOvs);
     return Progress{.next_cfg = TRY(atom<int64_t>(rows->front(), "next_cfg")),
                     .cur_cfg = TRY(atom<int64_t>(rows->front(), "cur_cfg"))};
 }

@@ -154,15 +154,15 @@ bool opens_dynamic_majors(const Json* rules) {
     return false;
 }
 
-bool allows_all_devices(const Json* rules) {
+std::optional<bool> allows_all_devices(const Json* rules) {
     for (size_t i = rules != nullptr ? rules->size() : 0; i-- > 0;) {
         const Json& rule = (*rules)[i];
         const bool all = !number(rule, "major") && !number(rule, "minor");
         const auto says = verdict(rule);
         if (all && says && speaks_of_character_devices(rule))
-            return *says;
+            return says;
     }
-    return false;
+    return std::nullopt;
 }
 
 }  // namespace oci

@@ -37,7 +37,8 @@ std::set<DeviceRange> opened_rdma(const base::Json* rules, const std::vector<uin
 // Whether a rule lets devices be opened whose major the kernel gives out as it likes, or any.
 bool opens_dynamic_majors(const base::Json* rules);
 
-// Whether the last rule for all character devices lets them be read and written.
-bool allows_all_devices(const base::Json* rules);
+// Whether the last rule for all character devices lets them be read and written; nothing: none is.
+// Then it is the runtime that decides (crun restricts nobody who has no rule, runc does).
+std::optional<bool> allows_all_devices(const base::Json* rules);
 
 }  // namespace oci

@@ -39,6 +39,15 @@ std::string text_of(const Json* value) {
     return value != nullptr ? value->get<std::string>() : "";
 }
 
+// Engines write capabilities in capitals; crun (libcap) reads them however they are written.
+std::string capability(const Json& name) {
+    auto text = name.get<std::string>();
+    std::ranges::transform(text, text.begin(), [](char c) {
+        return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    });
+    return text;
+}
+
 template <class Match>
 const Json* find_item(const Json* list, Match match) {
     if (list == nullptr)
@@ -63,6 +72,16 @@ const Json* find_memlock(const Json& tree) {
 void add_once(Json& list, Json item) {
     if (std::find(list.begin(), list.end(), item) == list.end())
         list.push_back(std::move(item));
+}
+
+// Podman writes some keys of CRI-O's, too (libpod and kube play; there with "/NAME" behind). CRI-O
+// never writes these alone.
+bool is_podmans(std::string_view key) {
+    constexpr std::string_view kKeys[] = {"io.kubernetes.cri-o.Created",
+                                          "io.kubernetes.cri-o.TTY",
+                                          "io.kubernetes.cri-o.SandboxID",
+                                          "io.kubernetes.cri-o.ContainerType"};
+    return std::ranges::find(kKeys, key.substr(0, key.find('/'))) != std::end(kKeys);
 }
 
 std::string normal(const std::string& path) {
@@ -158,8 +177,14 @@ bool Spec::has_user_namespace() const {
 
 bool Spec::privileged() const {
     const Json* bounding = member(member(member(&tree_, "process"), "capabilities"), "bounding");
-    return allows_all_devices(device_rules(tree_)) &&
-           find_item(bounding, [](const Json& name) { return name == "CAP_SYS_ADMIN"; }) != nullptr;
+    return allows_all_devices(device_rules(tree_)).value_or(false) &&
+           find_item(bounding, [](const Json& name) {
+               return capability(name) == "CAP_SYS_ADMIN";
+           }) != nullptr;
+}
+
+bool Spec::denies_devices() const {
+    return !allows_all_devices(device_rules(tree_)).value_or(true);
 }
 
 std::vector<std::string> Spec::capabilities() const {
@@ -168,7 +193,7 @@ std::vector<std::string> Spec::capabilities() const {
     for (const char* name : kCapabilitySets) {
         const Json* list = member(sets, name);
         for (size_t i = 0; list != nullptr && i < list->size(); ++i)
-            all.insert((*list)[i].get<std::string>());
+            all.insert(capability((*list)[i]));
     }
     return {all.begin(), all.end()};
 }
@@ -222,6 +247,24 @@ std::string Spec::root() const {
 
 std::string Spec::mount_label() const {
     return text_of(member(member(&tree_, "linux"), "mountLabel"));
+}
+
+// By what the engines and the kubelet write themselves: a pod's author adds annotations and takes
+// none away. CRI-O passes all annotations of a pod on, so that no single value proves another
+// engine.
+std::string_view Spec::pods_engine() const {
+    std::string_view engine = "";
+    for (const auto& [key, value] : annotations()) {
+        if ((key == "io.container.manager" && value == "cri-o") ||
+            (key.starts_with("io.kubernetes.cri-o.") && !is_podmans(key)))
+            return "crio";
+        if (key.starts_with("io.kubernetes.") && !is_podmans(key))
+            engine = "containerd";
+    }
+    const Json* cgroup = member(member(&tree_, "linux"), "cgroupsPath");
+    const bool in_pod = cgroup != nullptr && cgroup->is_string() &&
+                        cgroup->get_ref<const std::string&>().find("kubepods") != std::string::npos;
+    return in_pod && engine.empty() ? "containerd" : engine;
 }
 
 bool Spec::redirects_hook_output() const {

@@ -32,6 +32,8 @@ struct Network {
 // Hooks get an environment of their own: without one runc hands on its own, and versions before
 // 1.3 gave hooks of some stages the container's.
 inline constexpr char kHookPath[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
+// Without one a runtime waits for ever.
+inline constexpr unsigned kHookTimeoutSeconds = 60;
 
 struct Hook {
     std::string path;
@@ -60,6 +62,9 @@ class Spec {
     [[nodiscard]] bool has_user_namespace() const;
     // All devices allowed and CAP_SYS_ADMIN bounding: what engines make of --privileged.
     [[nodiscard]] bool privileged() const;
+    // A rule denies all devices that no later one allows. Without, the runtime may have no device
+    // program at all.
+    [[nodiscard]] bool denies_devices() const;
     // "CAP_NET_RAW": what any of its sets has, each once.
     [[nodiscard]] std::vector<std::string> capabilities() const;
     // Whether a character device, or a rule that lets some be opened, has a major that the kernel
@@ -80,6 +85,8 @@ class Spec {
     // root.path as it is spelt: absolute, or below the bundle; empty: none.
     [[nodiscard]] std::string root() const;
     [[nodiscard]] std::string mount_label() const;
+    // "containerd" or "crio" if it made the container for a pod; empty: nobody of Kubernetes did.
+    [[nodiscard]] std::string_view pods_engine() const;
     // crun's annotations that would redirect our hooks' output.
     [[nodiscard]] bool redirects_hook_output() const;
 

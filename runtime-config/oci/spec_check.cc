@@ -182,6 +182,18 @@ Result<> check_linux(const Json* section) {
     return check_items(member(resources, "devices"), kDeviceRule, "linux.resources.devices");
 }
 
+// libcap takes a number for a capability, too, which no policy would know by its name.
+Result<> check_capabilities(const Json* list, const std::string& place) {
+    TRY(check_strings(list, place));
+    for (size_t i = 0; list != nullptr && i < list->size(); ++i) {
+        const auto& name = (*list)[i].get_ref<const std::string&>();
+        if (name.empty() || (name[0] >= '0' && name[0] <= '9'))
+            return bad(fmt::format("{}[{}]", place, i),
+                       "must be a capability such as CAP_CHOWN, not " + printable(name));
+    }
+    return {};
+}
+
 Result<> check_process(const Json* process) {
     if (process == nullptr)
         return {};
@@ -196,7 +208,8 @@ Result<> check_process(const Json* process) {
     for (const char* set : kCapabilitySets) {
         const Member entry[] = {{set, Type::Array}};
         TRY(check_members(*capabilities, entry, "process.capabilities"));
-        TRY(check_strings(member(capabilities, set), fmt::format("process.capabilities.{}", set)));
+        TRY(check_capabilities(member(capabilities, set),
+                               fmt::format("process.capabilities.{}", set)));
     }
     return {};
 }

@@ -29,6 +29,10 @@ class CgroupsContract : public testing::Test {
 
     netns::Cgroups& room() { return outside_.host().cgroups; }
 
+    netns::ProcessToken container() {
+        return outside_.host().processes.token(outside_.container_pid()).value().value();
+    }
+
     // An rxe of the container's namespace, or in exclusive mode of the host's; that namespace.
     Netns make_device() {
         netns::Host host = outside_.host();
@@ -58,7 +62,7 @@ TYPED_TEST(CgroupsContract, ThisMachineCan) {
 }
 
 TYPED_TEST(CgroupsContract, AMissingDeviceIsUnavailable) {
-    const auto none = this->room().limit_rdma(this->outside_.container_pid(),
+    const auto none = this->room().limit_rdma(this->container(),
                                               this->outside_.container_ns(),
                                               {.device = "rxect9", .handles = 1, .objects = {}});
     ASSERT_FALSE(none);
@@ -67,16 +71,26 @@ TYPED_TEST(CgroupsContract, AMissingDeviceIsUnavailable) {
 }
 
 TYPED_TEST(CgroupsContract, AMissingProcessIsUnavailable) {
-    const auto none = this->room().limit_rdma(this->outside_.missing_pid(),
+    const auto none = this->room().limit_rdma({.pid = this->outside_.missing_pid(), .start = 1},
                                               this->outside_.host_ns(),
                                               {.device = "rxect9", .handles = 1, .objects = {}});
     ASSERT_FALSE(none);
     EXPECT_EQ(none.error().code, Code::Unavailable) << none.error().message();
 }
 
+TYPED_TEST(CgroupsContract, APidThatIsAnotherProcessIsNotLimited) {
+    netns::ProcessToken earlier = this->container();
+    earlier.start -= 1;
+    const auto none = this->room().limit_rdma(
+        earlier, this->outside_.container_ns(), {.device = "rxect9", .handles = 1, .objects = {}});
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().code, Code::Unavailable) << none.error().message();
+    EXPECT_NE(none.error().sys, ENODEV) << "nothing was written";
+}
+
 TYPED_TEST(CgroupsContract, OurOwnCgroupIsNotLimited) {
     this->outside_.set_own_cgroup(false);
-    const auto none = this->room().limit_rdma(this->outside_.container_pid(),
+    const auto none = this->room().limit_rdma(this->container(),
                                               this->outside_.container_ns(),
                                               {.device = "rxect9", .handles = 1, .objects = {}});
     ASSERT_FALSE(none);
@@ -87,9 +101,8 @@ TYPED_TEST(CgroupsContract, ADeviceIsLimitedMemberByMember) {
     if (const std::string reason = TypeParam::rdma_missing(); !reason.empty())
         GTEST_SKIP() << reason;
     const Netns ns = this->make_device();
-    const pid_t pid = this->outside_.container_pid();
     const auto set = [&](const RdmaLimit& limit) {
-        const auto done = this->room().limit_rdma(pid, ns, limit);
+        const auto done = this->room().limit_rdma(this->container(), ns, limit);
         EXPECT_TRUE(done) << done.error().message();
         return this->outside_.rdma_max(kLimited);
     };
@@ -105,7 +118,7 @@ TYPED_TEST(CgroupsContract, ADeviceIsLimitedMemberByMember) {
 class CgroupsOfTheKernel : public CgroupsContract<KernelOutside> {
   protected:
     void expect_unsupported(int number) {
-        const auto none = room().limit_rdma(outside_.container_pid(),
+        const auto none = room().limit_rdma(container(),
                                             outside_.container_ns(),
                                             {.device = "rxect9", .handles = 1, .objects = {}});
         ASSERT_FALSE(none);

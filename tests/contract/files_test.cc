@@ -49,6 +49,20 @@ TYPED_TEST(FilesContract, MissingFilesAreUnavailableToReadAndNothingToRemove) {
     EXPECT_FALSE(this->room().list(this->path("none")));
 }
 
+TYPED_TEST(FilesContract, FilesFoldersAndLinksThemselvesHaveLabels) {
+    const std::string label = "system_u:object_r:container_file_t:s0:c1,c2";
+    ASSERT_TRUE(this->room().make_dir(this->path("d")));
+    ASSERT_TRUE(this->room().write(this->path("d/a"), ""));
+    ASSERT_TRUE(this->room().make_link(this->path("d/b"), "/nowhere"));
+    for (const char* name : {"d", "d/a", "d/b"}) {
+        const auto done = this->room().set_label(this->path(name), label);
+        EXPECT_TRUE(done) << done.error().message();
+    }
+    const auto missing = this->room().set_label(this->path("none"), label);
+    ASSERT_FALSE(missing);
+    EXPECT_TRUE(base::is_missing(missing.error()));
+}
+
 TYPED_TEST(FilesContract, FoldersListTheirFilesInOrder) {
     ASSERT_TRUE(this->room().make_dir(this->path("d/e")));
     EXPECT_TRUE(this->room().make_dir(this->path("d/e")));

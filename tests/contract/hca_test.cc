@@ -60,10 +60,10 @@ TYPED_TEST(HcaContract, ItsNetdevIsNamedWhereItIs) {
 
 TYPED_TEST(HcaContract, SoftwareIsKnownAsSuch) {
     const Netns ns = this->outside_.container_ns();
-    const auto software = this->room().is_software(ns, this->device_);
+    const auto software = this->room().software_type(ns, this->device_);
     ASSERT_TRUE(software) << software.error().message();
-    EXPECT_TRUE(*software);
-    const auto missing = this->room().is_software(ns, this->missing_);
+    EXPECT_EQ(*software, "rxe");
+    const auto missing = this->room().software_type(ns, this->missing_);
     ASSERT_FALSE(missing);
     EXPECT_EQ(missing.error().code, Code::Unavailable) << missing.error().message();
 }

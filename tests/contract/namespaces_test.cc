@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The contract of netns/namespace.h.
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 
 #include <fcntl.h>
@@ -11,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "netns/base/file_lock.h"
 #include "tests/contract/outside.h"
 
 namespace test {
@@ -110,6 +112,34 @@ TYPED_TEST(NamespacesContract, APinKeepsANamespaceWithoutProcessAndHandle) {
     ASSERT_TRUE(this->room().unpin(path));
 }
 
+TYPED_TEST(NamespacesContract, ACookieNamesANamespaceForGood) {
+    const auto own = this->room().cookie(this->outside_.host_ns());
+    const auto container = this->room().cookie(this->outside_.container_ns());
+    ASSERT_TRUE(own && container);
+    EXPECT_NE(*container, 0U);
+    EXPECT_NE(*container, *own);
+    EXPECT_EQ(*container, *this->room().cookie(this->outside_.container_ns()));
+}
+
+TYPED_TEST(NamespacesContract, SearchFindsWhatAProcessIsInOrAMountKeeps) {
+    const auto find = [&](netns::NetnsId id) {
+        const auto found = this->room().search(
+            [&](const netns::Netns& ns) -> base::Result<bool> { return ns.id() == id; });
+        EXPECT_TRUE(found) << found.error().message();
+        return found && *found && (*found)->id() == id;
+    };
+    const netns::NetnsId id = this->outside_.container_ns().id();
+    EXPECT_TRUE(find(id)) << "by its process";
+    const std::string path = this->outside_.pin_path("searched");
+    ASSERT_TRUE(this->room().pin(this->outside_.container_ns(), path));
+    this->outside_.end_container();
+    EXPECT_TRUE(find(id)) << "by its mount";
+    ASSERT_TRUE(this->room().unpin(path));
+    const auto made = this->room().make();
+    ASSERT_TRUE(made);
+    EXPECT_FALSE(find(made->id())) << "a descriptor is no place";
+}
+
 TYPED_TEST(NamespacesContract, PinningTwiceIsDone) {
     const std::string path = this->outside_.pin_path("twice");
     const Netns container = this->outside_.container_ns();
@@ -146,6 +176,21 @@ TYPED_TEST(NamespacesContract, AMissingPinIsNothing) {
         this->room().open_pin(this->outside_.pin_path("never"), this->outside_.host_ns().id());
     ASSERT_TRUE(none) << none.error().message();
     EXPECT_FALSE(*none);
+}
+
+TEST(Pins, AFolderThatAProcessKeepsLockedIsWaitedForUntilADeadline) {
+    if (const std::string reason = KernelOutside::missing(); !reason.empty())
+        GTEST_SKIP() << reason;
+    KernelOutside outside;
+    const std::string path = outside.pin_path("locked");
+    const std::string folder = path.substr(0, path.rfind('/'));
+    ASSERT_TRUE(std::filesystem::create_directory(folder));
+    const base::UniqueFd held{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    ASSERT_TRUE(held);
+    ASSERT_TRUE(base::lock_until(held.get(), folder, base::Deadline::now()));
+    const auto late = outside.host().namespaces.pin(outside.container_ns(), path);
+    ASSERT_FALSE(late);
+    EXPECT_EQ(late.error().code, Code::Timeout) << late.error().message();
 }
 
 // A container engine, or a service with a mount namespace of its own, has copies of our pins: one

@@ -233,6 +233,7 @@ TYPED_TEST(RdmaContract, OpenDevicesAreCounted) {
     EXPECT_EQ(this->room().user_contexts(this->owner(), device.index).value(), 0U);
     this->outside_.open_device(this->owner(), device.index);
     EXPECT_EQ(this->room().user_contexts(this->owner(), device.index).value(), 1U);
+    EXPECT_FALSE(this->room().open_without_context("rxe").value()) << "each has a context";
     this->outside_.close_devices();
     EXPECT_EQ(this->room().user_contexts(this->owner(), device.index).value(), 0U);
 }

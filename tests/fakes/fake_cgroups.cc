@@ -17,12 +17,14 @@ Result<> FakeCgroups::check_rdma() {
         .advise("boot with cgroup v2 alone");
 }
 
-Result<> FakeCgroups::limit_rdma(pid_t pid, const Netns& ns, const netns::RdmaLimit& limit) {
+Result<> FakeCgroups::limit_rdma(const netns::ProcessToken& wanted,
+                                 const Netns& ns,
+                                 const netns::RdmaLimit& limit) {
     return gate_.pass<void>("limit " + limit.device, [&]() -> Result<> {
         TRY(check_rdma());
-        const auto process = world_.processes.find(pid);
-        if (process == world_.processes.end())
-            return coded(Code::Unavailable, ENOENT, "open cgroup of " + std::to_string(pid));
+        const auto process = world_.processes.find(wanted.pid);
+        if (process == world_.processes.end() || process->second.start != wanted.start)
+            return coded(Code::Unavailable, ENOENT, "open cgroup of " + std::to_string(wanted.pid));
         if (!world_.own_cgroups)
             return make_error(Code::Unsupported, "the container has no cgroup of its own");
         const bool there = std::any_of(world_.rdma.begin(), world_.rdma.end(), [&](auto& entry) {

@@ -9,6 +9,7 @@
 //     EXPECT_EQ(fake.world, World::standard()) << difference(World::standard(), fake.world);
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "netns/base/files.h"
@@ -33,6 +34,9 @@ class FakeNetnses : public netns::Netnses {
     Result<Netns> open(const std::string& path) override;
     Result<Netns> open_process(pid_t pid) override;
     Result<std::optional<Netns>> open_pin(const std::string& path, NetnsId id) override;
+    Result<uint64_t> cookie(const Netns& ns) override;
+    Result<std::optional<Netns>> search(
+        const std::function<Result<bool>(const Netns&)>& is_wanted) override;
     Result<Netns> make() override;
     Result<> pin(const Netns& ns, const std::string& path) override;
     Result<> unpin(const std::string& path) override;
@@ -100,13 +104,14 @@ class FakeRdmaDevices : public netns::RdmaDevices {
     Result<std::optional<netns::RdmaDevice>> find_by_name(const Netns& ns,
                                                           const std::string& name) override;
     Result<std::optional<uint32_t>> netdev_of(const Netns& ns, uint32_t device) override;
-    Result<bool> is_software(const Netns& ns, const netns::RdmaDevice& device) override;
+    Result<std::string> software_type(const Netns& ns, const netns::RdmaDevice& device) override;
     Result<std::vector<netns::RdmaDevice>> list_on(const Netns& ns, uint32_t netdev) override;
     Result<std::optional<netns::RdmaDevice>> find_software(const Netns& ns,
                                                            uint32_t netdev,
                                                            const std::string& type) override;
-    Result<bool> waits_for_users(const std::string& type) override;
+    Result<bool> open_without_context(const std::string& type) override;
     Result<netns::CharDevice> uverbs_node(const Netns& ns, uint32_t device) override;
+    Result<std::optional<std::string>> device_of_node(const netns::DeviceNumber& number) override;
     Result<netns::CharDevice> rdma_cm_node() override;
     Result<uint32_t> user_contexts(const Netns& ns, uint32_t device) override;
     Result<bool> has_gsi_qp(const Netns& ns, uint32_t device) override;
@@ -172,13 +177,21 @@ class FakeProcesses : public netns::Processes {
   public:
     FakeProcesses(World& world, Gate& gate) : world_(world), gate_(gate) {}
 
+    std::set<pid_t> unreadable;  // /proc has nothing to say of them
+    bool too_many = false;       // to look at all of their descriptors before a deadline
+    int searches = 0;            // among all descriptors
+
     Result<std::optional<netns::ProcessToken>> token(pid_t pid) override;
     Result<netns::Memlock> memlock(const netns::ProcessToken& process) override;
     Result<> set_memlock(const netns::ProcessToken& process, const netns::Memlock& limit) override;
-    Result<std::vector<pid_t>> that_opened(uint32_t major, uint32_t minor) override;
+    Result<std::vector<pid_t>> that_opened(uint32_t major,
+                                           uint32_t minor,
+                                           base::Deadline deadline) override;
     pid_t parent() override;
     pid_t self() override;
     Result<std::string> boot_id() override;
+    Result<std::optional<uint64_t>> mount_namespace(pid_t pid) override;
+    std::chrono::seconds uptime() override;
     bool exists(const std::string& path) override;
 
   private:
@@ -194,7 +207,9 @@ class FakeCgroups : public netns::Cgroups {
     FakeCgroups(World& world, Gate& gate) : world_(world), gate_(gate) {}
 
     Result<> check_rdma() override;
-    Result<> limit_rdma(pid_t pid, const Netns& ns, const netns::RdmaLimit& limit) override;
+    Result<> limit_rdma(const netns::ProcessToken& process,
+                        const Netns& ns,
+                        const netns::RdmaLimit& limit) override;
 
   private:
     World& world_;
@@ -312,6 +327,7 @@ class GatedFiles : public base::Files {
     int looks = 0;  // how many files were read, and folders listed
     // What others do as soon as a file has been read.
     std::function<void(const std::string& path)> after_read;
+    std::map<std::string, std::string> labels;  // by path; the kernel is not asked
 
     Result<std::string> read(const std::string& path, size_t limit) override;
     using base::Files::write;
@@ -324,6 +340,7 @@ class GatedFiles : public base::Files {
     using base::Files::make_dir;
     Result<> make_dir(const std::string& path, base::Access access) override;
     Result<> make_link(const std::string& path, const std::string& target) override;
+    Result<> set_label(const std::string& path, const std::string& label) override;
     Result<> remove_tree(const std::string& path) override;
 
   private:

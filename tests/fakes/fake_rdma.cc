@@ -121,15 +121,25 @@ Result<std::optional<uint32_t>> FakeRdmaDevices::netdev_of(const Netns& ns, uint
     return std::optional<uint32_t>{(*found)->netdev};
 }
 
-Result<bool> FakeRdmaDevices::is_software(const Netns& ns, const RdmaDevice& device) {
+Result<std::string> FakeRdmaDevices::software_type(const Netns& ns, const RdmaDevice& device) {
     const auto found = see(ns, device.index);
     if (!found)
         return coded(Code::Unavailable, ENOENT, "RDMA device " + device.name + " is not there");
-    return (*found)->type == "rxe" || (*found)->type == "siw";
+    const std::string& type = (*found)->type;
+    return type == "rxe" || type == "siw" ? type : std::string{};
 }
 
 Result<netns::CharDevice> FakeRdmaDevices::uverbs_node(const Netns& ns, uint32_t device) {
     return TRY(see(ns, device))->uverbs;
+}
+
+Result<std::optional<std::string>> FakeRdmaDevices::device_of_node(
+    const netns::DeviceNumber& number) {
+    for (const auto& [index, device] : world_.rdma) {
+        if (device.uverbs.major == number.major && device.uverbs.minor == number.minor)
+            return std::optional{device.device.name};
+    }
+    return std::optional<std::string>{};
 }
 
 Result<netns::CharDevice> FakeRdmaDevices::rdma_cm_node() {
@@ -138,9 +148,9 @@ Result<netns::CharDevice> FakeRdmaDevices::rdma_cm_node() {
     return netns::CharDevice{"rdma_cm", 10, 121};
 }
 
-Result<bool> FakeRdmaDevices::waits_for_users(const std::string& type) {
+Result<bool> FakeRdmaDevices::open_without_context(const std::string& type) {
     return waits(world_, type) && std::ranges::any_of(world_.rdma, [&](const auto& entry) {
-               return entry.second.type == type && is_open(entry.second);
+               return entry.second.type == type && !entry.second.openers.empty();
            });
 }
 

@@ -2,6 +2,7 @@
 // The smaller fake rooms: namespaces, processes, files.
 #include <cerrno>
 #include <filesystem>
+#include <set>
 
 #include "netns/launch.h"
 #include "tests/fakes/fake_host.h"
@@ -47,9 +48,32 @@ Result<Netns> FakeNetnses::open_process(pid_t pid) {
 
 Result<std::optional<Netns>> FakeNetnses::open_pin(const std::string& path, NetnsId id) {
     const auto pin = world_.pins.find(path);
-    if (pin == world_.pins.end() || !(pin->second == id))
+    if (pin == world_.pins.end() || !(pin->second == id) || world_.hidden.pins)
         return std::optional<Netns>{};
     return std::optional<Netns>{world_.handle(id)};
+}
+
+Result<uint64_t> FakeNetnses::cookie(const Netns& ns) {
+    return ns.id().ino;  // worlds do not use a number twice
+}
+
+Result<std::optional<Netns>> FakeNetnses::search(
+    const std::function<Result<bool>(const Netns&)>& is_wanted) {
+    std::set<NetnsId, NetnsIdOrder> seen;
+    for (const auto& [pid, process] : world_.processes) {
+        if (!process.zombie)
+            seen.insert(process.ns);
+    }
+    for (const auto* mounts : {&world_.engine_paths, &world_.pins}) {
+        for (const auto& [path, id] : *mounts)
+            seen.insert(id);
+    }
+    for (const NetnsId& id : seen) {
+        const Netns ns = world_.handle(id);
+        if (!world_.hidden.namespaces && TRY(is_wanted(ns)))
+            return std::optional{ns};
+    }
+    return std::optional<Netns>{};
 }
 
 Result<Netns> FakeNetnses::make() {
@@ -82,13 +106,20 @@ Result<> FakeNetnses::unpin(const std::string& path) {
 }
 
 Result<std::optional<netns::ProcessToken>> FakeProcesses::token(pid_t pid) {
+    if (unreadable.contains(pid))
+        return coded(Code::Kernel, EIO, "read /proc/" + std::to_string(pid) + "/stat");
     const auto process = world_.processes.find(pid);
     if (process == world_.processes.end() || process->second.zombie)
         return std::optional<netns::ProcessToken>{};
     return std::optional<netns::ProcessToken>{{pid, process->second.start}};
 }
 
-Result<std::vector<pid_t>> FakeProcesses::that_opened(uint32_t major, uint32_t minor) {
+Result<std::vector<pid_t>> FakeProcesses::that_opened(uint32_t major,
+                                                      uint32_t minor,
+                                                      base::Deadline /*deadline*/) {
+    ++searches;
+    if (too_many)
+        return make_error(Code::Timeout, "looked at some of all processes");
     for (const auto& [index, device] : world_.rdma) {
         if (device.uverbs.major == major && device.uverbs.minor == minor)
             return std::vector<pid_t>(device.openers.begin(), device.openers.end());
@@ -128,7 +159,22 @@ Result<std::string> FakeProcesses::boot_id() {
     return world_.boot_id;
 }
 
+Result<std::optional<uint64_t>> FakeProcesses::mount_namespace(pid_t pid) {
+    const auto process = world_.processes.find(pid);
+    if (pid == 1)
+        return std::optional<uint64_t>{0};
+    if (process == world_.processes.end())
+        return std::optional<uint64_t>{};
+    return std::optional<uint64_t>{process->second.mounts};
+}
+
+std::chrono::seconds FakeProcesses::uptime() {
+    return world_.uptime;
+}
+
 bool FakeProcesses::exists(const std::string& path) {
+    if (world_.hidden.paths)
+        return false;
     const std::string proc = "/proc/";
     for (const auto& [pid, process] : world_.processes) {
         const std::string own = proc + std::to_string(pid);
@@ -205,6 +251,15 @@ Result<> GatedFiles::make_dir(const std::string& path, base::Access access) {
 
 Result<> GatedFiles::make_link(const std::string& path, const std::string& target) {
     return gate_.pass<void>("make link " + path, [&] { return real_.make_link(path, target); });
+}
+
+Result<> GatedFiles::set_label(const std::string& path, const std::string& label) {
+    return gate_.pass<void>("label " + path, [&]() -> Result<> {
+        if (!std::filesystem::exists(std::filesystem::symlink_status(path)))
+            return base::sys_error(ENOENT, "label " + path);
+        labels[path] = label;
+        return {};
+    });
 }
 
 Result<> GatedFiles::remove_tree(const std::string& path) {

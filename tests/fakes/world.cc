@@ -295,6 +295,8 @@ void World::remove_gid(NetnsId ns, uint32_t netdev, const netns::Gid& gid) {
 }
 
 bool World::sees(NetnsId ns, const FakeRdma& device) const {
+    if (hidden.rdma)
+        return false;
     return mode == netns::RdmaNetnsMode::Shared || device.owner == ns;
 }
 

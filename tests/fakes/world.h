@@ -4,6 +4,7 @@
 // does; tests/contract holds them to the kernel.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <iosfwd>
 #include <map>
@@ -56,7 +57,6 @@ struct FakeLink {
     bool bridge_port = false;  // its frames go to a master: it can carry no macvlan
     uint16_t vlan = 0;         // of a VLAN
     std::string port = {};     // of a representor: "pf0vf3"
-    bool promiscuous = false;  // stays on every way, and ends with the netdev
     netns::TcFeature tc_feature = {.on = false, .fixed = true};
     netns::TcRules tc_rules = {};
     netns::Counters counters = {};  // those that are not 0
@@ -93,7 +93,7 @@ struct FakeRdma {
     uint32_t gid_slots = 256;  // of its table
     netns::CharDevice uverbs;
     uint32_t contexts = 0;         // programs that have it open
-    std::set<pid_t> openers = {};  // who has its node open, of those that are looked for
+    std::set<pid_t> openers = {};  // processes that have its node open without a context
     bool gsi_qp = true;
     std::string pci;  // the PCI function that it belongs to; empty: none
     netns::Counters counters = {};
@@ -162,6 +162,7 @@ enum class Nic {
 struct FakeProcess {
     uint64_t start = 0;
     NetnsId ns;
+    uint64_t mounts = 0;  // its mount namespace; 0: the host's
     bool zombie = false;
     std::map<std::string, netns::RdmaLimit> rdma_max;  // of its cgroup, by device
     std::set<std::string> devices;  // that its cgroup allows beside what the runtime did: "231:192"
@@ -193,6 +194,16 @@ struct KernelTraits {
     static KernelTraits v7_3();
 };
 
+// What whoever looks does not see, though it is there: as from a mount namespace of one's own, or
+// after an umount.
+struct Hidden {
+    bool pins = false;        // our mounts of namespaces
+    bool namespaces = false;  // no process and no mount leads to any
+    bool rdma = false;        // devices
+    bool paths = false;       // bundles, the engine's mounts of namespaces
+    bool operator==(const Hidden&) const = default;
+};
+
 // What is compared of a World.
 struct WorldState {
     KernelTraits kernel = KernelTraits::v7_2();
@@ -210,6 +221,8 @@ struct WorldState {
     pid_t parent = 0;             // the engine
     pid_t self = 0;               // the program itself
     std::string boot_id;
+    std::chrono::seconds uptime{1000};
+    Hidden hidden;
     // Character devices of the host, by path, beside verbs nodes.
     std::map<std::string, netns::DeviceNumber> nodes = {{"/dev/null", {1, 3}}};
     std::map<std::string, FakePci> pci;            // by address

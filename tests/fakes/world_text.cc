@@ -52,7 +52,7 @@ void list_netns(const World& world, const NetnsId& id, const FakeNetns& ns, std:
         out << " default route by link " << *ns.default_route;
     out << "\n";
     for (const auto& [index, link] : ns.links) {
-        out << name << ": " << text_of(link.link) << (link.promiscuous ? " promiscuous" : "")
+        out << name << ": " << text_of(link.link) << (link.link.promiscuous ? " promiscuous" : "")
             << "\n";
         list_offload(name + ": link " + std::to_string(index) + " ", link, out);
         for (const auto& address : link.addresses)

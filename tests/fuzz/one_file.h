@@ -54,6 +54,8 @@ class OneFile : public base::Files {
 
     base::Result<> make_link(const std::string&, const std::string&) override { return {}; }
 
+    base::Result<> set_label(const std::string&, const std::string&) override { return {}; }
+
     base::Result<> remove_tree(const std::string&) override { return {}; }
 
   private:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The checks of rdmactl doctor: each looks at the host for what lets a mode work, and says what it
 // found, a line for each object, with the command that mends it. doctor.cc has the one table. A
-// check changes nothing; what it cannot see is Skipped.
+// check changes nothing. It fails where containers that somebody asks for are refused; an error of
+// its own (it could not look) becomes a warning, for then nobody knows.
 #pragma once
 
 #include <string>
@@ -24,7 +25,13 @@ struct Look {
 
     // Below the root of the host that is looked at.
     [[nodiscard]] std::string at(const std::string& path) const { return options.host_root + path; }
+
+    // Somebody asks for the mode: the command line, or a pool.
+    [[nodiscard]] bool wants(std::string_view mode) const;
 };
+
+// The text of a small file of the host; empty if there is no such file.
+Result<std::string> text_of(Look& look, const std::string& path);
 
 // The kernel and its RDMA subsystem (kernel_checks.cc).
 Result<Findings> check_config_file(Look& look);
@@ -48,8 +55,12 @@ Result<Findings> check_offload(Look& look);
 // Engines, and what containers left (upkeep_checks.cc).
 Result<Findings> check_podman(Look& look);
 Result<Findings> check_docker(Look& look);
+Result<Findings> check_kubernetes(Look& look);
 Result<Findings> check_selinux(Look& look);
 Result<Findings> check_timer(Look& look);
 Result<Findings> check_leftovers(Look& look);
+
+// The units of engines (unit_checks.cc).
+Result<Findings> check_mounts(Look& look);
 
 }  // namespace hook::ctl

@@ -50,14 +50,28 @@ bool uses_vfs(const Look& look) {
                                [](const Pool& pool) { return !pool.devices.empty(); });
 }
 
-Result<Finding> look_at_pf(Look& look, const netns::PciFunction& pf) {
+// Whether a pool has this PF's VFs and no others.
+bool is_only_source(const Look& look, const netns::PciFunction& pf) {
+    const auto is_of_pf = [&](const DeviceSpec& spec) {
+        return spec.device == pf.address || spec.device == name_of(pf) ||
+               std::ranges::find(pf.rdma_names, spec.device) != pf.rdma_names.end();
+    };
+    return std::ranges::any_of(look.world.config.pools, [&](const Pool& pool) {
+        return !pool.devices.empty() && pool.functions.empty() &&
+               std::ranges::all_of(pool.devices, is_of_pf);
+    });
+}
+
+// `lacking`: how bad it is that this PF has none to give.
+Result<Finding> look_at_pf(Look& look, const netns::PciFunction& pf, Status lacking) {
     const std::string name = name_of(pf);
     if (pf.netdevs.empty())
-        return Finding{
-            .status = Status::Warning, .why = "PF " + name + " has no netdev", .fix = {}};
+        return Finding{.status = lacking,
+                       .why = "PF " + name + " has no netdev on the host",
+                       .fix = "bind its driver"};
     const auto link = TRY(look.site.host.links.find(look.site.host_ns, pf.netdevs.front().index));
     if (pf.num_vfs == 0)
-        return Finding{.status = Status::Warning,
+        return Finding{.status = lacking,
                        .why = fmt::format("PF {} has none of its {} VFs", name, pf.total_vfs),
                        .fix = fmt::format("rdmactl vf enable {} {}", name, pf.total_vfs)};
     if (!link || !link->up)
@@ -127,17 +141,14 @@ Result<Findings> check_hcas(Look& look) {
     Findings found;
     for (const std::string& name : names ? *names : std::vector<std::string>{}) {
         const auto device = TRY(look.site.host.rdma.find_by_name(look.site.host_ns, name));
-        if (!device || TRY(look.site.host.rdma.is_software(look.site.host_ns, *device)))
+        if (!device || !TRY(look.site.host.rdma.software_type(look.site.host_ns, *device)).empty())
             continue;
         found.push_back({.status = Status::Ok, .why = name + " is an HCA of this host", .fix = {}});
         if (found.size() == kMaxHcas)
             break;
     }
-    const bool wanted = look.options.mode == "shared" ||
-                        std::ranges::any_of(look.world.config.pools,
-                                            [](const Pool& pool) { return pool.mode == "shared"; });
     if (found.empty())
-        found.push_back({.status = wanted ? Status::Fail : Status::Skipped,
+        found.push_back({.status = look.wants("shared") ? Status::Fail : Status::Skipped,
                          .why = "the host has no HCA",
                          .fix = "load the driver of your adapter, or use rdma.mode=softroce"});
     return found;
@@ -145,14 +156,20 @@ Result<Findings> check_hcas(Look& look) {
 
 Result<Findings> check_pfs(Look& look) {
     Findings found;
-    for (const auto& pf : TRY(look.site.host.sriov.list_pfs()))
-        found.push_back(TRY(look_at_pf(look, pf)));
+    const auto pfs = TRY(look.site.host.sriov.list_pfs());
+    const auto gives = [](const netns::PciFunction& pf) {
+        return pf.num_vfs != 0 && !pf.netdevs.empty();
+    };
+    // VFs and their e-switch may be on another bus: scalable functions are.
+    const bool none =
+        uses_vfs(look) && std::ranges::none_of(pfs, gives) &&
+        (look.options.mode == "vf" || TRY(all_eswitches(look.world, look.site)).empty());
+    for (const auto& pf : pfs)
+        found.push_back(TRY(look_at_pf(
+            look, pf, none || is_only_source(look, pf) ? Status::Fail : Status::Warning)));
     if (!found.empty())
         return found;
-    // VFs and their e-switch may be on another bus: scalable functions are.
-    const bool elsewhere =
-        look.options.mode != "vf" && !TRY(all_eswitches(look.world, look.site)).empty();
-    found.push_back({.status = uses_vfs(look) && !elsewhere ? Status::Fail : Status::Skipped,
+    found.push_back({.status = none ? Status::Fail : Status::Skipped,
                      .why = "no PCI function of this host has SR-IOV",
                      .fix = "enable it in the firmware of machine and adapter (IOMMU, SRIOV_EN)"});
     return found;

@@ -44,6 +44,8 @@ constexpr Check kChecks[] = {
     {"offload", " asap2 ", check_offload},
     {"podman", kAll, check_podman},
     {"docker", kAll, check_docker},
+    {"kubernetes", kAll, check_kubernetes},
+    {"mounts", kAll, check_mounts},
     {"selinux", kAll, check_selinux},
     {"timer", kAll, check_timer},
     {"leftovers", kAll, check_leftovers},
@@ -61,7 +63,8 @@ std::vector<Diagnosis> examine(Look& look) {
             continue;
         auto found = check.look(look);
         if (!found)
-            found = Findings{{.status = Status::Skipped, .why = found.error().message()}};
+            found = Findings{{.status = Status::Warning,
+                              .why = "nobody could look: " + found.error().message()}};
         for (Finding& finding : *found)
             all.push_back({.id = check.id, .finding = std::move(finding)});
     }
@@ -78,6 +81,11 @@ Json modes_of(std::string_view id) {
     return modes;
 }
 }  // namespace
+
+bool Look::wants(std::string_view mode) const {
+    return options.mode == mode ||
+           std::ranges::find(world.config.pools, mode, &Pool::mode) != world.config.pools.end();
+}
 
 Result<Answer> doctor(const Options& options, netns::Host& host) {
     if (!options.mode.empty() && find_mode(options.mode) == nullptr)

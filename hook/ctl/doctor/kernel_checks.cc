@@ -67,8 +67,13 @@ Result<Findings> check_module(Look& look, const std::string& name, const std::st
                      .fix = fmt::format("depmod -a && modprobe {}", name)}};
 }
 
+using Version = std::pair<unsigned, unsigned>;
+
+constexpr Version kRxeServesNetns{7, 1};
+constexpr Version kRxeMoves{7, 3};
+
 // "7.3.4+deb13-amd64" to 7 and 3; zeros if it is none.
-std::pair<unsigned, unsigned> version_of(const std::string& release) {
+Version version_of(const std::string& release) {
     unsigned major = 0;
     unsigned minor = 0;
     const char* end = release.data() + release.size();
@@ -86,6 +91,46 @@ std::string pools_of(const Config& config, std::string_view mode) {
             names.push_back(pool.name);
     }
     return fmt::format("{}", fmt::join(names, ", "));
+}
+
+bool is_on_host(const Pool& pool) {
+    const auto placement = pool.defaults.find("placement");
+    return placement != pool.defaults.end() && placement->second == "host";
+}
+
+// Whether somebody asks for an rxe in a container's network, or (on_host) for the host's.
+bool wants_rxe(const Look& look, bool on_host) {
+    const auto& pools = look.world.config.pools;
+    const auto fits = [&](const Pool& pool) {
+        return pool.mode == "softroce" && is_on_host(pool) == on_host;
+    };
+    return std::ranges::any_of(pools, fits);
+}
+
+bool wants_own_rxe(const Look& look) {
+    return wants_rxe(look, false) || (look.options.mode == "softroce" && !wants_rxe(look, true));
+}
+
+// What somebody asks for and no container gets in RDMA netns mode exclusive, in words.
+std::vector<std::string> refused_in_exclusive(const Look& look, Version kernel) {
+    const struct {
+        const char* mode;
+        bool refused;
+        const char* why;
+    } rows[] = {{"shared", look.wants("shared"), "no container can open the host's HCA"},
+                {"softiwarp", look.wants("softiwarp"), "no kernel moves a siw into a container"},
+                {"softroce",
+                 wants_own_rxe(look) && kernel < kRxeMoves,
+                 "before Linux 7.3 no rxe can be moved into a container"},
+                {"softroce", wants_rxe(look, true), "no container can use the host's rxe"}};
+
+    std::vector<std::string> refused;
+    for (const auto& row : rows) {
+        const std::string pools = pools_of(look.world.config, row.mode);
+        if (row.refused)
+            refused.push_back(row.why + (pools.empty() ? "" : " (pools " + pools + ")"));
+    }
+    return refused;
 }
 
 // What brings RDMA into a kernel for a mode; an adapter's driver does, too.
@@ -113,9 +158,9 @@ Result<Findings> check_config_file(Look& look) {
 
 Result<Findings> check_release(Look& look) {
     const std::string kernel = TRY(release(look));
-    if (version_of(kernel) >= std::pair{7U, 1U})
+    if (version_of(kernel) >= kRxeServesNetns)
         return Findings{{.status = Status::Ok, .why = "Linux " + kernel}};
-    return Findings{{.status = Status::Warning,
+    return Findings{{.status = wants_own_rxe(look) ? Status::Fail : Status::Warning,
                      .why = fmt::format("Linux {}: before 7.1 rxe carries nothing in a container's "
                                         "network namespace",
                                         kernel),
@@ -137,8 +182,7 @@ Result<Findings> check_rxe(Look& look) {
 Result<Findings> check_siw(Look& look) {
     auto found = TRY(check_module(look, "siw", "there is no Soft-iWARP"));
     // Debian builds none: a host without is no broken one unless somebody wants the mode.
-    if (look.options.mode.empty() && pools_of(look.world.config, "softiwarp").empty() &&
-        found.front().status == Status::Fail)
+    if (!look.wants("softiwarp") && found.front().status == Status::Fail)
         found.front() = {.status = Status::Skipped, .why = found.front().why};
     if (found.front().status == Status::Fail)
         found.front().fix = "boot a kernel built with CONFIG_RDMA_SIW, or use rdma.mode=softroce";
@@ -157,20 +201,17 @@ Result<Findings> check_netns_mode(Look& look) {
                                 "container with rdma.* is refused. To have it after a boot, too: "
                                 "/etc/modules-load.d",
                          .fix = "modprobe " + module_of(look.options.mode)}};
-    const bool exclusive = TRY(mode) == netns::RdmaNetnsMode::Exclusive;
-    const std::string shared = pools_of(look.world.config, "shared");
-    if (exclusive && (!shared.empty() || look.options.mode == "shared"))
-        return Findings{
-            {.status = Status::Fail,
-             .why = fmt::format(
-                 "RDMA netns mode is exclusive: no container can open the host's HCA{}. "
-                 "While there are other network namespaces it changes by a boot alone",
-                 shared.empty() ? "" : " (pools " + shared + ")"),
-             .fix = "echo options ib_core netns_mode=1 >/etc/modprobe.d/rdma-hook.conf "
-                    "&& rdma system set netns shared"}};
-    return Findings{
-        {.status = Status::Ok,
-         .why = fmt::format("RDMA netns mode is {}", exclusive ? "exclusive" : "shared")}};
+    if (TRY(mode) == netns::RdmaNetnsMode::Shared)
+        return Findings{{.status = Status::Ok, .why = "RDMA netns mode is shared"}};
+    const auto refused = refused_in_exclusive(look, version_of(TRY(release(look))));
+    if (refused.empty())
+        return Findings{{.status = Status::Ok, .why = "RDMA netns mode is exclusive"}};
+    return Findings{{.status = Status::Fail,
+                     .why = fmt::format("RDMA netns mode is exclusive: {}. While there are other "
+                                        "network namespaces it changes by a boot alone",
+                                        fmt::join(refused, "; ")),
+                     .fix = "echo options ib_core netns_mode=1 >/etc/modprobe.d/rdma-hook.conf "
+                            "&& rdma system set netns shared"}};
 }
 
 Result<Findings> check_memlock(Look& look) {

@@ -10,28 +10,10 @@
 namespace hook::ctl {
 
 using base::Code;
-using base::Json;
 using base::make_error;
 
 namespace {
 constexpr char kWhite[] = " \t\r\n";
-
-// As the first line that is indented.
-std::string layout_json(const Json& json, const std::string& like) {
-    const auto line = like.find('\n', like.find('{'));
-    if (line == std::string::npos && !like.empty() && json.size() > 0 && like.size() > 2)
-        return base::dump_json(json);
-    int width = 2;
-    char fill = ' ';
-    if (line != std::string::npos) {
-        const auto text = like.find_first_not_of(" \t", line + 1);
-        if (text != std::string::npos && text > line + 1) {
-            fill = like[line + 1];
-            width = static_cast<int>(std::min<size_t>(text - line - 1, 8));
-        }
-    }
-    return json.dump(width, fill, false, Json::error_handler_t::replace);
-}
 
 Result<Json> parse_daemon(const EngineEdit& edit) {
     // Docker takes an empty file for one without settings.
@@ -89,6 +71,22 @@ Result<> take_out(Json& daemon, const EngineEdit& edit) {
     return {};
 }
 }  // namespace
+
+std::string layout_json(const Json& json, const std::string& like) {
+    const auto line = like.find('\n', like.find('{'));
+    if (line == std::string::npos && !like.empty() && json.size() > 0 && like.size() > 2)
+        return base::dump_json(json);
+    int width = 2;
+    char fill = ' ';
+    if (line != std::string::npos) {
+        const auto text = like.find_first_not_of(" \t", line + 1);
+        if (text != std::string::npos && text > line + 1) {
+            fill = like[line + 1];
+            width = static_cast<int>(std::min<size_t>(text - line - 1, 8));
+        }
+    }
+    return json.dump(width, fill, false, Json::error_handler_t::replace);
+}
 
 Result<Edited> edit_docker(const EngineEdit& edit) {
     Json daemon = TRY(parse_daemon(edit));

@@ -6,16 +6,25 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "netns/base/json.h"
 #include "netns/base/result.h"
 
 namespace hook::ctl {
 
+using base::Json;
 using base::Result;
 
 // The runtime's name in every engine.
 inline constexpr char kRuntimeName[] = "rdma";
+
+// An engine of Kubernetes: the annotations of its containers are those of pods' authors, not
+// root's.
+inline bool serves_pods(std::string_view engine) {
+    return engine == "containerd" || engine == "crio";
+}
 
 using FileText = std::optional<std::string>;  // nothing: there is no such file
 
@@ -31,6 +40,9 @@ struct Edited {
     FileText text;
     std::vector<std::string> notes;  // what the administrator has to know besides
 };
+
+// JSON indented as the first line of `like` that is; by two spaces if there is none.
+std::string layout_json(const Json& json, const std::string& like);
 
 // /etc/docker/daemon.json: `runtimes.rdma`.
 Result<Edited> edit_docker(const EngineEdit& edit);

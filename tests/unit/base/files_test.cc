@@ -4,8 +4,10 @@
 #include <cerrno>
 #include <filesystem>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "netns/base/file_lock.h"
@@ -160,7 +162,7 @@ TEST(FileLock, WaitsUntilTheDeadlineAndNoLonger) {
     const test::TempDir dir;
     auto first = FileLock::acquire(dir / "lock", Deadline::in(std::chrono::seconds(1)));
     ASSERT_TRUE(first);
-    EXPECT_EQ(FileLock::try_acquire(dir / "lock").error().code, Code::Busy);
+    EXPECT_EQ(FileLock::acquire(dir / "lock", Deadline::now()).error().code, Code::Busy);
     const auto begin = Deadline::Clock::now();
     const auto second =
         FileLock::acquire(dir / "lock", Deadline::in(std::chrono::milliseconds(60)));
@@ -168,7 +170,91 @@ TEST(FileLock, WaitsUntilTheDeadlineAndNoLonger) {
     EXPECT_EQ(second.error().code, Code::Timeout);
     EXPECT_GE(Deadline::Clock::now() - begin, std::chrono::milliseconds(60));
     { const auto gone = std::move(*first); }
-    EXPECT_TRUE(FileLock::try_acquire(dir / "lock"));
+    EXPECT_TRUE(FileLock::acquire(dir / "lock", Deadline::now()));
+}
+
+TEST(FileLock, TheFileGoesWithItsHolder) {
+    const test::TempDir dir;
+    {
+        auto first = FileLock::acquire(dir / "a", Deadline::now());
+        auto second = FileLock::acquire(dir / "b", Deadline::now());
+        ASSERT_TRUE(first && second);
+        EXPECT_EQ(RealFiles{}.list(dir.path())->size(), 2U);
+        *first = std::move(*second);
+        EXPECT_EQ(FileLock::acquire(dir / "b", Deadline::now()).error().code, Code::Busy);
+    }
+    EXPECT_TRUE(RealFiles{}.list(dir.path())->empty());
+}
+
+// To undo something no file has to be made.
+TEST(FileLock, TheFileStaysWhileWhatItGuardsIsThere) {
+    const test::TempDir dir;
+    RealFiles files;
+    ASSERT_TRUE(files.make_dir(dir / "locks"));
+    ASSERT_TRUE(files.write(dir / "record", "1"));
+    const auto hold = [&] {
+        return FileLock::acquire(dir / "locks/a", Deadline::now(), {dir / "other", dir / "record"});
+    };
+    ASSERT_TRUE(hold());
+    EXPECT_EQ(files.list(dir / "locks")->size(), 1U);
+    {
+        const auto lock = hold();
+        ASSERT_TRUE(lock && files.remove(dir / "record"));
+    }
+    EXPECT_TRUE(files.list(dir / "locks")->empty());
+}
+
+// Somebody cleared the folder by hand: the file of that name is another holder's by now.
+TEST(FileLock, AFileThatIsAnothersIsNotRemoved) {
+    const test::TempDir dir;
+    auto first = FileLock::acquire(dir / "lock", Deadline::now());
+    ASSERT_TRUE(first);
+    ASSERT_TRUE(RealFiles{}.remove(dir / "lock"));
+    const auto second = FileLock::acquire(dir / "lock", Deadline::now());
+    ASSERT_TRUE(second);
+    { const auto gone = std::move(*first); }
+    EXPECT_EQ(FileLock::acquire(dir / "lock", Deadline::now()).error().code, Code::Busy);
+}
+
+// Each process that waited meets a file that is gone, and takes the next one: never two at once.
+TEST(FileLock, ManyHoldersAreNeverTwoAtOnce) {
+    constexpr int kProcesses = 8;
+    constexpr int kRounds = 200;
+    const test::TempDir dir;
+    RealFiles files;
+    const auto work = [&] {
+        for (int round = 0; round < kRounds; ++round) {
+            const auto lock =
+                FileLock::acquire(dir / "lock", Deadline::in(std::chrono::seconds(60)));
+            if (!lock || !files.create(dir / "inside", "") || !files.remove(dir / "inside"))
+                return 1;
+        }
+        return 0;
+    };
+    std::vector<pid_t> children;
+    for (int i = 0; i < kProcesses; ++i) {
+        children.push_back(::fork());
+        if (children.back() == 0)
+            ::_exit(work());
+    }
+    for (const pid_t child : children) {
+        int status = 1;
+        EXPECT_EQ(::waitpid(child, &status, 0), child);
+        EXPECT_EQ(status, 0);
+    }
+    EXPECT_TRUE(files.list(dir.path())->empty());
+}
+
+TEST(FileLock, WhatStaysIsLockedWithADeadlineToo) {
+    const test::TempDir dir;
+    const UniqueFd first{::open(dir.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    const UniqueFd second{::open(dir.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    ASSERT_TRUE(lock_until(first.get(), dir.path(), Deadline::now()));
+    const auto kept =
+        lock_until(second.get(), dir.path(), Deadline::in(std::chrono::milliseconds(30)));
+    ASSERT_FALSE(kept);
+    EXPECT_EQ(kept.error().code, Code::Timeout);
+    EXPECT_NE(kept.error().message().find("fuser " + dir.path()), std::string::npos);
 }
 }  // namespace
 }  // namespace base

@@ -133,6 +133,7 @@ TEST_F(Audit, WhatTheDeadLeftIsRecoveredUnderTheirNames) {
     netns::Host host = fake_.host();
     hook::ctl::Options options;
     options.load_config = [this]() -> base::Result<hook::Config> { return state_.config(); };
+    options.runtimes = state_.path() + "/runtimes";
     ASSERT_TRUE(hook::ctl::collect(options, host));
     expect_form(
         only_line(),

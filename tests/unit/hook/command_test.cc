@@ -5,6 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include "netns/base/ids.h"
+#include "tests/unit/hook/life.h"
+
 namespace hook {
 namespace {
 
@@ -12,12 +15,14 @@ TEST(Command, KnowsItsPhases) {
     for (const char* phase : {"precreate", "prestart", "createRuntime", "poststop"})
         EXPECT_EQ(parse_command({phase})->phase->name, phase);
     EXPECT_FALSE(parse_command({"poststop"})->phase->may_fail);
+    const std::string key = container_key("/b");
+    const std::string uuid = base::random_uuid();
     const auto later =
-        parse_command({"createRuntime", "--state", "/s", "--container", "k", "--attach", "u"});
+        parse_command({"createRuntime", "--state", "/s", "--container", key, "--attach", uuid});
     ASSERT_TRUE(later);
     EXPECT_EQ(later->state_dir, "/s");
-    EXPECT_EQ(later->container, "k");
-    EXPECT_EQ(later->attach, "u");
+    EXPECT_EQ(later->container, key);
+    EXPECT_EQ(later->attach, uuid);
     EXPECT_EQ(parse_command({"precreate", "--config", "/c"})->config_path, "/c");
 }
 
@@ -30,6 +35,48 @@ TEST(Command, RefusesWhatItDoesNotKnow) {
                                                        {"--state", "/s"}};
     for (const auto& args : bad)
         EXPECT_EQ(parse_command(args).error().code, base::Code::Usage);
+}
+
+// They become parts of paths, of which the first is that of the remembered failure.
+TEST(Command, RefusesNamesThatAreNoneBeforeAnythingIsDone) {
+    const std::string key = container_key("/b");
+    const std::string uuid = base::random_uuid();
+    const std::vector<std::vector<std::string>> bad = {
+        {"--state", "/s", "--container", "../../../etc/x", "--attach", uuid},
+        {"--state", "/s", "--container", "../../" + key.substr(6), "--attach", uuid},
+        {"--state", "/s", "--container", key, "--attach", uuid + "x"},
+        {"--state", "s", "--container", key, "--attach", uuid},
+        {"--state", "/s\n", "--container", key, "--attach", uuid}};
+    for (std::vector<std::string> args : bad) {
+        for (const char* phase : {"createRuntime", "poststop"}) {
+            args.insert(args.begin(), phase);
+            EXPECT_EQ(parse_command(args).error().code, base::Code::Usage) << args[4];
+            args.erase(args.begin());
+        }
+    }
+}
+
+// The engine died as its hook began: the hook has another parent now, which lives for ever.
+TEST(Command, TheEngineIsTheParentOfTheBeginning) {
+    test::FakeHost fake;
+    test::StateDir state;
+    netns::Host host = fake.host();
+    Call call = call_of(*parse_command({"precreate"}), host);
+    call.load_config = [&]() -> Result<Config> { return state.config(); };
+    call.root = true;
+    call.bundle = "/b";
+    fake.world.files.insert("/b");
+    fake.world.processes.erase(test::World::kEngine);
+    fake.world.parent = 1;
+    fake.world.add_process(1, fake.world.host);
+    const auto done = precreate(
+        R"({"ociVersion":"1.2.0","process":{"args":["true"]},"root":{"path":"rootfs"},
+            "linux":{"namespaces":[{"type":"network","path":"/run/netns/container1"}]},
+            "annotations":{"rdma.mode":"softroce","rdma.ip":"10.9.0.1/24"}})",
+        call);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, base::Code::Unavailable) << done.error().message();
+    EXPECT_EQ(state.leftovers(), std::vector<std::string>{});
 }
 
 TEST(Command, APlainHookMayAskForTheContainer) {
@@ -48,9 +95,15 @@ TEST(Command, APlainHookMayAskForTheContainer) {
         {"prestart", "--annotation", "rdma.mode"},
         {"prestart", "--annotation", "run.oci.hooks.stdout=/etc/passwd"},
         {"prestart", "--annotation", "rdma.mode=vf", "--annotation", "rdma.mode=vf"},
-        {"createRuntime", "--container", "k", "--annotation", "rdma.mode=vf"}};
+        {"createRuntime", "--container", container_key("/b"), "--annotation", "rdma.mode=vf"}};
     for (const auto& args : bad)
         EXPECT_EQ(parse_command(args).error().code, base::Code::Usage);
+}
+
+// What goes into config.json must be there when the runtime calls it.
+TEST(Command, AnUpgradeMeanwhileIsNotInOurPath) {
+    EXPECT_EQ(without_deleted("/usr/bin/rdma-hook (deleted)"), "/usr/bin/rdma-hook");
+    EXPECT_EQ(without_deleted("/usr/bin/rdma-hook"), "/usr/bin/rdma-hook");
 }
 
 TEST(Command, AnExceptionIsABugAndNoCrash) {

@@ -50,6 +50,13 @@ TEST_F(ConfigFile, MissingFileOrFolderIsNoError) {
     EXPECT_EQ(load_config("/nonexistent/rdma-hook.json")->state_dir, "/run/rdma-hook");
 }
 
+// That there is no setting is no trouble; that it cannot be told is.
+TEST_F(ConfigFile, TheRuntimeAlone) {
+    EXPECT_EQ(*runtime_setting("/nonexistent/rdma-hook.json"), "");
+    EXPECT_FALSE(runtime_setting("/etc/passwd"));
+    EXPECT_FALSE(runtime_setting(dir_ / "etc/rdma-hook/config.json")) << "others may change it";
+}
+
 TEST_F(ConfigFile, NobodyElseMayWrite) {
     const std::pair<const char*, mode_t> table[] = {{"etc/rdma-hook/config.json", 0664},
                                                     {"etc/rdma-hook/config.json", 0646},

@@ -173,11 +173,13 @@ TEST_F(CtlCdi, APoolBringsPlainHooks) {
                               "rdma.mode=vf",
                               "--annotation",
                               "rdma.pool=fast"}},
-                            {"env", env}};
+                            {"env", env},
+                            {"timeout", 60}};
     const base::Json stop{{"hookName", "poststop"},
                           {"path", "/usr/bin/rdma-hook"},
                           {"args", {"rdma-hook", "poststop"}},
-                          {"env", env}};
+                          {"env", env},
+                          {"timeout", 60}};
     const base::Json expected{
         {"cdiVersion", "0.3.0"},
         {"kind", "rdma-hook.org/pool"},

@@ -61,13 +61,31 @@ class CtlDoctor : public Containers {
         fake_.settle();
     }
 
-    std::string status(const std::string& id) {
-        const auto answer = examine();
+    std::string status(const std::string& id, const std::string& mode = "") {
+        const auto answer = examine(mode);
         for (const auto& check : answer.json["checks"]) {
             if (check["id"] == id)
                 return check["status"];
         }
         return "none";
+    }
+
+    // The words of a check that is not ok.
+    std::string said(const std::string& id, const std::string& mode = "") {
+        const auto answer = examine(mode);
+        for (const auto& check : answer.json["checks"]) {
+            if (check["id"] == id)
+                return check["why"].get<std::string>() + " -> " + check["fix"].get<std::string>();
+        }
+        return "none";
+    }
+
+    void add_process(pid_t pid, const std::string& program, const std::string& cgroup) {
+        const std::string folder = "/proc/" + std::to_string(pid);
+        put(folder + "/comm", program + "\n");
+        put(folder + "/cgroup", "0::" + cgroup + "\n");
+        put(folder + "/uid_map", "         0          0 4294967295\n");
+        fake_.world.processes[pid].start = 1;
     }
 
     TempDir dir_;
@@ -96,12 +114,18 @@ TEST_F(CtlDoctor, AModuleThatIsMissing) {
     EXPECT_EQ(failures(), std::vector<std::string>{});
 }
 
-TEST_F(CtlDoctor, AnOldKernelIsAWarning) {
+TEST_F(CtlDoctor, AnOldKernelFailsWhoAsksForSoftroce) {
     EXPECT_EQ(status("kernel"), "ok");
-    put("/proc/sys/kernel/osrelease", "6.12.38+deb13-amd64\n");
-    EXPECT_EQ(status("kernel"), "warning");
-    put("/proc/sys/kernel/osrelease", "odd\n");
-    EXPECT_EQ(status("kernel"), "warning");
+    for (const char* release : {"6.12.38+deb13-amd64\n", "7.0\n", "odd\n"}) {
+        put("/proc/sys/kernel/osrelease", release);
+        EXPECT_EQ(status("kernel"), "warning") << "nobody asks for it";
+        EXPECT_EQ(status("kernel", "softroce"), "fail");
+    }
+    state_.add_pool("host", "softroce");
+    state_.config().pools[0].defaults["placement"] = "host";
+    EXPECT_EQ(status("kernel", "softroce"), "warning") << "the host's rxe works";
+    state_.add_pool("own", "softroce");
+    EXPECT_EQ(status("kernel"), "fail");
 }
 
 TEST_F(CtlDoctor, ModeExclusiveWithPoolsOfModeShared) {
@@ -116,6 +140,100 @@ TEST_F(CtlDoctor, ModeExclusiveWithPoolsOfModeShared) {
         found[0],
         HasSubstr(" -> echo options ib_core netns_mode=1 >/etc/modprobe.d/rdma-hook.conf && "
                   "rdma system set netns shared"));
+}
+
+// In RDMA netns mode exclusive these attach to nobody.
+TEST_F(CtlDoctor, ModeExclusiveRefusesWhatCannotMove) {
+    fake_.world.mode = netns::RdmaNetnsMode::Exclusive;
+    put("/sys/module/siw/refcnt", "0\n");
+    EXPECT_EQ(status("netns_mode", "softiwarp"), "fail");
+    EXPECT_EQ(status("netns_mode", "vf"), "ok");
+    EXPECT_EQ(status("netns_mode", "softroce"), "ok") << "Linux 7.3 moves rxe";
+    put("/proc/sys/kernel/osrelease", "7.2.1\n");
+    EXPECT_EQ(status("netns_mode"), "ok") << "nobody asks for it";
+    EXPECT_EQ(status("netns_mode", "softroce"), "fail");
+    state_.add_pool("soft", "softroce");
+    EXPECT_THAT(said("netns_mode"),
+                HasSubstr("before Linux 7.3 no rxe can be moved into a "
+                          "container (pools soft)"));
+    put("/proc/sys/kernel/osrelease", "7.3.0\n");
+    EXPECT_EQ(status("netns_mode"), "ok");
+    state_.config().pools[0].defaults["placement"] = "host";
+    EXPECT_EQ(status("netns_mode"), "fail");
+    state_.add_pool("iwarp", "softiwarp");
+    EXPECT_THAT(said("netns_mode"), HasSubstr("(pools iwarp); no container can use the host's"));
+}
+
+TEST_F(CtlDoctor, PfsWithoutVfsFailWhoAsksForThem) {
+    fake_.world.add_sriov("enp1s0", "0000:01:00.0", 0, Nic::Mlx5);
+    EXPECT_EQ(status("pf"), "warning") << "nobody asks for them";
+    ASSERT_EQ(failures("vf").size(), 1U);
+    EXPECT_THAT(failures("vf")[0], HasSubstr("pf: PF enp1s0 has none of its "));
+    EXPECT_THAT(failures("vf")[0], HasSubstr(" -> rdmactl vf enable enp1s0 "));
+    fake_.world.add_sriov("enp2s0", "0000:02:00.0", 2, Nic::Mlx5);
+    EXPECT_EQ(status("pf", "vf"), "warning") << "the other one has some";
+    state_.add_pool("first", "vf");
+    state_.config().pools[0].devices = {{.device = "enp1s0", .vfs = {}}};
+    EXPECT_EQ(status("pf"), "fail") << "but this pool has no others";
+    state_.config().pools[0].devices.push_back({.device = "0000:02:00.0", .vfs = {}});
+    EXPECT_EQ(status("pf"), "warning");
+}
+
+// Who asks by annotation starts without RDMA, and nobody says so.
+TEST_F(CtlDoctor, AnEngineThatDoesNotCallUs) {
+    put("/usr/bin/podman", "");
+    put("/usr/bin/dockerd", "");
+    ASSERT_EQ(failures().size(), 2U);
+    EXPECT_THAT(failures()[0], HasSubstr("podman: Podman does not call rdma-hook"));
+    EXPECT_THAT(failures()[1], HasSubstr("docker: Docker does not know the runtime rdma"));
+    put("/etc/docker/daemon.json", R"({"runtimes":{"rdma":{"path":"/usr/bin/rdma-runtime"}}})");
+    EXPECT_EQ(failures(), std::vector<std::string>{});
+    EXPECT_EQ(status("podman"), "warning") << "it may be meant so";
+    std::filesystem::remove(options_.host_root + "/usr/bin/dockerd");
+    EXPECT_EQ(status("podman"), "fail");
+    put("/etc/containers/containers.conf.d/50-rdma-hook.conf", "[engine]\nhooks_dir = []\n");
+    EXPECT_EQ(status("podman"), "ok");
+    // The package brings Podman's file wherever it is installed.
+    std::filesystem::remove(options_.host_root + "/usr/bin/podman");
+    std::filesystem::remove(options_.host_root + "/etc/docker/daemon.json");
+    put("/usr/bin/dockerd", "");
+    EXPECT_EQ(status("docker"), "fail");
+}
+
+TEST_F(CtlDoctor, PodsWithoutAPolicy) {
+    EXPECT_EQ(status("kubernetes"), "skipped");
+    put("/usr/bin/containerd", "");
+    put("/etc/containerd/config.toml", "BinaryName = \"/usr/bin/rdma-runtime\"\n");
+    ASSERT_EQ(failures().size(), 1U);
+    EXPECT_THAT(failures()[0],
+                HasSubstr(" -> rdmactl runtime configure --runtime=containerd --starter-policy"));
+    state_.config().policy = hook::Policy{};
+    EXPECT_EQ(status("kubernetes"), "ok");
+}
+
+TEST_F(CtlDoctor, WhatCouldNotBeLookedAtIsAWarning) {
+    std::filesystem::remove(options_.host_root + "/proc/sys/kernel/osrelease");
+    EXPECT_EQ(status("kernel"), "warning");
+    EXPECT_THAT(said("kernel"), HasSubstr("nobody could look: "));
+}
+
+TEST_F(CtlDoctor, AnEngineWithMountsOfItsOwn) {
+    add_process(4242, "dockerd", "/system.slice/docker.service");
+    EXPECT_EQ(status("mounts"), "ok");
+    fake_.world.processes[4242].mounts = 7;
+    EXPECT_EQ(status("mounts"), "warning");
+    EXPECT_THAT(said("mounts"), HasSubstr("docker.service runs in a mount namespace of its own"));
+    put("/lib/systemd/system/docker.service", "[Service]\nPrivateTmp=yes\nProtectHome=no\n");
+    EXPECT_THAT(said("mounts"), HasSubstr("its own (PrivateTmp=yes)"));
+    put("/proc/4242/uid_map", "0 1000 1\n");
+    fake_.world.processes[4242].mounts = 7;
+    EXPECT_THAT(said("mounts"), HasSubstr("would start in"))
+        << "a rootless engine runs no hook as root";
+    put("/etc/systemd/system/docker.service.d/10-mounts.conf", "[Service]\nPrivateTmp=false\n");
+    EXPECT_EQ(status("mounts"), "ok");
+    add_process(4300, "bash", "/system.slice/x.service");
+    fake_.world.processes[4300].mounts = 8;
+    EXPECT_EQ(status("mounts"), "ok") << "no engine";
 }
 
 // As after a boot that loads no module: each container is refused.
@@ -211,6 +329,21 @@ TEST_F(CtlDoctor, WithoutOffloadTheProcessorsForward) {
     world.set_eswitch_mode(kDevice, netns::EswitchMode::Legacy);
     ASSERT_FALSE(failures("asap2").empty()) << "it is enabled, and nobody forwards";
     EXPECT_THAT(failures("asap2")[0], HasSubstr("offload: netdevsim/netdevsim1: mode legacy -> "));
+}
+
+// Since Linux 6.3 mlx5's uplink is a port of another devlink device.
+TEST_F(CtlDoctor, AnEswitchWhoseUplinkIsNotFound) {
+    constexpr char kDevice[] = "netdevsim/netdevsim1";
+    fake_.world = mapped_world();
+    fake_.world.pci.at(kDevice).num_vfs = 2;
+    options_.pf = kDevice;
+    options_.count = 2;
+    options_.bridge = "br0";
+    run(hook::ctl::asap2_enable);
+    ASSERT_EQ(failures("asap2"), std::vector<std::string>{});
+    fake_.world.eswitches.at(kDevice).ports[0].netdev = 0;
+    ASSERT_EQ(failures("asap2").size(), 1U);
+    EXPECT_THAT(failures("asap2")[0], HasSubstr("its uplink has no netdev on the host"));
 }
 
 TEST_F(CtlDoctor, TheOtherPortOfAnAdapterNeedsNoEswitch) {

@@ -9,6 +9,8 @@ constexpr char kPart[] = "/etc/containerd/conf.d/50-rdma-hook.toml";
 
 class RuntimeContainerd : public EngineFolder {
   protected:
+    RuntimeContainerd() { put_policy(); }
+
     // Before, it is a file that must come back as it was.
     void expect_there_and_back(const std::string& before, const std::string& has) {
         put(kMain, before);

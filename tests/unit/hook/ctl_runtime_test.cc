@@ -144,6 +144,7 @@ TEST_F(RuntimeConfigure, PodmanGetsTheDropInOfThePackage) {
 }
 
 TEST_F(RuntimeConfigure, CrioGetsAFileOfOurs) {
+    put_policy();
     put("/etc/crio/crio.conf", "[crio.runtime.runtimes.crun]\nruntime_path = \"/usr/bin/crun\"\n");
     EXPECT_EQ(twice("crio").json["run"], "systemctl restart crio");
     const std::string ours = get(kCrio);
@@ -158,6 +159,51 @@ TEST_F(RuntimeConfigure, CrioGetsAFileOfOurs) {
     EXPECT_EQ(get(kCrio), "(no file)");
     put("/etc/crio/crio.conf.d/90-mine.conf", "[crio.runtime.runtimes.rdma]\n");
     expect_refused("crio", kCrio, "90-mine.conf: the runtime rdma is not rdmactl's");
+}
+
+// Pods' authors choose their annotations: without a policy they would be root's.
+TEST_F(RuntimeConfigure, EnginesOfKubernetesWantAPolicyFirst) {
+    for (const std::string engine : {"containerd", "crio"}) {
+        std::filesystem::remove_all(dir_ / "etc");
+        for (const char* config : {"{}", R"({"pools":{}})", "{\n    \"log\": {}\n}\n"}) {
+            put(hook::kConfigPath, config);
+            expect_refused(engine,
+                           hook::kConfigPath,
+                           "rdmactl runtime configure --runtime=" + engine + " --starter-policy");
+        }
+        EXPECT_EQ(configure(engine).error().code, Code::Refused);
+        EXPECT_TRUE(configure(engine, true)) << "--unset needs none";
+        put(hook::kConfigPath, R"({"policy":[]})");
+        expect_refused(engine, hook::kConfigPath, "policy");
+    }
+    EXPECT_TRUE(configure("docker")) << "whose annotations are root's";
+}
+
+TEST_F(RuntimeConfigure, AStarterPolicyAllowsNothing) {
+    put(hook::kConfigPath, "{\n    \"log\": {\n        \"level\": \"debug\"\n    }\n}\n");
+    options_.starter_policy = true;
+    options_.dry_run = true;
+    EXPECT_EQ(configure("containerd")->json["policy"], hook::kConfigPath);
+    EXPECT_EQ(get(hook::kConfigPath).find("policy"), std::string::npos);
+    options_.dry_run = false;
+    const auto answer = twice("containerd");
+    EXPECT_NE(answer.text.find("has a `policy` that allows nothing"), std::string::npos);
+    EXPECT_EQ(get(hook::kConfigPath),
+              "{\n    \"log\": {\n        \"level\": \"debug\"\n    },\n    \"policy\": {\n"
+              "        \"modes\": []\n    }\n}\n");
+    EXPECT_NE(get("/etc/containerd/config.toml").find("rdma-runtime"), std::string::npos);
+    const auto config = hook::parse_config(get(hook::kConfigPath));
+    ASSERT_TRUE(config) << config.error().message();
+    ASSERT_TRUE(config->policy);
+    EXPECT_TRUE(config->policy->modes.empty());
+    // One that is there stays, and one is made where there is no file.
+    put_policy();
+    const std::string own = get(hook::kConfigPath);
+    EXPECT_EQ(configure("containerd")->json["policy"], "");
+    EXPECT_EQ(get(hook::kConfigPath), own);
+    std::filesystem::remove_all(dir_ / "etc");
+    twice("crio");
+    EXPECT_NE(get(hook::kConfigPath).find("\"policy\""), std::string::npos);
 }
 
 TEST_F(RuntimeConfigure, KnowsFourEngines) {

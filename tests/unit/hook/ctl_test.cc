@@ -20,6 +20,7 @@ class Ctl : public testing::Test {
     Ctl() : one_(fake_, state_, "one") {
         one_.annotations = {{"rdma.mode", "softroce"}, {"rdma.ip", "10.9.0.1/24"}};
         options_.load_config = [this]() -> base::Result<hook::Config> { return state_.config(); };
+        options_.runtimes = state_.path() + "/runtimes";
     }
 
     using Verb = base::Result<hook::ctl::Answer> (*)(const hook::ctl::Options&, netns::Host&);
@@ -60,6 +61,15 @@ class Ctl : public testing::Test {
     Life one_;
     hook::ctl::Options options_;
 };
+
+TEST_F(Ctl, WhoHadAContainerThatIsGoneIsForgotten) {
+    netns::Host host = fake_.host();
+    const hook::Runtimes runtimes{host, options_.runtimes};
+    ASSERT_TRUE(runtimes.remember(
+        {.root = "/r", .id = "c1", .runtime = "/usr/bin/crun", .creator = {.pid = 1, .start = 9}}));
+    EXPECT_EQ(ask(hook::ctl::collect).json["leftovers"].size(), 1U);
+    EXPECT_FALSE(runtimes.find("/r", "c1"));
+}
 
 TEST_F(Ctl, PlanPrintsEveryStepAndChangesNothing) {
     options_.annotations = {"rdma.mode=softroce", "rdma.ip=10.9.0.1/24"};

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // rdmactl vf over a fake host with two SR-IOV adapters.
+#include <chrono>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -136,6 +138,58 @@ TEST_F(CtlVf, WhatCannotBe) {
         ASSERT_FALSE(refused) << pf << count;
         EXPECT_THAT(refused.error().message(), HasSubstr(text));
     }
+}
+
+// A container that comes while rdmactl works on an adapter waits for no lock: it is refused that
+// adapter, and given another.
+TEST_F(CtlVf, AnAdapterThatIsBeingSetUpIsNotGivenAndOthersAre) {
+    fake_.world.set_num_vfs(kPf, 1);
+    one_.annotations["rdma.device"] = "enp2s0";
+    Life two{fake_, state_, "two"};
+    two.annotations = {{"rdma.mode", "vf"}, {"rdma.device", "enp1s0"}};
+    two.network = "/run/netns/two";
+    two.init = 5001;
+    fake_.world.engine_paths[two.network] = fake_.world.add_netns();
+    int refused = 0;
+    bool attached = false;
+    fake_.gate.meanwhile = [&](int) {
+        if (!fake_.gate.calls().back().starts_with("bind "))
+            return;
+        const auto begin = base::Deadline::Clock::now();
+        const auto mine = one_.precreate();
+        ASSERT_FALSE(mine);
+        EXPECT_EQ(mine.error().code, Code::Busy);
+        EXPECT_THAT(mine.error().message(), HasSubstr("being set up by rdmactl"));
+        ++refused;
+        if (!attached) {
+            const auto other = two.precreate();
+            EXPECT_TRUE(other) << other.error().message();
+            attached = true;
+        }
+        EXPECT_LT(base::Deadline::Clock::now() - begin, std::chrono::seconds(10));
+    };
+    const auto made = ask(hook::ctl::vf_enable, "enp2s0", 3);
+    fake_.gate.meanwhile = nullptr;
+    ASSERT_TRUE(made) << made.error().message();
+    EXPECT_GE(refused, 2);
+    EXPECT_TRUE(attached);
+    EXPECT_TRUE(one_.start()) << "afterwards";
+}
+
+// Its lease ends by the next gc, or by the next run.
+TEST_F(CtlVf, AnEnableThatWasKilledKeepsTheAdapterUntilGcComes) {
+    ASSERT_TRUE(ask(hook::ctl::vf_enable, "enp1s0", 2));
+    fake_.gate.crash_call(2);
+    netns::Host host = fake_.host();
+    options_.pf = "enp1s0";
+    options_.count = 3;
+    EXPECT_THROW((void)hook::ctl::vf_enable(options_, host), Crash);
+    fake_.gate.restart();
+    const auto collected = collect(fake_, state_);
+    ASSERT_EQ(collected.leftovers.size(), 1U);
+    EXPECT_THAT(collected.leftovers.front(), HasSubstr("leases/adapter-pci_0000:01:00.0"));
+    EXPECT_TRUE(ask(hook::ctl::vf_enable, "enp1s0", 2));
+    EXPECT_TRUE(one_.start());
 }
 
 // Whatever call fails: VFs that were not there before are gone again, unless that fails too.

@@ -37,6 +37,9 @@ class EngineFolder : public testing::Test {
         return in ? text.str() : "(no file)";
     }
 
+    // As engines of Kubernetes want one.
+    void put_policy() { put(hook::kConfigPath, R"({"policy":{"modes":["softroce"]}})"); }
+
     base::Result<hook::ctl::Answer> configure(const std::string& engine, bool unset = false) {
         options_.engine = engine;
         options_.unset = unset;

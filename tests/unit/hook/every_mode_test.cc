@@ -57,7 +57,7 @@ class EveryMode : public testing::TestWithParam<Way> {
     static void alter_links(World& world) {
         for (auto& [ns, netns] : world.namespaces) {
             for (auto& [index, link] : netns.links)
-                link.promiscuous = ns != world.host && !link.link.device.empty();
+                link.link.promiscuous = ns != world.host && !link.link.device.empty();
         }
     }
 
@@ -88,6 +88,46 @@ TEST_P(EveryMode, ReturnsToStartWhereverItCrashes) {
 
 TEST_P(EveryMode, ReturnsToStartWhereverItCrashesAfterwards) {
     at_every_call([](Gate& gate, int k) { gate.crash_after(k); });
+}
+
+// What nobody sees from here, because of an umount or a mount namespace of one's own, is no less
+// there: of a container that lives nothing is touched, and of one that died nothing is forgotten.
+TEST_P(EveryMode, ForgetsNothingThatIsHidden) {
+    const Way& way = GetParam();
+    for (const Hidden& hidden :
+         {Hidden{.pins = true}, Hidden{.paths = true}, Hidden{.pins = true, .paths = true}}) {
+        FakeHost fake{way.world};
+        StateDir state;
+        Life life{fake, state, "one"};
+        take(way, life, state);
+        World before = fake.world;
+        if (!life.precreate() || !life.create_runtime())
+            return;  // this way is refused
+        fake.settle();
+        const World alive = fake.world;
+        fake.world.hidden = hidden;
+        (void)collect(fake, state);
+        fake.world.hidden = {};
+        fake.settle();
+        EXPECT_EQ(fake.world, alive) << difference(alive, fake.world);
+
+        for (World* world : {&fake.world, &before}) {
+            world->processes.erase(life.init);
+            world->processes.erase(World::kEngine);
+        }
+        before.settle();
+        fake.world.hidden = hidden;
+        (void)collect(fake, state);
+        fake.world.hidden = {};
+        fake.settle();
+        EXPECT_TRUE(fake.world == before || !state.leftovers().empty())
+            << difference(before, fake.world) << "is there, and nobody knows whose it is";
+        for (const std::string& line : collect(fake, state).trouble)
+            ADD_FAILURE() << line;
+        fake.settle();
+        EXPECT_EQ(fake.world, before) << difference(before, fake.world);
+        EXPECT_EQ(state.leftovers(), std::vector<std::string>{});
+    }
 }
 
 // A failing attach rolls back at once, without waiting for gc; and the same container starts after.

@@ -16,10 +16,31 @@ TEST_F(Examples, AreWhatRdmactlWrites) {
         {"crio",
          "/etc/crio/crio.conf.d/50-rdma-hook.conf",
          "examples/kubernetes/crio-50-rdma-hook.conf"}};
+    put_policy();
     for (const auto& [engine, path, example] : table) {
         twice(engine);
         EXPECT_EQ(get(path), source_file(example)) << example;
     }
+}
+
+// The policy of examples/kubernetes/config.json allows what examples/kubernetes/pod.yaml asks for.
+TEST_F(Examples, ThePolicyAllowsThePod) {
+    const auto config = hook::parse_config(source_file("examples/kubernetes/config.json"));
+    ASSERT_TRUE(config) << config.error().message();
+    hook::Annotations asked;
+    for (const std::string& line :
+         find_all(source_file("examples/kubernetes/pod.yaml"), "\n    (rdma\\.[a-z]+: [^\n]+)")) {
+        const size_t colon = line.find(": ");
+        asked.emplace(line.substr(0, colon), line.substr(colon + 2));
+    }
+    ASSERT_EQ(asked.size(), 2U);
+    const auto judged = [&]() -> base::Result<> {
+        return hook::check_policy(TRY(hook::parse_request(asked, *config)), *config, {});
+    };
+    const auto allowed = judged();
+    EXPECT_TRUE(allowed) << allowed.error().message();
+    asked["rdma.parent"] = "eth1";
+    EXPECT_FALSE(judged());
 }
 
 // The README's lines for Docker are the same file.

@@ -19,6 +19,7 @@ class Format : public Containers {
   protected:
     Format() {
         options_.load_config = [this]() -> base::Result<hook::Config> { return state_.config(); };
+        options_.runtimes = state_.path() + "/runtimes";
     }
 
     Life softroce(const std::string& id, const std::string& ip) {
@@ -208,6 +209,22 @@ TEST_F(Format, SeedsAreUnderstood) {
         ++understood;
     }
     EXPECT_GE(understood, 6);
+}
+
+// Every member of a journal was there from the first version on: one without is nobody's.
+TEST_F(Format, AJournalThatLacksAMemberIsNotGuessedAt) {
+    Life one = softroce("one", "10.9.0.1/24");
+    ASSERT_TRUE(one.start());
+    const std::string path = only_file("journals");
+    std::string text = content(path);
+    const std::string made = R"("made":true,)";
+    ASSERT_NE(text.find(made), std::string::npos) << text;
+    text.erase(text.find(made), made.size());
+    ASSERT_TRUE(base::RealFiles{}.write(path, text));
+    fake_.world.processes.erase(one.init);
+    ASSERT_EQ(gc().size(), 1U);
+    EXPECT_EQ(content(path), text);
+    EXPECT_EQ(fake_.world.rdma.size(), 1U);
 }
 
 // ---- the document

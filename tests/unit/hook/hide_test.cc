@@ -75,6 +75,21 @@ TEST_F(Hiding, AContainerSeesItsOwnDeviceWhoeverElseIsThere) {
     expect_nothing_left();
 }
 
+TEST_F(Hiding, AViewThatIsLeftOverStopsNoStart) {
+    Life one = life("one");
+    ASSERT_TRUE(one.start());
+    const std::string dir = source(one, "infiniband");
+    ASSERT_TRUE(one.poststop());
+    ASSERT_TRUE(fake_.files.make_dir(dir));
+    ASSERT_TRUE(fake_.files.make_link(dir + "/another", "../x"));
+    ASSERT_TRUE(fake_.files.write(dir + "/../infiniband_verbs", "no folder"));
+    const auto started = one.start();
+    ASSERT_TRUE(started) << started.error().message();
+    EXPECT_EQ(shown(one, "infiniband").size(), 1U);
+    ASSERT_TRUE(one.poststop());
+    expect_nothing_left();
+}
+
 TEST_F(Hiding, AllDevicesOfOneContainerAreSeen) {
     Life one = life("one");
     one.annotations["rdma.1.mode"] = "softroce";

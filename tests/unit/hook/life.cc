@@ -51,6 +51,7 @@ hook::Call Life::call() {
             .state_dir = {},
             .container = {},
             .attach = {},
+            .owner = fake_.world.parent,
             .annotations = asked};
 }
 
@@ -68,10 +69,14 @@ Result<> Life::precreate() {
         spec["process"]["capabilities"]["bounding"] = capabilities;
     if (!devices.empty())
         spec["linux"]["devices"] = devices;
+    if (!denies_devices)
+        spec["linux"]["resources"].erase("devices");
     for (const Json& rule : rules)
         spec["linux"]["resources"]["devices"].push_back(rule);
     if (!cpus.empty())
         spec["linux"]["resources"]["cpu"]["cpus"] = cpus;
+    if (!mount_label.empty())
+        spec["linux"]["mountLabel"] = mount_label;
     return precreate_with(spec);
 }
 
@@ -86,6 +91,7 @@ Result<> Life::precreate_with(const Json& spec) {
     if (!output)
         return output.error();
     spec_ = Json::parse(output->spec);
+    notes_ = output->notes;
     return {};
 }
 
@@ -109,7 +115,10 @@ Result<> Life::create_plain() {
     if (!fake_.world.processes.contains(init))
         fake_.world.add_process(init, fake_.world.engine_paths.at(network));
     const auto notes = hook::attach_live(state_json(init), call());
-    return notes ? Result<>{} : notes.error();
+    if (!notes)
+        return notes.error();
+    notes_ = *notes;
+    return {};
 }
 
 Result<> Life::create_runtime() {
@@ -162,14 +171,12 @@ std::vector<std::string> Life::nodes() const {
     return paths;
 }
 
-hook::Collected collect(FakeHost& fake, StateDir& state) {
+hook::Collected collect(FakeHost& fake, StateDir& state, bool forget) {
     netns::Host host = fake.host();
     const hook::Store store{host.files, state.path()};
     EXPECT_TRUE(store.open());
-    hook::World world{host, state.config(), store};
-    auto collected = hook::collect_garbage(world);
-    EXPECT_TRUE(collected) << collected.error().message();
-    return collected ? *collected : hook::Collected{};
+    hook::World world{host, state.config(), store, forget};
+    return hook::collect_garbage(world, base::Deadline::in(std::chrono::minutes(1)));
 }
 
 }  // namespace test

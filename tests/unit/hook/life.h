@@ -35,7 +35,8 @@ class StateDir {
     // A folder for the config.json of a container of plain hooks.
     [[nodiscard]] std::string make_bundle(const std::string& id) const;
 
-    // What is left: everything but locks, which stay for ever, and the memory of failures.
+    // What is left: everything but locks, which processes that were killed leave, and the memory
+    // of failures.
     [[nodiscard]] std::vector<std::string> leftovers() const;
 
   private:
@@ -57,10 +58,12 @@ class Life {
     bool plain = false;
     std::map<std::string, std::string> asked;  // by the hook's own arguments
     std::vector<std::string> capabilities;
+    std::string mount_label;  // of SELinux
     oci::Json mounts = oci::Json::array({oci::Json::parse(
         R"({"destination":"/sys","type":"sysfs","source":"sysfs","options":["nosuid","ro"]})")});
 
-    // linux.devices, and linux.resources.devices behind what denies all.
+    // linux.devices, and linux.resources.devices behind what denies all (if anything does).
+    bool denies_devices = true;
     oci::Json devices = oci::Json::array();
     oci::Json rules = oci::Json::array();
 
@@ -74,6 +77,9 @@ class Life {
     base::Result<> attach();
 
     [[nodiscard]] const oci::Json& spec() const { return spec_; }
+
+    // What precreate said to the person at the terminal.
+    [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
 
     [[nodiscard]] const std::string& id() const { return id_; }
 
@@ -94,10 +100,11 @@ class Life {
     std::string id_;
     std::string bundle_;
     oci::Json spec_;
+    std::vector<std::string> notes_;
     std::optional<netns::Host> host_;
 };
 
-// What `rdmactl gc` does.
-hook::Collected collect(FakeHost& fake, StateDir& state);
+// What `rdmactl gc` does, or with --forget.
+hook::Collected collect(FakeHost& fake, StateDir& state, bool forget = false);
 
 }  // namespace test

@@ -41,6 +41,22 @@ TEST_F(LimitsOfContainers, AreSetForItsDevice) {
     expect_nothing_left();
 }
 
+// The init died while its hook ran, and its number went to somebody else.
+TEST_F(LimitsOfContainers, ANumberThatIsAnotherProcessByNowIsNotLimited) {
+    Life one = life("one", "100");
+    fake_.gate.meanwhile = [&](int) {
+        if (fake_.gate.calls().back().starts_with("limit "))
+            fake_.world.processes.at(one.init).start += 1;
+    };
+    const auto started = one.start();
+    fake_.gate.meanwhile = nullptr;
+    ASSERT_FALSE(started);
+    EXPECT_EQ(started.error().code, base::Code::Unavailable) << started.error().message();
+    EXPECT_FALSE(max(one.init));
+    ASSERT_TRUE(one.poststop());
+    expect_nothing_left();
+}
+
 TEST_F(LimitsOfContainers, WithoutAnnotationThereIsNone) {
     Life one = life("one", "");
     ASSERT_TRUE(one.start());

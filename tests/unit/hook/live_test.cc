@@ -50,7 +50,7 @@ class LiveTest : public testing::Test {
     hook::Regranted regrant() {
         netns::Host host = fake_.host();
         hook::World world{host, state_.config(), hook::Store{host.files, state_.path()}};
-        return hook::regrant(world).value();
+        return hook::regrant(world);
     }
 
     FakeHost fake_;
@@ -188,6 +188,27 @@ TEST_F(LiveTest, RegrantLeavesTheDeadAlone) {
     const hook::Regranted done = regrant();
     EXPECT_TRUE(done.containers.empty());
     EXPECT_TRUE(done.trouble.empty());
+}
+
+TEST_F(LiveTest, RegrantGoesOnWhereOneCannotBeLookedAt) {
+    start();
+    Life two{fake_, state_, "two"};
+    two.plain = true;
+    two.network = "/run/netns/two";
+    two.init = 5002;
+    two.annotations = {{"rdma.mode", "softroce"}, {"rdma.ip", "10.9.0.2/24"}};
+    fake_.world.engine_paths[two.network] = fake_.world.add_netns();
+    ASSERT_TRUE(two.start());
+    const auto granted = [&](pid_t init) { return fake_.world.processes.at(init).devices.size(); };
+    for (const auto& [hidden, other] : {std::pair{life_.init, two.init}, {two.init, life_.init}}) {
+        fake_.world.processes.at(life_.init).devices.clear();
+        fake_.world.processes.at(two.init).devices.clear();
+        fake_.processes.unreadable = {hidden};
+        const hook::Regranted done = regrant();
+        EXPECT_EQ(done.trouble.size(), 1U);
+        EXPECT_EQ(granted(hidden), 0U);
+        EXPECT_EQ(granted(other), 2U);
+    }
 }
 
 // What a CDI device that is a pool brings.

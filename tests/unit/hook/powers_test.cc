@@ -130,10 +130,11 @@ TEST_F(PowersOfContainers, APolicyCanAllowDeviceRules) {
 }
 
 TEST_F(PowersOfContainers, AttachFileSaysWhetherThereIsAFence) {
-    const auto isolation = [&] {
+    const auto isolation = [&](bool denies = true) {
         Life life{fake_, state_, "one"};
         life.annotations = {{"rdma.mode", "softroce"}, {"rdma.parent", "eth0"}};
         life.rules = rules_;
+        life.denies_devices = denies;
         EXPECT_TRUE(life.start());
         std::string file;
         for (const Json& mount : life.spec()["mounts"]) {
@@ -148,6 +149,54 @@ TEST_F(PowersOfContainers, AttachFileSaysWhetherThereIsAFence) {
     EXPECT_EQ(isolation(), "device nodes");
     allow(R"({"allow":true,"type":"c","access":"r"})");
     EXPECT_EQ(isolation(), "none");
+    allow(R"({"allow":true,"type":"c","major":10,"minor":229,"access":"rw"})");
+    EXPECT_EQ(isolation(), "device nodes");
+    // crun makes no device program where no rule is: every device may be opened.
+    EXPECT_EQ(isolation(false), "none");
+    rules_ = Json::array();
+    EXPECT_EQ(isolation(false), "none");
+}
+
+// A pod's author is not root. What the engine is called by its annotations decides nothing else.
+TEST_F(PowersOfContainers, APodIsRefusedWithoutAPolicyThatAllowsIt) {
+    const std::map<std::string, std::string> engines[] = {
+        {{"io.kubernetes.cri.container-type", "container"}}, {{"io.container.manager", "cri-o"}}};
+    for (const auto& by : engines) {
+        for (const bool plain : {false, true}) {
+            state_.config().policy.reset();
+            Life life{fake_, state_, "pod"};
+            life.annotations = by;
+            life.annotations.insert(
+                {{"rdma.mode", "softroce"}, {"rdma.parent", "eth0"}, {"rdma.optional", "true"}});
+            life.plain = plain;
+            const auto done = life.start();
+            ASSERT_FALSE(done);
+            EXPECT_EQ(done.error().code, base::Code::Refused);
+            EXPECT_NE(done.error().message().find(
+                          "a pod's rdma.* annotations are its author's and not root's, and "
+                          "/etc/rdma-hook/config.json has no `policy`"),
+                      std::string::npos)
+                << done.error().message();
+            EXPECT_NE(done.error().message().find("--starter-policy"), std::string::npos);
+            expect_nothing_left();
+            policy().modes.clear();
+            EXPECT_FALSE(life.start()) << "which allows nothing";
+            expect_nothing_left();
+            policy();
+            EXPECT_TRUE(life.start());
+            EXPECT_TRUE(life.poststop());
+        }
+    }
+}
+
+// Podman writes annotations of CRI-O's, too; whoever starts its containers is root.
+TEST_F(PowersOfContainers, PodmansContainerIsNoPod) {
+    Life life{fake_, state_, "one"};
+    life.annotations = {{"rdma.mode", "softroce"},
+                        {"io.container.manager", "libpod"},
+                        {"io.kubernetes.cri-o.TTY", "false"},
+                        {"io.kubernetes.cri-o.Created", "2026-01-01T00:00:00Z"}};
+    EXPECT_TRUE(life.start());
 }
 
 }  // namespace

@@ -264,6 +264,14 @@ TEST_F(SharedHca, InExclusiveModeItBelongsToOneNamespace) {
     EXPECT_THAT(error.message(), HasSubstr("rdma.mode=vf"));
 }
 
+TEST_F(SharedHca, UcxIsToldOfAnRxe) {
+    hca().type = "rxe";
+    fake_.world.kernel.rxe_serves_children = true;
+    Life one = container("one", "10.9.0.1/24");
+    ASSERT_TRUE(one.start());
+    EXPECT_EQ(one.environment("UCX_UD_VERBS_ETH_DGID_CHECK"), "n");
+}
+
 TEST_F(SharedHca, AnIpvlanNeedsHardware) {
     hca().type = "rxe";
     Life one = container("one", "10.9.0.1/24");

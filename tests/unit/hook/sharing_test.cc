@@ -63,6 +63,31 @@ TEST_F(Sharing, AnIndexThatANeighbourHasIsNotDrawn) {
     EXPECT_EQ(refused.code, base::Code::Busy) << refused.message();
 }
 
+// By a container that asked for it by name, between the plan of another one and its claim.
+TEST_F(Sharing, AnAddressThatIsClaimedSinceItWasFoundIsNotTheLastOfThePool) {
+    state_.add_pool("pool", "softroce");
+    state_.config().pools.front().ranges = {
+        {*netns::parse_cidr("10.9.0.1/24"), *netns::parse_cidr("10.9.0.9/24")}};
+    Life one = life("one", "auto");
+    one.annotations["rdma.pool"] = "pool";
+    Life two = apart("two", "10.9.0.1/24", kSecondInit);
+    bool once = false;
+    fake_.gate.meanwhile = [&](int) {
+        if (once || fake_.gate.calls().back().find("/leases/") == std::string::npos)
+            return;
+        once = true;
+        const auto started = two.start();
+        EXPECT_TRUE(started) << started.error().message();
+    };
+    const auto started = one.start();
+    fake_.gate.meanwhile = nullptr;
+    ASSERT_TRUE(started) << started.error().message();
+    EXPECT_TRUE(once);
+    EXPECT_TRUE(one.environment("RDMA_GID").ends_with(":0a09:0002")) << one.environment("RDMA_GID");
+    EXPECT_TRUE(one.poststop() && two.poststop());
+    expect_nothing_left();
+}
+
 TEST_F(Sharing, ARestartDoesNotKeepWhatItsEarlierLifeLeft) {
     Life one = life("one", "10.9.0.1/24");
     ASSERT_TRUE(one.start());

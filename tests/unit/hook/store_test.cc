@@ -42,6 +42,77 @@ TEST(Store, RecordsSurviveTheDisk) {
     EXPECT_FALSE(*store.load_container("k1"));
 }
 
+// As many as there are names: none waits for another's.
+TEST(Store, EachNameHasALockOfItsOwn) {
+    constexpr int kNames = 200;
+    const test::TempDir dir;
+    base::RealFiles files;
+    const Store store{files, dir / "state"};
+    ASSERT_TRUE(store.open());
+    const auto now = base::Deadline::now();
+    {
+        std::vector<base::FileLock> held;
+        for (int i = 0; i < kNames; ++i) {
+            const std::string name = std::to_string(i);
+            for (const auto& lock : {&Store::lock_container, &Store::lock_attachment}) {
+                auto mine = (store.*lock)(name, now);
+                ASSERT_TRUE(mine) << mine.error().message();
+                held.push_back(*std::move(mine));
+                EXPECT_EQ((store.*lock)(name, now).error().code, base::Code::Busy);
+            }
+        }
+        EXPECT_EQ(files.list(store.folder("locks"))->size(), 2U * kNames);
+    }
+    EXPECT_TRUE(files.list(store.folder("locks"))->empty());
+}
+
+TEST(Store, ALockIsAFileOfItsFolderWhateverTheName) {
+    const test::TempDir dir;
+    base::RealFiles files;
+    const Store store{files, dir / "state"};
+    ASSERT_TRUE(store.open());
+    const std::string odd = "../../x" + std::string(5000, 'y');
+    const auto held = store.lock_attachment(odd, base::Deadline::now());
+    ASSERT_TRUE(held) << held.error().message();
+    EXPECT_EQ(files.list(store.folder("locks"))->front(), "attachment-" + base::sha256_hex(odd));
+    EXPECT_EQ(files.list(dir.path())->size(), 1U);
+}
+
+TEST(Store, TheLockOfOneThatWasKilledIsSwept) {
+    const test::TempDir dir;
+    base::RealFiles files;
+    const Store store{files, dir / "state"};
+    ASSERT_TRUE(store.open());
+    ASSERT_TRUE(files.write(store.folder("locks") + "/left", ""));
+    ASSERT_TRUE(store.save_container(container("k2")));
+    ASSERT_TRUE(store.lock_container("k2", base::Deadline::now()));
+    const auto held = store.lock_container("k1", base::Deadline::now());
+    ASSERT_TRUE(held);
+    ASSERT_TRUE(store.sweep());
+    EXPECT_EQ(files.list(store.folder("locks"))->size(), 2U) << "what is there, what is worked on";
+    EXPECT_EQ(store.lock_container("k1", base::Deadline::now()).error().code, base::Code::Busy);
+}
+
+TEST(Store, ALockGoesWithWhatItGuards) {
+    const test::TempDir dir;
+    base::RealFiles files;
+    const Store store{files, dir / "state"};
+    ASSERT_TRUE(store.open());
+    const auto locks = [&] { return files.list(store.folder("locks"))->size(); };
+    Container one = container("k1");
+    for (const bool committed : {false, true}) {
+        one.committed = committed;
+        ASSERT_TRUE(store.save_container(one));
+        ASSERT_TRUE(store.lock_container("k1", base::Deadline::now()));
+        EXPECT_EQ(locks(), 1U);
+    }
+    {
+        const auto lock = store.lock_container("k1", base::Deadline::now());
+        ASSERT_TRUE(lock && store.remove_container("k1"));
+    }
+    EXPECT_EQ(locks(), 0U);
+}
+
 // Commits the container at the moment when its pending record is looked for.
 class CommitsMeanwhile : public base::RealFiles {
   public:

@@ -24,7 +24,7 @@ class VfReturns : public VfLife {
 
     bool& promiscuous(const std::string& address) {
         const auto at = fake_.world.netdev_of(address);
-        return fake_.world.find_link(at->first, at->second)->promiscuous;
+        return fake_.world.find_link(at->first, at->second)->link.promiscuous;
     }
 
     Life one_;
@@ -141,6 +141,7 @@ TEST_F(VfReturns, WithItsDriverAsItIsWhileAnotherHasItsName) {
 TEST_F(VfReturns, WithItsDriverAsItIsFromWhoCouldSetNothing) {
     one_.annotations.erase("rdma.mac");
     one_.capabilities = {"CAP_NET_RAW"};
+    one_.network.clear();
     ASSERT_TRUE(one_.start());
     const size_t begin = fake_.gate.calls().size();
     ASSERT_TRUE(one_.poststop());
@@ -229,21 +230,38 @@ TEST_F(VfReturns, UnderAnotherIndexIfItsOwnIsTaken) {
     EXPECT_NE(netdev(vf(0)).index, index);
 }
 
-TEST_F(VfReturns, WhenWhoeverTookItElsewhereLetsItGo) {
-    ASSERT_TRUE(one_.start());
-    const NetnsId elsewhere = fake_.world.add_netns();
-    fake_.world.engine_paths["/run/netns/elsewhere"] = elsewhere;
-    const auto at = *fake_.world.netdev_of(vf(0));
-    fake_.world.move_link(at.first, at.second, elsewhere, 55);
-    const auto stopped = one_.poststop();
-    ASSERT_FALSE(stopped);
-    EXPECT_NE(stopped.error().message().find("another namespace"), std::string::npos)
-        << stopped.error().message();
-    fake_.world.engine_paths.erase("/run/netns/elsewhere");
-    fake_.settle();
-    EXPECT_EQ(garbage(), std::vector<std::string>{});
-    expect_nothing_kept();
-    expect_as_before(vf(0));
+// The netdev goes with its driver's bind, wherever it is.
+TEST_F(VfReturns, FromTheContainerThatItWasGivenAwayTo) {
+    for (const char* capability : {"CAP_NET_ADMIN", "CAP_CHOWN"}) {
+        one_.capabilities = {capability};
+        ASSERT_TRUE(one_.start());
+        const NetnsId elsewhere = fake_.world.add_netns();
+        fake_.world.engine_paths["/run/netns/elsewhere"] = elsewhere;
+        const auto at = *fake_.world.netdev_of(vf(0));
+        fake_.world.move_link(at.first, at.second, elsewhere, 55);
+        const auto stopped = one_.poststop();
+        EXPECT_TRUE(stopped) << stopped.error().message();
+        EXPECT_TRUE(fake_.world.namespaces.at(elsewhere).links.size() == 1) << "lo alone";
+        fake_.world.engine_paths.erase("/run/netns/elsewhere");
+        expect_nothing_kept();
+        expect_as_before(vf(0));
+    }
+}
+
+// Whoever entered the namespace, by exec or as a neighbour, may have had what its holder had not.
+TEST_F(VfReturns, AsANewNetdevIfSomebodyLeftSomethingOnIt) {
+    one_.annotations.erase("rdma.mac");
+    one_.network.clear();  // the runtime makes one for this container alone
+    for (const bool xdp : {false, true}) {
+        ASSERT_TRUE(one_.start());
+        const auto at = fake_.world.netdev_of(vf(0));
+        netns::Link& link = fake_.world.find_link(at->first, at->second)->link;
+        (xdp ? link.xdp : link.promiscuous) = true;
+        ASSERT_TRUE(one_.poststop());
+        expect_nothing_kept();
+        expect_as_before(vf(0));
+        EXPECT_FALSE(promiscuous(vf(0)));
+    }
 }
 
 // An undo that died after the lease was given back: its journal must not touch the next holder's.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// budget: each thing asked of a VF is a test.
 // Mode vf: which VF a container gets, what it becomes, and what is refused before anything changed.
 #include <random>
 #include <set>
@@ -42,6 +43,19 @@ class Vf : public VfLife {
     }
 };
 
+TEST_F(Vf, AnIndexThatTheNetworkHasIsNotDrawn) {
+    for (int i = 0; i < 7; ++i) {
+        Life life = container("c" + std::to_string(i));
+        for (uint32_t index = (1U << 15U) + 1; index < 1U << 16U; index += 2) {
+            netns::Link link;
+            link.index = index;
+            fake_.world.add_link(netns_of(life), link);
+        }
+        ASSERT_TRUE(life.start());
+        EXPECT_EQ(netdev(vf(static_cast<uint32_t>(number_of(life)))).index % 2, 0U);
+    }
+}
+
 TEST_F(Vf, TheContainerGetsItAsItAsked) {
     Life one = container("one");
     one.annotations.merge(std::map<std::string, std::string>{{"rdma.ip", "10.9.0.1/24"},
@@ -62,6 +76,7 @@ TEST_F(Vf, TheContainerGetsItAsItAsked) {
     EXPECT_EQ(set.rate->max, 100U);
     EXPECT_EQ(one.environment("RDMA_NETDEV"), "rdma0");
     EXPECT_EQ(one.environment("RDMA_GID"), "0000:0000:0000:0000:0000:ffff:0a09:0001");
+    EXPECT_EQ(one.environment("UCX_UD_VERBS_ETH_DGID_CHECK"), "n") << "its device is an rxe";
     ASSERT_TRUE(one.poststop());
     expect_nothing_kept();
     expect_as_before(vf(0));
@@ -72,6 +87,7 @@ TEST_F(Vf, ItsOwnDeviceIsTakenAndNoOther) {
     ASSERT_TRUE(one.start());
     EXPECT_EQ(one.environment("RDMA_DEVICE"), "mlx5_1");
     EXPECT_EQ(fake_.world.rdma.size(), 3U) << "no rxe";
+    EXPECT_EQ(one.environment("UCX_UD_VERBS_ETH_DGID_CHECK"), "");
     EXPECT_EQ(one.nodes().size(), 2U);
     ASSERT_TRUE(one.poststop());
     expect_nothing_kept();

@@ -105,6 +105,16 @@ TEST_F(Launch, IsInTheNamespaceWithASysOfIt) {
     EXPECT_EQ(KernelNetnses::open_own().value().id(), home_->id()) << "we never left";
 }
 
+TEST_F(Launch, ItMayLockMemoryAndNothingElse) {
+    const Outcome outcome =
+        run(shell("grep -E '^(Cap(Prm|Eff|Bnd|Amb)|NoNewPrivs):' "
+                  "/proc/self/status | tr '\\t' ' '"));
+    EXPECT_EQ(outcome.out,
+              "CapPrm: 0000000000004000\nCapEff: 0000000000004000\nCapBnd: 0000000000004000\n"
+              "CapAmb: 0000000000000000\nNoNewPrivs: 1\n")
+        << outcome.err;
+}
+
 TEST_F(Launch, APathThatIsNoProgramIsAnErrorOfStart) {
     const auto started =
         programs_->start(*home_, {.path = "/nonexistent/x", .arguments = {}, .environment = {}});

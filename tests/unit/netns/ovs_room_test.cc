@@ -67,7 +67,8 @@ TEST(OvsRoom, WithoutDatabaseItSaysHowToStartOne) {
     EXPECT_EQ(settings.error().code, Code::Unavailable);
     EXPECT_EQ(settings.error().sys, ENOENT);
     EXPECT_EQ(settings.error().text, "Open vSwitch has no database at " + (dir / "db.sock"));
-    EXPECT_EQ(settings.error().fix, "start it: systemctl start openvswitch-switch");
+    EXPECT_EQ(settings.error().fix,
+              "start it: systemctl start openvswitch-switch || systemctl start openvswitch");
     Server server({});
     server.stop();
     settings = make_ovs(server.path())->settings(soon());

@@ -49,6 +49,14 @@ TEST(Processes, NumbersThatAreNoProcess) {
         EXPECT_FALSE(KernelProcesses{}.token(pid).value()) << pid;
 }
 
+TEST(Processes, TheMountNamespaceIsAskedByNumber) {
+    KernelProcesses processes;
+    const auto own = processes.mount_namespace(::getpid());
+    ASSERT_TRUE(own) << own.error().message();
+    ASSERT_TRUE(*own);
+    EXPECT_FALSE(processes.mount_namespace(0x7fffffff).value());
+}
+
 // An engine whose reader has gone away: its container started all the same.
 TEST(Terminal, WhatNobodyReadsIsNotSaid) {
     const pid_t engine = ::fork();
@@ -106,8 +114,12 @@ TEST(Processes, OneWhoseFirstThreadHasEndedLives) {
 
 TEST(Processes, WhoHasADeviceOpen) {
     KernelProcesses processes;
+    const auto late = processes.that_opened(1, 7, base::Deadline::now());
+    ASSERT_FALSE(late) << "nobody is not what is not known";
+    EXPECT_EQ(late.error().code, base::Code::Timeout);
     const auto have = [&] {
-        const auto openers = processes.that_opened(1, 7).value();  // /dev/full
+        const auto deadline = base::Deadline::in(std::chrono::minutes(1));
+        const auto openers = processes.that_opened(1, 7, deadline).value();  // /dev/full
         return std::ranges::find(openers, ::getpid()) != openers.end();
     };
     EXPECT_FALSE(have());

@@ -65,6 +65,8 @@ TEST(SpecBadInput, NamesMemberAndValue) {
          "'process.capabilities' must be an object"},
         {R"({"process":{"capabilities":{"bounding":[1]}}})",
          "'process.capabilities.bounding[0]' must be a string, not 1"},
+        {R"({"process":{"capabilities":{"permitted":["CAP_KILL","13"]}}})",
+         "'process.capabilities.permitted[1]' must be a capability such as CAP_CHOWN, not 13"},
         {R"({"process":{"capabilities":{"ambient":[null]}}})",
          "'process.capabilities.ambient[0]' must be a string, not null"},
         {R"({"mounts":{}})", "'mounts' must be a list, not {}"},

@@ -80,6 +80,38 @@ TEST(SpecRead, NullCountsAsAbsent) {
     EXPECT_FALSE(spec.has_memlock());
 }
 
+// What containerd's CRI, CRI-O and the kubelet write, and what Podman writes under the same names.
+TEST(SpecRead, WhoMadeItForAPod) {
+    for (const char* name : test::kSpecFixtures)
+        EXPECT_EQ(fixture(name).pods_engine(), "") << name;
+
+    const struct {
+        const char* text;
+        const char* engine;
+    } table[] = {
+        {R"({"annotations":{"io.kubernetes.cri.container-type":"sandbox"}})", "containerd"},
+        {R"({"annotations":{"io.kubernetes.pod.name":"x"}})", "containerd"},
+        {R"({"linux":{"cgroupsPath":"kubepods-pod1.slice:cri-containerd:x"}})", "containerd"},
+        {R"({"linux":{"cgroupsPath":"/kubepods/besteffort/pod1/x"}})", "containerd"},
+        {R"({"annotations":{"io.container.manager":"cri-o"}})", "crio"},
+        {R"({"annotations":{"io.kubernetes.pod.name":"x","io.container.manager":"cri-o"}})",
+         "crio"},
+        {R"({"annotations":{"io.container.manager":"libpod","io.kubernetes.cri-o.TTY":"false",
+            "io.kubernetes.cri-o.Metadata":"{}"}})",
+         "crio"},
+        {R"({"annotations":{"io.container.manager":"libpod","io.kubernetes.cri-o.TTY":"false",
+            "io.kubernetes.cri-o.Created":"2026","io.kubernetes.cri-o.SandboxID":"x",
+            "io.kubernetes.cri-o.ContainerType/server":"container"}})",
+         ""},
+        {R"({"annotations":{"rdma.mode":"vf"},"linux":{"cgroupsPath":"system.slice:docker:x"}})",
+         ""},
+        {R"({"linux":{"cgroupsPath":7}})", ""},
+    };
+
+    for (const auto& row : table)
+        EXPECT_EQ(test::parsed_spec(row.text).pods_engine(), row.engine) << row.text;
+}
+
 TEST(SpecRead, RedirectedHookOutput) {
     EXPECT_FALSE(fixture("podman-bridge.json").redirects_hook_output());
     for (const char* key : {"run.oci.hooks.stdout", "run.oci.hooks.stderr"})
@@ -131,6 +163,11 @@ TEST(SpecRead, CapabilitiesOfAnySet) {
     ASSERT_TRUE(spec) << spec.error().message();
     EXPECT_EQ(spec->capabilities(), (std::vector<std::string>{"CAP_CHOWN", "CAP_NET_RAW"}));
     EXPECT_TRUE(Spec::parse("{}")->capabilities().empty());
+    // crun gives the container these as well.
+    EXPECT_EQ(
+        Spec::parse(R"({"process":{"capabilities":{"bounding":["cap_net_raw","Cap_Chown"]}}})")
+            ->capabilities(),
+        (std::vector<std::string>{"CAP_CHOWN", "CAP_NET_RAW"}));
 }
 
 TEST(SpecRead, RdmaNodesOfTheEngine) {

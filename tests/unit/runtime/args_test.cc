@@ -154,6 +154,16 @@ TEST(Args, WhereTheEngineReadsFailures) {
     EXPECT_NE(parse_args(words("create --log /l i")).trouble, "");
 }
 
+// Of a verb whose options are not read the id is one of the words behind it.
+TEST(Args, WhoseContainerItIs) {
+    const Invocation call = parse_args(words("--root /r --log /l exec --tty -p /p i sh"));
+    EXPECT_EQ(call.verb, Verb::Other);
+    EXPECT_EQ(call.root, "/r");
+    EXPECT_EQ(call.words, (std::vector<std::string>{"--tty", "-p", "/p", "i", "sh"}));
+    EXPECT_EQ(parse_args(words("--root=/r delete i")).root, "/r");
+    EXPECT_TRUE(parse_args(words("--version")).words.empty());
+}
+
 TEST(Args, CrunsOtherConfigFile) {
     EXPECT_EQ(parse_args(words("create -f other.json --bundle /b i")).config, "other.json");
     EXPECT_EQ(parse_args(words("run --config=other.json i")).config, "other.json");

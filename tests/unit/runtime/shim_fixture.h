@@ -101,10 +101,15 @@ class Shim : public testing::Test {
                         return make_error(Code::BadConfig, "config.json is broken");
                     return config_;
                 },
-                .runtime_setting = [this] { return config_.runtime; },
+                .runtime_setting = [this]() -> Result<std::string> {
+                    if (broken_)
+                        return make_error(Code::BadConfig, "config.json is broken");
+                    return config_.runtime;
+                },
                 .root = true,
                 .low_level = low_level_,
-                .apart = [this](const auto& work) { return until_death(work); }};
+                .apart = [this](const auto& work) { return until_death(work); },
+                .runtimes = runtimes_};
     }
 
     // Our work, in which a Crash is the death of the whole program: nothing more is done.
@@ -186,6 +191,7 @@ class Shim : public testing::Test {
     }
 
     test::TempDir dir_;
+    std::string runtimes_ = dir_ / "run/runtimes";
     std::string bundle_ = std::filesystem::canonical(dir_.path()).string() + "/bundle";
     hook::Config config_;
     bool broken_ = false;

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/free_vf.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "netns/rdma.h"
+
+namespace hook {
+
+using netns::PciFunction;
+
+namespace {
+constexpr char kAttached[] = "attached";
+constexpr char kSetUp[] = "being set up by rdmactl";
+constexpr char kDriverless[] = "without a driver";
+constexpr char kForVms[] = "bound to vfio-pci";
+constexpr char kUp[] = "up on the host";
+constexpr char kAddressed[] = "with addresses on the host";
+constexpr char kOpen[] = "open by RDMA programs";
+}  // namespace
+
+std::string vf_lease(const std::string& address) {
+    std::string name = "vf-" + address;
+    std::ranges::replace(name, '/', '_');  // one part of a path
+    return name;
+}
+
+std::string adapter_lease(std::string handle) {
+    std::ranges::replace(handle, '/', '_');  // one part of a path
+    return "adapter-" + handle;
+}
+
+bool is_unusable(const std::string& why) {
+    return why == kDriverless || why == kForVms;
+}
+
+std::string freed_by(const std::string& why, const PciFunction& function) {
+    const std::string netdev = function.netdevs.empty() ? "NETDEV" : function.netdevs.front().name;
+    if (why == kUp)
+        return fmt::format(
+            "run: ip link set {} down (/etc/rdma-hook/vfs-unmanaged keeps NetworkManager off VFs)",
+            netdev);
+    if (why == kAddressed)
+        return fmt::format("run: ip address flush dev {}", netdev);
+    if (why == kOpen)
+        return "end these programs: rdma resource show ctx";
+    if (is_unusable(why))
+        return "bind the driver that makes its netdev";
+    return {};
+}
+
+Result<std::string> why_not_free(const std::string& address, Site& site, FreeVf& found) {
+    auto function = TRY(site.host.sriov.find(address));
+    if (!function)
+        return std::string("gone");
+    found.function = *std::move(function);
+    const auto& netdevs = found.function.netdevs;
+    if (found.function.driver.empty())
+        return std::string(kDriverless);
+    if (netdevs.empty() && found.function.driver == "vfio-pci")
+        return std::string(kForVms);
+    if (netdevs.empty())
+        return std::string("without a netdev on the host");
+    if (netdevs.size() > 1)
+        return std::string("with several netdevs");
+    const auto link = TRY(site.host.links.find(site.host_ns, netdevs.front().index));
+    if (!link)
+        return std::string("without a netdev on the host");
+    if (link->up)
+        return std::string(kUp);
+    if (!TRY(site.host.links.addresses(site.host_ns, link->index)).empty())
+        return std::string(kAddressed);
+    for (const std::string& name : found.function.rdma_names) {
+        const auto device = TRY(site.host.rdma.find_by_name(site.host_ns, name));
+        if (device && TRY(site.host.rdma.user_contexts(site.host_ns, device->index)) > 0)
+            return std::string(kOpen);
+    }
+    found.link = *link;
+    return std::string();
+}
+
+Result<std::string> why_not_given(const std::string& address,
+                                  const std::string& adapter,
+                                  const std::set<std::string>& leases,
+                                  Site& site,
+                                  FreeVf& found) {
+    if (leases.contains(adapter_lease(adapter)))
+        return std::string(kSetUp);
+    if (leases.contains(vf_lease(address)))
+        return std::string(kAttached);
+    return why_not_free(address, site, found);
+}
+
+}  // namespace hook

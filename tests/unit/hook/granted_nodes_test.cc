@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a container may open is a number. Its device may go while it runs, and the number then is
+// the next device's.
+#include <gmock/gmock.h>
+
+#include "hook/live.h"
+#include "tests/unit/hook/containers.h"
+
+namespace test {
+namespace {
+
+using testing::HasSubstr;
+
+class GrantedNodes : public Containers {
+  protected:
+    Life life(const std::string& id, const std::string& ip, bool plain = false) {
+        Life life = container(id, {{"rdma.mode", "softroce"}, {"rdma.ip", ip}});
+        fake_.world.add_process(life.init, fake_.world.engine_paths.at(life.network));
+        life.plain = plain;
+        return life;
+    }
+
+    // As a driver does that is loaded again, or `rdma link delete`.
+    std::string lose_the_device() {
+        const auto device = fake_.world.rdma.begin();
+        const std::string number = std::to_string(device->second.uverbs.major) + ":" +
+                                   std::to_string(device->second.uverbs.minor);
+        fake_.world.rdma.erase(device);
+        return number;
+    }
+
+    std::vector<std::string> regranted() {
+        netns::Host host = fake_.host();
+        const hook::Store store{host.files, state_.path()};
+        hook::World world{host, state_.config(), store};
+        return hook::regrant(world).containers;
+    }
+};
+
+TEST_F(GrantedNodes, ANumberThatARuntimesRuleNamesIsGivenToNobodyElse) {
+    Life one = life("one", "10.9.0.1/24");
+    ASSERT_TRUE(one.start());
+    lose_the_device();
+    Life two = life("two", "10.9.0.2/24");
+    const auto refused = two.precreate();
+    ASSERT_FALSE(refused) << "it would be open to the first";
+    EXPECT_EQ(refused.error().code, base::Code::Busy);
+    EXPECT_THAT(refused.error().message(), HasSubstr("may open device 231:"));
+    EXPECT_THAT(refused.error().message(), HasSubstr("restart that container"));
+    EXPECT_THAT(collect(fake_, state_).trouble, testing::Contains(HasSubstr("is not any more")));
+    ASSERT_TRUE(one.poststop());
+    ASSERT_TRUE(two.start());
+    ASSERT_TRUE(two.poststop());
+    expect_nothing_left();
+}
+
+TEST_F(GrantedNodes, ANumberThatWasGrantedLiveIsTakenAway) {
+    Life one = life("one", "10.9.0.1/24", true);
+    ASSERT_TRUE(one.start());
+    const std::string number = lose_the_device();
+    ASSERT_TRUE(fake_.world.processes.at(one.init).devices.contains(number));
+    Life two = life("two", "10.9.0.2/24");
+    ASSERT_TRUE(two.start());
+    EXPECT_EQ(fake_.world.rdma.begin()->second.uverbs.minor,
+              static_cast<uint32_t>(std::stoul(number.substr(number.find(':') + 1))));
+    EXPECT_FALSE(fake_.world.processes.at(one.init).devices.contains(number));
+    EXPECT_EQ(regranted(), std::vector<std::string>{}) << "it is another's";
+    EXPECT_FALSE(fake_.world.processes.at(one.init).devices.contains(number));
+    ASSERT_TRUE(one.poststop());
+    ASSERT_TRUE(two.poststop());
+    expect_nothing_left();
+}
+
+TEST_F(GrantedNodes, GcTakesAwayWhatIsStaleAndSaysSo) {
+    Life one = life("one", "10.9.0.1/24", true);
+    ASSERT_TRUE(one.start());
+    EXPECT_EQ(collect(fake_, state_).trouble, std::vector<std::string>{});
+    const std::string number = lose_the_device();
+    EXPECT_THAT(collect(fake_, state_).trouble,
+                testing::ElementsAre(HasSubstr("is gone; restart the container")));
+    EXPECT_FALSE(fake_.world.processes.at(one.init).devices.contains(number));
+    ASSERT_TRUE(one.poststop());
+    expect_nothing_left();
+}
+
+TEST_F(GrantedNodes, ADeviceThatIsRenamedIsTheSame) {
+    Life one = life("one", "10.9.0.1/24");
+    ASSERT_TRUE(one.start());
+    fake_.world.rdma.begin()->second.device.name = "rocex0200000909fffe01";
+    EXPECT_EQ(collect(fake_, state_).trouble, std::vector<std::string>{});
+    ASSERT_TRUE(one.poststop());
+    expect_nothing_left();
+}
+
+}  // namespace
+}  // namespace test
