@@ -40,6 +40,7 @@ AREAS = {
     "lab": ["tests/lab/"],
     "pair": ["tests/lab/pair"],
     "power-loss": ["tests/lab/power-loss"],
+    "newest-libc": ["tests/lab/newest-libc"],
 }
 MODES = "children softroce softiwarp shared vf asap2"
 # A guest sees these whatever its scenario is about.
@@ -152,6 +153,7 @@ JOBS = [
     full("7.3", "evaluation.sh|--full", seconds=1000),
     full("7.3 --debs openmpi-bin,libopenmpi-dev", "openmpi.sh", seconds=300),
     full("7.3", "doctor.sh", seconds=120),
+    full("7.3 --hca --nics igb", "unseen.sh", seconds=120, sees=f"{MODES} running"),
     full("7.3", "shared.sh", seconds=60),
     full("7.3", "softiwarp.sh|--full", seconds=600),
     full("7.3", "container-link.sh|--full", seconds=100),
@@ -173,6 +175,7 @@ JOBS = [
     *(full("7.3 --hca --nics igb", f"SEED={seed}|soak.sh|1000", seconds=4000) for seed in (1, 2)),
     *(host(f"power-loss {seed}", "env", f"SEED={seed}", "tests/lab/power-loss", "25", rung="lab", form="full", seconds=3600, sees=GUESTS,
            after=("lab", "programs"), timeout=14400) for seed in (1, 2)),
+    host("newest-libc", "tests/lab/newest-libc", rung="lab", form="full", seconds=1500, sees="build confine newest-libc", cpus=2),
     host("sanitizer asan", "asan", rung="unit", form="full", seconds=900, sees=EVERYTHING, cpus=2),
     # GCC 12's thread sanitizer does not start where addresses are drawn from more than it knows, as new kernels do.
     host("sanitizer tsan", "tsan", "setarch", "-R", rung="unit", form="full", seconds=900, sees=EVERYTHING, cpus=2),
@@ -183,6 +186,8 @@ JOBS = [
     *(host(f"pair ansible {role}", "tests/lab/pair", "--kernel", "7.3", "--timeout", "7200", *more, "tests/lab/scenarios/ansible.sh", role,
            rung="lab", form="full", seconds=1200, sees=f"{GUESTS} ansible pair", cpus=0, after=("lab", "programs"))
       for role, more in (("softroce", ()), ("sriov", ("--nics", "igb")), ("asap2", ()))),
+    host("selinux", "env", "LAB_APPEND=security=selinux", "tests/lab/run", "--kernel", "7.3", "--timeout", "1200", "--debs", "secilc",
+         "tests/lab/scenarios/selinux.sh", rung="lab", form="full", seconds=120, sees=f"{GUESTS} softroce running", after=("lab", "programs")),
     host("pair slurm", "tests/lab/pair", "--kernel", "7.3", "--timeout", "7200", "--debs", "slurmd,slurmctld,slurm-client,munge",
          "tests/lab/scenarios/slurm.sh", rung="lab", form="full", seconds=600, sees=f"{GUESTS} examples pair", cpus=0, after=("lab", "programs")),
 ]

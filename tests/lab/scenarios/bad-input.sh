@@ -382,11 +382,11 @@ states() {
     usage "createRuntime of plain hooks, without a bundle" kernel 'open the bundle /b' createRuntime
     usage "prestart without a bundle" kernel 'open the bundle /b' prestart
     usage "createRuntime without --attach" usage 'needs --state' createRuntime "${later[@]:0:4}"
-    usage "container with a slash" usage 'needs --state' createRuntime "${later[@]}" --container "../../$(long 58 0)"
-    usage "container in capitals" usage 'needs --state' createRuntime "${later[@]}" --container "$(long 64 A)"
-    usage "attach that is no UUID" usage 'needs --state' createRuntime "${later[@]}" --attach x
-    usage "state folder relative" usage 'needs --state' createRuntime "${later[@]}" --state state
-    usage "state folder with a newline" usage 'needs --state' createRuntime "${later[@]}" --state $'/run/rdma-hook-test/a\nb'
+    usage "container with a slash" usage '--container wants 64 hex digits' createRuntime "${later[@]}" --container "../../$(long 58 0)"
+    usage "container in capitals" usage '--container wants 64 hex digits' createRuntime "${later[@]}" --container "$(long 64 A)"
+    usage "attach that is no UUID" usage '--attach wants a UUID' createRuntime "${later[@]}" --attach x
+    usage "state folder relative" usage '--state wants an absolute path' createRuntime "${later[@]}" --state state
+    usage "state folder with a newline" usage '--state wants an absolute path' createRuntime "${later[@]}" --state $'/run/rdma-hook-test/a\nb'
     usage "poststop with an option that is none" ok 'unknown option' poststop "${later[@]}" --force yes
 }
 

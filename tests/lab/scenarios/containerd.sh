@@ -97,6 +97,24 @@ namespaces() { # a network namespace that another made, as CNI does
     same_world "nor after it" "$work/before"
 }
 
+pods() { # what containerd's CRI writes of a pod's container: its annotations are its author's
+    local pod=("${softroce[@]}" --annotation io.kubernetes.cri.container-type=container --annotation rdma.ip=10.9.0.1/24
+        --annotation rdma.parent=lab0 --rootfs "$(rootfs_of one)" one true)
+    rm -f /etc/rdma-hook/config.json
+    refused "a pod is refused without a policy" 'starter-policy' ctr run --rm "${pod[@]}"
+    end one
+    same_world "nothing is left of it" "$work/before"
+    mkdir -p /etc/rdma-hook
+    echo '{"policy": {"modes": []}}' >/etc/rdma-hook/config.json
+    refused "and with one that allows nothing" 'policy.modes' ctr run --rm "${pod[@]}"
+    end one
+    echo '{"policy": {"modes": ["softroce"], "parents": ["lab0"], "addresses": ["10.9.0.0/24"]}}' >/etc/rdma-hook/config.json
+    check "and starts with one that allows it" ctr run --rm "${pod[@]}"
+    rm /etc/rdma-hook/config.json
+    end one
+    same_world "nothing is left of pods" "$work/before"
+}
+
 dies() { # containerd, and comes back
     local pid
     start one 10.9.0.1 >/dev/null 2>&1
@@ -121,6 +139,7 @@ traffic
 ends
 failing
 namespaces
+pods
 dies
 end_containerd TERM
 [[ $failed == 0 ]] || tail -n 20 /tmp/containerd.log

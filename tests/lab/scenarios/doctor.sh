@@ -52,6 +52,23 @@ whole softroce
 ulimit -S -l 64
 healed "little locked memory" memlock '64 KiB' softroce
 
+# ---- an engine that does not know of rdma-hook --------------------------------------------------------------
+ulimit -S -l unlimited
+whole softroce
+rdmactl runtime configure --runtime=podman --unset >/dev/null
+healed "an engine that does not call rdma-hook" podman 'Podman does not call rdma-hook' softroce
+
+# ---- an engine with mounts of its own -----------------------------------------------------------------------
+mounts() { diagnose softroce | jq -r '.checks[] | select(.id == "mounts") | .status'; }
+equal "engines have the host's mounts" ok "$(mounts)"
+unshare --mount podman system service --time 0 unix:///run/lab-apart.sock &
+apart=$!
+wait_for 30 test -S /run/lab-apart.sock
+equal "one that has not is named" warning "$(mounts)"
+kill "$apart"
+wait "$apart" 2>/dev/null
+equal "and forgotten with its end" ok "$(mounts)"
+
 # ---- Open vSwitch without offload ---------------------------------------------------------------------------
 eswitches
 start_ovs

@@ -110,7 +110,11 @@ docker_file() {
 plugin_is_ok() { ctr plugin ls | grep -E 'grpc.v1 +cri |cri.v1 +runtime ' | grep -q ' ok'; }
 containerd_file() {
     cp /etc/containerd/config.toml "$work/config.toml"
-    check "runtime configure --runtime=containerd" rdmactl runtime configure --runtime=containerd
+    refused "runtime configure --runtime=containerd wants a policy first" 'starter-policy' rdmactl runtime configure --runtime=containerd
+    check "runtime configure --runtime=containerd, with one that allows nothing" \
+        rdmactl runtime configure --runtime=containerd --starter-policy
+    equal "which is written" '{"modes":[]}' "$(jq -c .policy /etc/rdma-hook/config.json)"
+    equal "the doctor takes it" ok "$(rdmactl doctor --json | jq -r '.checks[] | select(.id == "kubernetes").status')"
     containerd config dump >"$work/dump" 2>/dev/null
     check "containerd reads our runtime" grep -q 'BinaryName = "/usr/bin/rdma-runtime"' "$work/dump"
     check "and has its runc still" grep -q 'containerd.runtimes.runc\]' "$work/dump"
@@ -121,6 +125,7 @@ containerd_file() {
     end_containerd TERM
     check "and it is taken out" rdmactl runtime configure --runtime=containerd --unset
     check "to the letter" cmp /etc/containerd/config.toml "$work/config.toml"
+    check "the policy stays" rm /etc/rdma-hook/config.json
 }
 podman_file() {
     local file=/etc/containers/containers.conf.d/50-rdma-hook.conf

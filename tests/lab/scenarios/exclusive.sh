@@ -8,10 +8,13 @@ modprobe -a rdma_rxe ib_uverbs rdma_ucm macvlan veth overlay bridge nf_tables ||
 world >"$work/before"
 equal "the mode is exclusive" "netns exclusive" "$(rdma system show | grep -o 'netns exclusive')"
 
+refused "rdmactl doctor knows what is refused here" 'no kernel moves a siw' rdmactl doctor softiwarp
+
 said_by_start() { start "$@" 2>&1 | grep 'no rdma_cm' && init_of "$1"; }
 start() { attach "$1" mode=softroce "ip=$2/24"; }
 
 if [[ $LAB_KERNEL != 7.3 ]]; then
+    refused "rdmactl doctor knows that rxe cannot be moved" 'before Linux 7[.]3' rdmactl doctor softroce
     refused "a kernel that cannot move rxe says so" 'rxe: needs 7[.]3.*ib_core[.]netns_mode=1' start a 10.9.0.1
     drop a
     same_world "the refused one leaves nothing" "$work/before"

@@ -71,7 +71,7 @@ world() {
             [[ $each =~ ^(veth|podman|lab-net|bonding_masters) ]] || echo "link $each"
         done
         rdma link show
-        [[ ! -d /run/rdma-hook ]] || find /run/rdma-hook -type f ! -path '*/locks/*' ! -path '*/errors/*'
+        [[ ! -d /run/rdma-hook ]] || find /run/rdma-hook -type f ! -path '*/locks/*' ! -path '*/errors/*' ! -path '*/runtimes/*'
         mapfile -t mounts </proc/self/mountinfo
         for each in "${mounts[@]}"; do [[ $each != *rdma-hook/netns/* ]] || { read -r _ _ _ _ each _ <<<"$each" && echo "mount $each"; }; done
         lsns -t net -n -o NS | (mapfile -t spaces && echo "namespaces ${#spaces[@]}")

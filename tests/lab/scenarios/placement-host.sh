@@ -15,6 +15,7 @@ networks() { # two, with a wire
         ip -n a link set eth0 up && ip -n b link set eth0 up
 }
 
+refused "rdmactl doctor softroce does not call such a kernel healthy" 'fail +kernel .*before 7[.]1' rdmactl doctor softroce
 check "two networks" networks
 world >"$work/before"
 for runtime in "${runtimes[@]}"; do

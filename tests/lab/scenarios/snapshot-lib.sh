@@ -7,7 +7,7 @@
 #                  permaddr is the MAC that it had at that moment
 #   enx... names   udev's, of the MAC, some time after that; its own database (/run/udev) likewise
 #   timers, LOWER_UP and NO-CARRIER: of bridges and links that are down
-#   /run/rdma-hook locks/ (64 a kind for ever), errors/ (the last failures, for `rdmactl list --failed`), and the shared mount of
+#   /run/rdma-hook locks/ (of what is there; of processes that were killed, until gc), errors/ (the last failures, for `rdmactl list --failed`), runtimes/ (until gc), and the shared mount of
 #                  netns/, made once a boot
 #   .config.json.rdma-PID  beside a config.json that rdma-runtime was about to replace: the bundle's maker removes the bundle
 #   /run/libpod/persist/  Podman leaves a folder there of each container whose precreate hook failed, whatever the hook
@@ -57,7 +57,7 @@ switch_database() {
         | del(.. | .cur_cfg?, .next_cfg?)' | sed 's/^/ovsdb /'
 }
 files() { # and mounts
-    find /run /etc /var/lib/rdma-hook -xdev ! -path '/run/udev/*' ! -path '/run/rdma-hook/locks*' ! -path '/run/rdma-hook/errors/*' ! -name '.config.json.rdma-*' \
+    find /run /etc /var/lib/rdma-hook -xdev ! -path '/run/udev/*' ! -path '/run/rdma-hook/locks*' ! -path '/run/rdma-hook/errors/*' ! -path '/run/rdma-hook/runtimes*' ! -name '.config.json.rdma-*' \
         ! -path '/run/libpod/persist/*' ! -path '/run/docker/netns/*' \
         -printf 'file %p %M %U:%G %l\n' -path '/etc/*' -type f -printf 'content %p %s %C@\n' 2>/dev/null
     awk '$5 != "/run/rdma-hook/netns" { print "mount", $5, $9 }' /proc/self/mountinfo | sed -E 's/ (-|shared:.*|master:.*)$//'
