@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <memory>
 
 #include <linux/filter.h>
@@ -64,25 +65,30 @@ std::vector<sock_filter> program_of(scmp_filter_ctx filter) {
 // What stands in a program for "not listed", until it becomes a jump to the end.
 constexpr uint32_t kNotListed = SCMP_ACT_TRACE(0x7261);
 
-sock_filter line(unsigned code, size_t value, size_t if_equal = 0) {
+sock_filter line(unsigned code, size_t value, size_t if_true = 0, size_t if_false = 0) {
     return {static_cast<uint16_t>(code),
-            static_cast<uint8_t>(if_equal),
-            0,
+            static_cast<uint8_t>(if_true),
+            static_cast<uint8_t>(if_false),
             static_cast<uint32_t>(value)};
 }
 
-// libseccomp has one answer for all that is not listed; there are two. A forbidden call kills, also
-// one that is listed with other arguments; any other answers ENOSYS. What is allowed pays nothing.
-void add_end(std::vector<sock_filter>& program) {
-    std::vector<size_t> numbers;
+// The numbers of all forbidden calls, as a set of bits: 32 of them in a word.
+std::map<size_t, uint32_t> forbidden_words() {
+    std::map<size_t, uint32_t> words;
     for (const base::ForbiddenCalls& calls : base::forbidden_calls()) {
         for (const std::string& name : calls.names) {
             if (const int number = number_of(name); number >= 0)
-                numbers.push_back(static_cast<size_t>(number));
+                words[static_cast<size_t>(number) / 32] |= uint32_t{1} << (number % 32);
         }
     }
-    constexpr size_t kFarthest = 255;  // of a conditional jump
-    must(numbers.size() <= kFarthest ? 0 : -1, "more calls are forbidden than a jump can pass");
+    return words;
+}
+
+// libseccomp has one answer for all that is not listed; there are two. A forbidden call kills, also
+// one that is listed with other arguments; any other answers ENOSYS. The kernel tries a filter with
+// each number there is when it is loaded, as far as it meets nothing but comparisons (kernel/
+// seccomp.c, seccomp_is_const_allow): the first TAX ends that, so the length of this end is free.
+void add_end(std::vector<sock_filter>& program) {
     const size_t end = program.size();
     size_t jumps = 0;
     for (size_t at = 0; at < end; ++at) {
@@ -92,9 +98,25 @@ void add_end(std::vector<sock_filter>& program) {
         }
     }
     must(jumps != 0 ? 0 : -1, "find where a filter ends");
-    program.push_back(line(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)));
-    for (size_t i = 0; i < numbers.size(); ++i)
-        program.push_back(line(BPF_JMP | BPF_JEQ | BPF_K, numbers[i], numbers.size() - i));
+    const sock_filter load_number = line(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr));
+    constexpr size_t kBit = 0;  // the word of scratch memory with the call's bit
+    program.insert(program.end(),
+                   {load_number,
+                    line(BPF_ALU | BPF_AND | BPF_K, 31),
+                    line(BPF_MISC | BPF_TAX, 0),
+                    line(BPF_LD | BPF_IMM, 1),
+                    line(BPF_ALU | BPF_LSH | BPF_X, 0),
+                    line(BPF_ST, kBit),
+                    load_number,
+                    line(BPF_ALU | BPF_RSH | BPF_K, 5)});
+    const std::map<size_t, uint32_t> words = forbidden_words();
+    size_t left = words.size();
+    for (const auto& [word, bits] : words) {
+        --left;
+        program.push_back(line(BPF_JMP | BPF_JEQ | BPF_K, word, 0, 2));
+        program.push_back(line(BPF_LD | BPF_MEM, kBit));
+        program.push_back(line(BPF_JMP | BPF_JSET | BPF_K, bits, 3 * left + 1, 3 * left));
+    }
     program.push_back(line(BPF_RET | BPF_K, SCMP_ACT_ERRNO(ENOSYS)));
     program.push_back(line(BPF_RET | BPF_K, SCMP_ACT_KILL_PROCESS));
 }
