@@ -18,7 +18,7 @@ LAB = "tests/lab/scenarios/"
 # A file below examples/, or a folder of one program's modules, and the test that runs it; or, after a dash, why none can.
 RUN_BY = {
     "quickstart": "tests/runner/command.py",
-    "softroce-podman.sh": LAB + "examples.sh",
+    "softroce-podman.sh": "examples/quickstart",
     "vf-podman.sh": LAB + "vf.sh",
     "asap2-podman.sh": LAB + "asap2.sh",
     "two-rails.json": LAB + "examples.sh",

@@ -91,18 +91,26 @@ class Order(unittest.TestCase):
         self.assertEqual(plan.next_job([guest], [], 2), guest)
 
     def test_short_jobs_share_a_guest(self):
-        jobs = [job("7.3 / a", 140, run=("a.sh",)), job("7.3 / b", 90, run=("b.sh",)), job("7.3 / c", 80, run=("c.sh",)),
-                job("7.3 / long", 200, run=("d.sh",)), job("7.2 / a", 9, options="--kernel 7.2"), job("unit", 5, kind="unit")]
+        jobs = [job("7.3 / a", 220, run=("a.sh",)), job("7.3 / b", 160, run=("b.sh",)), job("7.3 / c", 150, run=("c.sh",)),
+                job("7.3 / long", 300, run=("d.sh",)), job("7.2 / a", 9, options="--kernel 7.2"), job("unit", 5, kind="unit")]
         guests = {each.name: each for each in plan.shared(jobs, lambda each: each.seconds)}
         self.assertEqual(set(guests), {"7.3 / a, b", "7.3 / c", "7.3 / long", "7.2 / a", "unit"})
         self.assertEqual(guests["7.3 / a, b"].run, ("a.sh", "b.sh"))
         self.assertEqual(guests["7.3 / a, b"].parts, (jobs[0], jobs[1]))
-        self.assertEqual(guests["7.3 / a, b"].seconds, 140 + 90 - plan.GUEST_OVERHEAD)
+        self.assertEqual(guests["7.3 / a, b"].seconds, 220 + 160 - plan.GUEST_OVERHEAD)
 
     def test_a_job_of_two_processors_keeps_its_place(self):
         unit, small = job("unit", 9, rung="unit", cpus=2), job("small", 5)
         self.assertIsNone(plan.next_job([unit, small], [job("other")], 2))
         self.assertEqual(plan.next_job([unit, small], [], 1), unit)
+
+    def test_spare_time_is_for_one_job_beside_the_others(self):
+        build, unit, guest = job("build", 9, spare=True), job("unit", 9, spare=True, after=("build",)), job("guest", 9, cpus=2)
+        self.assertEqual(plan.next_job([build, unit, guest], [], 2), build)
+        self.assertEqual(plan.next_job([unit, guest], [build], 2), guest)
+        self.assertIsNone(plan.next_job([unit, job("next", 9, cpus=2)], [build, guest], 2))
+        self.assertEqual(plan.next_job([unit], [guest], 2), unit)
+        self.assertIsNone(plan.next_job([job("other", 9, spare=True)], [unit], 2))
 
 
 GTEST = '<testsuites><testcase classname="X" name="A" time="2"/><testcase classname="X" name="B" time="1">{}</testcase></testsuites>'

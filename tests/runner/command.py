@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/run: builds, runs jobs two at a time or as many as there are processors, counts them."""
+"""tests/run: builds, runs jobs as many at a time as there are processors for, counts them."""
 import argparse
 import json
 import os
@@ -90,6 +90,7 @@ class Run:
         self.unsteady, self.processes, self.lock = [], set(), threading.Lock()
         self.began = time.monotonic()
         self.ended = queue.Queue()
+        self.thread = threading.local()  # `before`: words that go before each command of this thread's job
 
     def seconds(self, job):
         if job.parts:
@@ -103,7 +104,7 @@ class Run:
     def execute(self, log, *command, env=None):
         """Runs a command in a session of its own, with its output in a file; its status."""
         with open(log, "ab") as file, subprocess.Popen(
-                [str(word) for word in command], cwd=ROOT, stdout=file, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                [str(word) for word in (*self.thread.before, *command)], cwd=ROOT, stdout=file, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                 start_new_session=True, env=os.environ | (env or {})) as process:
             with self.lock:
                 self.processes.add(process)
@@ -125,6 +126,7 @@ class Run:
         log = LOG / f"{slug(job.name)}{again}.log"
         log.unlink(missing_ok=True)
         began = time.monotonic()
+        self.thread.before = ("nice", "-n", "19") if job.spare and not again else ()
         try:
             outcome = KINDS[job.kind](self, job, log)
         except Exception as error:  # pylint: disable=broad-except  # a thread's end has to be heard of

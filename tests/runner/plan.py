@@ -10,14 +10,14 @@ ROOT = Path(__file__).resolve().parents[2]
 SCENARIOS = "tests/lab/scenarios/"
 SHARD_SECONDS = 80 * 60
 # A guest costs some seconds before and after its scenarios; and whatever runs in it for the first time is slow there, as an emulated
-# processor translates each program once. So short jobs share one, as long as there is enough for each processor.
+# processor translates each program once. So short jobs share one.
 GUEST_OVERHEAD = 6
-SHARED_SECONDS = 300
+SHARED_SECONDS = 480
 
 
 @dataclass(frozen=True)
 class Job:
-    """One piece of work. `seconds` are its wall time with another job beside it."""
+    """One piece of work. `seconds` are its wall time."""
     name: str
     kind: str               # how it is run and counted: a key of run.KINDS
     rung: str               # build, unit, contract or lab
@@ -26,6 +26,7 @@ class Job:
     seconds: int
     sees: frozenset         # areas whose change it can notice
     cpus: int = 1           # 0: all of the machine's
+    spare: bool = False     # runs beside the others, in the time of processors that they leave over
     after: tuple = ()       # names of jobs that must have passed before
     options: str = ""       # of tests/lab/run
     timeout: int = 0        # seconds; 0: four times `seconds`, at least ten minutes
@@ -177,14 +178,21 @@ def order(jobs, seconds):
 
 
 def next_job(waiting, running, cpus):
-    """Of those that wait, in their order, the first that may start now; None if it has to wait for one that runs."""
-    used = sum(job.cpus or cpus for job in running)
+    """Of those that wait, in their order, the first that may start now; None if it has to wait for one that runs. One job at a time
+    runs in spare time."""
+    used = sum(job.cpus or cpus for job in running if not job.spare)
+    full = any(job.spare for job in running)
+    kept = False
     for job in waiting:
-        if ready(job, waiting, running):
-            if used + min(job.cpus or cpus, cpus) <= cpus or not running:
+        if not ready(job, waiting, running):
+            continue
+        if job.spare:
+            if not full:
                 return job
-            if job.cpus != 1 and job.rung != "lab":
-                return None  # keeps its place: smaller ones behind it would put it off for ever
+        elif not kept:
+            if used + min(job.cpus or cpus, cpus) <= cpus or not used:
+                return job
+            kept = job.cpus != 1 and job.rung != "lab"  # keeps its place: smaller ones behind it would put it off for ever
     return None
 
 
