@@ -20,6 +20,8 @@ of_readme() { sed -n '/^## Docker/,/^## [^D]/s/^    //p' "$readme"; }
 mkdir -p /etc/docker /etc/rdma-hook
 of_readme | sed -n '/^{/,/^}/p' >/etc/docker/daemon.json
 
+docker_inside() { docker exec "$@"; }
+docker_init() { docker inspect -f '{{.State.Pid}}' "$1"; }
 container_id() { docker inspect -f '{{.Id}}' "$1"; }
 is_status() { [[ $(docker inspect -f '{{.State.Status}}' "$1") == "$2" ]]; }
 

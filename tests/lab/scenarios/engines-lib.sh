@@ -18,10 +18,12 @@ source "${BASH_SOURCE[0]%/*}/podman-lib.sh"
 source "${BASH_SOURCE[0]%/*}/bundles-lib.sh"
 
 # ---- Docker -------------------------------------------------------------------------------------------------
+docker_network=() # (--network none), as of Podman
+docker_ids=/run/lab-dockers
 docker_image=(-v /usr/lib/lab/rootfs/usr:/usr:ro lab:1)
 
 start_dockerd() { # OPTION...
-    dockerd --iptables=false --ip6tables=false "$@" >>/tmp/dockerd.log 2>&1 &
+    GOGC=400 dockerd --iptables=false --ip6tables=false "$@" >>/tmp/dockerd.log 2>&1 &
     dockerd=$!
     wait_for 120 docker info
 }
@@ -37,10 +39,15 @@ docker_set_up() { # OPTION...
 }
 docker_start() {
     split "$@"
-    docker run -d --runtime rdma --name "$1" "${words[@]}" "${with_perf[@]}" "${options[@]}" "${docker_image[@]}" "${command[@]}"
+    mkdir -p $docker_ids
+    rm -f "$docker_ids/$1"
+    docker run -d --runtime rdma --name "$1" --cidfile "$docker_ids/$1" "${docker_network[@]}" "${words[@]}" "${with_perf[@]}" "${options[@]}" "${docker_image[@]}" "${command[@]}"
 }
-docker_inside() { docker exec "$@"; }
-docker_init() { docker inspect -f '{{.State.Pid}}' "$1"; }
+# The runtime's own exec and records, as of Podman (podman-lib.sh). docker.sh has Docker's.
+docker_runc() { runc --root /run/docker/runtime-runc/moby "$@"; }
+docker_id() { cat "$docker_ids/$1"; }
+docker_inside() { docker_runc exec "$(docker_id "$1")" "${@:2}"; }
+docker_init() { docker_runc state "$(docker_id "$1")" | jq -er '.pid | select(. > 0)'; }
 docker_kill() { docker kill "$1"; }
 docker_remove() { docker rm -f "$@"; }
 
@@ -116,7 +123,7 @@ docker28_remove() {
 # containers' lives, and knows those no more.
 export CONTAINERD_ADDRESS=/run/lab-containerd/containerd.sock # of ctr, too
 start_containerd() {
-    containerd --address $CONTAINERD_ADDRESS --state /run/lab-containerd --root /var/lib/lab-containerd >>/tmp/containerd.log 2>&1 &
+    GOGC=400 containerd --address $CONTAINERD_ADDRESS --state /run/lab-containerd --root /var/lib/lab-containerd >>/tmp/containerd.log 2>&1 &
     containerd=$!
     wait_for 60 ctr version
 }

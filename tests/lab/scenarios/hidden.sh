@@ -6,15 +6,12 @@ source "${BASH_SOURCE[0]%/*}/podman-lib.sh"
 [[ ${1:-} != --full ]] || shift
 runtimes=("$@")
 [[ $# -gt 0 ]] || runtimes=(crun runc)
-softroce=(--annotation rdma.mode=softroce)
 
 modprobe -a rdma_rxe ib_uverbs rdma_ucm macvlan veth overlay bridge nf_tables || exit 1
 podman run --rm --rootfs $rootfs true
 
 start() { # NAME [OPTION...]: a container that waits
-    local name=$1
-    shift
-    pod run -d --name "$name" "${softroce[@]}" "${with_perf[@]}" "$@" --rootfs $rootfs sleep 100000
+    attach "$1" mode=softroce -- "${@:2}"
 }
 shows() { podman exec "$1" ls "/sys/class/$2" 2>/dev/null | grep -v abi_version | xargs; }
 node() { podman exec "$1" ls /dev/infiniband | grep uverbs | xargs; }

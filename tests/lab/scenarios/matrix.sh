@@ -16,7 +16,7 @@ esac
 modes=("$@")
 [[ $# -gt 0 ]] || modes=(softroce shared vf asap2 softiwarp)
 engines=(docker docker28 podman podman_hooks runc crun containerd)
-((!brief)) || engines=(both)
+((!brief)) || engines=(both) pod_network=(--network none) docker_network=(--network none) # docker.sh and podman.sh have theirs
 each_way="docker podman crun"
 
 # What kills a container. remove: while it runs; shim: its parent, which the engine put there; and daemons.

@@ -24,25 +24,25 @@ wait_for 10 grep -q listening "$work/server"
 report $? "server listens"
 
 # ---- rxe ----------------------------------------------------------------------------------------------
-expect 0 "every verb" run_b --cm --verb write,read,send,write_imm,send_imm,fetch_add,cmp_swap --time 100ms \
+expect 0 "every verb" run_b --cm --verb write,read,send,write_imm,send_imm,fetch_add,cmp_swap --time 40ms \
     --size 64,64K --json "$work/report.json"
 sed 's/^/# /' "$work/out"
 holds "connected by rdma_cm" 'all(.results[]; .point.connect == "cm")'
-expect 0 "several queue pairs, both directions" run_b --cm --mode bw --qps 1,8 --threads 2 --direction both --time 100ms \
+expect 0 "several queue pairs, both directions" run_b --cm --mode bw --qps 1,8 --threads 2 --direction both --time 40ms \
     --size 4K --json "$work/report.json"
 holds "all of it right" '(.results | length) == 6'
 expect 2 "UD by rdma_cm: exit 2" run_b --cm --transport ud --verb send
 
 # ---- siw ----------------------------------------------------------------------------------------------
-expect 0 "siw: bandwidth" siw_b --cm --mode bw --time 200ms --json "$work/report.json"
+expect 0 "siw: bandwidth" siw_b --cm --mode bw --time 60ms --json "$work/report.json"
 sed 's/^/# /' "$work/out"
 holds "over the iWARP device" '.env.client.device.device == "siwb" and .env.server.device.device == "siwa" and
     .env.client.device.iwarp'
-expect 0 "siw: latency" siw_b --cm --mode lat --verb send,read --time 200ms --json "$work/report.json"
+expect 0 "siw: latency" siw_b --cm --mode lat --verb send,read --time 60ms --json "$work/report.json"
 sed 's/^/# /' "$work/out"
 holds "all of it right (latency)" '(.results | length) == 6'
 expect 0 "siw: several queue pairs, both directions" siw_b --cm --mode bw --qps 4 --threads 2 --direction both \
-    --time 200ms --size 4K --json "$work/report.json"
+    --time 60ms --size 4K --json "$work/report.json"
 holds "all of it right (both directions)" 'all(.results[]; (.bandwidth.parts | length) == 2)'
 # iWARP has no RNR: what a receiver that is held up cannot take must not have been sent. The measurement by so many
 # messages goes on after the stop.

@@ -11,25 +11,25 @@ make_side a && make_side b
 report $? "both devices have their GIDs"
 
 # ---- without a peer -----------------------------------------------------------------------------------
-expect 0 "loop verifies and measures every verb" in_b "$perf" loop --timeout 30s --time 200ms --size 64,4K
-expect 0 "loop in event mode" in_b "$perf" loop --timeout 30s --time 200ms --size 64,4K --poll event
+expect 0 "loop verifies and measures every verb" in_b "$perf" loop --timeout 30s --time 60ms --size 64,4K
+expect 0 "loop in event mode" in_b "$perf" loop --timeout 30s --time 60ms --size 64,4K --poll event
 expect 0 "loop in spin mode" in_b "$perf" loop --timeout 30s --iterations 200 --size 1,5000 --poll spin
 expect 6 "a device that is not there: exit 6" in_b "$perf" loop --timeout 30s --device nosuch0
 expect 2 "a word that is not known: exit 2" in_b "$perf" loop --timeout 30s --verb wirte
-expect 5 "nobody listens: exit 5" run_b --time 100ms
+expect 5 "nobody listens: exit 5" run_b --time 40ms
 
 # ---- between two namespaces ---------------------------------------------------------------------------
 start_server
 report $? "server listens" "$work/server"
 expect 0 "run, as a person types it" run_b
 sed 's/^/# /' "$work/out"
-expect 0 "run with JSON" run_b --time 100ms --size 1,777,64K --json "$work/report.json"
+expect 0 "run with JSON" run_b --time 40ms --size 1,777,64K --json "$work/report.json"
 jq -e '.schema == "rdma-perf/1" and (.results | length) == 18 and all(.results[]; .verify.data_ok)
        and .env.client.device.device == "rxeb" and .env.server.device.gid_index == 1' \
     "$work/report.json" >/dev/null
 report $? "the report says that all data was right" "$work/report.json"
 expect 0 "sizes up to 8 MiB, every byte" run_b --mode bw --size 1M,8M --iterations 4
-expect 0 "event mode between namespaces" run_b --time 200ms --poll event --size 64,64K
+expect 0 "event mode between namespaces" run_b --time 60ms --poll event --size 64,64K
 expect 0 "explicit device, GID and MTU" run_b --device rxeb --gid 1 --mtu 1024 \
     --iterations 100 --size 3000
 expect 0 "immediates and atomics" run_b --verb write_imm,send_imm,fetch_add,cmp_swap --size 64,5000 --iterations 200
@@ -65,7 +65,7 @@ report $? "a stale attach.json does no harm" "$work/out"
 grep -q 'stale' "$work/out"
 report $? "and is named" "$work/out"
 expect 6 "memory lock limit: exit 6" in_b bash -c "ulimit -l 64; exec setpriv --bounding-set=-ipc_lock \
-    --inh-caps=-ipc_lock '$perf' run 10.9.0.1 --timeout 30s --size 1M --time 100ms"
+    --inh-caps=-ipc_lock '$perf' run 10.9.0.1 --timeout 30s --size 1M --time 40ms"
 grep -q 'RLIMIT_MEMLOCK is 65536 bytes' "$work/out"
 report $? "and the line names the limit" "$work/out"
 
@@ -104,7 +104,7 @@ wait "$agreed" 2>/dev/null
 # ---- many clients, and the death of either side -------------------------------------------------------
 pids=()
 for i in 1 2 3 4; do
-    peer_run --time 200ms --size 4K >"$work/client$i" 2>&1 &
+    peer_run --time 60ms --size 4K >"$work/client$i" 2>&1 &
     pids+=($!)
 done
 bad=0
@@ -136,7 +136,7 @@ kill -KILL $client
 wait $client 2>/dev/null
 wait_for 5 grep -q "serving send bw" "$work/server"
 report $? "client killed: the server notices and says where" "$work/server"
-expect 0 "and serves the next one" run_b --time 100ms --size 64
+expect 0 "and serves the next one" run_b --time 40ms --size 64
 peer_run --time 60s --verb read --size 64 >"$work/out" 2>&1 &
 client=$!
 wait_for 10 grep -q "size" "$work/out"

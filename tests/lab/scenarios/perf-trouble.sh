@@ -199,7 +199,7 @@ namespaces_gone() {
         new_side_a
     done 9< <(points "send bw")
     begin_watch
-    run_b --verb write,send --mode bw --size 4K --time 300ms --json "$work/report.json" >"$work/out" 2>&1 &
+    run_b --verb write,send --mode bw --size 4K --time 80ms --json "$work/report.json" >"$work/out" 2>&1 &
     client=$!
     wait_for 30 busy
     ip netns del perf-a

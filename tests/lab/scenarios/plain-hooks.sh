@@ -129,8 +129,8 @@ EOF
 
 podman_by_hooks() {
     check "$runtime: podman with hooks.d only" podman_hooks_start p mode=softroce ip=10.9.0.1/24
-    check "$runtime: its device opens" podman exec p bash -c 'exec 3<>/dev/infiniband/uverbs*'
-    check "$runtime: its attach.json is there" podman exec p grep -q '"attached":true' /run/rdma/attach.json
+    check "$runtime: its device opens" podman_hooks_inside p bash -c 'exec 3<>/dev/infiniband/uverbs*'
+    check "$runtime: its attach.json is there" podman_hooks_inside p grep -q '"attached":true' /run/rdma/attach.json
     podman_hooks_remove p >/dev/null 2>&1
     same_world "$runtime: nothing is left of it" "$work/before"
     check "$runtime: beside precreate it passes through" podman --runtime "$runtime" --hooks-dir /usr/share/rdma-hook/hooks.d --hooks-dir "$hooks_dir" run --rm --annotation rdma.mode=softroce --annotation rdma.ip=10.9.0.1/24 --rootfs $rootfs bash -c 'ibv_devices | grep -q rxe && [[ -n $RDMA_DEVICE ]]'
