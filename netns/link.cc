@@ -39,6 +39,7 @@ class KernelLinks : public Links {
     Result<std::vector<Link>> list(const Netns& ns) override;
     Result<std::vector<uint32_t>> ports_of(const Netns& ns, uint32_t master) override;
     Result<std::vector<Address>> addresses(const Netns& ns, uint32_t index) override;
+    Result<uint32_t> receive_rules(const Netns& ns, const std::string& name) override;
     Result<std::optional<uint32_t>> default_route_link(const Netns& ns) override;
     Result<> create_child(const Netns& host, const Netns& target, const ChildSpec& spec) override;
     Result<> remove(const Netns& ns, uint32_t index) override;
@@ -111,6 +112,10 @@ Result<std::vector<uint32_t>> KernelLinks::ports_of(const Netns& ns, uint32_t ma
             ports.push_back(TRY(parse_link(reply)).index);
     }
     return ports;
+}
+
+Result<uint32_t> KernelLinks::receive_rules(const Netns& ns, const std::string& name) {
+    return TRY(sockets_.get(ns))->receive_rules(name);
 }
 
 Result<std::vector<Address>> KernelLinks::addresses(const Netns& ns, uint32_t index) {

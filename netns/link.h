@@ -75,6 +75,9 @@ class Links {
     virtual Result<std::vector<uint32_t>> ports_of(const Netns& ns, uint32_t master) = 0;
     // The addresses of one link.
     virtual Result<std::vector<Address>> addresses(const Netns& ns, uint32_t index) = 0;
+    // How many receive rules (ethtool -N) somebody gave the link called `name`; 0 if its driver has
+    // no such thing. They go along into another namespace.
+    virtual Result<uint32_t> receive_rules(const Netns& ns, const std::string& name) = 0;
     // The link of the default route (v4 first, then v6), or nothing.
     virtual Result<std::optional<uint32_t>> default_route_link(const Netns& ns) = 0;
 

@@ -78,7 +78,9 @@ Result<bool> RestoreVf::needs_rebind(Site& site, const PciFunction& function) co
         return false;
     const auto link = TRY(site.host.links.find(site.host_ns, function.netdevs.front().index));
     // Not of a holder who could, but of somebody who entered its namespace.
-    const bool is_altered = link && (link->promiscuous || link->xdp);
+    const bool is_altered =
+        link && (link->promiscuous || link->xdp ||
+                 TRY(site.host.links.receive_rules(site.host_ns, link->name)) != 0);
     if (!args_.rebound && !site.net_admin && !is_altered)
         return false;
     if (link)

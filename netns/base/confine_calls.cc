@@ -13,6 +13,7 @@
 #include <linux/netlink.h>
 #include <linux/nsfs.h>
 #include <linux/sched.h>
+#include <linux/sockios.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -269,6 +270,7 @@ CallGroup changing() {
                 {"bpf", "rules of a container's devices", {is(0, BPF_PROG_LOAD)}},
                 {"bpf", "rules of a container's devices", {is(0, BPF_PROG_ATTACH)}},
                 {"ioctl", "lo of a new network is raised", {is(1, SIOCSIFFLAGS)}},
+                {"ioctl", "receive rules that a container left", {is(1, SIOCETHTOOL)}},
                 {"prlimit64", "memlock of a container's init"},
                 {"pidfd_open", "the engine's terminal, to say why a start failed"},
                 {"pidfd_getfd", "the engine's terminal, to say why a start failed"},

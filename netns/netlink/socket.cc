@@ -8,7 +8,9 @@
 #include <memory>
 #include <span>
 
+#include <linux/ethtool.h>
 #include <linux/netlink.h>
+#include <linux/sockios.h>
 #include <net/if.h>
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -230,6 +232,22 @@ Result<std::string> Socket::link_name(uint32_t index) {
     if (::ioctl(fd_.get(), SIOCGIFNAME, &request) == 0)
         return std::string(request.ifr_name, ::strnlen(request.ifr_name, sizeof request.ifr_name));
     Error error = sys_error("name link " + std::to_string(index));
+    if (error.sys == ENODEV)
+        error.code = Code::Unavailable;
+    return error;
+}
+
+Result<uint32_t> Socket::receive_rules(const std::string& link) {
+    ethtool_rxnfc rules{};
+    rules.cmd = ETHTOOL_GRXCLSRLCNT;
+    ifreq request{};
+    link.copy(request.ifr_name, sizeof request.ifr_name - 1);
+    request.ifr_data = reinterpret_cast<char*>(&rules);
+    if (::ioctl(fd_.get(), SIOCETHTOOL, &request) == 0)
+        return rules.rule_cnt;
+    if (errno == EOPNOTSUPP)
+        return 0U;
+    Error error = sys_error("count the receive rules of link " + base::printable(link));
     if (error.sys == ENODEV)
         error.code = Code::Unavailable;
     return error;

@@ -43,6 +43,10 @@ class Socket {
     // this index. Any socket answers for its namespace (SIOCGIFNAME of netdevice(7)).
     Result<std::string> link_name(uint32_t index);
 
+    // How many receive rules the link has (ETHTOOL_GRXCLSRLCNT, linux/ethtool.h); 0 if its driver
+    // knows none.
+    Result<uint32_t> receive_rules(const std::string& link);
+
     // Events of a multicast group: join, look at the state itself, then listen, for so long at
     // most. What the events say matters less than that there are some; they are taken away.
     Result<> join(unsigned group);

@@ -64,6 +64,15 @@ using LinksOutsides =
     testing::Types<FakeOutside<Kernel::V6_12>, FakeOutside<Kernel::V7_2>, KernelOutside>;
 TYPED_TEST_SUITE(LinksContract, LinksOutsides, OutsideNames);
 
+TYPED_TEST(LinksContract, ALinkHasNoReceiveRulesThatNobodyGaveIt) {
+    ASSERT_TRUE(this->create(this->spec()));
+    EXPECT_EQ(this->room().receive_rules(this->outside_.container_ns(), "rdma0").value(), 0U);
+    const auto none = this->room().receive_rules(this->outside_.container_ns(), "nosuch0");
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().code, Code::Unavailable);
+    EXPECT_EQ(none.error().sys, ENODEV);
+}
+
 TYPED_TEST(LinksContract, FindsLinksByIndexAndName) {
     const auto lo = this->room().find(this->outside_.container_ns(), 1);
     ASSERT_TRUE(lo && *lo);

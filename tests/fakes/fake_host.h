@@ -58,6 +58,7 @@ class FakeLinks : public netns::Links {
     Result<std::vector<netns::Link>> list(const Netns& ns) override;
     Result<std::vector<uint32_t>> ports_of(const Netns& ns, uint32_t master) override;
     Result<std::vector<Address>> addresses(const Netns& ns, uint32_t index) override;
+    Result<uint32_t> receive_rules(const Netns& ns, const std::string& name) override;
     Result<std::optional<uint32_t>> default_route_link(const Netns& ns) override;
     Result<> create_child(const Netns& host,
                           const Netns& target,

@@ -69,6 +69,13 @@ Result<std::vector<Address>> FakeLinks::addresses(const Netns& ns, uint32_t inde
     return all;
 }
 
+Result<uint32_t> FakeLinks::receive_rules(const Netns& ns, const std::string& name) {
+    const auto link = TRY(find_by_name(ns, name));
+    if (!link)
+        return coded(Code::Unavailable, ENODEV, "count the receive rules of link " + name);
+    return world_.find_link(ns.id(), link->index)->receive_rules;
+}
+
 Result<std::optional<uint32_t>> FakeLinks::default_route_link(const Netns& ns) {
     const FakeNetns* found = world_.find(ns);
     return found == nullptr ? std::optional<uint32_t>{} : found->default_route;

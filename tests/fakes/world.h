@@ -60,6 +60,7 @@ struct FakeLink {
     netns::TcFeature tc_feature = {.on = false, .fixed = true};
     netns::TcRules tc_rules = {};
     netns::Counters counters = {};  // those that are not 0
+    uint32_t receive_rules = 0;
     bool operator==(const FakeLink&) const = default;
 };
 

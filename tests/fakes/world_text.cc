@@ -53,7 +53,7 @@ void list_netns(const World& world, const NetnsId& id, const FakeNetns& ns, std:
     out << "\n";
     for (const auto& [index, link] : ns.links) {
         out << name << ": " << text_of(link.link) << (link.link.promiscuous ? " promiscuous" : "")
-            << "\n";
+            << (link.receive_rules != 0 ? " with receive rules" : "") << "\n";
         list_offload(name + ": link " + std::to_string(index) + " ", link, out);
         for (const auto& address : link.addresses)
             out << name << ": link " << index << " address " << netns::to_string(address) << "\n";

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a VF comes back, whatever happened to it while a container had it.
 #include <algorithm>
+#include <functional>
+#include <vector>
 
 #include "tests/unit/hook/vf_life.h"
 
@@ -252,11 +254,15 @@ TEST_F(VfReturns, FromTheContainerThatItWasGivenAwayTo) {
 TEST_F(VfReturns, AsANewNetdevIfSomebodyLeftSomethingOnIt) {
     one_.annotations.erase("rdma.mac");
     one_.network.clear();  // the runtime makes one for this container alone
-    for (const bool xdp : {false, true}) {
+    const std::vector<std::function<void(FakeLink&)>> somethings = {
+        [](FakeLink& link) { link.link.promiscuous = true; },
+        [](FakeLink& link) { link.link.xdp = true; },
+        [](FakeLink& link) { link.receive_rules = 1; },
+    };
+    for (const auto& leave_something : somethings) {
         ASSERT_TRUE(one_.start());
         const auto at = fake_.world.netdev_of(vf(0));
-        netns::Link& link = fake_.world.find_link(at->first, at->second)->link;
-        (xdp ? link.xdp : link.promiscuous) = true;
+        leave_something(*fake_.world.find_link(at->first, at->second));
         ASSERT_TRUE(one_.poststop());
         expect_nothing_kept();
         expect_as_before(vf(0));
