@@ -17,6 +17,11 @@ enforce() {
     python3 -c 'import os, sys; os.write(os.open("/sys/fs/selinux/load", os.O_WRONLY), open(sys.argv[1], "rb").read())' $policy &&
         echo 1 >/sys/fs/selinux/enforce
 }
+# By a pipe: our own files have none of the container's labels.
+in_a() {
+    inside a "$@" 2>&1 | cat
+    return "${PIPESTATUS[0]}"
+}
 denied() { dmesg | grep -a 'avc: *denied' | grep -aF "scontext=$domain"; }
 none_denied() { # WHAT
     denied >"$work/out"
@@ -33,13 +38,13 @@ for engine in prepared bundle; do
     check "$engine: a container starts" attach a mode=softroce ip=10.9.0.1/24 -- \
         ".process.selinuxLabel = \"$domain\" | .linux.mountLabel = \"$label\""
     equal "$engine: it is confined" "$domain" "$(tr -d '\0' <"/proc/$(init_of a)/attr/current")"
-    check "$engine: it reads attach.json" inside a cat /run/rdma/attach.json
-    check "$engine: and what /sys/class has" inside a ls -lL /sys/class/infiniband /sys/class/infiniband_verbs
-    check "$engine: its libraries find the device" inside a ibv_devinfo
+    check "$engine: it reads attach.json" in_a cat /run/rdma/attach.json
+    check "$engine: and what /sys/class has" in_a ls -lL /sys/class/infiniband /sys/class/infiniband_verbs
+    check "$engine: its libraries find the device" in_a ibv_devinfo
     none_denied "$engine"
     # That it was looked at: with another label the same is denied.
     python3 -c 'import os, sys; os.setxattr(sys.argv[1], "security.selinux", b"system_u:object_r:var_run_t\0")' /run/rdma-hook/attach/*.json
-    refused "$engine: a file with another label is not for it" 'Permission denied' inside a cat /run/rdma/attach.json
+    refused "$engine: a file with another label is not for it" 'Permission denied' in_a cat /run/rdma/attach.json
     denied | grep -q attach.json
     report $? "$engine: which SELinux says"
     drop a
