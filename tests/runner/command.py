@@ -126,7 +126,7 @@ class Run:
         log = LOG / f"{slug(job.name)}{again}.log"
         log.unlink(missing_ok=True)
         began = time.monotonic()
-        self.thread.before = ("nice", "-n", "19") if job.spare and not again else ()
+        self.thread.before = ("chrt", "--idle", "0") if job.spare and not again else ()
         try:
             outcome = KINDS[job.kind](self, job, log)
         except Exception as error:  # pylint: disable=broad-except  # a thread's end has to be heard of
