@@ -94,7 +94,7 @@ JOBS = [
     host("packages", "tests/packages", rung="lab", form="both", seconds=10, sees="build packaging packages documents report podman runtime",
          after=("lab", "tests")),
     host("quickstart", rung="lab", form="both", seconds=40, cpus=2, sees=f"{GUESTS} examples softroce podman", after=("lab", "tests")),
-    host("power-loss", "tests/lab/power-loss", "1", rung="lab", seconds=60, cpus=2, sees=f"{GUESTS} {MODES} power-loss", after=("lab", "programs")),
+    host("power-loss", "tests/lab/power-loss", "1", rung="lab", form="full", seconds=60, cpus=2, sees=f"{GUESTS} {MODES} power-loss", after=("lab", "programs")),
 
     # ---- guests of the short form
     guest("7.3 --hca --nics igb", "matrix.sh|--brief", seconds=400, sees=f"{MODES} podman runtime perf"),
@@ -127,7 +127,7 @@ JOBS = [
     guest("7.3", f"{PERF}perf-netns.sh", seconds=60, sees="perf"),
     guest("7.3", f"{PERF}perf-many.sh", seconds=60, sees="perf", form="both"),
     guest("7.3", f"{PERF}perf-cm.sh", seconds=60, sees="perf", form="both"),
-    guest("7.3", f"{PERF}perf-perftest.sh", seconds=60, sees="perf", form="both"),
+    guest("7.3", f"{PERF}perf-perftest.sh", seconds=40, sees="perf"),
     guest("7.3", "thesis.sh", seconds=60, sees="perf report"),
     guest("7.3", f"{PERF}perf-trouble.sh", seconds=60, sees="perf"),
 
@@ -145,6 +145,7 @@ JOBS = [
     full("7.3 --hca", "matrix.sh|--full|shared", seconds=600),
     full("7.3", "hostile.sh|--full", seconds=600),
     full("7.3", f"{PERF}perf-trouble.sh|--full", seconds=200),
+    full("7.3", f"{PERF}perf-perftest.sh|--full", seconds=100),
     full("6.12", "placement-host.sh|--full", seconds=200),
     full("6.12", "contract.sh", "contract-eswitch.sh", seconds=100),
     full("6.12 --nics igb", "vf.sh", seconds=60),

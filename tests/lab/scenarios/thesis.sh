@@ -3,7 +3,7 @@
 #   tests/lab/run --kernel 7.3 tests/lab/scenarios/thesis.sh [--full]
 # --full: its own sizes up to 8 MiB and five repetitions; prints its tables.
 source "${BASH_SOURCE[0]%/*}/bundles-lib.sh"
-sizes=(--time 50ms --reps 3 --size "2,64K" --qps "1,4")
+sizes=(--time 30ms --reps 3 --size 4K --qps "1,4")
 [[ ${1:-} != --full ]] || sizes=(--time 300ms)
 
 start() { # NAME HOST: a container that waits, 10.9.0.HOST and 10.9.1.HOST
