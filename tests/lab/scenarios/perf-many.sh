@@ -28,7 +28,7 @@ report $? "server listens on both"
 
 # ---- queue pairs, threads, directions -----------------------------------------------------------------
 for direction in forward reverse both; do
-    expect 0 "1 and 4 queue pairs, two threads, $direction" run_json --mode bw --time 60ms --size 64,64K \
+    expect 0 "1 and 4 queue pairs, two threads, $direction" run_json --mode bw --time 200ms --size 64,64K \
         --qps 1,4 --threads 2 --direction $direction
     sed 's/^/# /' "$work/out"
     holds "all of it right ($direction)" "$all_right and (.results | length) == 12
@@ -43,24 +43,24 @@ expect 0 "immediates and atomics backwards" run_json --mode bw --verb write_imm,
     --qps 2 --direction reverse --iterations 200
 expect 0 "UD and UC in both directions" run_json --mode bw --transport ud --verb send --size 1000 --qps 2 \
     --direction both --iterations 200
-expect 0 "every byte for as long as the measurement" run_json --mode bw --size 4K --verify full --depth 16 --time 80ms
+expect 0 "every byte for as long as the measurement" run_json --mode bw --size 4K --verify full --depth 16 --time 300ms
 holds "more than the rings at the edges were checked" "$all_right and all(.results[]; .verify.messages > 4 * .point.slots)"
 
 # ---- ways to wait, open loop --------------------------------------------------------------------------
-expect 0 "hybrid and event" run_json --time 60ms --size 64 --poll hybrid,hybrid:200us,event --qps 2
+expect 0 "hybrid and event" run_json --time 200ms --size 64 --poll hybrid,hybrid:200us,event --qps 2
 holds "three ways to wait" "$all_right and ([.results[].point.poll] | unique) == [\"event\", \"hybrid:200us\", \"hybrid:20us\"]"
 expect 0 "open loop" run_json --mode lat --size 64 --rate 200 --time 500ms
 holds "its samples are what the rate says" "$all_right and all(.results[]; .latency.loop == \"open\" and .latency.samples == 100)"
 
 # ---- devices and clients ------------------------------------------------------------------------------
-expect 0 "two devices in one window" run_json 10.9.1.1 --mode bw --size 4K --time 80ms
+expect 0 "two devices in one window" run_json 10.9.1.1 --mode bw --size 4K --time 300ms
 holds "each client has its device" "$all_right and .env.client.device.device == \"rxeb\"
     and .env.more_pairs[0].client_device.device == \"rxeb1\" and all(.results[]; (.bandwidth.parts | length) == 2)"
-expect 0 "three clients of one device" run_json 10.9.0.1 10.9.0.1 --mode bw,lat --verb send --size 64 --time 60ms --qps 2
+expect 0 "three clients of one device" run_json 10.9.0.1 10.9.0.1 --mode bw,lat --verb send --size 64 --time 200ms --qps 2
 holds "three clients" "$all_right and all(.results[]; .point.clients == 3)"
 
 # ---- key-value table ----------------------------------------------------------------------------------
-expect 0 "kv" in_b "$perf" kv 10.9.0.1 --timeout 30s --json "$work/report.json" --time 100ms --reps 3 --value 256
+expect 0 "kv" in_b "$perf" kv 10.9.0.1 --timeout 30s --json "$work/report.json" --time 200ms --reps 3 --value 256
 sed 's/^/# /' "$work/out"
 holds "both ways, with intervals and a ratio" '(.errors | length) == 0 and all(.results[]; .data_ok and .gets > 0)
     and [.results[].method] == ["send", "read", "read", "send", "send", "read"]
