@@ -19,7 +19,7 @@ source "${BASH_SOURCE[0]%/*}/bundles-lib.sh"
 
 # ---- Docker -------------------------------------------------------------------------------------------------
 docker_network=() # (--network none), as of Podman
-docker_ids=/run/lab-dockers
+docker_ids=$work/dockers
 docker_image=(-v /usr/lib/lab/rootfs/usr:/usr:ro lab:1)
 
 start_dockerd() { # OPTION...
@@ -115,7 +115,7 @@ docker28_remove() {
     docker28 delete --force "$1"
     # With our interface in it still, the namespace stays for all to see.
     [[ ! -e $file ]] || { ! nsenter --net="$file" ip link show rdma0 && umount "$file" && rm "$file"; }
-    ! ip link show "veth28-$1" || ip link delete "veth28-$1"
+    ip link delete "veth28-$1" || ! ip link show "veth28-$1" # it may have gone with its namespace
 }
 
 # ---- containerd ---------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ pod_options=()
 
 pod() { podman --runtime "$runtime" "${pod_options[@]}" "$@"; }
 pod_network=()         # (--network none): in an emulated guest Podman's own takes 2 s of a start's 5
-pod_ids=/run/lab-pods # a file for each container, which Podman removes with it
+pod_ids=$work/pods    # a file for each container, which Podman removes with it
 podman_start() {
     split "$@"
     mkdir -p $pod_ids
