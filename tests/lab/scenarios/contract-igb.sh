@@ -16,6 +16,7 @@ program=/data/contract_test
 status=$?
 # The next scenario of this guest finds the PFs as at boot.
 for each in /sys/bus/pci/devices/*/sriov_numvfs; do echo 0 >"$each"; done
+for each in enp1s0 enp2s0; do ip link set $each down; done
 # A kernel that was hurt says so.
 if dmesg | grep -E 'WARNING:|BUG:|Oops|unregister_netdevice: waiting|refcount'; then
     echo "the kernel complains"
