@@ -83,7 +83,7 @@ bool is_path(std::string_view text) {
     return text.starts_with('/') && text == base::printable(text, PATH_MAX);
 }
 
-// What is not accepted here becomes part of no path, be it only to remember the failure.
+// What is not accepted here becomes part of no path, not even to remember the failure.
 Result<> set_option(const std::string& name, const std::string& value, Command& command) {
     const struct {
         std::string_view name;

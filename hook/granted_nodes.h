@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Granted nodes: which device numbers containers may open, and of which RDMA device each was then.
 // A rule in a cgroup is a number for as long as the container lives; the kernel gives the number of
-// a device that has gone to the next one (lowest first), be it another container's.
+// a device that has gone to the next one (lowest first), which may be another container's.
 #pragma once
 
 #include <string>

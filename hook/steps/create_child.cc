@@ -58,8 +58,8 @@ Result<> CreateChild::apply(Site& site) const {
     return site.host.links.create_child(site.host_ns, *site.container, args_);
 }
 
-// Its own, whatever became of its name: an index of ours and the kind of ours. Unless all was
-// applied, another attach of this network may have drawn the index at the same time, and been
+// Whether rdma-hook made the link, whatever its name is now: its index and kind say so. Unless all
+// was applied, another attach of this network may have drawn the index at the same time, and been
 // first. Its interface has another name and, but for an ipvlan, another MAC.
 bool CreateChild::is_ours(const Site& site, const netns::Link& link) const {
     const bool same_mac = link.mac == args_.mac && args_.type.kind != netns::ChildKind::Ipvlan;

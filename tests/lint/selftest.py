@@ -77,7 +77,7 @@ TABLE = "x\n## What each mode isolates\n\n| | a | b |\n|---|---|---|\n| x | no |
 ISOLATED = [("| x | no | **yes** |\n= x | a | b |", ""), ("| x | no | yes |", "not in the README"), ("", "does not ask for: | x | no"),
             ("| x | no | **yes** |\n| z | no | no |", "table: | z")]
 
-# A file, what it has, and what is said.
+# A file, what it has, and what the lint says of it.
 UNIT = "runtime-config/systemd/x.service.in"
 UNITS = [(UNIT, "After=local-fs.target openvswitch.service openvswitch-switch.service\nBefore=x.service\n", ""),
          (UNIT, "After=openvswitch-switch.service", "lacks openvswitch.service"), (UNIT, "Before=docker.service", "lacks containerd.service"),
