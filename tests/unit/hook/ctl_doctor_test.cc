@@ -61,6 +61,16 @@ class CtlDoctor : public Containers {
         fake_.settle();
     }
 
+    // Two VFs behind an e-switch that forwards for a bridge.
+    void enable_asap2(const std::string& pf) {
+        fake_.world = mapped_world();
+        fake_.world.pci.at(pf).num_vfs = 2;
+        options_.pf = pf;
+        options_.count = 2;
+        options_.bridge = "br0";
+        run(hook::ctl::asap2_enable);
+    }
+
     std::string status(const std::string& id, const std::string& mode = "") {
         const auto answer = examine(mode);
         for (const auto& check : answer.json["checks"]) {
@@ -309,12 +319,7 @@ TEST_F(CtlDoctor, AnEswitchOfAnotherBusNeedsNoPf) {
 // Debian's kernels have mlx5 without tc offload for representors.
 TEST_F(CtlDoctor, WithoutOffloadTheProcessorsForward) {
     constexpr char kDevice[] = "netdevsim/netdevsim1";
-    fake_.world = mapped_world();
-    fake_.world.pci.at(kDevice).num_vfs = 2;
-    options_.pf = kDevice;
-    options_.count = 2;
-    options_.bridge = "br0";
-    run(hook::ctl::asap2_enable);
+    enable_asap2(kDevice);
     World& world = fake_.world;
     for (const char* port : {"pf0vf0", "pf0vf1"})
         world.find_link(world.host, world.representor(kDevice, port))->tc_feature = {.on = false,
@@ -334,12 +339,7 @@ TEST_F(CtlDoctor, WithoutOffloadTheProcessorsForward) {
 // Since Linux 6.3 mlx5's uplink is a port of another devlink device.
 TEST_F(CtlDoctor, AnEswitchWhoseUplinkIsNotFound) {
     constexpr char kDevice[] = "netdevsim/netdevsim1";
-    fake_.world = mapped_world();
-    fake_.world.pci.at(kDevice).num_vfs = 2;
-    options_.pf = kDevice;
-    options_.count = 2;
-    options_.bridge = "br0";
-    run(hook::ctl::asap2_enable);
+    enable_asap2(kDevice);
     ASSERT_EQ(failures("asap2"), std::vector<std::string>{});
     fake_.world.eswitches.at(kDevice).ports[0].netdev = 0;
     ASSERT_EQ(failures("asap2").size(), 1U);
