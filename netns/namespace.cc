@@ -13,7 +13,6 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <linux/nsfs.h>
 #include <net/if.h>
 #include <sched.h>
 #include <sys/ioctl.h>
@@ -23,9 +22,11 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "netns/base/confine.h"
 #include "netns/base/file_lock.h"
 #include "netns/base/files.h"
 #include "netns/base/folder.h"
+#include "netns/base/nsfs.h"
 
 namespace netns {
 
@@ -302,6 +303,8 @@ Result<std::optional<Netns>> KernelNetnses::open_pin(const std::string& path, Ne
 
 Result<uint64_t> KernelNetnses::cookie(const Netns& ns) {
     uint64_t cookie = 0;
+    if (::ioctl(ns.fd(), base::kNamespaceId, &cookie) == 0)
+        return cookie;
     TRY(inside(ns, [&]() -> Result<> {
         const UniqueFd socket{::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
         socklen_t size = sizeof cookie;
@@ -388,6 +391,7 @@ Result<> inside(const Netns& ns, const std::function<Result<>()>& body) {
 
 Result<> inside_mounts(int mount_namespace, const std::function<Result<>()>& body) {
     Result<> done;
+    TRY(base::expect_threads());
     std::thread([&] {
         if (::unshare(CLONE_FS) != 0 || ::setns(mount_namespace, CLONE_NEWNS) != 0)
             done = open_error("enter a container's mount namespace");

@@ -61,7 +61,7 @@ class Netnses {
     virtual Result<std::optional<Netns>> open_pin(const std::string& path, NetnsId id) = 0;
 
     // What names the namespace for good: SO_NETNS_COOKIE of socket(7) (Linux 5.14), which the
-    // kernel gives to no other until the next boot.
+    // kernel gives to no other until the next boot. Asked of the namespace itself since 6.18.
     virtual Result<uint64_t> cookie(const Netns& ns) = 0;
 
     // The first namespace that is wanted, of those that a process is in or that are mounted where a

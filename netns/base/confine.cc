@@ -38,6 +38,9 @@ constexpr std::array<std::span<const sock_filter>, 3> kFilters = {
     kHookOrRefuse, kLookOrRefuse, kServeOrRefuse};
 #endif
 
+// Confined, and no thread is expected yet.
+bool confined = false;
+
 constexpr uint64_t bit(unsigned capability) {
     return uint64_t{1} << capability;
 }
@@ -193,8 +196,15 @@ Result<> confine(Profile profile) {
     if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return sys_error("set no_new_privs");
     TRY(drop_capabilities(kCapabilities.at(index)));
-    TRY(load(kDenied, 0));
-    return load(kFilters.at(index), SECCOMP_FILTER_FLAG_LOG);
+    TRY(load(kFilters.at(index), SECCOMP_FILTER_FLAG_LOG));
+    confined = true;
+    return profile == Profile::Serve ? expect_threads() : Result<>{};
+}
+
+Result<> expect_threads() {
+    if (!std::exchange(confined, false))
+        return {};
+    return load(kDenied, 0);
 }
 
 void clean_surroundings() {

@@ -37,6 +37,12 @@ Unlisted unlisted();
 // All threads of the process. An error: the kernel refuses, and nothing may go on.
 Result<> confine(Profile profile);
 
+// Call it before the first std::thread of a profile that has threads; for Profile::Serve confine()
+// has done so. glibc tries clone3() first, which is not listed; a second filter keeps that out of
+// the kernel's log. Each filter costs every stage of a container's start, and few of them make a
+// thread.
+Result<> expect_threads();
+
 // What all of our programs on the host begin with, whoever started them: no environment, no file
 // that others may write.
 void clean_surroundings();

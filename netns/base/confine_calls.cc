@@ -11,13 +11,15 @@
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/netlink.h>
-#include <linux/nsfs.h>
 #include <linux/sched.h>
+#include <linux/seccomp.h>
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
+
+#include "netns/base/nsfs.h"
 
 namespace base {
 
@@ -104,6 +106,7 @@ CallGroup threads() {
                  "a thread: mount namespaces are entered on one, the server has one for a client",
                  {has(0, CLONE_THREAD | kNamespaces, CLONE_THREAD)}},
                 {"clone3", "glibc asks first", {}, true},
+                {"seccomp", "the filter that answers it", {is(0, SECCOMP_SET_MODE_FILTER)}},
             }};
 }
 
@@ -241,6 +244,7 @@ CallGroup asking() {
                 {"fsconfig", "the sysfs of a container's network"},
                 {"fsmount", "the sysfs of a container's network, mounted nowhere"},
                 {"ioctl", "whether a namespace is a network namespace", {is(1, NS_GET_NSTYPE)}},
+                {"ioctl", "the number of a namespace", {is(1, kNamespaceId)}},
                 {"ioctl", "whether stdout is a terminal", {is(1, TCGETS)}},
                 {"ioctl", "the same, glibc from 2.42 on", {is(1, kTerminalSettings2)}},
                 {"ioctl", "the name of an interface", {is(1, SIOCGIFNAME)}},
@@ -371,6 +375,7 @@ const std::vector<ForbiddenCalls>& forbidden_calls() {
           "rt_tgsigqueueinfo",
           "prlimit64"}},
         {"namespaces and roots", {"unshare", "setns", "chroot", "pivot_root"}},
+        {"filters", {"seccomp"}},
         {"mounts",
          {"mount",
           "umount2",

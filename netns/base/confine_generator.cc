@@ -140,9 +140,10 @@ void print(const std::string& name, const std::vector<sock_filter>& program) {
 void print(const std::string& name, base::Profile profile) {
     for (const bool log : {false, true}) {
         const Filter filter = make_filter(log ? SCMP_ACT_LOG : kNotListed);
-        // One that is denied is so by the filter below, whose answer is the stricter one.
-        for (const base::AllowedCall& call : base::calls_of(profile))
-            add(filter.get(), call, SCMP_ACT_ALLOW);
+        for (const base::AllowedCall& call : base::calls_of(profile)) {
+            if (!call.denied)
+                add(filter.get(), call, SCMP_ACT_ALLOW);
+        }
         std::vector<sock_filter> program = program_of(filter.get());
         if (!log)
             add_end(program);
@@ -150,7 +151,8 @@ void print(const std::string& name, base::Profile profile) {
     }
 }
 
-// Of all profiles: the kernel is asked to log what the filters above refuse, but not this.
+// The kernel logs what the filters above refuse, but not what this one does: the filter that was
+// loaded last answers first.
 void print_denied() {
     const Filter filter = make_filter(SCMP_ACT_ALLOW);
     for (const base::CallGroup& group : base::allowed_calls()) {

@@ -73,14 +73,12 @@ bool is_there(const std::string& path) {
     return ::lstat(path.c_str(), &st) == 0;
 }
 
-// Whether the path leads to this file, and not to the one of a later holder.
-bool is_at(int fd, const std::string& path) {
-    struct stat ours {};
+// Whether the file still has its name. Only a holder removes it, and nobody else's has the name
+// before that.
+bool is_named(int fd) {
+    struct stat st {};
 
-    struct stat there {};
-
-    return ::fstat(fd, &ours) == 0 && ::lstat(path.c_str(), &there) == 0 &&
-           ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
+    return ::fstat(fd, &st) == 0 && st.st_nlink != 0;
 }
 }  // namespace
 
@@ -109,14 +107,14 @@ Result<FileLock> FileLock::acquire(const std::string& path,
     for (;;) {
         UniqueFd fd = TRY(open_lock(path));
         TRY(lock_until(fd.get(), path, deadline));
-        if (is_at(fd.get(), path))
+        if (is_named(fd.get()))
             return FileLock{std::move(fd), path, std::move(guarded)};
     }
 }
 
 FileLock::~FileLock() {
     // While it is locked: nobody but its holder removes it. A file that stays does no harm.
-    if (fd_ && std::ranges::none_of(guarded_, is_there) && is_at(fd_.get(), path_))
+    if (fd_ && std::ranges::none_of(guarded_, is_there) && is_named(fd_.get()))
         (void)::unlink(path_.c_str());
 }
 

@@ -2,8 +2,8 @@
 // FileLock: an exclusive flock(2) on a file of its own, held until destroyed. The file stays while
 // what the lock guards is there, so that nothing has to be made in order to undo that, and goes
 // with it: names that come and go leave none behind. A process that waited for a file that is gone
-// takes the new one: after each flock the descriptor is compared with what the path leads to. Only
-// a holder removes the file; of one that was killed it stays.
+// takes the new one: after each flock the file is asked whether it still has a name. Only a holder
+// removes the file; of one that was killed it stays.
 #pragma once
 
 #include <string>
