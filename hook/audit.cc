@@ -2,6 +2,7 @@
 #include "hook/audit.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "netns/base/log.h"
 

@@ -5,6 +5,7 @@
 #include <cerrno>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
