@@ -12,6 +12,7 @@ import command  # noqa: E402
 import jobs as lint  # noqa: E402
 import plan  # noqa: E402
 import results  # noqa: E402
+import state  # noqa: E402
 import table  # noqa: E402
 
 
@@ -79,16 +80,16 @@ class Order(unittest.TestCase):
         seconds = lambda each: each.seconds  # noqa: E731
         waiting = plan.order(jobs, seconds)
         self.assertEqual([each.name for each in waiting], ["a", "b", "c", "alone"])
-        self.assertEqual(plan.estimate(waiting, {}, 2, seconds), 35)  # a beside b and c, then alone
-        self.assertEqual(plan.estimate(waiting, {}, 1, seconds), 65)
-        self.assertEqual(plan.estimate(waiting[1:], {waiting[0]: 25}, 2, seconds), 25)  # five of a are left: b beside a and c
+        self.assertEqual(plan.estimate(waiting, {}, (), 2, seconds), 35)  # a beside b and c, then alone
+        self.assertEqual(plan.estimate(waiting, {}, (), 1, seconds), 65)
+        self.assertEqual(plan.estimate(waiting[1:], {waiting[0]: 25}, (), 2, seconds), 25)  # five of a are left: b beside a and c
 
     def test_nothing_starts_before_what_it_comes_after(self):
         build, guest = job("build", 10, rung="build", cpus=2), job("guest", 99, after=("build",))
         waiting = plan.order([guest, build], lambda each: each.seconds)
-        self.assertEqual(plan.next_job(waiting, [], 2), build)
-        self.assertIsNone(plan.next_job([guest], [build], 2))
-        self.assertEqual(plan.next_job([guest], [], 2), guest)
+        self.assertEqual(plan.next_job(waiting, [], (), 2), build)
+        self.assertIsNone(plan.next_job([guest], [build], (), 2))
+        self.assertEqual(plan.next_job([guest], [], (), 2), guest)
 
     def test_short_jobs_share_a_guest(self):
         jobs = [job("7.3 / a", 220, run=("a.sh",)), job("7.3 / b", 160, run=("b.sh",)), job("7.3 / c", 150, run=("c.sh",)),
@@ -100,17 +101,25 @@ class Order(unittest.TestCase):
         self.assertEqual(guests["7.3 / a, b"].seconds, 220 + 160 - plan.GUEST_OVERHEAD)
 
     def test_a_job_of_two_processors_keeps_its_place(self):
-        unit, small = job("unit", 9, rung="unit", cpus=2), job("small", 5)
-        self.assertIsNone(plan.next_job([unit, small], [job("other")], 2))
-        self.assertEqual(plan.next_job([unit, small], [], 1), unit)
+        unit, small = job("unit", 9, rung="unit", cpus=2), job("small", 5, rung="unit")
+        self.assertIsNone(plan.next_job([unit, small], [job("other")], (), 2))
+        self.assertEqual(plan.next_job([unit, small], [], (), 1), unit)
 
     def test_spare_time_is_for_one_job_beside_the_others(self):
-        build, unit, guest = job("build", 9, spare=True), job("unit", 9, spare=True, after=("build",)), job("guest", 9, cpus=2)
-        self.assertEqual(plan.next_job([build, unit, guest], [], 2), build)
-        self.assertEqual(plan.next_job([unit, guest], [build], 2), guest)
-        self.assertIsNone(plan.next_job([unit, job("next", 9, cpus=2)], [build, guest], 2))
-        self.assertEqual(plan.next_job([unit], [guest], 2), unit)
-        self.assertIsNone(plan.next_job([job("other", 9, spare=True)], [unit], 2))
+        build, unit = job("build", 9, rung="build", spare=True), job("unit", 9, rung="unit", spare=True, after=("build",))
+        guest, prompt, third = job("guest", 9, cpus=2), job("prompt", 9, cpus=2, prompt=True), job("third", 9, cpus=2)
+        self.assertEqual(plan.next_job([build, unit, guest], [], (), 2), build)
+        self.assertEqual(plan.next_job([unit, guest], [build], {build}, 2), guest)
+        self.assertTrue(plan.fits(guest, [build], {build}, 2))
+        self.assertIsNone(plan.next_job([unit, third], [build, guest], {build}, 2))
+        self.assertEqual(plan.next_job([unit, third], [guest], (), 2), unit)
+        self.assertIsNone(plan.next_job([job("other", 9, spare=True)], [unit], {unit}, 2))
+        # A guest in another's spare time gets the processors when that has ended.
+        self.assertEqual(plan.next_job([prompt, third], [guest], (), 2), third)
+        self.assertFalse(plan.fits(third, [guest], (), 2))
+        self.assertIsNone(plan.promoted([guest, third], {third}, 2))
+        self.assertEqual(plan.promoted([third], {third}, 2), third)
+        self.assertIsNone(plan.promoted([build], {build}, 2))
 
 
 GTEST = '<testsuites><testcase classname="X" name="A" time="2"/><testcase classname="X" name="B" time="1">{}</testcase></testsuites>'
@@ -183,11 +192,12 @@ class Running(unittest.TestCase):
 
     def run_jobs(self, jobs, kinds):
         with tempfile.TemporaryDirectory() as folder, mock.patch.object(command, "LOG", Path(folder)), \
-                mock.patch.object(command, "state_folder", lambda: Path(folder)), mock.patch.dict(command.KINDS, kinds), \
+                mock.patch.object(state, "folder", lambda: Path(folder)), mock.patch.dict(command.KINDS, kinds), \
                 mock.patch.object(command, "AGAIN", {"shell", "guest"}), mock.patch("builtins.print"):
             run = command.Run(jobs, {}, Path(folder, "store"))
+            run.cpus = 2
             run.whole()
-            return run, {path.stem: command.load(path)["outcome"]["run"] for path in Path(folder, "store").glob("*.json")}
+            return run, {path.stem: state.load(path)["outcome"]["run"] for path in Path(folder, "store").glob("*.json")}
 
     def test_what_fails_once_is_unsteady_and_what_comes_after_it_does_not_run(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -202,6 +212,17 @@ class Running(unittest.TestCase):
         self.assertEqual(run.unsteady, ["once: status 1"])
         self.assertEqual(run.outcomes["behind"].errors, ["not run, as 'bad' failed"])
         self.assertEqual(stored, {"good": 1, "bad": 1, "once": 1})
+
+    def test_what_runs_in_spare_time_gets_the_processors_when_they_are_free(self):
+        with tempfile.TemporaryDirectory() as folder:
+            def shell(run, each, log):
+                return results.command(run.execute(log, "timeout", 30, "sh", "-ec", *each.run))
+            wait = "until {}; do sleep 0.02; done; "  # no event tells of another process's policy
+            first = wait.format(f"test -e {folder}/idle")
+            second = f"chrt -p $$ | grep SCHED_IDLE; touch {folder}/idle; " + wait.format("chrt -p $$ | grep SCHED_OTHER")
+            run, _ = self.run_jobs([job("first", 20, kind="shell", cpus=2, run=(first,)), job("second", kind="shell", cpus=2, run=(second,))],
+                                   {"shell": shell})
+        self.assertEqual({name: outcome.errors + outcome.cases for name, outcome in run.outcomes.items()}, {"first": [], "second": []})
 
     def test_each_that_shares_a_guest_has_its_own_result_and_second_try(self):
         jobs = [job("7.3 / a", kind="guest", run=("a.sh",)), job("7.3 / b", kind="guest", run=("b.sh",))]

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """tests/run: builds, runs jobs as many at a time as there are processors for, counts them."""
 import argparse
-import json
 import os
 import queue
 import re
@@ -14,7 +13,9 @@ import time
 from pathlib import Path
 
 import plan
+import processes
 import results
+import state
 import table
 
 ROOT = plan.ROOT
@@ -32,49 +33,6 @@ Logs are in build/log. Ends with the ten dearest tests and the number of tests r
 reasons. Status: 0 if none failed, 1 if one did, 64 for wrong usage, 69 if something is missing on this machine."""
 
 
-# ---- the state that stays -------------------------------------------------------------------------------------------------------
-def state_folder():
-    """Earlier times and results: beside the lab's trees, or in the build folder of somebody who is not root."""
-    folder = Path(os.environ.get("LAB_CACHE", "/var/cache/rdma-hook-lab"))
-    return folder if os.geteuid() == 0 else ROOT / "build"
-
-
-def load(path):
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-
-
-def save(path, value):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.{os.getpid()}")
-    part.write_text(json.dumps(value, indent=1), encoding="utf-8")
-    part.replace(path)
-
-
-def git(*words, **more):
-    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True, **more).stdout.strip()
-
-
-def contents():
-    """The name of what is in the work tree, committed or not, of which results are; and the commit that it stands on. Both are empty
-    where this is no checkout: then results are not kept."""
-    index = ROOT / "build/results-index"
-    index.parent.mkdir(exist_ok=True)
-    index.unlink(missing_ok=True)
-    env = os.environ | {"GIT_INDEX_FILE": str(index)}
-    try:
-        git("add", "-A", env=env)
-        return git("write-tree", env=env), git("rev-parse", "HEAD")
-    except (OSError, subprocess.CalledProcessError):
-        return "", ""
-
-
-def changed_files(base):
-    return sorted({*git("diff", "--name-only", base).splitlines(), *git("ls-files", "-o", "--exclude-standard").splitlines()})
-
-
 def slug(name):
     return re.sub(r"[^\w.=-]+", "-", name).strip("-")[:120]
 
@@ -87,10 +45,10 @@ class Run:
         self.jobs, self.times, self.store, self.commit = jobs, times, store, commit
         self.cpus = max(1, len(os.sched_getaffinity(0)))
         self.outcomes = {}
-        self.unsteady, self.processes, self.lock = [], set(), threading.Lock()
+        self.unsteady, self.processes, self.lock = [], {}, threading.Lock()  # processes: of which job each is
         self.began = time.monotonic()
         self.ended = queue.Queue()
-        self.thread = threading.local()  # `before`: words that go before each command of this thread's job
+        self.thread = threading.local()  # `job`, and `before`: words that go before each of its commands
 
     def seconds(self, job):
         if job.parts:
@@ -102,17 +60,18 @@ class Run:
         print(f"[{spent // 60:3}:{spent % 60:02}] {text}", flush=True)
 
     def execute(self, log, *command, env=None):
-        """Runs a command in a session of its own, with its output in a file; its status."""
+        """Runs a command in a process group of its own, with its output in a file; its status. Not in a session of its own: the kernel
+        gives each session the same share of a processor (sched(7), autogroup), whatever the policies in them."""
         with open(log, "ab") as file, subprocess.Popen(
                 [str(word) for word in (*self.thread.before, *command)], cwd=ROOT, stdout=file, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                start_new_session=True, env=os.environ | (env or {})) as process:
+                process_group=0, env=os.environ | (env or {})) as process:
             with self.lock:
-                self.processes.add(process)
+                self.processes[process] = self.thread.job
             try:
                 return process.wait()
             finally:
                 with self.lock:
-                    self.processes.discard(process)
+                    del self.processes[process]
 
     def stop(self):
         with self.lock:
@@ -122,11 +81,18 @@ class Run:
                 except ProcessLookupError:
                     pass
 
-    def work(self, job, again=""):
+    def promote(self, job):
+        """Takes all of a job's processes out of the idle policy, and those that they start meanwhile."""
+        with self.lock:
+            roots = [process.pid for process, of in self.processes.items() if of == job]
+        processes.leave_idle(roots)
+
+    def work(self, job, spare, again=""):
         log = LOG / f"{slug(job.name)}{again}.log"
         log.unlink(missing_ok=True)
         began = time.monotonic()
-        self.thread.before = ("chrt", "--idle", "0") if job.spare and not again else ()
+        self.thread.job = job
+        self.thread.before = ("chrt", "--idle", "0") if spare else ()
         try:
             outcome = KINDS[job.kind](self, job, log)
         except Exception as error:  # pylint: disable=broad-except  # a thread's end has to be heard of
@@ -141,17 +107,17 @@ class Run:
                 print(line)
         else:
             self.times[job.name] = round(spent)
-            save(state_folder() / "times.json", self.times)
+            state.save(state.folder() / "times.json", self.times)
         self.outcomes[job.name] = outcome
         if self.store:
-            save(self.store / f"{slug(job.name)}.json", {"job": job.name, "commit": self.commit, "seconds": round(spent),
+            state.save(self.store / f"{slug(job.name)}.json", {"job": job.name, "commit": self.commit, "seconds": round(spent),
                                                          "outcome": results.to_json(outcome)})
 
     def schedule(self, jobs, again=""):
         """Runs jobs, as many at a time as there are processors for. What comes after one that failed does not run."""
-        waiting, running, tick = plan.order(jobs, self.seconds), {}, time.monotonic() + 60
+        waiting, running, spare, tick = plan.order(jobs, self.seconds), {}, set(), time.monotonic() + 60
         while waiting or running:
-            while (job := plan.next_job(waiting, list(running), 1 if again else self.cpus)) is not None:
+            while not (again and running) and (job := plan.next_job(waiting, running, spare, self.cpus)) is not None:
                 waiting.remove(job)
                 bad = [name for name in job.after if name in self.outcomes and not self.outcomes[name].good]
                 if bad:
@@ -159,23 +125,29 @@ class Run:
                                       for each in job.parts or (job,)}
                     continue
                 self.say(job.name + (" once more, alone" if again else ""))
+                if not again and not plan.fits(job, running, spare, self.cpus):
+                    spare.add(job)
                 running[job] = time.monotonic()
-                threading.Thread(target=self.work, args=(job, again), daemon=True).start()
+                threading.Thread(target=self.work, args=(job, job in spare, again), daemon=True).start()
             try:
                 job, outcomes, log, spent = self.ended.get(timeout=max(0.0, tick - time.monotonic()))
             except queue.Empty:
                 tick += 60
-                self.tell_progress(waiting, running)
+                self.tell_progress(waiting, running, spare)
                 continue
             del running[job]
+            spare.discard(job)
+            while (next_ := plan.promoted(running, spare, self.cpus)) is not None:
+                spare.remove(next_)
+                self.promote(next_)
             for part, outcome in outcomes.items():
                 own = sum(outcome.times.values()) + plan.GUEST_OVERHEAD if job.parts else spent
                 self.finish(part, outcome, log, own)
 
-    def tell_progress(self, waiting, running):
+    def tell_progress(self, waiting, running, spare):
         now = time.monotonic()
         spent = {job: now - since for job, since in running.items()}
-        left = plan.estimate(waiting, spent, self.cpus, self.seconds)
+        left = plan.estimate(waiting, spent, spare, self.cpus, self.seconds)
         each = ", ".join(f"{job.name} ({int(seconds) // 60}:{int(seconds) % 60:02})" for job, seconds in spent.items())
         self.say(f"... {each}; {len(waiting)} to come, about {round(left / 60)} min left")
 
@@ -188,7 +160,7 @@ class Run:
             first = self.outcomes[job.name]
             self.schedule([job], "-again")
             if self.outcomes[job.name].good:
-                self.unsteady += [f"{job.name}: {what}" for what in first.errors + first.cases]
+                self.unsteady += [f"{job.name}: {what}" for what in first.errors + first.cases or [f"{first.failed} tests"]]
 
 
 # ---- how a job of each kind is run ----------------------------------------------------------------------------------------------
@@ -290,7 +262,7 @@ def run_bench(run, job, log):
 
 
 KINDS = {"lab": run_lab, "programs": run_programs, "tests": run_tests, "unit": run_unit, "contract": run_contract,
-         "sanitizer": run_sanitizer, "guest": run_guest, "packages": run_checks, "pair": run_checks, "power-loss": run_checks,
+         "sanitizer": run_sanitizer, "guest": run_guest, "packages": run_checks, "bad-input": run_checks, "pair": run_checks, "power-loss": run_checks,
          "newest-libc": run_checks, "selinux": run_checks, "fuzz": run_fuzz, "quickstart": run_quickstart, "bench": run_bench}
 AGAIN = {"guest", "pair", "power-loss", "quickstart", "packages"}
 
@@ -326,8 +298,8 @@ def choose(asked):
         return plan.with_needs(plan.of_scenarios(jobs, asked.scenario), jobs)
     chosen = plan.of_form(jobs, "full" if asked.full else "short")
     if asked.changed is not None:
-        base = asked.changed or ("HEAD" if changed_files("HEAD") else "HEAD~1")
-        changed = changed_files(base)
+        base = asked.changed or ("HEAD" if state.changed_files("HEAD") else "HEAD~1")
+        changed = state.changed_files(base)
         chosen, unknown = plan.seeing(chosen, changed, table.AREAS)
         print(f"{len(changed)} files changed since {base}" + (f", of no area: {' '.join(unknown)}" if unknown else ""))
         chosen = [plan.narrowed(job, changed, table.UNITS, table.AREAS) for job in chosen]
@@ -344,7 +316,7 @@ def choose(asked):
 def main(words):
     asked = parse(words)
     os.chdir(ROOT)
-    times = load(state_folder() / "times.json")
+    times = state.load(state.folder() / "times.json")
     try:
         jobs = choose(asked)
     except ValueError as error:
@@ -358,8 +330,8 @@ def main(words):
               + (f"; --shard K/{-(-int(total) // plan.SHARD_SECONDS)} keeps each part under 80 min" if asked.full else ""))
         return 0
     LOG.mkdir(parents=True, exist_ok=True)
-    tree, commit = contents()
-    run = Run(jobs, times, state_folder() / "results" / tree if tree else None, commit)
+    tree, commit = state.contents()
+    run = Run(jobs, times, state.folder() / "results" / tree if tree else None, commit)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         return carry_out(run, asked)
@@ -381,7 +353,7 @@ def carry_out(run, asked):
     os.environ.setdefault("CMAKE_GENERATOR", "Ninja")
     if asked.resume and run.store:
         for job in [job for job in run.jobs if job.rung != "build"]:
-            known = load(run.store / f"{slug(job.name)}.json")
+            known = state.load(run.store / f"{slug(job.name)}.json")
             if known and (outcome := results.Outcome(**known["outcome"])).good:
                 run.outcomes[job.name] = outcome
                 run.jobs.remove(job)
@@ -393,7 +365,7 @@ def carry_out(run, asked):
             run.jobs.remove(job)
             run.outcomes[job.name] = results.Outcome(skips=["it needs root"] if job.rung == "lab" else [])
     run.say(f"{len(run.jobs)} jobs on {run.cpus} processors: about "
-            f"{round(plan.estimate(plan.order(plan.shared(run.jobs, run.seconds), run.seconds), {}, run.cpus, run.seconds) / 60)} min")
+            f"{round(plan.estimate(plan.order(plan.shared(run.jobs, run.seconds), run.seconds), {}, (), run.cpus, run.seconds) / 60)} min")
     run.whole()
     lines, status = results.closing(run.outcomes, run.unsteady, time.monotonic() - run.began)
     print("\n" + "\n".join(lines), flush=True)

@@ -27,6 +27,7 @@ class Job:
     sees: frozenset         # areas whose change it can notice
     cpus: int = 1           # 0: all of the machine's
     spare: bool = False     # runs beside the others, in the time of processors that they leave over
+    prompt: bool = False    # judges how long something took, or has daemons that give up (dockerd): never in spare time
     after: tuple = ()       # names of jobs that must have passed before
     options: str = ""       # of tests/lab/run
     timeout: int = 0        # seconds; 0: four times `seconds`, at least ten minutes
@@ -78,7 +79,7 @@ def shared(jobs, seconds):
         if job.kind != "guest" or seconds(job) > SHARED_SECONDS / 2:
             rest.append(job)
             continue
-        open_ = guests.setdefault((job.options, job.after), [[]])
+        open_ = guests.setdefault((job.options, job.after, job.prompt), [[]])
         if sum(map(seconds, open_[-1])) + seconds(job) > SHARED_SECONDS:
             open_.append([])
         open_[-1].append(job)
@@ -171,42 +172,57 @@ def ready(job, waiting, running):
 
 
 def order(jobs, seconds):
-    """What later jobs wait for goes first; then what has no guest, which tells soonest of a mistake; then the dearest."""
+    """What later jobs wait for goes first; then what has no guest, which tells soonest of a mistake; then what others can run beside in
+    spare time, and not the other way round; then the dearest."""
     waited = {name for job in jobs for name in job.after}
     rank = {"build": 0, "unit": 1, "contract": 1}
-    return sorted(jobs, key=lambda job: (job.name not in waited, rank.get(job.rung, 2), job.cpus == 0, -seconds(job)))
+    return sorted(jobs, key=lambda job: (job.name not in waited, rank.get(job.rung, 2), job.cpus == 0, not job.prompt, -seconds(job)))
 
 
-def next_job(waiting, running, cpus):
+def fits(job, running, spare, cpus):
+    """Whether processors are free for it; `spare` are those of `running` that run in spare time."""
+    used = sum(each.cpus or cpus for each in running if each not in spare)
+    return not job.spare and (used + min(job.cpus or cpus, cpus) <= cpus or not used)
+
+
+def next_job(waiting, running, spare, cpus):
     """Of those that wait, in their order, the first that may start now; None if it has to wait for one that runs. One job at a time
-    runs in spare time."""
-    used = sum(job.cpus or cpus for job in running if not job.spare)
-    full = any(job.spare for job in running)
+    runs in spare time: one that is for that, or else one of the lab, which gets the processors when they are free (promoted)."""
     kept = False
     for job in waiting:
         if not ready(job, waiting, running):
             continue
-        if job.spare:
-            if not full:
-                return job
-        elif not kept:
-            if used + min(job.cpus or cpus, cpus) <= cpus or not used:
+        if not spare and (job.spare or job.rung == "lab" and job.cpus and cpus > 1 and not job.prompt and not kept):
+            return job
+        if not job.spare and not kept:
+            if fits(job, running, spare, cpus):
                 return job
             kept = job.cpus != 1 and job.rung != "lab"  # keeps its place: smaller ones behind it would put it off for ever
     return None
 
 
-def estimate(waiting, running, cpus, seconds):
-    """Seconds until all is over. `running` maps jobs to the seconds that they have run."""
-    now, clock = [], 0.0
-    for job, spent in running.items():
-        heapq.heappush(now, (max(1.0, seconds(job) - spent), job.name, job))
-    waiting = list(waiting)
-    while waiting or now:
-        while (job := next_job(waiting, [each for *_, each in now], cpus)) is not None:
+def promoted(running, spare, cpus):
+    """The job that no longer has to run in spare time; None if there is none."""
+    return next((job for job in spare if fits(job, running, spare, cpus)), None)
+
+
+def estimate(waiting, running, spare, cpus, seconds):
+    """Seconds until all is over. `running` maps jobs to the seconds that they have run. What runs in spare time takes twice as long."""
+    left = {job: max(1.0, seconds(job) - spent) for job, spent in running.items()}
+    waiting, spare, clock = list(waiting), set(spare), 0.0
+    while waiting or left:
+        while (job := next_job(waiting, left, spare, cpus)) is not None:
+            if not fits(job, left, spare, cpus):
+                spare.add(job)
             waiting.remove(job)
-            heapq.heappush(now, (clock + seconds(job), job.name, job))
-        clock, _, _ = heapq.heappop(now)
+            left[job] = float(seconds(job))
+        speed = {job: 0.5 if job in spare else 1.0 for job in left}
+        step = min(rest / speed[job] for job, rest in left.items())
+        clock += step
+        left = {job: rest - step * speed[job] for job, rest in left.items() if rest - step * speed[job] > 1e-6}
+        spare &= left.keys()
+        while (job := promoted(left, spare, cpus)) is not None:
+            spare.remove(job)
     return clock
 
 
