@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The contract of netns/sys_class.h. The kernel's half runs where RDMA is: in the lab.
 #include <cerrno>
+#include <optional>
 
 #include <gtest/gtest.h>
 
@@ -31,15 +32,25 @@ class ClassesContract : public testing::Test {
         ASSERT_TRUE(host.rdma.add_link(outside_.container_ns(),
                                        {.name = kShown, .type = "rxe", .netdev = kShownNetdev}));
         const bool shared = host.rdma.mode().value() == RdmaNetnsMode::Shared;
-        const Netns owner = shared ? outside_.container_ns() : outside_.host_ns();
-        const auto device = host.rdma.find_by_name(owner, kShown).value();
+        owner_ = shared ? outside_.container_ns() : outside_.host_ns();
+        const auto device = host.rdma.find_by_name(*owner_, kShown).value();
         ASSERT_TRUE(device);
-        node_ = host.rdma.uverbs_node(owner, device->index).value().name;
+        index_ = device->index;
+        node_ = host.rdma.uverbs_node(*owner_, index_).value().name;
+    }
+
+    // Not by the end of its namespace, which may come when the next test wants the name.
+    void TearDown() override {
+        if (index_ != 0) {
+            EXPECT_TRUE(outside_.host().rdma.remove_link(*owner_, index_));
+        }
     }
 
     netns::SysClasses& room() { return outside_.host().classes; }
 
     Outside outside_;
+    std::optional<Netns> owner_;
+    uint32_t index_ = 0;
     std::string node_;  // "uverbs0"
 };
 

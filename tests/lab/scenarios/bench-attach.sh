@@ -8,10 +8,13 @@
 # build/bench afterwards. nohz_full=1 has the kernel count user and system time exactly on CPU 1.
 source "${BASH_SOURCE[0]%/*}/asap2-lib.sh"
 source "${BASH_SOURCE[0]%/*}/bench-lib.sh" attach
+# Programs come to the disk in one way: how a file was written decides in how large pieces it is in memory, and so how many page
+# faults its program has.
+install -m 755 /usr/bin/rdma-hook /usr/local/bin/bench_hook
 bare=()
 if [[ -x /data/bench_bare ]]; then
-    cp /data/bench_bare /usr/bin/bench_bare
-    bare=(--bare /usr/bin/bench_bare)
+    install -m 755 /data/bench_bare /usr/local/bin/bench_bare
+    bare=(--bare /usr/local/bin/bench_bare)
 fi
 modprobe -a rdma_rxe ib_uverbs rdma_ucm macvlan || exit 1
 if [[ ${1:-} == --asap2 ]]; then
@@ -28,4 +31,4 @@ if [[ ${1:-} == --asap2 ]]; then
     set -- --mode asap2 --parent "$(nsim 11)" --eswitch netdevsim/netdevsim1 --port pf0vf0 \
         --representor "$(representor 1 0)" --bridge brA "$@"
 fi
-measure '^processes of the hook' "${bare[@]}" --traces /data "$@"
+measure '^processes of the hook' --hook /usr/local/bin/bench_hook "${bare[@]}" --traces /data "$@"

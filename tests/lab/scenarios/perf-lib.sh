@@ -11,6 +11,10 @@ declare -A address=([a]=10.9.0.1 [b]=10.9.0.2) gid=([a]=0a09:0001 [b]=0a09:0002)
 # shellcheck disable=SC2317 # called by the trap
 cleanup() {
     [[ -z $server ]] || kill "$server" 2>/dev/null
+    # Not by the end of its netdev: until the kernel has destroyed it then, it makes no network namespace (ENODEV, ib_core asks each
+    # device for its ports), and the next scenario of this guest wants some.
+    rdma link delete rxea 2>/dev/null
+    rdma link delete rxeb 2>/dev/null
     ip netns del perf-a 2>/dev/null
     ip netns del perf-b 2>/dev/null
     rm -rf "$work"
