@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tells the neighbours where a container's addresses are. An address that comes with another MAC
 // each time, as it does on a VF, is otherwise sent to the last one's for half a minute and longer.
-// Once the container exists, and not earlier: a VF that just came up has no carrier yet.
+// Once the container exists, and not earlier: inspect() has waited for the port of a VF by then,
+// and without a carrier nothing would be sent.
 #pragma once
 
 #include "hook/attachment.h"

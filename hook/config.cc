@@ -35,7 +35,7 @@ constexpr std::array kPool = {Member{"mode", Type::String},
                               Member{"parents", Type::List},
                               Member{"devices", Type::List},
                               Member{"exclude", Type::List},
-                              Member{"functions", Type::Object},
+                              Member{"functions", Type::Any},
                               Member{"bridge", Type::String},
                               Member{"choose", Type::String},
                               Member{"probe", Type::Bool},
@@ -73,7 +73,7 @@ Result<> check_members_of_mode(const Json& json, const Mode& mode, const std::st
     } rows[] = {{"devices", gives_vfs},
                 {"exclude", gives_vfs},
                 {"choose", gives_vfs},
-                {"functions", has_port},
+                {"functions", gives_vfs},
                 {"bridge", has_port},
                 {"probe", !gives_vfs}};  // a VF has no carrier yet when it could ask
 
@@ -161,7 +161,8 @@ Result<Pool> parse_pool(const std::string& name, const Json& json) {
     TRY(check_members_of_mode(json, *find_mode(pool.mode), place));
     pool.devices = TRY(device_specs(json, "devices", place));
     pool.exclude = TRY(device_specs(json, "exclude", place));
-    pool.functions = TRY(parse_functions(json, place));
+    pool.functions =
+        TRY(parse_functions(json, takes(*find_mode(pool.mode), *find_key("bridge")), place));
     pool.bridge = TRY(parse_bridge(json, place));
     pool.choose = TRY(parse_choose(json, place));
     if (const Json* probe = find(json, "probe"))

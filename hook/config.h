@@ -36,7 +36,9 @@ enum class Choose {
     Sticky,  // in an order of the container's own: the same at each start
 };
 
-// A function whose representor only the administrator knows: a scalable function, or netdevsim.
+// A function that no PF on this machine has as a VF: a scalable function, netdevsim, a VF that was
+// passed into a virtual machine, a whole adapter. Its representor only the administrator knows; in
+// mode vf it has none, and `eswitch` and `port` are empty.
 struct MappedFunction {
     std::string function;  // "auxiliary/mlx5_core.sf.4" (netns/sriov.h)
     std::string eswitch;   // "pci/0000:03:00.0" (netns/devlink.h)
@@ -50,7 +52,7 @@ struct Pool {
     std::vector<std::string> parents;
     std::vector<DeviceSpec> devices;          // vf: PFs and VFs that it may give
     std::vector<DeviceSpec> exclude;          // vf: and those of them that it may not
-    std::vector<MappedFunction> functions{};  // asap2: that no PF's VFs show, in this order
+    std::vector<MappedFunction> functions{};  // that no PF's VFs show, in this order
     std::string bridge{};                     // asap2: of Open vSwitch
     Choose choose = Choose::First;
     std::optional<bool> probe{};  // ask the network before an address is taken; else as the mode

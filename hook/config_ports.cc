@@ -16,6 +16,19 @@ Error bad_bridge(const std::string& place, const std::string& text) {
         place,
         fmt::format("must be the name of a bridge of Open vSwitch, not '{}'", printable(text)));
 }
+
+// "functions": ["0000:00:05.0", "auxiliary/mlx5_core.sf.4"]
+Result<std::vector<MappedFunction>> parse_list(const Json& pool, const std::string& place) {
+    std::vector<MappedFunction> functions;
+    for (const std::string& name : TRY(strings(pool, "functions", place))) {
+        if (!netns::is_function_name(name))
+            return bad(fmt::format("{}.functions[{}]", place, functions.size()),
+                       fmt::format("must name a function, not '{}'", printable(name)))
+                .advise("write it as \"0000:00:05.0\" or \"auxiliary/mlx5_core.sf.4\"");
+        functions.push_back({.function = name, .eswitch = {}, .port = {}});
+    }
+    return functions;
+}
 }  // namespace
 
 Result<std::string> parse_bridge(const Json& pool, const std::string& place) {
@@ -37,12 +50,16 @@ Result<std::vector<std::string>> parse_bridges(const Json& policy, const std::st
     return names;
 }
 
-// "functions": {"auxiliary/mlx5_core.sf.4": "pci/0000:03:00.0/pf0sf88"}
-Result<std::vector<MappedFunction>> parse_functions(const Json& pool, const std::string& place) {
+Result<std::vector<MappedFunction>> parse_functions(const Json& pool,
+                                                    bool with_port,
+                                                    const std::string& place) {
     std::vector<MappedFunction> functions;
     const Json* object = find(pool, "functions");
     if (object == nullptr)
         return functions;
+    TRY(expect(*object, with_port ? Type::Object : Type::List, join(place, "functions")));
+    if (!with_port)
+        return parse_list(pool, place);
     for (const auto& [function, value] : object->items()) {
         const std::string here = fmt::format("{}.functions.{}", place, printable(function));
         TRY(expect(value, Type::String, here));

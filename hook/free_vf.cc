@@ -17,9 +17,19 @@ constexpr char kSetUp[] = "being set up by rdmactl";
 constexpr char kDriverless[] = "without a driver";
 constexpr char kForVms[] = "bound to vfio-pci";
 constexpr char kUp[] = "up on the host";
+constexpr char kXdp[] = "with an XDP program on the host";
 constexpr char kAddressed[] = "with addresses on the host";
 constexpr char kOpen[] = "open by RDMA programs";
 }  // namespace
+
+base::Error without_netdev(const std::string& rdma) {
+    return base::make_error(base::Code::Unavailable,
+                            "RDMA device '" + rdma + "' has no netdev on the host")
+        .advise(
+            "an adapter that has none (EFA) is given as it is, by CDI: run `rdmactl cdi "
+            "generate`, then start containers with --device rdma-hook.org/hca=" +
+            rdma);
+}
 
 std::string vf_lease(const std::string& address) {
     std::string name = "vf-" + address;
@@ -40,8 +50,11 @@ std::string freed_by(const std::string& why, const PciFunction& function) {
     const std::string netdev = function.netdevs.empty() ? "NETDEV" : function.netdevs.front().name;
     if (why == kUp)
         return fmt::format(
-            "run: ip link set {} down (/etc/rdma-hook/vfs-unmanaged keeps NetworkManager off VFs)",
+            "run: ip link set {} down (/etc/rdma-hook/vfs-unmanaged keeps NetworkManager and "
+            "systemd-networkd off VFs)",
             netdev);
+    if (why == kXdp)
+        return fmt::format("run: ip link set {} xdp off", netdev);
     if (why == kAddressed)
         return fmt::format("run: ip address flush dev {}", netdev);
     if (why == kOpen)
@@ -70,6 +83,8 @@ Result<std::string> why_not_free(const std::string& address, Site& site, FreeVf&
         return std::string("without a netdev on the host");
     if (link->up)
         return std::string(kUp);
+    if (link->xdp)
+        return std::string(kXdp);
     if (!TRY(site.host.links.addresses(site.host_ns, link->index)).empty())
         return std::string(kAddressed);
     for (const std::string& name : found.function.rdma_names) {

@@ -23,6 +23,9 @@ struct FreeVf {
     std::optional<MappedFunction> mapped{};
 };
 
+// Unavailable: the RDMA device has no netdev on the host (EFA), and no mode gives one without.
+base::Error without_netdev(const std::string& rdma);
+
 // Name of the lease of a VF.
 std::string vf_lease(const std::string& address);
 // Name of the lease of a whole adapter, by its devlink handle: while there is one, no function of

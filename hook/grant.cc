@@ -16,6 +16,7 @@ using base::make_error;
 
 namespace {
 constexpr std::chrono::seconds kGidTimeout{5};
+constexpr std::chrono::seconds kPortTimeout{5};
 
 // Attachment 0 has the plain name; the others carry their number.
 std::string numbered(const char* name, unsigned index) {
@@ -57,11 +58,26 @@ base::Error device_gone(const Endpoint& endpoint) {
         .advise("start the containers that share it anew");
 }
 
+// The RDMA device of a bond, which goes over to another port of it with a failover: the one of that
+// name, if its netdev is a port of the bond that the container's interface stands on.
+Result<std::optional<netns::RdmaDevice>> find_on_bond(Site& site, const Endpoint& endpoint) {
+    netns::Links& links = site.host.links;
+    const auto device = TRY(site.host.rdma.find_by_name(site.host_ns, endpoint.device));
+    const auto netdev =
+        device ? TRY(site.host.rdma.netdev_of(site.host_ns, device->index)) : std::nullopt;
+    const auto port = netdev ? TRY(links.find(site.host_ns, *netdev)) : std::nullopt;
+    const netns::Netns* ns = site.ns(endpoint.where);
+    const auto own = port && ns != nullptr ? TRY(links.find(*ns, endpoint.netdev)) : std::nullopt;
+    const bool same = own && port->master != 0 && port->master == own->parent;
+    return same ? device : std::nullopt;
+}
+
 Json to_json(const Granted& g) {
     Json json = base::object({{"index", g.index},
                               {"mode", g.mode},
                               {"placement", g.placement == Placement::Host ? "host" : "container"},
                               {"device", g.device.name},
+                              {"provider", g.software.empty() ? "device" : g.software},
                               {"node_guid", fmt::format("{:016x}", g.device.node_guid)},
                               {"netdev", g.netdev.name},
                               {"mac", netns::to_string(g.netdev.mac)},
@@ -74,6 +90,8 @@ Json to_json(const Granted& g) {
         json["gid_index"] = g.gid->index;
         json["gid_type"] = "RoCE v2";
     }
+    if (!g.port_state.empty())
+        json["port_state"] = g.port_state;
     if (!g.software_path.empty())
         json["software_path"] = g.software_path;
     for (const auto& address : g.addresses)
@@ -81,6 +99,13 @@ Json to_json(const Granted& g) {
     if (g.rdma_cm)
         json["nodes"].push_back(g.rdma_cm->path());
     return json;
+}
+
+// The host's port is as it is, and one that is switched off stays so.
+base::Deadline port_deadline(const Attachment& attachment, const Endpoint& endpoint) {
+    const bool waits =
+        endpoint.hca_netdev == 0 && attachment.vf.link_state != netns::VfLinkState::Off;
+    return waits ? base::Deadline::in(kPortTimeout) : base::Deadline::now();
 }
 }  // namespace
 
@@ -93,8 +118,10 @@ Result<FoundDevice> find_device(Site& site, const Endpoint& endpoint) {
     const bool shared_rxe = !hosts && endpoint.where == Where::Host;
     const uint32_t netdev = hosts ? endpoint.hca_netdev : endpoint.netdev;
     netns::RdmaDevices& rdma = site.host.rdma;
-    const auto device = TRY(shared_rxe ? rdma.find_software(*ns, netdev, kRxe.type)
-                                       : rdma.find_by_netdev(*ns, netdev, endpoint.device));
+    auto device = TRY(shared_rxe ? rdma.find_software(*ns, netdev, kRxe.type)
+                                 : rdma.find_by_netdev(*ns, netdev, endpoint.device));
+    if (!device && hosts)
+        device = TRY(find_on_bond(site, endpoint));
     if (!device)
         return device_gone(endpoint);
     return FoundDevice{*device, *ns};
@@ -115,18 +142,25 @@ Result<Granted> inspect(Site& site, const Attachment& attachment, const Endpoint
                     .netdev = *link,
                     .gid = {},
                     .addresses = endpoint.addresses,
-                    .software = TRY(rdma.software_type(device_ns, device)),
+                    .software = endpoint.software,
                     .uverbs = {},
                     .software_path = endpoint.software_path,
                     .rdma_cm = {}};
+    if (granted.software.empty())
+        granted.software = TRY(rdma.software_type(device_ns, device));
     if (endpoint.gid)
         granted.gid = TRY(rdma.wait_for_gid(
-            device_ns, device, {*endpoint.gid, link->name}, base::Deadline::in(kGidTimeout)));
+            device_ns, device, {*endpoint.gid, link->name, *ns}, base::Deadline::in(kGidTimeout)));
+    // Programs take only ports that are ACTIVE when they begin (NCCL goes by sockets else).
+    if (granted.software.empty())
+        granted.port_state = TRY(rdma.wait_for_active(
+            device_ns, device.index, *ns, port_deadline(attachment, endpoint)));
     granted.uverbs = TRY(rdma.uverbs_node(device_ns, device.index));
     // In the host's placement rdma_cm would resolve against the container's own namespace, which
     // the device does not serve; without a GSI QP (rxe moved in exclusive mode, 7.3) it cannot
-    // connect.
-    const bool connectable = !endpoint.moved || TRY(rdma.has_gsi_qp(device_ns, device.index));
+    // connect. iWARP needs none.
+    const bool connectable =
+        !endpoint.moved || device.iwarp || TRY(rdma.has_gsi_qp(device_ns, device.index));
     if (attachment.placement == Placement::Container && connectable)
         granted.rdma_cm = TRY(rdma.rdma_cm_node());
     return granted;
@@ -169,6 +203,12 @@ Result<> grant(oci::Spec& spec, const Request& request, const std::vector<Grante
 std::vector<std::string> warnings(const std::vector<Granted>& granted) {
     std::vector<std::string> lines;
     for (const Granted& g : granted) {
+        if (!g.port_state.empty() && g.port_state != netns::kActivePort)
+            lines.push_back(
+                fmt::format("the port of {} is {}: programs may do without RDMA until it is "
+                            "ACTIVE; see: rdma link show",
+                            g.device.name,
+                            g.port_state));
         if (!g.software_path.empty())
             lines.push_back(g.netdev.name + " has a software path: " + g.software_path);
         if (g.placement == Placement::Host) {

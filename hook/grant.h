@@ -24,7 +24,8 @@ struct Granted {
     netns::Link netdev;
     std::optional<netns::GidEntry> gid;  // nothing: see Endpoint
     std::vector<netns::Address> addresses;
-    std::string software = {};  // the device's driver ("rxe", "siw"); empty: hardware
+    std::string software = {};    // the device's driver ("rxe", "siw"); empty: hardware
+    std::string port_state = {};  // of hardware: "ACTIVE", or what it stayed
     netns::CharDevice uverbs;
     std::string software_path = {};            // see Endpoint
     std::optional<netns::CharDevice> rdma_cm;  // nothing: the connection manager cannot work
@@ -40,7 +41,9 @@ struct FoundDevice {
 Result<FoundDevice> find_device(Site& site, const Endpoint& endpoint);
 
 // Looks the endpoint up: device, netdev, nodes, GID. Unavailable if it is not (any more) there.
-// GIDs come into a table asynchronously: waits for the container's own, on the kernel's events.
+// GIDs come into a table asynchronously, and a VF that has come up has its carrier later: waits for
+// the container's own GID, and for the port of a device of its own, on the kernel's events. A port
+// that does not become ACTIVE is no error.
 Result<Granted> inspect(Site& site, const Attachment& attachment, const Endpoint& endpoint);
 
 // attach.json: "format" 1; see hook/README.md. `fenced`: see Subject.

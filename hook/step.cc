@@ -78,6 +78,7 @@ Json to_json(const Endpoint& endpoint) {
     Json json = base::object({{"where", where_name(endpoint.where)},
                               {"netdev", endpoint.netdev},
                               {"device", endpoint.device},
+                              {"software", endpoint.software},
                               {"moved", endpoint.moved},
                               {"hca_netdev", endpoint.hca_netdev},
                               {"software_path", endpoint.software_path},
@@ -94,6 +95,7 @@ Result<Endpoint> endpoint_from_json(const Json& json) {
     endpoint.where = TRY(where_from_json(json));
     endpoint.netdev = TRY(base::required<uint32_t>(json, "netdev"));
     endpoint.device = TRY(base::required<std::string>(json, "device"));
+    endpoint.software = TRY(base::required<std::string>(json, "software"));
     endpoint.moved = TRY(base::required<bool>(json, "moved"));
     endpoint.hca_netdev = TRY(base::required<uint32_t>(json, "hca_netdev"));
     endpoint.software_path = TRY(base::required<std::string>(json, "software_path"));

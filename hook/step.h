@@ -92,8 +92,9 @@ Json save_step(const Step& step);
 // device again in another process.
 struct Endpoint {
     Where where = Where::Container;
-    uint32_t netdev = 0;  // index in that namespace
-    std::string device;   // RDMA device name that we gave, or a hint
+    uint32_t netdev = 0;        // index in that namespace
+    std::string device;         // RDMA device name that we gave, or a hint
+    std::string software = {};  // "rxe", "siw": what the plan makes; empty: a device that is there
     // The GID that the container is to use; nothing for a device without GIDs of addresses.
     std::optional<netns::Gid> gid;
     std::vector<netns::Address> addresses;

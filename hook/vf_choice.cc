@@ -72,7 +72,10 @@ Result<std::vector<uint32_t>> numbers_of(const DeviceSpec& spec, const PciFuncti
 Result<> check_pf(const PciFunction& pf, const std::string& name) {
     if (pf.total_vfs == 0)
         return make_error(Code::Refused, name + " has no SR-IOV")
-            .advise("choose a PF that `rdmactl vf list` shows, or another mode");
+            .advise(
+                "choose a PF that `rdmactl vf list` shows, or another mode; a VF whose PF is on "
+                "another machine, or a whole adapter, is given by a pool that has it in its "
+                "\"functions\"");
     if (pf.num_vfs == 0)
         return make_error(Code::Unavailable, "PF " + name + " has no VFs")
             .advise("run: rdmactl vf enable " + name + " COUNT (of " +
@@ -98,11 +101,13 @@ Result<Source> find_source(const DeviceSpec& spec, Site& site) {
         if (!function)
             return no_device(spec);
     }
+    if (function->netdevs.empty() && function->total_vfs == 0 && !function->rdma_names.empty())
+        return without_netdev(function->rdma_names.front());
     source.pf = *std::move(function);
     source.name = source.pf.netdevs.empty() ? source.pf.address : source.pf.netdevs.front().name;
     TRY(check_pf(source.pf, source.name));
     const auto link = TRY(site.host.links.find(site.host_ns, source.pf.netdevs.front().index));
-    if (!link || !link->up)
+    if (!link || (link->ethernet && !link->up))  // a port of InfiniBand is up without IPoIB
         return make_error(Code::Unavailable, "PF " + source.name + " is down")
             .advise("run: ip link set " + source.name + " up");
     source.link = *link;
@@ -267,8 +272,9 @@ Result<std::optional<FreeVf>> choose_mapped(const Attachment& attachment,
         if (attachment.device && attachment.device->device != mapped.function)
             continue;
         FreeVf found{.mapped = mapped};
-        const std::string why =
-            TRY(why_not_given(mapped.function, mapped.eswitch, leases, site, found));
+        const std::string adapter =
+            mapped.eswitch.empty() ? netns::devlink_handle(mapped.function) : mapped.eswitch;
+        const std::string why = TRY(why_not_given(mapped.function, adapter, leases, site, found));
         if (why.empty())
             return std::optional{std::move(found)};
         note(reasons, why, found.function);

@@ -42,6 +42,17 @@ Result<uint32_t> usable_slots(const SysTree& gids) {
     return low;
 }
 
+// mlx5 registers such a device for raw packets.
+base::Error no_roce(const std::string& device) {
+    return base::make_error(base::Code::Unsupported,
+                            "RDMA device " + base::printable(device) +
+                                " has no GIDs: RoCE is switched off on its function")
+        .advise(
+            "switch it on: devlink dev param set pci/ADDRESS name enable_roce value true cmode "
+            "driverinit, then devlink dev reload pci/ADDRESS (of a VF or SF with a devlink port: "
+            "devlink port function set PORT roce enable)");
+}
+
 bool is_free(const std::string& text) {
     const auto gid = parse_gid(text);
     return !gid || *gid == Gid{};
@@ -55,6 +66,8 @@ Result<std::optional<GidEntry>> find_gid_in(const SysTree& sys,
     for (uint32_t index = 0; index < kMaxGids; ++index) {
         const std::string slot = std::to_string(index);
         const auto text = TRY(gids.read(slot));
+        if (!text && index == 0)
+            return no_roce(device);
         if (!text)  // the table's end
             break;
         if (parse_gid(*text) != wanted.gid)
@@ -74,6 +87,8 @@ Result<GidSpace> gid_space_in(const SysTree& sys, const std::string& device, uin
     const auto [port, gids] = TRY(enter_table(sys, device));
     GidSpace space;
     space.size = TRY(usable_slots(gids));
+    if (space.size == 0)
+        return no_roce(device);
     for (uint32_t index = space.size; index > 0 && space.free < enough; --index) {
         const auto text = TRY(gids.read(std::to_string(index - 1)));
         if (text && is_free(*text))

@@ -9,6 +9,7 @@
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 
+#include "netns/busy.h"
 #include "netns/link_change.h"
 #include "netns/link_child.h"
 #include "netns/link_message.h"
@@ -49,6 +50,7 @@ class KernelLinks : public Links {
                   uint32_t index,
                   const LinkChange& change) override;
     Result<> change(const Netns& ns, uint32_t index, const LinkChange& change) override;
+    Result<> raise(const Netns& ns, uint32_t index, base::Deadline deadline) override;
     Result<> remove_altname(const Netns& ns, uint32_t index, const std::string& name) override;
     Result<> set_strict_arp(const Netns& ns, uint32_t index) override;
     Result<> add_address(const Netns& ns, uint32_t index, const Address& address) override;
@@ -260,6 +262,16 @@ Result<> KernelLinks::change(const Netns& ns, uint32_t index, const LinkChange& 
     if (!done)
         return explain_change(change, std::move(done).error());
     return {};
+}
+
+Result<> KernelLinks::raise(const Netns& ns, uint32_t index, base::Deadline deadline) {
+    const LinkChange up{.up = true};
+    auto done = ask_until_ready(ns, deadline, [&]() -> Result<> {
+        Request request = change_request(index, up, std::nullopt);
+        (void)TRY(TRY(sockets_.get(ns))->request(request, "bring up " + link_text(index)));
+        return {};
+    });
+    return done ? std::move(done) : explain_change(up, std::move(done).error());
 }
 
 Result<> KernelLinks::set_strict_arp(const Netns& ns, uint32_t index) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "netns/address.h"
+#include "netns/base/clock.h"
 #include "netns/child_type.h"
 #include "netns/namespace.h"
 
@@ -107,6 +108,9 @@ class Links {
     // a MAC (EADDRNOTAVAIL) or an MTU (EINVAL) that the driver refuses. A link that has the wanted
     // name as an altname (of udev's) loses that: the kernel says EEXIST to it.
     virtual Result<> change(const Netns& ns, uint32_t index, const LinkChange& change) = 0;
+    // Brings a link up. A driver that is busy (EBUSY, EAGAIN: its VF is in the reset that a setting
+    // of the PF has begun) is asked again until the deadline; then that is the answer: Busy.
+    virtual Result<> raise(const Netns& ns, uint32_t index, base::Deadline deadline) = 0;
     // Takes a further name off a link (RTM_DELLINKPROP, 5.5). A name or link that is not there is
     // no error.
     virtual Result<> remove_altname(const Netns& ns, uint32_t index, const std::string& name) = 0;

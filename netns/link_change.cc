@@ -42,6 +42,7 @@ Error explain_change(const LinkChange& change, Error refusal) {
                          change.name ? "an interface there has the name " +
                                            base::printable(*change.name) + ", or this one's"
                                      : "an interface there has this one's name");
+        case EAGAIN:
         case EBUSY:
         case EADDRINUSE:
             return coded(Code::Busy, std::move(refusal));

@@ -6,10 +6,12 @@
 #include <cerrno>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <linux/netlink.h>
 
 #include "netns/base/files.h"
 #include "netns/base/unique_fd.h"
+#include "netns/busy.h"
 #include "netns/gid_events.h"
 #include "netns/gid_table.h"
 #include "netns/netlink/socket.h"
@@ -82,6 +84,10 @@ class KernelRdmaDevices : public RdmaDevices {
                                   const RdmaDevice& device,
                                   const WantedGid& wanted,
                                   Deadline deadline) override;
+    Result<std::string> wait_for_active(const Netns& ns,
+                                        uint32_t device,
+                                        const Netns& netdev_ns,
+                                        Deadline deadline) override;
     Result<GidSpace> gid_space(const Netns& ns, const RdmaDevice& device, uint32_t enough) override;
     Result<> add_link(const Netns& ns, const RdmaLinkSpec& spec) override;
     Result<> remove_link(const Netns& ns, uint32_t device) override;
@@ -98,6 +104,7 @@ class KernelRdmaDevices : public RdmaDevices {
     Result<CharDevice> chardev(const Netns& ns, Request request, const std::string& what);
     Result<bool> is_there(const Netns& ns, uint32_t device);
     Result<SysTree> tree(const Netns& ns);
+    Result<Reply> port(const Netns& ns, uint32_t device, const char* what);
 
     std::optional<Netns> home_;
     std::optional<nldev::System> system_;
@@ -145,10 +152,15 @@ Result<std::vector<RdmaDevice>> KernelRdmaDevices::list(const Netns& ns) {
     return all;
 }
 
-Result<std::optional<uint32_t>> KernelRdmaDevices::netdev_of(const Netns& ns, uint32_t device) {
+Result<Reply> KernelRdmaDevices::port(const Netns& ns, uint32_t device, const char* what) {
     Request request = device_request(RDMA_NLDEV_CMD_PORT_GET, device);
     request.put(RDMA_NLDEV_ATTR_PORT_INDEX, kPort);
-    auto reply = TRY(socket(ns))->get(request, "ask for the interface of " + device_text(device));
+    return TRY(socket(ns))
+        ->get(request, fmt::format("ask for the {} of {}", what, device_text(device)));
+}
+
+Result<std::optional<uint32_t>> KernelRdmaDevices::netdev_of(const Netns& ns, uint32_t device) {
+    auto reply = port(ns, device, "interface");
     if (!reply && reply.error().sys == EINVAL)  // it has gone since it was listed
         return std::optional<uint32_t>{};
     return nldev::parse_port_netdev(TRY(std::move(reply)));
@@ -287,7 +299,16 @@ Result<SysTree> KernelRdmaDevices::tree(const Netns& ns) {
 Result<std::optional<GidEntry>> KernelRdmaDevices::find_gid(const Netns& ns,
                                                             const RdmaDevice& device,
                                                             const WantedGid& wanted) {
-    return find_gid_in(TRY(tree(ns)), device.name, wanted);
+    const SysTree sys = TRY(tree(ns));
+    std::optional<GidEntry> found;
+    const auto look = [&]() -> Result<> {
+        found = TRY(find_gid_in(sys, device.name, wanted));
+        return {};
+    };
+    TRY(look());
+    if (!found && wanted.netdev_ns)
+        TRY(inside(*wanted.netdev_ns, look));
+    return found;
 }
 
 Result<GidEntry> KernelRdmaDevices::wait_for_gid(const Netns& ns,
@@ -307,6 +328,21 @@ Result<GidEntry> KernelRdmaDevices::wait_for_gid(const Netns& ns,
                 "GID " + to_string(wanted.gid) + " has not appeared on " + printable(device.name));
         (void)TRY(events.wait(deadline));  // heard or not: look again
     }
+}
+
+Result<std::string> KernelRdmaDevices::wait_for_active(const Netns& ns,
+                                                       uint32_t device,
+                                                       const Netns& netdev_ns,
+                                                       Deadline deadline) {
+    std::string state;
+    TRY(ask_on_link_events(netdev_ns, deadline, [&]() -> Result<bool> {
+        auto reply = port(ns, device, "state");
+        if (!reply)
+            return not_there(std::move(reply).error());
+        state = nldev::parse_port_state(*reply);
+        return state == kActivePort;
+    }));
+    return state;
 }
 
 Result<GidSpace> KernelRdmaDevices::gid_space(const Netns& ns,

@@ -9,6 +9,9 @@
 //   has to be moved (rxe: since 7.3); a device is visible only in its own namespace.
 // - The move wants the calling thread in the device's present namespace (since 5.1).
 // - PORT_GET names the netdev only if it is in the namespace of the socket.
+// - MLNX_OFED and DOCA hide a GID from readers outside its netdev's namespace: these see an empty
+//   slot (core/cache.c, rdma_check_gid_user_access). Linux itself shows every GID to every reader.
+// - A RoCE port's state follows its netdev: up, and with a carrier (mlx5 main.c).
 // - Deleting an rxe that somebody has open blocks until they close it (before 7.3).
 #pragma once
 
@@ -32,8 +35,12 @@ struct RdmaDevice {
     uint32_t index = 0;  // RDMA_NLDEV_ATTR_DEV_INDEX: stable for the device's life, system-wide
     std::string name;
     uint64_t node_guid = 0;  // host order; as `rdma dev show` prints it
+    bool iwarp = false;      // its port has one GID, of its MAC, and none of addresses
     bool operator==(const RdmaDevice&) const = default;
 };
+
+// The state of a port that carries traffic, as sysfs spells it.
+inline constexpr char kActivePort[] = "ACTIVE";
 
 // A character device: /dev/infiniband/<name>.
 struct CharDevice {
@@ -51,10 +58,13 @@ enum class GidType { RoceV1, RoceV2, InfiniBand };
 // VLANs: then the netdev tells.
 struct WantedGid {
     // NOLINTNEXTLINE(google-explicit-constructor): mostly a GID is all that is known
-    WantedGid(const Gid& wanted, std::string name = {}) : gid(wanted), netdev(std::move(name)) {}
+    WantedGid(const Gid& wanted, std::string name = {}, std::optional<Netns> where = {})
+        : gid(wanted), netdev(std::move(name)), netdev_ns(std::move(where)) {}
 
     Gid gid;
     std::string netdev;  // its name in its own namespace; empty: any
+    // That namespace: MLNX_OFED shows a GID to readers there alone. Nothing: the reader's own.
+    std::optional<Netns> netdev_ns;
 };
 
 struct GidEntry {
@@ -135,12 +145,21 @@ class RdmaDevices {
                                                      const RdmaDevice& device,
                                                      const WantedGid& wanted) = 0;
     // The same, waiting for the kernel's GID events until the deadline; Timeout names the GID.
+    // Unsupported: the port has no GIDs at all, since RoCE is switched off.
     virtual Result<GidEntry> wait_for_gid(const Netns& ns,
                                           const RdmaDevice& device,
                                           const WantedGid& wanted,
                                           base::Deadline deadline) = 0;
 
-    // Counts at most `enough` free slots.
+    // The state of port 1 ("ACTIVE", "DOWN", "INIT", "ARMED") as soon as it is ACTIVE, else as it
+    // is at the deadline. Paced by events of links in the namespace of its netdev.
+    virtual Result<std::string> wait_for_active(const Netns& ns,
+                                                uint32_t device,
+                                                const Netns& netdev_ns,
+                                                base::Deadline deadline) = 0;
+
+    // Counts at most `enough` free slots. Unsupported: the port has no GIDs at all, since RoCE is
+    // switched off. What MLNX_OFED hides from the host counts as free.
     virtual Result<GidSpace> gid_space(const Netns& ns,
                                        const RdmaDevice& device,
                                        uint32_t enough) = 0;

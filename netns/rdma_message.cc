@@ -2,6 +2,7 @@
 #include "netns/rdma_message.h"
 
 #include <algorithm>
+#include <array>
 
 namespace netns::nldev {
 
@@ -58,11 +59,23 @@ std::optional<RdmaDevice> parse_device(const Reply& reply) {
     const auto name = attributes.text(RDMA_NLDEV_ATTR_DEV_NAME);
     if (!index || !name)
         return std::nullopt;
-    return RdmaDevice{*index, *name, attributes.u64(RDMA_NLDEV_ATTR_NODE_GUID).value_or(0)};
+    constexpr uint8_t kRnic = 4;  // RDMA_NODE_RNIC
+    return RdmaDevice{.index = *index,
+                      .name = *name,
+                      .node_guid = attributes.u64(RDMA_NLDEV_ATTR_NODE_GUID).value_or(0),
+                      .iwarp = attributes.u8(RDMA_NLDEV_ATTR_DEV_NODE_TYPE) == kRnic};
 }
 
 std::optional<uint32_t> parse_port_netdev(const Reply& reply) {
     return attributes_of(reply).u32(RDMA_NLDEV_ATTR_NDEV_INDEX);
+}
+
+std::string parse_port_state(const Reply& reply) {
+    // enum ib_port_state.
+    constexpr std::array<const char*, 6> kStates{
+        "NOP", "DOWN", "INIT", "ARMED", kActivePort, "ACTIVE_DEFER"};
+    const auto state = attributes_of(reply).u8(RDMA_NLDEV_ATTR_PORT_STATE);
+    return state && *state < kStates.size() ? kStates[*state] : "";
 }
 
 std::optional<CharDevice> parse_chardev(const Reply& reply) {

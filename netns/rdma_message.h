@@ -37,6 +37,8 @@ std::optional<RdmaDevice> parse_device(const netlink::Reply& reply);
 // Of PORT_GET: the netdev of the port, if it is in the namespace of the socket. (The reply's type
 // is CMD_GET's: no use to look at it.)
 std::optional<uint32_t> parse_port_netdev(const netlink::Reply& reply);
+// The same reply: the port's state, as sysfs spells it; empty if the kernel does not say.
+std::string parse_port_state(const netlink::Reply& reply);
 std::optional<CharDevice> parse_chardev(const netlink::Reply& reply);
 // Of RES_CTX_GET: the number of contexts in this part of the list.
 uint32_t count_contexts(const netlink::Reply& reply);

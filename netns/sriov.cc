@@ -6,6 +6,7 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 
+#include "netns/busy.h"
 #include "netns/netlink/socket.h"
 #include "netns/pace.h"
 #include "netns/sriov_message.h"
@@ -55,8 +56,15 @@ Error explain_setting(const std::string& setting, Error refusal) {
                                               : "");
         case ENODEV:
             return coded_as(Code::Unavailable, std::move(refusal));
+        case EAGAIN:
+        case EBUSY:
+            return coded_as(Code::Busy, std::move(refusal));
         case EPERM:
-            return std::move(refusal).advise("run as root");
+            return std::move(refusal).advise(
+                setting == "vlan"
+                    ? "run as root; if it is root: take off the list of VLANs that the "
+                      "VF may tag itself (VGT+ of MLNX_OFED)"
+                    : "run as root");
         default:
             return refusal;
     }
@@ -90,11 +98,14 @@ class KernelSriov : public Sriov {
         return list_pfs_of(TRY(SysTree::host()));
     }
 
-    Result<VfSettings> settings(const Netns& host, uint32_t pf, uint32_t number) override;
+    Result<std::optional<VfSettings>> settings(const Netns& host,
+                                               uint32_t pf,
+                                               uint32_t number) override;
     Result<> configure(const Netns& host,
                        uint32_t pf,
                        uint32_t number,
-                       const VfSettings& change) override;
+                       const VfSettings& change,
+                       Deadline deadline) override;
 
     Result<> set_num_vfs(const std::string& pf, uint32_t count) override {
         return write_num_vfs(TRY(SysTree::host()), pf, count);
@@ -118,25 +129,29 @@ class KernelSriov : public Sriov {
     netlink::Sockets sockets_{NETLINK_ROUTE};
 };
 
-Result<VfSettings> KernelSriov::settings(const Netns& host, uint32_t pf, uint32_t number) {
+Result<std::optional<VfSettings>> KernelSriov::settings(const Netns& host,
+                                                        uint32_t pf,
+                                                        uint32_t number) {
     const std::string what = "ask for " + vf_text(number, pf);
     netlink::Request request = vf_list_request(pf);
     auto reply = TRY(sockets_.get(host))->get(request, what);
     if (!reply && reply.error().sys == ENODEV)
         return coded_as(Code::Unavailable, std::move(reply).error());
-    if (const auto found = parse_vf(TRY(std::move(reply)), number))
-        return *found;
+    const netlink::Reply vfs = TRY(std::move(reply));
+    if (number < count_vfs(vfs))
+        return parse_vf(vfs, number);
     return make_error(Code::Unavailable,
                       "link " + std::to_string(pf) + " has no VF " + std::to_string(number));
 }
 
-Result<> KernelSriov::configure(const Netns& host,
-                                uint32_t pf,
-                                uint32_t number,
-                                const VfSettings& change) {
+Result<> KernelSriov::configure(
+    const Netns& host, uint32_t pf, uint32_t number, const VfSettings& change, Deadline deadline) {
     for (auto& [setting, request] : vf_requests(pf, number, change)) {
         const std::string what = "set " + setting + " on " + vf_text(number, pf);
-        auto done = TRY(sockets_.get(host))->request(request, what);
+        auto done = ask_until_ready(host, deadline, [&, &request = request]() -> Result<> {
+            (void)TRY(TRY(sockets_.get(host))->request(request, what));
+            return {};
+        });
         if (done)
             continue;
         // Drivers say EINVAL to the number of a VF that is not there, too.

@@ -11,6 +11,10 @@
 // - A driver that lacks an operation answers EOPNOTSUPP; mlx5 answers it for VLAN, spoof check,
 //   trust and link state outside of legacy e-switch mode.
 // - A driver reads MAC and GUIDs of a VF when it is bound: some take a change only by a rebind.
+// - A PF that is not manager of its e-switch reports on no VF (BlueField in DPU mode, seen from the
+//   host: rtnl_fill_vfinfo leaves out a VF of which the driver says EPERM).
+// - Intel's PFs reset a VF whose MAC, VLAN or trust they set. Until that is over its netdev stays
+//   down (iavf_open: EBUSY), and the next setting may be refused (i40e, ice: EAGAIN, EBUSY).
 // - A function that is bound anew has a new netdev: another index, the kernel's name until udev
 //   gives it its own a moment later, in the host's namespace.
 // Seen with igb and igbvf (6.12 and 7.3 alike):
@@ -117,17 +121,21 @@ class Sriov {
     // hook.
     virtual Result<std::vector<PciFunction>> list_pfs() = 0;
 
-    // What the PF keeps for its VF `number`. `pf` is the PF's netdev, an index in `host`.
-    // Unavailable if it has no such VF.
-    virtual Result<VfSettings> settings(const Netns& host, uint32_t pf, uint32_t number) = 0;
+    // What the PF keeps for its VF `number`; nothing if it does not report on its VFs at all. `pf`
+    // is the PF's netdev, an index in `host`. Unavailable if it has no such VF.
+    virtual Result<std::optional<VfSettings>> settings(const Netns& host,
+                                                       uint32_t pf,
+                                                       uint32_t number) = 0;
     // Writes what is given, one request for each setting, in the order mac, vlan, rate, spoofchk,
     // trust, link state, GUIDs; stops at the first refusal and names it ("set trust on VF 3 of link
     // 5"). Unsupported: the driver lacks it (EOPNOTSUPP, EPROTONOSUPPORT); BadInput: a value that
-    // it refuses (EINVAL, ERANGE, EADDRNOTAVAIL).
+    // it refuses (EINVAL, ERANGE, EADDRNOTAVAIL). While the VF is in a reset (EBUSY, EAGAIN) it
+    // asks again until the deadline; then that is the answer: Busy.
     virtual Result<> configure(const Netns& host,
                                uint32_t pf,
                                uint32_t number,
-                               const VfSettings& change) = 0;
+                               const VfSettings& change,
+                               base::Deadline deadline) = 0;
 
     // Writes sriov_numvfs. Busy: it has VFs already, and `count` is neither 0 nor what it has.
     virtual Result<> set_num_vfs(const std::string& pf, uint32_t count) = 0;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include <arpa/inet.h>
 #include <linux/if_ether.h>
@@ -91,18 +92,45 @@ std::optional<uint64_t> guid_of(const Attributes& vf, int attribute) {
 
 VfSettings settings_of(const Attributes& vf, bool ethernet) {
     VfSettings settings;
-    if (ethernet) {  // an IPoIB netdev's VFs have neither, whatever stands there
+    if (ethernet) {  // an IPoIB netdev's VFs have none of them, whatever stands there
         settings.mac = mac_of(vf);
         settings.vlan = vlan_of(vf);
+        if (const auto rate = value_in<ifla_vf_rate>(vf, IFLA_VF_RATE))
+            settings.rate = VfRate{.min = rate->min_tx_rate, .max = rate->max_tx_rate};
     }
-    if (const auto rate = value_in<ifla_vf_rate>(vf, IFLA_VF_RATE))
-        settings.rate = VfRate{.min = rate->min_tx_rate, .max = rate->max_tx_rate};
     settings.spoofchk = switch_of<ifla_vf_spoofchk>(vf, IFLA_VF_SPOOFCHK);
     settings.trust = switch_of<ifla_vf_trust>(vf, IFLA_VF_TRUST);
     settings.link_state = link_state_of(vf);
     settings.node_guid = guid_of(vf, IFLA_VF_IB_NODE_GUID);
     settings.port_guid = guid_of(vf, IFLA_VF_IB_PORT_GUID);
     return settings;
+}
+
+Bytes attributes_of_link(const Reply& reply) {
+    return Bytes{reply.payload}.subspan(std::min(reply.payload.size(), sizeof(ifinfomsg)));
+}
+
+// Takes the first attribute off the bytes: its type and value. Nothing if none is there whole.
+std::optional<std::pair<int, Bytes>> take_attribute(Bytes& bytes) {
+    const auto header = netlink::read_header<nlattr>(bytes);
+    if (!header || header->nla_len < sizeof *header || header->nla_len > bytes.size())
+        return std::nullopt;
+    const std::pair taken{header->nla_type & NLA_TYPE_MASK,
+                          bytes.subspan(NLA_HDRLEN, header->nla_len - NLA_HDRLEN)};
+    bytes = bytes.subspan(
+        std::min(bytes.size(), size_t{NLA_ALIGN(static_cast<size_t>(header->nla_len))}));
+    return taken;
+}
+
+// The bytes from the first attribute of a type on, whatever its length; empty if there is none.
+Bytes from_attribute(Bytes bytes, int type) {
+    for (;;) {
+        const auto header = netlink::read_header<nlattr>(bytes);
+        if (header && (header->nla_type & NLA_TYPE_MASK) == type)
+            return bytes;
+        if (!take_attribute(bytes))
+            return {};
+    }
 }
 
 // Zero, with its padding, where it is: a copy may have any padding.
@@ -166,19 +194,23 @@ Request vf_list_request(uint32_t pf) {
     return request;
 }
 
+uint32_t count_vfs(const Reply& reply) {
+    Bytes rest = from_attribute(attributes_of_link(reply), IFLA_NUM_VF);
+    const auto count = take_attribute(rest);
+    return count ? netlink::read_header<uint32_t>(count->second).value_or(0) : 0;
+}
+
 std::optional<VfSettings> parse_vf(const Reply& reply, uint32_t number) {
-    const auto header = netlink::read_header<ifinfomsg>(reply.payload);
-    const auto attributes =
-        header ? Attributes::parse(netlink::after_header(reply.payload, sizeof *header))
-               : std::nullopt;
-    if (!attributes)
-        return std::nullopt;
-    const Attributes list = attributes->nested(IFLA_VFINFO_LIST);
-    for (const auto& [type, bytes] : list.all()) {
-        const auto vf = type == IFLA_VF_INFO ? Attributes::parse(bytes) : std::nullopt;
+    const auto link = netlink::read_header<ifinfomsg>(reply.payload);
+    Bytes rest = from_attribute(attributes_of_link(reply), IFLA_VFINFO_LIST);
+    rest = rest.subspan(std::min<size_t>(rest.size(), NLA_HDRLEN));
+    // Not up to the list's end by its own length, which has 16 bits and wraps with some 270 VFs.
+    for (auto entry = take_attribute(rest); entry && entry->first == IFLA_VF_INFO;
+         entry = take_attribute(rest)) {
+        const auto vf = Attributes::parse(entry->second);
         const auto mac = vf ? value_in<ifla_vf_mac>(*vf, IFLA_VF_MAC) : std::nullopt;
         if (mac && mac->vf == number)
-            return settings_of(*vf, header->ifi_type == ARPHRD_ETHER);
+            return settings_of(*vf, link->ifi_type == ARPHRD_ETHER);
     }
     return std::nullopt;
 }

@@ -14,9 +14,10 @@
 
 namespace netns {
 
-// RTM_GETLINK: the PF's netdev with its VFs, without their statistics. (The list is one attribute,
-// of 64 KiB at most; without statistics 256 VFs fit.)
+// RTM_GETLINK: the PF's netdev with its VFs, without their statistics.
 netlink::Request vf_list_request(uint32_t pf);
+// How many VFs the PF has.
+uint32_t count_vfs(const netlink::Reply& reply);
 // What the reply says of a VF; nothing if it does not list it.
 std::optional<VfSettings> parse_vf(const netlink::Reply& reply, uint32_t number);
 

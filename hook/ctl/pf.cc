@@ -63,28 +63,40 @@ netns::Mac admin_mac(const netns::Link& pf, uint32_t number) {
     return mac;
 }
 
+Result<bool> lacks_mac(Site& site, const netns::Link& pf, const PciFunction& vf) {
+    const auto settings = TRY(site.host.sriov.settings(site.host_ns, pf.index, vf.number));
+    return settings && settings->mac && settings->mac->is_zero();
+}
+
 // Sets the MAC of a VF that has none, and has its driver take it: node GUIDs are made of it.
 Result<> give_mac(Site& site, const netns::Link& pf, const PciFunction& vf) {
     netns::Sriov& sriov = site.host.sriov;
-    const auto settings = TRY(sriov.settings(site.host_ns, pf.index, vf.number));
-    if (!settings.mac || !settings.mac->is_zero())
+    if (!TRY(lacks_mac(site, pf, vf)))
         return {};
     netns::VfSettings change;
     change.mac = admin_mac(pf, vf.number);
-    TRY(sriov.configure(site.host_ns, pf.index, vf.number, change));
+    TRY(sriov.configure(site.host_ns, pf.index, vf.number, change, Deadline::in(kBindTimeout)));
     TRY(sriov.unbind(vf.address));
     return sriov.bind(vf.address, vf.driver);
 }
 
-// A VF that is somebody's, or that has no driver with a netdev (vfio-pci as default), stays as it
+// A VF that a container has, or that has no driver with a netdev (vfio-pci as default), stays as it
 // is.
-Result<bool> is_ours_to_set(World& world, Site& site, const PciFunction& vf) {
+Result<bool> is_ours_to_set(World& world, const PciFunction& vf) {
     const auto lease =
         world.store.files().read(world.store.lease_path(vf_lease(vf.address)), kMaxStateFile);
-    if (lease || vf.driver.empty() || vf.driver == "vfio-pci")
-        return false;
+    return !lease && !vf.driver.empty() && vf.driver != "vfio-pci";
+}
+
+// A VF that the host uses stays as it is. Busy: it has no MAC, and cannot be given one then.
+Result<bool> is_in_use(Site& site, const netns::Link& pf, const PciFunction& vf) {
     FreeVf found;
-    return TRY(why_not_free(vf.address, site, found)).empty();
+    const std::string why = TRY(why_not_free(vf.address, site, found));
+    if (why.empty() || !TRY(lacks_mac(site, pf, vf)))
+        return !why.empty();
+    const std::string cure = freed_by(why, vf);
+    return make_error(Code::Busy, "it has no MAC, and cannot be given one as it is " + why)
+        .advise((cure.empty() ? "end its use" : cure) + "; then rdmactl vf enable again");
 }
 
 // An earlier run ended between taking the driver off and binding it anew.
@@ -92,10 +104,13 @@ Result<bool> lost_its_driver(Site& site, const netns::Link& pf, const PciFunctio
     if (!vf.driver.empty())
         return false;
     const auto settings = TRY(site.host.sriov.settings(site.host_ns, pf.index, vf.number));
-    return settings.mac == admin_mac(pf, vf.number);
+    return settings && settings->mac == admin_mac(pf, vf.number);
 }
 
-Result<> give_macs(World& world, Site& site, const netns::Link& pf_link, const PciFunction& pf) {
+// VFs that were `made` a moment ago may be up by now, if something manages the host's networks.
+// They are bound again all the same: nobody has them yet.
+Result<> give_macs(
+    World& world, Site& site, const netns::Link& pf_link, const PciFunction& pf, bool made) {
     const Deadline deadline = Deadline::in(kBindTimeout);
     for (uint32_t number = 0; number < pf.num_vfs; ++number) {
         const auto address = TRY(site.host.sriov.find_vf(pf.address, number));
@@ -103,11 +118,15 @@ Result<> give_macs(World& world, Site& site, const netns::Link& pf_link, const P
         if (!vf)
             return make_error(Code::Internal,
                               fmt::format("PF {} has no VF {}", name_of(pf), number));
-        if (TRY(lost_its_driver(site, pf_link, *vf)))
+        const bool lost = TRY(lost_its_driver(site, pf_link, *vf));
+        if (lost)
             TRY(site.host.sriov.bind(*address, {}));
-        else if (!TRY(is_ours_to_set(world, site, *vf)))
+        else if (!TRY(is_ours_to_set(world, *vf)))
             continue;
-        TRY(give_mac(site, pf_link, *vf).context(fmt::format("VF {} of {}", number, name_of(pf))));
+        const std::string what = fmt::format("VF {} of {}", number, name_of(pf));
+        if (!made && !lost && TRY(is_in_use(site, pf_link, *vf).context(what)))
+            continue;
+        TRY(give_mac(site, pf_link, *vf).context(what));
         TRY(site.host.sriov.wait_for_netdev(*address, deadline));
     }
     return {};
@@ -142,7 +161,7 @@ Result<> finish_vfs(World& world, Site& site, const Pf& pf, bool made) {
         return make_error(Code::Unavailable, "PF " + pf.netdev.name + " is gone");
     if (made)
         TRY(await_netdevs(site, *now));
-    TRY(give_macs(world, site, *link, *now));
+    TRY(give_macs(world, site, *link, *now, made));
     return await_names(site, *now);
 }
 }  // namespace
@@ -248,7 +267,7 @@ Result<> check_unused(World& world, Site& site, const PciFunction& pf) {
 
 Result<> check_up(const Pf& pf, const Site& site) {
     const auto link = TRY(site.host.links.find(site.host_ns, pf.netdev.index));
-    if (link && link->up)
+    if (link && (link->up || !link->ethernet))
         return {};
     return make_error(Code::Unavailable, "PF " + pf.netdev.name + " is down")
         .advise("run: ip link set " + pf.netdev.name + " up");

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "hook/free_vf.h"
 #include "hook/steps/add_address.h"
 #include "hook/steps/checks.h"
 #include "hook/steps/claim.h"
@@ -40,7 +41,14 @@ Result<std::optional<netns::Link>> find_named(const std::string& name, Site& sit
     const auto device = TRY(site.host.rdma.find_by_name(site.host_ns, name));
     const auto netdev =
         device ? TRY(site.host.rdma.netdev_of(site.host_ns, device->index)) : std::nullopt;
-    return site.host.links.find(site.host_ns, netdev.value_or(0));
+    if (device && !netdev)
+        return without_netdev(name);
+    const auto link = TRY(site.host.links.find(site.host_ns, netdev.value_or(0)));
+    // The RDMA device of a bond is on one of its ports, and interfaces stand on the bond.
+    const auto master = link && link->master != 0
+                            ? TRY(site.host.links.find(site.host_ns, link->master))
+                            : std::nullopt;
+    return master && master->kind == "bond" ? master : link;
 }
 
 // `auto` leaves nothing to choose in the annotations.

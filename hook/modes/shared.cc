@@ -4,7 +4,9 @@
 // upstream kernels neither hide nor refuse a neighbour's GID (hook/README.md says what that means).
 #include "hook/modes/shared.h"
 
+#include <algorithm>
 #include <array>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -15,6 +17,7 @@
 #include "hook/steps/pin_netns.h"
 #include "netns/link.h"
 #include "netns/rdma.h"
+#include "netns/sriov.h"
 
 namespace hook {
 
@@ -35,6 +38,10 @@ constexpr std::array<std::string_view, 12> kSharedKeys = {"parent",
                                                           "ifname",
                                                           "memlock",
                                                           "optional"};
+
+// Drivers of PCI functions.
+constexpr char kBroadcom[] = "bnxt_en";
+constexpr char kMellanox[] = "mlx5_core";
 
 struct Hca {
     netns::Link parent;  // of the child: the HCA's netdev, or the bond that it is a port of
@@ -66,6 +73,10 @@ Result<Hca> find_hca(const Attachment& a, Site& site) {
     if (hca.parent.kind == "bond") {
         const auto ports = TRY(site.host.links.ports_of(site.host_ns, hca.parent.index));
         candidates.insert(candidates.end(), ports.begin(), ports.end());
+        // Ports may have devices of their own, and one was named.
+        if (const auto named = TRY(site.host.rdma.find_by_name(site.host_ns, a.parent)))
+            candidates.front() = TRY(site.host.rdma.netdev_of(site.host_ns, named->index))
+                                     .value_or(hca.parent.index);
     }
     for (const uint32_t netdev : candidates) {
         const auto device = TRY(device_on(netdev, a.parent, site));
@@ -88,6 +99,34 @@ Result<> check_netns_mode(Site& site) {
         .advise("boot with ib_core.netns_mode=1 (the mode shared), or set rdma.mode=vf");
 }
 
+// A PF with spoof check drops frames that a VF sends from another MAC than its own, and most
+// deliver frames for another MAC only to a trusted VF (mlx5: to any). A PF that does not report
+// forbids nothing.
+Result<> check_vf_parent(const netns::PciFunction& vf, const netns::Link& link, Site& site) {
+    const auto pf = TRY(site.host.sriov.find(vf.pf));
+    if (!pf || pf->netdevs.empty())
+        return {};
+    const netns::PciNetdev& netdev = pf->netdevs.front();
+    const auto settings = site.host.sriov.settings(site.host_ns, netdev.index, vf.number);
+    if (!settings || !*settings)
+        return {};
+    const bool checked = (*settings)->spoofchk == true;
+    const bool distrusted = (*settings)->trust == false && pf->driver != kMellanox;
+    if (!checked && !distrusted)
+        return {};
+    return make_error(Code::Refused,
+                      fmt::format("{} is VF {} of {} with {}: it carries no MAC but its own, and a "
+                                  "macvlan has another",
+                                  link.name,
+                                  vf.number,
+                                  netdev.name,
+                                  checked ? "spoofchk on" : "trust off"))
+        .advise(fmt::format("set rdma.child=ipvlan, or run: ip link set {} vf {} spoofchk off{}",
+                            netdev.name,
+                            vf.number,
+                            pf->driver == kMellanox ? "" : " trust on"));
+}
+
 // A software device finds the interface of a packet by its MAC, which an ipvlan does not have.
 Result<> check_child(const Attachment& a, const Hca& hca) {
     if (!hca.software || a.child.kind != ChildKind::Ipvlan)
@@ -98,12 +137,70 @@ Result<> check_child(const Attachment& a, const Hca& hca) {
         .advise("set rdma.child=macvlan");
 }
 
+// MLNX_OFED shows the host no GID of a container. Each has one for each address that it has claimed
+// on the netdev, and one for its link-local address: where less is in use than that, it comes on
+// top of what is seen.
+Result<netns::GidSpace> find_gid_space(const Hca& hca, const Survey& s, uint32_t count) {
+    netns::RdmaDevices& rdma = s.site.host.rdma;
+    const auto space = TRY(rdma.gid_space(s.site.host_ns, hca.device, count * 2));
+    const auto is_other = [&](const std::string& lease) {
+        return !lease.starts_with(fmt::format("{}-", hca.parent.index));
+    };
+    auto leases = TRY(s.store.files().list(s.store.folder("leases")));
+    std::erase_if(leases, is_other);
+    if ((2 * leases.size() + count) * space.per_address <= space.size)
+        return space;
+    std::set<std::string> attachments;
+    for (const std::string& lease : leases) {
+        if (auto owner = s.store.files().read(s.store.lease_path(lease), kMaxStateFile))
+            attachments.insert(*std::move(owner));
+    }
+    const auto claimed =
+        static_cast<uint32_t>(leases.size() + attachments.size()) * space.per_address;
+    auto whole = TRY(rdma.gid_space(s.site.host_ns, hca.device, space.size));
+    if (whole.size - whole.free < claimed)
+        whole.free -= std::min(whole.free, claimed);
+    return whole;
+}
+
+// The GIDs of addresses tell the users of an HCA apart.
+Result<> check_gids(const Hca& hca) {
+    if (!hca.device.iwarp)
+        return {};
+    return make_error(Code::Refused,
+                      hca.device.name +
+                          " is an iWARP device: it has no GIDs of addresses, by which containers "
+                          "could share it")
+        .advise(
+            "set rdma.mode to vf or softroce; an E810 can be RoCE instead: devlink dev param set "
+            "pci/ADDRESS name enable_iwarp value false cmode runtime, then the same with "
+            "enable_roce and true");
+}
+
+// Some adapters drop or spoil frames of a child that has a MAC of its own.
+Result<> check_macvlan(const Attachment& a, const Hca& hca, Site& site) {
+    if (hca.software || a.child.kind != ChildKind::Macvlan)
+        return {};
+    const auto link = TRY(site.host.links.find(site.host_ns, hca.netdev));
+    const auto function = link ? TRY(site.host.sriov.find(link->device)) : std::nullopt;
+    if (!function)
+        return {};
+    if (function->driver == kBroadcom)
+        return make_error(Code::Refused,
+                          fmt::format("driver bnxt_re of {} sends from the MAC of {}, whatever MAC "
+                                      "an interface on it has: a macvlan does not work there",
+                                      hca.device.name,
+                                      link->name))
+            .advise("set rdma.child=ipvlan");
+    return function->pf.empty() ? Result<>{} : check_vf_parent(*function, *link, site);
+}
+
 // The kernel adds GIDs behind our back, and only its log tells when the table is full.
 Result<> check_gid_space(const Hca& hca, const Survey& s, size_t addresses) {
     // The link-local address has one, too; each has one for a version of RoCE, of which there are
     // two.
     const auto count = static_cast<uint32_t>(addresses + 1);
-    const auto space = TRY(s.site.host.rdma.gid_space(s.site.host_ns, hca.device, count * 2));
+    const auto space = TRY(find_gid_space(hca, s, count));
     const uint32_t needed = count * space.per_address;
     if (space.free >= needed)
         return {};
@@ -119,7 +216,9 @@ Result<> check_gid_space(const Hca& hca, const Survey& s, size_t addresses) {
 Result<Plan> plan_shared(const Attachment& a, const Survey& s) {
     TRY(check_netns_mode(s.site));
     const Hca hca = TRY(find_hca(a, s.site));
+    TRY(check_gids(hca));
     TRY(check_child(a, hca));
+    TRY(check_macvlan(a, hca, s.site));
     TRY(check_mtu(a, hca.parent, "parent"));
     const bool ipvlan = a.child.kind == ChildKind::Ipvlan;
     const netns::Mac mac =

@@ -58,6 +58,7 @@ Result<Plan> plan_on_host(const Attachment& a, const Survey& s) {
         return make_error(Code::Refused, "netdev '" + parent.name + "' has no address to share")
             .advise("run: ip address add ADDRESS/PREFIX dev " + parent.name);
     plan.endpoint.gid = main_gid(plan.endpoint.addresses, parent.mac);
+    plan.endpoint.software = kRxe.type;
     // One that the administrator made is used, and never removed. Hardware that the netdev has is
     // another mode's, which the policy may not allow.
     if (const auto device =

@@ -112,6 +112,7 @@ void add_device(Plan& plan,
                 const SoftwareDriver& driver,
                 const netns::Mac& mac,
                 RdmaNetnsMode mode) {
+    plan.endpoint.software = driver.type;
     plan.add<CreateRdmaLink>({.where = Where::Container,
                               .type = driver.type,
                               .name = plan.endpoint.device,

@@ -21,6 +21,31 @@ constexpr std::array<std::string_view, 20> kVfKeys = {
     "ifname",      "vlan",        "vlan_qos",  "vlan_proto", "spoofchk", "trust",   "link_state",
     "min_tx_rate", "max_tx_rate", "node_guid", "port_guid",  "memlock",  "optional"};
 
+// Settings are a PF's to keep, and this function has none on this machine.
+Result<> check_without_pf(const Attachment& a, const FreeVf& vf) {
+    const struct {
+        const char* key;
+        bool asked;
+    } rows[] = {{"vlan", a.vf.vlan.has_value()},
+                {"max_tx_rate", a.vf.rate.has_value()},
+                {"spoofchk", a.vf.spoofchk.has_value()},
+                {"trust", a.vf.trust.has_value()},
+                {"link_state", a.vf.link_state.has_value()},
+                {"node_guid", a.vf.node_guid.has_value()},
+                {"port_guid", a.vf.port_guid.has_value()}};
+
+    for (const auto& [key, asked] : rows) {
+        if (asked)
+            return make_error(Code::Refused,
+                              fmt::format("rdma.{} is set through a PF, and {} has none on this "
+                                          "machine",
+                                          key,
+                                          name_of(vf)))
+                .advise(fmt::format("remove rdma.{}, from the pool and its policy, too", key));
+    }
+    return {};
+}
+
 Result<> check_asked(const Attachment& a, const FreeVf& vf) {
     if (vf.link.ethernet && (a.vf.node_guid || a.vf.port_guid))
         return make_error(Code::Refused,
@@ -28,6 +53,8 @@ Result<> check_asked(const Attachment& a, const FreeVf& vf) {
                                       a.vf.node_guid ? "node_guid" : "port_guid",
                                       name_of(vf)))
             .advise("remove it: set rdma.mac, from which the GUID is made");
+    if (vf.mapped)
+        return check_without_pf(a, vf);
     return check_mtu(a, vf.pf_link, "PF");
 }
 
@@ -35,7 +62,8 @@ Result<Plan> plan_vf(const Attachment& a, const Survey& s) {
     FreeVf vf = TRY(choose_free_vf(a, s));
     TRY(check_asked(a, vf));
     const ChosenVf chosen = TRY(choose_vf_settings(a, s, std::move(vf), a.vf));
-    const uint32_t pf = chosen.vf.pf_link.index;
+    // A function without PF stands for its network itself.
+    const uint32_t pf = chosen.vf.mapped ? chosen.vf.link.index : chosen.vf.pf_link.index;
     Plan plan;
     plan.endpoint = TRY(endpoint_of(a, s, chosen, TRY(choose_addresses(a, s, pf))));
     claim_vf(plan, s, chosen, pf);

@@ -42,6 +42,7 @@ Result<> choose_provider(const Attachment& a, const Survey& s, ChosenVf& chosen)
     if (!names.empty()) {
         const auto device = TRY(s.site.host.rdma.find_by_name(s.site.host_ns, names.front()));
         chosen.node_guid = device ? device->node_guid : 0;
+        chosen.iwarp = device && device->iwarp;
     }
     const bool software = a.provider == Provider::Rxe || a.provider == Provider::Siw;
     if (!software && !names.empty())
@@ -54,6 +55,17 @@ Result<> choose_provider(const Attachment& a, const Survey& s, ChosenVf& chosen)
                                       name_of(vf),
                                       vf.function.driver))
             .advise("set rdma.provider to rxe, or load the driver's RDMA module");
+    // Where hardware was meant: a tenth of its speed, for the host's CPUs.
+    if (a.provider == Provider::Auto && names.empty() && !vf.pf.rdma_names.empty())
+        return make_error(Code::Refused,
+                          fmt::format("{} (driver {}) has no RDMA device of its own, and its PF "
+                                      "has one ({})",
+                                      name_of(vf),
+                                      vf.function.driver,
+                                      vf.pf.rdma_names.front()))
+            .advise(
+                "load the RDMA module of the VF's driver, if it has one; or set "
+                "rdma.provider=rxe for SoftRoCE");
     if (!chosen.own_device.empty())
         return check_own_device(chosen);
     if (!vf.link.ethernet)
@@ -65,8 +77,13 @@ Result<> choose_provider(const Attachment& a, const Survey& s, ChosenVf& chosen)
     return check_netns_mode(chosen.software, chosen.mode);
 }
 
-// A member that is asked for and that the PF does not report: its driver has no such thing.
-Result<> check_known(const VfSettings& asked, const VfSettings& present, const FreeVf& vf) {
+// A member that is asked for and that the PF does not report: its driver has no such thing, or
+// another host manages the adapter.
+Result<> check_known(const VfSettings& asked,
+                     const std::optional<VfSettings>& reported,
+                     const FreeVf& vf) {
+    const VfSettings present = reported.value_or(VfSettings{});
+
     const struct {
         const char* key;
         bool lacking;
@@ -80,6 +97,14 @@ Result<> check_known(const VfSettings& asked, const VfSettings& present, const F
                 {"port_guid", asked.port_guid && !present.port_guid}};
 
     for (const auto& row : rows) {
+        if (row.lacking && !reported)
+            return make_error(Code::Unsupported,
+                              fmt::format("PF {} does not manage its VFs, and cannot set rdma.{}",
+                                          vf.pf_link.name,
+                                          row.key))
+                .advise(fmt::format("remove rdma.{}; the host of a BlueField in DPU mode has its "
+                                    "VFs set up on the DPU",
+                                    row.key));
         if (row.lacking)
             return make_error(Code::Unsupported,
                               fmt::format("driver {} of PF {} does not know rdma.{}",
@@ -91,18 +116,49 @@ Result<> check_known(const VfSettings& asked, const VfSettings& present, const F
     return {};
 }
 
+// A PF reports zero for a GUID that nobody has set, and a driver need not take that back.
+void keep_zero_guids(VfSettings& before) {
+    for (const auto guid : {&VfSettings::node_guid, &VfSettings::port_guid}) {
+        if (before.*guid == 0U)
+            (before.*guid).reset();
+    }
+}
+
+// mlx5 makes it of the MAC that the PF gives. librdmacm, UCX and MPI know adapters by it, and would
+// take two without one for the same.
+Result<> check_node_guid(const ChosenVf& chosen) {
+    const FreeVf& vf = chosen.vf;
+    if (chosen.own_device.empty() || !vf.link.ethernet || chosen.node_guid != 0 || chosen.rebind)
+        return {};
+    return make_error(Code::Unavailable,
+                      fmt::format("{} ({}) has no node GUID: nobody has set its MAC",
+                                  name_of(vf),
+                                  chosen.own_device))
+        .advise(has_pf(vf) ? fmt::format("run: rdmactl vf enable {} {}; or set rdma.mac (of a "
+                                         "BlueField in DPU mode set it on the DPU)",
+                                         vf.pf_link.name,
+                                         vf.pf.num_vfs)
+                           : "run: devlink port function set PORT hw_addr MAC, and bind its driver "
+                             "again");
+}
+
 // A MAC that was set through the PF while the VF's driver did not look is taken over when the
 // netdev comes up. Drivers read MAC and GUIDs when they are bound; some take them later, too, but
 // then the node GUID that is made of the MAC stays the old one.
-Result<> choose_settings(const Survey& s, const VfSettings& asked, ChosenVf& chosen) {
+Result<> choose_settings(const Survey& s, VfSettings asked, ChosenVf& chosen) {
     const FreeVf& vf = chosen.vf;
-    const VfSettings present =
+    const auto reported =
         TRY(s.site.host.sriov.settings(s.site.host_ns, vf.pf_link.index, vf.function.number));
+    const VfSettings present = reported.value_or(VfSettings{});
+    // The preset of InfiniBand, with which no port comes up.
+    if (!vf.link.ethernet && !asked.link_state && present.link_state == netns::VfLinkState::Off)
+        asked.link_state = netns::VfLinkState::Auto;
     chosen.host_mac = present.mac && !present.mac->is_zero() ? *present.mac : vf.link.mac;
     chosen.mac = asked.mac.value_or(chosen.host_mac);
-    TRY(check_known(asked, present, vf));
+    TRY(check_known(asked, reported, vf));
     chosen.after = difference(asked, present);
     chosen.before = members_of(chosen.after, present);
+    keep_zero_guids(chosen.before);
     chosen.rebind = chosen.after.node_guid || chosen.after.port_guid || chosen.mac != vf.link.mac;
     return {};
 }
@@ -160,12 +216,14 @@ void add_own_device(Plan& plan, const ChosenVf& chosen, const Lease& lease) {
     plan.endpoint.moved = true;
 }
 
-// InfiniBand has one GID from its subnet manager, and none of addresses.
+// InfiniBand has one GID from its subnet manager, iWARP one of its MAC, and both none of addresses.
 std::optional<netns::Gid> gid_of(const ChosenVf& chosen,
                                  const std::vector<netns::Address>& addresses) {
     if (chosen.own_device.empty())
         return choose_gid(chosen.software, addresses, chosen.mac);
-    return chosen.vf.link.ethernet ? std::optional{main_gid(addresses, chosen.mac)} : std::nullopt;
+    if (chosen.iwarp || !chosen.vf.link.ethernet)
+        return std::nullopt;
+    return main_gid(addresses, chosen.mac);
 }
 }  // namespace
 
@@ -189,6 +247,7 @@ Result<ChosenVf> choose_vf_settings(const Attachment& attachment,
         chosen.host_mac = chosen.vf.link.mac;
         chosen.mac = attachment.mac.value_or(chosen.host_mac);
     }
+    TRY(check_node_guid(chosen));
     return chosen;
 }
 

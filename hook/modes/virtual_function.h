@@ -17,6 +17,7 @@ struct ChosenVf {
     std::string own_device;          // the VF's RDMA device, if it is to be used
     SoftwareDriver software = kRxe;  // else
     uint64_t node_guid = 0;          // of the VF's RDMA device
+    bool iwarp = false;              // which is one of iWARP
     netns::VfSettings before;        // of what is written
     netns::VfSettings after;
     bool rebind = false;

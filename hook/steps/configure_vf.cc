@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "hook/steps/deadlines.h"
 #include "hook/steps/vf_settings.h"
 
 namespace hook {
@@ -50,7 +51,8 @@ Result<> ConfigureVf::apply(Site& site) const {
     if (!link)
         return make_error(Code::Unavailable,
                           fmt::format("PF {} has lost its VF {}", args_.pf, args_.number));
-    return site.host.sriov.configure(site.host_ns, *link, args_.number, args_.after);
+    return site.host.sriov.configure(
+        site.host_ns, *link, args_.number, args_.after, base::Deadline::in(kReadyTimeout));
 }
 
 Result<Undo> ConfigureVf::undo(Site& site) const {
@@ -60,12 +62,18 @@ Result<Undo> ConfigureVf::undo(Site& site) const {
     if (!link)
         return Undo::gone();
     const auto present = TRY(site.host.sriov.settings(site.host_ns, *link, args_.number));
+    if (!present)
+        return Undo::unknown(
+            fmt::format("PF {} does not report on its VF {} any more; run: rdmactl gc once it does",
+                        args_.pf,
+                        args_.number));
     // MAC, VLAN and rate first, trust later: that is the order in which configure() writes, and
     // drivers refuse much to a VF that is not trusted any more.
-    const auto back = difference(args_.before, present);
+    const auto back = difference(args_.before, *present);
     if (is_empty(back))
         return Undo::gone();
-    return undone_by(site.host.sriov.configure(site.host_ns, *link, args_.number, back));
+    return undone_by(site.host.sriov.configure(
+        site.host_ns, *link, args_.number, back, base::Deadline::in(kReadyTimeout)));
 }
 
 Json ConfigureVf::save() const {

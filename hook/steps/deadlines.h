@@ -8,6 +8,8 @@ namespace hook {
 
 // A driver makes its netdev within the bind or shortly after it.
 inline constexpr std::chrono::seconds kBindTimeout{10};
+// A VF that its PF resets is ready again in a second or two.
+inline constexpr std::chrono::seconds kReadyTimeout{10};
 // A namespace without a process gives its netdevs back when the kernel comes to it.
 inline constexpr std::chrono::seconds kReturnTimeout{5};
 

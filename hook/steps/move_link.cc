@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "hook/steps/deadlines.h"
 #include "hook/store.h"
 #include "netns/link.h"
 #include "netns/sriov.h"
@@ -75,8 +76,9 @@ Result<> MoveLink::apply(Site& site) const {
     // Not even the MAC that it has: a driver whose PF has set one refuses every change.
     if (args_.mac && TRY(mac_of(site, now)) != args_.mac)
         change.mac = args_.mac;
-    change.up = true;
-    return site.host.links.move(site.host_ns, *site.container, now, change);
+    TRY(site.host.links.move(site.host_ns, *site.container, now, change));
+    // By a request of its own: a driver that is busy is asked again, and the move is not.
+    return site.host.links.raise(*site.container, args_.index, base::Deadline::in(kReadyTimeout));
 }
 
 // RestoreVf, undone after this, sets what could not be set on the way.

@@ -155,7 +155,7 @@ Result<> RestoreVf::mend_mac(Site& site, const PciFunction& function, netns::Mac
         return done;
     const auto settings =
         TRY(site.host.sriov.settings(site.host_ns, pf->netdevs.front().index, function.number));
-    return settings.mac == present ? Result<>{} : std::move(done);
+    return settings && settings->mac == present ? Result<>{} : std::move(done);
 }
 
 Result<> RestoreVf::mend_rdma(Site& site) const {

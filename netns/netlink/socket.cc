@@ -28,14 +28,20 @@ using base::UniqueFd;
 namespace {
 // Answers come while the request is sent; only a fault of the kernel makes us wait at all.
 constexpr std::chrono::milliseconds kAnswerTime{10000};
-// The kernel makes no datagram larger than this for a reader of this size (32 KiB a dump's part).
+// Holds all but a PF with hundreds of VFs (32 KiB a dump's part).
 constexpr size_t kBufferSize = 65536;
+constexpr size_t kLargestBuffer = 16 * kBufferSize;
 
 // One for all sockets of a thread, since an answer is taken out of it before the next is read; not
 // zeroed, so that only what an answer fills costs memory.
-std::span<uint8_t> buffer() {
-    thread_local const auto bytes = std::make_unique_for_overwrite<uint8_t[]>(kBufferSize);
-    return {bytes.get(), kBufferSize};
+std::span<uint8_t> buffer(size_t at_least = kBufferSize) {
+    thread_local std::unique_ptr<uint8_t[]> bytes;
+    thread_local size_t size = 0;
+    if (size < at_least) {
+        bytes = std::make_unique_for_overwrite<uint8_t[]>(at_least);
+        size = at_least;
+    }
+    return {bytes.get(), size};
 }
 
 constexpr size_t kMaxSockets = 4;
@@ -116,7 +122,8 @@ Result<> Socket::wait_readable(Deadline deadline, const std::string& what) const
     }
 }
 
-// One datagram of the kernel into the buffer; its size, 0 if datagrams were lost.
+// One datagram of the kernel into the buffer; its size, 0 if datagrams were lost. One that was too
+// large is lost, and fits the next time.
 Result<size_t> Socket::receive(Deadline deadline, const std::string& what) {
     for (;;) {
         sockaddr_nl sender{};
@@ -137,8 +144,12 @@ Result<size_t> Socket::receive(Deadline deadline, const std::string& what) {
             continue;
         if (got < 0)
             return sys_error(what);
-        if (static_cast<size_t>(got) > buffer().size())
+        if (static_cast<size_t>(got) > kLargestBuffer)
             return malformed(what);
+        if (static_cast<size_t>(got) > buffer().size()) {
+            (void)buffer(static_cast<size_t>(got));
+            return size_t{0};
+        }
         // Others may multicast to the groups that we have joined: only the kernel is heard.
         if (sender.nl_pid == 0 && got > 0)
             return static_cast<size_t>(got);

@@ -42,6 +42,8 @@ class HcaContract : public testing::Test {
 
     netns::RdmaDevices& room() { return outside_.host().rdma; }
 
+    static base::Deadline patience() { return base::Deadline::in(std::chrono::seconds(10)); }
+
     Outside outside_;
     RdmaDevice device_;
     const RdmaDevice missing_{.index = 4711, .name = "rxehca7", .node_guid = 0};
@@ -75,6 +77,27 @@ TYPED_TEST(HcaContract, SoftwareIsFoundByItsType) {
     EXPECT_EQ(*rxe, this->device_);
     EXPECT_EQ(this->room().find_software(ns, kNetdev, "siw").value(), std::nullopt);
     EXPECT_EQ(this->room().find_software(ns, kNetdev + 1, "rxe").value(), std::nullopt);
+}
+
+// As MLNX_OFED has it, where nobody else sees it.
+TYPED_TEST(HcaContract, AGidIsLookedForWhereItsNetdevIs) {
+    const Netns ns = this->outside_.container_ns();
+    const netns::Gid gid = netns::link_local_gid({{2, 0, 0x5e, 0x10, 0, 1}});
+    const auto found =
+        this->room().wait_for_gid(ns, this->device_, {gid, "rdma0", ns}, this->patience());
+    EXPECT_TRUE(found) << found.error().message();
+}
+
+TYPED_TEST(HcaContract, ItsPortBecomesActive) {
+    const Netns ns = this->outside_.container_ns();
+    EXPECT_FALSE(this->device_.iwarp);
+    const auto state = this->room().wait_for_active(ns, this->device_.index, ns, this->patience());
+    ASSERT_TRUE(state) << state.error().message();
+    EXPECT_EQ(*state, netns::kActivePort);
+    const auto missing =
+        this->room().wait_for_active(ns, this->missing_.index, ns, this->patience());
+    ASSERT_FALSE(missing);
+    EXPECT_EQ(missing.error().code, Code::Unavailable) << missing.error().message();
 }
 
 TYPED_TEST(HcaContract, FreeGidsAreCountedAsFarAsNeeded) {

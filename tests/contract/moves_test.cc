@@ -93,6 +93,18 @@ TYPED_TEST(MovesContract, AMovedLinkIsDownAndBare) {
     EXPECT_TRUE(this->addresses(*this->to_, kMoved).empty());
 }
 
+TYPED_TEST(MovesContract, ALinkIsRaisedByItself) {
+    const auto soon = base::Deadline::in(std::chrono::seconds(5));
+    ASSERT_TRUE(this->move({}));
+    ASSERT_TRUE(this->room().raise(*this->to_, kMoved, soon));
+    EXPECT_TRUE(this->at(*this->to_, kMoved)->up);
+    EXPECT_TRUE(this->room().raise(*this->to_, kMoved, soon)) << "it is up already";
+    const auto gone = this->room().raise(*this->from_, kMoved, soon);
+    ASSERT_FALSE(gone);
+    EXPECT_EQ(gone.error().code, Code::Unavailable) << gone.error().message();
+    EXPECT_EQ(gone.error().sys, ENODEV);
+}
+
 TYPED_TEST(MovesContract, OneRequestMovesAndChanges) {
     LinkChange change;
     change.name = "rdma7";

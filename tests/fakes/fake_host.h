@@ -71,6 +71,7 @@ class FakeLinks : public netns::Links {
                   uint32_t index,
                   const netns::LinkChange& change) override;
     Result<> change(const Netns& ns, uint32_t index, const netns::LinkChange& change) override;
+    Result<> raise(const Netns& ns, uint32_t index, base::Deadline deadline) override;
     Result<> remove_altname(const Netns& ns, uint32_t index, const std::string& name) override;
     Result<> set_strict_arp(const Netns& ns, uint32_t index) override;
     Result<> add_address(const Netns& ns, uint32_t index, const Address& address) override;
@@ -98,6 +99,9 @@ class FakeRdmaDevices : public netns::RdmaDevices {
   public:
     FakeRdmaDevices(World& world, Gate& gate) : world_(world), gate_(gate) {}
 
+    int port_looks = 0;  // how often somebody asked for a port's state
+    int port_waits = 0;  // and would have waited for it
+
     Result<netns::RdmaNetnsMode> mode() override;
     Result<std::optional<netns::RdmaDevice>> find_by_netdev(const Netns& ns,
                                                             uint32_t netdev,
@@ -124,6 +128,10 @@ class FakeRdmaDevices : public netns::RdmaDevices {
                                          const netns::RdmaDevice& device,
                                          const netns::WantedGid& wanted,
                                          base::Deadline deadline) override;
+    Result<std::string> wait_for_active(const Netns& ns,
+                                        uint32_t device,
+                                        const Netns& netdev_ns,
+                                        base::Deadline deadline) override;
     Result<netns::GidSpace> gid_space(const Netns& ns,
                                       const netns::RdmaDevice& device,
                                       uint32_t enough) override;
@@ -152,11 +160,14 @@ class FakeSriov : public netns::Sriov {
     Result<std::optional<std::string>> find_by_netdev(const std::string& name) override;
     Result<std::optional<std::string>> find_by_rdma(const std::string& name) override;
     Result<std::vector<netns::PciFunction>> list_pfs() override;
-    Result<netns::VfSettings> settings(const Netns& host, uint32_t pf, uint32_t number) override;
+    Result<std::optional<netns::VfSettings>> settings(const Netns& host,
+                                                      uint32_t pf,
+                                                      uint32_t number) override;
     Result<> configure(const Netns& host,
                        uint32_t pf,
                        uint32_t number,
-                       const netns::VfSettings& change) override;
+                       const netns::VfSettings& change,
+                       base::Deadline deadline) override;
     Result<> set_num_vfs(const std::string& pf, uint32_t count) override;
     Result<> unbind(const std::string& address) override;
     Result<> bind(const std::string& address, const std::string& driver) override;
@@ -168,7 +179,10 @@ class FakeSriov : public netns::Sriov {
   private:
     // The address of a VF of the PF whose netdev this is.
     Result<std::string> vf_of(const Netns& host, uint32_t pf, uint32_t number);
-    Result<> write(const std::string& vf, const std::string& what, const netns::VfSettings& change);
+    Result<> write(const std::string& vf,
+                   const std::string& what,
+                   const netns::VfSettings& change,
+                   base::Deadline deadline);
 
     World& world_;
     Gate& gate_;

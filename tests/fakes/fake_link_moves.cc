@@ -66,6 +66,19 @@ Result<> FakeLinks::change(const Netns& ns, uint32_t index, const LinkChange& ch
     });
 }
 
+Result<> FakeLinks::raise(const Netns& ns, uint32_t index, base::Deadline deadline) {
+    const std::string what = "raise " + text_of(index);
+    return gate_.pass<void>(what, [&]() -> Result<> {
+        const FakeLink* link = world_.find_link(ns.id(), index);
+        if (link == nullptr)
+            return coded(Code::Unavailable, ENODEV, what);
+        if (!world_.out_of_reset(link->link.device, deadline))
+            return coded(Code::Busy, EBUSY, what);
+        world_.set_up(ns.id(), index, true);
+        return {};
+    });
+}
+
 Result<> FakeLinks::remove_altname(const Netns& ns, uint32_t index, const std::string& name) {
     return gate_.pass<void>("take altname " + name + " off " + text_of(index), [&]() -> Result<> {
         if (FakeLink* link = world_.find_link(ns.id(), index))
@@ -136,6 +149,8 @@ Result<> FakeLinks::apply(NetnsId ns, uint32_t index, const LinkChange& change) 
             return coded(Code::BadInput, ERANGE, what);
         link.link.alias = *change.alias;
     }
+    if (change.up == true && !world_.out_of_reset(link.link.device, base::Deadline::now()))
+        return coded(Code::Busy, EBUSY, what);
     if (change.up)
         world_.set_up(ns, index, *change.up);
     return {};

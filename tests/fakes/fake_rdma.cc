@@ -20,6 +20,13 @@ Error no_rdma() {
         .advise("run: modprobe rdma_rxe");
 }
 
+Error no_roce(const RdmaDevice& device) {
+    return make_error(
+               Code::Unsupported,
+               "RDMA device " + device.name + " has no GIDs: RoCE is switched off on its function")
+        .advise("switch it on: devlink dev param set");
+}
+
 std::string device_text(uint32_t device) {
     return "RDMA device " + std::to_string(device);
 }
@@ -179,7 +186,12 @@ Result<std::optional<GidEntry>> FakeRdmaDevices::find_gid(const Netns& ns,
                                                           const RdmaDevice& device,
                                                           const netns::WantedGid& wanted) {
     const FakeRdma* found = TRY(see(ns, device.index));
+    if (found->gid_slots == 0)
+        return no_roce(device);
+    const NetnsId reader = wanted.netdev_ns ? wanted.netdev_ns->id() : world_.host;
     for (const auto& entry : found->gids) {
+        if (world_.has_quirk(found->pci, "gids_by_reader") && !(entry.ns == reader))
+            continue;
         const FakeLink* link = world_.find_link(entry.ns, entry.netdev);
         const std::string netdev = link == nullptr ? "" : link->link.name;
         if (entry.gid == wanted.gid && entry.type == netns::GidType::RoceV2 &&
@@ -201,14 +213,40 @@ Result<GidEntry> FakeRdmaDevices::wait_for_gid(const Netns& ns,
         "GID " + netns::to_string(wanted.gid) + " has not appeared on " + device.name);
 }
 
+Result<std::string> FakeRdmaDevices::wait_for_active(const Netns& ns,
+                                                     uint32_t device,
+                                                     const Netns& /*netdev_ns*/,
+                                                     base::Deadline deadline) {
+    ++port_looks;
+    port_waits += deadline.passed() ? 0 : 1;
+    FakeRdma* found = TRY(see(ns, device));
+    const auto function = world_.pci.find(found->pci);
+    if (function != world_.pci.end() &&
+        function->second.settings.link_state == netns::VfLinkState::Off)
+        return std::string("DOWN");
+    const FakeLink* link = world_.find_link(found->netdev_ns, found->netdev);
+    const bool runs = link != nullptr && (link->link.up || !link->link.ethernet);
+    if (!runs || world_.has_quirk(found->pci, "no_carrier"))
+        return std::string("DOWN");
+    if (!deadline.passed())
+        found->comes_up.value = false;
+    return std::string(found->comes_up.value ? "DOWN" : netns::kActivePort);
+}
+
 Result<netns::GidSpace> FakeRdmaDevices::gid_space(const Netns& ns,
                                                    const RdmaDevice& device,
                                                    uint32_t enough) {
     const auto found = see(ns, device.index);
     if (!found)
         return coded(Code::Unavailable, ENOENT, "RDMA device " + device.name + " is not there");
+    if ((*found)->gid_slots == 0)
+        return no_roce(device);
     const uint32_t size = std::min((*found)->gid_slots, 256U);
-    const auto used = std::min(size, static_cast<uint32_t>((*found)->gids.size()));
+    const auto is_seen = [&](const FakeGid& entry) {
+        return !world_.has_quirk((*found)->pci, "gids_by_reader") || entry.ns == world_.host;
+    };
+    const auto used =
+        std::min(size, static_cast<uint32_t>(std::ranges::count_if((*found)->gids, is_seen)));
     return netns::GidSpace{.size = size, .free = std::min(enough, size - used), .per_address = 1};
 }
 

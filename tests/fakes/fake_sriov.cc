@@ -103,30 +103,46 @@ Result<std::string> FakeSriov::vf_of(const Netns& host, uint32_t pf, uint32_t nu
     return *vf;
 }
 
-Result<VfSettings> FakeSriov::settings(const Netns& host, uint32_t pf, uint32_t number) {
-    return world_.pci.at(TRY(vf_of(host, pf, number))).settings;
+Result<std::optional<VfSettings>> FakeSriov::settings(const Netns& host,
+                                                      uint32_t pf,
+                                                      uint32_t number) {
+    const std::string vf = TRY(vf_of(host, pf, number));
+    if (world_.has_quirk(vf, "no_vf_info"))
+        return std::optional<VfSettings>{};
+    return std::optional{world_.pci.at(vf).settings};
 }
 
 Result<> FakeSriov::configure(const Netns& host,
                               uint32_t pf,
                               uint32_t number,
-                              const VfSettings& change) {
+                              const VfSettings& change,
+                              base::Deadline deadline) {
     return gate_.pass<void>("configure" + vf_text(number, pf), [&]() -> Result<> {
-        return write(TRY(vf_of(host, pf, number)), vf_text(number, pf), change);
+        return write(TRY(vf_of(host, pf, number)), vf_text(number, pf), change, deadline);
     });
 }
 
 Result<> FakeSriov::write(const std::string& vf,
                           const std::string& what,
-                          const VfSettings& change) {
+                          const VfSettings& change,
+                          base::Deadline deadline) {
     VfSettings& now = world_.pci.at(vf).settings;
     const FakePci& pf = world_.pci.at(world_.pci.at(vf).pf);
     const auto lacks = [&](const char* quirk) { return pf.quirks.contains(quirk); };
+    // A VF in a reset takes no setting; whoever waits sees its end.
+    const auto is_ready = [&] {
+        return !lacks("setting_again") || world_.out_of_reset(vf, deadline);
+    };
+    if (lacks("no_vf_info"))
+        return coded(Code::Kernel, EPERM, "set" + what);
     if (change.mac) {
         if (lacks("no_mac"))
             return lacking("set mac" + what);
         if (change.mac->is_multicast())
             return coded(Code::BadInput, EINVAL, "set mac" + what);
+        if (!is_ready())
+            return coded(Code::Busy, EAGAIN, "set mac" + what);
+        world_.reset_by_pf(vf);
         now.mac = change.mac;
         world_.pci.at(vf).mac_given.value = !change.mac->is_zero();
         const auto netdev = world_.netdev_of(vf);
@@ -140,6 +156,9 @@ Result<> FakeSriov::write(const std::string& vf,
             return coded(Code::BadInput, EINVAL, "set vlan" + what);
         if (change.vlan->protocol == VlanProtocol::Dot1ad && lacks("no_1ad"))
             return coded(Code::Unsupported, EPROTONOSUPPORT, "set vlan" + what);
+        if (!is_ready())
+            return coded(Code::Busy, EAGAIN, "set vlan" + what);
+        world_.reset_by_pf(vf);
         now.vlan = change.vlan;
     }
     if (change.rate) {
@@ -159,6 +178,9 @@ Result<> FakeSriov::write(const std::string& vf,
     if (change.trust) {
         if (lacks("no_trust"))
             return lacking("set trust" + what);
+        if (!is_ready())
+            return coded(Code::Busy, EAGAIN, "set trust" + what);
+        world_.reset_by_pf(vf);
         now.trust = change.trust;
     }
     if (change.link_state) {
@@ -169,6 +191,8 @@ Result<> FakeSriov::write(const std::string& vf,
     if (change.node_guid || change.port_guid) {
         if (lacks("no_guid"))
             return lacking("set GUID" + what);
+        if ((change.node_guid == 0U || change.port_guid == 0U) && lacks("guid_zero_refused"))
+            return coded(Code::BadInput, EINVAL, "set GUID" + what);
         now.node_guid = change.node_guid ? change.node_guid : now.node_guid;
         now.port_guid = change.port_guid ? change.port_guid : now.port_guid;
     }
@@ -232,6 +256,7 @@ Result<> FakeSriov::bind(const std::string& address, const std::string& driver) 
 
 Result<PciNetdev> FakeSriov::wait_for_netdev(const std::string& address,
                                              base::Deadline /*deadline*/) {
+    world_.register_netdev(address);  // what is late has come by now
     const auto found = TRY(find(address));
     if (!found || found->netdevs.empty())
         return make_error(Code::Timeout, "PCI function " + address + " has no network interface");

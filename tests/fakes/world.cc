@@ -134,15 +134,28 @@ uint32_t World::add_rdma(NetnsId ns,
                          uint32_t netdev,
                          const std::string& name,
                          const std::string& type) {
-    const FakeLink link = *find_link(ns, netdev);
+    const FakeLink* on = find_link(ns, netdev);
+    const FakeLink link = on == nullptr ? FakeLink{} : *on;  // an adapter without one
     FakeRdma added;
-    added.device = {rdma_indexes.next++, name, netns::eui64(link.link.mac)};
+    added.device = {.index = rdma_indexes.next++,
+                    .name = name,
+                    .node_guid = netns::eui64(link.link.mac),
+                    .iwarp = type == "siw"};
     added.type = type;
     added.owner = host;  // whoever makes it: ib_alloc_device is given init_net
     added.netdev_ns = ns;
     added.netdev = netdev;
     added.uverbs = free_uverbs();
-    added.gsi_qp = type != "siw";
+    if (const auto function = pci.find(link.link.device);
+        function != pci.end() && !is_software(added)) {
+        added.pci = function->first;
+        added.device.iwarp = has_quirk(added.pci, "iwarp");
+        if (has_quirk(added.pci, "roce_off"))
+            added.gid_slots = 0;
+        if (has_quirk(added.pci, "gids_32"))
+            added.gid_slots = 32;
+    }
+    added.gsi_qp = !added.device.iwarp;
     const uint32_t index = added.device.index;
     rdma[index] = added;
     add_gid(ns, netdev, netns::link_local_gid(link.link.mac));
@@ -258,11 +271,13 @@ void World::add_gid(NetnsId ns, uint32_t netdev, const netns::Gid& gid) {
     if (!kernel.makes_gids || link == nullptr || !link->link.ethernet)
         return;
     for (auto& [index, device] : rdma) {
-        if (device.type == "siw")  // iWARP has no GIDs of addresses
+        if (device.device.iwarp)  // which has no GIDs of addresses
             continue;
         const bool own = device.netdev_ns == ns && device.netdev == netdev;
-        const bool above = is_child(*link) && device.netdev_ns == host &&
-                           device.netdev == link->link.parent && device.netdev != 0;
+        const FakeLink* port = find_link(host, device.netdev);
+        const bool above =
+            is_child(*link) && device.netdev_ns == host && port != nullptr &&
+            (device.netdev == link->link.parent || port->link.master == link->link.parent);
         if (!own && !above)
             continue;
         const auto same = [&](const FakeGid& entry) {
@@ -279,6 +294,15 @@ void World::add_gid(NetnsId ns, uint32_t netdev, const netns::Gid& gid) {
         }
         device.gids.insert(place, {slot, gid, netns::GidType::RoceV2, ns, netdev});
     }
+}
+
+void World::fail_over(uint32_t device, uint32_t port) {
+    FakeRdma& moving = rdma.at(device);
+    for (auto& entry : moving.gids) {
+        if (entry.ns == moving.netdev_ns && entry.netdev == moving.netdev)
+            entry.netdev = port;
+    }
+    moving.netdev = port;
 }
 
 void World::remove_gid(NetnsId ns, uint32_t netdev, const netns::Gid& gid) {

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "netns/base/clock.h"
 #include "netns/cgroup.h"
 #include "netns/char_nodes.h"
 #include "netns/devlink.h"
@@ -96,6 +97,7 @@ struct FakeRdma {
     uint32_t contexts = 0;         // programs that have it open
     std::set<pid_t> openers = {};  // processes that have its node open without a context
     bool gsi_qp = true;
+    Unseen comes_up;  // its netdev has come up, and its port is not ACTIVE yet
     std::string pci;  // the PCI function that it belongs to; empty: none
     netns::Counters counters = {};
     bool operator==(const FakeRdma&) const = default;
@@ -115,23 +117,18 @@ struct FakePci {
     netns::Mac own_mac;          // that its netdev has when the PF has set none
     netns::VfSettings settings;  // of a VF, kept by its PF
     Unseen mac_given;            // the MAC was set through the PF, and not by the VF itself
+    Unseen in_reset;             // of a VF: it is not over yet
+    bool ethernet = true;        // else InfiniBand
 
-    // Of a PF: what its driver and its VFs are like.
-    // no_mac, no_vlan, no_1ad, no_rate, no_min_rate, no_spoofchk, no_trust, no_link_state, no_guid:
-    // the operation is refused. mac_by_rebind_only: a VF's netdev takes the PF's MAC when its
-    // driver is bound, not at once; mac_by_down: also when it goes down. keeps_pf_mac: when the PF
-    // has set one, the netdev of a VF without trust takes no other than it has (not even the PF's).
-    // reports_own_mac: the PF reports, as if it were set, what the VF has given itself.
-    // no_live_mac: a netdev that is up takes no MAC. late_rdma: a VF's RDMA device is registered
-    // some time after its driver was bound. udev: gives the VFs' netdevs the names that add_sriov()
-    // gives them, some time later, too.
+    // Of a PF: what its driver and its VFs are like; see adapters.h.
     std::set<std::string> quirks;
-    uint32_t mbits = 0;      // speed of its link: no rate is above it
-    std::string vf_driver;   // driver_default of its VFs
-    std::string rdma_type;   // "mlx5": it and its VFs have RDMA devices; empty: they have none
-    uint32_t vf_offset = 0;  // routing id of VF 0, from the PF's
-    uint32_t vf_stride = 0;  // from VF to VF
-    Sequence bound;          // which bind it is, of all binds
+    uint32_t mbits = 0;        // speed of its link: no rate is above it
+    std::string vf_driver;     // driver_default of its VFs
+    std::string rdma_type;     // "mlx5": of its RDMA device; empty: it has none
+    std::string vf_rdma_type;  // rdma_type of its VFs
+    uint32_t vf_offset = 0;    // routing id of VF 0, from the PF's
+    uint32_t vf_stride = 0;    // from VF to VF
+    Sequence bound;            // which bind it is, of all binds
     bool operator==(const FakePci&) const = default;
 };
 
@@ -154,10 +151,21 @@ struct FakeOvs {
     bool operator==(const FakeOvs&) const = default;
 };
 
-// How World::add_sriov() makes hardware.
+// An adapter that World::add_sriov() adds; each is a row of adapters.cc.
 enum class Nic {
-    Igb,   // as QEMU's: no RDMA of its own, no link state, no GUIDs
-    Mlx5,  // as a ConnectX: an RDMA device for each function; every setting but 802.1ad
+    Igb,
+    Mlx5,
+    Mlx5New,
+    Ofed,
+    BluefieldHost,
+    Ice,
+    Irdma,
+    Iwarp,
+    RoceOff,
+    Bnxt,
+    IbMlx5,
+    VfWithoutPf,
+    Efa,
 };
 
 struct FakeProcess {
@@ -261,8 +269,8 @@ struct World : WorldState {
                       const std::string& type);
 
     // Adds a PF with a netdev `name` (up, in the host's namespace) and `count` VFs with netdevs
-    // (down, without addresses; name + "v0", ...), all in the host's namespace. With Nic::Mlx5 each
-    // has an RDMA device, mlx5_0, mlx5_1, ... Addresses of the VFs: vf_address().
+    // (down, without addresses; name + "v0", ...), all in the host's namespace. Where the adapter
+    // has RDMA each has an RDMA device, mlx5_0, mlx5_1, ... Addresses of the VFs: vf_address().
     void add_sriov(const std::string& name,
                    const std::string& address,
                    uint32_t count,
@@ -299,6 +307,9 @@ struct World : WorldState {
     // Puts an address' GID into the tables of all devices under the link; takes it out.
     void add_gid(NetnsId ns, uint32_t netdev, const netns::Gid& gid);
     void remove_gid(NetnsId ns, uint32_t netdev, const netns::Gid& gid);
+    // Takes the RDMA device of a bond to another port, as drivers do at a failover
+    // (mlx5_lag_get_roce_netdev); all are the host's.
+    void fail_over(uint32_t device, uint32_t port);
     // Moves a link: it is down and has no addresses then, software RDMA on it is gone, hardware's
     // follows it.
     void move_link(NetnsId from, uint32_t index, NetnsId to, uint32_t new_index);
@@ -313,6 +324,13 @@ struct World : WorldState {
     void register_rdma(const std::string& address);  // that is bound and has none yet
     void name_by_udev(const std::string& address);   // a VF's netdev, where there is udev
     void set_num_vfs(const std::string& pf, uint32_t count);
+    void register_netdev(const std::string& address);  // that is bound and has none yet
+    // What the driver of a function, or of the PF of a VF, does: see adapters.h. The function by
+    // its address, or by the device of its netdev.
+    [[nodiscard]] bool has_quirk(const std::string& address, const std::string& quirk) const;
+    // A setting of its PF, or a bind, resets a VF; whether that is over, or will be in time.
+    void reset_by_pf(const std::string& vf);
+    bool out_of_reset(const std::string& address, base::Deadline deadline);
     // Namespace and index of a function's netdev.
     [[nodiscard]] std::optional<std::pair<NetnsId, uint32_t>> netdev_of(
         const std::string& address) const;

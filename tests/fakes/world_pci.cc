@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// PCI functions of the World, and links that move.
+// PCI functions of the World, and links that move. budget: what a driver does stands together.
 #include <algorithm>
 #include <cstdio>
 
+#include "tests/fakes/adapters.h"
 #include "tests/fakes/world.h"
 
 namespace test {
@@ -45,10 +46,13 @@ netns::Mac factory_mac(const std::string& address) {
 netns::VfSettings fresh_settings(const FakePci& pf) {
     const auto has = [&](const char* refusal) { return !pf.quirks.contains(refusal); };
     netns::VfSettings fresh;
-    fresh.mac = netns::Mac{};
-    fresh.vlan = netns::VfVlan{};
-    fresh.rate = netns::VfRate{};
-    fresh.link_state = netns::VfLinkState::Auto;  // the kernel's word, whether there is one or not
+    if (pf.ethernet) {
+        fresh.mac = netns::Mac{};
+        fresh.vlan = netns::VfVlan{};
+        fresh.rate = netns::VfRate{};
+    }
+    // The kernel's word, whether there is one or not.
+    fresh.link_state = has("down_by_policy") ? netns::VfLinkState::Auto : netns::VfLinkState::Off;
     if (has("no_spoofchk"))
         fresh.spoofchk = true;
     if (has("no_trust"))
@@ -159,43 +163,39 @@ void World::add_sriov(const std::string& name,
                       const std::string& address,
                       uint32_t count,
                       Nic nic) {
+    const Adapter& row = adapter(nic);
     FakePci function;
-    function.total_vfs = std::max(count, 7U);
-    function.numa_node = nic == Nic::Igb ? -1 : 0;
+    function.total_vfs = row.quirks.contains("no_sriov") ? 0 : std::max(count, 7U);
     function.own_mac = factory_mac(address);
-    if (nic == Nic::Igb) {
-        function.driver_default = "igb";
-        function.vf_driver = "igbvf";
-        function.mbits = 1000;
-        function.vf_offset = 0x80;
-        function.vf_stride = 2;
-        function.quirks = {"no_link_state",
-                           "no_guid",
-                           "no_1ad",
-                           "no_min_rate",
-                           "mac_by_rebind_only",
-                           "mac_by_down",
-                           "keeps_pf_mac",
-                           "reports_own_mac"};
-    } else {
-        function.driver_default = function.vf_driver = "mlx5_core";
-        function.rdma_type = "mlx5";
-        function.mbits = 100000;
-        function.vf_offset = function.vf_stride = 1;
-        function.quirks = {"no_1ad", "mac_by_rebind_only", "no_live_mac"};
-    }
+    function.numa_node = row.numa_node;
+    function.driver_default = row.driver;
+    function.vf_driver = row.vf_driver;
+    function.rdma_type = row.rdma_type;
+    function.vf_rdma_type = row.vf_rdma ? row.rdma_type : "";
+    function.ethernet = row.ethernet;
+    function.mbits = row.mbits;
+    function.vf_offset = row.vf_offset;
+    function.vf_stride = row.vf_stride;
+    function.quirks = row.quirks;
     pci[address] = function;
     const auto named = [this](const std::string& of, const std::string& wanted) {
         const auto netdev = netdev_of(of);
         find_link(netdev->first, netdev->second)->link.name = wanted;
     };
     bind(address);
+    if (row.quirks.contains("no_netdev"))
+        return;
     named(address, name);
     const auto netdev = netdev_of(address);
     set_up(netdev->first, netdev->second, true);
+    if (function.total_vfs == 0)
+        return;
     set_num_vfs(address, count);
-    for (uint32_t number = 0; number < count; ++number)
-        named(vf_address(address, number), name + "v" + std::to_string(number));
+    for (uint32_t number = 0; number < count; ++number) {
+        const std::string vf = vf_address(address, number);
+        register_netdev(vf);
+        named(vf, name + "v" + std::to_string(number));
+    }
 }
 
 void World::name_by_udev(const std::string& address) {
@@ -231,7 +231,8 @@ void World::set_num_vfs(const std::string& pf, uint32_t count) {
         vf.number = number;
         vf.own_mac = factory_mac(address);
         vf.settings = fresh_settings(function);
-        vf.rdma_type = function.rdma_type;
+        vf.rdma_type = function.vf_rdma_type;
+        vf.ethernet = function.ethernet;
         pci[address] = vf;
         bind(address);
     }
@@ -250,21 +251,55 @@ std::optional<std::pair<NetnsId, uint32_t>> World::netdev_of(const std::string& 
     return std::nullopt;
 }
 
+bool World::has_quirk(const std::string& address, const std::string& quirk) const {
+    const auto found = pci.find(address);
+    if (found == pci.end())
+        return false;
+    const std::string& pf = found->second.pf;
+    return (pf.empty() ? found->second : pci.at(pf)).quirks.contains(quirk);
+}
+
+void World::reset_by_pf(const std::string& vf) {
+    pci.at(vf).in_reset.value = has_quirk(vf, "busy_after_setting");
+}
+
+bool World::out_of_reset(const std::string& address, base::Deadline deadline) {
+    const auto found = pci.find(address);
+    if (found != pci.end() && !deadline.passed())
+        found->second.in_reset.value = false;
+    return found == pci.end() || !found->second.in_reset.value;
+}
+
 void World::bind(const std::string& address) {
     FakePci& function = pci.at(address);
-    const auto& given = function.settings.mac;
     function.driver = function.driver_default;
     function.bound.next = binds.next++;
     if (!function.pf.empty() && pci.at(function.pf).quirks.contains("reports_own_mac") &&
         !function.mac_given.value)
         function.settings.mac = function.own_mac;
+    if (!function.pf.empty())
+        reset_by_pf(address);
+    if (function.pf.empty() || !has_quirk(address, "late_netdev"))
+        register_netdev(address);
+}
+
+void World::register_netdev(const std::string& address) {
+    const auto found = pci.find(address);
+    if (found == pci.end() || found->second.driver.empty() || netdev_of(address))
+        return;
+    const FakePci& function = found->second;
+    const auto& given = function.settings.mac;
     netns::Link link;
     link.name = free_name(namespaces[host]);
-    link.mac = given && !given->is_zero() ? *given : function.own_mac;
+    link.ethernet = function.ethernet;
+    if (link.ethernet)
+        link.mac = given && !given->is_zero() ? *given : function.own_mac;
     link.mtu = 1500;
     link.device = address;
-    add_link(host, link);
-    if (function.pf.empty() || !pci.at(function.pf).quirks.contains("late_rdma"))
+    link.up = !function.pf.empty() && has_quirk(address, "manager");
+    if (!has_quirk(address, "no_netdev"))
+        add_link(host, link);
+    if (function.pf.empty() || !has_quirk(address, "late_rdma"))
         register_rdma(address);
 }
 
@@ -276,15 +311,21 @@ void World::register_rdma(const std::string& address) {
     const bool there =
         std::ranges::any_of(rdma, [&](const auto& entry) { return entry.second.pci == address; });
     const auto netdev = netdev_of(address);
-    if (there || !netdev)
+    const bool without = has_quirk(address, "no_netdev");
+    if (there || (!netdev && !without))
         return;
-    const uint32_t index = netdev->second;
+    const uint32_t index = without ? 0 : netdev->second;
     const uint32_t device =
         add_rdma(host, index, free_rdma_name(*this, function.rdma_type), function.rdma_type);
     rdma[device].pci = address;
-    const uint64_t guid = function.settings.node_guid.value_or(0);
-    if (guid != 0)
-        rdma[device].device.node_guid = guid;
+    uint64_t& guid = rdma[device].device.node_guid;
+    if (function.settings.node_guid.value_or(0) != 0)
+        guid = *function.settings.node_guid;
+    else if (!function.ethernet)
+        guid = netns::eui64(function.own_mac);
+    else if (!function.pf.empty() && has_quirk(address, "node_guid_of_admin_mac") &&
+             !function.mac_given.value)
+        guid = 0;
 }
 
 void World::unbind(const std::string& address) {
@@ -345,6 +386,10 @@ void World::set_up(NetnsId ns, uint32_t index, bool up) {
     if (!up)
         reset_vf(link);
     link.link.up = up;
+    for (auto& [device_index, device] : rdma) {
+        if (device.netdev_ns == ns && device.netdev == index)
+            device.comes_up.value = up && has_quirk(device.pci, "late_active");
+    }
     if (!up)
         drop_routes(ns, index);
     if (up && link.link.ethernet) {

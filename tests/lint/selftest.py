@@ -83,6 +83,14 @@ UNITS = [(UNIT, "After=local-fs.target openvswitch.service openvswitch-switch.se
          (UNIT, "After=openvswitch-switch.service", "lacks openvswitch.service"), (UNIT, "Before=docker.service", "lacks containerd.service"),
          ("netns/x.cc", '"systemctl start openvswitch-switch"', "names Debian's")]
 
+# A table of hardware with one adapter: a cell of it, and the lint's message.
+ADAPTERS = {"tests/fakes/adapters.cc": '{.nic = Nic::A, .name = "A"}', "README.md": "[x](doc/supported-hardware.md)",
+            "tests/unit/hook/adapters_test.cc": 'Case{Nic::A, "shared", Mode::Shared}, Case{Nic::A, "shared", Mode::Shared, "no"},\n'
+                                                'Case{Nic::A,\n "vf", Mode::Shared, "has none"}',
+            "doc/supported-hardware.md": "| adapter | a | b | c | d | double |\n| x | test; so | no: y | source | no: z | `A` |\n"}
+HARDWARE = [("test; so", "source", "is not `test`"), ("no: y", "test", "is not `no`"), ("source", "test", "has no case"), ("no: z", "no", "no reason"),
+            ("no: z", "maybe", "begins with none"), ("`A`", "`B`", "B is no adapter"), (" | source", "", "not one line")]
+
 # A program with one command, its page and its completion.
 PAGE, COMPLETION = "doc/man/rdmactl.8", "doc/completion/rdmactl.bash"
 MANUAL = {
@@ -155,6 +163,11 @@ def main():
         expect(asked, "docs.py", SCHEMA | {"README.md": TABLE, ISOLATION: asked}, int(bool(text)), text)
     for name, text, said in UNITS:
         expect(text, "units.py", {UNIT: ""} | {name: text}, int(bool(said)), said)
+    expect("a table of hardware", "hardware.py", ADAPTERS, 0)
+    expect("a README that does not name it", "hardware.py", ADAPTERS | {"README.md": ""}, 1, "no link")
+    for old, new, said in HARDWARE:
+        page = {name: text.replace(old, new) if name.startswith("doc/") else text for name, text in ADAPTERS.items()}
+        expect(f"{old} for {new}", "hardware.py", page, 1, said)
     if problems := manual(MANUAL):
         failed += 1
         print("not ok: manual.py: a good page:", *problems)
@@ -163,7 +176,7 @@ def main():
         if not any(text in line for line in problems):
             failed += 1
             print(f"not ok: manual.py: {old!r} for {new!r}: said {problems}")
-    print(f"{len(LAYERING) + len(CLOEXEC) + len(BUDGET) + len(DOCS) + len(CVES) + len(ISOLATED) + len(UNITS) + len(MANUALS) + 11} trees checked, {failed} failed")
+    print(f"{len(LAYERING) + len(CLOEXEC) + len(BUDGET) + len(DOCS) + len(CVES) + len(ISOLATED) + len(UNITS) + len(HARDWARE) + len(MANUALS) + 13} trees checked, {failed} failed")
     sys.exit(bool(failed))
 
 

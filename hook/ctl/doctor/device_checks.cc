@@ -74,7 +74,7 @@ Result<Finding> look_at_pf(Look& look, const netns::PciFunction& pf, Status lack
         return Finding{.status = lacking,
                        .why = fmt::format("PF {} has none of its {} VFs", name, pf.total_vfs),
                        .fix = fmt::format("rdmactl vf enable {} {}", name, pf.total_vfs)};
-    if (!link || !link->up)
+    if (!link || (link->ethernet && !link->up))
         return Finding{.status = Status::Fail,
                        .why = "PF " + name + " is down: its VFs are given to nobody",
                        .fix = "ip link set " + name + " up"};
@@ -94,7 +94,7 @@ Result<> look_at_vfs(Look& look, const netns::PciFunction& pf, Findings& found) 
             continue;
         const auto settings =
             TRY(sriov.settings(look.site.host_ns, pf.netdevs.front().index, number));
-        if (settings.mac && settings.mac->is_zero())
+        if (settings && settings->mac && settings->mac->is_zero())
             found.push_back({.status = Status::Fail,
                              .why = name + " has no MAC: it takes another at each start, and its "
                                            "node GUID may be zero",
@@ -161,8 +161,12 @@ Result<Findings> check_pfs(Look& look) {
         return pf.num_vfs != 0 && !pf.netdevs.empty();
     };
     // VFs and their e-switch may be on another bus: scalable functions are.
+    const auto has_functions = [](const Pool& pool) {
+        return pool.mode == "vf" && !pool.functions.empty();
+    };
     const bool none =
-        uses_vfs(look) && std::ranges::none_of(pfs, gives) &&
+        uses_vfs(look) && std::ranges::none_of(look.world.config.pools, has_functions) &&
+        std::ranges::none_of(pfs, gives) &&
         (look.options.mode == "vf" || TRY(all_eswitches(look.world, look.site)).empty());
     for (const auto& pf : pfs)
         found.push_back(TRY(look_at_pf(

@@ -20,7 +20,7 @@ files() { # what a package, its scripts and the programs may leave; not dpkg's a
 }
 installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' rdma-hook) == installed ]]; }
 lives() { rdmactl list | grep -qE "^$(podman inspect -f '{{.Id}}' "$1" | cut -c1-12) +live "; }
-unmanaged() { udevadm info -q property --property NM_UNMANAGED --value "/sys/class/net/$1"; }
+unmanaged() { udevadm info -q property --property "${2:-NM_UNMANAGED}" --value "/sys/class/net/$1"; }
 nothing() { [[ -z $("$@" 2>&1 | tee /dev/stderr) ]]; }
 
 install_and_look() {
@@ -53,6 +53,8 @@ network_manager() {
     mkdir -p /etc/rdma-hook && touch /etc/rdma-hook/vfs-unmanaged
     udevadm trigger --subsystem-match=net --action=change --settle
     equal "with it, a VF is not" 1 "$(unmanaged "$vf")"
+    equal "nor is it systemd-networkd's" rdma-hook "$(unmanaged "$vf" ID_NET_MANAGED_BY)"
+    equal "nor an older systemd-networkd's, by our file" 1 "$(unmanaged "$vf" ID_RDMA_HOOK)"
     equal "but its PF is" '' "$(unmanaged enp1s0)"
     rm /etc/rdma-hook/vfs-unmanaged
     check "the VF is destroyed" rdmactl vf disable enp1s0

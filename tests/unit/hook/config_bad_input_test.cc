@@ -81,6 +81,11 @@ TEST(ConfigBadInput, Pools) {
         {pool(R"("defaults":{"mode":"vf"})"), "'mode' cannot be a default"},
         {pool(R"("defaults":{"memlock":"1"})"), "'memlock' cannot be a default"},
         {pool(R"("defaults":{"ip":"10.9.0.1/24"})"), "containers cannot share addresses"},
+        {R"({"pools":{"a":{"mode":"nic","functions":{"0000:00:05.0":""}}}})",
+         "'pools.a.functions' must be a list"},
+        {R"({"pools":{"a":{"mode":"nic","functions":["eth1"]}}})",
+         "'pools.a.functions[0]' must name a function, not 'eth1'"},
+        {R"({"pools":{"a":{"mode":"shared","functions":[]}}})", "is not for a pool of mode shared"},
         {R"({"pools":{"a":{"mode":"vf","defaults":{"placement":"host"}}}})",
          "'placement' cannot be a default of a pool of mode vf"},
     });

@@ -192,6 +192,33 @@ TEST_F(CtlVf, AnEnableThatWasKilledKeepsTheAdapterUntilGcComes) {
     EXPECT_TRUE(one_.start());
 }
 
+TEST_F(CtlVf, AManagerThatBringsVfsUpDoesNotKeepMacsFromThem) {
+    fake_.world.pci.at("0000:02:00.0").quirks.insert("manager");
+    const auto made = ask(hook::ctl::vf_enable, "enp2s0", 2);
+    ASSERT_TRUE(made) << made.error().message();
+    for (const uint32_t number : {0U, 1U}) {
+        const std::string vf = fake_.world.vf_address("0000:02:00.0", number);
+        const auto mac = fake_.world.pci.at(vf).settings.mac;
+        ASSERT_TRUE(mac);
+        EXPECT_FALSE(mac->is_zero()) << number;
+        const auto netdev = fake_.world.netdev_of(vf);
+        EXPECT_EQ(fake_.world.find_link(netdev->first, netdev->second)->link.mac, *mac);
+    }
+}
+
+TEST_F(CtlVf, AVfWithoutMacThatIsInUseIsNoSuccess) {
+    fake_.world.set_num_vfs("0000:02:00.0", 2);
+    const auto netdev = fake_.world.netdev_of(fake_.world.vf_address("0000:02:00.0", 1));
+    fake_.world.set_up(netdev->first, netdev->second, true);
+    const auto refused = ask(hook::ctl::vf_enable, "enp2s0", 2);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::Busy);
+    EXPECT_THAT(refused.error().message(), HasSubstr("VF 1 of enp2s0: it has no MAC"));
+    EXPECT_THAT(refused.error().message(), HasSubstr("up on the host"));
+    fake_.world.set_up(netdev->first, netdev->second, false);
+    EXPECT_TRUE(ask(hook::ctl::vf_enable, "enp2s0", 2));
+}
+
 // Whatever call fails: VFs that were not there before are gone again, unless that fails too.
 TEST_F(CtlVf, NothingIsLeftOfAnEnableThatFails) {
     for (int k = 0;; ++k) {

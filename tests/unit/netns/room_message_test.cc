@@ -144,8 +144,10 @@ TEST(RdmaMessage, RecordedAnswersAreUnderstood) {
     EXPECT_TRUE(system->monitor);
     const auto device = nldev::parse_device(reply(recorded::kDevice));
     ASSERT_TRUE(device);
-    EXPECT_EQ(*device, (RdmaDevice{0, "rxe7", 0x00005efffe100001}));
+    EXPECT_EQ(*device, (RdmaDevice{.index = 0, .name = "rxe7", .node_guid = 0x00005efffe100001}));
     EXPECT_EQ(nldev::parse_port_netdev(reply(recorded::kPort)), 3U);
+    EXPECT_EQ(nldev::parse_port_state(reply(recorded::kPort)), kActivePort);
+    EXPECT_EQ(nldev::parse_port_state(reply(recorded::kDevice)), "") << "no port's answer";
     EXPECT_EQ(nldev::parse_chardev(reply(recorded::kVerbsNode)), (CharDevice{"uverbs0", 231, 192}));
     EXPECT_EQ(nldev::parse_chardev(reply(recorded::kCmNode)), (CharDevice{"rdma_cm", 10, 260}));
     EXPECT_EQ(nldev::count_contexts(reply(recorded::kContexts)), 2U);

@@ -59,6 +59,8 @@ TEST(SriovMessage, ARecordedPfIsUnderstood) {
     expected.mac = *parse_mac("86:67:d9:74:cd:62");
     EXPECT_EQ(parse_vf(reply, 1), expected);
     EXPECT_FALSE(parse_vf(reply, 2)) << "not listed";
+    EXPECT_EQ(count_vfs(reply), 4U);
+    EXPECT_EQ(count_vfs(vf_reply(recorded_vfs::kVf)), 0U);
     EXPECT_FALSE(parse_vf(vf_reply(recorded_vfs::kVf), 0)) << "no PF";
     const auto link = parse_link(reply);
     ASSERT_TRUE(link);
@@ -68,12 +70,39 @@ TEST(SriovMessage, ARecordedPfIsUnderstood) {
     EXPECT_EQ(parse_link(vf_reply(recorded_vfs::kVf))->device, "0000:01:10.6");
 }
 
+// The kernel writes the length of the list modulo 65536.
+TEST(SriovMessage, MoreVfsThanAListsLengthCanSayAreRead) {
+    constexpr uint32_t kVfs = 700;
+    Reply reply = vf_reply(recorded_vfs::kPf);
+    const std::vector<uint8_t> list{0x8c, 0x01, 0x16, 0x00, 0xc4, 0x00, 0x01, 0x00};
+    auto at = std::search(reply.payload.begin(), reply.payload.end(), list.begin(), list.end());
+    ASSERT_NE(at, reply.payload.end());
+    const std::vector<uint8_t> vf{at + 4, at + 4 + 0xc4};
+    const std::vector<uint8_t> behind{at + 0x18c, reply.payload.end()};
+    reply.payload.erase(at + 4, reply.payload.end());
+    for (uint32_t number = 0; number < kVfs; ++number) {
+        reply.payload.insert(reply.payload.end(), vf.begin(), vf.end());
+        // Behind the headers of IFLA_VF_INFO and of its first attribute, IFLA_VF_MAC.
+        std::memcpy(
+            reply.payload.data() + reply.payload.size() - vf.size() + 8, &number, sizeof number);
+    }
+    reply.payload.insert(reply.payload.end(), behind.begin(), behind.end());
+    const auto wrapped = static_cast<uint16_t>(4 + kVfs * vf.size());
+    at = std::search(reply.payload.begin(), reply.payload.end(), list.begin(), list.begin() + 4);
+    std::memcpy(&*at, &wrapped, sizeof wrapped);
+    EXPECT_EQ(count_vfs(reply), 4U) << "as it was recorded";
+    for (const uint32_t number : {0U, 334U, kVfs - 1})
+        EXPECT_TRUE(parse_vf(reply, number)) << number;
+    EXPECT_FALSE(parse_vf(reply, kVfs));
+}
+
 TEST(SriovMessage, EveryTruncationIsSurvived) {
     const Reply whole = vf_reply(recorded_vfs::kPf);
     for (size_t size = 0; size < whole.payload.size(); ++size) {
         const Reply cut{whole.type,
                         {whole.payload.begin(), whole.payload.begin() + static_cast<long>(size)}};
         (void)parse_vf(cut, 0);
+        (void)count_vfs(cut);
         (void)parse_link(cut);
     }
 }
@@ -112,6 +141,7 @@ TEST(SriovMessage, AnInfiniBandPfHasNoMacs) {
     ASSERT_TRUE(settings);
     EXPECT_FALSE(settings->mac);
     EXPECT_FALSE(settings->vlan);
+    EXPECT_FALSE(settings->rate);
     EXPECT_TRUE(settings->link_state);
 }
 

@@ -89,6 +89,16 @@ TEST_F(GidTable, FreeSlotsAreCountedFromTheEnd) {
     EXPECT_EQ(missing.error().code, base::Code::Unavailable);
 }
 
+TEST_F(GidTable, ATableWithoutSlotsHasNoRoce) {
+    std::filesystem::remove_all(root_ / "class/infiniband/rxe7/ports/1/gids");
+    std::filesystem::create_directories(root_ / "class/infiniband/rxe7/ports/1/gids");
+    const auto none = find("rxe7", kOurs);
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().code, base::Code::Unsupported);
+    EXPECT_NE(none.error().message().find("RoCE is switched off"), std::string::npos);
+    EXPECT_FALSE(gid_space_in(SysTree::at(root_.path()).value(), "rxe7", 1));
+}
+
 TEST_F(GidTable, AMissingDeviceIsUnavailable) {
     for (const char* name : {"rxe8", "", "../infiniband/rxe7", "rxe7/ports/1/../.."}) {
         const auto missing = find(name, kOurs);

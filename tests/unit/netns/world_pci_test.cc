@@ -46,11 +46,12 @@ class FakedVfs : public testing::Test {
     }
 
     Result<> configure(const VfSettings& change, uint32_t number = 1) {
-        return fake_.sriov.configure(host_ns(), index_of("enp1s0"), number, change);
+        return fake_.sriov.configure(
+            host_ns(), index_of("enp1s0"), number, change, base::Deadline::now());
     }
 
     VfSettings settings(uint32_t number = 1) {
-        return fake_.sriov.settings(host_ns(), index_of("enp1s0"), number).value();
+        return fake_.sriov.settings(host_ns(), index_of("enp1s0"), number).value().value();
     }
 
     FakeHost fake_{world_with_vfs()};

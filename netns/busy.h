@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Private to netns/.
+#pragma once
+
+#include <functional>
+
+#include "netns/base/clock.h"
+#include "netns/namespace.h"
+
+namespace netns {
+
+// Asks until the answer is true, or the deadline has passed. Paced by events of links in `ns`.
+Result<> ask_on_link_events(const Netns& ns,
+                            base::Deadline deadline,
+                            const std::function<Result<bool>()>& ask);
+
+// Asks until the answer is another than EBUSY and EAGAIN, which a driver says of a device that is
+// in a reset, or the deadline has passed. The end of a reset is an event of a link in `ns`.
+Result<> ask_until_ready(const Netns& ns,
+                         base::Deadline deadline,
+                         const std::function<Result<>()>& ask);
+
+}  // namespace netns
