@@ -131,7 +131,6 @@ JOBS = [
     guest("7.3", f"{PERF}perf-netns.sh", prompt=True, seconds=60, sees="perf"),
     guest("7.3", f"{PERF}perf-many.sh", prompt=True, seconds=60, sees="perf", form="both"),
     guest("7.3", f"{PERF}perf-cm.sh", prompt=True, seconds=60, sees="perf", form="both"),
-    guest("7.3", f"{PERF}perf-perftest.sh", prompt=True, seconds=40, sees="perf"),
     guest("7.3", "thesis.sh", prompt=True, seconds=60, sees="perf report"),
     guest("7.3", f"{PERF}perf-trouble.sh", prompt=True, seconds=60, sees="perf"),
 
