@@ -1,7 +1,8 @@
 #!/bin/bash
 # rdma-perf over rdma_cm: rxe, and Soft-iWARP, which has no other way. Two network namespaces with an rxe device and an
 # siw device each. Kernel 7.2 or later.
-#   tests/lab/run --no-install --kernel 7.3 --share BUILD/perf tests/lab/scenarios/perf-cm.sh
+#   tests/lab/run --no-install --kernel 7.3 --share BUILD/perf tests/lab/scenarios/perf-cm.sh [--full]
+# --full: 200 connections over siw on a busy machine (tests/upstream/siw-first-message says what could be lost there).
 source "${BASH_SOURCE[0]%/*}/perf-lib.sh"
 
 siw_b() { in_b "$perf" run 10.9.1.1 --timeout 30s "$@"; }
@@ -66,6 +67,24 @@ holds "none was lost" '.results[0].bandwidth.messages == 20000'
 expect 6 "siw: atomics: exit 6" siw_b --cm --verb fetch_add --mode bw
 grep -q 'no immediate data' "$work/out"
 report $? "and the line says why" "$work/out"
+
+
+if [[ ${1:-} == --full ]]; then
+    spinning=()
+    for _ in 1 2 3; do
+        while :; do :; done &
+        spinning+=($!)
+    done
+    lost=0 start=$SECONDS
+    for each in {1..200}; do
+        siw_b --cm --verb send --mode lat --iterations 1 --size 64 >"$work/out" 2>&1 && continue
+        lost=$((lost + 1))
+        echo "# connection $each, at $(date +%T): $(<"$work/out")"
+    done
+    kill "${spinning[@]}" && wait "${spinning[@]}" 2>/dev/null
+    echo "# siw: first messages lost on a busy machine: $lost of 200, in $((SECONDS - start)) s"
+    equal "siw: no first message is lost on a busy machine" 0 "$lost"
+fi
 
 stop_server
 report $? "the server ends cleanly" "$work/server"
