@@ -37,6 +37,9 @@ class KernelLinks : public Links {
   public:
     Result<std::optional<Link>> find(const Netns& ns, uint32_t index) override;
     Result<std::optional<Link>> find_by_name(const Netns& ns, const std::string& name) override;
+    Result<bool> wait_until_free(const Netns& ns,
+                                 const std::string& name,
+                                 base::Deadline deadline) override;
     Result<std::vector<Link>> list(const Netns& ns) override;
     Result<std::vector<uint32_t>> ports_of(const Netns& ns, uint32_t master) override;
     Result<std::vector<Address>> addresses(const Netns& ns, uint32_t index) override;
@@ -90,6 +93,17 @@ Result<std::optional<Link>> KernelLinks::find_by_name(const Netns& ns, const std
     Request request = link_query(0);
     request.put(IFLA_IFNAME, name);
     return get(ns, std::move(request), "look up link " + base::printable(name));
+}
+
+Result<bool> KernelLinks::wait_until_free(const Netns& ns,
+                                          const std::string& name,
+                                          base::Deadline deadline) {
+    bool is_free = false;
+    TRY(ask_on_link_events(ns, deadline, [&]() -> Result<bool> {
+        is_free = !TRY(find_by_name(ns, name));
+        return is_free;
+    }));
+    return is_free;
 }
 
 Result<std::vector<Link>> KernelLinks::list(const Netns& ns) {

@@ -70,6 +70,10 @@ class Links {
 
     virtual Result<std::optional<Link>> find(const Netns& ns, uint32_t index) = 0;
     virtual Result<std::optional<Link>> find_by_name(const Netns& ns, const std::string& name) = 0;
+    // Whether no link of `ns` has the name, or has it any more at the deadline.
+    virtual Result<bool> wait_until_free(const Netns& ns,
+                                         const std::string& name,
+                                         base::Deadline deadline) = 0;
     // All links of a namespace. For a container's, which are few; never for the host's.
     virtual Result<std::vector<Link>> list(const Netns& ns) = 0;
     // The indexes of a bond's or bridge's ports.

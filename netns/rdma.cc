@@ -65,6 +65,9 @@ class KernelRdmaDevices : public RdmaDevices {
     Result<std::vector<RdmaDevice>> list_on(const Netns& ns, uint32_t netdev) override;
     Result<std::optional<RdmaDevice>> find_by_name(const Netns& ns,
                                                    const std::string& name) override;
+    Result<bool> wait_until_free(const Netns& ns,
+                                 const std::string& name,
+                                 Deadline deadline) override;
     Result<std::optional<uint32_t>> netdev_of(const Netns& ns, uint32_t device) override;
     Result<std::string> software_type(const Netns& ns, const RdmaDevice& device) override;
     Result<std::optional<RdmaDevice>> find_software(const Netns& ns,
@@ -195,6 +198,18 @@ Result<std::optional<RdmaDevice>> KernelRdmaDevices::find_by_name(const Netns& n
             return std::optional<RdmaDevice>{device};
     }
     return std::optional<RdmaDevice>{};
+}
+
+Result<bool> KernelRdmaDevices::wait_until_free(const Netns& ns,
+                                                const std::string& name,
+                                                Deadline deadline) {
+    bool is_free = false;
+    // A new name and the end of a device are events of the class.
+    TRY(ask_on_device_events(DeviceEvents::Kernel, deadline, [&]() -> Result<bool> {
+        is_free = !TRY(find_by_name(ns, name));
+        return is_free;
+    }));
+    return is_free;
 }
 
 Result<std::string> KernelRdmaDevices::software_type(const Netns& ns, const RdmaDevice& device) {

@@ -106,6 +106,11 @@ class RdmaDevices {
     virtual Result<std::optional<RdmaDevice>> find_by_name(const Netns& ns,
                                                            const std::string& name) = 0;
 
+    // Whether `ns` sees no device of that name, or sees none any more at the deadline.
+    virtual Result<bool> wait_until_free(const Netns& ns,
+                                         const std::string& name,
+                                         base::Deadline deadline) = 0;
+
     // The netdev of the device's port 1, if it is in `ns`.
     virtual Result<std::optional<uint32_t>> netdev_of(const Netns& ns, uint32_t device) = 0;
     // The type of a driver over a netdev ("rxe", "siw"); empty: hardware.

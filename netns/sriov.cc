@@ -23,10 +23,6 @@ using base::printable;
 using netlink::Socket;
 
 namespace {
-// Groups of NETLINK_KOBJECT_UEVENT.
-constexpr unsigned kKernelGroup = 1;
-constexpr unsigned kUdevGroup = 2;  // said when udev has written its database
-
 std::string vf_text(uint32_t number, uint32_t pf) {
     return "VF " + std::to_string(number) + " of link " + std::to_string(pf);
 }
@@ -68,12 +64,6 @@ Error explain_setting(const std::string& setting, Error refusal) {
         default:
             return refusal;
     }
-}
-
-Result<Socket> listen_for_uevents(unsigned group) {
-    Socket events = TRY(Socket::open(TRY(KernelNetnses{}.current()), NETLINK_KOBJECT_UEVENT));
-    TRY(events.join(group));
-    return events;
 }
 
 class KernelSriov : public Sriov {
@@ -187,37 +177,27 @@ Result<PciNetdev> KernelSriov::wait_for_netdev(const std::string& address, Deadl
 }
 
 Result<std::string> KernelSriov::wait_for_rdma(const std::string& address, Deadline deadline) {
-    std::optional<Socket> events;
-    for (Pace pace;;) {
+    std::string name;
+    TRY(ask_on_device_events(DeviceEvents::Kernel, deadline, [&]() -> Result<bool> {
         const auto function = TRY(find(address));
         if (function && !function->rdma_names.empty())
-            return function->rdma_names.front();
-        if (deadline.passed())
-            return make_error(Code::Timeout,
-                              "PCI function " + printable(address) + " has no RDMA device");
-        if (events) {
-            if (TRY(events->heard(pace.next_ms(deadline))))
-                pace.hurry();
-            continue;  // heard or not: look again
-        }
-        // Devices of every class are announced there. Look again after listening began.
-        events = TRY(listen_for_uevents(kKernelGroup));
-    }
+            name = function->rdma_names.front();
+        return !name.empty();
+    }));
+    if (name.empty())
+        return make_error(Code::Timeout,
+                          "PCI function " + printable(address) + " has no RDMA device");
+    return name;
 }
 
 Result<bool> KernelSriov::wait_for_name(const std::string& address, Deadline deadline) {
-    std::optional<Socket> events;
-    for (Pace pace;;) {
+    bool named = false;
+    TRY(ask_on_device_events(DeviceEvents::Udev, deadline, [&]() -> Result<bool> {
         const auto netdev = TRY(netdev_of(address));
-        if (!netdev || !udev_owes_name("/run/udev", netdev->index))
-            return true;
-        if (deadline.passed())
-            return false;
-        if (!events)  // look again after listening began
-            events = TRY(listen_for_uevents(kUdevGroup));
-        else if (TRY(events->heard(pace.next_ms(deadline))))
-            pace.hurry();
-    }
+        named = !netdev || !udev_owes_name("/run/udev", netdev->index);
+        return named;
+    }));
+    return named;
 }
 }  // namespace
 

@@ -193,7 +193,6 @@ void add_netdev(Plan& plan, const Attachment& a, const ChosenVf& chosen, const L
     plan.add<MoveLink>({.vf = vf.function.address,
                         .host_name = vf.link.name,
                         .host_index = vf.link.index,
-                        .rebound = chosen.rebind,
                         .host_mtu = vf.link.mtu,
                         .host_alias = vf.link.alias,
                         .altnames = vf.link.altnames,

@@ -13,6 +13,9 @@ inline constexpr std::chrono::seconds kReadyTimeout{10};
 // A namespace without a process gives its netdevs back when the kernel comes to it.
 inline constexpr std::chrono::seconds kReturnTimeout{5};
 
+// Of two VFs with each other's names the other one is about to be named, too.
+inline constexpr std::chrono::seconds kNameTimeout{3};
+
 // Every open file of a host with a million of them is looked at within it.
 inline constexpr std::chrono::seconds kSearchTimeout{2};
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/steps/move_link.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "hook/steps/deadlines.h"
+#include "hook/steps/vf_names.h"
 #include "hook/store.h"
 #include "netns/link.h"
 #include "netns/sriov.h"
@@ -16,24 +15,20 @@ using base::Code;
 using base::make_error;
 
 namespace {
-// A name for a netdev whose own is taken on the host: its PCI address, of which there is one.
-std::string interim_name(std::string address) {
-    address = netns::device_of(address);
-    std::erase_if(address, [](char c) { return c == ':' || c == '.'; });
-    constexpr size_t kMost = 13;  // of an interface's 15
-    return "vf" + address.substr(address.size() - std::min(address.size(), kMost));
-}
-
-Result<uint32_t> index_of(Site& site, const std::string& vf) {
-    const auto function = TRY(site.host.sriov.find(vf));
-    if (!function || function->netdevs.empty())
-        return make_error(Code::Unavailable, "VF " + vf + " has no netdev in the host's namespace");
-    return function->netdevs.front().index;
-}
-
-Result<std::optional<netns::Mac>> mac_of(Site& site, uint32_t index) {
-    const auto link = TRY(site.host.links.find(site.host_ns, index));
-    return link ? std::optional{link->mac} : std::nullopt;
+// The VF's netdev on the host. Its index is another's if somebody has bound the VF since.
+Result<netns::Link> find_netdev(Site& site, const MoveLink::Args& args) {
+    netns::Links& links = site.host.links;
+    auto link = TRY(links.find(site.host_ns, args.host_index));
+    if (!link || link->device != netns::device_of(args.vf)) {
+        const auto function = TRY(site.host.sriov.find(args.vf));
+        const bool there = function && !function->netdevs.empty();
+        link =
+            there ? TRY(links.find(site.host_ns, function->netdevs.front().index)) : std::nullopt;
+    }
+    if (!link)
+        return make_error(Code::Unavailable,
+                          "VF " + args.vf + " has no netdev in the host's namespace");
+    return *std::move(link);
 }
 }  // namespace
 
@@ -42,7 +37,6 @@ Result<std::unique_ptr<Step>> MoveLink::load(const Json& json) {
     args.vf = TRY(base::required<std::string>(json, "vf"));
     args.host_name = TRY(base::required<std::string>(json, "host_name"));
     args.host_index = TRY(base::required<uint32_t>(json, "host_index"));
-    args.rebound = TRY(base::required<bool>(json, "rebound"));
     args.host_mtu = TRY(base::required<uint32_t>(json, "host_mtu"));
     args.host_alias = TRY(base::required<std::string>(json, "host_alias"));
     args.name = TRY(base::required<std::string>(json, "name"));
@@ -67,16 +61,16 @@ std::string MoveLink::describe() const {
 }
 
 Result<> MoveLink::apply(Site& site) const {
-    const uint32_t now = args_.rebound ? TRY(index_of(site, args_.vf)) : args_.host_index;
+    const netns::Link link = TRY(find_netdev(site, args_));
     netns::LinkChange change;
     change.index = args_.index;
     change.name = args_.name;
     change.alias = args_.host_name;
     change.mtu = args_.mtu;
     // Not even the MAC that it has: a driver whose PF has set one refuses every change.
-    if (args_.mac && TRY(mac_of(site, now)) != args_.mac)
+    if (args_.mac && link.mac != *args_.mac)
         change.mac = args_.mac;
-    TRY(site.host.links.move(site.host_ns, *site.container, now, change));
+    TRY(site.host.links.move(site.host_ns, *site.container, link.index, change));
     // By a request of its own: a driver that is busy is asked again, and the move is not.
     return site.host.links.raise(*site.container, args_.index, base::Deadline::in(kReadyTimeout));
 }
@@ -99,6 +93,14 @@ Result<Undo> MoveLink::undo(Site& site) const {
         change.index = args_.host_index;
     if (TRY(links.find_by_name(site.host_ns, args_.host_name)))
         change.name = interim_name(args_.vf);
+    auto moved = links.move(*site.container, site.host_ns, link->index, change);
+    if (moved || moved.error().code != Code::Busy)
+        return undone_by(std::move(moved));
+    // Somebody took the name or the index since. What has moved all the same RestoreVf names.
+    if (!TRY(links.find(*site.container, link->index)))
+        return Undo::undone();
+    change.index.reset();
+    change.name = interim_name(args_.vf);
     return undone_by(links.move(*site.container, site.host_ns, link->index, change));
 }
 
@@ -106,7 +108,6 @@ Json MoveLink::save() const {
     Json json = base::object({{"vf", args_.vf},
                               {"host_name", args_.host_name},
                               {"host_index", args_.host_index},
-                              {"rebound", args_.rebound},
                               {"host_mtu", args_.host_mtu},
                               {"host_alias", args_.host_alias},
                               {"altnames", args_.altnames},

@@ -15,7 +15,6 @@ class MoveLink : public Step {
         std::string vf;           // PCI address
         std::string host_name;    // on the host
         uint32_t host_index = 0;  // there; taken again if it is free
-        bool rebound = false;     // its driver has been bound anew since: it has another index
         uint32_t host_mtu = 0;
         std::string host_alias;
         std::vector<std::string> altnames;  // there

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/steps/move_rdma_device.h"
 
-#include "netns/sriov.h"
+#include "hook/steps/vf_names.h"
 
 namespace hook {
 
@@ -24,15 +24,9 @@ std::string MoveRdmaDevice::describe() const {
 }
 
 Result<std::optional<netns::RdmaDevice>> MoveRdmaDevice::find_on_host(Site& site) const {
-    std::string name = args_.name;
-    if (!args_.vf.empty()) {
-        // Bound anew, it may have another name.
-        const auto function = TRY(site.host.sriov.find(args_.vf));
-        if (!function || function->rdma_names.empty())
-            return std::optional<netns::RdmaDevice>{};
-        name = function->rdma_names.front();
-    }
-    return site.host.rdma.find_by_name(site.host_ns, name);
+    // Bound anew, it may have another name.
+    return args_.vf.empty() ? site.host.rdma.find_by_name(site.host_ns, args_.name)
+                            : rdma_device_of(site, args_.vf);
 }
 
 Result<> MoveRdmaDevice::apply(Site& site) const {
@@ -62,6 +56,12 @@ Result<Undo> MoveRdmaDevice::undo(Site& site) const {
         device = TRY(rdma.find_by_name(*site.container, args_.name));
     if (!device)
         return Undo::gone();
+    auto moved = rdma.move(*site.container, site.host_ns, device->index);
+    if (moved || moved.error().code != Code::Busy || args_.vf.empty())
+        return undone_by(std::move(moved));
+    // Another has its name on the host by now (since 7.3 a name belongs to a namespace), or it was
+    // given one of the host's. RestoreVf names it.
+    TRY(rdma.rename(*site.container, device->index, interim_name(args_.vf)));
     return undone_by(rdma.move(*site.container, site.host_ns, device->index));
 }
 

@@ -2,7 +2,7 @@
 #include "hook/steps/rebind_vf.h"
 
 #include "hook/steps/deadlines.h"
-#include "netns/rdma.h"
+#include "hook/steps/vf_names.h"
 #include "netns/sriov.h"
 
 namespace hook {
@@ -28,15 +28,9 @@ Result<> RebindVf::apply(Site& site) const {
     TRY(sriov.wait_for_netdev(args_.vf, deadline));
     if (!args_.rdma)
         return {};
-    const std::string name = TRY(sriov.wait_for_rdma(args_.vf, deadline));
-    if (name == args_.rdma_name)
-        return {};
+    TRY(sriov.wait_for_rdma(args_.vf, deadline));
     // The name that udev gives it, too, but later: what the container is told must not change then.
-    const auto device = TRY(site.host.rdma.find_by_name(site.host_ns, name));
-    if (!device)  // udev was faster
-        return {};
-    auto done = site.host.rdma.rename(site.host_ns, device->index, args_.rdma_name);
-    return !done && done.error().code == base::Code::Busy ? Result<>{} : std::move(done);
+    return name_rdma_device(site, args_.vf, args_.rdma_name);
 }
 
 Result<Undo> RebindVf::undo(Site&) const {

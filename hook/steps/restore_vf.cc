@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "hook/steps/deadlines.h"
+#include "hook/steps/vf_names.h"
 #include "hook/store.h"
-#include "netns/rdma.h"
 
 namespace hook {
 
@@ -84,7 +84,8 @@ Result<bool> RestoreVf::needs_rebind(Site& site, const PciFunction& function) co
     if (!args_.rebound && !site.net_admin && !is_altered)
         return false;
     if (link)
-        TRY(check_name(site, *link));  // before anything: gc would bind it again and again
+        // Before anything: gc would bind it again and again.
+        TRY(free_netdev_name(site, args_.vf, *link, args_.name));
     // Promiscuous mode, receive rules, XDP, sizes of rings: what a netdev can be set to is without
     // end and stays with it in every namespace. A new one has none of it.
     if (site.net_admin || is_altered)
@@ -93,23 +94,8 @@ Result<bool> RestoreVf::needs_rebind(Site& site, const PciFunction& function) co
         return true;
     if (args_.rdma.empty() || function.rdma_names.empty())
         return false;
-    const auto device = TRY(site.host.rdma.find_by_name(site.host_ns, function.rdma_names.front()));
+    const auto device = TRY(rdma_device_of(site, args_.vf));
     return device && device->node_guid != args_.node_guid;
-}
-
-Result<> RestoreVf::check_name(Site& site, const netns::Link& link) const {
-    if (link.name == args_.name)
-        return {};
-    const auto rival = TRY(site.host.links.find_by_name(site.host_ns, args_.name));
-    if (!rival || rival->index == link.index)
-        return {};
-    return make_error(Code::Busy,
-                      fmt::format("VF {} cannot have its name {} back: netdev {} ({}) has it",
-                                  args_.vf,
-                                  args_.name,
-                                  rival->index,
-                                  rival->device.empty() ? rival->kind : rival->device))
-        .advise("rename that one, then run: rdmactl gc");
 }
 
 Result<netns::Mac> RestoreVf::mend_link(Site& site, const PciFunction& function) const {
@@ -119,7 +105,7 @@ Result<netns::Mac> RestoreVf::mend_link(Site& site, const PciFunction& function)
     const auto link = TRY(site.host.links.find(site.host_ns, index));
     if (!link)
         return make_error(Code::Unavailable, "the netdev of VF " + args_.vf + " is gone");
-    TRY(check_name(site, *link));
+    TRY(free_netdev_name(site, args_.vf, *link, args_.name));
     // Its namespace died without us: the kernel brings them along.
     TRY(drop_altnames(site, site.host_ns, *link, args_.altnames));
     netns::LinkChange change;
@@ -161,15 +147,10 @@ Result<> RestoreVf::mend_mac(Site& site, const PciFunction& function, netns::Mac
 Result<> RestoreVf::mend_rdma(Site& site) const {
     if (args_.rdma.empty())
         return {};
-    const std::string name =
-        TRY(site.host.sriov.wait_for_rdma(args_.vf, base::Deadline::in(kReturnTimeout))
-                .context("RDMA device " + args_.rdma + " has not come back")
-                .advise("it may need a moment; then run: rdmactl gc"));
-    const auto device = TRY(site.host.rdma.find_by_name(site.host_ns, name));
-    if (name == args_.rdma || !device)
-        return {};
-    return site.host.rdma.rename(site.host_ns, device->index, args_.rdma)
-        .context(fmt::format("give RDMA device {} its name back", name));
+    TRY(site.host.sriov.wait_for_rdma(args_.vf, base::Deadline::in(kReturnTimeout))
+            .context("RDMA device " + args_.rdma + " has not come back")
+            .advise("it may need a moment; then run: rdmactl gc"));
+    return name_rdma_device(site, args_.vf, args_.rdma);
 }
 
 Result<Undo> RestoreVf::undo(Site& site) const {

@@ -41,8 +41,6 @@ class RestoreVf : public Step {
     [[nodiscard]] Json save() const override;
 
   private:
-    // Busy if another netdev has its name.
-    Result<> check_name(Site& site, const netns::Link& link) const;
     // The MAC that the netdev then has.
     Result<netns::Mac> mend_link(Site& site, const netns::PciFunction& function) const;
     Result<> mend_mac(Site& site, const netns::PciFunction& function, netns::Mac present) const;

@@ -94,6 +94,13 @@ TYPED_TEST(LinksContract, WhatIsNotThereIsNothing) {
         EXPECT_FALSE(this->room().find_by_name(ns, name).value()) << name;
 }
 
+TYPED_TEST(LinksContract, ANameIsFreeOrStillTakenAtTheDeadline) {
+    const Netns ns = this->outside_.container_ns();
+    EXPECT_TRUE(this->room().wait_until_free(ns, "rdma0", base::Deadline::now()).value());
+    const auto brief = base::Deadline::in(std::chrono::milliseconds(20));
+    EXPECT_FALSE(this->room().wait_until_free(ns, "lo", brief).value());
+}
+
 TYPED_TEST(LinksContract, OneRequestMakesAMacvlanWithAllItIsGiven) {
     const auto done = this->create(this->spec());
     ASSERT_TRUE(done) << done.error().message();

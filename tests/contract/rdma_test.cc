@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contract of netns/rdma.h. The kernel's half runs where RDMA is: in the lab.
+// The contract of netns/rdma.h. The kernel's half runs where RDMA is: in the lab. budget: one room.
 #include <algorithm>
 #include <cerrno>
 
@@ -349,6 +349,11 @@ TYPED_TEST(RdmaContract, ADeviceIsRenamed) {
     EXPECT_EQ(this->room().find_by_name(this->owner(), "rxect7").value()->index, device.index);
     ASSERT_TRUE(this->make_netdev(kRdmaNetdev + 1) && this->add(kName, kRdmaNetdev + 1));
     this->expect_error(rename(device.index, kName), Code::Busy, EEXIST);
+    const auto is_free = [&](const std::string& name) {
+        return this->room().wait_until_free(this->owner(), name, base::Deadline::now()).value();
+    };
+    EXPECT_FALSE(is_free(kName));
+    EXPECT_TRUE(is_free("rxect8"));
     this->expect_error(rename(0x7fff0000, "rxect8"), Code::Unavailable, EINVAL);
 }
 

@@ -55,6 +55,9 @@ class FakeLinks : public netns::Links {
     Result<std::optional<netns::Link>> find(const Netns& ns, uint32_t index) override;
     Result<std::optional<netns::Link>> find_by_name(const Netns& ns,
                                                     const std::string& name) override;
+    Result<bool> wait_until_free(const Netns& ns,
+                                 const std::string& name,
+                                 base::Deadline deadline) override;
     Result<std::vector<netns::Link>> list(const Netns& ns) override;
     Result<std::vector<uint32_t>> ports_of(const Netns& ns, uint32_t master) override;
     Result<std::vector<Address>> addresses(const Netns& ns, uint32_t index) override;
@@ -108,6 +111,9 @@ class FakeRdmaDevices : public netns::RdmaDevices {
                                                             const std::string& name) override;
     Result<std::optional<netns::RdmaDevice>> find_by_name(const Netns& ns,
                                                           const std::string& name) override;
+    Result<bool> wait_until_free(const Netns& ns,
+                                 const std::string& name,
+                                 base::Deadline deadline) override;
     Result<std::optional<uint32_t>> netdev_of(const Netns& ns, uint32_t device) override;
     Result<std::string> software_type(const Netns& ns, const netns::RdmaDevice& device) override;
     Result<std::vector<netns::RdmaDevice>> list_on(const Netns& ns, uint32_t netdev) override;

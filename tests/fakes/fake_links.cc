@@ -37,6 +37,14 @@ Result<std::optional<Link>> FakeLinks::find_by_name(const Netns& ns, const std::
     return std::optional<Link>{};
 }
 
+Result<bool> FakeLinks::wait_until_free(const Netns& ns,
+                                        const std::string& name,
+                                        base::Deadline deadline) {
+    if (TRY(find_by_name(ns, name)))
+        gate_.wait_for_others(deadline);
+    return !TRY(find_by_name(ns, name));
+}
+
 Result<std::vector<Link>> FakeLinks::list(const Netns& ns) {
     std::vector<Link> all;
     if (const FakeNetns* found = world_.find(ns)) {

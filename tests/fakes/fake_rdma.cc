@@ -119,6 +119,14 @@ Result<std::optional<RdmaDevice>> FakeRdmaDevices::find_by_name(const Netns& ns,
     return std::optional<RdmaDevice>{};
 }
 
+Result<bool> FakeRdmaDevices::wait_until_free(const Netns& ns,
+                                              const std::string& name,
+                                              base::Deadline deadline) {
+    if (TRY(find_by_name(ns, name)))
+        gate_.wait_for_others(deadline);
+    return !TRY(find_by_name(ns, name));
+}
+
 Result<std::optional<uint32_t>> FakeRdmaDevices::netdev_of(const Netns& ns, uint32_t device) {
     if (!world_.kernel.rdma)
         return no_rdma();

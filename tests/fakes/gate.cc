@@ -25,9 +25,9 @@ Gate::Fault Gate::enter(const std::string& what) {
         return Fault::Fail;
     const int call = mutating_calls();
     calls_.push_back(what);
-    if (auto others = std::exchange(meanwhile, nullptr)) {  // who are not met by others again
-        others(call);
-        meanwhile = std::move(others);
+    if (auto meeting = std::exchange(meanwhile, nullptr)) {  // nobody is met twice at once
+        meeting(call);
+        meanwhile = std::move(meeting);
     }
     if (fault_ == Fault::FailOn)
         return call >= at_ && is_of_kind(what) ? Fault::Fail : Fault::None;

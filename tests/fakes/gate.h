@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "netns/base/clock.h"
 #include "netns/base/result.h"
 
 namespace test {
@@ -42,6 +43,14 @@ class Gate {
 
     // What others do at the same time: called before each call, with its number.
     std::function<void(int)> meanwhile;
+
+    // What they do while the program waits for them, and has time to.
+    std::function<void()> others;
+
+    void wait_for_others(base::Deadline deadline) const {
+        if (others && !deadline.passed())
+            others();
+    }
 
     [[nodiscard]] int mutating_calls() const { return static_cast<int>(calls_.size()); }
 
