@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "hook/modes/software_device.h"
+#include "netns/base/log.h"
 
 namespace hook {
 
@@ -16,6 +17,7 @@ using base::make_error;
 
 namespace {
 constexpr std::chrono::seconds kGidTimeout{5};
+constexpr std::chrono::seconds kDeafTimeout{2};  // part of it
 constexpr std::chrono::seconds kPortTimeout{5};
 
 // Attachment 0 has the plain name; the others carry their number.
@@ -101,6 +103,32 @@ Json to_json(const Granted& g) {
     return json;
 }
 
+// The container's own GID. A device of hardware that was bound just now may not have heard of its
+// netdev's MAC and addresses (before 7.0), and does not look again by itself: the MAC that the
+// netdev has, set once more, makes it.
+Result<netns::GidEntry> wait_for_gid(Site& site,
+                                     const FoundDevice& found,
+                                     const netns::WantedGid& wanted,
+                                     uint32_t netdev,
+                                     bool may_be_deaf) {
+    netns::RdmaDevices& rdma = site.host.rdma;
+    const auto deadline = base::Deadline::in(kGidTimeout);
+    if (may_be_deaf) {
+        auto heard =
+            rdma.wait_for_gid(found.ns, found.device, wanted, base::Deadline::in(kDeafTimeout));
+        if (heard || heard.error().code != Code::Timeout)
+            return heard;
+        const netns::Netns& ns = *wanted.netdev_ns;
+        if (const auto link = TRY(site.host.links.find(ns, netdev))) {
+            const auto told = site.host.links.change(ns, netdev, {.mac = link->mac});
+            base::log::info(fmt::format("{} has not heard of its MAC: {}",
+                                        found.device.name,
+                                        told ? "set again" : told.error().message()));
+        }
+    }
+    return rdma.wait_for_gid(found.ns, found.device, wanted, deadline);
+}
+
 // The host's port is as it is, and one that is switched off stays so.
 base::Deadline port_deadline(const Attachment& attachment, const Endpoint& endpoint) {
     const bool waits =
@@ -128,7 +156,8 @@ Result<FoundDevice> find_device(Site& site, const Endpoint& endpoint) {
 }
 
 Result<Granted> inspect(Site& site, const Attachment& attachment, const Endpoint& endpoint) {
-    const auto [device, device_ns] = TRY(find_device(site, endpoint));
+    const FoundDevice found = TRY(find_device(site, endpoint));
+    const auto& [device, device_ns] = found;
     const netns::Netns* ns = site.ns(endpoint.where);
     const auto link =
         ns == nullptr ? std::nullopt : TRY(site.host.links.find(*ns, endpoint.netdev));
@@ -148,9 +177,10 @@ Result<Granted> inspect(Site& site, const Attachment& attachment, const Endpoint
                     .rdma_cm = {}};
     if (granted.software.empty())
         granted.software = TRY(rdma.software_type(device_ns, device));
+    const bool is_own_hardware = endpoint.hca_netdev == 0 && granted.software.empty();
     if (endpoint.gid)
-        granted.gid = TRY(rdma.wait_for_gid(
-            device_ns, device, {*endpoint.gid, link->name, *ns}, base::Deadline::in(kGidTimeout)));
+        granted.gid = TRY(wait_for_gid(
+            site, found, {*endpoint.gid, link->name, *ns}, endpoint.netdev, is_own_hardware));
     // Programs take only ports that are ACTIVE when they begin (NCCL goes by sockets else).
     if (granted.software.empty())
         granted.port_state = TRY(rdma.wait_for_active(

@@ -11,6 +11,9 @@
 // - PORT_GET names the netdev only if it is in the namespace of the socket.
 // - MLNX_OFED and DOCA hide a GID from readers outside its netdev's namespace: these see an empty
 //   slot (core/cache.c, rdma_check_gid_user_access). Linux itself shows every GID to every reader.
+// - Before 7.0 a device that is being registered does not hear of netdevs: what they are given then
+//   (MAC, addresses) is missing in its GID table. It is told again when the netdev's MAC is set,
+//   also to the one that it has; not when the netdev comes up (9af0feae8016ba; cache.c).
 // - A RoCE port's state follows its netdev: up, and with a carrier (mlx5 main.c).
 // - Deleting an rxe that somebody has open blocks until they close it (before 7.3).
 #pragma once

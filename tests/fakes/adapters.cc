@@ -82,6 +82,12 @@ const std::vector<Quirk>& quirks() {
         {"gids_by_reader",
          "a GID is shown to a reader in the network namespace of its netdev alone",
          "MLNX_OFED 24.07 core/cache.c: rdma_check_gid_user_access"},
+        {"stale_gid",
+         "what happens to a VF's netdev while its RDMA device is being registered does not reach "
+         "the GID table: it keeps the GID of the MAC before, until the netdev's MAC is set again",
+         "Linux before 7.0 (commit 9af0feae8016ba, ib_enum_all_roce_netdevs): only devices that "
+         "are registered hear of netdevs; NETDEV_UP leaves a default GID that is there "
+         "(cache.c, __ib_cache_gid_add)"},
         {"iwarp",
          "is an iWARP device: one GID, of its MAC, that is none of RoCE",
          "irdma verbs.c: iw_query_gid, gid_tbl_len 1"},

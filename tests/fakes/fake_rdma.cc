@@ -212,10 +212,12 @@ Result<std::optional<GidEntry>> FakeRdmaDevices::find_gid(const Netns& ns,
 Result<GidEntry> FakeRdmaDevices::wait_for_gid(const Netns& ns,
                                                const RdmaDevice& device,
                                                const netns::WantedGid& wanted,
-                                               base::Deadline /*deadline*/) {
+                                               base::Deadline deadline) {
     const auto found = TRY(find_gid(ns, device, wanted));
     if (found)
         return *found;
+    if (!deadline.passed())
+        TRY(see(ns, device.index))->deaf.value = false;
     return make_error(
         Code::Timeout,
         "GID " + netns::to_string(wanted.gid) + " has not appeared on " + device.name);

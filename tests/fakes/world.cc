@@ -158,9 +158,7 @@ uint32_t World::add_rdma(NetnsId ns,
     added.gsi_qp = !added.device.iwarp;
     const uint32_t index = added.device.index;
     rdma[index] = added;
-    add_gid(ns, netdev, netns::link_local_gid(link.link.mac));
-    for (const auto& address : link.addresses)
-        add_gid(ns, netdev, netns::gid_of(address));
+    add_own_gids(ns, netdev);
     // Addresses of links that stand on this one, in any namespace.
     for (const auto& [other_ns, other] : namespaces) {
         for (const auto& [other_index, upper] : other.links) {
@@ -271,7 +269,7 @@ void World::add_gid(NetnsId ns, uint32_t netdev, const netns::Gid& gid) {
     if (!kernel.makes_gids || link == nullptr || !link->link.ethernet)
         return;
     for (auto& [index, device] : rdma) {
-        if (device.device.iwarp)  // which has no GIDs of addresses
+        if (device.device.iwarp || device.deaf.value)  // iWARP has no GIDs of addresses
             continue;
         const bool own = device.netdev_ns == ns && device.netdev == netdev;
         const FakeLink* port = find_link(host, device.netdev);
@@ -296,6 +294,16 @@ void World::add_gid(NetnsId ns, uint32_t netdev, const netns::Gid& gid) {
     }
 }
 
+void World::add_own_gids(NetnsId ns, uint32_t netdev) {
+    const FakeLink* found = find_link(ns, netdev);
+    if (found == nullptr)
+        return;
+    if (!is_child(*found))
+        add_gid(ns, netdev, netns::link_local_gid(found->link.mac));
+    for (const auto& address : found->addresses)
+        add_gid(ns, netdev, netns::gid_of(address));
+}
+
 void World::fail_over(uint32_t device, uint32_t port) {
     FakeRdma& moving = rdma.at(device);
     for (auto& entry : moving.gids) {
@@ -311,7 +319,7 @@ void World::remove_gid(NetnsId ns, uint32_t netdev, const netns::Gid& gid) {
         // The default entry belongs to the device's own netdev and outlives the address.
         const bool fixed = link != nullptr && device.netdev_ns == ns && device.netdev == netdev &&
                            gid == netns::link_local_gid(link->link.mac);
-        if (!fixed)
+        if (!fixed && !device.deaf.value)
             std::erase_if(device.gids, [&](const FakeGid& entry) {
                 return entry.gid == gid && entry.ns == ns && entry.netdev == netdev;
             });

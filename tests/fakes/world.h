@@ -98,6 +98,7 @@ struct FakeRdma {
     std::set<pid_t> openers = {};  // processes that have its node open without a context
     bool gsi_qp = true;
     Unseen comes_up;  // its netdev has come up, and its port is not ACTIVE yet
+    Unseen deaf;      // it is being registered: see stale_gid
     std::string pci;  // the PCI function that it belongs to; empty: none
     netns::Counters counters = {};
     bool operator==(const FakeRdma&) const = default;
@@ -307,6 +308,8 @@ struct World : WorldState {
     // Puts an address' GID into the tables of all devices under the link; takes it out.
     void add_gid(NetnsId ns, uint32_t netdev, const netns::Gid& gid);
     void remove_gid(NetnsId ns, uint32_t netdev, const netns::Gid& gid);
+    void add_own_gids(NetnsId ns, uint32_t netdev);  // of its MAC and of its addresses
+    void forget_gids(NetnsId ns, uint32_t netdev);   // all that it has in any table
     // Takes the RDMA device of a bond to another port, as drivers do at a failover
     // (mlx5_lag_get_roce_netdev); all are the host's.
     void fail_over(uint32_t device, uint32_t port);

@@ -196,6 +196,8 @@ void World::add_sriov(const std::string& name,
         register_netdev(vf);
         named(vf, name + "v" + std::to_string(number));
     }
+    for (auto& [index, device] : rdma)
+        device.deaf.value = false;  // long ago
 }
 
 void World::name_by_udev(const std::string& address) {
@@ -318,6 +320,11 @@ void World::register_rdma(const std::string& address) {
     const uint32_t device =
         add_rdma(host, index, free_rdma_name(*this, function.rdma_type), function.rdma_type);
     rdma[device].pci = address;
+    if (!function.pf.empty() && has_quirk(address, "stale_gid")) {
+        for (FakeGid& entry : rdma[device].gids)
+            entry.gid = netns::link_local_gid(function.own_mac);
+        rdma[device].deaf.value = true;
+    }
     uint64_t& guid = rdma[device].device.node_guid;
     if (function.settings.node_guid.value_or(0) != 0)
         guid = *function.settings.node_guid;
@@ -344,10 +351,7 @@ uint32_t World::free_index(NetnsId ns, uint32_t wanted) {
 void World::move_link(NetnsId from, uint32_t index, NetnsId to, uint32_t new_index) {
     FakeLink moved = *find_link(from, index);
     reset_vf(moved);
-    for (auto& [device_index, device] : rdma)
-        std::erase_if(device.gids, [&](const FakeGid& entry) {
-            return entry.ns == from && entry.netdev == index;
-        });
+    forget_gids(from, index);
     drop_rdma_on(from, index);
     namespaces[from].links.erase(index);
     drop_routes(from, index);
@@ -366,6 +370,12 @@ void World::move_link(NetnsId from, uint32_t index, NetnsId to, uint32_t new_ind
             continue;
         device.netdev_ns = to;
         device.netdev = new_index;
+        for (FakeGid& entry : device.gids) {  // of one that is deaf
+            if (entry.ns == from && entry.netdev == index) {
+                entry.ns = to;
+                entry.netdev = new_index;
+            }
+        }
         add_gid(to, new_index, netns::link_local_gid(moved.link.mac));
     }
 }
@@ -405,21 +415,21 @@ void World::set_up(NetnsId ns, uint32_t index, bool up) {
     }
 }
 
+void World::forget_gids(NetnsId ns, uint32_t netdev) {
+    for (auto& [index, device] : rdma) {
+        if (!device.deaf.value)
+            std::erase_if(device.gids, [&](const FakeGid& entry) {
+                return entry.ns == ns && entry.netdev == netdev;
+            });
+    }
+}
+
+// NETDEV_CHANGEADDR, also of the MAC that the link has: all its GIDs are made anew.
 void World::set_mac(NetnsId ns, uint32_t index, const netns::Mac& mac) {
     FakeLink& link = *find_link(ns, index);
-    const netns::Gid before = netns::link_local_gid(link.link.mac);
-    if (link.link.mac == mac)
-        return;
     link.link.mac = mac;
-    // Only the default entries follow; the link's addresses stay.
-    for (auto& [device_index, device] : rdma) {
-        if (!(device.netdev_ns == ns) || device.netdev != index)
-            continue;
-        for (auto& entry : device.gids) {
-            if (entry.gid == before && entry.ns == ns && entry.netdev == index)
-                entry.gid = netns::link_local_gid(mac);
-        }
-    }
+    forget_gids(ns, index);
+    add_own_gids(ns, index);
 }
 
 }  // namespace test

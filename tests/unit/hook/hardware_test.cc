@@ -224,6 +224,25 @@ TEST_F(Hardware, ANodeGuidOfZeroIsGivenToNobody) {
     EXPECT_NE(told(three)["node_guid"], "0000000000000000");
 }
 
+// The table heard neither of the MAC nor of the addresses, and would never look again.
+TEST_F(Hardware, AGidTableThatKeepsTheOldMacsIsMadeToLook) {
+    for (const Mode mode : {Mode::Shared, Mode::Exclusive}) {
+        plug(Nic::Mlx5, mode);
+        pf().quirks.insert("stale_gid");
+        const std::map<std::string, netns::Gid> gids = {
+            {"none", netns::link_local_gid(*netns::parse_mac("02:00:5e:10:00:01"))},
+            {"10.9.0.1/24", netns::gid_of(*netns::parse_cidr("10.9.0.1/24"))}};
+        for (const auto& [ip, gid] : gids) {
+            Life one = with_vf("one", {{"rdma.mac", "02:00:5e:10:00:01"}, {"rdma.ip", ip}});
+            const auto started = one.start();
+            ASSERT_TRUE(started) << started.error().message();
+            EXPECT_EQ(one.environment("RDMA_GID"), netns::to_string(gid));
+            ASSERT_TRUE(one.poststop());
+            expect_nothing_kept();
+        }
+    }
+}
+
 TEST_F(Hardware, AnInfinibandPfNeedsNotBeUp) {
     plug(Nic::IbMlx5);
     fake_.world.find_link(fake_.world.host, fake_.world.netdev_of(kPf)->second)->link.up = false;

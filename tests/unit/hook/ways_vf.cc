@@ -20,10 +20,9 @@ World moving(Nic nic) {
     return with_nic(nic, KernelTraits::v7_3(), netns::RdmaNetnsMode::Exclusive);
 }
 
-// Its driver registers RDMA devices some time after it was bound.
-World slow(World world) {
+World with_quirk(const char* quirk, World world) {
     for (auto& [address, function] : world.pci)
-        function.quirks.insert("late_rdma");
+        function.quirks.insert(quirk);
     return world;
 }
 
@@ -97,11 +96,14 @@ std::vector<Way> vf_ways() {
          .world = shared(Nic::Igb),
          .annotations = on_pf({{"rdma.mac", "02:00:5e:10:00:01"}})},
         {.name = "own_mac_exclusive_slow",
-         .world = slow(moving(Nic::Mlx5)),
+         .world = with_quirk("late_rdma", moving(Nic::Mlx5)),
+         .annotations = on_pf({{"rdma.mac", "02:00:5e:10:00:01"}})},
+        {.name = "own_mac_stale_gid",
+         .world = with_quirk("stale_gid", shared(Nic::Mlx5)),
          .annotations = on_pf({{"rdma.mac", "02:00:5e:10:00:01"}})},
         with_net_admin({.name = "net_admin", .world = shared(Nic::Igb), .annotations = plain}),
         with_net_admin({.name = "own_net_admin_exclusive_slow",
-                        .world = slow(moving(Nic::Mlx5)),
+                        .world = with_quirk("late_rdma", moving(Nic::Mlx5)),
                         .annotations = plain}),
         {.name = "siw",
          .world = with_nic(Nic::Igb, KernelTraits::v6_12(), netns::RdmaNetnsMode::Shared),
