@@ -2,14 +2,11 @@
 #include "netns/devlink.h"
 
 #include <algorithm>
-#include <cerrno>
 
 #include "netns/devlink_message.h"
 
 namespace netns {
 
-using base::Code;
-using base::Error;
 using base::printable;
 using netlink::GenlFamily;
 using netlink::Request;
@@ -17,26 +14,6 @@ using netlink::Request;
 namespace {
 std::string eswitch_text(const std::string& device) {
     return "the e-switch of " + printable(device);
-}
-
-// The code and the advice that the errno of a change stands for.
-Error explain_eswitch(Error refusal) {
-    switch (refusal.sys) {
-        case ENODEV:
-            refusal.code = Code::Unavailable;
-            return refusal;
-        case EOPNOTSUPP:
-            refusal.code = Code::Unsupported;
-            return refusal;
-        case EBUSY:
-            refusal.code = Code::Busy;
-            return std::move(refusal).advise(
-                "unbind the VFs, and take the representors out of their bridges");
-        case EPERM:
-            return std::move(refusal).advise("run as root");
-        default:
-            return refusal;
-    }
 }
 
 class KernelDevlink : public Devlink {
@@ -59,7 +36,7 @@ Result<std::optional<Eswitch>> KernelDevlink::eswitch(const Netns& host,
     const std::string what = "ask for " + eswitch_text(device);
     Request request = devlink::eswitch_request(TRY(sockets_.family(host)), device);
     auto reply = TRY(sockets_.get(host))->get(request, what);
-    if (!reply && (reply.error().sys == ENODEV || reply.error().sys == EOPNOTSUPP))
+    if (!reply && devlink::lacks_eswitch(reply.error()))
         return std::optional<Eswitch>{};
     auto found = devlink::parse_eswitch(TRY(std::move(reply)));
     if (!found)
@@ -70,7 +47,7 @@ Result<std::optional<Eswitch>> KernelDevlink::eswitch(const Netns& host,
 Result<> KernelDevlink::change(const Netns& host, Request request, const std::string& what) {
     auto done = TRY(sockets_.get(host))->request(request, what);
     if (!done)
-        return explain_eswitch(std::move(done).error());
+        return devlink::explain_change(std::move(done).error());
     return {};
 }
 

@@ -6,7 +6,10 @@
 // What this room knows: a change to switchdev destroys and makes netdevs and RDMA devices of the
 // device; representors appear with it, and their names come from udev a moment later. In mode
 // legacy there are no ports of VFs. A dump of ports for one device alone exists since 6.6; before,
-// the others' are left out here.
+// the others' are left out here. An e-switch that is another host's (a BlueField in DPU mode, seen
+// from its host: mlx5_eswitch_check says EPERM, since 6.2 EOPNOTSUPP) is none. Since 6.3 the
+// physical port of an mlx5 is a device of its own, and bnxt has no ports for its VFs: see
+// hook/eswitch.h.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +51,7 @@ class Devlink {
   public:
     virtual ~Devlink() = default;
 
-    // Nothing if there is no such device, or it has no e-switch.
+    // Nothing if there is no such device, or it has no e-switch that is this host's.
     virtual Result<std::optional<Eswitch>> eswitch(const Netns& host,
                                                    const std::string& device) = 0;
     // Unsupported: the device has no such mode; Busy: the e-switch is in use (VFs bound, rules);

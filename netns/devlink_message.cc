@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "netns/devlink_message.h"
 
+#include <cerrno>
+
 #include <linux/devlink.h>
 
 namespace netns::devlink {
 
 using base::Code;
+using base::Error;
 using base::make_error;
 using netlink::Attributes;
 using netlink::GenlFamily;
@@ -145,6 +148,29 @@ Result<std::optional<Eswitch>> parse_eswitch(const Reply& reply) {
         *mode == DEVLINK_ESWITCH_MODE_SWITCHDEV ? EswitchMode::Switchdev : EswitchMode::Legacy;
     found.inline_mode = inline_mode_of(*attributes);
     return std::optional<Eswitch>{found};
+}
+
+bool lacks_eswitch(const Error& refusal) {
+    return refusal.sys == ENODEV || refusal.sys == EOPNOTSUPP || refusal.sys == EPERM;
+}
+
+Error explain_change(Error refusal) {
+    switch (refusal.sys) {
+        case ENODEV:
+            refusal.code = Code::Unavailable;
+            return refusal;
+        case EOPNOTSUPP:
+            refusal.code = Code::Unsupported;
+            return refusal;
+        case EBUSY:
+            refusal.code = Code::Busy;
+            return std::move(refusal).advise(
+                "unbind the VFs, and take the representors out of their bridges");
+        case EPERM:  // a driver's own sentence (Socket Direct) is not about who asks
+            return refusal.extack.empty() ? std::move(refusal).advise("run as root") : refusal;
+        default:
+            return refusal;
+    }
 }
 
 std::optional<DevlinkPort> parse_port(const Reply& reply, const std::string& device) {

@@ -28,6 +28,10 @@ netlink::Request ports_request(const netlink::GenlFamily& family, const std::str
 // Nothing if the answer tells no mode: the device has no e-switch. Internal: it is malformed;
 // Unsupported: a mode that is not known here.
 Result<std::optional<Eswitch>> parse_eswitch(const netlink::Reply& reply);
+// Whether this refusal of ESWITCH_GET says that the host has no e-switch of the device.
+bool lacks_eswitch(const base::Error& refusal);
+// The code and the advice that the errno of a refused ESWITCH_SET stands for.
+base::Error explain_change(base::Error refusal);
 // Nothing if the message is malformed or of another device.
 std::optional<DevlinkPort> parse_port(const netlink::Reply& reply, const std::string& device);
 

@@ -65,6 +65,11 @@ std::string devlink_handle(const std::string& function) {
     return is_pci_address(function) ? "pci/" + function : function;
 }
 
+std::string function_of(const std::string& handle) {
+    const std::string device = device_of(handle);
+    return is_pci_address(device) ? device : handle;
+}
+
 std::string device_of(const std::string& function) {
     return function.substr(function.find('/') + 1);  // npos + 1 is 0: an address as it is
 }

@@ -88,6 +88,10 @@ class KernelSriov : public Sriov {
         return list_pfs_of(TRY(SysTree::host()));
     }
 
+    Result<std::vector<PciNetdev>> representors(const std::string& pf) override {
+        return representors_of(TRY(SysTree::host()), pf);
+    }
+
     Result<std::optional<VfSettings>> settings(const Netns& host,
                                                uint32_t pf,
                                                uint32_t number) override;
@@ -99,6 +103,14 @@ class KernelSriov : public Sriov {
 
     Result<> set_num_vfs(const std::string& pf, uint32_t count) override {
         return write_num_vfs(TRY(SysTree::host()), pf, count);
+    }
+
+    Result<std::optional<bool>> autoprobe(const std::string& pf) override {
+        return read_autoprobe(TRY(SysTree::host()), pf);
+    }
+
+    Result<> set_autoprobe(const std::string& pf, bool on) override {
+        return write_autoprobe(TRY(SysTree::host()), pf, on);
     }
 
     Result<> unbind(const std::string& address) override {

@@ -48,15 +48,17 @@ bool is_pci_address(std::string_view text);
 // (a scalable function), "netdevsim/netdevsim11". Wherever an address is taken here, such a name
 // is, too.
 bool is_function_name(std::string_view text);
-// The name of a function that devlink knows: "pci/0000:3b:00.2".
+// The name of a function that devlink knows: "pci/0000:3b:00.2"; and back.
 std::string devlink_handle(const std::string& function);
+std::string function_of(const std::string& handle);
 // What its netdev calls its device (IFLA_PARENT_DEV_NAME): without the bus.
 std::string device_of(const std::string& function);
 
 struct PciNetdev {
     std::string name;
     uint32_t index = 0;
-    uint32_t port = 0;  // dev_port: of a function with several netdevs (mlx4)
+    uint32_t port = 0;           // dev_port: of a function with several netdevs (mlx4)
+    std::string port_name = {};  // phys_port_name: "p0" of an uplink, "pf0vf3" of a representor
     bool operator==(const PciNetdev&) const = default;
 };
 
@@ -69,7 +71,7 @@ struct PciFunction {
     uint32_t num_vfs = 0;                 // of a PF: how many it has
     std::string local_cpus = {};          // of a PF: the CPUs near it, "0-15,32-47"; empty: unknown
     int numa_node = -1;                   // of a PF; -1: none
-    std::vector<PciNetdev> netdevs;       // in the host's namespace, no representors; by port
+    std::vector<PciNetdev> netdevs;       // in the host's namespace, no representors; uplinks first
     std::vector<std::string> rdma_names;  // in the host's namespace
     bool operator==(const PciFunction&) const = default;
 };
@@ -120,6 +122,10 @@ class Sriov {
     // All PFs that can have VFs, by address. Reads every PCI function: for rdmactl, never for a
     // hook.
     virtual Result<std::vector<PciFunction>> list_pfs() = 0;
+    // The netdevs that stand for the functions behind a PF's e-switch, by name: those of the host
+    // that share the PF's phys_switch_id and have such a phys_port_name. Reads every netdev of the
+    // host: for drivers that have no ports for them in devlink (bnxt).
+    virtual Result<std::vector<PciNetdev>> representors(const std::string& pf) = 0;
 
     // What the PF keeps for its VF `number`; nothing if it does not report on its VFs at all. `pf`
     // is the PF's netdev, an index in `host`. Unavailable if it has no such VF.
@@ -139,10 +145,15 @@ class Sriov {
 
     // Writes sriov_numvfs. Busy: it has VFs already, and `count` is neither 0 nor what it has.
     virtual Result<> set_num_vfs(const std::string& pf, uint32_t count) = 0;
+    // sriov_drivers_autoprobe: whether a new VF is given to a driver. While it is not,
+    // drivers_probe gives a VF to none either (pci_device_can_probe). Nothing: there is no such
+    // file.
+    virtual Result<std::optional<bool>> autoprobe(const std::string& pf) = 0;
+    virtual Result<> set_autoprobe(const std::string& pf, bool on) = 0;
     // Takes the driver off the function; none bound is no error.
     virtual Result<> unbind(const std::string& address) = 0;
     // Binds the driver of that name, or, without a name, the one that the kernel would choose
-    // (drivers_probe); bound already is no error.
+    // (drivers_probe); bound already is no error. By name a VF is bound without autoprobe, too.
     virtual Result<> bind(const std::string& address, const std::string& driver) = 0;
     // Waits until a function has a netdev in the host's namespace again after a bind; Timeout names
     // the function.

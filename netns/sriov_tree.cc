@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <charconv>
 #include <string_view>
+#include <utility>
 
 namespace netns {
 
@@ -57,22 +58,38 @@ bool is_representor(std::string_view port) {
     return pf != std::string_view::npos && (pf == 0 || port.front() == 'c');
 }
 
+// "p0", of a port of the adapter.
+bool is_uplink(std::string_view port) {
+    return port.size() > 1 && port.front() == 'p' &&
+           std::ranges::all_of(port.substr(1), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// A netdev by the folder that it has; nothing if it has just left.
+Result<std::optional<PciNetdev>> read_netdev(const SysTree& tree,
+                                             const std::string& folder,
+                                             const std::string& name) {
+    const std::string path = folder + "/" + name;
+    PciNetdev netdev;
+    netdev.name = name;
+    netdev.index = TRY(number_in<uint32_t>(tree, path + "/ifindex", 0));
+    netdev.port_name = TRY(tree.read(path + "/phys_port_name")).value_or("");
+    return netdev.index == 0 ? std::nullopt : std::optional{std::move(netdev)};
+}
+
 Result<std::vector<PciNetdev>> netdevs_of(const SysTree& function) {
     std::vector<PciNetdev> all;
     const auto names = TRY(function.list("net"));
     for (const auto& name : names) {
-        const std::string path = "net/" + name;
-        PciNetdev netdev;
-        netdev.name = name;
-        netdev.index = TRY(number_in<uint32_t>(function, path + "/ifindex", 0));
+        auto netdev = TRY(read_netdev(function, "net", name));
+        if (!netdev || is_representor(netdev->port_name))
+            continue;
         if (names.size() > 1)
-            netdev.port = TRY(number_in<uint32_t>(function, path + "/dev_port", 0));
-        const auto port = TRY(function.read(path + "/phys_port_name"));
-        if (netdev.index != 0 && !is_representor(port.value_or("")))  // 0: it has just left
-            all.push_back(std::move(netdev));
+            netdev->port = TRY(number_in<uint32_t>(function, "net/" + name + "/dev_port", 0));
+        all.push_back(*std::move(netdev));
     }
-    std::stable_sort(
-        all.begin(), all.end(), [](const auto& a, const auto& b) { return a.port < b.port; });
+    std::ranges::stable_sort(all, {}, [](const PciNetdev& netdev) {
+        return std::pair{!is_uplink(netdev.port_name), netdev.port};
+    });
     return all;
 }
 
@@ -180,6 +197,41 @@ Result<std::vector<PciFunction>> list_pfs_of(const SysTree& tree) {
     return all;
 }
 
+Result<std::vector<PciNetdev>> representors_of(const SysTree& tree, const std::string& pf) {
+    std::vector<PciNetdev> all;
+    const auto function = TRY(find_function(tree, pf));
+    if (!function || function->netdevs.empty())
+        return all;
+    const auto switch_of = [&](const std::string& netdev) {
+        return tree.read("class/net/" + netdev + "/phys_switch_id");
+    };
+    const auto id = TRY(switch_of(function->netdevs.front().name)).value_or("");
+    if (id.empty())
+        return all;
+    for (const auto& name : TRY(tree.list("class/net"))) {
+        if (TRY(switch_of(name)) != id)
+            continue;
+        auto netdev = TRY(read_netdev(tree, "class/net", name));
+        if (netdev && is_representor(netdev->port_name))
+            all.push_back(*std::move(netdev));
+    }
+    return all;
+}
+
+Result<std::optional<bool>> read_autoprobe(const SysTree& tree, const std::string& pf) {
+    if (!TRY(is_there(tree, pf)))
+        return std::optional<bool>{};
+    const auto text = TRY(tree.read(path_of(pf) + "/sriov_drivers_autoprobe"));
+    return text ? std::optional{*text != "0"} : std::nullopt;
+}
+
+Result<> write_autoprobe(const SysTree& tree, const std::string& pf, bool on) {
+    const std::string what = "set sriov_drivers_autoprobe of " + printable(pf);
+    if (!TRY(is_there(tree, pf)))
+        return no_such_function(what);
+    return tree.write(path_of(pf) + "/sriov_drivers_autoprobe", on ? "1" : "0").context(what);
+}
+
 Result<> write_num_vfs(const SysTree& tree, const std::string& pf, uint32_t count) {
     const std::string what = "set the number of VFs of " + printable(pf);
     if (!TRY(is_there(tree, pf)))
@@ -203,6 +255,22 @@ Result<> unbind_driver(const SysTree& tree, const std::string& address) {
     return std::move(done).error().in(what);
 }
 
+namespace {
+// The kernel lets no driver have a VF whose PF has sriov_drivers_autoprobe 0, but one that is named
+// in driver_override, which is empty before and after.
+Result<> write_bind(const SysTree& tree, const std::string& address, const std::string& driver) {
+    const std::string bind = bus_of(address) + "drivers/" + driver + "/bind";
+    const std::string choice = path_of(address) + "/driver_override";
+    const auto autoprobe = TRY(tree.read(path_of(address) + "/physfn/sriov_drivers_autoprobe"));
+    const auto present = autoprobe == "0" ? TRY(tree.read(choice)) : std::nullopt;
+    const bool chosen = present == "(null)" || present == "";
+    if (chosen)
+        TRY(tree.write(choice, driver));
+    auto done = tree.write(bind, device_of(address));
+    return chosen ? base::join(std::move(done), tree.write(choice, "\n")) : std::move(done);
+}
+}  // namespace
+
 Result<> bind_driver(const SysTree& tree, const std::string& address, const std::string& driver) {
     const std::string what = "bind " + printable(address) + " to " + printable(driver);
     if (!TRY(is_there(tree, address)))
@@ -218,7 +286,7 @@ Result<> bind_driver(const SysTree& tree, const std::string& address, const std:
                        printable(present) + " has the function: unbind it first");
     if (!is_entry(driver))
         return as_code(Code::BadInput, sys_error(EINVAL, what));
-    auto done = tree.write(bus_of(address) + "drivers/" + driver + "/bind", device_of(address));
+    auto done = write_bind(tree, address, driver);
     if (done)
         return {};
     switch (done.error().sys) {

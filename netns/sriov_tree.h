@@ -19,6 +19,7 @@ Result<std::optional<std::string>> find_vf_of(const SysTree& tree,
                                               const std::string& pf,
                                               uint32_t number);
 Result<std::vector<PciFunction>> list_pfs_of(const SysTree& tree);
+Result<std::vector<PciNetdev>> representors_of(const SysTree& tree, const std::string& pf);
 // The function behind an entry of a class ("net", "infiniband"); nothing if there is no such entry,
 // or if it is no PCI function's: virtual, or of a virtio or auxiliary bus.
 Result<std::optional<std::string>> find_in_class(const SysTree& tree,
@@ -26,6 +27,8 @@ Result<std::optional<std::string>> find_in_class(const SysTree& tree,
                                                  const std::string& name);
 
 Result<> write_num_vfs(const SysTree& tree, const std::string& pf, uint32_t count);
+Result<std::optional<bool>> read_autoprobe(const SysTree& tree, const std::string& pf);
+Result<> write_autoprobe(const SysTree& tree, const std::string& pf, bool on);
 Result<> unbind_driver(const SysTree& tree, const std::string& address);
 Result<> bind_driver(const SysTree& tree, const std::string& address, const std::string& driver);
 

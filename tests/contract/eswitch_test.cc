@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include <gtest/gtest.h>
 
@@ -36,6 +37,7 @@ class FakeEswitches : public FakeOutside<Kernel::V7_3> {
         uplink.mac = *netns::parse_mac("02:00:5e:10:00:01");
         uplink.mtu = 1500;
         uplink.device = kHandleDevice;
+        world().pci[kHandle].driver = "netdevsim";
         world().add_eswitch(kHandle, world().add_link(world().host, uplink), 2);
     }
 
@@ -210,6 +212,28 @@ TYPED_TEST(EswitchContract, RepresentorsComeAndGoWithTheMode) {
     EXPECT_EQ(this->ports(), before);
     EXPECT_FALSE(this->link(ports[1].netdev));
     EXPECT_FALSE(this->link(ports[2].netdev));
+}
+
+// For devices whose ports devlink does not have, as it has netdevsim's.
+TYPED_TEST(EswitchContract, NetdevsNameTheirPorts) {
+    netns::Sriov& sriov = this->outside_.host().sriov;
+    const auto expect_uplink = [&] {
+        const auto netdevs = sriov.find(kHandle).value().value().netdevs;
+        ASSERT_EQ(netdevs.size(), 1U);
+        EXPECT_EQ(netdevs[0].index, this->ports()[0].netdev);
+        EXPECT_EQ(netdevs[0].port_name.front(), 'p');
+    };
+    expect_uplink();
+    EXPECT_TRUE(sriov.representors(kHandle).value().empty());
+    this->switch_to(EswitchMode::Switchdev);
+    expect_uplink();
+    std::map<std::string, uint32_t> named;
+    for (const auto& netdev : sriov.representors(kHandle).value())
+        named[netdev.port_name] = netdev.index;
+    EXPECT_EQ(named,
+              (std::map<std::string, uint32_t>{{"pf0vf0", this->representor(0)},
+                                               {"pf0vf1", this->representor(1)}}));
+    EXPECT_TRUE(sriov.representors(kMissingHandle).value().empty());
 }
 
 TYPED_TEST(EswitchContract, WhatIsNotThereIsNothing) {

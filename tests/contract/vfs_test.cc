@@ -305,6 +305,36 @@ TYPED_TEST(VfsContract, TheNumberOfVfsChangesFromAndToNoneOnly) {
     EXPECT_FALSE(this->links().find_by_name(this->outside_.container_ns(), "rdma0").value());
 }
 
+TYPED_TEST(VfsContract, VfsAreMadeWithoutDrivers) {
+    const auto driver_of = [&](const char* vf) { return this->room().find(vf).value()->driver; };
+    EXPECT_EQ(this->room().autoprobe(kPf).value(), true);
+    EXPECT_FALSE(this->room().autoprobe(kVf).value());
+    ASSERT_TRUE(this->room().set_num_vfs(kPf, 0));
+    ASSERT_TRUE(this->room().set_autoprobe(kPf, false));
+    EXPECT_EQ(this->room().autoprobe(kPf).value(), false);
+    ASSERT_TRUE(this->room().set_num_vfs(kPf, kVfs));
+    EXPECT_EQ(driver_of(kVf), "");
+    EXPECT_EQ(this->settings().mac, netns::Mac{}) << "none has asked for one yet";
+    VfSettings change;
+    change.mac = this->given_;
+    ASSERT_TRUE(this->configure(change));
+    ASSERT_TRUE(this->room().bind(kVf, {}));
+    EXPECT_EQ(driver_of(kVf), "") << "the kernel gives it to none";
+    const auto by_name = this->room().bind(kVf, "igbvf");
+    ASSERT_TRUE(by_name) << by_name.error().message();
+    this->vf_ = this->outside_.netdev(kVf);
+    EXPECT_EQ(this->mac(), this->given_);
+    ASSERT_TRUE(this->room().unbind(kVf));
+    ASSERT_TRUE(this->room().bind(kVf, {}));
+    EXPECT_EQ(driver_of(kVf), "") << "as before";
+    ASSERT_TRUE(this->room().set_autoprobe(kPf, true));
+    EXPECT_EQ(driver_of(kVf), "") << "nobody looks at it again";
+    ASSERT_TRUE(this->room().bind(kVf, {}));
+    EXPECT_EQ(driver_of(kVf), "igbvf");
+    this->vf_ = this->outside_.netdev(kVf);
+    EXPECT_EQ(this->mac(), this->given_);
+}
+
 TYPED_TEST(VfsContract, AVfMayGiveItselfAMacUntilThePfHas) {
     const netns::Mac own = this->mac();
     ASSERT_TRUE(this->change({.mac = this->other_}));

@@ -75,6 +75,9 @@ const std::vector<Quirk>& quirks() {
         {"mode_before_vfs",
          "the mode of the e-switch is refused (EOPNOTSUPP) while there are VFs",
          "ice_eswitch.c: ice_eswitch_mode_set"},
+        {"no_switchdev",
+         "has no mode switchdev (EOPNOTSUPP)",
+         "ice_eswitch.c: ice_eswitch_mode_set, while queues are assigned by ADQ"},
         {"no_vf_ports",
          "VFs have representors, and no ports in devlink: phys_port_name says whose they are",
          "bnxt_vfr.c: bnxt_vf_rep_get_phys_port_name; bnxt_devlink.c has no pcivf port"},
@@ -168,7 +171,8 @@ const std::vector<Adapter>& adapters() {
          .driver = "mlx5_core",
          .vf_driver = "mlx5_core",
          .rdma_type = "mlx5",
-         .quirks = with(mlx5, {"uplink_elsewhere", "no_vf_info", "no_eswitch_right"})},
+         .quirks = with(mlx5, {"uplink_elsewhere", "no_vf_info", "no_eswitch_right"}),
+         .eswitch = true},
         {.nic = Nic::Ice,
          .name = "Ice",
          .what = "Intel E810: RoCE on the PF, VFs without RDMA",
@@ -189,21 +193,24 @@ const std::vector<Adapter>& adapters() {
          .driver = "ice",
          .vf_driver = "iavf",
          .rdma_type = "irdma",
-         .quirks = {"no_1ad", "no_guid", "gids_32"}},
+         .quirks = {"no_1ad", "no_guid", "gids_32", "mode_before_vfs"},
+         .eswitch = true},
         {.nic = Nic::Iwarp,
          .name = "Iwarp",
          .what = "Intel X722, E810 with iWARP chosen, Chelsio T6",
          .driver = "ice",
          .vf_driver = "iavf",
          .rdma_type = "irdma",
-         .quirks = {"no_1ad", "no_guid", "iwarp"}},
+         .quirks = {"no_1ad", "no_guid", "iwarp", "mode_before_vfs"},
+         .eswitch = true},
         {.nic = Nic::RoceOff,
          .name = "RoceOff",
          .what = "ConnectX with RoCE switched off (devlink, enable_roce)",
          .driver = "mlx5_core",
          .vf_driver = "mlx5_core",
          .rdma_type = "mlx5",
-         .quirks = with(mlx5, {"roce_off"})},
+         .quirks = with(mlx5, {"roce_off"}),
+         .eswitch = true},
         {.nic = Nic::Bnxt,
          .name = "Bnxt",
          .what = "Broadcom BCM575xx",
@@ -281,6 +288,8 @@ World world_with(Nic nic, KernelTraits kernel, netns::EswitchMode eswitch) {
         return world;
     const std::string handle = std::string("pci/") + kPf;
     world.add_eswitch(handle, world.netdev_of(kPf)->second, 2);
+    if (adapter(nic).quirks.contains("no_eswitch_right"))  // its representors are not here
+        return world;
     world.set_eswitch_mode(handle, eswitch);
     world.ovs.installed = true;
     world.ovs.settings.version = "3.5.0";

@@ -19,11 +19,21 @@ FakeEswitch* eswitch_of(World& world, const Netns& ns, const std::string& device
     const auto found = world.eswitches.find(device);
     return found == world.eswitches.end() || !(ns.id() == world.host) ? nullptr : &found->second;
 }
+
+// What the driver of the device does.
+bool has_quirk(const World& world, const std::string& device, const std::string& quirk) {
+    return world.has_quirk(netns::function_of(device), quirk);
+}
+
+bool has_vfs(const FakeEswitch& eswitch) {
+    return eswitch.ports.size() > 1;  // beside the physical one
+}
 }  // namespace
 
 Result<std::optional<Eswitch>> FakeDevlink::eswitch(const Netns& host, const std::string& device) {
     const FakeEswitch* found = eswitch_of(world_, host, device);
-    return found == nullptr ? std::nullopt : std::optional{found->eswitch};
+    const bool hidden = has_quirk(world_, device, "no_eswitch_right");
+    return found == nullptr || hidden ? std::nullopt : std::optional{found->eswitch};
 }
 
 Result<> FakeDevlink::set_mode(const Netns& host, const std::string& device, EswitchMode mode) {
@@ -34,8 +44,14 @@ Result<> FakeDevlink::set_mode(const Netns& host, const std::string& device, Esw
             return coded(Code::Unavailable, ENODEV, what);
         if (found->eswitch.mode == mode)
             return {};
+        if (has_quirk(world_, device, "no_eswitch_right"))
+            return coded(Code::Kernel, EPERM, what);
         if (found->busy)
             return coded(Code::Busy, EBUSY, what);
+        const bool never =
+            mode == EswitchMode::Switchdev && has_quirk(world_, device, "no_switchdev");
+        if (never || (has_quirk(world_, device, "mode_before_vfs") && has_vfs(*found)))
+            return coded(Code::Unsupported, EOPNOTSUPP, what);
         world_.set_eswitch_mode(device, mode);
         return {};
     });
@@ -64,6 +80,8 @@ Result<std::vector<DevlinkPort>> FakeDevlink::ports(const Netns& host, const std
     for (DevlinkPort port : found->ports) {
         const bool physical = port.flavour == PortFlavour::Physical;
         if (!physical && found->eswitch.mode == EswitchMode::Legacy)
+            continue;
+        if (has_quirk(world_, device, physical ? "uplink_elsewhere" : "no_vf_ports"))
             continue;
         if (!physical)
             port.netdev = world_.representor(device, port.name);

@@ -166,6 +166,7 @@ class FakeSriov : public netns::Sriov {
     Result<std::optional<std::string>> find_by_netdev(const std::string& name) override;
     Result<std::optional<std::string>> find_by_rdma(const std::string& name) override;
     Result<std::vector<netns::PciFunction>> list_pfs() override;
+    Result<std::vector<netns::PciNetdev>> representors(const std::string& pf) override;
     Result<std::optional<netns::VfSettings>> settings(const Netns& host,
                                                       uint32_t pf,
                                                       uint32_t number) override;
@@ -175,6 +176,8 @@ class FakeSriov : public netns::Sriov {
                        const netns::VfSettings& change,
                        base::Deadline deadline) override;
     Result<> set_num_vfs(const std::string& pf, uint32_t count) override;
+    Result<std::optional<bool>> autoprobe(const std::string& pf) override;
+    Result<> set_autoprobe(const std::string& pf, bool on) override;
     Result<> unbind(const std::string& address) override;
     Result<> bind(const std::string& address, const std::string& driver) override;
     Result<netns::PciNetdev> wait_for_netdev(const std::string& address,

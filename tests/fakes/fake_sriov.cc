@@ -49,7 +49,7 @@ Result<std::optional<PciFunction>> FakeSriov::find(const std::string& address) {
     }
     for (const auto& [index, link] : world_.namespaces.at(world_.host).links) {
         if (link.link.device == netns::device_of(address) && !is_representor(link))
-            seen.netdevs.push_back({link.link.name, index, 0});
+            seen.netdevs.push_back({link.link.name, index, 0, link.port});
     }
     for (const auto& [index, device] : world_.rdma) {
         if (device.pci == address && world_.sees(world_.host, device))
@@ -88,6 +88,15 @@ Result<std::vector<PciFunction>> FakeSriov::list_pfs() {
     for (const auto& [address, function] : world_.pci) {
         if (function.total_vfs != 0)
             all.push_back(*TRY(find(address)));
+    }
+    return all;
+}
+
+Result<std::vector<PciNetdev>> FakeSriov::representors(const std::string& pf) {
+    std::vector<PciNetdev> all;
+    for (const auto& [index, link] : world_.namespaces.at(world_.host).links) {
+        if (link.link.device == netns::device_of(pf) && is_representor(link))
+            all.push_back({link.link.name, index, 0, link.port});
     }
     return all;
 }
@@ -219,6 +228,25 @@ Result<> FakeSriov::set_num_vfs(const std::string& pf, uint32_t count) {
     });
 }
 
+Result<std::optional<bool>> FakeSriov::autoprobe(const std::string& pf) {
+    const auto function = world_.pci.find(pf);
+    const bool there = function != world_.pci.end() && function->second.total_vfs != 0;
+    return there ? std::optional{function->second.autoprobe} : std::nullopt;
+}
+
+Result<> FakeSriov::set_autoprobe(const std::string& pf, bool on) {
+    const std::string what = "set sriov_drivers_autoprobe of " + pf;
+    return gate_.pass<void>(what, [&]() -> Result<> {
+        const auto function = world_.pci.find(pf);
+        if (function == world_.pci.end())
+            return no_function(what);
+        if (function->second.total_vfs == 0)
+            return coded(Code::Kernel, ENOENT, what);
+        function->second.autoprobe = on;
+        return {};
+    });
+}
+
 Result<> FakeSriov::unbind(const std::string& address) {
     return gate_.pass<void>("unbind " + address, [&]() -> Result<> {
         const auto function = world_.pci.find(address);
@@ -237,7 +265,9 @@ Result<> FakeSriov::bind(const std::string& address, const std::string& driver) 
         if (function == world_.pci.end())
             return no_function(what);
         if (driver.empty() && function->second.driver.empty()) {
-            world_.bind(address);
+            const auto pf = world_.pci.find(function->second.pf);
+            if (pf == world_.pci.end() || pf->second.autoprobe)
+                world_.bind(address);
             return {};
         }
         if (function->second.driver == driver || driver.empty())

@@ -200,6 +200,10 @@ void World::settle() {
         }
         entry = namespaces.erase(entry);
     }
+    for (const auto& [address, function] : pci) {
+        if (has_quirk(address, "late_netdev"))  // it has come by now
+            register_netdev(address);
+    }
     // A software device whose netdev has gone follows as soon as nobody has it open.
     std::erase_if(rdma, [](const auto& entry) {
         return entry.second.netdev == 0 && entry.second.contexts == 0 && is_software(entry.second);

@@ -57,7 +57,7 @@ struct FakeLink {
     std::vector<Address> addresses;
     bool bridge_port = false;  // its frames go to a master: it can carry no macvlan
     uint16_t vlan = 0;         // of a VLAN
-    std::string port = {};     // of a representor: "pf0vf3"
+    std::string port = {};     // of an uplink "p0", of a representor "pf0vf3"
     netns::TcFeature tc_feature = {.on = false, .fixed = true};
     netns::TcRules tc_rules = {};
     netns::Counters counters = {};  // those that are not 0
@@ -113,6 +113,7 @@ struct FakePci {
     uint32_t number = 0;         // of a VF
     uint32_t total_vfs = 0;      // of a PF
     uint32_t num_vfs = 0;
+    bool autoprobe = true;  // of a PF: its new VFs are given to a driver
     int numa_node = -1;
     std::string local_cpus;
     netns::Mac own_mac;          // that its netdev has when the PF has set none

@@ -54,6 +54,7 @@ void World::add_eswitch(const std::string& handle, uint32_t uplink, uint32_t vfs
     FakeEswitch& added = eswitches[handle];
     added.ports = {{.index = 0, .flavour = PortFlavour::Physical, .name = "p0", .netdev = uplink}};
     find_link(host, uplink)->tc_feature = {.on = false, .fixed = false};
+    find_link(host, uplink)->port = "p0";
     const auto function = pci.find(device_of(handle));
     const bool is_pf = handle.starts_with(kPciBus) && function != pci.end();
     set_eswitch_vfs(handle, is_pf ? function->second.num_vfs : vfs);

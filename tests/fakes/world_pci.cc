@@ -236,7 +236,8 @@ void World::set_num_vfs(const std::string& pf, uint32_t count) {
         vf.rdma_type = function.vf_rdma_type;
         vf.ethernet = function.ethernet;
         pci[address] = vf;
-        bind(address);
+        if (function.autoprobe)
+            bind(address);
     }
     function.num_vfs = count;
     set_eswitch_vfs("pci/" + pf, count);

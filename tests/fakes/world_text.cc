@@ -87,7 +87,8 @@ void list_pci(const std::string& address, const FakePci& function, std::ostream&
     const std::string name = "pci " + address;
     out << name << " driver " << (function.driver.empty() ? "none" : function.driver);
     if (function.pf.empty()) {
-        out << " VFs " << function.num_vfs << " of " << function.total_vfs << "\n";
+        out << " VFs " << function.num_vfs << " of " << function.total_vfs
+            << (function.autoprobe ? "" : ", not probed") << "\n";
         return;
     }
     out << " VF " << function.number << " of " << function.pf << "\n";

@@ -2,6 +2,9 @@
 // What the room for e-switches asks, and what it makes of recorded and of made-up answers.
 #include "netns/devlink_message.h"
 
+#include <cerrno>
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/devlink.h>
 #include <linux/genetlink.h>
@@ -266,6 +269,24 @@ TEST(DevlinkMessage, EveryTruncationIsSurvived) {
             }
         }
     }
+}
+
+TEST(DevlinkRefusals, AnEswitchThatIsAnothersIsNone) {
+    for (const int number : {ENODEV, EOPNOTSUPP, EPERM})
+        EXPECT_TRUE(devlink::lacks_eswitch(base::sys_error(number, "ask"))) << number;
+    for (const int number : {EBUSY, EINVAL, ENOMEM})
+        EXPECT_FALSE(devlink::lacks_eswitch(base::sys_error(number, "ask"))) << number;
+}
+
+TEST(DevlinkRefusals, ADriversSentenceIsItsOwnAdvice) {
+    base::Error refusal = base::sys_error(EPERM, "set the mode");
+    EXPECT_EQ(devlink::explain_change(refusal).fix, "run as root");
+    refusal.extack = "multi-PF netdev (Socket Direct) is configured";
+    EXPECT_EQ(devlink::explain_change(refusal).fix, "");
+    EXPECT_THAT(devlink::explain_change(refusal).message(), testing::HasSubstr(refusal.extack));
+    EXPECT_EQ(devlink::explain_change(base::sys_error(EBUSY, "x")).code, base::Code::Busy);
+    EXPECT_EQ(devlink::explain_change(base::sys_error(EOPNOTSUPP, "x")).code,
+              base::Code::Unsupported);
 }
 
 }  // namespace

@@ -55,8 +55,11 @@ class SriovTree : public testing::Test {
     test::TempDir root_;
 };
 
-PciNetdev netdev(const std::string& name, uint32_t index, uint32_t port) {
-    return {name, index, port};
+PciNetdev netdev(const std::string& name,
+                 uint32_t index,
+                 uint32_t port,
+                 const std::string& port_name = {}) {
+    return {name, index, port, port_name};
 }
 
 TEST_F(SriovTree, RecordedIgb) {
@@ -96,8 +99,39 @@ TEST_F(SriovTree, ConnectX5) {
 
 TEST_F(SriovTree, RepresentorsAreNoNetdevsOfTheFunction) {
     plant("connectx5-switchdev");
-    EXPECT_EQ(function("0000:3b:00.0").netdevs, std::vector<PciNetdev>{netdev("ens1f0np0", 4, 0)});
+    EXPECT_EQ(function("0000:3b:00.0").netdevs,
+              std::vector<PciNetdev>{netdev("ens1f0np0", 4, 0, "p0")});
     EXPECT_EQ(function("0000:3b:00.2").netdevs, std::vector<PciNetdev>{netdev("ens1f0v0", 10, 0)});
+}
+
+TEST_F(SriovTree, UplinksAreTheFirstNetdevs) {
+    plant("connectx5-switchdev");
+    const std::string net = "devices/pci0000:3a/0000:3a:00.0/0000:3b:00.0/net/";
+    plant_line(net + "aux0/ifindex = 3");
+    EXPECT_EQ(function("0000:3b:00.0").netdevs,
+              (std::vector<PciNetdev>{netdev("ens1f0np0", 4, 0, "p0"), netdev("aux0", 3, 0)}));
+}
+
+// By the switch that they share, and not by a device: before 6.10 bnxt's have none.
+TEST_F(SriovTree, RepresentorsAreOfTheSwitchOfTheirPf) {
+    plant("connectx5-switchdev");
+    const std::string net = "devices/virtual/net/";
+    for (const auto& [name, id, port] : {std::tuple{"eth7", "04d49b0003cc3b04", "pf0vf7"},
+                                         {"eth8", "0000000000000001", "pf0vf8"},
+                                         {"eth9", "04d49b0003cc3b04", "p1"},
+                                         {"veth1", "", ""}}) {
+        plant_line(net + name + "/ifindex = 3" + std::string(1, name[3]));
+        plant_line(net + name + "/phys_switch_id = " + id);
+        plant_line(net + name + "/phys_port_name = " + port);
+        plant_line(std::string("class/net/") + name + " -> ../../" + net + name);
+    }
+    EXPECT_EQ(representors_of(tree(), "0000:3b:00.0").value(),
+              (std::vector<PciNetdev>{netdev("ens1f0npf0vf0", 20, 0, "pf0vf0"),
+                                      netdev("ens1f0npf0vf1", 21, 0, "pf0vf1"),
+                                      netdev("eth7", 37, 0, "pf0vf7")}));
+    plant("e810");  // in mode legacy: no switch
+    for (const char* pf : {"0000:ca:00.0", "0000:77:00.0", ".."})
+        EXPECT_TRUE(representors_of(tree(), pf).value().empty()) << pf;
 }
 
 TEST_F(SriovTree, AVfInAContainerHasNothingHere) {
@@ -161,6 +195,28 @@ TEST_F(SriovTree, OrdersAreWrittenWhereTheyBelong) {
     EXPECT_EQ(text("bus/pci/drivers/mlx5_core/bind"), "0000:3b:00.3");
     ASSERT_TRUE(bind_driver(tree(), "0000:3b:00.2", "mlx5_core")) << "bound already";
     EXPECT_EQ(text("bus/pci/drivers/mlx5_core/bind"), "0000:3b:00.3");
+}
+
+TEST_F(SriovTree, AVfIsBoundByNameWithoutAutoprobe) {
+    plant("connectx5-legacy");
+    const std::string vf = "devices/pci0000:3a/0000:3a:00.0/0000:3b:00.3/";
+    plant_line(vf + "driver_override = (null)");
+    EXPECT_EQ(read_autoprobe(tree(), "0000:3b:00.0").value(), true);
+    EXPECT_FALSE(read_autoprobe(tree(), "0000:3b:00.3").value());
+    EXPECT_FALSE(read_autoprobe(tree(), "0000:77:00.0").value());
+    ASSERT_TRUE(bind_driver(tree(), "0000:3b:00.3", "mlx5_core"));
+    EXPECT_EQ(text("bus/pci/devices/0000:3b:00.3/driver_override"), "(null)") << "not needed";
+    ASSERT_TRUE(write_autoprobe(tree(), "0000:3b:00.0", false));
+    EXPECT_EQ(read_autoprobe(tree(), "0000:3b:00.0").value(), false);
+    ASSERT_TRUE(bind_driver(tree(), "0000:3b:00.3", "mlx5_core"));
+    EXPECT_EQ(text("bus/pci/devices/0000:3b:00.3/driver_override").front(), '\n') << "none again";
+    plant_line(vf + "driver_override = vfio-pci");
+    ASSERT_TRUE(bind_driver(tree(), "0000:3b:00.3", "mlx5_core"));
+    EXPECT_EQ(text("bus/pci/devices/0000:3b:00.3/driver_override"), "vfio-pci") << "somebody's";
+    ASSERT_TRUE(write_autoprobe(tree(), "0000:3b:00.0", true));
+    EXPECT_EQ(read_autoprobe(tree(), "0000:3b:00.0").value(), true);
+    EXPECT_EQ(write_autoprobe(tree(), "0000:77:00.0", true).error().code, Code::Unavailable);
+    EXPECT_EQ(write_autoprobe(tree(), "0000:3b:00.3", true).error().sys, ENOENT);
 }
 
 TEST_F(SriovTree, OrdersThatCannotBe) {
