@@ -31,6 +31,29 @@ base::Error without_netdev(const std::string& rdma) {
             rdma);
 }
 
+Result<> check_netdev(const PciFunction& pf) {
+    if (!pf.netdevs.empty())
+        return {};
+    auto error = base::make_error(base::Code::Unavailable,
+                                  "PF " + pf.address + " has no netdev in the host's namespace");
+    if (pf.driver.empty())
+        return std::move(error).advise("bind its driver");
+    return std::move(error).advise(
+        "a second function of a Socket Direct adapter has none, and its VFs cannot be set up: name "
+        "the VFs of the first; else see where it is: ip -all netns exec ip link");
+}
+
+bool serves_vfs(const std::optional<netns::Link>& pf) {
+    return pf && (pf->up || !pf->ethernet);
+}
+
+Result<> check_serves_vfs(const std::string& pf, const std::optional<netns::Link>& link) {
+    if (serves_vfs(link))
+        return {};
+    return base::make_error(base::Code::Unavailable, "PF " + pf + " is down")
+        .advise("run: ip link set " + pf + " up");
+}
+
 std::string vf_lease(const std::string& address) {
     std::string name = "vf-" + address;
     std::ranges::replace(name, '/', '_');  // one part of a path
@@ -59,6 +82,8 @@ std::string freed_by(const std::string& why, const PciFunction& function) {
         return fmt::format("run: ip address flush dev {}", netdev);
     if (why == kOpen)
         return "end these programs: rdma resource show ctx";
+    if (why == kDriverless && !function.pf.empty())
+        return fmt::format("run: rdmactl vf enable {} COUNT, with as many as it has", function.pf);
     if (is_unusable(why))
         return "bind the driver that makes its netdev";
     return {};

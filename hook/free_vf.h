@@ -26,6 +26,15 @@ struct FreeVf {
 // Unavailable: the RDMA device has no netdev on the host (EFA), and no mode gives one without.
 base::Error without_netdev(const std::string& rdma);
 
+// Unavailable for a PF without a netdev on the host, by which its VFs' settings are read, written
+// and put back.
+Result<> check_netdev(const netns::PciFunction& pf);
+// Whether a PF answers its VFs: drivers of an Ethernet PF that is down do not. A port of InfiniBand
+// is up without its netdev (IPoIB).
+bool serves_vfs(const std::optional<netns::Link>& pf);
+// Unavailable, unless it does.
+Result<> check_serves_vfs(const std::string& pf, const std::optional<netns::Link>& link);
+
 // Name of the lease of a VF.
 std::string vf_lease(const std::string& address);
 // Name of the lease of a whole adapter, by its devlink handle: while there is one, no function of

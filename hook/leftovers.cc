@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "hook/autoprobe.h"
 #include "hook/granted_nodes.h"
 #include "hook/ovs_marks.h"
 #include "hook/steps/deadlines.h"
@@ -65,6 +66,17 @@ Result<> collect_lease(World& world, const std::string& path, Collected& out) {
     if (!lock || !owner || *owner != *seen || !orphaned(store, *owner))
         return {};
     return note_file(path, store.files().remove(path), out);
+}
+
+// A run of rdmactl that died has left it changed.
+Result<> collect_autoprobe(World& world, const std::string& pf, Collected& out) {
+    const Store& store = world.store;
+    const auto lock = TRY(lock_now(store, kRdmactl, out));
+    if (!lock)
+        return {};
+    return note_file("sriov_drivers_autoprobe of " + base::printable(pf),
+                     restore_autoprobe(store, world.host.sriov, pf),
+                     out);
 }
 
 Result<> collect_pin(World& world, const std::string& akey, Collected& out) {
@@ -158,6 +170,8 @@ void collect_files(World& world, Collected& out) {
     each(store.files().list(store.folder("leases")), [&](const std::string& name) {
         return collect_lease(world, store.lease_path(name), out);
     });
+    each(store.files().list(store.folder(kAutoprobeFolder)),
+         [&](const std::string& pf) { return collect_autoprobe(world, pf, out); });
     each(store.files().list(store.folder("netns")),
          [&](const std::string& akey) { return collect_pin(world, akey, out); });
     const auto records = store.container_keys();

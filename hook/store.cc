@@ -32,6 +32,7 @@ constexpr const char* kFolders[] = {kContainers,
                                     "view",
                                     "errors",
                                     "eswitches",
+                                    "autoprobe",
                                     kLocks};
 constexpr std::string_view kSuffix = ".json";
 // Kinds of locks.

@@ -11,6 +11,7 @@
 //   attach/KEY.json       what the container sees as /run/rdma/attach.json
 //   view/KEY/             what it sees of /sys/class
 //   eswitches/DEVICE.json what an e-switch was like before rdmactl asap2 enable
+//   autoprobe/PF          its sriov_drivers_autoprobe before rdmactl changed it; hook/autoprobe.h
 //   errors/KEY.json       the last failure of a container, for `rdmactl list --failed`
 //   locks/                the locks of what is there or is being worked on, a file each
 //

@@ -80,11 +80,7 @@ Result<> check_pf(const PciFunction& pf, const std::string& name) {
         return make_error(Code::Unavailable, "PF " + name + " has no VFs")
             .advise("run: rdmactl vf enable " + name + " COUNT (of " +
                     std::to_string(pf.total_vfs) + "), or for mode asap2: rdmactl asap2 enable");
-    if (pf.netdevs.empty())
-        return make_error(Code::Unavailable,
-                          "PF " + name + " has no netdev in the host's namespace")
-            .advise("bind its driver");
-    return {};
+    return check_netdev(pf);
 }
 
 Result<Source> find_source(const DeviceSpec& spec, Site& site) {
@@ -107,9 +103,7 @@ Result<Source> find_source(const DeviceSpec& spec, Site& site) {
     source.name = source.pf.netdevs.empty() ? source.pf.address : source.pf.netdevs.front().name;
     TRY(check_pf(source.pf, source.name));
     const auto link = TRY(site.host.links.find(site.host_ns, source.pf.netdevs.front().index));
-    if (!link || (link->ethernet && !link->up))  // a port of InfiniBand is up without IPoIB
-        return make_error(Code::Unavailable, "PF " + source.name + " is down")
-            .advise("run: ip link set " + source.name + " up");
+    TRY(check_serves_vfs(source.name, link));
     source.link = *link;
     if (source.numbers.empty())
         source.numbers = TRY(numbers_of(spec, source.pf));

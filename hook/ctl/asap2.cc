@@ -19,7 +19,11 @@ using base::make_error;
 using netns::EswitchMode;
 
 namespace {
-Result<EswitchState> wanted_state(const Options& options, const EswitchDevice& device, Site& site) {
+// `known`: of a run that was interrupted, VFs may be gone that the mode was changed without.
+Result<EswitchState> wanted_state(const Options& options,
+                                  const EswitchDevice& device,
+                                  const std::optional<Setup>& known,
+                                  Site& site) {
     EswitchState wanted = TRY(read_state(site, device));
     if (options.count != 0 && wanted.num_vfs != 0 && wanted.num_vfs != options.count)
         return make_error(
@@ -29,7 +33,7 @@ Result<EswitchState> wanted_state(const Options& options, const EswitchDevice& d
                                 device.handle,
                                 device.function.address));
     if (wanted.num_vfs == 0)
-        wanted.num_vfs = options.count;
+        wanted.num_vfs = options.count != 0 || !known ? options.count : known->before.num_vfs;
     if (wanted.num_vfs == 0)
         return make_error(Code::Usage, options.pf + " has no VFs")
             .advise("say how many to make: --vfs N");
@@ -104,13 +108,13 @@ Result<Answer> asap2_enable(const Options& options, netns::Host& host) {
     Site site = TRY(host_site(host));
     const EswitchDevice device = TRY(find_eswitch_device(options.pf, site));
     TRY(check_ovs(options, device, site));
-    TRY(work_on(store, device.handle, [&]() -> Result<> {
-        const bool fresh = !TRY(load_setup(store, device.handle));
-        const EswitchState wanted = TRY(wanted_state(options, device, site));
+    TRY(work_on(store, host.sriov, device.handle, [&]() -> Result<> {
+        const auto known = TRY(load_setup(store, device.handle));
+        const EswitchState wanted = TRY(wanted_state(options, device, known, site));
         Setup setup = TRY(begin(world, site, device, options));
         auto done = enable(world, site, options, wanted, setup).context("enable " + options.pf);
         // What was enabled before may have users: then it stays, as far as it is.
-        if (!done && fresh)
+        if (!done && !known)
             return join(std::move(done), bring_back(world, site, setup).context("bring it back"));
         return done;
     }));
@@ -123,7 +127,7 @@ Result<Answer> asap2_disable(const Options& options, netns::Host& host) {
     World world{host, config, store};
     Site site = TRY(host_site(host));
     const EswitchDevice device = TRY(find_eswitch_device(options.pf, site));
-    TRY(work_on(store, device.handle, [&]() -> Result<> {
+    TRY(work_on(store, host.sriov, device.handle, [&]() -> Result<> {
         TRY(check_no_users(world, device));
         auto setup = TRY(load_setup(store, device.handle));
         const EswitchState now = TRY(read_state(site, device));

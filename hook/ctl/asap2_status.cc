@@ -11,7 +11,6 @@
 #include "hook/ctl/text.h"
 #include "hook/eswitch.h"
 #include "hook/ovs_marks.h"
-#include "hook/steps/raise_representor.h"
 #include "netns/devlink.h"
 #include "netns/link.h"
 #include "netns/tc_offload.h"
@@ -21,7 +20,6 @@ namespace hook::ctl {
 using base::Deadline;
 using netns::DevlinkPort;
 using netns::EswitchMode;
-using netns::PortFlavour;
 
 namespace {
 constexpr std::chrono::seconds kLookTimeout{5};
@@ -97,26 +95,70 @@ void note_feature(const netns::TcFeature& tc, const std::string& netdev, bool re
                                               : "the adapter has none"));
 }
 
+// What a netdev of the e-switch offloads, in the list; nothing if it has just left.
+Result<std::optional<netns::TcFeature>> describe_netdev(Site& site,
+                                                        const DevlinkPort& port,
+                                                        Json& list) {
+    const auto link =
+        port.netdev == 0 ? std::nullopt : TRY(site.host.links.find(site.host_ns, port.netdev));
+    if (!link)
+        return std::optional<netns::TcFeature>{};
+    const auto tc = TRY(site.host.tc.feature(site.host_ns, port.netdev));
+    list.push_back(describe_port(port, *link, tc));
+    return std::optional{tc};
+}
+
 Result<> describe_ports(Site& site, const std::string& handle, Json& json) {
-    for (const DevlinkPort& port : TRY(site.host.devlink.ports(site.host_ns, handle))) {
-        const auto link = TRY(site.host.links.find(site.host_ns, port.netdev));
-        if (port.netdev == 0 || !link)
-            continue;
-        const auto tc = TRY(site.host.tc.feature(site.host_ns, port.netdev));
-        const bool uplink = port.flavour == PortFlavour::Physical;
+    Json& missing = json["missing"];
+    const auto uplink = TRY(uplink_port(site, handle));
+    const auto tc = uplink ? TRY(describe_netdev(site, *uplink, json["uplinks"])) : std::nullopt;
+    if (tc)
+        note_feature(*tc, json["uplinks"][0]["netdev"].get<std::string>(), false, missing);
+    else
+        missing.push_back(lack("its uplink has no netdev on the host: no VF of it is given",
+                               "devlink port show"));
+    Json& representors = json["representors"];
+    for (const DevlinkPort& port : TRY(function_ports(site, handle))) {
+        const auto feature = TRY(describe_netdev(site, port, representors));
         // One reason stands for all representors: they are of one driver.
-        const bool first = json["representors"].empty();
-        json[uplink ? "uplinks" : "representors"].push_back(describe_port(port, *link, tc));
-        if (uplink || first)
-            note_feature(tc, link->name, !uplink, json["missing"]);
+        if (feature && representors.size() == 1)
+            note_feature(*feature, representors[0]["netdev"].get<std::string>(), true, missing);
+    }
+    return {};
+}
+
+// The adapter sends the traffic of all VFs through both ports of a bond (VF-LAG) only if the
+// e-switches of both are in mode switchdev.
+Result<> describe_bond(Site& site,
+                       const netns::Link& bond,
+                       const std::string& handle,
+                       Json& missing) {
+    for (const uint32_t index : TRY(site.host.links.ports_of(site.host_ns, bond.index))) {
+        const auto link = TRY(site.host.links.find(site.host_ns, index));
+        const auto function = link ? TRY(site.host.sriov.find_by_netdev(link->name)) : std::nullopt;
+        if (!function || netns::devlink_handle(*function) == handle)
+            continue;
+        const auto eswitch =
+            TRY(site.host.devlink.eswitch(site.host_ns, netns::devlink_handle(*function)));
+        if (eswitch && eswitch->mode == EswitchMode::Legacy)
+            missing.push_back(
+                lack(fmt::format("{}, the other port of {}, is in mode legacy: VFs use this port "
+                                 "alone (no VF-LAG)",
+                                 link->name,
+                                 bond.name),
+                     fmt::format("rdmactl asap2 enable {} --vfs N --bridge BRIDGE", link->name)));
     }
     return {};
 }
 
 Result<> describe_bridge(Site& site, const std::string& handle, const OvsState& ovs, Json& json) {
-    if (!ovs.present || json["uplinks"].empty())
+    if (json["uplinks"].empty())
         return {};
     const netns::Link trunk = TRY(find_trunk(site, handle));
+    if (trunk.kind == "bond" && json["mode"] == "switchdev")
+        TRY(describe_bond(site, trunk, handle, json["missing"]));
+    if (!ovs.present)
+        return {};
     const auto port = TRY(site.host.ovs.find_port(trunk.name, Deadline::in(kLookTimeout)));
     json["bridge"] = port ? port->bridge : "";
     if (!port)
@@ -145,9 +187,6 @@ Result<Json> describe(World& world, Site& site, const std::string& handle, const
         json["missing"].push_back(
             lack("no VFs", fmt::format("rdmactl asap2 enable {} --vfs N", handle)));
     TRY(describe_ports(site, handle, json));
-    if (switchdev && json["uplinks"].empty())
-        json["missing"].push_back(lack("its uplink has no netdev on the host: no VF of it is given",
-                                       "devlink port show"));
     note_ovs(ovs, handle, json["missing"]);
     TRY(describe_bridge(site, handle, ovs, json));
     return json;

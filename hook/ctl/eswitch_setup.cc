@@ -2,27 +2,27 @@
 #include "hook/ctl/eswitch_setup.h"
 
 #include <algorithm>
-#include <chrono>
+#include <functional>
+#include <iterator>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "hook/ctl/pf.h"
+#include "hook/eswitch.h"
 #include "hook/journal.h"
+#include "hook/steps/vf_settings.h"
 #include "netns/tc_offload.h"
 
 namespace hook::ctl {
 
 using base::Code;
-using base::Deadline;
 using base::make_error;
-using netns::DevlinkPort;
 using netns::EswitchMode;
 using netns::InlineMode;
-using netns::PortFlavour;
+using netns::VfSettings;
 
 namespace {
-constexpr std::chrono::seconds kNetdevTimeout{20};  // for all VFs of a device together
-
 std::string setup_path(const Store& store, std::string handle) {
     std::ranges::replace(handle, '/', '_');  // one part of a path
     return store.folder("eswitches") + "/" + handle + ".json";
@@ -57,9 +57,9 @@ Result<Setup> setup_from_json(const Json& json) {
     setup.handle = TRY(base::required<std::string>(json, "handle"));
     setup.bridge = TRY(base::required<std::string>(json, "bridge"));
     setup.before = TRY(state_from_json(json.value("before", Json::object())));
-    const Json drivers = json.value("drivers", Json::object());
-    for (const auto& [vf, driver] : drivers.items())
-        setup.drivers.emplace(vf, TRY(base::as<std::string>(driver, "drivers")));
+    TRY(check_arrays(json, {"vfs"}));
+    for (const Json& vf : json.value("vfs", Json::array()))
+        setup.vfs.push_back(TRY(vf_settings_from_json(vf)));
     return setup;
 }
 
@@ -67,58 +67,34 @@ bool is_pci(const EswitchDevice& device) {
     return netns::is_pci_address(device.function.address);
 }
 
-// The VFs of a PF. A device of another bus has none that the host could see.
-Result<std::vector<netns::PciFunction>> vfs_of(Site& site, const EswitchDevice& device) {
-    std::vector<netns::PciFunction> vfs;
-    if (!is_pci(device))
-        return vfs;
-    const auto pf = TRY(site.host.sriov.find(device.function.address));
-    for (uint32_t number = 0; pf && number < pf->num_vfs; ++number) {
-        const auto address = TRY(site.host.sriov.find_vf(device.function.address, number));
-        auto vf = address ? TRY(site.host.sriov.find(*address)) : std::nullopt;
-        if (vf)
-            vfs.push_back(*std::move(vf));
-    }
-    return vfs;
+Result<netns::PciFunction> present_function(Site& site, const EswitchDevice& device) {
+    auto now = TRY(site.host.sriov.find(device.function.address));
+    if (!now)
+        return make_error(Code::Unavailable, device.handle + " is gone");
+    return *std::move(now);
 }
 
-Result<> make(World& world, Site& site, const EswitchDevice& device, uint32_t count) {
+// Without drivers. A device of another bus has none that the host could see.
+Result<> prepare(World& world,
+                 Site& site,
+                 const EswitchDevice& device,
+                 uint32_t count,
+                 const std::vector<VfSettings>& kept) {
     if (!is_pci(device))
-        return device.function.num_vfs == count
+        return TRY(present_function(site, device)).num_vfs == count
                    ? Result<>{}
                    : site.host.sriov.set_num_vfs(device.function.address, count);
     const Pf pf = TRY(find_pf(device.function.address, site.host));
     TRY(check_up(pf, site));
-    return make_vfs(world, site, pf, count);
+    return prepare_vfs(world, site, pf, count, kept);
 }
 
-Result<> unbind(World& world, Site& site, const EswitchDevice& device, Setup& setup) {
-    const auto vfs = TRY(vfs_of(site, device));
-    for (const auto& vf : vfs) {
-        if (!vf.driver.empty())
-            setup.drivers[vf.address] = vf.driver;
-    }
-    TRY(save_setup(world.store, setup));
-    for (const auto& vf : vfs)
+Result<> unbind(Site& site, const EswitchDevice& device) {
+    if (!is_pci(device))
+        return {};
+    for (const auto& vf : TRY(vfs_of(site, device.function.address)))
         TRY(site.host.sriov.unbind(vf.address));
     return {};
-}
-
-// Those that we, in whatever run, took the driver off.
-Result<> rebind(World& world, Site& site, const EswitchDevice& device, Setup& setup) {
-    if (setup.drivers.empty())
-        return {};
-    const Deadline deadline = Deadline::in(kNetdevTimeout);
-    for (const auto& vf : TRY(vfs_of(site, device))) {
-        const auto driver = setup.drivers.find(vf.address);
-        if (!vf.driver.empty() || driver == setup.drivers.end())
-            continue;
-        TRY(site.host.sriov.bind(vf.address, driver->second));
-        if (driver->second != "vfio-pci")
-            TRY(site.host.sriov.wait_for_netdev(vf.address, deadline));
-    }
-    setup.drivers.clear();
-    return save_setup(world.store, setup);
 }
 
 // Some adapters (ConnectX-4 Lx) match on headers in an e-switch only if the driver puts them beside
@@ -137,30 +113,110 @@ Result<> set_inline(Site& site, const EswitchDevice& device, const netns::Eswitc
                : site.host.devlink.set_inline_mode(site.host_ns, device.handle, *mode);
 }
 
+// The ids of the containers with such an attachment; of what holds none any more the key.
+Result<std::vector<std::string>> users_where(World& world,
+                                             const std::function<bool(const Journal&)>& uses) {
+    std::vector<std::string> users;
+    for (const std::string& akey : TRY(world.store.journal_keys())) {
+        const auto journal = TRY(load_journal(world.store, akey));
+        if (!journal || !uses(*journal))
+            continue;
+        const Json holders = TRY(holders_of(world, akey));
+        for (const Json& id : holders)
+            users.push_back(id.get<std::string>());
+        if (holders.empty())
+            users.push_back(akey);
+    }
+    return users;
+}
+
+// The netdevs that share the PF's RDMA device: its own, and those of its bond.
+Result<std::vector<uint32_t>> netdevs_with(Site& site, const netns::PciFunction& pf) {
+    std::vector<uint32_t> all;
+    for (const auto& netdev : pf.netdevs) {
+        all.push_back(netdev.index);
+        const auto link = TRY(site.host.links.find(site.host_ns, netdev.index));
+        if (link && link->master != 0)
+            std::ranges::copy(TRY(site.host.links.ports_of(site.host_ns, link->master)),
+                              std::back_inserter(all));
+    }
+    return all;
+}
+
+// The driver removes the PF's RDMA device with the mode, and makes another.
+Result<> check_not_shared(World& world, Site& site, const EswitchDevice& device) {
+    const auto netdevs = TRY(netdevs_with(site, TRY(present_function(site, device))));
+    const auto is_on = [&](const Endpoint& endpoint) {
+        const uint32_t netdev =
+            endpoint.where == Where::Host ? endpoint.netdev : endpoint.hca_netdev;
+        return netdev != 0 && std::ranges::find(netdevs, netdev) != netdevs.end();
+    };
+    const auto users =
+        TRY(users_where(world, [&](const Journal& journal) { return is_on(journal.endpoint); }));
+    if (users.empty())
+        return {};
+    return make_error(Code::Busy,
+                      fmt::format("the RDMA device of {} is in use by {}, and the mode of its "
+                                  "e-switch makes it anew",
+                                  name_of(device.function),
+                                  fmt::join(users, ", ")))
+        .advise("end these containers first; of what is dead: rdmactl gc");
+}
+
 // What check_converge says, of what was read.
 Result<> check_change(World& world,
                       Site& site,
                       const EswitchDevice& device,
                       const EswitchState& now,
                       const EswitchState& wanted) {
-    const bool changes = now.eswitch.mode != wanted.eswitch.mode || now.num_vfs != wanted.num_vfs;
-    return is_pci(device) && changes ? check_unused(world, site, device.function) : Result<>{};
+    const bool changes_mode = now.eswitch.mode != wanted.eswitch.mode;
+    if (changes_mode)
+        TRY(check_not_shared(world, site, device));
+    return is_pci(device) && (changes_mode || now.num_vfs != wanted.num_vfs)
+               ? check_unused(world, site, device.function)
+               : Result<>{};
 }
 
+// What the PF keeps for its VFs, in the setup: once, as it was first.
+Result<> remember_vfs(World& world, Site& site, const EswitchDevice& device, Setup& setup) {
+    if (!is_pci(device) || !setup.vfs.empty())
+        return {};
+    const Pf pf = TRY(find_pf(device.function.address, site.host));
+    for (uint32_t number = 0; number < pf.function.num_vfs; ++number)
+        setup.vfs.push_back(TRY(site.host.sriov.settings(site.host_ns, pf.netdev.index, number))
+                                .value_or(VfSettings{}));
+    return save_setup(world.store, setup);
+}
+
+// Of what was remembered, what an e-switch in this mode lets be set.
+std::vector<VfSettings> settable(const Setup& setup, EswitchMode mode) {
+    std::vector<VfSettings> all = setup.vfs;
+    for (VfSettings& vf : all) {
+        if (mode == EswitchMode::Switchdev)
+            vf = VfSettings{.mac = vf.mac};
+    }
+    return all;
+}
+
+// Some drivers (ice) change the mode only while there are no VFs: then these are made anew.
 Result<> change_mode(World& world,
                      Site& site,
                      const EswitchDevice& device,
                      Setup& setup,
                      const EswitchState& wanted) {
-    netns::Devlink& devlink = site.host.devlink;
-    if (is_pci(device)) {
-        const auto pf = TRY(site.host.sriov.find(device.function.address));  // as it is by now
-        TRY(check_unused(world, site, pf.value_or(device.function)));
-    }
-    TRY(unbind(world, site, device, setup));
     TRY(set_inline(site, device, wanted.eswitch));
-    return devlink.set_mode(site.host_ns, device.handle, wanted.eswitch.mode)
-        .advise("see dmesg: what holds the e-switch");
+    const EswitchMode mode = wanted.eswitch.mode;
+    const auto set = [&] { return site.host.devlink.set_mode(site.host_ns, device.handle, mode); };
+    auto done = set();
+    if (done || done.error().code != Code::Unsupported ||
+        TRY(present_function(site, device)).num_vfs == 0)
+        return std::move(done).advise("see dmesg: what holds the e-switch");
+    TRY(remember_vfs(world, site, device, setup));
+    TRY(site.host.sriov.set_num_vfs(device.function.address, 0));
+    TRY(set());
+    return wanted.num_vfs == 0
+               ? Result<>{}
+               : prepare(world, site, device, wanted.num_vfs, settable(setup, mode));
 }
 
 Result<> set_up(Site& site, const netns::Link& link, bool up) {
@@ -177,6 +233,35 @@ Result<> set_feature(Site& site, uint32_t link, bool on) {
                                              : site.host.tc.set_feature(site.host_ns, link, on);
 }
 
+// VFs and mode, with VFs left without drivers.
+Result<> switch_over(World& world,
+                     Site& site,
+                     const EswitchDevice& device,
+                     Setup& setup,
+                     const EswitchState& now,
+                     const EswitchState& wanted) {
+    const EswitchMode mode = wanted.eswitch.mode;
+    const bool changes = now.eswitch.mode != mode;
+    if (changes)  // drivers of VFs hold the e-switch, and are given VFs with MACs afterwards
+        TRY(unbind(site, device));
+    // Before the mode changes once more, even if they are there: they may lack their MACs.
+    const bool to_switchdev = changes && mode == EswitchMode::Switchdev;
+    if (wanted.num_vfs != 0 && (now.num_vfs != wanted.num_vfs || to_switchdev))
+        TRY(prepare(world, site, device, wanted.num_vfs, settable(setup, now.eswitch.mode)));
+    if (changes)
+        return change_mode(world, site, device, setup, wanted);
+    return mode == EswitchMode::Legacy ? set_inline(site, device, wanted.eswitch) : Result<>{};
+}
+
+// As far as the mode lets what they had be set.
+Result<> bind(World& world, Site& site, const EswitchDevice& device, const Setup& setup) {
+    const auto eswitch = TRY(eswitch_of(site, device.handle));
+    return bind_vfs(world,
+                    site,
+                    TRY(find_pf(device.function.address, site.host)),
+                    settable(setup, eswitch.mode));
+}
+
 // What cannot be set is status' to tell: the e-switch forwards, in software.
 Result<> converge_offload(Site& site, const std::string& handle, const EswitchState& wanted) {
     const netns::Link uplink = TRY(find_uplink(site, handle));
@@ -184,8 +269,8 @@ Result<> converge_offload(Site& site, const std::string& handle, const EswitchSt
     TRY(set_up(site, uplink, wanted.uplink_up));
     if (wanted.eswitch.mode == EswitchMode::Legacy)
         return {};
-    for (const DevlinkPort& port : TRY(site.host.devlink.ports(site.host_ns, handle))) {
-        if (port.netdev != 0 && port.flavour != PortFlavour::Physical)
+    for (const netns::DevlinkPort& port : TRY(function_ports(site, handle))) {
+        if (port.netdev != 0)
             TRY(set_feature(site, port.netdev, true));
     }
     return {};
@@ -207,22 +292,8 @@ Result<EswitchDevice> find_eswitch_device(const std::string& given, Site& site) 
         device.function = TRY(find_pf(name, site.host)).function;
     }
     device.handle = netns::devlink_handle(device.function.address);
-    if (!TRY(site.host.devlink.eswitch(site.host_ns, device.handle)))
-        return make_error(Code::Refused, device.handle + " has no e-switch")
-            .advise(
-                "name a PF that `devlink dev eswitch show` knows; other NICs have rdma.mode=vf");
+    (void)TRY(eswitch_of(site, device.handle));
     return device;
-}
-
-Result<netns::Link> find_uplink(Site& site, const std::string& handle) {
-    for (const DevlinkPort& port : TRY(site.host.devlink.ports(site.host_ns, handle))) {
-        if (port.flavour != PortFlavour::Physical || port.netdev == 0)
-            continue;
-        if (const auto link = TRY(site.host.links.find(site.host_ns, port.netdev)))
-            return *link;
-    }
-    return make_error(Code::Unavailable, handle + " has no netdev for its physical port")
-        .advise("see: devlink port show");
 }
 
 Result<netns::Link> find_trunk(Site& site, const std::string& handle) {
@@ -255,11 +326,14 @@ Result<std::optional<Setup>> load_setup(const Store& store, const std::string& h
 }
 
 Result<> save_setup(const Store& store, const Setup& setup) {
+    Json vfs = Json::array();
+    for (const VfSettings& vf : setup.vfs)
+        vfs.push_back(hook::to_json(vf));
     const Json json{{"format", kFormat},
                     {"handle", setup.handle},
                     {"before", to_json(setup.before)},
                     {"bridge", setup.bridge},
-                    {"drivers", setup.drivers}};
+                    {"vfs", vfs}};
     return store.files().write(setup_path(store, setup.handle), base::dump_json(json));
 }
 
@@ -293,40 +367,25 @@ Result<> converge(World& world, Site& site, Setup& setup, const EswitchState& wa
     const EswitchDevice device = TRY(find_eswitch_device(setup.handle, site));
     const EswitchState now = TRY(read_state(site, device));
     TRY(check_change(world, site, device, now, wanted));
-    const bool changes_mode = now.eswitch.mode != wanted.eswitch.mode;
     if (wanted.uplink_up)  // a PF that is down does not answer its VFs
         TRY(set_up(site, TRY(find_uplink(site, device.handle)), true));
-    // Before the mode changes once more, even if they are there: they may lack their MACs.
-    const bool to_switchdev = changes_mode && wanted.eswitch.mode == EswitchMode::Switchdev;
-    if (wanted.num_vfs != 0 && (now.num_vfs != wanted.num_vfs || to_switchdev))
-        TRY(make(world, site, device, wanted.num_vfs));
-    if (changes_mode)
-        TRY(change_mode(world, site, device, setup, wanted));
-    else if (wanted.eswitch.mode == EswitchMode::Legacy)
-        TRY(set_inline(site, device, wanted.eswitch));
-    if (wanted.num_vfs != 0)
-        TRY(rebind(world, site, device, setup));
-    if (now.num_vfs != 0 && wanted.num_vfs == 0)
+    auto done = switch_over(world, site, device, setup, now, wanted);
+    // VFs that were there have drivers again, whatever came of it.
+    const bool give_back = done ? wanted.num_vfs != 0 : now.num_vfs != 0;
+    if (give_back && is_pci(device))
+        done = join(std::move(done), bind(world, site, device, setup));
+    TRY(std::move(done));
+    if (wanted.num_vfs == 0 && TRY(present_function(site, device)).num_vfs != 0)
         TRY(site.host.sriov.set_num_vfs(device.function.address, 0));
     return converge_offload(site, device.handle, wanted);
 }
 
 Result<std::vector<std::string>> users_of(World& world, const std::string& handle) {
-    std::vector<std::string> users;
-    for (const std::string& akey : TRY(world.store.journal_keys())) {
-        const auto journal = TRY(load_journal(world.store, akey));
-        const auto works_on = [&](const auto& step) {
+    return users_where(world, [&](const Journal& journal) {
+        return std::ranges::any_of(journal.steps, [&](const auto& step) {
             return step->kind() == "raise_representor" && step->save()["eswitch"] == handle;
-        };
-        if (!journal || std::ranges::none_of(journal->steps, works_on))
-            continue;
-        const Json holders = TRY(holders_of(world, akey));
-        for (const Json& id : holders)
-            users.push_back(id.get<std::string>());
-        if (holders.empty())
-            users.push_back(akey);
-    }
-    return users;
+        });
+    });
 }
 
 }  // namespace hook::ctl

@@ -4,9 +4,9 @@
 // that enable may be interrupted anywhere and run again, and disable knows the way back.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "hook/ctl/command.h"
 #include "netns/devlink.h"
@@ -33,16 +33,15 @@ struct EswitchState {
 };
 
 Result<EswitchState> read_state(Site& site, const EswitchDevice& device);
-// The netdev of the physical port, whatever it is called.
-Result<netns::Link> find_uplink(Site& site, const std::string& handle);
 // What the uplink's frames go through: itself, or the bond that it is a port of.
 Result<netns::Link> find_trunk(Site& site, const std::string& handle);
 
 struct Setup {
     std::string handle;
     EswitchState before;
-    std::string bridge = {};                          // that the uplink was put on; empty: none
-    std::map<std::string, std::string> drivers = {};  // VF, and the driver that was taken off it
+    std::string bridge = {};  // that the uplink was put on; empty: none
+    // By number, what the PF kept for VFs that had to be destroyed and made anew for the mode.
+    std::vector<netns::VfSettings> vfs = {};
 };
 
 Result<std::optional<Setup>> load_setup(const Store& store, const std::string& handle);
@@ -51,8 +50,9 @@ Result<> remove_setup(const Store& store, const std::string& handle);
 // The handles of all that are enabled.
 Result<std::vector<std::string>> enabled_devices(const Store& store);
 
-// Busy if a VF is in use and the mode is to change, or VFs are to go or to be made anew. Changes
-// nothing.
+// Busy if a VF is in use and the mode is to change, or VFs are to go or to be made anew; and if the
+// mode is to change and a container uses the PF's own RDMA device, which the driver then makes
+// anew. Changes nothing.
 Result<> check_converge(World& world,
                         Site& site,
                         const std::string& handle,

@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "hook/vf_choice.h"
+#include "hook/autoprobe.h"
+#include "hook/free_vf.h"
+#include "hook/steps/vf_settings.h"
 #include "netns/base/ids.h"
 #include "netns/base/log.h"
 #include "netns/link.h"
@@ -16,10 +18,13 @@ using base::Code;
 using base::Deadline;
 using base::make_error;
 using netns::PciFunction;
+using netns::VfSettings;
 
 namespace {
-constexpr std::chrono::seconds kBindTimeout{20};  // for all VFs of a PF together
-constexpr std::chrono::seconds kNameTimeout{10};  // from one VF to the next
+constexpr std::chrono::seconds kSetTimeout{20};   // each of a VF
+constexpr std::chrono::seconds kBindTimeout{20};  // from one VF's netdev to the next
+constexpr std::chrono::seconds kNameTimeout{10};
+constexpr char kForVms[] = "vfio-pci";
 
 // One VF: "free", or why it is not, and who has it.
 Result<Json> describe_vf(World& world, Site& site, const std::string& address, uint32_t number) {
@@ -63,106 +68,114 @@ netns::Mac admin_mac(const netns::Link& pf, uint32_t number) {
     return mac;
 }
 
-Result<bool> lacks_mac(Site& site, const netns::Link& pf, const PciFunction& vf) {
-    const auto settings = TRY(site.host.sriov.settings(site.host_ns, pf.index, vf.number));
-    return settings && settings->mac && settings->mac->is_zero();
+Result<VfSettings> reported_settings(Site& site, const netns::Link& pf, const PciFunction& vf) {
+    return TRY(site.host.sriov.settings(site.host_ns, pf.index, vf.number)).value_or(VfSettings{});
 }
 
-// Sets the MAC of a VF that has none, and has its driver take it: node GUIDs are made of it.
-Result<> give_mac(Site& site, const netns::Link& pf, const PciFunction& vf) {
-    netns::Sriov& sriov = site.host.sriov;
-    if (!TRY(lacks_mac(site, pf, vf)))
-        return {};
-    netns::VfSettings change;
-    change.mac = admin_mac(pf, vf.number);
-    TRY(sriov.configure(site.host_ns, pf.index, vf.number, change, Deadline::in(kBindTimeout)));
-    TRY(sriov.unbind(vf.address));
-    return sriov.bind(vf.address, vf.driver);
+bool lacks_mac(const VfSettings& settings) {
+    return settings.mac && settings.mac->is_zero();
 }
 
-// A VF that a container has, or that has no driver with a netdev (vfio-pci as default), stays as it
-// is.
+// A VF that a container has, or a virtual machine may have, stays as it is.
 Result<bool> is_ours_to_set(World& world, const PciFunction& vf) {
     const auto lease =
         world.store.files().read(world.store.lease_path(vf_lease(vf.address)), kMaxStateFile);
-    return !lease && !vf.driver.empty() && vf.driver != "vfio-pci";
+    return !lease && vf.driver != kForVms;
 }
 
-// A VF that the host uses stays as it is. Busy: it has no MAC, and cannot be given one then.
-Result<bool> is_in_use(Site& site, const netns::Link& pf, const PciFunction& vf) {
+// So does one that the host uses. Busy: it has no MAC, and cannot be given one then.
+Result<bool> is_in_use(Site& site, const VfSettings& present, const PciFunction& vf) {
     FreeVf found;
     const std::string why = TRY(why_not_free(vf.address, site, found));
-    if (why.empty() || !TRY(lacks_mac(site, pf, vf)))
+    if (why.empty() || !lacks_mac(present))
         return !why.empty();
     const std::string cure = freed_by(why, vf);
     return make_error(Code::Busy, "it has no MAC, and cannot be given one as it is " + why)
         .advise((cure.empty() ? "end its use" : cure) + "; then rdmactl vf enable again");
 }
 
-// An earlier run ended between taking the driver off and binding it anew.
-Result<bool> lost_its_driver(Site& site, const netns::Link& pf, const PciFunction& vf) {
-    if (!vf.driver.empty())
-        return false;
-    const auto settings = TRY(site.host.sriov.settings(site.host_ns, pf.index, vf.number));
-    return settings && settings->mac == admin_mac(pf, vf.number);
+// What the VF lacks: a MAC, and what it had before it was made anew.
+VfSettings to_set(const netns::Link& pf,
+                  const PciFunction& vf,
+                  const VfSettings& present,
+                  const std::vector<VfSettings>& kept) {
+    VfSettings wanted = vf.number < kept.size() ? kept[vf.number] : VfSettings{};
+    if (lacks_mac(wanted))
+        wanted.mac.reset();
+    if (!wanted.mac && lacks_mac(present))
+        wanted.mac = admin_mac(pf, vf.number);
+    return difference(wanted, present);
 }
 
-// VFs that were `made` a moment ago may be up by now, if something manages the host's networks.
-// They are bound again all the same: nobody has them yet.
-Result<> give_macs(
-    World& world, Site& site, const netns::Link& pf_link, const PciFunction& pf, bool made) {
-    const Deadline deadline = Deadline::in(kBindTimeout);
-    for (uint32_t number = 0; number < pf.num_vfs; ++number) {
-        const auto address = TRY(site.host.sriov.find_vf(pf.address, number));
-        const auto vf = address ? TRY(site.host.sriov.find(*address)) : std::nullopt;
-        if (!vf)
-            return make_error(Code::Internal,
-                              fmt::format("PF {} has no VF {}", name_of(pf), number));
-        const bool lost = TRY(lost_its_driver(site, pf_link, *vf));
-        if (lost)
-            TRY(site.host.sriov.bind(*address, {}));
-        else if (!TRY(is_ours_to_set(world, *vf)))
-            continue;
-        const std::string what = fmt::format("VF {} of {}", number, name_of(pf));
-        if (!made && !lost && TRY(is_in_use(site, pf_link, *vf).context(what)))
-            continue;
-        TRY(give_mac(site, pf_link, *vf).context(what));
-        TRY(site.host.sriov.wait_for_netdev(*address, deadline));
-    }
+// A PF whose VFs are being set up.
+struct AtWork {
+    World& world;
+    Site& site;
+    const Pf& pf;
+    netns::Link link;
+    const std::vector<VfSettings>& kept;  // by number, of VFs that were made anew
+};
+
+Result<AtWork> begin(World& world, Site& site, const Pf& pf, const std::vector<VfSettings>& kept) {
+    const auto link = TRY(site.host.links.find(site.host_ns, pf.netdev.index));
+    if (!link)
+        return make_error(Code::Unavailable, "PF " + pf.netdev.name + " is gone");
+    return AtWork{world, site, pf, *link, kept};
+}
+
+// VFs that were `made` a moment ago are nobody's yet, whatever has brought them up.
+Result<> prepare_vf(const AtWork& at, const PciFunction& vf, bool made) {
+    Site& site = at.site;
+    const VfSettings present = TRY(reported_settings(site, at.link, vf));
+    if (!made && !vf.driver.empty() && TRY(is_in_use(site, present, vf)))
+        return {};
+    const VfSettings change = to_set(at.link, vf, present, at.kept);
+    if (is_empty(change))
+        return {};
+    netns::Sriov& sriov = site.host.sriov;
+    TRY(sriov.configure(site.host_ns, at.link.index, vf.number, change, Deadline::in(kSetTimeout)));
+    return sriov.unbind(vf.address);
+}
+
+std::string text_of(const AtWork& at, const PciFunction& vf) {
+    return fmt::format("VF {} of {}", vf.number, at.pf.netdev.name);
+}
+
+// Some drivers make the netdev a while after they were bound, and udev may still be loading the
+// driver's module.
+Result<> await_netdev(Site& site, const std::string& vf) {
+    const auto function = TRY(site.host.sriov.find(vf));
+    if (function && function->driver == kForVms)
+        return {};
+    (void)TRY(site.host.sriov.wait_for_netdev(vf, Deadline::in(kBindTimeout))
+                  .advise("see dmesg: has its driver been loaded, and does the PF answer it?"));
     return {};
 }
 
-// Drivers make netdevs after sriov_numvfs is written, too.
-Result<> await_netdevs(Site& site, const PciFunction& pf) {
-    const Deadline deadline = Deadline::in(kBindTimeout);
-    for (uint32_t number = 0; number < pf.num_vfs; ++number) {
-        const auto address = TRY(site.host.sriov.find_vf(pf.address, number));
-        const auto vf = address ? TRY(site.host.sriov.find(*address)) : std::nullopt;
-        if (vf && !vf->driver.empty() && vf->driver != "vfio-pci")
-            TRY(site.host.sriov.wait_for_netdev(*address, deadline));
+// Each is given what an earlier run did not come to, and its driver. Up to the first that fails;
+// all netdevs that come are waited for.
+Result<> give_drivers(const AtWork& at, const std::vector<PciFunction>& vfs) {
+    Result<> done;
+    std::vector<std::string> given;
+    for (auto vf = vfs.begin(); done && vf != vfs.end(); ++vf) {
+        done = prepare_vf(at, *vf, true);
+        if (done)
+            done = at.site.host.sriov.bind(vf->address, {});
+        done = std::move(done).context(text_of(at, *vf));
+        if (done)
+            given.push_back(vf->address);
     }
-    return {};
+    for (const std::string& vf : given)
+        done = join(std::move(done), await_netdev(at.site, vf));
+    return done;
 }
 
 // What is shown then are the names that stay. A udev that does not get on is not waited for.
-Result<> await_names(Site& site, const PciFunction& pf) {
+Result<> await_names(Site& site, const std::vector<PciFunction>& vfs) {
     bool named = true;
-    for (uint32_t number = 0; named && number < pf.num_vfs; ++number) {
-        if (const auto address = TRY(site.host.sriov.find_vf(pf.address, number)))
-            named = TRY(site.host.sriov.wait_for_name(*address, Deadline::in(kNameTimeout)));
-    }
+    for (const PciFunction& vf : vfs)
+        named = named && TRY(site.host.sriov.wait_for_name(vf.address, Deadline::in(kNameTimeout)));
     return {};
-}
-
-Result<> finish_vfs(World& world, Site& site, const Pf& pf, bool made) {
-    const auto now = TRY(site.host.sriov.find(pf.function.address));
-    const auto link = TRY(site.host.links.find(site.host_ns, pf.netdev.index));
-    if (!now || !link)
-        return make_error(Code::Unavailable, "PF " + pf.netdev.name + " is gone");
-    if (made)
-        TRY(await_netdevs(site, *now));
-    TRY(give_macs(world, site, *link, *now, made));
-    return await_names(site, *now);
 }
 }  // namespace
 
@@ -192,10 +205,7 @@ Result<Pf> find_pf(const std::string& name, netns::Host& host) {
             .advise(
                 "enable it in the firmware of machine and adapter, or name a PF that `rdmactl "
                 "vf list` shows");
-    if (function->netdevs.empty())
-        return make_error(Code::Unavailable,
-                          "PF " + function->address + " has no netdev in the host's namespace")
-            .advise("bind its driver");
+    TRY(check_netdev(*function));
     Pf pf;
     pf.netdev = function->netdevs.front();
     pf.function = *std::move(function);
@@ -228,18 +238,20 @@ Result<Json> describe_pf(World& world, Site& site, const PciFunction& pf) {
 }
 
 Result<> work_on(const Store& store,
+                 netns::Sriov& sriov,
                  const std::string& handle,
                  const std::function<Result<>()>& work) {
-    constexpr char kOwner[] = "rdmactl";  // of no journal
-    const auto lock = TRY(store.lock_attachment(kOwner, Deadline::in(kLockTimeout)));
+    const auto lock = TRY(store.lock_attachment(kRdmactl, Deadline::in(kLockTimeout)));
     const std::string lease = store.lease_path(adapter_lease(handle));
     {
         // Containers choose and claim their VFs under it: what they have claimed is seen from now
         // on.
         const auto leases = TRY(store.lock_leases(Deadline::in(kLockTimeout)));
-        TRY(store.files().write(lease, kOwner));
+        TRY(store.files().write(lease, kRdmactl));
     }
     auto done = work();
+    // Whatever failed, and what an earlier run left.
+    done = join(std::move(done), restore_autoprobe(store, sriov, netns::function_of(handle)));
     if (const auto removed = store.files().remove(lease); !removed)
         base::log::warning(removed.error().message() + "; run: rdmactl gc");
     return done;
@@ -266,23 +278,64 @@ Result<> check_unused(World& world, Site& site, const PciFunction& pf) {
 }
 
 Result<> check_up(const Pf& pf, const Site& site) {
-    const auto link = TRY(site.host.links.find(site.host_ns, pf.netdev.index));
-    if (link && (link->up || !link->ethernet))
-        return {};
-    return make_error(Code::Unavailable, "PF " + pf.netdev.name + " is down")
-        .advise("run: ip link set " + pf.netdev.name + " up");
+    return check_serves_vfs(pf.netdev.name,
+                            TRY(site.host.links.find(site.host_ns, pf.netdev.index)));
+}
+
+Result<std::vector<PciFunction>> vfs_of(Site& site, const std::string& pf) {
+    std::vector<PciFunction> vfs;
+    const auto now = TRY(site.host.sriov.find(pf));
+    for (uint32_t number = 0; now && number < now->num_vfs; ++number) {
+        const auto address = TRY(site.host.sriov.find_vf(pf, number));
+        auto vf = address ? TRY(site.host.sriov.find(*address)) : std::nullopt;
+        if (!vf)
+            return make_error(Code::Internal,
+                              fmt::format("PF {} has no VF {}", name_of(*now), number));
+        vfs.push_back(*std::move(vf));
+    }
+    return vfs;
+}
+
+Result<> prepare_vfs(
+    World& world, Site& site, const Pf& pf, uint32_t count, const std::vector<VfSettings>& kept) {
+    netns::Sriov& sriov = site.host.sriov;
+    const std::string& address = pf.function.address;
+    const bool made = pf.function.num_vfs != count;
+    if (made) {
+        if (pf.function.num_vfs != 0)
+            TRY(sriov.set_num_vfs(address, 0));
+        TRY(with_autoprobe(
+            world.store, sriov, address, false, [&] { return sriov.set_num_vfs(address, count); }));
+    }
+    const AtWork at = TRY(begin(world, site, pf, kept));
+    for (const PciFunction& vf : TRY(vfs_of(site, pf.function.address))) {
+        if (TRY(is_ours_to_set(world, vf)))
+            TRY(prepare_vf(at, vf, made).context(text_of(at, vf)));
+    }
+    return {};
+}
+
+Result<> bind_vfs(World& world, Site& site, const Pf& pf, const std::vector<VfSettings>& kept) {
+    const auto vfs = TRY(vfs_of(site, pf.function.address));
+    std::vector<PciFunction> unbound;
+    for (const PciFunction& vf : vfs) {
+        if (vf.driver.empty() && TRY(is_ours_to_set(world, vf)))
+            unbound.push_back(vf);
+    }
+    const AtWork at = TRY(begin(world, site, pf, kept));
+    if (!unbound.empty())
+        TRY(with_autoprobe(world.store, site.host.sriov, pf.function.address, true, [&] {
+            return give_drivers(at, unbound);
+        }));
+    return await_names(site, vfs);
 }
 
 Result<> make_vfs(World& world, Site& site, const Pf& pf, uint32_t count) {
-    netns::Sriov& sriov = site.host.sriov;
-    const bool made = pf.function.num_vfs != count;
-    if (made) {
-        TRY(sriov.set_num_vfs(pf.function.address, 0));
-        TRY(sriov.set_num_vfs(pf.function.address, count));
-    }
-    auto done = finish_vfs(world, site, pf, made);
-    if (!done && made)
-        return join(std::move(done), sriov.set_num_vfs(pf.function.address, 0));
+    auto done = prepare_vfs(world, site, pf, count, {});
+    if (done)
+        done = bind_vfs(world, site, pf, {});
+    if (!done && pf.function.num_vfs != count)
+        return join(std::move(done), site.host.sriov.set_num_vfs(pf.function.address, 0));
     return done;
 }
 

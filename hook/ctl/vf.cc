@@ -81,7 +81,7 @@ Result<Answer> vf_enable(const Options& options, netns::Host& host) {
                                       found.function.total_vfs,
                                       options.count))
             .advise("to have none: rdmactl vf disable " + found.netdev.name);
-    TRY(work_on(store, netns::devlink_handle(address), [&]() -> Result<> {
+    TRY(work_on(store, host.sriov, netns::devlink_handle(address), [&]() -> Result<> {
         const Pf pf = TRY(find_pf(address, host));  // as it is by now
         TRY(check_up(pf, site));
         if (pf.function.num_vfs != options.count)
@@ -97,7 +97,7 @@ Result<Answer> vf_disable(const Options& options, netns::Host& host) {
     World world{host, config, store};
     Site site = TRY(host_site(host));
     const std::string address = TRY(find_pf(options.pf, host)).function.address;
-    TRY(work_on(store, netns::devlink_handle(address), [&]() -> Result<> {
+    TRY(work_on(store, host.sriov, netns::devlink_handle(address), [&]() -> Result<> {
         const Pf pf = TRY(find_pf(address, host));  // as it is by now
         TRY(check_unused(world, site, pf.function));
         return host.sriov.set_num_vfs(address, 0);

@@ -107,6 +107,16 @@ Result<std::string> check_offload(const Attachment& a,
         .advise("see what is missing: rdmactl asap2 status");
 }
 
+Result<> check_roce(const ChosenVf& chosen) {
+    if (chosen.own_device.empty() || !chosen.iwarp)
+        return {};
+    return make_error(Code::Refused,
+                      fmt::format("{} of {} is an iWARP device, and mode asap2 gives RoCE",
+                                  chosen.own_device,
+                                  name_of(chosen.vf)))
+        .advise(std::string("set rdma.mode to vf; ") + kIwarpToRoce);
+}
+
 // Settings that an e-switch in switchdev keeps for a VF: the rest is Open vSwitch's.
 netns::OvsPortSpec port_of(const Attachment& a, const netns::Link& representor) {
     constexpr uint32_t kKbitPerMbit = 1000;
@@ -129,6 +139,7 @@ Result<Plan> plan_asap2(const Attachment& asked, const Survey& s) {
     a.mtu = TRY(choose_vf_mtu(asked, bridge, representor.uplink, vf.link));
     const std::string reason = TRY(check_offload(a, representor, bridge, s.site));
     const ChosenVf chosen = TRY(choose_vf_settings(a, s, std::move(vf), {}));
+    TRY(check_roce(chosen));
     const netns::Link& link = representor.link;
     Plan plan;
     plan.endpoint = TRY(endpoint_of(a, s, chosen, TRY(choose_addresses(a, s, bridge.link.index))));

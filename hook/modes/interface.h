@@ -8,6 +8,11 @@
 
 namespace hook {
 
+// What lets an adapter of iWARP be one of RoCE.
+inline constexpr char kIwarpToRoce[] =
+    "an E810 can be RoCE instead: devlink dev param set pci/ADDRESS name enable_iwarp value false "
+    "cmode runtime, then the same with enable_roce and true";
+
 // The host netdev that an attachment hangs on: rdma.parent (its name, or that of its RDMA device),
 // or the default route's.
 Result<netns::Link> find_parent(const Attachment& attachment, Site& site);

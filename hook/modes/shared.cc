@@ -171,10 +171,7 @@ Result<> check_gids(const Hca& hca) {
                       hca.device.name +
                           " is an iWARP device: it has no GIDs of addresses, by which containers "
                           "could share it")
-        .advise(
-            "set rdma.mode to vf or softroce; an E810 can be RoCE instead: devlink dev param set "
-            "pci/ADDRESS name enable_iwarp value false cmode runtime, then the same with "
-            "enable_roce and true");
+        .advise(std::string("set rdma.mode to vf or softroce; ") + kIwarpToRoce);
 }
 
 // Some adapters drop or spoil frames of a child that has a MAC of its own.

@@ -3,19 +3,9 @@
 
 #include <fmt/format.h>
 
-#include "netns/devlink.h"
+#include "hook/eswitch.h"
 
 namespace hook {
-
-Result<std::optional<netns::Link>> find_representor(Site& site,
-                                                    const std::string& eswitch,
-                                                    const std::string& port) {
-    for (const netns::DevlinkPort& one : TRY(site.host.devlink.ports(site.host_ns, eswitch))) {
-        if (one.name == port && one.netdev != 0)
-            return site.host.links.find(site.host_ns, one.netdev);
-    }
-    return std::optional<netns::Link>{};
-}
 
 Result<std::unique_ptr<Step>> RaiseRepresentor::load(const Json& json) {
     Args args;

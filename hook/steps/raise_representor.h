@@ -36,9 +36,4 @@ class RaiseRepresentor : public Step {
     Args args_;
 };
 
-// The netdev of a port, on the host; nothing if there is none.
-Result<std::optional<netns::Link>> find_representor(Site& site,
-                                                    const std::string& eswitch,
-                                                    const std::string& port);
-
 }  // namespace hook

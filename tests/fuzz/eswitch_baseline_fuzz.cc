@@ -14,7 +14,7 @@ constexpr char kHandle[] = "pci/0000:01:00.0";
 
 bool equal(const Setup& one, const Setup& other) {
     return one.handle == other.handle && one.before == other.before && one.bridge == other.bridge &&
-           one.drivers == other.drivers;
+           one.vfs == other.vfs;
 }
 }  // namespace
 

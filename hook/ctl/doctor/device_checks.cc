@@ -7,7 +7,7 @@
 #include "hook/ctl/asap2_status.h"
 #include "hook/ctl/doctor/check.h"
 #include "hook/ctl/pf.h"
-#include "hook/vf_choice.h"
+#include "hook/free_vf.h"
 #include "netns/link.h"
 #include "netns/rdma.h"
 
@@ -74,7 +74,7 @@ Result<Finding> look_at_pf(Look& look, const netns::PciFunction& pf, Status lack
         return Finding{.status = lacking,
                        .why = fmt::format("PF {} has none of its {} VFs", name, pf.total_vfs),
                        .fix = fmt::format("rdmactl vf enable {} {}", name, pf.total_vfs)};
-    if (!link || (link->ethernet && !link->up))
+    if (!serves_vfs(link))
         return Finding{.status = Status::Fail,
                        .why = "PF " + name + " is down: its VFs are given to nobody",
                        .fix = "ip link set " + name + " up"};

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "hook/ctl/command.h"
+#include "tests/fakes/adapters.h"
 #include "tests/unit/hook/asap2_world.h"
 #include "tests/unit/hook/life.h"
 
@@ -20,11 +21,18 @@ using base::Code;
 using hook::ctl::Answer;
 using testing::HasSubstr;
 
+constexpr char kPf[] = "0000:01:00.0";
+
+// Drivers that change the mode over VFs, that change it before there are any, that have no ports
+// for VFs in devlink.
+constexpr Nic kSwitches[] = {Nic::Mlx5, Nic::Mlx5New, Nic::Ice, Nic::Bnxt};
+
 // A PF in mode legacy, with `vfs` VFs, and Open vSwitch without a bridge.
-World bare_world(uint32_t vfs) {
+World bare_world(uint32_t vfs, Nic nic = Nic::Mlx5) {
     World world = World::standard(KernelTraits::v7_3());
-    world.add_sriov("enp1s0", "0000:01:00.0", vfs, Nic::Mlx5);
-    world.add_eswitch(kEswitch, world.netdev_of("0000:01:00.0")->second, vfs);
+    world.add_sriov("enp1s0", kPf, vfs, nic);
+    world.pci.at(kPf).quirks.insert("udev");
+    world.add_eswitch(kEswitch, world.netdev_of(kPf)->second, vfs);
     world.eswitches.at(kEswitch).eswitch.inline_mode = netns::InlineMode::Link;
     world.ovs.installed = true;
     world.ovs.settings.version = "3.5.0";
@@ -75,7 +83,7 @@ TEST(CtlAsap2, EnableMakesASwitch) {
     ASSERT_TRUE(answer) << answer.error().message();
     EXPECT_EQ(answer->json["devices"][0]["missing"], base::Json::array()) << answer->text;
     const World& world = host.fake.world;
-    EXPECT_EQ(world.pci.at("0000:01:00.0").num_vfs, 2U);
+    EXPECT_EQ(world.pci.at(kPf).num_vfs, 2U);
     const netns::Eswitch& eswitch = world.eswitches.at(kEswitch).eswitch;
     EXPECT_EQ(eswitch.mode, netns::EswitchMode::Switchdev);
     EXPECT_EQ(eswitch.inline_mode, netns::InlineMode::Transport);
@@ -83,7 +91,7 @@ TEST(CtlAsap2, EnableMakesASwitch) {
     EXPECT_EQ(world.ovs.settings.other_config.at("hw-offload"), "true");
     EXPECT_EQ(world.ovs.ports.at("enp1s0").bridge, "br0");
     for (uint32_t number = 0; number < 2; ++number) {
-        const auto& vf = world.pci.at(world.vf_address("0000:01:00.0", number));
+        const auto& vf = world.pci.at(world.vf_address(kPf, number));
         EXPECT_EQ(vf.driver, "mlx5_core");
         EXPECT_FALSE(vf.settings.mac->is_zero()) << "node GUIDs are made of it";
     }
@@ -107,30 +115,6 @@ TEST(CtlAsap2, ASecondTimeChangesNothing) {
     EXPECT_EQ(changes(), std::vector<std::string>{});
 }
 
-TEST(CtlAsap2, DisableBringsTheHostBack) {
-    for (const uint32_t vfs : {0U, 2U}) {
-        const World bare = bare_world(vfs);
-        Asap2Host host(bare);
-        ASSERT_TRUE(host.enable());
-        const auto answer = host.disable();
-        ASSERT_TRUE(answer) << answer.error().message();
-        World after = host.fake.world;
-        // That the daemon has not seen the last change is noted, and stays.
-        std::erase_if(after.ovs.settings.marks, [](const auto&) { return true; });
-        World before = bare;
-        if (vfs != 0) {  // VFs keep the MACs that they were given: they had none
-            for (uint32_t number = 0; number < vfs; ++number) {
-                const std::string address = before.vf_address("0000:01:00.0", number);
-                before.pci.at(address).settings.mac = after.pci.at(address).settings.mac;
-            }
-            continue;
-        }
-        EXPECT_EQ(after, before) << difference(before, after);
-        EXPECT_EQ(host.state.leftovers(), std::vector<std::string>{});
-        ASSERT_TRUE(host.disable()) << "once more";
-    }
-}
-
 // Kernels number what is made anew as they like, so that only the rest can be compared.
 std::string shape(const World& world) {
     std::string text =
@@ -141,6 +125,46 @@ std::string shape(const World& world) {
         lines.push_back(line);
     std::ranges::sort(lines);
     return fmt::format("{}", fmt::join(lines, "\n"));
+}
+
+// VFs that are made anew, or that had no MAC, have one of rdmactl's afterwards.
+World with_macs_of(World world, const World& other) {
+    for (auto& [address, function] : world.pci) {
+        const auto there = other.pci.find(address);
+        if (function.pf.empty() || there == other.pci.end() ||
+            there->second.settings.mac->is_zero())
+            continue;
+        function.settings.mac = there->second.settings.mac;
+        const auto netdev = world.netdev_of(address);
+        world.set_mac(netdev->first, netdev->second, *function.settings.mac);
+        for (auto& [index, device] : world.rdma) {
+            if (device.pci == address)
+                device.device.node_guid = netns::eui64(*function.settings.mac);
+        }
+    }
+    return world;
+}
+
+TEST(CtlAsap2, DisableBringsTheHostBack) {
+    for (const Nic nic : kSwitches) {
+        for (const uint32_t vfs : {0U, 2U}) {
+            const World bare = bare_world(vfs, nic);
+            Asap2Host host(bare);
+            const auto enabled = host.enable();
+            ASSERT_TRUE(enabled) << adapter(nic).name << enabled.error().message();
+            EXPECT_EQ(enabled->json["devices"][0]["missing"], base::Json::array())
+                << adapter(nic).name << enabled->text;
+            const auto answer = host.disable();
+            ASSERT_TRUE(answer) << adapter(nic).name << answer.error().message();
+            World after = host.fake.world;
+            // That the daemon has not seen the last change is noted, and stays.
+            after.ovs.settings.marks.clear();
+            const World before = with_macs_of(bare, after);
+            EXPECT_EQ(after, before) << adapter(nic).name << difference(before, after);
+            EXPECT_EQ(host.state.leftovers(), std::vector<std::string>{});
+            ASSERT_TRUE(host.disable()) << "once more";
+        }
+    }
 }
 
 using Arm = std::function<void(Gate&, int)>;
@@ -167,8 +191,14 @@ bool run_faulty(Asap2Host& host, Asap2Host::Verb verb, const Arm& arm, int k) {
     }
 }
 
-TEST(CtlAsap2, EnableThatWasInterruptedAnywhereCanBeRunAgain) {
-    const World bare = bare_world(0);
+// Adapters, and how many VFs they have at first.
+const std::vector<std::pair<Nic, uint32_t>>& starts() {
+    static const std::vector<std::pair<Nic, uint32_t>> all = {
+        {Nic::Mlx5, 0}, {Nic::Mlx5, 2}, {Nic::Ice, 0}, {Nic::Ice, 2}};
+    return all;
+}
+
+void expect_enable_again(const World& bare) {
     const World wanted = enabled(bare);
     for (const auto& [name, arm] : faults()) {
         bool reached = true;
@@ -182,8 +212,14 @@ TEST(CtlAsap2, EnableThatWasInterruptedAnywhereCanBeRunAgain) {
     }
 }
 
-TEST(CtlAsap2, DisableThatWasInterruptedAnywhereCanBeRunAgain) {
-    const World bare = bare_world(0);
+TEST(CtlAsap2, EnableThatWasInterruptedAnywhereCanBeRunAgain) {
+    for (const auto& [nic, vfs] : starts()) {
+        SCOPED_TRACE(adapter(nic).name + " with VFs: " + std::to_string(vfs));
+        expect_enable_again(bare_world(vfs, nic));
+    }
+}
+
+void expect_disable_again(const World& bare) {
     Asap2Host whole(bare);
     ASSERT_TRUE(whole.enable());
     ASSERT_TRUE(whole.disable());
@@ -202,8 +238,14 @@ TEST(CtlAsap2, DisableThatWasInterruptedAnywhereCanBeRunAgain) {
     }
 }
 
-TEST(CtlAsap2, EnableThatFailsLeavesNothing) {
-    const World bare = bare_world(0);
+TEST(CtlAsap2, DisableThatWasInterruptedAnywhereCanBeRunAgain) {
+    for (const auto& [nic, vfs] : starts()) {
+        SCOPED_TRACE(adapter(nic).name + " with VFs: " + std::to_string(vfs));
+        expect_disable_again(bare_world(vfs, nic));
+    }
+}
+
+void expect_nothing_of_a_failure(const World& bare) {
     bool reached = true;
     for (int k = 0; reached; ++k) {
         Asap2Host host(bare);
@@ -214,7 +256,15 @@ TEST(CtlAsap2, EnableThatFailsLeavesNothing) {
             continue;
         World after = host.fake.world;
         after.ovs.settings.marks.clear();
-        EXPECT_EQ(after, bare) << "call " << k << ":\n" << difference(bare, after);
+        const World before = with_macs_of(bare, after);
+        EXPECT_EQ(after, before) << "call " << k << ":\n" << difference(before, after);
+    }
+}
+
+TEST(CtlAsap2, EnableThatFailsLeavesNothing) {
+    for (const auto& [nic, vfs] : starts()) {
+        SCOPED_TRACE(adapter(nic).name + " with VFs: " + std::to_string(vfs));
+        expect_nothing_of_a_failure(bare_world(vfs, nic));
     }
 }
 
@@ -264,7 +314,7 @@ TEST(CtlAsap2, RefusalsChangeNothing) {
          "bridge"},
         {"an address on the uplink",
          [](World& world, auto&) {
-             const auto at = *world.netdev_of("0000:01:00.0");
+             const auto at = *world.netdev_of(kPf);
              world.find_link(at.first, at.second)
                  ->addresses.push_back(*netns::parse_cidr("10.1.0.1/24"));
          },
@@ -310,7 +360,7 @@ TEST(CtlAsap2, ABondOfTheUplinkIsTheBridgesPort) {
     bond.kind = "bond";
     bond.up = true;
     const uint32_t index = bare.add_link(bare.host, bond);
-    const auto at = *bare.netdev_of("0000:01:00.0");
+    const auto at = *bare.netdev_of(kPf);
     bare.find_link(at.first, at.second)->link.master = index;
     Asap2Host host(bare);
     ASSERT_TRUE(host.enable());
@@ -367,7 +417,7 @@ TEST(CtlAsap2, DisableIsRefusedBeforeAnythingOfIt) {
     Asap2Host host(bare_world(2));
     ASSERT_TRUE(host.enable());
     World& world = host.fake.world;
-    const auto at = *world.netdev_of(world.vf_address("0000:01:00.0", 1));
+    const auto at = *world.netdev_of(world.vf_address(kPf, 1));
     world.find_link(at.first, at.second)->link.up = true;  // somebody's, on the host
     const World before = world;
     const auto answer = host.disable();
@@ -383,9 +433,9 @@ TEST(CtlAsap2, DisableTakesNoVfFromItsUserToHaveAsManyAsBefore) {
     Asap2Host host(bare_world(2));
     ASSERT_TRUE(host.enable());
     World& world = host.fake.world;
-    world.set_num_vfs("0000:01:00.0", 0);
-    world.set_num_vfs("0000:01:00.0", 4);
-    const std::string taken = world.vf_address("0000:01:00.0", 3);
+    world.set_num_vfs(kPf, 0);
+    world.set_num_vfs(kPf, 4);
+    const std::string taken = world.vf_address(kPf, 3);
     world.unbind(taken);
     world.pci.at(taken).driver = "vfio-pci";
     const World before = world;
@@ -394,6 +444,151 @@ TEST(CtlAsap2, DisableTakesNoVfFromItsUserToHaveAsManyAsBefore) {
     EXPECT_EQ(answer.error().code, Code::Busy);
     EXPECT_THAT(answer.error().message(), HasSubstr("vfio-pci"));
     EXPECT_EQ(world, before) << difference(before, world);
+}
+
+// Each VF is given to its driver once, with its MAC, however the host has its VFs probed.
+TEST(CtlAsap2, EachVfIsProbedOnce) {
+    for (const Nic nic : kSwitches) {
+        for (const bool autoprobe : {true, false}) {
+            Asap2Host host(bare_world(0, nic));
+            host.fake.world.pci.at(kPf).autoprobe = autoprobe;
+            const uint32_t binds = host.fake.world.binds.next;
+            const auto answer = host.enable();
+            ASSERT_TRUE(answer) << adapter(nic).name << answer.error().message();
+            EXPECT_EQ(host.fake.world.binds.next - binds, 2U) << adapter(nic).name;
+            EXPECT_EQ(host.fake.world.pci.at(kPf).autoprobe, autoprobe) << adapter(nic).name;
+        }
+    }
+}
+
+TEST(CtlAsap2, WhatAPfKeepsForVfsThatHaveToGoComesBack) {
+    World bare = bare_world(2, Nic::Ice);
+    netns::VfSettings& kept = bare.pci.at(bare.vf_address(kPf, 1)).settings;
+    kept.mac = *netns::parse_mac("02:00:5e:10:00:07");
+    kept.vlan = netns::VfVlan{.id = 7};
+    kept.trust = true;
+    const netns::VfSettings before = kept;
+    Asap2Host host(bare);
+    const auto now = [&] {
+        return host.fake.world.pci.at(host.fake.world.vf_address(kPf, 1)).settings;
+    };
+    ASSERT_TRUE(host.enable());
+    EXPECT_EQ(now().mac, before.mac);
+    ASSERT_TRUE(host.disable());
+    EXPECT_EQ(now(), before);
+}
+
+// A mode that no adapter of the kind has: the VFs are there again.
+TEST(CtlAsap2, VfsThatWereTakenAwayInVainComeBack) {
+    World bare = bare_world(2, Nic::Ice);
+    bare.pci.at(kPf).quirks.insert("no_switchdev");
+    Asap2Host host(bare);
+    const auto answer = host.enable();
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().code, Code::Unsupported);
+    World after = host.fake.world;
+    const World before = with_macs_of(bare, after);
+    EXPECT_EQ(after, before) << difference(before, after);
+}
+
+TEST(CtlAsap2, AnAdapterOfTheDpuStandsInNobodysWay) {
+    World bare = bare_world(0);
+    bare.add_sriov("enp9s0", "0000:09:00.0", 2, Nic::BluefieldHost);
+    bare.add_eswitch("pci/0000:09:00.0", bare.netdev_of("0000:09:00.0")->second, 2);
+    Asap2Host host(bare);
+    host.options.pf.clear();
+    const auto answer = host.run(hook::ctl::asap2_status);
+    ASSERT_TRUE(answer) << answer.error().message();
+    ASSERT_EQ(answer->json["devices"].size(), 1U);
+    EXPECT_EQ(answer->json["devices"][0]["device"], kEswitch);
+    host.options.pf = "enp9s0";
+    const auto refused = host.enable();
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message(), HasSubstr("BlueField in DPU mode is set up on the DPU"));
+}
+
+TEST(CtlAsap2, AnUplinkThatIsNotThereIsMissing) {
+    Asap2Host host(bare_world(2, Nic::Mlx5New));
+    ASSERT_TRUE(host.enable());
+    World& world = host.fake.world;
+    world.destroy_link(world.host, world.netdev_of(kPf)->second);
+    host.options.pf.clear();
+    const auto answer = host.run(hook::ctl::asap2_status);
+    ASSERT_TRUE(answer) << answer.error().message();
+    EXPECT_THAT(answer->text, HasSubstr("missing: its uplink has no netdev on the host"));
+    host.options.pf = kPf;
+    EXPECT_FALSE(host.enable());
+}
+
+TEST(CtlAsap2, TheOtherPortOfABondIsNamed) {
+    World bare = bare_world(0);
+    bare.add_sriov("enp1s1", "0000:02:00.0", 0, Nic::Mlx5);
+    bare.add_eswitch("pci/0000:02:00.0", bare.netdev_of("0000:02:00.0")->second, 0);
+    netns::Link bond;
+    bond.name = "bond0";
+    bond.kind = "bond";
+    bond.up = true;
+    const uint32_t index = bare.add_link(bare.host, bond);
+    for (const char* pf : {kPf, "0000:02:00.0"})
+        bare.find_link(bare.host, bare.netdev_of(pf)->second)->link.master = index;
+    Asap2Host host(bare);
+    const auto answer = host.enable();
+    ASSERT_TRUE(answer) << answer.error().message();
+    EXPECT_THAT(answer->text, HasSubstr("enp1s1, the other port of bond0, is in mode legacy"));
+    host.options.pf = "enp1s1";
+    const auto both = host.enable();
+    ASSERT_TRUE(both) << both.error().message();
+    EXPECT_THAT(both->text, testing::Not(HasSubstr("the other port")));
+}
+
+TEST(CtlAsap2, NoContainerIsGivenAVfMeanwhile) {
+    Asap2Host host(bare_world(2));
+    Life one{host.fake, host.state, "one"};
+    one.annotations = {{"rdma.mode", "vf"}, {"rdma.device", "enp1s0"}};
+    int refused = 0;
+    host.fake.gate.meanwhile = [&](int) {
+        const std::string& call = host.fake.gate.calls().back();
+        if (!call.starts_with("bind ") && !call.starts_with("set the mode"))
+            return;
+        const auto mine = one.precreate();
+        ASSERT_FALSE(mine);
+        EXPECT_EQ(mine.error().code, Code::Busy);
+        EXPECT_THAT(mine.error().message(), HasSubstr("being set up by rdmactl"));
+        ++refused;
+    };
+    EXPECT_TRUE(host.enable());
+    host.fake.gate.meanwhile = nullptr;
+    EXPECT_EQ(refused, 3);
+}
+
+// The driver makes the PF's RDMA device anew with the mode.
+TEST(CtlAsap2, EnableDoesNotCutUsersOfThePfsDeviceOff) {
+    Asap2Host host(bare_world(0));
+    Life one{host.fake, host.state, "one"};
+    one.annotations = {
+        {"rdma.mode", "shared"}, {"rdma.parent", "enp1s0"}, {"rdma.ip", "10.9.0.1/24"}};
+    ASSERT_TRUE(one.start());
+    const World before = host.fake.world;
+    const auto refused = host.enable();
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::Busy);
+    EXPECT_THAT(refused.error().message(),
+                HasSubstr("the RDMA device of enp1s0 is in use by " + one.id()));
+    EXPECT_EQ(host.fake.world, before) << difference(before, host.fake.world);
+    ASSERT_TRUE(one.poststop());
+    const auto at = *host.fake.world.netdev_of(kPf);
+    host.fake.world.find_link(at.first, at.second)
+        ->addresses.push_back(*netns::parse_cidr("10.1.0.1/24"));
+    one.annotations = {
+        {"rdma.mode", "softroce"}, {"rdma.placement", "host"}, {"rdma.parent", "enp1s0"}};
+    const auto started = one.start();
+    ASSERT_TRUE(started) << started.error().message();
+    host.options.bridge.clear();
+    const auto again = host.enable();
+    ASSERT_FALSE(again);
+    EXPECT_THAT(again.error().message(), HasSubstr("is in use by " + one.id()));
+    ASSERT_TRUE(one.poststop());
+    EXPECT_TRUE(host.enable());
 }
 
 // What it was like before is known to nobody else: neither verb goes on without it, or over it.

@@ -341,7 +341,8 @@ TEST_F(CtlDoctor, AnEswitchWhoseUplinkIsNotFound) {
     constexpr char kDevice[] = "netdevsim/netdevsim1";
     enable_asap2(kDevice);
     ASSERT_EQ(failures("asap2"), std::vector<std::string>{});
-    fake_.world.eswitches.at(kDevice).ports[0].netdev = 0;
+    World& world = fake_.world;
+    world.destroy_link(world.host, world.eswitches.at(kDevice).ports[0].netdev);
     ASSERT_EQ(failures("asap2").size(), 1U);
     EXPECT_THAT(failures("asap2")[0], HasSubstr("its uplink has no netdev on the host"));
 }

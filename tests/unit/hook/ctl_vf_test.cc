@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "hook/ctl/command.h"
+#include "tests/fakes/adapters.h"
 #include "tests/unit/hook/life.h"
 
 namespace test {
@@ -190,6 +191,78 @@ TEST_F(CtlVf, AnEnableThatWasKilledKeepsTheAdapterUntilGcComes) {
     EXPECT_THAT(collected.leftovers.front(), HasSubstr("leases/adapter-pci_0000:01:00.0"));
     EXPECT_TRUE(ask(hook::ctl::vf_enable, "enp1s0", 2));
     EXPECT_TRUE(one_.start());
+}
+
+// Each VF meets its driver once, when it has its MAC, however the host has its VFs probed.
+TEST_F(CtlVf, EachVfOfEachAdapterIsProbedOnce) {
+    for (const Adapter& row : adapters()) {
+        if (row.quirks.contains("no_sriov"))
+            continue;
+        for (const bool autoprobe : {true, false}) {
+            SCOPED_TRACE(row.name + (autoprobe ? "" : " without autoprobe"));
+            fake_.world = World::standard();
+            fake_.world.add_sriov("enp1s0", kPf, 0, row.nic);
+            fake_.world.pci.at(kPf).autoprobe = autoprobe;
+            const World before = fake_.world;
+            const uint32_t binds = fake_.world.binds.next;
+            const auto made = ask(hook::ctl::vf_enable, "enp1s0", 3);
+            ASSERT_TRUE(made) << made.error().message();
+            EXPECT_EQ(fake_.world.binds.next - binds, 3U);
+            EXPECT_EQ(fake_.world.pci.at(kPf).autoprobe, autoprobe);
+            for (const base::Json& vf : vfs("enp1s0")) {
+                EXPECT_EQ(vf["state"], "free") << vf;
+                EXPECT_EQ(vf["driver"], row.vf_driver);
+                const auto& mac = fake_.world.pci.at(vf["address"]).settings.mac;
+                EXPECT_TRUE(!row.ethernet || row.quirks.contains("no_vf_info") ||
+                            (mac && !mac->is_zero()));
+            }
+            ASSERT_TRUE(ask(hook::ctl::vf_disable, "enp1s0"));
+            EXPECT_EQ(fake_.world, before) << difference(before, fake_.world);
+        }
+    }
+}
+
+TEST_F(CtlVf, VfsThatAreThereWithoutDriversGetThem) {
+    FakePci& pf = fake_.world.pci.at("0000:02:00.0");
+    pf.autoprobe = false;
+    fake_.world.set_num_vfs("0000:02:00.0", 3);
+    fake_.world.pci.at(fake_.world.vf_address("0000:02:00.0", 2)).driver = "vfio-pci";
+    const auto made = ask(hook::ctl::vf_enable, "enp2s0", 3);
+    ASSERT_TRUE(made) << made.error().message();
+    const base::Json all = vfs("enp2s0");
+    EXPECT_EQ(all[0]["state"], "free");
+    EXPECT_EQ(all[1]["state"], "free");
+    EXPECT_EQ(all[2]["state"], "bound to vfio-pci") << "a virtual machine's";
+    EXPECT_FALSE(pf.autoprobe);
+}
+
+TEST_F(CtlVf, AutoprobeComesBackWhateverHappens) {
+    for (const bool autoprobe : {true, false}) {
+        bool reached = true;
+        for (int k = 0; reached; ++k) {
+            SCOPED_TRACE(std::to_string(k) + (autoprobe ? "" : " without autoprobe"));
+            fake_.world = two_adapters(0);
+            fake_.world.pci.at(kPf).autoprobe = autoprobe;
+            netns::Host host = fake_.host();
+            options_.pf = "enp1s0";
+            options_.count = 2;
+            fake_.gate.crash_after(k);
+            try {
+                reached = hook::ctl::vf_enable(options_, host).has_value() &&
+                          fake_.gate.mutating_calls() > k;
+            } catch (const Crash&) {
+            }
+            fake_.gate.restart();
+            (void)collect(fake_, state_);
+            EXPECT_EQ(fake_.world.pci.at(kPf).autoprobe, autoprobe);
+            EXPECT_EQ(state_.leftovers(), std::vector<std::string>{});
+            const auto again = ask(hook::ctl::vf_enable, "enp1s0", 2);
+            ASSERT_TRUE(again) << again.error().message();
+            EXPECT_EQ(fake_.world.pci.at(kPf).autoprobe, autoprobe);
+            for (const base::Json& vf : vfs("enp1s0"))
+                EXPECT_EQ(vf["state"], "free") << vf;
+        }
+    }
 }
 
 TEST_F(CtlVf, AManagerThatBringsVfsUpDoesNotKeepMacsFromThem) {

@@ -108,6 +108,16 @@ TEST_F(Hardware, WhatTheDpuSetsIsRefusedOnTheHost) {
     }
 }
 
+// The second function of a Socket Direct adapter.
+TEST_F(Hardware, VfsOfAPfWithoutANetdevAreRefused) {
+    plug(Nic::Mlx5New);
+    fake_.world.destroy_link(fake_.world.host, fake_.world.netdev_of(kPf)->second);
+    Life one = container("one", {{"rdma.mode", "vf"}, {"rdma.device", kPf}});
+    const base::Error error = refusal(one);
+    EXPECT_EQ(error.code, Code::Unavailable);
+    EXPECT_THAT(error.message(), AllOf(HasSubstr("has no netdev"), HasSubstr("Socket Direct")));
+}
+
 TEST_F(Hardware, VfsOfADpusHostAreMadeWithoutMacs) {
     plug(Nic::BluefieldHost);
     fake_.world.set_num_vfs(kPf, 0);
