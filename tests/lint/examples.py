@@ -41,6 +41,9 @@ RUN_BY = {
     "evaluation/fleet.json": "tests/unit/evaluation/evaluation_test.py",
     "evaluation/rdma_evaluation/": "tests/unit/evaluation/evaluation_test.py",
     "evaluation/README.md": "- about the others",
+    "acceptance/accept": LAB + "accept.sh",
+    "acceptance/rdma_acceptance/": "tests/unit/acceptance/acceptance_test.py",
+    "acceptance/README.md": "- about the others",
     "README.md": "- the table of the others",
 }
 QUADLET = re.compile(r"^Annotation=([^=]+)=", re.MULTILINE)
