@@ -4,11 +4,11 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 
 #include <gtest/gtest.h>
 
 #include "tests/support/temp_dir.h"
+#include "tests/unit/netns/listed_tree.h"
 
 namespace netns {
 namespace {
@@ -18,29 +18,9 @@ using base::Code;
 
 class SriovTree : public testing::Test {
   protected:
-    void plant(const std::string& name) {
-        std::ifstream listing(TEST_DATA "/sysfs/" + name);
-        ASSERT_TRUE(listing) << name;
-        for (std::string line; std::getline(listing, line);) {
-            if (!line.empty() && line.front() != '#')
-                plant_line(line);
-        }
-    }
+    void plant(const std::string& name) { test::plant_listing(root_.path(), name); }
 
-    void plant_line(const std::string& line) {
-        const size_t space = line.find(' ');
-        const fs::path path = root_ / line.substr(0, space);
-        if (space == std::string::npos) {
-            fs::create_directories(path);
-            return;
-        }
-        fs::create_directories(path.parent_path());
-        const std::string value = line.size() > space + 3 ? line.substr(space + 3) : "";
-        if (line.compare(space, 3, " ->") == 0)
-            fs::create_symlink(line.substr(space + 4), path);
-        else
-            std::ofstream(path) << value << (value.empty() ? "" : "\n");
-    }
+    void plant_line(const std::string& line) { test::plant_line(root_.path(), line); }
 
     SysTree tree() { return SysTree::at(root_.path()).value(); }
 
