@@ -80,6 +80,7 @@ UNITS = {
     "perf_test": "build core units perf report confine",
     "fuzz_(request_)?seeds_test": f"build core units fuzz {MODES} perf runtime",
     "report": "build report perf units",
+    "acceptance|archive|runs|import": "build examples units",
     "lint": EVERYTHING,
 }
 JOBS = [
@@ -159,6 +160,8 @@ JOBS = [
     full("7.3", "asap2.sh|--full", seconds=900),
     full("7.3", "evaluation.sh", seconds=300, sees="report examples"),
     full("7.3", "evaluation.sh|--full", seconds=1000),
+    *(full(f"7.3{options}", f"accept.sh|{host}", seconds=400, sees=f"examples perf {mode}") for options, host, mode in (
+        ("", "softroce", "softroce"), (" --exclusive", "exclusive", "softroce"), (" --nics igb", "vf", "vf"), (" --hca", "shared", "shared"), ("", "asap2", "asap2"))),
     full("7.3 --debs openmpi-bin,libopenmpi-dev", "openmpi.sh", seconds=300),
     full("7.3", "doctor.sh", seconds=120),
     full("7.3 --hca --nics igb", "unseen.sh", seconds=120, sees=f"{MODES} running"),
