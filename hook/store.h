@@ -4,8 +4,8 @@
 //   containers/KEY.json   a committed container; pending/KEY.json one whose create is under way
 //   journals/AKEY.json    an attachment: request, steps, holders (container keys)
 //   netns/AKEY            our pin of the container's namespace
-//   leases/SCOPE_IP       address held on a parent; content: AKEY
-//   leases/vf-ADDRESS     VF held, by PCI address (of another bus BUS_NAME); content: AKEY
+//   leases/LINK[.VLAN]-IP address held on the network of a netdev, or in a VLAN there; content:
+//   AKEY leases/vf-ADDRESS     VF held, by PCI address (of another bus BUS_NAME); content: AKEY
 //   leases/adapter-HANDLE adapter on which rdmactl is at work, by devlink handle; content: rdmactl
 //   nodes/MAJOR:MINOR-KEY the RDMA device whose verbs node the container may open; granted_nodes.h
 //   attach/KEY.json       what the container sees as /run/rdma/attach.json

@@ -161,9 +161,9 @@ Result<> describe_bridge(Site& site, const std::string& handle, const OvsState& 
         return {};
     const auto port = TRY(site.host.ovs.find_port(trunk.name, Deadline::in(kLookTimeout)));
     json["bridge"] = port ? port->bridge : "";
-    if (!port)
+    if (!port && !TRY(own_address(site, trunk)))
         json["missing"].push_back(
-            lack(trunk.name + " is on no bridge",
+            lack(trunk.name + " is on no bridge, and has no address at which tunnels could begin",
                  fmt::format("rdmactl asap2 enable {} --bridge NAME", handle)));
     return {};
 }

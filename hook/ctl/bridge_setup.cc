@@ -8,7 +8,6 @@
 
 #include "hook/eswitch.h"
 #include "hook/ovs_marks.h"
-#include "netns/link.h"
 
 namespace hook::ctl {
 
@@ -89,19 +88,26 @@ Result<> mark_stale(Site& site, Changes& changes) {
 }
 
 Result<> check_addresses(Site& site, const netns::Link& uplink, const std::string& bridge) {
-    for (const auto& address : TRY(site.host.links.addresses(site.host_ns, uplink.index))) {
-        if (!netns::is_link_local(address))
-            return make_error(Code::Refused,
-                              fmt::format("{} has the address {}, which would not work any more on "
-                                          "a bridge",
-                                          uplink.name,
-                                          netns::to_string(address)))
-                .advise(fmt::format("give it to the bridge ({}) or to another interface first",
-                                    bridge));
-    }
-    return {};
+    const auto address = TRY(own_address(site, uplink));
+    if (!address)
+        return {};
+    return make_error(
+               Code::Refused,
+               fmt::format("{} has the address {}, which would not work any more on a bridge",
+                           uplink.name,
+                           netns::to_string(*address)))
+        .advise(fmt::format(
+            "give it to the bridge ({}) or to another interface first; or, if tunnels begin at it, "
+            "leave out --bridge",
+            bridge));
 }
 }  // namespace
+
+Result<std::optional<netns::Address>> own_address(Site& site, const netns::Link& uplink) {
+    auto addresses = TRY(site.host.links.addresses(site.host_ns, uplink.index));
+    std::erase_if(addresses, netns::is_link_local);
+    return addresses.empty() ? std::optional<netns::Address>{} : addresses.front();
+}
 
 Result<> enable_offload(Site& site, const std::string& tc_policy) {
     netns::Ovs& ovs = site.host.ovs;

@@ -4,9 +4,11 @@
 // do. What others made is used and never taken away.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "hook/ctl/eswitch_setup.h"
+#include "netns/link.h"
 #include "netns/ovs.h"
 
 namespace hook::ctl {
@@ -20,6 +22,10 @@ inline constexpr char kInstallOvs[] =
 Result<> enable_offload(Site& site, const std::string& tc_policy);
 // Back to what it was. Not while another e-switch needs it.
 Result<> disable_offload(Site& site);
+
+// An address of an uplink's (or its bond's) own, other than link-local: where tunnels begin whose
+// e-switch is under a bridge without this uplink. On a bridge it would not work any more.
+Result<std::optional<netns::Address>> own_address(Site& site, const netns::Link& uplink);
 
 // Refused if the uplink is on another bridge, or has addresses, which would not work any more.
 Result<> check_uplink(Site& site, const std::string& handle, const std::string& bridge);

@@ -117,6 +117,11 @@ Result<> check_roce(const ChosenVf& chosen) {
         .advise(std::string("set rdma.mode to vf; ") + kIwarpToRoce);
 }
 
+// The VLAN that it is an access port of.
+uint16_t tag_of(const Attachment& a) {
+    return a.vf.vlan ? a.vf.vlan->id : netns::kUntagged;
+}
+
 // Settings that an e-switch in switchdev keeps for a VF: the rest is Open vSwitch's.
 netns::OvsPortSpec port_of(const Attachment& a, const netns::Link& representor) {
     constexpr uint32_t kKbitPerMbit = 1000;
@@ -125,7 +130,7 @@ netns::OvsPortSpec port_of(const Attachment& a, const netns::Link& representor) 
     port.name = representor.name;
     // A port without either would be a trunk of all VLANs that the bridge has.
     if (a.trunk.empty())
-        port.tag = a.vf.vlan ? a.vf.vlan->id : netns::kUntagged;
+        port.tag = tag_of(a);
     port.trunks = a.trunk;
     port.policing_kbps = a.vf.rate ? a.vf.rate->max * kKbitPerMbit : 0;
     return port;
@@ -144,7 +149,7 @@ Result<Plan> plan_asap2(const Attachment& asked, const Survey& s) {
     Plan plan;
     plan.endpoint = TRY(endpoint_of(a, s, chosen, TRY(choose_addresses(a, s, bridge.link.index))));
     plan.endpoint.software_path = reason;
-    claim_vf(plan, s, chosen, bridge.link.index);
+    claim_vf(plan, s, chosen, {.netdev = bridge.link.index, .vlan = tag_of(a)});
     plan.add<RaiseRepresentor>({.eswitch = representor.eswitch,
                                 .port = representor.port,
                                 .index = link.index,

@@ -56,8 +56,8 @@ constexpr char kAnotherRange[] =
     "give the pool another \"range\" in the configuration; see who has them: rdmactl list, "
     "arping or ndisc6";
 
-// The addresses of all leases, whatever parent they are for: a pool may have several, and a range
-// is given out once.
+// The addresses of all leases, whatever network they are for: a pool may have several, several
+// pools one, and a range is given out once.
 std::set<std::string> leased(const std::vector<std::string>& leases) {
     std::set<std::string> addresses;
     for (const std::string& name : leases)
@@ -85,6 +85,22 @@ Result<Address> first_free(const AddressRange& range,
         .advise(all_ours ? "see who has them: rdmactl list; or widen the pool's range in the "
                            "configuration"
                          : kAnotherRange);
+}
+
+// The largest payload of RoCE's five whose packets fit into an MTU, as rxe reckons: with 80 bytes
+// of headers (rxe_param.h, eth_mtu_int_to_enum).
+uint32_t roce_mtu(uint32_t mtu) {
+    constexpr uint32_t kHeaders = 80;
+    uint32_t payload = 4096;
+    while (payload > 256 && payload + kHeaders > mtu)
+        payload /= 2;
+    return payload;
+}
+
+// The name of its file.
+std::string lease_name(const Segment& segment, const Address& address) {
+    const std::string vlan = segment.vlan == 0 ? "" : fmt::format(".{}", segment.vlan);
+    return fmt::format("{}{}-{}", segment.netdev, vlan, netns::ip_string(address));
 }
 }  // namespace
 
@@ -153,6 +169,42 @@ Result<netns::Link> find_container_link(Site& site) {
     return only ? Result<netns::Link>{*only} : Result<netns::Link>{missing()};
 }
 
+Result<std::optional<netns::Link>> find_bridge_of(const netns::Link& link, Site& site) {
+    const std::optional<netns::Link> none;
+    netns::Links& links = site.host.links;
+    if (link.kind != "veth")
+        return none;
+    const auto peer = TRY(links.find(site.host_ns, link.parent));
+    // The index is that of another namespace's link if the other end is not the host's.
+    if (!peer || peer->kind != link.kind || peer->parent != link.index || peer->master == 0)
+        return none;
+    const auto master = TRY(links.find(site.host_ns, peer->master));
+    return master && master->kind == "bridge" ? master : none;
+}
+
+Result<> check_bridge_ports(const netns::Link& bridge,
+                            uint32_t mtu,
+                            const std::string& fix,
+                            Site& site) {
+    netns::Links& links = site.host.links;
+    for (const uint32_t index : TRY(links.ports_of(site.host_ns, bridge.index))) {
+        const auto port = TRY(links.find(site.host_ns, index));
+        if (!port || port->kind == "veth" || roce_mtu(port->mtu) >= roce_mtu(mtu))
+            continue;
+        return make_error(Code::Refused,
+                          fmt::format("with MTU {} RoCE sends packets of {} bytes, and port {} of "
+                                      "bridge {}, with MTU {}, would drop them without a word",
+                                      mtu,
+                                      roce_mtu(mtu),
+                                      port->name,
+                                      bridge.name,
+                                      port->mtu))
+            .advise(fmt::format(
+                "{}={}; or run: ip link set {} mtu {}", fix, port->mtu, port->name, mtu));
+    }
+    return {};
+}
+
 netns::Gid main_gid(const std::vector<Address>& addresses, const netns::Mac& mac) {
     for (const auto family : {netns::Family::V4, netns::Family::V6}) {
         for (const Address& address : addresses) {
@@ -163,10 +215,10 @@ netns::Gid main_gid(const std::vector<Address>& addresses, const netns::Mac& mac
     return netns::link_local_gid(mac);
 }
 
-void claim_addresses(Plan& plan, const Survey& survey, uint32_t parent) {
+void claim_addresses(Plan& plan, const Survey& survey, const Segment& segment) {
     for (const Address& address : plan.endpoint.addresses)
         plan.add<Claim>({.what = "address " + netns::ip_string(address),
-                         .lease = {.path = survey.store.lease_path(lease_name(parent, address)),
+                         .lease = {.path = survey.store.lease_path(lease_name(segment, address)),
                                    .owner = survey.attachment_key}});
     plan.claims = plan.steps.size();
 }
@@ -191,10 +243,6 @@ void add_addresses(Plan& plan) {
     // Before an rxe: a new device takes the addresses that are there into its GID table at once.
     for (const Address& address : plan.endpoint.addresses)
         plan.add<AddAddress>({.link = plan.endpoint.netdev, .address = address, .with_link = true});
-}
-
-std::string lease_name(uint32_t parent, const Address& address) {
-    return fmt::format("{}-{}", parent, netns::ip_string(address));
 }
 
 Result<std::vector<Address>> choose_addresses(const Attachment& attachment,

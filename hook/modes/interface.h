@@ -13,6 +13,13 @@ inline constexpr char kIwarpToRoce[] =
     "an E810 can be RoCE instead: devlink dev param set pci/ADDRESS name enable_iwarp value false "
     "cmode runtime, then the same with enable_roce and true";
 
+// An L2 network: of a host netdev, and there of a VLAN, if it is the PF or the bridge that tags
+// what a container sends (0: nobody does). Equal addresses on two of them are two machines.
+struct Segment {
+    uint32_t netdev = 0;
+    uint16_t vlan = 0;
+};
+
 // The host netdev that an attachment hangs on: rdma.parent (its name, or that of its RDMA device),
 // or the default route's.
 Result<netns::Link> find_parent(const Attachment& attachment, Site& site);
@@ -23,8 +30,18 @@ Result<> check_mtu(const Attachment& attachment, const netns::Link& upon, const 
 // The interface that the engine made in the container's namespace (rdma.parent=container).
 Result<netns::Link> find_container_link(Site& site);
 
+// The bridge of the host that an interface of the container's is a port of, by a veth's other end.
+Result<std::optional<netns::Link>> find_bridge_of(const netns::Link& link, Site& site);
+
+// Refused if RoCE over `mtu` sends packets that a port of the bridge is too small for: a bridge
+// drops those without a word. Other containers' ports (veth) are theirs to choose.
+Result<> check_bridge_ports(const netns::Link& bridge,
+                            uint32_t mtu,
+                            const std::string& fix,
+                            Site& site);
+
 // The addresses asked for: static ones as they are, `auto` as the first of the pool's ranges that
-// nobody holds on this parent, and nobody else on its network as far as the survey knows.
+// no lease has on whatever network, nor the parent, nor anybody else as far as the survey knows.
 Result<std::vector<netns::Address>> choose_addresses(const Attachment& attachment,
                                                      const Survey& survey,
                                                      uint32_t parent);
@@ -33,14 +50,11 @@ Result<std::vector<netns::Address>> choose_addresses(const Attachment& attachmen
 netns::Gid main_gid(const std::vector<netns::Address>& addresses, const netns::Mac& mac);
 
 // The steps for the endpoint's interface, once its addresses, index and device name are known.
-// Claims on the L2 network of a host netdev; counted as claims.
-void claim_addresses(Plan& plan, const Survey& survey, uint32_t parent);
+// Claims on an L2 network; counted as claims.
+void claim_addresses(Plan& plan, const Survey& survey, const Segment& segment);
 // If the pool or the mode wants it: asks the network for the addresses before they are taken.
 void probe_addresses(Plan& plan, const Attachment& attachment, const Survey& survey);
 void add_addresses(Plan& plan);
-
-// Name of the lease of an address on a parent.
-std::string lease_name(uint32_t parent, const netns::Address& address);
 
 // Drawn from the attach's UUID: unique, and known before anything is made.
 std::string device_name(const char* prefix, const Attachment& attachment, const Survey& survey);

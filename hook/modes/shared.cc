@@ -231,7 +231,7 @@ Result<Plan> plan_shared(const Attachment& a, const Survey& s) {
     plan.endpoint.gid = main_gid(plan.endpoint.addresses, mac);
     TRY(check_gid_space(hca, s, plan.endpoint.addresses.size()));
     plan.add<PinNetns>({.path = s.store.pin_path(s.attachment_key)});
-    claim_addresses(plan, s, hca.parent.index);
+    claim_addresses(plan, s, {.netdev = hca.parent.index});
     plan.add<CreateChild>({.parent = hca.parent.index,
                            .index = plan.endpoint.netdev,
                            .name = a.ifname,

@@ -26,6 +26,9 @@ Result<Plan> plan_on_macvlan(const SoftwareDriver& driver, const Attachment& a, 
     TRY(check_netns_mode(driver, mode));
     const netns::Link parent = TRY(find_parent(a, s.site));
     TRY(check_mtu(a, parent, "parent"));
+    const uint32_t mtu = a.mtu.value_or(parent.mtu);
+    if (driver.roce && parent.kind == "bridge")
+        TRY(check_bridge_ports(parent, mtu, "set rdma.mtu", s.site));
     const netns::Mac mac = a.mac.value_or(stable_mac(a, s, parent.mac));
     Plan plan;
     plan.endpoint = {.where = Where::Container,
@@ -35,12 +38,12 @@ Result<Plan> plan_on_macvlan(const SoftwareDriver& driver, const Attachment& a, 
                      .addresses = TRY(choose_addresses(a, s, parent.index))};
     plan.endpoint.gid = choose_gid(driver, plan.endpoint.addresses, mac);
     plan.add<PinNetns>({.path = s.store.pin_path(s.attachment_key)});
-    claim_addresses(plan, s, parent.index);
+    claim_addresses(plan, s, {.netdev = parent.index});
     plan.add<CreateChild>({.parent = parent.index,
                            .index = plan.endpoint.netdev,
                            .name = a.ifname,
                            .mac = mac,
-                           .mtu = a.mtu.value_or(parent.mtu),
+                           .mtu = mtu,
                            .type = {}});
     probe_addresses(plan, a, s);
     add_addresses(plan);
@@ -58,6 +61,10 @@ Result<Plan> plan_on_container_link(const SoftwareDriver& driver,
     const RdmaNetnsMode mode = TRY(s.site.host.rdma.mode());
     TRY(check_netns_mode(driver, mode));
     const netns::Link link = TRY(find_container_link(s.site));
+    const auto bridge = driver.roce ? TRY(find_bridge_of(link, s.site)) : std::nullopt;
+    if (bridge)
+        TRY(check_bridge_ports(
+            *bridge, link.mtu, "make the network with podman network create --opt mtu", s.site));
     Plan plan;
     plan.endpoint = {.where = Where::Container,
                      .netdev = link.index,

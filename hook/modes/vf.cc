@@ -66,7 +66,7 @@ Result<Plan> plan_vf(const Attachment& a, const Survey& s) {
     const uint32_t pf = chosen.vf.mapped ? chosen.vf.link.index : chosen.vf.pf_link.index;
     Plan plan;
     plan.endpoint = TRY(endpoint_of(a, s, chosen, TRY(choose_addresses(a, s, pf))));
-    claim_vf(plan, s, chosen, pf);
+    claim_vf(plan, s, chosen, {.netdev = pf, .vlan = chosen.vlan});
     add_vf(plan, a, s, chosen);
     return plan;
 }

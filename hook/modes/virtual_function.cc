@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "hook/modes/interface.h"
 #include "hook/modes/routes.h"
 #include "hook/steps/configure_vf.h"
 #include "hook/steps/move_link.h"
@@ -155,6 +154,8 @@ Result<> choose_settings(const Survey& s, VfSettings asked, ChosenVf& chosen) {
         asked.link_state = netns::VfLinkState::Auto;
     chosen.host_mac = present.mac && !present.mac->is_zero() ? *present.mac : vf.link.mac;
     chosen.mac = asked.mac.value_or(chosen.host_mac);
+    const auto& vlan = asked.vlan ? asked.vlan : present.vlan;
+    chosen.vlan = vlan ? vlan->id : 0;
     TRY(check_known(asked, reported, vf));
     chosen.after = difference(asked, present);
     chosen.before = members_of(chosen.after, present);
@@ -270,11 +271,11 @@ Result<Endpoint> endpoint_of(const Attachment& attachment,
     return endpoint;
 }
 
-void claim_vf(Plan& plan, const Survey& survey, const ChosenVf& chosen, uint32_t parent) {
+void claim_vf(Plan& plan, const Survey& survey, const ChosenVf& chosen, const Segment& segment) {
     plan.add<PinNetns>({.path = survey.store.pin_path(survey.attachment_key)});
     plan.add<Claim>({.what = fmt::format("{} ({})", name_of(chosen.vf), chosen.vf.function.address),
                      .lease = lease_of(chosen.vf, survey)});
-    claim_addresses(plan, survey, parent);
+    claim_addresses(plan, survey, segment);
 }
 
 void add_vf(Plan& plan,

@@ -3,6 +3,7 @@
 // through its PF, and the steps from the host into the container and back. Read only.
 #pragma once
 
+#include "hook/modes/interface.h"
 #include "hook/modes/software_device.h"
 #include "hook/steps/claim.h"
 #include "hook/vf_choice.h"
@@ -23,6 +24,7 @@ struct ChosenVf {
     bool rebind = false;
     netns::Mac host_mac;  // that it has, or will have as soon as its driver looks
     netns::Mac mac;       // in the container
+    uint16_t vlan = 0;    // in which its PF puts what it sends
 };
 
 // "VF 3 of enp1s0", or the name of a function that has no PF.
@@ -43,8 +45,8 @@ Result<Endpoint> endpoint_of(const Attachment& attachment,
                              const ChosenVf& chosen,
                              std::vector<netns::Address> addresses);
 
-// The plan's first steps: pin, VF and addresses are claimed. `parent`: whose L2 network it is.
-void claim_vf(Plan& plan, const Survey& survey, const ChosenVf& chosen, uint32_t parent);
+// The plan's first steps: pin, VF and addresses are claimed.
+void claim_vf(Plan& plan, const Survey& survey, const ChosenVf& chosen, const Segment& segment);
 // The steps from the VF on the host to RDMA in the container.
 void add_vf(Plan& plan, const Attachment& attachment, const Survey& survey, const ChosenVf& chosen);
 

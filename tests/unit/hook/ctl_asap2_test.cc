@@ -394,6 +394,25 @@ TEST(CtlAsap2, StatusSaysWhatIsMissing) {
     EXPECT_THAT(missing(), HasSubstr("not running"));
 }
 
+// The uplink has the tunnels' address, and is no port of the bridge that sends by them.
+TEST(CtlAsap2, AnUplinkOfTunnelsNeedsNoBridge) {
+    Asap2Host host(bare_world(0));
+    host.options.bridge = "";
+    const auto missing = [&] {
+        const auto answer = host.enable();
+        EXPECT_TRUE(answer) << answer.error().message();
+        return answer->json["devices"][0]["missing"].dump();
+    };
+    EXPECT_THAT(missing(), HasSubstr("enp1s0 is on no bridge, and has no address"));
+    World& world = host.fake.world;
+    auto& addresses =
+        world.find_link(world.host, world.netdev_of("0000:01:00.0")->second)->addresses;
+    addresses.push_back(*netns::parse_cidr("fe80::1/64"));
+    EXPECT_THAT(missing(), HasSubstr("on no bridge"));
+    addresses.push_back(*netns::parse_cidr("198.51.100.1/24"));
+    EXPECT_EQ(missing(), "[]");
+}
+
 TEST(CtlAsap2, DisableDoesNotCutContainersOff) {
     Asap2Host host(bare_world(0));
     ASSERT_TRUE(host.enable());
