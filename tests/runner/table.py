@@ -200,6 +200,8 @@ JOBS = [
       for role, more in (("softroce", ()), ("sriov", ("--nics", "igb")), ("asap2", ()))),
     host("selinux", "env", "LAB_APPEND=security=selinux", "tests/lab/run", "--kernel", "7.3", "--timeout", "1200", "--debs", "secilc",
          "tests/lab/scenarios/selinux.sh", rung="lab", form="full", seconds=120, sees=f"{GUESTS} softroce running", after=("lab", "programs")),
+    host("pair overlay", "tests/lab/pair", "--kernel", "7.3", "--timeout", "1200", "tests/lab/scenarios/overlay.sh", rung="lab", form="full",
+         seconds=350, sees=f"{GUESTS} asap2 softroce examples perf pair", cpus=0, after=("lab", "programs")),
     host("pair slurm", "tests/lab/pair", "--kernel", "7.3", "--timeout", "7200", "--debs", "slurmd,slurmctld,slurm-client,munge",
          "tests/lab/scenarios/slurm.sh", rung="lab", form="full", seconds=600, sees=f"{GUESTS} examples pair", cpus=0, after=("lab", "programs")),
 ]

@@ -7,16 +7,12 @@
 # --brief: no check mode, and no second runs but that of site.yml.
 source "${BASH_SOURCE[0]%/*}/asap2-lib.sh"
 source "${BASH_SOURCE[0]%/*}/podman-lib.sh"
+source "${BASH_SOURCE[0]%/*}/pair-lib.sh"
 brief=0
 [[ ${1:-} != --brief ]] || { brief=1 && shift; }
 form=${1:-softroce} # not "what": that is a local of check(), in which what it calls would find it
 folder=${BASH_SOURCE[0]%/tests/*}/ansible
-((LAB_PEER)) || hosts=(node1 node2)
 [[ $form =~ ^(softroce|sriov|asap2)$ ]] || { echo "ansible.sh: not softroce, sriov or asap2: $form" >&2; exit 64; }
-# All guests are of one image, as is the controller, and so have one host key. By the same they let it in.
-key=/etc/ssh/ssh_host_ed25519_key
-mkdir -p /root/.ssh
-chmod 700 /root/.ssh
 
 # ---- a host ------------------------------------------------------------------------------------------------
 # What engines and our own looks (ss, rdma) load is loaded before; what the roles load is not, and has to go again.
@@ -31,9 +27,7 @@ host() {
         modprobe -a nfnetlink_cttimeout act_skbedit || exit 1 # which it loads for its first bridge, and for flows to groups
         ;;
     esac
-    cp $key.pub /root/.ssh/authorized_keys
-    check "sshd starts" /usr/sbin/sshd
-    check "the controller is done with this host" wait_for 7000 test -e /run/lab-ansible-done
+    let_controller_in
     clean_kernel_log
 }
 if ((LAB_PEER)); then
@@ -54,13 +48,6 @@ state() {
     grep -s . /sys/class/net/*/device/sriov_numvfs /sys/bus/netdevsim/devices/*/sriov_numvfs /sys/module/ib_core/parameters/netns_mode
     rdma -j link | jq -r '.[].ifname' | sort
 }
-on() { # HOST COMMAND...
-    local port=220${1#node}
-    shift
-    # shellcheck disable=SC2029 # expanded here
-    ssh -i $key -p "$port" -o BatchMode=yes -o ConnectTimeout=60 root@127.0.0.1 "$(printf '%q ' "$@")"
-}
-for host in "${hosts[@]}"; do echo "[127.0.0.1]:220${host#node} $(cut -d' ' -f1,2 $key.pub)"; done >/root/.ssh/known_hosts
 state_of() { on "$1" bash -c "$(declare -f state); state"; }
 
 inventory() { # softroce: a host that is not measured is among them, as in the inventory that is shipped
@@ -129,7 +116,7 @@ use() {
     case $form in
     asap2)
         for host in "${hosts[@]}"; do
-            on "$host" bash -c "$(declare -f nsim representor join join_ours); join_ours"
+            on "$host" bash -c "$(declare -f nsim representor join join_vfs); join_vfs 1"
             check "$host: a container on a VF" contain "$host" a 10.9.0.1
             check "$host: another one" contain "$host" b 10.9.0.2
             passes "$host: rdma-perf passes between them" "$host" a 10.9.0.1 "$host" b
@@ -143,20 +130,15 @@ use() {
     esac
     for host in "${hosts[@]}"; do on "$host" podman rm -f -t 0 -a >/dev/null 2>&1; done
 }
-join_ours() { # the two VFs of the first e-switch, as join_vfs does for both
-    local vf
-    udevadm settle
-    for vf in 0 1; do join "$(representor 1 $vf)" "$(nsim 1$((vf + 1)))"; done
-}
 
-answers() { on "$1" udevadm settle; }
 # Each ends with a look of the doctor's.
 declare -A modes=([softroce]=softroce [sriov]=vf [asap2]=asap2) roles=(
     [softroce]='rdma_host rdma_hook podman docker softroce cpufreq evaluation'
     [sriov]='rdma_host rdma_hook podman docker softroce sriov cpufreq evaluation'
     [asap2]='rdma_host rdma_hook podman docker softroce asap2_direct cpufreq evaluation')
 
-for host in "${hosts[@]}"; do check "$host answers" wait_for 600 answers "$host"; done
+reach_hosts
+for host in "${hosts[@]}"; do check "$host has settled" on "$host" udevadm settle; done
 inventory
 remember before
 if ((!brief)); then
@@ -178,5 +160,5 @@ same "nor does it in fact" ready
 check "teardown.yml goes through" play teardown.yml
 same "the hosts are as they were" before
 ((brief)) || unchanged "a second teardown changes nothing" play teardown.yml
-for host in "${hosts[@]}"; do check "$host is told" on "$host" touch /run/lab-ansible-done; done
+let_hosts_go
 finish

@@ -39,10 +39,11 @@ eswitches() {
     udevadm settle
 }
 # The VFs' other ends: once there are representors.
-join_vfs() {
+join_vfs() { # [ESWITCH...]: both
+    (($#)) || set -- 1 2
     udevadm settle
     local host vf
-    for host in 1 2; do
+    for host; do
         for vf in 0 1; do join "$(representor $host $vf)" "$(nsim $host$((vf + 1)))"; done
     done
 }
