@@ -42,6 +42,7 @@ Result<Findings> check_rxe(Look& look);
 Result<Findings> check_siw(Look& look);
 Result<Findings> check_macvlan(Look& look);
 Result<Findings> check_netns_mode(Look& look);
+Result<Findings> check_gids(Look& look);
 Result<Findings> check_memlock(Look& look);
 Result<Findings> check_cgroups(Look& look);
 

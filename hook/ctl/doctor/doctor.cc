@@ -35,6 +35,7 @@ constexpr Check kChecks[] = {
     {"siw", " softiwarp ", check_siw},
     {"macvlan", " softroce softiwarp shared ", check_macvlan},
     {"netns_mode", kAll, check_netns_mode},
+    {"gids", " shared ", check_gids},
     {"memlock", kAll, check_memlock},
     {"cgroups", kAll, check_cgroups},
     {"parent", " softroce softiwarp shared ", check_parents},

@@ -15,6 +15,9 @@ namespace hook::ctl {
 
 namespace {
 constexpr size_t kMaxModuleList = 16U << 20U;
+constexpr size_t kMaxSymbolList = 256U << 20U;  // 20 MiB, with all modules loaded
+// MLNX_OFED 24.07 core/cache.c. Linux has no such function.
+constexpr std::string_view kGidFilter = " rdma_check_gid_user_access\t";
 constexpr uint64_t kEnoughMemlock = 64U << 20U;  // what a benchmark of a few queue pairs registers
 
 Result<std::string> release(Look& look) {
@@ -212,6 +215,23 @@ Result<Findings> check_netns_mode(Look& look) {
                                         fmt::join(refused, "; ")),
                      .fix = "echo options ib_core netns_mode=1 >/etc/modprobe.d/rdma-hook.conf "
                             "&& rdma system set netns shared"}};
+}
+
+Result<Findings> check_gids(Look& look) {
+    const std::string module = "/sys/module/ib_core";
+    if (!has_folder(look, module))
+        return Findings{{.status = Status::Skipped, .why = "ib_core is not loaded"}};
+    // A module that was not built with its kernel is marked. The list of symbols is long.
+    bool filters = false;
+    if (TRY(text_of(look, module + "/taint")).find('O') != std::string::npos)
+        filters = TRY(look.site.host.files.read(look.at("/proc/kallsyms"), kMaxSymbolList))
+                      .find(kGidFilter) != std::string::npos;
+    return Findings{
+        {.status = Status::Ok,
+         .why = filters ? "ib_core (MLNX_OFED, DOCA) keeps a GID for the network namespace of its "
+                          "interface: in mode shared no container uses a neighbour's"
+                        : "ib_core lets every user of an HCA use each of its GIDs: in mode shared "
+                          "a container can use a neighbour's"}};
 }
 
 Result<Findings> check_memlock(Look& look) {

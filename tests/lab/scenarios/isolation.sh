@@ -1,8 +1,8 @@
 #!/bin/bash
 # What each mode isolates: the table of the README, filled in by asking the kernel. Two containers of each mode, neighbours;
 # each cell is what was promised or it fails, also where the kernel keeps them apart better than the table says.
-#   tests/lab/run --kernel 7.3 --hca --nics igb [--exclusive] tests/lab/scenarios/isolation.sh [ROW...]
-# ROWs: all that the guest can do, unless given; with --exclusive that of RDMA mode exclusive. What no emulated hardware can
+#   tests/lab/run --kernel 7.3 --hca --nics igb [--exclusive] [--double ib_core] tests/lab/scenarios/isolation.sh [ROW...]
+# ROWs: all that the guest can do, unless given; with --exclusive that of RDMA mode exclusive, with --double ib_core that of MLNX_OFED. What no emulated hardware can
 # show is a line "skipped: ", with the reason. tests/lint/docs.py compares the table with the README's.
 source "${BASH_SOURCE[0]%/*}/every-mode-lib.sh"
 source "${BASH_SOURCE[0]%/*}/isolation-lib.sh"
@@ -18,6 +18,8 @@ table() {
 = softiwarp | its own, by the cgroup | own | frames with NET_RAW, no address | past inet, held by the parent, held between children, held in its namespace | by tc | objects its own |
 | shared | one HCA, whole | its MAC and address | raw QP with NET_RAW: yes; a neighbour's GID: **yes** | **yes** | no | GIDs, objects unless `rdma.max_hca_*` |
 = shared | the neighbour's, by the cgroup | own | frames with NET_RAW, the neighbour's GID | past inet | no | objects unless limited, GIDs |
+| shared, modules of MLNX_OFED or DOCA | the same | the same | raw QP with NET_RAW: yes; a neighbour's GID: no | **yes** | no | the same |
+= shared_ofed | the neighbour's, by the cgroup | own | frames with NET_RAW, no GID | past inet | no | objects unless limited |
 | vf, RDMA mode exclusive | no | VF's MAC, VLAN by the PF | MAC: no, with spoofchk on | **yes**: its own device passes the host by | `max_tx_rate` | no |
 = vf_exclusive | its own, by the kernel | own, VLAN by the host | spoofchk on, addresses with NET_RAW, no GID | past inet, past the parent | set | objects its own, GIDs its own |
 | vf, RDMA mode shared | no, only its node | the same | the same | **yes** | the same | no |
@@ -190,7 +192,7 @@ spoof() {
     esac
     if is softiwarp; then foreign_address; else foreign_gid; fi
     cell spoof "$(list "${parts[@]}")"
-    ! is shared || skip spoof "the HCA is rxe, which has no raw packet queue pairs"
+    ! is shared shared_ofed || skip spoof "the HCA is rxe, which has no raw packet queue pairs"
 }
 
 # ---- past the host firewall ---------------------------------------------------------------------------------
@@ -228,7 +230,7 @@ firewall() {
         skip firewall "igb's VFs have no RDMA of their own: rxe's packets pass the container's namespace, a VF's own device would not"
         ;;
     asap2) try_rules bridge "held by the bridge" "past the bridge" ;;
-    shared) skip firewall "the HCA is rxe: its packets pass the parent and the container's namespace, an adapter's would not" ;;
+    shared*) skip firewall "the HCA is rxe: its packets pass the parent and the container's namespace, an adapter's would not" ;;
     esac
     cell firewall "$(list "${parts[@]}")"
 }
@@ -274,7 +276,7 @@ rate() {
         answer="refused otherwise"
     fi
     cell rate "$answer"
-    ! is shared || skip rate "the HCA is rxe: tc at the interface slows it, an adapter's packets do not pass there"
+    ! is shared shared_ofed || skip rate "the HCA is rxe: tc at the interface slows it, an adapter's packets do not pass there"
 }
 
 # ---- can exhaust neighbours' --------------------------------------------------------------------------------
@@ -293,11 +295,17 @@ exhaust() {
         loop c2 64 >"$work/loop" 2>&1 || answer="the neighbour's limit"
         before=$(gids_of_c2)
         in_network c1 ip address add 10.77.0.1/32 dev "$(netdev)"
-        if wait_for 5 one_gid_more "$before"; then answer+=", GIDs"; else answer+=", GIDs its own"; fi
+        if is shared_ofed; then
+            skip exhaust "nobody is shown how many GIDs of others there are"
+        elif wait_for 5 one_gid_more "$before"; then
+            answer+=", GIDs"
+        else
+            answer+=", GIDs its own"
+        fi
     fi
     cell exhaust "$answer"
     case $row in
-    shared | asap2 | vf*) ;;
+    shared* | asap2 | vf*) ;;
     *) skip exhaust "what rxe and siw take of the host's processors, here emulated ones, for whom" ;;
     esac
 }
@@ -334,7 +342,13 @@ read_table
 wanted=("$@")
 if (($# == 0)); then
     for row in "${rows[@]}"; do
-        if ((LAB_EXCLUSIVE)); then ! is vf_exclusive || wanted+=("$row"); else is vf_exclusive || wanted+=("$row"); fi
+        if ((LAB_EXCLUSIVE)); then
+            ! is vf_exclusive || wanted+=("$row")
+        elif [[ $LAB_DOUBLES == *ib_core* ]]; then
+            ! is shared_ofed || wanted+=("$row")
+        else
+            is vf_exclusive shared_ofed || wanted+=("$row")
+        fi
     done
 fi
 modprobe -a rdma_rxe ib_uverbs rdma_ucm macvlan veth overlay bridge nf_tables sch_tbf || exit 1
@@ -344,7 +358,7 @@ for each in wire0 wire1 other0; do ip link set $each up; done
 rdma link add other1 type rxe netdev other0 # an HCA that is nobody's
 podman run --rm --rootfs $rootfs true
 for row in "${wanted[@]}"; do
-    mode=${row%_exclusive}
+    mode=${row%_*}
     if mode_up; then
         world >"$work/before"
         try

@@ -265,6 +265,24 @@ TEST_F(CtlDoctor, AKernelWithoutRdma) {
     }
 }
 
+// Of MLNX_OFED and DOCA, by a function that Linux has not.
+TEST_F(CtlDoctor, AnIbCoreThatKeepsGidsApart) {
+    EXPECT_EQ(status("gids"), "skipped") << "it is not loaded";
+    put("/proc/kallsyms",
+        "0000000000000000 T rdma_read_gid_attr_ndev_rcu\t[ib_core]\n"
+        "0000000000000000 T rdma_check_gid_user_access\t[ib_core]\n");
+    put("/sys/module/ib_core/taint", "\n");
+    EXPECT_THAT(said("gids"), HasSubstr("a container can use a neighbour's"))
+        << "the kernel's own: nobody looks for the symbol";
+    put("/sys/module/ib_core/taint", "OE\n");
+    EXPECT_THAT(said("gids"), HasSubstr("no container uses a neighbour's"));
+    put("/proc/kallsyms", "0000000000000000 T rdma_check_gid_user_access_not\t[ib_core]\n");
+    EXPECT_THAT(said("gids"), HasSubstr("a container can use a neighbour's"));
+    std::filesystem::remove(options_.host_root + "/proc/kallsyms");
+    EXPECT_EQ(status("gids"), "warning") << "nobody could look";
+    EXPECT_EQ(failures(), std::vector<std::string>{});
+}
+
 TEST_F(CtlDoctor, APolicyThatLocksLittleMemory) {
     state_.config().policy = hook::Policy{};
     EXPECT_EQ(status("memlock"), "warning") << "the engine's limit may be enough";
