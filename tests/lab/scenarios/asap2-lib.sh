@@ -30,8 +30,12 @@ join() { # NETDEV NETDEV: a wire
 start_ovs() { /usr/share/openvswitch/scripts/ovs-ctl start --system-id=lab --no-monitor >"$work/ovs" 2>&1; }
 stop_daemon() { ovs-appctl -t ovs-vswitchd exit >/dev/null 2>&1; }
 
+# NETDEVSIM: parameters of the double, of which it is another NIC.
 eswitches() {
-    modprobe -a netdevsim openvswitch cls_flower cls_matchall act_mirred act_vlan act_gact act_police act_csum act_pedit \
+    modprobe -r netdevsim
+    # shellcheck disable=SC2086 # parameters are several
+    modprobe netdevsim ${NETDEVSIM:-} || exit 1
+    modprobe -a openvswitch cls_flower cls_matchall act_mirred act_vlan act_gact act_police act_csum act_pedit \
         act_tunnel_key sch_ingress rdma_rxe rdma_ucm ib_uverbs overlay || exit 1
     local id
     for id in 1 2 11 12 21 22; do new_netdevsim $id; done

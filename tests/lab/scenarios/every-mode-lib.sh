@@ -31,11 +31,25 @@ vf_down() {
     for pf in "${pfs[@]}"; do rdmactl vf disable "$pf" || return; done
 }
 
+# Mode vf where VFs have an RDMA device of their own: the double of an adapter.
+adapter_lacks() { if ((LAB_HCA)); then vf_lacks; else echo "no adapter: --hca"; fi; }
+adapter_keys() { vf_keys "$1"; }
+adapter_up() { modprobe igbvf && enable_vfs && load_adapter lab_guid=1 && adapter_is_there; } # node GUIDs of the MACs that stay
+adapter_world() { vfs && adapter_devices; }
+adapter_down() { vf_down && unload_adapter; }
+
 asap2_lacks() { old_rxe; }
 asap2_keys() { echo mode=asap2 "pool=$(tr 12 ab <<<"$1")"; }
 asap2_up() { eswitches && start_ovs && enable 1 brA && enable 2 brB && join_vfs && configure_asap2; }
 asap2_world() { switches; }
 asap2_down() { no_eswitches; }
+
+# The same where the functions behind the e-switch have RDMA of their own.
+asap2_adapter_lacks() { if ((LAB_HCA)); then asap2_lacks; else echo "no adapter: --hca"; fi; }
+asap2_adapter_keys() { asap2_keys "$1"; }
+asap2_adapter_up() { load_adapter lab_guid=1 && asap2_up; }
+asap2_adapter_world() { switches && adapter_devices; }
+asap2_adapter_down() { asap2_down && unload_adapter; }
 
 # Sets up $mode, and says in $reason why it cannot be tried, if so.
 mode_up() {

@@ -3,6 +3,7 @@
 # deaths; everything given back. At the end a table mode x engine, with `pass`, or why not.
 #   tests/lab/run --kernel 7.3 [--hca] [--nics igb] tests/lab/scenarios/matrix.sh [--full|--brief] [MODE...]
 # MODEs: all unless given. Mode shared wants --hca, mode vf --nics igb; the table says of a mode what the guest lacks for it.
+# `adapter` and `asap2_adapter` are modes vf and asap2 on functions with RDMA of their own (--hca); they have to be named.
 # The deaths are SIGKILL of the init and a create that fails late; --full: all that DEATHS has for the engine. Without it,
 # modes other than softroce are tried with one engine for each way in: shim, precreate, plain hooks. --brief: the first container
 # is Docker's, the second Podman's, and both die. What a mode can do is not asked here: its own scenario does, without engines.
@@ -41,6 +42,8 @@ vf_finds() { # any VF of its PF
     readlink -f "/sys/class/net/${pfs[$1 - 1]}/device/"virtfn* | grep -q "/$kind$" && echo "$device rdma0 $kind"
 }
 asap2_finds() { echo "$device rdma0 netdevsim${1}1"; }
+adapter_finds() { ! rdma link show | grep -q ' rxe' && vf_finds "$1"; } # the VF's own device
+asap2_adapter_finds() { ! rdma link show | grep -q ' rxe' && asap2_finds "$1"; }
 
 # ---- engine `both`: Docker beside Podman ---------------------------------------------------------------------
 declare -A engine_of=([c1]=docker [c2]=podman)

@@ -35,3 +35,27 @@ vfs() {
     ip -d -j link show | jq -cS '.[] | select(.parentbus == "pci") | {parentdev, ifname, address, mtu, ifalias, vfinfo_list,
         flags: (.flags - ["LOWER_UP", "NO-CARRIER"]), altnames: ((.altnames // []) | map(select(startswith("enx") | not)))}' | sort
 }
+
+# ---- vf with RDMA of its own: rdma_rxe as an adapter's RDMA driver ------------------------------------------
+# load_adapter [PARAMETER=VALUE...]: of PFs and VFs that are there and of those to come.
+load_adapter() { modprobe -r rdma_rxe && modprobe rdma_rxe lab_hw=1 "$@"; }
+unload_adapter() { modprobe -r rdma_rxe && modprobe rdma_rxe; } # as `run --hca` leaves it
+adapter() { echo "$2" >"/sys/module/rdma_rxe/parameters/lab_$1"; } # PARAMETER VALUE
+
+functions_of() { readlink -f "/sys/class/net/$1/device" "/sys/class/net/$1/device/"virtfn* | xargs -n 1 basename; } # PF: it and its VFs
+rdma_of() { basename -a "/sys/bus/pci/devices/$1/infiniband/"* 2>/dev/null | grep -vxF '*'; } # FUNCTION
+# Each function has a device, and udev has given that of a PF its name. (Its rdma_rename, of rdma-core 56, has none for these VFs.)
+adapter_is_there() {
+    local pf each
+    pf_is_named() { [[ $(rdma_of "$(functions_of "$pf" | head -n 1)") == roce* ]]; }
+    for pf in "${pfs[@]}"; do
+        wait_for 30 pf_is_named || return
+        for each in $(functions_of "$pf"); do wait_for 30 rdma_of "$each" || return; done
+    done
+    udevadm settle
+}
+# Names, GUIDs and netdevs of the devices of functions.
+adapter_devices() {
+    rdma -j -d dev show | jq -cS '.[] | {ifname, node_guid}' | sort
+    rdma -j link show | jq -cS '.[] | {ifname, state, netdev}' | sort
+}
