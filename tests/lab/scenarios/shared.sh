@@ -2,7 +2,8 @@
 # Mode shared: several containers on one HCA, each with an interface and GIDs of its own, and the HCA's
 # table as before when they have gone.
 #   tests/lab/run --kernel 7.3 --hca tests/lab/scenarios/shared.sh [--full] [RUNTIME]
-# --full: 50 random lives instead of 3. The HCA is the lab's double, rxe that serves macvlan children in any namespace.
+# --full: 50 random lives instead of 3. The HCA is the lab's double, rxe that serves macvlan children in any namespace; with
+# --double ib_core its GIDs are shown, and given, as MLNX_OFED's modules do.
 # Without --hca it is Debian's rxe, which carries nothing for them, and with --exclusive nothing can be shared: what is
 # shown then is the refusal, and that it leaves nothing.
 source "${BASH_SOURCE[0]%/*}/modes-lib.sh"
