@@ -112,7 +112,7 @@ crowd() {
     wait
     cat "$work"/c? >"$work/all"
     equal "seven at once on seven VFs run" 7 "$(for i in {1..7}; do init_of "c$i"; done | wc -l)"
-    sed 's/^/# /' "$work/all"
+    sed -n 's/./# &/p' "$work/all"
     equal "with seven devices" 7 "$(for i in {1..7}; do told "c$i" device; done | sort -u | wc -l)"
     equal "each alone in its container" "1 1 1 1 1 1 1" "$(for i in {1..7}; do devices "c$i" | wc -w; done | xargs)"
     drop c1 c2 c3 c4 c5 c6 c7

@@ -67,7 +67,7 @@ busy() {
     same_state "VFs are as before"
     for i in {1..7}; do give "c$i" enp1s0 "10.9.0.$i" "vlan=$i" >"$work/c$i" 2>&1 & done
     wait
-    cat "$work"/c? | sed 's/^/# /'
+    sed -n 's/./# &/p' "$work"/c?
     equal "seven at once run" 7 "$(for i in {1..7}; do init_of "c$i"; done | wc -l)"
     drop c1 c2 c3 c4 c5 c6 c7
     same_state "all seven are back"

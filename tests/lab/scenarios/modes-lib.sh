@@ -44,12 +44,10 @@ adapter() { echo "$2" >"/sys/module/rdma_rxe/parameters/lab_$1"; } # PARAMETER V
 
 functions_of() { readlink -f "/sys/class/net/$1/device" "/sys/class/net/$1/device/"virtfn* | xargs -n 1 basename; } # PF: it and its VFs
 rdma_of() { basename -a "/sys/bus/pci/devices/$1/infiniband/"* 2>/dev/null | grep -vxF '*'; } # FUNCTION
-# Each function has a device, and udev has given that of a PF its name. (Its rdma_rename, of rdma-core 56, has none for these VFs.)
+# Each function has a device, and udev has seen it: rdma_rename has a name for one function of each PF.
 adapter_is_there() {
     local pf each
-    pf_is_named() { [[ $(rdma_of "$(functions_of "$pf" | head -n 1)") == roce* ]]; }
     for pf in "${pfs[@]}"; do
-        wait_for 30 pf_is_named || return
         for each in $(functions_of "$pf"); do wait_for 30 rdma_of "$each" || return; done
     done
     udevadm settle
