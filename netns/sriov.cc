@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "netns/sriov.h"
 
+#include <algorithm>
 #include <cerrno>
 
 #include <linux/netlink.h>
@@ -9,6 +10,7 @@
 #include "netns/busy.h"
 #include "netns/netlink/socket.h"
 #include "netns/pace.h"
+#include "netns/rdma_message.h"
 #include "netns/sriov_message.h"
 #include "netns/sriov_tree.h"
 #include "netns/udev.h"
@@ -127,8 +129,10 @@ class KernelSriov : public Sriov {
 
   private:
     Result<std::optional<PciNetdev>> netdev_of(const std::string& address);
+    Result<bool> is_listed(const std::string& rdma_name);
 
     netlink::Sockets sockets_{NETLINK_ROUTE};
+    netlink::Sockets rdma_sockets_{NETLINK_RDMA};
 };
 
 Result<std::optional<VfSettings>> KernelSriov::settings(const Netns& host,
@@ -188,11 +192,24 @@ Result<PciNetdev> KernelSriov::wait_for_netdev(const std::string& address, Deadl
     }
 }
 
+Result<bool> KernelSriov::is_listed(const std::string& rdma_name) {
+    const Netns host = TRY(KernelNetnses{}.current());
+    netlink::Request request = nldev::request(RDMA_NLDEV_CMD_GET);
+    const auto replies = TRY(TRY(rdma_sockets_.get(host))->dump(request, "list RDMA devices"));
+    return std::ranges::any_of(replies, [&](const netlink::Reply& reply) {
+        const auto device = nldev::parse_device(reply);
+        return device && device->name == rdma_name;
+    });
+}
+
+// ib_register_device(): a device is in sysfs before it is on the list, and till then it can be
+// asked and told nothing.
 Result<std::string> KernelSriov::wait_for_rdma(const std::string& address, Deadline deadline) {
     std::string name;
     TRY(ask_on_device_events(DeviceEvents::Kernel, deadline, [&]() -> Result<bool> {
         const auto function = TRY(find(address));
-        if (function && !function->rdma_names.empty())
+        if (function && !function->rdma_names.empty() &&
+            TRY(is_listed(function->rdma_names.front())))
             name = function->rdma_names.front();
         return !name.empty();
     }));

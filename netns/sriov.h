@@ -160,7 +160,8 @@ class Sriov {
     virtual Result<PciNetdev> wait_for_netdev(const std::string& address,
                                               base::Deadline deadline) = 0;
     // The same for its RDMA device, which some drivers register some time after the netdev, and
-    // which comes back from a dead namespace when the kernel comes to it. Its name.
+    // which comes back from a dead namespace when the kernel comes to it. Its name, by which
+    // RdmaDevices::find_by_name() finds it then.
     virtual Result<std::string> wait_for_rdma(const std::string& address,
                                               base::Deadline deadline) = 0;
     // Waits until udev, where it runs, has named the netdev that a function has in the host's

@@ -73,10 +73,13 @@ traffic() {
     same_state "VFs and their devices are as before"
 }
 
-# Bound anew for its MAC: the device is another one, and has its name at once although its driver is late.
+# Bound anew for its MAC: the device is another one, and has its name at once although its driver is late, and the kernel has given it
+# the first name that was free.
 rebound() {
     adapter late_ms 700
-    local vf name guid
+    local vf name guid first
+    first=$(rdma link show | grep -o 'mlx5_[0-9]*' | sort -V | head -n 1)
+    rdma dev set "$first" name aside0
     vf=$(basename "$(readlink -f /sys/class/net/enp1s0/device/virtfn3)")
     name=$(rdma_of "$vf")
     guid=$(cat "/sys/class/infiniband/$name/node_guid")
@@ -85,6 +88,7 @@ rebound() {
     equal "and a node GUID of that MAC" 000000fffe000907 "$(told a node_guid)"
     drop a
     equal "afterwards it has that of before" "$guid" "$(cat "/sys/class/infiniband/$name/node_guid")"
+    rdma dev set aside0 name "$first"
     same_state "a VF that was bound anew is as before"
     adapter late_ms 0
 }
