@@ -157,7 +157,7 @@ Result<> check_not_shared(World& world, Site& site, const EswitchDevice& device)
         return {};
     return make_error(Code::Busy,
                       fmt::format("the RDMA device of {} is in use by {}, and the mode of its "
-                                  "e-switch makes it anew",
+                                  "e-switch makes it again",
                                   name_of(device.function),
                                   fmt::join(users, ", ")))
         .advise("end these containers first; of what is dead: rdmactl gc");
@@ -198,7 +198,7 @@ std::vector<VfSettings> settable(const Setup& setup, EswitchMode mode) {
     return all;
 }
 
-// Some drivers (ice) change the mode only while there are no VFs: then these are made anew.
+// Some drivers (ice) change the mode only while there are no VFs: then these are made again.
 Result<> change_mode(World& world,
                      Site& site,
                      const EswitchDevice& device,

@@ -40,7 +40,7 @@ struct Setup {
     std::string handle;
     EswitchState before;
     std::string bridge = {};  // that the uplink was put on; empty: none
-    // By number, what the PF kept for VFs that had to be destroyed and made anew for the mode.
+    // By number, what the PF kept for VFs that had to be destroyed and made again for the mode.
     std::vector<netns::VfSettings> vfs = {};
 };
 
@@ -50,9 +50,9 @@ Result<> remove_setup(const Store& store, const std::string& handle);
 // The handles of all that are enabled.
 Result<std::vector<std::string>> enabled_devices(const Store& store);
 
-// Busy if a VF is in use and the mode is to change, or VFs are to go or to be made anew; and if the
-// mode is to change and a container uses the PF's own RDMA device, which the driver then makes
-// anew. Changes nothing.
+// Busy if a VF is in use and the mode is to change, or VFs are to go or to be made again; and if
+// the mode is to change and a container uses the PF's own RDMA device, which the driver then makes
+// again. Changes nothing.
 Result<> check_converge(World& world,
                         Site& site,
                         const std::string& handle,

@@ -94,7 +94,7 @@ Result<bool> is_in_use(Site& site, const VfSettings& present, const PciFunction&
         .advise((cure.empty() ? "end its use" : cure) + "; then rdmactl vf enable again");
 }
 
-// What the VF lacks: a MAC, and what it had before it was made anew.
+// What the VF lacks: a MAC, and what it had before it was made again.
 VfSettings to_set(const netns::Link& pf,
                   const PciFunction& vf,
                   const VfSettings& present,
@@ -113,7 +113,7 @@ struct AtWork {
     Site& site;
     const Pf& pf;
     netns::Link link;
-    const std::vector<VfSettings>& kept;  // by number, of VFs that were made anew
+    const std::vector<VfSettings>& kept;  // by number, of VFs that were made again
 };
 
 Result<AtWork> begin(World& world, Site& site, const Pf& pf, const std::vector<VfSettings>& kept) {

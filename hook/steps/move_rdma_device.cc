@@ -24,7 +24,7 @@ std::string MoveRdmaDevice::describe() const {
 }
 
 Result<std::optional<netns::RdmaDevice>> MoveRdmaDevice::find_on_host(Site& site) const {
-    // Bound anew, it may have another name.
+    // Bound again, it may have another name.
     return args_.vf.empty() ? site.host.rdma.find_by_name(site.host_ns, args_.name)
                             : rdma_device_of(site, args_.vf);
 }

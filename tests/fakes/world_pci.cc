@@ -425,7 +425,7 @@ void World::forget_gids(NetnsId ns, uint32_t netdev) {
     }
 }
 
-// NETDEV_CHANGEADDR, also of the MAC that the link has: all its GIDs are made anew.
+// NETDEV_CHANGEADDR, also of the MAC that the link has: all its GIDs are made again.
 void World::set_mac(NetnsId ns, uint32_t index, const netns::Mac& mac) {
     FakeLink& link = *find_link(ns, index);
     link.link.mac = mac;

@@ -73,7 +73,7 @@ traffic() {
     same_state "VFs and their devices are as before"
 }
 
-# Bound anew for its MAC: the device is another one, and has its name at once although its driver is late, and the kernel has given it
+# Bound again for its MAC: the device is another one, and has its name at once although its driver is late, and the kernel has given it
 # the first name that was free.
 rebound() {
     adapter late_ms 700
@@ -83,13 +83,13 @@ rebound() {
     vf=$(basename "$(readlink -f /sys/class/net/enp1s0/device/virtfn3)")
     name=$(rdma_of "$vf")
     guid=$(cat "/sys/class/infiniband/$name/node_guid")
-    check "a VF is bound anew for its MAC" give a "$vf" 10.9.0.1 mac=02:00:00:00:09:07
+    check "a VF is bound again for its MAC" give a "$vf" 10.9.0.1 mac=02:00:00:00:09:07
     equal "its device has the name of before" "$name" "$(told a device)"
     equal "and a node GUID of that MAC" 000000fffe000907 "$(told a node_guid)"
     drop a
     equal "afterwards it has that of before" "$guid" "$(cat "/sys/class/infiniband/$name/node_guid")"
     rdma dev set aside0 name "$first"
-    same_state "a VF that was bound anew is as before"
+    same_state "a VF that was bound again is as before"
     adapter late_ms 0
 }
 

@@ -7,7 +7,7 @@ source "${BASH_SOURCE[0]%/*}/bundles-lib.sh"
 modprobe -a rdma_rxe ib_uverbs rdma_ucm veth overlay bridge nf_tables 8021q || exit 1
 
 give() { attach "$1" mode=vf "device=$2" "ip=$3/24" "${@:4}"; } # NAME DEVICE ADDRESS [KEY=VALUE...]
-load() { # IGB-PARAMETER IGBVF-PARAMETER...: the PFs and VFs anew
+load() { # IGB-PARAMETER IGBVF-PARAMETER...: the PFs and VFs again
     modprobe -r igbvf igb
     modprobe igb "$1" && modprobe igbvf "${@:2}" && udevadm wait --timeout=30 --settle /sys/class/net/enp1s0 /sys/class/net/enp2s0
 }

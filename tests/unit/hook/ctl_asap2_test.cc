@@ -127,7 +127,7 @@ std::string shape(const World& world) {
     return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
-// VFs that are made anew, or that had no MAC, have one of rdmactl's afterwards.
+// VFs that are made again, or that had no MAC, have one of rdmactl's afterwards.
 World with_macs_of(World world, const World& other) {
     for (auto& [address, function] : world.pci) {
         const auto there = other.pci.find(address);
@@ -580,7 +580,7 @@ TEST(CtlAsap2, NoContainerIsGivenAVfMeanwhile) {
     EXPECT_EQ(refused, 3);
 }
 
-// The driver makes the PF's RDMA device anew with the mode.
+// The driver makes the PF's RDMA device again with the mode.
 TEST(CtlAsap2, EnableDoesNotCutUsersOfThePfsDeviceOff) {
     Asap2Host host(bare_world(0));
     Life one{host.fake, host.state, "one"};
