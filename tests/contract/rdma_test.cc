@@ -360,10 +360,11 @@ TYPED_TEST(RdmaContract, ADeviceIsRenamed) {
 
 // So a table is told again of what it may have missed (before 7.0). Nothing else shows it than that
 // each GID comes into the first slot that is free.
-TYPED_TEST(RdmaContract, TheMacThatANetdevHasSetAgainMakesItsGidsAnew) {
+TYPED_TEST(RdmaContract, TheMacThatANetdevHasSetAgainMakesItsGidsAgain) {
     const RdmaDevice device = this->make_device();
+    // Of networks of their own: an address goes with the first one of its network.
     const auto first = *netns::parse_cidr("10.9.0.1/24");
-    const auto second = *netns::parse_cidr("10.9.0.2/24");
+    const auto second = *netns::parse_cidr("10.9.1.2/24");
     const auto index_of = [&](const netns::Address& address) {
         const netns::WantedGid wanted{netns::gid_of(address), {}, this->container()};
         const auto found = this->room().find_gid(this->owner(), device, wanted).value();

@@ -28,7 +28,7 @@ vf_up() { modprobe igbvf && enable_vfs; }
 vf_world() { vfs; }
 vf_down() {
     local pf
-    for pf in "${pfs[@]}"; do rdmactl vf disable "$pf" || return; done
+    for pf in "${pfs[@]}"; do rdmactl vf disable "$pf" && ip link set "$pf" down || return; done
 }
 
 # Mode vf where VFs have an RDMA device of their own: the double of an adapter.
