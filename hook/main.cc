@@ -7,7 +7,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
-#include "hook/command.h"
+#include "hook/stages.h"
 #include "netns/base/confine.h"
 #include "netns/base/files.h"
 #include "netns/base/log.h"

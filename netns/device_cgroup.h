@@ -2,7 +2,7 @@
 // Device cgroups: which devices the processes of a running container may open. cgroup v2 alone,
 // where BPF programs decide (kernel 4.15; replaced in one go from 5.6 on; bpf(2), BPF_PROG_ATTACH).
 // The runtime's or systemd's own programs stay what they are, with a block of ours in front
-// (netns/device_program.h).
+// (netns/kernel/device_program.h).
 //
 // What this room knows of kernels and engines, so that nobody else has to:
 // - All programs from the container's cgroup up to the root must agree. Ours are the container's

@@ -9,7 +9,7 @@
 // the others' are left out here. An e-switch that is another host's (a BlueField in DPU mode, seen
 // from its host: mlx5_eswitch_check says EPERM, since 6.2 EOPNOTSUPP) is none. Since 6.3 the
 // physical port of an mlx5 is a device of its own, and bnxt has no ports for its VFs: see
-// hook/eswitch.h.
+// hook/steps/eswitch.h.
 #pragma once
 
 #include <cstdint>
@@ -43,9 +43,6 @@ struct DevlinkPort {
     uint32_t netdev = 0;  // an index in the host's namespace; 0: none
     bool operator==(const DevlinkPort&) const = default;
 };
-
-// Whether the text can be a handle: a bus, one '/', a device; no other '/' and no "..".
-bool is_devlink_handle(std::string_view text);
 
 class Devlink {
   public:

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "netns/address.h"
 #include "netns/base/clock.h"
-#include "netns/child_type.h"
 #include "netns/namespace.h"
+#include "netns/values/address.h"
+#include "netns/values/child_type.h"
 
 namespace netns {
 

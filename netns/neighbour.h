@@ -14,9 +14,9 @@
 #include <optional>
 #include <vector>
 
-#include "netns/address.h"
 #include "netns/base/clock.h"
 #include "netns/namespace.h"
+#include "netns/values/address.h"
 
 namespace netns {
 

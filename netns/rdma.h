@@ -25,10 +25,10 @@
 #include <utility>
 #include <vector>
 
-#include "netns/address.h"
 #include "netns/base/clock.h"
 #include "netns/char_nodes.h"
 #include "netns/namespace.h"
+#include "netns/values/address.h"
 
 namespace netns {
 

@@ -9,8 +9,8 @@
 #include <memory>
 #include <optional>
 
-#include "netns/address.h"
 #include "netns/namespace.h"
+#include "netns/values/address.h"
 
 namespace netns {
 

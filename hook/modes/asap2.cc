@@ -8,11 +8,11 @@
 
 #include <fmt/format.h>
 
-#include "hook/eswitch.h"
 #include "hook/modes/interface.h"
 #include "hook/modes/virtual_function.h"
 #include "hook/steps/add_ovs_port.h"
 #include "hook/steps/deadlines.h"
+#include "hook/steps/eswitch.h"
 #include "hook/steps/raise_representor.h"
 #include "netns/link.h"
 #include "netns/tc_offload.h"

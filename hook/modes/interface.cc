@@ -7,10 +7,10 @@
 
 #include <fmt/format.h>
 
-#include "hook/free_vf.h"
 #include "hook/steps/add_address.h"
 #include "hook/steps/checks.h"
 #include "hook/steps/claim.h"
+#include "hook/steps/free_vf.h"
 #include "hook/steps/strict_arp.h"
 #include "netns/base/ids.h"
 #include "netns/rdma.h"

@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "hook/request.h"
-#include "hook/step.h"
-#include "hook/store.h"
+#include "hook/request/request.h"
+#include "hook/state/store.h"
+#include "hook/steps/step.h"
 
 namespace hook {
 

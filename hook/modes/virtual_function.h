@@ -5,8 +5,8 @@
 
 #include "hook/modes/interface.h"
 #include "hook/modes/software_device.h"
+#include "hook/modes/vf_choice.h"
 #include "hook/steps/claim.h"
-#include "hook/vf_choice.h"
 #include "netns/rdma.h"
 
 namespace hook {

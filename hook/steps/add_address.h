@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "hook/step.h"
-#include "netns/address.h"
+#include "hook/steps/step.h"
+#include "netns/values/address.h"
 
 namespace hook {
 

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "hook/ovs_marks.h"
 #include "hook/steps/deadlines.h"
+#include "hook/steps/ovs_marks.h"
 #include "netns/process.h"
 
 namespace hook {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "hook/step.h"
+#include "hook/steps/step.h"
 #include "netns/char_nodes.h"
 #include "netns/process.h"
 

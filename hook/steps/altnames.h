@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "hook/step.h"
+#include "hook/steps/step.h"
 #include "netns/link.h"
 
 namespace hook {

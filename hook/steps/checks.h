@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "hook/step.h"
-#include "netns/address.h"
+#include "hook/steps/step.h"
+#include "netns/values/address.h"
 
 namespace hook {
 

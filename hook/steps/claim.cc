@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/steps/claim.h"
 
-#include "hook/store.h"
+#include "hook/state/store.h"
 
 namespace hook {
 

@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "hook/state/store.h"
 #include "hook/steps/deadlines.h"
 #include "hook/steps/vf_names.h"
-#include "hook/store.h"
 #include "netns/link.h"
 #include "netns/sriov.h"
 

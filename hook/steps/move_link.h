@@ -3,7 +3,7 @@
 
 #include "hook/steps/altnames.h"
 #include "hook/steps/claim.h"
-#include "netns/address.h"
+#include "netns/values/address.h"
 
 namespace hook {
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "hook/eswitch.h"
+#include "hook/steps/eswitch.h"
 
 namespace hook {
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "hook/step.h"
+#include "hook/steps/step.h"
 #include "netns/link.h"
 #include "netns/rdma.h"
 

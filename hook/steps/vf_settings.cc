@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "hook/vf_annotations.h"
+#include "hook/request/vf_annotations.h"
 
 namespace hook {
 

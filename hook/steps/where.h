@@ -2,7 +2,7 @@
 // The namespace of a step in journals and in words.
 #pragma once
 
-#include "hook/site.h"
+#include "hook/steps/site.h"
 #include "netns/base/json.h"
 
 namespace hook {

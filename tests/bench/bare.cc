@@ -2,7 +2,7 @@
 // bench_bare: rdma-hook as it would be without policy and confinement, for tests/bench/attach to
 // say what they cost. Linked before the libraries, this takes the place of theirs; the product has
 // no such switch.
-#include "hook/policy.h"
+#include "hook/request/policy.h"
 #include "netns/base/confine.h"
 
 namespace hook {

@@ -15,8 +15,8 @@
 
 #include "netns/base/clock.h"
 #include "netns/base/unique_fd.h"
-#include "netns/link_message.h"
-#include "netns/netlink/socket.h"
+#include "netns/kernel/link_message.h"
+#include "netns/kernel/netlink/socket.h"
 #include "tests/contract/outside.h"
 
 namespace test {

@@ -23,8 +23,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "netns/link_message.h"
-#include "netns/netlink/socket.h"
+#include "netns/kernel/link_message.h"
+#include "netns/kernel/netlink/socket.h"
 #include "tests/contract/outside_cgroups.h"
 
 namespace test {

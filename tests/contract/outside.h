@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "netns/gid_events.h"
+#include "netns/kernel/gid_events.h"
 #include "netns/kernel_host.h"
 #include "tests/fakes/fake_host.h"
 #include "tests/support/temp_dir.h"

@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "netns/base/child.h"
+#include "netns/kernel/ovsdb/client.h"
 #include "netns/ovs.h"
-#include "netns/ovsdb/client.h"
 #include "tests/fakes/fake_host.h"
 #include "tests/support/temp_dir.h"
 

@@ -3,8 +3,8 @@
 // only, and a journal gives it back as it was.
 #include <string_view>
 
-#include "hook/annotations.h"
-#include "hook/request.h"
+#include "hook/request/annotations.h"
+#include "hook/request/request.h"
 #include "tests/fuzz/expect.h"
 
 namespace {

@@ -2,8 +2,8 @@
 // The record of a container, with the steps by which it was granted things. One that is accepted is
 // written again as it was read; one that is not is left as it is.
 
-#include "hook/step.h"
-#include "hook/store.h"
+#include "hook/state/store.h"
+#include "hook/steps/step.h"
 #include "tests/fuzz/expect.h"
 #include "tests/fuzz/one_file.h"
 

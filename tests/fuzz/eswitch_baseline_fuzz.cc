@@ -3,7 +3,7 @@
 // may have written. What is accepted is written again as it was read; what is not is left as it is.
 #include <string>
 
-#include "hook/ctl/eswitch_setup.h"
+#include "hook/rdmactl/asap2/eswitch_setup.h"
 #include "tests/fuzz/expect.h"
 #include "tests/fuzz/one_file.h"
 

@@ -3,7 +3,7 @@
 // or crash the start of every container.
 #include <string_view>
 
-#include "hook/request.h"
+#include "hook/request/request.h"
 #include "tests/fuzz/expect.h"
 
 FUZZ_TARGET(hook_config) {

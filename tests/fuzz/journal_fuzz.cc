@@ -3,7 +3,7 @@
 // written again as it was read; one that is not is left as it is.
 #include <string_view>
 
-#include "hook/journal.h"
+#include "hook/steps/journal.h"
 #include "tests/fuzz/expect.h"
 #include "tests/fuzz/one_file.h"
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "netns/neighbour_packet.h"
+#include "netns/kernel/neighbour_packet.h"
 #include "tests/fuzz/expect.h"
 
 namespace {

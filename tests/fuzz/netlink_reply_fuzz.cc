@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "netns/devlink_message.h"
-#include "netns/link_message.h"
-#include "netns/netlink/genl.h"
-#include "netns/rdma_message.h"
-#include "netns/sriov_message.h"
-#include "netns/statistics_message.h"
-#include "netns/tc_offload_message.h"
+#include "netns/kernel/devlink_message.h"
+#include "netns/kernel/link_message.h"
+#include "netns/kernel/netlink/genl.h"
+#include "netns/kernel/rdma_message.h"
+#include "netns/kernel/sriov_message.h"
+#include "netns/kernel/statistics_message.h"
+#include "netns/kernel/tc_offload_message.h"
 #include "tests/fuzz/expect.h"
 
 namespace {

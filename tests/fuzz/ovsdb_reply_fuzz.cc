@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "netns/ovsdb/json_rpc.h"
-#include "netns/ovsdb/results.h"
-#include "netns/ovsdb/transaction.h"
+#include "netns/kernel/ovsdb/json_rpc.h"
+#include "netns/kernel/ovsdb/results.h"
+#include "netns/kernel/ovsdb/transaction.h"
 #include "tests/fuzz/expect.h"
 
 namespace {

@@ -23,7 +23,7 @@ KEY = re.compile(r"(?<![\w/.-])rdma\.[a-z0-9_.]+(?==)")
 
 
 def patterns(root):
-    schema = json.loads((root / "runtime-config/schema/annotations.schema.json").read_text(encoding="utf-8"))
+    schema = json.loads((root / "runtime-config/install/schema/annotations.schema.json").read_text(encoding="utf-8"))
     return [re.compile(pattern) for pattern in schema["patternProperties"]]
 
 

@@ -109,7 +109,7 @@ def slurm(root):
 def check(root, yaml):
     yield from untested(root)
     yield from slurm(root)
-    schema = json.loads((root / "runtime-config/schema/annotations.schema.json").read_text(encoding="utf-8"))
+    schema = json.loads((root / "runtime-config/install/schema/annotations.schema.json").read_text(encoding="utf-8"))
     known = [re.compile(pattern) for pattern in schema["patternProperties"]]
     found = 0
     for path in sorted((root / "examples").rglob("*")):

@@ -8,46 +8,45 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-PUBLIC = sorted(Path(header).stem for header in importlib.import_module("layering").PUBLIC)
+PUBLIC = ("netns/link.h", "netns/host.h", "netns/values/address.h")
 
 # What the tree has when all is well.
-GOOD = {f"netns/{name}.h": '#include <string>\n#include "netns/base/result.h"\n' for name in PUBLIC} | {
+GOOD = {name: '#include <string>\n#include "netns/base/result.h"\n' for name in PUBLIC} | {
     "netns/base/result.h": "#include <variant>\n",
     "netns/base/json.h": "#include <nlohmann/json.hpp>\n",
     "netns/base/log.cc": "#include <sys/socket.h>\n",
-    "netns/namespace.cc": '#include <sched.h>\n#include "netns/probe.h"\nint f() { return ::setns(1, 2); }\n',
-    "netns/probe.h": "#include <linux/netlink.h>\n",
-    "hook/phases.cc": '#include <unistd.h>\n#include "netns/host.h"\n#include "runtime-config/oci/spec.h"\n'
+    "netns/kernel/namespace.cc": '#include <sched.h>\n#include "netns/kernel/probe.h"\nint f() { return ::setns(1, 2); }\n',
+    "netns/kernel/probe.h": "#include <linux/netlink.h>\n",
+    "hook/container/phases.cc": '#include <unistd.h>\n#include "netns/host.h"\n#include "runtime-config/oci/spec.h"\n'
                       "// setns(2) is not called here, nor in /* setns( */ comments\n",
     "runtime-config/oci/spec.h": '#include "netns/base/json.h"\n',
-    "runtime-config/shim.cc": '#include "runtime-config/shim.h"\n#include "hook/phases.h"\n#include "netns/host.h"\n',
+    "runtime-config/rdma-runtime/shim.cc": '#include "runtime-config/rdma-runtime/shim.h"\n#include "hook/container/phases.h"\n#include "netns/host.h"\n',
     "perf/main.cc": '#include <infiniband/verbs.h>\n#include "perf/verbs.h"\n#include "netns/base/log.h"\n',
 }
 HOOK_BANNED = ("linux/netlink.h", "netlink/msg.h", "sys/socket.h", "sched.h", "infiniband/verbs.h", "rdma/ib_user_verbs.h")
 
 # Which file gets which line, and a piece of what must be said.
 LAYERING = (
-    [("hook/steps/x.cc", f"#include <{header}>", "only netns/ talks to the kernel") for header in HOOK_BANNED]
-    + [("runtime-config/x.h", f"# include <{header}>", "only netns/ talks to the kernel") for header in HOOK_BANNED]
-    + [("netns/x.cc", f'#include "{header}"', "knows nothing of those")
-       for header in ("hook/step.h", "runtime-config/oci/spec.h", "perf/gid.h")]
-    + [("perf/x.cc", f'#include "{header}"', "perf/ uses")
-       for header in ("hook/step.h", "runtime-config/oci/spec.h", "netns/link.h", "netns/netlink/socket.h")]
-    + [("runtime-config/x.cc", f'#include "{header}"', "runtime-config/ uses") for header in ("hook/step.h", "netns/link.h")]
-    + [("runtime-config/args.cc", '#include "hook/phases.h"', "runtime-config/ uses"),
-       ("runtime-config/oci/shim.cc", '#include "hook/phases.h"', "runtime-config/ uses"),
-       ("runtime-config/shim.cc", '#include "netns/probe.h"', "private to netns/"),
-       ("runtime-config/shim.cc", '#include "perf/gid.h"', "runtime-config/ uses"),
-       ("runtime-config/shim.cc", "#include <sched.h>", "only netns/ talks to the kernel"),
-       ("hook/x.cc", '#include "runtime-config/shim.h"', "hook/ uses runtime-config/oci/ only")]
-    + [("netns/base/x.h", f'#include "{header}"', "vocabulary") for header in ("netns/link.h", "hook/step.h", "perf/gid.h")]
-    + [(f"netns/{name}.h", f"#include <{header}>", "public headers")
-       for name in PUBLIC for header in ("netlink/msg.h", "linux/if_link.h", "nlohmann/json.hpp", "sys/socket.h")]
+    [(name, f"#include <{header}>", "only netns/kernel/ talks to the kernel") for header in HOOK_BANNED
+     for name in ("hook/steps/x.cc", "runtime-config/oci/x.h", "runtime-config/rdma-runtime/x.cc")]
+    + [(name, f'#include "{header}"', f"{name.rpartition('/')[0]}/ may include") for name, headers in (
+        ("netns/kernel/x.cc", ("hook/steps/step.h", "runtime-config/oci/spec.h", "perf/gid.h")),
+        ("perf/x.cc", ("hook/steps/step.h", "runtime-config/oci/spec.h", "netns/link.h")),
+        ("runtime-config/oci/x.cc", ("hook/steps/step.h", "netns/link.h")),
+        ("runtime-config/rdma-runtime/x.cc", ("perf/gid.h",)),
+        ("netns/values/x.h", ("netns/link.h",)),
+        ("netns/base/x.h", ("netns/link.h", "hook/steps/step.h", "perf/gid.h")),
+        # In hook/, each arrow goes down.
+        ("hook/request/x.h", ("hook/modes/mode.h", "hook/state/store.h")), ("hook/state/x.h", ("hook/steps/step.h",)),
+        ("hook/steps/x.h", ("hook/modes/mode.h",)), ("hook/modes/x.h", ("hook/container/phases.h",)),
+        ("hook/container/x.h", ("hook/stages.h",)), ("hook/stages.cc", ("hook/rdmactl/command.h",)),
+        ("hook/rdmactl/x.cc", ("runtime-config/rdma-runtime/shim.h",))) for header in headers]
+    + [(name, f"#include <{header}>", "public headers") for name in PUBLIC for header in ("netlink/msg.h", "nlohmann/json.hpp", "sys/socket.h")]
+    + [(name, '#include "netns/kernel/probe.h"', "is private")
+       for name in ("netns/link.h", "hook/steps/x.cc", "perf/x.cc", "runtime-config/rdma-runtime/shim.cc")]
     + [("netns/link.h", '#include "netns/base/json.h"', "no JSON"),
-       ("netns/link.h", '#include "netns/probe.h"', "lead to a private one"),
-       ("hook/x.cc", '#include "netns/probe.h"', "private to netns/"),
-       ("hook/x.cc", '#include "step.h"', "from the top of the repository"),
-       ("netns/x.cc", "void g() { setns (1, 2); }", "second file"),
+       ("hook/steps/x.cc", '#include "step.h"', "from the top of the repository"),
+       ("netns/kernel/x.cc", "void g() { setns (1, 2); }", "second file"),
        ("perf/x.cc", "void g() { ::setns(1, 2); }", "second file")])
 
 # A line, and what is said of it; nothing if it is well.
@@ -64,7 +63,7 @@ BUDGET = [("hook/x.cc", LONG, True), ("tests/unit/x.h", LONG, True), ("tests/lab
           ("hook/x.cc", "// budget: one table\n" + LONG, False), ("hook/x.cc", "int i;\n" * 400, False),
           ("tests/data/x.json", LONG, False)]
 
-SCHEMA = {"runtime-config/schema/annotations.schema.json": '{"patternProperties": {"^rdma\\\\.([0-9]\\\\.)?mode$": {}}}',
+SCHEMA = {"runtime-config/install/schema/annotations.schema.json": '{"patternProperties": {"^rdma\\\\.([0-9]\\\\.)?mode$": {}}}',
           "examples/run.sh": ""}
 DOCS = [("[x](examples/run.sh) `examples/run.sh`, rdma.1.mode=a, /usr/share/hook/x, rdma-hook/x", ""), ("[x](gone.md)", "a link"),
         ("    examples/gone --help", "names examples/gone"), ("    -a rdma.mood=x", "not in the schema")]
@@ -78,7 +77,7 @@ ISOLATED = [("| x | no | **yes** |\n= x | a | b |", ""), ("| x | no | yes |", "n
             ("| x | no | **yes** |\n| z | no | no |", "table: | z")]
 
 # A file, what it has, and what the lint says of it.
-UNIT = "runtime-config/systemd/x.service.in"
+UNIT = "runtime-config/install/systemd/x.service.in"
 UNITS = [(UNIT, "After=local-fs.target openvswitch.service openvswitch-switch.service\nBefore=x.service\n", ""),
          (UNIT, "After=openvswitch-switch.service", "lacks openvswitch.service"), (UNIT, "Before=docker.service", "lacks containerd.service"),
          ("netns/x.cc", '"systemctl start openvswitch-switch"', "names Debian's")]
@@ -143,7 +142,6 @@ def main():
     expect("a good tree", "layering.py", GOOD, 0)
     for name, line, text in LAYERING:
         expect(f"{name}: {line}", "layering.py", GOOD | {name: GOOD.get(name, "") + line + "\n"}, 1, text)
-    expect("a public header renamed", "layering.py", {n: t for n, t in GOOD.items() if n != "netns/link.h"}, 1, "not there")
     expect("a good tree", "budget.py", GOOD, 0)
     # Once each as ctest calls them: most trees are looked at in this process, a slow machine is grateful.
     for script, good, bad in (("layering.py", GOOD, {"hook/x.cc": "#include <sched.h>\n"}), ("budget.py", GOOD, {"hook/x.cc": LONG}),

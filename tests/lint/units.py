@@ -13,8 +13,8 @@ from pathlib import Path
 
 OVS = {"openvswitch-switch.service", "openvswitch.service"}
 ENGINES = {f"{name}.service" for name in ("docker", "containerd", "crio", "podman", "podman-restart", "slurmd")}
-UNITS = "runtime-config/systemd"
-ADVICE = {"netns/ovs.h", "hook/ctl/bridge_setup.h"}
+UNITS = "runtime-config/install/systemd"
+ADVICE = {"netns/ovs.h", "hook/rdmactl/asap2/bridge_setup.h"}
 
 
 def check(root):

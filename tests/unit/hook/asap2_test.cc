@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "hook/ctl/command.h"
-#include "hook/eswitch.h"
+#include "hook/rdmactl/command.h"
+#include "hook/steps/eswitch.h"
 #include "tests/unit/hook/asap2_world.h"
 #include "tests/unit/hook/containers.h"
 

@@ -2,7 +2,7 @@
 // Hosts whose NIC forwards by rules of Open vSwitch.
 #pragma once
 
-#include "hook/config.h"
+#include "hook/request/config.h"
 #include "tests/fakes/fake_host.h"
 
 namespace test {

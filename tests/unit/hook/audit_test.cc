@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "hook/command.h"
-#include "hook/ctl/command.h"
+#include "hook/rdmactl/command.h"
+#include "hook/stages.h"
 #include "netns/base/log.h"
 #include "tests/unit/hook/containers.h"
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hook/command.h"
-
 #include <stdexcept>
 
 #include <gtest/gtest.h>
 
+#include "hook/stages.h"
 #include "netns/base/ids.h"
 #include "tests/unit/hook/life.h"
 

@@ -2,7 +2,7 @@
 // Every kind of broken configuration is an error that names the member and its value.
 #include <gtest/gtest.h>
 
-#include "hook/config.h"
+#include "hook/request/config.h"
 
 namespace hook {
 namespace {

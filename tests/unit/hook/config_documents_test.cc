@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "hook/draft.h"
+#include "hook/request/draft.h"
 #include "tests/unit/hook/documents.h"
 
 namespace hook {
@@ -14,7 +14,7 @@ using testing::ElementsAreArray;
 using testing::UnorderedElementsAreArray;
 
 Json config_schema() {
-    return test::source_json("runtime-config/schema/config.schema.json");
+    return test::source_json("runtime-config/install/schema/config.schema.json");
 }
 
 TEST(ConfigDocuments, SchemaListsEveryMember) {
@@ -86,7 +86,7 @@ TEST(ConfigDocuments, ReadmeExampleIsAccepted) {
 }
 
 TEST(ConfigDocuments, PodmansHookFile) {
-    const Json file = test::source_json("runtime-config/podman/rdma-hook.json.in");
+    const Json file = test::source_json("runtime-config/install/podman/rdma-hook.json.in");
     EXPECT_EQ(file["version"], "1.0.0");
     // Any other stage in this file would run the hook a second time.
     EXPECT_EQ(file["stages"], Json::array({"precreate"}));

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who may have written the configuration. The tests' folder stands for "/" and we for root.
-#include "hook/config_file.h"
-
 #include <fstream>
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "hook/config.h"
+#include "hook/request/config.h"
+#include "netns/base/owned_file.h"
 #include "tests/support/temp_dir.h"
 
 namespace hook {
@@ -25,7 +24,7 @@ class ConfigFile : public testing::Test {
     }
 
     base::Result<std::optional<std::string>> read(const std::string& path = kConfigPath) {
-        return read_owned_file(path, {.root = dir_.path(), .owner = ::geteuid()});
+        return base::read_owned_file(path, {.root = dir_.path(), .owner = ::geteuid()});
     }
 
     void expect_bad(const std::string& says) {
@@ -78,7 +77,8 @@ TEST_F(ConfigFile, NobodyElseMayWrite) {
 }
 
 TEST_F(ConfigFile, BelongsToTheOwner) {
-    const auto text = read_owned_file(kConfigPath, {.root = dir_.path(), .owner = ::geteuid() + 1});
+    const auto text =
+        base::read_owned_file(kConfigPath, {.root = dir_.path(), .owner = ::geteuid() + 1});
     ASSERT_FALSE(text);
     EXPECT_EQ(text.error().code, Code::BadConfig);
     EXPECT_NE(text.error().text.find("belongs to uid"), std::string::npos);
@@ -106,9 +106,10 @@ TEST_F(ConfigFile, OnlyRegularFiles) {
 }
 
 TEST_F(ConfigFile, IsBounded) {
-    std::ofstream(dir_ / "etc/rdma-hook/config.json") << std::string(kMaxConfigBytes + 1, ' ');
+    std::ofstream(dir_ / "etc/rdma-hook/config.json")
+        << std::string(base::kMaxConfigBytes + 1, ' ');
     expect_bad("is larger than 1048576 bytes");
-    std::ofstream(dir_ / "etc/rdma-hook/config.json") << std::string(kMaxConfigBytes, ' ');
+    std::ofstream(dir_ / "etc/rdma-hook/config.json") << std::string(base::kMaxConfigBytes, ' ');
     EXPECT_TRUE(read());
 }
 

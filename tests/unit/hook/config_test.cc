@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hook/config.h"
+#include "hook/request/config.h"
 
 #include <gtest/gtest.h>
 
-#include "hook/request.h"
+#include "hook/request/request.h"
 
 namespace hook {
 namespace {

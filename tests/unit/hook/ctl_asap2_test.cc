@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "hook/ctl/command.h"
+#include "hook/rdmactl/command.h"
 #include "tests/fakes/adapters.h"
 #include "tests/unit/hook/asap2_world.h"
 #include "tests/unit/hook/life.h"

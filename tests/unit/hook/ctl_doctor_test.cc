@@ -7,7 +7,7 @@
 
 #include <gmock/gmock.h>
 
-#include "hook/ctl/command.h"
+#include "hook/rdmactl/command.h"
 #include "tests/unit/hook/asap2_world.h"
 #include "tests/unit/hook/containers.h"
 

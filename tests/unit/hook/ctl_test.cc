@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "hook/ctl/command.h"
-#include "hook/ctl/text.h"
+#include "hook/rdmactl/command.h"
+#include "hook/rdmactl/text.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/hook/life.h"
 

@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "hook/annotations.h"
-#include "hook/request.h"
+#include "hook/request/annotations.h"
+#include "hook/request/request.h"
 #include "netns/base/ids.h"
 #include "tests/unit/hook/way.h"
 

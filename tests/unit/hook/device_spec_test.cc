@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hook/device_spec.h"
+#include "hook/request/device_spec.h"
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "hook/ctl/command.h"
+#include "hook/rdmactl/command.h"
 #include "tests/fakes/fake_host.h"
 #include "tests/support/temp_dir.h"
 

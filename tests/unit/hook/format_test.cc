@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "hook/ctl/command.h"
+#include "hook/rdmactl/command.h"
 #include "tests/unit/hook/containers.h"
 #include "tests/unit/hook/documents.h"
 #include "tests/unit/hook/way.h"

@@ -3,7 +3,7 @@
 // the next device's.
 #include <gmock/gmock.h>
 
-#include "hook/live.h"
+#include "hook/container/live.h"
 #include "tests/unit/hook/containers.h"
 
 namespace test {

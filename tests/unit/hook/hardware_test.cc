@@ -3,7 +3,7 @@
 // container attaches and comes back.
 #include <gmock/gmock.h>
 
-#include "hook/ctl/command.h"
+#include "hook/rdmactl/command.h"
 #include "tests/fakes/adapters.h"
 #include "tests/unit/hook/containers.h"
 

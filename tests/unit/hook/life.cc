@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "hook/live.h"
+#include "hook/container/live.h"
 #include "netns/base/ids.h"
 
 namespace test {

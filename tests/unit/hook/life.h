@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "hook/phases.h"
+#include "hook/container/phases.h"
 #include "tests/fakes/fake_host.h"
 #include "tests/support/temp_dir.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plain hooks: what a container is granted while its init waits, and who is refused.
-#include "hook/live.h"
+#include "hook/container/live.h"
 
 #include <filesystem>
 

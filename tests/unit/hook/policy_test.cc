@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "hook/request.h"
+#include "hook/request/request.h"
 
 namespace hook {
 namespace {

@@ -2,7 +2,7 @@
 // Every kind of bad annotation is refused with a line that names key and value and says what to do.
 #include <gtest/gtest.h>
 
-#include "hook/request.h"
+#include "hook/request/request.h"
 
 namespace hook {
 namespace {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "hook/draft.h"
+#include "hook/request/draft.h"
 #include "tests/unit/hook/documents.h"
 
 namespace hook {
@@ -13,7 +13,7 @@ using testing::ElementsAreArray;
 using testing::UnorderedElementsAreArray;
 
 Json annotations_schema() {
-    return test::source_json("runtime-config/schema/annotations.schema.json");
+    return test::source_json("runtime-config/install/schema/annotations.schema.json");
 }
 
 bool matches_schema(const Json& rule, const std::string& value) {

@@ -3,7 +3,7 @@
 // which every value is valid. Never a crash.
 #include <gtest/gtest.h>
 
-#include "hook/request.h"
+#include "hook/request/request.h"
 #include "tests/unit/oci/mutate.h"
 
 namespace hook {

@@ -2,7 +2,7 @@
 // rdma.max_hca_*: the annotation, a pool's default and the policy's bound together.
 #include <gtest/gtest.h>
 
-#include "hook/request.h"
+#include "hook/request/request.h"
 
 namespace hook {
 namespace {

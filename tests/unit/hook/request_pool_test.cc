@@ -3,7 +3,7 @@
 // (parents, range), then ours.
 #include <gtest/gtest.h>
 
-#include "hook/request.h"
+#include "hook/request/request.h"
 
 namespace hook {
 namespace {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "hook/route_annotations.h"
+#include "hook/request/route_annotations.h"
 
 namespace hook {
 namespace {

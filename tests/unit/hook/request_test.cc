@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hook/request.h"
+#include "hook/request/request.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // Annotations, pools and policy of virtual functions.
 #include <gtest/gtest.h>
 
-#include "hook/request.h"
+#include "hook/request/request.h"
 
 namespace hook {
 namespace {

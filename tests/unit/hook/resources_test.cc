@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "hook/ctl/command.h"
+#include "hook/rdmactl/command.h"
 #include "tests/unit/hook/containers.h"
 #include "tests/unit/hook/way.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hook/store.h"
+#include "hook/state/store.h"
 
 #include <gtest/gtest.h>
 

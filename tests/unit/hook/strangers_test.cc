@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "hook/live.h"
+#include "hook/container/live.h"
 #include "tests/unit/hook/containers.h"
 
 namespace test {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // rdmactl verify over a fake host: two containers, and programs that follow a script.
-#include "hook/ctl/verify.h"
+#include "hook/rdmactl/verify.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "netns/address.h"
+#include "netns/values/address.h"
 
 #include <gtest/gtest.h>
 

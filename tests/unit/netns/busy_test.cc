@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Drivers that are busy: asked again, until a deadline.
-#include "netns/busy.h"
+#include "netns/kernel/busy.h"
 
 #include <cerrno>
 

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "netns/cgroup_tree.h"
+#include "netns/kernel/cgroup_tree.h"
 #include "tests/support/temp_dir.h"
 
 namespace netns {

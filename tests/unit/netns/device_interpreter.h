@@ -8,7 +8,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include "netns/device_program.h"
+#include "netns/kernel/device_program.h"
 
 namespace test {
 

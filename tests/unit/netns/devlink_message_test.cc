@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the room for e-switches asks, and what it makes of recorded and of made-up answers.
-#include "netns/devlink_message.h"
+#include "netns/kernel/devlink_message.h"
 
 #include <cerrno>
 

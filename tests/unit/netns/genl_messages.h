@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <linux/genetlink.h>
 
-#include "netns/netlink/genl.h"
+#include "netns/kernel/netlink/genl.h"
 #include "tests/unit/netns/recorded.h"
 
 namespace test {

@@ -7,11 +7,11 @@
 
 #include <gtest/gtest.h>
 
-#include "netns/devlink_message.h"
-#include "netns/link_message.h"
-#include "netns/rdma_message.h"
-#include "netns/sriov_message.h"
-#include "netns/sriov_tree.h"
+#include "netns/kernel/devlink_message.h"
+#include "netns/kernel/link_message.h"
+#include "netns/kernel/rdma_message.h"
+#include "netns/kernel/sriov_message.h"
+#include "netns/kernel/sriov_tree.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/netns/genl_messages.h"
 #include "tests/unit/netns/listed_tree.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one parser of netlink replies: recorded answers, and everything that a broken or hostile
 // sender could make of them.
-#include "netns/netlink/message.h"
+#include "netns/kernel/netlink/message.h"
 
 #include <cerrno>
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "netns/neighbour_packet.h"
+#include "netns/kernel/neighbour_packet.h"
 
 #include <algorithm>
 

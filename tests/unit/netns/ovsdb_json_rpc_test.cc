@@ -2,7 +2,7 @@
 // Where messages of OVSDB's JSON-RPC end in a stream, and what they are.
 #include <gtest/gtest.h>
 
-#include "netns/ovsdb/json_rpc.h"
+#include "netns/kernel/ovsdb/json_rpc.h"
 
 namespace netns::ovsdb {
 namespace {

@@ -14,7 +14,7 @@
 #include <sys/un.h>
 
 #include "netns/base/unique_fd.h"
-#include "netns/ovsdb/json_rpc.h"
+#include "netns/kernel/ovsdb/json_rpc.h"
 #include "tests/support/temp_dir.h"
 
 namespace test {

@@ -2,8 +2,8 @@
 // What is asked of Open vSwitch's database, and what is made of its answers.
 #include <gtest/gtest.h>
 
-#include "netns/ovsdb/results.h"
-#include "netns/ovsdb/transaction.h"
+#include "netns/kernel/ovsdb/results.h"
+#include "netns/kernel/ovsdb/transaction.h"
 
 namespace netns::ovsdb {
 namespace {

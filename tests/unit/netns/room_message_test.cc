@@ -7,8 +7,8 @@
 #include <linux/if_link.h>
 #include <net/if.h>
 
-#include "netns/link_message.h"
-#include "netns/rdma_message.h"
+#include "netns/kernel/link_message.h"
+#include "netns/kernel/rdma_message.h"
 #include "tests/unit/netns/recorded.h"
 
 namespace netns {

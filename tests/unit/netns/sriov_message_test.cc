@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the room for SR-IOV makes of recorded answers, and what it asks; and changes of links.
-#include "netns/sriov_message.h"
+#include "netns/kernel/sriov_message.h"
 
 #include <algorithm>
 #include <cstring>
@@ -11,7 +11,7 @@
 #include <net/if.h>
 #include <net/if_arp.h>
 
-#include "netns/link_message.h"
+#include "netns/kernel/link_message.h"
 #include "tests/unit/netns/recorded.h"
 #include "tests/unit/netns/recorded_vfs.h"
 

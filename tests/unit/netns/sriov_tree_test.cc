@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // PCI functions in trees of sysfs: tests/data/sysfs.
-#include "netns/sriov_tree.h"
+#include "netns/kernel/sriov_tree.h"
 
 #include <cerrno>
 #include <filesystem>

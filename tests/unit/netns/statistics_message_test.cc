@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is asked for a link's counters, and what is made of the answer.
-#include "netns/statistics_message.h"
+#include "netns/kernel/statistics_message.h"
 
 #include <cstring>
 

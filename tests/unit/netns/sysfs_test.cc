@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "netns/gid_table.h"
+#include "netns/kernel/gid_table.h"
 #include "tests/support/temp_dir.h"
 
 namespace netns {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // udev's database, in the states in which a renamed netdev is seen there.
-#include "netns/udev.h"
+#include "netns/kernel/udev.h"
 
 #include <filesystem>
 #include <fstream>

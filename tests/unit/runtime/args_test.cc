@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How runc and crun read their command lines, as far as we must: one row a line.
-#include "runtime-config/args.h"
+#include "runtime-config/rdma-runtime/args.h"
 
 #include <sstream>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime-config/engine_log.h"
+#include "runtime-config/rdma-runtime/engine_log.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The low-level runtime as a real program: found where root alone can change it, and called with
 // all that we were called with.
-#include "runtime-config/low_level.h"
+#include "runtime-config/rdma-runtime/low_level.h"
 
 #include <csignal>
 #include <fstream>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who has a container: the runtime that created it, whatever the configuration says later.
-#include "hook/runtimes.h"
+#include "hook/state/runtimes.h"
 
 #include "tests/unit/runtime/shim_fixture.h"
 

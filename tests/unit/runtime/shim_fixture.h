@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "hook/store.h"
-#include "runtime-config/shim.h"
+#include "hook/state/store.h"
+#include "runtime-config/rdma-runtime/shim.h"
 #include "tests/fakes/fake_host.h"
 #include "tests/support/temp_dir.h"
 

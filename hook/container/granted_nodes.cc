@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/container/granted_nodes.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "hook/container/attachment.h"
+#include "hook/steps/allow_device.h"
+#include "netns/device_cgroup.h"
+
+namespace hook {
+
+using base::Code;
+using base::make_error;
+
+namespace {
+// "231:192-KEY"
+std::string file_of(const netns::DeviceNumber& number, const std::string& key) {
+    return fmt::format("{}:{}-{}", number.major, number.minor, key);
+}
+
+// Nothing for a name of another form.
+std::optional<GrantedNode> parse_name(std::string_view name) {
+    GrantedNode node;
+    const auto number = [&](uint32_t& value, char end) {
+        const auto [stop, error] = std::from_chars(name.data(), name.data() + name.size(), value);
+        const auto used = static_cast<size_t>(stop - name.data());
+        if (error != std::errc{} || used >= name.size() || *stop != end)
+            return false;
+        name.remove_prefix(used + 1);
+        return true;
+    };
+    if (!number(node.number.major, ':') || !number(node.number.minor, '-') || name.empty())
+        return std::nullopt;
+    node.key = name;
+    return node;
+}
+
+// Reads those files alone whose names, a number and a container's key, are `wanted`.
+template <typename Wanted>
+Result<std::vector<GrantedNode>> read_nodes(const Store& store, const Wanted& wanted) {
+    std::vector<GrantedNode> nodes;
+    const std::string folder = store.folder("nodes");
+    for (const std::string& name : TRY(store.files().list(folder))) {
+        auto node = parse_name(name);
+        if (!node || !wanted(*node))
+            continue;
+        const std::string path = folder + "/" + name;
+        const auto text = store.files().read(path, kMaxStateFile);
+        if (!text && base::is_missing(text.error()))
+            continue;  // its container has just gone
+        const Json json = TRY(base::parse_json(TRY(text), path));
+        node->device = TRY(base::required<std::string>(json, "device").context(path));
+        node->node_guid = TRY(base::required<uint64_t>(json, "node_guid").context(path));
+        nodes.push_back(*std::move(node));
+    }
+    return nodes;
+}
+}  // namespace
+
+Result<> note_nodes(World& world, const std::string& key, const std::vector<Granted>& granted) {
+    const Store& store = world.store;
+    for (const Granted& g : granted) {
+        const netns::DeviceNumber number{g.uverbs.major, g.uverbs.minor};
+        const auto has_number = [&](const GrantedNode& node) {
+            return node.key != key && node.number == number;
+        };
+        for (const GrantedNode& other : TRY(read_nodes(store, has_number))) {
+            const auto container = TRY(store.load_container(other.key));
+            if (other.node_guid != g.device.node_guid && container &&
+                TRY(is_alive(world, *container)))
+                TRY(revoke(world, *container, other));
+        }
+        const Json json =
+            base::object({{"device", g.device.name}, {"node_guid", g.device.node_guid}});
+        TRY(store.files().write(store.folder("nodes") + "/" + file_of(number, key),
+                                base::dump_json(json)));
+    }
+    return {};
+}
+
+Result<> revoke(World& world, const Container& container, const GrantedNode& node) {
+    const bool is_live = std::ranges::any_of(container.grants, [](const Json& step) {
+        return step.value("kind", "") == AllowDevice::kKind;
+    });
+    if (is_live)
+        return world.host.device_cgroups.forbid(container.token, node.number);
+    return make_error(Code::Busy,
+                      fmt::format("container {} may open device {}:{}, which was the verbs node of "
+                                  "its RDMA device {} and is not any more",
+                                  container.id,
+                                  node.number.major,
+                                  node.number.minor,
+                                  base::printable(node.device)))
+        .advise("restart that container");
+}
+
+Result<std::vector<GrantedNode>> granted_nodes(const Store& store, const std::string& key) {
+    return read_nodes(store,
+                      [&](const GrantedNode& node) { return key.empty() || node.key == key; });
+}
+
+Result<> forget_nodes(const Store& store, const std::string& key) {
+    const std::string folder = store.folder("nodes");
+    for (const std::string& name : TRY(store.files().list(folder))) {
+        const auto node = parse_name(name);
+        if (node && node->key == key)
+            TRY(store.files().remove(folder + "/" + name));
+    }
+    return {};
+}
+
+Result<bool> is_stale(netns::Host& host, const GrantedNode& node) {
+    const auto name = TRY(host.rdma.device_of_node(node.number));
+    if (!name)
+        return true;
+    // Where the host does not see the device (RDMA netns mode exclusive), its name has to do.
+    const auto device = TRY(host.rdma.find_by_name(TRY(host.namespaces.current()), *name));
+    return device ? device->node_guid != node.node_guid : *name != node.device;
+}
+
+}  // namespace hook

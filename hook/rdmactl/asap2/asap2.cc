@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// rdmactl asap2 enable and disable: the host's side of mode asap2, done on purpose and once, never
+// by a hook.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "hook/rdmactl/asap2/bridge_setup.h"
+#include "hook/rdmactl/asap2/status.h"
+#include "hook/rdmactl/find.h"
+#include "hook/rdmactl/vf/pf.h"
+#include "hook/request/annotations.h"
+#include "netns/devlink.h"
+#include "netns/ovs.h"
+
+namespace hook::ctl {
+
+using base::Code;
+using base::make_error;
+using netns::EswitchMode;
+
+namespace {
+// `known`: of a run that was interrupted, VFs may be gone that the mode was changed without.
+Result<EswitchState> wanted_state(const Options& options,
+                                  const EswitchDevice& device,
+                                  const std::optional<Setup>& known,
+                                  Site& site) {
+    EswitchState wanted = TRY(read_state(site, device));
+    if (options.count != 0 && wanted.num_vfs != 0 && wanted.num_vfs != options.count)
+        return make_error(
+                   Code::Busy,
+                   fmt::format("{} has {} VFs, not {}", options.pf, wanted.num_vfs, options.count))
+            .advise(fmt::format("run: rdmactl asap2 disable {}; rdmactl vf disable {}",
+                                device.handle,
+                                device.function.address));
+    if (wanted.num_vfs == 0)
+        wanted.num_vfs = options.count != 0 || !known ? options.count : known->before.num_vfs;
+    if (wanted.num_vfs == 0)
+        return make_error(Code::Usage, options.pf + " has no VFs")
+            .advise("say how many to make: --vfs N");
+    wanted.eswitch.mode = EswitchMode::Switchdev;
+    wanted.uplink_offload = true;
+    wanted.uplink_up = true;
+    return wanted;
+}
+
+// Everything that can be refused before anything is changed.
+Result<> check_ovs(const Options& options, const EswitchDevice& device, Site& site) {
+    if (options.bridge.empty() && options.tc_policy.empty())
+        return {};
+    if (!options.bridge.empty() && !is_interface_name(options.bridge))
+        return make_error(Code::Usage,
+                          "'" + base::printable(options.bridge) + "' cannot name a bridge");
+    if (!TRY(site.host.ovs.present()))
+        return make_error(Code::Unavailable, "Open vSwitch is not running")
+            .advise(std::string("install and start it: ") + kInstallOvs);
+    return options.bridge.empty() ? Result<>{} : check_uplink(site, device.handle, options.bridge);
+}
+
+Result<> enable(
+    World& world, Site& site, const Options& options, const EswitchState& wanted, Setup& setup) {
+    TRY(converge(world, site, setup, wanted));
+    if (TRY(site.host.ovs.present()))
+        TRY(enable_offload(site, options.tc_policy));
+    return setup.bridge.empty() ? Result<>{} : add_uplink(site, setup.handle, setup.bridge);
+}
+
+// From wherever it is to where it was; what cannot be done now is left for the next call.
+Result<> bring_back(World& world, Site& site, Setup& setup) {
+    // Before the uplink leaves its bridge: a refusal must not cut anybody off.
+    TRY(check_converge(world, site, setup.handle, setup.before));
+    TRY(remove_uplink(site, setup));
+    TRY(converge(world, site, setup, setup.before));
+    const auto enabled = TRY(enabled_devices(world.store));
+    if (enabled.size() <= 1)
+        TRY(disable_offload(site));
+    return remove_setup(world.store, setup.handle);
+}
+
+// As it is written down already, or, written down before anything is changed, as it is now.
+Result<Setup> begin(World& world, Site& site, const EswitchDevice& device, const Options& options) {
+    auto known = TRY(load_setup(world.store, device.handle));
+    if (!known)
+        known = Setup{.handle = device.handle, .before = TRY(read_state(site, device))};
+    if (!known->bridge.empty() && !options.bridge.empty() && known->bridge != options.bridge)
+        return make_error(Code::Busy,
+                          fmt::format("{} is on bridge {} already", options.pf, known->bridge))
+            .advise("run first: rdmactl asap2 disable " + options.pf);
+    if (!options.bridge.empty())
+        known->bridge = options.bridge;
+    TRY(save_setup(world.store, *known));
+    return *known;
+}
+
+Result<> check_no_users(World& world, const EswitchDevice& device) {
+    const auto users = TRY(users_of(world, device.handle));
+    if (users.empty())
+        return {};
+    return make_error(Code::Busy,
+                      fmt::format("{} is in use by {}", device.handle, fmt::join(users, ", ")))
+        .advise("end these containers first; of what is dead: rdmactl gc");
+}
+}  // namespace
+
+Result<Answer> asap2_enable(const Options& options, netns::Host& host) {
+    Config config;
+    const Store store = TRY(open_store(options, host, config));
+    World world{host, config, store};
+    Site site = TRY(host_site(host));
+    const EswitchDevice device = TRY(find_eswitch_device(options.pf, site));
+    TRY(check_ovs(options, device, site));
+    TRY(work_on(store, host.sriov, device.handle, [&]() -> Result<> {
+        const auto known = TRY(load_setup(store, device.handle));
+        const EswitchState wanted = TRY(wanted_state(options, device, known, site));
+        Setup setup = TRY(begin(world, site, device, options));
+        auto done = enable(world, site, options, wanted, setup).context("enable " + options.pf);
+        // What was enabled before may have users: then it stays, as far as it is.
+        if (!done && !known)
+            return join(std::move(done), bring_back(world, site, setup).context("bring it back"));
+        return done;
+    }));
+    return status_of(world, site, {device.handle});
+}
+
+Result<Answer> asap2_disable(const Options& options, netns::Host& host) {
+    Config config;
+    const Store store = TRY(open_store(options, host, config));
+    World world{host, config, store};
+    Site site = TRY(host_site(host));
+    const EswitchDevice device = TRY(find_eswitch_device(options.pf, site));
+    TRY(work_on(store, host.sriov, device.handle, [&]() -> Result<> {
+        TRY(check_no_users(world, device));
+        auto setup = TRY(load_setup(store, device.handle));
+        const EswitchState now = TRY(read_state(site, device));
+        if (!setup && now.eswitch.mode == EswitchMode::Switchdev)
+            return make_error(Code::Refused,
+                              device.handle + " is in switchdev, and not by `rdmactl asap2 enable`")
+                .advise("to end that: devlink dev eswitch set " + device.handle + " mode legacy");
+        return setup ? bring_back(world, site, *setup).context("disable " + options.pf)
+                     : Result<>{};
+    }));
+    return status_of(world, site, {device.handle});
+}
+
+}  // namespace hook::ctl

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/rdmactl/asap2/bridge_setup.h"
+
+#include <charconv>
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "hook/steps/eswitch.h"
+#include "hook/steps/ovs_marks.h"
+
+namespace hook::ctl {
+
+using base::Code;
+using base::Deadline;
+using base::make_error;
+using netns::OvsChange;
+using netns::OvsMap;
+using netns::OvsSettings;
+
+namespace {
+constexpr std::chrono::seconds kOvsPatience{20};
+constexpr char kPidFile[] = "/run/openvswitch/ovs-vswitchd.pid";
+constexpr char kHwOffload[] = "hw-offload";
+constexpr char kTcPolicy[] = "tc-policy";
+// Marks in the table Open_vSwitch: what a setting was ("-": not set), and the process of
+// ovs-vswitchd that has not seen the last change of one that it reads at its start.
+constexpr char kBeforeMark[] = "rdma-hook-before-";
+constexpr char kNotSet[] = "-";
+constexpr char kStaleMark[] = "rdma-hook-stale-daemon";
+// Of an uplink's port.
+constexpr char kEswitchMark[] = "rdma-hook-eswitch";
+// Of a bridge: the uplink for which it was made.
+constexpr char kBridgeMark[] = "rdma-hook-bridge";
+
+Deadline soon() {
+    return Deadline::in(kOvsPatience);
+}
+
+OvsMap uplink_marks(const std::string& handle) {
+    return {{kOwnerMark, kOwner}, {kEswitchMark, handle}};
+}
+
+OvsMap bridge_marks() {
+    return {{kOwnerMark, kOwner}, {kBridgeMark, "yes"}};
+}
+
+// ovs-vswitchd, as process; empty: it does not run.
+Result<std::string> daemon_of(Site& site) {
+    const auto text = site.host.files.read(kPidFile, 32);
+    pid_t pid = 0;
+    if (text)
+        (void)std::from_chars(text->data(), text->data() + text->size(), pid);
+    const auto token = pid > 0 ? TRY(site.host.processes.token(pid)) : std::nullopt;
+    return token ? fmt::format("{}:{}", token->pid, token->start) : std::string();
+}
+
+struct Changes {
+    OvsChange config;
+    OvsChange marks;
+};
+
+// What the setting was is remembered once.
+void set(Changes& changes,
+         const OvsSettings& now,
+         const std::string& key,
+         const std::string& value) {
+    const std::string mark = kBeforeMark + key;
+    if (!now.marks.contains(mark))
+        changes.marks[mark] = value_of(now.other_config, key, kNotSet);
+    changes.config[key] = value;
+}
+
+void restore(Changes& changes, const OvsSettings& now, const std::string& key) {
+    const std::string mark = kBeforeMark + key;
+    const auto before = now.marks.find(mark);
+    if (before == now.marks.end())
+        return;
+    changes.marks[mark] = std::nullopt;
+    changes.config[key] = before->second == kNotSet ? std::nullopt : std::optional{before->second};
+}
+
+Result<> mark_stale(Site& site, Changes& changes) {
+    const std::string daemon = TRY(daemon_of(site));
+    if (!daemon.empty())
+        changes.marks[kStaleMark] = daemon;
+    return {};
+}
+
+Result<> check_addresses(Site& site, const netns::Link& uplink, const std::string& bridge) {
+    const auto address = TRY(own_address(site, uplink));
+    if (!address)
+        return {};
+    return make_error(
+               Code::Refused,
+               fmt::format("{} has the address {}, which would not work any more on a bridge",
+                           uplink.name,
+                           netns::to_string(*address)))
+        .advise(fmt::format(
+            "give it to the bridge ({}) or to another interface first; or, if tunnels begin at it, "
+            "leave out --bridge",
+            bridge));
+}
+}  // namespace
+
+Result<std::optional<netns::Address>> own_address(Site& site, const netns::Link& uplink) {
+    auto addresses = TRY(site.host.links.addresses(site.host_ns, uplink.index));
+    std::erase_if(addresses, netns::is_link_local);
+    return addresses.empty() ? std::optional<netns::Address>{} : addresses.front();
+}
+
+Result<> enable_offload(Site& site, const std::string& tc_policy) {
+    netns::Ovs& ovs = site.host.ovs;
+    const OvsSettings now = TRY(ovs.settings(soon()));
+    Changes changes;
+    if (!hw_offload(now)) {
+        set(changes, now, kHwOffload, "true");
+        if (now.marks.contains(kStaleMark))  // one that it was switched off under still has it on
+            changes.marks[kStaleMark] = std::nullopt;
+    }
+    if (!tc_policy.empty() && value_of(now.other_config, kTcPolicy, "none") != tc_policy) {
+        set(changes, now, kTcPolicy, tc_policy);
+        if (hw_offload(now))  // else it is read as the offload begins
+            TRY(mark_stale(site, changes));
+    }
+    return changes.config.empty() ? Result<>{}
+                                  : ovs.configure(changes.config, changes.marks, soon());
+}
+
+Result<> disable_offload(Site& site) {
+    netns::Ovs& ovs = site.host.ovs;
+    if (!TRY(ovs.present()))
+        return {};
+    const OvsSettings now = TRY(ovs.settings(soon()));
+    Changes changes;
+    restore(changes, now, kHwOffload);
+    restore(changes, now, kTcPolicy);
+    if (changes.config.empty())
+        return {};
+    TRY(mark_stale(site, changes));
+    return ovs.configure(changes.config, changes.marks, soon());
+}
+
+Result<> check_uplink(Site& site, const std::string& handle, const std::string& bridge) {
+    const netns::Link uplink = TRY(find_trunk(site, handle));
+    const auto port = TRY(site.host.ovs.find_port(uplink.name, soon()));
+    if (!port)
+        return check_addresses(site, uplink, bridge);
+    if (port->bridge == bridge)
+        return {};
+    return make_error(Code::Refused,
+                      fmt::format("{} is a port of bridge {} already", uplink.name, port->bridge))
+        .advise("name that one with --bridge, or remove it: ovs-vsctl del-port " + uplink.name);
+}
+
+Result<> add_uplink(Site& site, const std::string& handle, const std::string& bridge) {
+    netns::Ovs& ovs = site.host.ovs;
+    TRY(check_uplink(site, handle, bridge));
+    if (!TRY(ovs.find_bridge(bridge, soon())))
+        TRY(ovs.add_bridge(bridge, bridge_marks(), soon()));
+    const netns::Link uplink = TRY(find_trunk(site, handle));
+    if (TRY(ovs.find_port(uplink.name, soon())))
+        return {};
+    netns::OvsPortSpec spec;
+    spec.bridge = bridge;
+    spec.name = uplink.name;
+    spec.marks = uplink_marks(handle);
+    return ovs.add_port(spec, soon());
+}
+
+Result<> remove_uplink(Site& site, const Setup& setup) {
+    netns::Ovs& ovs = site.host.ovs;
+    if (setup.bridge.empty() || !TRY(ovs.present()))
+        return {};
+    TRY(ovs.remove_ports(uplink_marks(setup.handle), soon()));
+    const auto bridge = TRY(ovs.find_bridge(setup.bridge, soon()));
+    const bool empty = bridge && bridge->ports <= 1;  // its own
+    return empty ? ovs.remove_bridge(setup.bridge, bridge_marks(), soon()) : Result<>{};
+}
+
+Result<bool> needs_restart(Site& site, const OvsSettings& settings) {
+    const std::string stale = value_of(settings.marks, kStaleMark);
+    return !stale.empty() && stale == TRY(daemon_of(site));
+}
+
+}  // namespace hook::ctl

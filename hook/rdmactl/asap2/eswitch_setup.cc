@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/rdmactl/asap2/eswitch_setup.h"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "hook/rdmactl/vf/pf.h"
+#include "hook/steps/eswitch.h"
+#include "hook/steps/journal.h"
+#include "hook/steps/vf_settings.h"
+#include "netns/tc_offload.h"
+
+namespace hook::ctl {
+
+using base::Code;
+using base::make_error;
+using netns::EswitchMode;
+using netns::InlineMode;
+using netns::VfSettings;
+
+namespace {
+std::string setup_path(const Store& store, std::string handle) {
+    std::ranges::replace(handle, '/', '_');  // one part of a path
+    return store.folder("eswitches") + "/" + handle + ".json";
+}
+
+Json to_json(const EswitchState& state) {
+    Json json{{"num_vfs", state.num_vfs},
+              {"switchdev", state.eswitch.mode == EswitchMode::Switchdev},
+              {"uplink_offload", state.uplink_offload},
+              {"uplink_up", state.uplink_up}};
+    if (state.eswitch.inline_mode)
+        json["inline_mode"] = static_cast<int>(*state.eswitch.inline_mode);
+    return json;
+}
+
+Result<EswitchState> state_from_json(const Json& json) {
+    EswitchState state;
+    state.num_vfs = TRY(base::required<uint32_t>(json, "num_vfs"));
+    if (TRY(base::required<bool>(json, "switchdev")))
+        state.eswitch.mode = EswitchMode::Switchdev;
+    state.uplink_offload = TRY(base::required<bool>(json, "uplink_offload"));
+    state.uplink_up = TRY(base::required<bool>(json, "uplink_up"));
+    if (json.contains("inline_mode"))
+        state.eswitch.inline_mode =
+            static_cast<InlineMode>(TRY(base::required<uint8_t>(json, "inline_mode")) % 4);
+    return state;
+}
+
+Result<Setup> setup_from_json(const Json& json) {
+    TRY(check_format(json));
+    Setup setup;
+    setup.handle = TRY(base::required<std::string>(json, "handle"));
+    setup.bridge = TRY(base::required<std::string>(json, "bridge"));
+    setup.before = TRY(state_from_json(json.value("before", Json::object())));
+    TRY(check_arrays(json, {"vfs"}));
+    for (const Json& vf : json.value("vfs", Json::array()))
+        setup.vfs.push_back(TRY(vf_settings_from_json(vf)));
+    return setup;
+}
+
+bool is_pci(const EswitchDevice& device) {
+    return netns::is_pci_address(device.function.address);
+}
+
+Result<netns::PciFunction> present_function(Site& site, const EswitchDevice& device) {
+    auto now = TRY(site.host.sriov.find(device.function.address));
+    if (!now)
+        return make_error(Code::Unavailable, device.handle + " is gone");
+    return *std::move(now);
+}
+
+// Without drivers. A device of another bus has none that the host could see.
+Result<> prepare(World& world,
+                 Site& site,
+                 const EswitchDevice& device,
+                 uint32_t count,
+                 const std::vector<VfSettings>& kept) {
+    if (!is_pci(device))
+        return TRY(present_function(site, device)).num_vfs == count
+                   ? Result<>{}
+                   : site.host.sriov.set_num_vfs(device.function.address, count);
+    const Pf pf = TRY(find_pf(device.function.address, site.host));
+    TRY(check_up(pf, site));
+    return prepare_vfs(world, site, pf, count, kept);
+}
+
+Result<> unbind(Site& site, const EswitchDevice& device) {
+    if (!is_pci(device))
+        return {};
+    for (const auto& vf : TRY(vfs_of(site, device.function.address)))
+        TRY(site.host.sriov.unbind(vf.address));
+    return {};
+}
+
+// Some adapters (ConnectX-4 Lx) match on headers in an e-switch only if the driver puts them beside
+// the descriptor.
+std::optional<InlineMode> wanted_inline(const netns::Eswitch& now, const netns::Eswitch& wanted) {
+    if (!now.inline_mode || *now.inline_mode == InlineMode::None)
+        return std::nullopt;
+    return wanted.mode == EswitchMode::Switchdev ? InlineMode::Transport : wanted.inline_mode;
+}
+
+Result<> set_inline(Site& site, const EswitchDevice& device, const netns::Eswitch& wanted) {
+    const auto now = TRY(site.host.devlink.eswitch(site.host_ns, device.handle));
+    const auto mode = now ? wanted_inline(*now, wanted) : std::nullopt;
+    return !mode || now->inline_mode == mode
+               ? Result<>{}
+               : site.host.devlink.set_inline_mode(site.host_ns, device.handle, *mode);
+}
+
+// The ids of the containers with such an attachment; of what holds none any more the key.
+Result<std::vector<std::string>> users_where(World& world,
+                                             const std::function<bool(const Journal&)>& uses) {
+    std::vector<std::string> users;
+    for (const std::string& akey : TRY(world.store.journal_keys())) {
+        const auto journal = TRY(load_journal(world.store, akey));
+        if (!journal || !uses(*journal))
+            continue;
+        const Json holders = TRY(holders_of(world, akey));
+        for (const Json& id : holders)
+            users.push_back(id.get<std::string>());
+        if (holders.empty())
+            users.push_back(akey);
+    }
+    return users;
+}
+
+// The netdevs that share the PF's RDMA device: its own, and those of its bond.
+Result<std::vector<uint32_t>> netdevs_with(Site& site, const netns::PciFunction& pf) {
+    std::vector<uint32_t> all;
+    for (const auto& netdev : pf.netdevs) {
+        all.push_back(netdev.index);
+        const auto link = TRY(site.host.links.find(site.host_ns, netdev.index));
+        if (link && link->master != 0)
+            std::ranges::copy(TRY(site.host.links.ports_of(site.host_ns, link->master)),
+                              std::back_inserter(all));
+    }
+    return all;
+}
+
+// The driver removes the PF's RDMA device with the mode, and makes another.
+Result<> check_not_shared(World& world, Site& site, const EswitchDevice& device) {
+    const auto netdevs = TRY(netdevs_with(site, TRY(present_function(site, device))));
+    const auto is_on = [&](const Endpoint& endpoint) {
+        const uint32_t netdev =
+            endpoint.where == Where::Host ? endpoint.netdev : endpoint.hca_netdev;
+        return netdev != 0 && std::ranges::find(netdevs, netdev) != netdevs.end();
+    };
+    const auto users =
+        TRY(users_where(world, [&](const Journal& journal) { return is_on(journal.endpoint); }));
+    if (users.empty())
+        return {};
+    return make_error(Code::Busy,
+                      fmt::format("the RDMA device of {} is in use by {}, and the mode of its "
+                                  "e-switch makes it again",
+                                  name_of(device.function),
+                                  fmt::join(users, ", ")))
+        .advise("end these containers first; of what is dead: rdmactl gc");
+}
+
+// What check_converge says, of what was read.
+Result<> check_change(World& world,
+                      Site& site,
+                      const EswitchDevice& device,
+                      const EswitchState& now,
+                      const EswitchState& wanted) {
+    const bool changes_mode = now.eswitch.mode != wanted.eswitch.mode;
+    if (changes_mode)
+        TRY(check_not_shared(world, site, device));
+    return is_pci(device) && (changes_mode || now.num_vfs != wanted.num_vfs)
+               ? check_unused(world, site, device.function)
+               : Result<>{};
+}
+
+// What the PF keeps for its VFs, in the setup: once, as it was first.
+Result<> remember_vfs(World& world, Site& site, const EswitchDevice& device, Setup& setup) {
+    if (!is_pci(device) || !setup.vfs.empty())
+        return {};
+    const Pf pf = TRY(find_pf(device.function.address, site.host));
+    for (uint32_t number = 0; number < pf.function.num_vfs; ++number)
+        setup.vfs.push_back(TRY(site.host.sriov.settings(site.host_ns, pf.netdev.index, number))
+                                .value_or(VfSettings{}));
+    return save_setup(world.store, setup);
+}
+
+// Of what was remembered, what an e-switch in this mode lets be set.
+std::vector<VfSettings> settable(const Setup& setup, EswitchMode mode) {
+    std::vector<VfSettings> all = setup.vfs;
+    for (VfSettings& vf : all) {
+        if (mode == EswitchMode::Switchdev)
+            vf = VfSettings{.mac = vf.mac};
+    }
+    return all;
+}
+
+// Some drivers (ice) change the mode only while there are no VFs: then these are made again.
+Result<> change_mode(World& world,
+                     Site& site,
+                     const EswitchDevice& device,
+                     Setup& setup,
+                     const EswitchState& wanted) {
+    TRY(set_inline(site, device, wanted.eswitch));
+    const EswitchMode mode = wanted.eswitch.mode;
+    const auto set = [&] { return site.host.devlink.set_mode(site.host_ns, device.handle, mode); };
+    auto done = set();
+    if (done || done.error().code != Code::Unsupported ||
+        TRY(present_function(site, device)).num_vfs == 0)
+        return std::move(done).advise("see dmesg: what holds the e-switch");
+    TRY(remember_vfs(world, site, device, setup));
+    TRY(site.host.sriov.set_num_vfs(device.function.address, 0));
+    TRY(set());
+    return wanted.num_vfs == 0
+               ? Result<>{}
+               : prepare(world, site, device, wanted.num_vfs, settable(setup, mode));
+}
+
+Result<> set_up(Site& site, const netns::Link& link, bool up) {
+    if (link.up == up)
+        return {};
+    netns::LinkChange change;
+    change.up = up;
+    return site.host.links.change(site.host_ns, link.index, change);
+}
+
+Result<> set_feature(Site& site, uint32_t link, bool on) {
+    const auto feature = TRY(site.host.tc.feature(site.host_ns, link));
+    return feature.on == on || feature.fixed ? Result<>{}
+                                             : site.host.tc.set_feature(site.host_ns, link, on);
+}
+
+// VFs and mode, with VFs left without drivers.
+Result<> switch_over(World& world,
+                     Site& site,
+                     const EswitchDevice& device,
+                     Setup& setup,
+                     const EswitchState& now,
+                     const EswitchState& wanted) {
+    const EswitchMode mode = wanted.eswitch.mode;
+    const bool changes = now.eswitch.mode != mode;
+    if (changes)  // drivers of VFs hold the e-switch, and are given VFs with MACs afterwards
+        TRY(unbind(site, device));
+    // Before the mode changes once more, even if they are there: they may lack their MACs.
+    const bool to_switchdev = changes && mode == EswitchMode::Switchdev;
+    if (wanted.num_vfs != 0 && (now.num_vfs != wanted.num_vfs || to_switchdev))
+        TRY(prepare(world, site, device, wanted.num_vfs, settable(setup, now.eswitch.mode)));
+    if (changes)
+        return change_mode(world, site, device, setup, wanted);
+    return mode == EswitchMode::Legacy ? set_inline(site, device, wanted.eswitch) : Result<>{};
+}
+
+// As far as the mode lets what they had be set.
+Result<> bind(World& world, Site& site, const EswitchDevice& device, const Setup& setup) {
+    const auto eswitch = TRY(eswitch_of(site, device.handle));
+    return bind_vfs(world,
+                    site,
+                    TRY(find_pf(device.function.address, site.host)),
+                    settable(setup, eswitch.mode));
+}
+
+// What cannot be set is status' to tell: the e-switch forwards, in software.
+Result<> converge_offload(Site& site, const std::string& handle, const EswitchState& wanted) {
+    const netns::Link uplink = TRY(find_uplink(site, handle));
+    TRY(set_feature(site, uplink.index, wanted.uplink_offload));
+    TRY(set_up(site, uplink, wanted.uplink_up));
+    if (wanted.eswitch.mode == EswitchMode::Legacy)
+        return {};
+    for (const netns::DevlinkPort& port : TRY(function_ports(site, handle))) {
+        if (port.netdev != 0)
+            TRY(set_feature(site, port.netdev, true));
+    }
+    return {};
+}
+}  // namespace
+
+Result<EswitchDevice> find_eswitch_device(const std::string& given, Site& site) {
+    constexpr std::string_view kPci = "pci/";
+    const std::string name = given.starts_with(kPci) ? given.substr(kPci.size()) : given;
+    EswitchDevice device;
+    if (netns::is_function_name(name)) {
+        const auto function = TRY(site.host.sriov.find(name));
+        if (!function)
+            return make_error(Code::Unavailable,
+                              "the host has no device '" + base::printable(name) + "'")
+                .advise("see what there is: devlink dev show");
+        device.function = *function;
+    } else {
+        device.function = TRY(find_pf(name, site.host)).function;
+    }
+    device.handle = netns::devlink_handle(device.function.address);
+    (void)TRY(eswitch_of(site, device.handle));
+    return device;
+}
+
+Result<netns::Link> find_trunk(Site& site, const std::string& handle) {
+    const netns::Link uplink = TRY(find_uplink(site, handle));
+    const auto master = TRY(site.host.links.find(site.host_ns, uplink.master));
+    return master && master->kind == "bond" ? *master : uplink;
+}
+
+Result<EswitchState> read_state(Site& site, const EswitchDevice& device) {
+    EswitchState state;
+    const auto function = TRY(site.host.sriov.find(device.function.address));
+    const auto eswitch = TRY(site.host.devlink.eswitch(site.host_ns, device.handle));
+    if (!function || !eswitch)
+        return make_error(Code::Unavailable, device.handle + " is gone");
+    state.num_vfs = function->num_vfs;
+    state.eswitch = *eswitch;
+    const netns::Link uplink = TRY(find_uplink(site, device.handle));
+    state.uplink_up = uplink.up;
+    state.uplink_offload = TRY(site.host.tc.feature(site.host_ns, uplink.index)).on;
+    return state;
+}
+
+Result<std::optional<Setup>> load_setup(const Store& store, const std::string& handle) {
+    const std::string path = setup_path(store, handle);
+    const auto text = store.files().read(path, kMaxStateFile);
+    if (!text && base::is_missing(text.error()))
+        return std::optional<Setup>{};
+    return std::optional{
+        TRY(setup_from_json(TRY(base::parse_json(TRY(text), path))).context(path))};
+}
+
+Result<> save_setup(const Store& store, const Setup& setup) {
+    Json vfs = Json::array();
+    for (const VfSettings& vf : setup.vfs)
+        vfs.push_back(hook::to_json(vf));
+    const Json json{{"format", kFormat},
+                    {"handle", setup.handle},
+                    {"before", to_json(setup.before)},
+                    {"bridge", setup.bridge},
+                    {"vfs", vfs}};
+    return store.files().write(setup_path(store, setup.handle), base::dump_json(json));
+}
+
+Result<> remove_setup(const Store& store, const std::string& handle) {
+    return store.files().remove(setup_path(store, handle));
+}
+
+Result<std::vector<std::string>> enabled_devices(const Store& store) {
+    std::vector<std::string> handles;
+    const auto names = store.files().list(store.folder("eswitches"));
+    if (!names && !base::is_missing(names.error()))  // missing: nothing was ever enabled
+        return names.error();
+    for (const std::string& name : names ? *names : std::vector<std::string>{}) {
+        const auto text = store.files().read(store.folder("eswitches") + "/" + name, kMaxStateFile);
+        const auto json = text ? base::parse_json(*text, name) : text.error();
+        if (json)
+            handles.push_back(TRY(setup_from_json(*json)).handle);
+    }
+    return handles;
+}
+
+Result<> check_converge(World& world,
+                        Site& site,
+                        const std::string& handle,
+                        const EswitchState& wanted) {
+    const EswitchDevice device = TRY(find_eswitch_device(handle, site));
+    return check_change(world, site, device, TRY(read_state(site, device)), wanted);
+}
+
+Result<> converge(World& world, Site& site, Setup& setup, const EswitchState& wanted) {
+    const EswitchDevice device = TRY(find_eswitch_device(setup.handle, site));
+    const EswitchState now = TRY(read_state(site, device));
+    TRY(check_change(world, site, device, now, wanted));
+    if (wanted.uplink_up)  // a PF that is down does not answer its VFs
+        TRY(set_up(site, TRY(find_uplink(site, device.handle)), true));
+    auto done = switch_over(world, site, device, setup, now, wanted);
+    // VFs that were there have drivers again, whatever came of it.
+    const bool give_back = done ? wanted.num_vfs != 0 : now.num_vfs != 0;
+    if (give_back && is_pci(device))
+        done = join(std::move(done), bind(world, site, device, setup));
+    TRY(std::move(done));
+    if (wanted.num_vfs == 0 && TRY(present_function(site, device)).num_vfs != 0)
+        TRY(site.host.sriov.set_num_vfs(device.function.address, 0));
+    return converge_offload(site, device.handle, wanted);
+}
+
+Result<std::vector<std::string>> users_of(World& world, const std::string& handle) {
+    return users_where(world, [&](const Journal& journal) {
+        return std::ranges::any_of(journal.steps, [&](const auto& step) {
+            return step->kind() == "raise_representor" && step->save()["eswitch"] == handle;
+        });
+    });
+}
+
+}  // namespace hook::ctl

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// rdmactl cdi: what a container can be given by --device and a name of the Container Device
+// Interface. A file of CDI has devices of one kind, so there are two:
+//
+// rdma-hook.org/pool=NAME, a pool of the configuration, brings the plain hooks (hook/container/live.h) with
+// the pool in their arguments. It is an attach as by annotation, given back at the end.
+//
+// rdma-hook.org/hca=NAME, an RDMA device of the host, is static: nodes that are there. It gives
+// what rdma.placement=host gives: the host's device with the host's identity. Not listed: what
+// belongs to a container (its netdev is not the host's), what we made for containers and remove
+// with the last of them, and VFs, which are given out by pools.
+#include <algorithm>
+#include <cctype>
+#include <iterator>
+#include <set>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "hook/rdmactl/find.h"
+#include "hook/rdmactl/text.h"
+#include "hook/rdmactl/vf/pf.h"
+#include "hook/steps/journal.h"
+#include "netns/launch.h"
+#include "netns/link.h"
+#include "netns/rdma.h"
+#include "runtime-config/oci/spec.h"
+
+namespace hook::ctl {
+
+using base::Code;
+using base::make_error;
+
+namespace {
+constexpr char kHcaKind[] = "rdma-hook.org/hca";
+constexpr char kPoolKind[] = "rdma-hook.org/pool";
+constexpr char kHcaFile[] = "rdma-hook.json";
+constexpr char kPoolFile[] = "rdma-hook-pool.json";
+constexpr char kEverything[] = "all";
+constexpr size_t kMaxCdiFile = 1U << 20U;
+
+struct Hca {
+    std::string name;
+    std::string node;    // the verbs node's path
+    std::string netdev;  // empty: InfiniBand
+};
+
+// What CDI lets a device be called.
+bool is_cdi_name(const std::string& name) {
+    const auto plain = [](unsigned char c) { return std::isalnum(c) != 0; };
+    return !name.empty() && name != kEverything && plain(name.front()) && plain(name.back()) &&
+           std::all_of(name.begin(), name.end(), [&](unsigned char c) {
+               return plain(c) ||
+                      std::string_view("_.:-").find(static_cast<char>(c)) != std::string_view::npos;
+           });
+}
+
+// Names of devices that were made for attachments.
+Result<std::set<std::string>> made_for_containers(const Store& store) {
+    std::set<std::string> names;
+    for (const std::string& akey : TRY(store.journal_keys())) {
+        const auto journal = TRY(load_journal(store, akey));
+        if (!journal)
+            continue;
+        for (const auto& step : journal->steps) {
+            if (step->kind() == "create_rdma_link")
+                names.insert(journal->endpoint.device);
+        }
+    }
+    return names;
+}
+
+Result<bool> is_vf(const std::string& name, netns::Host& host) {
+    const auto address = TRY(host.sriov.find_by_rdma(name));
+    const auto function = address ? TRY(host.sriov.find(*address)) : std::nullopt;
+    return function && !function->pf.empty();
+}
+
+// Nothing if it is not for everybody.
+Result<std::optional<Hca>> look_at(const std::string& name, Site& site) {
+    netns::RdmaDevices& rdma = site.host.rdma;
+    const auto device = TRY(rdma.find_by_name(site.host_ns, name));
+    if (!device || !is_cdi_name(name))
+        return std::optional<Hca>{};
+    const auto index = TRY(rdma.netdev_of(site.host_ns, device->index));
+    const bool of_container = !index && !TRY(rdma.software_type(site.host_ns, *device)).empty();
+    if (of_container || TRY(is_vf(name, site.host)))
+        return std::optional<Hca>{};
+    const auto link = index ? TRY(site.host.links.find(site.host_ns, *index)) : std::nullopt;
+    const auto node = TRY(rdma.uverbs_node(site.host_ns, device->index));
+    return std::optional(
+        Hca{.name = name, .node = node.path(), .netdev = link ? link->name : std::string()});
+}
+
+Result<std::vector<Hca>> find_hcas(const Options& options, netns::Host& host, const Store& store) {
+    std::vector<Hca> found;
+    Site site = TRY(host_site(host));
+    const auto made = TRY(made_for_containers(store));
+    const auto names = host.files.list(options.rdma_class);
+    if (!names && !base::is_missing(names.error()))
+        return names.error();
+    for (const std::string& name : names ? *names : std::vector<std::string>{}) {
+        auto hca = made.contains(name) ? std::nullopt : TRY(look_at(name, site));
+        if (hca)
+            found.push_back(*std::move(hca));
+    }
+    return found;
+}
+
+struct Survey {
+    std::vector<Hca> hcas;
+    std::vector<Pool> pools;
+};
+
+Result<Survey> survey(const Options& options, netns::Host& host) {
+    Config config;
+    const Store store = TRY(open_store(options, host, config));
+    Survey found;
+    // Then a device can be opened in its own network namespace only.
+    const bool exclusive = TRY(host.rdma.mode()) == netns::RdmaNetnsMode::Exclusive;
+    if (!exclusive)
+        found.hcas = TRY(find_hcas(options, host, store));
+    std::ranges::copy_if(config.pools, std::back_inserter(found.pools), [](const Pool& pool) {
+        return is_cdi_name(pool.name);
+    });
+    if (found.pools.empty() && exclusive)
+        return make_error(Code::Refused,
+                          "in RDMA netns mode exclusive no container can open a device of the "
+                          "host, and the configuration has no pool")
+            .advise(
+                "give it one by annotation (rdma.mode=vf), or boot with ib_core.netns_mode=1 (the "
+                "mode shared)");
+    return found;
+}
+
+// No type and no numbers: the engine looks at the node when it uses it, and after a boot the same
+// name may have others.
+Json node_json(const std::string& path) {
+    return {{"path", path}, {"permissions", "rw"}};
+}
+
+Json device_json(const std::string& name, const std::vector<Hca>& hcas) {
+    Json edits = Json::object();
+    if (hcas.size() == 1 && name != kEverything)
+        edits["env"] = Json::array({"RDMA_DEVICE=" + name});
+    for (const Hca& hca : hcas)
+        edits["deviceNodes"].push_back(node_json(hca.node));
+    return {{"name", name}, {"containerEdits", std::move(edits)}};
+}
+
+// The lowest that has all that is used: engines refuse a file of one that they do not know.
+template <class Named>
+std::string minimum_version(const std::vector<Named>& all) {
+    const bool digit = std::any_of(all.begin(), all.end(), [](const Named& each) {
+        return std::isdigit(static_cast<unsigned char>(each.name.front())) != 0;
+    });
+    return digit ? "0.5.0" : "0.3.0";
+}
+
+// Null without devices: to engines a file without any is none.
+Result<Json> hca_spec(const std::vector<Hca>& hcas, netns::Host& host) {
+    if (hcas.empty())
+        return Json();
+    Json spec{
+        {"cdiVersion", minimum_version(hcas)}, {"kind", kHcaKind}, {"devices", Json::array()}};
+    for (const Hca& hca : hcas)
+        spec["devices"].push_back(device_json(hca.name, {hca}));
+    spec["devices"].push_back(device_json(kEverything, hcas));
+    const auto cm = TRY(host.rdma.rdma_cm_node());
+    spec["containerEdits"] = {{"deviceNodes", Json::array({node_json(cm.path())})}};
+    return spec;
+}
+
+Json hook_json(const char* stage, const std::string& program, std::vector<std::string> args) {
+    args.insert(args.begin(), {"rdma-hook", stage});
+    return {{"hookName", stage},
+            {"path", program},
+            {"args", args},
+            {"env", Json::array({oci::kHookPath})},
+            {"timeout", oci::kHookTimeoutSeconds}};
+}
+
+Json pool_json(const Pool& pool, const std::string& program, const std::string& config_path) {
+    std::vector<std::string> args;
+    if (config_path != kConfigPath)
+        args = {"--config", config_path};
+    std::vector<std::string> wish = args;
+    for (const std::string& annotation : {"rdma.mode=" + pool.mode, "rdma.pool=" + pool.name})
+        wish.insert(wish.end(), {"--annotation", annotation});
+    const Json hooks = Json::array({hook_json("createRuntime", program, std::move(wish)),
+                                    hook_json("poststop", program, std::move(args))});
+    return {{"name", pool.name}, {"containerEdits", {{"hooks", hooks}}}};
+}
+
+Result<Json> pool_spec(const std::vector<Pool>& pools, const Options& options, netns::Host& host) {
+    if (pools.empty())
+        return Json();
+    const std::string program = TRY(host.programs.beside_us("rdma-hook"));
+    Json spec{
+        {"cdiVersion", minimum_version(pools)}, {"kind", kPoolKind}, {"devices", Json::array()}};
+    for (const Pool& pool : pools)
+        spec["devices"].push_back(pool_json(pool, program, options.config_path));
+    return spec;
+}
+
+// Engines look at these folders all the time: what is right stays untouched.
+Result<bool> put_spec(const std::string& path, const Json& spec, base::Files& files) {
+    const std::string text = spec.is_null() ? "" : spec.dump(2) + "\n";
+    const auto now = files.read(path, kMaxCdiFile);
+    if (!now && !base::is_missing(now.error()))
+        return now.error();
+    if (now ? *now == text : text.empty())
+        return false;
+    if (text.empty()) {
+        TRY(files.remove(path));
+        return true;
+    }
+    TRY(files.write(path, text, base::Access::Readable));
+    return true;
+}
+}  // namespace
+
+Result<Answer> cdi_generate(const Options& options, netns::Host& host) {
+    const Survey found = TRY(survey(options, host));
+    const std::vector<std::pair<const char*, Json>> specs = {
+        {kHcaFile, TRY(hca_spec(found.hcas, host))},
+        {kPoolFile, TRY(pool_spec(found.pools, options, host))}};
+    const bool print = options.cdi_output == "-";
+    if (!print)
+        TRY(host.files.make_dir(options.cdi_output, base::Access::Readable));
+    Answer answer{.json = print ? Json::array() : Json{{"files", Json::array()}}, .text = {}};
+    for (const auto& [name, spec] : specs) {
+        if (print && !spec.is_null()) {
+            answer.json.push_back(spec);
+            answer.text += spec.dump(2) + "\n";
+        }
+        if (print)
+            continue;
+        const std::string path = options.cdi_output + "/" + name;
+        const bool changed = TRY(put_spec(path, spec, host.files));
+        const size_t devices = spec.is_null() ? 0 : spec["devices"].size();
+        answer.json["files"].push_back(
+            {{"file", path}, {"changed", changed}, {"devices", devices}});
+        answer.text +=
+            fmt::format("{}: {} devices{}\n", path, devices, changed ? "" : ", as before");
+    }
+    return answer;
+}
+
+Result<Answer> cdi_list(const Options& options, netns::Host& host) {
+    const Survey found = TRY(survey(options, host));
+    Json json{{"devices", Json::array()}};
+    std::vector<std::vector<std::string>> rows = {{"DEVICE", "WHAT"}};
+    for (const Hca& hca : found.hcas) {
+        const std::string name = fmt::format("{}={}", kHcaKind, hca.name);
+        json["devices"].push_back({{"name", name}, {"node", hca.node}, {"netdev", hca.netdev}});
+        rows.push_back({name, hca.netdev.empty() ? hca.node : hca.node + " of " + hca.netdev});
+    }
+    for (const Pool& pool : found.pools) {
+        const std::string name = fmt::format("{}={}", kPoolKind, pool.name);
+        json["devices"].push_back({{"name", name}, {"mode", pool.mode}});
+        rows.push_back({name, "one of the pool's, mode " + pool.mode});
+    }
+    return Answer{.json = std::move(json), .text = table(rows)};
+}
+
+}  // namespace hook::ctl

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include "hook/rdmactl/doctor/check.h"
+#include "netns/cgroup.h"
+#include "netns/device_cgroup.h"
+#include "netns/rdma.h"
+
+namespace hook::ctl {
+
+namespace {
+constexpr size_t kMaxModuleList = 16U << 20U;
+constexpr size_t kMaxSymbolList = 256U << 20U;  // 20 MiB, with all modules loaded
+// MLNX_OFED 24.07 core/cache.c. Linux has no such function.
+constexpr std::string_view kGidFilter = " rdma_check_gid_user_access\t";
+constexpr uint64_t kEnoughMemlock = 64U << 20U;  // what a benchmark of a few queue pairs registers
+
+Result<std::string> release(Look& look) {
+    std::string text =
+        TRY(look.site.host.files.read(look.at("/proc/sys/kernel/osrelease"), kMaxStateFile));
+    return text.substr(0, text.find_last_not_of('\n') + 1);
+}
+
+bool has_folder(Look& look, const std::string& path) {
+    return look.site.host.files.list(look.at(path)).has_value();
+}
+
+// Whether one of the lists that depmod makes has the module: "kernel/.../rdma_rxe.ko.xz: ...".
+Result<bool> is_listed(Look& look, const std::string& list, const std::string& name) {
+    const auto text = look.site.host.files.read(look.at(list), kMaxModuleList);
+    if (!text && base::is_missing(text.error()))
+        return false;
+    if (!text)
+        return text.error();
+    const std::string file = "/" + name + ".ko";
+    for (size_t at = text->find(file); at != std::string::npos; at = text->find(file, at + 1)) {
+        const size_t line = text->rfind('\n', at);
+        const size_t colon = text->find(':', line == std::string::npos ? 0 : line);
+        if (colon > at)
+            return true;  // not merely one that another needs
+    }
+    return false;
+}
+
+// A module that is loaded, or that the kernel loads when it is first asked for.
+Result<Findings> check_module(Look& look, const std::string& name, const std::string& what) {
+    if (has_folder(look, "/sys/module/" + name))
+        return Findings{{.status = Status::Ok, .why = name + " is there"}};
+    const std::string kernel = TRY(release(look));
+    const std::string folder = "/lib/modules/" + kernel;
+    if (TRY(is_listed(look, folder + "/modules.dep", name)))
+        return Findings{{.status = Status::Ok,
+                         .why = name + " is not loaded; it is when it is needed",
+                         .fix = "to load it now: modprobe " + name}};
+    return Findings{{.status = Status::Fail,
+                     .why = fmt::format(
+                         "kernel {} has no module {}: {}. If depmod does not find it, install the "
+                         "kernel's modules (Debian: linux-image-{}, Ubuntu: "
+                         "linux-modules-extra-{})",
+                         kernel,
+                         name,
+                         what,
+                         kernel,
+                         kernel),
+                     .fix = fmt::format("depmod -a && modprobe {}", name)}};
+}
+
+using Version = std::pair<unsigned, unsigned>;
+
+constexpr Version kRxeServesNetns{7, 1};
+constexpr Version kRxeMoves{7, 3};
+
+// "7.3.4+deb13-amd64" to 7 and 3; zeros if it is none.
+Version version_of(const std::string& release) {
+    unsigned major = 0;
+    unsigned minor = 0;
+    const char* end = release.data() + release.size();
+    const auto first = std::from_chars(release.data(), end, major);
+    if (first.ec == std::errc{} && first.ptr != end && *first.ptr == '.')
+        std::from_chars(first.ptr + 1, end, minor);
+    return {major, minor};
+}
+
+// Names of the pools of a mode, for people.
+std::string pools_of(const Config& config, std::string_view mode) {
+    std::vector<std::string> names;
+    for (const Pool& pool : config.pools) {
+        if (pool.mode == mode)
+            names.push_back(pool.name);
+    }
+    return fmt::format("{}", fmt::join(names, ", "));
+}
+
+bool is_on_host(const Pool& pool) {
+    const auto placement = pool.defaults.find("placement");
+    return placement != pool.defaults.end() && placement->second == "host";
+}
+
+// Whether somebody asks for an rxe in a container's network, or (on_host) for the host's.
+bool wants_rxe(const Look& look, bool on_host) {
+    const auto& pools = look.world.config.pools;
+    const auto fits = [&](const Pool& pool) {
+        return pool.mode == "softroce" && is_on_host(pool) == on_host;
+    };
+    return std::ranges::any_of(pools, fits);
+}
+
+bool wants_own_rxe(const Look& look) {
+    return wants_rxe(look, false) || (look.options.mode == "softroce" && !wants_rxe(look, true));
+}
+
+// What somebody asks for and no container gets in RDMA netns mode exclusive, in words.
+std::vector<std::string> refused_in_exclusive(const Look& look, Version kernel) {
+    const struct {
+        const char* mode;
+        bool refused;
+        const char* why;
+    } rows[] = {{"shared", look.wants("shared"), "no container can open the host's HCA"},
+                {"softiwarp", look.wants("softiwarp"), "no kernel moves a siw into a container"},
+                {"softroce",
+                 wants_own_rxe(look) && kernel < kRxeMoves,
+                 "before Linux 7.3 no rxe can be moved into a container"},
+                {"softroce", wants_rxe(look, true), "no container can use the host's rxe"}};
+
+    std::vector<std::string> refused;
+    for (const auto& row : rows) {
+        const std::string pools = pools_of(look.world.config, row.mode);
+        if (row.refused)
+            refused.push_back(row.why + (pools.empty() ? "" : " (pools " + pools + ")"));
+    }
+    return refused;
+}
+
+// What brings RDMA into a kernel for a mode; an adapter's driver does, too.
+std::string module_of(const std::string& mode) {
+    if (mode == "softiwarp")
+        return "siw";
+    return mode == "shared" ? "ib_uverbs" : "rdma_rxe";
+}
+
+std::string as_text(uint64_t bytes) {
+    return bytes == kMemlockUnlimited ? "unlimited" : fmt::format("{} KiB", bytes >> 10U);
+}
+}  // namespace
+
+Result<Findings> check_config_file(Look& look) {
+    if (look.config_trouble.empty())
+        return Findings{{.status = Status::Ok,
+                         .why = fmt::format("{}, {} pools",
+                                            look.world.config.policy ? "a policy" : "no policy",
+                                            look.world.config.pools.size())}};
+    return Findings{{.status = Status::Fail,
+                     .why = look.config_trouble,
+                     .fix = "mend the file; see: rdmactl config check"}};
+}
+
+Result<Findings> check_release(Look& look) {
+    const std::string kernel = TRY(release(look));
+    if (version_of(kernel) >= kRxeServesNetns)
+        return Findings{{.status = Status::Ok, .why = "Linux " + kernel}};
+    return Findings{{.status = wants_own_rxe(look) ? Status::Fail : Status::Warning,
+                     .why = fmt::format("Linux {}: before 7.1 rxe carries nothing in a container's "
+                                        "network namespace",
+                                        kernel),
+                     .fix = "boot a kernel >= 7.1, or annotate rdma.placement=host"}};
+}
+
+Result<Findings> check_uverbs(Look& look) {
+    return check_module(look, "ib_uverbs", "no program can open an RDMA device");
+}
+
+Result<Findings> check_rdma_ucm(Look& look) {
+    return check_module(look, "rdma_ucm", "rdma_cm (rping, MPI) does not work");
+}
+
+Result<Findings> check_rxe(Look& look) {
+    return check_module(look, "rdma_rxe", "there is no SoftRoCE");
+}
+
+Result<Findings> check_siw(Look& look) {
+    auto found = TRY(check_module(look, "siw", "there is no Soft-iWARP"));
+    // Debian builds none: a host without is no broken one unless somebody wants the mode.
+    if (!look.wants("softiwarp") && found.front().status == Status::Fail)
+        found.front() = {.status = Status::Skipped, .why = found.front().why};
+    if (found.front().status == Status::Fail)
+        found.front().fix = "boot a kernel built with CONFIG_RDMA_SIW, or use rdma.mode=softroce";
+    return found;
+}
+
+Result<Findings> check_macvlan(Look& look) {
+    return check_module(look, "macvlan", "containers cannot have an interface on the host's");
+}
+
+Result<Findings> check_netns_mode(Look& look) {
+    const auto mode = look.site.host.rdma.mode();
+    if (!mode && mode.error().code == base::Code::Unavailable)
+        return Findings{{.status = Status::Fail,
+                         .why = "the kernel has no RDMA: no module of it is loaded, and every "
+                                "container with rdma.* is refused. To have it after a boot, too: "
+                                "/etc/modules-load.d",
+                         .fix = "modprobe " + module_of(look.options.mode)}};
+    if (TRY(mode) == netns::RdmaNetnsMode::Shared)
+        return Findings{{.status = Status::Ok, .why = "RDMA netns mode is shared"}};
+    const auto refused = refused_in_exclusive(look, version_of(TRY(release(look))));
+    if (refused.empty())
+        return Findings{{.status = Status::Ok, .why = "RDMA netns mode is exclusive"}};
+    return Findings{{.status = Status::Fail,
+                     .why = fmt::format("RDMA netns mode is exclusive: {}. While there are other "
+                                        "network namespaces it changes by a boot alone",
+                                        fmt::join(refused, "; ")),
+                     .fix = "echo options ib_core netns_mode=1 >/etc/modprobe.d/rdma-hook.conf "
+                            "&& rdma system set netns shared"}};
+}
+
+Result<Findings> check_gids(Look& look) {
+    const std::string module = "/sys/module/ib_core";
+    if (!has_folder(look, module))
+        return Findings{{.status = Status::Skipped, .why = "ib_core is not loaded"}};
+    // A module that was not built with its kernel is marked. The list of symbols is long.
+    bool filters = false;
+    if (TRY(text_of(look, module + "/taint")).find('O') != std::string::npos)
+        filters = TRY(look.site.host.files.read(look.at("/proc/kallsyms"), kMaxSymbolList))
+                      .find(kGidFilter) != std::string::npos;
+    return Findings{
+        {.status = Status::Ok,
+         .why = filters ? "ib_core (MLNX_OFED, DOCA) keeps a GID for the network namespace of its "
+                          "interface: in mode shared no container uses a neighbour's"
+                        : "ib_core lets every user of an HCA use each of its GIDs: in mode shared "
+                          "a container can use a neighbour's"}};
+}
+
+Result<Findings> check_memlock(Look& look) {
+    Findings found;
+    const auto& policy = look.world.config.policy;
+    if (policy && policy->memlock_max == 0)
+        found.push_back({.status = Status::Warning,
+                         .why = "the policy leaves how much memory containers may lock to their "
+                                "engine, whose limit is often too small for verbs",
+                         .fix = fmt::format("set policy.memlock to \"unlimited\" in {}",
+                                            look.options.config_path)});
+    else if (policy && policy->memlock_max < kEnoughMemlock)
+        found.push_back(
+            {.status = Status::Fail,
+             .why = fmt::format("the policy lets containers lock {} of memory: few queue "
+                                "pairs fit",
+                                as_text(policy->memlock_max)),
+             .fix = fmt::format("set policy.memlock to \"unlimited\" in {}",
+                                look.options.config_path)});
+    const auto self = TRY(look.site.host.processes.token(::getpid()));
+    const auto limit = self ? TRY(look.site.host.processes.memlock(*self)) : netns::Memlock{};
+    if (self && limit.soft < kEnoughMemlock)
+        found.push_back(
+            {.status = Status::Warning,
+             .why = fmt::format("programs of this shell may lock {} of memory; containers "
+                                "get what rdma.memlock and the policy say",
+                                as_text(limit.soft)),
+             .fix = "ulimit -l unlimited"});
+    if (found.empty())
+        found.push_back({.status = Status::Ok, .why = "locked memory is not limited to little"});
+    return found;
+}
+
+Result<Findings> check_cgroups(Look& look) {
+    Findings found;
+    if (auto v2 = look.site.host.device_cgroups.check(); !v2)
+        found.push_back({.status = Status::Warning,
+                         .why = "plain hooks do not work: " + v2.error().message(),
+                         .fix = "boot with systemd.unified_cgroup_hierarchy=1"});
+    if (auto rdma = look.site.host.cgroups.check_rdma(); !rdma)
+        found.push_back({.status = Status::Warning,
+                         .why = "rdma.max_hca_* do not work: " + rdma.error().message()});
+    if (found.empty())
+        found.push_back({.status = Status::Ok, .why = "cgroup v2 with the controller rdma"});
+    return found;
+}
+
+}  // namespace hook::ctl

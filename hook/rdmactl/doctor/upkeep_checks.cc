@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "hook/container/attachment.h"
+#include "hook/rdmactl/doctor/check.h"
+#include "runtime-config/engines/edit.h"
+
+namespace hook::ctl {
+
+namespace {
+constexpr size_t kMaxEngineFile = 1U << 20U;
+constexpr char kTimer[] = "rdma-hook-gc.timer";
+constexpr char kOurRuntime[] = "rdma-runtime";
+
+// A program that starts containers, and the file that makes it call rdma-hook.
+struct Caller {
+    std::string_view engine;  // as rdmactl runtime configure calls it; empty: another
+    const char* program;
+    const char* file;
+    const char* says;
+};
+
+constexpr Caller kPodman{
+    "podman", "podman", "/etc/containers/containers.conf.d/50-rdma-hook.conf", "hooks_dir"};
+constexpr Caller kDocker{"docker", "dockerd", "/etc/docker/daemon.json", kOurRuntime};
+constexpr Caller kCallers[] = {
+    kPodman,
+    kDocker,
+    {"containerd", "containerd", "/etc/containerd/config.toml", kOurRuntime},
+    {"containerd", "containerd", "/etc/containerd/conf.d/50-rdma-hook.toml", kOurRuntime},
+    {"crio", "crio", "/etc/crio/crio.conf.d/50-rdma-hook.conf", kOurRuntime},
+    {"", "slurmd", "/etc/slurm/oci.conf", kOurRuntime}};
+
+bool has_program(Look& look, const std::string& name) {
+    for (const char* folder : {"/usr/bin/", "/usr/sbin/", "/usr/local/bin/"}) {
+        if (look.site.host.processes.exists(look.at(folder + name)))
+            return true;
+    }
+    return false;
+}
+
+Result<bool> calls_us(Look& look, const Caller& caller) {
+    return has_program(look, caller.program) &&
+           TRY(text_of(look, caller.file)).find(caller.says) != std::string::npos;
+}
+
+// How bad it is that an engine does not call rdma-hook: annotations mean nothing to it, and a
+// container starts without RDMA. Where another one does call it may be meant so.
+Result<Status> gravity_of_silence(Look& look) {
+    for (const Caller& caller : kCallers) {
+        if (TRY(calls_us(look, caller)))
+            return Status::Warning;
+    }
+    return Status::Fail;
+}
+
+Findings one(Status status, std::string why, std::string fix = {}) {
+    return {{.status = status, .why = std::move(why), .fix = std::move(fix)}};
+}
+}  // namespace
+
+Result<std::string> text_of(Look& look, const std::string& path) {
+    auto text = look.site.host.files.read(look.at(path), kMaxEngineFile);
+    if (!text && base::is_missing(text.error()))
+        return std::string{};
+    return text;
+}
+
+Result<Findings> check_podman(Look& look) {
+    if (!has_program(look, kPodman.program))
+        return one(Status::Skipped, "Podman is not installed");
+    if (!TRY(calls_us(look, kPodman)))
+        return one(TRY(gravity_of_silence(look)),
+                   fmt::format("Podman does not call rdma-hook: no hooks_dir in {}", kPodman.file),
+                   "rdmactl runtime configure --runtime=podman");
+    return one(Status::Ok, "Podman calls rdma-hook");
+}
+
+Result<Findings> check_docker(Look& look) {
+    if (!has_program(look, kDocker.program))
+        return one(Status::Skipped, "Docker is not installed");
+    const std::string text = TRY(text_of(look, kDocker.file));
+    const auto json =
+        text.empty() ? Result<Json>{Json::object()} : base::parse_json(text, kDocker.file);
+    if (!json)
+        return one(Status::Fail, json.error().message(), "mend the file: dockerd --validate");
+    const bool known = json->is_object() && json->contains("runtimes") &&
+                       (*json)["runtimes"].is_object() && (*json)["runtimes"].contains("rdma");
+    if (!known)
+        return one(TRY(gravity_of_silence(look)),
+                   "Docker does not know the runtime rdma",
+                   "rdmactl runtime configure --runtime=docker && systemctl reload docker");
+    return one(Status::Ok, "Docker knows the runtime rdma");
+}
+
+// Pods' annotations are their authors', so that without a policy each container is refused.
+Result<Findings> check_kubernetes(Look& look) {
+    for (const Caller& caller : kCallers) {
+        if (!engines::serves_pods(caller.engine) || !TRY(calls_us(look, caller)))
+            continue;
+        if (look.world.config.policy)
+            return one(Status::Ok, "a policy decides what pods may ask for");
+        return one(
+            Status::Fail,
+            fmt::format("{} calls rdma-hook for pods, which are refused while {} has no "
+                        "`policy`; one to begin with allows nothing",
+                        caller.engine,
+                        look.options.config_path),
+            fmt::format("rdmactl runtime configure --runtime={} --starter-policy", caller.engine));
+    }
+    return one(Status::Skipped, "no engine of Kubernetes calls rdma-hook");
+}
+
+Result<Findings> check_selinux(Look& look) {
+    const std::string enforced = TRY(text_of(look, "/sys/fs/selinux/enforce"));
+    if (enforced.empty() || enforced.front() != '1')
+        return one(Status::Skipped, "SELinux does not enforce");
+    const std::string allowed =
+        TRY(text_of(look, "/sys/fs/selinux/booleans/container_use_devices"));
+    if (allowed.empty() || allowed.front() == '1')
+        return one(Status::Ok, "SELinux lets containers use devices");
+    return one(Status::Fail,
+               "SELinux keeps containers from opening devices",
+               "setsebool -P container_use_devices on");
+}
+
+Result<Findings> check_timer(Look& look) {
+    if (look.site.host.processes.exists(
+            look.at(std::string("/etc/systemd/system/timers.target.wants/") + kTimer)))
+        return one(Status::Ok, std::string(kTimer) + " is enabled");
+    return one(Status::Warning,
+               fmt::format("{} is not enabled: what engines that died leave stays", kTimer),
+               fmt::format("systemctl enable --now {}", kTimer));
+}
+
+Result<Findings> check_leftovers(Look& look) {
+    const auto keys = look.world.store.container_keys();
+    if (!keys && base::is_missing(keys.error()))
+        return one(Status::Ok, "nothing was attached since the boot");
+    size_t dead = 0;
+    for (const std::string& key : TRY(keys)) {
+        const auto container = TRY(look.world.store.load_container(key));
+        if (container && !TRY(is_alive(look.world, *container)))
+            ++dead;
+    }
+    if (dead != 0)
+        return one(Status::Warning,
+                   fmt::format("{} containers are dead, and what they had is not taken back", dead),
+                   "rdmactl gc");
+    return one(Status::Ok, fmt::format("{} containers, none of them dead", keys->size()));
+}
+
+}  // namespace hook::ctl

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/rdmactl/find.h"
+
+namespace hook::ctl {
+
+using base::Code;
+using base::make_error;
+
+Result<Store> open_store(const Options& options, netns::Host& host, Config& config) {
+    config = config_for_upkeep(options);
+    Store store{host.files, config.state_dir};
+    TRY(store.open());
+    return store;
+}
+
+Result<std::optional<Container>> find_container(World& world, const std::string& name) {
+    std::optional<Container> found;
+    for (const std::string& key : TRY(world.store.container_keys())) {
+        auto loaded = world.store.load_container(key);
+        if (!loaded && !key.starts_with(name))  // one that cannot be read is not this one
+            continue;
+        auto container = TRY(std::move(loaded));
+        if (!container || !(container->id.starts_with(name) || key.starts_with(name)))
+            continue;
+        if (found)
+            return make_error(Code::Usage,
+                              "'" + base::printable(name) + "' names several containers")
+                .advise("give more of the id: rdmactl list");
+        found = std::move(container);
+    }
+    return found;
+}
+
+}  // namespace hook::ctl

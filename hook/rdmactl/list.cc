@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// rdmactl list and show: what is attached to whom, what could not be undone, what failed.
+#include <ctime>
+
+#include <fmt/format.h>
+
+#include "hook/container/granted_nodes.h"
+#include "hook/rdmactl/asap2/status.h"
+#include "hook/rdmactl/command.h"
+#include "hook/rdmactl/find.h"
+#include "hook/rdmactl/text.h"
+#include "hook/rdmactl/vf/pf.h"
+
+namespace hook::ctl {
+
+using base::Code;
+using base::make_error;
+
+namespace {
+constexpr size_t kShortId = 12;
+
+std::string text_of(const Json& json, const char* key) {
+    const auto it = json.find(key);
+    return it != json.end() && it->is_string() ? it->get<std::string>() : std::string{};
+}
+
+Result<Json> read_json(const Store& store, const std::string& path) {
+    return base::parse_json(TRY(store.files().read(path, kMaxStateFile)), path);
+}
+
+// "live", "creating", or "dead": not yet collected.
+std::string_view state_of(World& world, const Container& container) {
+    const auto alive = is_alive(world, container);
+    if (!alive || !*alive)
+        return "dead";
+    return container.committed ? "live" : "creating";
+}
+
+Result<Json> describe(World& world, const Container& container) {
+    Json json = hook::to_json(container);
+    json["state"] = state_of(world, container);
+    const auto attach = read_json(world.store, world.store.attach_path(container.key));
+    json["granted"] = attach ? *attach : Json::object();
+    json["stale"] = Json::array();
+    for (const GrantedNode& node : TRY(granted_nodes(world.store, container.key))) {
+        if (TRY(is_stale(world.host, node)))
+            json["stale"].push_back(node.device);
+    }
+    return json;
+}
+
+// Of another version, or broken: whose it is nobody knows.
+Json unreadable(const std::string& key, const base::Error& error) {
+    return {{"key", key},
+            {"id", key},
+            {"state", "unreadable"},
+            {"error", error.message()},
+            {"granted", Json::object()}};
+}
+
+Result<Json> containers(World& world) {
+    Json list = Json::array();
+    for (const std::string& key : TRY(world.store.container_keys())) {
+        const auto container = world.store.load_container(key);
+        if (!container)
+            list.push_back(unreadable(key, container.error()));
+        else if (*container)
+            list.push_back(TRY(describe(world, **container)));
+    }
+    return list;
+}
+
+// Journals that hold something nobody uses any more: the next gc tries again.
+Result<Json> dirty_journals(World& world) {
+    Json list = Json::array();
+    for (const std::string& akey : TRY(world.store.journal_keys())) {
+        const auto journal = load_journal(world.store, akey);
+        if (!journal)
+            list.push_back({{"attachment", akey},
+                            {"trouble", Json::array({journal.error().message()})},
+                            {"request", Json::object()}});
+        else if (*journal && (*journal)->holders.empty())
+            list.push_back({{"attachment", akey},
+                            {"trouble", (*journal)->trouble},
+                            {"request", (*journal)->attachment}});
+    }
+    return list;
+}
+
+Result<Json> failures(World& world) {
+    Json list = Json::array();
+    for (const std::string& name : TRY(world.store.files().list(world.store.folder("errors")))) {
+        const auto json = read_json(world.store, world.store.folder("errors") + "/" + name);
+        if (json)
+            list.push_back(*json);
+    }
+    return list;
+}
+
+// Of each representor that the journals name: whether hardware forwards what it gets.
+Result<Json> offload(World& world, const Json& journals) {
+    Site site = TRY(host_site(world.host));
+    Json paths = Json::array();
+    for (const Json& journal : journals) {
+        for (const Json& step : base::array_of(journal, "steps")) {
+            if (text_of(step, "kind") == "raise_representor")
+                paths.push_back(
+                    TRY(describe_path(site, text_of(step, "eswitch"), text_of(step, "port"))));
+        }
+    }
+    return paths;
+}
+
+std::string list_text(const Json& json) {
+    std::vector<std::vector<std::string>> rows = {
+        {"CONTAINER", "STATE", "MODE", "DEVICE", "NETDEV", "ADDRESSES"}};
+    for (const Json& container : json["containers"]) {
+        const std::string id = text_of(container, "id").substr(0, kShortId);
+        for (const Json& a : base::array_of(container["granted"], "attachments")) {
+            std::string addresses;
+            for (const Json& address : base::array_of(a, "addresses"))
+                addresses += (addresses.empty() ? "" : ",") + address.get<std::string>();
+            rows.push_back({id,
+                            text_of(container, "state"),
+                            text_of(a, "mode"),
+                            text_of(a, "device"),
+                            text_of(a, "netdev"),
+                            addresses});
+        }
+        if (!container["granted"].contains("attachments"))
+            rows.push_back({id, text_of(container, "state"), "-", "-", "-", "-"});
+    }
+    std::string text = table(rows);
+    for (const Json& container : json["containers"]) {
+        if (container.contains("error"))
+            text += text_of(container, "error") + "\n";
+        for (const Json& device : base::array_of(container, "stale"))
+            text += fmt::format("RDMA device {} of container {} is gone: restart the container\n",
+                                base::printable(device.get<std::string>()),
+                                text_of(container, "id"));
+    }
+    for (const Json& journal : json["dirty"]) {
+        text += "not undone: " + text_of(journal, "attachment") + "\n";
+        for (const Json& line : journal["trouble"])
+            text += "  " + line.get<std::string>() + "\n";
+    }
+    return text;
+}
+
+std::string failures_text(const Json& json) {
+    const auto now = static_cast<int64_t>(std::time(nullptr));
+    std::vector<std::vector<std::string>> rows = {{"CONTAINER", "WHEN", "PHASE", "CODE", "ERROR"}};
+    for (const Json& f : json["failures"])
+        rows.push_back({text_of(f, "id").substr(0, kShortId),
+                        age(f.value("time", int64_t{0}), now),
+                        text_of(f, "phase"),
+                        text_of(f, "code"),
+                        text_of(f, "error")});
+    return table(rows);
+}
+
+std::string show_text(const Json& json) {
+    return json.dump(2) + "\n";
+}
+}  // namespace
+
+Result<Answer> list(const Options& options, netns::Host& host) {
+    Config config;
+    const Store store = TRY(open_store(options, host, config));
+    World world{host, config, store};
+    if (options.failed) {
+        Json json{{"failures", TRY(failures(world))}};
+        std::string text = failures_text(json);
+        return Answer{.json = std::move(json), .text = std::move(text), .trouble = false};
+    }
+    Json json{{"containers", TRY(containers(world))}, {"dirty", TRY(dirty_journals(world))}};
+    std::string text = list_text(json);
+    return Answer{.json = std::move(json), .text = std::move(text), .trouble = false};
+}
+
+Result<Answer> show(const Options& options, netns::Host& host) {
+    Config config;
+    const Store store = TRY(open_store(options, host, config));
+    World world{host, config, store};
+    Json json = Json::object();
+    const auto container = TRY(find_container(world, options.container));
+    if (container) {
+        json["container"] = TRY(describe(world, *container));
+        json["journals"] = Json::array();
+        for (const std::string& akey : container->attachments) {
+            if (const auto journal = read_json(store, store.journal_path(akey)))
+                json["journals"].push_back(*journal);
+        }
+        if (Json paths = TRY(offload(world, json["journals"])); !paths.empty())
+            json["offload"] = std::move(paths);
+    }
+    for (const Json& failure : TRY(failures(world))) {
+        if (text_of(failure, "id").starts_with(options.container) ||
+            text_of(failure, "key").starts_with(options.container))
+            json["last_error"] = failure;
+    }
+    if (json.empty())
+        return make_error(Code::Unavailable,
+                          "no container '" + base::printable(options.container) + "'")
+            .advise("see all: rdmactl list; failed ones: rdmactl list --failed");
+    std::string text = show_text(json);
+    return Answer{.json = std::move(json), .text = std::move(text), .trouble = false};
+}
+
+}  // namespace hook::ctl

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// rdmactl: what the administrator uses.
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <functional>
+#include <optional>
+
+#include <CLI/CLI.hpp>
+
+#include "hook/rdmactl/command.h"
+#include "netns/base/confine.h"
+#include "netns/base/log.h"
+#include "netns/kernel_host.h"
+
+namespace {
+using Verb = base::Result<hook::ctl::Answer> (*)(const hook::ctl::Options&, netns::Host&);
+
+template <class Declare>
+void declare_asap2(CLI::App& app, hook::ctl::Options& options, const Declare& verb) {
+    constexpr char kPf[] = "PCI address, netdev, RDMA device, or devlink handle";
+    auto* asap2 = app.add_subcommand("asap2", "e-switches under rules of Open vSwitch");
+    asap2->require_subcommand(1);
+    asap2->fallthrough();
+    auto* enable = verb(*asap2,
+                        "enable",
+                        "switchdev, tc offload, and a bridge with the uplink; repeatable",
+                        hook::ctl::asap2_enable);
+    enable->add_option("pf", options.pf, kPf)->required();
+    enable->add_option("--vfs", options.count, "how many VFs (default: those that there are)");
+    enable->add_option("--bridge", options.bridge, "of Open vSwitch, made if it is not there");
+    enable->add_option("--tc-policy", options.tc_policy, "where rules are put")
+        ->check(CLI::IsMember({"none", "skip_sw", "skip_hw"}));
+    auto* disable =
+        verb(*asap2, "disable", "bring the host back as it was", hook::ctl::asap2_disable);
+    disable->add_option("pf", options.pf, kPf)->required();
+    auto* status = verb(*asap2, "status", "what is missing for offload", hook::ctl::asap2_status);
+    status->add_option("pf", options.pf, "only of this one");
+}
+
+template <class Declare>
+void declare_cdi(CLI::App& app, hook::ctl::Options& options, const Declare& verb) {
+    auto* cdi = app.add_subcommand("cdi", "pools and the host's devices for --device (CDI)");
+    cdi->require_subcommand(1);
+    cdi->fallthrough();
+    auto* generate =
+        verb(*cdi, "generate", "write what engines read; repeatable", hook::ctl::cdi_generate);
+    generate->add_option("--output", options.cdi_output, "the folder; - prints it")
+        ->capture_default_str();
+    verb(*cdi, "list", "list what it would write", hook::ctl::cdi_list);
+}
+
+template <class Declare>
+void declare_runtime(CLI::App& app, hook::ctl::Options& options, const Declare& verb) {
+    auto* runtime = app.add_subcommand("runtime", "container engines");
+    runtime->require_subcommand(1);
+    runtime->fallthrough();
+    auto* configure = verb(*runtime,
+                           "configure",
+                           "put rdma-hook into an engine's configuration; repeatable",
+                           hook::ctl::runtime_configure);
+    configure->add_option("--runtime", options.engine, "the engine")
+        ->required()
+        ->check(CLI::IsMember({"docker", "containerd", "crio", "podman"}));
+    configure->add_flag("--dry-run", options.dry_run, "print what would change");
+    auto* unset =
+        configure->add_flag("--unset", options.unset, "take out what this command put in");
+    configure
+        ->add_flag("--starter-policy",
+                   options.starter_policy,
+                   "write a policy that allows nothing, if there is none")
+        ->excludes(unset);
+}
+
+// Declares the verbs; the one that was given ends up in `chosen`.
+void declare(CLI::App& app, hook::ctl::Options& options, Verb& chosen) {
+    app.require_subcommand(1);
+    app.set_version_flag("--version", "rdmactl " RDMA_VERSION);
+    app.add_option("--config", options.config_path, "configuration file")->capture_default_str();
+    app.add_flag("--json", options.json, "print JSON");
+    app.fallthrough();
+    const auto verb = [&](CLI::App& parent, const char* name, const char* help, Verb run) {
+        CLI::App* sub = parent.add_subcommand(name, help);
+        sub->fallthrough();
+        sub->callback([&chosen, run] { chosen = run; });
+        return sub;
+    };
+    auto* plan = verb(
+        app, "plan", "print what would be done for a container; changes nothing", hook::ctl::plan);
+    const auto asked = [&](CLI::App& sub) {
+        sub.add_option("-a,--annotation", options.annotations, "KEY=VALUE, repeatable");
+        sub.add_option("--spec", options.spec_path, "a container's config.json");
+    };
+    asked(*plan);
+    plan->add_option("--netns", options.netns_path, "the container's network namespace");
+    auto* list = verb(
+        app, "list", "list containers with RDMA, and what could not be undone", hook::ctl::list);
+    list->add_flag("--failed", options.failed, "list the last failures instead");
+    auto* show = verb(app, "show", "show all that is known of a container", hook::ctl::show);
+    show->add_option("container", options.container, "id, or its beginning")->required();
+    auto* stats =
+        verb(app, "stats", "show what devices and interfaces have counted", hook::ctl::stats);
+    stats->add_option("container", options.container, "only of this one");
+    auto* verify = verb(app,
+                        "verify",
+                        "check data from a container to another one, to a host, or to itself",
+                        hook::ctl::verify);
+    verify->add_option("container", options.container, "id, or its beginning")->required();
+    verify->add_option("peer", options.peer, "another container, or a host that serves");
+    auto* doctor = verb(app,
+                        "doctor",
+                        "say what of this host lets modes work, or not, and what mends it",
+                        hook::ctl::doctor);
+    doctor->add_option("mode", options.mode, "only what this mode needs");
+    auto* gc = verb(app, "gc", "undo what dead containers left", hook::ctl::collect);
+    gc->add_flag("--regrant",
+                 options.regrant,
+                 "allow containers of plain hooks devices that daemon-reload took away");
+    gc->add_flag("--forget",
+                 options.forget,
+                 "take what cannot be seen for gone, and give back what it claims");
+    // A verb of its own, so that units and logs say which of the two it was; the work is the same.
+    verb(app, "recover", "the same after a boot: undo what it cut off", hook::ctl::collect);
+    auto* vf = app.add_subcommand("vf", "virtual functions of SR-IOV adapters");
+    vf->require_subcommand(1);
+    vf->fallthrough();
+    auto* vf_list = verb(*vf, "list", "list VFs and who has them", hook::ctl::vf_list);
+    vf_list->add_option("pf", options.pf, "only of this PF");
+    auto* vf_enable =
+        verb(*vf, "enable", "make VFs, with MACs that stay the same", hook::ctl::vf_enable);
+    vf_enable->add_option("pf", options.pf, "PCI address, netdev or RDMA device")->required();
+    vf_enable->add_option("count", options.count, "how many")->required();
+    auto* vf_disable = verb(*vf, "disable", "destroy a PF's VFs", hook::ctl::vf_disable);
+    vf_disable->add_option("pf", options.pf, "PCI address, netdev or RDMA device")->required();
+    declare_asap2(app, options, verb);
+    declare_runtime(app, options, verb);
+    declare_cdi(app, options, verb);
+    auto* config = app.add_subcommand("config", "the configuration file");
+    config->require_subcommand(1);
+    config->fallthrough();
+    asked(*verb(*config,
+                "check",
+                "check the configuration file, and what it allows a container",
+                hook::ctl::check_config));
+}
+
+// verify is not confined: what it starts would be as well. Paths of the others may be relative to
+// the folder in which we were started, so that is where they stay.
+std::optional<base::Profile> profile_of(Verb verb) {
+    using namespace hook::ctl;
+    const std::array<Verb, 9> looking = {
+        plan, list, show, stats, doctor, check_config, vf_list, asap2_status, cdi_list};
+    if (verb == verify)
+        return std::nullopt;
+    const bool looks = std::find(looking.begin(), looking.end(), verb) != looking.end();
+    return looks ? base::Profile::Look : base::Profile::Hook;
+}
+
+base::Result<hook::ctl::Answer> confined(const hook::ctl::Options& options, Verb verb) {
+    netns::KernelHost kernel;
+    netns::Host host = kernel.host();
+    base::log::open({.file = {}, .level = base::log::Level::Info, .program = "rdmactl"});
+    if (const auto profile = profile_of(verb))
+        TRY(base::confine(*profile));
+    return verb(options, host);
+}
+
+int run(const hook::ctl::Options& options, Verb verb) {
+    const auto answer = confined(options, verb);
+    if (!answer) {
+        const base::Error& error = answer.error();
+        if (options.json)
+            std::puts(
+                base::dump_json({{"error", error.message()}, {"code", base::code_name(error.code)}})
+                    .c_str());
+        std::fprintf(stderr, "rdmactl: %s\n", error.message().c_str());
+        return base::exit_status(error.code);
+    }
+    std::fputs(options.json ? (base::dump_json(answer->json) + "\n").c_str() : answer->text.c_str(),
+               stdout);
+    return answer->status != 0 ? answer->status : answer->trouble ? 1 : 0;
+}
+}  // namespace
+
+int main(int argc, char** argv) {
+    base::clean_surroundings();
+    CLI::App app{"Inspect and mend what rdma-hook attached to containers"};
+    hook::ctl::Options options;
+    Verb verb = nullptr;
+    declare(app, options, verb);
+    try {
+        app.parse(argc, argv);
+        options.load_config = [&] { return hook::load_config(options.config_path); };
+        return run(options, verb);
+    } catch (const CLI::ParseError& e) {
+        return app.exit(e) == 0 ? 0 : base::exit_status(base::Code::Usage);
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "rdmactl: bug: %s\n", e.what());
+        return base::exit_status(base::Code::Internal);
+    }
+}

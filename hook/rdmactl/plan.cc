@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// rdmactl plan: what would be done for these annotations. Changes nothing.
+#include <fmt/format.h>
+
+#include "hook/rdmactl/asked.h"
+#include "hook/rdmactl/command.h"
+#include "netns/base/ids.h"
+
+namespace hook::ctl {
+
+namespace {
+Json to_json(const Plan& plan) {
+    Json json{{"device", plan.endpoint.device}, {"steps", Json::array()}};
+    if (plan.endpoint.gid)
+        json["gid"] = netns::to_string(*plan.endpoint.gid);
+    for (const auto& step : plan.steps) {
+        Json entry{
+            {"kind", step->kind()}, {"text", step->describe()}, {"changes", step->changes()}};
+        json["steps"].push_back(std::move(entry));
+    }
+    return json;
+}
+
+std::string to_text(const Json& json) {
+    std::string text;
+    for (const Json& attachment : json["attachments"]) {
+        text += fmt::format("attachment {} ({})\n",
+                            attachment["index"].get<int>(),
+                            attachment["mode"].get<std::string>());
+        int number = 0;
+        for (const Json& step : attachment["steps"])
+            text += fmt::format("  {}. {}\n", ++number, step["text"].get<std::string>());
+        if (attachment.contains("gid"))
+            text += fmt::format("  {}. wait until {} has GID {}\n",
+                                ++number,
+                                attachment["device"].get<std::string>(),
+                                attachment["gid"].get<std::string>());
+    }
+    return text.empty() ? "no rdma.* annotations: nothing would be done\n" : text;
+}
+}  // namespace
+
+Result<Answer> plan(const Options& options, netns::Host& host) {
+    const Asked asked = TRY(asked_for(options, host));
+    Json json{{"attachments", Json::array()}};
+    if (mentions_rdma(asked.annotations)) {
+        const Config config = TRY(options.load_config());
+        const Request request = TRY(parse_request(asked.annotations, config));
+        TRY(check_policy(request, config, TRY(powers_of(asked, config, host))));
+        const Store store{host.files, config.state_dir};
+        TRY(store.open());
+        World world{host, config, store};
+        Container container;
+        container.key = container_key("rdmactl plan");
+        container.uuid = base::random_uuid();
+        std::optional<netns::Netns> ns;
+        if (!options.netns_path.empty())
+            ns = TRY(host.namespaces.open(options.netns_path));
+        for (const Attachment& attachment : request.attachments) {
+            Json entry = to_json(TRY(make_plan(world, {container, ns}, attachment)));
+            entry["index"] = attachment.index;
+            entry["mode"] = attachment.mode;
+            json["attachments"].push_back(std::move(entry));
+        }
+    }
+    std::string text = to_text(json);
+    return Answer{.json = std::move(json), .text = std::move(text), .trouble = false};
+}
+
+}  // namespace hook::ctl

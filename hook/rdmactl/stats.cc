@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// rdmactl stats: what the devices and interfaces of containers have counted. They are looked up
+// anew, from the journal and through the pin: a container may have renamed what it was given.
+#include <fmt/format.h>
+
+#include "hook/container/grant.h"
+#include "hook/rdmactl/command.h"
+#include "hook/rdmactl/find.h"
+#include "hook/rdmactl/text.h"
+#include "hook/steps/executor.h"
+#include "hook/steps/journal.h"
+#include "netns/link.h"
+#include "netns/statistics.h"
+
+namespace hook::ctl {
+
+using base::Code;
+using base::make_error;
+
+namespace {
+std::string short_name(const Container& container) {
+    constexpr size_t kShort = 12;
+    return (container.id.empty() ? container.key : container.id).substr(0, kShort);
+}
+
+Result<> add_device(Site& site, const Endpoint& endpoint, Json& out) {
+    const FoundDevice found = TRY(find_device(site, endpoint));
+    out["device"] = found.device.name;
+    // What others do there is in its counters, too.
+    out["shared"] = endpoint.where == Where::Host || endpoint.hca_netdev != 0;
+    out["device_counters"] = TRY(site.host.statistics.of_device(found.ns, found.device));
+    return {};
+}
+
+Result<> add_netdev(Site& site, const Endpoint& endpoint, Json& out) {
+    const netns::Netns* ns = site.ns(endpoint.where);
+    const auto link =
+        ns == nullptr ? std::nullopt : TRY(site.host.links.find(*ns, endpoint.netdev));
+    if (!link)
+        return make_error(Code::Unavailable, "its interface is gone");
+    out["netdev"] = link->name;
+    out["netdev_counters"] = TRY(site.host.statistics.of_link(*ns, endpoint.netdev));
+    return {};
+}
+
+Result<> add_counters(World& world, const Journal& journal, Json& out) {
+    Site site = TRY(open_site(world.host, world.store, journal));
+    auto device = add_device(site, journal.endpoint, out);
+    return join(std::move(device), add_netdev(site, journal.endpoint, out));
+}
+
+// Nothing if the attachment has ended meanwhile.
+Result<std::optional<Json>> counters_of(World& world, const std::string& akey) {
+    const auto journal = TRY(load_journal_head(world.store, akey));
+    if (!journal)
+        return std::optional<Json>{};
+    Json out{{"attachment", akey}, {"request", journal->attachment}};
+    if (const auto done = add_counters(world, *journal, out); !done)
+        out["error"] = done.error().message();
+    return std::optional{std::move(out)};
+}
+
+Result<Json> counters_of(World& world, const Container& container) {
+    Json json{{"id", container.id}, {"key", container.key}, {"attachments", Json::array()}};
+    for (const std::string& akey : container.attachments) {
+        const auto counters = counters_of(world, akey);
+        if (!counters)
+            json["attachments"].push_back(
+                {{"attachment", akey}, {"error", counters.error().message()}});
+        else if (*counters)
+            json["attachments"].push_back(**counters);
+    }
+    return json;
+}
+
+Result<bool> is_live(World& world, const Container& container) {
+    return container.committed && TRY(is_alive(world, container));
+}
+
+Result<std::vector<Container>> running(World& world, const std::string& name) {
+    std::vector<Container> all;
+    if (!name.empty()) {
+        const auto container = TRY(find_container(world, name));
+        if (!container || !TRY(is_live(world, *container)))
+            return make_error(Code::Unavailable,
+                              "container '" + base::printable(name) + "' is not running with RDMA")
+                .advise("see all: rdmactl list");
+        return std::vector{*container};
+    }
+    for (const std::string& key : TRY(world.store.container_keys())) {
+        auto container = world.store.load_container(key);  // list says which cannot be read
+        if (container && *container && TRY(is_live(world, **container)))
+            all.push_back(**std::move(container));
+    }
+    return all;
+}
+
+using Rows = std::vector<std::vector<std::string>>;
+
+// Counters at 0 are left out: a device has dozens.
+void add_rows(Rows& rows, const std::string& container, const Json& attachment, const char* what) {
+    const auto counters = attachment.find(std::string(what) + "_counters");
+    if (counters == attachment.end())
+        return;
+    const bool shared = std::string_view(what) == "device" && attachment["shared"];
+    const std::string name = base::printable(attachment[what].get<std::string>());
+    for (const auto& [counter, value] : counters->items()) {
+        if (value != 0)
+            rows.push_back({container,
+                            name + (shared ? " (shared)" : ""),
+                            base::printable(counter),
+                            std::to_string(value.get<uint64_t>())});
+    }
+}
+}  // namespace
+
+Result<Answer> stats(const Options& options, netns::Host& host) {
+    Config config;
+    const Store store = TRY(open_store(options, host, config));
+    World world{host, config, store};
+    Answer answer{.json = {{"containers", Json::array()}}, .text = {}};
+    Rows rows = {{"CONTAINER", "OF", "COUNTER", "VALUE"}};
+    std::string trouble;
+    for (const Container& container : TRY(running(world, options.container))) {
+        Json json = TRY(counters_of(world, container));
+        for (const Json& attachment : json["attachments"]) {
+            for (const char* what : {"device", "netdev"})
+                add_rows(rows, short_name(container), attachment, what);
+            if (attachment.contains("error"))
+                trouble += fmt::format(
+                    "{}: {}\n", short_name(container), attachment["error"].get<std::string>());
+        }
+        answer.json["containers"].push_back(std::move(json));
+    }
+    answer.text = table(rows) + trouble;
+    answer.trouble = !trouble.empty();
+    return answer;
+}
+
+}  // namespace hook::ctl

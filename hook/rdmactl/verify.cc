@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+// rdmactl verify: data between two containers, or from one to a host where `rdma-perf serve` runs,
+// or within one. The host's rdma-perf is run in the containers' network namespaces, so that no
+// image needs to carry it: it uses what the containers were attached to, not what they may do.
+#include "hook/rdmactl/verify.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "hook/rdmactl/find.h"
+#include "netns/launch.h"
+
+namespace hook::ctl {
+
+using base::Code;
+using base::Deadline;
+using base::make_error;
+using netns::Program;
+using netns::ProgramEvent;
+
+namespace {
+constexpr std::chrono::seconds kDeadline{60};
+constexpr std::chrono::seconds kGrace{5};  // for the other one, once one has ended
+constexpr size_t kOutputLimit = 1U << 20U;
+constexpr std::string_view kListening = "listening on ";
+
+// A program of the pair and what it said.
+struct Actor {
+    explicit Actor(std::string called) : name(std::move(called)) {}
+
+    std::string name;
+    std::optional<size_t> number;  // once it is started
+    std::string out;
+    std::string err;
+    std::optional<int> status;
+
+    void add(const ProgramEvent& event) {
+        std::string& text = event.to_stderr ? err : out;
+        text += event.text.substr(0, kOutputLimit - std::min(kOutputLimit, text.size()));
+        if (event.ended)
+            status = event.status;
+    }
+
+    [[nodiscard]] std::string text() const {
+        const std::string end = status ? fmt::format("status {}", *status) : "killed";
+        return fmt::format("{}: {}\n{}{}", name, end, out, err);
+    }
+};
+
+Json to_json(const Actor& actor) {
+    Json json{{"name", actor.name}, {"out", actor.out}, {"err", actor.err}};
+    json["status"] = actor.status ? Json(*actor.status) : Json();
+    return json;
+}
+
+// What runs, and ends with the scope whatever happens.
+class Stage {
+  public:
+    Stage(netns::Programs& programs, Deadline deadline)
+        : programs_(programs), deadline_(deadline) {}
+
+    ~Stage() { clear(); }
+
+    Stage(const Stage&) = delete;
+    Stage& operator=(const Stage&) = delete;
+    Stage(Stage&&) = delete;
+    Stage& operator=(Stage&&) = delete;
+
+    // Kills what still runs.
+    void clear() {
+        for (const Actor* actor : actors_) {
+            if (!actor->status)
+                programs_.kill(*actor->number);
+        }
+        actors_.clear();
+    }
+
+    Result<> start(Actor& actor, const netns::Netns& ns, const Program& program) {
+        actor.number = TRY(programs_.start(ns, program).context("starting the " + actor.name));
+        actors_.push_back(&actor);
+        return {};
+    }
+
+    // Takes one event in; Timeout if none comes in time.
+    Result<> step(Deadline deadline) {
+        const ProgramEvent event = TRY(programs_.next(deadline));
+        for (Actor* actor : actors_) {
+            if (actor->number == event.program)
+                actor->add(event);
+        }
+        return {};
+    }
+
+    // The port that the server says it listens on.
+    Result<std::string> wait_for_port(const Actor& server) {
+        for (;;) {
+            if (const auto port = listening_port(server.err))
+                return *port;
+            if (server.status)
+                return make_error(Code::Unavailable, "the server ended before it listened");
+            TRY(step(deadline_).context("waiting for the server to listen"));
+        }
+    }
+
+    // Until the client has ended; the other one may say its last words, but not for ever. A client
+    // without its server cannot go on either.
+    Result<> wait_for_end(const Actor& client) {
+        std::optional<Deadline> last;
+        while (!all_ended()) {
+            if (!last && any_ended())
+                last = Deadline::in(kGrace);
+            auto done = step(last ? *last : deadline_);
+            if (!done && last && done.error().code == Code::Timeout)
+                break;
+            TRY(std::move(done).context("waiting for rdma-perf"));
+        }
+        if (client.status)
+            return {};
+        return make_error(Code::Timeout, "the server ended and the client did not: it was killed");
+    }
+
+  private:
+    [[nodiscard]] bool all_ended() const {
+        return std::ranges::all_of(actors_, [](const Actor* a) { return a->status.has_value(); });
+    }
+
+    [[nodiscard]] bool any_ended() const {
+        return std::ranges::any_of(actors_, [](const Actor* a) { return a->status.has_value(); });
+    }
+
+    netns::Programs& programs_;
+    Deadline deadline_;
+    std::vector<Actor*> actors_;
+};
+
+Result<Json> granted_of(const World& world, const Container& container) {
+    const std::string path = world.store.attach_path(container.key);
+    const Json json =
+        TRY(base::parse_json(TRY(world.store.files().read(path, kMaxStateFile)), path));
+    const auto list = json.find("attachments");
+    if (list == json.end() || !list->is_array() || list->empty())
+        return make_error(Code::Unavailable,
+                          "container " + container.id + " has no RDMA attachment");
+    return list->front();
+}
+
+std::string address_of(const Json& granted) {
+    const auto list = granted.find("addresses");
+    if (list == granted.end() || !list->is_array() || list->empty() || !list->front().is_string())
+        return {};
+    const auto text = list->front().get<std::string>();
+    return text.substr(0, text.find('/'));
+}
+
+// The programs of a verification share path and environment.
+Program program_of(const std::string& path, std::vector<std::string> arguments) {
+    return {.path = path,
+            .arguments = std::move(arguments),
+            .environment = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"}};
+}
+
+void choose_transport(std::vector<std::string>& arguments, const Target& target) {
+    if (target.by_cm)
+        arguments.emplace_back("--cm");
+}
+
+std::vector<std::string> with_device(std::vector<std::string> arguments, const Target& target) {
+    for (const std::string& word :
+         {std::string("--device"), target.device, std::string("--attach-file"), target.attach_file})
+        arguments.push_back(word);
+    return arguments;
+}
+
+// What was said, and how it ended: with the client's status, if it got so far.
+Answer answer_of(const Options& options,
+                 const Result<>& done,
+                 const Actor& client,
+                 const Actor& server) {
+    Answer answer;
+    for (const Actor* actor : {&server, &client}) {
+        if (!actor->number)
+            continue;
+        const char* role = actor == &client ? "client" : "server";
+        answer.text += actor->text();
+        answer.json[role] = to_json(*actor);
+    }
+    if (auto report = base::parse_json(client.out, "report"); options.json && report)
+        answer.json["client"]["out"] = std::move(report).value();
+    if (!done) {
+        answer.text += "not verified: " + done.error().message() + "\n";
+        answer.json["error"] = done.error().message();
+        answer.status = server.status.value_or(0);
+        if (answer.status == 0)
+            answer.status = base::exit_status(done.error().code);
+    }
+    if (client.status)
+        answer.status = *client.status;
+    return answer;
+}
+
+Result<Answer> with_container(const Options& options,
+                              netns::Host& host,
+                              const Target& from,
+                              const Target& to) {
+    if (to.address.empty())
+        return make_error(Code::Unsupported,
+                          "container " + to.id + " has no RDMA address of its own to serve on")
+            .advise("give it one with rdma.ip");
+    const std::string path = TRY(host.programs.beside_us("rdma-perf"));
+    Actor server("server in " + to.id);
+    Actor client("client in " + from.id);
+    Stage stage(host.programs, Deadline::in(kDeadline));
+    const auto done = [&]() -> Result<> {
+        TRY(stage.start(server, to.ns, program_of(path, serve_arguments(to))));
+        const std::string port = TRY(stage.wait_for_port(server));
+        const auto arguments = run_arguments(from, to.address, port, options.json);
+        TRY(stage.start(client, from.ns, program_of(path, arguments)));
+        return stage.wait_for_end(client);
+    }();
+    stage.clear();
+    return answer_of(options, done, client, server);
+}
+
+Result<Answer> alone(const Options& options,
+                     netns::Host& host,
+                     const Target& from,
+                     const std::vector<std::string>& arguments) {
+    const std::string path = TRY(host.programs.beside_us("rdma-perf"));
+    Actor client("client in " + from.id);
+    Stage stage(host.programs, Deadline::in(kDeadline));
+    TRY(stage.start(client, from.ns, program_of(path, arguments)));
+    const auto done = stage.wait_for_end(client);
+    stage.clear();
+    return answer_of(options, done, client, Actor(""));
+}
+}  // namespace
+
+std::optional<std::string> listening_port(std::string_view text) {
+    const auto at = text.find(kListening);
+    const auto end = at == std::string_view::npos ? at : text.find('\n', at);
+    if (end == std::string_view::npos)  // the line is not complete yet
+        return std::nullopt;
+    const std::string_view name = text.substr(at, end - at);
+    const std::string_view port = name.substr(name.rfind(':') + 1);
+    uint16_t number = 0;
+    const auto [stop, error] = std::from_chars(port.data(), port.data() + port.size(), number);
+    if (error != std::errc() || stop != port.data() + port.size() || number == 0)
+        return std::nullopt;
+    return std::string(port);
+}
+
+// Port 0: a server of the container's own may have the usual one.
+std::vector<std::string> serve_arguments(const Target& target) {
+    return with_device({"serve", "--once", "--bind", target.address, "--port", "0"}, target);
+}
+
+std::vector<std::string> run_arguments(const Target& target,
+                                       const std::string& host,
+                                       const std::string& port,
+                                       bool json) {
+    std::vector<std::string> arguments = {"run"};
+    if (!port.empty())
+        arguments.insert(arguments.end(), {"--port", port});
+    arguments = with_device(std::move(arguments), target);
+    arguments.insert(arguments.end(), {"--time", "200ms"});
+    choose_transport(arguments, target);
+    if (json)
+        arguments.insert(arguments.end(), {"--json", "-"});
+    // After "--" nothing is an option, whatever it looks like.
+    arguments.insert(arguments.end(), {"--", host});
+    return arguments;
+}
+
+std::vector<std::string> loop_arguments(const Target& target, bool json) {
+    auto arguments = with_device({"loop", "--time", "200ms"}, target);
+    choose_transport(arguments, target);
+    if (json)
+        arguments.insert(arguments.end(), {"--json", "-"});
+    return arguments;
+}
+
+Result<Target> target_of(World& world, const Container& container) {
+    const std::string name = container.id.empty() ? container.key : container.id;
+    const auto not_running = [&] {
+        return make_error(Code::Unavailable, "container " + name + " is not running")
+            .advise("see rdmactl list");
+    };
+    if (!container.committed || !TRY(is_alive(world, container)))
+        return not_running();
+    const netns::Netns ns = TRY(world.host.namespaces.open_process(container.token.pid));
+    // Asked again: the process that was just opened is the container's only if it still lives.
+    if (!TRY(is_alive(world, container)))
+        return not_running();
+    if (container.netns && !(*container.netns == ns.id()))
+        return make_error(Code::Refused, "container " + name + " has left its network namespace");
+    const Json granted = TRY(granted_of(world, container));
+    return Target{.id = name.substr(0, 12),
+                  .ns = ns,
+                  .device = TRY(base::required<std::string>(granted, "device")),
+                  .address = address_of(granted),
+                  .attach_file = world.store.attach_path(container.key),
+                  .by_cm = !granted.contains("gid") && granted.value("rdma_cm", false)};
+}
+
+Result<Answer> verify(const Options& options, netns::Host& host) {
+    Config config;
+    const Store store = TRY(open_store(options, host, config));
+    World world{host, config, store};
+    const auto first = TRY(find_container(world, options.container));
+    if (!first)
+        return make_error(Code::Unavailable,
+                          "no container '" + base::printable(options.container) + "'")
+            .advise("see all: rdmactl list");
+    const Target from = TRY(target_of(world, *first));
+    if (options.peer.empty())
+        return alone(options, host, from, loop_arguments(from, options.json));
+    const auto second = TRY(find_container(world, options.peer));
+    if (second)
+        return with_container(options, host, from, TRY(target_of(world, *second)));
+    return alone(options, host, from, run_arguments(from, options.peer, "", options.json));
+}
+
+}  // namespace hook::ctl

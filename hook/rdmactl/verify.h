@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of rdmactl verify: who is meant, and what is run.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hook/rdmactl/command.h"
+
+namespace hook::ctl {
+
+// A container that lives, and its attachment 0.
+struct Target {
+    std::string id;  // short
+    netns::Netns ns;
+    std::string device;
+    std::string address;  // without prefix; empty if it has none of its own
+    std::string attach_file;
+    bool by_cm = false;  // its device has no GIDs of addresses: rdma_cm alone connects it
+};
+
+// Unavailable if the container does not run (any more) or has no attachment.
+Result<Target> target_of(World& world, const Container& container);
+
+// Command lines of rdma-perf.
+std::vector<std::string> serve_arguments(const Target& target);
+std::vector<std::string> run_arguments(const Target& target,
+                                       const std::string& host,
+                                       const std::string& port,
+                                       bool json);
+std::vector<std::string> loop_arguments(const Target& target, bool json);
+
+// The port in the server's line "listening on ADDRESS:PORT"; nothing before that line is complete.
+std::optional<std::string> listening_port(std::string_view text);
+
+}  // namespace hook::ctl

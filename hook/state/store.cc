@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/state/store.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "netns/base/ids.h"
+
+namespace hook {
+
+using base::Code;
+using base::Deadline;
+using base::Error;
+using base::FileLock;
+using base::Json;
+using base::make_error;
+
+namespace {
+constexpr const char* kContainers = "containers";
+constexpr const char* kPending = "pending";
+constexpr const char* kJournals = "journals";
+constexpr const char* kLocks = "locks";
+constexpr const char* kFolders[] = {kContainers,
+                                    kPending,
+                                    kJournals,
+                                    "netns",
+                                    "leases",
+                                    "nodes",
+                                    "attach",
+                                    "view",
+                                    "errors",
+                                    "eswitches",
+                                    "autoprobe",
+                                    kLocks};
+constexpr std::string_view kSuffix = ".json";
+// Kinds of locks.
+constexpr char kContainer[] = "container";
+constexpr char kAttachment[] = "attachment";
+constexpr char kLeasesLock[] = "leases";
+
+Result<std::vector<std::string>> stems(base::Files& files, const std::string& dir) {
+    std::vector<std::string> keys;
+    for (const std::string& name : TRY(files.list(dir))) {
+        if (name.size() > kSuffix.size() && name.ends_with(kSuffix))
+            keys.push_back(name.substr(0, name.size() - kSuffix.size()));
+    }
+    return keys;
+}
+
+std::string record_path(const Store& store, const char* folder, const std::string& key) {
+    return store.folder(folder) + "/" + key + std::string(kSuffix);
+}
+
+// Names may be foreign text: of the marks of a port, or of a lease that somebody has written to.
+std::string lock_name(const char* kind, const std::string& name) {
+    return fmt::format("{}-{}", kind, base::sha256_hex(name));
+}
+
+bool is_hex(std::string_view text) {
+    return std::ranges::all_of(
+        text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+}  // namespace
+
+std::string container_key(const std::string& bundle) {
+    return base::sha256_hex(bundle);
+}
+
+bool is_container_key(std::string_view text) {
+    constexpr size_t kKeySize = 64;
+    return text.size() == kKeySize && is_hex(text);
+}
+
+std::string id_from_bundle(const std::string& bundle) {
+    constexpr std::string_view kTail = "/userdata";
+    constexpr size_t kIdSize = 64;
+    if (!bundle.ends_with(kTail) || bundle.size() < kIdSize + kTail.size() + 1)
+        return {};
+    const std::string id = bundle.substr(bundle.size() - kTail.size() - kIdSize, kIdSize);
+    const std::string before = bundle.substr(0, bundle.size() - kTail.size() - kIdSize);
+    return is_hex(id) && before.ends_with("overlay-containers/") ? id : std::string{};
+}
+
+std::string attachment_key(netns::NetnsId ns, const std::string& interface) {
+    // An interface name may hold any byte but '/' and space: the digest is safe in a path.
+    return fmt::format("{:x}-{:x}-{}", ns.dev, ns.ino, base::sha256_hex(interface).substr(0, 12));
+}
+
+bool is_attachment_key(std::string_view text) {
+    constexpr size_t kMost = 48;
+    return text.size() <= kMost && std::ranges::count(text, '-') == 2 &&
+           std::ranges::all_of(text, [](char c) {
+               return c == '-' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+           });
+}
+
+Result<> Store::open() const {
+    TRY(files_.make_dir(dir_));
+    const auto there = TRY(files_.list(dir_));
+    for (const char* name : kFolders) {
+        if (std::find(there.begin(), there.end(), name) == there.end())
+            TRY(files_.make_dir(folder(name)));
+    }
+    return {};
+}
+
+std::string Store::journal_path(const std::string& akey) const {
+    return record_path(*this, kJournals, akey);
+}
+
+std::string Store::pin_path(const std::string& akey) const {
+    return folder("netns") + "/" + akey;
+}
+
+std::string Store::lease_path(const std::string& name) const {
+    return folder("leases") + "/" + name;
+}
+
+std::string Store::attach_path(const std::string& key) const {
+    return record_path(*this, "attach", key);
+}
+
+std::string Store::view_path(const std::string& key) const {
+    return folder("view") + "/" + key;
+}
+
+std::string Store::error_path(const std::string& key) const {
+    return record_path(*this, "errors", key);
+}
+
+Result<FileLock> Store::lock(const char* kind,
+                             const std::string& name,
+                             Deadline deadline,
+                             std::vector<std::string> guarded) const {
+    const std::string what = fmt::format("{} {}", kind, base::printable(name));
+    auto lock = FileLock::acquire(
+        folder(kLocks) + "/" + lock_name(kind, name), deadline, std::move(guarded));
+    if (lock || !base::is_missing(lock.error()))
+        return std::move(lock).context(what);
+    return std::move(lock).error().in(what).advise(
+        "somebody has removed " + dir_ +
+        " and with it what was known of attachments; they go with their network namespaces");
+}
+
+Result<FileLock> Store::lock_container(const std::string& key, Deadline deadline) const {
+    return lock(kContainer,
+                key,
+                deadline,
+                {record_path(*this, kPending, key), record_path(*this, kContainers, key)});
+}
+
+Result<FileLock> Store::lock_attachment(const std::string& akey, Deadline deadline) const {
+    return lock(kAttachment, akey, deadline, {journal_path(akey)});
+}
+
+Result<FileLock> Store::lock_leases(Deadline deadline) const {
+    return FileLock::acquire(folder(kLocks) + "/" + kLeasesLock, deadline, {folder(kLocks)});
+}
+
+Result<std::optional<Container>> Store::load_container(const std::string& key) const {
+    // A commit writes to containers/ and then removes from pending/: who looks between the two, in
+    // this order, finds it at the third look at the latest.
+    for (const char* where : {kContainers, kPending, kContainers}) {
+        const std::string path = record_path(*this, where, key);
+        auto text = files_.read(path, kMaxStateFile);
+        if (!text && base::is_missing(text.error()))
+            continue;
+        const Json json = TRY(base::parse_json(TRY(std::move(text)), path));
+        auto container = container_from_json(json);
+        if (container)
+            TRY(check_key(json, key).context(path));
+        return std::optional{TRY(std::move(container).context(path))};
+    }
+    return std::optional<Container>{};
+}
+
+Result<> Store::save_container(const Container& container) const {
+    const std::string text = base::dump_json(to_json(container));
+    if (!container.committed)
+        return files_.write(record_path(*this, kPending, container.key), text);
+    // Written before the pending one goes: at no moment is the container without a record.
+    TRY(files_.write(record_path(*this, kContainers, container.key), text));
+    return files_.remove(record_path(*this, kPending, container.key));
+}
+
+Result<> Store::remove_container(const std::string& key) const {
+    TRY(files_.remove(attach_path(key)));
+    TRY(files_.remove_tree(view_path(key)));
+    TRY(files_.remove(record_path(*this, kPending, key)));
+    return files_.remove(record_path(*this, kContainers, key));
+}
+
+Result<std::vector<std::string>> Store::pending_keys() const {
+    return stems(files_, folder(kPending));
+}
+
+Result<std::vector<std::string>> Store::container_keys() const {
+    const auto committed = TRY(stems(files_, folder(kContainers)));
+    const auto pending = TRY(stems(files_, folder(kPending)));
+    std::set<std::string> all(committed.begin(), committed.end());
+    all.insert(pending.begin(), pending.end());
+    return std::vector<std::string>(all.begin(), all.end());
+}
+
+Result<std::vector<std::string>> Store::journal_keys() const {
+    return stems(files_, folder(kJournals));
+}
+
+Result<> check_format(const Json& json) {
+    const int format = TRY(base::required<int>(json, "format"));
+    if (format == kFormat)
+        return {};
+    return make_error(
+               Code::Internal,
+               fmt::format(
+                   "it is of format {}, and this is a rdma-hook of format {}", format, kFormat))
+        .advise("run rdmactl gc of the version that wrote it");
+}
+
+Result<> check_arrays(const Json& json, std::initializer_list<const char*> members) {
+    for (const char* name : members) {
+        if (json.contains(name) && !json[name].is_array())
+            return make_error(Code::Internal, fmt::format("'{}' must be an array", name));
+    }
+    return {};
+}
+
+Result<std::vector<std::string>> string_list(const Json& json, const char* member) {
+    TRY(check_arrays(json, {member}));
+    std::vector<std::string> list;
+    for (const Json& entry : base::array_of(json, member))
+        list.push_back(TRY(base::as<std::string>(entry, member)));
+    return list;
+}
+
+Result<> check_key(const Json& json, const std::string& key) {
+    if (TRY(base::required<std::string>(json, "key")) == key)
+        return {};
+    return make_error(Code::Internal, "it is about another key than its name says")
+        .advise("somebody has renamed it: give it its name back");
+}
+
+Result<std::vector<std::string>> Store::sweep() const {
+    std::vector<std::string> swept;
+    for (const char* name : kFolders) {
+        for (std::string& path : TRY(files_.sweep(folder(name))))
+            swept.push_back(std::move(path));
+    }
+    std::set<std::string> locks = {kLeasesLock};
+    for (const std::string& key : TRY(container_keys()))
+        locks.insert(lock_name(kContainer, key));
+    for (const std::string& akey : TRY(journal_keys()))
+        locks.insert(lock_name(kAttachment, akey));
+    for (const std::string& name : TRY(files_.list(folder(kLocks)))) {
+        if (locks.contains(name))
+            continue;
+        // Its file goes with it.
+        const auto held = FileLock::acquire(folder(kLocks) + "/" + name, Deadline::now());
+        if (!held && held.error().code != Code::Busy)
+            return held.error();
+    }
+    return swept;
+}
+
+Json to_json(const Container& c) {
+    Json json = base::object({{"format", kFormat},
+                              {"key", c.key},
+                              {"bundle", c.bundle},
+                              {"id", c.id},
+                              {"attach", c.uuid},
+                              {"committed", c.committed},
+                              {"pid", c.token.pid},
+                              {"start", c.token.start},
+                              {"netns_path", c.netns_path},
+                              {"attachments", c.attachments},
+                              {"created", c.created},
+                              {"created_uptime", c.created_uptime.count()}});
+    if (!c.grants.empty())
+        json["grants"] = c.grants;
+    for (const auto& [akey, limits] : c.limits)
+        json["limits"][akey] = to_json(limits);
+    if (c.netns)
+        json["netns"] = base::object({{"dev", c.netns->dev}, {"ino", c.netns->ino}});
+    return json;
+}
+
+Result<Container> container_from_json(const Json& json) {
+    TRY(check_format(json));
+    TRY(check_arrays(json, {"attachments", "grants"}));
+    Container c;
+    c.key = TRY(base::required<std::string>(json, "key"));
+    c.bundle = TRY(base::required<std::string>(json, "bundle"));
+    c.id = TRY(base::required<std::string>(json, "id"));
+    c.uuid = TRY(base::required<std::string>(json, "attach"));
+    c.committed = TRY(base::required<bool>(json, "committed"));
+    c.token.pid = TRY(base::required<pid_t>(json, "pid"));
+    c.token.start = TRY(base::required<uint64_t>(json, "start"));
+    c.netns_path = TRY(base::required<std::string>(json, "netns_path"));
+    c.created = TRY(base::required<int64_t>(json, "created"));
+    c.created_uptime = std::chrono::seconds{TRY(base::required<int64_t>(json, "created_uptime"))};
+    for (const Json& entry : base::array_of(json, "attachments"))
+        c.attachments.push_back(TRY(base::as<std::string>(entry, "attachments")));
+    c.grants = base::array_of(json, "grants");
+    if (const auto limits = json.find("limits"); limits != json.end()) {
+        if (!limits->is_object())
+            return make_error(Code::Internal, "'limits' must be an object");
+        for (const auto& [akey, entry] : limits->items()) {
+            if (!entry.is_object())
+                return make_error(Code::Internal, "'limits' must have objects");
+            c.limits.emplace(akey, TRY(limits_from_json(entry, "limits")));
+        }
+    }
+    if (const auto ns = json.find("netns"); ns != json.end())
+        c.netns = netns::NetnsId{TRY(base::required<uint64_t>(*ns, "dev")),
+                                 TRY(base::required<uint64_t>(*ns, "ino"))};
+    return c;
+}
+
+}  // namespace hook

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Store: the state on disk, one folder (/run/rdma-hook, gone with the boot).
+//
+//   containers/KEY.json   a committed container; pending/KEY.json one whose create is under way
+//   journals/AKEY.json    an attachment: request, steps, holders (container keys)
+//   netns/AKEY            our pin of the container's namespace
+//   leases/LINK[.VLAN]-IP address held on the network of a netdev, or in a VLAN there; content:
+//   AKEY leases/vf-ADDRESS     VF held, by PCI address (of another bus BUS_NAME); content: AKEY
+//   leases/adapter-HANDLE adapter on which rdmactl is at work, by devlink handle; content: rdmactl
+//   nodes/MAJOR:MINOR-KEY the RDMA device whose verbs node the container may open; granted_nodes.h
+//   attach/KEY.json       what the container sees as /run/rdma/attach.json
+//   view/KEY/             what it sees of /sys/class
+//   eswitches/DEVICE.json what an e-switch was like before rdmactl asap2 enable
+//   autoprobe/PF          its sriov_drivers_autoprobe before rdmactl changed it; hook/state/autoprobe.h
+//   errors/KEY.json       the last failure of a container, for `rdmactl list --failed`
+//   locks/                the locks of what is there or is being worked on, a file each
+//
+// KEY = SHA-256 of the bundle path. AKEY = <namespace inode>-<interface> in hex and safe letters.
+// Each container and each attachment has a lock of its own. Order: container, then attachment, then
+// leases. Journals name their holders and containers name their attachments; a container's file is
+// written first and removed last, so a holder without a file is a dead one.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hook/request/limits.h"
+#include "netns/base/clock.h"
+#include "netns/base/file_lock.h"
+#include "netns/base/files.h"
+#include "netns/base/json.h"
+#include "netns/base/result.h"
+#include "netns/namespace.h"
+#include "netns/process.h"
+
+namespace hook {
+
+using base::Result;
+
+// A container that holds attachments.
+struct Container {
+    std::string key;  // SHA-256 of the bundle path
+    std::string bundle;
+    std::string id;    // empty until known
+    std::string uuid;  // this attach; another start of the same container has another
+    bool committed = false;
+    netns::ProcessToken token;            // before commit: Call::owner; after: the container's init
+    std::string netns_path;               // what config.json named, if it did
+    std::optional<netns::NetnsId> netns;  // nothing if we did not touch the container's namespace
+    std::vector<std::string> attachments;
+    std::map<std::string, Limits> limits;   // by attachment, where there are any
+    int64_t created = 0;                    // seconds since 1970, for people
+    std::chrono::seconds created_uptime{};  // Processes::uptime() then
+    // The steps by which it was granted things while it was there (hook/container/live.h), in the order of
+    // application; empty where config.json declares them.
+    base::Json grants = base::Json::array();
+    bool operator==(const Container&) const = default;
+};
+
+class Store {
+  public:
+    Store(base::Files& files, std::string dir) : files_(files), dir_(std::move(dir)) {}
+
+    // Makes the folders.
+    Result<> open() const;
+
+    [[nodiscard]] std::string journal_path(const std::string& akey) const;
+    [[nodiscard]] std::string pin_path(const std::string& akey) const;
+    [[nodiscard]] std::string lease_path(const std::string& name) const;
+    [[nodiscard]] std::string attach_path(const std::string& key) const;
+    [[nodiscard]] std::string view_path(const std::string& key) const;
+    [[nodiscard]] std::string error_path(const std::string& key) const;
+
+    [[nodiscard]] std::string folder(const char* name) const { return dir_ + "/" + name; }
+
+    [[nodiscard]] base::Files& files() const { return files_; }
+
+    // Deadline::now(): at once, or Code::Busy.
+    Result<base::FileLock> lock_container(const std::string& key, base::Deadline deadline) const;
+    Result<base::FileLock> lock_attachment(const std::string& akey, base::Deadline deadline) const;
+    Result<base::FileLock> lock_leases(base::Deadline deadline) const;
+
+    // The container's record, committed before pending; nothing if there is none.
+    Result<std::optional<Container>> load_container(const std::string& key) const;
+    // Writes to containers/ or pending/ as `committed` says; a committed one leaves pending/.
+    Result<> save_container(const Container& container) const;
+    Result<> remove_container(const std::string& key) const;
+
+    Result<std::vector<std::string>> pending_keys() const;
+    Result<std::vector<std::string>> container_keys() const;  // pending ones too
+    Result<std::vector<std::string>> journal_keys() const;
+
+    // Removes what writers that died have left half written; the paths. And the locks of what is
+    // gone, which processes that were killed have left.
+    Result<std::vector<std::string>> sweep() const;
+
+  private:
+    [[nodiscard]] Result<base::FileLock> lock(const char* kind,
+                                              const std::string& name,
+                                              base::Deadline deadline,
+                                              std::vector<std::string> guarded) const;
+
+    base::Files& files_;
+    std::string dir_;
+};
+
+// KEY of a bundle.
+std::string container_key(const std::string& bundle);
+// Whether foreign text could be one.
+bool is_container_key(std::string_view text);
+// The id that Podman put into the bundle's path, or empty.
+std::string id_from_bundle(const std::string& bundle);
+// AKEY of an interface in a namespace.
+std::string attachment_key(netns::NetnsId ns, const std::string& interface);
+// Whether foreign text could be one, and so may become part of a path.
+bool is_attachment_key(std::string_view text);
+
+// The one version of our files that this program knows. hook/STATE.md has their form; what changes
+// it so that an older program would misread it is another version.
+inline constexpr int kFormat = 1;
+// An error for any other: such a file is left as it is.
+Result<> check_format(const base::Json& json);
+// An error unless those of the members that are there are arrays.
+Result<> check_arrays(const base::Json& json, std::initializer_list<const char*> members);
+// A member that is an array of strings; missing: none.
+Result<std::vector<std::string>> string_list(const base::Json& json, const char* member);
+// An error unless the file is about what its name says: its member "key" leads to other files.
+Result<> check_key(const base::Json& json, const std::string& key);
+
+base::Json to_json(const Container& container);
+Result<Container> container_from_json(const base::Json& json);
+
+// How long to wait for any of the locks: longer than an attach takes that holds it.
+inline constexpr std::chrono::seconds kLockTimeout{20};
+inline constexpr size_t kMaxStateFile = 1U << 20U;
+
+}  // namespace hook

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/steps/free_vf.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "netns/rdma.h"
+
+namespace hook {
+
+using netns::PciFunction;
+
+namespace {
+constexpr char kAttached[] = "attached";
+constexpr char kSetUp[] = "being set up by rdmactl";
+constexpr char kDriverless[] = "without a driver";
+constexpr char kForVms[] = "bound to vfio-pci";
+constexpr char kUp[] = "up on the host";
+constexpr char kXdp[] = "with an XDP program on the host";
+constexpr char kAddressed[] = "with addresses on the host";
+constexpr char kOpen[] = "open by RDMA programs";
+}  // namespace
+
+base::Error without_netdev(const std::string& rdma) {
+    return base::make_error(base::Code::Unavailable,
+                            "RDMA device '" + rdma + "' has no netdev on the host")
+        .advise(
+            "an adapter that has none (EFA) is given as it is, by CDI: run `rdmactl cdi "
+            "generate`, then start containers with --device rdma-hook.org/hca=" +
+            rdma);
+}
+
+Result<> check_netdev(const PciFunction& pf) {
+    if (!pf.netdevs.empty())
+        return {};
+    auto error = base::make_error(base::Code::Unavailable,
+                                  "PF " + pf.address + " has no netdev in the host's namespace");
+    if (pf.driver.empty())
+        return std::move(error).advise("bind its driver");
+    return std::move(error).advise(
+        "a second function of a Socket Direct adapter has none, and its VFs cannot be set up: name "
+        "the VFs of the first; else see where it is: ip -all netns exec ip link");
+}
+
+bool serves_vfs(const std::optional<netns::Link>& pf) {
+    return pf && (pf->up || !pf->ethernet);
+}
+
+Result<> check_serves_vfs(const std::string& pf, const std::optional<netns::Link>& link) {
+    if (serves_vfs(link))
+        return {};
+    return base::make_error(base::Code::Unavailable, "PF " + pf + " is down")
+        .advise("run: ip link set " + pf + " up");
+}
+
+std::string vf_lease(const std::string& address) {
+    std::string name = "vf-" + address;
+    std::ranges::replace(name, '/', '_');  // one part of a path
+    return name;
+}
+
+std::string adapter_lease(std::string handle) {
+    std::ranges::replace(handle, '/', '_');  // one part of a path
+    return "adapter-" + handle;
+}
+
+bool is_unusable(const std::string& why) {
+    return why == kDriverless || why == kForVms;
+}
+
+std::string freed_by(const std::string& why, const PciFunction& function) {
+    const std::string netdev = function.netdevs.empty() ? "NETDEV" : function.netdevs.front().name;
+    if (why == kUp)
+        return fmt::format(
+            "run: ip link set {} down (/etc/rdma-hook/vfs-unmanaged keeps NetworkManager and "
+            "systemd-networkd off VFs)",
+            netdev);
+    if (why == kXdp)
+        return fmt::format("run: ip link set {} xdp off", netdev);
+    if (why == kAddressed)
+        return fmt::format("run: ip address flush dev {}", netdev);
+    if (why == kOpen)
+        return "end these programs: rdma resource show ctx";
+    if (why == kDriverless && !function.pf.empty())
+        return fmt::format("run: rdmactl vf enable {} COUNT, with as many as it has", function.pf);
+    if (is_unusable(why))
+        return "bind the driver that makes its netdev";
+    return {};
+}
+
+Result<std::string> why_not_free(const std::string& address, Site& site, FreeVf& found) {
+    auto function = TRY(site.host.sriov.find(address));
+    if (!function)
+        return std::string("gone");
+    found.function = *std::move(function);
+    const auto& netdevs = found.function.netdevs;
+    if (found.function.driver.empty())
+        return std::string(kDriverless);
+    if (netdevs.empty() && found.function.driver == "vfio-pci")
+        return std::string(kForVms);
+    if (netdevs.empty())
+        return std::string("without a netdev on the host");
+    if (netdevs.size() > 1)
+        return std::string("with several netdevs");
+    const auto link = TRY(site.host.links.find(site.host_ns, netdevs.front().index));
+    if (!link)
+        return std::string("without a netdev on the host");
+    if (link->up)
+        return std::string(kUp);
+    if (link->xdp)
+        return std::string(kXdp);
+    if (!TRY(site.host.links.addresses(site.host_ns, link->index)).empty())
+        return std::string(kAddressed);
+    for (const std::string& name : found.function.rdma_names) {
+        const auto device = TRY(site.host.rdma.find_by_name(site.host_ns, name));
+        if (device && TRY(site.host.rdma.user_contexts(site.host_ns, device->index)) > 0)
+            return std::string(kOpen);
+    }
+    found.link = *link;
+    return std::string();
+}
+
+Result<std::string> why_not_given(const std::string& address,
+                                  const std::string& adapter,
+                                  const std::set<std::string>& leases,
+                                  Site& site,
+                                  FreeVf& found) {
+    if (leases.contains(adapter_lease(adapter)))
+        return std::string(kSetUp);
+    if (leases.contains(vf_lease(address)))
+        return std::string(kAttached);
+    return why_not_free(address, site, found);
+}
+
+}  // namespace hook

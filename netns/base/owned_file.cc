@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "netns/base/owned_file.h"
+
+#include <cerrno>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include "netns/base/files.h"
+#include "netns/base/unique_fd.h"
+
+namespace base {
+
+namespace {
+Result<> check_owner(int fd, const std::string& place, uid_t owner) {
+    struct stat st {};
+
+    if (::fstat(fd, &st) != 0)
+        return sys_error("examine " + place);
+    const std::string name = printable(place);
+    if (st.st_uid != owner)
+        return make_error(Code::BadConfig,
+                          fmt::format("{} belongs to uid {}, not to {}", name, st.st_uid, owner))
+            .advise("run: chown root " + name);
+    // With an ACL the group bits are its mask, so writers named there are seen too.
+    if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        return make_error(
+                   Code::BadConfig,
+                   fmt::format(
+                       "{} can be written by others (mode {:04o})", name, st.st_mode & 07777U))
+            .advise("run: chmod go-w " + name);
+    return {};
+}
+
+// With O_DIRECTORY Linux answers ENOTDIR for a symbolic link, without it ELOOP.
+base::Error cannot_open(const std::string& place) {
+    const int number = errno;
+    base::Error error = sys_error(number, "open " + printable(place));
+    error.code = Code::BadConfig;
+    if (number == ELOOP || number == ENOTDIR)
+        error.fix = "put a plain folder or file there: symbolic links are not followed";
+    return error;
+}
+
+// One step down from a folder; no descriptor if there is nothing of that name.
+Result<UniqueFd> step(int dir, const std::string& name, int flags, const std::string& place) {
+    UniqueFd fd{::openat(
+        dir, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | flags)};
+    if (!fd && errno != ENOENT)
+        return cannot_open(place);
+    return fd;
+}
+
+Result<std::string> read_regular(int fd, const std::string& place) {
+    struct stat st {};
+
+    if (::fstat(fd, &st) != 0)
+        return sys_error("examine " + place);
+    if (!S_ISREG(st.st_mode))
+        return make_error(Code::BadConfig, printable(place) + " is not a regular file");
+    auto text = read_file(fd, kMaxConfigBytes, place);
+    if (!text)
+        text.error().code = Code::BadConfig;
+    return text;
+}
+}  // namespace
+
+Result<std::optional<std::string>> read_owned_file(const std::string& path, const Owned& owned) {
+    if (path.empty() || path[0] != '/' || path.find('\0') != std::string::npos)
+        return make_error(Code::BadConfig, fmt::format("'{}' is not a path", printable(path)))
+            .advise("give an absolute path");
+    UniqueFd at{::open(owned.root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    if (!at)
+        return cannot_open(owned.root);
+    std::string place = owned.root == "/" ? "" : owned.root;
+    TRY(check_owner(at.get(), owned.root, owned.owner));
+    for (size_t start = 1; start != 0;) {
+        const auto slash = path.find('/', start);
+        const bool last = slash == std::string::npos;
+        const std::string name = path.substr(start, last ? slash : slash - start);
+        place += "/" + name;
+        if (name.empty() || name == "." || name == "..")
+            return make_error(Code::BadConfig, fmt::format("'{}' is not a plain path", path));
+        at = TRY(step(at.get(), name, last ? 0 : O_DIRECTORY, place));
+        if (!at)
+            return std::optional<std::string>{};
+        TRY(check_owner(at.get(), place, owned.owner));
+        start = last ? 0 : slash + 1;
+    }
+    return std::optional(TRY(read_regular(at.get(), place)));
+}
+
+}  // namespace base

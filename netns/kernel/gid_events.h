@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The events of an RDMA device's GID table. The kernel fills the table in the background; it tells
+// whoever has the verbs node open (IB_EVENT_GID_CHANGE on the asynchronous file). That takes one
+// write(2), so no libibverbs. Private to netns/.
+#pragma once
+
+#include "netns/base/clock.h"
+#include "netns/base/unique_fd.h"
+#include "netns/kernel/pace.h"
+#include "netns/namespace.h"
+#include "netns/rdma.h"
+
+namespace netns {
+
+class GidEvents {
+  public:
+    // Listens from now on. Devices whose driver wants to be opened by its own library (all but rxe
+    // and siw), and hosts without the node, give no events: then wait() only sets the pace of
+    // looking again.
+    static GidEvents open(const Netns& ns, const CharDevice& node);
+
+    // Until something may have changed, or until the deadline; whether an event was heard.
+    // Unavailable: the device has gone.
+    Result<bool> wait(base::Deadline deadline);
+
+  private:
+    base::UniqueFd node_;
+    base::UniqueFd events_;
+    Pace pace_;
+};
+
+}  // namespace netns

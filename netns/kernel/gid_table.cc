@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "netns/kernel/gid_table.h"
+
+#include <cerrno>
+
+namespace netns {
+
+namespace {
+// More entries than any device has; rxe has 1024.
+constexpr uint32_t kMaxGids = 65536;
+constexpr uint32_t kUsableGids = 256;
+
+struct GidTable {
+    SysTree port;  // folder of the device's port 1
+    SysTree gids;
+};
+
+Result<GidTable> enter_table(const SysTree& sys, const std::string& device) {
+    std::optional<SysTree> port;
+    if (!device.empty() && device.find('/') == std::string::npos)
+        port = TRY(sys.enter("class/infiniband/" + device + "/ports/1"));
+    auto gids = port ? TRY(port->enter("gids")) : std::nullopt;
+    if (gids)
+        return GidTable{*std::move(port), *std::move(gids)};
+    base::Error error =
+        base::sys_error(ENOENT, "RDMA device " + base::printable(device) + " is not there");
+    error.code = base::Code::Unavailable;
+    return error;
+}
+
+// How many of the slots that can be used there are: the first that is not there tells.
+Result<uint32_t> usable_slots(const SysTree& gids) {
+    uint32_t low = 0;
+    uint32_t high = kUsableGids;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (TRY(gids.read(std::to_string(middle))))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// mlx5 registers such a device for raw packets.
+base::Error no_roce(const std::string& device) {
+    return base::make_error(base::Code::Unsupported,
+                            "RDMA device " + base::printable(device) +
+                                " has no GIDs: RoCE is switched off on its function")
+        .advise(
+            "switch it on: devlink dev param set pci/ADDRESS name enable_roce value true cmode "
+            "driverinit, then devlink dev reload pci/ADDRESS (of a VF or SF with a devlink port: "
+            "devlink port function set PORT roce enable)");
+}
+
+bool is_free(const std::string& text) {
+    const auto gid = parse_gid(text);
+    return !gid || *gid == Gid{};
+}
+}  // namespace
+
+Result<std::optional<GidEntry>> find_gid_in(const SysTree& sys,
+                                            const std::string& device,
+                                            const WantedGid& wanted) {
+    const auto [port, gids] = TRY(enter_table(sys, device));
+    for (uint32_t index = 0; index < kMaxGids; ++index) {
+        const std::string slot = std::to_string(index);
+        const auto text = TRY(gids.read(slot));
+        if (!text && index == 0)
+            return no_roce(device);
+        if (!text)  // the table's end
+            break;
+        if (parse_gid(*text) != wanted.gid)
+            continue;
+        // A GID may be there twice, as RoCE v1 and as v2.
+        if (TRY(port.read("gid_attrs/types/" + slot)) != "RoCE v2")
+            continue;
+        const auto netdev = TRY(port.read("gid_attrs/ndevs/" + slot)).value_or("");
+        if (!wanted.netdev.empty() && netdev != wanted.netdev)
+            continue;
+        return std::optional<GidEntry>{{index, wanted.gid, GidType::RoceV2, netdev}};
+    }
+    return std::optional<GidEntry>{};
+}
+
+Result<GidSpace> gid_space_in(const SysTree& sys, const std::string& device, uint32_t enough) {
+    const auto [port, gids] = TRY(enter_table(sys, device));
+    GidSpace space;
+    space.size = TRY(usable_slots(gids));
+    if (space.size == 0)
+        return no_roce(device);
+    for (uint32_t index = space.size; index > 0 && space.free < enough; --index) {
+        const auto text = TRY(gids.read(std::to_string(index - 1)));
+        if (text && is_free(*text))
+            ++space.free;
+    }
+    // The default GIDs stand first, one for each version of RoCE.
+    for (const char* slot : {"gid_attrs/types/0", "gid_attrs/types/1"}) {
+        if (TRY(port.read(slot)) == "IB/RoCE v1")
+            space.per_address = 2;
+    }
+    return space;
+}
+
+}  // namespace netns

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "netns/kernel/link_child.h"
+
+#include <cerrno>
+
+#include <fmt/format.h>
+
+namespace netns {
+
+using base::Code;
+using base::Error;
+
+namespace {
+Error child_error(Code code, Error error, std::string fix = {}) {
+    error.code = code;
+    return fix.empty() ? error : std::move(error).advise(std::move(fix));
+}
+
+const char* module_of(ChildKind kind) {
+    return kind == ChildKind::Vlan ? "8021q" : kind == ChildKind::Ipvlan ? "ipvlan" : "macvlan";
+}
+
+// The kernel says EEXIST for name and index alike, and before 6.15 looks the index up in the
+// namespace of the socket, which is the host's.
+Error explain_taken(Links& links, const Netns& target, const ChildSpec& spec, Error refusal) {
+    const auto named = links.find_by_name(target, spec.name);
+    if (named && *named)
+        return child_error(Code::Busy,
+                           std::move(refusal),
+                           "the container has an interface " + base::printable(spec.name) +
+                               " already: choose another rdma.ifname");
+    if (spec.type.kind == ChildKind::Vlan)
+        return child_error(
+            Code::Busy,
+            std::move(refusal),
+            fmt::format("VLAN {} of the parent is taken by another interface, or the index {}",
+                        spec.type.vlan,
+                        spec.index));
+    return child_error(
+        Code::Busy,
+        std::move(refusal),
+        "an interface with index " + std::to_string(spec.index) + " is there already");
+}
+
+// EBUSY is the parent's, and before 6.15 that of an index taken in the target namespace.
+Error explain_busy(Links& links, const Netns& target, const ChildSpec& spec, Error refusal) {
+    const auto indexed = links.find(target, spec.index);
+    if (indexed && *indexed)
+        return explain_taken(links, target, spec, std::move(refusal));
+    return child_error(
+        Code::Refused,
+        std::move(refusal),
+        "the parent is a port of a bridge, a bond or Open vSwitch, or has children of another "
+        "kind: set rdma.parent to an interface that is none");
+}
+
+Error explain_parent(Links& links, const Netns& host, const ChildSpec& spec, Error refusal) {
+    const auto parent = links.find(host, spec.parent);
+    if (parent && !*parent)
+        return child_error(
+            Code::Unavailable, std::move(refusal), "set rdma.parent to an interface that is there");
+    if (!parent)
+        return refusal;
+    const Link& link = **parent;
+    if (spec.mtu > link.mtu)
+        return child_error(
+            Code::BadInput,
+            std::move(refusal),
+            "set rdma.mtu to at most " + std::to_string(link.mtu) + ", the MTU of " + link.name);
+    if (link.loopback || !link.ethernet)
+        return child_error(Code::Refused,
+                           std::move(refusal),
+                           link.name + " is no Ethernet interface: set rdma.parent to one that is");
+    return child_error(Code::BadInput, std::move(refusal));
+}
+}  // namespace
+
+Error explain_child(
+    Links& links, const Netns& host, const Netns& target, const ChildSpec& spec, Error refusal) {
+    switch (refusal.sys) {
+        case EEXIST:
+            return explain_taken(links, target, spec, std::move(refusal));
+        case EADDRINUSE:
+            return child_error(Code::Busy,
+                               std::move(refusal),
+                               "another link on this parent has the MAC " + to_string(spec.mac) +
+                                   ": choose another rdma.mac");
+        case EADDRNOTAVAIL:
+            return child_error(Code::BadInput,
+                               std::move(refusal),
+                               "choose a unicast MAC that is not zero as rdma.mac");
+        case EBUSY:
+            return explain_busy(links, target, spec, std::move(refusal));
+        case EOPNOTSUPP:
+            return child_error(Code::Unsupported,
+                               std::move(refusal),
+                               fmt::format("run: modprobe {}", module_of(spec.type.kind)));
+        case EPERM:
+            return std::move(refusal).advise("run as root");
+        case EINVAL:
+        case ERANGE:
+        case ENODEV:
+            return explain_parent(links, host, spec, std::move(refusal));
+        default:
+            return refusal;
+    }
+}
+
+}  // namespace netns

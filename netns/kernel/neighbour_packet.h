@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frames of ARP and neighbour discovery: values to bytes, bytes to values. Pure. Private to netns/.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "netns/values/address.h"
+
+namespace netns {
+
+using Frame = std::vector<uint8_t>;  // from the Ethernet header on
+
+// "The address is at this MAC": an ARP request for one's own address (RFC 5227, 2.3), or an
+// unsolicited neighbour advertisement to all nodes (RFC 4861, 7.2.6).
+Frame announcement(const Mac& own, const Address& address);
+
+// "Who has it?", asked by somebody without an address: an ARP probe (RFC 5227, 2.1.1), or the
+// solicitation of duplicate address detection (RFC 4862, 5.4.2).
+Frame probe(const Mac& own, const Address& address);
+
+// The station that claims the address in this frame, or asks for it at the same time as we do;
+// nothing if the frame is about something else, is our own, or is malformed.
+std::optional<Mac> claimant(std::span<const uint8_t> frame, const Mac& own, const Address& address);
+
+}  // namespace netns

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "netns/sriov.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+
+#include "netns/kernel/busy.h"
+#include "netns/kernel/netlink/socket.h"
+#include "netns/kernel/pace.h"
+#include "netns/kernel/rdma_message.h"
+#include "netns/kernel/sriov_message.h"
+#include "netns/kernel/sriov_tree.h"
+#include "netns/kernel/udev.h"
+
+namespace netns {
+
+using base::Code;
+using base::Deadline;
+using base::Error;
+using base::make_error;
+using base::printable;
+using netlink::Socket;
+
+namespace {
+std::string vf_text(uint32_t number, uint32_t pf) {
+    return "VF " + std::to_string(number) + " of link " + std::to_string(pf);
+}
+
+Error coded_as(Code code, Error error, std::string fix = {}) {
+    error.code = code;
+    return fix.empty() ? error : std::move(error).advise(std::move(fix));
+}
+
+Error explain_setting(const std::string& setting, Error refusal) {
+    switch (refusal.sys) {
+        case EOPNOTSUPP:
+            return coded_as(
+                Code::Unsupported,
+                std::move(refusal),
+                "the PF's driver, or its e-switch mode, does not let " + setting + " be set");
+        case EPROTONOSUPPORT:
+            return coded_as(
+                Code::Unsupported, std::move(refusal), "the PF's driver knows 802.1q only");
+        case EINVAL:
+        case ERANGE:
+        case EADDRNOTAVAIL:
+            return coded_as(Code::BadInput,
+                            std::move(refusal),
+                            setting == "rate" ? "a rate is at most the speed of the PF's link, "
+                                                "which has to be up"
+                                              : "");
+        case ENODEV:
+            return coded_as(Code::Unavailable, std::move(refusal));
+        case EAGAIN:
+        case EBUSY:
+            return coded_as(Code::Busy, std::move(refusal));
+        case EPERM:
+            return std::move(refusal).advise(
+                setting == "vlan"
+                    ? "run as root; if it is root: take off the list of VLANs that the "
+                      "VF may tag itself (VGT+ of MLNX_OFED)"
+                    : "run as root");
+        default:
+            return refusal;
+    }
+}
+
+class KernelSriov : public Sriov {
+  public:
+    Result<std::optional<PciFunction>> find(const std::string& address) override {
+        return find_function(TRY(SysTree::host()), address);
+    }
+
+    Result<std::optional<std::string>> find_vf(const std::string& pf, uint32_t number) override {
+        return find_vf_of(TRY(SysTree::host()), pf, number);
+    }
+
+    Result<std::optional<std::string>> find_by_netdev(const std::string& name) override {
+        return find_in_class(TRY(SysTree::host()), "net", name);
+    }
+
+    Result<std::optional<std::string>> find_by_rdma(const std::string& name) override {
+        return find_in_class(TRY(SysTree::host()), "infiniband", name);
+    }
+
+    Result<std::vector<PciFunction>> list_pfs() override {
+        return list_pfs_of(TRY(SysTree::host()));
+    }
+
+    Result<std::vector<PciNetdev>> representors(const std::string& pf) override {
+        return representors_of(TRY(SysTree::host()), pf);
+    }
+
+    Result<std::optional<VfSettings>> settings(const Netns& host,
+                                               uint32_t pf,
+                                               uint32_t number) override;
+    Result<> configure(const Netns& host,
+                       uint32_t pf,
+                       uint32_t number,
+                       const VfSettings& change,
+                       Deadline deadline) override;
+
+    Result<> set_num_vfs(const std::string& pf, uint32_t count) override {
+        return write_num_vfs(TRY(SysTree::host()), pf, count);
+    }
+
+    Result<std::optional<bool>> autoprobe(const std::string& pf) override {
+        return read_autoprobe(TRY(SysTree::host()), pf);
+    }
+
+    Result<> set_autoprobe(const std::string& pf, bool on) override {
+        return write_autoprobe(TRY(SysTree::host()), pf, on);
+    }
+
+    Result<> unbind(const std::string& address) override {
+        return unbind_driver(TRY(SysTree::host()), address);
+    }
+
+    Result<> bind(const std::string& address, const std::string& driver) override {
+        return bind_driver(TRY(SysTree::host()), address, driver);
+    }
+
+    Result<PciNetdev> wait_for_netdev(const std::string& address, Deadline deadline) override;
+    Result<std::string> wait_for_rdma(const std::string& address, Deadline deadline) override;
+    Result<bool> wait_for_name(const std::string& address, Deadline deadline) override;
+
+  private:
+    Result<std::optional<PciNetdev>> netdev_of(const std::string& address);
+    Result<bool> is_listed(const std::string& rdma_name);
+
+    netlink::Sockets sockets_{NETLINK_ROUTE};
+    netlink::Sockets rdma_sockets_{NETLINK_RDMA};
+};
+
+Result<std::optional<VfSettings>> KernelSriov::settings(const Netns& host,
+                                                        uint32_t pf,
+                                                        uint32_t number) {
+    const std::string what = "ask for " + vf_text(number, pf);
+    netlink::Request request = vf_list_request(pf);
+    auto reply = TRY(sockets_.get(host))->get(request, what);
+    if (!reply && reply.error().sys == ENODEV)
+        return coded_as(Code::Unavailable, std::move(reply).error());
+    const netlink::Reply vfs = TRY(std::move(reply));
+    if (number < count_vfs(vfs))
+        return parse_vf(vfs, number);
+    return make_error(Code::Unavailable,
+                      "link " + std::to_string(pf) + " has no VF " + std::to_string(number));
+}
+
+Result<> KernelSriov::configure(
+    const Netns& host, uint32_t pf, uint32_t number, const VfSettings& change, Deadline deadline) {
+    for (auto& [setting, request] : vf_requests(pf, number, change)) {
+        const std::string what = "set " + setting + " on " + vf_text(number, pf);
+        auto done = ask_until_ready(host, deadline, [&, &request = request]() -> Result<> {
+            (void)TRY(TRY(sockets_.get(host))->request(request, what));
+            return {};
+        });
+        if (done)
+            continue;
+        // Drivers say EINVAL to the number of a VF that is not there, too.
+        if (done.error().sys == EINVAL)
+            (void)TRY(settings(host, pf, number));
+        return explain_setting(setting, std::move(done).error());
+    }
+    return {};
+}
+
+Result<std::optional<PciNetdev>> KernelSriov::netdev_of(const std::string& address) {
+    auto function = TRY(find(address));
+    if (!function || function->netdevs.empty())
+        return std::optional<PciNetdev>{};
+    return std::optional<PciNetdev>{std::move(function->netdevs.front())};
+}
+
+Result<PciNetdev> KernelSriov::wait_for_netdev(const std::string& address, Deadline deadline) {
+    if (auto found = TRY(netdev_of(address)))
+        return std::move(*found);
+    Socket events = TRY(Socket::open(TRY(KernelNetnses{}.current()), NETLINK_ROUTE));
+    TRY(events.join(RTNLGRP_LINK));
+    for (Pace pace;;) {
+        // Look after listening began: what came before is seen, what comes later is heard.
+        if (auto found = TRY(netdev_of(address)))
+            return std::move(*found);
+        if (deadline.passed())
+            return make_error(Code::Timeout,
+                              "PCI function " + printable(address) + " has no network interface");
+        if (TRY(events.heard(pace.next_ms(deadline))))
+            pace.hurry();
+    }
+}
+
+Result<bool> KernelSriov::is_listed(const std::string& rdma_name) {
+    const Netns host = TRY(KernelNetnses{}.current());
+    netlink::Request request = nldev::request(RDMA_NLDEV_CMD_GET);
+    const auto replies = TRY(TRY(rdma_sockets_.get(host))->dump(request, "list RDMA devices"));
+    return std::ranges::any_of(replies, [&](const netlink::Reply& reply) {
+        const auto device = nldev::parse_device(reply);
+        return device && device->name == rdma_name;
+    });
+}
+
+// ib_register_device(): a device is in sysfs before it is on the list, and till then it can be
+// asked and told nothing.
+Result<std::string> KernelSriov::wait_for_rdma(const std::string& address, Deadline deadline) {
+    std::string name;
+    TRY(ask_on_device_events(DeviceEvents::Kernel, deadline, [&]() -> Result<bool> {
+        const auto function = TRY(find(address));
+        if (function && !function->rdma_names.empty() &&
+            TRY(is_listed(function->rdma_names.front())))
+            name = function->rdma_names.front();
+        return !name.empty();
+    }));
+    if (name.empty())
+        return make_error(Code::Timeout,
+                          "PCI function " + printable(address) + " has no RDMA device");
+    return name;
+}
+
+Result<bool> KernelSriov::wait_for_name(const std::string& address, Deadline deadline) {
+    bool named = false;
+    TRY(ask_on_device_events(DeviceEvents::Udev, deadline, [&]() -> Result<bool> {
+        const auto netdev = TRY(netdev_of(address));
+        named = !netdev || !udev_owes_name("/run/udev", netdev->index);
+        return named;
+    }));
+    return named;
+}
+}  // namespace
+
+std::unique_ptr<Sriov> make_kernel_sriov() {
+    return std::make_unique<KernelSriov>();
+}
+
+}  // namespace netns

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "netns/tc_offload.h"
+
+#include <cerrno>
+
+#include <linux/netlink.h>
+
+#include "netns/kernel/tc_offload_message.h"
+
+namespace netns {
+
+using base::Code;
+using base::Error;
+using base::make_error;
+using netlink::Request;
+
+namespace {
+std::string feature_text(uint32_t link) {
+    return "hw-tc-offload of link " + std::to_string(link);
+}
+
+Error explain_feature(Error refusal) {
+    if (refusal.sys == ENODEV)
+        refusal.code = Code::Unavailable;
+    if (refusal.sys == EPERM)
+        return std::move(refusal).advise("run as root");
+    return refusal;
+}
+
+// What the kernel does not say when a feature stays as it was.
+Error feature_stays(const std::string& what, const TcFeature& feature) {
+    if (!feature.fixed && feature.on) {
+        Error error = base::sys_error(EBUSY, what);
+        error.code = Code::Busy;
+        return std::move(error).advise("its driver keeps the feature on while it has tc rules");
+    }
+    Error error = base::sys_error(EOPNOTSUPP, what);
+    error.code = Code::Unsupported;
+    return std::move(error).advise(feature.fixed
+                                       ? "the driver or this kernel lacks it: ethtool -k says fixed"
+                                       : "the driver does not take it");
+}
+
+class KernelTcOffload : public TcOffload {
+  public:
+    Result<TcFeature> feature(const Netns& ns, uint32_t link) override;
+    Result<> set_feature(const Netns& ns, uint32_t link, bool on) override;
+    Result<TcRules> rules(const Netns& ns, uint32_t link) override;
+
+  private:
+    Result<> write(const Netns& ns, uint32_t link, bool on, const std::string& what);
+
+    netlink::GenlSockets ethtool_{tc::kFeatureFamily, tc::kFeatureVersion};
+    netlink::Sockets sockets_{NETLINK_ROUTE};
+};
+
+Result<TcFeature> KernelTcOffload::feature(const Netns& ns, uint32_t link) {
+    const std::string what = "ask for " + feature_text(link);
+    Request request = tc::feature_request(TRY(ethtool_.family(ns)), link);
+    auto reply = TRY(ethtool_.get(ns))->get(request, what);
+    if (!reply)
+        return explain_feature(std::move(reply).error());
+    const auto found = tc::parse_feature(*reply);
+    if (!found)
+        return make_error(Code::Internal, what + ": the kernel's answer is malformed");
+    return *found;
+}
+
+Result<> KernelTcOffload::write(const Netns& ns, uint32_t link, bool on, const std::string& what) {
+    Request request = tc::set_feature_request(TRY(ethtool_.family(ns)), link, on);
+    auto done = TRY(ethtool_.get(ns))->request(request, what);
+    if (!done)
+        return explain_feature(std::move(done).error());
+    return {};
+}
+
+// The kernel acknowledges also what is fixed and what the driver has refused: only a look tells.
+Result<> KernelTcOffload::set_feature(const Netns& ns, uint32_t link, bool on) {
+    const std::string what = std::string("turn ") + (on ? "on " : "off ") + feature_text(link);
+    const TcFeature before = TRY(feature(ns, link));
+    if (before.on == on)
+        return {};
+    if (before.fixed)
+        return feature_stays(what, before);
+    TRY(write(ns, link, on, what));
+    const TcFeature after = TRY(feature(ns, link));
+    if (after.on == on)
+        return {};
+    // What is refused stays wanted, and would come with the next change of any other feature.
+    TRY(write(ns, link, before.on, what));
+    return feature_stays(what, after);
+}
+
+Result<TcRules> KernelTcOffload::rules(const Netns& ns, uint32_t link) {
+    Request request = tc::rules_request(link);
+    const auto replies = TRY(
+        TRY(sockets_.get(ns))->dump(request, "list the tc rules of link " + std::to_string(link)));
+    // No qdisc there, or no link: an empty list.
+    TcRules rules;
+    for (const auto& reply : replies)
+        tc::count_rule(reply, rules);
+    return rules;
+}
+}  // namespace
+
+std::unique_ptr<TcOffload> make_kernel_tc_offload() {
+    return std::make_unique<KernelTcOffload>();
+}
+
+}  // namespace netns

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// containerd and CRI-O. TOML is read, never written: an edit adds whole lines, and what comes of it
+// is read again before it is put anywhere.
+//
+// containerd (measured with 1.7.24): before 2.0 a drop-in that names a plugin takes the place of
+// everything that the main file says of that plugin, so there the lines go into the main file; and
+// any table in `runtimes` takes the place of the runc that is built in.
+// CRI-O does not start if `allowed_annotations` has a name that it does not know; what it does not
+// know it passes on. So none is listed.
+#define TOML_HEADER_ONLY 1
+#define TOML_EXCEPTIONS 0
+#define TOML_ENABLE_FORMATTERS 0
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include "runtime-config/engines/marked.h"
+
+namespace engines {
+
+using base::Code;
+using base::make_error;
+
+namespace {
+constexpr char kDropIns[] = "/etc/containerd/conf.d/*.toml";
+
+Result<toml::table> parse_toml(const std::string& path, const std::string& text) {
+    toml::parse_result parsed = toml::parse(std::string_view(text), std::string_view(path));
+    if (!parsed)
+        return make_error(Code::BadInput,
+                          fmt::format("{} is not valid TOML: line {}: {}",
+                                      path,
+                                      parsed.error().source().begin.line,
+                                      base::printable(parsed.error().description())));
+    return std::move(parsed).table();
+}
+
+struct Plugin {
+    int64_t version = 2;
+    const char* name = "io.containerd.grpc.v1.cri";
+};
+
+// A file without any settings is of no version yet.
+Result<Plugin> plugin_of(const EngineEdit& edit, const toml::table& file) {
+    const auto version = file["version"].value<int64_t>().value_or(file.empty() ? 2 : 1);
+    if (version == 2)
+        return Plugin{};
+    if (version == 3)
+        return Plugin{.version = 3, .name = "io.containerd.cri.v1.runtime"};
+    return make_error(Code::Unsupported, fmt::format("{} is of version {}", edit.path, version))
+        .advise(
+            "versions 2 and 3 are known; containerd makes one of an older: containerd config "
+            "migrate");
+}
+
+struct Found {
+    Plugin plugin;
+    std::string default_runtime = "runc";
+    bool has_default = false;     // an entry for it
+    bool systemd_cgroup = false;  // of it
+    bool has_ours = false;        // an entry of our name
+    bool disabled = false;        // the plugin
+    bool imports = false;
+    bool needs_version = false;  // the file's version is, or would be, among our lines
+};
+
+Result<Found> look_at(const EngineEdit& edit, const toml::table& file) {
+    Found found;
+    found.plugin = TRY(plugin_of(edit, file));
+    const auto containerd = file["plugins"][found.plugin.name]["containerd"];
+    found.default_runtime =
+        containerd["default_runtime_name"].value<std::string>().value_or(found.default_runtime);
+    const auto runtimes = containerd["runtimes"];
+    const auto usual = runtimes[found.default_runtime];
+    found.has_default = usual.is_table();
+    found.systemd_cgroup = usual["options"]["SystemdCgroup"].value<bool>().value_or(false);
+    found.has_ours = static_cast<bool>(runtimes[kRuntimeName]);
+    if (const toml::array* disabled = file["disabled_plugins"].as_array()) {
+        for (const toml::node& each : *disabled) {
+            const auto name = each.value<std::string>().value_or("");
+            found.disabled = found.disabled || name == "cri" || name == found.plugin.name;
+        }
+    }
+    const toml::array* imports = file["imports"].as_array();
+    found.imports = imports != nullptr && !imports->empty();
+    return found;
+}
+
+std::string containerd_lines(const Found& found, const EngineEdit& edit) {
+    const std::string runtimes =
+        fmt::format("plugins.\"{}\".containerd.runtimes", found.plugin.name);
+    std::string lines =
+        found.needs_version ? fmt::format("version = {}\n", found.plugin.version) : "";
+    if (found.plugin.version == 2 && found.default_runtime == "runc" && !found.has_default)
+        lines += fmt::format(
+            "[{}.runc]\n"
+            "  runtime_type = \"io.containerd.runc.v2\"\n",
+            runtimes);
+    lines += fmt::format(
+        "[{0}.{1}]\n"
+        "  runtime_type = \"io.containerd.runc.v2\"\n"
+        "  pod_annotations = [\"rdma.*\"]\n"
+        "  container_annotations = [\"rdma.*\"]\n"
+        "  [{0}.{1}.options]\n"
+        "    BinaryName = \"{2}\"\n",
+        runtimes,
+        kRuntimeName,
+        edit.runtime);
+    if (found.systemd_cgroup)
+        lines += "    SystemdCgroup = true\n";
+    return lines;
+}
+
+// What a file says beside our lines.
+Result<toml::table> parse_others(const std::string& path, const FileText& before) {
+    std::string text = before.value_or("");
+    if (const auto marked = TRY(find_marked(path, text)))
+        text.erase(marked->begin, marked->end - marked->begin);
+    return parse_toml(path, text);
+}
+
+Result<Edited> unset_containerd(const EngineEdit& edit, const Found& found) {
+    if (found.default_runtime == kRuntimeName)
+        return make_error(Code::Busy, edit.path + ": `default_runtime_name` is rdma")
+            .advise("set another one first");
+    if (!edit.before)
+        return Edited{};
+    std::string text = TRY(put_marked(edit, std::nullopt));
+    if (text.empty() && !edit.before->empty())
+        return Edited{};  // made for us
+    return Edited{std::move(text), {}};
+}
+
+std::vector<std::string> notes_of(const Found& found, const EngineEdit& edit) {
+    std::vector<std::string> notes;
+    if (found.disabled)
+        notes.push_back(edit.path +
+                        " disables the plugin cri: Kubernetes has no use of containerd until "
+                        "`disabled_plugins` is without it");
+    if (found.imports && found.plugin.version == 2)
+        notes.push_back(
+            edit.path +
+            " imports other files: before containerd 2.0 one that names the same plugin "
+            "takes the place of all this; look at: containerd config dump");
+    return notes;
+}
+
+// That the lines say what they should where they stand: a table that was written inline, say,
+// cannot be extended by any.
+Result<> check_result(const EngineEdit& edit, const std::string& text, const std::string& lines) {
+    if (auto parsed = parse_toml(edit.path, text); !parsed)
+        return make_error(Code::Unsupported,
+                          edit.path + " cannot be extended by lines at its end: " +
+                              parsed.error().message())
+            .advise("write this where it belongs: " + lines);
+    return {};
+}
+}  // namespace
+
+Result<Edited> edit_containerd(const EngineEdit& edit) {
+    const toml::table here = TRY(parse_others(edit.path, edit.before));
+    const toml::table main =
+        edit.main ? TRY(parse_others(edit.path, edit.main)) : toml::table(here);
+    Found found = TRY(look_at(edit, main));
+    found.needs_version = here.empty();
+    const bool in_drop_in = static_cast<bool>(
+        here["plugins"][found.plugin.name]["containerd"]["runtimes"][kRuntimeName]);
+    if (found.has_ours || in_drop_in)
+        return make_error(Code::Busy,
+                          fmt::format("{}: the runtime rdma is not rdmactl's", edit.path))
+            .advise("look at it, and take it out by hand");
+    if (edit.unset)
+        return unset_containerd(edit, found);
+    const std::string lines = containerd_lines(found, edit);
+    std::string text = TRY(put_marked(edit, lines));
+    TRY(check_result(edit, text, lines));
+    return Edited{std::move(text), notes_of(found, edit)};
+}
+
+Result<bool> takes_drop_ins(const std::string& path, const std::string& text) {
+    const toml::table file = TRY(parse_toml(path, text));
+    const toml::array* imports = file["imports"].as_array();
+    if (file["version"].value<int64_t>().value_or(1) < 3 || imports == nullptr ||
+        TRY(find_marked(path, text)))
+        return false;
+    for (const toml::node& each : *imports) {
+        if (each.value<std::string>().value_or("") == kDropIns)
+            return true;
+    }
+    return false;
+}
+
+Result<Edited> edit_crio(const EngineEdit& edit) {
+    const std::string lines = fmt::format(
+        "[crio.runtime.runtimes.{}]\n"
+        "runtime_path = \"{}\"\n"
+        "runtime_type = \"oci\"\n",
+        kRuntimeName,
+        edit.runtime);
+    const toml::table others = TRY(parse_others(edit.path, edit.before));
+    if (!others.empty())
+        return make_error(Code::Busy, edit.path + " has settings that are not rdmactl's")
+            .advise("put them into another file of that folder");
+    std::string text = TRY(put_marked(edit, edit.unset ? std::nullopt : std::optional(lines)));
+    if (text.empty())
+        return Edited{};
+    return Edited{std::move(text), {}};
+}
+
+Result<bool> has_crio_runtime(const std::string& path, const std::string& text) {
+    const toml::table file = TRY(parse_toml(path, text));
+    return static_cast<bool>(file["crio"]["runtime"]["runtimes"][kRuntimeName]);
+}
+
+}  // namespace engines

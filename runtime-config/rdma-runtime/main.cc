@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// rdma-runtime: what dockerd and containerd call in the place of runc or crun.
+#include <climits>
+
+#include <malloc.h>
+
+#include "netns/base/confine.h"
+#include "netns/kernel_host.h"
+#include "netns/process.h"
+#include "runtime-config/rdma-runtime/shim.h"
+
+int main(int argc, char** argv) {
+    // A life of milliseconds: memory is taken in one piece and not given back before the end.
+    (void)::mallopt(M_TOP_PAD, 1 << 20);
+    (void)::mallopt(M_TRIM_THRESHOLD, INT_MAX);
+    std::unique_ptr<netns::KernelHost> kernel;
+    shim::RealLowLevel low_level;
+    const shim::Surroundings around{.host =
+                                        [&] {
+                                            if (!kernel)
+                                                kernel = std::make_unique<netns::KernelHost>();
+                                            return kernel->host();
+                                        },
+                                    .load_config = [] { return hook::load_config(); },
+                                    .runtime_setting = [] { return hook::runtime_setting(); },
+                                    .root = netns::is_machine_root(),
+                                    .low_level = low_level,
+                                    .apart =
+                                        [](const std::function<base::Result<>()>& work) {
+                                            return base::run_apart(base::Profile::Hook, work);
+                                        }};
+    return shim::serve({argv, argv + argc}, around);
+}

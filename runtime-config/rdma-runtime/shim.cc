@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime-config/rdma-runtime/shim.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "hook/container/attachment.h"
+#include "hook/stages.h"
+#include "hook/state/runtimes.h"
+#include "netns/base/log.h"
+#include "netns/launch.h"
+#include "netns/process.h"
+#include "runtime-config/oci/bundle.h"
+#include "runtime-config/oci/spec.h"
+#include "runtime-config/oci/state.h"
+#include "runtime-config/rdma-runtime/args.h"
+#include "runtime-config/rdma-runtime/engine_log.h"
+
+namespace shim {
+
+using base::Code;
+using base::Error;
+using base::make_error;
+using base::Result;
+
+namespace {
+// Far above what a runtime reads: whatever is in a larger file, no container comes of it.
+constexpr size_t kMaxLookBytes = 16 * oci::kMaxSpecBytes;
+
+// A call that is ours: of a container that asks for RDMA, or that has it.
+struct Ours {
+    Invocation call;
+    std::optional<oci::Bundle> bundle;  // create, run and restore
+    std::string spec;
+    std::vector<std::string> keys;  // delete and checkpoint: of the containers with this id
+};
+
+// Whether config.json asks for RDMA. If it is no config.json at all the runtime will say so, unless
+// it looks as if it did: then we do.
+bool asks_for_rdma(const std::string& text) {
+    const bool may =
+        text.find("rdma.") != std::string::npos || text.find("\\u") != std::string::npos;
+    if (!may)
+        return false;
+    const auto spec = oci::Spec::parse_annotations(text);
+    return spec ? hook::mentions_rdma(spec->annotations())
+                : text.find("\"rdma.") != std::string::npos;
+}
+
+std::optional<Ours> look_at_start(Invocation call) {
+    auto bundle = oci::Bundle::open(call.bundle);
+    if (!bundle)
+        return std::nullopt;
+    const std::string name = call.config.empty() ? oci::kSpecFile : call.config;
+    auto spec = bundle->read(name, kMaxLookBytes);
+    if (!spec || !asks_for_rdma(*spec))
+        return std::nullopt;
+    return Ours{std::move(call), *std::move(bundle), *std::move(spec), {}};
+}
+
+// More than one, if containers of several root folders have one id: each is looked at by itself.
+std::optional<Ours> look_at_id(Invocation call, const Surroundings& around) {
+    const auto config = around.load_config();
+    netns::Host host = around.host();
+    const hook::Store store{host.files, config ? config->state_dir : hook::Config{}.state_dir};
+    const auto all = store.container_keys();
+    if (!all)
+        return std::nullopt;
+    Ours ours{.call = std::move(call), .bundle = {}, .spec = {}, .keys = {}};
+    for (const std::string& key : *all) {
+        const auto container = store.load_container(key);
+        if (container && *container && (*container)->id == ours.call.id)
+            ours.keys.push_back(key);
+    }
+    return ours.keys.empty() ? std::nullopt : std::optional(std::move(ours));
+}
+
+// Nothing: the call is the low-level runtime's alone.
+std::optional<Ours> look(const Invocation& call, const Surroundings& around) {
+    switch (call.verb) {
+        case Verb::Create:
+        case Verb::Run:
+        case Verb::Restore:
+            return look_at_start(call);
+        case Verb::Delete:
+        case Verb::Checkpoint:
+            return look_at_id(call, around);
+        case Verb::Other:
+            break;
+    }
+    return std::nullopt;
+}
+
+bool starts(const Invocation& call) {
+    return call.verb == Verb::Create || call.verb == Verb::Run || call.verb == Verb::Restore;
+}
+
+// The container that the call is about, if it is known who has it. Of a verb whose options
+// rdma-runtime does not know, the id is the first word that is the id of such a container.
+std::optional<hook::Served> find_served(const Invocation& call, const hook::Runtimes& runtimes) {
+    const auto words = call.verb == Verb::Other ? call.words : std::vector{call.id};
+    for (const std::string& word : words) {
+        if (!oci::is_container_id(word))
+            continue;
+        auto served = runtimes.find(call.root, word);
+        // A new container may have the id of one that is no more.
+        if (served && !(starts(call) && runtimes.is_gone(*served)))
+            return served;
+    }
+    return std::nullopt;
+}
+
+// The program that the call is for: that of its container, whatever the configuration says now. Of
+// a new or unknown one what the configuration says, or, while that cannot be told, what the latest
+// container got.
+Result<std::string> runtime_for(const Invocation& call, const Surroundings& around) {
+    netns::Host host = around.host();
+    const hook::Runtimes runtimes{host, around.runtimes};
+    if (const auto served = find_served(call, runtimes))
+        return find_runtime(served->runtime).context("the runtime of container " + served->id);
+    const auto setting = around.runtime_setting();
+    auto path = setting ? find_runtime(*setting) : Result<std::string>{setting.error()};
+    if (const auto last = runtimes.last(); !path && last)
+        path = find_runtime(*last);
+    return path ? *path : default_runtime();
+}
+
+// Best effort: without it the configuration decides, as if we had not been called before.
+void remember_runtime(const Invocation& call,
+                      const std::string& path,
+                      pid_t creator,
+                      const Surroundings& around) {
+    netns::Host host = around.host();
+    const auto token = host.processes.token(creator);
+    if (!around.root || !token || !*token || !oci::is_container_id(call.id))
+        return;
+    (void)hook::Runtimes{host, around.runtimes}.remember(
+        {.root = call.root, .id = call.id, .runtime = path, .creator = **token});
+}
+
+// What can be refused before anything is done.
+Result<> check_start(const Ours& ours) {
+    if (!ours.call.trouble.empty())
+        return make_error(Code::Usage, ours.call.trouble)
+            .advise("containers with rdma.* annotations need a command line as of runc or crun");
+    if (!ours.call.config.empty())
+        return make_error(Code::Usage, "rdma.* annotations do not go with --config")
+            .advise("name the file config.json");
+    if (!oci::is_container_id(ours.call.id))
+        return make_error(Code::BadInput,
+                          "'" + base::printable(ours.call.id) + "' is not a container's id");
+    if (ours.spec.size() > oci::kMaxSpecBytes)
+        return make_error(Code::BadInput,
+                          fmt::format("config.json is larger than {} bytes", oci::kMaxSpecBytes));
+    return ours.bundle->check_owner();
+}
+
+void write_line(const std::string& line) {
+    const std::string text = "rdma-runtime: " + line + "\n";
+    (void)!::write(STDERR_FILENO, text.data(), text.size());  // nobody to tell if it fails
+}
+
+// Half 1, and config.json as it says.
+Result<> prepare(const Ours& ours,
+                 const std::string& runtime,
+                 const hook::Call& call,
+                 const Surroundings& around) {
+    remember_runtime(ours.call, runtime, call.owner, around);
+    const hook::Output output = TRY(hook::precreate(ours.spec, call));
+    if (output.spec != ours.spec) {
+        if (auto put = ours.bundle->replace(output.spec); !put)
+            return join(std::move(put), hook::abandon(call));
+    }
+    for (const std::string& note : output.notes)
+        write_line(note);
+    return {};
+}
+
+Result<int> start(const Ours& ours,
+                  const std::vector<std::string>& argv,
+                  hook::Call& call,
+                  const Surroundings& around) {
+    TRY(check_start(ours));
+    (void)TRY(find_runtime(TRY(call.load_config()).runtime));
+    const std::string runtime = TRY(runtime_for(ours.call, around));
+    call.self = TRY(call.host.programs.beside_us("rdma-hook"));
+    auto prepared = around.apart([&] { return prepare(ours, runtime, call, around); });
+    // What it was doing when it died is still there; after an error there is nothing.
+    if (!prepared && prepared.error().code == Code::Internal)
+        prepared = join(std::move(prepared), around.apart([&] { return hook::abandon(call); }));
+    TRY(std::move(prepared));
+    auto status = around.low_level.run(runtime, argv);
+    if (status && *status == 0)
+        return 0;
+    auto undone = around.apart([&] { return hook::abandon(call); });
+    if (!status)
+        return join(std::move(status).error(), std::move(undone)).error();
+    if (!undone) {  // what failed is the create: the undo is the timer's now
+        base::log::error(undone.error().message());
+        write_line(undone.error().message());
+    }
+    return status;
+}
+
+// What no poststop hook took back of the containers with this id.
+void take_back(const Ours& ours, netns::Host& host, const Surroundings& around) {
+    const auto loaded = around.load_config();
+    const hook::Config config = loaded ? *loaded : hook::Config{};
+    base::log::open(
+        {.file = config.log_file, .level = config.log_level, .program = "rdma-runtime"});
+    const hook::Store store{host.files, config.state_dir};
+    hook::World world{host, config, store};
+    for (const std::string& key : ours.keys) {
+        if (const auto left = hook::leave_dead(world, key); !left)
+            base::log::error(left.error().message());  // the journal keeps it, for gc
+    }
+}
+
+Result<int> remove(const Ours& ours,
+                   const std::vector<std::string>& argv,
+                   netns::Host& host,
+                   const Surroundings& around) {
+    auto status = around.low_level.run(TRY(runtime_for(ours.call, around)), argv);
+    const auto done = around.apart([&]() -> Result<> {
+        take_back(ours, host, around);
+        return {};
+    });
+    if (!done)  // the container is gone; what is left of ours is gc's
+        write_line(done.error().message());
+    return status;
+}
+
+Result<int> do_it(const Ours& ours,
+                  const std::vector<std::string>& argv,
+                  hook::Call& call,
+                  const Surroundings& around) {
+    switch (ours.call.verb) {
+        case Verb::Delete:
+            return remove(ours, argv, call.host, around);
+        case Verb::Checkpoint:
+            return make_error(Code::Refused, "a container with RDMA cannot be checkpointed")
+                .advise("stop it, and start it anew where it is wanted");
+        case Verb::Restore:
+            return make_error(Code::Refused,
+                              "a checkpoint cannot be restored with rdma.* annotations: what its "
+                              "processes had of an RDMA device is not in it")
+                .advise("create the container anew");
+        case Verb::Create:
+        case Verb::Run:
+        case Verb::Other:
+            break;
+    }
+    return start(ours, argv, call, around);
+}
+
+int complain(const Ours& ours,
+             const hook::Call& call,
+             const Surroundings& around,
+             const Error& error) {
+    const std::string_view verb = name_of(ours.call.verb);
+    const std::string line = fmt::format("{}: {}", verb, error.message());
+    const auto kept = around.apart([&]() -> Result<> {
+        base::log::error(line);
+        hook::audit_refusal(verb, error);
+        if (ours.bundle)
+            hook::remember_failure(call, verb, error);
+        return {};
+    });
+    write_line(line);
+    if (!kept)
+        write_line(kept.error().message());
+    tell_engine(ours.call.log, ours.call.log_format, "rdma-runtime: " + line);
+    return base::exit_status(error.code);
+}
+
+int serve_ours(const Ours& ours, const std::vector<std::string>& argv, const Surroundings& around) {
+    netns::Host host = around.host();
+    hook::Call call{.host = host,
+                    .load_config = around.load_config,
+                    .root = around.root,
+                    .self = {},
+                    .bundle = ours.bundle ? ours.bundle->path() : std::string(),
+                    .state_dir = {},
+                    .container = {},
+                    .attach = {},
+                    .id = ours.call.id,
+                    .owner = host.processes.self()};
+    // Each confined process opens the log anew.
+    base::log::set_container(ours.call.id);
+    base::log::open_later([&call] { return hook::log_of(call); });
+    int status = 0;
+    const auto done = hook::guarded([&]() -> Result<> {
+        status = TRY(do_it(ours, argv, call, around));
+        return {};
+    });
+    const int result = done ? status : complain(ours, call, around, done.error());
+    base::log::open_later({});  // it holds `call`
+    return result;
+}
+
+int serve_others(const Invocation& call,
+                 const std::vector<std::string>& argv,
+                 const Surroundings& around) {
+    std::string path = default_runtime();
+    const auto found = hook::guarded([&]() -> Result<> {
+        path = TRY(runtime_for(call, around));
+        if (starts(call))
+            remember_runtime(call, path, around.host().processes.self(), around);
+        return {};
+    });
+    Error error;
+    if (found || found.error().code == Code::Internal) {
+        error = around.low_level.become(path, argv);
+    } else {  // another one would say that there is no such container, and the engine believe it
+        error = found.error();
+        tell_engine(call.log, call.log_format, "rdma-runtime: " + error.message());
+    }
+    write_line(error.message());
+    return base::exit_status(error.code);
+}
+}  // namespace
+
+int serve(const std::vector<std::string>& argv, const Surroundings& around) {
+    Invocation call;
+    std::optional<Ours> ours;
+    // A bug in rdma-runtime harms no other container.
+    const auto done = hook::guarded([&]() -> Result<> {
+        call = parse_args(argv);
+        ours = look(call, around);
+        return {};
+    });
+    return done && ours ? serve_ours(*ours, argv, around) : serve_others(call, argv, around);
+}
+
+}  // namespace shim

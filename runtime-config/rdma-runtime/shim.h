@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// rdma-runtime: the low-level runtime of engines that have no hooks of their own (Docker,
+// containerd). Rules:
+// - A call that is not about a container with rdma.* annotations becomes the low-level runtime's,
+//   untouched, whatever is wrong with us: our configuration, our state, our bugs. It is that of
+//   the runtime which got the container when it was created (hook/state/runtimes.h).
+// - One that is, is done in full or fails with one line, which the engine is told, too.
+// `create` and `run` do hook::precreate, put its config.json in place, and run the low-level
+// runtime beside us; if that fails, everything is taken back. `delete` runs it and takes back what
+// no poststop hook did. `checkpoint` and `restore` are refused: what an RDMA device holds for a
+// process is in no checkpoint.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "hook/container/phases.h"
+#include "hook/state/runtimes.h"
+#include "runtime-config/rdma-runtime/low_level.h"
+
+namespace shim {
+
+// The world outside, made only when it is needed.
+struct Surroundings {
+    std::function<netns::Host()> host;
+    std::function<base::Result<hook::Config>()> load_config;
+    // Of a configuration that may be broken in other places.
+    std::function<base::Result<std::string>()> runtime_setting;
+    bool root = true;  // as hook::Call
+    LowLevel& low_level;
+    // Where our own work is done, none of which leaves anything in memory: in a confined process,
+    // which could not become or start the low-level runtime. Tests have one process.
+    std::function<base::Result<>(const std::function<base::Result<>()>&)> apart =
+        [](const std::function<base::Result<>()>& work) { return work(); };
+    std::string runtimes = hook::kRuntimesFolder;
+};
+
+// The exit status; or the call becomes the low-level runtime's and does not come back.
+int serve(const std::vector<std::string>& argv, const Surroundings& around);
+
+}  // namespace shim
