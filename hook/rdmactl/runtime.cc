@@ -70,7 +70,7 @@ Result<std::string> find_our_runtime(netns::Host& host) {
 }
 
 // CRI-O reads all files of the folder, the last one wins.
-Result<> check_crio_others(netns::Host& host, const Owned& owned) {
+Result<> check_crio_others(netns::Host& host, const base::Owned& owned) {
     std::vector<std::string> paths{"/etc/crio/crio.conf"};
     const std::string root = owned.root == "/" ? "" : owned.root;
     const auto names = host.files.list(root + kCrioFolder);
@@ -162,7 +162,7 @@ std::vector<std::string> split_lines(const engines::FileText& text) {
 }
 
 // The lines that go and those that come, between what both begin and end with.
-Json difference(const engines::FileText& before, const engines::FileText& after) {
+Json changed_lines(const engines::FileText& before, const engines::FileText& after) {
     const auto old = split_lines(before);
     const auto now = split_lines(after);
     const size_t most = std::min(old.size(), now.size());
@@ -227,7 +227,7 @@ Result<Answer> runtime_configure(const Options& options, netns::Host& host) {
               {"file", edit.path},
               {"changed", changed},
               {"dry_run", options.dry_run},
-              {"change", difference(edit.before, edited.text)},
+              {"change", changed_lines(edit.before, edited.text)},
               {"backup", backup},
               {"run", changed ? engine.reload : ""},
               {"policy", has_starter ? options.config_path : ""},

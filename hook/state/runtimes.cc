@@ -13,7 +13,7 @@ using base::Json;
 
 namespace {
 constexpr char kLast[] = "last";
-constexpr std::string_view kSuffix = ".json";
+constexpr std::string_view kRecordEnding = ".json";
 
 std::string key_of(const std::string& root, const std::string& id) {
     return base::sha256_hex(root + '\0' + id);
@@ -21,7 +21,7 @@ std::string key_of(const std::string& root, const std::string& id) {
 }  // namespace
 
 std::string Runtimes::path_of(const std::string& key) const {
-    return dir_ + "/" + key + std::string(kSuffix);
+    return dir_ + "/" + key + std::string(kRecordEnding);
 }
 
 Result<Served> Runtimes::load(const std::string& key) const {
@@ -88,7 +88,7 @@ Result<std::vector<std::string>> Runtimes::forget_gone() const {
         return std::vector<std::string>{};  // rdma-runtime has not been called since the boot
     std::vector<std::string> forgotten = TRY(host_.files.sweep(dir_));
     for (const std::string& name : TRY(std::move(names))) {
-        const std::string key = name.substr(0, name.size() - std::min(name.size(), kSuffix.size()));
+        const std::string key = name.substr(0, name.size() - std::min(name.size(), kRecordEnding.size()));
         const auto served = key == kLast ? std::nullopt : std::optional(load(key));
         if (!served || !*served || !is_gone(**served))
             continue;
