@@ -5,9 +5,8 @@
 //   hello    -> hello      both sides' program version, protocol and capabilities, and the machine
 //   device   -> device     the GID and port the other side will use
 //   open     -> opened     one point; queue pairs ("lanes", numbered from 0) are made and
-//   connected.
-//                          TCP: {port, secret}: the client connects there once for each lane
-//                          (streams.h). Only points that need a device need "device" before
+//                          connected. TCP: {port, secret}: the client connects there once for each
+//                          lane (streams.h). Only points that need a device need "device" before
 //   link     -> linked     if `opened` asked for it (cm.confirm): the lanes are connected on both
 //                          sides, the client may send
 //   verify   -> verified   {lane, round}: the client sends, the server checks; atomics: the server
@@ -24,8 +23,7 @@
 //                          tell (account.h)
 //   close    -> closed     both sides drop the queue pairs of the point
 //   isolate  -> isolated   {seed}: a server that allows it (capability "isolation") exposes one
-//   page
-//                          for the negative tests, and the keys to it; until `release`:
+//                          page for the negative tests, and the keys to it; until `release`:
 //   probe    -> probed     {endpoint}: a fresh RC queue pair, connected to the client's
 //   inspect  -> inspected  {round}: whether the page holds the round's pattern, and nothing around
 //                          it was written

@@ -3,15 +3,16 @@
 //
 //   containers/KEY.json   a committed container; pending/KEY.json one whose create is under way
 //   journals/AKEY.json    an attachment: request, steps, holders (container keys)
-//   netns/AKEY            our pin of the container's namespace
-//   leases/LINK[.VLAN]-IP address held on the network of a netdev, or in a VLAN there; content:
-//   AKEY leases/vf-ADDRESS     VF held, by PCI address (of another bus BUS_NAME); content: AKEY
+//   netns/AKEY            the pin of the container's namespace
+//   leases/LINK[.VLAN]-IP an address held on the network of a netdev, or in a VLAN there; content:
+//                         AKEY
+//   leases/vf-ADDRESS     a VF held, by PCI address (of another bus BUS_NAME); content: AKEY
 //   leases/adapter-HANDLE adapter on which rdmactl is at work, by devlink handle; content: rdmactl
 //   nodes/MAJOR:MINOR-KEY the RDMA device whose verbs node the container may open; granted_nodes.h
 //   attach/KEY.json       what the container sees as /run/rdma/attach.json
 //   view/KEY/             what it sees of /sys/class
 //   eswitches/DEVICE.json what an e-switch was like before rdmactl asap2 enable
-//   autoprobe/PF          its sriov_drivers_autoprobe before rdmactl changed it; hook/state/autoprobe.h
+//   autoprobe/PF          its sriov_drivers_autoprobe before rdmactl changed it; autoprobe.h
 //   errors/KEY.json       the last failure of a container, for `rdmactl list --failed`
 //   locks/                the locks of what is there or is being worked on, a file each
 //

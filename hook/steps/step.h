@@ -3,16 +3,15 @@
 // applied, read by another process, and undone there.
 //
 // The rules of rollback:
-// 1. All steps of a plan, with everything their undo needs, are on disk before the first is
-// applied.
+// 1. All steps of a plan, with everything that their undo needs, are on disk before the first is
+//    applied.
 // 2. However far the run got, undoing all of them in reverse gives the start: a step that was never
 //    applied undoes to nothing. So no "done" marks are needed.
-// 3. Objects are named by what we chose for them (index, MAC, unique name) or by bus address.
-// 4. Undo stops at a step that cannot be undone, or of which it cannot tell: what it stands on
-// stays
-//    too. The journal stays with its claims, says why, and gc or the next attach begins there
-//    again.
-// 5. The container's namespace is reached only through our own pin, which is undone last.
+// 3. Objects are named by what rdma-hook chose for them (index, MAC, unique name), or by bus
+//    address.
+// 4. Undo stops at a step that cannot be undone, or whose change cannot be seen; the steps before
+//    it stay, too. The journal keeps its claims and says why; gc or the next attach begins there.
+// 5. The container's namespace is reached only through rdma-hook's pin, which is undone last.
 #pragma once
 
 #include <memory>

@@ -52,9 +52,9 @@
 
 namespace perf {
 
-// Which device rdma_cm uses for a local address of this network namespace (neither a loopback nor a
-// link-local one).
-// For iWARP there is no other way to know: its GIDs are no addresses.
+// Finds the device that rdma_cm uses for a local address of this network namespace. The address is
+// neither a loopback nor a link-local one. For iWARP there is no other way to know: its GIDs are no
+// addresses.
 base::Result<CmDevice> cm_device_of(Cm& cm, const Address& local);
 
 class CmConnection {

@@ -4,9 +4,8 @@
 //   kv_open  -> kv_opened   {keys, value_bytes, seed, poll, endpoints}: the server makes the table
 //                           and a queue pair, connected to the client's; answers as "opened" does,
 //                           the endpoint is that of the queue pair and of the whole table
-//   kv_start -> kv_started  {method, version}: the server fills the table with that version; of
-//                           method "send" a thread then answers GETs, of "read" nobody does
-//                           anything
+//   kv_start -> kv_started  {method, version}: the server fills the table with that version; with
+//                           method "send" a thread then answers GETs, with "read" no thread does
 //   kv_stop  -> kv_stopped  {answers}: how many GETs that thread has answered since; and what the
 //                           server's machine did meanwhile (account.h)
 //   kv_close -> kv_closed   table and queue pair are gone

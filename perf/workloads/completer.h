@@ -5,8 +5,9 @@
 // longest time without any completion.
 //
 //   Spin    polls. Lowest latency with a core to spare; starves a software device on a small
-//   machine. Yield   polls, and gives the core away after an empty poll (sched_yield). Event polls,
-//   arms the queue, polls again (a completion may come in between), then sleeps in
+//           machine.
+//   Yield   polls, and gives the core away after an empty poll (sched_yield).
+//   Event   polls, arms the queue, polls again (a completion may come in between), then sleeps in
 //           ppoll(2) on the channel, the word and the stop.
 //   Hybrid  spins for some microseconds after the last completion, then does as Event.
 #pragma once

@@ -6,7 +6,7 @@
 //
 //     bench_floor attach NETNS-PATH PARENT V4-ADDRESS PREFIX RDMA-NAME PIN-PATH
 //     bench_floor attach-asap2 NETNS-PATH NETDEV V4-ADDRESS PREFIX RDMA-NAME PIN-PATH ESWITCH PORT
-//     BRIDGE
+//         BRIDGE
 //     bench_floor measure FIGURES COMMAND [ARG...]
 //     bench_floor state ID
 //

@@ -260,8 +260,7 @@ TYPED_TEST(OvsContract, ManyPortsAreListedAndRemovedAtOnce) {
     EXPECT_EQ(this->marked({}), std::vector<std::string>{"br0"});
 }
 
-// ---- what the World does not have
-// ----------------------------------------------------------------------
+// ---- what the World does not have ---------------------------------------------------------------
 
 TEST(OvsDatabase, AnInterfaceOfAnotherPortHasTheName) {
     if (const std::string reason = RealOvsOutside::missing(); !reason.empty())

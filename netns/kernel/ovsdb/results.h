@@ -41,9 +41,8 @@ Refusal read_refusal(const Json& error, size_t operation);
 // The refusal as the room's error; `what` was to be done.
 base::Error explain(const Refusal& refusal, const std::string& what);
 
-// ---- results of "select"
-// -------------------------------------------------------------------------------- All of them:
-// Internal if the result is not what was asked for.
+// ---- results of "select" ------------------------------------------------------------------------
+// The error of each is Internal if the result is not of the form that was asked for.
 
 // A row of table Port: its own columns, and where the others are.
 struct PortRow {

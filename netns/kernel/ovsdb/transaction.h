@@ -35,8 +35,7 @@ struct Transaction {
     std::vector<Guard> guards;  // of the first operations, in their order
 };
 
-// ---- what changes; the last result is for read_progress()
-// --------------------------------------------------------
+// ---- what changes; the last result is for read_progress() ---------------------------------------
 Transaction to_add_port(const OvsPortSpec& spec);
 Transaction to_add_bridge(const std::string& name, const OvsMap& marks);
 Transaction to_configure(const OvsChange& other_config, const OvsChange& marks);
@@ -44,9 +43,8 @@ Transaction to_configure(const OvsChange& other_config, const OvsChange& marks);
 Transaction to_remove_ports(const std::vector<std::string>& uuids, const OvsMap& marks);
 Transaction to_remove_bridge(const std::string& uuid, const OvsMap& marks);
 
-// ---- single operations
-// ------------------------------------------------------------------------------------ For
-// read_settings().
+// ---- single operations --------------------------------------------------------------------------
+// For read_settings().
 Json select_settings();
 // For read_ports(), by name or by marks.
 Json select_port(const std::string& name);

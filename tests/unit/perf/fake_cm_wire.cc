@@ -205,8 +205,7 @@ int FakeCm::disconnect(rdma_cm_id* id) {
     return 0;
 }
 
-// ---- attributes, as the kernel gives them
-// --------------------------------------------------------
+// ---- attributes, as the kernel gives them -------------------------------------------------------
 void FakeCm::init_attributes(const Id& id, ibv_qp_attr& attr, int& mask) {
     mask = IBV_QP_STATE | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
     if (!id.device->iwarp)

@@ -18,8 +18,7 @@ using test::FakeVerbs;
 using testing::HasSubstr;
 using namespace std::chrono_literals;
 
-// ---- a client that is not ours
-// --------------------------------------------------------------------
+// ---- a client that is not ours ------------------------------------------------------------------
 
 class Hostile : public testing::Test {
   protected:
@@ -228,8 +227,7 @@ TEST_F(Hostile, ClientThatOnlyConnectsIsNoError) {
     EXPECT_FALSE(pair.outcome());
 }
 
-// ---- a server that is not ours
-// --------------------------------------------------------------------
+// ---- a server that is not ours ------------------------------------------------------------------
 
 TEST(StrangeServer, GarbageIsNamed) {
     FakeVerbs verbs;

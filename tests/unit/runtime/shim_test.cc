@@ -7,8 +7,7 @@
 
 namespace shim {
 namespace {
-// ---- what is none of our business
-// --------------------------------------------------------------------
+// ---- what is none of our business ---------------------------------------------------------------
 
 TEST_F(Shim, WithoutAnnotationsItBecomesTheRuntime) {
     for (const Json& annotations :
@@ -63,8 +62,7 @@ TEST_F(Shim, TheOtherVerbsDoNotLookAtAnything) {
     }
 }
 
-// ---- create
-// ------------------------------------------------------------------------------------------
+// ---- create -------------------------------------------------------------------------------------
 
 TEST_F(Shim, CreateAttaches) {
     start();
@@ -175,8 +173,7 @@ TEST_F(Shim, ASecondHalfOnePassesThrough) {
     EXPECT_EQ(slurp(spec_path()), edited);
 }
 
-// ---- create: refused
-// ---------------------------------------------------------------------------------
+// ---- create: refused ----------------------------------------------------------------------------
 
 TEST_F(Shim, RefusalsAreTold) {
     const struct {
@@ -250,8 +247,7 @@ TEST_F(Shim, WhatLooksLikeRdmaAndCannotBeReadIsRefused) {
     EXPECT_THAT(low_level_.calls, IsEmpty());
 }
 
-// ---- delete
-// ------------------------------------------------------------------------------------------
+// ---- delete -------------------------------------------------------------------------------------
 
 TEST_F(Shim, DeleteUndoesWhatNoHookDid) {
     start();
@@ -330,8 +326,7 @@ TEST_F(Shim, DeleteOfAnotherIsNoneOfOurs) {
     EXPECT_EQ(fake_.world.rdma.size(), 1U);
 }
 
-// ---- checkpoint and restore
-// ------------------------------------------------------------------------------------------
+// ---- checkpoint and restore ---------------------------------------------------------------------
 
 TEST_F(Shim, ACheckpointIsRefused) {
     start();

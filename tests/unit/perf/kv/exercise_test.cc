@@ -153,8 +153,7 @@ TEST(Kv, FailedCompletionIsNamed) {
     EXPECT_THAT(trials.error().message(), HasSubstr("etry"));
 }
 
-// ---- a client that is not ours
-// -------------------------------------------------------------------
+// ---- a client that is not ours ------------------------------------------------------------------
 
 class HostileKv : public testing::Test {
   protected:
@@ -249,8 +248,7 @@ TEST_F(HostileKv, ClientThatGoesEndsTheSession) {
     }
 }
 
-// ---- a server that is not ours
-// -------------------------------------------------------------------
+// ---- a server that is not ours ------------------------------------------------------------------
 
 // Answers hello and device, then as it is told, then hangs up; what the client makes of it.
 std::string made_of(const std::vector<Json>& answers, const Hello& hello = own_hello()) {

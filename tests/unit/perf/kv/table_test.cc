@@ -132,8 +132,7 @@ TEST(Table, TheLargestOneCanBeFilled) {
     EXPECT_TRUE(fill(table, shape, 1));
 }
 
-// ---- which keys are asked for
-// --------------------------------------------------------------------
+// ---- which keys are asked for -------------------------------------------------------------------
 
 double share(const std::vector<uint32_t>& drawn, uint32_t key) {
     return static_cast<double>(std::ranges::count(drawn, key)) / static_cast<double>(drawn.size());
