@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cgroups: what the processes of a container may open and make of an RDMA device. cgroup v2 alone
-// (controller `rdma`, kernel 4.11; cgroups(7), Documentation/admin-guide/cgroup-v2.rst, "RDMA"): a
-// limit holds for a cgroup and all below it, goes with the cgroup, and is kept by the device's
-// name, following its renames. Only control objects are counted; no limit of bandwidth.
+// Cgroups limits how many objects of an RDMA device the processes of a container may have. It is
+// for cgroup v2 only (controller `rdma`, kernel 4.11; cgroups(7),
+// Documentation/admin-guide/cgroup-v2.rst, "RDMA"). A limit holds for a cgroup and all cgroups
+// below it, and goes with the cgroup. The kernel keeps it by the device's name, and follows
+// renames. It counts control objects, not bandwidth.
 //
-// What this room knows of kernels, so that nobody else has to:
+// Facts about kernels:
 // - rdma.max is there only if every ancestor hands the controller down (cgroup.subtree_control).
-// - A device that is not there is ENODEV; in RDMA's exclusive mode from 7.3 on that is every device
-//   outside of the writer's namespace.
+// - A device that is not there is ENODEV. In RDMA's exclusive mode, from 7.3 on, that includes
+//   every device outside of the writer's namespace.
 // - A value above what the kernel can count is read back as "max".
 #pragma once
 
@@ -21,11 +22,11 @@
 
 namespace netns {
 
-// What is not said stays as it is: without a limit in a new cgroup.
+// A limit for one device. An empty member stays as it is; a new cgroup has no limit.
 struct RdmaLimit {
-    std::string device;               // RDMA device
+    std::string device;               // name of the RDMA device
     std::optional<uint32_t> handles;  // hca_handle: open user contexts, 0 to 2^31 - 2
-    std::optional<uint32_t> objects;  // hca_object: queue pairs, memory regions and all other
+    std::optional<uint32_t> objects;  // hca_object: queue pairs, memory regions and all others
     bool operator==(const RdmaLimit&) const = default;
 };
 
@@ -33,13 +34,15 @@ class Cgroups {
   public:
     virtual ~Cgroups() = default;
 
-    // Whether this machine can limit RDMA; Unsupported says why not.
+    // Checks that this machine can limit RDMA. Unsupported says why it cannot.
     virtual Result<> check_rdma() = 0;
 
-    // Limits the cgroup that the process is in, and reads back. Enables the controller in its
-    // ancestors where it is not: that stays, and changes nothing for who has no limit. `ns` is the
-    // device's namespace. Unavailable: no such device or process. Unsupported: as above; an
-    // ancestor cannot hand the controller down; or the process has no cgroup of its own, but ours.
+    // Limits the cgroup that the process is in, and reads the limit back. `ns` is the device's
+    // namespace. Enables the controller in the cgroup's ancestors where it is off; that stays, and
+    // changes nothing for cgroups without a limit.
+    //
+    // Unavailable: no such device or process. Unsupported: see check_rdma(); or an ancestor cannot
+    // hand the controller down; or the process is in rdma-hook's own cgroup, or in one above it.
     virtual Result<> limit_rdma(const ProcessToken& process,
                                 const Netns& ns,
                                 const RdmaLimit& limit) = 0;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Character devices by number: which numbers are RDMA's, and whose node a path of the host is. Read
-// only.
+// CharNodes looks up character devices by number: the major numbers of RDMA's devices, and the
+// device that a path of the host leads to. Read only.
 //
-// What this room knows of kernels, so that nobody else has to:
-// - uverbs, umad and issm have the major 231 for the first 32 of a kind, and one each that the
-//   kernel gives out for those beyond (IB_UVERBS_NUM_DYNAMIC_MINOR): /proc/devices names it.
-// - It is given out when the module is loaded: before that there are no such devices, either.
+// Facts about kernels:
+// - uverbs, umad and issm have the major 231 for the first 32 devices of a kind. Devices beyond
+//   have a major that the kernel gives out, one for each kind (IB_UVERBS_NUM_DYNAMIC_MINOR).
+//   /proc/devices names it.
+// - The kernel gives it out when the module is loaded. Before that there are no such devices,
+//   either.
 #pragma once
 
 #include <cstdint>
@@ -30,9 +32,11 @@ class CharNodes {
   public:
     virtual ~CharNodes() = default;
 
-    // Ascending; none if no module of RDMA's with devices is loaded.
+    // Returns the major numbers of RDMA devices, ascending; none if no module with such devices is
+    // loaded.
     virtual Result<std::vector<uint32_t>> rdma_majors() = 0;
-    // The character device that the host has at the path, over links; nothing if there is none.
+    // Returns the number of the character device at the host's path, following links; nothing if
+    // there is none.
     virtual Result<std::optional<DeviceNumber>> at(const std::string& path) = 0;
 };
 
@@ -42,7 +46,7 @@ class KernelCharNodes : public CharNodes {
     Result<std::optional<DeviceNumber>> at(const std::string& path) override;
 };
 
-// Of the text of /proc/devices.
+// Returns the same majors, from the text of /proc/devices.
 std::vector<uint32_t> parse_rdma_majors(std::string_view devices);
 
 }  // namespace netns

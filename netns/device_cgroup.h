@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device cgroups: which devices the processes of a running container may open. cgroup v2 alone,
-// where BPF programs decide (kernel 4.15; replaced in one go from 5.6 on; bpf(2), BPF_PROG_ATTACH).
-// The runtime's or systemd's own programs stay what they are, with a block of ours in front
-// (netns/kernel/device_program.h).
+// DeviceCgroups decides which devices the processes of a running container may open. It is for
+// cgroup v2 only, where BPF programs decide (kernel 4.15; replaced in one go from 5.6 on; bpf(2),
+// BPF_PROG_ATTACH). rdma-hook keeps the program of the runtime or of systemd, and puts a block of
+// its own in front (netns/kernel/device_program.h).
 //
-// What this room knows of kernels and engines, so that nobody else has to:
-// - All programs from the container's cgroup up to the root must agree. Ours are the container's
-//   own: its cgroup, and those above it up to its systemd scope (crun puts the container into a
-//   cgroup below the scope, and the program on the scope). Programs further up are other people's
-//   and stay as they are.
-// - A cgroup without program allows every device: nothing to do.
-// - Who owns the cgroup may put its own program back at any time: systemd does at daemon-reload.
+// Facts about kernels and engines:
+// - All programs from the container's cgroup up to the root must agree. rdma-hook changes those of
+//   the container: its cgroup, and the cgroups above it up to its systemd scope. (crun puts the
+//   container into a cgroup below the scope, and the program on the scope.) Programs further up
+//   belong to others and stay as they are.
+// - A cgroup without a program allows every device: there is nothing to do.
+// - The owner of the cgroup may put its own program back at any time. systemd does so at
+//   daemon-reload.
 #pragma once
 
 #include <memory>
@@ -24,16 +25,18 @@ class DeviceCgroups {
   public:
     virtual ~DeviceCgroups() = default;
 
-    // Whether devices can be granted to running containers here; Unsupported says why not.
+    // Checks that devices can be granted to running containers here. Unsupported says why they
+    // cannot.
     virtual Result<> check() = 0;
 
-    // Lets the container of this init read and write the character device. False if it could
-    // before, as far as we know: nothing was changed. Unavailable: the process is gone.
-    // Unsupported: it has no cgroup of its own, or a program that cannot be rebuilt.
+    // Lets the container of this init process read and write the character device. Returns false if
+    // the container could do so before, as far as rdma-hook can see; then nothing was changed.
+    // Unavailable: the process is gone. Unsupported: it has no cgroup of its own, or a program that
+    // cannot be rebuilt.
     virtual Result<bool> allow(const ProcessToken& init, DeviceNumber device) = 0;
 
-    // Takes away what allow() gave, also where only a part of it happened or the program has been
-    // replaced since. A container that is gone has nothing left: no error.
+    // Takes away what allow() gave, also if allow() stopped half-way or the program has been
+    // replaced since. A container that is gone is no error: it has nothing left.
     virtual Result<> forbid(const ProcessToken& init, DeviceNumber device) = 0;
 };
 

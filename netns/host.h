@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host: all rooms of the outside world in one hand. Decisions get a Host&; tests build one of
-// fakes. Users of a room include that room's header.
+// Host holds all rooms of the outside world. Code that decides takes a Host&; tests build one of
+// fakes. To use a room, include that room's header.
 #pragma once
 
 namespace base {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// KernelHost: the rooms of the real world. Only what makes one needs this header.
+// KernelHost makes the rooms of the real world. Only code that makes one needs this header.
 #pragma once
 
 #include <memory>

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Network devices and their addresses, by rtnetlink(7). Devices are named by index within a
-// namespace, never by name. Relies on: a chosen ifindex in RTM_NEWLINK (3.7), IFLA_NET_NS_FD (3.0),
-// NETLINK_GET_STRICT_CHK filters on dumps (4.20), RTM_F_FIB_MATCH (4.13), IFLA_INET_CONF (2.6.38).
-// Never enters a namespace for longer than it takes to open a socket there.
+// Links reads and changes network devices and their addresses by rtnetlink(7). You name a device by
+// its index within a namespace. Names are for lookups only: they can change hands.
+//
+// It relies on: a chosen ifindex in RTM_NEWLINK (3.7), IFLA_NET_NS_FD (3.0), NETLINK_GET_STRICT_CHK
+// filters on dumps (4.20), RTM_F_FIB_MATCH (4.13), IFLA_INET_CONF (2.6.38). It enters a namespace
+// only for the time that it takes to open a socket there.
 #pragma once
 
 #include <cstdint>
@@ -32,35 +34,35 @@ struct Link {
     bool strict_arp = false;  // arp_ignore is 1 and arp_announce 2
     std::string device;  // IFLA_PARENT_DEV_NAME (5.14): "0000:01:10.0"; empty for a virtual link
     std::string alias;   // IFLA_IFALIAS
-    // Somebody made it hear everything (IFLA_PROMISCUITY), or has a program look at what comes
-    // (IFLA_XDP). Both go along into another namespace.
+    // Somebody made the link promiscuous (IFLA_PROMISCUITY), or attached an XDP program (IFLA_XDP).
+    // Both move with it into another namespace.
     bool promiscuous = false;
     bool xdp = false;
     std::vector<std::string> altnames;
     bool operator==(const Link&) const = default;
 };
 
-// What is to change of a link; what is empty stays. Some drivers take a MAC or an MTU, and kernels
-// before 6.2 a name, only while the link is down: it is taken down first if `up` is false, and
-// brought up last if it is true.
+// Changes to a link; an empty member stays as it is. Some drivers take a MAC or an MTU, and kernels
+// before 6.2 a name, only while the link is down. So `up` = false takes the link down first, and
+// `up` = true brings it up last.
 struct LinkChange {
     std::optional<std::string> name{};
     std::optional<std::string> alias{};
     std::optional<Mac> mac{};
     std::optional<uint32_t> mtu{};
     std::optional<bool> up{};
-    std::optional<uint32_t> index{};  // in the namespace that it is moved to; not for change()
+    std::optional<uint32_t> index{};  // in the target namespace; for move() only
     bool operator==(const LinkChange&) const = default;
 };
 
-// A child made on `parent` (an index in the host's namespace) directly inside the target namespace,
-// under the index, name and MAC given, and up. An ipvlan is in mode L2.
+// A child of a link of the host. It is made directly inside the target namespace, and is up. An
+// ipvlan is in mode L2.
 struct ChildSpec {
-    uint32_t parent = 0;
-    uint32_t index = 0;
+    uint32_t parent = 0;  // an index in the host's namespace
+    uint32_t index = 0;   // the new link's, in the target namespace
     std::string name;
-    Mac mac;  // not of an ipvlan
-    uint32_t mtu = 0;
+    Mac mac;           // not for an ipvlan
+    uint32_t mtu = 0;  // bytes
     ChildType type{};
 };
 
@@ -68,68 +70,73 @@ class Links {
   public:
     virtual ~Links() = default;
 
+    // Both return nothing if there is no such link.
     virtual Result<std::optional<Link>> find(const Netns& ns, uint32_t index) = 0;
     virtual Result<std::optional<Link>> find_by_name(const Netns& ns, const std::string& name) = 0;
-    // Whether no link of `ns` has the name, or has it any more at the deadline.
+    // Waits until no link of `ns` has the name. False: one still has it at the deadline.
     virtual Result<bool> wait_until_free(const Netns& ns,
                                          const std::string& name,
                                          base::Deadline deadline) = 0;
-    // All links of a namespace. For a container's, which are few; never for the host's.
+    // Returns all links of a namespace. For a container's namespace, which has few; never for the
+    // host's.
     virtual Result<std::vector<Link>> list(const Netns& ns) = 0;
-    // The indexes of a bond's or bridge's ports.
+    // Returns the indexes of the ports of a bond or bridge.
     virtual Result<std::vector<uint32_t>> ports_of(const Netns& ns, uint32_t master) = 0;
-    // The addresses of one link.
+    // Returns the addresses of one link.
     virtual Result<std::vector<Address>> addresses(const Netns& ns, uint32_t index) = 0;
-    // How many receive rules (ethtool -N) somebody gave the link called `name`; 0 if its driver has
-    // no such thing. They go along into another namespace.
+    // Returns the number of receive rules (ethtool -N) on the link called `name`; 0 if its driver
+    // has no such rules. They move with the link into another namespace.
     virtual Result<uint32_t> receive_rules(const Netns& ns, const std::string& name) = 0;
-    // The link of the default route (v4 first, then v6), or nothing.
+    // Returns the index of the link of the default route, v4 first, then v6; nothing if there is no
+    // default route.
     virtual Result<std::optional<uint32_t>> default_route_link(const Netns& ns) = 0;
 
-    // Busy if name, index, MAC or VLAN is taken where the link will live or on the parent (before
-    // 6.15 an index that the host uses is taken too: choose high ones). Refused if the parent can
-    // carry none of this kind, BadInput for a MAC or an MTU that cannot be, Unavailable without
-    // parent.
+    // Makes the child. Busy: name, index, MAC or VLAN is taken in the target namespace or on the
+    // parent. (Before 6.15 an index that the host uses is taken, too: choose high ones.) Refused:
+    // the parent can carry no child of this kind. BadInput: an impossible MAC or MTU. Unavailable:
+    // no parent.
     virtual Result<> create_child(const Netns& host,
                                   const Netns& target,
                                   const ChildSpec& spec) = 0;
-    // One that is not there is no error.
+    // Removes a link; one that is not there is no error.
     virtual Result<> remove(const Netns& ns, uint32_t index) = 0;
-    // The link of a device ("0000:01:10.0") among the links of a container's namespace.
+    // Returns the link of a device ("0000:01:10.0") among the links of a container's namespace.
     virtual Result<std::optional<Link>> find_by_device(const Netns& ns,
                                                        const std::string& device) = 0;
-    // Moves a link into another namespace and changes it there: one request, in which the kernel
-    // moves first (the link is down and has no addresses then), then sets MAC, MTU, name, alias and
-    // flags. It may stop half-way: the link is then there, and what stands before the refused value
-    // in that order is set, and what stands after it is not. Only a name that is taken there is
-    // changed by the move itself. Busy: EEXIST, the name or an altname is taken there, EBUSY, the
-    // index is; Refused: EINVAL, it cannot leave its namespace. For BadInput see change().
+    // Moves a link into another namespace and changes it there, in one request. The kernel moves it
+    // first, which takes it down and drops its addresses. Then it sets MAC, MTU, name, alias and
+    // flags, in this order. It may stop half-way: the link is then in the target namespace, and
+    // only the values that precede the refused one are set. Only a name that is taken there is
+    // changed by the move itself.
+    //
+    // Busy: the name or an altname (EEXIST) or the index (EBUSY) is taken there. Refused: the link
+    // cannot leave its namespace (EINVAL). For BadInput see change().
     virtual Result<> move(const Netns& from,
                           const Netns& to,
                           uint32_t index,
                           const LinkChange& change) = 0;
-    // Changes a link where it is. Busy: the name is taken, or the MAC among its siblings; BadInput:
-    // a MAC (EADDRNOTAVAIL) or an MTU (EINVAL) that the driver refuses. A link that has the wanted
-    // name as an altname (of udev's) loses that: the kernel says EEXIST to it.
+    // Changes a link where it is. Busy: the name is taken, or a sibling has the MAC. BadInput: the
+    // driver refuses the MAC (EADDRNOTAVAIL) or the MTU (EINVAL). If the link has the wanted name
+    // as an altname (udev gives such), it loses the altname first: the kernel would answer EEXIST.
     virtual Result<> change(const Netns& ns, uint32_t index, const LinkChange& change) = 0;
-    // Brings a link up. A driver that is busy (EBUSY, EAGAIN: its VF is in the reset that a setting
-    // of the PF has begun) is asked again until the deadline; then that is the answer: Busy.
+    // Brings a link up. A driver may be busy (EBUSY, EAGAIN) because a setting of the PF has reset
+    // its VF. Then the request is repeated until the deadline; after that the error is Busy.
     virtual Result<> raise(const Netns& ns, uint32_t index, base::Deadline deadline) = 0;
-    // Takes a further name off a link (RTM_DELLINKPROP, 5.5). A name or link that is not there is
-    // no error.
+    // Takes an altname off a link (RTM_DELLINKPROP, 5.5). A name or link that is not there is no
+    // error.
     virtual Result<> remove_altname(const Netns& ns, uint32_t index, const std::string& name) = 0;
-    // Strict ARP (arp_ignore=1, arp_announce=2 of the link): it answers for its own addresses only,
-    // and asks with one of them. Of two links on one network each would answer for both, and an
-    // RDMA device takes only the packets that come to its own netdev. Unavailable without link.
+    // Sets strict ARP (arp_ignore=1, arp_announce=2): the link answers only for its own addresses,
+    // and asks with one of them. Without it, two links on one network each answer for both. An RDMA
+    // device takes only packets that come to its own netdev. Unavailable: no such link.
     virtual Result<> set_strict_arp(const Netns& ns, uint32_t index) = 0;
-    // IPv6 without duplicate address detection (IFA_F_NODAD): usable at once. Busy (EEXIST) if
-    // there.
+    // Adds an address. An IPv6 address skips duplicate address detection (IFA_F_NODAD), so it is
+    // usable at once. Busy (EEXIST): the address is there.
     virtual Result<> add_address(const Netns& ns, uint32_t index, const Address& address) = 0;
-    // An address or link that is not there is no error.
+    // Removes an address. An address or link that is not there is no error.
     virtual Result<> remove_address(const Netns& ns, uint32_t index, const Address& address) = 0;
 };
 
-// The real one.
+// The room over the kernel.
 std::unique_ptr<Links> make_kernel_links();
 
 }  // namespace netns

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Network namespaces: opening, making, pinning. Owns the only setns(2) of the project. A namespace
-// is identified by the device and inode number of its nsfs file (namespaces(7)); while it is held
-// by a descriptor or a mount, the number is not given to another. The pin is a bind mount of our
-// own: it keeps a dead container's namespace reachable until our devices in it are undone.
-// Descriptors are close-on-exec; no child ever inherits one.
+// Netnses opens, makes and pins network namespaces. The only setns(2) of the project is here. A
+// namespace is identified by the device and inode number of its nsfs file (namespaces(7)). While a
+// descriptor or a mount holds the namespace, no other gets the number. A pin is a bind mount by
+// rdma-hook: it keeps a dead container's namespace reachable until rdma-hook's devices in it are
+// undone. Descriptors are close-on-exec, so no child inherits one.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,7 @@ namespace netns {
 
 using base::Result;
 
+// The identity of a namespace, from stat(2) of its nsfs file.
 struct NetnsId {
     uint64_t dev = 0;
     uint64_t ino = 0;
@@ -46,44 +47,46 @@ class Netnses {
   public:
     virtual ~Netnses() = default;
 
-    // The namespace of this process: the host's.
+    // Returns the namespace of this process, which is the host's.
     virtual Result<Netns> current() = 0;
 
-    // The namespace behind a path; refused (BadInput) unless it is an nsfs file of a network
-    // namespace (ioctl_ns(2) NS_GET_NSTYPE).
+    // Opens the namespace behind a path. BadInput unless it is an nsfs file of a network namespace
+    // (ioctl_ns(2) NS_GET_NSTYPE).
     virtual Result<Netns> open(const std::string& path) = 0;
 
-    // The namespace of a process; Unavailable if the process is gone.
+    // Opens the namespace of a process. Unavailable: the process is gone.
     virtual Result<Netns> open_process(pid_t pid) = 0;
 
-    // The namespace behind a pin of ours, or nothing if the pin is not there or is not (any more)
-    // the namespace `id`.
+    // Opens the namespace behind a pin. Nothing if the pin is not there, or leads to another
+    // namespace than `id`.
     virtual Result<std::optional<Netns>> open_pin(const std::string& path, NetnsId id) = 0;
 
-    // What names the namespace for good: SO_NETNS_COOKIE of socket(7) (Linux 5.14), which the
-    // kernel gives to no other until the next boot. Asked of the namespace itself since 6.18.
+    // Returns the number that identifies the namespace until the next boot: SO_NETNS_COOKIE of
+    // socket(7) (Linux 5.14). Since 6.18 the namespace itself is asked.
     virtual Result<uint64_t> cookie(const Netns& ns) = 0;
 
-    // The first namespace that is wanted, of those that a process is in or that are mounted where a
-    // process sees it, whatever its mount namespace. One that a thread has for itself, a descriptor
-    // or a socket alone is not found. Looks at every process: for what our pin should have led to.
+    // Returns the first wanted namespace of those that a process is in, or that are mounted where a
+    // process sees it, in any mount namespace. It does not find a namespace that only a thread, a
+    // descriptor or a socket holds. It looks at every process: use it only when a pin did not lead
+    // to the namespace.
     virtual Result<std::optional<Netns>> search(
         const std::function<Result<bool>(const Netns&)>& is_wanted) = 0;
 
-    // A new, empty namespace with `lo` up (OCI runtimes raise it only in namespaces of their own).
-    // It lives as long as a descriptor, a pin or a process holds it.
+    // Makes an empty namespace with `lo` up. (OCI runtimes raise `lo` only in namespaces that they
+    // make.) It lives as long as a descriptor, a pin or a process holds it.
     virtual Result<Netns> make() = 0;
 
-    // Mounts the namespace on `path`, making the file. Pinning the same namespace twice is done.
+    // Mounts the namespace on `path`, making the file. Pinning the same namespace twice is no
+    // error.
     virtual Result<> pin(const Netns& ns, const std::string& path) = 0;
 
-    // Takes the pin away, and its file; one that is not there is no error.
+    // Removes the pin and its file. A pin that is not there is no error.
     virtual Result<> unpin(const std::string& path) = 0;
 };
 
 class KernelNetnses : public Netnses {
   public:
-    // What the kernel says now, where current() may remember.
+    // Asks the kernel now; current() may return what it remembers.
     static Result<Netns> open_own();
 
     Result<Netns> current() override;
@@ -98,13 +101,13 @@ class KernelNetnses : public Netnses {
     Result<> unpin(const std::string& path) override;
 };
 
-// Runs `body` on a thread of its own in the mount namespace, whose root and working directory are
-// the thread's then; no other thread leaves its own. The thread ends with it and comes back never.
-// For the rooms only.
+// Runs `body` on a new thread inside the mount namespace, with that namespace's root as root and
+// working directory. No other thread leaves its mount namespace. The thread ends there. For the
+// rooms only.
 Result<> inside_mounts(int mount_namespace, const std::function<Result<>()>& body);
 
 // Runs `body` on this thread inside `ns` and comes back. If the way back fails the process aborts:
-// going on in a stranger's namespace would be worse. For the rooms only.
+// continuing in a foreign namespace would be worse. For the rooms only.
 Result<> inside(const Netns& ns, const std::function<Result<>()>& body);
 
 }  // namespace netns

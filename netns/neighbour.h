@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said to and heard from the neighbours on a link's segment about an address: announcing
-// where it is now, and asking whether somebody else has it. By packet sockets (packet(7)) bound to
-// the one link: ARP (RFC 826, RFC 5227) for IPv4, neighbour discovery (RFC 4861, RFC 4862) for
+// Neighbours talks to the stations on a link's segment about an address. It announces where the
+// address is now, and asks whether another station has it. It uses packet sockets (packet(7)) bound
+// to the one link: ARP (RFC 826, RFC 5227) for IPv4, neighbour discovery (RFC 4861, RFC 4862) for
 // IPv6.
 //
-// Why: an address that moves from one VF to another has another MAC from then on, and neighbours
-// keep the old one for half a minute and longer. And two containers with one address break both.
-// What is heard is from strangers: bounded, checked, and believed to be no more than a claim.
+// An address that moves from one VF to another gets another MAC, and neighbours keep the old one
+// for half a minute and longer. Two containers with one address break both. Answers come from
+// strangers: they are bounded and checked, and a claim is taken only as a claim.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace netns {
 
-// A link as its neighbours see it.
+// A link as its neighbours see it: its index in the namespace, and its MAC.
 struct Station {
     uint32_t index = 0;
     Mac mac;
@@ -30,14 +30,15 @@ class Neighbours {
   public:
     virtual ~Neighbours() = default;
 
-    // Tells all neighbours that the addresses are at this station: one packet each. Unavailable if
-    // the link is down or gone.
+    // Announces to all neighbours that the addresses are at this station, with one packet each.
+    // Unavailable: the link is down or gone.
     virtual Result<> announce(const Netns& ns,
                               const Station& station,
                               const std::vector<Address>& addresses) = 0;
 
-    // Asks once who has the address, which the station itself must not have yet, and waits until
-    // the deadline; the MAC of whoever claims it, or nothing. Unavailable as above.
+    // Asks once which station has the address, and waits for an answer until the deadline. The
+    // asking station must not have the address yet. Returns the MAC that claims it, or nothing.
+    // Unavailable: the link is down or gone.
     virtual Result<std::optional<Mac>> find_owner(const Netns& ns,
                                                   const Station& station,
                                                   const Address& address,

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Placements: a file or device node of the host, mounted into a container whose runtime is about to
-// let it go (hooks prestart and createRuntime: the container's mounts are there; its root is not
-// yet its root, or just became it). Everything is reached from descriptors and no symbolic link is
-// followed (openat2(2) RESOLVE_NO_SYMLINKS, kernel 5.6; open_tree(2), move_mount(2), 5.2), so that
-// what a hostile image or a process beside it puts in the way can make this fail and nothing else.
-// Only in tmpfs mounts of the container's own is anything made: nothing of ours is written into a
-// root file system.
+// Placements mounts a file or device node of the host into a container that is about to start. It
+// works in the hooks prestart and createRuntime: the container's mounts are there, and the runtime
+// has not yet, or only just, made the folder its root.
+//
+// Everything is reached through descriptors, and no symbolic link is followed (openat2(2)
+// RESOLVE_NO_SYMLINKS, kernel 5.6; open_tree(2), move_mount(2), 5.2). So a hostile image, or a
+// process beside it, can make a call fail and do nothing else. Files and folders are made only in
+// tmpfs mounts of the container: rdma-hook writes nothing into a root file system.
 #pragma once
 
 #include <memory>
@@ -17,13 +18,13 @@ namespace netns {
 
 struct Placement {
     std::string source;  // absolute path on the host: a device node, or a file (mounted read-only)
-    std::string mount;   // "dev", "run": a folder of the container's root with a tmpfs of its own
-    std::string folder;  // in there, made if it is missing: "infiniband"
-    std::string name;
+    std::string mount;   // "dev", "run": a folder of the container's root that is a tmpfs
+    std::string folder;  // within the mount, made if it is missing: "infiniband"
+    std::string name;    // within the folder
     bool operator==(const Placement&) const = default;
 };
 
-// The container: its init, and on the host the folder that is to become its root.
+// The container: its init, and the folder on the host that becomes its root.
 struct ContainerRoot {
     ProcessToken init;
     std::string path;
@@ -34,13 +35,13 @@ class Placements {
   public:
     virtual ~Placements() = default;
 
-    // Mounts it. Done if the same is there already (the host's /dev, a node that config.json
-    // lists). Unavailable: process or source is gone. Unsupported: no tmpfs of the container's own
-    // is there. Refused: a symbolic link or something else is in the way.
+    // Mounts `what`. It is no error if the same is there already (the host's /dev, a node that
+    // config.json lists). Unavailable: process or source is gone. Unsupported: the container has no
+    // tmpfs there. Refused: a symbolic link or another file is in the way.
     virtual Result<> place(const ContainerRoot& root, const Placement& what) = 0;
 
-    // Takes away what place() made, also where only a part of it happened. Nothing of it: no error,
-    // nor is a container that is gone.
+    // Removes what place() made, also if place() stopped half-way. It is no error if nothing of it
+    // is there, or if the container is gone.
     virtual Result<> remove(const ContainerRoot& root, const Placement& what) = 0;
 };
 

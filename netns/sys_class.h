@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// /sys/class: the folders in which programs look for devices, one for each class. In a container's
-// own sysfs they have the same entries, links that begin with ../../devices/, as in the host's
-// (RDMA netns mode shared), though infiniband is tagged with a namespace and infiniband_verbs is
-// not. Read only.
+// SysClasses reads /sys/class: the folders in which programs look for devices, one for each class.
+// In RDMA netns mode shared, a container's own sysfs has the same entries as the host's: links that
+// begin with ../../devices/. (infiniband is tagged with a namespace, and infiniband_verbs is not.)
+// Read only.
 #pragma once
 
 #include <map>
@@ -17,8 +17,8 @@ namespace netns {
 using base::Result;
 
 struct ClassFolder {
-    std::map<std::string, std::string> links;  // of the devices asked for: name, target
-    std::map<std::string, std::string> files;  // of the class itself: name ("abi_version"), content
+    std::map<std::string, std::string> links;  // the devices asked for: name, target
+    std::map<std::string, std::string> files;  // the class's own: name ("abi_version"), content
     bool operator==(const ClassFolder&) const = default;
 };
 
@@ -26,14 +26,15 @@ class SysClasses {
   public:
     virtual ~SysClasses() = default;
 
-    // Nothing if there is no such class (its module is not loaded). Unavailable: no such device.
+    // Returns the class called `name`, with the links of these devices. Nothing: there is no such
+    // class (its module is not loaded). Unavailable: no such device.
     virtual Result<std::optional<ClassFolder>> look(const std::string& name,
                                                     const std::vector<std::string>& devices) = 0;
 };
 
 class KernelSysClasses : public SysClasses {
   public:
-    // Another root: for tests.
+    // Tests give another root.
     explicit KernelSysClasses(std::string root = "/sys/class") : root_(std::move(root)) {}
 
     Result<std::optional<ClassFolder>> look(const std::string& name,

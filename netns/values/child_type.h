@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds of interface that stand on another one, each with addresses of its own.
+// Kinds of interface on top of another one, each with addresses of its own.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,19 @@ namespace netns {
 
 // A macvlan and a VLAN have a MAC of their own, an ipvlan has its parent's.
 enum class ChildKind { Macvlan, Ipvlan, Vlan };
-// What a macvlan's frames for a sibling do: they reach it; they are dropped; they go out to the
-// switch, which may send them back.
+// What happens to a macvlan's frames for a sibling: they reach it; they are dropped; they go out to
+// the switch, which may send them back.
 enum class MacvlanMode { Bridge, Private, Vepa };
 
 struct ChildType {
     ChildKind kind = ChildKind::Macvlan;
-    MacvlanMode macvlan_mode = MacvlanMode::Bridge;  // of a macvlan
-    uint16_t vlan = 0;                               // of a VLAN (802.1Q): 1 to 4094
+    MacvlanMode macvlan_mode = MacvlanMode::Bridge;  // for a macvlan
+    uint16_t vlan = 0;                               // for a VLAN (802.1Q): 1 to 4094
     bool operator==(const ChildType&) const = default;
 };
 
-// In the kernel's words: "macvlan", "ipvlan", "vlan" (IFLA_INFO_KIND); "bridge", "private", "vepa".
+// Names as the kernel spells them: "macvlan", "ipvlan", "vlan" (IFLA_INFO_KIND); "bridge",
+// "private", "vepa".
 std::string_view to_string(ChildKind kind);
 std::string_view to_string(MacvlanMode mode);
 std::optional<ChildKind> parse_child_kind(std::string_view text);

@@ -8,21 +8,21 @@
 
 namespace netns {
 
-// Whether the text is a PCI address in its canonical spelling: "0000:3b:00.2" (domain, bus, device,
-// function; lower-case hex).
+// Returns whether the text is a PCI address in its canonical spelling: "0000:3b:00.2" (domain, bus,
+// device, function; lower-case hex).
 bool is_pci_address(std::string_view text);
 
-// A function of another bus goes by bus and device, as devlink names it: "auxiliary/mlx5_core.sf.4"
-// (a scalable function), "netdevsim/netdevsim11". Wherever an address is taken here, such a name
-// is, too.
+// Returns whether the text names a function: a PCI address, or bus and device of another bus, as
+// devlink prints them. Examples: "auxiliary/mlx5_core.sf.4" (a scalable function),
+// "netdevsim/netdevsim11". Functions of this project that take an address take such a name, too.
 bool is_function_name(std::string_view text);
-// The name of a function that devlink knows: "pci/0000:3b:00.2"; and back.
+// Converts a function's name to its devlink handle ("pci/0000:3b:00.2"), and back.
 std::string devlink_handle(const std::string& function);
 std::string function_of(const std::string& handle);
-// What its netdev calls its device (IFLA_PARENT_DEV_NAME): without the bus.
+// Returns the device's name as its netdev has it (IFLA_PARENT_DEV_NAME): without the bus.
 std::string device_of(const std::string& function);
 
-// Whether the text can be a handle: a bus, one '/', a device; no other '/' and no "..".
+// Returns whether the text can be a handle: a bus, one '/', a device; no other '/' and no "..".
 bool is_devlink_handle(std::string_view text);
 
 }  // namespace netns
