@@ -23,7 +23,8 @@ struct Pipe {
     UniqueFd write;
 };
 
-// A copy that is none of the standard descriptors, whatever of them we were started without.
+// Returns a copy that is not a standard descriptor, even if this process was started without some
+// of those.
 Result<UniqueFd> away_from_standard(UniqueFd fd) {
     if (fd.get() >= kFirstOther)
         return fd;
@@ -45,13 +46,13 @@ Result<Pipe> make_pipe() {
     return pipe;
 }
 
-// What the child tells when it cannot become the program.
+// What the child reports when it cannot become the program.
 struct Trouble {
     char step[32];
     int number;
 };
 
-// All that the child needs, made before the fork: afterwards it may not allocate.
+// Everything that the child needs, made before the fork: afterwards it may not allocate.
 struct Birth {
     const char* path;
     char* const* arguments;
@@ -67,12 +68,12 @@ struct Birth {
 [[noreturn]] void give_up(const Birth& birth, const char* step) {
     Trouble trouble{.step = {}, .number = errno};
     std::strncpy(trouble.step, step, sizeof trouble.step - 1);
-    // Nobody else is left to be told.
+    // There is no other way to report an error.
     (void)!::write(birth.report, &trouble, sizeof trouble);
     ::_exit(127);
 }
 
-// Ignored signals stay ignored over an exec, and some of our programs ignore SIGPIPE.
+// Ignored signals stay ignored over an exec, and some programs of this project ignore SIGPIPE.
 bool reset_signals() {
     sigset_t none;
     ::sigemptyset(&none);
@@ -84,7 +85,7 @@ bool reset_signals() {
         give_up(birth, "lead a process group");
     if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
         give_up(birth, "be killed with the parent");
-    if (::getppid() != birth.parent)  // it died before the line above
+    if (::getppid() != birth.parent)  // the parent died before the line above
         ::_exit(127);
     const char* failed = birth.prepare == nullptr ? nullptr : birth.prepare();
     if (failed != nullptr)
@@ -92,7 +93,7 @@ bool reset_signals() {
     if (::dup2(birth.null, STDIN_FILENO) < 0 || ::dup2(birth.out, STDOUT_FILENO) < 0 ||
         ::dup2(birth.err, STDERR_FILENO) < 0)
         give_up(birth, "redirect output");
-    // Ours are close-on-exec; those that we inherited ourselves need not be.
+    // Descriptors of this program are close-on-exec; inherited ones may not be.
     if (::close_range(kFirstOther, ~0U, kCloseOnExec) != 0)
         give_up(birth, "close descriptors");
     ::execve(birth.path, birth.arguments, birth.environment);
@@ -107,7 +108,7 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
     return out;
 }
 
-// Waits until the child has become the program, or says why it could not.
+// Waits until the child has become the program, or has reported why it could not.
 Result<> await_exec(const UniqueFd& report, const std::string& path) {
     Trouble trouble{};
     ssize_t got = -1;
@@ -181,8 +182,9 @@ Child::~Child() {
     (void)reap();
 }
 
-// Not reaped yet, so neither number can belong to anybody else. The group may not be there yet if
-// the child never got so far; once it is, it has what the child may have started itself.
+// The child is not reaped yet, so pid and group cannot belong to another process. The group may be
+// missing if the child has not made it yet. Once it is there, it includes processes that the child
+// has started.
 void Child::kill() noexcept {
     if (is_reaped())
         return;

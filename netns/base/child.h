@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Child: a program that runs beside us. What it guarantees:
-// - It is run by its absolute path with the arguments given: no shell, no search. The environment
-//   is exactly the one given; no signal is blocked, SIGPIPE is not ignored.
-// - Standard input is /dev/null, standard output and error are pipes to us; it inherits no other
-//   descriptor, not even those that we were started with (close_range(2), kernel 5.11).
-// - It leads a process group of its own, which kill() ends as a whole, and the kernel kills it when
-//   the thread that started it ends, however that ends. The destructor kills and reaps it.
+// Child runs a program beside this one. It guarantees:
+// - The program is run by its absolute path with the given arguments: no shell, no search. The
+//   environment is exactly the given one; no signal is blocked, SIGPIPE is not ignored.
+// - Standard input is /dev/null, standard output and error are pipes to this process. The program
+//   inherits no other descriptor, not even those that this process was started with
+//   (close_range(2), kernel 5.11).
+// - It leads a process group of its own, which kill() ends as a whole. The kernel kills the program
+//   when the thread that started it ends, however that ends. The destructor kills and reaps it.
 // - A failure to exec is an error of start(), not a strange exit status.
 // Between fork and exec only async-signal-safe calls are made, so a process with several threads
 // may start one.
@@ -26,10 +27,11 @@ struct ChildSpec {
     std::string path;                      // absolute
     std::vector<std::string> arguments;    // without argv[0]
     std::vector<std::string> environment;  // NAME=VALUE
-    // Called in the child before the exec: nullptr, or what it failed at, with errno. May call
-    // nothing but async-signal-safe functions.
+    // Called in the child before the exec. Returns nullptr, or the name of what failed, with errno.
+    // It may call only async-signal-safe functions.
     const char* (*prepare)() = nullptr;
-    // Where the fork happens: calls its argument, in another namespace, say. Empty: here.
+    // Wraps the fork: calls its argument, for example inside another namespace. Empty: the fork
+    // happens on the spot.
     std::function<Result<>(const std::function<Result<>()>&)> around = {};
 };
 
@@ -45,7 +47,7 @@ class Child {
 
     [[nodiscard]] pid_t pid() const { return pid_; }
 
-    // Readable (poll(2)) once it has ended.
+    // Readable (poll(2)) once the program has ended.
     [[nodiscard]] const UniqueFd& life() const { return life_; }
 
     UniqueFd& out() { return out_; }
@@ -58,11 +60,11 @@ class Child {
 
     [[nodiscard]] bool is_reaped() const { return pid_ <= 0; }
 
-    // Kills it and its group; nothing if it is reaped.
+    // Kills the program and its group; does nothing if it is reaped.
     void kill() noexcept;
 
-    // Waits for its end, and closes its descriptors; the status as a shell would say it: 128 and
-    // the signal's number if it was killed.
+    // Waits for the program's end and closes its descriptors. Returns the exit status as a shell
+    // reports it: 128 + the signal's number if it was killed.
     int reap() noexcept;
 
   private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Deadlines. Everything that waits takes a Deadline, waits for an event, and gives up when it has
-// passed; nothing sleeps for a fixed time. And the time of day, for logs and reports only.
+// Deadlines. Every function that waits takes a Deadline, waits for an event, and gives up when the
+// deadline has passed. None sleeps for a fixed time. The time of day is only for logs and reports.
 #pragma once
 
 #include <algorithm>
@@ -15,12 +15,12 @@ class Deadline {
 
     static Deadline in(std::chrono::milliseconds span) { return Deadline{Clock::now() + span}; }
 
-    // Has passed: nothing is waited for.
+    // A deadline that has passed: a function that gets it does not wait.
     static Deadline now() { return in({}); }
 
     [[nodiscard]] bool passed() const { return Clock::now() >= end_; }
 
-    // What is left, for poll(2): never negative, rounded up so that a wait does not spin.
+    // Milliseconds left, for poll(2): never negative, and rounded up so that a wait does not spin.
     [[nodiscard]] int left_ms() const {
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(end_ - Clock::now());
         return static_cast<int>(
@@ -33,8 +33,8 @@ class Deadline {
     Clock::time_point end_;
 };
 
-// RFC 3339 in UTC, to the second: "2026-11-23T09:05:07Z". Without gmtime(3), which first reads the
-// host's time zone from its file.
+// Returns the time by RFC 3339 in UTC, to the second: "2026-11-23T09:05:07Z". Avoids gmtime(3),
+// which first reads the host's time zone from its file.
 std::string rfc3339(std::chrono::system_clock::time_point time);
 
 inline std::string rfc3339_now() {

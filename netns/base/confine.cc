@@ -38,7 +38,7 @@ constexpr std::array<std::span<const sock_filter>, 3> kFilters = {
     kHookOrRefuse, kLookOrRefuse, kServeOrRefuse};
 #endif
 
-// Confined, and no thread is expected yet.
+// The process is confined, and expects no thread yet.
 bool confined = false;
 
 constexpr uint64_t bit(unsigned capability) {
@@ -48,24 +48,24 @@ constexpr uint64_t bit(unsigned capability) {
 constexpr uint64_t kLookCapabilities =
     bit(CAP_NET_ADMIN)        // netlink of the host and of containers, device programs
     | bit(CAP_SYS_ADMIN)      // setns, mounts, bpf
-    | bit(CAP_SYS_PTRACE)     // namespaces and root folders of processes that have more than we
-    | bit(CAP_DAC_OVERRIDE);  // what belongs to the root of a user namespace
+    | bit(CAP_SYS_PTRACE)     // namespaces and root folders of processes with more privileges
+    | bit(CAP_DAC_OVERRIDE);  // files of the root of a user namespace
 constexpr uint64_t kHookCapabilities =
     kLookCapabilities | bit(CAP_NET_RAW)  // asks and tells neighbours
     | bit(CAP_SYS_CHROOT)                 // a container's mount namespace
     | bit(CAP_SYS_RESOURCE)               // memlock of a container's init
-    | bit(CAP_SETUID) | bit(CAP_SETGID)   // its folders are their owner's to change
+    | bit(CAP_SETUID) | bit(CAP_SETGID)   // acts as the owner of the container's folders
     | bit(CAP_CHOWN) | bit(CAP_FOWNER);   // config.json keeps owner and mode
 constexpr uint64_t kServeCapabilities = bit(CAP_IPC_LOCK);  // memory regions
 
 constexpr std::array<uint64_t, 3> kCapabilities = {
     kHookCapabilities, kLookCapabilities, kServeCapabilities};
 
-// Of what we have, no more than is named.
+// Keeps those of the named capabilities that the process has, and drops the rest.
 Result<> drop_capabilities(uint64_t named) {
-    // The bounding set stays: it is asked where a program is started, and no profile may do that;
-    // 36 calls in each process of a container's start would buy nothing.
-    (void)::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);  // none, from us
+    // The bounding set stays: the kernel uses it when a program is started, and no profile may do
+    // that. To drop it would take 36 calls in each process of a container's start.
+    (void)::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);  // this program sets none
     __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
     std::array<__user_cap_data_struct, 2> sets{};
     if (::syscall(SYS_capget, &header, sets.data()) != 0)
@@ -131,10 +131,10 @@ Result<> read_error(const Json& json, Error& error) {
                            const UniqueFd& answer,
                            pid_t parent) {
     (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent)  // it died before the line above
+    if (::getppid() != parent)  // the parent died before the line above
         ::_exit(1);
     clean_surroundings();
-    // Whoever started us may have stopped reading what we say: no reason to die half way.
+    // A parent that has stopped reading must not kill this process half-way.
     (void)std::signal(SIGPIPE, SIG_IGN);
     Result<> done;
     try {
@@ -145,7 +145,7 @@ Result<> read_error(const Json& json, Error& error) {
         done = make_error(Code::Internal, std::string("bug: ") + e.what());
     }
     const std::string text = done ? "ok" : dump_json(to_json(done.error()));
-    // Nobody else is left to be told.
+    // There is no other way to report an error.
     ::_exit(write_all(answer.get(), text, "the outcome") ? 0 : 1);
 }
 
@@ -157,7 +157,8 @@ Result<> outcome_of(const std::string& text) {
     return error;
 }
 
-// SIGCHLD as it is by default, so that the child can be waited for whatever we inherited.
+// Resets SIGCHLD to its default, so that the child can be waited for whatever this process
+// inherited.
 class Waitable {
   public:
     Waitable() {
@@ -209,8 +210,8 @@ Result<> expect_threads() {
 
 void clean_surroundings() {
     (void)::clearenv();
-    // Not 077: what is for us alone is made so, and a container's own users look into the folder
-    // that is made for its nodes.
+    // Not 077: private files are made private explicitly, and a container's users look into the
+    // folder that is made for its nodes.
     (void)::umask(022);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // budget: one table
-// A call is here because our code makes it, or because glibc makes it for us: 2.36 to 2.41, and
-// what tests/lab/newest-libc finds in newer ones. What is the same under two names on two
-// architectures has a line for each; a name that an architecture lacks is left out there.
+// A call is listed because this project's code or glibc makes it: glibc 2.36 to 2.41, and calls
+// that tests/lab/newest-libc finds in newer ones. A call that has two names on two architectures
+// has a line for each; a name that an architecture lacks is left out there.
 #include "netns/base/confine_calls.h"
 
 #include <algorithm>
@@ -34,10 +34,10 @@ Argument has(unsigned index, uint64_t mask, uint64_t value) {
     return {index, static_cast<uint32_t>(mask), static_cast<uint32_t>(value)};
 }
 
-// Of socket()'s second argument: beside it stand flags (the kernel's SOCK_TYPE_MASK).
+// The type in socket()'s second argument, which also holds flags (the kernel's SOCK_TYPE_MASK).
 constexpr uint64_t kSocketType = 0xf;
 
-// TCGETS2: the header of its structure cannot stand beside those of the C library.
+// TCGETS2: the header of its structure clashes with those of the C library.
 constexpr uint64_t kTerminalSettings2 = 0x802c542a;
 
 constexpr uint64_t kNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
@@ -97,7 +97,7 @@ CallGroup process() {
 }
 
 // fork() is clone() without CLONE_THREAD. clone3() has its flags in memory, where no filter sees
-// them; glibc asks once, and goes back to clone() where there is none.
+// them; glibc tries it once, and falls back to clone().
 CallGroup threads() {
     return {"threads",
             {Profile::Hook, Profile::Serve},
@@ -281,8 +281,8 @@ CallGroup changing() {
             }};
 }
 
-// Verbs are read, write, ioctl and mmap on nodes; which requests a provider makes is its own
-// affair, and it is loaded when the first client comes.
+// Verbs are read, write, ioctl and mmap on nodes. Which requests a provider makes depends on the
+// provider, and it is loaded when the first client comes.
 CallGroup server() {
     return {"server",
             {Profile::Serve},
@@ -357,7 +357,8 @@ std::vector<AllowedCall> calls_of(Profile profile) {
     return calls;
 }
 
-// New names of the kernel's for an old deed belong here; until they do, they answer ENOSYS.
+// New calls of the kernel that do the same as one of these belong here, too. Until they are listed,
+// they answer ENOSYS.
 const std::vector<ForbiddenCalls>& forbidden_calls() {
     static const std::vector<ForbiddenCalls> calls = {
         {"a program or a process is started", {"execve", "execveat", "fork", "vfork", "clone"}},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of what a confined process may ask the kernel for, and of what kills it. Read by
-// confine_generator.cc, which makes filters of them at build time, and by tests; no program has
-// them. A call that stands in neither answers ENOSYS.
+// The tables of system calls that a confined process may make, and of those that kill it.
+// confine_generator.cc makes filters of them at build time, and tests read them; they are in no
+// program. A call in neither table answers ENOSYS.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,22 @@
 
 namespace base {
 
-// The low 32 bits of an argument: all that the kernel looks at in those that are listed.
+// The low 32 bits of an argument. The kernel looks at no others in the arguments that are listed.
 struct Argument {
     unsigned index;  // from 0
     uint32_t mask;
     uint32_t value;
 };
 
-// As a value: the pid of the process itself, which is known when the filter is loaded. No process
+// Stands for the pid of the process itself, which is known when the filter is loaded. No process
 // has this number.
 inline constexpr uint32_t kOwnPid = 0x7fff7261;
 
 struct AllowedCall {
     std::string name;
     std::string why;
-    std::vector<Argument> arguments = {};  // all of them must be so; empty: whatever they are
-    bool denied = false;                   // answers ENOSYS, and the kernel's log has no word of it
+    std::vector<Argument> arguments = {};  // all must match; empty: any arguments
+    bool denied = false;                   // answers ENOSYS, and is not logged
 };
 
 struct CallGroup {
@@ -43,10 +43,11 @@ struct ForbiddenCalls {
 
 const std::vector<CallGroup>& allowed_calls();
 
-// All that a program with this profile may call.
+// Returns all calls that a program with this profile may make.
 std::vector<AllowedCall> calls_of(Profile profile);
 
-// No program makes these but as its own list has them: not by a mistake, nor by a newer library.
+// Returns the calls that kill. A program makes one of them only if its own list has it: not by a
+// mistake, and not through a newer library.
 const std::vector<ForbiddenCalls>& forbidden_calls();
 
 }  // namespace base

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// confine_generator: run while building; makes of the tables of confine_calls.cc the filters that
-// confine.cc loads, as arrays of C++, with libseccomp: so that the programs need no library and no
-// time for it. usage: confine_generator > confine_filters.inc
+// confine_generator runs at build time. From the tables of confine_calls.cc it makes, with
+// libseccomp, the filters that confine.cc loads, as C++ arrays. So the programs need no library,
+// and no time to build filters. Usage: confine_generator > confine_filters.inc
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
@@ -28,7 +28,7 @@ void must(int status, const std::string& what) {
     std::exit(1);
 }
 
-// The call's number; negative: it is another architecture's.
+// Returns the call's number; negative if it belongs to another architecture.
 int number_of(const std::string& name) {
     const int number = ::seccomp_syscall_resolve_name(name.c_str());
     if (number == __NR_SCMP_ERROR)
@@ -51,7 +51,8 @@ void add(scmp_filter_ctx filter, const base::AllowedCall& call, uint32_t action)
          call.name);
 }
 
-// The filter's program, by way of a file: libseccomp before 2.6 gives it to a descriptor alone.
+// Returns the filter's program through a file: before 2.6 libseccomp writes it only to a
+// descriptor.
 std::vector<sock_filter> program_of(scmp_filter_ctx filter) {
     const base::UniqueFd file{::memfd_create("filter", MFD_CLOEXEC)};
     must(::seccomp_export_bpf(filter, file.get()), "export a filter");
@@ -62,7 +63,7 @@ std::vector<sock_filter> program_of(scmp_filter_ctx filter) {
     return program;
 }
 
-// What stands in a program for "not listed", until it becomes a jump to the end.
+// Stands in a program for "not listed", until it becomes a jump to the end.
 constexpr uint32_t kNotListed = SCMP_ACT_TRACE(0x7261);
 
 sock_filter line(unsigned code, size_t value, size_t if_true = 0, size_t if_false = 0) {
@@ -72,7 +73,7 @@ sock_filter line(unsigned code, size_t value, size_t if_true = 0, size_t if_fals
             static_cast<uint32_t>(value)};
 }
 
-// The numbers of all forbidden calls, as a set of bits: 32 of them in a word.
+// Returns the numbers of all forbidden calls as a set of bits, 32 in a word.
 std::map<size_t, uint32_t> forbidden_words() {
     std::map<size_t, uint32_t> words;
     for (const base::ForbiddenCalls& calls : base::forbidden_calls()) {
@@ -84,10 +85,11 @@ std::map<size_t, uint32_t> forbidden_words() {
     return words;
 }
 
-// libseccomp has one answer for all that is not listed; there are two. A forbidden call kills, also
-// one that is listed with other arguments; any other answers ENOSYS. The kernel tries a filter with
-// each number there is when it is loaded, as far as it meets nothing but comparisons (kernel/
-// seccomp.c, seccomp_is_const_allow): the first TAX ends that, so the length of this end is free.
+// libseccomp has one answer for all unlisted calls; this program needs two. A forbidden call kills,
+// even if it is listed with other arguments; any other unlisted call answers ENOSYS. When a filter
+// is loaded, the kernel tries it with each call number, as long as it meets only comparisons
+// (kernel/seccomp.c, seccomp_is_const_allow). The first TAX ends that, so the length of this end
+// costs nothing.
 void add_end(std::vector<sock_filter>& program) {
     const size_t end = program.size();
     size_t jumps = 0;
@@ -125,7 +127,7 @@ Filter make_filter(uint32_t otherwise) {
     Filter filter{::seccomp_init(otherwise), ::seccomp_release};
     must(filter ? 0 : -1, "make a filter");
     must(::seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS), "ABI");
-    // A tree: a call far down the list costs no more than the first.
+    // A tree: the last call of the list costs no more than the first.
     must(::seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2), "optimize");
     return filter;
 }
@@ -151,8 +153,8 @@ void print(const std::string& name, base::Profile profile) {
     }
 }
 
-// The kernel logs what the filters above refuse, but not what this one does: the filter that was
-// loaded last answers first.
+// The kernel logs refusals of the filters above, but not of this one: the last loaded filter
+// answers first.
 void print_denied() {
     const Filter filter = make_filter(SCMP_ACT_ALLOW);
     for (const base::CallGroup& group : base::allowed_calls()) {

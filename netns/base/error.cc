@@ -10,12 +10,12 @@
 namespace base {
 
 namespace {
-// Also for numbers that the C library has no name for.
+// Also handles numbers that the C library has no name for.
 std::string text_of_errno(int number) {
     const char* text = strerrordesc_np(number);
     if (text == nullptr)
         return "errno " + std::to_string(number);
-    // What a confined process is answered (confine.h), too.
+    // A confined process gets this errno, too (confine.h).
     constexpr char kRefused[] = " (if the program's own filter refused it, dmesg has type=1326)";
     return number == ENOSYS ? std::string(text) + kRefused : text;
 }
@@ -70,7 +70,7 @@ std::string Error::message() const {
         line += "; also " + other.message();
     if (!fix.empty())
         line += "; " + fix;
-    // Paths and values of others are in it: one line stays one line, whatever they hold.
+    // Foreign paths and values may be in the text; the message must stay on one line.
     constexpr size_t kLongestLine = 4000;
     return printable(line, kLongestLine);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one error type. An Error says what failed (text), why the kernel refused (sys, extack), on
-// the way to what (context, innermost first), what else failed while it was handled (also) and the
-// command or change that mends it (fix). Text is lower case, without a full stop, and names the
-// object. Errors are values: printed once, in main.
+// The one error type. An Error says what failed (text), why the kernel refused (sys, extack) and in
+// which operation (context, innermost first). It also holds errors that happened while it was
+// handled (also), and the command or change that fixes it (fix). Text is lower case, without a full
+// stop, and names the object. Errors are values: printed once, in main.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@
 
 namespace base {
 
-// What kind of failure it is. Each has one exit code and one line in hook/README.md.
+// The kind of failure. Each has one exit code and one line in hook/README.md.
 enum class Code {
     Internal,     // a bug, or a failure of the system that no input explains
     Usage,        // wrong command line
     BadInput,     // container state, config.json or annotation is not acceptable
-    BadConfig,    // our configuration file is broken or not ours
+    BadConfig,    // the configuration file is broken, or others can write it
     Refused,      // policy, or a request that can never work here
     Unsupported,  // this kernel or device cannot do it
     Busy,         // taken: an address, a device, a lock
@@ -38,27 +38,28 @@ struct Error {
     std::string extack;                // the kernel's own sentence (NETLINK_EXT_ACK), or empty
     std::string fix;                   // what the operator can do, or empty
     std::vector<std::string> context;  // innermost first
-    std::vector<Error> also;           // further failures of the same operation
+    std::vector<Error> also;           // other failures of the same operation
 
-    // One line: "outer context: inner context: text: errno text (extack); fix".
-    // Control characters and bytes outside of ASCII, which foreign text may hold, are escaped.
+    // Returns one line: "outer context: inner context: text: errno text (extack); fix". Control
+    // characters and bytes outside of ASCII, which foreign text may hold, are escaped.
     [[nodiscard]] std::string message() const;
 
-    // The error with one more outer frame of context.
+    // Adds an outer frame of context.
     Error in(std::string frame) &&;
 
-    // The error with advice; an advice given further inside stays.
+    // Adds advice; advice that was given further inside stays.
     Error advise(std::string advice) &&;
 };
 
 Error make_error(Code code, std::string text);
 
-// An error of a system call: takes errno. `what` names call and object: "open /run/x".
+// Makes an error of a system call. The first takes errno. `what` names call and object: "open
+// /run/x".
 Error sys_error(std::string what);
 Error sys_error(int number, std::string what);
 
-// Foreign text made safe for one line of a terminal: control characters and bytes outside of
-// printable ASCII become \xNN; longer than `limit` bytes is cut with "...".
+// Makes foreign text safe for one line of a terminal. Control characters and bytes outside of
+// printable ASCII become \xNN. Text longer than `limit` bytes is cut with "...".
 std::string printable(std::string_view text, size_t limit = 120);
 
 }  // namespace base

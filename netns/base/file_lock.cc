@@ -14,8 +14,8 @@
 namespace base {
 
 namespace {
-// flock(2) has no timeout: SIGALRM interrupts it. The timer repeats, so that a signal which comes
-// between the look at the deadline and the call is followed by another.
+// flock(2) has no timeout, so SIGALRM interrupts it. The timer repeats: a signal between the check
+// of the deadline and the call is followed by another.
 class Alarm {
   public:
     explicit Alarm(Deadline deadline) {
@@ -40,7 +40,7 @@ class Alarm {
     ~Alarm() {
         if (armed_)
             (void)::timer_delete(timer_);
-        // None is pending once the timer has gone: nobody meets a late one.
+        // No signal is pending once the timer has gone, so unblocking delivers no late one.
         (void)::pthread_sigmask(SIG_SETMASK, &old_mask_, nullptr);
         (void)::sigaction(SIGALRM, &old_action_, nullptr);
     }
@@ -73,8 +73,8 @@ bool is_there(const std::string& path) {
     return ::lstat(path.c_str(), &st) == 0;
 }
 
-// Whether the file still has its name. Only a holder removes it, and nobody else's has the name
-// before that.
+// Returns whether the file still has its name. Only a holder removes it, and until then no other
+// file gets the name.
 bool is_named(int fd) {
     struct stat st {};
 
@@ -113,7 +113,8 @@ Result<FileLock> FileLock::acquire(const std::string& path,
 }
 
 FileLock::~FileLock() {
-    // While it is locked: nobody but its holder removes it. A file that stays does no harm.
+    // The file is removed while it is locked: only its holder may remove it. A file that stays does
+    // no harm.
     if (fd_ && std::ranges::none_of(guarded_, is_there) && is_named(fd_.get()))
         (void)::unlink(path_.c_str());
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// FileLock: an exclusive flock(2) on a file of its own, held until destroyed. The file stays while
-// what the lock guards is there, so that nothing has to be made in order to undo that, and goes
-// with it: names that come and go leave none behind. A process that waited for a file that is gone
-// takes the new one: after each flock the file is asked whether it still has a name. Only a holder
-// removes the file; of one that was killed it stays.
+// FileLock is an exclusive flock(2) on a file of its own, held until destroyed. The lock file stays
+// while the objects that it guards exist, so that undoing them never has to create a file. It goes
+// with them, so names that come and go leave no files behind. A process that waited for a removed
+// file takes the new one: after each flock it checks that the file still has a name. Only a holder
+// removes the file; the file of a killed holder stays.
 #pragma once
 
 #include <string>
@@ -18,9 +18,9 @@ namespace base {
 
 class FileLock {
   public:
-    // Waits for the lock until the deadline; Code::Timeout names the file if somebody keeps it. A
-    // deadline that has passed already (Deadline::now()): the lock at once, or Code::Busy.
-    // `guarded`: as long as one of these paths is there the lock's file stays.
+    // Waits for the lock until the deadline; Code::Timeout names the file if another process keeps
+    // it. With a passed deadline (Deadline::now()) it takes the lock at once, or returns
+    // Code::Busy. `guarded`: the lock's file stays as long as one of these paths exists.
     static Result<FileLock> acquire(const std::string& path,
                                     Deadline deadline,
                                     std::vector<std::string> guarded = {});
@@ -47,7 +47,7 @@ class FileLock {
     std::vector<std::string> guarded_;
 };
 
-// flock(2), exclusive, of something that stays: the same deadline and the same errors.
+// Takes an exclusive flock(2) on an open file that stays: the same deadline and the same errors.
 Result<> lock_until(int fd, const std::string& path, Deadline deadline);
 
 }  // namespace base

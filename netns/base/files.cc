@@ -24,19 +24,19 @@ UniqueFd create_private(const std::string& path) {
         ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)};
 }
 
-// The content under a name that nobody else uses; the caller renames or links it. The name holds
-// our pid, so two writers never share one.
+// Writes the content under a temporary name, for the caller to rename or link. The name holds this
+// process's pid, so two writers never share one.
 Result<std::string> write_temp(const std::string& path, std::string_view content, Access access) {
     std::string temp = path + kTempMark + std::to_string(::getpid());
     UniqueFd fd = create_private(temp);
-    if (!fd && errno == EEXIST) {  // left by a dead process that had our pid
+    if (!fd && errno == EEXIST) {  // left by a dead process with the same pid
         (void)::unlink(temp.c_str());
         fd = create_private(temp);
     }
     if (!fd)
         return sys_error("create " + temp);
     auto done = write_all(fd.get(), content, temp);
-    // Whatever the umask says.
+    // The umask does not apply here.
     if (done && access == Access::Readable && ::fchmod(fd.get(), 0644) != 0)
         done = sys_error("set the mode of " + temp);
     if (!done) {
@@ -50,15 +50,15 @@ bool is_temp(const std::string& name) {
     return name.find(kTempMark) != std::string::npos;
 }
 
-// Whether there is a process with the pid in a temporary file's name. Another one that has come to
-// that pid keeps the file until it ends, too.
+// Returns whether there is a process with the pid in a temporary file's name. If another process
+// has got that pid, the file stays until that one ends, too.
 bool has_writer(const std::string& name) {
     const std::string_view digits =
         std::string_view(name).substr(name.rfind(kTempMark) + sizeof kTempMark - 1);
     pid_t pid = 0;
     const auto [end, bad] = std::from_chars(digits.begin(), digits.end(), pid);
     if (bad != std::errc{} || end != digits.end() || pid <= 0)
-        return true;  // none of ours
+        return true;  // not a temporary file of this class
     return ::kill(pid, 0) == 0 || errno != ESRCH;
 }
 
@@ -203,7 +203,7 @@ Result<std::vector<std::string>> RealFiles::sweep(const std::string& dir) {
 }
 
 Result<> RealFiles::make_dir(const std::string& path, Access access) {
-    // Mostly it is there, or its parent is: the way down from / is for the first time after a boot.
+    // Mostly the folder or its parent is there. The way down from / is needed once after a boot.
     int made = ::mkdir(path.c_str(), 0700);
     if (made != 0 && errno == ENOENT) {
         TRY(make_parents(path));
@@ -213,7 +213,7 @@ Result<> RealFiles::make_dir(const std::string& path, Access access) {
         return sys_error("create folder " + path);
     if (made != 0)
         return check_own_folder(path);
-    // Whatever the umask says.
+    // The umask does not apply here.
     if (access == Access::Readable && ::chmod(path.c_str(), 0755) != 0)
         return sys_error("set the mode of " + path);
     return {};
@@ -229,7 +229,7 @@ Result<> RealFiles::make_link(const std::string& path, const std::string& target
 }
 
 Result<> RealFiles::set_label(const std::string& path, const std::string& label) {
-    // With its NUL, as libselinux writes it.
+    // The value includes its NUL, as libselinux writes it.
     if (::lsetxattr(path.c_str(), "security.selinux", label.c_str(), label.size() + 1, 0) == 0)
         return {};
     return sys_error("label " + path + " as " + printable(label));

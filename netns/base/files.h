@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files: the small files in which we keep state. Writes are atomic (temporary file, rename), reads
-// are bounded, no call follows a symbolic link at the last component. Nothing is synced to a disk:
-// state lives below /run, in memory, and ends with the boot as all that it names does; what a
-// dying process wrote stays. An interface, so that tests can fail or "crash" at any write.
+// Files reads and writes the small files that hold rdma-hook's state. Writes are atomic (temporary
+// file, rename), reads are bounded, and no call follows a symbolic link at the last component.
+// Nothing is synced to a disk: state lives below /run, in memory, and ends with the boot, as the
+// objects that it names do. Files of a process that dies stay. It is an interface, so that tests
+// can fail or "crash" at any write.
 #pragma once
 
 #include <string>
@@ -13,14 +14,15 @@
 
 namespace base {
 
-// Who may read a file: only we, or (what containers mount) everybody.
+// The readers of a file: its owner (0600, 0700), or everybody (0644, 0755), for files that
+// containers mount.
 enum class Access { Private, Readable };
 
 class Files {
   public:
     virtual ~Files() = default;
 
-    // The whole content; Code::Unavailable with ENOENT if there is no such file; BadInput if it is
+    // Returns the whole content. Code::Unavailable with ENOENT: no such file. BadInput: it is
     // larger than `limit` bytes.
     virtual Result<std::string> read(const std::string& path, size_t limit) = 0;
 
@@ -40,25 +42,26 @@ class Files {
     // Moves a file within one file system, replacing the target.
     virtual Result<> rename(const std::string& from, const std::string& to) = 0;
 
-    // The names in a folder, sorted, without "." and ".." and without our temporary files.
+    // Returns the names in a folder, sorted, without ".", ".." and temporary files of this class.
     virtual Result<std::vector<std::string>> list(const std::string& dir) = 0;
 
-    // Removes from a folder the temporary files of writers that died over them; their paths.
+    // Removes the temporary files of dead writers from a folder. Returns their paths.
     virtual Result<std::vector<std::string>> sweep(const std::string& dir) = 0;
 
-    // Makes a folder, 0700 or 0755, and its parents; one that is there is no error, unless it is a
-    // symbolic link or belongs to somebody else.
+    // Makes a folder, 0700 or 0755, and its parents. It is no error if the folder is there, unless
+    // it is a symbolic link or has another owner.
     virtual Result<> make_dir(const std::string& path, Access access) = 0;
 
     Result<> make_dir(const std::string& path) { return make_dir(path, Access::Private); }
 
-    // Makes a symbolic link; Code::Busy (EEXIST) if there is something of that name.
+    // Makes a symbolic link; Code::Busy (EEXIST) if the name is taken.
     virtual Result<> make_link(const std::string& path, const std::string& target) = 0;
 
-    // Gives a file, a folder or a link itself a label of SELinux (the attribute security.selinux).
+    // Sets the SELinux label (the attribute security.selinux) of a file or folder, or of a link
+    // itself.
     virtual Result<> set_label(const std::string& path, const std::string& label) = 0;
 
-    // Removes a folder with all that is in it, following no link; one that is not there is no
+    // Removes a folder with all its content, following no link; a folder that is not there is no
     // error.
     virtual Result<> remove_tree(const std::string& path) = 0;
 };
@@ -83,14 +86,15 @@ class RealFiles : public Files {
 // True if the error says that a file is not there.
 bool is_missing(const Error& error);
 
-// Everything that a descriptor gives until its end, at most `limit` bytes: more is BadInput.
+// Reads until the end of a descriptor, at most `limit` bytes: more is BadInput. `what` names the
+// file in errors.
 Result<std::string> read_all(int fd, size_t limit, std::string_view what);
 
-// The same of a regular file, which ends where the kernel gives less than was asked for. Not of
+// The same for a regular file, which ends where the kernel returns less than was asked for. Not for
 // /proc: a seq_file stops at its own buffer.
 Result<std::string> read_file(int fd, size_t limit, std::string_view what);
 
-// Writes all bytes, over short writes and EINTR.
+// Writes all bytes, through short writes and EINTR.
 Result<> write_all(int fd, std::string_view content, std::string_view what);
 
 }  // namespace base

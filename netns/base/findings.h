@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the doctors of rdmactl and rdma-perf find, and how it is laid out: a line for each object
-// that was looked at, with the change that mends it.
+// The findings of the doctors of rdmactl and rdma-perf, and their layout: a line for each object
+// examined, with the change that fixes it.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ struct Finding {
 using Findings = std::vector<Finding>;
 
 struct Diagnosis {
-    std::string_view id;  // of the check, an interface: in --json
+    std::string_view id;  // of the check; part of the interface: in --json
     Finding finding;
 };
 

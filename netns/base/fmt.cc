@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of fmt, compiled once: its package has them in a shared library only, and programs
-// that are linked statically cannot use that. In fmt's header-only mode every file compiles them.
+// Compiles the functions of fmt once. Its package has them only in a shared library, which
+// statically linked programs cannot use. In fmt's header-only mode every file compiles them.
 #include <fmt/format-inl.h>
 
 namespace fmt::detail {

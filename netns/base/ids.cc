@@ -19,7 +19,8 @@ std::string sha256_hex(std::string_view text) {
 
 std::string random_uuid() {
     std::array<uint8_t, 16> b{};
-    // Up to 256 bytes never come short once the kernel's pool is ready, and we are not early boot.
+    // Requests of up to 256 bytes are never short once the kernel's pool is ready, and that is
+    // after early boot.
     if (::getrandom(b.data(), b.size(), 0) != static_cast<ssize_t>(b.size()))
         std::abort();
     b[6] = static_cast<uint8_t>((b[6] & 0x0fU) | 0x40U);

@@ -7,13 +7,13 @@
 
 namespace base {
 
-// 64 lower-case hex digits.
+// Returns the SHA-256 as 64 lower-case hex digits.
 std::string sha256_hex(std::string_view text);
 
-// "xxxxxxxx-xxxx-4xxx-yxxx-xxxxxxxxxxxx", from getrandom(2).
+// Returns "xxxxxxxx-xxxx-4xxx-yxxx-xxxxxxxxxxxx", from getrandom(2).
 std::string random_uuid();
 
-// Whether the text is spelled like one (lower case).
+// Returns whether the text is spelled like a UUID (lower case).
 bool is_uuid(std::string_view text);
 
 }  // namespace base

@@ -13,11 +13,11 @@
 namespace base {
 
 namespace {
-// Builds the value, and refuses what the library's own builder would let pass: a key twice in one
+// Builds the value, and refuses what the library's own builder accepts: a duplicate key in one
 // object, and nesting deeper than any config.json has (the value's destructor recurses).
 class Builder {
   public:
-    // Stops at this member of the outermost object, if there is one.
+    // Stops at this member of the outermost object, if one is given.
     explicit Builder(std::string_view stop_at = {}) : stop_at_(stop_at) {}
 
     using number_integer_t = Json::number_integer_t;
@@ -73,7 +73,7 @@ class Builder {
         return false;
     }
 
-    // The value of the text, or why it has none.
+    // Returns the value of the text, or why it has none.
     Result<Json> read(std::string_view text, std::string_view what) {
         if (!Json::sax_parse(text, this) && !stopped_)
             return make_error(Code::BadInput,
@@ -84,11 +84,11 @@ class Builder {
   private:
     static constexpr size_t kMaxDepth = 64;
     static constexpr size_t kUsual = 16;  // growing copies every key
-    static constexpr size_t kFew = 32;    // up to here looking at each is faster than a set
+    static constexpr size_t kFew = 32;    // up to this size a linear search is faster than a set
 
     struct Level {
         Json* value;
-        std::unordered_set<std::string> keys;  // once there are more than a few
+        std::unordered_set<std::string> keys;  // used beyond kFew members
 
         bool is_new(const std::string& key) {
             const auto& members = value->get_ref<const Json::object_t&>();
@@ -104,8 +104,8 @@ class Builder {
         }
     };
 
-    // Where the value stays until its parent is complete: no element is added to the parent, and
-    // none moved, while one of its elements is open.
+    // Adds the value and returns its place. The place holds until the parent is complete: while an
+    // element is open, no element is added to its parent, and none is moved.
     template <class T>
     Json* add(T&& value) {
         if (levels_.empty()) {
@@ -147,17 +147,17 @@ class Builder {
 };
 
 // ---- text of a value ----------------------------------------------------------------------------
-// The same as the library's dump, which looks at each byte of a string on its own: most strings
-// have nothing to escape. What is not plain is the library's.
+// Writes the same text as the library's dump, which looks at each byte of a string. Most strings
+// need no escape; others are left to the library.
 constexpr size_t kUsualText = 2048;
 
 std::string dump_by_library(const Json& value) {
     return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// Whether nothing in the text needs an escape: eight bytes at a time, each of which has its highest
-// bit set in one of these numbers if it is no plain one. Taking away more than there is sets it,
-// too, and borrows from the next byte, which is of no matter then.
+// Returns whether nothing in the text needs an escape. It tests eight bytes at a time: the highest
+// bit of a byte is set in one of these numbers if the byte needs an escape. A subtraction that
+// underflows sets it, too, and borrows from the next byte, which then no longer matters.
 bool is_plain(std::string_view text) {
     constexpr uint64_t kEach = 0x0101010101010101;
     uint64_t found = 0;
@@ -167,7 +167,7 @@ bool is_plain(std::string_view text) {
         std::memcpy(&bytes, text.data(), size);
         found |= bytes;                          // 0x80 and above
         found |= bytes + kEach;                  // 0x7f
-        found |= bytes - kEach * ' ';            // below the space
+        found |= bytes - kEach * ' ';            // below a space
         found |= (bytes ^ kEach * '"') - kEach;  // 0 less one
         found |= (bytes ^ kEach * '\\') - kEach;
         text.remove_prefix(size);
@@ -192,7 +192,7 @@ void write_number(std::string& out, Integer number) {
     out.append(digits.data(), end);
 }
 
-// As deep as the value, which parse_json() bounds.
+// Recurses as deep as the value, which parse_json() bounds.
 void write_value(std::string& out, const Json& value);
 
 void write_members(std::string& out, const Json::object_t& members) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON: the door through which nlohmann's library is used. It turns the library's exceptions into
-// Errors at once, refuses duplicate keys and too deep nesting (the library would let the last one
-// win, or recurse), and keeps unknown members and their order, so that a config.json survives
-// a round trip. Include this only from .cc files and from headers of the hook and rdma-perf.
+// JSON: the only way in which this project uses nlohmann's library. It turns the library's
+// exceptions into Errors at once. It refuses duplicate keys and too deep nesting; the library would
+// let the last key win, or recurse. It keeps unknown members and their order, so that a config.json
+// survives a round trip. Include this only from .cc files and from headers of the hook and
+// rdma-perf.
 #pragma once
 
 #include <initializer_list>
@@ -19,20 +20,21 @@ namespace base {
 
 using Json = nlohmann::ordered_json;
 
-// Text to value. `what` names the text in errors ("config.json"). Bounded by the caller's read.
+// Parses a text. `what` names the text in errors ("config.json"). The caller bounds its size when
+// it reads.
 Result<Json> parse_json(std::string_view text, std::string_view what);
 
-// The members of an object that stand before `member`; what follows is not looked at.
+// Parses the members of an object that stand before `member`, and ignores the rest of the text.
 Result<Json> parse_json_before(std::string_view member,
                                std::string_view text,
                                std::string_view what);
 
-// An empty object with room for so many members. One that grows copies all that is in it, each
-// time: the library's ordered object keeps its keys constant, so that they cannot be moved.
+// Returns an empty object with room for so many members. An object that grows copies all its
+// members each time: the library's ordered object keeps its keys constant, so they cannot be moved.
 Json object_for(size_t members);
 
-// An object of members, with room for some more. What `Json{{"key", value}, ...}` says, too, but
-// makes an array of each member first.
+// Makes an object of members, with room for some more. `Json{{"key", value}, ...}` makes the same,
+// but first an array of each member.
 struct Member {
     std::string_view key;
     mutable Json value;  // moved out of the list
@@ -40,10 +42,11 @@ struct Member {
 
 Json object(std::initializer_list<Member> members);
 
-// A member that is an array or may be missing; then an empty one. As long as `json` is there.
+// Returns a member that is an array; an empty array if it is missing. The result lives as long as
+// `json`.
 const Json& array_of(const Json& json, const char* key);
 
-// The value on one line; invalid UTF-8 is replaced, never thrown.
+// Prints the value on one line. Invalid UTF-8 is replaced, never thrown.
 std::string dump_json(const Json& value);
 
 namespace detail {
@@ -79,7 +82,7 @@ bool fits(const Json& value) {
 }
 }  // namespace detail
 
-// The value itself as bool, integer (range checked), floating point or std::string.
+// Reads the value itself as bool, integer (range checked), floating point or std::string.
 template <class T>
 Result<T> as(const Json& value, std::string_view name) {
     if (!detail::fits<T>(value))
@@ -87,7 +90,7 @@ Result<T> as(const Json& value, std::string_view name) {
     return value.get<T>();
 }
 
-// A member that must be there.
+// Reads a member that must be there.
 template <class T>
 Result<T> required(const Json& object, std::string_view key) {
     const auto it = object.is_object() ? object.find(key) : object.end();
@@ -96,7 +99,7 @@ Result<T> required(const Json& object, std::string_view key) {
     return as<T>(*it, key);
 }
 
-// A member that may be missing (or null): then `fallback`.
+// Reads a member that may be missing (or null): then `fallback`.
 template <class T>
 Result<T> optional_member(const Json& object, std::string_view key, T fallback) {
     if (!object.is_object())

@@ -48,7 +48,7 @@ std::string_view level_name(Level level) {
     return "debug";
 }
 
-// Once: a machine without journald is not asked at every line.
+// Connects once: a machine without journald is not tried at every line.
 void connect_journald(State& s) {
     s.journald_tried = true;
     UniqueFd fd{::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
@@ -59,15 +59,15 @@ void connect_journald(State& s) {
         s.journald = std::move(fd);
 }
 
-// All of it safe to print.
+// A line whose members are all safe to print.
 struct Line {
     Level level = Level::Info;
     std::string container;
     std::string text;
-    std::string event = {};  // of an audit line
+    std::string event = {};  // for an audit line
 };
 
-// journald's native protocol: newline-separated KEY=value; our text has no newline (printable).
+// journald's native protocol: newline-separated KEY=value. The text has no newline (printable).
 void to_journald(State& s, const Line& line) {
     if (!s.journald_tried)
         connect_journald(s);
@@ -78,7 +78,7 @@ void to_journald(State& s, const Line& line) {
         "\nSYSLOG_IDENTIFIER=" + s.target.program + "\nRDMA_CONTAINER=" + line.container + "\n";
     if (!line.event.empty())
         message += "RDMA_EVENT=" + line.event + "\n";
-    // A log is never worth a failure.
+    // A failed log is no failure.
     (void)::send(s.journald.get(), message.data(), message.size(), MSG_NOSIGNAL);
 }
 
@@ -86,10 +86,10 @@ void to_file(const State& s, const Line& line) {
     const std::string text = rfc3339_now() + " " + s.target.program + " " +
                              std::string(level_name(line.level)) + " container=" + line.container +
                              " " + line.text + "\n";
-    (void)!::write(s.file.get(), text.data(), text.size());  // a log is never worth a failure
+    (void)!::write(s.file.get(), text.data(), text.size());  // a failed log is no failure
 }
 
-// The state, if lines of this level go anywhere.
+// Returns the state if lines of this level are written; else nullptr.
 State* ready(Level level) {
     State& s = state();
     if (const auto target = std::exchange(s.later, nullptr))
@@ -105,7 +105,7 @@ void put(State& s, const Line& line) {
         to_journald(s, line);
 }
 
-// As it is, or in quotes, so that a field ends where it should whatever is in it.
+// Quotes the value if need be, so that a field ends where it should, whatever it contains.
 std::string quoted(const std::string& value) {
     constexpr size_t kMost = 4096;
     constexpr std::string_view kSpecial = "\"\\=";

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The log: the full story, by container id, for the operator who comes later. Goes to journald's
-// native socket (one datagram an entry, fields RDMA_CONTAINER and PRIORITY) or to a file. The one
-// line for the person at the terminal is not this: main prints that. Only programs and the executor
-// log above debug; rooms and steps return errors. A log that cannot be written is no failure.
+// The log tells the full story, by container id, for an operator who looks later. It goes to
+// journald's native socket (one datagram an entry, fields RDMA_CONTAINER and PRIORITY) or to a
+// file. The one line for the person at the terminal is printed by main. Only programs and the
+// executor log above debug; rooms and steps return errors. A log that cannot be written is no
+// failure.
 #pragma once
 
 #include <functional>
@@ -16,18 +17,18 @@ namespace base::log {
 enum class Level { Error = 3, Warning = 4, Audit = 5, Info = 6, Debug = 7 };
 
 struct Target {
-    // Empty: journald, and nothing where there is none. One that cannot be opened: the same, with a
-    // warning, for an audit line must not be lost to a typing error.
+    // Empty: journald; no log where there is none. If the file cannot be opened, the log goes to
+    // journald with a warning: an audit line must not be lost to a typing error.
     std::string file;
     Level level = Level::Info;
-    std::string program;
+    std::string program;  // its name in each entry
 };
 
 void open(Target target);
-// Where to, asked at the first line: most calls of the hook have nothing to say.
+// Asks for the target at the first line only: most stages of the hook log nothing.
 void open_later(std::function<Target()> target);
 
-// Named on each line that follows: the container's id, or its key before the id is known.
+// Sets the container that the following lines name: its id, or its key while the id is unknown.
 void set_container(std::string id);
 const std::string& container();
 
@@ -38,8 +39,8 @@ struct Field {
     std::string value;
 };
 
-// An audit line: the event, and fields as NAME=VALUE. journald gets the event as RDMA_EVENT, too.
-// `container` may be another than the one that lines are about.
+// Writes an audit line: the event, and fields as NAME=VALUE. journald gets the event as RDMA_EVENT,
+// too. `container` may differ from container().
 void audit(std::string_view event, const std::string& container, const std::vector<Field>& fields);
 
 inline void error(std::string_view text) {

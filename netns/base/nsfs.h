@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What linux/nsfs.h has since Linux 6.18, for builds with older headers.
+// Definitions that linux/nsfs.h has since Linux 6.18, for builds with older headers.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace base {
 
-// ioctl: writes the number of a namespace, which no other gets until the next boot, to a uint64_t.
-// Of a network namespace it is SO_NETNS_COOKIE. Older kernels answer ENOTTY.
+// ioctl: writes the number of a namespace to a uint64_t. No other namespace gets the number until
+// the next boot. For a network namespace it is SO_NETNS_COOKIE. Older kernels answer ENOTTY.
 inline constexpr unsigned long kNamespaceId = _IOR(NSIO, 13, uint64_t);
 
 }  // namespace base

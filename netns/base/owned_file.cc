@@ -24,7 +24,7 @@ Result<> check_owner(int fd, const std::string& place, uid_t owner) {
         return make_error(Code::BadConfig,
                           fmt::format("{} belongs to uid {}, not to {}", name, st.st_uid, owner))
             .advise("run: chown root " + name);
-    // With an ACL the group bits are its mask, so writers named there are seen too.
+    // With an ACL the group bits are its mask, so writers that the ACL names are seen, too.
     if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
         return make_error(
                    Code::BadConfig,
@@ -44,7 +44,7 @@ base::Error cannot_open(const std::string& place) {
     return error;
 }
 
-// One step down from a folder; no descriptor if there is nothing of that name.
+// Opens an entry of a folder; no descriptor if there is none of that name.
 Result<UniqueFd> step(int dir, const std::string& name, int flags, const std::string& place) {
     UniqueFd fd{::openat(
         dir, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | flags)};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Result<T>: a value or an Error, with the member names of std::expected (C++23), which libstdc++
-// 12 does not have yet. TRY(expr) takes the value or returns the error from the function.
+// Result<T> is a value or an Error, with the member names of std::expected (C++23), which libstdc++
+// 12 lacks. TRY(expr) takes the value, or returns the error from the function.
 #pragma once
 
 #include <optional>
@@ -49,14 +49,14 @@ class [[nodiscard]] Result {
 
     Error&& error() && { return std::get<1>(std::move(state_)); }
 
-    // The same result; a failure gets one more outer frame of context.
+    // Returns the same result; an error gets one more outer frame of context.
     Result context(std::string frame) && {
         if (has_value())
             return std::move(*this);
         return std::move(*this).error().in(std::move(frame));
     }
 
-    // The same result; a failure gets advice for the operator.
+    // Returns the same result; an error gets advice for the operator.
     Result advise(std::string fix) && {
         if (has_value())
             return std::move(*this);
@@ -102,7 +102,8 @@ class [[nodiscard]] Result<void> {
     std::optional<Error> error_;
 };
 
-// Two outcomes of which neither may hide the other: the second's error joins the first's `also`.
+// Joins two outcomes so that neither hides the other: the second error goes into the first one's
+// `also`.
 inline Result<> join(Result<> first, Result<> second) {
     if (first)
         return second;
@@ -122,7 +123,7 @@ inline void take(Result<void>&) {}
 
 }  // namespace base
 
-// The value of a Result, or return its error from the enclosing function. May be nested.
+// Takes the value of a Result, or returns its error from the enclosing function. May be nested.
 #define TRY(expression) BASE_TRY_NAMED(BASE_TRY_NAME(__COUNTER__), expression)
 #define BASE_TRY_NAME(number) BASE_TRY_JOIN(try_result_, number)
 #define BASE_TRY_JOIN(left, right) left##right

@@ -23,7 +23,7 @@ std::vector<char*> argv_pointers(std::vector<std::string>& words) {
     return out;
 }
 
-// All but those that stop us or mean a fault of our own.
+// All signals but those that stop this process or report a fault of its own.
 sigset_t forwarded_signals() {
     sigset_t set;
     ::sigfillset(&set);
@@ -33,7 +33,8 @@ sigset_t forwarded_signals() {
     return set;
 }
 
-// SIGCHLD to be waited for, and our signals blocked; as it was at the end.
+// Resets SIGCHLD, so that the child can be waited for, and blocks the forwarded signals. The
+// destructor restores both.
 class Signals {
   public:
     Signals() : wanted_(forwarded_signals()) {
@@ -56,7 +57,7 @@ class Signals {
         (void)::sigprocmask(SIG_SETMASK, &mask_before_, nullptr);
     }
 
-    // The next one.
+    // Waits for the next signal.
     [[nodiscard]] siginfo_t wait() const {
         siginfo_t info{};
         while (::sigwaitinfo(&wanted_, &info) < 0) {
@@ -71,7 +72,7 @@ class Signals {
     struct sigaction child_before_ {};
 };
 
-// systemd's sockets are for the process that LISTEN_PID names.
+// systemd's sockets belong to the process that LISTEN_PID names.
 void take_over_listen_pid(pid_t parent) {
     const char* named = ::getenv("LISTEN_PID");
     if (named != nullptr && std::to_string(parent) == named)
@@ -81,13 +82,13 @@ void take_over_listen_pid(pid_t parent) {
 [[noreturn]] void be_child(
     const std::string& path, char* const* argv, const Signals& signals, int report, pid_t parent) {
     (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent)  // it died before the line above
+    if (::getppid() != parent)  // the parent died before the line above
         ::_exit(127);
     take_over_listen_pid(parent);
     signals.restore();
     ::execv(path.c_str(), argv);
     const int number = errno;
-    (void)!::write(report, &number, sizeof number);  // nobody else is left to be told
+    (void)!::write(report, &number, sizeof number);  // no other way to report
     ::_exit(127);
 }
 
@@ -96,7 +97,7 @@ int wait_and_forward(pid_t child, const Signals& signals) {
     for (;;) {
         const siginfo_t info = signals.wait();
         if (info.si_signo != SIGCHLD) {
-            // What the kernel sends for a terminal it sends to the child as well.
+            // Signals that the kernel sends for a terminal reach the child as well.
             if (info.si_code <= 0)
                 (void)::kill(child, info.si_signo);
             continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// To stand in for another program: our caller started us and means it. It gets our arguments, our
-// environment, all descriptors that we inherited and our place in the terminal's process group.
-// (A program that is ours to use and not to be, with pipes and a group of its own: child.h.)
+// Runs another program in the place of this one, because the caller meant to start that program. It
+// gets this process's arguments, environment, inherited descriptors and place in the terminal's
+// process group. (child.h runs a program as a tool, with pipes and a group of its own.)
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@
 
 namespace base {
 
-// Becomes the program (execv): comes back only if that fails.
+// Becomes the program (execv). It returns only if that fails.
 Error become(const std::string& path, const std::vector<std::string>& argv);
 
-// Runs it beside us and waits for its end; its status, as a shell would say it. Signals that
-// somebody sends us are sent on to it (those of the terminal reach the whole group by themselves),
-// and the kernel kills it if we die. A LISTEN_PID that means us means it. For programs with one
-// thread.
+// Runs the program as a child and waits for its end. Returns its exit status as a shell reports it.
+// Signals sent to this process are passed on to it; those of the terminal reach the whole group
+// anyway. The kernel kills it if this process dies. If LISTEN_PID names this process, the child
+// gets its own pid there. For programs with one thread.
 Result<int> run_in_our_place(const std::string& path, const std::vector<std::string>& argv);
 
 }  // namespace base

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// UniqueFd: the one owner of a file descriptor. Everything else that owns descriptors does so by
-// holding one of these and needs no hand-written move.
+// UniqueFd owns a file descriptor. Every other class that owns descriptors holds these, and needs
+// no hand-written move.
 #pragma once
 
 #include <utility>
@@ -34,7 +34,8 @@ class UniqueFd {
 
     int release() { return std::exchange(fd_, -1); }
 
-    // Linux frees the descriptor even when close reports EINTR: closing again would hit a stranger.
+    // Linux frees the descriptor even when close reports EINTR. Closing again could hit a
+    // descriptor that another thread has just opened.
     void reset(int fd = -1) {
         if (const int old = std::exchange(fd_, fd); old >= 0)
             (void)::close(old);
