@@ -31,8 +31,8 @@ struct ProgramEvent {
     size_t program = 0;  // its number, from start()
     bool ended = false;
     bool to_stderr = false;
-    std::string text;    // at most some KiB
-    int status = 0;      // exit status as a shell reports it; 128 + the signal's number if killed
+    std::string text;  // at most some KiB
+    int status = 0;    // exit status as a shell reports it; 128 + the signal's number if killed
 };
 
 class Programs {

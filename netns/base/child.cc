@@ -46,7 +46,7 @@ Result<Pipe> make_pipe() {
     return pipe;
 }
 
-// What the child reports when it cannot become the program.
+// The child's report if it cannot become the program.
 struct Trouble {
     char step[32];
     int number;

@@ -31,7 +31,7 @@ enum class Profile {
     Serve,  // rdma-perf's server: verbs, rdma_cm, TCP
 };
 
-// What a call that is not listed does in this build.
+// The effect of an unlisted call in this build.
 enum class Unlisted { IsRefused, IsLogged, Passes };
 Unlisted unlisted();
 

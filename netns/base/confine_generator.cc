@@ -127,7 +127,7 @@ Filter make_filter(uint32_t otherwise) {
     Filter filter{::seccomp_init(otherwise), ::seccomp_release};
     must(filter ? 0 : -1, "make a filter");
     must(::seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS), "ABI");
-    // A tree: the last call of the list costs no more than the first.
+    // A tree: the last call of the list costs about as much as the first.
     must(::seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2), "optimize");
     return filter;
 }

@@ -34,9 +34,9 @@ int exit_status(Code code);
 struct Error {
     Code code = Code::Internal;
     int sys = 0;                       // errno, or 0
-    std::string text;                  // what failed, on which object
+    std::string text;                  // the failure, with its object
     std::string extack;                // the kernel's own sentence (NETLINK_EXT_ACK), or empty
-    std::string fix;                   // what the operator can do, or empty
+    std::string fix;                   // advice for the operator, or empty
     std::vector<std::string> context;  // innermost first
     std::vector<Error> also;           // other failures of the same operation
 

@@ -16,7 +16,7 @@ enum class Status { Ok, Warning, Fail, Skipped };  // Skipped: not asked for, or
 struct Finding {
     Status status = Status::Ok;
     std::string why{};
-    std::string fix{};  // what to type or to change; empty if there is nothing to do
+    std::string fix{};  // a command or a change; empty if there is nothing to do
 };
 
 using Findings = std::vector<Finding>;

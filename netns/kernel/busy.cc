@@ -16,7 +16,7 @@ bool is_busy(const Result<>& done) {
     return !done && (done.error().sys == EBUSY || done.error().sys == EAGAIN);
 }
 
-// `listen` opens the socket: after it the answer may be true already.
+// `listen` opens the socket. The answer may already be true after that.
 Result<> ask_on_events(const std::function<Result<netlink::Socket>()>& listen,
                        base::Deadline deadline,
                        const std::function<Result<bool>()>& ask) {

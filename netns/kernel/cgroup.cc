@@ -19,11 +19,12 @@ class KernelCgroups : public Cgroups {
         const CgroupTree tree = TRY(CgroupTree::host());
         TRY(tree.check_rdma());
         const std::string path = TRY(cgroup_of(std::to_string(process.pid)));
-        // Only now is it sure that it was this process that we asked about.
+        // This check proves that the answer was about this process.
         if (TRY(KernelProcesses{}.token(process.pid)) != process)
             return make_error(Code::Unavailable,
                               "process " + std::to_string(process.pid) + " is gone");
-        // The engine's cgroup, or one above it: the limit would hit the engine and others.
+        // This is the engine's cgroup, or one above it: the limit would hit the engine and other
+        // containers.
         if (is_same_or_above(path, TRY(cgroup_of("self"))))
             return make_error(Code::Unsupported,
                               "the container has no cgroup of its own that could be limited")

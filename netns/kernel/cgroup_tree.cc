@@ -24,7 +24,7 @@ namespace {
 constexpr char kRoot[] = "/sys/fs/cgroup";
 constexpr char kController[] = "rdma";
 constexpr size_t kCgroupFileLimit = 1U << 16U;
-constexpr size_t kFileLimit = 1U << 20U;  // rdma.max has a line of some 100 bytes a device
+constexpr size_t kFileLimit = 1U << 20U;  // rdma.max has a line of about 100 bytes a device
 constexpr std::string_view kDeleted = " (deleted)";
 
 Error unsupported(std::string text) {
@@ -45,7 +45,7 @@ std::vector<std::string> split(std::string_view text, char separator) {
     return parts;
 }
 
-// One folder further down.
+// Opens a folder one step down.
 Result<UniqueFd> step_down(const UniqueFd& from, const std::string& name) {
     UniqueFd folder{
         ::openat(from.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
@@ -68,7 +68,7 @@ Result<std::string> read_file(const UniqueFd& folder, const char* name) {
     return text;
 }
 
-// One write(2): the kernel takes a command whole or not at all.
+// Uses one write(2): the kernel takes a command whole or not at all.
 Result<> write_file(const UniqueFd& folder, const char* name, const std::string& text) {
     const UniqueFd fd{::openat(folder.get(), name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC)};
     if (!fd)
@@ -90,7 +90,7 @@ Result<bool> lists_rdma(const UniqueFd& folder, const char* name) {
     return false;
 }
 
-// The reasons of cgroup-v2.rst, in words.
+// The reasons that cgroup-v2.rst gives, in words.
 Error explain(Error error, const std::string& where) {
     const char* why = "cannot hand the controller rdma down";
     if (error.sys == EBUSY)
@@ -125,7 +125,7 @@ std::string command_of(const RdmaLimit& limit) {
     return text;
 }
 
-// Whether rdma.max says what was written: each word of the command in the device's line.
+// Returns whether rdma.max has what was written: each word of the command is in the device's line.
 bool says(const std::string& content, const std::string& command) {
     const auto wanted = split(command, ' ');
     for (const std::string& line : split(content, '\n')) {
@@ -241,7 +241,7 @@ Result<std::string> parse_cgroup_path(std::string_view text) {
     return unsupported("the container has no cgroup v2, which alone can limit RDMA");
 }
 
-// proc(5), /proc/PID/cgroup.
+// Source: proc(5), /proc/PID/cgroup.
 Result<std::string> cgroup_of(const std::string& process) {
     const std::string path = "/proc/" + process + "/cgroup";
     const UniqueFd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
@@ -264,7 +264,7 @@ std::string parent_of(const std::string& path) {
     return path.substr(0, path.rfind('/'));
 }
 
-// A container whose init is systemd has that in a scope of its own making.
+// A container whose init is systemd has another scope below, which that systemd made.
 bool is_hosts_scope(std::string_view path) {
     return path.ends_with(".scope") && !path.ends_with("/init.scope");
 }

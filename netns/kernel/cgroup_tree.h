@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tree of cgroup2 by descriptors: no step down follows a link. Private to netns/.
+// The tree of cgroup2, reached by descriptors: no step down follows a link. Private to
+// netns/kernel/.
 #pragma once
 
 #include <string>
@@ -13,19 +14,20 @@ namespace netns {
 
 class CgroupTree {
   public:
-    // The one at /sys/fs/cgroup; Unsupported if cgroup2 is not mounted there (cgroup v1, hybrid).
+    // Opens the tree at /sys/fs/cgroup. Unsupported: cgroup2 is not mounted there (cgroup v1,
+    // hybrid).
     static Result<CgroupTree> host();
-    // Any folder: for tests.
+    // Opens any folder: for tests.
     static Result<CgroupTree> at(const std::string& path);
 
-    // Unsupported unless the root has the controller.
+    // Unsupported: the root does not have the controller.
     [[nodiscard]] Result<> check_rdma() const;
-    // Has every ancestor of the cgroup hand the controller down, from the root on.
+    // Enables the controller in every ancestor of the cgroup, from the root on.
     [[nodiscard]] Result<> enable_rdma(const std::string& path) const;
-    // Writes rdma.max of the cgroup and compares what it says then. The caller is in the device's
+    // Writes rdma.max of the cgroup, reads it back and compares. The caller is in the device's
     // network namespace.
     [[nodiscard]] Result<> set_rdma_max(const std::string& path, const RdmaLimit& limit) const;
-    // The cgroup's folder, opened (not by O_PATH: bpf(2) does not take that). Unavailable: it was
+    // Opens the cgroup's folder, without O_PATH, which bpf(2) does not take. Unavailable: it was
     // removed.
     [[nodiscard]] Result<base::UniqueFd> open(const std::string& path) const;
 
@@ -35,19 +37,20 @@ class CgroupTree {
     base::UniqueFd root_;
 };
 
-// The cgroup2 path of /proc/PID/cgroup: "/a/b", without "." and "..". Unsupported: there is none,
-// or it is outside of our cgroup namespace. Unavailable: it was removed.
+// Returns the cgroup2 path from the text of /proc/PID/cgroup: "/a/b", without "." and "..".
+// Unsupported: there is none, or it is outside of this process's cgroup namespace. Unavailable: the
+// cgroup was removed.
 Result<std::string> parse_cgroup_path(std::string_view text);
 
-// The cgroup2 path of a process, by pid or "self". Unavailable: there is no such process.
+// Returns the cgroup2 path of a process, by pid or "self". Unavailable: there is no such process.
 Result<std::string> cgroup_of(const std::string& process);
 
-// Whether `path` is `other` or an ancestor of it.
+// Returns whether `path` is `other` or an ancestor of it.
 bool is_same_or_above(std::string_view path, std::string_view other);
 
-// The cgroups on the way up from a container's init whose device programs are the container's own,
-// the innermost first: up to the scope that systemd on the host made for it, where it has one.
-// `ours` is our own cgroup.
+// Returns the cgroups whose device programs belong to the container, innermost first. They are on
+// the way up from its init, up to the scope that systemd on the host made for it, if there is one.
+// `ours` is this process's cgroup.
 std::vector<std::string> own_cgroups_of(const std::string& path, const std::string& ours);
 
 }  // namespace netns

@@ -21,10 +21,10 @@ using base::UniqueFd;
 namespace {
 constexpr char kDevices[] = "/proc/devices";
 constexpr size_t kDevicesLimit = 64U << 10U;
-// infiniband_verbs, infiniband_mad; infiniband_cm of old kernels.
+// The prefix of infiniband_verbs, infiniband_mad, and infiniband_cm of old kernels.
 constexpr std::string_view kRdmaNames = "infiniband";
 
-// "231 infiniband_verbs", with spaces in front.
+// Reads a line such as "231 infiniband_verbs", with spaces in front.
 std::optional<uint32_t> rdma_major(std::string_view line) {
     line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
     uint32_t major = 0;
@@ -38,7 +38,7 @@ std::optional<uint32_t> rdma_major(std::string_view line) {
 
 std::vector<uint32_t> parse_rdma_majors(std::string_view devices) {
     std::set<uint32_t> majors;
-    // Block devices come behind, with majors of their own.
+    // Block devices follow, with majors of their own.
     devices = devices.substr(0, devices.find("Block devices:"));
     while (!devices.empty()) {
         const std::string_view line = devices.substr(0, devices.find('\n'));

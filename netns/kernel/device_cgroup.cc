@@ -23,17 +23,17 @@ using base::UniqueFd;
 
 namespace {
 constexpr size_t kMostPrograms = 64;  // BPF_CGROUP_MAX_PROGS
-// How often somebody else may replace a program between our look and our act.
+// The number of tries, if another process keeps replacing the program between look and change.
 constexpr int kMostTries = 20;
 
-// bpf(2). Always the whole attr, zeroed: kernels write members that a shorter one has not.
+// Calls bpf(2), always with the whole attr, zeroed: kernels write members that a shorter one lacks.
 long bpf(int command, bpf_attr& attr) {
     return ::syscall(SYS_bpf, command, &attr, sizeof attr);
 }
 
 template <class T>
 __u64 address_of(T* object) {
-    return reinterpret_cast<__u64>(object);  // NOLINT: as bpf(2) takes pointers
+    return reinterpret_cast<__u64>(object);  // NOLINT: bpf(2) takes pointers so
 }
 
 struct Attached {
@@ -68,7 +68,7 @@ Result<LoadedProgram> read_program(__u32 id) {
     program.fd = UniqueFd{static_cast<int>(bpf(BPF_PROG_GET_FD_BY_ID, attr))};
     if (!program.fd)
         return sys_error("open the device program " + std::to_string(id));
-    // First how long it is, then the code.
+    // The first call gets the length, the second the code.
     for (int i = 0; i < 2; ++i) {
         bpf_prog_info info{};
         info.xlated_prog_len = static_cast<__u32>(program.code.size() * sizeof(bpf_insn));
@@ -85,7 +85,7 @@ Result<LoadedProgram> read_program(__u32 id) {
 }
 
 Result<UniqueFd> load_program(const BpfCode& code) {
-    static constexpr char kLicense[] = "GPL";  // what runtimes load theirs under
+    static constexpr char kLicense[] = "GPL";  // runtimes load their programs under it
     bpf_attr attr{};
     attr.prog_type = BPF_PROG_TYPE_CGROUP_DEVICE;
     attr.insns = address_of(code.data());
@@ -111,7 +111,7 @@ Result<> swap(const UniqueFd& cgroup,
     attr.attach_bpf_fd = static_cast<__u32>(new_program.get());
     attr.attach_type = BPF_CGROUP_DEVICE;
     attr.attach_flags = attached.flags;
-    // Where a cgroup has only one program, attaching is replacing.
+    // If a cgroup may have only one program, attaching replaces it.
     if ((attached.flags & BPF_F_ALLOW_MULTI) != 0) {
         attr.attach_flags |= BPF_F_REPLACE;
         attr.replace_bpf_fd = static_cast<__u32>(old_program.get());
@@ -123,7 +123,7 @@ Result<> swap(const UniqueFd& cgroup,
 
 using Rewrite = std::function<BpfCode(const BpfCode&)>;
 
-// Whether anything had to be changed.
+// Returns whether anything had to be changed.
 Result<bool> rewrite_once(const UniqueFd& cgroup, const Rewrite& rewrite) {
     const Attached attached = TRY(list_programs(cgroup));
     bool changed = false;
@@ -139,7 +139,7 @@ Result<bool> rewrite_once(const UniqueFd& cgroup, const Rewrite& rewrite) {
     return changed;
 }
 
-// ENOENT: the program has been replaced by somebody else since we looked.
+// ENOENT: another process has replaced the program since it was read.
 Result<bool> rewrite_programs(const UniqueFd& cgroup, const Rewrite& rewrite) {
     bool changed = false;
     for (int i = 1;; ++i) {
@@ -152,7 +152,7 @@ Result<bool> rewrite_programs(const UniqueFd& cgroup, const Rewrite& rewrite) {
     }
 }
 
-// The cgroups whose programs are this container's own, the innermost first.
+// Returns the cgroups whose programs belong to this container, innermost first.
 Result<std::vector<std::string>> own_cgroups(const ProcessToken& init) {
     const std::string path = TRY(cgroup_of(std::to_string(init.pid)));
     const std::string ours = TRY(cgroup_of("self"));
@@ -199,7 +199,7 @@ class KernelDeviceCgroups : public DeviceCgroups {
         std::vector<UniqueFd> folders;
         for (const std::string& path : cgroups)
             folders.push_back(TRY(tree.open(path)));
-        // Only now is it sure that it was this process that we asked about.
+        // This check proves that the answer was about this process.
         if (TRY(KernelProcesses{}.token(init.pid)) != init)
             return make_error(Code::Unavailable,
                               fmt::format("the container's init {} is gone", init.pid));

@@ -31,7 +31,7 @@ constexpr bpf_insn set(unsigned reg, int value) {
     return instruction(BPF_ALU64 | BPF_MOV | BPF_K, reg, 0, 0, value);
 }
 
-// A member of the context, whose address is in register 1.
+// Loads a member of the context, whose address is in register 1.
 constexpr bpf_insn load(unsigned reg, size_t member) {
     return instruction(BPF_LDX | BPF_MEM | BPF_W, reg, BPF_REG_1, static_cast<int>(member), 0);
 }
@@ -40,7 +40,7 @@ constexpr bpf_insn calculate(unsigned operation, unsigned reg, int value) {
     return instruction(BPF_ALU64 | operation | BPF_K, reg, 0, 0, value);
 }
 
-// From position `at` to the end of the block, unless the register has the value.
+// Jumps from position `at` to the end of the block, unless the register has the value.
 constexpr bpf_insn leave_unless(size_t at, unsigned reg, uint32_t value) {
     return instruction(BPF_JMP | BPF_JNE | BPF_K,
                        reg,
@@ -49,9 +49,9 @@ constexpr bpf_insn leave_unless(size_t at, unsigned reg, uint32_t value) {
                        static_cast<int>(value));
 }
 
-// 64-bit operations only: a 32-bit one may come back from the kernel with an instruction more.
-// Register 1 stays as it is for who comes behind; 0, 2 and 3 that one cannot have been using, since
-// a program begins without values in them.
+// Uses 64-bit operations only: a 32-bit one may come back from the kernel with one more
+// instruction. Register 1 stays as it is for the program behind. That program cannot depend on
+// registers 0, 2 and 3, since a program begins without values in them.
 Block block_for(DeviceNumber device) {
     constexpr int kTypeBits = 16;
     return {set(BPF_REG_0, kBlockMark),
@@ -78,7 +78,8 @@ bool starts_block(const BpfCode& code, size_t at) {
     return at + kBlockSize <= code.size() && same(code[at], set(BPF_REG_0, kBlockMark));
 }
 
-// Where the device's block is among those at the beginning; the end of the code if nowhere.
+// Returns the position of the device's block among those at the beginning; the end of the code if
+// there is none.
 size_t find_block(const BpfCode& code, DeviceNumber device) {
     const Block wanted = block_for(device);
     for (size_t at = 0; starts_block(code, at); at += kBlockSize) {

@@ -58,7 +58,7 @@ Result<> KernelDevlink::set_mode(const Netns& host, const std::string& device, E
                        "set the mode of " + eswitch_text(device));
     if (done)
         return {};
-    // Some drivers refuse the mode that they are in.
+    // Some drivers refuse their present mode.
     const auto now = eswitch(host, device);
     return now && *now && (*now)->mode == mode ? Result<>{} : std::move(done);
 }

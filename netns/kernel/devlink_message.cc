@@ -69,13 +69,13 @@ PortFlavour flavour_of(const Attributes& port) {
     }
 }
 
-// `prefix` and the number; without number the port has no name.
+// Returns `prefix` and the number; nothing without a number, because the port then has no name.
 template <class Number>
 std::string numbered(const char* prefix, const std::optional<Number>& number) {
     return number ? prefix + std::to_string(*number) : std::string{};
 }
 
-// "p0", "p0s1" of a split port, "l1p0" of a port of a line card.
+// Returns "p0"; "p0s1" for a split port; "l1p0" for a port of a line card.
 std::string physical_name(const Attributes& port) {
     const std::string name = numbered("p", port.u32(DEVLINK_ATTR_PORT_NUMBER));
     if (name.empty())
@@ -84,7 +84,7 @@ std::string physical_name(const Attributes& port) {
            numbered("s", port.u32(DEVLINK_ATTR_PORT_SPLIT_SUBPORT_NUMBER));
 }
 
-// "pf0", and "c1pf0" where the function is another host's.
+// Returns "pf0"; "c1pf0" if the function belongs to another host.
 std::string pf_name(const Attributes& port) {
     const std::string name = numbered("pf", port.u16(DEVLINK_ATTR_PORT_PCI_PF_NUMBER));
     if (name.empty() || port.u8(DEVLINK_ATTR_PORT_EXTERNAL).value_or(0) == 0)
@@ -93,7 +93,8 @@ std::string pf_name(const Attributes& port) {
     return controller.empty() ? controller : controller + name;
 }
 
-// The kernel does not send the name; its __devlink_port_phys_port_name_get() makes it of these.
+// The kernel does not send the name. Its __devlink_port_phys_port_name_get() makes it from these
+// attributes.
 std::string name_of(PortFlavour flavour, const Attributes& port) {
     if (flavour == PortFlavour::Physical)
         return physical_name(port);
@@ -138,7 +139,7 @@ Result<std::optional<Eswitch>> parse_eswitch(const Reply& reply) {
     const auto mode = attributes->u16(DEVLINK_ATTR_ESWITCH_MODE);
     if (!mode)
         return std::optional<Eswitch>{};
-    // 7.3 knows a third one ("switchdev_inactive"): representors are there, and no packet passes.
+    // 7.3 has a third mode ("switchdev_inactive"): representors are there, and no packet passes.
     if (*mode != DEVLINK_ESWITCH_MODE_LEGACY && *mode != DEVLINK_ESWITCH_MODE_SWITCHDEV)
         return make_error(Code::Unsupported,
                           "the e-switch is in mode " + std::to_string(*mode) +
@@ -166,7 +167,7 @@ Error explain_change(Error refusal) {
             refusal.code = Code::Busy;
             return std::move(refusal).advise(
                 "unbind the VFs, and take the representors out of their bridges");
-        case EPERM:  // a driver's own sentence (Socket Direct) is not about who asks
+        case EPERM:  // with a sentence of the driver's (Socket Direct), it is not about privileges
             return refusal.extack.empty() ? std::move(refusal).advise("run as root") : refusal;
         default:
             return refusal;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The messages of devlink (include/uapi/linux/devlink.h; net/devlink/dev.c and port.c, kernels 6.1
-// to 7.3). Pure: no socket. Private to netns/.
+// to 7.3). Pure: no socket. Private to netns/kernel/.
 #pragma once
 
 #include <optional>
@@ -25,14 +25,14 @@ netlink::Request inline_mode_request(const netlink::GenlFamily& family,
 // PORT_GET: for a dump of the device's ports.
 netlink::Request ports_request(const netlink::GenlFamily& family, const std::string& device);
 
-// Nothing if the answer tells no mode: the device has no e-switch. Internal: it is malformed;
-// Unsupported: a mode that is not known here.
+// Returns nothing if the answer has no mode: the device has no e-switch. Internal: it is malformed.
+// Unsupported: an unknown mode.
 Result<std::optional<Eswitch>> parse_eswitch(const netlink::Reply& reply);
-// Whether this refusal of ESWITCH_GET says that the host has no e-switch of the device.
+// Returns whether this refusal of ESWITCH_GET means that the host has no e-switch of the device.
 bool lacks_eswitch(const base::Error& refusal);
-// The code and the advice that the errno of a refused ESWITCH_SET stands for.
+// Gives a refused ESWITCH_SET the code and the advice that its errno stands for.
 base::Error explain_change(base::Error refusal);
-// Nothing if the message is malformed or of another device.
+// Returns nothing if the message is malformed or about another device.
 std::optional<DevlinkPort> parse_port(const netlink::Reply& reply, const std::string& device);
 
 }  // namespace netns::devlink

@@ -26,7 +26,7 @@ UniqueFd open_node(const CharDevice& node) {
 
     struct stat st {};
 
-    // Only the very device: a stale node of that name may be somebody else's by now.
+    // Only the device itself: another device may have a stale node of that name by now.
     if (!fd || ::fstat(fd.get(), &st) != 0 || !S_ISCHR(st.st_mode) ||
         st.st_rdev != makedev(node.major, node.minor))
         return {};
@@ -34,10 +34,10 @@ UniqueFd open_node(const CharDevice& node) {
         ::open(("/proc/self/fd/" + std::to_string(fd.get())).c_str(), O_RDWR | O_CLOEXEC)};
 }
 
-// The write interface's GET_CONTEXT: the answer is the file of asynchronous events. Drivers add
-// their own words to the answer: there is room for them.
+// GET_CONTEXT of the write interface: the answer is the file of asynchronous events. Drivers append
+// words of their own to the answer, so there is room for them.
 UniqueFd get_context(const UniqueFd& node) {
-    // Both structures end in words of the driver, which C++ lets stand only in plain memory.
+    // Both structures end in words of the driver, which C++ allows only in plain memory.
     alignas(8) std::array<uint8_t, 256> answer{};
     alignas(8) std::array<uint8_t, sizeof(ib_uverbs_cmd_hdr) + sizeof(ib_uverbs_get_context)>
         question{};
@@ -60,7 +60,7 @@ UniqueFd get_context(const UniqueFd& node) {
 GidEvents GidEvents::open(const Netns& ns, const CharDevice& node) {
     GidEvents events;
     // In exclusive mode a node opens only for a thread in the device's namespace.
-    (void)inside(ns, [&]() -> Result<> {  // without events we look more often
+    (void)inside(ns, [&]() -> Result<> {  // without events wait() looks more often
         events.node_ = open_node(node);
         return {};
     });
@@ -68,7 +68,7 @@ GidEvents GidEvents::open(const Netns& ns, const CharDevice& node) {
         return events;
     events.events_ = get_context(events.node_);
     if (events.events_)
-        (void)::fcntl(events.events_.get(), F_SETFL, O_NONBLOCK);  // else read() may wait: no harm
+        (void)::fcntl(events.events_.get(), F_SETFL, O_NONBLOCK);  // else read() waits: no harm
     return events;
 }
 
@@ -83,7 +83,7 @@ Result<bool> GidEvents::wait(base::Deadline deadline) {
         return make_error(Code::Unavailable, "the RDMA device has gone");
     pace_.hurry();
     ib_uverbs_async_event_desc event{};
-    // Which event it is matters less than looking again.
+    // Any event is a reason to look again.
     if (::read(events_.get(), &event, sizeof event) < 0 && errno != EAGAIN && errno != EINTR)
         return make_error(Code::Unavailable, "the RDMA device has gone");
     return true;

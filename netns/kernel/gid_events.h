@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The events of an RDMA device's GID table. The kernel fills the table in the background; it tells
-// whoever has the verbs node open (IB_EVENT_GID_CHANGE on the asynchronous file). That takes one
-// write(2), so no libibverbs. Private to netns/.
+// The events of an RDMA device's GID table. The kernel fills the table in the background. Programs
+// that have the verbs node open hear of it (IB_EVENT_GID_CHANGE on the asynchronous file). That
+// takes one write(2), so no libibverbs. Private to netns/kernel/.
 #pragma once
 
 #include "netns/base/clock.h"
@@ -14,13 +14,13 @@ namespace netns {
 
 class GidEvents {
   public:
-    // Listens from now on. Devices whose driver wants to be opened by its own library (all but rxe
-    // and siw), and hosts without the node, give no events: then wait() only sets the pace of
-    // looking again.
+    // Starts to listen. A device whose driver wants to be opened by its own library (all but rxe
+    // and siw) gives no events. A host without the node gives none, either. Then wait() only sets
+    // the pace of looking again.
     static GidEvents open(const Netns& ns, const CharDevice& node);
 
-    // Until something may have changed, or until the deadline; whether an event was heard.
-    // Unavailable: the device has gone.
+    // Waits until the table may have changed, or until the deadline. Returns whether it heard an
+    // event. Unavailable: the device has gone.
     Result<bool> wait(base::Deadline deadline);
 
   private:

@@ -28,7 +28,7 @@ Result<GidTable> enter_table(const SysTree& sys, const std::string& device) {
     return error;
 }
 
-// How many of the slots that can be used there are: the first that is not there tells.
+// Returns the number of usable slots: the index of the first missing one.
 Result<uint32_t> usable_slots(const SysTree& gids) {
     uint32_t low = 0;
     uint32_t high = kUsableGids;
@@ -42,7 +42,7 @@ Result<uint32_t> usable_slots(const SysTree& gids) {
     return low;
 }
 
-// mlx5 registers such a device for raw packets.
+// mlx5 registers a device without slots for raw packets.
 base::Error no_roce(const std::string& device) {
     return base::make_error(base::Code::Unsupported,
                             "RDMA device " + base::printable(device) +
@@ -72,7 +72,7 @@ Result<std::optional<GidEntry>> find_gid_in(const SysTree& sys,
             break;
         if (parse_gid(*text) != wanted.gid)
             continue;
-        // A GID may be there twice, as RoCE v1 and as v2.
+        // A GID may stand in two entries, as RoCE v1 and as v2.
         if (TRY(port.read("gid_attrs/types/" + slot)) != "RoCE v2")
             continue;
         const auto netdev = TRY(port.read("gid_attrs/ndevs/" + slot)).value_or("");
@@ -94,7 +94,7 @@ Result<GidSpace> gid_space_in(const SysTree& sys, const std::string& device, uin
         if (text && is_free(*text))
             ++space.free;
     }
-    // The default GIDs stand first, one for each version of RoCE.
+    // The default GIDs are first, one for each version of RoCE.
     for (const char* slot : {"gid_attrs/types/0", "gid_attrs/types/1"}) {
         if (TRY(port.read(slot)) == "IB/RoCE v1")
             space.per_address = 2;

@@ -26,20 +26,20 @@ using base::UniqueFd;
 namespace {
 constexpr size_t kChunk = 16384;
 
-// As `ip netns exec` does: sysfs shows the network namespace in which it was mounted.
+// Mounts sysfs as `ip netns exec` does: it shows the network namespace in which it was mounted.
 const char* mount_own_sysfs() {
     if (::unshare(CLONE_NEWNS) != 0)
         return "make a mount namespace for";
     if (::mount("", "/", "none", MS_SLAVE | MS_REC, nullptr) != 0)
         return "make mounts private for";
     const auto flags = MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY;
-    // EBUSY: the one that is mounted there is already this namespace's.
+    // EBUSY: the present mount is already this namespace's.
     if (::mount("sysfs", "/sys", "sysfs", flags, nullptr) != 0 && errno != EBUSY)
         return "mount /sys for";
     return nullptr;
 }
 
-// For good: the exec gives root's user what is in the bounding set.
+// Gives up the capabilities permanently: the exec would give root all that is in the bounding set.
 const char* give_up_capabilities() {
     for (int each = 0; ::prctl(PR_CAPBSET_READ, each, 0, 0, 0) >= 0; ++each) {
         if (each != CAP_IPC_LOCK && ::prctl(PR_CAPBSET_DROP, each, 0, 0, 0) != 0)
@@ -78,7 +78,7 @@ class KernelPrograms : public Programs {
             return sys_error("read /proc/self/exe");
         self.resize(static_cast<size_t>(length));
         const std::string path = self.substr(0, self.rfind('/') + 1) + name;
-        // The kernel gave the path of the folder without symbolic links.
+        // The kernel returned the folder's path without symbolic links.
         for (size_t slash = 0; slash != std::string::npos; slash = path.find('/', slash + 1))
             TRY(check_only_root_writes(slash == 0 ? "/" : path.substr(0, slash)));
         TRY(check_only_root_writes(path).advise("install " + name + " beside the program"));
@@ -110,7 +110,7 @@ class KernelPrograms : public Programs {
                     continue;
                 if (auto event = TRY(look(waits.whose[i], waits.fds[i].fd)))
                     return *std::move(event);
-                break;  // a stream has ended: the set of descriptors is another one
+                break;  // a stream has ended: the set of descriptors has changed
             }
         }
     }
@@ -136,7 +136,7 @@ class KernelPrograms : public Programs {
         }
     };
 
-    // All streams before all ends: what was written comes before the end of its writer.
+    // All streams come before all ends: a program's output precedes its end.
     [[nodiscard]] Waits what_to_wait_for() const {
         Waits waits;
         for (size_t i = 0; i < running_.size(); ++i) {
@@ -148,7 +148,7 @@ class KernelPrograms : public Programs {
         return waits;
     }
 
-    // The event of a descriptor that is ready; nothing if it was the end of a stream.
+    // Returns the event of a ready descriptor; nothing if it was the end of a stream.
     Result<std::optional<ProgramEvent>> look(size_t program, int fd) {
         base::Child& child = running_[program];
         if (fd == child.life().get()) {

@@ -88,7 +88,7 @@ Result<std::optional<Link>> KernelLinks::find(const Netns& ns, uint32_t index) {
 }
 
 Result<std::optional<Link>> KernelLinks::find_by_name(const Netns& ns, const std::string& name) {
-    if (name.empty() || name.size() >= IFNAMSIZ)  // the kernel's ERANGE: no link has such a name
+    if (name.empty() || name.size() >= IFNAMSIZ)  // ERANGE in the kernel: no link has such a name
         return std::optional<Link>{};
     Request request = link_query(0);
     request.put(IFLA_IFNAME, name);
@@ -120,7 +120,7 @@ Result<std::vector<uint32_t>> KernelLinks::ports_of(const Netns& ns, uint32_t ma
     if (master == 0)  // to the kernel: no filter
         return std::vector<uint32_t>{};
     Request request = link_query(0);
-    request.put(IFLA_MASTER, master);  // a filter: the socket is a strict one
+    request.put(IFLA_MASTER, master);  // a filter, because the socket is strict
     std::vector<uint32_t> ports;
     const std::string what = "list the ports of " + link_text(master);
     for (const auto& reply : TRY(TRY(sockets_.get(ns))->dump(request, what))) {
@@ -138,7 +138,7 @@ Result<std::vector<Address>> KernelLinks::addresses(const Netns& ns, uint32_t in
     Request request{RTM_GETADDR, 0};
     ifaddrmsg header{};
     header.ifa_family = AF_UNSPEC;  // IPv4, then IPv6
-    header.ifa_index = index;       // honoured, as a filter, because the socket is a strict one
+    header.ifa_index = index;       // a filter, because the socket is strict
     request.header(header);
     const std::string what = "list addresses of " + link_text(index);
     auto replies = TRY(sockets_.get(ns))->dump(request, what);
@@ -163,7 +163,7 @@ Result<std::optional<uint32_t>> KernelLinks::route_link(const Netns& ns,
     auto reply = TRY(sockets_.get(ns))->get(request, "look up the default route");
     if (!reply) {
         const int refusal = reply.error().sys;
-        // No route, or one that says no. EAFNOSUPPORT, EOPNOTSUPP: no IPv6 in this kernel.
+        // There is no route, or one that refuses. EAFNOSUPPORT, EOPNOTSUPP: no IPv6 in this kernel.
         for (const int none : {ENETUNREACH, EHOSTUNREACH, EACCES, EINVAL, EAFNOSUPPORT, EOPNOTSUPP})
             if (refusal == none)
                 return std::optional<uint32_t>{};
@@ -173,8 +173,8 @@ Result<std::optional<uint32_t>> KernelLinks::route_link(const Netns& ns,
 }
 
 Result<std::optional<uint32_t>> KernelLinks::default_route_link(const Netns& ns) {
-    // Addresses for documentation (RFC 5737, RFC 3849) and from the middle of the unicast space:
-    // one of them may have a route of its own here, hardly all.
+    // Addresses for documentation (RFC 5737, RFC 3849) and from the middle of the unicast space.
+    // One of them may have its own route here, hardly all.
     static constexpr std::array<const char*, 6> kDestinations{
         "203.0.113.1", "198.51.100.1", "128.66.0.1", "2001:db8::1", "2600::1", "2a00::1"};
     for (const char* destination : kDestinations) {
@@ -216,8 +216,9 @@ Result<std::optional<Link>> KernelLinks::find_by_device(const Netns& ns,
     return std::optional<Link>{};
 }
 
-// A link cannot take a name that it has as an altname. udev gives a VF that comes back from a dead
-// namespace under the container's name its old name so. Tells whether that was it.
+// A link cannot take a name that it has as an altname. A VF that comes back from a dead namespace
+// under the container's name gets its old name as an altname from udev. Returns whether that was
+// the cause.
 Result<bool> KernelLinks::free_altname(const Netns& ns, uint32_t index, const LinkChange& change) {
     const auto link = change.name ? TRY(find(ns, index)) : std::nullopt;
     if (!link || std::find(link->altnames.begin(), link->altnames.end(), *change.name) ==
@@ -243,12 +244,12 @@ Result<> KernelLinks::move(const Netns& from,
                            const LinkChange& change) {
     const std::string what = "move " + link_text(index) + " to another network namespace";
     TRY(check_change(what, change));
-    (void)TRY(free_altname(from, index, change));  // later the index may be another
+    (void)TRY(free_altname(from, index, change));  // the move may change the index
     Request request = change_request(index, change, to.fd());
     auto done = TRY(sockets_.get(from))->request(request, what);
     if (done)
         return {};
-    // EINVAL before the move is a link that cannot leave, after it a value that it cannot have.
+    // EINVAL before the move: the link cannot leave. After the move: it cannot have a value.
     const bool stayed = done.error().sys == EINVAL && TRY(find(from, index));
     if (stayed && !(from.id() == to.id()))
         return with_code(Code::Refused,
@@ -260,7 +261,7 @@ Result<> KernelLinks::move(const Netns& from,
 Result<> KernelLinks::change(const Netns& ns, uint32_t index, const LinkChange& change) {
     const std::string what = "change " + link_text(index);
     TRY(check_change(what, change));
-    // The kernel sets flags last.
+    // The kernel sets flags last, so the link is taken down before.
     if (change.up && !*change.up) {
         Request down = change_request(index, {.up = false}, std::nullopt);
         auto done = TRY(sockets_.get(ns))->request(down, what);
@@ -308,7 +309,7 @@ Result<> KernelLinks::add_address(const Netns& ns, uint32_t index, const Address
             return with_code(Code::Busy, std::move(done).error());
         case ENODEV:
             return with_code(Code::Unavailable, std::move(done).error());
-        case EACCES:  // the IPv6 code's answer where disable_ipv6 is set
+        case EACCES:  // from the IPv6 code if disable_ipv6 is set
             return with_code(Code::Refused,
                              std::move(done).error(),
                              "IPv6 is off in the container: run it with --sysctl "

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes of links: what is refused beforehand, and what the kernel's refusals mean. Private to
-// netns/.
+// Changes of links: checks before a request, and the meaning of the kernel's refusals. Private to
+// netns/kernel/.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace netns {
 
-// BadInput for what the kernel would refuse half-way, or take for a pattern ("%d").
+// BadInput for values that the kernel would refuse half-way, or take for a pattern ("%d").
 Result<> check_change(const std::string& what, const LinkChange& change);
-// The kernel's refusal with its code and advice.
+// Gives the kernel's refusal its code and advice.
 base::Error explain_change(const LinkChange& change, base::Error refusal);
 
 }  // namespace netns

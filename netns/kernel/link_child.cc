@@ -20,7 +20,7 @@ const char* module_of(ChildKind kind) {
     return kind == ChildKind::Vlan ? "8021q" : kind == ChildKind::Ipvlan ? "ipvlan" : "macvlan";
 }
 
-// The kernel says EEXIST for name and index alike, and before 6.15 looks the index up in the
+// The kernel answers EEXIST for name and index alike. Before 6.15 it looks the index up in the
 // namespace of the socket, which is the host's.
 Error explain_taken(Links& links, const Netns& target, const ChildSpec& spec, Error refusal) {
     const auto named = links.find_by_name(target, spec.name);
@@ -42,7 +42,7 @@ Error explain_taken(Links& links, const Netns& target, const ChildSpec& spec, Er
         "an interface with index " + std::to_string(spec.index) + " is there already");
 }
 
-// EBUSY is the parent's, and before 6.15 that of an index taken in the target namespace.
+// EBUSY is about the parent; before 6.15 also about an index that is taken in the target namespace.
 Error explain_busy(Links& links, const Netns& target, const ChildSpec& spec, Error refusal) {
     const auto indexed = links.find(target, spec.index);
     if (indexed && *indexed)

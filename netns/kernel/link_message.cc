@@ -20,7 +20,7 @@ using netlink::Reply;
 using netlink::Request;
 
 namespace {
-// The attributes behind a message's header.
+// Returns the attributes behind a message's header.
 template <class Header>
 std::optional<Attributes> attributes_of(const Reply& reply) {
     if (reply.payload.size() < sizeof(Header))
@@ -32,7 +32,7 @@ std::optional<Attributes> attributes_of(const Reply& reply) {
 constexpr uint32_t kOwnAddressesOnly = 1;
 constexpr uint32_t kBestOwnAddress = 2;
 
-// IFLA_INET_CONF of a reply is an array of 32 bit values; setting N is at N - 1.
+// IFLA_INET_CONF of a reply is an array of 32-bit values; setting N is at N - 1.
 uint32_t setting(Bytes settings, size_t number) {
     uint32_t value = 0;
     if (settings.size() >= number * sizeof value)
@@ -70,7 +70,7 @@ uint32_t kernel_mode(MacvlanMode mode) {
     return MACVLAN_MODE_BRIDGE;
 }
 
-// IFLA_INFO_DATA of each kind.
+// Adds the IFLA_INFO_DATA of the kind.
 void put_child_data(Request& request, const ChildType& type) {
     switch (type.kind) {
         case ChildKind::Macvlan:
@@ -142,7 +142,7 @@ std::optional<Address> parse_address(const Reply& reply) {
     if (header->ifa_family != AF_INET && header->ifa_family != AF_INET6)
         return std::nullopt;
     const Family family = header->ifa_family == AF_INET ? Family::V4 : Family::V6;
-    // On a point-to-point link IFA_ADDRESS is the peer's; IFA_LOCAL, where given, is ours.
+    // On a point-to-point link IFA_ADDRESS is the peer's, and IFA_LOCAL is the link's own.
     auto bytes = attributes->find(IFA_LOCAL);
     if (!bytes)
         bytes = attributes->find(IFA_ADDRESS);
@@ -172,7 +172,7 @@ Request change_request(uint32_t index, const LinkChange& change, std::optional<i
         request.put(IFLA_MTU, *change.mtu);
     if (change.name)
         request.put(IFLA_IFNAME, *change.name);
-    // Without a NUL: empty, it takes the alias away.
+    // Without a NUL, so that an empty text removes the alias.
     if (change.alias)
         request.put(
             IFLA_IFALIAS,
@@ -221,7 +221,7 @@ std::optional<uint32_t> default_link(const Reply& reply) {
         return std::nullopt;
     if (const auto link = attributes->u32(RTA_OIF))
         return link;
-    // Several next hops: the first one's link.
+    // With several next hops, use the first one's link.
     const auto hops = attributes->find(RTA_MULTIPATH);
     const auto hop = hops ? netlink::read_header<rtnexthop>(*hops) : std::nullopt;
     if (!hop || hop->rtnh_ifindex <= 0)

@@ -38,16 +38,16 @@ using base::UniqueFd;
 
 namespace {
 constexpr char kOwnNetns[] = "/proc/thread-self/ns/net";
-// More mounts than this on one pin are not ours.
+// A pin with more mounts than this is not rdma-hook's.
 constexpr int kMaxStackedMounts = 64;
-// Whoever has the pins' folder locked makes two mounts.
+// A process that has locked the pins' folder makes only two mounts.
 constexpr std::chrono::seconds kShareTimeout{5};
 
 std::string fd_path(const UniqueFd& fd) {
     return "/proc/self/fd/" + std::to_string(fd.get());
 }
 
-// Missing things are Unavailable; the rest is the kernel's refusal.
+// A missing object is Unavailable; any other error is the kernel's refusal.
 Error open_error(const std::string& what) {
     Error error = sys_error(what);
     if (error.sys == ENOENT || error.sys == ESRCH || error.sys == ENOTDIR)
@@ -65,8 +65,8 @@ Result<NetnsId> id_of(int fd, const std::string& name) {
     return NetnsId{st.st_dev, st.st_ino};
 }
 
-// Opens what an O_PATH descriptor names. Only nsfs files are opened at all: opening a foreign
-// fifo or device could block or have an effect.
+// Opens the file behind an O_PATH descriptor, only if it is on nsfs: opening a foreign fifo or
+// device could block or have an effect.
 Result<Netns> adopt(const UniqueFd& place, const std::string& name) {
     struct statfs fs {};
 
@@ -83,8 +83,8 @@ Result<Netns> adopt(const UniqueFd& place, const std::string& name) {
     return Netns{id, std::move(fd)};
 }
 
-// The namespace that this thread is in: the one in which it was first asked, but for the time of an
-// inside() or make(). Asked of the kernel once.
+// The namespace that this thread is in. It is asked of the kernel once; only inside() and make()
+// leave it for a time.
 const Netns*& present() {
     thread_local const Netns* here = nullptr;
     return here;
@@ -99,7 +99,7 @@ Result<const Netns*> find_present() {
     return present();
 }
 
-// The way back into the namespace of before. There is no going on without it.
+// The way back into the previous namespace. The process cannot continue without it.
 class Return {
   public:
     explicit Return(const Netns& home) : home_(home) {}
@@ -132,7 +132,7 @@ Result<> raise_loopback() {
     return {};
 }
 
-// A mount's path in mountinfo: space, tab, newline and backslash are octal there (proc(5)).
+// Decodes a mount's path in mountinfo: space, tab, newline and backslash are octal there (proc(5)).
 std::string unescaped(std::string_view text) {
     std::string plain;
     for (size_t i = 0; i < text.size(); ++i) {
@@ -147,7 +147,8 @@ std::string unescaped(std::string_view text) {
     return plain;
 }
 
-// Where namespaces are mounted, by a mountinfo: lines whose fourth word is "net:[4026532000]".
+// Returns the places where a mountinfo has namespaces mounted: lines whose fourth word is
+// "net:[4026532000]".
 std::vector<std::string> places_of_netns(std::string_view mountinfo) {
     std::vector<std::string> places;
     while (!mountinfo.empty()) {
@@ -163,7 +164,8 @@ std::vector<std::string> places_of_netns(std::string_view mountinfo) {
     return places;
 }
 
-// Asks of each namespace once. What ends meanwhile, and what nobody may look at, is passed over.
+// Asks once about each namespace. It skips those that end meanwhile, and those that may not be
+// opened.
 class Search {
   public:
     using Found = Result<std::optional<Netns>>;
@@ -173,7 +175,7 @@ class Search {
 
     Found in_process(const std::string& pid) { return at("/proc/" + pid + "/ns/net"); }
 
-    // The mounts that the process sees, unless another one saw the same.
+    // Searches the mounts that the process sees, unless another process saw the same.
     Found in_mounts(const std::string& pid) {
         constexpr size_t kMostMounts = 16U << 20U;
 
@@ -215,9 +217,9 @@ std::string folder_of(const std::string& path) {
     return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// Makes the pins' folder a shared mount of its own, as `ip netns add` does, so that taking a pin
-// away reaches the copies that other mount namespaces have of it: a copy that stays would keep the
-// namespace. Under a lock: a second bind mount would hide the first one's pins.
+// Makes the pins' folder a shared mount of its own, as `ip netns add` does. Removing a pin then
+// reaches the copies of it in other mount namespaces; a copy that stays would keep the namespace.
+// It works under a lock: a second bind mount would hide the first one's pins.
 Result<> share_folder(const std::string& folder) {
     if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
         return sys_error("create folder " + folder);
@@ -237,7 +239,7 @@ Result<> share_folder(const std::string& folder) {
     return {};
 }
 
-// A pin's file that was left by a run that died before it mounted, as an O_PATH descriptor.
+// Opens, with O_PATH, the file of a pin whose run died before it mounted.
 Result<UniqueFd> left_pin_file(const std::string& path) {
     UniqueFd file{::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
     if (!file)

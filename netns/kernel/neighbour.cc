@@ -33,7 +33,7 @@ std::string what_of(const char* verb, const Address& address, const Station& sta
            std::to_string(station.index);
 }
 
-// A socket of one link; it stays in the namespace in which it was made. It receives frames of
+// Opens a socket of one link. It stays in the namespace in which it was made. It receives frames of
 // `protocol`; none for 0.
 Result<UniqueFd> open_socket(const Netns& ns,
                              const Station& station,
@@ -41,7 +41,7 @@ Result<UniqueFd> open_socket(const Netns& ns,
                              const std::string& what) {
     UniqueFd fd;
     TRY(inside(ns, [&]() -> Result<> {
-        // Without a protocol nothing is received before the bind.
+        // Without a protocol it receives nothing before the bind.
         fd = UniqueFd{::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
         return fd ? Result<>{} : Result<>{sys_error(what)};
     }));
@@ -60,8 +60,8 @@ Result<> send_frame(const UniqueFd& fd, const Frame& frame, const std::string& w
     return {};
 }
 
-// Advertisements for somebody without an address go to all nodes; a link may not listen to them
-// yet.
+// Advertisements for a station without an address go to all nodes, and a link may not listen to
+// them yet.
 void join_all_nodes(const UniqueFd& fd, const Station& station) {
     packet_mreq group{};
     group.mr_ifindex = static_cast<int>(station.index);
@@ -69,7 +69,7 @@ void join_all_nodes(const UniqueFd& fd, const Station& station) {
     group.mr_alen = 6;
     constexpr std::array<uint8_t, 6> kAllNodes = {0x33, 0x33, 0, 0, 0, 1};
     std::copy(kAllNodes.begin(), kAllNodes.end(), std::begin(group.mr_address));
-    // Refused by links that take all there is anyway.
+    // Links that receive everything refuse it, which does no harm.
     (void)::setsockopt(fd.get(), SOL_PACKET, PACKET_ADD_MEMBERSHIP, &group, sizeof group);
 }
 
@@ -99,7 +99,7 @@ class KernelNeighbours : public Neighbours {
     Result<> announce(const Netns& ns,
                       const Station& station,
                       const std::vector<Address>& addresses) override {
-        // One socket for all: closing one waits for a grace period of RCU, 10 to 30 ms.
+        // One socket for all addresses: to close one takes a grace period of RCU, 10 to 30 ms.
         const UniqueFd fd = TRY(open_socket(
             ns, station, 0, "announce addresses on link " + std::to_string(station.index)));
         for (const Address& address : addresses)

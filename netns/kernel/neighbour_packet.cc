@@ -15,8 +15,8 @@ constexpr uint16_t kArpRequest = 1;
 constexpr size_t kEthernetSize = 14;
 constexpr size_t kArpSize = 28;
 constexpr size_t kIpv6Size = 40;
-constexpr size_t kDiscoverySize = 24;  // of a solicitation or an advertisement, without options
-constexpr uint8_t kHopLimit = 255;     // nobody behind a router can send it (RFC 4861, 7.1)
+constexpr size_t kDiscoverySize = 24;  // a solicitation or an advertisement, without options
+constexpr uint8_t kHopLimit = 255;     // no station behind a router can send it (RFC 4861, 7.1)
 constexpr Mac kBroadcast{{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
 constexpr uint8_t kTargetOption = 2;  // the target's link-layer address
 
@@ -69,7 +69,8 @@ Frame arp_request(const Mac& own, const Address& sender, const Address& target) 
     return frame;
 }
 
-// The Internet checksum (RFC 1071) of an ICMPv6 message with its pseudo-header (RFC 8200, 8.1).
+// Returns the Internet checksum (RFC 1071) of an ICMPv6 message with its pseudo-header (RFC 8200,
+// 8.1).
 uint16_t checksum(Bytes source, Bytes destination, Bytes message) {
     uint32_t sum = static_cast<uint32_t>(message.size()) + IPPROTO_ICMPV6;
     const auto add = [&sum](Bytes bytes) {
@@ -84,13 +85,13 @@ uint16_t checksum(Bytes source, Bytes destination, Bytes message) {
     return static_cast<uint16_t>(~sum);
 }
 
-// A solicitation or an advertisement of `target` to a multicast address.
+// A solicitation or an advertisement about `target` to a multicast address.
 struct Discovery {
     uint8_t type = 0;
     uint8_t flags = 0;
     Address source;
     Address destination;
-    std::optional<uint8_t> option;  // that carries our MAC
+    std::optional<uint8_t> option;  // carries the sender's MAC
 };
 
 Frame discovery(const Mac& own, const Address& target, const Discovery& about) {
@@ -104,7 +105,7 @@ Frame discovery(const Mac& own, const Address& target, const Discovery& about) {
     const uint16_t sum = checksum(bytes_of(about.source), bytes_of(about.destination), message);
     message[2] = static_cast<uint8_t>(sum >> 8U);
     message[3] = static_cast<uint8_t>(sum);
-    // Multicast on Ethernet: 33:33 and the last four bytes (RFC 2464, 7).
+    // Multicast on Ethernet is 33:33 and the last four bytes (RFC 2464, 7).
     const auto& group = about.destination.bytes;
     Frame frame = ethernet(
         Mac{{0x33, 0x33, group[12], group[13], group[14], group[15]}}, own, ETHERTYPE_IPV6);
@@ -173,7 +174,7 @@ Frame announcement(const Mac& own, const Address& address) {
 Frame probe(const Mac& own, const Address& address) {
     if (address.family == Family::V4)
         return arp_request(own, Address{}, address);
-    // Without the option of a source: the source is unspecified (RFC 4861, 4.3).
+    // It has no source option, because the source is unspecified (RFC 4861, 4.3).
     return discovery(own,
                      address,
                      {.type = ND_NEIGHBOR_SOLICIT,

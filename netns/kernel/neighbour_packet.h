@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames of ARP and neighbour discovery: values to bytes, bytes to values. Pure. Private to netns/.
+// Frames of ARP and neighbour discovery: values to bytes, bytes to values. Pure. Private to
+// netns/kernel/.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +14,16 @@ namespace netns {
 
 using Frame = std::vector<uint8_t>;  // from the Ethernet header on
 
-// "The address is at this MAC": an ARP request for one's own address (RFC 5227, 2.3), or an
-// unsolicited neighbour advertisement to all nodes (RFC 4861, 7.2.6).
+// Makes the frame "the address is at this MAC": an ARP request for one's own address (RFC 5227,
+// 2.3), or an unsolicited neighbour advertisement to all nodes (RFC 4861, 7.2.6).
 Frame announcement(const Mac& own, const Address& address);
 
-// "Who has it?", asked by somebody without an address: an ARP probe (RFC 5227, 2.1.1), or the
-// solicitation of duplicate address detection (RFC 4862, 5.4.2).
+// Makes the frame "who has the address?" of a sender without an address: an ARP probe (RFC 5227,
+// 2.1.1), or the solicitation of duplicate address detection (RFC 4862, 5.4.2).
 Frame probe(const Mac& own, const Address& address);
 
-// The station that claims the address in this frame, or asks for it at the same time as we do;
-// nothing if the frame is about something else, is our own, or is malformed.
+// Returns the MAC of the station that claims the address in this frame, or asks for it at the same
+// time. Nothing if the frame is about something else, comes from `own`, or is malformed.
 std::optional<Mac> claimant(std::span<const uint8_t> frame, const Mac& own, const Address& address);
 
 }  // namespace netns

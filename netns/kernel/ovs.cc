@@ -24,9 +24,9 @@ using ovsdb::Refusal;
 using ovsdb::Transaction;
 
 namespace {
-constexpr size_t kWords = 400;  // of ovs-vswitchd's own, in an error
+constexpr size_t kWords = 400;  // bytes of ovs-vswitchd's text in an error
 
-// Which guard did not hold, if it was one.
+// Returns the guard that did not hold, if one did not.
 std::optional<Guard> failed_guard(const Transaction& transaction, const Refusal& refusal) {
     if (refusal.error != "timed out" || refusal.operation >= transaction.guards.size())
         return {};
@@ -66,26 +66,27 @@ class DatabaseOvs : public Ovs {
     Result<> remove_ports(const OvsMap& marks, Deadline deadline) override;
 
   private:
-    // The results of selects, one for each.
+    // Returns the results of selects, one for each.
     Result<std::vector<Json>> ask(Json operations, const std::string& what);
-    // The one result of one select.
+    // Returns the result of a single select.
     Result<Json> ask_one(Json operation, const std::string& what);
-    // Waits for ovs-vswitchd, which was asked for the configuration in the last result. What
-    // `select` finds then is the last result.
+    // Waits until ovs-vswitchd has applied the configuration in the last result. The last returned
+    // result is what `select` finds then.
     Result<std::vector<Json>> wait_applied(const std::vector<Json>& results,
                                            Json select,
                                            Deadline deadline);
-    // The same, and what became of a new port's interface.
+    // The same; then checks that it could use a new port's interface.
     Result<> wait_for_interface(const std::vector<Json>& results,
                                 const std::string& name,
                                 Deadline deadline);
-    // Whether one of the interfaces belongs to one of the ports.
+    // Returns whether one of the interfaces belongs to one of the ports.
     Result<bool> has_one_of(const std::vector<std::string>& ports,
                             const std::vector<std::string>& interfaces,
                             const std::string& what);
-    // Bridge and interfaces of ports that were found.
+    // Adds bridge and interfaces to ports that were found.
     Result<std::vector<OvsPort>> complete(std::vector<ovsdb::PortRow> rows);
-    // Removes what `select` finds, with what `removal` makes of it; anew if it changed meanwhile.
+    // Removes the rows that `select` finds, by the transaction that `removal` makes of them. Starts
+    // over if they changed meanwhile.
     template <class Removal>
     Result<> remove(const Json& select, Removal removal, const std::string& what);
 
@@ -143,7 +144,7 @@ Result<> DatabaseOvs::wait_for_interface(const std::vector<Json>& results,
         return make_error(Code::Unavailable,
                           "somebody removed " + name + " from Open vSwitch again");
     const ovsdb::InterfaceRow& row = rows.front();
-    // The number comes with cur_cfg, or not at all: not of a bridge without datapath.
+    // The number comes with cur_cfg, or never: on a bridge without datapath there is none.
     if (row.error.empty() && row.ofport.value_or(-1) != -1)
         return {};
     const std::string words =
@@ -223,7 +224,8 @@ Result<OvsView> DatabaseOvs::view(const std::string& bridge, Deadline deadline) 
 Result<bool> DatabaseOvs::has_one_of(const std::vector<std::string>& ports,
                                      const std::vector<std::string>& interfaces,
                                      const std::string& what) {
-    constexpr size_t kMost = 256;  // a mesh of more is on the bridge that everything is on
+    // A larger mesh of tunnels is taken to be on this bridge: such a host has one for everything.
+    constexpr size_t kMost = 256;
     if (interfaces.size() > kMost)
         return true;
     Json operations = Json::array();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long to listen for an event before looking anyway: an event may be lost, or come before the
-// change that it tells of can be seen. Short at first, doubled each time. Private to netns/.
+// Pace: how long to listen for an event before looking anyway. An event may be lost, or come before
+// its change can be seen. Short at first, doubled each time. Private to netns/kernel/.
 #pragma once
 
 #include <algorithm>
@@ -11,14 +11,14 @@ namespace netns {
 
 class Pace {
   public:
-    // For poll(2): at most what is left of the deadline.
+    // Returns a time for poll(2) in milliseconds: at most what is left of the deadline.
     int next_ms(const base::Deadline& deadline) {
         const int span = std::min(span_ms_, deadline.left_ms());
         span_ms_ = std::min(span_ms_ * 2, kLongestMs);
         return span;
     }
 
-    // Something happened: look soon.
+    // Something happened: look again soon.
     void hurry() { span_ms_ = 1; }
 
   private:

@@ -37,7 +37,7 @@ Error refused(std::string text) {
         .advise("the image, or what is mounted into the container, must leave it alone");
 }
 
-// A folder without following a link anywhere on the way.
+// Opens a folder without following a link on the way.
 Result<UniqueFd> open_below(const UniqueFd& from,
                             const std::string& path,
                             unsigned resolve,
@@ -74,7 +74,7 @@ bool same_thing(const struct stat& a, const struct stat& b) {
     return same_file(a, b) || (S_ISCHR(a.st_mode) && S_ISCHR(b.st_mode) && a.st_rdev == b.st_rdev);
 }
 
-// What the kernel calls the folder, without symbolic links.
+// Returns the kernel's path of the folder, without symbolic links.
 Result<std::string> real_path(const UniqueFd& fd) {
     std::array<char, PATH_MAX> path{};
     const std::string link = "/proc/self/fd/" + std::to_string(fd.get());
@@ -84,14 +84,14 @@ Result<std::string> real_path(const UniqueFd& fd) {
     return std::string(path.data(), static_cast<size_t>(size));
 }
 
-// The container as far as descriptors reach it.
+// The container, as far as descriptors reach it.
 struct Reached {
     UniqueFd mounts;  // its mount namespace
     UniqueFd mount;   // its tmpfs
 
-    struct stat st {};  // of the tmpfs
+    struct stat st {};  // the tmpfs
 
-    bool hosts = false;  // it is the host's own
+    bool hosts = false;  // the tmpfs is the host's
 };
 
 Result<UniqueFd> open_plain(const std::string& path, int flags) {
@@ -104,8 +104,8 @@ Result<UniqueFd> open_plain(const std::string& path, int flags) {
     return error;
 }
 
-// Where the container's root is in its mount namespace: at its path, until the runtime makes it the
-// root, after these hooks; crun from 1.29 on does it before where the kernel lets it
+// Opens the container's root in its mount namespace. It is at its path until the runtime makes it
+// the root, after these hooks. crun from 1.29 on does that before, if the kernel can
 // (OPEN_TREE_NAMESPACE).
 Result<UniqueFd> open_root(const ContainerRoot& root, const std::string& process) {
     const UniqueFd ours = TRY(open_plain(root.path, O_PATH | O_DIRECTORY));
@@ -144,14 +144,14 @@ Result<Reached> reach(const ContainerRoot& root, const Placement& what) {
     const UniqueFd top = TRY(open_root(root, process));
     reached.mount = TRY(open_below(top, what.mount, RESOLVE_BENEATH));
     TRY(check_tmpfs(reached, top, what.mount));
-    // Only now is it sure whose these are.
+    // This check proves that all of this belongs to the container's init.
     if (TRY(KernelProcesses{}.token(root.init.pid)) != root.init)
         return make_error(Code::Unavailable,
                           fmt::format("the container's init {} is gone", root.init.pid));
     return reached;
 }
 
-// A detached copy of the host's file, to be mounted.
+// Returns a detached copy of the host's file, to be mounted.
 Result<UniqueFd> copy_of(const std::string& source) {
     UniqueFd tree{::open_tree(
         AT_FDCWD, source.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW)};
@@ -177,7 +177,7 @@ Result<UniqueFd> open_folder(const Reached& reached, const Placement& what) {
     return open_below(reached.mount, what.folder, RESOLVE_BENEATH | RESOLVE_NO_XDEV);
 }
 
-// What is there under the name, whatever is mounted on it; nothing if nothing is.
+// Returns the file under the name, with whatever is mounted on it; nothing if there is none.
 Result<std::optional<struct stat>> look_for(const UniqueFd& folder, const std::string& name) {
     const auto there = open_below(folder, name, 0, 0);
     if (!there && there.error().code == Code::Unavailable)
@@ -187,8 +187,8 @@ Result<std::optional<struct stat>> look_for(const UniqueFd& folder, const std::s
     return std::optional{TRY(look_at(*there, name))};
 }
 
-// In the container's mount namespace, on a thread of its own, as the owner of the tmpfs: in a user
-// namespace nobody else can make anything there.
+// Mounts in the container's mount namespace, on a thread of its own. It acts as the owner of the
+// tmpfs: in a user namespace only that one can make files there.
 Result<> mount_there(const Reached& reached, const UniqueFd& tree, const Placement& what) {
     ::setfsgid(reached.st.st_gid);
     ::setfsuid(reached.st.st_uid);
@@ -211,14 +211,15 @@ Result<> mount_there(const Reached& reached, const UniqueFd& tree, const Placeme
             tree.get(), "", point.get(), "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) !=
         0)
         return sys_error("mount " + what.source + " in the container");
-    // The folder's name may be another folder's by now.
+    // Another folder may have the name by now.
     const auto seen = TRY(look_for(TRY(open_folder(reached, what)), what.name));
     if (!seen || !same_thing(*seen, source))
         return refused(what.name + " has been taken away in the container");
     return {};
 }
 
-// What place() never got to, or what somebody in the container has put away: that goes with it.
+// The object was never placed, or a process in the container has moved it away, and it goes with
+// the container.
 bool is_out_of_reach(const Error& error) {
     return error.code == Code::Unavailable || error.code == Code::Unsupported ||
            error.code == Code::Refused;
@@ -235,9 +236,9 @@ Result<> unmount_there(const Reached& reached, const Placement& what) {
         const bool mounted = there->st_dev != reached.st.st_dev;
         const bool unused = S_ISREG(there->st_mode) && (there->st_mode & 0777U) == 0;
         if (!mounted && !unused)
-            return {};  // a node that the runtime made
-        // By a name in our working directory, which is this thread's own: no way leads through
-        // anything that could have been changed.
+            return {};  // the runtime made the node
+        // Uses a name in the working directory, which belongs to this thread: no path leads through
+        // folders that could have been changed.
         if (::fchdir(folder->get()) != 0)
             return sys_error("enter folder " + what.folder);
         if (mounted && ::umount2(what.name.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) != 0)
@@ -245,7 +246,7 @@ Result<> unmount_there(const Reached& reached, const Placement& what) {
         if (::unlinkat(folder->get(), what.name.c_str(), 0) != 0 && errno != ENOENT)
             return sys_error("remove " + what.name + " in the container");
     }
-    // Others may have something in it.
+    // Fails if the folder has other files, which then stay.
     (void)::unlinkat(reached.mount.get(), what.folder.c_str(), AT_REMOVEDIR);
     return {};
 }
@@ -255,7 +256,7 @@ class KernelPlacements : public Placements {
     Result<> place(const ContainerRoot& root, const Placement& what) override {
         const Reached reached = TRY(reach(root, what));
         if (reached.hosts)
-            return {};  // as it is on the host
+            return {};  // the same as on the host
         const UniqueFd tree = TRY(copy_of(what.source));
         return inside_mounts(reached.mounts.get(),
                              [&] { return mount_there(reached, tree, what); });

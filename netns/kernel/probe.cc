@@ -27,7 +27,7 @@ Result<bool> is_roce_port_taken(const Netns& ns) {
         sockaddr_in any{};
         any.sin_family = AF_INET;
         any.sin_port = htons(kRocePort);
-        // Without SO_REUSEADDR: the kernel's own socket on the port is then in the way.
+        // Without SO_REUSEADDR, so that the kernel's own socket on the port is in the way.
         if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&any), sizeof any) == 0)
             return {};
         if (errno != EADDRINUSE)

@@ -31,7 +31,7 @@ bool is_gone(int number) {
     return number == ENOENT || number == ESRCH || number == ENOTDIR;
 }
 
-// The next field of a line, taken off its front; nothing behind the last one but one.
+// Takes the next field, up to a space, off the front of a line; nothing if no space follows.
 std::optional<std::string_view> take_field(std::string_view& text) {
     const auto space = text.find(' ');
     if (space == std::string_view::npos)
@@ -41,9 +41,9 @@ std::optional<std::string_view> take_field(std::string_view& text) {
     return field;
 }
 
-// proc(5): pid (comm) state ...; comm may hold spaces and parentheses. Field 3 is the state, field
-// 20 the number of threads, field 22 the start time. A process whose first thread has ended shows
-// that thread's end as its state while the others go on.
+// Source: proc(5): pid (comm) state ...; comm may hold spaces and parentheses. Field 3 is the
+// state, field 20 the number of threads, field 22 the start time. If a process's first thread has
+// ended while others go on, the state is that thread's.
 std::optional<ProcessToken> parse_stat(pid_t pid, std::string_view text, bool& well_formed) {
     constexpr int kStateField = 3;
     constexpr int kThreadsField = 20;
@@ -75,8 +75,9 @@ struct OpenDevice {
     uint32_t minor;
 };
 
-// A process that ends meanwhile has nothing open. statx(2) does not ask a file system, as one that
-// hangs would hang rdma-hook. Processes behind the deadline count as having nothing open.
+// Returns whether the process has the device open; a process that ends meanwhile has not. statx(2)
+// does not ask a file system, because a hanging one would hang rdma-hook. Processes behind the
+// deadline count as having nothing open.
 bool has_open(int proc, const std::string& pid, OpenDevice wanted, base::Deadline deadline) {
     const std::string path = pid + "/fd";
     const UniqueFd folder{::openat(proc, path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
@@ -93,7 +94,8 @@ bool has_open(int proc, const std::string& pid, OpenDevice wanted, base::Deadlin
            });
 }
 
-// prlimit(2) knows a number, which may have become another process's: that one keeps its limit.
+// prlimit(2) takes a pid, which may have become another process's. Then that process gets its limit
+// back.
 Result<> change_memlock(const ProcessToken& process, const rlimit* wanted, rlimit& before) {
     const std::string name = "RLIMIT_MEMLOCK of process " + std::to_string(process.pid);
     Error error = make_error(Code::Unavailable, name + ": it is gone");
@@ -103,7 +105,7 @@ Result<> change_memlock(const ProcessToken& process, const rlimit* wanted, rlimi
         if (TRY(KernelProcesses{}.token(process.pid)) == process)
             return {};
         if (wanted != nullptr)
-            (void)::prlimit(process.pid, RLIMIT_MEMLOCK, &before, nullptr);  // or gone, too
+            (void)::prlimit(process.pid, RLIMIT_MEMLOCK, &before, nullptr);  // fails if it is gone
         return error;
     }
     return errno == ESRCH ? error : sys_error((wanted != nullptr ? "set " : "read ") + name);
@@ -203,7 +205,7 @@ std::chrono::seconds KernelProcesses::uptime() {
 bool KernelProcesses::exists(const std::string& path) {
     struct stat st {};
 
-    // What we may not look at is there: only a clear no counts as gone.
+    // A path that may not be looked at counts as there: only a clear no means gone.
     return ::stat(path.c_str(), &st) == 0 || !is_gone(errno);
 }
 

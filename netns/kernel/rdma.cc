@@ -45,7 +45,8 @@ Error as(Code code, Error error, std::string fix = {}) {
     return fix.empty() ? error : std::move(error).advise(std::move(fix));
 }
 
-// The kernel's EINVAL to an index that it does not know, or does not show to this namespace.
+// Turns the kernel's EINVAL into Unavailable: it does not know the index, or does not show it to
+// this namespace.
 Error not_there(Error error) {
     return error.sys == EINVAL ? as(Code::Unavailable, std::move(error)) : error;
 }
@@ -288,7 +289,8 @@ Result<bool> KernelRdmaDevices::open_without_context(const std::string& type) {
         const auto users = counts ? user_contexts(*home_, device.index) : Result<uint32_t>{0};
         contexts += users ? *users : 0;  // gone since it was listed
     }
-    // Others open and close devices meanwhile: before and after.
+    // Other processes open and close devices meanwhile, so the references are read before and
+    // after.
     return std::max(before, TRY(module_references(sys, type))) > contexts;
 }
 
@@ -334,14 +336,14 @@ Result<GidEntry> KernelRdmaDevices::wait_for_gid(const Netns& ns,
         return *found;
     GidEvents events = GidEvents::open(ns, TRY(uverbs_node(ns, device.index)));
     for (;;) {
-        // Look after listening began: what came before is seen, what comes later is heard.
+        // Look after listening began: earlier changes are seen, later ones are heard.
         if (const auto found = TRY(find_gid(ns, device, wanted)))
             return *found;
         if (deadline.passed())
             return make_error(
                 Code::Timeout,
                 "GID " + to_string(wanted.gid) + " has not appeared on " + printable(device.name));
-        (void)TRY(events.wait(deadline));  // heard or not: look again
+        (void)TRY(events.wait(deadline));  // look again, heard or not
     }
 }
 
@@ -395,7 +397,7 @@ Result<> KernelRdmaDevices::remove_link(const Netns& ns, uint32_t device) {
     auto done = TRY(socket(ns))->request(request, "remove " + device_text(device));
     if (done)
         return {};
-    // EINVAL has two meanings: there is no such device, or it is none that can be removed.
+    // EINVAL has two meanings: there is no such device, or it is not removable.
     if (done.error().sys != EINVAL)
         return std::move(done).error();
     if (!TRY(is_there(ns, device)))
@@ -408,7 +410,7 @@ Result<> KernelRdmaDevices::move(const Netns& from, const Netns& to, uint32_t de
     request.put(RDMA_NLDEV_NET_NS_FD, static_cast<uint32_t>(to.fd()));
     const std::string what = "move " + device_text(device) + " to another network namespace";
     Socket* in_from = TRY(socket(from));
-    // The kernel takes the namespace of the calling thread, not the socket's, for the present one.
+    // The kernel takes the calling thread's namespace for the present one, not the socket's.
     Result<> done = inside(from, [&]() -> Result<> {
         (void)TRY(in_from->request(request, what));
         return {};

@@ -10,7 +10,7 @@ Result<std::optional<std::string>> software_type_in(const SysTree& tree,
     const auto folder = TRY(tree.enter("class/infiniband/" + device));
     if (!folder)
         return std::optional<std::string>{};
-    if (TRY(folder->link("device")))  // hardware hangs on a device of its bus
+    if (TRY(folder->link("device")))  // hardware has a device on its bus
         return std::optional{std::string{}};
     const auto node = TRY(folder->read("node_type"));  // "1: CA" or "4: RNIC"
     if (!node)
@@ -23,7 +23,7 @@ Result<uint64_t> module_references(const SysTree& tree, const std::string& type)
     const std::string text = TRY(tree.read("module/" + module + "/refcnt")).value_or("0");
     uint64_t count = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-    return error == std::errc{} ? count : ~uint64_t{0};  // what cannot be read is many
+    return error == std::errc{} ? count : ~uint64_t{0};  // an unreadable count means many
 }
 
 }  // namespace netns

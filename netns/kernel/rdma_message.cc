@@ -17,7 +17,8 @@ Error refused_as(Code code, Error refusal, std::string fix = {}) {
     return fix.empty() ? refusal : std::move(refusal).advise(std::move(fix));
 }
 
-// The kernel's huge_encode_dev, as GET_CHARDEV sends it: 20 bits minor around 12 bits major.
+// Decodes the kernel's huge_encode_dev, as GET_CHARDEV sends it: 20 bits minor around 12 bits
+// major.
 CharDevice decode_device(std::string name, uint64_t encoded) {
     return {std::move(name),
             static_cast<uint32_t>((encoded & 0xfff00U) >> 8U),
@@ -28,7 +29,7 @@ Attributes attributes_of(const Reply& reply) {
     return Attributes::parse(reply.payload).value_or(Attributes{});
 }
 
-// The entries of a table: nested attributes of one type, repeated.
+// Returns the entries of a table: nested attributes of one type, repeated.
 std::vector<Attributes> entries_of(const Reply& reply, int table, int entry) {
     std::vector<Attributes> entries;
     const Attributes nested = attributes_of(reply).nested(table);
@@ -71,7 +72,7 @@ std::optional<uint32_t> parse_port_netdev(const Reply& reply) {
 }
 
 std::string parse_port_state(const Reply& reply) {
-    // enum ib_port_state.
+    // The order of enum ib_port_state.
     constexpr std::array<const char*, 6> kStates{
         "NOP", "DOWN", "INIT", "ARMED", kActivePort, "ACTIVE_DEFER"};
     const auto state = attributes_of(reply).u8(RDMA_NLDEV_ATTR_PORT_STATE);

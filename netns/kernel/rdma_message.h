@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The messages of nldev (NETLINK_RDMA, client 5): values to requests, replies to values. There is
-// no header behind nlmsghdr, attributes begin at once. Pure: no socket. Private to netns/.
+// The messages of nldev (NETLINK_RDMA, client 5): values to requests, replies to values. No header
+// stands behind nlmsghdr; attributes begin at once. Pure: no socket. Private to netns/kernel/.
 #pragma once
 
 #include <cstdint>
@@ -14,35 +14,35 @@
 
 namespace netns::nldev {
 
-// Younger than the headers of older systems (6.12).
+// Newer than the headers of older systems (6.12).
 constexpr int kSysAttrMonitorMode = 103;
 constexpr unsigned kGroupNotify = 4;
 constexpr uint32_t kQueuePairTypeGsi = 1;  // IB_QPT_GSI
 
-// A request of the nldev client.
+// Makes a request of the nldev client.
 netlink::Request request(int command);
 
-// What the kernel's refusal of NEWLINK means, and what mends it.
+// Gives the kernel's refusal of NEWLINK its code and advice.
 base::Error explain_new_link(const RdmaLinkSpec& spec, base::Error refusal);
 
-// What SYS_GET says.
+// The answer to SYS_GET.
 struct System {
     RdmaNetnsMode mode = RdmaNetnsMode::Shared;
     bool monitor = false;  // events of devices can be heard
 };
 
 std::optional<System> parse_system(const netlink::Reply& reply);
-// Of CMD_GET: nothing if the message is malformed or of something else.
+// For CMD_GET. Nothing: the message is malformed or of another type.
 std::optional<RdmaDevice> parse_device(const netlink::Reply& reply);
-// Of PORT_GET: the netdev of the port, if it is in the namespace of the socket. (The reply's type
-// is CMD_GET's: no use to look at it.)
+// For PORT_GET: the index of the port's netdev, if it is in the namespace of the socket. The
+// reply's type is CMD_GET's, so it is not checked.
 std::optional<uint32_t> parse_port_netdev(const netlink::Reply& reply);
-// The same reply: the port's state, as sysfs spells it; empty if the kernel does not say.
+// For PORT_GET: the port's state, as sysfs spells it; empty if the kernel does not report it.
 std::string parse_port_state(const netlink::Reply& reply);
 std::optional<CharDevice> parse_chardev(const netlink::Reply& reply);
-// Of RES_CTX_GET: the number of contexts in this part of the list.
+// For RES_CTX_GET: the number of contexts in this part of the list.
 uint32_t count_contexts(const netlink::Reply& reply);
-// Of RES_QP_GET: whether a GSI QP is in this part of the list.
+// For RES_QP_GET: whether a GSI QP is in this part of the list.
 bool lists_gsi_qp(const netlink::Reply& reply);
 
 }  // namespace netns::nldev

@@ -34,7 +34,7 @@ Request route_request(int type, int flags, const Route& route) {
     header.rtm_family = kernel_family(route.family);
     header.rtm_dst_len = route.destination ? route.destination->prefix : 0;
     header.rtm_type = RTN_UNICAST;
-    // The table's number is in RTA_TABLE: the header has room for small ones only.
+    // The table's number is in RTA_TABLE: the header has room only for small ones.
     header.rtm_table = RT_TABLE_UNSPEC;
     if (type == RTM_NEWROUTE)
         header.rtm_protocol = RTPROT_STATIC;
@@ -95,7 +95,7 @@ class KernelRoutes : public Routes {
     Result<> remove(const Netns& ns, const Route& route) override {
         auto done =
             send(ns, route_request(RTM_DELROUTE, 0, route), "remove route " + text_of(route));
-        // Also without its link, and without a table of that number.
+        // It is also gone if the link or the table is.
         if (!done &&
             (done.error().sys == ESRCH || done.error().sys == ENODEV || done.error().sys == ENOENT))
             return {};

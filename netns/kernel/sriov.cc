@@ -160,7 +160,7 @@ Result<> KernelSriov::configure(
         });
         if (done)
             continue;
-        // Drivers say EINVAL to the number of a VF that is not there, too.
+        // Drivers answer EINVAL also for the number of a missing VF.
         if (done.error().sys == EINVAL)
             (void)TRY(settings(host, pf, number));
         return explain_setting(setting, std::move(done).error());
@@ -181,7 +181,7 @@ Result<PciNetdev> KernelSriov::wait_for_netdev(const std::string& address, Deadl
     Socket events = TRY(Socket::open(TRY(KernelNetnses{}.current()), NETLINK_ROUTE));
     TRY(events.join(RTNLGRP_LINK));
     for (Pace pace;;) {
-        // Look after listening began: what came before is seen, what comes later is heard.
+        // Look after listening began: earlier changes are seen, later ones are heard.
         if (auto found = TRY(netdev_of(address)))
             return std::move(*found);
         if (deadline.passed())
@@ -202,8 +202,8 @@ Result<bool> KernelSriov::is_listed(const std::string& rdma_name) {
     });
 }
 
-// ib_register_device(): a device is in sysfs before it is on the list, and till then it can be
-// asked and told nothing.
+// ib_register_device() puts a device into sysfs before it puts it on the list. Until then no
+// request about the device works.
 Result<std::string> KernelSriov::wait_for_rdma(const std::string& address, Deadline deadline) {
     std::string name;
     TRY(ask_on_device_events(DeviceEvents::Kernel, deadline, [&]() -> Result<bool> {

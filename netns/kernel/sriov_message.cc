@@ -21,7 +21,7 @@ using netlink::Reply;
 using netlink::Request;
 
 namespace {
-// A driver that knows nothing of spoof check or trust leaves the kernel's preset.
+// A driver without spoof check or trust leaves this value, which the kernel presets.
 constexpr uint32_t kNotSupported = UINT32_MAX;
 
 template <class Value>
@@ -44,7 +44,7 @@ std::optional<Mac> mac_of(const Attributes& vf) {
     return mac;
 }
 
-// The list says the protocol, too; it has one entry.
+// The list has the protocol, too; it has one entry.
 std::optional<VfVlan> vlan_of(const Attributes& vf) {
     const auto found = value_in<ifla_vf_vlan_info>(vf.nested(IFLA_VF_VLAN_LIST), IFLA_VF_VLAN_INFO);
     if (!found)
@@ -92,7 +92,7 @@ std::optional<uint64_t> guid_of(const Attributes& vf, int attribute) {
 
 VfSettings settings_of(const Attributes& vf, bool ethernet) {
     VfSettings settings;
-    if (ethernet) {  // an IPoIB netdev's VFs have none of them, whatever stands there
+    if (ethernet) {  // an IPoIB netdev's VFs have none of them, whatever the message has
         settings.mac = mac_of(vf);
         settings.vlan = vlan_of(vf);
         if (const auto rate = value_in<ifla_vf_rate>(vf, IFLA_VF_RATE))
@@ -110,7 +110,8 @@ Bytes attributes_of_link(const Reply& reply) {
     return Bytes{reply.payload}.subspan(std::min(reply.payload.size(), sizeof(ifinfomsg)));
 }
 
-// Takes the first attribute off the bytes: its type and value. Nothing if none is there whole.
+// Takes the first attribute off the bytes. Returns its type and value; nothing if there is no
+// complete one.
 std::optional<std::pair<int, Bytes>> take_attribute(Bytes& bytes) {
     const auto header = netlink::read_header<nlattr>(bytes);
     if (!header || header->nla_len < sizeof *header || header->nla_len > bytes.size())
@@ -122,7 +123,8 @@ std::optional<std::pair<int, Bytes>> take_attribute(Bytes& bytes) {
     return taken;
 }
 
-// The bytes from the first attribute of a type on, whatever its length; empty if there is none.
+// Returns the bytes from the first attribute of a type on, whatever its length; empty if there is
+// none.
 Bytes from_attribute(Bytes bytes, int type) {
     for (;;) {
         const auto header = netlink::read_header<nlattr>(bytes);
@@ -133,7 +135,7 @@ Bytes from_attribute(Bytes bytes, int type) {
     }
 }
 
-// Zero, with its padding, where it is: a copy may have any padding.
+// Sets all bytes in place to zero, with the padding: a copy may have any padding.
 template <class Value>
 void clear(Value& value, uint32_t number) {
     std::memset(&value, 0, sizeof value);
@@ -204,7 +206,7 @@ std::optional<VfSettings> parse_vf(const Reply& reply, uint32_t number) {
     const auto link = netlink::read_header<ifinfomsg>(reply.payload);
     Bytes rest = from_attribute(attributes_of_link(reply), IFLA_VFINFO_LIST);
     rest = rest.subspan(std::min<size_t>(rest.size(), NLA_HDRLEN));
-    // Not up to the list's end by its own length, which has 16 bits and wraps with some 270 VFs.
+    // Does not use the list's own length, which has 16 bits and wraps with about 270 VFs.
     for (auto entry = take_attribute(rest); entry && entry->first == IFLA_VF_INFO;
          entry = take_attribute(rest)) {
         const auto vf = Attributes::parse(entry->second);

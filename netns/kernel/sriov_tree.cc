@@ -15,10 +15,10 @@ using base::printable;
 using base::sys_error;
 
 namespace {
-// The routing id of a VF has 16 bits: more cannot be.
+// The routing id of a VF has 16 bits, so there cannot be more.
 constexpr uint32_t kMostVfs = 65535;
 
-// The folder of a function's bus.
+// Returns the folder of a function's bus.
 std::string bus_of(const std::string& address) {
     return "bus/" + (is_pci_address(address) ? "pci" : address.substr(0, address.find('/'))) + "/";
 }
@@ -27,7 +27,7 @@ std::string path_of(const std::string& address) {
     return bus_of(address) + "devices/" + device_of(address);
 }
 
-// A name that can be one part of a path.
+// Returns whether the name can be one part of a path.
 bool is_entry(const std::string& name) {
     return !name.empty() && name.size() < 256 && name != "." && name != ".." &&
            name.find('/') == std::string::npos && name.find('\0') == std::string::npos;
@@ -51,20 +51,21 @@ Result<Number> number_in(const SysTree& folder, const std::string& file, Number 
     return number;
 }
 
-// A representor may be a netdev of the PF's device, too; its port's name tells: "pf0vf1",
-// "c1pf0sf88" (net/devlink/port.c). The uplink's is "p0", that of most others is empty.
+// Returns whether a port's name is a representor's: "pf0vf1", "c1pf0sf88" (net/devlink/port.c). The
+// netdev does not show it, because a representor may belong to the PF's device, too. The uplink's
+// name is "p0", that of most others is empty.
 bool is_representor(std::string_view port) {
     const size_t pf = port.find("pf");
     return pf != std::string_view::npos && (pf == 0 || port.front() == 'c');
 }
 
-// "p0", of a port of the adapter.
+// Returns whether the name is "p0": a port of the adapter.
 bool is_uplink(std::string_view port) {
     return port.size() > 1 && port.front() == 'p' &&
            std::ranges::all_of(port.substr(1), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// A netdev by the folder that it has; nothing if it has just left.
+// Reads a netdev from its folder; nothing if it has just left.
 Result<std::optional<PciNetdev>> read_netdev(const SysTree& tree,
                                              const std::string& folder,
                                              const std::string& name) {
@@ -93,8 +94,8 @@ Result<std::vector<PciNetdev>> netdevs_of(const SysTree& function) {
     return all;
 }
 
-// What is asked of a PF alone. That of another bus may have VFs, too (netdevsim), but no CPUs near
-// it.
+// Reads the members that only a PF has. A PF on another bus may have VFs, too (netdevsim), but no
+// CPUs near it.
 Result<> read_pf(const SysTree& folder, PciFunction& function) {
     function.total_vfs = TRY(number_in<uint32_t>(folder, "sriov_totalvfs", 0));
     function.num_vfs = TRY(number_in<uint32_t>(folder, "sriov_numvfs", 0));
@@ -105,7 +106,8 @@ Result<> read_pf(const SysTree& folder, PciFunction& function) {
     return {};
 }
 
-// The PF has a link virtfnN to each of its VFs; a VF does not know its own number.
+// Returns a VF's number. The PF has a link virtfnN to each of its VFs; a VF does not know its own
+// number.
 Result<uint32_t> number_of(const SysTree& tree, const std::string& pf, const std::string& address) {
     const uint32_t most =
         std::min(kMostVfs, TRY(number_in<uint32_t>(tree, path_of(pf) + "/sriov_numvfs", kMostVfs)));
@@ -187,7 +189,7 @@ Result<std::optional<std::string>> find_in_class(const SysTree& tree,
 Result<std::vector<PciFunction>> list_pfs_of(const SysTree& tree) {
     std::vector<PciFunction> all;
     for (const auto& address : TRY(tree.list("bus/pci/devices"))) {
-        // Few functions can have VFs: the others are not looked at any closer.
+        // Few functions can have VFs; the others are not read further.
         if (!is_pci_address(address) || !TRY(tree.read(path_of(address) + "/sriov_totalvfs")))
             continue;
         auto found = TRY(find_function(tree, address));
@@ -249,15 +251,15 @@ Result<> unbind_driver(const SysTree& tree, const std::string& address) {
     if (TRY(driver_of(tree, address)).empty())
         return {};
     auto done = tree.write(path_of(address) + "/driver/unbind", device_of(address));
-    // Somebody else was faster: ENOENT, the link to the driver has gone; ENODEV, it has just.
+    // Another process was faster. ENOENT: the link to the driver has gone. ENODEV: it has just.
     if (done || done.error().sys == ENOENT || done.error().sys == ENODEV)
         return {};
     return std::move(done).error().in(what);
 }
 
 namespace {
-// The kernel lets no driver have a VF whose PF has sriov_drivers_autoprobe 0, but one that is named
-// in driver_override, which is empty before and after.
+// The kernel binds no driver to a VF whose PF has sriov_drivers_autoprobe 0, except the one named
+// in driver_override. That file is empty before and after.
 Result<> write_bind(const SysTree& tree, const std::string& address, const std::string& driver) {
     const std::string bind = bus_of(address) + "drivers/" + driver + "/bind";
     const std::string choice = path_of(address) + "/driver_override";
@@ -300,7 +302,7 @@ Result<> bind_driver(const SysTree& tree, const std::string& address, const std:
                            "the driver does not take this function, or failed to start it (see "
                            "dmesg)");
         case EBUSY:
-            if (TRY(driver_of(tree, address)) == driver)  // bound by itself in between
+            if (TRY(driver_of(tree, address)) == driver)  // the kernel has bound it meanwhile
                 return {};
             return as_code(Code::Busy, std::move(done).error().in(what));
         default:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // PCI functions in the tree of sysfs (Documentation/ABI/testing/sysfs-bus-pci, sysfs-class-net).
-// Names that come from outside are checked before they become part of a path. Private to netns/.
+// Names from outside are checked before they become part of a path. Private to netns/kernel/.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@
 
 namespace netns {
 
-// As Sriov's functions of the same names, over any tree.
+// The functions of Sriov with the same names, over any tree.
 Result<std::optional<PciFunction>> find_function(const SysTree& tree, const std::string& address);
 Result<std::optional<std::string>> find_vf_of(const SysTree& tree,
                                               const std::string& pf,
                                               uint32_t number);
 Result<std::vector<PciFunction>> list_pfs_of(const SysTree& tree);
 Result<std::vector<PciNetdev>> representors_of(const SysTree& tree, const std::string& pf);
-// The function behind an entry of a class ("net", "infiniband"); nothing if there is no such entry,
-// or if it is no PCI function's: virtual, or of a virtio or auxiliary bus.
+// Returns the function behind an entry of a class ("net", "infiniband"). Nothing if there is no
+// such entry, or if it belongs to no PCI function: it is virtual, or on a virtio or auxiliary bus.
 Result<std::optional<std::string>> find_in_class(const SysTree& tree,
                                                  const std::string& device_class,
                                                  const std::string& name);

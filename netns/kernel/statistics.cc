@@ -16,7 +16,7 @@ using base::make_error;
 using netlink::Request;
 
 namespace {
-// For how long the kernel answers from memory: no counter.
+// The time for which the kernel answers from memory; it is no counter.
 constexpr char kLifespan[] = "lifespan";
 
 Result<> add_folder(Counters& all, const SysTree& device, const std::string& folder) {

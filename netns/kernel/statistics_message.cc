@@ -31,7 +31,7 @@ std::optional<Counters> parse_counters(const Reply& reply) {
     const auto attributes =
         Attributes::parse(netlink::after_header(reply.payload, sizeof(if_stats_msg)));
     const auto bytes = attributes ? attributes->find(IFLA_STATS_LINK_64) : std::nullopt;
-    // Kernels have added counters at the end (6.0): what is asked for is in the oldest part.
+    // Newer kernels have more counters at the end (6.0); those in use are in the oldest part.
     rtnl_link_stats64 all{};
     if (!bytes || bytes->size() < offsetof(rtnl_link_stats64, rx_nohandler))
         return std::nullopt;

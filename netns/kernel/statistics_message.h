@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The message of rtnetlink(7) about a link's counters, and the texts of a counter's file. Pure: no
-// socket. Private to netns/.
+// The message of rtnetlink(7) about a link's counters, and the text of a counter's file. Pure: no
+// socket. Private to netns/kernel/.
 #pragma once
 
 #include <optional>
@@ -12,11 +12,11 @@
 
 namespace netns {
 
-// RTM_GETSTATS, of the 64 bit counters that every link has.
+// RTM_GETSTATS: asks for the 64-bit counters that every link has.
 netlink::Request counters_request(uint32_t index);
-// Nothing if the message is malformed, or of something else.
+// Returns nothing if the message is malformed or of another type.
 std::optional<Counters> parse_counters(const netlink::Reply& reply);
-// Nothing for a text that is no number: the device has no such counter.
+// Returns nothing for a text that is no number: the device has no such counter.
 std::optional<uint64_t> parse_counter(const std::string& text);
 
 }  // namespace netns

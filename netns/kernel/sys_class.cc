@@ -36,7 +36,7 @@ Result<std::string> read_link(int folder, const std::string& name) {
         return error;
     }
     std::string text(target, static_cast<size_t>(size));
-    // Anything else would lead somewhere else from a folder that is mounted in a container.
+    // Any other link would lead elsewhere from a folder that is mounted in a container.
     if (!text.starts_with(kIntoDevices))
         return make_error(
             Code::Internal,
@@ -44,7 +44,7 @@ Result<std::string> read_link(int folder, const std::string& name) {
     return text;
 }
 
-// The attributes of the class itself. Those that cannot be read (write-only ones) are left out.
+// Reads the attributes of the class itself. Unreadable ones (write-only) are left out.
 Result<std::map<std::string, std::string>> read_attributes(DIR* stream, const std::string& path) {
     std::map<std::string, std::string> files;
     for (errno = 0; const dirent* entry = ::readdir(stream); errno = 0) {

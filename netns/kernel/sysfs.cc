@@ -19,7 +19,7 @@ using base::UniqueFd;
 namespace {
 constexpr size_t kPage = 4096;  // no attribute of sysfs is larger
 
-// The calling thread's namespace is the one that it shows.
+// Mounts sysfs, which shows the calling thread's namespace.
 Result<> mount_sysfs(UniqueFd& root) {
     const UniqueFd context{::fsopen("sysfs", FSOPEN_CLOEXEC)};
     if (!context)
@@ -64,7 +64,7 @@ Result<std::optional<SysTree>> SysTree::enter(const std::string& path) const {
 
 Result<std::optional<std::string>> SysTree::read(const std::string& path) const {
     const UniqueFd fd{::openat(root_.get(), path.c_str(), O_RDONLY | O_CLOEXEC)};
-    // ENODEV: its device went between the look-up and the opening.
+    // ENODEV: its device went between look-up and opening.
     if (!fd && (errno == ENOENT || errno == ENODEV))
         return std::optional<std::string>{};
     if (!fd)
@@ -107,7 +107,7 @@ Result<> SysTree::write(const std::string& path, const std::string& text) const 
     const UniqueFd fd{::openat(root_.get(), path.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC)};
     if (!fd)
         return sys_error("open " + path + " of sysfs for writing");
-    // One write(2) is one order; the kernel takes all of it or none.
+    // One write(2) is one order; the kernel takes it whole or not at all.
     const ssize_t done = ::write(fd.get(), text.data(), text.size());
     if (done < 0)
         return sys_error("write " + base::printable(text) + " to " + path + " of sysfs");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tree of sysfs. /sys/class/infiniband is tagged: it shows the devices of the namespace in
-// which that sysfs was mounted. In RDMA's exclusive mode a device of another namespace is seen
-// through a sysfs mounted from within it; that mount hangs in no folder (fsopen(2), 5.2). Private
-// to netns/.
+// which that sysfs was mounted. In RDMA's exclusive mode a device of another namespace is seen only
+// through a sysfs mounted from within it. Such a mount is attached to no folder (fsopen(2), 5.2).
+// Private to netns/kernel/.
 #pragma once
 
 #include <optional>
@@ -16,25 +16,25 @@ namespace netns {
 
 class SysTree {
   public:
-    // The one at /sys.
+    // Opens the tree at /sys.
     static Result<SysTree> host();
-    // As seen from a namespace.
+    // Opens the tree as seen from a namespace.
     static Result<SysTree> of(const Netns& ns);
-    // Any folder: for tests.
+    // Opens any folder: for tests.
     static Result<SysTree> at(const std::string& path);
 
-    // The folder below, or nothing. What is read often is entered once: the way to a device leads
-    // over several links.
+    // Returns the folder below, or nothing. A folder that is read often is entered once: the way to
+    // a device leads over several links.
     [[nodiscard]] Result<std::optional<SysTree>> enter(const std::string& path) const;
-    // The text of a file without its newline; nothing if there is no such file. A file without
-    // a value has the text "" (EINVAL: an empty slot of a GID table in some drivers; EOPNOTSUPP:
-    // a port without a name).
+    // Returns the text of a file without its newline; nothing if there is no such file. A file
+    // without a value has the text "". (EINVAL: an empty slot of a GID table in some drivers;
+    // EOPNOTSUPP: a port without a name.)
     [[nodiscard]] Result<std::optional<std::string>> read(const std::string& path) const;
-    // The last part of where a symbolic link leads; nothing if there is none.
+    // Returns the last component of a symbolic link's target; nothing if there is no link.
     [[nodiscard]] Result<std::optional<std::string>> link(const std::string& path) const;
-    // The names in a folder, sorted; none if there is no such folder.
+    // Returns the names in a folder, sorted; none if there is no such folder.
     [[nodiscard]] Result<std::vector<std::string>> list(const std::string& path) const;
-    // Writes a file that is there (sys ENOENT else). The file itself is no symbolic link.
+    // Writes an existing file (else sys is ENOENT). The last component must not be a symbolic link.
     [[nodiscard]] Result<> write(const std::string& path, const std::string& text) const;
 
   private:

@@ -27,7 +27,7 @@ Error explain_feature(Error refusal) {
     return refusal;
 }
 
-// What the kernel does not say when a feature stays as it was.
+// The error for a feature that stayed as it was, which the kernel does not report.
 Error feature_stays(const std::string& what, const TcFeature& feature) {
     if (!feature.fixed && feature.on) {
         Error error = base::sys_error(EBUSY, what);
@@ -74,7 +74,8 @@ Result<> KernelTcOffload::write(const Netns& ns, uint32_t link, bool on, const s
     return {};
 }
 
-// The kernel acknowledges also what is fixed and what the driver has refused: only a look tells.
+// The kernel acknowledges a fixed feature and a driver's refusal, too: only reading it back shows
+// the result.
 Result<> KernelTcOffload::set_feature(const Netns& ns, uint32_t link, bool on) {
     const std::string what = std::string("turn ") + (on ? "on " : "off ") + feature_text(link);
     const TcFeature before = TRY(feature(ns, link));
@@ -86,7 +87,8 @@ Result<> KernelTcOffload::set_feature(const Netns& ns, uint32_t link, bool on) {
     const TcFeature after = TRY(feature(ns, link));
     if (after.on == on)
         return {};
-    // What is refused stays wanted, and would come with the next change of any other feature.
+    // A refused value stays wanted, and would be set with the next change of any other feature. So
+    // the old value is written back.
     TRY(write(ns, link, before.on, what));
     return feature_stays(what, after);
 }
@@ -95,7 +97,7 @@ Result<TcRules> KernelTcOffload::rules(const Netns& ns, uint32_t link) {
     Request request = tc::rules_request(link);
     const auto replies = TRY(
         TRY(sockets_.get(ns))->dump(request, "list the tc rules of link " + std::to_string(link)));
-    // No qdisc there, or no link: an empty list.
+    // Without a qdisc, or without the link, the list is empty.
     TcRules rules;
     for (const auto& reply : replies)
         tc::count_rule(reply, rules);

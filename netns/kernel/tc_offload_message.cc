@@ -29,8 +29,8 @@ Request begin_features(const GenlFamily& family, uint8_t command, uint32_t link,
     return request;
 }
 
-// Whether a set of named bits has the feature's. With a mask every bit is listed, those that are
-// set with a flag; without one only these are.
+// Returns whether a set of named bits has the feature's. With a mask every bit is listed, and those
+// that are set have a flag. Without a mask only set bits are listed.
 bool has_feature(const Attributes& features, int set) {
     const Attributes bitset = features.nested(set);
     const bool list = bitset.find(ETHTOOL_A_BITSET_NOMASK).has_value();
@@ -55,8 +55,8 @@ struct Counted {
     uint64_t hw = 0;
 };
 
-// The statistics of an action. What hardware has counted is in the first number, too. A number that
-// exceeds 32 bits follows once more with 64.
+// Reads the statistics of an action. The first number includes what hardware has counted. A number
+// that exceeds 32 bits is repeated with 64.
 Counted counted(const Attributes& stats) {
     constexpr size_t kBasicSize = sizeof(uint64_t) + sizeof(uint32_t);
     Counted found;
@@ -110,8 +110,8 @@ Request rules_request(uint32_t link) {
     tcmsg header{};
     header.tcm_family = AF_UNSPEC;
     header.tcm_ifindex = static_cast<int>(link);
-    // Of the qdiscs "ingress" (Open vSwitch's) and "clsact" alike; TC_H_INGRESS finds only those of
-    // the former.
+    // This parent finds the filters of the qdiscs "ingress" (which Open vSwitch uses) and "clsact"
+    // alike. TC_H_INGRESS finds only the former's.
     header.tcm_parent = TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS);
     request.header(header);
     return request;
@@ -123,7 +123,7 @@ void count_rule(const Reply& reply, TcRules& rules) {
         header && reply.type == RTM_NEWTFILTER
             ? Attributes::parse(netlink::after_header(reply.payload, sizeof *header))
             : std::nullopt;
-    // A priority of a chain is told, too, before its rules: it has no handle.
+    // A priority of a chain is listed, too, before its rules: it has no handle.
     if (!filter || header->tcm_handle == 0 || filter->text(TCA_KIND) != kRuleKind)
         return;
     const Attributes flower = filter->nested(TCA_OPTIONS);

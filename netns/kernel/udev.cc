@@ -16,10 +16,10 @@ bool udev_owes_name(const std::string& run, uint32_t ifindex) {
         return false;
     const auto entry = folder->read("data/n" + std::to_string(ifindex));
     if (!entry)
-        return false;  // not for us to read
+        return false;  // the entry cannot be read
     if (!*entry)
         return true;
-    // While the renaming is under way the entry says so; newer ones say it of all of udev's work.
+    // During the renaming the entry says so; newer versions mark all of udev's work.
     return (*entry)->find("E:ID_RENAMING=1") != std::string::npos ||
            (*entry)->find("E:ID_PROCESSING=1") != std::string::npos;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far udev is with a netdev, by its database: a file for each device, by whose presence libudev
-// knows that a device is initialised. Private to netns/.
+// How far udev is with a netdev, by its database. It has a file for each device, by whose presence
+// libudev knows that a device is initialised. Private to netns/kernel/.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace netns {
 
-// True while udev runs and has not come to the end of its rules for the netdev, which may have
-// another name then. `run` is /run/udev, or a test's.
+// Returns true while udev runs and has not finished its rules for the netdev, which may then get
+// another name. `run` is /run/udev, or a test's folder.
 bool udev_owes_name(const std::string& run, uint32_t ifindex);
 
 }  // namespace netns

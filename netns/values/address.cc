@@ -35,7 +35,7 @@ void put_hex(std::string& out, uint8_t byte) {
     out += kHex[byte & 15U];
 }
 
-// A decimal number up to `limit`, without sign, spaces or leading zeros.
+// Reads a decimal number up to `limit`, without sign, spaces or leading zeros.
 std::optional<uint8_t> decimal(std::string_view text, unsigned limit) {
     if (text.empty() || text.size() > 3 || (text.size() > 1 && text[0] == '0'))
         return std::nullopt;
@@ -50,7 +50,7 @@ std::optional<uint8_t> decimal(std::string_view text, unsigned limit) {
     return static_cast<uint8_t>(value);
 }
 
-// inet_pton(3) takes leading zeros in some libraries and not in others: v4 is parsed here.
+// Parses v4 by hand: inet_pton(3) takes leading zeros in some libraries and not in others.
 std::optional<Address> parse_v4(std::string_view text) {
     Address address{.family = Family::V4, .bytes = {}, .prefix = 32};
     for (size_t i = 0; i < 4; ++i) {
@@ -154,7 +154,7 @@ std::optional<Address> parse_cidr(std::string_view text) {
 std::string ip_string(const Address& address) {
     char buffer[INET6_ADDRSTRLEN] = {};
     const int family = address.family == Family::V4 ? AF_INET : AF_INET6;
-    // Cannot fail: family and size are right by construction.
+    // This cannot fail: family and size are right by construction.
     return ::inet_ntop(family, address.bytes.data(), buffer, sizeof buffer);
 }
 

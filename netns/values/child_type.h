@@ -10,8 +10,8 @@ namespace netns {
 
 // A macvlan and a VLAN have a MAC of their own, an ipvlan has its parent's.
 enum class ChildKind { Macvlan, Ipvlan, Vlan };
-// What happens to a macvlan's frames for a sibling: they reach it; they are dropped; they go out to
-// the switch, which may send them back.
+// The way of a macvlan's frames for a sibling: they reach it; they are dropped; they go out to the
+// switch, which may send them back.
 enum class MacvlanMode { Bridge, Private, Vepa };
 
 struct ChildType {

@@ -13,8 +13,8 @@ bool is_hex(std::string_view text) {
 }
 }  // namespace
 
-// The kernel prints "%04x:%02x:%02x.%d": a domain of a bridge made by a driver (VMD) has more than
-// four digits, and then no leading zero; a device is at most 1f, a function at most 7.
+// The kernel prints "%04x:%02x:%02x.%d". The domain of a bridge made by a driver (VMD) has more
+// than four digits, and then no leading zero. A device is at most 1f, a function at most 7.
 bool is_pci_address(std::string_view text) {
     const size_t colon = text.find(':');
     if (colon == std::string_view::npos || colon < 4 || colon > 8 || text.size() != colon + 8)
@@ -28,7 +28,7 @@ bool is_pci_address(std::string_view text) {
            text[colon + 6] == '.' && function >= '0' && function <= '7';
 }
 
-// Both become parts of paths in sysfs.
+// Bus and device become parts of paths in sysfs.
 bool is_devlink_handle(std::string_view text) {
     constexpr size_t kMost = 128;
     const auto is_part = [](std::string_view part) {
@@ -42,7 +42,7 @@ bool is_devlink_handle(std::string_view text) {
            is_part(text.substr(0, slash)) && is_part(text.substr(slash + 1));
 }
 
-// The grammar of annotations and of their schema: narrower than what devlink could name.
+// The grammar of annotations and of their schema: it is narrower than what devlink could name.
 bool is_function_name(std::string_view text) {
     constexpr size_t kMostOfAPart = 63;
     const auto fits = [](char c) {
@@ -70,7 +70,7 @@ std::string function_of(const std::string& handle) {
 }
 
 std::string device_of(const std::string& function) {
-    return function.substr(function.find('/') + 1);  // npos + 1 is 0: an address as it is
+    return function.substr(function.find('/') + 1);  // npos + 1 is 0: an address stays as it is
 }
 
 }  // namespace netns

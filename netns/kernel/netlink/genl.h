@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generic netlink: families that the kernel numbers as they are registered, and that are found by
-// name (nlctrl, include/uapi/linux/genetlink.h). A family has one number in all namespaces for as
-// long as it is there. Private to netns/.
+// Generic netlink: families that the kernel numbers when they are registered, and that are found by
+// name (nlctrl, include/uapi/linux/genetlink.h). A registered family has one number in all
+// namespaces. Private to netns/kernel/.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@
 
 namespace netns::netlink {
 
-// Who is spoken to, and in which version.
+// The family of a request, and its version.
 struct GenlFamily {
     uint16_t id = 0;
     uint8_t version = 1;
 };
 
-// A command of a family; attributes follow.
+// Makes a command of a family; attributes follow.
 Request genl_request(const GenlFamily& family, uint8_t command);
-// The attributes of an answer; nothing if it is malformed.
+// Returns the attributes of an answer; nothing if it is malformed.
 std::optional<Attributes> parse_genl(const Reply& reply);
 
 // CTRL_CMD_GETFAMILY, and the number in its answer.
@@ -36,8 +36,8 @@ class GenlSockets {
   public:
     GenlSockets(std::string name, uint8_t version) : name_(std::move(name)), version_(version) {}
 
-    // Unsupported if the kernel has no such family. (It loads the module itself, where one says
-    // that it has it.)
+    // Unsupported: the kernel has no such family. (It loads the module itself, if one declares the
+    // family.)
     Result<GenlFamily> family(const Netns& ns);
     // Valid until the next call.
     Result<Socket*> get(const Netns& ns);

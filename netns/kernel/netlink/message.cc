@@ -24,12 +24,12 @@ std::string extack_of(Bytes bytes) {
     return attributes ? attributes->text(NLMSGERR_ATTR_MSG).value_or("") : "";
 }
 
-// 0, or a negative errno, of which there are so many (MAX_ERRNO).
+// 0, or a negative errno; MAX_ERRNO is the largest.
 bool is_outcome(int32_t error) {
     return error <= 0 && error >= -4095;
 }
 
-// Ours have a few attributes; the library's default is a page, cleared each time.
+// Requests here have few attributes. The library's default is a page, cleared each time.
 constexpr size_t kMaxRequest = 1024;
 }  // namespace
 
@@ -97,7 +97,8 @@ std::optional<std::vector<MessageView>> split_datagram(Bytes datagram) {
 }
 
 std::optional<Attributes> Attributes::parse(Bytes bytes) {
-    // As many as there can be, up to what a link has; growing costs more than the rest of this.
+    // Reserves for as many attributes as fit, up to what a link has: growing costs more than the
+    // rest of this function.
     constexpr size_t kMany = 64;
     constexpr size_t kUsualSize = NLA_HDRLEN + sizeof(uint32_t);
     Attributes parsed;
@@ -160,7 +161,7 @@ std::optional<Outcome> parse_ack(const MessageView& message) {
     Outcome outcome{.error = -header->error, .extack = {}};
     if ((message.flags & NLM_F_ACK_TLVS) == 0)
         return outcome;
-    // The request's payload stands before the attributes, unless the kernel was asked to cap it.
+    // The request's payload precedes the attributes, unless the kernel was asked to cap it.
     size_t skip = sizeof *header;
     if ((message.flags & NLM_F_CAPPED) == 0)
         skip += std::max<size_t>(header->msg.nlmsg_len, NLMSG_HDRLEN) - NLMSG_HDRLEN;
@@ -169,7 +170,7 @@ std::optional<Outcome> parse_ack(const MessageView& message) {
 }
 
 std::optional<Outcome> parse_done(const MessageView& message) {
-    // Some protocols end a dump without a number: that is success.
+    // Some protocols end a dump without a number, which means success.
     const auto error = read_header<int32_t>(message.payload);
     if (!error)
         return Outcome{};

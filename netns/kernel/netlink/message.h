@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Netlink messages (RFC 3549, netlink(7)): requests are built with libnl, replies are read by one
-// parser that checks every length before it looks. Private to netns/.
+// Netlink messages (RFC 3549, netlink(7)). Requests are built with libnl. Replies are read by one
+// parser, which checks every length before use. Private to netns/kernel/.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,8 @@ namespace netns::netlink {
 
 using Bytes = std::span<const uint8_t>;
 
-// A request under construction. What does not fit is remembered and refused when it is sent.
+// A request under construction. If an attribute does not fit, the request is refused when it is
+// sent.
 class Request {
   public:
     Request(int type, int flags);
@@ -64,27 +65,28 @@ struct MessageView {
     Bytes payload;
 };
 
-// The messages of a datagram; nothing if a length is wrong.
+// Returns the messages of a datagram; nothing if a length is wrong.
 std::optional<std::vector<MessageView>> split_datagram(Bytes datagram);
 
 // The attributes of a message or of a nested attribute, views of its bytes.
 class Attributes {
   public:
-    // Nothing if a length is wrong.
+    // Returns nothing if a length is wrong.
     static std::optional<Attributes> parse(Bytes bytes);
 
     [[nodiscard]] std::optional<Bytes> find(int attribute) const;
-    // A number of the width that the kernel sends (a wider or narrower attribute is no answer).
+    // Each returns a number of exactly the width that the kernel sends; nothing for a wider or
+    // narrower attribute.
     [[nodiscard]] std::optional<uint8_t> u8(int attribute) const;
     [[nodiscard]] std::optional<uint16_t> u16(int attribute) const;
     [[nodiscard]] std::optional<uint32_t> u32(int attribute) const;
     [[nodiscard]] std::optional<uint64_t> u64(int attribute) const;
-    // The text up to its NUL.
+    // Returns the text up to its NUL.
     [[nodiscard]] std::optional<std::string> text(int attribute) const;
-    // The attributes within an attribute; empty ones if it is missing or malformed.
+    // Returns the attributes within an attribute; none if it is missing or malformed.
     [[nodiscard]] Attributes nested(int attribute) const;
 
-    // All in order: lists repeat one type.
+    // Returns all attributes in order: lists repeat one type.
     [[nodiscard]] const std::vector<std::pair<int, Bytes>>& all() const { return all_; }
 
   private:
@@ -92,7 +94,7 @@ class Attributes {
 };
 
 // The outcome of a request: the payload of NLMSG_ERROR (or of NLMSG_DONE, which is shorter), with
-// the extended acknowledgement's sentence.
+// the sentence of the extended acknowledgement.
 struct Outcome {
     int error = 0;  // an errno, 0: done
     std::string extack;
@@ -101,7 +103,7 @@ struct Outcome {
 std::optional<Outcome> parse_ack(const MessageView& message);
 std::optional<Outcome> parse_done(const MessageView& message);
 
-// A protocol header at the start of a payload; nothing if it is too short.
+// Returns the protocol header at the start of a payload; nothing if the payload is too short.
 template <class Header>
 std::optional<Header> read_header(Bytes payload) {
     if (payload.size() < sizeof(Header))
@@ -111,7 +113,7 @@ std::optional<Header> read_header(Bytes payload) {
     return header;
 }
 
-// The payload behind a header of `size` bytes.
+// Returns the payload behind a header of `size` bytes.
 inline Bytes after_header(Bytes payload, size_t size) {
     return payload.subspan(std::min(static_cast<size_t>(NLMSG_ALIGN(size)), payload.size()));
 }

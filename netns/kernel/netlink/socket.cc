@@ -26,14 +26,14 @@ using base::sys_error;
 using base::UniqueFd;
 
 namespace {
-// Answers come while the request is sent; only a fault of the kernel makes us wait at all.
+// Answers come while the request is sent; only a fault of the kernel causes a wait.
 constexpr std::chrono::milliseconds kAnswerTime{10000};
-// Holds all but a PF with hundreds of VFs (32 KiB a dump's part).
+// Large enough for all but a PF with hundreds of VFs (32 KiB for each part of a dump).
 constexpr size_t kBufferSize = 65536;
 constexpr size_t kLargestBuffer = 16 * kBufferSize;
 
-// One for all sockets of a thread, since an answer is taken out of it before the next is read; not
-// zeroed, so that only what an answer fills costs memory.
+// The buffer for all sockets of a thread: an answer is taken out of it before the next is read. It
+// is not zeroed, so only the bytes that an answer fills cost memory.
 std::span<uint8_t> buffer(size_t at_least = kBufferSize) {
     thread_local std::unique_ptr<uint8_t[]> bytes;
     thread_local size_t size = 0;
@@ -66,9 +66,9 @@ Error lost(const std::string& what) {
         .advise("the machine is short of memory: try again");
 }
 
-// To the kernel: whoever else may write to netlink in the socket's namespace (CAP_NET_ADMIN there,
-// which containers have) gets ECONNREFUSED from now on (netlink_getsockbyportid). Their multicast
-// comes still, hence the check of the sender.
+// Connects to the kernel. Other processes with CAP_NET_ADMIN in the socket's namespace, as
+// containers have, could write to it. From now on they get ECONNREFUSED (netlink_getsockbyportid).
+// Their multicast still comes, hence the check of the sender.
 Result<> connect_to_kernel(int fd) {
     sockaddr_nl kernel{};
     kernel.nl_family = AF_NETLINK;
@@ -89,7 +89,7 @@ Result<Socket> Socket::open(const Netns& ns, int protocol) {
     const int on = 1;
     for (const int option : {NETLINK_EXT_ACK, NETLINK_CAP_ACK, NETLINK_GET_STRICT_CHK}) {
         if (option == NETLINK_GET_STRICT_CHK && protocol != NETLINK_ROUTE)
-            continue;  // the others are strict, or never
+            continue;  // other protocols are always strict, or never
         if (::setsockopt(fd.get(), SOL_NETLINK, option, &on, sizeof on) != 0)
             return sys_error("set netlink option " + std::to_string(option));
     }
@@ -122,8 +122,8 @@ Result<> Socket::wait_readable(Deadline deadline, const std::string& what) const
     }
 }
 
-// One datagram of the kernel into the buffer; its size, 0 if datagrams were lost. One that was too
-// large is lost, and fits the next time.
+// Receives one datagram of the kernel into the buffer. Returns its size; 0 if datagrams were lost.
+// A datagram that was too large is lost, and fits the next time.
 Result<size_t> Socket::receive(Deadline deadline, const std::string& what) {
     for (;;) {
         sockaddr_nl sender{};
@@ -136,7 +136,7 @@ Result<size_t> Socket::receive(Deadline deadline, const std::string& what) {
                                        &length);
         if (got < 0 && errno == ENOBUFS)
             return size_t{0};
-        if (got < 0 && errno == EAGAIN) {  // only then: mostly the answer is there already
+        if (got < 0 && errno == EAGAIN) {  // only now: mostly the answer is there already
             TRY(wait_readable(deadline, what));
             continue;
         }
@@ -150,16 +150,16 @@ Result<size_t> Socket::receive(Deadline deadline, const std::string& what) {
             (void)buffer(static_cast<size_t>(got));
             return size_t{0};
         }
-        // Others may multicast to the groups that we have joined: only the kernel is heard.
+        // Other processes may multicast to the joined groups: only the kernel is heard.
         if (sender.nl_pid == 0 && got > 0)
             return static_cast<size_t>(got);
-        // There may be no end of them, nor ever a wait above.
+        // Foreign datagrams may never end, and then nothing above waits for the deadline.
         if (deadline.passed())
             return late(what);
     }
 }
 
-// After a loss the kernel sends nothing more until what it did send is taken.
+// After a loss the kernel sends nothing until all that it sent before is read.
 void Socket::drain(Deadline deadline) {
     while (!deadline.passed() &&
            (::recv(fd_.get(), buffer().data(), buffer().size(), MSG_DONTWAIT) >= 0 ||
@@ -167,7 +167,7 @@ void Socket::drain(Deadline deadline) {
     }
 }
 
-// Gathers the answer to the last request until its end.
+// Collects the answer to the last request until its end.
 Result<Socket::Round> Socket::collect(std::vector<Reply>& replies,
                                       Ends ends,
                                       const std::string& what) {
@@ -183,7 +183,7 @@ Result<Socket::Round> Socket::collect(std::vector<Reply>& replies,
         if (!messages)
             return malformed(what);
         for (const auto& message : *messages) {
-            if (message.sequence != sequence_)  // the late answer to a request given up
+            if (message.sequence != sequence_)  // a late answer to an abandoned request
                 continue;
             if ((message.flags & NLM_F_DUMP_INTR) != 0)
                 round = Round::Interrupted;
@@ -209,7 +209,7 @@ Result<std::vector<Reply>> Socket::request(Request& message, const std::string& 
     message.raw()->nlmsg_flags |= NLM_F_ACK;
     TRY(send(message, what));
     std::vector<Reply> replies;
-    // Not asked again: it may have been done.
+    // Not repeated: the kernel may have done it.
     if (TRY(collect(replies, Ends::WithAck, what)) == Round::Interrupted)
         return lost(what);
     return replies;

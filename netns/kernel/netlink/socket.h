@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A netlink socket of one protocol in one network namespace. It stays in the namespace in which it
-// was opened, so that everything after is done from outside. The kernel is asked for its own
-// sentences (NETLINK_EXT_ACK, 4.12) and to refuse what it does not understand
-// (NETLINK_GET_STRICT_CHK, 4.20). Connected to the kernel: nobody else can write to it, but to the
-// groups that it has joined. Private to netns/.
+// was opened, so all requests are made from outside. It asks the kernel for its own sentences
+// (NETLINK_EXT_ACK, 4.12), and to refuse requests that it does not understand
+// (NETLINK_GET_STRICT_CHK, 4.20). It is connected to the kernel: no process can write to it, except
+// to the groups that it has joined. Private to netns/kernel/.
 #pragma once
 
 #include <cstdint>
@@ -28,27 +28,27 @@ class Socket {
   public:
     static Result<Socket> open(const Netns& ns, int protocol);
 
-    // Sends the request, asks for an acknowledgement and waits for it; gives what came before it.
-    // `what` names request and object in the error.
+    // Sends the request and waits for its acknowledgement. Returns the replies before it. `what`
+    // names request and object in errors.
     Result<std::vector<Reply>> request(Request& message, const std::string& what);
 
-    // Asks for one object: its description, or the error, is the whole answer. Asks again if that
-    // was lost (ENOBUFS).
+    // Asks for one object: its description, or the error, is the whole answer. Repeats the request
+    // if the answer was lost (ENOBUFS).
     Result<Reply> get(Request& message, const std::string& what);
 
-    // Asks for a list; begins again if it changed while it was told.
+    // Asks for a list; starts over if the list changed during the dump.
     Result<std::vector<Reply>> dump(Request& message, const std::string& what);
 
-    // The name of a link of the socket's namespace; Unavailable (ENODEV) if there is none of
-    // this index. Any socket answers for its namespace (SIOCGIFNAME of netdevice(7)).
+    // Returns the name of a link in the socket's namespace. Unavailable (ENODEV): no link has this
+    // index. Any socket answers for its namespace (SIOCGIFNAME of netdevice(7)).
     Result<std::string> link_name(uint32_t index);
 
-    // How many receive rules the link has (ETHTOOL_GRXCLSRLCNT, linux/ethtool.h); 0 if its driver
-    // knows none.
+    // Returns the number of receive rules on the link (ETHTOOL_GRXCLSRLCNT, linux/ethtool.h); 0 if
+    // its driver has no such rules.
     Result<uint32_t> receive_rules(const std::string& link);
 
-    // Events of a multicast group: join, look at the state itself, then listen, for so long at
-    // most. What the events say matters less than that there are some; they are taken away.
+    // Events of a multicast group: join, look at the state itself, then listen, for at most
+    // `wait_ms` milliseconds. heard() returns whether there was an event, and discards all events.
     Result<> join(unsigned group);
     Result<bool> heard(int wait_ms);
 
@@ -68,8 +68,8 @@ class Socket {
     uint32_t sequence_ = 0;
 };
 
-// The sockets of one room, at most four: a socket keeps its namespace alive, so the one not used
-// for longest is closed.
+// The sockets of one room, at most four. A socket keeps its namespace alive, so the least recently
+// used one is closed.
 class Sockets {
   public:
     explicit Sockets(int protocol) : protocol_(protocol) {}

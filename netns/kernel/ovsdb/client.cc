@@ -52,7 +52,7 @@ Error closed() {
         .advise("see the log of ovsdb-server");
 }
 
-// What read and write say of a connection that is gone.
+// Makes the error of read and write on a broken connection.
 Error broken(const std::string& what) {
     if (errno == EPIPE || errno == ECONNRESET)
         return closed();
@@ -66,7 +66,7 @@ Error too_late() {
 
 timeval span_of(const base::Deadline& deadline) {
     constexpr int kMsInSecond = 1000;
-    const int ms = std::max(deadline.left_ms(), 1);  // 0 would be for ever
+    const int ms = std::max(deadline.left_ms(), 1);  // 0 would wait without limit
     timeval span{};
     span.tv_sec = ms / kMsInSecond;
     span.tv_usec = suseconds_t{ms % kMsInSecond} * kMsInSecond;
@@ -90,8 +90,8 @@ Result<> Client::connect() {
     UniqueFd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     if (!fd)
         return sys_error("make a socket");
-    // A server that accepts nobody fills its queue. Without blocking, connect would say so and
-    // there would be nothing to wait for; so it blocks, with a limit.
+    // The queue of a server that accepts no connection fills up. A non-blocking connect would fail
+    // at once, with nothing to wait for. So it blocks, with a limit.
     do {
         const timeval span = span_of(deadline_);
         if (::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &span, sizeof span) != 0)
@@ -158,7 +158,7 @@ Result<> Client::attend(const Message& message) {
 
 Result<Message> Client::next_message() {
     for (;;) {
-        if (deadline_.passed())  // also of a peer that never stops
+        if (deadline_.passed())  // also if the peer never stops
             return too_late();
         if (const auto text = TRY(splitter_.next()))
             return read_message(*text);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client of ovsdb-server (RFC 7047) over its Unix socket. Private to netns/.
+// A client of ovsdb-server (RFC 7047) over its Unix socket. Private to netns/kernel/.
 //
-// The connection is made when it is first needed, and kept; after an error it is closed, and the
-// next begin() makes another. A peer that is broken or hostile costs a deadline at most: all waits
-// end with it, a message is at most 4 MiB long, and all that is read for one call 16 MiB.
+// The connection is made when it is first needed, and kept. After an error it is closed, and the
+// next begin() makes another. A broken or hostile peer costs at most a deadline: all waits end with
+// it. A message is at most 4 MiB long, and all that is read for one call at most 16 MiB.
 #pragma once
 
 #include <cstdint>
@@ -21,34 +21,35 @@ class Client {
   public:
     explicit Client(std::string socket) : socket_(std::move(socket)) {}
 
-    // A call begins: everything until the next begin() has this deadline, and one bound of bytes.
+    // Begins a call: everything until the next begin() has this deadline, and one limit of bytes.
     // Unavailable: there is no database at the socket.
     Result<> begin(base::Deadline deadline);
 
-    // Internal: an answer that is none; Unavailable: the connection was closed; Timeout. That the
-    // database refuses the transaction is no error here.
+    // Sends a transaction and waits for its outcome. A transaction that the database refuses is no
+    // error here. Internal: a malformed answer. Unavailable: the connection was closed. Timeout: no
+    // answer by the deadline.
     Result<Outcome> transact(Json operations);
 
   private:
     static constexpr size_t kMaxBytes = size_t{16} << 20;
 
     Result<> connect();
-    // A server that was started anew has closed what we kept.
+    // Drops a kept connection that the server has closed, as a restarted one has.
     void drop_if_closed();
     void close();
-    // Closes the connection if it is an error.
+    // Closes the connection if `done` is an error.
     template <class T>
     Result<T> checked(Result<T> done);
 
     Result<Outcome> exchange(Json operations);
-    // The result of a transaction; an error of the database's instead of it.
+    // Returns the result of a transaction; or, in its place, an error of the database.
     Result<Json> await_reply(int64_t id);
-    // Sees to what is no reply: answers an echo.
+    // Handles a message that is no reply: answers an echo.
     Result<> attend(const Message& message);
     Result<Message> next_message();
     Result<> read_some();
     Result<> write(std::string_view bytes);
-    // Waits until the socket is ready for it.
+    // Waits until the socket is ready for these poll(2) events.
     Result<> wait_for(short events, const std::string& what);
 
     std::string socket_;

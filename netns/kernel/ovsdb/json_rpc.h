@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON-RPC 1.0 as OVSDB speaks it (RFC 7047, section 4): objects one after the other on a stream,
-// with nothing between them but white space. Pure: no socket. Private to netns/.
+// JSON-RPC 1.0 as OVSDB speaks it (RFC 7047, section 4): one object after the other on a stream,
+// with only white space between them. Pure: no socket. Private to netns/kernel/.
 #pragma once
 
 #include <cstddef>
@@ -16,26 +16,26 @@ namespace netns::ovsdb {
 using base::Json;
 using base::Result;
 
-// Finds where a message ends, however the stream was cut into reads. What it finds has balanced
-// brackets; whether it is JSON is for read_message().
+// Finds where a message ends, wherever reads cut the stream. A found message has balanced brackets;
+// read_message() checks that it is JSON.
 class Splitter {
   public:
     static constexpr size_t kMaxMessage = size_t{4} << 20;
-    static constexpr size_t kMaxDepth = 64;  // that base::parse_json() takes
+    static constexpr size_t kMaxDepth = 64;  // the limit of base::parse_json()
 
     void append(std::string_view bytes);
 
-    // The next whole message; nothing until it is complete. Internal: what comes is no object, too
-    // long or too deep; the rest of the stream is then worth nothing.
+    // Returns the next whole message; nothing until it is complete. Internal: the stream has
+    // something that is no object, too long or too deep; the rest of it is then useless.
     Result<std::optional<std::string>> next();
 
   private:
-    // Takes one byte; whether the message ends with it.
+    // Takes one byte; returns whether the message ends with it.
     Result<bool> step(char byte);
 
     std::string buffer_;
     size_t begin_ = 0;  // of the message
-    size_t at_ = 0;     // so far it was looked at
+    size_t at_ = 0;     // position that was looked at
     size_t depth_ = 0;
     bool in_string_ = false;
     bool escaped_ = false;
@@ -44,8 +44,8 @@ class Splitter {
 enum class Kind {
     Reply,    // body: the result
     Failure,  // body: the error, a string or an object; instead of a result
-    Echo,     // a request that wants its parameters back; body: these
-    Other,    // a request or notification that we have no use for
+    Echo,     // a request for its own parameters; body: these
+    Other,    // a request or notification that is not used here
 };
 
 struct Message {
@@ -54,7 +54,7 @@ struct Message {
     Json body;
 };
 
-// Internal: it is no JSON, or no message.
+// Internal: the text is no JSON, or no message.
 Result<Message> read_message(std::string_view text);
 
 std::string encode_request(std::string_view method, Json params, int64_t id);

@@ -14,7 +14,7 @@ using base::make_error;
 using base::printable;
 
 namespace {
-constexpr size_t kDatabaseWords = 400;  // of the database's own, in an error
+constexpr size_t kDatabaseWords = 400;  // bytes of the database's text in an error
 
 Error not_understood(const std::string& why) {
     return make_error(Code::Internal, "the answer of Open vSwitch's database: " + why);
@@ -34,13 +34,13 @@ Result<const Json*> column(const Json& row, const char* name) {
     return &*found;
 }
 
-// The second of a pair ["set", ...]; nothing if it is no such pair.
+// Returns the second element of a pair ["set", ...]; nullptr if it is no such pair.
 const Json* tagged(const Json& value, const char* tag) {
     const bool is = value.is_array() && value.size() == 2 && value[0] == tag;
     return is ? &value[1] : nullptr;
 }
 
-// The elements of a set; an atom is one.
+// Returns the elements of a set; an atom is a set of one.
 Result<std::vector<const Json*>> elements(const Json& row, const char* name) {
     const Json* value = TRY(column(row, name));
     const Json* set = tagged(*value, "set");
@@ -113,7 +113,7 @@ Result<const Json*> rows_of(const Json& result) {
     return &*rows;
 }
 
-// Each row by a function from Json to Result<T>.
+// Reads each row by a function from Json to Result<T>.
 template <class T, class Read>
 Result<std::vector<T>> each_row(const Json& result, Read read) {
     std::vector<T> all;
@@ -149,7 +149,7 @@ Result<InterfaceRow> read_interface(const Json& row) {
     read.name = TRY(atom<std::string>(row, "name"));
     read.error = TRY(optional_atom<std::string>(row, "error")).value_or("");
     read.ofport = TRY(optional_atom<int64_t>(row, "ofport"));
-    // The schema has no upper bound.
+    // The schema has no upper limit.
     const auto rate = TRY(atom<int64_t>(row, "ingress_policing_rate"));
     read.policing_kbps =
         static_cast<uint32_t>(std::clamp<int64_t>(rate, 0, std::numeric_limits<uint32_t>::max()));
@@ -209,7 +209,8 @@ Result<Outcome> read_outcome(Json result, size_t operations) {
     if (!result.is_array())
         return not_understood("a transaction without results");
     auto& results = result.get_ref<Json::array_t&>();
-    // After one that failed all are null; one more than there are operations: the commit failed.
+    // After a failed operation all results are null. One result more than there are operations: the
+    // commit failed.
     const auto failed = std::ranges::find_if(results, is_error);
     if (failed != results.end()) {
         const auto operation = static_cast<size_t>(failed - results.begin());

@@ -7,7 +7,7 @@
 namespace netns::ovsdb {
 
 namespace {
-// An array, whatever is in it: braces of two strings would make the library think of an object.
+// Makes an array. In braces the library would take two strings for the member of an object.
 template <class... Elements>
 Json list(Elements&&... elements) {
     Json made = Json::array();
@@ -47,7 +47,7 @@ Json by_marks(const OvsMap& marks) {
     return list("external_ids", "includes", map_of(marks));
 }
 
-constexpr size_t kMostMembers = 7;  // of "wait"
+constexpr size_t kMostMembers = 7;  // in "wait"
 
 Json operation(const char* name, const char* table) {
     Json made = base::object_for(kMostMembers);
@@ -77,7 +77,7 @@ Json mutate(const char* table, Json where, Json mutations) {
     return made;
 }
 
-// Holds if some row is there, or none.
+// The guard holds if a matching row is there, or if none is.
 void guard(Transaction& to, Guard meaning, const char* table, Json where) {
     Json made = operation("wait", table);
     made["timeout"] = 0;
@@ -89,7 +89,7 @@ void guard(Transaction& to, Guard meaning, const char* table, Json where) {
     to.guards.push_back(meaning);
 }
 
-// The mutations of the one row of Open_vSwitch, and next_cfg with them.
+// Adds the mutations of the one row of Open_vSwitch, with next_cfg.
 void finish(Transaction& to, Json mutations = Json::array()) {
     mutations.push_back(list("next_cfg", "+=", 1));
     to.operations.push_back(mutate("Open_vSwitch", Json::array(), std::move(mutations)));
@@ -122,8 +122,8 @@ Json port_row(const OvsPortSpec& spec) {
     return row;
 }
 
-// Away with the keys, then in with those that have a value: an insert alone leaves keys that are
-// there as they are.
+// Deletes the keys first, then inserts those that have a value: an insert does not change keys that
+// are there.
 void change_map(Json& mutations, const char* column, const OvsChange& change) {
     if (change.empty())
         return;
@@ -153,7 +153,7 @@ Json select_interface_by(Json condition) {
 }  // namespace
 
 uint32_t policing_burst(uint32_t kbps) {
-    constexpr uint32_t kDefault = 8000;  // ovs-vswitchd's own, and more than a jumbo frame
+    constexpr uint32_t kDefault = 8000;  // ovs-vswitchd's default, and more than a jumbo frame
     constexpr uint32_t kTenth = 10;
     return std::max(kbps / kTenth, kDefault);
 }

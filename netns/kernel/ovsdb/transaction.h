@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operations of transactions (RFC 7047, section 5.2) for what the room does, on the schema
-// Open_vSwitch (ovs-vswitchd.conf.db(5)). Pure: no socket. Private to netns/.
+// The operations of transactions (RFC 7047, section 5.2) for the room, on the schema Open_vSwitch
+// (ovs-vswitchd.conf.db(5)). Pure: no socket. Private to netns/kernel/.
 //
-// A transaction that changes something begins with guards: "wait" operations with no time to wait.
-// They hold or the whole transaction is refused, with the number of the guard and "timed out"; so
-// what was seen before, or must not be there, needs no lock, and nobody has to read the sentences
-// of a "constraint violation". It raises next_cfg, for ovs-vswitchd to answer with cur_cfg; a
-// "wait" that has time hears of that. Port and Interface rows that no bridge has are collected by
-// the database itself.
+// A changing transaction begins with guards: "wait" operations with no time to wait. If one does
+// not hold, the whole transaction is refused, with the number of the guard and "timed out". So
+// conditions need no lock, and no text of a "constraint violation" has to be parsed. The
+// transaction raises next_cfg, and ovs-vswitchd answers with cur_cfg; a "wait" with a timeout waits
+// for that. The database itself collects Port and Interface rows that no bridge has.
 #pragma once
 
 #include <cstddef>
@@ -26,20 +25,20 @@ inline constexpr char kDatabase[] = "Open_vSwitch";
 
 enum class Guard {
     BridgeIsThere,
-    NameIsFree,  // of a bridge, a port, an interface
+    NameIsFree,  // no bridge, port or interface has the name
     IsStillOurs,
 };
 
 struct Transaction {
     Json operations = Json::array();
-    std::vector<Guard> guards;  // of the first operations, in their order
+    std::vector<Guard> guards;  // the first operations, in their order
 };
 
-// ---- what changes; the last result is for read_progress() ---------------------------------------
+// ---- changes; the last result is for read_progress() --------------------------------------------
 Transaction to_add_port(const OvsPortSpec& spec);
 Transaction to_add_bridge(const std::string& name, const OvsMap& marks);
 Transaction to_configure(const OvsChange& other_config, const OvsChange& marks);
-// Takes the ports from their bridges; all of them, or none if one is no longer marked so.
+// Takes all the ports from their bridges; or none, if one no longer has the marks.
 Transaction to_remove_ports(const std::vector<std::string>& uuids, const OvsMap& marks);
 Transaction to_remove_bridge(const std::string& uuid, const OvsMap& marks);
 
@@ -64,10 +63,10 @@ Json select_interface_named(const std::string& name);
 
 // For read_progress().
 Json select_progress();
-// Until cur_cfg is another than this; else "timed out".
+// Waits until cur_cfg differs from this; else "timed out".
 Json wait_for_progress(int64_t cur_cfg, int timeout_ms);
 
-// kbit: ovs-vswitchd lets so much pass at once.
+// Returns the burst in kbit that ovs-vswitchd lets pass at once.
 uint32_t policing_burst(uint32_t kbps);
 
 }  // namespace netns::ovsdb
