@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// containerd and CRI-O. TOML is read, never written: an edit adds whole lines, and what comes of it
-// is read again before it is put anywhere.
+// containerd and CRI-O. TOML is read, never written: an edit adds whole lines, and the resulting
+// text is parsed before it is used.
 //
-// containerd (measured with 1.7.24): before 2.0 a drop-in that names a plugin takes the place of
-// everything that the main file says of that plugin, so there the lines go into the main file; and
-// any table in `runtimes` takes the place of the runc that is built in.
-// CRI-O does not start if `allowed_annotations` has a name that it does not know; what it does not
-// know it passes on. So none is listed.
+// containerd (measured with 1.7.24): before 2.0 a drop-in that names a plugin replaces everything
+// that the main file has for that plugin. So there the lines go into the main file. Any table in
+// `runtimes` replaces the built-in runc.
+//
+// CRI-O does not start if `allowed_annotations` has a name that it does not know, and passes
+// unknown annotations on. So none is listed.
 #define TOML_HEADER_ONLY 1
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0
@@ -39,7 +40,7 @@ struct Plugin {
     const char* name = "io.containerd.grpc.v1.cri";
 };
 
-// A file without any settings is of no version yet.
+// A file without settings has no version yet.
 Result<Plugin> plugin_of(const EngineEdit& edit, const toml::table& file) {
     const auto version = file["version"].value<int64_t>().value_or(file.empty() ? 2 : 1);
     if (version == 2)
@@ -55,12 +56,12 @@ Result<Plugin> plugin_of(const EngineEdit& edit, const toml::table& file) {
 struct Found {
     Plugin plugin;
     std::string default_runtime = "runc";
-    bool has_default = false;     // an entry for it
-    bool systemd_cgroup = false;  // of it
-    bool has_ours = false;        // an entry of our name
-    bool disabled = false;        // the plugin
+    bool has_default = false;     // the default runtime has an entry
+    bool systemd_cgroup = false;  // the default runtime's setting
+    bool has_ours = false;        // the runtime rdma has an entry
+    bool disabled = false;        // the plugin is
     bool imports = false;
-    bool needs_version = false;  // the file's version is, or would be, among our lines
+    bool needs_version = false;  // the file's version is, or would be, among the marked lines
 };
 
 Result<Found> look_at(const EngineEdit& edit, const toml::table& file) {
@@ -110,7 +111,7 @@ std::string containerd_lines(const Found& found, const EngineEdit& edit) {
     return lines;
 }
 
-// What a file says beside our lines.
+// Parses a file without the lines of rdma-hook.
 Result<toml::table> parse_others(const std::string& path, const FileText& before) {
     std::string text = before.value_or("");
     if (const auto marked = TRY(find_marked(path, text)))
@@ -126,7 +127,7 @@ Result<Edited> unset_containerd(const EngineEdit& edit, const Found& found) {
         return Edited{};
     std::string text = TRY(put_marked(edit, std::nullopt));
     if (text.empty() && !edit.before->empty())
-        return Edited{};  // made for us
+        return Edited{};  // rdma-hook made the file
     return Edited{std::move(text), {}};
 }
 
@@ -144,8 +145,8 @@ std::vector<std::string> notes_of(const Found& found, const EngineEdit& edit) {
     return notes;
 }
 
-// That the lines say what they should where they stand: a table that was written inline, say,
-// cannot be extended by any.
+// Checks that the lines have their meaning where they are. A table that was written inline, for
+// example, cannot be extended by lines at the end.
 Result<> check_result(const EngineEdit& edit, const std::string& text, const std::string& lines) {
     if (auto parsed = parse_toml(edit.path, text); !parsed)
         return make_error(Code::Unsupported,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// daemon.json. Members and their order are kept, and the way it is indented.
+// daemon.json: members, their order and the indentation are kept.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -31,7 +31,7 @@ Result<Json> parse_daemon(const EngineEdit& edit) {
 
 enum class Owner { Nobody, Us, UsAndOthers, Others };
 
-// Ours is what we write: a path, whose last part is our program's name.
+// An entry of rdma-hook is as rdma-hook writes it: a path whose last part is the program's name.
 Owner owner_of(const Json& daemon) {
     const auto runtimes = daemon.find("runtimes");
     const auto entry =

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an engine's configuration has to say of us, as pure edits of its text. Each edit changes
-// nothing but what is ours, changes nothing the second time, and refuses what somebody else wrote
-// under our name, or what of ours somebody has changed since.
+// Edits of engines' configuration files that add or remove the runtime rdma, as pure functions of
+// the text. An edit changes only lines of rdma-hook, and changes nothing the second time. It
+// refuses an entry of the same name by another author, and an entry of rdma-hook that was changed
+// since.
 #pragma once
 
 #include <optional>
@@ -20,8 +21,8 @@ using base::Result;
 // The runtime's name in every engine.
 inline constexpr char kRuntimeName[] = "rdma";
 
-// An engine of Kubernetes: the annotations of its containers are those of pods' authors, not
-// root's.
+// Returns whether the engine serves Kubernetes: the annotations of its containers come from pods'
+// authors, not from root.
 inline bool serves_pods(std::string_view engine) {
     return engine == "containerd" || engine == "crio";
 }
@@ -29,38 +30,38 @@ inline bool serves_pods(std::string_view engine) {
 using FileText = std::optional<std::string>;  // nothing: there is no such file
 
 struct EngineEdit {
-    std::string path;     // of the file, which engines' documents give
+    std::string path;     // of the file, as in the engine's documentation
     std::string runtime;  // path of rdma-runtime
-    bool unset = false;
-    FileText before;
-    FileText main;  // containerd: config.toml, if `path` is a drop-in beside it
+    bool unset = false;   // remove the runtime
+    FileText before;      // the present text
+    FileText main;        // containerd: config.toml, if `path` is a drop-in beside it
 };
 
 struct Edited {
     FileText text;
-    std::vector<std::string> notes;  // what the administrator has to know besides
+    std::vector<std::string> notes;  // further advice for the administrator
 };
 
-// JSON indented as the first line of `like` that is; by two spaces if there is none.
+// Prints JSON, indented as the first indented line of `like`; by two spaces if there is none.
 std::string layout_json(const Json& json, const std::string& like);
 
-// /etc/docker/daemon.json: `runtimes.rdma`.
+// Edits /etc/docker/daemon.json: `runtimes.rdma`.
 Result<Edited> edit_docker(const EngineEdit& edit);
 
-// A file of containerd's version 2 or 3: lines at its end, between two marks.
+// Edits a file of containerd's version 2 or 3: lines at its end, between two marks.
 Result<Edited> edit_containerd(const EngineEdit& edit);
 
-// A file of ours alone, which begins with a mark.
+// Edits a file that holds only rdma-hook's lines and begins with a mark.
 Result<Edited> edit_crio(const EngineEdit& edit);
 
-// The drop-in that the package installs.
+// Edits the drop-in that the package installs.
 Result<Edited> edit_podman(const EngineEdit& edit);
 
-// Whether our lines go to a drop-in beside this file of containerd's: it is of a version that
-// merges what it imports, imports the folder conf.d, and has no lines of ours.
+// Returns whether the lines go to a drop-in beside this file of containerd. That is so if its
+// version merges imported files, it imports the folder conf.d, and it has no lines of rdma-hook.
 Result<bool> takes_drop_ins(const std::string& path, const std::string& text);
 
-// Whether this file of CRI-O's (another than ours) has a runtime of our name.
+// Returns whether this file of CRI-O, which is not rdma-hook's, has a runtime of the name rdma.
 Result<bool> has_crio_runtime(const std::string& path, const std::string& text);
 
 }  // namespace engines

@@ -20,7 +20,7 @@ using base::UniqueFd;
 namespace {
 constexpr char kBackup[] = ".before-rdma-hook";
 
-// As the kernel names it: the tests' root is not "/".
+// Returns the path for the kernel: the tests' root is not "/".
 std::string place_of(const std::string& path, const base::Owned& owned) {
     return owned.root == "/" ? path : owned.root + path;
 }
@@ -65,7 +65,7 @@ Result<> fill(const std::string& temp, const std::string& text, const Looks& loo
     return {};
 }
 
-// Only one of two that do this at once finds the temporary name free.
+// If two processes write at once, only one finds the temporary name free.
 Result<> put(const std::string& place, const std::string& text, const Looks& looks) {
     const std::string temp = place + ".rdma-hook-new";
     auto done = fill(temp, text, looks);
@@ -74,7 +74,7 @@ Result<> put(const std::string& place, const std::string& text, const Looks& loo
     if (done && ::rename(temp.c_str(), place.c_str()) != 0)
         done = sys_error("rename to " + place);
     if (!done) {
-        (void)::unlink(temp.c_str());  // the error to report is the one that made it useless
+        (void)::unlink(temp.c_str());  // the error to report is the earlier one
         return done;
     }
     return sync_folder(place);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of engines' configurations, on a disk, with an owner and a mode that are not ours to
-// change. A file that others than root may write, or that is a symbolic link, is left alone.
+// Files of engines' configurations, on a disk, whose owner and mode must stay. A file that others
+// than root may write, or that is a symbolic link, is not changed.
 #pragma once
 
 #include <string>
@@ -10,16 +10,17 @@
 
 namespace engines {
 
+// Returns the text; nothing if there is no such file.
 Result<FileText> read_engine_file(const std::string& path, const base::Owned& owned);
 
 struct EngineTarget {
     std::string path;
-    bool keep_copy = true;  // of what was there
+    bool keep_copy = true;  // of the earlier file
 };
 
-// Replaces it atomically and for good (synced), with the owner and mode that it has, or 0644; or
-// removes it. Makes the folder. Reads it again. The answer is the name of the copy, or empty.
-// Code::Busy if it is no longer `before`.
+// Replaces the file atomically and syncs it, keeping its owner and mode (0644 for a new one); or
+// removes it, if `text` is nothing. Makes the folder. Reads the file again. Returns the path of the
+// copy, or empty. Code::Busy: its text is not `before` any longer.
 Result<std::string> replace_engine_file(const EngineTarget& target,
                                         const FileText& before,
                                         const FileText& text,

@@ -21,7 +21,7 @@ std::string checksum(std::string_view lines) {
     return base::sha256_hex(lines).substr(0, kChecksum);
 }
 
-// At the start of a line.
+// Finds the line at the start of a line.
 size_t find_line(const std::string& text, std::string_view line, size_t from) {
     for (size_t at = text.find(line, from); at != std::string::npos; at = text.find(line, at + 1)) {
         if (at == 0 || text[at - 1] == '\n')
@@ -62,7 +62,7 @@ Result<std::string> put_marked(const EngineEdit& edit, const std::optional<std::
     if (there && there->changed) {
         const std::string now = text.substr(there->begin, there->end - there->begin);
         if (lines && now.find(*lines) != std::string::npos)
-            return text;  // only more than we would write
+            return text;  // all lines are there, with additions
         return make_error(Code::Busy, edit.path + ": rdmactl's lines have been changed since")
             .advise("take out by hand what is from `# rdma-hook begin` to `# rdma-hook end`");
     }

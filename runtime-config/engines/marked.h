@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines of ours in files of others, known by a first line that has a checksum of the rest: what
-// still has it is as we wrote it, whatever version of us that was, and may be replaced or removed.
+// Lines of rdma-hook in files of others. Their first line has a checksum of the rest. Lines that
+// match it are as rdma-hook wrote them, in whatever version, and may be replaced or removed.
 #pragma once
 
 #include <optional>
@@ -11,19 +11,19 @@
 namespace engines {
 
 struct MarkedLines {
-    size_t begin = 0;  // in the file
+    size_t begin = 0;  // bytes from the file's start
     size_t end = 0;
-    bool changed = false;  // by somebody else
+    bool changed = false;  // the checksum does not match
 };
 
-// The lines with their marks.
+// Returns the lines with their marks.
 std::string mark_lines(const std::string& lines);
 
-// Nothing if there are none. BadInput if they begin twice, or do not end.
+// Finds the marked lines; nothing if there are none. BadInput: they begin twice, or do not end.
 Result<std::optional<MarkedLines>> find_marked(const std::string& path, const std::string& text);
 
-// The file with these lines at its end, or in the place of those that are there; without any if
-// `lines` is nothing. Code::Busy if somebody has changed those that are there.
+// Returns the file with these lines in the place of the present ones, or at its end; without any if
+// `lines` is nothing. Code::Busy: the present ones were changed.
 Result<std::string> put_marked(const EngineEdit& edit, const std::optional<std::string>& lines);
 
 }  // namespace engines

@@ -7,7 +7,7 @@ using base::Code;
 using base::make_error;
 
 namespace {
-// As the package installs it.
+// The drop-in as the package installs it.
 constexpr char kPodmanDropIn[] =
 #include "runtime-config/engines/podman_drop_in.inc"
     ;

@@ -21,7 +21,7 @@ using base::sys_error;
 using base::UniqueFd;
 
 namespace {
-// What the kernel calls the folder, however the caller has spelt it.
+// Returns the kernel's path of the folder, whatever spelling the caller used.
 Result<std::string> path_of(int fd) {
     std::array<char, PATH_MAX> path{};
     const std::string link = "/proc/self/fd/" + std::to_string(fd);
@@ -94,7 +94,7 @@ Result<> Bundle::replace(std::string_view text) const {
     const std::string place = path_ + "/" + kSpecFile;
     const auto like = TRY(look_at(dir_.get(), place));
     const std::string temp = fmt::format(".{}.rdma-{}", kSpecFile, ::getpid());
-    // One of this name is a dead process's that had our pid.
+    // A file of this name was left by a dead process with the same pid.
     (void)::unlinkat(dir_.get(), temp.c_str(), 0);
     const UniqueFd fd{::openat(
         dir_.get(), temp.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bundle: the folder with a container's config.json, held by a descriptor, so that everything
-// is done to the folder that was opened. No symbolic link is followed at its files.
+// Bundle is the folder with a container's config.json, held by a descriptor. All work is done on
+// the folder that was opened. No symbolic link is followed at its files.
 #pragma once
 
 #include <string>
@@ -17,20 +17,22 @@ using base::Result;
 
 class Bundle {
   public:
-    // Empty: the working directory.
+    // Opens the folder; an empty path is the working directory.
     static Result<Bundle> open(const std::string& path);
 
     // Absolute, without symbolic links.
     [[nodiscard]] const std::string& path() const { return path_; }
 
-    // A file of the folder; `name` is config.json, or what crun was told instead.
+    // Reads a file of the folder, at most `limit` bytes. `name` is config.json, or another name
+    // that crun was given.
     [[nodiscard]] Result<std::string> read(const std::string& name, size_t limit) const;
 
-    // Refused unless folder and config.json belong to us and nobody else can write them: whoever
-    // can, could change between our look and the runtime's what is mounted and run as root.
+    // Refused unless folder and config.json belong to the caller and others cannot write them.
+    // Otherwise another user could change, between check and start, what the runtime mounts and
+    // runs as root.
     [[nodiscard]] Result<> check_owner() const;
 
-    // Replaces config.json atomically; it keeps its mode and owner.
+    // Replaces config.json atomically, keeping its mode and owner.
     [[nodiscard]] Result<> replace(std::string_view text) const;
 
   private:

@@ -15,9 +15,9 @@ using base::Json;
 namespace {
 constexpr uint32_t kRdmaMajor = 231;  // IB_UVERBS_MAJOR
 constexpr uint32_t kFirstDynamicMajor = 234;
-constexpr uint32_t kMajors = 1U << 12U;  // mknod(2) drops what is above
+constexpr uint32_t kMajors = 1U << 12U;  // mknod(2) drops higher bits
 
-// A member's number; absent and -1 are both spelled "any" by engines.
+// Returns a member's number. Engines spell "any" as an absent member or as -1.
 std::optional<int64_t> number(const Json& rule, const char* key) {
     const Json* value = member(&rule, key);
     if (value == nullptr || value->get<int64_t>() == -1)
@@ -35,8 +35,8 @@ bool speaks_of_character_devices(const Json& rule) {
     return type.empty() || type == "a" || type == "c" || type == "u";
 }
 
-// What the rule says of reading and writing: nothing if it is about making nodes only. An absent
-// access means "all" to crun and "none" to runc: such a rule denies, but never allows.
+// Returns whether the rule allows reading and writing; nothing if it is only about making nodes. An
+// absent access means "all" to crun and "none" to runc: such a rule denies, but never allows.
 std::optional<bool> verdict(const Json& rule) {
     const std::string access = text(rule, "access");
     const bool reads = access.find('r') != std::string::npos;
@@ -49,7 +49,7 @@ std::optional<bool> verdict(const Json& rule) {
 constexpr unsigned kRead = 1;
 constexpr unsigned kWrite = 2;
 
-// What it says of opening. To crun an absent access means all; runc refuses the container.
+// Returns the access for opening. To crun an absent access means all; runc refuses the container.
 unsigned opening_access(const Json& rule) {
     const std::string access = text(rule, "access");
     if (access.empty())
@@ -58,8 +58,9 @@ unsigned opening_access(const Json& rule) {
            (access.find('w') != std::string::npos ? kWrite : 0);
 }
 
-// A rule of type "a" is for all devices; whether it can have numbers is up to the runtime. A
-// denial is believed for its numbers alone, a permission for as much as it may mean.
+// Returns the numbers of a rule. A rule of type "a" is for all devices; whether it can have numbers
+// depends on the runtime. A denial counts only for its numbers, a permission for all that it may
+// mean.
 DeviceRange range_of(const Json& rule) {
     const std::string type = text(rule, "type");
     const bool all = rule["allow"].get<bool>() && (type.empty() || type == "a");
@@ -70,8 +71,8 @@ DeviceRange range_of(const Json& rule) {
     return {.major = part("major"), .minor = part("minor")};
 }
 
-// What later rules deny of RDMA's devices, gathered from the last rule to the first: there may be
-// many rules, and each is looked at once.
+// The RDMA devices that later rules deny, gathered from the last rule to the first. There may be
+// many rules, and each is read once.
 class Denied {
   public:
     explicit Denied(std::vector<uint32_t> majors) : majors_(std::move(majors)) {
@@ -86,7 +87,7 @@ class Denied {
         }
     }
 
-    // Whether something of what the rule allows is left.
+    // Returns whether the denials leave a part of what the rule allows.
     [[nodiscard]] bool leaves(const Json& rule) const {
         const DeviceRange range = range_of(rule);
         return std::ranges::any_of(majors_, [&](uint32_t major) {

@@ -19,7 +19,7 @@ using base::printable;
 namespace {
 constexpr char kMemlock[] = "RLIMIT_MEMLOCK";
 
-// The member to edit, made if it is absent or null. check_spec has seen that it has the right type.
+// Returns the member to edit; makes it if it is absent or null. check_spec has checked its type.
 Json& section(Json& object, const char* key, Json::value_t type) {
     Json& value = object[key];
     if (value.is_null())
@@ -39,7 +39,7 @@ std::string text_of(const Json* value) {
     return value != nullptr ? value->get<std::string>() : "";
 }
 
-// Engines write capabilities in capitals; crun (libcap) reads them however they are written.
+// Engines write capabilities in capitals; crun (libcap) ignores case.
 std::string capability(const Json& name) {
     auto text = name.get<std::string>();
     std::ranges::transform(text, text.begin(), [](char c) {
@@ -74,8 +74,8 @@ void add_once(Json& list, Json item) {
         list.push_back(std::move(item));
 }
 
-// Podman writes some keys of CRI-O's, too (libpod and kube play; there with "/NAME" behind). CRI-O
-// never writes these alone.
+// Podman writes some keys of CRI-O, too (libpod and kube play; there followed by "/NAME"). CRI-O
+// never writes only these.
 bool is_podmans(std::string_view key) {
     constexpr std::string_view kKeys[] = {"io.kubernetes.cri-o.Created",
                                           "io.kubernetes.cri-o.TTY",
@@ -100,13 +100,13 @@ const Json* device_rules(const Json& tree) {
     return member(member(member(&tree, "linux"), "resources"), "devices");
 }
 
-// As runtimes hand it to mknod(2).
+// Returns the number as runtimes pass it to mknod(2).
 uint32_t number_of(const Json& entry, const char* key) {
     const Json* value = member(&entry, key);
     return value != nullptr ? static_cast<uint32_t>(value->get<int64_t>()) : 0;
 }
 
-// linux.devices, the character devices among them.
+// Returns the character devices of linux.devices.
 std::vector<DeviceNode> character_devices(const Json& tree) {
     std::vector<DeviceNode> nodes;
     const Json* devices = member(member(&tree, "linux"), "devices");
@@ -121,8 +121,8 @@ std::vector<DeviceNode> character_devices(const Json& tree) {
     return nodes;
 }
 
-// The folder is of no use to a program that chooses its own path, but of a node there nobody may
-// wonder whose it is.
+// A program may use nodes elsewhere, so the folder proves little. But a node in it counts as
+// RDMA's, so that there is no doubt about it.
 bool is_rdma_node(const DeviceNode& node, const std::vector<uint32_t>& majors) {
     const std::string path = normal(node.path);
     return is_rdma_major(node.major, majors) ||
@@ -249,9 +249,8 @@ std::string Spec::mount_label() const {
     return text_of(member(member(&tree_, "linux"), "mountLabel"));
 }
 
-// By what the engines and the kubelet write themselves: a pod's author adds annotations and takes
-// none away. CRI-O passes all annotations of a pod on, so that no single value proves another
-// engine.
+// Decides by keys that the engines and the kubelet write: a pod's author adds annotations and
+// removes none. CRI-O passes all annotations of a pod on, so no single value proves another engine.
 std::string_view Spec::pods_engine() const {
     std::string_view engine = "";
     for (const auto& [key, value] : annotations()) {

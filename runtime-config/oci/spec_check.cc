@@ -20,7 +20,7 @@ using base::Result;
 namespace {
 enum class Type { Object, Array, String, Bool, Integer, Unsigned };
 
-// A member that we rely on; `required` where the specification requires it.
+// A member that rdma-hook relies on; `required` if the specification requires it.
 struct Member {
     const char* key;
     Type type;
@@ -116,7 +116,7 @@ Result<> check_members(const Json& object,
     return {};
 }
 
-// A list of objects with these members; an absent list is an empty one.
+// Checks a list of objects with these members; an absent list is an empty one.
 Result<> check_items(const Json* list, std::span<const Member> members, const std::string& place) {
     for (size_t i = 0; list != nullptr && i < list->size(); ++i)
         TRY(check_members((*list)[i], members, fmt::format("{}[{}]", place, i)));
@@ -129,8 +129,8 @@ Result<> check_strings(const Json* list, const std::string& place) {
     return {};
 }
 
-// The specification forbids two namespaces, and two rlimits, of one type: which one a runtime
-// would take is anybody's guess.
+// The specification forbids two namespaces, and two rlimits, of one type: which one a runtime takes
+// is unknown.
 Result<> check_types_differ(const Json* list, const std::string& place) {
     std::set<std::string> seen;
     for (size_t i = 0; list != nullptr && i < list->size(); ++i) {
@@ -142,8 +142,8 @@ Result<> check_types_differ(const Json* list, const std::string& place) {
     return {};
 }
 
-// Control characters would cut the text short or break it apart where it goes next: NUL in a path
-// given to the kernel, a newline in a label or a log.
+// Control characters would cut or break the text where it goes next: NUL in a path for the kernel,
+// a newline in a label or a log.
 Result<> check_plain(const Json* text, const std::string& place) {
     if (text == nullptr)
         return {};
@@ -182,7 +182,7 @@ Result<> check_linux(const Json* section) {
     return check_items(member(resources, "devices"), kDeviceRule, "linux.resources.devices");
 }
 
-// libcap takes a number for a capability, too, which no policy would know by its name.
+// libcap takes a number for a capability, too, which a policy would not know by name.
 Result<> check_capabilities(const Json* list, const std::string& place) {
     TRY(check_strings(list, place));
     for (size_t i = 0; list != nullptr && i < list->size(); ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shape of config.json: whether everything in it that we read or edit has the type that the
-// specification gives it. After this check the readers and edits of spec.cc cannot meet a surprise.
+// The shape of config.json: whether every member that rdma-hook reads or edits has the
+// specification's type. After this check the readers and edits of spec.cc need none.
 #pragma once
 
 #include "netns/base/json.h"
@@ -12,14 +12,14 @@ namespace oci {
 // absent, as it does for the runtimes.
 base::Result<> check_spec(const base::Json& tree);
 
-// The part of it that is about the annotations.
+// Checks only the annotations.
 base::Result<> check_annotations(const base::Json& tree);
 
 // The sets of process.capabilities.
 inline constexpr const char* kCapabilitySets[] = {
     "bounding", "effective", "inheritable", "permitted", "ambient"};
 
-// The member, or nullptr if it is absent or null, or if `object` is nullptr or no object.
+// Returns the member; nullptr if it is absent or null, or if `object` is nullptr or no object.
 const base::Json* member(const base::Json* object, const char* key);
 
 }  // namespace oci

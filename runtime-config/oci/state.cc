@@ -30,8 +30,9 @@ bool is_alnum(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-// One spelling of each bundle, because a container's key is a digest of it: "/a//b/./" is "/a/b".
-// ".." and control characters are refused; runtimes resolve the path before they pass it on.
+// Returns the one spelling of a bundle, because a container's key is a digest of it: "/a//b/./" is
+// "/a/b". ".." and control characters are refused; runtimes resolve the path before they pass it
+// on.
 std::string canonical_path(std::string_view path) {
     const auto is_control = [](char c) {
         return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
@@ -52,7 +53,7 @@ std::string canonical_path(std::string_view path) {
     return out;
 }
 
-// crun says 0 and runc says nothing where there is no process.
+// Without a process, crun writes 0 and runc no pid.
 Result<pid_t> parse_pid(const Json& tree) {
     const auto pid = TRY(base::optional_member<int64_t>(tree, "pid", 0));
     if (!std::in_range<pid_t>(pid) || pid < 0)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of a container as runtimes give it to hooks on stdin (OCI runtime specification,
-// runtime.md#state). Ids are untrusted: only [A-Za-z0-9][A-Za-z0-9_.+-]* up to 1024 bytes passes.
+// The state of a container, which runtimes give to hooks on stdin (OCI runtime specification,
+// runtime.md#state). Ids are untrusted: only [A-Za-z0-9][A-Za-z0-9_.+-]* up to 1024 bytes is
+// accepted.
 #pragma once
 
 #include <string>
@@ -15,7 +16,7 @@ namespace oci {
 
 using base::Result;
 
-// It repeats config.json's annotations.
+// The state repeats the annotations of config.json.
 inline constexpr size_t kMaxStateBytes = kMaxSpecBytes + (64U << 10U);
 
 struct State {
@@ -27,6 +28,7 @@ struct State {
 
 bool is_container_id(std::string_view id);
 
+// BadInput: it is no JSON, or a member is missing or not acceptable.
 Result<State> parse_state(std::string_view text);
 
 }  // namespace oci

@@ -19,12 +19,12 @@ struct Option {
     char letter;  // 0: none
     Takes takes;
     std::string Invocation::*target;  // nullptr: not looked at
-    bool harmless = false;            // with it the call is none of our business: help
+    bool harmless = false;            // such as help: the call is passed on
 };
 
 constexpr std::string Invocation::*kIgnored = nullptr;
 
-// Of runc 1.0 to 1.4 and crun 1.0 to 1.28.
+// The options of runc 1.0 to 1.4 and crun 1.0 to 1.28.
 constexpr std::array kGlobal = {Option{"root", 0, Takes::Value, &Invocation::root},
                                 Option{"log", 0, Takes::Value, &Invocation::log},
                                 Option{"log-format", 0, Takes::Value, &Invocation::log_format},
@@ -50,7 +50,7 @@ constexpr std::array kStart = {Option{"bundle", 'b', Takes::Value, &Invocation::
                                Option{"keep", 0, Takes::Nothing, kIgnored},
                                Option{"help", 'h', Takes::Nothing, kIgnored, true},
                                Option{"usage", '?', Takes::Nothing, kIgnored, true}};
-// A regular expression names many containers: their poststop hooks see to them.
+// A regular expression (crun) names many containers: their poststop hooks undo them.
 constexpr std::array kDelete = {Option{"force", 'f', Takes::Nothing, kIgnored},
                                 Option{"regex", 'r', Takes::Nothing, kIgnored, true},
                                 Option{"help", 'h', Takes::Nothing, kIgnored, true},
@@ -119,7 +119,7 @@ const Subcommand* subcommand_of(std::string_view word) {
     return nullptr;
 }
 
-// By its name, or as argp lets it, by a beginning that no other has.
+// Finds an option by its name; or by a unique prefix of it, as argp allows.
 const Option* by_name(std::span<const Option> options, std::string_view name, bool shortened) {
     const Option* found = nullptr;
     for (const Option& option : options) {
@@ -145,7 +145,7 @@ class Words {
   public:
     Words(std::span<const std::string> words, Invocation& call) : words_(words), call_(call) {}
 
-    // Takes options until a word that is none, and returns that; nothing at the end.
+    // Takes options until a word that is none. Returns that word; nothing at the end.
     std::optional<std::string> next(std::span<const Option> options) {
         while (at_ < words_.size()) {
             const std::string& word = words_[at_++];
@@ -159,8 +159,8 @@ class Words {
         return std::nullopt;
     }
 
-    // On to the first of our subcommands, whatever stands before it: what follows an option that we
-    // do not know may be its value.
+    // Moves to the first known subcommand, whatever precedes it: the word after an unknown option
+    // may be its value.
     const Subcommand* seek() {
         for (; at_ < words_.size(); ++at_) {
             if (const Subcommand* found = subcommand_of(words_[at_])) {
@@ -203,7 +203,7 @@ class Words {
         return cluster(options, name);
     }
 
-    // "-db/run/b": letters together, the last one's value behind it.
+    // Reads letters together, with the last one's value behind it: "-db/run/b".
     bool cluster(std::span<const Option> options, std::string_view letters) {
         for (size_t i = 0; i < letters.size(); ++i) {
             const Option* option = by_letter(options, letters[i]);
@@ -238,7 +238,7 @@ class Words {
     bool harmless_ = false;
 };
 
-// The words behind the subcommand: the id, before or among the options (Go's way).
+// Reads the words behind the subcommand: the id, before or among the options (Go's way).
 void parse_subcommand(const Subcommand& subcommand, Words& words, Invocation& call) {
     size_t count = 0;
     while (auto word = words.next(subcommand.options)) {

@@ -28,7 +28,7 @@ void tell_engine(const std::string& log, std::string_view format, std::string_vi
         path.clear();
     if (path.empty())
         return;
-    // As the runtimes open it; a pipe without a reader must not hold us.
+    // Opens it as the runtimes do; a pipe without a reader must not block.
     const base::UniqueFd fd{::open(
         path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOCTTY | O_NONBLOCK | O_CLOEXEC, 0644)};
     if (fd)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file of --log: of a runtime that failed, dockerd and containerd show what they find there.
+// The file of --log: if a runtime fails, dockerd and containerd show what they find in it.
 #pragma once
 
 #include <string>
@@ -7,11 +7,12 @@
 
 namespace shim {
 
-// One entry of level error, as runc writes it: `format` is json or text. `time` is RFC 3339.
+// Returns one entry of level error, as runc writes it: `format` is json or text. `time` is RFC
+// 3339.
 std::string log_entry(std::string_view format, std::string_view time, std::string_view line);
 
-// Appends the entry to the file; best effort. Empty: there is none. crun's journald: and syslog:
-// are none either.
+// Appends the entry to the file, best effort. Does nothing if `log` is empty or a target of crun
+// (journald:, syslog:).
 void tell_engine(const std::string& log, std::string_view format, std::string_view line);
 
 }  // namespace shim

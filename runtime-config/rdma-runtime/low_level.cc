@@ -27,7 +27,7 @@ Result<> check_only_root_changes(const std::string& place) {
 
     if (::lstat(place.c_str(), &st) != 0)
         return sys_error("examine " + printable(place));
-    // In a folder with the sticky bit nobody can rename what is root's.
+    // In a folder with the sticky bit others cannot rename root's files.
     const bool sticky = S_ISDIR(st.st_mode) && (st.st_mode & S_ISVTX) != 0;
     if (st.st_uid == 0 && ((st.st_mode & (S_IWGRP | S_IWOTH)) == 0 || sticky))
         return {};
@@ -48,7 +48,7 @@ base::Error itself(const std::string& path) {
             "set \"runtime\" in /etc/rdma-hook/config.json to the path of the real runc or crun");
 }
 
-// Also where it is no setting, but runc's usual place that leads to us: we would call ourselves
+// Checks the default, too: if runc's usual place leads to rdma-runtime, it would call itself
 // without end.
 Result<> check_other(const std::string& path) {
     struct stat st {};
@@ -56,7 +56,7 @@ Result<> check_other(const std::string& path) {
     return ::stat(path.c_str(), &st) == 0 && is_ourselves(st) ? Result<>{itself(path)} : Result<>{};
 }
 
-// As the kernel names it.
+// Returns the path as the kernel has it.
 Result<std::string> check_runtime(const std::string& place) {
     const base::UniqueFd fd{::open(place.c_str(), O_PATH | O_CLOEXEC)};
 
@@ -83,7 +83,7 @@ Result<std::string> check_runtime(const std::string& place) {
 
 Result<std::string> find_runtime(const std::string& configured) {
     const std::string place = configured.empty() ? default_runtime() : configured;
-    // One that is nowhere is told of by the call.
+    // If there is none, the call that starts it reports that.
     if (place == default_runtime() && ::access(place.c_str(), F_OK) != 0)
         return place;
     return check_runtime(place);

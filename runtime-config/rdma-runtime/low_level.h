@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The low-level runtime that rdma-runtime stands before: which program it is, and the two ways to
-// call it.
+// The low-level runtime behind rdma-runtime: which program it is, and the two ways to call it.
 #pragma once
 
 #include <string>
@@ -10,20 +9,20 @@
 
 namespace shim {
 
-// The program of the configuration, or, if that is empty, the default one, as the kernel names it:
-// Refused unless root alone can change it or a folder above it (of one with the sticky bit nobody
-// can rename what is root's), BadConfig if it is rdma-runtime itself.
+// Returns the kernel's path of the configured program; of the default one if `configured` is empty.
+// Refused unless only root can change it or a folder above it. (In a folder with the sticky bit
+// others cannot rename root's files.) BadConfig: it is rdma-runtime itself.
 base::Result<std::string> find_runtime(const std::string& configured);
 
-// runc where it is installed; the first place where it is usually if it is nowhere.
+// Returns the installed runc; its first usual place if there is none.
 std::string default_runtime();
 
 class LowLevel {
   public:
     virtual ~LowLevel() = default;
-    // Becomes the program: comes back only if that fails.
+    // Becomes the program; returns only if that fails.
     virtual base::Error become(const std::string& path, const std::vector<std::string>& argv) = 0;
-    // Runs it in our place; its status.
+    // Runs the program as a child in the place of this one (stand_in.h). Returns its exit status.
     virtual base::Result<int> run(const std::string& path,
                                   const std::vector<std::string>& argv) = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rdma-runtime: what dockerd and containerd call in the place of runc or crun.
+// rdma-runtime: dockerd and containerd call it in the place of runc or crun.
 #include <climits>
 
 #include <malloc.h>
@@ -10,7 +10,7 @@
 #include "runtime-config/rdma-runtime/shim.h"
 
 int main(int argc, char** argv) {
-    // A life of milliseconds: memory is taken in one piece and not given back before the end.
+    // The process lives for milliseconds, so memory is taken in one piece and kept until the end.
     (void)::mallopt(M_TOP_PAD, 1 << 20);
     (void)::mallopt(M_TRIM_THRESHOLD, INT_MAX);
     std::unique_ptr<netns::KernelHost> kernel;
