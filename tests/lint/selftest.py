@@ -82,6 +82,13 @@ UNITS = [(UNIT, "After=local-fs.target openvswitch.service openvswitch-switch.se
          (UNIT, "After=openvswitch-switch.service", "lacks openvswitch.service"), (UNIT, "Before=docker.service", "lacks containerd.service"),
          ("netns/x.cc", '"systemctl start openvswitch-switch"', "names Debian's")]
 
+# A comment behind a first line, and what is said of it.
+WORDS = [("// Returns what is there. A file of the container's only.", ""), ("// What is there, goes.", '2: a sentence begins with "What"'),
+         ("// Looks again.\n// Who asks, waits.", '3: a sentence begins with "Who"'), ("int a;  // what it counts", '2: a sentence begins with "what"'),
+         ("// Asks the kernel. What does it answer? A number.", ""), ("// A lock for\n// ever.", '2: "for ever"'),
+         ("// The driver is\n// told of it.", '2: "is told"'), ("// Root alone may.", '2: "alone"'), ("/* a row of ours */", '2: "ours"'),
+         ("// `ours` and \"no more\" are quoted.", ""), ('auto url = "http://alone";', ""), ('R"(// alone)"; int b;  // mends', '2: "mends"')]
+
 # A table of hardware with one adapter: a cell of it, and the lint's message.
 ADAPTERS = {"tests/fakes/adapters.cc": '{.nic = Nic::A, .name = "A"}', "README.md": "[x](doc/supported-hardware.md)",
             "tests/unit/hook/adapters_test.cc": 'Case{Nic::A, "shared", Mode::Shared}, Case{Nic::A, "shared", Mode::Shared, "no"},\n'
@@ -161,6 +168,9 @@ def main():
         expect(asked, "docs.py", SCHEMA | {"README.md": TABLE, ISOLATION: asked}, int(bool(text)), text)
     for name, text, said in UNITS:
         expect(text, "units.py", {UNIT: ""} | {name: text}, int(bool(said)), said)
+    for line, said in WORDS:
+        files = {"netns/x.cc": "// SPDX-License-Identifier: Apache-2.0\n" + line + "\n", "elsewhere/x.cc": "// alone\n"}
+        expect(line, "words.py", files, int(bool(said)), f"netns/x.cc:{said}" if said else "")
     expect("a table of hardware", "hardware.py", ADAPTERS, 0)
     expect("a README that does not name it", "hardware.py", ADAPTERS | {"README.md": ""}, 1, "no link")
     for old, new, said in HARDWARE:
@@ -174,7 +184,7 @@ def main():
         if not any(text in line for line in problems):
             failed += 1
             print(f"not ok: manual.py: {old!r} for {new!r}: said {problems}")
-    print(f"{len(LAYERING) + len(CLOEXEC) + len(BUDGET) + len(DOCS) + len(CVES) + len(ISOLATED) + len(UNITS) + len(HARDWARE) + len(MANUALS) + 13} trees checked, {failed} failed")
+    print(f"{len(LAYERING) + len(CLOEXEC) + len(BUDGET) + len(DOCS) + len(CVES) + len(ISOLATED) + len(UNITS) + len(WORDS) + len(HARDWARE) + len(MANUALS) + 13} trees checked, {failed} failed")
     sys.exit(bool(failed))
 
 

@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Fails on words in comments that are private or translated, and on sentences that begin with "what" or "who".
+
+usage: words.py ROOT
+
+One line for each: file, line, the words. Text in quotes and `code` is not looked at.
+"""
+import re
+import sys
+from pathlib import Path
+
+# The folders whose comments are in the style of CONTRIBUTING.md. The list grows until it is the tree.
+FOLDERS = ("netns", "runtime-config/engines", "runtime-config/oci", "runtime-config/rdma-runtime")
+# In these folders, but somebody else's for now.
+LATER = ("runtime-config/rdma-runtime/shim.cc", "runtime-config/rdma-runtime/shim.h")
+
+WORDS = ("alone", "anew", "ours", "whoever", "mend(?:s|ed|ing)?", "be it", "for ever", "for want of", "no more",
+         "(?:is|are|was|were) (?:told|said)", "(?:by|for|from|of|than|to|with) who")
+# A question is no headless sentence.
+HEADLESS = r"(?:\A|\n\s*\n|\n\s*- |[.!?]\)?\s)\s*(?P<head>who|whose|what|whatever)\b(?![^.:;]*\?)"
+WRONG = re.compile(r"\b(?P<word>" + "|".join(WORDS).replace(" ", r"\s+") + rf")\b|{HEADLESS}", re.IGNORECASE)
+# Strings and characters may hold "//".
+TOKEN = re.compile(r'R"([^(\s]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|//[^\n]*|/\*.*?\*/', re.DOTALL)
+QUOTED = re.compile(r'`[^`]*`|"[^"]*"')
+
+
+def comments(text):
+    """(number of its first line, text) of each comment; lines that have nothing else are one with those above."""
+    blocks, last = [], -1
+    for found in TOKEN.finditer(text):
+        if not found.group().startswith(("//", "/*")) or "SPDX-" in found.group():
+            continue
+        line = text.count("\n", 0, found.start()) + 1
+        own_line = not text[text.rfind("\n", 0, found.start()) + 1:found.start()].strip()
+        content = found.group()[2:].removesuffix("*/")
+        if own_line and line == last + 1:
+            blocks[-1][1] += "\n" + content
+        else:
+            blocks.append([line, content])
+        last = line + content.count("\n") if own_line else -1
+    return blocks
+
+
+def check(root):
+    problems = []
+    paths = [path for folder in FOLDERS for path in sorted((root / folder).rglob("*")) if path.suffix in (".h", ".cc")]
+    for path in paths:
+        name = path.relative_to(root).as_posix()
+        if name in LATER:
+            continue
+        for line, comment in comments(path.read_text(encoding="utf-8")):
+            comment = QUOTED.sub(lambda quoted: re.sub(r"[^\n]", "_", quoted.group()), comment)
+            for found in WRONG.finditer(comment):
+                group = "word" if found.group("word") else "head"
+                words = " ".join(found.group(group).split())
+                why = f'"{words}"' if group == "word" else f'a sentence begins with "{words}"'
+                problems.append(f"{name}:{line + comment.count(chr(10), 0, found.start(group))}: {why}")
+    return problems
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    problems = check(Path(sys.argv[1]))
+    print("\n".join(problems) or "words: none that is not wanted")
+    sys.exit(bool(problems))
+
+
+if __name__ == "__main__":
+    main()
