@@ -39,8 +39,9 @@ enum class RdmaNetnsMode { Shared, Exclusive };
 struct RdmaDevice {
     uint32_t index = 0;  // RDMA_NLDEV_ATTR_DEV_INDEX: stable for the device's life, system-wide
     std::string name;
-    uint64_t node_guid = 0;  // host order; as `rdma dev show` prints it
-    bool iwarp = false;      // its port has one GID, of its MAC, and none of addresses
+    uint64_t node_guid = 0;   // host order; as `rdma dev show` prints it
+    bool iwarp = false;       // its port has one GID, of its MAC, and none of addresses
+    bool infiniband = false;  // port 1 is InfiniBand: ib_ipoib makes its netdev, not the driver
     bool operator==(const RdmaDevice&) const = default;
 };
 

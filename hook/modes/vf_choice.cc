@@ -69,7 +69,7 @@ Result<std::vector<uint32_t>> numbers_of(const DeviceSpec& spec, const PciFuncti
     return numbers;
 }
 
-Result<> check_pf(const PciFunction& pf, const std::string& name) {
+Result<> check_pf(const PciFunction& pf, const std::string& name, Site& site) {
     if (pf.total_vfs == 0)
         return make_error(Code::Refused, name + " has no SR-IOV")
             .advise(
@@ -80,7 +80,7 @@ Result<> check_pf(const PciFunction& pf, const std::string& name) {
         return make_error(Code::Unavailable, "PF " + name + " has no VFs")
             .advise("run: rdmactl vf enable " + name + " COUNT (of " +
                     std::to_string(pf.total_vfs) + "), or for mode asap2: rdmactl asap2 enable");
-    return check_netdev(pf);
+    return check_netdev(pf, site);
 }
 
 Result<Source> find_source(const DeviceSpec& spec, Site& site) {
@@ -101,7 +101,7 @@ Result<Source> find_source(const DeviceSpec& spec, Site& site) {
         return without_netdev(function->rdma_names.front());
     source.pf = *std::move(function);
     source.name = source.pf.netdevs.empty() ? source.pf.address : source.pf.netdevs.front().name;
-    TRY(check_pf(source.pf, source.name));
+    TRY(check_pf(source.pf, source.name, site));
     const auto link = TRY(site.host.links.find(site.host_ns, source.pf.netdevs.front().index));
     TRY(check_serves_vfs(source.name, link));
     source.link = *link;

@@ -20,6 +20,16 @@ constexpr char kUp[] = "up on the host";
 constexpr char kXdp[] = "with an XDP program on the host";
 constexpr char kAddressed[] = "with addresses on the host";
 constexpr char kOpen[] = "open by RDMA programs";
+constexpr char kNoNetdev[] = "without a netdev on the host";
+constexpr char kNoIpoib[] = "without an IPoIB netdev on the host";
+
+// Of InfiniBand the adapter's driver makes no netdev.
+Result<bool> lacks_ipoib(const PciFunction& function, Site& site) {
+    if (!function.netdevs.empty() || function.rdma_names.empty())
+        return false;
+    const auto device = TRY(site.host.rdma.find_by_name(site.host_ns, function.rdma_names.front()));
+    return device && device->infiniband;
+}
 }  // namespace
 
 base::Error without_netdev(const std::string& rdma) {
@@ -31,13 +41,17 @@ base::Error without_netdev(const std::string& rdma) {
             rdma);
 }
 
-Result<> check_netdev(const PciFunction& pf) {
+Result<> check_netdev(const PciFunction& pf, Site& site) {
     if (!pf.netdevs.empty())
         return {};
     auto error = base::make_error(base::Code::Unavailable,
                                   "PF " + pf.address + " has no netdev in the host's namespace");
     if (pf.driver.empty())
         return std::move(error).advise("bind its driver");
+    if (TRY(lacks_ipoib(pf, site)))
+        return std::move(error).advise(
+            "run: modprobe ib_ipoib, which makes the netdevs of InfiniBand; else see where it is: "
+            "ip -all netns exec ip link");
     return std::move(error).advise(
         "a second function of a Socket Direct adapter has none, and its VFs cannot be set up: name "
         "the VFs of the first; else see where it is: ip -all netns exec ip link");
@@ -82,6 +96,8 @@ std::string freed_by(const std::string& why, const PciFunction& function) {
         return fmt::format("run: ip address flush dev {}", netdev);
     if (why == kOpen)
         return "end these programs: rdma resource show ctx";
+    if (why == kNoIpoib)
+        return "run: modprobe ib_ipoib";
     if (why == kDriverless && !function.pf.empty())
         return fmt::format("run: rdmactl vf enable {} COUNT, with as many as it has", function.pf);
     if (is_unusable(why))
@@ -100,12 +116,12 @@ Result<std::string> why_not_free(const std::string& address, Site& site, FreeVf&
     if (netdevs.empty() && found.function.driver == "vfio-pci")
         return std::string(kForVms);
     if (netdevs.empty())
-        return std::string("without a netdev on the host");
+        return std::string(TRY(lacks_ipoib(found.function, site)) ? kNoIpoib : kNoNetdev);
     if (netdevs.size() > 1)
         return std::string("with several netdevs");
     const auto link = TRY(site.host.links.find(site.host_ns, netdevs.front().index));
     if (!link)
-        return std::string("without a netdev on the host");
+        return std::string(kNoNetdev);
     if (link->up)
         return std::string(kUp);
     if (link->xdp)

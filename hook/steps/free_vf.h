@@ -28,7 +28,7 @@ base::Error without_netdev(const std::string& rdma);
 
 // Unavailable for a PF without a netdev on the host, by which its VFs' settings are read, written
 // and put back.
-Result<> check_netdev(const netns::PciFunction& pf);
+Result<> check_netdev(const netns::PciFunction& pf, Site& site);
 // Whether a PF answers its VFs: drivers of an Ethernet PF that is down do not. A port of InfiniBand
 // is up without its netdev (IPoIB).
 bool serves_vfs(const std::optional<netns::Link>& pf);

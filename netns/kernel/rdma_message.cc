@@ -64,7 +64,8 @@ std::optional<RdmaDevice> parse_device(const Reply& reply) {
     return RdmaDevice{.index = *index,
                       .name = *name,
                       .node_guid = attributes.u64(RDMA_NLDEV_ATTR_NODE_GUID).value_or(0),
-                      .iwarp = attributes.u8(RDMA_NLDEV_ATTR_DEV_NODE_TYPE) == kRnic};
+                      .iwarp = attributes.u8(RDMA_NLDEV_ATTR_DEV_NODE_TYPE) == kRnic,
+                      .infiniband = attributes.text(RDMA_NLDEV_ATTR_DEV_PROTOCOL) == "ib"};
 }
 
 std::optional<uint32_t> parse_port_netdev(const Reply& reply) {

@@ -65,6 +65,9 @@ const std::vector<Quirk>& quirks() {
         {"no_netdev",
          "has an RDMA device and no netdev",
          "efa_main.c: ib_register_device without ib_device_set_netdev"},
+        {"no_ipoib",
+         "is InfiniBand, and has no netdev: the module ib_ipoib is not loaded",
+         "ipoib_main.c: ipoib_add_one makes it, for ib_core, and no driver of an adapter"},
         // ---- the e-switch
         {"uplink_elsewhere",
          "the physical port is on a devlink device of its own, not on that of the PCI function",

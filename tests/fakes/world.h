@@ -332,6 +332,7 @@ struct World : WorldState {
     // What the driver of a function, or of the PF of a VF, does: see adapters.h. The function by
     // its address, or by the device of its netdev.
     [[nodiscard]] bool has_quirk(const std::string& address, const std::string& quirk) const;
+    [[nodiscard]] bool makes_no_netdev(const std::string& address) const;
     // A setting of its PF, or a bind, resets a VF; whether that is over, or will be in time.
     void reset_by_pf(const std::string& vf);
     bool out_of_reset(const std::string& address, base::Deadline deadline);

@@ -262,6 +262,10 @@ bool World::has_quirk(const std::string& address, const std::string& quirk) cons
     return (pf.empty() ? found->second : pci.at(pf)).quirks.contains(quirk);
 }
 
+bool World::makes_no_netdev(const std::string& address) const {
+    return has_quirk(address, "no_netdev") || has_quirk(address, "no_ipoib");
+}
+
 void World::reset_by_pf(const std::string& vf) {
     pci.at(vf).in_reset.value = has_quirk(vf, "busy_after_setting");
 }
@@ -300,7 +304,7 @@ void World::register_netdev(const std::string& address) {
     link.mtu = 1500;
     link.device = address;
     link.up = !function.pf.empty() && has_quirk(address, "manager");
-    if (!has_quirk(address, "no_netdev"))
+    if (!makes_no_netdev(address))
         add_link(host, link);
     if (function.pf.empty() || !has_quirk(address, "late_rdma"))
         register_rdma(address);
@@ -314,7 +318,7 @@ void World::register_rdma(const std::string& address) {
     const bool there =
         std::ranges::any_of(rdma, [&](const auto& entry) { return entry.second.pci == address; });
     const auto netdev = netdev_of(address);
-    const bool without = has_quirk(address, "no_netdev");
+    const bool without = makes_no_netdev(address);
     if (there || (!netdev && !without))
         return;
     const uint32_t index = without ? 0 : netdev->second;
@@ -326,6 +330,7 @@ void World::register_rdma(const std::string& address) {
             entry.gid = netns::link_local_gid(function.own_mac);
         rdma[device].deaf.value = true;
     }
+    rdma[device].device.infiniband = !function.ethernet;
     uint64_t& guid = rdma[device].device.node_guid;
     if (function.settings.node_guid.value_or(0) != 0)
         guid = *function.settings.node_guid;

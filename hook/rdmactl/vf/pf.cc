@@ -205,7 +205,8 @@ Result<Pf> find_pf(const std::string& name, netns::Host& host) {
             .advise(
                 "enable it in the firmware of machine and adapter, or name a PF that `rdmactl "
                 "vf list` shows");
-    TRY(check_netdev(*function));
+    Site site = TRY(host_site(host));
+    TRY(check_netdev(*function, site));
     Pf pf;
     pf.netdev = function->netdevs.front();
     pf.function = *std::move(function);

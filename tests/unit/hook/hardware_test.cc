@@ -67,6 +67,13 @@ class Hardware : public Containers {
         EXPECT_EQ(fake_.world, start_) << difference(start_, fake_.world);
     }
 
+    // As after a boot that does not load ib_ipoib.
+    void bind_without_ipoib(const std::string& function) {
+        pf().quirks.insert("no_ipoib");
+        fake_.world.unbind(function);
+        fake_.world.bind(function);
+    }
+
     base::Result<hook::ctl::Answer> enable_vfs(uint32_t count) {
         hook::ctl::Options options;
         options.load_config = [this]() -> base::Result<hook::Config> { return state_.config(); };
@@ -116,6 +123,25 @@ TEST_F(Hardware, VfsOfAPfWithoutANetdevAreRefused) {
     const base::Error error = refusal(one);
     EXPECT_EQ(error.code, Code::Unavailable);
     EXPECT_THAT(error.message(), AllOf(HasSubstr("has no netdev"), HasSubstr("Socket Direct")));
+}
+
+TEST_F(Hardware, InfinibandIsGivenWithItsIpoibNetdevs) {
+    plug(Nic::IbMlx5);
+    const std::string first = fake_.world.vf_address(kPf, 0);
+    bind_without_ipoib(first);
+    Life one = container("one", {{"rdma.mode", "vf"}, {"rdma.device", first}});
+    base::Error error = refusal(one);
+    EXPECT_EQ(error.code, Code::Busy);
+    EXPECT_THAT(error.message(),
+                AllOf(HasSubstr("without an IPoIB netdev"), HasSubstr("modprobe ib_ipoib")));
+    bind_without_ipoib(kPf);
+    Life two = container("two", {{"rdma.mode", "vf"}, {"rdma.device", kPf}});
+    error = refusal(two);
+    EXPECT_EQ(error.code, Code::Unavailable);
+    EXPECT_THAT(error.message(),
+                AllOf(HasSubstr("has no netdev"),
+                      HasSubstr("modprobe ib_ipoib"),
+                      testing::Not(HasSubstr("Socket Direct"))));
 }
 
 TEST_F(Hardware, VfsOfADpusHostAreMadeWithoutMacs) {
@@ -267,6 +293,7 @@ TEST_F(Hardware, TheInfinibandPortFollowsThePfs) {
     ASSERT_TRUE(one.start());
     EXPECT_EQ(vf().settings.link_state, netns::VfLinkState::Auto);
     EXPECT_EQ(told(one)["port_state"], "ACTIVE");
+    EXPECT_EQ(told(one)["mac"], "00:00:00:00:00:00") << "IPoIB's have 20 bytes";
     ASSERT_TRUE(one.poststop());
     EXPECT_EQ(vf().settings.link_state, netns::VfLinkState::Off);
     Life two = with_vf("two", {{"rdma.link_state", "off"}});

@@ -154,6 +154,14 @@ TEST(RdmaMessage, RecordedAnswersAreUnderstood) {
     EXPECT_TRUE(nldev::lists_gsi_qp(reply(recorded::kQueuePairs)));
 }
 
+TEST(RdmaMessage, ADeviceOfInfinibandIsKnownByItsProtocol) {
+    // Built by hand: index (1) 2, name (2) "mlx5_0", protocol (67) "ib".
+    const auto device = nldev::parse_device(
+        {0, test::bytes("08000100020000000b0002006d6c78355f3000000700430069620000")});
+    ASSERT_TRUE(device);
+    EXPECT_EQ(*device, (RdmaDevice{.index = 2, .name = "mlx5_0", .infiniband = true}));
+}
+
 TEST(RdmaMessage, AnswersToOtherQuestionsAreNone) {
     const Reply system = reply(recorded::kSystem);
     EXPECT_FALSE(nldev::parse_device(system));
