@@ -107,16 +107,6 @@ Result<std::string> check_offload(const Attachment& a,
         .advise("see what is missing: rdmactl asap2 status");
 }
 
-Result<> check_roce(const ChosenVf& chosen) {
-    if (chosen.own_device.empty() || !chosen.iwarp)
-        return {};
-    return make_error(Code::Refused,
-                      fmt::format("{} of {} is an iWARP device, and mode asap2 gives RoCE",
-                                  chosen.own_device,
-                                  name_of(chosen.vf)))
-        .advise(std::string("set rdma.mode to vf; ") + kIwarpToRoce);
-}
-
 // The VLAN that it is an access port of.
 uint16_t tag_of(const Attachment& a) {
     return a.vf.vlan ? a.vf.vlan->id : netns::kUntagged;
@@ -167,6 +157,16 @@ Result<Scope> asap2_scope(const Attachment& a, Site&) {
     return Scope{Where::Container, a.ifname};
 }
 }  // namespace
+
+Result<> check_roce(const ChosenVf& chosen) {
+    if (chosen.own_device.empty() || !chosen.iwarp)
+        return {};
+    return make_error(Code::Refused,
+                      fmt::format("{} of {} is an iWARP device, and mode asap2 gives RoCE",
+                                  chosen.own_device,
+                                  name_of(chosen.vf)))
+        .advise(std::string("set rdma.mode to vf; ") + kIwarpToRoce);
+}
 
 const Mode kAsap2{.name = "asap2",
                   .keys = kAsap2Keys,

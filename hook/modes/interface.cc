@@ -104,6 +104,11 @@ std::string lease_name(const Segment& segment, const Address& address) {
 }
 }  // namespace
 
+base::Error not_ethernet(const std::string& what) {
+    return make_error(Code::Refused, what + " is not Ethernet")
+        .advise("set rdma.parent to an Ethernet netdev");
+}
+
 Result<netns::Link> find_parent(const Attachment& attachment, Site& site) {
     netns::Links& links = site.host.links;
     std::optional<netns::Link> link;
@@ -120,8 +125,7 @@ Result<netns::Link> find_parent(const Attachment& attachment, Site& site) {
         return make_error(Code::Unavailable, "the host has no default route that names a parent")
             .advise("set rdma.parent");
     if (link->loopback || !link->ethernet)
-        return make_error(Code::Refused, "netdev '" + link->name + "' is not Ethernet")
-            .advise("set rdma.parent to an Ethernet netdev");
+        return not_ethernet("netdev '" + link->name + "'");
     if (!link->up)
         return make_error(Code::Unavailable, "netdev '" + link->name + "' is down")
             .advise("run: ip link set " + link->name + " up");

@@ -20,6 +20,9 @@ struct Segment {
     uint16_t vlan = 0;
 };
 
+// Refused: no interface can stand on `what` ("netdev 'ib0'").
+base::Error not_ethernet(const std::string& what);
+
 // The host netdev that an attachment hangs on: rdma.parent (its name, or that of its RDMA device),
 // or the default route's.
 Result<netns::Link> find_parent(const Attachment& attachment, Site& site);

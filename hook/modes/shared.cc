@@ -14,6 +14,7 @@
 #include "hook/modes/routes.h"
 #include "hook/steps/checks.h"
 #include "hook/steps/create_child.h"
+#include "hook/steps/free_vf.h"
 #include "hook/steps/pin_netns.h"
 #include "netns/link.h"
 #include "netns/rdma.h"
@@ -164,32 +165,21 @@ Result<netns::GidSpace> find_gid_space(const Hca& hca, const Survey& s, uint32_t
 }
 
 // The GIDs of addresses tell the users of an HCA apart.
-Result<> check_gids(const Hca& hca) {
-    if (!hca.device.iwarp)
+Result<> check_gids(const netns::RdmaDevice& device) {
+    if (!device.iwarp)
         return {};
     return make_error(Code::Refused,
-                      hca.device.name +
+                      device.name +
                           " is an iWARP device: it has no GIDs of addresses, by which containers "
                           "could share it")
         .advise(std::string("set rdma.mode to vf or softroce; ") + kIwarpToRoce);
 }
 
-// Some adapters drop or spoil frames of a child that has a MAC of its own.
 Result<> check_macvlan(const Attachment& a, const Hca& hca, Site& site) {
     if (hca.software || a.child.kind != ChildKind::Macvlan)
         return {};
     const auto link = TRY(site.host.links.find(site.host_ns, hca.netdev));
-    const auto function = link ? TRY(site.host.sriov.find(link->device)) : std::nullopt;
-    if (!function)
-        return {};
-    if (function->driver == kBroadcom)
-        return make_error(Code::Refused,
-                          fmt::format("driver bnxt_re of {} sends from the MAC of {}, whatever MAC "
-                                      "an interface on it has: a macvlan does not work there",
-                                      hca.device.name,
-                                      link->name))
-            .advise("set rdma.child=ipvlan");
-    return function->pf.empty() ? Result<>{} : check_vf_parent(*function, *link, site);
+    return link ? check_macvlan_on(hca.device, *link, site) : Result<>{};
 }
 
 // The kernel adds GIDs behind our back, and only its log tells when the table is full.
@@ -213,7 +203,7 @@ Result<> check_gid_space(const Hca& hca, const Survey& s, size_t addresses) {
 Result<Plan> plan_shared(const Attachment& a, const Survey& s) {
     TRY(check_netns_mode(s.site));
     const Hca hca = TRY(find_hca(a, s.site));
-    TRY(check_gids(hca));
+    TRY(check_gids(hca.device));
     TRY(check_child(a, hca));
     TRY(check_macvlan(a, hca, s.site));
     TRY(check_mtu(a, hca.parent, "parent"));
@@ -255,6 +245,32 @@ Result<Scope> shared_scope(const Attachment& a, Site&) {
     return Scope{Where::Container, a.ifname};
 }
 }  // namespace
+
+Result<> check_hca(const netns::RdmaDevice& device,
+                   const std::optional<netns::Link>& netdev,
+                   Site& site) {
+    if (device.infiniband || (netdev && !netdev->ethernet))
+        return not_ethernet(netdev ? "netdev '" + netdev->name + "'" : device.name);
+    if (!netdev)
+        return without_netdev(device.name);
+    TRY(check_gids(device));
+    (void)TRY(site.host.rdma.gid_space(site.host_ns, device, 0));
+    return {};
+}
+
+Result<> check_macvlan_on(const netns::RdmaDevice& device, const netns::Link& netdev, Site& site) {
+    const auto function = TRY(site.host.sriov.find(netdev.device));
+    if (!function)
+        return {};
+    if (function->driver == kBroadcom)
+        return make_error(Code::Refused,
+                          fmt::format("driver bnxt_re of {} sends from the MAC of {}, whatever MAC "
+                                      "an interface on it has: a macvlan does not work there",
+                                      device.name,
+                                      netdev.name))
+            .advise("set rdma.child=ipvlan");
+    return function->pf.empty() ? Result<>{} : check_vf_parent(*function, netdev, site);
+}
 
 const Mode kShared{.name = "shared",
                    .keys = kSharedKeys,

@@ -5,7 +5,7 @@
 usage: hardware.py ROOT
 
 doc/supported-hardware.md has one line for each adapter of tests/fakes/adapters.cc, by the name in its last column. A cell
-begins with `test` where a case of tests/unit/hook/adapters_test.cc attaches, with `no` where all of its cases are refused,
+begins with `test` where a case of tests/unit/hook/adapter_cases.h attaches, with `no` where all of its cases are refused,
 and where there is no case with anything but `test`. A `no` has its reason behind it.
 """
 import re
@@ -46,9 +46,9 @@ def check_cell(cell, attaches):
         return "has no reason behind `no: `"
     wanted = {True: "test", False: "no"}.get(attaches)
     if wanted and word != wanted:
-        return f"is not `{wanted}`, as its case in adapters_test.cc says"
+        return f"is not `{wanted}`, as its case in adapter_cases.h says"
     if attaches is None and word == "test":
-        return "is `test`, and adapters_test.cc has no case for it"
+        return "is `test`, and adapter_cases.h has no case for it"
     return None
 
 
@@ -56,7 +56,7 @@ def check(root):
     def read(name):
         return (root / name).read_text(encoding="utf-8")
 
-    table, tested = rows(read(PAGE)), cases(read("tests/unit/hook/adapters_test.cc"))
+    table, tested = rows(read(PAGE)), cases(read("tests/unit/hook/adapter_cases.h"))
     names = ADAPTER.findall(read("tests/fakes/adapters.cc"))
     for name in sorted(set(table) - set(names)):
         yield f"{PAGE}: {name} is no adapter of tests/fakes/adapters.cc"

@@ -30,6 +30,12 @@ struct Look {
     [[nodiscard]] bool wants(std::string_view mode) const;
 };
 
+// What an error says, and what mends it.
+Finding finding_of(base::Error error, Status status);
+
+// Whether a container has the function.
+bool is_leased(const Look& look, const std::string& function);
+
 // The text of a small file of the host; empty if there is no such file.
 Result<std::string> text_of(Look& look, const std::string& path);
 
@@ -46,12 +52,14 @@ Result<Findings> check_gids(Look& look);
 Result<Findings> check_memlock(Look& look);
 Result<Findings> check_cgroups(Look& look);
 
-// Interfaces, PFs, VFs and e-switches (device_checks.cc).
+// Interfaces, HCAs and e-switches (device_checks.cc).
 Result<Findings> check_parents(Look& look);
 Result<Findings> check_hcas(Look& look);
+Result<Findings> check_offload(Look& look);
+
+// PFs, and the functions that modes vf and asap2 give (function_checks.cc).
 Result<Findings> check_pfs(Look& look);
 Result<Findings> check_vfs(Look& look);
-Result<Findings> check_offload(Look& look);
 
 // Engines, and what containers left (upkeep_checks.cc).
 Result<Findings> check_podman(Look& look);

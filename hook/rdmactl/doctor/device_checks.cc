@@ -4,12 +4,12 @@
 
 #include <fmt/format.h>
 
+#include "hook/modes/shared.h"
 #include "hook/rdmactl/asap2/status.h"
-#include "hook/rdmactl/doctor/check.h"
-#include "hook/rdmactl/vf/pf.h"
-#include "hook/steps/free_vf.h"
+#include "hook/rdmactl/doctor/verdicts.h"
 #include "netns/link.h"
 #include "netns/rdma.h"
+#include "netns/sriov.h"
 
 namespace hook::ctl {
 
@@ -43,65 +43,42 @@ Finding look_at_parent(const std::string& name, const std::optional<netns::Link>
     return {.status = Status::Ok, .why = fmt::format("{} is up, MTU {}", name, link->mtu)};
 }
 
-bool uses_vfs(const Look& look) {
-    const auto& mode = look.options.mode;
-    return mode == "vf" || mode == "asap2" ||
-           std::ranges::any_of(look.world.config.pools,
-                               [](const Pool& pool) { return !pool.devices.empty(); });
-}
-
-// Whether a pool has this PF's VFs and no others.
-bool is_only_source(const Look& look, const netns::PciFunction& pf) {
-    const auto is_of_pf = [&](const DeviceSpec& spec) {
-        return spec.device == pf.address || spec.device == name_of(pf) ||
-               std::ranges::find(pf.rdma_names, spec.device) != pf.rdma_names.end();
-    };
+// A pool of mode shared has it, by its own name or its netdev's.
+bool is_shared(const Look& look, const std::string& device, const std::string& netdev) {
     return std::ranges::any_of(look.world.config.pools, [&](const Pool& pool) {
-        return !pool.devices.empty() && pool.functions.empty() &&
-               std::ranges::all_of(pool.devices, is_of_pf);
+        const auto has = [&](const std::string& name) {
+            return std::ranges::find(pool.parents, name) != pool.parents.end();
+        };
+        return pool.mode == "shared" && (has(device) || has(netdev));
     });
 }
 
-// `lacking`: how bad it is that this PF has none to give.
-Result<Finding> look_at_pf(Look& look, const netns::PciFunction& pf, Status lacking) {
-    const std::string name = name_of(pf);
-    if (pf.netdevs.empty())
-        return Finding{.status = lacking,
-                       .why = "PF " + name + " has no netdev on the host",
-                       .fix = "bind its driver"};
-    const auto link = TRY(look.site.host.links.find(look.site.host_ns, pf.netdevs.front().index));
-    if (pf.num_vfs == 0)
-        return Finding{.status = lacking,
-                       .why = fmt::format("PF {} has none of its {} VFs", name, pf.total_vfs),
-                       .fix = fmt::format("rdmactl vf enable {} {}", name, pf.total_vfs)};
-    if (!serves_vfs(link))
-        return Finding{.status = Status::Fail,
-                       .why = "PF " + name + " is down: its VFs are given to nobody",
-                       .fix = "ip link set " + name + " up"};
-    return Finding{.status = Status::Ok,
-                   .why = fmt::format("PF {} is up, {} of {} VFs", name, pf.num_vfs, pf.total_vfs)};
+// A VF is for modes vf and asap2, and a function that a container has is that container's.
+Result<bool> is_for_others(Look& look, const std::string& device) {
+    const auto address = TRY(look.site.host.sriov.find_by_rdma(device));
+    const auto function = address ? TRY(look.site.host.sriov.find(*address)) : std::nullopt;
+    return function && (!function->pf.empty() || is_leased(look, function->address));
 }
 
-// What keeps VFs of this PF from being given, each reason once with the command for all.
-Result<> look_at_vfs(Look& look, const netns::PciFunction& pf, Findings& found) {
-    netns::Sriov& sriov = look.site.host.sriov;
-    const std::string again = fmt::format("rdmactl vf enable {} {}", name_of(pf), pf.num_vfs);
-    for (uint32_t number = 0; number < pf.num_vfs; ++number) {
-        const auto address = TRY(sriov.find_vf(pf.address, number));
-        const auto vf = address ? TRY(sriov.find(*address)) : std::nullopt;
-        const std::string name = fmt::format("VF {} of {}", number, name_of(pf));
-        if (!vf)
-            continue;
-        const auto settings =
-            TRY(sriov.settings(look.site.host_ns, pf.netdevs.front().index, number));
-        if (settings && settings->mac && settings->mac->is_zero())
-            found.push_back({.status = Status::Fail,
-                             .why = name + " has no MAC: it takes another at each start, and its "
-                                           "node GUID may be zero",
-                             .fix = again});
-        else if (vf->driver.empty())
-            found.push_back({.status = Status::Fail, .why = name + " has no driver", .fix = again});
+Result<> look_at_hca(Look& look,
+                     const netns::RdmaDevice& device,
+                     Verdicts& verdicts,
+                     Findings& found) {
+    Site& site = look.site;
+    const auto netdev = TRY(site.host.rdma.netdev_of(site.host_ns, device.index));
+    const auto link = netdev ? TRY(site.host.links.find(site.host_ns, *netdev)) : std::nullopt;
+    const bool named = is_shared(look, device.name, link ? link->name : device.name);
+    Finding good{.status = Status::Ok, .why = device.name + " is an HCA of this host"};
+    if (named || !TRY(is_for_others(look, device.name))) {
+        const auto shares = check_hca(device, link, site);
+        TRY(verdicts.note(shares, named));
+        if (!shares)
+            return {};
+        // rdma.child=ipvlan does without.
+        if (const auto macvlan = check_macvlan_on(device, *link, site); !macvlan)
+            good = finding_of(macvlan.error(), Status::Warning);
     }
+    found.push_back(std::move(good));
     return {};
 }
 
@@ -139,55 +116,21 @@ Result<Findings> check_hcas(Look& look) {
     if (!names && !base::is_missing(names.error()))
         return names.error();
     Findings found;
+    Verdicts verdicts;
+    size_t count = 0;
     for (const std::string& name : names ? *names : std::vector<std::string>{}) {
         const auto device = TRY(look.site.host.rdma.find_by_name(look.site.host_ns, name));
         if (!device || !TRY(look.site.host.rdma.software_type(look.site.host_ns, *device)).empty())
             continue;
-        found.push_back({.status = Status::Ok, .why = name + " is an HCA of this host", .fix = {}});
-        if (found.size() == kMaxHcas)
+        TRY(look_at_hca(look, *device, verdicts, found));
+        if (++count == kMaxHcas)
             break;
     }
+    verdicts.report(look.wants("shared"), found);
     if (found.empty())
         found.push_back({.status = look.wants("shared") ? Status::Fail : Status::Skipped,
                          .why = "the host has no HCA",
                          .fix = "load the driver of your adapter, or use rdma.mode=softroce"});
-    return found;
-}
-
-Result<Findings> check_pfs(Look& look) {
-    Findings found;
-    const auto pfs = TRY(look.site.host.sriov.list_pfs());
-    const auto gives = [](const netns::PciFunction& pf) {
-        return pf.num_vfs != 0 && !pf.netdevs.empty();
-    };
-    // VFs and their e-switch may be on another bus: scalable functions are.
-    const auto has_functions = [](const Pool& pool) {
-        return pool.mode == "vf" && !pool.functions.empty();
-    };
-    const bool none =
-        uses_vfs(look) && std::ranges::none_of(look.world.config.pools, has_functions) &&
-        std::ranges::none_of(pfs, gives) &&
-        (look.options.mode == "vf" || TRY(all_eswitches(look.world, look.site)).empty());
-    for (const auto& pf : pfs)
-        found.push_back(TRY(look_at_pf(
-            look, pf, none || is_only_source(look, pf) ? Status::Fail : Status::Warning)));
-    if (!found.empty())
-        return found;
-    found.push_back({.status = none ? Status::Fail : Status::Skipped,
-                     .why = "no PCI function of this host has SR-IOV",
-                     .fix = "enable it in the firmware of machine and adapter (IOMMU, SRIOV_EN)"});
-    return found;
-}
-
-Result<Findings> check_vfs(Look& look) {
-    Findings found;
-    for (const auto& pf : TRY(look.site.host.sriov.list_pfs())) {
-        if (!pf.netdevs.empty())
-            TRY(look_at_vfs(look, pf, found));
-    }
-    if (found.empty())
-        found.push_back(
-            {.status = Status::Ok, .why = "every VF has a MAC and a driver", .fix = {}});
     return found;
 }
 

@@ -8,6 +8,7 @@
 #include "hook/rdmactl/doctor/check.h"
 #include "hook/rdmactl/find.h"
 #include "hook/rdmactl/vf/pf.h"
+#include "hook/steps/free_vf.h"
 
 namespace hook::ctl {
 
@@ -86,6 +87,18 @@ Json modes_of(std::string_view id) {
 bool Look::wants(std::string_view mode) const {
     return options.mode == mode ||
            std::ranges::find(world.config.pools, mode, &Pool::mode) != world.config.pools.end();
+}
+
+Finding finding_of(base::Error error, Status status) {
+    Finding finding{.status = status, .fix = std::move(error.fix)};
+    error.fix.clear();
+    finding.why = error.message();
+    return finding;
+}
+
+bool is_leased(const Look& look, const std::string& function) {
+    const Store& store = look.world.store;
+    return store.files().read(store.lease_path(vf_lease(function)), kMaxStateFile).has_value();
 }
 
 Result<Answer> doctor(const Options& options, netns::Host& host) {

@@ -2,63 +2,23 @@
 // Each mode over each adapter of tests/fakes/adapters.cc: a container attaches and what it had
 // comes back, or it is refused with the sentence that is right for that adapter. Nothing waits for
 // what never comes.
-#include "tests/fakes/adapters.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/unit/hook/life.h"
+#include "tests/unit/hook/adapter_cases.h"
 
 namespace test {
 namespace {
 
 using testing::HasSubstr;
-using Mode = netns::RdmaNetnsMode;
-
-// What comes of a container on an adapter. `says` is part of the refusal; empty: it attaches.
-struct Case {
-    Nic nic;
-    std::string mode;
-    Mode rdma_mode;
-    std::string says = {};
-    std::string child = {};  // rdma.child, if it is not the usual one
-};
-
-std::string name_of(const Case& each) {
-    return adapter(each.nic).name + "_" + each.mode + each.child +
-           (each.rdma_mode == Mode::Exclusive ? "_exclusive" : "");
-}
-
-std::map<std::string, std::string> annotations_of(const Case& each) {
-    std::map<std::string, std::string> all{{"rdma.mode", each.mode}, {"rdma.ip", "10.9.0.1/24"}};
-    const auto has = [&](const char* quirk) { return adapter(each.nic).quirks.contains(quirk); };
-    const std::string name = has("no_netdev") ? "efa_0" : "enp1s0";
-    if (each.mode == "shared")
-        all["rdma.parent"] = name;
-    else if (each.mode == "vf" && has("no_sriov") && !has("no_netdev"))
-        all["rdma.pool"] = "passed";
-    else
-        all["rdma.device"] = name;
-    if (each.mode == "asap2")
-        all["rdma.bridge"] = "br0";
-    if (!each.child.empty())
-        all["rdma.child"] = each.child;
-    return all;
-}
 
 class Adapters : public testing::TestWithParam<Case> {};
 
 TEST_P(Adapters, AttachesAndComesBackOrSaysWhyNot) {
     const Case& each = GetParam();
-    World world = world_with(
-        each.nic,
-        KernelTraits::v7_3(),
-        each.mode == "asap2" ? netns::EswitchMode::Switchdev : netns::EswitchMode::Legacy);
-    world.mode = each.rdma_mode;
-    FakeHost fake{world};
+    FakeHost fake{world_of(each)};
     StateDir state;
-    state.add_pool("passed", "vf");
-    state.config().pools.back().functions = {{"0000:02:00.0", "", ""}};
+    add_pool(each, state);
     Life life{fake, state, "one"};
     life.annotations = annotations_of(each);
     World before = fake.world;
@@ -77,67 +37,9 @@ TEST_P(Adapters, AttachesAndComesBackOrSaysWhyNot) {
     EXPECT_EQ(state.leftovers(), std::vector<std::string>{});
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All,
-    Adapters,
-    testing::Values(Case{Nic::Igb, "shared", Mode::Shared, "has no RDMA device to share"},
-                    Case{Nic::Igb, "vf", Mode::Shared},
-                    Case{Nic::Igb, "vf", Mode::Exclusive},
-                    Case{Nic::Igb, "asap2", Mode::Shared, "has no e-switch"},
-                    Case{Nic::Mlx5, "shared", Mode::Shared},
-                    Case{Nic::Mlx5, "shared", Mode::Exclusive, "rdma.mode=vf"},
-                    Case{Nic::Mlx5, "vf", Mode::Shared},
-                    Case{Nic::Mlx5, "vf", Mode::Exclusive},
-                    Case{Nic::Mlx5, "asap2", Mode::Shared},
-                    Case{Nic::Mlx5, "asap2", Mode::Exclusive},
-                    Case{Nic::Mlx5New, "shared", Mode::Shared},
-                    Case{Nic::Mlx5New, "vf", Mode::Shared},
-                    Case{Nic::Mlx5New, "vf", Mode::Exclusive},
-                    Case{Nic::Mlx5New, "asap2", Mode::Shared},
-                    Case{Nic::Mlx5New, "asap2", Mode::Exclusive},
-                    Case{Nic::Ofed, "shared", Mode::Shared},
-                    Case{Nic::Ofed, "vf", Mode::Shared},
-                    Case{Nic::Ofed, "vf", Mode::Exclusive},
-                    Case{Nic::Ofed, "asap2", Mode::Shared},
-                    Case{Nic::Ofed, "asap2", Mode::Exclusive},
-                    Case{Nic::BluefieldHost, "shared", Mode::Shared},
-                    Case{Nic::BluefieldHost, "vf", Mode::Shared},
-                    Case{Nic::BluefieldHost, "vf", Mode::Exclusive},
-                    Case{Nic::BluefieldHost, "asap2", Mode::Shared, "is set up on the DPU"},
-                    Case{Nic::Ice, "vf", Mode::Shared, "its PF has one"},
-                    Case{Nic::Ice, "vf", Mode::Exclusive, "its PF has one"},
-                    Case{Nic::Ice, "asap2", Mode::Shared, "its PF has one"},
-                    Case{Nic::Irdma, "shared", Mode::Shared},
-                    Case{Nic::Irdma, "vf", Mode::Shared},
-                    Case{Nic::Irdma, "vf", Mode::Exclusive},
-                    Case{Nic::Irdma, "asap2", Mode::Shared},
-                    Case{Nic::Irdma, "asap2", Mode::Exclusive},
-                    Case{Nic::Iwarp, "shared", Mode::Shared, "is an iWARP device"},
-                    Case{Nic::Iwarp, "vf", Mode::Shared},
-                    Case{Nic::Iwarp, "vf", Mode::Exclusive},
-                    Case{Nic::Iwarp, "asap2", Mode::Shared, "is an iWARP device"},
-                    Case{Nic::RoceOff, "shared", Mode::Shared, "RoCE is switched off"},
-                    Case{Nic::RoceOff, "vf", Mode::Shared, "RoCE is switched off"},
-                    Case{Nic::RoceOff, "vf", Mode::Exclusive, "RoCE is switched off"},
-                    Case{Nic::RoceOff, "asap2", Mode::Shared, "RoCE is switched off"},
-                    Case{Nic::Bnxt, "shared", Mode::Shared, "rdma.child=ipvlan"},
-                    Case{Nic::Bnxt, "shared", Mode::Shared, {}, "ipvlan"},
-                    Case{Nic::Bnxt, "vf", Mode::Shared},
-                    Case{Nic::Bnxt, "vf", Mode::Exclusive},
-                    Case{Nic::Bnxt, "asap2", Mode::Shared},
-                    Case{Nic::Bnxt, "asap2", Mode::Exclusive},
-                    Case{Nic::IbMlx5, "shared", Mode::Shared, "is not Ethernet"},
-                    Case{Nic::IbMlx5, "vf", Mode::Shared},
-                    Case{Nic::IbMlx5, "vf", Mode::Exclusive, "is InfiniBand"},
-                    Case{Nic::IbMlx5, "asap2", Mode::Shared, "has no e-switch"},
-                    Case{Nic::VfWithoutPf, "shared", Mode::Shared},
-                    Case{Nic::VfWithoutPf, "vf", Mode::Shared},
-                    Case{Nic::VfWithoutPf, "vf", Mode::Exclusive},
-                    Case{Nic::VfWithoutPf, "asap2", Mode::Shared, "has no SR-IOV"},
-                    Case{Nic::Efa, "shared", Mode::Shared, "rdma-hook.org/hca=efa_0"},
-                    Case{Nic::Efa, "vf", Mode::Shared, "rdma-hook.org/hca=efa_0"},
-                    Case{Nic::Efa, "asap2", Mode::Shared, "rdma-hook.org/hca=efa_0"}),
-    [](const auto& param) { return name_of(param.param); });
+INSTANTIATE_TEST_SUITE_P(All, Adapters, testing::ValuesIn(cases()), [](const auto& param) {
+    return name_of(param.param);
+});
 
 }  // namespace
 }  // namespace test

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 
 #include "hook/rdmactl/command.h"
+#include "tests/unit/hook/adapter_cases.h"
 #include "tests/unit/hook/asap2_world.h"
 #include "tests/unit/hook/containers.h"
 
@@ -70,6 +71,30 @@ class CtlDoctor : public Containers {
         options_.count = 2;
         options_.bridge = "br0";
         run(hook::ctl::asap2_enable);
+    }
+
+    // The host of the case, whose VFs have MACs, as `rdmactl vf enable` leaves them.
+    void plug(const Case& each) {
+        fake_.world = world_of(each);
+        add_class();
+    }
+
+    void add_class() {
+        for (auto& [address, function] : fake_.world.pci) {
+            if (!function.pf.empty() && function.settings.mac && function.settings.mac->is_zero())
+                function.settings.mac = function.own_mac;
+        }
+        std::filesystem::remove_all(options_.rdma_class);
+        for (const auto& [index, device] : fake_.world.rdma)
+            std::filesystem::create_directories(std::filesystem::path(options_.rdma_class) /
+                                                device.device.name);
+    }
+
+    // The node GUID of a function's RDMA device.
+    uint64_t& node_guid(const std::string& function) {
+        return std::ranges::find(
+                   fake_.world.rdma, function, [](const auto& entry) { return entry.second.pci; })
+            ->second.device.node_guid;
     }
 
     std::string status(const std::string& id, const std::string& mode = "") {
@@ -317,6 +342,140 @@ TEST_F(CtlDoctor, AVfWithoutAMacComesFirst) {
     options_.count = 2;
     run(hook::ctl::vf_enable);
     EXPECT_EQ(failures("vf"), std::vector<std::string>{});
+}
+
+// Whatever a container asks for; a macvlan on a Broadcom need not be one.
+TEST_F(CtlDoctor, FailsForAModeWhereItsContainersAreRefused) {
+    for (const Case& each : cases()) {
+        SCOPED_TRACE(name_of(each));
+        const bool attaches = std::ranges::any_of(cases(), [&](const Case& other) {
+            return other.nic == each.nic && other.mode == each.mode &&
+                   other.rdma_mode == each.rdma_mode && other.says.empty();
+        });
+        state_.config().pools.clear();
+        add_pool(each, state_);
+        plug(each);
+        EXPECT_EQ(failures(each.mode).empty(), attaches)
+            << testing::PrintToString(failures(each.mode));
+    }
+}
+
+TEST_F(CtlDoctor, AVfWithoutRdmaUnderAPfThatHasIt) {
+    plug({Nic::Ice, "vf", Mode::Shared});
+    EXPECT_EQ(failures(), std::vector<std::string>{}) << "nobody asks for it";
+    EXPECT_EQ(status("vf"), "warning");
+    EXPECT_THAT(said("vf"),
+                HasSubstr("VF 0 of enp1s0 (driver iavf) has no RDMA device of its own, and its PF "
+                          "has one (irdma_0) -> load the RDMA module"));
+    state_.add_pool("fast", "vf");
+    hook::Pool& pool = state_.config().pools[0];
+    pool.devices = {{.device = "enp1s0", .vfs = {}}};
+    EXPECT_EQ(failures().size(), 2U) << "each VF";
+    pool.devices = {{.device = "enp1s0", .vfs = {{1, 1}}}};
+    EXPECT_EQ(failures().size(), 2U) << "there is no other";
+    pool.defaults["provider"] = "rxe";
+    EXPECT_EQ(failures("vf"), std::vector<std::string>{}) << "VF 1 is given so";
+    EXPECT_EQ(status("vf", "vf"), "warning") << "VF 0 to nobody";
+    pool.devices = {};
+    EXPECT_EQ(status("vf", "vf"), "ok");
+}
+
+TEST_F(CtlDoctor, AnotherAdapterIsEnoughUnlessAPoolNamesThisOne) {
+    fake_.world = world_of({Nic::Iwarp, "shared", Mode::Shared});
+    fake_.world.add_sriov("enp2s0", "0000:02:00.0", 2, Nic::Mlx5);
+    add_class();
+    EXPECT_EQ(failures("shared"), std::vector<std::string>{});
+    state_.add_pool("hca", "shared");
+    state_.config().pools[0].parents = {"enp2s0"};
+    EXPECT_EQ(failures(), std::vector<std::string>{});
+    state_.config().pools[0].parents.emplace_back("enp1s0");
+    ASSERT_EQ(failures().size(), 1U);
+    EXPECT_THAT(failures()[0], HasSubstr("hca: irdma_0 is an iWARP device"));
+}
+
+TEST_F(CtlDoctor, AMacvlanOnABroadcomIsAWarning) {
+    plug({Nic::Bnxt, "shared", Mode::Shared});
+    EXPECT_EQ(status("hca", "shared"), "warning");
+    EXPECT_THAT(said("hca", "shared"),
+                HasSubstr("a macvlan does not work there -> set rdma.child=ipvlan"));
+}
+
+TEST_F(CtlDoctor, AnIwarpVfIsForModeVfAlone) {
+    plug({Nic::Iwarp, "vf", Mode::Shared});
+    EXPECT_EQ(failures(), std::vector<std::string>{});
+    EXPECT_THAT(said("vf"), HasSubstr("is an iWARP device, and mode asap2 gives RoCE"));
+    EXPECT_EQ(status("vf", "vf"), "ok");
+    EXPECT_EQ(status("vf", "asap2"), "fail");
+}
+
+// The host of a DPU does not report its VFs' MACs.
+TEST_F(CtlDoctor, AVfWithoutANodeGuid) {
+    plug({Nic::BluefieldHost, "vf", Mode::Shared});
+    EXPECT_EQ(status("vf", "vf"), "ok");
+    node_guid(fake_.world.vf_address("0000:01:00.0", 1)) = 0;
+    EXPECT_EQ(status("vf", "vf"), "warning") << "the other one has one";
+    EXPECT_THAT(said("vf", "vf"),
+                testing::AllOf(HasSubstr("VF 1 of enp1s0 (mlx5_2) has no node GUID"),
+                               HasSubstr("set it on the DPU")));
+    node_guid(fake_.world.vf_address("0000:01:00.0", 0)) = 0;
+    EXPECT_EQ(failures("vf").size(), 2U);
+    EXPECT_EQ(failures(), std::vector<std::string>{}) << "nobody asks for it";
+}
+
+TEST_F(CtlDoctor, AVfThatAContainerHasWasGiven) {
+    for (const Mode mode : {Mode::Shared, Mode::Exclusive}) {
+        plug({Nic::Mlx5, "vf", mode});
+        Life one = container("one", {{"rdma.mode", "vf"}, {"rdma.device", "enp1s0"}});
+        ASSERT_TRUE(one.start());
+        node_guid(fake_.world.vf_address("0000:01:00.0", 1)) = 0;
+        EXPECT_EQ(failures("vf"), std::vector<std::string>{});
+        EXPECT_EQ(failures("shared").empty(), mode == Mode::Shared);
+        ASSERT_TRUE(one.poststop());
+    }
+}
+
+TEST_F(CtlDoctor, FunctionsOfAPool) {
+    const Case each{Nic::VfWithoutPf, "vf", Mode::Shared};
+    plug(each);
+    add_pool(each, state_);
+    EXPECT_EQ(failures(), std::vector<std::string>{});
+    node_guid("0000:02:00.0") = 0;
+    ASSERT_EQ(failures().size(), 1U);
+    EXPECT_THAT(failures()[0], HasSubstr("vf: 0000:02:00.0 (mlx5_1) has no node GUID"));
+    fake_.world.unbind("0000:02:00.0");
+    EXPECT_EQ(failures(),
+              std::vector<std::string>{"vf: 0000:02:00.0 of pool passed is without a driver -> "
+                                       "bind the driver that makes its netdev"});
+    fake_.world.pci.erase("0000:02:00.0");
+    ASSERT_EQ(failures().size(), 1U);
+    EXPECT_THAT(failures()[0],
+                HasSubstr("vf: pool passed names 0000:02:00.0, which the host has not -> mend "
+                          "pools.passed.functions"));
+    plug(each);
+    fake_.world.set_up(fake_.world.host, fake_.world.netdev_of("0000:02:00.0")->second, true);
+    ASSERT_EQ(failures().size(), 1U) << "the pool has no other";
+    EXPECT_THAT(failures()[0], HasSubstr("is up on the host -> run: ip link set enp2s0 down"));
+    state_.config().pools[0].functions.push_back({"0000:01:00.0", "", ""});
+    fake_.world.set_up(fake_.world.host, fake_.world.netdev_of("0000:01:00.0")->second, false);
+    EXPECT_EQ(failures(), std::vector<std::string>{});
+    EXPECT_EQ(status("vf"), "warning");
+}
+
+TEST_F(CtlDoctor, APfWithoutANetdev) {
+    constexpr char kPf[] = "0000:01:00.0";
+    plug({Nic::IbMlx5, "vf", Mode::Shared});
+    fake_.world.pci.at(kPf).quirks.insert("no_ipoib");
+    fake_.world.unbind(kPf);
+    fake_.world.bind(kPf);
+    EXPECT_THAT(said("pf", "vf"),
+                HasSubstr("has no netdev in the host's namespace -> run: "
+                          "modprobe ib_ipoib"));
+    plug({Nic::Mlx5, "vf", Mode::Shared});
+    fake_.world.destroy_link(fake_.world.host, fake_.world.netdev_of(kPf)->second);
+    EXPECT_THAT(said("pf", "vf"), HasSubstr("Socket Direct"));
+    fake_.world.unbind(kPf);
+    EXPECT_THAT(said("pf", "vf"), HasSubstr(" -> bind its driver"));
+    EXPECT_EQ(status("pf", "vf"), "fail");
 }
 
 // VFs of a PCI function are what mode vf takes. An e-switch may be on another bus.
