@@ -35,7 +35,8 @@ UniqueFd open_node(const CharDevice& node) {
 }
 
 // GET_CONTEXT of the write interface: the answer is the file of asynchronous events. Drivers append
-// words of their own to the answer, so there is room for them.
+// words of their own to the answer, so there is room for them. mlx5 and irdma want words in the
+// question, too, and answer EINVAL. bnxt_re accepts it, and has one context more meanwhile.
 UniqueFd get_context(const UniqueFd& node) {
     // Both structures end in words of the driver, which C++ allows only in plain memory.
     alignas(8) std::array<uint8_t, 256> answer{};

@@ -15,8 +15,8 @@ namespace netns {
 class GidEvents {
   public:
     // Starts to listen. A device whose driver wants to be opened by its own library (all but rxe
-    // and siw) gives no events. A host without the node gives none, either. Then wait() only sets
-    // the pace of looking again.
+    // and siw; mlx5 and irdma among them) gives no events. A host without the node gives none,
+    // either. Then wait() only sets the pace of looking again.
     static GidEvents open(const Netns& ns, const CharDevice& node);
 
     // Waits until the table may have changed, or until the deadline. Returns whether it heard an
