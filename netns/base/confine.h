@@ -16,7 +16,7 @@
 // Only mains call it: there is no way back, and a test that called it would be confined, too. The
 // filters are made at build time (confine_generator.cc), so no program needs libseccomp. Under a
 // sanitizer, whose runtime makes calls of its own, nothing is done. Relies on seccomp(2) with
-// SECCOMP_FILTER_FLAG_LOG (4.14). Sources: seccomp(2), capabilities(7), seccomp_export_bpf(3).
+// SECCOMP_FILTER_FLAG_LOG (4.14). Sources: seccomp(2), capabilities(7).
 #pragma once
 
 #include <functional>

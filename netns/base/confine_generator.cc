@@ -1,169 +1,283 @@
 // SPDX-License-Identifier: Apache-2.0
-// confine_generator runs at build time. From the tables of confine_calls.cc it makes, with
-// libseccomp, the filters that confine.cc loads, as C++ arrays. So the programs need no library,
-// and no time to build filters. Usage: confine_generator > confine_filters.inc
+// confine_generator runs at build time. From the tables of confine_calls.cc it makes the filters that
+// confine.cc loads, as C++ arrays. So the programs need no library, and no time to build filters.
+// libseccomp knows the numbers of calls; its own filters have twice the lines, and the kernel reads
+// each line when a filter is loaded. Usage: confine_generator > confine_filters.inc
+#include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <map>
-#include <memory>
+#include <set>
 
+#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <seccomp.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "netns/base/confine_calls.h"
-#include "netns/base/unique_fd.h"
 
 namespace {
-using Filter = std::unique_ptr<void, decltype(&::seccomp_release)>;
-
-void must(int status, const std::string& what) {
-    if (status >= 0)
-        return;
-    std::fprintf(stderr, "confine_generator: %s: error %d\n", what.c_str(), -status);
+[[noreturn]] void die(const std::string& why) {
+    std::fprintf(stderr, "confine_generator: %s\n", why.c_str());
     std::exit(1);
 }
 
-// Returns the call's number; negative if it belongs to another architecture.
-int number_of(const std::string& name) {
+// A program of the kernel's classic BPF, which has a number, A, and another one, X. Its jumps lead
+// to labels until it is printed.
+class Program {
+  public:
+    using Label = size_t;
+
+    static constexpr Label kNext = std::numeric_limits<Label>::max();  // the next line
+
+    Label label() {
+        places_.push_back(0);
+        return places_.size() - 1;
+    }
+
+    void place(Label label) { places_.at(label) = lines_.size(); }
+
+    void add(unsigned code, uint32_t value = 0) { lines_.push_back({code, value, kNext, kNext}); }
+
+    // A = 32 bits of what the filter is asked about.
+    void load(size_t offset) { add(BPF_LD | BPF_W | BPF_ABS, static_cast<uint32_t>(offset)); }
+
+    // BPF_JEQ, BPF_JGE or BPF_JSET of A and the value.
+    void jump(unsigned test, uint32_t value, Label yes, Label no) {
+        lines_.push_back({BPF_JMP | BPF_K | test, value, yes, no});
+    }
+
+    void answer(uint32_t action) { add(BPF_RET | BPF_K, action); }
+
+    void print(const std::string& name) const {
+        std::printf("constexpr sock_filter %s[] = {\n", name.c_str());
+        for (size_t at = 0; at < lines_.size(); ++at)
+            std::printf("    {%u, %zu, %zu, %uU},\n",
+                        lines_[at].code,
+                        distance(at, lines_[at].yes),
+                        distance(at, lines_[at].no),
+                        lines_[at].value);
+        std::puts("};");
+    }
+
+  private:
+    struct Line {
+        unsigned code;
+        uint32_t value;
+        Label yes, no;
+    };
+
+    [[nodiscard]] size_t distance(size_t from, Label to) const {
+        const size_t lines = to == kNext ? 0 : places_.at(to) - from - 1;
+        if (lines > std::numeric_limits<uint8_t>::max())
+            die("a jump is too far");
+        return lines;
+    }
+
+    std::vector<Line> lines_;
+    std::vector<size_t> places_;
+};
+
+constexpr auto kNext = Program::kNext;
+constexpr uint32_t kEnosys = SECCOMP_RET_ERRNO | ENOSYS;
+
+// What is done about calls that are not listed.
+struct Answers {
+    uint32_t unlisted, forbidden;
+};
+
+// Lines of the table that differ in their arguments alone.
+using Rules = std::vector<std::vector<base::Argument>>;
+
+struct Filtered {
+    Rules rules;
+    bool deadly = false;  // with other arguments
+};
+
+// The calls of a profile by their numbers.
+struct Numbers {
+    std::set<uint32_t> free;  // whatever their arguments are
+    std::map<uint32_t, Filtered> filtered;
+    std::set<uint32_t> denied;
+    std::set<uint32_t> forbidden;  // whatever their arguments are
+};
+
+// Nothing for a call of another architecture.
+std::vector<uint32_t> number_of(const std::string& name) {
     const int number = ::seccomp_syscall_resolve_name(name.c_str());
     if (number == __NR_SCMP_ERROR)
-        must(-1, name + " is no call that libseccomp knows");
-    return number;
+        die(name + " is no call that libseccomp knows");
+    return number < 0 ? std::vector<uint32_t>{} : std::vector{static_cast<uint32_t>(number)};
 }
 
-void add(scmp_filter_ctx filter, const base::AllowedCall& call, uint32_t action) {
-    const int number = number_of(call.name);
-    if (number < 0)
-        return;
-    std::vector<scmp_arg_cmp> arguments;
-    for (const base::Argument& argument : call.arguments)
-        arguments.push_back({argument.index, SCMP_CMP_MASKED_EQ, argument.mask, argument.value});
-    must(::seccomp_rule_add_array(filter,
-                                  action,
-                                  number,
-                                  static_cast<unsigned>(arguments.size()),
-                                  arguments.empty() ? nullptr : arguments.data()),
-         call.name);
-}
-
-// Returns the filter's program through a file: before 2.6 libseccomp writes it only to a
-// descriptor.
-std::vector<sock_filter> program_of(scmp_filter_ctx filter) {
-    const base::UniqueFd file{::memfd_create("filter", MFD_CLOEXEC)};
-    must(::seccomp_export_bpf(filter, file.get()), "export a filter");
-    const off_t size = ::lseek(file.get(), 0, SEEK_END);
-    std::vector<sock_filter> program(static_cast<size_t>(size) / sizeof(sock_filter));
-    const ssize_t got = ::pread(file.get(), program.data(), static_cast<size_t>(size), 0);
-    must(got == size && size > 0 ? 0 : -1, "read a filter");
-    return program;
-}
-
-// Stands in a program for "not listed", until it becomes a jump to the end.
-constexpr uint32_t kNotListed = SCMP_ACT_TRACE(0x7261);
-
-sock_filter line(unsigned code, size_t value, size_t if_true = 0, size_t if_false = 0) {
-    return {static_cast<uint16_t>(code),
-            static_cast<uint8_t>(if_true),
-            static_cast<uint8_t>(if_false),
-            static_cast<uint32_t>(value)};
-}
-
-// Returns the numbers of all forbidden calls as a set of bits, 32 in a word.
-std::map<size_t, uint32_t> forbidden_words() {
-    std::map<size_t, uint32_t> words;
-    for (const base::ForbiddenCalls& calls : base::forbidden_calls()) {
-        for (const std::string& name : calls.names) {
-            if (const int number = number_of(name); number >= 0)
-                words[static_cast<size_t>(number) / 32] |= uint32_t{1} << (number % 32);
+Numbers numbers_of(base::Profile profile) {
+    Numbers numbers;
+    for (const base::AllowedCall& call : base::calls_of(profile)) {
+        for (const uint32_t number : number_of(call.name)) {
+            if (call.denied)
+                numbers.denied.insert(number);
+            else if (call.arguments.empty())
+                numbers.free.insert(number);
+            else
+                numbers.filtered[number].rules.push_back(call.arguments);
         }
     }
+    for (const base::ForbiddenCalls& calls : base::forbidden_calls()) {
+        for (const std::string& name : calls.names) {
+            for (const uint32_t number : number_of(name)) {
+                const auto filtered = numbers.filtered.find(number);
+                if (filtered != numbers.filtered.end())
+                    filtered->second.deadly = true;
+                else if (!numbers.free.contains(number))
+                    numbers.forbidden.insert(number);
+            }
+        }
+    }
+    return numbers;
+}
+
+// Kills what speaks another ABI. Then A is the call's number.
+void add_head(Program& program) {
+    const auto native = program.label(), known = program.label();
+    program.load(offsetof(seccomp_data, arch));
+    program.jump(BPF_JEQ, ::seccomp_arch_native(), native, kNext);
+    program.answer(SECCOMP_RET_KILL_PROCESS);
+    program.place(native);
+    program.load(offsetof(seccomp_data, nr));
+    if (::seccomp_arch_native() == AUDIT_ARCH_X86_64) {
+        constexpr uint32_t kX32 = 0x40000000;
+        program.jump(BPF_JGE, kX32, kNext, known);
+        program.jump(BPF_JEQ, ~0U, known, kNext);  // a tracer's word for "no call"
+        program.answer(SECCOMP_RET_KILL_PROCESS);
+    }
+    program.place(known);
+}
+
+// A set of numbers as words of 32 bits.
+std::map<uint32_t, uint32_t> words_of(const std::set<uint32_t>& numbers) {
+    std::map<uint32_t, uint32_t> words;
+    for (const uint32_t number : numbers)
+        words[number / 32] |= uint32_t{1} << (number % 32);
     return words;
 }
 
-// libseccomp has one answer for all unlisted calls; this program needs two. A forbidden call kills,
-// even if it is listed with other arguments; any other unlisted call answers ENOSYS. When a filter
-// is loaded, the kernel tries it with each call number, as long as it meets only comparisons
-// (kernel/seccomp.c, seccomp_is_const_allow). The first TAX ends that, so the length of this end
-// costs nothing.
-void add_end(std::vector<sock_filter>& program) {
-    const size_t end = program.size();
-    size_t jumps = 0;
-    for (size_t at = 0; at < end; ++at) {
-        if (program[at].code == (BPF_RET | BPF_K) && program[at].k == kNotListed) {
-            program[at] = line(BPF_JMP | BPF_JA, end - at - 1);
-            ++jumps;
-        }
+// Compares the first argument of all rules, which is the same one, and then what is left of those
+// that have its value.
+void add_rules(Program& program,
+               const Rules& rules,
+               Program::Label allowed,
+               Program::Label refused) {
+    constexpr size_t kLowHalf = std::endian::native == std::endian::big ? sizeof(uint32_t) : 0;
+    const auto [index, mask, any] = rules.front().front();
+    std::map<uint32_t, Rules> rest;
+    for (const auto& rule : rules) {
+        if (rule.front().index != index || rule.front().mask != mask)
+            die("the lines of a call begin with different arguments");
+        rest[rule.front().value].emplace_back(rule.begin() + 1, rule.end());
     }
-    must(jumps != 0 ? 0 : -1, "find where a filter ends");
-    const sock_filter load_number = line(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr));
-    constexpr size_t kBit = 0;  // the word of scratch memory with the call's bit
-    program.insert(program.end(),
-                   {load_number,
-                    line(BPF_ALU | BPF_AND | BPF_K, 31),
-                    line(BPF_MISC | BPF_TAX, 0),
-                    line(BPF_LD | BPF_IMM, 1),
-                    line(BPF_ALU | BPF_LSH | BPF_X, 0),
-                    line(BPF_ST, kBit),
-                    load_number,
-                    line(BPF_ALU | BPF_RSH | BPF_K, 5)});
-    const std::map<size_t, uint32_t> words = forbidden_words();
-    size_t left = words.size();
-    for (const auto& [word, bits] : words) {
-        --left;
-        program.push_back(line(BPF_JMP | BPF_JEQ | BPF_K, word, 0, 2));
-        program.push_back(line(BPF_LD | BPF_MEM, kBit));
-        program.push_back(line(BPF_JMP | BPF_JSET | BPF_K, bits, 3 * left + 1, 3 * left));
+    program.load(offsetof(seccomp_data, args) + index * sizeof(uint64_t) + kLowHalf);
+    if (mask != ~0U)
+        program.add(BPF_ALU | BPF_AND | BPF_K, mask);
+    for (const auto& [value, left] : rest) {
+        const bool last = value == rest.rbegin()->first;
+        const bool done = std::ranges::any_of(left, [](const auto& rule) { return rule.empty(); });
+        const auto next = program.label();
+        program.jump(BPF_JEQ, value, done ? allowed : kNext, last ? refused : next);
+        if (!done)
+            add_rules(program, left, allowed, refused);
+        program.place(next);
     }
-    program.push_back(line(BPF_RET | BPF_K, SCMP_ACT_ERRNO(ENOSYS)));
-    program.push_back(line(BPF_RET | BPF_K, SCMP_ACT_KILL_PROCESS));
 }
 
-Filter make_filter(uint32_t otherwise) {
-    Filter filter{::seccomp_init(otherwise), ::seccomp_release};
-    must(filter ? 0 : -1, "make a filter");
-    must(::seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS), "ABI");
-    // A tree: the last call of the list costs about as much as the first.
-    must(::seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2), "optimize");
-    return filter;
+// For the kernel alone, which remembers what comparisons of numbers always allow.
+void add_comparisons(Program& program, const std::set<uint32_t>& numbers) {
+    const auto allowed = program.label(), others = program.label();
+    for (const uint32_t number : numbers)
+        program.jump(BPF_JEQ, number, allowed, kNext);
+    program.jump(BPF_JEQ, 0, others, others);
+    program.place(allowed);
+    program.answer(SECCOMP_RET_ALLOW);
+    program.place(others);
 }
 
-void print(const std::string& name, const std::vector<sock_filter>& program) {
-    std::printf("constexpr sock_filter %s[] = {\n", name.c_str());
-    for (const sock_filter& each : program)
-        std::printf("    {%u, %u, %u, %uU},\n", each.code, each.jt, each.jf, each.k);
-    std::printf("};\n");
+// Sets of bits make it short: the kernel compiles it whenever it is loaded, in each stage of a
+// container's start, and each line has its share of that. The kernel also tries it with each number
+// there is, as far as it meets nothing but comparisons (kernel/seccomp.c, seccomp_is_const_allow),
+// so that a call which is always allowed never runs it. That costs more than a process of
+// milliseconds gets back by it, and a TAX ends it.
+Program make_program(const Numbers& numbers, bool serves, Answers answers) {
+    Program program;
+    const auto allowed = program.label(), unlisted = program.label(), forbidden = program.label();
+    if (!serves)
+        program.add(BPF_MISC | BPF_TAX);
+    add_head(program);
+    if (serves)
+        add_comparisons(program, numbers.free);
+    program.add(BPF_ALU | BPF_AND | BPF_K, 31);
+    program.add(BPF_MISC | BPF_TAX);
+    program.add(BPF_LD | BPF_IMM, 1);
+    program.add(BPF_ALU | BPF_LSH | BPF_X);
+    program.add(BPF_MISC | BPF_TAX);  // X: the number's bit in its word
+    program.load(offsetof(seccomp_data, nr));
+    program.add(BPF_ALU | BPF_RSH | BPF_K, 5);  // A: the word
+    const auto filtered = program.label();
+    auto free = words_of(numbers.free), deadly = words_of(numbers.forbidden);
+    for (uint32_t word = 0; word <= std::max(free.rbegin()->first, deadly.rbegin()->first);
+         ++word) {
+        if (free[word] == 0 && deadly[word] == 0)
+            continue;
+        const auto next = program.label();
+        program.jump(BPF_JEQ, word, kNext, next);
+        program.add(BPF_MISC | BPF_TXA);
+        if (free[word] != 0)
+            program.jump(BPF_JSET, free[word], allowed, deadly[word] != 0 ? kNext : filtered);
+        if (deadly[word] != 0)
+            program.jump(BPF_JSET, deadly[word], forbidden, filtered);
+        program.place(next);
+    }
+    program.place(filtered);
+    program.load(offsetof(seccomp_data, nr));
+    for (const auto& [number, filter] : numbers.filtered) {
+        const auto next = program.label();
+        program.jump(BPF_JEQ, number, kNext, next);
+        add_rules(program, filter.rules, allowed, filter.deadly ? forbidden : unlisted);
+        program.place(next);
+    }
+    program.place(unlisted);
+    program.answer(answers.unlisted);
+    program.place(forbidden);
+    program.answer(answers.forbidden);
+    program.place(allowed);
+    program.answer(SECCOMP_RET_ALLOW);
+    return program;
+}
+
+// The kernel logs what the filters above refuse, but not what this one does: the filter that was
+// loaded last answers first.
+Program make_denied(const std::set<uint32_t>& numbers) {
+    Program program;
+    add_head(program);
+    for (const uint32_t number : numbers) {
+        const auto next = program.label();
+        program.jump(BPF_JEQ, number, kNext, next);
+        program.answer(kEnosys);
+        program.place(next);
+    }
+    program.answer(SECCOMP_RET_ALLOW);
+    return program;
 }
 
 void print(const std::string& name, base::Profile profile) {
-    for (const bool log : {false, true}) {
-        const Filter filter = make_filter(log ? SCMP_ACT_LOG : kNotListed);
-        for (const base::AllowedCall& call : base::calls_of(profile)) {
-            if (!call.denied)
-                add(filter.get(), call, SCMP_ACT_ALLOW);
-        }
-        std::vector<sock_filter> program = program_of(filter.get());
-        if (!log)
-            add_end(program);
-        print(name + (log ? "OrLog" : "OrRefuse"), program);
-    }
-}
-
-// The kernel logs refusals of the filters above, but not of this one: the last loaded filter
-// answers first.
-void print_denied() {
-    const Filter filter = make_filter(SCMP_ACT_ALLOW);
-    for (const base::CallGroup& group : base::allowed_calls()) {
-        for (const base::AllowedCall& call : group.calls) {
-            if (call.denied)
-                add(filter.get(), call, SCMP_ACT_ERRNO(ENOSYS));
-        }
-    }
-    print("kDenied", program_of(filter.get()));
+    constexpr Answers kRefuse{.unlisted = kEnosys, .forbidden = SECCOMP_RET_KILL_PROCESS};
+    constexpr Answers kLog{.unlisted = SECCOMP_RET_LOG, .forbidden = SECCOMP_RET_LOG};
+    const Numbers numbers = numbers_of(profile);
+    const bool serves = profile == base::Profile::Serve;
+    make_program(numbers, serves, kRefuse).print(name + "OrRefuse");
+    make_program(numbers, serves, kLog).print(name + "OrLog");
 }
 }  // namespace
 
@@ -173,6 +287,6 @@ int main() {
     print("kHook", base::Profile::Hook);
     print("kLook", base::Profile::Look);
     print("kServe", base::Profile::Serve);
-    print_denied();
+    make_denied(numbers_of(base::Profile::Hook).denied).print("kDenied");
     return 0;
 }

@@ -31,7 +31,7 @@ TEST(ConfineCalls, EveryCallHasANameAndAReason) {
     }
 }
 
-// libseccomp would take the second line of a call that is allowed anyway for a mistake, or not.
+// Another line of a call that is allowed anyway would say nothing.
 TEST_P(EachProfile, ACallIsThereOnceUnlessItsArgumentsDiffer) {
     std::set<std::string> free;
     std::set<std::string> filtered;
