@@ -165,10 +165,14 @@ std::string without_deleted(std::string path) {
 }
 
 Call call_of(const Command& command, netns::Host& host) {
+    // What precreate prepared is committed or undone whoever does it: two looks at /proc less.
+    const bool prepared =
+        (command.phase->run == run_create_runtime || command.phase->run == run_poststop) &&
+        !command.container.empty();
     return Call{.host = host,
                 .load_config = [path = command.config_path] { return load_config(path); },
-                .root = netns::is_machine_root(),
-                .self = own_program(),
+                .root = !prepared && netns::is_machine_root(),
+                .self = prepared ? std::string{} : own_program(),
                 .bundle = working_directory(),
                 .state_dir = command.state_dir,
                 .container = command.container,

@@ -78,6 +78,29 @@ TEST(Command, TheEngineIsTheParentOfTheBeginning) {
     EXPECT_EQ(state.leftovers(), std::vector<std::string>{});
 }
 
+// What precreate asks of /proc, later stages of its container have no use for; a plain hook has.
+TEST(Command, AStageOfAPreparedContainerDoesNotAskWhoItIs) {
+    test::FakeHost fake;
+    netns::Host host = fake.host();
+    const auto self = [&](std::vector<std::string> args) {
+        return call_of(*parse_command(args), host).self;
+    };
+    const std::vector<std::string> prepared = {"--state",
+                                               "/run/s",
+                                               "--container",
+                                               container_key("/b"),
+                                               "--attach",
+                                               "4d8a3f0e-3d1b-4a63-9c1e-5f2b7c9d0e11"};
+    for (const char* phase : {"precreate", "prestart", "createRuntime", "poststop"}) {
+        std::vector<std::string> args{phase};
+        EXPECT_NE(self(args), "") << phase;
+        args.insert(args.end(), prepared.begin(), prepared.end());
+        const bool later = args[0] == "createRuntime" || args[0] == "poststop";
+        EXPECT_EQ(self(args).empty(), later) << phase;
+        EXPECT_FALSE(later && call_of(*parse_command(args), host).root) << phase;
+    }
+}
+
 TEST(Command, APlainHookMayAskForTheContainer) {
     const auto command = parse_command({"createRuntime",
                                         "--annotation",
