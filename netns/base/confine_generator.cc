@@ -85,12 +85,12 @@ class Program {
 constexpr auto kNext = Program::kNext;
 constexpr uint32_t kEnosys = SECCOMP_RET_ERRNO | ENOSYS;
 
-// What is done about calls that are not listed.
+// The answers to calls that are not listed.
 struct Answers {
     uint32_t unlisted, forbidden;
 };
 
-// Lines of the table that differ in their arguments alone.
+// Lines of the table for one call, which differ only in their arguments.
 using Rules = std::vector<std::vector<base::Argument>>;
 
 struct Filtered {
@@ -100,10 +100,10 @@ struct Filtered {
 
 // The calls of a profile by their numbers.
 struct Numbers {
-    std::set<uint32_t> free;  // whatever their arguments are
+    std::set<uint32_t> free;  // with any arguments
     std::map<uint32_t, Filtered> filtered;
     std::set<uint32_t> denied;
-    std::set<uint32_t> forbidden;  // whatever their arguments are
+    std::set<uint32_t> forbidden;  // with any arguments
 };
 
 // Nothing for a call of another architecture.
@@ -193,7 +193,7 @@ void add_rules(Program& program,
     }
 }
 
-// For the kernel alone, which remembers what comparisons of numbers always allow.
+// Only for the kernel, which remembers the numbers that comparisons always allow.
 void add_comparisons(Program& program, const std::set<uint32_t>& numbers) {
     const auto allowed = program.label(), others = program.label();
     for (const uint32_t number : numbers)
