@@ -20,5 +20,6 @@ rdma_test(hook_request_test LABEL unit LIBRARIES hook_request SOURCES
 rdma_test(hook_documents_test LABEL unit LIBRARIES hook_ctl netns fakes SOURCES
   config_documents_test.cc
   examples_test.cc
-  request_documents_test.cc)
+  request_documents_test.cc
+  request_journal_test.cc)
 target_compile_definitions(hook_documents_test PRIVATE SOURCE_DIR="${PROJECT_SOURCE_DIR}")
