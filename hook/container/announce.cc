@@ -12,7 +12,7 @@ Result<> announce_attachment(World& world, const Journal& journal) {
     if (journal.endpoint.addresses.empty())
         return {};
     const Attachment attachment = TRY(attachment_from_json(journal.attachment));
-    const Mode* mode = find_mode(attachment.mode);
+    const ModeInfo* mode = find_mode_info(attachment.mode);
     if (mode == nullptr || !mode->changing_mac)
         return {};
     Site site = TRY(open_site(world.host, world.store, journal));

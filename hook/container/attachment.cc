@@ -158,7 +158,7 @@ Result<Granted> attach_once(World& world,
     const Mode* mode = TRY(mode_of(attachment));
     // Find and claim under one lock: two containers must not be given the same address or VF.
     std::optional<base::FileLock> leases;
-    if (mode->finds || attachment.ip_source == IpSource::Auto)
+    if (find_mode_info(mode->name)->finds || attachment.ip_source == IpSource::Auto)
         leases = TRY(world.store.lock_leases(Deadline::in(kLockTimeout)));
     Survey survey = survey_of(world, site, joiner, akey);
     survey.in_use = in_use;

@@ -131,8 +131,7 @@ Result<netns::GidEntry> wait_for_gid(Site& site,
 
 // The host's port is as it is, and one that is switched off stays so.
 base::Deadline port_deadline(const Attachment& attachment, const Endpoint& endpoint) {
-    const bool waits =
-        endpoint.hca_netdev == 0 && attachment.vf.link_state != netns::VfLinkState::Off;
+    const bool waits = endpoint.hca_netdev == 0 && attachment.link_state != netns::VfLinkState::Off;
     return waits ? base::Deadline::in(kPortTimeout) : base::Deadline::now();
 }
 }  // namespace

@@ -4,8 +4,6 @@
 // the administrator's (rdmactl asap2 enable).
 #include "hook/modes/asap2.h"
 
-#include <array>
-
 #include <fmt/format.h>
 
 #include "hook/modes/interface.h"
@@ -24,22 +22,6 @@ using base::Deadline;
 using base::make_error;
 
 namespace {
-constexpr std::array<std::string_view, 15> kAsap2Keys = {"device",
-                                                         "provider",
-                                                         "bridge",
-                                                         "ip",
-                                                         "gateway",
-                                                         "routes",
-                                                         "mac",
-                                                         "mtu",
-                                                         "ifname",
-                                                         "vlan",
-                                                         "trunk",
-                                                         "max_tx_rate",
-                                                         "offload",
-                                                         "memlock",
-                                                         "optional"};
-
 // What a tunnel puts around a packet at most: IPv6, UDP, VXLAN or GENEVE without options, Ethernet.
 constexpr uint32_t kTunnelBytes = 40 + 8 + 8 + 14;
 
@@ -109,7 +91,7 @@ Result<std::string> check_offload(const Attachment& a,
 
 // The VLAN that it is an access port of.
 uint16_t tag_of(const Attachment& a) {
-    return a.vf.vlan ? a.vf.vlan->id : netns::kUntagged;
+    return a.vlan.value_or(netns::kUntagged);
 }
 
 // Settings that an e-switch in switchdev keeps for a VF: the rest is Open vSwitch's.
@@ -122,7 +104,7 @@ netns::OvsPortSpec port_of(const Attachment& a, const netns::Link& representor) 
     if (a.trunk.empty())
         port.tag = tag_of(a);
     port.trunks = a.trunk;
-    port.policing_kbps = a.vf.rate ? a.vf.rate->max * kKbitPerMbit : 0;
+    port.policing_kbps = a.max_tx_rate.value_or(0) * kKbitPerMbit;
     return port;
 }
 
@@ -168,11 +150,6 @@ Result<> check_roce(const ChosenVf& chosen) {
         .advise(std::string("set rdma.mode to vf; ") + kIwarpToRoce);
 }
 
-const Mode kAsap2{.name = "asap2",
-                  .keys = kAsap2Keys,
-                  .scope = asap2_scope,
-                  .plan = plan_asap2,
-                  .finds = true,
-                  .changing_mac = true};
+const Mode kAsap2{.name = "asap2", .scope = asap2_scope, .plan = plan_asap2};
 
 }  // namespace hook

@@ -230,7 +230,7 @@ void claim_addresses(Plan& plan, const Survey& survey, const Segment& segment) {
 void probe_addresses(Plan& plan, const Attachment& attachment, const Survey& survey) {
     constexpr std::chrono::milliseconds kWait{200};
     const Pool* pool = find_pool(survey.config, attachment.mode, attachment.pool);
-    const bool usual = find_mode(attachment.mode)->probes;
+    const bool usual = find_mode_info(attachment.mode)->probes;
     const bool wanted = pool != nullptr ? pool->probe.value_or(usual) : usual;
     if (wanted && !plan.endpoint.addresses.empty())
         plan.add<ProbeAddresses>(

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mode: one way to give a container RDMA. A mode is one file in this folder and one line in
-// modes.cc; file name = value of rdma.mode = section of the README.
+// Mode: one way to give a container RDMA. A mode is one file in this folder, one line in modes.cc
+// and one row in hook/request/keys.cc, which says what is known of it without a host; file name =
+// value of rdma.mode = section of the README.
 #pragma once
 
 #include <set>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -37,25 +37,18 @@ struct Survey {
 
 struct Mode {
     std::string_view name;
-    std::span<const std::string_view>
-        keys;  // annotations it takes, without "rdma.", beside mode and pool
     Result<Scope> (*scope)(const Attachment&, Site&);
     // Everything refused here costs nothing to undo.
     Result<Plan> (*plan)(const Attachment&, const Survey&);
-    // Whether the plan gives something that it found free: planned and claimed one at a time.
-    bool finds = false;
-    // The interface's MAC is not the container's own: neighbours may know its addresses by another.
-    bool changing_mac = false;
-    // rdma.parent=container: it can work on the interface that the engine made.
-    bool on_container_link = false;
-    // Without an address of its own a container would have nothing to be known by.
-    bool needs_address = false;
-    // Addresses are asked for on the network before they are taken, unless the pool says otherwise.
-    bool probes = false;
 };
+
+extern const Mode kSoftroce;
+extern const Mode kSoftiwarp;
+extern const Mode kShared;
+extern const Mode kVf;
+extern const Mode kAsap2;
 
 // nullptr if there is none of that name.
 const Mode* find_mode(std::string_view name);
-std::span<const Mode* const> all_modes();
 
 }  // namespace hook

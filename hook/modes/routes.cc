@@ -50,7 +50,7 @@ void add_own_table(Plan& plan, const Attachment& attachment) {
 void add_routes(Plan& plan, const Attachment& attachment) {
     if (attachment.index > 0 || !attachment.gateways.empty())
         add_own_table(plan, attachment);
-    for (const RouteWish& route : attachment.routes)
+    for (const RouteRequest& route : attachment.routes)
         plan.add<AddRoute>({.family = route.network.family,
                             .destination = destination_of(route.network),
                             .gateway = route.gateway,

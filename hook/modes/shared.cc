@@ -5,7 +5,6 @@
 #include "hook/modes/shared.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include <fmt/format.h>
@@ -27,19 +26,6 @@ using base::make_error;
 using netns::ChildKind;
 
 namespace {
-constexpr std::array<std::string_view, 12> kSharedKeys = {"parent",
-                                                          "child",
-                                                          "macvlan_mode",
-                                                          "vlan",
-                                                          "ip",
-                                                          "gateway",
-                                                          "routes",
-                                                          "mac",
-                                                          "mtu",
-                                                          "ifname",
-                                                          "memlock",
-                                                          "optional"};
-
 // Drivers of PCI functions.
 constexpr char kBroadcom[] = "bnxt_en";
 constexpr char kMellanox[] = "mlx5_core";
@@ -130,7 +116,7 @@ Result<> check_vf_parent(const netns::PciFunction& vf, const netns::Link& link, 
 
 // A software device finds the interface of a packet by its MAC, which an ipvlan does not have.
 Result<> check_child(const Attachment& a, const Hca& hca) {
-    if (!hca.software || a.child.kind != ChildKind::Ipvlan)
+    if (!hca.software || a.child != ChildKind::Ipvlan)
         return {};
     return make_error(Code::Refused,
                       fmt::format("{} is a software device, and those carry nothing for an ipvlan",
@@ -176,7 +162,7 @@ Result<> check_gids(const netns::RdmaDevice& device) {
 }
 
 Result<> check_macvlan(const Attachment& a, const Hca& hca, Site& site) {
-    if (hca.software || a.child.kind != ChildKind::Macvlan)
+    if (hca.software || a.child != ChildKind::Macvlan)
         return {};
     const auto link = TRY(site.host.links.find(site.host_ns, hca.netdev));
     return link ? check_macvlan_on(hca.device, *link, site) : Result<>{};
@@ -207,7 +193,7 @@ Result<Plan> plan_shared(const Attachment& a, const Survey& s) {
     TRY(check_child(a, hca));
     TRY(check_macvlan(a, hca, s.site));
     TRY(check_mtu(a, hca.parent, "parent"));
-    const bool ipvlan = a.child.kind == ChildKind::Ipvlan;
+    const bool ipvlan = a.child == ChildKind::Ipvlan;
     const netns::Mac mac =
         ipvlan ? hca.parent.mac : a.mac.value_or(stable_mac(a, s, hca.parent.mac));
     Plan plan;
@@ -227,7 +213,7 @@ Result<Plan> plan_shared(const Attachment& a, const Survey& s) {
                            .name = a.ifname,
                            .mac = mac,
                            .mtu = a.mtu.value_or(hca.parent.mtu),
-                           .type = a.child});
+                           .type = child_type(a)});
     probe_addresses(plan, a, s);
     add_addresses(plan);
     add_routes(plan, a);
@@ -272,11 +258,6 @@ Result<> check_macvlan_on(const netns::RdmaDevice& device, const netns::Link& ne
     return function->pf.empty() ? Result<>{} : check_vf_parent(*function, netdev, site);
 }
 
-const Mode kShared{.name = "shared",
-                   .keys = kSharedKeys,
-                   .scope = shared_scope,
-                   .plan = plan_shared,
-                   .needs_address = true,
-                   .probes = true};
+const Mode kShared{.name = "shared", .scope = shared_scope, .plan = plan_shared};
 
 }  // namespace hook

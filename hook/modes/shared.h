@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Refusals of mode shared that do not depend on the annotations.
 #pragma once
 
 #include "hook/modes/mode.h"
@@ -6,8 +7,6 @@
 #include "netns/rdma.h"
 
 namespace hook {
-
-extern const Mode kShared;
 
 // Why no container can share a device of the host's hardware, whatever it asks for: it is not
 // Ethernet, has no netdev on the host, is one of iWARP, or has no GIDs. `netdev`: of its port 1.

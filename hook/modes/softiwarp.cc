@@ -2,18 +2,11 @@
 // softiwarp: the container's own siw device, on a macvlan of a host netdev, or on the interface
 // that the engine made. Its connections are TCP, made by rdma_cm alone: no GID to name, and it
 // works in a container's network namespace on every kernel that has siw.
-#include "hook/modes/softiwarp.h"
-
-#include <array>
-
 #include "hook/modes/software_device.h"
 
 namespace hook {
 
 namespace {
-constexpr std::array<std::string_view, 9> kSiwKeys = {
-    "parent", "ip", "gateway", "routes", "mac", "mtu", "ifname", "memlock", "optional"};
-
 Result<Scope> siw_scope(const Attachment& a, Site&) {
     return scope_of_software_device(a);
 }
@@ -23,10 +16,6 @@ Result<Plan> plan_siw(const Attachment& a, const Survey& s) {
 }
 }  // namespace
 
-const Mode kSoftiwarp{.name = "softiwarp",
-                      .keys = kSiwKeys,
-                      .scope = siw_scope,
-                      .plan = plan_siw,
-                      .on_container_link = true};
+const Mode kSoftiwarp{.name = "softiwarp", .scope = siw_scope, .plan = plan_siw};
 
 }  // namespace hook

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // softroce: the container's own rxe device, on a macvlan of a host netdev, or on the interface that
 // the engine made; or (rdma.placement=host, for old kernels) the host's one, shared.
-#include "hook/modes/softroce.h"
-
-#include <array>
-
 #include <fmt/format.h>
 
 #include "hook/modes/interface.h"
@@ -20,17 +16,6 @@ using base::make_error;
 using netns::RdmaNetnsMode;
 
 namespace {
-constexpr std::array<std::string_view, 10> kKeys = {"parent",
-                                                    "placement",
-                                                    "ip",
-                                                    "gateway",
-                                                    "routes",
-                                                    "mac",
-                                                    "mtu",
-                                                    "ifname",
-                                                    "memlock",
-                                                    "optional"};
-
 // What its attachment is called, whoever asks for it.
 std::string host_interface(const netns::Link& parent) {
     return fmt::format("parent {}", parent.index);
@@ -86,7 +71,6 @@ Result<Plan> plan(const Attachment& a, const Survey& s) {
 }
 }  // namespace
 
-const Mode kSoftroce{
-    .name = "softroce", .keys = kKeys, .scope = scope, .plan = plan, .on_container_link = true};
+const Mode kSoftroce{.name = "softroce", .scope = scope, .plan = plan};
 
 }  // namespace hook

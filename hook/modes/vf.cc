@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // vf: one SR-IOV virtual function for one container: chosen among the free ones, set up through its
 // PF, moved, and given back as it was. RDMA is the VF's own device, or rxe or siw over its netdev.
-#include "hook/modes/vf.h"
-
-#include <array>
-
 #include <fmt/format.h>
 
 #include "hook/modes/interface.h"
@@ -16,23 +12,18 @@ using base::Code;
 using base::make_error;
 
 namespace {
-constexpr std::array<std::string_view, 20> kVfKeys = {
-    "device",      "provider",    "ip",        "gateway",    "routes",   "mac",     "mtu",
-    "ifname",      "vlan",        "vlan_qos",  "vlan_proto", "spoofchk", "trust",   "link_state",
-    "min_tx_rate", "max_tx_rate", "node_guid", "port_guid",  "memlock",  "optional"};
-
 // Settings are a PF's to keep, and this function has none on this machine.
 Result<> check_without_pf(const Attachment& a, const FreeVf& vf) {
     const struct {
         const char* key;
         bool asked;
-    } rows[] = {{"vlan", a.vf.vlan.has_value()},
-                {"max_tx_rate", a.vf.rate.has_value()},
-                {"spoofchk", a.vf.spoofchk.has_value()},
-                {"trust", a.vf.trust.has_value()},
-                {"link_state", a.vf.link_state.has_value()},
-                {"node_guid", a.vf.node_guid.has_value()},
-                {"port_guid", a.vf.port_guid.has_value()}};
+    } rows[] = {{"vlan", a.vlan.has_value()},
+                {"max_tx_rate", a.max_tx_rate.has_value()},
+                {"spoofchk", a.spoofchk.has_value()},
+                {"trust", a.trust.has_value()},
+                {"link_state", a.link_state.has_value()},
+                {"node_guid", a.node_guid.has_value()},
+                {"port_guid", a.port_guid.has_value()}};
 
     for (const auto& [key, asked] : rows) {
         if (asked)
@@ -47,10 +38,10 @@ Result<> check_without_pf(const Attachment& a, const FreeVf& vf) {
 }
 
 Result<> check_asked(const Attachment& a, const FreeVf& vf) {
-    if (vf.link.ethernet && (a.vf.node_guid || a.vf.port_guid))
+    if (vf.link.ethernet && (a.node_guid || a.port_guid))
         return make_error(Code::Refused,
                           fmt::format("rdma.{} is for InfiniBand, and {} is Ethernet",
-                                      a.vf.node_guid ? "node_guid" : "port_guid",
+                                      a.node_guid ? "node_guid" : "port_guid",
                                       name_of(vf)))
             .advise("remove it: set rdma.mac, from which the GUID is made");
     if (vf.mapped)
@@ -61,7 +52,7 @@ Result<> check_asked(const Attachment& a, const FreeVf& vf) {
 Result<Plan> plan_vf(const Attachment& a, const Survey& s) {
     FreeVf vf = TRY(choose_free_vf(a, s));
     TRY(check_asked(a, vf));
-    const ChosenVf chosen = TRY(choose_vf_settings(a, s, std::move(vf), a.vf));
+    const ChosenVf chosen = TRY(choose_vf_settings(a, s, std::move(vf), vf_settings(a)));
     // A function without PF stands for its network itself.
     const uint32_t pf = chosen.vf.mapped ? chosen.vf.link.index : chosen.vf.pf_link.index;
     Plan plan;
@@ -76,11 +67,6 @@ Result<Scope> vf_scope(const Attachment& a, Site&) {
 }
 }  // namespace
 
-const Mode kVf{.name = "vf",
-               .keys = kVfKeys,
-               .scope = vf_scope,
-               .plan = plan_vf,
-               .finds = true,
-               .changing_mac = true};
+const Mode kVf{.name = "vf", .scope = vf_scope, .plan = plan_vf};
 
 }  // namespace hook

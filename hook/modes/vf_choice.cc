@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "hook/request/cpu_list.h"
+#include "hook/request/values.h"
 #include "netns/base/ids.h"
 
 namespace hook {

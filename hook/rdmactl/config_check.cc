@@ -7,7 +7,6 @@
 
 #include "hook/rdmactl/asked.h"
 #include "hook/rdmactl/text.h"
-#include "hook/request/draft.h"
 
 namespace hook::ctl {
 
@@ -15,42 +14,44 @@ using base::Code;
 
 namespace {
 // What was asked for and no rule is about.
-void add_the_rest(unsigned index, const Draft& draft, std::vector<Verdict>& verdicts) {
-    for (const auto& [name, given] : draft.given) {
-        const std::string key = annotation_key(index, name);  // as verdicts spell it
-        if (std::ranges::find(verdicts, key, &Verdict::key) == verdicts.end())
-            verdicts.push_back(
+void add_the_rest(const ParsedKeys& parsed, std::vector<Decision>& decisions) {
+    for (const auto& [name, given] : parsed.given) {
+        // As decisions spell it.
+        const std::string key = annotation_key(parsed.values.index, name);
+        if (std::ranges::find(decisions, key, &Decision::key) == decisions.end())
+            decisions.push_back(
                 {.key = key, .asked = given.text(), .rule = "no rule", .allowed = true});
     }
 }
 
-Result<std::vector<Verdict>> verdicts_on(const Asked& asked,
-                                         const Config& config,
-                                         netns::Host& host) {
+Result<std::vector<Decision>> decisions_on(const Asked& asked,
+                                           const Config& config,
+                                           netns::Host& host) {
     const Request request = TRY(parse_request(asked.annotations, config));
-    const Drafts drafts = TRY(read_drafts(asked.annotations));
-    auto verdicts = judge(request, config, TRY(powers_of(asked, config, host)));
-    for (const auto& [index, draft] : drafts.attachments)
-        add_the_rest(index, draft, verdicts);
-    add_the_rest(0, drafts.container, verdicts);
-    return verdicts;
+    const ParsedAnnotations parsed = TRY(parse_annotations(asked.annotations));
+    auto decisions = decide(request, config, TRY(powers_of(asked, config, host)));
+    for (const auto& [index, keys] : parsed.attachments)
+        add_the_rest(keys, decisions);
+    add_the_rest(parsed.container, decisions);
+    return decisions;
 }
 
-Json to_json(const Verdict& verdict) {
-    Json json{{"asked", verdict.asked}, {"allowed", verdict.allowed}, {"rule", verdict.rule}};
-    if (!verdict.allowed)
-        json["fix"] = verdict.fix;
+Json to_json(const Decision& decision) {
+    Json json{{"asked", decision.asked}, {"allowed", decision.allowed}, {"rule", decision.rule}};
+    if (!decision.allowed)
+        json["fix"] = decision.fix;
     return json;
 }
 
-std::string lay_out(const Json& verdicts) {
+std::string lay_out(const Json& decisions) {
     std::vector<std::vector<std::string>> rows;
-    for (const Json& verdict : verdicts) {
-        const bool allowed = verdict["allowed"];
-        const std::string rule = verdict["rule"];
-        rows.push_back({allowed ? "allowed" : "denied",
-                        verdict["asked"],
-                        allowed ? rule : fmt::format("{}: {}", rule, std::string(verdict["fix"]))});
+    for (const Json& decision : decisions) {
+        const bool allowed = decision["allowed"];
+        const std::string rule = decision["rule"];
+        rows.push_back(
+            {allowed ? "allowed" : "denied",
+             decision["asked"],
+             allowed ? rule : fmt::format("{}: {}", rule, std::string(decision["fix"]))});
     }
     return table(rows);
 }
@@ -70,9 +71,9 @@ Result<Answer> check_config(const Options& options, netns::Host& host) {
                                       config.policy ? "with a policy" : "default policy")};
     if (mentions_rdma(asked.annotations)) {
         json["verdicts"] = Json::array();
-        for (const Verdict& verdict : TRY(verdicts_on(asked, config, host))) {
-            json["verdicts"].push_back(to_json(verdict));
-            if (!verdict.allowed)
+        for (const Decision& decision : TRY(decisions_on(asked, config, host))) {
+            json["verdicts"].push_back(to_json(decision));
+            if (!decision.allowed)
                 answer.status = base::exit_status(Code::Refused);
         }
         json["allowed"] = answer.status == 0;

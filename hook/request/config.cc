@@ -6,15 +6,13 @@
 #include <algorithm>
 #include <array>
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "hook/request/config_json.h"
 #include "hook/request/config_policy.h"
-#include "hook/request/config_ports.h"
-#include "hook/request/draft.h"
-#include "hook/request/nearest.h"
+#include "hook/request/keys.h"
 #include "netns/base/owned_file.h"
+#include "netns/devlink.h"
 
 namespace hook {
 
@@ -22,7 +20,7 @@ using base::Code;
 using base::printable;
 
 namespace {
-// The tables of members, with those of config_policy.cc; a unit test keeps
+// The tables of members, with that of config_policy.cc; a unit test keeps
 // runtime-config/install/schema/config.schema.json equal to them.
 constexpr std::array kDocument = {Member{"$schema", Type::String},  // for editors; not looked at
                                   Member{"pools", Type::Object},
@@ -47,25 +45,88 @@ constexpr std::array kLog = {Member{"file", Type::String}, Member{"level", Type:
 constexpr std::string_view kStateRoot = "/run/";
 constexpr size_t kMaxPath = 200;  // our file names below state_dir must fit PATH_MAX and mountinfo
 
-Result<Choose> parse_choose(const Json& pool, const std::string& place) {
-    const Json* value = find(pool, "choose");
-    if (value == nullptr || *value == "first")
-        return Choose::First;
-    if (*value == "spread")
-        return Choose::Spread;
-    if (*value == "numa")
-        return Choose::Numa;
-    if (*value == "sticky")
-        return Choose::Sticky;
-    return bad(place + ".choose",
-               fmt::format("must be first, spread, numa or sticky, not '{}'",
-                           printable(value->get<std::string>())));
+constexpr Word<Choose> kChoices[] = {{"first", Choose::First},
+                                     {"spread", Choose::Spread},
+                                     {"numa", Choose::Numa},
+                                     {"sticky", Choose::Sticky}};
+
+using base::log::Level;
+constexpr Word<Level> kLevels[] = {{"error", Level::Error},
+                                   {"warning", Level::Warning},
+                                   {"info", Level::Info},
+                                   {"debug", Level::Debug}};
+
+constexpr Item<std::string> kFunctions{
+    parse_name<netns::is_function_name>,
+    "must name a function",
+    "write it as \"0000:00:05.0\" or \"auxiliary/mlx5_core.sf.4\""};
+
+// A member that is one of some words; `otherwise` if it is absent.
+template <class T, size_t N>
+Result<T> parse_choice(const Json& object,
+                       const char* key,
+                       const std::string& place,
+                       const Word<T> (&words)[N],
+                       const char* must,
+                       T otherwise) {
+    const Json* value = find(object, key);
+    if (value == nullptr)
+        return otherwise;
+    const auto text = value->get<std::string>();
+    if (const auto choice = parse_word(words, text))
+        return *choice;
+    return bad(join(place, key), fmt::format("must be {}, not '{}'", must, printable(text)));
+}
+
+Result<std::string> parse_bridge(const Json& pool, const std::string& place) {
+    const Json* value = find(pool, "bridge");
+    if (value == nullptr)
+        return std::string();
+    auto name = value->get<std::string>();
+    if (!is_interface_name(name))
+        return bad(place + ".bridge", fmt::format("{}, not '{}'", kBridges.must, printable(name)));
+    return name;
+}
+
+// A list, or in a mode whose functions have a port an object:
+// {"auxiliary/mlx5_core.sf.4": "pci/0000:03:00.0/pf0sf88"}
+Result<std::vector<MappedFunction>> parse_functions(const Json& pool,
+                                                    bool with_port,
+                                                    const std::string& place) {
+    std::vector<MappedFunction> functions;
+    const Json* object = find(pool, "functions");
+    if (object == nullptr)
+        return functions;
+    TRY(expect(*object, with_port ? Type::Object : Type::List, join(place, "functions")));
+    if (!with_port) {
+        for (std::string& name : TRY(read_list(pool, "functions", place, kFunctions)))
+            functions.push_back({.function = std::move(name), .eswitch = {}, .port = {}});
+        return functions;
+    }
+    for (const auto& [function, value] : object->items()) {
+        const std::string here = fmt::format("{}.functions.{}", place, printable(function));
+        TRY(expect(value, Type::String, here));
+        const auto text = value.get<std::string>();
+        const size_t slash = text.rfind('/');
+        const std::string eswitch = text.substr(0, slash);
+        const std::string port = slash == std::string::npos ? "" : text.substr(slash + 1);
+        if (!netns::is_function_name(function) || !netns::is_devlink_handle(eswitch) ||
+            !is_interface_name(port))
+            return bad(here,
+                       fmt::format("must name a function and the port of its e-switch, not '{}'",
+                                   printable(text)))
+                .advise(
+                    "write it as \"auxiliary/mlx5_core.sf.4\": \"pci/0000:03:00.0/pf0sf88\", "
+                    "see `devlink port show`");
+        functions.push_back({.function = function, .eswitch = eswitch, .port = port});
+    }
+    return functions;
 }
 
 // Members that would have no effect in a pool of this mode: a mistake to be seen.
-Result<> check_members_of_mode(const Json& json, const Mode& mode, const std::string& place) {
-    const bool gives_vfs = takes(mode, *find_key("device"));
-    const bool has_port = takes(mode, *find_key("bridge"));
+Result<> check_members_of_mode(const Json& json, const ModeInfo& mode, const std::string& place) {
+    const bool gives_vfs = takes(mode, "device");
+    const bool has_port = takes(mode, "bridge");
 
     const struct {
         const char* key;
@@ -126,7 +187,7 @@ Result<std::vector<AddressRange>> parse_ranges(const Json& pool, const std::stri
 }
 
 Result<std::map<std::string, std::string>> parse_defaults(const Json& pool,
-                                                          const Mode& mode,
+                                                          const ModeInfo& mode,
                                                           const std::string& place) {
     std::map<std::string, std::string> defaults;
     const Json* object = find(pool, "defaults");
@@ -135,8 +196,8 @@ Result<std::map<std::string, std::string>> parse_defaults(const Json& pool,
         return defaults;
     for (const auto& [key, value] : object->items()) {
         TRY(expect(value, Type::String, join(here, key)));
-        Wish ignored;
-        TRY(set_pool_default(mode, key, value.get<std::string>(), ignored).context(here));
+        KeyValues ignored;
+        TRY(parse_pool_default(mode, key, value.get<std::string>(), ignored).context(here));
         defaults.emplace(key, value.get<std::string>());
     }
     return defaults;
@@ -155,20 +216,21 @@ Result<Pool> parse_pool(const std::string& name, const Json& json) {
     Pool pool;
     pool.name = name;
     pool.mode = mode->get<std::string>();
-    TRY(check_mode(pool.mode, place + ".mode"));
+    TRY(expect_mode(pool.mode, place + ".mode"));
+    const ModeInfo& info = *find_mode_info(pool.mode);
     pool.is_default = flag(json, "default");
-    pool.parents = TRY(device_names(json, place));
-    TRY(check_members_of_mode(json, *find_mode(pool.mode), place));
-    pool.devices = TRY(device_specs(json, "devices", place));
-    pool.exclude = TRY(device_specs(json, "exclude", place));
-    pool.functions =
-        TRY(parse_functions(json, takes(*find_mode(pool.mode), *find_key("bridge")), place));
+    pool.parents = TRY(read_list(json, "parents", place, kParents));
+    TRY(check_members_of_mode(json, info, place));
+    pool.devices = TRY(read_list(json, "devices", place, kDevices));
+    pool.exclude = TRY(read_list(json, "exclude", place, kDevices));
+    pool.functions = TRY(parse_functions(json, takes(info, "bridge"), place));
     pool.bridge = TRY(parse_bridge(json, place));
-    pool.choose = TRY(parse_choose(json, place));
+    pool.choose = TRY(parse_choice(
+        json, "choose", place, kChoices, "first, spread, numa or sticky", Choose::First));
     if (const Json* probe = find(json, "probe"))
         pool.probe = probe->get<bool>();
     pool.ranges = TRY(parse_ranges(json, place));
-    pool.defaults = TRY(parse_defaults(json, *find_mode(pool.mode), place));
+    pool.defaults = TRY(parse_defaults(json, info, place));
     if (const Json* policy = find(json, "policy"))
         pool.rules = TRY(parse_pool_policy(*policy, pool.mode, place + ".policy"));
     return pool;
@@ -210,20 +272,6 @@ Result<std::string> parse_path(const Json& value, const std::string& place) {
     return text;
 }
 
-Result<base::log::Level> parse_level(const std::string& text) {
-    using base::log::Level;
-    if (text == "error")
-        return Level::Error;
-    if (text == "warning")
-        return Level::Warning;
-    if (text == "info")
-        return Level::Info;
-    if (text == "debug")
-        return Level::Debug;
-    return bad("log.level",
-               fmt::format("must be error, warning, info or debug, not '{}'", printable(text)));
-}
-
 Result<Config> read_document(const Json& json) {
     Config config;
     TRY(expect(json, Type::Object, "the document"));
@@ -247,8 +295,8 @@ Result<Config> read_document(const Json& json) {
     TRY(check_members(*log, kLog, "log"));
     if (const Json* file = find(*log, "file"))
         config.log_file = TRY(parse_path(*file, "log.file"));
-    if (const Json* level = find(*log, "level"))
-        config.log_level = TRY(parse_level(level->get<std::string>()));
+    config.log_level = TRY(parse_choice(
+        *log, "level", "log", kLevels, "error, warning, info or debug", config.log_level));
     return config;
 }
 

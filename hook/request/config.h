@@ -11,15 +11,12 @@
 #include <string_view>
 #include <vector>
 
-#include "hook/request/device_spec.h"
 #include "hook/request/policy.h"
 #include "netns/base/log.h"
 #include "netns/base/result.h"
 #include "netns/values/address.h"
 
 namespace hook {
-
-using base::Result;
 
 // Addresses that rdma.ip=auto may hand out: first to last, both included, in one subnet.
 struct AddressRange {

@@ -3,10 +3,7 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
-
-#include "hook/request/nearest.h"
 
 namespace hook {
 
@@ -49,6 +46,10 @@ std::string join(const std::string& place, std::string_view key) {
     return place.empty() ? std::string(key) : place + "." + std::string(key);
 }
 
+std::string item(const std::string& place, size_t index) {
+    return fmt::format("{}[{}]", place, index);
+}
+
 std::vector<std::string_view> names(std::span<const Member> members) {
     std::vector<std::string_view> all;
     for (const Member& member : members)
@@ -87,7 +88,7 @@ Result<std::vector<std::string>> strings(const Json& object,
     std::vector<std::string> all;
     const Json* list = find(object, key);
     for (size_t i = 0; list != nullptr && i < list->size(); ++i) {
-        const std::string here = fmt::format("{}[{}]", join(place, key), i);
+        const std::string here = item(join(place, key), i);
         TRY(expect((*list)[i], Type::String, here));
         auto text = (*list)[i].get<std::string>();
         if (std::find(all.begin(), all.end(), text) != all.end())

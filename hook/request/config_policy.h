@@ -12,14 +12,16 @@
 
 namespace hook {
 
-// The mode is one of ours; BadConfig names the place.
-Result<> check_mode(const std::string& mode, const std::string& place);
-// "parents".
-Result<std::vector<std::string>> device_names(const Json& object, const std::string& place);
-// "devices" or "exclude".
-Result<std::vector<DeviceSpec>> device_specs(const Json& object,
-                                             const char* key,
-                                             const std::string& place);
+inline constexpr Item<std::string> kParents{
+    parse_name<is_device_name>, "must be the name of an interface or RDMA device, or 'container'"};
+inline constexpr Item<std::string> kBridges{parse_name<is_interface_name>,
+                                            "must be the name of a bridge of Open vSwitch"};
+inline constexpr Item<DeviceSpec> kDevices{parse_device_spec,
+                                           "must be a PF or VF, or VFs of a PF",
+                                           "write it as 0000:3b:00.0, enp1s0 or enp1s0#0-3,5"};
+
+// BadConfig, which names the place, unless the table of modes has it.
+Result<> expect_mode(const std::string& mode, const std::string& place);
 // What may stand in a policy, or in that of a pool.
 std::vector<std::string_view> policy_members(bool of_pool);
 Result<Policy> parse_policy(const Json& json, const std::vector<Pool>& pools);

@@ -2,14 +2,14 @@
 // Without a policy everything is allowed but what would let a VF pass for another (trust on, spoof
 // check off) and RDMA devices by the engine's own hand, which nobody would take back or limit:
 // whoever may set other annotations on such a host may as well do without us.
+// budget: a rule is a few lines, and there are sixteen.
 #include "hook/request/policy.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "hook/request/draft.h"
-#include "hook/request/judge.h"
+#include "hook/request/request.h"
 
 namespace hook {
 
@@ -18,30 +18,317 @@ using base::make_error;
 using base::printable;
 
 namespace {
-void judge_attachment(const Attachment& attachment,
+constexpr char kDefaultPolicy[] = "default policy";
+constexpr char kRemove[] = "remove the annotation";
+constexpr char kRemoveAll[] = "remove the rdma.* annotations";
+
+// A member of the rules, and where it stands.
+template <class T>
+struct Rule {
+    const T* said = nullptr;  // nothing if a policy leaves it out, or there is none
+    std::string name;
+    bool by_default = false;  // there is no policy, and no rule of the pool
+};
+
+// The pool's own rule, else the policy's, else the default policy.
+template <class T>
+Rule<T> find_rule(const Config& config,
+                  const Pool* pool,
+                  std::optional<T> Rules::*member,
+                  std::string_view name) {
+    if (pool != nullptr && pool->rules.*member)
+        return {&*(pool->rules.*member), fmt::format("pools.{}.policy.{}", pool->name, name)};
+    if (!config.policy)
+        return {nullptr, kDefaultPolicy, true};
+    const auto& own = (*config.policy).*member;
+    return {own ? &*own : nullptr, fmt::format("policy.{}", name)};
+}
+
+bool lists(const std::vector<std::string>& allowed, const std::string& value) {
+    return std::ranges::find(allowed, value) != allowed.end();
+}
+
+template <class T>
+bool includes(const std::vector<Range<T>>& ranges, const T& value) {
+    return std::ranges::any_of(
+        ranges, [&](const Range<T>& range) { return range.first <= value && value <= range.last; });
+}
+
+// What rules list, as people write it.
+std::string show(const std::string& name) {
+    return name;
+}
+
+std::string show(const DeviceSpec& spec) {
+    return to_string(spec);
+}
+
+std::string show(const VlanRange& range) {
+    return range.first == range.last ? std::to_string(range.first)
+                                     : fmt::format("{}-{}", range.first, range.last);
+}
+
+std::string show(const MacRange& range) {
+    return fmt::format("{}-{}", to_string(range.first), to_string(range.last));
+}
+
+template <class T>
+std::string choices(const std::vector<T>* allowed, const char* if_none = kRemoveAll) {
+    std::string all;
+    for (size_t i = 0; allowed != nullptr && i < allowed->size(); ++i)
+        all += (i == 0 ? "choose one of " : ", ") + show((*allowed)[i]);
+    return all.empty() ? if_none : all;
+}
+}  // namespace
+
+// The decisions on one attachment, a key at a time.
+struct PolicyCheck {
+    const KeyValues& asked;
+    const Config& config;
+    const Pool* pool;
+    std::vector<Decision>& decisions;
+    const Key* key = nullptr;  // the row that decides
+
+    // "rdma.2.mtu" for a key of the attachment.
+    [[nodiscard]] std::string name_of(std::string_view other) const {
+        return annotation_key(asked.index, other);
+    }
+
+    template <class T>
+    Rule<T> rule(std::optional<T> Rules::*member, std::string_view name) const {
+        return find_rule(config, pool, member, name);
+    }
+
+    // On something that no annotation says.
+    void decide_on(std::string what, std::string rule, bool allowed, std::string fix) {
+        decisions.push_back({.key = {},
+                             .asked = std::move(what),
+                             .rule = std::move(rule),
+                             .allowed = allowed,
+                             .fix = std::move(fix)});
+    }
+
+    // On a value of the annotation.
+    void decide(std::string_view value, std::string rule, bool allowed, std::string fix = kRemove) {
+        const std::string name = name_of(key->name);
+        decide_on(fmt::format("{}='{}'", name, printable(value)),
+                  std::move(rule),
+                  allowed,
+                  std::move(fix));
+        decisions.back().key = name;
+    }
+
+    // On a value that has to be among those that a rule lists; where there is no policy, anything is.
+    template <class T, class Among>
+    void decide_listed(std::string_view value,
+                       std::optional<std::vector<T>> Rules::*member,
+                       std::string_view name,
+                       Among among,
+                       const char* if_none = kRemoveAll) {
+        const auto list = rule(member, name);
+        decide(value,
+               list.name,
+               list.said != nullptr ? among(*list.said) : list.by_default,
+               choices(list.said, if_none));
+    }
+
+    void decide_name(const std::string& value,
+                     std::optional<std::vector<std::string>> Rules::*member,
+                     std::string_view name) {
+        decide_listed(value, member, name, [&](const auto& list) { return lists(list, value); });
+    }
+
+    // On a number that must not be above the rule's; `without`: where the policy has no such rule.
+    void decide_number(uint32_t value, std::optional<uint32_t> Rules::*member, bool without) {
+        const auto most = rule(member, key->name);
+        decide(
+            std::to_string(value),
+            most.name,
+            most.said != nullptr ? value != 0 && value <= *most.said : without || most.by_default,
+            most.said != nullptr ? fmt::format("set at most {}", *most.said) : kRemove);
+    }
+};
+
+void check_mode(PolicyCheck& check) {
+    const auto& policy = check.config.policy;
+    check.decide(check.asked.mode,
+                 policy ? "policy.modes" : kDefaultPolicy,
+                 !policy || lists(policy->modes, check.asked.mode),
+                 policy ? choices(&policy->modes) : kRemove);
+}
+
+// The administrator wrote the pools: only a policy that lists some leaves the others out.
+void check_pool(PolicyCheck& check) {
+    const auto& policy = check.config.policy;
+    const std::string& pool = check.asked.pool;
+    const bool listed = policy && policy->pools;
+    if (pool.empty() && !listed)
+        return;
+    const std::string rule = policy ? "policy.pools" : kDefaultPolicy;
+    const bool allowed = !listed || lists(*policy->pools, pool);
+    const std::string fix = listed ? choices(&*policy->pools) : kRemove;
+    if (pool.empty())
+        check.decide_on(check.name_of("mode") + " without a pool",
+                        rule,
+                        allowed,
+                        fmt::format("set {}: {}", check.name_of("pool"), fix));
+    else
+        check.decide(pool, rule, allowed, fix);
+}
+
+void check_parent(PolicyCheck& check) {
+    if (!check.asked.parent.empty())
+        return check.decide_name(check.asked.parent, &Rules::parents, "parents");
+    // Which interface has the default route is not known here, and may change under a policy.
+    const auto parents = check.rule(&Rules::parents, "parents");
+    check.decide_on("the default route's interface as " + check.name_of("parent"),
+                    parents.name,
+                    parents.by_default,
+                    "set " + check.name_of("parent"));
+}
+
+// All that the attachment may be given: what it names, else what its pool lists.
+void check_device(PolicyCheck& check) {
+    std::vector<DeviceSpec> asked;
+    if (check.asked.device)
+        asked.push_back(*check.asked.device);
+    else if (check.pool != nullptr)
+        asked = devices_of(*check.pool);
+    for (const DeviceSpec& spec : asked)
+        check.decide_listed(to_string(spec), &Rules::devices, "devices", [&](const auto& list) {
+            return lies_inside(spec, list);
+        });
+}
+
+void check_bridge(PolicyCheck& check) {
+    if (!check.asked.bridge.empty())
+        check.decide_name(check.asked.bridge, &Rules::bridges, "bridges");
+}
+
+// Leased addresses come from a range that the administrator wrote; these do not.
+void check_addresses(PolicyCheck& check) {
+    const auto addresses = check.rule(&Rules::addresses, "addresses");
+    for (const auto& address : check.asked.addresses) {
+        // A shorter prefix than the network's would put strangers on the link.
+        const auto inside = [&](const netns::Address& network) {
+            return netns::contains(network, address) && address.prefix >= network.prefix;
+        };
+        check.decide(to_string(address),
+                     addresses.name,
+                     addresses.said != nullptr ? std::ranges::any_of(*addresses.said, inside)
+                                               : addresses.by_default,
+                     "choose another address");
+    }
+}
+
+void check_vlans(PolicyCheck& check) {
+    const std::string all = check.key->value.print(check.asked);
+    for (const auto text : split_list(all)) {
+        if (const auto vlan = parse_number(text))
+            check.decide_listed(
+                text,
+                &Rules::vlans,
+                "vlans",
+                [&](const auto& list) { return includes(list, static_cast<uint16_t>(*vlan)); },
+                kRemove);
+    }
+}
+
+// A reservation takes from the others, and so needs leave.
+void check_min_tx_rate(PolicyCheck& check) {
+    if (check.asked.min_tx_rate.value_or(0) != 0)
+        check.decide_number(*check.asked.min_tx_rate, &Rules::min_tx_rate, false);
+}
+
+// A limit only takes from those that have it: any is allowed, up to the policy's own; none (0) is
+// more than any.
+void check_bound(PolicyCheck& check) {
+    const auto& [value, most] = check.key->bound;
+    const auto asked = check.asked.*value;
+    if (asked && (*asked != 0 || find_bound(check.config, check.pool, most)))
+        check.decide_number(*asked, most, true);
+}
+
+// Without a policy nobody would find the word for a rule. A global one would deny all that it does
+// not list: a pool's own does not.
+void check_leave(PolicyCheck& check) {
+    const Key::Leave& leave = check.key->leave;
+    const std::string value = check.key->value.print(check.asked);
+    if (value.empty() || (!leave.value.empty() && value != leave.value))
+        return;
+    const auto rule = check.rule(leave.rule, leave.name);
+    const bool unruled = rule.by_default && leave.without_policy == Key::Leave::Given;
+    check.decide(value,
+                 rule.name,
+                 rule.said != nullptr ? *rule.said : unruled,
+                 rule.by_default ? fmt::format("remove it, or let a pool have it: \"policy\": "
+                                               "{{\"{}\": true}} in the pool, in {}, and the pool "
+                                               "in {}",
+                                               leave.name,
+                                               kConfigPath,
+                                               check.name_of("pool"))
+                                 : kRemove);
+}
+
+void check_mac(PolicyCheck& check) {
+    const auto& mac = check.asked.mac;
+    if (mac)
+        check.decide_listed(
+            to_string(*mac),
+            &Rules::mac,
+            "mac",
+            [&](const auto& list) { return includes(list, *mac); },
+            kRemove);
+}
+
+namespace {
+// What the engine gives the container, beside an attachment.
+void check_powers(PolicyCheck& check, const Powers& powers) {
+    const std::string& mode = check.asked.mode;
+    const auto forbidden = check.rule(&Rules::forbid_capabilities, "forbid_capabilities");
+    if (forbidden.said != nullptr && forbidden.said->contains(mode)) {
+        for (const std::string& name : forbidden.said->at(mode)) {
+            if (lists(powers.capabilities, name))
+                check.decide_on(fmt::format("{} beside {}='{}'", name, check.name_of("mode"), mode),
+                                forbidden.name,
+                                false,
+                                "start it with --cap-drop " + name.substr(4));
+        }
+    }
+    const auto privileged = check.rule(&Rules::privileged, "privileged");
+    // As a privileged container it has the devices of all others. Without a policy it is refused
+    // like a single one by the engine's own hand.
+    for (const std::string& rule : powers.open_rules)
+        check.decide_on(fmt::format("device rule {} beside rdma.*", rule),
+                        privileged.name,
+                        privileged.said != nullptr && *privileged.said,
+                        "leave it out: the container is given its own device");
+    if (powers.privileged)
+        check.decide_on("RDMA in a --privileged container",
+                        privileged.name,
+                        privileged.said != nullptr ? *privileged.said : privileged.by_default,
+                        "start it without");
+}
+
+void check_attachment(const Attachment& attachment,
                       const Request& request,
                       const Config& config,
                       const Powers& powers,
-                      std::vector<Verdict>& verdicts) {
-    const Bench bench(config, find_pool(config, attachment.mode, attachment.pool));
-    Judge judge(attachment, bench, verdicts);
-    judge.mode();
-    judge.pool();
-    const Mode* mode = find_mode(attachment.mode);
-    if (mode != nullptr && takes(*mode, *find_key("device")))
-        judge.device();
-    else
-        judge.parent();
-    judge.bridge();
-    judge.addresses();
-    judge.vlans();
-    judge.rates();
-    judge.placement();
-    judge.identity();
-    const auto limits = request.limits.find(attachment.index);
-    if (limits != request.limits.end())
-        judge.limits(limits->second);
-    judge.powers(powers);
+                      std::vector<Decision>& decisions) {
+    KeyValues asked{attachment, {}, {}, {}};
+    if (const auto limits = request.limits.find(attachment.index); limits != request.limits.end())
+        static_cast<Limits&>(asked) = limits->second;
+    PolicyCheck check{.asked = asked,
+                      .config = config,
+                      .pool = find_pool(config, attachment.mode, attachment.pool),
+                      .decisions = decisions};
+    const ModeInfo* mode = find_mode_info(attachment.mode);
+    for (const Key* key : in_order(&Key::in_policy)) {
+        check.key = key;
+        if (mode != nullptr && takes(*mode, *key))
+            key->policy(check);
+    }
+    check_powers(check, powers);
 }
 
 std::string text_of(const GivenNode& node) {
@@ -50,85 +337,76 @@ std::string text_of(const GivenNode& node) {
                              : fmt::format("--device {} ({})", printable(node.path), number);
 }
 
-Verdict on_node(const GivenNode& node, const Powers& powers, std::string rule) {
-    return {.key = {},
-            .asked = text_of(node) + " beside rdma.*",
-            .rule = std::move(rule),
-            .allowed = std::ranges::find(powers.listed, node.number) != powers.listed.end(),
-            .fix = "leave it out: the container is given its own"};
-}
-
 // What belongs to the container and to no single attachment.
-void judge_container(const Request& request,
+void check_container(const Request& request,
                      const std::optional<Policy>& policy,
                      const Powers& powers,
-                     std::vector<Verdict>& verdicts) {
-    const auto rule = [&](const char* name) {
-        return policy ? fmt::format("policy.{}", name) : kDefaultPolicy;
+                     std::vector<Decision>& decisions) {
+    const auto add = [&](const char* rule, std::string asked, bool allowed, std::string fix) {
+        decisions.push_back({.key = {},
+                             .asked = std::move(asked),
+                             .rule = policy ? fmt::format("policy.{}", rule) : kDefaultPolicy,
+                             .allowed = allowed,
+                             .fix = std::move(fix)});
     };
+    const size_t count = request.attachments.size();
     if (policy && policy->attachments)
-        verdicts.push_back({.key = {},
-                            .asked = fmt::format("{} attachments", request.attachments.size()),
-                            .rule = rule("attachments"),
-                            .allowed = request.attachments.size() <= *policy->attachments,
-                            .fix = fmt::format("ask for at most {}", *policy->attachments)});
+        add("attachments",
+            fmt::format("{} attachments", count),
+            count <= *policy->attachments,
+            fmt::format("ask for at most {}", *policy->attachments));
     if (request.memlock) {
         const uint64_t most = policy ? policy->memlock_max : kMemlockUnlimited;
         const std::string value =
             *request.memlock == kMemlockUnlimited ? "unlimited" : std::to_string(*request.memlock);
-        verdicts.push_back(
-            {.key = "rdma.memlock",
-             .asked = fmt::format("rdma.memlock='{}'", value),
-             .rule = rule("memlock"),
-             .allowed = *request.memlock <= most,
-             .fix = most == 0 ? "remove the annotation" : fmt::format("set at most {}", most)});
+        add("memlock",
+            fmt::format("rdma.memlock='{}'", value),
+            *request.memlock <= most,
+            most == 0 ? kRemove : fmt::format("set at most {}", most));
+        decisions.back().key = "rdma.memlock";
     }
     for (const GivenNode& node : powers.char_devices)
-        verdicts.push_back(on_node(node, powers, rule("char_devices")));
+        add("char_devices",
+            text_of(node) + " beside rdma.*",
+            std::ranges::find(powers.listed, node.number) != powers.listed.end(),
+            "leave it out: the container is given its own");
 }
 }  // namespace
 
-std::vector<Verdict> judge(const Request& request, const Config& config, const Powers& powers) {
-    std::vector<Verdict> verdicts;
+std::vector<Decision> decide(const Request& request, const Config& config, const Powers& powers) {
+    std::vector<Decision> decisions;
     if (request.attachments.empty())
-        return verdicts;
+        return decisions;
     for (const auto& attachment : request.attachments)
-        judge_attachment(attachment, request, config, powers, verdicts);
-    judge_container(request, config.policy, powers, verdicts);
-    return verdicts;
+        check_attachment(attachment, request, config, powers, decisions);
+    check_container(request, config.policy, powers, decisions);
+    return decisions;
 }
 
 Result<> check_policy(const Request& request, const Config& config, const Powers& powers) {
-    for (Verdict& verdict : judge(request, config, powers)) {
-        if (verdict.allowed)
+    for (Decision& decision : decide(request, config, powers)) {
+        if (decision.allowed)
             continue;
-        const bool by_default = verdict.rule == kDefaultPolicy;
+        const bool by_default = decision.rule == kDefaultPolicy;
         return make_error(Code::Refused,
                           fmt::format("{}{} does not allow {}",
                                       by_default ? "the " : "",
-                                      verdict.rule,
-                                      verdict.asked))
-            .advise(
-                by_default
-                    ? verdict.fix
-                    : fmt::format(
-                          "{}, or have {} allow it in {}", verdict.fix, verdict.rule, kConfigPath));
+                                      decision.rule,
+                                      decision.asked))
+            .advise(by_default ? decision.fix
+                               : fmt::format("{}, or have {} allow it in {}",
+                                             decision.fix,
+                                             decision.rule,
+                                             kConfigPath));
     }
     return {};
 }
 
-Limits limits_for(const Config& config, const Pool* pool) {
-    const Bench bench(config, pool);
-    const auto said = [](const Ruling<uint32_t>& ruling) {
-        return ruling.said != nullptr ? std::optional(*ruling.said) : std::nullopt;
-    };
-    return {.handles = said(bench.limit(&Limits::handles, kHandlesKey)),
-            .objects = said(bench.limit(&Limits::objects, kObjectsKey))};
-}
-
-std::optional<uint32_t> max_tx_rate_for(const Config& config, const Pool* pool) {
-    const auto ruling = Bench(config, pool).ruling(&Rules::max_tx_rate, "max_tx_rate");
-    return ruling.said != nullptr ? std::optional(*ruling.said) : std::nullopt;
+std::optional<uint32_t> find_bound(const Config& config,
+                                   const Pool* pool,
+                                   std::optional<uint32_t> Rules::*member) {
+    const auto* most = find_rule(config, pool, member, {}).said;
+    return most != nullptr ? std::optional(*most) : std::nullopt;
 }
 
 }  // namespace hook

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policy: what the administrator lets containers ask for, and the verdict on each thing that one
+// Policy: what the administrator lets containers ask for, and the decision on each thing that one
 // asks for. Pure: everything is decided before the host is looked at.
 //
 // Three may speak of an attachment, and each member is decided by the first that does: the `policy`
@@ -14,17 +14,15 @@
 #include <string_view>
 #include <vector>
 
-#include "hook/request/device_spec.h"
-#include "hook/request/limits.h"
+#include "hook/request/values.h"
 #include "netns/base/result.h"
 #include "netns/char_nodes.h"
 #include "netns/values/address.h"
 
 namespace hook {
 
-using base::Result;
-
 struct Config;
+struct PolicyCheck;
 struct Pool;
 struct Request;
 
@@ -38,8 +36,9 @@ struct Range {
 using VlanRange = Range<uint16_t>;
 using MacRange = Range<netns::Mac>;
 
-// What may stand in a policy and in a pool's own; a member that is not there says nothing.
-struct Rules {
+// What may stand in a policy and in a pool's own; a member that is not there says nothing. The
+// limits are the most that a container may ask for, and what it gets without asking.
+struct Rules : Limits {
     std::optional<std::vector<std::string>> parents;       // host netdevs; "container"
     std::optional<std::vector<DeviceSpec>> devices;        // PFs and VFs
     std::optional<std::vector<std::string>> bridges;       // of Open vSwitch
@@ -55,7 +54,6 @@ struct Rules {
     std::optional<bool> spoofchk_off;  // rdma.spoofchk=off
     // By mode: capabilities that its containers must not have ("CAP_NET_RAW").
     std::optional<std::map<std::string, std::vector<std::string>>> forbid_capabilities;
-    Limits limits;  // the most a container may ask for, and what it gets without asking
 };
 
 // Present: what is not listed is denied. Absent: the default policy of hook/README.md.
@@ -86,22 +84,36 @@ struct Powers {
 };
 
 // One thing that a container asks for, and what was decided.
-struct Verdict {
+struct Decision {
     std::string key;    // the annotation: "rdma.2.vlan"; empty: not asked for by annotation
     std::string asked;  // "rdma.2.vlan='7'"
-    std::string rule;   // who decides: "policy.vlans", "pools.fast.policy.vlans", "default policy"
+    std::string rule;   // that decides: "policy.vlans", "pools.fast.policy.vlans", "default policy"
     bool allowed = false;
     std::string fix = {};  // if denied: what the asker can do
 };
 
 // All that is asked for and that a policy may speak of, in the order of the attachments.
-std::vector<Verdict> judge(const Request& request, const Config& config, const Powers& powers);
+std::vector<Decision> decide(const Request& request, const Config& config, const Powers& powers);
 
 // Refused for the first thing that is denied: it names key, value and rule.
 Result<> check_policy(const Request& request, const Config& config, const Powers& powers);
 
-// What holds for an attachment of this pool (nullptr: of none), wherever it stands.
-Limits limits_for(const Config& config, const Pool* pool);
-std::optional<uint32_t> max_tx_rate_for(const Config& config, const Pool* pool);
+// A rule for an attachment of this pool (nullptr: of none), wherever it stands.
+std::optional<uint32_t> find_bound(const Config& config,
+                                   const Pool* pool,
+                                   std::optional<uint32_t> Rules::*member);
+
+// The column `policy` of the table of keys: each decides on the value of its key.
+void check_mode(PolicyCheck& check);
+void check_pool(PolicyCheck& check);
+void check_parent(PolicyCheck& check);
+void check_device(PolicyCheck& check);
+void check_bridge(PolicyCheck& check);
+void check_addresses(PolicyCheck& check);
+void check_vlans(PolicyCheck& check);
+void check_min_tx_rate(PolicyCheck& check);
+void check_bound(PolicyCheck& check);
+void check_leave(PolicyCheck& check);
+void check_mac(PolicyCheck& check);
 
 }  // namespace hook

@@ -30,7 +30,7 @@
 #include <string>
 #include <vector>
 
-#include "hook/request/limits.h"
+#include "hook/request/values.h"
 #include "netns/base/clock.h"
 #include "netns/base/file_lock.h"
 #include "netns/base/files.h"

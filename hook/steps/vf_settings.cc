@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "hook/request/vf_annotations.h"
+#include "hook/request/values.h"
 
 namespace hook {
 
@@ -103,14 +103,14 @@ std::string settings_text(const VfSettings& settings) {
         words.push_back(fmt::format("vlan {} (qos {}, {})",
                                     settings.vlan->id,
                                     settings.vlan->qos,
-                                    to_string(settings.vlan->protocol)));
+                                    word_of(kVlanProtocols, settings.vlan->protocol)));
     if (settings.rate)
         words.push_back(
             fmt::format("tx rate {} to {} Mbit/s", settings.rate->min, settings.rate->max));
     put_switch("spoofchk", settings.spoofchk);
     put_switch("trust", settings.trust);
     if (settings.link_state)
-        words.push_back(fmt::format("link state {}", to_string(*settings.link_state)));
+        words.push_back(fmt::format("link state {}", word_of(kLinkStates, *settings.link_state)));
     if (settings.node_guid)
         words.push_back("node GUID " + guid_text(*settings.node_guid));
     if (settings.port_guid)

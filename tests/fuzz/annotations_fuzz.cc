@@ -3,7 +3,6 @@
 // only, and a journal gives it back as it was.
 #include <string_view>
 
-#include "hook/request/annotations.h"
 #include "hook/request/request.h"
 #include "tests/fuzz/expect.h"
 
@@ -11,8 +10,8 @@ namespace {
 constexpr char kConfig[] = R"({"pools":{"fast":{"mode":"softroce","default":true,
     "parents":["eth1","container"],"range":["10.9.0.10-10.9.0.200/24","fd00::1-fd00::9/64"],
     "defaults":{"mtu":"9000","ip":"auto"}},"hca":{"mode":"shared"},
-    "vfs":{"mode":"nic","devices":["enp1s0#0-3,5"],"defaults":{"vlan":"5","trust":"on"}}},
-    "policy":{"modes":["softroce","shared","nic"],"devices":["enp1s0"],"parents":["eth1"],"addresses":["10.9.0.0/16","::/0"],
+    "vfs":{"mode":"vf","devices":["enp1s0#0-3,5"],"defaults":{"vlan":"5","trust":"on"}}},
+    "policy":{"modes":["softroce","shared","vf"],"devices":["enp1s0"],"parents":["eth1"],"addresses":["10.9.0.0/16","::/0"],
     "memlock":65536,"placement_host":true}})";
 
 hook::Annotations split_lines(std::string_view text) {

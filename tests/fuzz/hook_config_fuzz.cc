@@ -14,8 +14,8 @@ FUZZ_TARGET(hook_config) {
         return;
     }
     fuzz::expect(config->state_dir.starts_with("/run/"), "the state ends with the boot");
-    for (const char* mode : {"softroce", "shared", "vf", "nic"}) {
-        const auto request = parse_request({{"rdma.mode", mode}}, *config);
+    for (const auto mode : hook::mode_names()) {
+        const auto request = parse_request({{"rdma.mode", std::string(mode)}}, *config);
         if (!request)
             continue;
         fuzz::expect(request->attachments.size() == 1, "one mode is one attachment");

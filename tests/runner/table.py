@@ -10,7 +10,7 @@ from plan import Job
 
 # Of the patterns that match a file, the longest counts (plan.areas_of).
 AREAS = {
-    "build": ["CMakeLists.txt", "CMakePresets.json", "cmake/", "*/CMakeLists.txt", "hook/request/request.cmake", ".ci/"],
+    "build": ["CMakeLists.txt", "CMakePresets.json", "cmake/", "*/CMakeLists.txt", ".ci/"],
     "core": ["hook/", "netns/", "runtime-config/oci/"],
     "children": ["hook/steps/create_child.*", "netns/kernel/link_child.*", "netns/values/child_type.*"],
     "softroce": ["hook/modes/softroce.*", "hook/modes/software_device.*"],

@@ -8,7 +8,7 @@
 #include "hook/rdmactl/asap2/status.h"
 #include "hook/rdmactl/find.h"
 #include "hook/rdmactl/vf/pf.h"
-#include "hook/request/annotations.h"
+#include "hook/request/values.h"
 #include "netns/devlink.h"
 #include "netns/ovs.h"
 

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "hook/modes/mode.h"
 #include "hook/rdmactl/doctor/check.h"
 #include "hook/rdmactl/find.h"
 #include "hook/rdmactl/vf/pf.h"
@@ -18,50 +17,48 @@ using base::make_error;
 
 namespace {
 struct Check {
-    std::string_view id;     // an interface: in --json
-    std::string_view modes;  // with spaces around each; empty: all
+    std::string_view id;  // an interface: in --json, and in the table of modes
     Result<Findings> (*look)(Look& look);
 };
 
-constexpr std::string_view kAll;
-constexpr std::string_view kVf = " vf asap2 ";
-
 // In the order in which they are to be read: what comes first explains what comes later.
 constexpr Check kChecks[] = {
-    {"config", kAll, check_config_file},
-    {"kernel", " softroce ", check_release},
-    {"ib_uverbs", kAll, check_uverbs},
-    {"rdma_ucm", kAll, check_rdma_ucm},
-    {"rdma_rxe", " softroce ", check_rxe},
-    {"siw", " softiwarp ", check_siw},
-    {"macvlan", " softroce softiwarp shared ", check_macvlan},
-    {"netns_mode", kAll, check_netns_mode},
-    {"gids", " shared ", check_gids},
-    {"memlock", kAll, check_memlock},
-    {"cgroups", kAll, check_cgroups},
-    {"parent", " softroce softiwarp shared ", check_parents},
-    {"hca", " shared ", check_hcas},
-    {"pf", kVf, check_pfs},
-    {"vf", kVf, check_vfs},
-    {"offload", " asap2 ", check_offload},
-    {"podman", kAll, check_podman},
-    {"docker", kAll, check_docker},
-    {"kubernetes", kAll, check_kubernetes},
-    {"mounts", kAll, check_mounts},
-    {"selinux", kAll, check_selinux},
-    {"timer", kAll, check_timer},
-    {"leftovers", kAll, check_leftovers},
+    {"config", check_config_file},
+    {"kernel", check_release},
+    {"ib_uverbs", check_uverbs},
+    {"rdma_ucm", check_rdma_ucm},
+    {"rdma_rxe", check_rxe},
+    {"siw", check_siw},
+    {"macvlan", check_macvlan},
+    {"netns_mode", check_netns_mode},
+    {"gids", check_gids},
+    {"memlock", check_memlock},
+    {"cgroups", check_cgroups},
+    {"parent", check_parents},
+    {"hca", check_hcas},
+    {"pf", check_pfs},
+    {"vf", check_vfs},
+    {"offload", check_offload},
+    {"podman", check_podman},
+    {"docker", check_docker},
+    {"kubernetes", check_kubernetes},
+    {"mounts", check_mounts},
+    {"selinux", check_selinux},
+    {"timer", check_timer},
+    {"leftovers", check_leftovers},
 };
 
-bool is_for(const Check& check, const std::string& mode) {
-    return mode.empty() || check.modes.empty() ||
-           check.modes.find(" " + mode + " ") != std::string_view::npos;
+// A check is for the modes that list it, or for all where none does.
+bool is_for(std::string_view check, const ModeInfo& mode) {
+    const auto lists = [&](const ModeInfo& each) { return has_word(each.checks, check); };
+    return lists(mode) || std::ranges::none_of(all_mode_infos(), lists);
 }
 
 std::vector<Diagnosis> examine(Look& look) {
     std::vector<Diagnosis> all;
+    const ModeInfo* mode = find_mode_info(look.options.mode);
     for (const Check& check : kChecks) {
-        if (!is_for(check, look.options.mode))
+        if (mode != nullptr && !is_for(check.id, *mode))
             continue;
         auto found = check.look(look);
         if (!found)
@@ -74,11 +71,10 @@ std::vector<Diagnosis> examine(Look& look) {
 }
 
 Json modes_of(std::string_view id) {
-    const auto* check = std::ranges::find(kChecks, id, &Check::id);
     Json modes = Json::array();
-    for (const Mode* mode : all_modes()) {
-        if (is_for(*check, std::string(mode->name)))
-            modes.push_back(mode->name);
+    for (const ModeInfo& mode : all_mode_infos()) {
+        if (is_for(id, mode))
+            modes.push_back(mode.name);
     }
     return modes;
 }
@@ -102,7 +98,7 @@ bool is_leased(const Look& look, const std::string& function) {
 }
 
 Result<Answer> doctor(const Options& options, netns::Host& host) {
-    if (!options.mode.empty() && find_mode(options.mode) == nullptr)
+    if (!options.mode.empty() && find_mode_info(options.mode) == nullptr)
         return make_error(Code::Usage, "no mode is called '" + base::printable(options.mode) + "'")
             .advise("leave it out for all of them");
     const auto loaded = options.load_config();

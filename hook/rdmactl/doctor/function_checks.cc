@@ -25,8 +25,8 @@ using netns::PciFunction;
 
 namespace {
 bool uses_vfs(const Look& look) {
-    const auto& mode = look.options.mode;
-    return mode == "vf" || mode == "asap2" ||
+    const ModeInfo* mode = find_mode_info(look.options.mode);
+    return (mode != nullptr && mode->finds) ||
            std::ranges::any_of(look.world.config.pools,
                                [](const Pool& pool) { return !pool.devices.empty(); });
 }

@@ -136,11 +136,10 @@ std::vector<std::string> refused_in_exclusive(const Look& look, Version kernel) 
     return refused;
 }
 
-// What brings RDMA into a kernel for a mode; an adapter's driver does, too.
+// What brings RDMA into a kernel for a mode, or for any; an adapter's driver does, too.
 std::string module_of(const std::string& mode) {
-    if (mode == "softiwarp")
-        return "siw";
-    return mode == "shared" ? "ib_uverbs" : "rdma_rxe";
+    const ModeInfo* info = find_mode_info(mode);
+    return std::string(info != nullptr ? info->module : ModeInfo{}.module);
 }
 
 std::string as_text(uint64_t bytes) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // README and schema of the configuration say what the code takes; the files that we install for
 // engines are what their engines read.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "hook/request/draft.h"
+#include "hook/request/request.h"
 #include "tests/unit/hook/documents.h"
 
 namespace hook {
@@ -13,8 +14,10 @@ using base::Json;
 using testing::ElementsAreArray;
 using testing::UnorderedElementsAreArray;
 
+constexpr char kConfigSchema[] = "runtime-config/install/schema/config.schema.json";
+
 Json config_schema() {
-    return test::source_json("runtime-config/install/schema/config.schema.json");
+    return test::source_json(kConfigSchema);
 }
 
 TEST(ConfigDocuments, SchemaListsEveryMember) {
@@ -23,13 +26,27 @@ TEST(ConfigDocuments, SchemaListsEveryMember) {
         EXPECT_THAT(test::members(config_schema()["$defs"][object]["properties"]),
                     ElementsAreArray(config_members(object)))
             << object;
-    const Json defaults = config_schema()["$defs"]["pool"]["properties"]["defaults"]["properties"];
-    std::vector<std::string_view> keys;
+}
+
+TEST(ConfigDocuments, SchemaListsEveryDefault) {
+    std::string defaults;
     for (const Key& key : all_keys()) {
-        if (key.pool_default)
-            keys.push_back(key.name);
+        if (!key.pool_default)
+            continue;
+        // Containers cannot share addresses.
+        const std::string value =
+            key.name == "ip"
+                ? R"("enum": ["auto", "none"])"
+                : fmt::format(R"("$ref": "annotations.schema.json#/$defs/{}")", key.name);
+        defaults += fmt::format(
+            "{}            \"{}\": {{{}}}", defaults.empty() ? "" : ",\n", key.name, value);
     }
-    EXPECT_THAT(test::members(defaults), ElementsAreArray(keys));
+    test::expect_printed(kConfigSchema,
+                         "container does not set.\",\n          \"type\": \"object\",\n"
+                         "          \"additionalProperties\": false,\n"
+                         "          \"properties\": {\n",
+                         "\n          }",
+                         defaults);
 }
 
 TEST(ConfigDocuments, SchemaRefusesWhatIsNotKnown) {
@@ -38,19 +55,27 @@ TEST(ConfigDocuments, SchemaRefusesWhatIsNotKnown) {
         EXPECT_EQ(config_schema()["$defs"][object]["additionalProperties"], false) << object;
 }
 
-TEST(ConfigDocuments, SchemaListsEveryMode) {
-    const std::vector<std::string> pool =
-        config_schema()["$defs"]["pool"]["properties"]["mode"]["enum"];
-    const std::vector<std::string> policy =
-        config_schema()["$defs"]["policy"]["properties"]["modes"]["items"]["enum"];
-    EXPECT_THAT(pool, UnorderedElementsAreArray(mode_names()));
-    EXPECT_EQ(policy, pool);
+TEST(ConfigDocuments, ModesAreThoseOfAnnotations) {
+    const Json definitions = config_schema()["$defs"];
+    const Json policy = definitions["policy"]["properties"];
+    for (const Json& mode : {definitions["pool"]["properties"]["mode"],
+                             policy["modes"]["items"],
+                             policy["forbid_capabilities"]["oneOf"][1]["propertyNames"]})
+        EXPECT_EQ(mode, Json({{"$ref", "annotations.schema.json#/$defs/mode"}}));
 }
 
 TEST(ConfigDocuments, SchemaOfAPoolsPolicyIsThePolicys) {
-    const Json pool = config_schema()["$defs"]["pool_policy"]["properties"];
-    for (const auto& [member, value] : pool.items())
-        EXPECT_EQ(value["$ref"], "#/$defs/policy/properties/" + member);
+    std::string members;
+    for (const auto member : config_members("pool_policy"))
+        members += fmt::format("{}        \"{}\": {{\"$ref\": \"#/$defs/policy/properties/{}\"}}",
+                               members.empty() ? "" : ",\n",
+                               member,
+                               member);
+    test::expect_printed(kConfigSchema,
+                         "same member of the policy.\",\n      \"type\": \"object\",\n"
+                         "      \"additionalProperties\": false,\n      \"properties\": {\n",
+                         "\n      }",
+                         members);
 }
 
 TEST(ConfigDocuments, ReadmeListsEveryMember) {

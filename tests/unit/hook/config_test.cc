@@ -98,7 +98,7 @@ TEST(Config, RulesOfPolicyAndPool) {
     EXPECT_EQ(rules.trust, true);
     EXPECT_FALSE(rules.guid) << "what a pool does not say is the policy's";
     EXPECT_EQ(rules.forbid_capabilities->at("shared"), (std::vector<std::string>{"CAP_NET_RAW"}));
-    EXPECT_EQ(rules.limits.handles, 4U);
+    EXPECT_EQ(rules.handles, 4U);
 }
 
 TEST(Config, FindPool) {

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "hook/request/annotations.h"
+#include "hook/request/keys.h"
 #include "hook/request/request.h"
 #include "netns/base/ids.h"
 #include "tests/unit/hook/way.h"

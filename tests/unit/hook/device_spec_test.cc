@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hook/request/device_spec.h"
-
 #include <gtest/gtest.h>
+
+#include "hook/request/values.h"
 
 namespace hook {
 namespace {

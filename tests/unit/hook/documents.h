@@ -2,11 +2,14 @@
 // What is written about the hook, for tests that hold it to the code.
 #pragma once
 
+#include <cstdlib>
 #include <fstream>
 #include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "netns/base/json.h"
 
@@ -39,6 +42,29 @@ inline std::vector<std::string> members(const base::Json& object) {
     for (const auto& [name, value] : object.items())
         names.push_back(name);
     return names;
+}
+
+// Holds a part of a file, from behind `begin` to `end`, to what the tables of the code print. If
+// RDMA_WRITE_DOCUMENTS is set, writes it there.
+inline void expect_printed(const std::string& path,
+                           const std::string& begin,
+                           const std::string& end,
+                           const std::string& printed) {
+    std::string text = source_file(path);
+    const size_t at = text.find(begin);
+    ASSERT_NE(at, std::string::npos) << path << " has no line: " << begin;
+    const size_t from = at + begin.size();
+    const size_t length = text.find(end, from) - from;
+    if (text.substr(from, length) == printed)
+        return;
+    if (std::getenv("RDMA_WRITE_DOCUMENTS") == nullptr) {
+        ADD_FAILURE() << path << ": behind " << begin << " must stand:\n"
+                      << printed
+                      << "\nto write it: RDMA_WRITE_DOCUMENTS=1 ctest --preset dev -R documents";
+        return;
+    }
+    text.replace(from, length, printed);
+    std::ofstream(SOURCE_DIR "/" + path) << text;
 }
 
 }  // namespace test

@@ -201,7 +201,7 @@ TEST_F(LimitsOfContainers, ThePolicysBoundIsSetForWhoDoesNotAsk) {
     policy.modes = {"softroce"};
     policy.parents = {"eth0"};
     policy.addresses = {*netns::parse_cidr("10.9.0.0/16")};
-    policy.limits = {.handles = 4, .objects = {}};
+    policy.handles = 4;
     state_.config().policy = policy;
     Life one = life("one", "");
     one.annotations["rdma.parent"] = "eth0";

@@ -62,7 +62,10 @@ TEST(Policy, RefusesTheRest) {
         const char* says;
     } table[] = {
         {{}, "{}", false, "policy.modes does not allow rdma.mode='softroce'"},
-        {{{"rdma.1.mode", "vf"}}, kOpen, false, "policy.modes does not allow rdma.1.mode='vf'"},
+        {{{"rdma.1.mode", "softiwarp"}},
+         kOpen,
+         false,
+         "policy.modes does not allow rdma.1.mode='softiwarp'"},
         {{{"rdma.parent", "eth2"}},
          kOpen,
          false,
@@ -111,33 +114,32 @@ TEST(Policy, RefusesTheRest) {
     }
 }
 
-// The table of modes of these tests: nic takes what vf does, hca what shared does.
 Config vf_config(const std::string& policy, const std::string& of_pool = "{}") {
     auto parsed = parse_config(R"({"pools": {
-        "fast": {"mode": "nic", "default": true, "devices": ["enp1s0"], "policy": )" +
+        "fast": {"mode": "vf", "default": true, "devices": ["enp1s0"], "policy": )" +
                                of_pool + R"(},
-        "other": {"mode": "nic", "devices": ["enp1s0"]},
-        "hca": {"mode": "hca", "parents": ["eth1"]}})" +
+        "other": {"mode": "vf", "devices": ["enp1s0"]},
+        "hca": {"mode": "shared", "parents": ["eth1"]}})" +
                                (policy.empty() ? "" : ", \"policy\": " + policy) + "}");
     EXPECT_TRUE(parsed) << parsed.error().message();
     return std::move(parsed).value();
 }
 
 Result<> check_vf(Annotations annotations, const Config& config, const Powers& powers = {}) {
-    annotations.emplace("rdma.mode", "nic");
+    annotations.emplace("rdma.mode", "vf");
     const Request request = TRY(parse_request(annotations, config));
     return check_policy(request, config, powers);
 }
 
 std::string of_vfs(const std::string& more) {
-    return R"({"modes": ["nic", "hca"], "devices": ["enp1s0"], "parents": ["eth1"],
+    return R"({"modes": ["vf", "shared"], "devices": ["enp1s0"], "parents": ["eth1"],
                "addresses": ["10.9.0.0/16"])" +
            (more.empty() ? "" : ", " + more) + "}";
 }
 
 // Each rule with what it allows and what it denies; nothing for what the bare policy denies.
 TEST(Policy, EachRuleAllowsAndDenies) {
-    const Annotations hca{{"rdma.mode", "hca"}, {"rdma.ip", "10.9.0.1/24"}};
+    const Annotations hca{{"rdma.mode", "shared"}, {"rdma.ip", "10.9.0.1/24"}};
 
     const struct {
         std::string rule;
@@ -191,9 +193,9 @@ TEST(Policy, EachRuleAllowsAndDenies) {
          "policy.guid does not allow rdma.port_guid='00:11:22:33:44:55:66:77'"},
         {R"("attachments": 1)",
          {},
-         {{"rdma.1.mode", "nic"}},
+         {{"rdma.1.mode", "vf"}},
          "policy.attachments does not allow 2 attachments; ask for at most 1"},
-        {"", {{"rdma.1.mode", "nic"}}, {{"rdma.memlock", "1"}}, "policy.memlock does not allow"},
+        {"", {{"rdma.1.mode", "vf"}}, {{"rdma.memlock", "1"}}, "policy.memlock does not allow"},
         {R"("pools": ["hca"])",
          hca,
          {{"rdma.pool", "fast"}},
@@ -238,8 +240,10 @@ TEST(Policy, AdviceNamesTheRuleToWiden) {
 }
 
 TEST(Policy, AVlanOfAnInterfaceIsOne) {
-    const Annotations vlan{
-        {"rdma.mode", "hca"}, {"rdma.pool", "hca"}, {"rdma.ip", "10.9.0.1/24"}, {"rdma.vlan", "7"}};
+    const Annotations vlan{{"rdma.mode", "shared"},
+                           {"rdma.pool", "hca"},
+                           {"rdma.ip", "10.9.0.1/24"},
+                           {"rdma.vlan", "7"}};
     EXPECT_TRUE(check_vf(vlan, vf_config(of_vfs(R"("vlans": ["7"])"))));
     EXPECT_FALSE(check_vf(vlan, vf_config(of_vfs(R"("vlans": ["8"])"))));
     EXPECT_TRUE(check_vf(vlan, vf_config("")));
@@ -259,11 +263,11 @@ TEST(Policy, WithListedPoolsThereMustBeOne) {
 
 TEST(Policy, ItsRateIsGivenToWhoDoesNotAsk) {
     const auto rate = [](const Annotations& more, const Config& config) {
-        Annotations annotations{{"rdma.mode", "nic"}};
+        Annotations annotations{{"rdma.mode", "vf"}};
         annotations.insert(more.begin(), more.end());
         const auto request = parse_request(annotations, config);
         EXPECT_TRUE(request) << request.error().message();
-        return request->attachments[0].vf.rate;
+        return vf_settings(request->attachments[0]).rate;
     };
     const Config bounded = vf_config(of_vfs(R"("max_tx_rate": 100)"));
     EXPECT_EQ(rate({}, bounded), (netns::VfRate{.min = 0, .max = 100}));
@@ -293,7 +297,7 @@ TEST(Policy, APoolsOwnGoesBeforeIt) {
     // Narrower; and other attachments of the container have rules of their own.
     const Config narrow = vf_config(of_vfs(R"("trust": true)"), R"({"trust": false})");
     EXPECT_FALSE(check_vf({{"rdma.trust", "on"}}, narrow));
-    EXPECT_TRUE(check_vf({{"rdma.1.mode", "nic"}, {"rdma.1.pool", "other"}, {"rdma.1.trust", "on"}},
+    EXPECT_TRUE(check_vf({{"rdma.1.mode", "vf"}, {"rdma.1.pool", "other"}, {"rdma.1.trust", "on"}},
                          narrow));
     // Before the default policy, too, which else stays.
     const Config alone = vf_config("", R"({"trust": true, "vlans": ["8"], "max_hca_handles": 4})");
@@ -302,13 +306,14 @@ TEST(Policy, APoolsOwnGoesBeforeIt) {
     EXPECT_TRUE(check_vf({{"rdma.pool", "other"}, {"rdma.vlan", "7"}}, alone));
     EXPECT_FALSE(check_vf({{"rdma.spoofchk", "off"}}, alone));
     EXPECT_FALSE(check_vf({{"rdma.max_hca_handles", "5"}}, alone));
-    EXPECT_EQ(parse_request({{"rdma.mode", "nic"}}, alone)->limits.at(0).handles, 4U);
+    EXPECT_EQ(parse_request({{"rdma.mode", "vf"}}, alone)->limits.at(0).handles, 4U);
 }
 
 TEST(Policy, CapabilitiesThatAModeForbids) {
     const Config config =
-        vf_config(of_vfs(R"("forbid_capabilities": {"hca": ["CAP_NET_RAW", "CAP_NET_ADMIN"]})"));
-    const Annotations hca{{"rdma.mode", "hca"}, {"rdma.pool", "hca"}, {"rdma.ip", "10.9.0.1/24"}};
+        vf_config(of_vfs(R"("forbid_capabilities": {"shared": ["CAP_NET_RAW", "CAP_NET_ADMIN"]})"));
+    const Annotations hca{
+        {"rdma.mode", "shared"}, {"rdma.pool", "hca"}, {"rdma.ip", "10.9.0.1/24"}};
     EXPECT_TRUE(check_vf(hca, config, {.capabilities = {"CAP_CHOWN", "CAP_NET_BIND_SERVICE"}}));
     EXPECT_TRUE(check_vf({}, config, {.capabilities = {"CAP_NET_RAW"}}));
     const auto refused = check_vf(hca, config, {.capabilities = {"CAP_CHOWN", "CAP_NET_RAW"}});
@@ -316,7 +321,7 @@ TEST(Policy, CapabilitiesThatAModeForbids) {
     EXPECT_EQ(refused.error().code, Code::Refused);
     EXPECT_NE(
         refused.error().message().find("policy.forbid_capabilities does not allow CAP_NET_RAW "
-                                       "beside rdma.mode='hca'; start it with "
+                                       "beside rdma.mode='shared'; start it with "
                                        "--cap-drop NET_RAW"),
         std::string::npos)
         << refused.error().message();

@@ -1,5 +1,4 @@
-# Requests, configuration and policy, over a table of modes of their own: they must not depend on
-# which modes there are so far.
+# Requests, configuration and policy.
 rdma_test(hook_request_test LABEL unit LIBRARIES hook_request SOURCES
   config_bad_input_test.cc
   config_file_test.cc
@@ -10,13 +9,12 @@ rdma_test(hook_request_test LABEL unit LIBRARIES hook_request SOURCES
   request_child_test.cc
   request_hostile_test.cc
   request_limits_test.cc
-  request_modes.cc
   request_pool_test.cc
   request_routes_test.cc
   request_test.cc
   request_vf_test.cc)
 
-# What is written about annotations, configuration and exit codes, against the real tables.
+# What is written about annotations, configuration and exit codes.
 rdma_test(hook_documents_test LABEL unit LIBRARIES hook_ctl netns fakes SOURCES
   config_documents_test.cc
   examples_test.cc

@@ -83,18 +83,21 @@ TEST(RequestBadInput, Indexes) {
 
 TEST(RequestBadInput, Modes) {
     expect_bad_request({
-        {{{"rdma.ip", "none"}}, {"rdma.mode is missing beside rdma.ip='none'", "softroce, shared"}},
+        {{{"rdma.ip", "none"}},
+         {"rdma.mode is missing beside rdma.ip='none'", "softroce, softiwarp, shared"}},
         {{{"rdma.memlock", "1"}}, {"rdma.mode is missing beside rdma.memlock='1'"}},
-        {{{"rdma.mode", "vf"}, {"rdma.4.mtu", "1500"}},
+        {{{"rdma.mode", "softroce"}, {"rdma.4.mtu", "1500"}},
          {"rdma.4.mode is missing beside rdma.4.mtu='1500'", "set rdma.4.mode to one of"}},
         {{{"rdma.mode", "softrose"}}, {"rdma.mode='softrose'", "did you mean softroce?"}},
         {{{"rdma.mode", "SOFTROCE"}}, {"rdma.mode='SOFTROCE' is not a mode"}},
         {{{"rdma.mode", ""}}, {"rdma.mode='' is not acceptable: the value is empty"}},
-        {{{"rdma.mode", " vf"}}, {"rdma.mode=' vf' is not a mode", "modes: softroce, shared, vf"}},
+        {{{"rdma.mode", " vf"}},
+         {"rdma.mode=' vf' is not a mode", "modes: softroce, softiwarp, shared, vf, asap2"}},
         {{{"rdma.mode", "vf\n"}}, {"rdma.mode='vf\\x0a'", "control character"}},
         {{{"rdma.mode", std::string(1025, 'v')}}, {"longer than 1024 bytes"}},
         {{{"rdma.mode", "vf"}, {"rdma.placement", "host"}},
-         {"rdma.mode=vf does not take rdma.placement='host'", "vf takes mode, pool, mtu, ifname"}},
+         {"rdma.mode=vf does not take rdma.placement='host'",
+          "vf takes mode, pool, device, provider, ip, gateway"}},
         {{{"rdma.2.mode", "shared"}, {"rdma.2.placement", "container"}},
          {"rdma.2.mode=shared does not take rdma.2.placement='container'", "remove it"}},
     });

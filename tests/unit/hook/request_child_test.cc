@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using More = std::map<std::string, std::string>;
 
 Annotations child_with(More more) {
-    Annotations all{{"rdma.mode", "hca"}};
+    Annotations all{{"rdma.mode", "shared"}};
     if (!more.contains("rdma.ip"))
         more["rdma.ip"] = "10.9.0.1/24";
     all.merge(more);
@@ -32,7 +32,7 @@ netns::ChildType child(const More& more, const Config& config = {}) {
     const auto again = attachment_from_json(to_json(attachment));
     EXPECT_TRUE(again) << again.error().message();
     EXPECT_EQ(*again, attachment);
-    return attachment.child;
+    return child_type(attachment);
 }
 
 std::string child_refusal(const More& more) {
@@ -60,7 +60,7 @@ TEST(RequestChild, TheKindAndWhatGoesWithIt) {
 TEST(RequestChild, APoolsDefaultsThatDoNotFitAreLeftOut) {
     Pool pool;
     pool.name = "lans";
-    pool.mode = "hca";
+    pool.mode = "shared";
     pool.is_default = true;
     pool.defaults = {{"vlan", "9"}, {"macvlan_mode", "private"}};
     Config config;
@@ -84,8 +84,8 @@ TEST(RequestChild, WhatIsRefused) {
                 HasSubstr("does not go with rdma.child=ipvlan"));
     EXPECT_THAT(child_refusal({{"rdma.vlan", "0"}}), HasSubstr("1 to 4094"));
     EXPECT_THAT(child_refusal({{"rdma.parent", "container"}}),
-                HasSubstr("does not go with mode hca"));
-    EXPECT_THAT(child_refusal({{"rdma.ip", "none"}}), HasSubstr("mode hca needs an address"));
+                HasSubstr("does not go with mode shared"));
+    EXPECT_THAT(child_refusal({{"rdma.ip", "none"}}), HasSubstr("mode shared needs an address"));
 }
 
 }  // namespace

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// README, schema and the table of keys say the same; what the README shows is accepted.
+// README, schema, completion and the tables of keys and modes say the same; what the README shows is
+// accepted.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "hook/request/draft.h"
+#include "hook/modes/mode.h"
 #include "tests/unit/hook/documents.h"
 
 namespace hook {
 namespace {
 using base::Json;
 using testing::ElementsAreArray;
-using testing::UnorderedElementsAreArray;
+
+constexpr char kAnnotationsSchema[] = "runtime-config/install/schema/annotations.schema.json";
 
 Json annotations_schema() {
-    return test::source_json("runtime-config/install/schema/annotations.schema.json");
+    return test::source_json(kAnnotationsSchema);
 }
 
 bool matches_schema(const Json& rule, const std::string& value) {
@@ -32,29 +36,123 @@ bool matches_schema(const Json& rule, const std::string& value) {
            std::regex_search(value, std::regex(rule["pattern"].get<std::string>()));
 }
 
+bool is_once(const Key& key) {
+    return key.reach == Key::Reach::Container;
+}
+
+std::string index_pattern(bool once) {
+    return once ? R"((0\\.)?)" : R"(((1[0-5]|[0-9])\\.)?)";
+}
+
+std::string join(const std::vector<std::string_view>& words, const std::string& between) {
+    return fmt::format("{}", fmt::join(words, between));
+}
+
 TEST(RequestDocuments, ReadmeListsEveryKey) {
     const auto rows =
-        test::find_all(test::source_file("hook/README.md"), R"(\n\| `rdma\.([a-z_]+)` \|)");
-    EXPECT_THAT(rows, ElementsAreArray(key_names()));
+        test::find_all(test::source_file("hook/README.md"), R"(\n(\| `rdma\.[a-z_]+` \|[^\n]*))");
+    ASSERT_EQ(rows.size(), all_keys().size());
+    for (size_t i = 0; i < rows.size(); ++i) {
+        const Key& key = all_keys()[i];
+        const bool every = key.reach == Key::Reach::EveryDevice;
+        const char* where = is_once(key) ? "once a container"
+                            : every      ? "every device"
+                                         : "as the mode says";
+        EXPECT_TRUE(rows[i].starts_with(fmt::format("| `rdma.{}` |", key.name))) << rows[i];
+        EXPECT_TRUE(rows[i].ends_with(fmt::format("| {} |", where))) << rows[i];
+    }
+}
+
+// A row for the keys that the same modes take.
+TEST(RequestDocuments, ReadmeSaysWhichModesTakeAKey) {
+    std::vector<std::pair<std::string, std::string>> rows;  // modes, keys
+    for (const Key& key : all_keys()) {
+        if (key.reach != Key::Reach::Mode)
+            continue;
+        std::string modes;
+        for (const ModeInfo& mode : all_mode_infos())
+            modes += takes(mode, key) ? " yes |" : " |";
+        const auto same = std::ranges::find(rows, modes, [](const auto& row) { return row.first; });
+        if (same == rows.end())
+            rows.emplace_back(modes, fmt::format("`{}`", key.name));
+        else
+            same->second += fmt::format(", `{}`", key.name);
+    }
+    std::string table = fmt::format("`{}` |\n|---|", join(mode_names(), "` | `"));
+    for (size_t i = 0; i < mode_names().size(); ++i)
+        table += "---|";
+    for (const auto& [modes, keys] : rows)
+        table += fmt::format("\n| {} |{}", keys, modes);
+    test::expect_printed("hook/README.md", "| keys | ", "\n\n", table);
 }
 
 TEST(RequestDocuments, SchemaListsEveryKey) {
     EXPECT_THAT(test::members(annotations_schema()["$defs"]), ElementsAreArray(key_names()));
-    const Json patterns = annotations_schema()["patternProperties"];
-    ASSERT_EQ(patterns.size(), key_names().size());
+    std::string patterns;
+    std::vector<std::string_view> once;
+    std::vector<std::string_view> others;
     for (const Key& key : all_keys()) {
-        const bool once = key.reach == Key::Reach::Container;
-        const std::string index = once ? R"((0\.)?)" : R"(((1[0-5]|[0-9])\.)?)";
-        const std::string pattern = R"(^rdma\.)" + index + std::string(key.name) + "$";
-        ASSERT_TRUE(patterns.contains(pattern)) << pattern;
-        EXPECT_EQ(patterns[pattern]["$ref"], "#/$defs/" + std::string(key.name));
+        patterns += fmt::format("{}    \"^rdma\\\\.{}{}$\": {{\"$ref\": \"#/$defs/{}\"}}",
+                                patterns.empty() ? "" : ",\n",
+                                index_pattern(is_once(key)),
+                                key.name,
+                                key.name);
+        (is_once(key) ? once : others).push_back(key.name);
+    }
+    test::expect_printed(kAnnotationsSchema, "\"patternProperties\": {\n", "\n  }", patterns);
+    const auto pattern = [](bool is_once, const std::vector<std::string_view>& keys) {
+        return fmt::format("      {{\"pattern\": \"^rdma\\\\.{}({})$\"}}",
+                           index_pattern(is_once),
+                           join(keys, "|"));
+    };
+    test::expect_printed(kAnnotationsSchema,
+                         "{\"not\": {\"pattern\": \"^rdma\\\\.[^/]*$\"}},\n",
+                         "\n    ]",
+                         pattern(false, others) + ",\n" + pattern(true, once));
+}
+
+TEST(RequestDocuments, EveryModeIsListed) {
+    test::expect_printed(
+        kAnnotationsSchema, "device.\",\n      \"enum\": [\"", "\"]", join(mode_names(), "\", \""));
+    test::expect_printed(
+        "doc/completion/rdmactl.bash", "doctor:0) words+=' ", "'", join(mode_names(), " "));
+    test::expect_printed("ansible/roles/common/tasks/doctor.yml",
+                         "common_all_modes: [",
+                         "]",
+                         join(mode_names(), ", "));
+}
+
+// What is known of a mode without a host belongs to what it does.
+TEST(RequestDocuments, EveryModeHasAPlan) {
+    for (const auto name : mode_names()) {
+        const Mode* mode = find_mode(name);
+        ASSERT_NE(mode, nullptr) << name;
+        EXPECT_NE(mode->plan, nullptr) << name;
     }
 }
 
-TEST(RequestDocuments, SchemaListsEveryMode) {
-    std::vector<std::string> modes = annotations_schema()["$defs"]["mode"]["enum"];
-    EXPECT_THAT(modes, UnorderedElementsAreArray(mode_names()))
-        << "add the mode to annotations.schema.json and config.schema.json";
+// Two keys of one place would stand in an order that nobody chose.
+TEST(RequestDocuments, APlaceIsOneKeys) {
+    for (const auto place : {&Key::in_journal, &Key::in_policy}) {
+        const auto keys = in_order(place);
+        for (size_t i = 0; i < keys.size(); ++i)
+            EXPECT_EQ(keys[i]->*place, i + 1) << keys[i]->name;
+    }
+    for (const Key& key : all_keys()) {
+        EXPECT_EQ(key.policy != nullptr, key.in_policy != 0) << key.name;
+        EXPECT_TRUE(key.in_journal == 0 || key.value.print != nullptr) << key.name;
+    }
+}
+
+// A name that no key has would be one that no annotation reaches.
+TEST(RequestDocuments, ModesTakeKeysThatThereAre) {
+    for (const ModeInfo& mode : all_mode_infos()) {
+        std::istringstream keys{std::string(mode.keys)};
+        for (std::string key; keys >> key;) {
+            ASSERT_NE(find_key(key), nullptr) << mode.name << ": " << key;
+            EXPECT_EQ(find_key(key)->reach, Key::Reach::Mode) << mode.name << ": " << key;
+        }
+    }
 }
 
 // Keys: exactly what matches propertyNames is ours and known, or not ours.
@@ -84,10 +182,10 @@ TEST(RequestDocuments, SchemaAndCodeAgreeOnKeys) {
             const std::string pattern = (inverted ? rule["not"] : rule)["pattern"];
             allowed = allowed || std::regex_search(key, std::regex(pattern)) != inverted;
         }
-        const auto drafts = read_drafts({{key, "1"}, {"rdma.2.mode", "x"}});
+        const auto parsed = parse_annotations({{key, "1"}, {"rdma.2.mode", "x"}});
         const bool refused =
-            !drafts && (drafts.error().text.find("unknown annotation") != std::string::npos ||
-                        drafts.error().text.find("index") != std::string::npos);
+            !parsed && (parsed.error().text.find("unknown annotation") != std::string::npos ||
+                        parsed.error().text.find("index") != std::string::npos);
         EXPECT_EQ(allowed, !refused) << key;
     }
 }
@@ -163,14 +261,14 @@ TEST(RequestDocuments, SchemaAndCodeAgreeOnValues) {
                                              "x\n"};
     for (const Key& key : all_keys()) {
         const Json rule = annotations_schema()["$defs"][std::string(key.name)];
-        std::vector<std::string> values = probes;
+        std::vector<std::string> texts = probes;
         for (const Json& example : rule.value("examples", Json::array())) {
-            values.push_back(example);
+            texts.push_back(example);
             EXPECT_TRUE(matches_schema(rule, example)) << key.name << "=" << example;
         }
-        for (const auto& value : values) {
-            Wish wish;
-            const bool taken = set_value(key, key.name, value, wish).has_value();
+        for (const auto& value : texts) {
+            KeyValues values;
+            const bool taken = parse_value(key, key.name, value, values).has_value();
             // No pattern says that nothing is set behind a prefix.
             if (key.name == "routes" && !taken && value.find('/') != std::string::npos)
                 continue;

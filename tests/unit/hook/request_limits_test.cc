@@ -40,6 +40,7 @@ TEST(RequestLimits, EachAttachmentHasItsOwn) {
         limits({{"rdma.max_hca_handles", "2"},
                 {"rdma.1.mode", "softroce"},
                 {"rdma.2.mode", "vf"},
+                {"rdma.2.device", "enp1s0"},
                 {"rdma.2.max_hca_handles", "999999999"},
                 {"rdma.2.max_hca_objects", "1"}},
                Config{}),

@@ -37,7 +37,8 @@ TEST(RequestPool, TheModesDefaultPool) {
     EXPECT_EQ(a.ip_source, IpSource::Auto);
     EXPECT_EQ(a.mtu, 9000U);
     // A mode without a default pool has none.
-    const auto shared = parse_request({{"rdma.mode", "shared"}, {"rdma.parent", "x"}}, config());
+    const auto shared = parse_request(
+        {{"rdma.mode", "shared"}, {"rdma.parent", "x"}, {"rdma.ip", "10.9.0.1/24"}}, config());
     ASSERT_TRUE(shared);
     EXPECT_EQ(shared->attachments[0].pool, "");
 }

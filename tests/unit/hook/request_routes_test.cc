@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "hook/request/route_annotations.h"
+#include "hook/request/request.h"
 
 namespace hook {
 namespace {

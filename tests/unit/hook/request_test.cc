@@ -76,31 +76,32 @@ TEST(Request, TheMost) {
 TEST(Request, ThePolicyBoundsWhatIsGivenUnasked) {
     Config config;
     config.policy = Policy{};
-    EXPECT_EQ(parse_request({{"rdma.mode", "vf"}}, config)->memlock_default, 0U);
+    EXPECT_EQ(parse_request({{"rdma.mode", "softiwarp"}}, config)->memlock_default, 0U);
     config.policy->memlock_max = 65536;
-    EXPECT_EQ(parse_request({{"rdma.mode", "vf"}}, config)->memlock_default, 65536U);
+    EXPECT_EQ(parse_request({{"rdma.mode", "softiwarp"}}, config)->memlock_default, 65536U);
 }
 
 TEST(Request, SeveralDevices) {
     const Request request = parse({{"rdma.mode", "softroce"},
                                    {"rdma.0.mtu", "1500"},
-                                   {"rdma.15.mode", "vf"},
+                                   {"rdma.15.mode", "softiwarp"},
                                    {"rdma.3.mode", "shared"},
                                    {"rdma.3.parent", "mlx5_0"},
+                                   {"rdma.3.ip", "10.9.0.1/24"},
                                    {"rdma.0.memlock", "65536"}});
     ASSERT_EQ(request.attachments.size(), 3U);
     EXPECT_EQ(request.attachments[0].mtu, 1500U);
     EXPECT_EQ(request.attachments[1].index, 3U);
     EXPECT_EQ(request.attachments[1].ifname, "rdma3");
     EXPECT_EQ(request.attachments[1].parent, "mlx5_0");
-    EXPECT_EQ(request.attachments[2].mode, "vf");
+    EXPECT_EQ(request.attachments[2].mode, "softiwarp");
     EXPECT_EQ(request.attachments[2].ifname, "rdma15");
     EXPECT_EQ(request.memlock, 65536U);
 }
 
 // rdma.memlock and rdma.optional speak of the container: they make no attachment 0.
 TEST(Request, KeysOfTheContainerMakeNoAttachment) {
-    const Request request = parse({{"rdma.1.mode", "vf"}, {"rdma.memlock", "1"}});
+    const Request request = parse({{"rdma.1.mode", "softiwarp"}, {"rdma.memlock", "1"}});
     ASSERT_EQ(request.attachments.size(), 1U);
     EXPECT_EQ(request.attachments[0].index, 1U);
 }

@@ -8,21 +8,21 @@ namespace hook {
 namespace {
 using base::Code;
 
-Config nic_config(const std::string& policy = "") {
+Config vf_pools(const std::string& policy = "") {
     auto parsed = parse_config(R"({"pools": {
-        "vfs": {"mode": "nic", "default": true, "devices": ["enp1s0#0-3,5", "0000:3b:00.0"],
+        "vfs": {"mode": "vf", "default": true, "devices": ["enp1s0#0-3,5", "0000:3b:00.0"],
                 "exclude": ["enp1s0#2"], "choose": "spread",
                 "defaults": {"vlan": "5", "vlan_qos": "2", "spoofchk": "on", "max_tx_rate": "100",
                              "provider": "device"}},
-        "qos": {"mode": "nic", "devices": ["enp1s0"], "defaults": {"vlan_qos": "2"}},
-        "empty": {"mode": "nic"}})" +
+        "qos": {"mode": "vf", "devices": ["enp1s0"], "defaults": {"vlan_qos": "2"}},
+        "empty": {"mode": "vf"}})" +
                                (policy.empty() ? "" : ", \"policy\": " + policy) + "}");
     EXPECT_TRUE(parsed) << parsed.error().message();
     return std::move(parsed).value();
 }
 
 Result<Request> ask(Annotations annotations, const Config& config) {
-    annotations.emplace("rdma.mode", "nic");
+    annotations.emplace("rdma.mode", "vf");
     return parse_request(annotations, config);
 }
 
@@ -44,15 +44,16 @@ TEST(RequestVf, EverythingByAnnotation) {
     const Attachment& a = request->attachments[0];
     EXPECT_EQ(to_string(*a.device), "enp1s0#0-3,5");
     EXPECT_EQ(a.provider, Provider::Rxe);
-    EXPECT_EQ(a.vf.vlan,
+    const netns::VfSettings vf = vf_settings(a);
+    EXPECT_EQ(vf.vlan,
               (netns::VfVlan{.id = 4094, .qos = 7, .protocol = netns::VlanProtocol::Dot1ad}));
-    EXPECT_EQ(a.vf.rate, (netns::VfRate{.min = 10, .max = 1000000}));
-    EXPECT_EQ(a.vf.spoofchk, false);
-    EXPECT_EQ(a.vf.trust, true);
-    EXPECT_EQ(a.vf.link_state, netns::VfLinkState::Auto);
-    EXPECT_EQ(a.vf.node_guid, 0x0011223344556677U);
-    EXPECT_EQ(a.vf.port_guid, 0xfe11223344556677U);
-    EXPECT_FALSE(a.vf.mac);
+    EXPECT_EQ(vf.rate, (netns::VfRate{.min = 10, .max = 1000000}));
+    EXPECT_EQ(vf.spoofchk, false);
+    EXPECT_EQ(vf.trust, true);
+    EXPECT_EQ(vf.link_state, netns::VfLinkState::Auto);
+    EXPECT_EQ(vf.node_guid, 0x0011223344556677U);
+    EXPECT_EQ(vf.port_guid, 0xfe11223344556677U);
+    EXPECT_FALSE(vf.mac);
     const auto again = attachment_from_json(to_json(a));
     ASSERT_TRUE(again) << again.error().message();
     EXPECT_EQ(*again, a);
@@ -61,26 +62,26 @@ TEST(RequestVf, EverythingByAnnotation) {
 TEST(RequestVf, NothingIsAskedForThatNobodySaid) {
     const auto request = ask({{"rdma.device", "enp1s0"}}, Config{});
     ASSERT_TRUE(request);
-    EXPECT_EQ(request->attachments[0].vf, netns::VfSettings{});
+    EXPECT_EQ(vf_settings(request->attachments[0]), netns::VfSettings{});
     EXPECT_EQ(request->attachments[0].provider, Provider::Auto);
     EXPECT_EQ(request->attachments[0].ifname, "rdma0");
 }
 
 TEST(RequestVf, PoolsSupplyAndRestrict) {
-    const Config config = nic_config();
+    const Config config = vf_pools();
     EXPECT_EQ(config.pools[0].choose, Choose::Spread);
     EXPECT_EQ(config.pools[0].exclude.size(), 1U);
     const auto plain = ask({}, config);
     ASSERT_TRUE(plain) << plain.error().message();
     EXPECT_FALSE(plain->attachments[0].device) << "any of the pool's";
-    EXPECT_EQ(plain->attachments[0].vf.vlan, (netns::VfVlan{.id = 5, .qos = 2}));
-    EXPECT_EQ(plain->attachments[0].vf.rate->max, 100U);
+    EXPECT_EQ(vf_settings(plain->attachments[0]).vlan, (netns::VfVlan{.id = 5, .qos = 2}));
+    EXPECT_EQ(vf_settings(plain->attachments[0]).rate->max, 100U);
     EXPECT_EQ(plain->attachments[0].provider, Provider::Device);
     EXPECT_TRUE(ask({{"rdma.device", "enp1s0#1-2"}}, config));
-    EXPECT_EQ(ask({{"rdma.vlan", "6"}}, config)->attachments[0].vf.vlan->id, 6);
+    EXPECT_EQ(ask({{"rdma.vlan", "6"}}, config)->attachments[0].vlan, 6);
     const auto without = ask({{"rdma.pool", "qos"}}, config);
     ASSERT_TRUE(without);
-    EXPECT_FALSE(without->attachments[0].vf.vlan) << "a priority alone is left out";
+    EXPECT_FALSE(vf_settings(without->attachments[0]).vlan) << "a priority alone is left out";
     const auto outside = ask({{"rdma.device", "enp1s0#4"}}, config);
     ASSERT_FALSE(outside);
     EXPECT_EQ(outside.error().code, Code::Refused);
@@ -126,7 +127,7 @@ TEST(RequestVf, BadInput) {
         EXPECT_NE(request.error().message().find(row.says), std::string::npos)
             << request.error().message();
     }
-    const auto none = ask({{"rdma.pool", "empty"}}, nic_config());
+    const auto none = ask({{"rdma.pool", "empty"}}, vf_pools());
     ASSERT_FALSE(none);
     EXPECT_NE(none.error().message().find("pool empty lists none"), std::string::npos);
 }
@@ -136,16 +137,15 @@ TEST(RequestVf, BadConfig) {
         const char* text;
         const char* says;
     } table[] = {
-        {R"({"pools":{"a":{"mode":"nic","devices":["x#"]}}})", "'pools.a.devices[0]' must be"},
-        {R"({"pools":{"a":{"mode":"nic","devices":["x","x"]}}})", "'x' a second time"},
-        {R"({"pools":{"a":{"mode":"nic","exclude":[1]}}})",
-         "'pools.a.exclude[0]' must be a string"},
-        {R"({"pools":{"a":{"mode":"nic","choose":"best"}}})",
+        {R"({"pools":{"a":{"mode":"vf","devices":["x#"]}}})", "'pools.a.devices[0]' must be"},
+        {R"({"pools":{"a":{"mode":"vf","devices":["x","x"]}}})", "'x' a second time"},
+        {R"({"pools":{"a":{"mode":"vf","exclude":[1]}}})", "'pools.a.exclude[0]' must be a string"},
+        {R"({"pools":{"a":{"mode":"vf","choose":"best"}}})",
          "must be first, spread, numa or sticky"},
         {R"({"pools":{"a":{"mode":"softroce","devices":["x"]}}})",
          "'pools.a.devices' is not for a pool of mode softroce"},
-        {R"({"pools":{"a":{"mode":"nic","defaults":{"node_guid":"x"}}}})", "cannot be a default"},
-        {R"({"pools":{"a":{"mode":"nic","defaults":{"vlan":"0"}}}})", "vlan='0'"},
+        {R"({"pools":{"a":{"mode":"vf","defaults":{"node_guid":"x"}}}})", "cannot be a default"},
+        {R"({"pools":{"a":{"mode":"vf","defaults":{"vlan":"0"}}}})", "vlan='0'"},
         {R"({"policy":{"devices":["lo"]}})", "'policy.devices[0]' must be"},
         {R"({"policy":{"trust":"on"}})", "'policy.trust' must be true or false"},
     };
@@ -180,10 +180,10 @@ TEST(RequestVf, WithoutAPolicyAVfMayNotPassForAnother) {
 
 TEST(RequestVf, APolicyAllowsWhatItLists) {
     const Config open =
-        nic_config(R"({"modes": ["nic"], "trust": true, "spoofchk_off": true, "vlans": ["5"],
+        vf_pools(R"({"modes": ["vf"], "trust": true, "spoofchk_off": true, "vlans": ["5"],
                                       "devices": ["enp1s0", "0000:3b:00.0#0-1"]})");
     const Config closed =
-        nic_config(R"({"modes": ["nic"], "devices": ["enp1s0#0-3"], "vlans": ["5"]})");
+        vf_pools(R"({"modes": ["vf"], "devices": ["enp1s0#0-3"], "vlans": ["5"]})");
     EXPECT_TRUE(
         pass({{"rdma.device", "enp1s0#3"}, {"rdma.trust", "on"}, {"rdma.spoofchk", "off"}}, open));
     EXPECT_TRUE(pass({{"rdma.device", "enp1s0#3"}}, closed));

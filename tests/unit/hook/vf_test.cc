@@ -6,7 +6,7 @@
 
 #include <gmock/gmock.h>
 
-#include "hook/request/cpu_list.h"
+#include "hook/request/values.h"
 #include "tests/unit/hook/vf_life.h"
 
 namespace test {
