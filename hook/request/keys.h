@@ -19,7 +19,7 @@ namespace hook {
 struct PolicyCheck;  // policy.h
 struct Rules;
 
-// One device for one container: `rdma.<index>.*`. What is empty was said by nobody.
+// One device for one container: `rdma.<index>.*`. An empty member was not asked for.
 struct Attachment {
     unsigned index = 0;  // 0-15
     std::string mode;    // a name of the table of modes
@@ -57,7 +57,7 @@ struct Attachment {
 
 inline constexpr std::string_view kContainerParent = "container";
 
-// What is to be set of a VF through its PF; never a MAC.
+// The settings of a VF that its PF makes; never a MAC.
 netns::VfSettings vf_settings(const Attachment& attachment);
 netns::ChildType child_type(const Attachment& attachment);
 
@@ -152,10 +152,10 @@ const Key* find_key(std::string_view name);
 std::vector<std::string_view> key_names();
 bool takes(const ModeInfo& mode, const Key& key);
 bool takes(const ModeInfo& mode, std::string_view key);
-// What a pool of the mode may give by default: no address, MAC or name, which containers cannot have
-// in common.
+// The keys that a pool of the mode may give by default. Containers cannot have an address, a MAC or
+// a name in common.
 std::vector<std::string_view> pool_defaults(const ModeInfo& mode);
-// The keys of a place, by it.
+// The keys that have a place, by it: &Key::in_journal or &Key::in_policy.
 std::vector<const Key*> in_order(uint8_t Key::*place);
 
 // The annotation of an attachment's key: "rdma.mtu", or "rdma.2.mtu".

@@ -54,7 +54,7 @@ bool includes(const std::vector<Range<T>>& ranges, const T& value) {
         ranges, [&](const Range<T>& range) { return range.first <= value && value <= range.last; });
 }
 
-// What rules list, as people write it.
+// Items of rules, as people write them.
 std::string show(const std::string& name) {
     return name;
 }
@@ -99,7 +99,7 @@ struct PolicyCheck {
         return find_rule(config, pool, member, name);
     }
 
-    // On something that no annotation says.
+    // Decides on something that no annotation says.
     void decide_on(std::string what, std::string rule, bool allowed, std::string fix) {
         decisions.push_back({.key = {},
                              .asked = std::move(what),
@@ -108,7 +108,7 @@ struct PolicyCheck {
                              .fix = std::move(fix)});
     }
 
-    // On a value of the annotation.
+    // Decides on a value of the annotation.
     void decide(std::string_view value, std::string rule, bool allowed, std::string fix = kRemove) {
         const std::string name = name_of(key->name);
         decide_on(fmt::format("{}='{}'", name, printable(value)),
@@ -118,7 +118,7 @@ struct PolicyCheck {
         decisions.back().key = name;
     }
 
-    // On a value that has to be among those that a rule lists; where there is no policy, anything is.
+    // Decides on a value that has to be among those that a rule lists. Without a policy any is.
     template <class T, class Among>
     void decide_listed(std::string_view value,
                        std::optional<std::vector<T>> Rules::*member,
@@ -138,7 +138,8 @@ struct PolicyCheck {
         decide_listed(value, member, name, [&](const auto& list) { return lists(list, value); });
     }
 
-    // On a number that must not be above the rule's; `without`: where the policy has no such rule.
+    // Decides on a number that must not be above the rule's. `without`: the answer of a policy that
+    // has no such rule.
     void decide_number(uint32_t value, std::optional<uint32_t> Rules::*member, bool without) {
         const auto most = rule(member, key->name);
         decide(
@@ -187,7 +188,7 @@ void check_parent(PolicyCheck& check) {
                     "set " + check.name_of("parent"));
 }
 
-// All that the attachment may be given: what it names, else what its pool lists.
+// Decides on all that the attachment may be given: what it names, else what its pool lists.
 void check_device(PolicyCheck& check) {
     std::vector<DeviceSpec> asked;
     if (check.asked.device)
@@ -282,7 +283,7 @@ void check_mac(PolicyCheck& check) {
 }
 
 namespace {
-// What the engine gives the container, beside an attachment.
+// Decides on what the engine gives the container beside an attachment.
 void check_powers(PolicyCheck& check, const Powers& powers) {
     const std::string& mode = check.asked.mode;
     const auto forbidden = check.rule(&Rules::forbid_capabilities, "forbid_capabilities");
@@ -337,7 +338,7 @@ std::string text_of(const GivenNode& node) {
                              : fmt::format("--device {} ({})", printable(node.path), number);
 }
 
-// What belongs to the container and to no single attachment.
+// Decides on what belongs to the container and to no single attachment.
 void check_container(const Request& request,
                      const std::optional<Policy>& policy,
                      const Powers& powers,

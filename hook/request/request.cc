@@ -23,7 +23,7 @@ namespace {
 constexpr std::string_view kPrefix = "rdma.";
 // IPv6 does not run over less (RFC 8200, 5): the kernel takes the addresses away, and GIDs go too.
 constexpr uint32_t kMinMtuV6 = 1280;
-// What the annotations can say of an interface that is made.
+// Keys that speak of an interface that rdma-hook makes.
 constexpr std::string_view kOfInterface[] = {"ip", "gateway", "routes", "mac", "mtu", "ifname"};
 
 Error bad_input(std::string what, std::string fix) {
@@ -198,7 +198,7 @@ std::optional<uint32_t> bounded(std::optional<uint32_t> usual, std::optional<uin
     return within ? usual : most;
 }
 
-// What the annotations leave open, by the pool's defaults and the policy's bounds. The configuration
+// Fills in what the annotations leave open: the pool's defaults, the policy's bounds. parse_config()
 // has checked the defaults; a Config that did not come from a file may still be wrong.
 Result<> apply_defaults(Making& making) {
     static const std::map<std::string, std::string> kNone;
@@ -432,7 +432,7 @@ Result<> choose_bridge(Making& making) {
         fmt::format("remove it, or choose another {}", making.name("pool")));
 }
 
-// Keys of which one may be there.
+// Refuses two keys of which one may be there.
 Result<> check_instead(const Making& making) {
     for (const Key& key : all_keys()) {
         if (making.has(key.name) && making.has(key.instead.of))
@@ -514,7 +514,7 @@ Result<KeyValues> make_attachment(const ParsedKeys& parsed, const Config& config
     return std::move(making.values);
 }
 
-// What two attachments of one container must not share; empty if they get along.
+// Names what two attachments of one container must not share; empty if they get along.
 std::string clash(const Attachment& a, const Attachment& b) {
     if (!a.ifname.empty() && a.ifname == b.ifname)
         return "the interface name " + a.ifname;

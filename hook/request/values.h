@@ -36,7 +36,7 @@ bool is_pool_name(std::string_view text);
 std::optional<uint64_t> parse_number(std::string_view text);
 // The first and the last of "FIRST-LAST"; twice the same of "FIRST".
 std::pair<std::string_view, std::string_view> split_range(std::string_view text);
-// What stands between the commas: at least one, each may be empty.
+// The parts between the commas: at least one, each may be empty.
 std::vector<std::string_view> split_list(std::string_view text);
 // Whether a list of words with single spaces has the word.
 bool has_word(std::string_view words, std::string_view word);
