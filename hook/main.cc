@@ -7,7 +7,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
-#include "hook/stages.h"
+#include "hook/command.h"
 #include "netns/base/confine.h"
 #include "netns/base/files.h"
 #include "netns/base/log.h"
@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
     (void)::mallopt(M_TOP_PAD, 1 << 20);
     (void)::mallopt(M_TRIM_THRESHOLD, INT_MAX);
     base::clean_surroundings();
-    // Who has no reader any more is told so by the write, and undoes what nobody will use.
+    // Ignore SIGPIPE: a failed write then returns EPIPE, and rdma-hook undoes what nobody will use.
     (void)std::signal(SIGPIPE, SIG_IGN);
     const std::vector<std::string> args(argv + 1, argv + argc);
     if (args == std::vector<std::string>{"--version"})
@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
         if (::chdir("/") != 0)
             return base::sys_error("enter /");
         TRY(base::confine(base::Profile::Hook));
-        return command->phase->run(input, call);
+        return command->stage->run(input, call);
     });
     return done ? 0 : hook::report(*command, call, done.error());
 }

@@ -1,184 +1,225 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/stages.h"
 
-#include <array>
-#include <climits>
 #include <exception>
 
 #include <fmt/format.h>
-#include <unistd.h>
+#include <fmt/ranges.h>
 
-#include "hook/container/audit.h"
-#include "hook/container/live.h"
-#include "netns/base/ids.h"
-#include "netns/base/log.h"
-#include "netns/process.h"
-#include "netns/terminal.h"
+#include "hook/container/attach.h"
+#include "hook/container/commit.h"
+#include "hook/container/end.h"
+#include "hook/container/in_config.h"
+#include "hook/container/into_running.h"
+#include "hook/state/failures.h"
+#include "runtime-config/oci/bundle.h"
 
 namespace hook {
 
 using base::Code;
+using base::Deadline;
 using base::Error;
 using base::make_error;
 
 namespace {
-Result<> run_precreate(const std::string& input, const Call& call) {
-    const Output output = TRY(precreate(input, call));
-    auto delivered = base::write_all(STDOUT_FILENO, output.spec, "stdout");
-    if (!delivered)
-        return join(std::move(delivered), abandon(call));
-    for (const std::string& note : output.notes)
-        say("rdma-hook: " + note);
-    return {};
+base::log::Target target_of(const Config& config) {
+    return {.file = config.log_file, .level = config.log_level, .program = "rdma-hook"};
 }
 
-Result<> check_later_stage(const Call& call) {
-    if (!call.container.empty() && !call.attach.empty() && !call.state_dir.empty())
+// A rootless engine's root can do nothing of what follows, and sees strange owners.
+Result<> check_root(const Call& call, const char* fix) {
+    if (call.root)
         return {};
-    return make_error(Code::Usage, "this stage needs --state, --container and --attach")
-        .advise("they are written by precreate: see runtime-config/README.md");
+    return make_error(Code::Refused, "rdma.* annotations need a rootful engine").advise(fix);
 }
 
-// Nobody has prepared the container: plain hooks.
-bool is_plain(const Call& call) {
-    return call.container.empty() && call.attach.empty();
+// The container's id as far as it is known before the runtime says it.
+std::string id_of(const Call& call) {
+    return call.id.empty() ? id_from_bundle(call.bundle) : call.id;
 }
 
-Result<> run_live(const std::string& input, const Call& call) {
-    for (const std::string& note : TRY(attach_live(input, call)))
-        say("rdma-hook: " + note);
-    return {};
+Notes logged(Notes notes) {
+    for (const std::string& note : notes)
+        base::log::warning(note);
+    return notes;
 }
 
-Result<> run_create_runtime(const std::string& input, const Call& call) {
-    if (is_plain(call) && call.state_dir.empty())
-        return run_live(input, call);
-    TRY(check_later_stage(call));
-    return create_runtime(input, call);
+// A later stage of a container that precreate has prepared, under its lock. No record: another
+// start of the same bundle has taken its place.
+template <typename Work>
+Result<> with_prepared(std::string_view input, const Call& call, const Work& work) {
+    const oci::State state = TRY(oci::parse_state(input));
+    base::log::set_container(state.id);
+    const Config unread;  // the journals have all decisions
+    const Store store{call.host.files, call.state_dir};
+    const auto lock = TRY(store.lock_container(call.container, Deadline::in(kLockTimeout)));
+    auto container = TRY(store.load_container(call.container));
+    if (container && container->uuid != call.attach)
+        container.reset();
+    return work(Context{call.host, unread, store}, container, state);
 }
 
-Result<> run_poststop(const std::string& input, const Call& call) {
-    if (is_plain(call))
-        return leave_live(input, call);
-    TRY(check_later_stage(call));
-    return poststop(input, call);
+// For people.
+std::string described(const Annotations& annotations) {
+    std::vector<std::string> parts;
+    for (const auto& [key, value] : annotations)
+        parts.push_back(fmt::format("{}={}", key, base::printable(value)));
+    return fmt::format("{}", fmt::join(parts, " "));
 }
 
-constexpr std::array<Phase, 4> kPhases = {{
-    {"precreate", run_precreate, true, false},
-    {"prestart", run_live, true, true},
-    {"createRuntime", run_create_runtime, true, true},
-    {"poststop", run_poststop, false, false},
-}};
-
-constexpr char kUsage[] =
-    "usage: rdma-hook precreate [--config FILE]\n"
-    "       rdma-hook prestart|createRuntime [--config FILE] [--annotation KEY=VALUE]...\n"
-    "       rdma-hook poststop [--config FILE]\n"
-    "       rdma-hook createRuntime|poststop --state DIR --container KEY --attach UUID\n"
-    "       rdma-hook --version\n"
-    "Called by container engines; see rdmactl for people.\n";
-
-bool is_path(std::string_view text) {
-    return text.starts_with('/') && text == base::printable(text, PATH_MAX);
-}
-
-// What is not accepted here becomes part of no path, not even to remember the failure.
-Result<> set_option(const std::string& name, const std::string& value, Command& command) {
-    const struct {
-        std::string_view name;
-        std::string* target;
-        bool (*accepts)(std::string_view);  // nullptr: whatever reads it judges it
-        const char* wants;
-    } options[] = {
-        {"--config", &command.config_path, nullptr, ""},
-        {"--state", &command.state_dir, is_path, "an absolute path"},
-        {"--container", &command.container, is_container_key, "64 hex digits"},
-        {"--attach", &command.attach, base::is_uuid, "a UUID"},
-    };
-
-    for (const auto& option : options) {
-        if (name != option.name)
-            continue;
-        if (option.accepts != nullptr && !option.accepts(value))
-            return make_error(
-                Code::Usage,
-                fmt::format("{} wants {}, not '{}'", name, option.wants, base::printable(value)));
-        *option.target = value;
-        return {};
+// The container's own, and those of the hook's arguments: a CDI device that is a pool, with an
+// address by annotation.
+Result<Annotations> all_annotations(const oci::Spec& spec, const Call& call) {
+    Annotations all = spec.annotations();
+    for (const auto& [key, value] : call.annotations) {
+        const auto [there, added] = all.emplace(key, value);
+        if (!added && there->second != value)
+            return make_error(Code::Refused,
+                              fmt::format("annotation {}={}, but the device that was asked for has "
+                                          "{}",
+                                          key,
+                                          base::printable(there->second),
+                                          base::printable(value)))
+                .advise("leave out the annotation or the device");
     }
-    return make_error(Code::Usage, "unknown option '" + base::printable(name) + "'");
+    return all;
 }
 
-// What a container is to be given that does not say so itself: by a CDI device.
-Result<> add_annotation(const std::string& text, Command& command) {
-    const auto equals = text.find('=');
-    const std::string key = text.substr(0, equals);
-    if (equals == std::string::npos || !mentions_rdma({{key, ""}}))
-        return make_error(Code::Usage,
-                          "--annotation wants rdma.KEY=VALUE, not '" + base::printable(text) + "'");
-    if (!command.annotations.emplace(key, text.substr(equals + 1)).second)
-        return make_error(Code::Usage, "--annotation " + key + " is given twice");
-    return {};
-}
-
-std::string own_program() {
-    std::array<char, 4096> path{};
-    const ssize_t size = ::readlink("/proc/self/exe", path.data(), path.size());
-    return size > 0 ? without_deleted({path.data(), static_cast<size_t>(size)}) : std::string{};
-}
-
-std::string working_directory() {
-    std::array<char, 4096> path{};
-    return ::getcwd(path.data(), path.size()) != nullptr ? std::string(path.data()) : std::string{};
-}
 }  // namespace
 
-Result<Command> parse_command(const std::vector<std::string>& args) {
-    if (args.empty())
-        return make_error(Code::Usage, "no phase given");
-    Command command;
-    command.config_path = kConfigPath;
-    for (const Phase& phase : kPhases) {
-        if (phase.name == args[0])
-            command.phase = &phase;
-    }
-    if (command.phase == nullptr)
-        return make_error(Code::Usage, "unknown phase '" + base::printable(args[0]) + "'");
-    for (size_t i = 1; i < args.size(); i += 2) {
-        if (i + 1 == args.size())
-            return make_error(Code::Usage, base::printable(args[i]) + " needs a value");
-        TRY(args[i] == "--annotation" ? add_annotation(args[i + 1], command)
-                                      : set_option(args[i], args[i + 1], command));
-    }
-    const bool attaches_plainly = command.phase->attaches_live && command.container.empty();
-    if (!command.annotations.empty() && !attaches_plainly)
-        return make_error(Code::Usage, "--annotation is for plain hooks alone");
-    return command;
+const Result<Config>& ReadOnce::get() const {
+    if (!*config_)
+        *config_ = read_();
+    return **config_;
 }
 
-std::string without_deleted(std::string path) {
-    constexpr std::string_view kMark = " (deleted)";
-    if (path.ends_with(kMark))
-        path.resize(path.size() - kMark.size());
-    return path;
+Config ReadOnce::get_or_default() const {
+    const auto& config = get();
+    return config ? *config : Config{};
 }
 
-Call call_of(const Command& command, netns::Host& host) {
-    // What precreate prepared is committed or undone whoever does it: two looks at /proc less.
-    const bool prepared =
-        (command.phase->run == run_create_runtime || command.phase->run == run_poststop) &&
-        !command.container.empty();
-    return Call{.host = host,
-                .load_config = [path = command.config_path] { return load_config(path); },
-                .root = !prepared && netns::is_machine_root(),
-                .self = prepared ? std::string{} : own_program(),
-                .bundle = working_directory(),
-                .state_dir = command.state_dir,
-                .container = command.container,
-                .attach = command.attach,
-                .owner = host.processes.parent(),
-                .annotations = command.annotations};
+Result<Output> precreate(std::string_view input, const Call& call) {
+    oci::Spec spec = TRY(oci::Spec::parse_annotations(input));
+    const auto annotations = spec.annotations();
+    if (!mentions_rdma(annotations))
+        return Output{.spec = std::string(input), .notes = {}};
+    TRY(check_root(call, "run the container as root: sudo podman run ..."));
+    TRY(spec.check());
+    base::log::set_container(id_of(call));
+    const auto& config = call.config.get();
+    if (!config)
+        return config.error();
+    base::log::open(target_of(*config));
+    const Store store{call.host.files, config->state_dir};
+    const Context context{call.host, *config, store};
+    if (const auto marker = annotations.find(kMarker); marker != annotations.end()) {
+        TRY(check_marker(store, call.bundle, marker->second));
+        return Output{.spec = std::string(input), .notes = {}};
+    }
+    Asking asking = TRY(read_asking(context, spec, annotations, false));
+    const auto owner = TRY(call.host.processes.token(call.owner));
+    if (!owner)
+        return make_error(Code::Unavailable, "the engine that called rdma-hook is gone")
+            .advise("start the container once more");
+    asking.bundle = call.bundle;
+    asking.id = id_of(call);
+    asking.life = *owner;
+    InConfig delivery{context, std::move(spec), call.self};
+    auto notes = logged(TRY(attach_container(context, asking, delivery)));
+    return Output{.spec = delivery.text(), .notes = std::move(notes)};
+}
+
+Result<> abandon(const Call& call) {
+    const auto& config = call.config.get();
+    if (!config)
+        return config.error();
+    const Store store{call.host.files, config->state_dir};
+    const Context context{call.host, *config, store};
+    const std::string key = container_key(call.bundle);
+    const auto lock = TRY(store.lock_container(key, Deadline::in(kLockTimeout)));
+    const auto container = TRY(store.load_container(key));
+    if (!container || (container->committed && TRY(is_alive(context, *container))))
+        return {};
+    return leave_all(context, *container);
+}
+
+Result<> create_runtime(std::string_view input, const Call& call) {
+    return with_prepared(
+        input,
+        call,
+        [](const Context& context, const auto& container, const oci::State& state) -> Result<> {
+            if (!container)
+                return make_error(Code::Refused,
+                                  "the container's RDMA was prepared for another start (a restored "
+                                  "checkpoint?) and is gone")
+                    .advise("create the container anew");
+            return commit_created(context, *container, state);
+        });
+}
+
+Result<> poststop(std::string_view input, const Call& call) {
+    return with_prepared(
+        input, call, [](const Context& context, const auto& container, const auto& /*state*/) {
+            return container ? leave_all(context, *container) : Result<>{};
+        });
+}
+
+Result<Notes> plain_create(std::string_view input, const Call& call) {
+    const oci::State state = TRY(oci::parse_state(input));
+    const oci::Bundle bundle = TRY(oci::Bundle::open(state.bundle));
+    oci::Spec spec =
+        TRY(oci::Spec::parse_annotations(TRY(bundle.read(oci::kSpecFile, oci::kMaxSpecBytes))));
+    const auto annotations = TRY(all_annotations(spec, call));
+    if (!mentions_rdma(annotations))
+        return Notes{};
+    TRY(check_root(call, "run the container as root"));
+    base::log::set_container(state.id);
+    TRY(bundle.check_owner());
+    TRY(spec.check());
+    const auto& config = call.config.get();
+    if (!config)
+        return config.error();
+    base::log::open(target_of(*config));
+    const Store store{call.host.files, config->state_dir};
+    const Context context{call.host, *config, store};
+    if (const auto marker = annotations.find(kMarker); marker != annotations.end()) {
+        TRY(check_marker(store, bundle.path(), marker->second));
+        if (!call.annotations.empty())
+            return make_error(Code::Refused, "the container has its RDMA by annotation already")
+                .advise("leave out the annotations or the device " + described(call.annotations));
+        return Notes{};
+    }
+    Asking asking = TRY(read_asking(context, spec, annotations, true));
+    auto delivery = TRY(IntoRunning::find(context, std::move(spec), bundle.path(), state.pid));
+    asking.bundle = bundle.path();
+    asking.id = state.id;
+    asking.life = delivery.init();
+    return logged(TRY(attach_container(context, asking, delivery)));
+}
+
+Result<> plain_poststop(std::string_view input, const Call& call) {
+    const oci::State state = TRY(oci::parse_state(input));
+    base::log::set_container(state.id);
+    const Config config = call.config.get_or_default();
+    base::log::open(target_of(config));
+    const Store store{call.host.files, call.state_dir.empty() ? config.state_dir : call.state_dir};
+    return leave_ended({call.host, config, store}, state);
+}
+
+base::log::Target log_of(const Call& call) {
+    return target_of(call.config.get_or_default());
+}
+
+void remember_failure(const Call& call, std::string_view stage, const Error& error) {
+    const std::string dir =
+        call.state_dir.empty() ? call.config.get_or_default().state_dir : call.state_dir;
+    hook::remember_failure(
+        Store{call.host.files, dir},
+        {.key = call.container.empty() ? container_key(call.bundle) : call.container,
+         .id = id_of(call),
+         .bundle = call.bundle,
+         .stage = stage},
+        error);
 }
 
 Result<> guarded(const std::function<Result<>()>& work) {
@@ -189,29 +230,6 @@ Result<> guarded(const std::function<Result<>()>& work) {
     } catch (...) {
         return make_error(Code::Internal, "bug: unknown exception");
     }
-}
-
-void say(const std::string& line) {
-    const std::string text = line + "\n";
-    (void)!::write(STDERR_FILENO, text.data(), text.size());  // nobody to tell if it fails
-    netns::tell_parent(text);
-}
-
-int report(const Command& command, const Call& call, const Error& error) {
-    const std::string line = fmt::format("{}: {}", command.phase->name, error.message());
-    base::log::error(line);
-    if (command.phase->may_fail)
-        audit_refusal(command.phase->name, error);
-    remember_failure(call, command.phase->name, error);
-    say("rdma-hook: " + line);
-    return command.phase->may_fail ? base::exit_status(error.code) : 0;
-}
-
-int usage(const std::vector<std::string>& args, const Error& error) {
-    const std::string text = fmt::format("rdma-hook: {}\n{}", error.message(), kUsage);
-    (void)!::write(STDERR_FILENO, text.data(), text.size());  // nobody to tell if it fails
-    const bool may_fail = args.empty() || args[0] != "poststop";
-    return may_fail ? base::exit_status(Code::Usage) : 0;
 }
 
 }  // namespace hook

@@ -1,48 +1,88 @@
 // SPDX-License-Identifier: Apache-2.0
-// rdma-hook's command line, and how it talks to people. By hand, and not by a library: this runs in
-// every container start, and the only caller is a line that we wrote ourselves.
+// The stages in which engines and runtimes call rdma-hook, each a short recipe over
+// hook/container/.
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "hook/container/phases.h"
+#include "hook/container/delivery.h"
+#include "netns/base/log.h"
 
 namespace hook {
 
-struct Phase {
-    std::string_view name;
-    Result<> (*run)(const std::string& input, const Call& call);
-    bool may_fail;       // poststop never does: the runtime could not do anything about it
-    bool attaches_live;  // may be a plain hook that attaches
+// The configuration, read when it is first asked for and not again. Copies share what was read.
+class ReadOnce {
+  public:
+    explicit ReadOnce(std::function<Result<Config>()> read) : read_(std::move(read)) {}
+
+    [[nodiscard]] const Result<Config>& get() const;
+
+    // Nothing if nobody has asked for it yet.
+    [[nodiscard]] const std::optional<Result<Config>>& peek() const { return *config_; }
+
+    // For what can do without: the default configuration if it cannot be read.
+    [[nodiscard]] Config get_or_default() const;
+
+  private:
+    std::function<Result<Config>()> read_;
+    std::shared_ptr<std::optional<Result<Config>>> config_ =
+        std::make_shared<std::optional<Result<Config>>>();
 };
 
-struct Command {
-    const Phase* phase = nullptr;
-    std::string config_path;
-    std::string state_dir;
-    std::string container;
-    std::string attach;
-    Annotations annotations;
+// How a stage is called: what the engine gave beside stdin.
+struct Call {
+    netns::Host& host;
+    ReadOnce config;
+    bool root = true;  // effective uid 0 in the first user namespace
+    // precreate
+    std::string self{};    // rdma-hook's own path, for the hooks that it adds
+    std::string bundle{};  // the working directory, or what rdma-runtime got
+    // createRuntime and poststop, as precreate wrote them into config.json: these stages need no
+    // configuration, so that one that was broken meanwhile keeps nothing from being given back
+    std::string state_dir{};
+    std::string container{};  // KEY
+    std::string attach{};     // UUID
+    std::string id{};  // precreate: the container's, if rdma-runtime knows it; else the bundle's
+    // precreate: the process that lives until the container has been created. rdma-runtime does so
+    // itself; a hook does not, but the engine that called it: the parent at the hook's beginning.
+    // Later it is another one, if the engine has died.
+    pid_t owner = 0;
+    // Plain hooks: what the hook's own arguments ask for
+    Annotations annotations{};
 };
 
-Result<Command> parse_command(const std::vector<std::string>& args);
-Call call_of(const Command& command, netns::Host& host);
+struct Output {
+    std::string spec;  // config.json
+    Notes notes;
+};
 
-// A program's path as /proc/PID/exe names it, without the mark of one that a package's upgrade has
-// replaced meanwhile: the new one is at the same place.
-std::string without_deleted(std::string path);
+// Before `create`: config.json in, config.json with the grants out. The text comes back unchanged,
+// byte for byte, if it does not ask for RDMA.
+Result<Output> precreate(std::string_view input, const Call& call);
+// Undoes what the output of precreate promised, if that output could not be delivered, or if the
+// create that got it failed: not if there is a container with an init that lives.
+Result<> abandon(const Call& call);
+// The container's init exists: checks that it is where rdma-hook attached, and commits.
+Result<> create_runtime(std::string_view input, const Call& call);
+// The container is gone: gives everything back.
+Result<> poststop(std::string_view input, const Call& call);
+
+// Plain hooks: the whole attach in prestart or createRuntime. Nothing happens for a container
+// without rdma.*, one that precreate has prepared, and one that has been attached already (both
+// stages may be listed).
+Result<Notes> plain_create(std::string_view input, const Call& call);
+Result<> plain_poststop(std::string_view input, const Call& call);
+
+// Where to log, as the configuration says if it can be read.
+base::log::Target log_of(const Call& call);
+// Keeps a failure for `rdmactl list --failed` and `show`; best effort.
+void remember_failure(const Call& call, std::string_view stage, const base::Error& error);
 
 // The only catch of the program: an exception is a bug, reported as an internal error.
 Result<> guarded(const std::function<Result<>()>& work);
-
-// One line for the person at the terminal, the story in the log; the exit status.
-int report(const Command& command, const Call& call, const base::Error& error);
-int usage(const std::vector<std::string>& args, const base::Error& error);
-
-// Podman swallows what a precreate hook says: the line goes to our stderr and to the engine's own.
-void say(const std::string& line);
 
 }  // namespace hook

@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "hook/container/grant.h"
+#include "hook/container/inspect.h"
 #include "hook/state/store.h"
 #include "hook/steps/journal.h"
 
@@ -27,7 +27,8 @@ void audit_leave(Leaving why,
                  size_t users,
                  const Result<>& done);
 
-// What the dead left, and whose container nobody knows any more: "attachment", "file" or "port".
+// Something that the dead left, whose container nobody knows any more. `kind`: "attachment",
+// "file" or "port".
 void audit_recovery(std::string_view kind, const std::string& name, const Result<>& done);
 
 // The container was refused, in this stage; `optional`: it starts without RDMA.

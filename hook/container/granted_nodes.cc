@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "hook/container/attachment.h"
+#include "hook/container/end.h"
 #include "hook/steps/allow_device.h"
 #include "netns/device_cgroup.h"
 
@@ -38,7 +38,7 @@ std::optional<GrantedNode> parse_name(std::string_view name) {
     return node;
 }
 
-// Reads those files alone whose names, a number and a container's key, are `wanted`.
+// Reads the files whose names, a number and a container's key, are `wanted`, and no others.
 template <typename Wanted>
 Result<std::vector<GrantedNode>> read_nodes(const Store& store, const Wanted& wanted) {
     std::vector<GrantedNode> nodes;
@@ -60,8 +60,10 @@ Result<std::vector<GrantedNode>> read_nodes(const Store& store, const Wanted& wa
 }
 }  // namespace
 
-Result<> note_nodes(World& world, const std::string& key, const std::vector<Granted>& granted) {
-    const Store& store = world.store;
+Result<> note_nodes(const Context& context,
+                    const std::string& key,
+                    const std::vector<Granted>& granted) {
+    const Store& store = context.store;
     for (const Granted& g : granted) {
         const netns::DeviceNumber number{g.uverbs.major, g.uverbs.minor};
         const auto has_number = [&](const GrantedNode& node) {
@@ -70,8 +72,8 @@ Result<> note_nodes(World& world, const std::string& key, const std::vector<Gran
         for (const GrantedNode& other : TRY(read_nodes(store, has_number))) {
             const auto container = TRY(store.load_container(other.key));
             if (other.node_guid != g.device.node_guid && container &&
-                TRY(is_alive(world, *container)))
-                TRY(revoke(world, *container, other));
+                TRY(is_alive(context, *container)))
+                TRY(revoke(context, *container, other));
         }
         const Json json =
             base::object({{"device", g.device.name}, {"node_guid", g.device.node_guid}});
@@ -81,12 +83,12 @@ Result<> note_nodes(World& world, const std::string& key, const std::vector<Gran
     return {};
 }
 
-Result<> revoke(World& world, const Container& container, const GrantedNode& node) {
+Result<> revoke(const Context& context, const Container& container, const GrantedNode& node) {
     const bool is_live = std::ranges::any_of(container.grants, [](const Json& step) {
         return step.value("kind", "") == AllowDevice::kKind;
     });
     if (is_live)
-        return world.host.device_cgroups.forbid(container.token, node.number);
+        return context.host.device_cgroups.forbid(container.token, node.number);
     return make_error(Code::Busy,
                       fmt::format("container {} may open device {}:{}, which was the verbs node of "
                                   "its RDMA device {} and is not any more",

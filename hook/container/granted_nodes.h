@@ -7,13 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "hook/container/grant.h"
-#include "hook/state/store.h"
-#include "netns/host.h"
+#include "hook/container/inspect.h"
+#include "hook/state/context.h"
 
 namespace hook {
-
-struct World;
 
 struct GrantedNode {
     std::string key;  // of the container
@@ -25,7 +22,9 @@ struct GrantedNode {
 // Writes down what the container is about to be given, before it can open it. A number that a
 // living container may open, as that of a device that went, is taken from that one; Busy where only
 // its end does.
-Result<> note_nodes(World& world, const std::string& key, const std::vector<Granted>& granted);
+Result<> note_nodes(const Context& context,
+                    const std::string& key,
+                    const std::vector<Granted>& granted);
 // Everything of the container that note_nodes() wrote.
 Result<> forget_nodes(const Store& store, const std::string& key);
 
@@ -37,6 +36,6 @@ Result<bool> is_stale(netns::Host& host, const GrantedNode& node);
 
 // Takes a stale number from a container that lives. Refused, with what helps, where the runtime
 // granted it, whose rules stay.
-Result<> revoke(World& world, const Container& container, const GrantedNode& node);
+Result<> revoke(const Context& context, const Container& container, const GrantedNode& node);
 
 }  // namespace hook

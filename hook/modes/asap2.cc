@@ -130,7 +130,7 @@ Result<Plan> plan_asap2(const Attachment& asked, const Survey& s) {
                                 .up_before = link.up,
                                 .lease = lease_of(chosen.vf, s)});
     plan.add<AddOvsPort>(
-        {.port = port_of(a, link), .attachment = s.attachment_key, .container = s.container_id});
+        {.port = port_of(a, link), .attachment = s.attachment_key, .container = s.container.id});
     add_vf(plan, a, s, chosen);
     return plan;
 }

@@ -271,7 +271,8 @@ Result<std::vector<Address>> choose_addresses(const Attachment& attachment,
 }
 
 std::string device_name(const char* prefix, const Attachment& attachment, const Survey& survey) {
-    return fmt::format("{}{:08x}", prefix, digest_number(seed(survey.uuid, attachment), 8));
+    return fmt::format(
+        "{}{:08x}", prefix, digest_number(seed(survey.container.uuid, attachment), 8));
 }
 
 namespace {
@@ -298,7 +299,7 @@ Result<bool> is_taken(Site& site, uint32_t index) {
 
 Result<uint32_t> link_index(const Attachment& attachment, const Survey& survey) {
     constexpr int kDraws = 16;
-    std::string text = survey.uuid;
+    std::string text = survey.container.uuid;
     for (int draw = 0; draw < kDraws; ++draw, text += '+') {
         const uint32_t index = drawn_index(attachment, text);
         if (!TRY(is_taken(survey.site, index)))
@@ -313,7 +314,7 @@ Result<uint32_t> link_index(const Attachment& attachment, const Survey& survey) 
 netns::Mac stable_mac(const Attachment& attachment,
                       const Survey& survey,
                       const netns::Mac& parent) {
-    const std::string own = seed(survey.container_key, attachment);
+    const std::string own = seed(survey.container.key, attachment);
     const uint64_t number = digest_number(own + "/" + to_string(parent), 10);
     netns::Mac mac{{0x02}};
     for (size_t i = 1; i < mac.bytes.size(); ++i)

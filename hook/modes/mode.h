@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "hook/request/request.h"
-#include "hook/state/store.h"
+#include "hook/state/context.h"
 #include "hook/steps/step.h"
 
 namespace hook {
@@ -22,15 +22,11 @@ struct Scope {
 };
 
 // What a mode looks at while it plans. Read only: planning changes nothing.
-struct Survey {
+struct Survey : Context {
     Site& site;
-    const Config& config;
-    const Store& store;
-    std::string container_key;   // seed of the stable MAC
-    std::string attachment_key;  // owner tag of what we make
-    std::string container_id;    // for people; empty: not known yet
-    std::string uuid;            // seed of names and indexes
-    std::string cpus;            // the container's, "0-3,8"; empty: all
+    const Container& container;  // its key is the seed of the stable MAC, its uuid that of names
+    std::string attachment_key;  // owner tag of what is made
+    std::string cpus = {};       // the container's, "0-3,8"; empty: all
     // Not to be given out: others on the network have them. No lease says so.
     std::set<netns::Address> in_use = {};
 };

@@ -316,7 +316,7 @@ Result<FreeVf> choose_free_vf(const Attachment& attachment, const Survey& survey
         order_by_cpus(candidates, sources, survey.cpus);
     if (pool != nullptr && pool->choose == Choose::Sticky)
         order_by_container(candidates,
-                           fmt::format("{}/{}", survey.container_key, attachment.index));
+                           fmt::format("{}/{}", survey.container.key, attachment.index));
     for (const Candidate& candidate : candidates) {
         const Source& source = sources[candidate.source];
         FreeVf found{.pf = source.pf, .pf_link = source.link};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/rdmactl/asked.h"
 
-#include "hook/container/subject.h"
+#include "hook/container/asking.h"
 
 namespace hook::ctl {
 

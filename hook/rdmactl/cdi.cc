@@ -2,7 +2,7 @@
 // rdmactl cdi: what a container can be given by --device and a name of the Container Device
 // Interface. A file of CDI has devices of one kind, so there are two:
 //
-// rdma-hook.org/pool=NAME, a pool of the configuration, brings the plain hooks (hook/container/live.h) with
+// rdma-hook.org/pool=NAME, a pool of the configuration, brings the plain hooks (hook/container/into_running.h) with
 // the pool in their arguments. It is an attach as by annotation, given back at the end.
 //
 // rdma-hook.org/hca=NAME, an RDMA device of the host, is static: nodes that are there. It gives

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "hook/container/attachment.h"
+#include "hook/container/end.h"
 #include "hook/state/runtimes.h"
 #include "netns/base/owned_file.h"
 

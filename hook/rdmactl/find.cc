@@ -13,10 +13,10 @@ Result<Store> open_store(const Options& options, netns::Host& host, Config& conf
     return store;
 }
 
-Result<std::optional<Container>> find_container(World& world, const std::string& name) {
+Result<std::optional<Container>> find_container(const Context& context, const std::string& name) {
     std::optional<Container> found;
-    for (const std::string& key : TRY(world.store.container_keys())) {
-        auto loaded = world.store.load_container(key);
+    for (const std::string& key : TRY(context.store.container_keys())) {
+        auto loaded = context.store.load_container(key);
         if (!loaded && !key.starts_with(name))  // one that cannot be read is not this one
             continue;
         auto container = TRY(std::move(loaded));

@@ -13,6 +13,6 @@ Result<Store> open_store(const Options& options, netns::Host& host, Config& conf
 
 // The one container whose id or key begins with `name`; nothing if there is none, Code::Usage if
 // there are several.
-Result<std::optional<Container>> find_container(World& world, const std::string& name);
+Result<std::optional<Container>> find_container(const Context& context, const std::string& name);
 
 }  // namespace hook::ctl

@@ -10,6 +10,7 @@
 #include "hook/rdmactl/find.h"
 #include "hook/rdmactl/text.h"
 #include "hook/rdmactl/vf/pf.h"
+#include "hook/state/failures.h"
 
 namespace hook::ctl {
 
@@ -29,21 +30,21 @@ Result<Json> read_json(const Store& store, const std::string& path) {
 }
 
 // "live", "creating", or "dead": not yet collected.
-std::string_view state_of(World& world, const Container& container) {
-    const auto alive = is_alive(world, container);
+std::string_view state_of(const Context& context, const Container& container) {
+    const auto alive = is_alive(context, container);
     if (!alive || !*alive)
         return "dead";
     return container.committed ? "live" : "creating";
 }
 
-Result<Json> describe(World& world, const Container& container) {
+Result<Json> describe(const Context& context, const Container& container) {
     Json json = hook::to_json(container);
-    json["state"] = state_of(world, container);
-    const auto attach = read_json(world.store, world.store.attach_path(container.key));
+    json["state"] = state_of(context, container);
+    const auto attach = read_json(context.store, context.store.attach_path(container.key));
     json["granted"] = attach ? *attach : Json::object();
     json["stale"] = Json::array();
-    for (const GrantedNode& node : TRY(granted_nodes(world.store, container.key))) {
-        if (TRY(is_stale(world.host, node)))
+    for (const GrantedNode& node : TRY(granted_nodes(context.store, container.key))) {
+        if (TRY(is_stale(context.host, node)))
             json["stale"].push_back(node.device);
     }
     return json;
@@ -58,23 +59,23 @@ Json unreadable(const std::string& key, const base::Error& error) {
             {"granted", Json::object()}};
 }
 
-Result<Json> containers(World& world) {
+Result<Json> containers(const Context& context) {
     Json list = Json::array();
-    for (const std::string& key : TRY(world.store.container_keys())) {
-        const auto container = world.store.load_container(key);
+    for (const std::string& key : TRY(context.store.container_keys())) {
+        const auto container = context.store.load_container(key);
         if (!container)
             list.push_back(unreadable(key, container.error()));
         else if (*container)
-            list.push_back(TRY(describe(world, **container)));
+            list.push_back(TRY(describe(context, **container)));
     }
     return list;
 }
 
 // Journals that hold something nobody uses any more: the next gc tries again.
-Result<Json> dirty_journals(World& world) {
+Result<Json> dirty_journals(const Context& context) {
     Json list = Json::array();
-    for (const std::string& akey : TRY(world.store.journal_keys())) {
-        const auto journal = load_journal(world.store, akey);
+    for (const std::string& akey : TRY(context.store.journal_keys())) {
+        const auto journal = load_journal(context.store, akey);
         if (!journal)
             list.push_back({{"attachment", akey},
                             {"trouble", Json::array({journal.error().message()})},
@@ -87,19 +88,9 @@ Result<Json> dirty_journals(World& world) {
     return list;
 }
 
-Result<Json> failures(World& world) {
-    Json list = Json::array();
-    for (const std::string& name : TRY(world.store.files().list(world.store.folder("errors")))) {
-        const auto json = read_json(world.store, world.store.folder("errors") + "/" + name);
-        if (json)
-            list.push_back(*json);
-    }
-    return list;
-}
-
 // Of each representor that the journals name: whether hardware forwards what it gets.
-Result<Json> offload(World& world, const Json& journals) {
-    Site site = TRY(host_site(world.host));
+Result<Json> offload(const Context& context, const Json& journals) {
+    Site site = TRY(host_site(context.host));
     Json paths = Json::array();
     for (const Json& journal : journals) {
         for (const Json& step : base::array_of(journal, "steps")) {
@@ -167,13 +158,13 @@ std::string show_text(const Json& json) {
 Result<Answer> list(const Options& options, netns::Host& host) {
     Config config;
     const Store store = TRY(open_store(options, host, config));
-    World world{host, config, store};
+    const Context context{host, config, store};
     if (options.failed) {
-        Json json{{"failures", TRY(failures(world))}};
+        Json json{{"failures", TRY(load_failures(store))}};
         std::string text = failures_text(json);
         return Answer{.json = std::move(json), .text = std::move(text), .trouble = false};
     }
-    Json json{{"containers", TRY(containers(world))}, {"dirty", TRY(dirty_journals(world))}};
+    Json json{{"containers", TRY(containers(context))}, {"dirty", TRY(dirty_journals(context))}};
     std::string text = list_text(json);
     return Answer{.json = std::move(json), .text = std::move(text), .trouble = false};
 }
@@ -181,20 +172,20 @@ Result<Answer> list(const Options& options, netns::Host& host) {
 Result<Answer> show(const Options& options, netns::Host& host) {
     Config config;
     const Store store = TRY(open_store(options, host, config));
-    World world{host, config, store};
+    const Context context{host, config, store};
     Json json = Json::object();
-    const auto container = TRY(find_container(world, options.container));
+    const auto container = TRY(find_container(context, options.container));
     if (container) {
-        json["container"] = TRY(describe(world, *container));
+        json["container"] = TRY(describe(context, *container));
         json["journals"] = Json::array();
         for (const std::string& akey : container->attachments) {
             if (const auto journal = read_json(store, store.journal_path(akey)))
                 json["journals"].push_back(*journal);
         }
-        if (Json paths = TRY(offload(world, json["journals"])); !paths.empty())
+        if (Json paths = TRY(offload(context, json["journals"])); !paths.empty())
             json["offload"] = std::move(paths);
     }
-    for (const Json& failure : TRY(failures(world))) {
+    for (const Json& failure : TRY(load_failures(store))) {
         if (text_of(failure, "id").starts_with(options.container) ||
             text_of(failure, "key").starts_with(options.container))
             json["last_error"] = failure;

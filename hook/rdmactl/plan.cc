@@ -2,6 +2,7 @@
 // rdmactl plan: what would be done for these annotations. Changes nothing.
 #include <fmt/format.h>
 
+#include "hook/container/attach.h"
 #include "hook/rdmactl/asked.h"
 #include "hook/rdmactl/command.h"
 #include "netns/base/ids.h"
@@ -49,7 +50,7 @@ Result<Answer> plan(const Options& options, netns::Host& host) {
         TRY(check_policy(request, config, TRY(powers_of(asked, config, host))));
         const Store store{host.files, config.state_dir};
         TRY(store.open());
-        World world{host, config, store};
+        const Context context{host, config, store};
         Container container;
         container.key = container_key("rdmactl plan");
         container.uuid = base::random_uuid();
@@ -57,7 +58,7 @@ Result<Answer> plan(const Options& options, netns::Host& host) {
         if (!options.netns_path.empty())
             ns = TRY(host.namespaces.open(options.netns_path));
         for (const Attachment& attachment : request.attachments) {
-            Json entry = to_json(TRY(make_plan(world, {container, ns}, attachment)));
+            Json entry = to_json(TRY(make_plan(context, container, ns, attachment)));
             entry["index"] = attachment.index;
             entry["mode"] = attachment.mode;
             json["attachments"].push_back(std::move(entry));

@@ -3,7 +3,7 @@
 // anew, from the journal and through the pin: a container may have renamed what it was given.
 #include <fmt/format.h>
 
-#include "hook/container/grant.h"
+#include "hook/container/inspect.h"
 #include "hook/rdmactl/command.h"
 #include "hook/rdmactl/find.h"
 #include "hook/rdmactl/text.h"
@@ -43,27 +43,27 @@ Result<> add_netdev(Site& site, const Endpoint& endpoint, Json& out) {
     return {};
 }
 
-Result<> add_counters(World& world, const Journal& journal, Json& out) {
-    Site site = TRY(open_site(world.host, world.store, journal));
+Result<> add_counters(const Context& context, const Journal& journal, Json& out) {
+    Site site = TRY(open_site(context.host, context.store, journal));
     auto device = add_device(site, journal.endpoint, out);
     return join(std::move(device), add_netdev(site, journal.endpoint, out));
 }
 
 // Nothing if the attachment has ended meanwhile.
-Result<std::optional<Json>> counters_of(World& world, const std::string& akey) {
-    const auto journal = TRY(load_journal_head(world.store, akey));
+Result<std::optional<Json>> counters_of(const Context& context, const std::string& akey) {
+    const auto journal = TRY(load_journal_head(context.store, akey));
     if (!journal)
         return std::optional<Json>{};
     Json out{{"attachment", akey}, {"request", journal->attachment}};
-    if (const auto done = add_counters(world, *journal, out); !done)
+    if (const auto done = add_counters(context, *journal, out); !done)
         out["error"] = done.error().message();
     return std::optional{std::move(out)};
 }
 
-Result<Json> counters_of(World& world, const Container& container) {
+Result<Json> counters_of(const Context& context, const Container& container) {
     Json json{{"id", container.id}, {"key", container.key}, {"attachments", Json::array()}};
     for (const std::string& akey : container.attachments) {
-        const auto counters = counters_of(world, akey);
+        const auto counters = counters_of(context, akey);
         if (!counters)
             json["attachments"].push_back(
                 {{"attachment", akey}, {"error", counters.error().message()}});
@@ -73,23 +73,23 @@ Result<Json> counters_of(World& world, const Container& container) {
     return json;
 }
 
-Result<bool> is_live(World& world, const Container& container) {
-    return container.committed && TRY(is_alive(world, container));
+Result<bool> is_live(const Context& context, const Container& container) {
+    return container.committed && TRY(is_alive(context, container));
 }
 
-Result<std::vector<Container>> running(World& world, const std::string& name) {
+Result<std::vector<Container>> running(const Context& context, const std::string& name) {
     std::vector<Container> all;
     if (!name.empty()) {
-        const auto container = TRY(find_container(world, name));
-        if (!container || !TRY(is_live(world, *container)))
+        const auto container = TRY(find_container(context, name));
+        if (!container || !TRY(is_live(context, *container)))
             return make_error(Code::Unavailable,
                               "container '" + base::printable(name) + "' is not running with RDMA")
                 .advise("see all: rdmactl list");
         return std::vector{*container};
     }
-    for (const std::string& key : TRY(world.store.container_keys())) {
-        auto container = world.store.load_container(key);  // list says which cannot be read
-        if (container && *container && TRY(is_live(world, **container)))
+    for (const std::string& key : TRY(context.store.container_keys())) {
+        auto container = context.store.load_container(key);  // list says which cannot be read
+        if (container && *container && TRY(is_live(context, **container)))
             all.push_back(**std::move(container));
     }
     return all;
@@ -117,12 +117,12 @@ void add_rows(Rows& rows, const std::string& container, const Json& attachment, 
 Result<Answer> stats(const Options& options, netns::Host& host) {
     Config config;
     const Store store = TRY(open_store(options, host, config));
-    World world{host, config, store};
+    const Context context{host, config, store};
     Answer answer{.json = {{"containers", Json::array()}}, .text = {}};
     Rows rows = {{"CONTAINER", "OF", "COUNTER", "VALUE"}};
     std::string trouble;
-    for (const Container& container : TRY(running(world, options.container))) {
-        Json json = TRY(counters_of(world, container));
+    for (const Container& container : TRY(running(context, options.container))) {
+        Json json = TRY(counters_of(context, container));
         for (const Json& attachment : json["attachments"]) {
             for (const char* what : {"device", "netdev"})
                 add_rows(rows, short_name(container), attachment, what);

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "hook/container/live.h"
+#include "hook/container/into_running.h"
 #include "hook/rdmactl/command.h"
 #include "hook/state/runtimes.h"
 #include "netns/base/log.h"
@@ -31,12 +31,12 @@ Result<Answer> collect(const Options& options, netns::Host& host) {
     base::log::open({.file = config.log_file, .level = config.log_level, .program = "rdmactl"});
     const Store store{host.files, config.state_dir};
     TRY(store.open());
-    World world{host, config, store, options.forget};
+    const Context context{host, config, store, options.forget};
     // The living first: they wait for nothing that the dead left.
     Regranted regranted;
     if (options.regrant)
-        regranted = regrant(world);
-    Collected collected = collect_garbage(world, base::Deadline::in(kCollectTimeout));
+        regranted = regrant(context);
+    Collected collected = collect_garbage(context, base::Deadline::in(kCollectTimeout));
     if (auto forgotten = Runtimes{host, options.runtimes}.forget_gone())
         collected.leftovers.insert(collected.leftovers.end(), forgotten->begin(), forgotten->end());
     else

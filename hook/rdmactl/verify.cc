@@ -136,10 +136,10 @@ class Stage {
     std::vector<Actor*> actors_;
 };
 
-Result<Json> granted_of(const World& world, const Container& container) {
-    const std::string path = world.store.attach_path(container.key);
+Result<Json> granted_of(const Context& context, const Container& container) {
+    const std::string path = context.store.attach_path(container.key);
     const Json json =
-        TRY(base::parse_json(TRY(world.store.files().read(path, kMaxStateFile)), path));
+        TRY(base::parse_json(TRY(context.store.files().read(path, kMaxStateFile)), path));
     const auto list = json.find("attachments");
     if (list == json.end() || !list->is_array() || list->empty())
         return make_error(Code::Unavailable,
@@ -282,44 +282,44 @@ std::vector<std::string> loop_arguments(const Target& target, bool json) {
     return arguments;
 }
 
-Result<Target> target_of(World& world, const Container& container) {
+Result<Target> target_of(const Context& context, const Container& container) {
     const std::string name = container.id.empty() ? container.key : container.id;
     const auto not_running = [&] {
         return make_error(Code::Unavailable, "container " + name + " is not running")
             .advise("see rdmactl list");
     };
-    if (!container.committed || !TRY(is_alive(world, container)))
+    if (!container.committed || !TRY(is_alive(context, container)))
         return not_running();
-    const netns::Netns ns = TRY(world.host.namespaces.open_process(container.token.pid));
+    const netns::Netns ns = TRY(context.host.namespaces.open_process(container.token.pid));
     // Asked again: the process that was just opened is the container's only if it still lives.
-    if (!TRY(is_alive(world, container)))
+    if (!TRY(is_alive(context, container)))
         return not_running();
     if (container.netns && !(*container.netns == ns.id()))
         return make_error(Code::Refused, "container " + name + " has left its network namespace");
-    const Json granted = TRY(granted_of(world, container));
+    const Json granted = TRY(granted_of(context, container));
     return Target{.id = name.substr(0, 12),
                   .ns = ns,
                   .device = TRY(base::required<std::string>(granted, "device")),
                   .address = address_of(granted),
-                  .attach_file = world.store.attach_path(container.key),
+                  .attach_file = context.store.attach_path(container.key),
                   .by_cm = !granted.contains("gid") && granted.value("rdma_cm", false)};
 }
 
 Result<Answer> verify(const Options& options, netns::Host& host) {
     Config config;
     const Store store = TRY(open_store(options, host, config));
-    World world{host, config, store};
-    const auto first = TRY(find_container(world, options.container));
+    const Context context{host, config, store};
+    const auto first = TRY(find_container(context, options.container));
     if (!first)
         return make_error(Code::Unavailable,
                           "no container '" + base::printable(options.container) + "'")
             .advise("see all: rdmactl list");
-    const Target from = TRY(target_of(world, *first));
+    const Target from = TRY(target_of(context, *first));
     if (options.peer.empty())
         return alone(options, host, from, loop_arguments(from, options.json));
-    const auto second = TRY(find_container(world, options.peer));
+    const auto second = TRY(find_container(context, options.peer));
     if (second)
-        return with_container(options, host, from, TRY(target_of(world, *second)));
+        return with_container(options, host, from, TRY(target_of(context, *second)));
     return alone(options, host, from, run_arguments(from, options.peer, "", options.json));
 }
 

@@ -22,7 +22,7 @@ struct Target {
 };
 
 // Unavailable if the container does not run (any more) or has no attachment.
-Result<Target> target_of(World& world, const Container& container);
+Result<Target> target_of(const Context& context, const Container& container);
 
 // Command lines of rdma-perf.
 std::vector<std::string> serve_arguments(const Target& target);

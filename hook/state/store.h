@@ -50,15 +50,15 @@ struct Container {
     std::string id;    // empty until known
     std::string uuid;  // this attach; another start of the same container has another
     bool committed = false;
-    netns::ProcessToken token;            // before commit: Call::owner; after: the container's init
+    netns::ProcessToken token;            // until the commit the creator, then its init
     std::string netns_path;               // what config.json named, if it did
     std::optional<netns::NetnsId> netns;  // nothing if we did not touch the container's namespace
     std::vector<std::string> attachments;
     std::map<std::string, Limits> limits;   // by attachment, where there are any
     int64_t created = 0;                    // seconds since 1970, for people
     std::chrono::seconds created_uptime{};  // Processes::uptime() then
-    // The steps by which it was granted things while it was there (hook/container/live.h), in the order of
-    // application; empty where config.json declares them.
+    // The steps by which it was granted things while it was there (hook/container/into_running.h),
+    // in the order of application; empty where config.json declares them.
     base::Json grants = base::Json::array();
     bool operator==(const Container&) const = default;
 };

@@ -21,7 +21,7 @@ int main(int argc, char** argv) {
                                                 kernel = std::make_unique<netns::KernelHost>();
                                             return kernel->host();
                                         },
-                                    .load_config = [] { return hook::load_config(); },
+                                    .config = hook::ReadOnce{[] { return hook::load_config(); }},
                                     .runtime_setting = [] { return hook::runtime_setting(); },
                                     .root = netns::is_machine_root(),
                                     .low_level = low_level,

@@ -9,7 +9,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "hook/container/attachment.h"
+#include "hook/container/audit.h"
+#include "hook/container/end.h"
 #include "hook/stages.h"
 #include "hook/state/runtimes.h"
 #include "netns/base/log.h"
@@ -32,7 +33,7 @@ namespace {
 // Far above what a runtime reads: whatever is in a larger file, no container comes of it.
 constexpr size_t kMaxLookBytes = 16 * oci::kMaxSpecBytes;
 
-// A call that is ours: of a container that asks for RDMA, or that has it.
+// A call for rdma-runtime: of a container that asks for RDMA, or that has it.
 struct Ours {
     Invocation call;
     std::optional<oci::Bundle> bundle;  // create, run and restore
@@ -65,9 +66,8 @@ std::optional<Ours> look_at_start(Invocation call) {
 
 // More than one, if containers of several root folders have one id: each is looked at by itself.
 std::optional<Ours> look_at_id(Invocation call, const Surroundings& around) {
-    const auto config = around.load_config();
     netns::Host host = around.host();
-    const hook::Store store{host.files, config ? config->state_dir : hook::Config{}.state_dir};
+    const hook::Store store{host.files, around.config.get_or_default().state_dir};
     const auto all = store.container_keys();
     if (!all)
         return std::nullopt;
@@ -80,7 +80,7 @@ std::optional<Ours> look_at_id(Invocation call, const Surroundings& around) {
     return ours.keys.empty() ? std::nullopt : std::optional(std::move(ours));
 }
 
-// Nothing: the call is the low-level runtime's alone.
+// Nothing: the call is none but the low-level runtime's.
 std::optional<Ours> look(const Invocation& call, const Surroundings& around) {
     switch (call.verb) {
         case Verb::Create:
@@ -108,11 +108,17 @@ std::optional<hook::Served> find_served(const Invocation& call, const hook::Runt
         if (!oci::is_container_id(word))
             continue;
         auto served = runtimes.find(call.root, word);
-        // A new container may have the id of one that is no more.
+        // A new container may have the id of one that is gone.
         if (served && !(starts(call) && runtimes.is_gone(*served)))
             return served;
     }
     return std::nullopt;
+}
+
+// The member `runtime` of the configuration, which is not read a second time.
+Result<std::string> setting_of(const Surroundings& around) {
+    const auto& config = around.config.peek();
+    return config && *config ? (*config)->runtime : around.runtime_setting();
 }
 
 // The program that the call is for: that of its container, whatever the configuration says now. Of
@@ -123,7 +129,7 @@ Result<std::string> runtime_for(const Invocation& call, const Surroundings& arou
     const hook::Runtimes runtimes{host, around.runtimes};
     if (const auto served = find_served(call, runtimes))
         return find_runtime(served->runtime).context("the runtime of container " + served->id);
-    const auto setting = around.runtime_setting();
+    const auto setting = setting_of(around);
     auto path = setting ? find_runtime(*setting) : Result<std::string>{setting.error()};
     if (const auto last = runtimes.last(); !path && last)
         path = find_runtime(*last);
@@ -143,7 +149,7 @@ void remember_runtime(const Invocation& call,
         {.root = call.root, .id = call.id, .runtime = path, .creator = **token});
 }
 
-// What can be refused before anything is done.
+// Refuses what can be refused before anything is done.
 Result<> check_start(const Ours& ours) {
     if (!ours.call.trouble.empty())
         return make_error(Code::Usage, ours.call.trouble)
@@ -186,11 +192,14 @@ Result<int> start(const Ours& ours,
                   hook::Call& call,
                   const Surroundings& around) {
     TRY(check_start(ours));
-    (void)TRY(find_runtime(TRY(call.load_config()).runtime));
+    const auto& config = call.config.get();
+    if (!config)
+        return config.error();
+    (void)TRY(find_runtime(config->runtime));
     const std::string runtime = TRY(runtime_for(ours.call, around));
     call.self = TRY(call.host.programs.beside_us("rdma-hook"));
     auto prepared = around.apart([&] { return prepare(ours, runtime, call, around); });
-    // What it was doing when it died is still there; after an error there is nothing.
+    // A process that died left what it was doing; one that failed left nothing.
     if (!prepared && prepared.error().code == Code::Internal)
         prepared = join(std::move(prepared), around.apart([&] { return hook::abandon(call); }));
     TRY(std::move(prepared));
@@ -200,23 +209,23 @@ Result<int> start(const Ours& ours,
     auto undone = around.apart([&] { return hook::abandon(call); });
     if (!status)
         return join(std::move(status).error(), std::move(undone)).error();
-    if (!undone) {  // what failed is the create: the undo is the timer's now
+    if (!undone) {  // the timer undoes it; the failure is the create's
         base::log::error(undone.error().message());
         write_line(undone.error().message());
     }
     return status;
 }
 
-// What no poststop hook took back of the containers with this id.
+// Takes back what no poststop hook took back of the containers with this id.
 void take_back(const Ours& ours, netns::Host& host, const Surroundings& around) {
-    const auto loaded = around.load_config();
-    const hook::Config config = loaded ? *loaded : hook::Config{};
+    const hook::Config config = around.config.get_or_default();
     base::log::open(
         {.file = config.log_file, .level = config.log_level, .program = "rdma-runtime"});
     const hook::Store store{host.files, config.state_dir};
-    hook::World world{host, config, store};
+    const hook::Context context{host, config, store};
+    hook::Collected done;
     for (const std::string& key : ours.keys) {
-        if (const auto left = hook::leave_dead(world, key); !left)
+        if (const auto left = hook::leave_dead(context, key, done); !left)
             base::log::error(left.error().message());  // the journal keeps it, for gc
     }
 }
@@ -230,7 +239,7 @@ Result<int> remove(const Ours& ours,
         take_back(ours, host, around);
         return {};
     });
-    if (!done)  // the container is gone; what is left of ours is gc's
+    if (!done)  // the container is gone, and gc takes back what is left
         write_line(done.error().message());
     return status;
 }
@@ -281,16 +290,12 @@ int complain(const Ours& ours,
 int serve_ours(const Ours& ours, const std::vector<std::string>& argv, const Surroundings& around) {
     netns::Host host = around.host();
     hook::Call call{.host = host,
-                    .load_config = around.load_config,
+                    .config = around.config,
                     .root = around.root,
-                    .self = {},
                     .bundle = ours.bundle ? ours.bundle->path() : std::string(),
-                    .state_dir = {},
-                    .container = {},
-                    .attach = {},
                     .id = ours.call.id,
                     .owner = host.processes.self()};
-    // Each confined process opens the log anew.
+    // Each confined process opens the log again.
     base::log::set_container(ours.call.id);
     base::log::open_later([&call] { return hook::log_of(call); });
     int status = 0;

@@ -4,7 +4,7 @@
 // - A call that is not about a container with rdma.* annotations becomes the low-level runtime's,
 //   untouched, whatever is wrong with us: our configuration, our state, our bugs. It is that of
 //   the runtime which got the container when it was created (hook/state/runtimes.h).
-// - One that is, is done in full or fails with one line, which the engine is told, too.
+// - One that is, is done in full or fails with one line, for the engine, too.
 // `create` and `run` do hook::precreate, put its config.json in place, and run the low-level
 // runtime beside us; if that fails, everything is taken back. `delete` runs it and takes back what
 // no poststop hook did. `checkpoint` and `restore` are refused: what an RDMA device holds for a
@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "hook/container/phases.h"
+#include "hook/stages.h"
 #include "hook/state/runtimes.h"
 #include "runtime-config/rdma-runtime/low_level.h"
 
@@ -24,8 +24,8 @@ namespace shim {
 // The world outside, made only when it is needed.
 struct Surroundings {
     std::function<netns::Host()> host;
-    std::function<base::Result<hook::Config>()> load_config;
-    // Of a configuration that may be broken in other places.
+    hook::ReadOnce config;
+    // The member `runtime` of a configuration that may be broken in other places.
     std::function<base::Result<std::string>()> runtime_setting;
     bool root = true;  // as hook::Call
     LowLevel& low_level;

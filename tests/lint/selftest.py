@@ -17,10 +17,10 @@ GOOD = {name: '#include <string>\n#include "netns/base/result.h"\n' for name in 
     "netns/base/log.cc": "#include <sys/socket.h>\n",
     "netns/kernel/namespace.cc": '#include <sched.h>\n#include "netns/kernel/probe.h"\nint f() { return ::setns(1, 2); }\n',
     "netns/kernel/probe.h": "#include <linux/netlink.h>\n",
-    "hook/container/phases.cc": '#include <unistd.h>\n#include "netns/host.h"\n#include "runtime-config/oci/spec.h"\n'
+    "hook/container/attach.cc": '#include <unistd.h>\n#include "netns/host.h"\n#include "runtime-config/oci/spec.h"\n'
                       "// setns(2) is not called here, nor in /* setns( */ comments\n",
     "runtime-config/oci/spec.h": '#include "netns/base/json.h"\n',
-    "runtime-config/rdma-runtime/shim.cc": '#include "runtime-config/rdma-runtime/shim.h"\n#include "hook/container/phases.h"\n#include "netns/host.h"\n',
+    "runtime-config/rdma-runtime/shim.cc": '#include "runtime-config/rdma-runtime/shim.h"\n#include "hook/stages.h"\n#include "netns/host.h"\n',
     "perf/main.cc": '#include <infiniband/verbs.h>\n#include "perf/verbs.h"\n#include "netns/base/log.h"\n',
 }
 HOOK_BANNED = ("linux/netlink.h", "netlink/msg.h", "sys/socket.h", "sched.h", "infiniband/verbs.h", "rdma/ib_user_verbs.h")
@@ -38,7 +38,7 @@ LAYERING = (
         ("netns/base/x.h", ("netns/link.h", "hook/steps/step.h", "perf/gid.h")),
         # In hook/, each arrow goes down.
         ("hook/request/x.h", ("hook/modes/mode.h", "hook/state/store.h")), ("hook/state/x.h", ("hook/steps/step.h",)),
-        ("hook/steps/x.h", ("hook/modes/mode.h",)), ("hook/modes/x.h", ("hook/container/phases.h",)),
+        ("hook/steps/x.h", ("hook/modes/mode.h",)), ("hook/modes/x.h", ("hook/container/attach.h",)),
         ("hook/container/x.h", ("hook/stages.h",)), ("hook/stages.cc", ("hook/rdmactl/command.h",)),
         ("hook/rdmactl/x.cc", ("runtime-config/rdma-runtime/shim.h",))) for header in headers]
     + [(name, f"#include <{header}>", "public headers") for name in PUBLIC for header in ("netlink/msg.h", "nlohmann/json.hpp", "sys/socket.h")]

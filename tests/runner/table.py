@@ -21,7 +21,7 @@ AREAS = {
     "asap2": ["hook/modes/asap2.*", "hook/steps/eswitch.*", "hook/steps/ovs_marks.*", "hook/rdmactl/asap2/", "hook/steps/add_ovs_port.*",
               "hook/steps/raise_representor.*", "netns/ovs*", "netns/devlink*", "netns/tc_offload*", "netns/kernel/ovs*",
               "netns/kernel/devlink*", "netns/kernel/tc_offload*"],
-    "running": ["hook/container/live.*", "hook/rdmactl/*.cc", "netns/placement.*", "netns/device_*", "netns/kernel/placement.*",
+    "running": ["hook/container/into_running.*", "hook/rdmactl/*.cc", "netns/placement.*", "netns/device_*", "netns/kernel/placement.*",
                 "netns/kernel/device_*", "hook/steps/place_file.*",
                 "hook/steps/allow_device.*", "hook/steps/set_memlock.*"],
     "doctor": ["hook/rdmactl/doctor/"],

@@ -56,29 +56,35 @@ Result<> check_ovs(const Options& options, const EswitchDevice& device, Site& si
     return options.bridge.empty() ? Result<>{} : check_uplink(site, device.handle, options.bridge);
 }
 
-Result<> enable(
-    World& world, Site& site, const Options& options, const EswitchState& wanted, Setup& setup) {
-    TRY(converge(world, site, setup, wanted));
+Result<> enable(const Context& context,
+                Site& site,
+                const Options& options,
+                const EswitchState& wanted,
+                Setup& setup) {
+    TRY(converge(context, site, setup, wanted));
     if (TRY(site.host.ovs.present()))
         TRY(enable_offload(site, options.tc_policy));
     return setup.bridge.empty() ? Result<>{} : add_uplink(site, setup.handle, setup.bridge);
 }
 
 // From wherever it is to where it was; what cannot be done now is left for the next call.
-Result<> bring_back(World& world, Site& site, Setup& setup) {
+Result<> bring_back(const Context& context, Site& site, Setup& setup) {
     // Before the uplink leaves its bridge: a refusal must not cut anybody off.
-    TRY(check_converge(world, site, setup.handle, setup.before));
+    TRY(check_converge(context, site, setup.handle, setup.before));
     TRY(remove_uplink(site, setup));
-    TRY(converge(world, site, setup, setup.before));
-    const auto enabled = TRY(enabled_devices(world.store));
+    TRY(converge(context, site, setup, setup.before));
+    const auto enabled = TRY(enabled_devices(context.store));
     if (enabled.size() <= 1)
         TRY(disable_offload(site));
-    return remove_setup(world.store, setup.handle);
+    return remove_setup(context.store, setup.handle);
 }
 
 // As it is written down already, or, written down before anything is changed, as it is now.
-Result<Setup> begin(World& world, Site& site, const EswitchDevice& device, const Options& options) {
-    auto known = TRY(load_setup(world.store, device.handle));
+Result<Setup> begin(const Context& context,
+                    Site& site,
+                    const EswitchDevice& device,
+                    const Options& options) {
+    auto known = TRY(load_setup(context.store, device.handle));
     if (!known)
         known = Setup{.handle = device.handle, .before = TRY(read_state(site, device))};
     if (!known->bridge.empty() && !options.bridge.empty() && known->bridge != options.bridge)
@@ -87,12 +93,12 @@ Result<Setup> begin(World& world, Site& site, const EswitchDevice& device, const
             .advise("run first: rdmactl asap2 disable " + options.pf);
     if (!options.bridge.empty())
         known->bridge = options.bridge;
-    TRY(save_setup(world.store, *known));
+    TRY(save_setup(context.store, *known));
     return *known;
 }
 
-Result<> check_no_users(World& world, const EswitchDevice& device) {
-    const auto users = TRY(users_of(world, device.handle));
+Result<> check_no_users(const Context& context, const EswitchDevice& device) {
+    const auto users = TRY(users_of(context, device.handle));
     if (users.empty())
         return {};
     return make_error(Code::Busy,
@@ -104,41 +110,41 @@ Result<> check_no_users(World& world, const EswitchDevice& device) {
 Result<Answer> asap2_enable(const Options& options, netns::Host& host) {
     Config config;
     const Store store = TRY(open_store(options, host, config));
-    World world{host, config, store};
+    const Context context{host, config, store};
     Site site = TRY(host_site(host));
     const EswitchDevice device = TRY(find_eswitch_device(options.pf, site));
     TRY(check_ovs(options, device, site));
     TRY(work_on(store, host.sriov, device.handle, [&]() -> Result<> {
         const auto known = TRY(load_setup(store, device.handle));
         const EswitchState wanted = TRY(wanted_state(options, device, known, site));
-        Setup setup = TRY(begin(world, site, device, options));
-        auto done = enable(world, site, options, wanted, setup).context("enable " + options.pf);
+        Setup setup = TRY(begin(context, site, device, options));
+        auto done = enable(context, site, options, wanted, setup).context("enable " + options.pf);
         // What was enabled before may have users: then it stays, as far as it is.
         if (!done && !known)
-            return join(std::move(done), bring_back(world, site, setup).context("bring it back"));
+            return join(std::move(done), bring_back(context, site, setup).context("bring it back"));
         return done;
     }));
-    return status_of(world, site, {device.handle});
+    return status_of(context, site, {device.handle});
 }
 
 Result<Answer> asap2_disable(const Options& options, netns::Host& host) {
     Config config;
     const Store store = TRY(open_store(options, host, config));
-    World world{host, config, store};
+    const Context context{host, config, store};
     Site site = TRY(host_site(host));
     const EswitchDevice device = TRY(find_eswitch_device(options.pf, site));
     TRY(work_on(store, host.sriov, device.handle, [&]() -> Result<> {
-        TRY(check_no_users(world, device));
+        TRY(check_no_users(context, device));
         auto setup = TRY(load_setup(store, device.handle));
         const EswitchState now = TRY(read_state(site, device));
         if (!setup && now.eswitch.mode == EswitchMode::Switchdev)
             return make_error(Code::Refused,
                               device.handle + " is in switchdev, and not by `rdmactl asap2 enable`")
                 .advise("to end that: devlink dev eswitch set " + device.handle + " mode legacy");
-        return setup ? bring_back(world, site, *setup).context("disable " + options.pf)
+        return setup ? bring_back(context, site, *setup).context("disable " + options.pf)
                      : Result<>{};
     }));
-    return status_of(world, site, {device.handle});
+    return status_of(context, site, {device.handle});
 }
 
 }  // namespace hook::ctl

@@ -75,7 +75,7 @@ Result<netns::PciFunction> present_function(Site& site, const EswitchDevice& dev
 }
 
 // Without drivers. A device of another bus has none that the host could see.
-Result<> prepare(World& world,
+Result<> prepare(const Context& context,
                  Site& site,
                  const EswitchDevice& device,
                  uint32_t count,
@@ -86,7 +86,7 @@ Result<> prepare(World& world,
                    : site.host.sriov.set_num_vfs(device.function.address, count);
     const Pf pf = TRY(find_pf(device.function.address, site.host));
     TRY(check_up(pf, site));
-    return prepare_vfs(world, site, pf, count, kept);
+    return prepare_vfs(context, site, pf, count, kept);
 }
 
 Result<> unbind(Site& site, const EswitchDevice& device) {
@@ -114,14 +114,14 @@ Result<> set_inline(Site& site, const EswitchDevice& device, const netns::Eswitc
 }
 
 // The ids of the containers with such an attachment; of what holds none any more the key.
-Result<std::vector<std::string>> users_where(World& world,
+Result<std::vector<std::string>> users_where(const Context& context,
                                              const std::function<bool(const Journal&)>& uses) {
     std::vector<std::string> users;
-    for (const std::string& akey : TRY(world.store.journal_keys())) {
-        const auto journal = TRY(load_journal(world.store, akey));
+    for (const std::string& akey : TRY(context.store.journal_keys())) {
+        const auto journal = TRY(load_journal(context.store, akey));
         if (!journal || !uses(*journal))
             continue;
-        const Json holders = TRY(holders_of(world, akey));
+        const Json holders = TRY(holders_of(context, akey));
         for (const Json& id : holders)
             users.push_back(id.get<std::string>());
         if (holders.empty())
@@ -144,7 +144,7 @@ Result<std::vector<uint32_t>> netdevs_with(Site& site, const netns::PciFunction&
 }
 
 // The driver removes the PF's RDMA device with the mode, and makes another.
-Result<> check_not_shared(World& world, Site& site, const EswitchDevice& device) {
+Result<> check_not_shared(const Context& context, Site& site, const EswitchDevice& device) {
     const auto netdevs = TRY(netdevs_with(site, TRY(present_function(site, device))));
     const auto is_on = [&](const Endpoint& endpoint) {
         const uint32_t netdev =
@@ -152,7 +152,7 @@ Result<> check_not_shared(World& world, Site& site, const EswitchDevice& device)
         return netdev != 0 && std::ranges::find(netdevs, netdev) != netdevs.end();
     };
     const auto users =
-        TRY(users_where(world, [&](const Journal& journal) { return is_on(journal.endpoint); }));
+        TRY(users_where(context, [&](const Journal& journal) { return is_on(journal.endpoint); }));
     if (users.empty())
         return {};
     return make_error(Code::Busy,
@@ -164,28 +164,31 @@ Result<> check_not_shared(World& world, Site& site, const EswitchDevice& device)
 }
 
 // What check_converge says, of what was read.
-Result<> check_change(World& world,
+Result<> check_change(const Context& context,
                       Site& site,
                       const EswitchDevice& device,
                       const EswitchState& now,
                       const EswitchState& wanted) {
     const bool changes_mode = now.eswitch.mode != wanted.eswitch.mode;
     if (changes_mode)
-        TRY(check_not_shared(world, site, device));
+        TRY(check_not_shared(context, site, device));
     return is_pci(device) && (changes_mode || now.num_vfs != wanted.num_vfs)
-               ? check_unused(world, site, device.function)
+               ? check_unused(context, site, device.function)
                : Result<>{};
 }
 
 // What the PF keeps for its VFs, in the setup: once, as it was first.
-Result<> remember_vfs(World& world, Site& site, const EswitchDevice& device, Setup& setup) {
+Result<> remember_vfs(const Context& context,
+                      Site& site,
+                      const EswitchDevice& device,
+                      Setup& setup) {
     if (!is_pci(device) || !setup.vfs.empty())
         return {};
     const Pf pf = TRY(find_pf(device.function.address, site.host));
     for (uint32_t number = 0; number < pf.function.num_vfs; ++number)
         setup.vfs.push_back(TRY(site.host.sriov.settings(site.host_ns, pf.netdev.index, number))
                                 .value_or(VfSettings{}));
-    return save_setup(world.store, setup);
+    return save_setup(context.store, setup);
 }
 
 // Of what was remembered, what an e-switch in this mode lets be set.
@@ -199,7 +202,7 @@ std::vector<VfSettings> settable(const Setup& setup, EswitchMode mode) {
 }
 
 // Some drivers (ice) change the mode only while there are no VFs: then these are made again.
-Result<> change_mode(World& world,
+Result<> change_mode(const Context& context,
                      Site& site,
                      const EswitchDevice& device,
                      Setup& setup,
@@ -211,12 +214,12 @@ Result<> change_mode(World& world,
     if (done || done.error().code != Code::Unsupported ||
         TRY(present_function(site, device)).num_vfs == 0)
         return std::move(done).advise("see dmesg: what holds the e-switch");
-    TRY(remember_vfs(world, site, device, setup));
+    TRY(remember_vfs(context, site, device, setup));
     TRY(site.host.sriov.set_num_vfs(device.function.address, 0));
     TRY(set());
     return wanted.num_vfs == 0
                ? Result<>{}
-               : prepare(world, site, device, wanted.num_vfs, settable(setup, mode));
+               : prepare(context, site, device, wanted.num_vfs, settable(setup, mode));
 }
 
 Result<> set_up(Site& site, const netns::Link& link, bool up) {
@@ -234,7 +237,7 @@ Result<> set_feature(Site& site, uint32_t link, bool on) {
 }
 
 // VFs and mode, with VFs left without drivers.
-Result<> switch_over(World& world,
+Result<> switch_over(const Context& context,
                      Site& site,
                      const EswitchDevice& device,
                      Setup& setup,
@@ -247,16 +250,16 @@ Result<> switch_over(World& world,
     // Before the mode changes once more, even if they are there: they may lack their MACs.
     const bool to_switchdev = changes && mode == EswitchMode::Switchdev;
     if (wanted.num_vfs != 0 && (now.num_vfs != wanted.num_vfs || to_switchdev))
-        TRY(prepare(world, site, device, wanted.num_vfs, settable(setup, now.eswitch.mode)));
+        TRY(prepare(context, site, device, wanted.num_vfs, settable(setup, now.eswitch.mode)));
     if (changes)
-        return change_mode(world, site, device, setup, wanted);
+        return change_mode(context, site, device, setup, wanted);
     return mode == EswitchMode::Legacy ? set_inline(site, device, wanted.eswitch) : Result<>{};
 }
 
 // As far as the mode lets what they had be set.
-Result<> bind(World& world, Site& site, const EswitchDevice& device, const Setup& setup) {
+Result<> bind(const Context& context, Site& site, const EswitchDevice& device, const Setup& setup) {
     const auto eswitch = TRY(eswitch_of(site, device.handle));
-    return bind_vfs(world,
+    return bind_vfs(context,
                     site,
                     TRY(find_pf(device.function.address, site.host)),
                     settable(setup, eswitch.mode));
@@ -355,33 +358,33 @@ Result<std::vector<std::string>> enabled_devices(const Store& store) {
     return handles;
 }
 
-Result<> check_converge(World& world,
+Result<> check_converge(const Context& context,
                         Site& site,
                         const std::string& handle,
                         const EswitchState& wanted) {
     const EswitchDevice device = TRY(find_eswitch_device(handle, site));
-    return check_change(world, site, device, TRY(read_state(site, device)), wanted);
+    return check_change(context, site, device, TRY(read_state(site, device)), wanted);
 }
 
-Result<> converge(World& world, Site& site, Setup& setup, const EswitchState& wanted) {
+Result<> converge(const Context& context, Site& site, Setup& setup, const EswitchState& wanted) {
     const EswitchDevice device = TRY(find_eswitch_device(setup.handle, site));
     const EswitchState now = TRY(read_state(site, device));
-    TRY(check_change(world, site, device, now, wanted));
+    TRY(check_change(context, site, device, now, wanted));
     if (wanted.uplink_up)  // a PF that is down does not answer its VFs
         TRY(set_up(site, TRY(find_uplink(site, device.handle)), true));
-    auto done = switch_over(world, site, device, setup, now, wanted);
+    auto done = switch_over(context, site, device, setup, now, wanted);
     // VFs that were there have drivers again, whatever came of it.
     const bool give_back = done ? wanted.num_vfs != 0 : now.num_vfs != 0;
     if (give_back && is_pci(device))
-        done = join(std::move(done), bind(world, site, device, setup));
+        done = join(std::move(done), bind(context, site, device, setup));
     TRY(std::move(done));
     if (wanted.num_vfs == 0 && TRY(present_function(site, device)).num_vfs != 0)
         TRY(site.host.sriov.set_num_vfs(device.function.address, 0));
     return converge_offload(site, device.handle, wanted);
 }
 
-Result<std::vector<std::string>> users_of(World& world, const std::string& handle) {
-    return users_where(world, [&](const Journal& journal) {
+Result<std::vector<std::string>> users_of(const Context& context, const std::string& handle) {
+    return users_where(context, [&](const Journal& journal) {
         return std::ranges::any_of(journal.steps, [&](const auto& step) {
             return step->kind() == "raise_representor" && step->save()["eswitch"] == handle;
         });

@@ -53,14 +53,14 @@ Result<std::vector<std::string>> enabled_devices(const Store& store);
 // Busy if a VF is in use and the mode is to change, or VFs are to go or to be made again; and if
 // the mode is to change and a container uses the PF's own RDMA device, which the driver then makes
 // again. Changes nothing.
-Result<> check_converge(World& world,
+Result<> check_converge(const Context& context,
                         Site& site,
                         const std::string& handle,
                         const EswitchState& wanted);
 // Changes what differs, and nothing else; refused as check_converge says before anything is.
-Result<> converge(World& world, Site& site, Setup& setup, const EswitchState& wanted);
+Result<> converge(const Context& context, Site& site, Setup& setup, const EswitchState& wanted);
 
 // The ids of the containers that have a representor of it; of what holds none any more the key.
-Result<std::vector<std::string>> users_of(World& world, const std::string& handle);
+Result<std::vector<std::string>> users_of(const Context& context, const std::string& handle);
 
 }  // namespace hook::ctl

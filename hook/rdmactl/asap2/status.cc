@@ -168,14 +168,17 @@ Result<> describe_bridge(Site& site, const std::string& handle, const OvsState& 
     return {};
 }
 
-Result<Json> describe(World& world, Site& site, const std::string& handle, const OvsState& ovs) {
+Result<Json> describe(const Context& context,
+                      Site& site,
+                      const std::string& handle,
+                      const OvsState& ovs) {
     const EswitchDevice device = TRY(find_eswitch_device(handle, site));
     const auto eswitch = TRY(site.host.devlink.eswitch(site.host_ns, handle));
     const bool switchdev = eswitch && eswitch->mode == EswitchMode::Switchdev;
     Json json{{"device", handle},
               {"mode", switchdev ? "switchdev" : "legacy"},
               {"vfs", device.function.num_vfs},
-              {"enabled", TRY(load_setup(world.store, handle)).has_value()},
+              {"enabled", TRY(load_setup(context.store, handle)).has_value()},
               {"uplinks", Json::array()},
               {"representors", Json::array()},
               {"bridge", ""},
@@ -219,25 +222,27 @@ std::string status_text(const Json& json) {
 
 }  // namespace
 
-Result<std::vector<std::string>> all_eswitches(World& world, Site& site) {
+Result<std::vector<std::string>> all_eswitches(const Context& context, Site& site) {
     std::vector<std::string> handles;
     for (const auto& pf : TRY(site.host.sriov.list_pfs())) {
         const std::string handle = netns::devlink_handle(pf.address);
         if (TRY(site.host.devlink.eswitch(site.host_ns, handle)))
             handles.push_back(handle);
     }
-    for (const std::string& handle : TRY(enabled_devices(world.store))) {
+    for (const std::string& handle : TRY(enabled_devices(context.store))) {
         if (std::ranges::find(handles, handle) == handles.end())
             handles.push_back(handle);
     }
     return handles;
 }
 
-Result<Answer> status_of(World& world, Site& site, const std::vector<std::string>& handles) {
+Result<Answer> status_of(const Context& context,
+                         Site& site,
+                         const std::vector<std::string>& handles) {
     const OvsState ovs = TRY(look_at_ovs(site));
     Json json{{"ovs", to_json(ovs)}, {"devices", Json::array()}};
     for (const std::string& handle : handles)
-        json["devices"].push_back(TRY(describe(world, site, handle, ovs).context(handle)));
+        json["devices"].push_back(TRY(describe(context, site, handle, ovs).context(handle)));
     std::string text = status_text(json);
     return Answer{.json = std::move(json), .text = std::move(text)};
 }
@@ -266,11 +271,11 @@ Result<Json> describe_path(Site& site, const std::string& eswitch, const std::st
 Result<Answer> asap2_status(const Options& options, netns::Host& host) {
     Config config;
     const Store store = TRY(open_store(options, host, config));
-    World world{host, config, store};
+    const Context context{host, config, store};
     Site site = TRY(host_site(host));
     if (options.pf.empty())
-        return status_of(world, site, TRY(all_eswitches(world, site)));
-    return status_of(world, site, {TRY(find_eswitch_device(options.pf, site)).handle});
+        return status_of(context, site, TRY(all_eswitches(context, site)));
+    return status_of(context, site, {TRY(find_eswitch_device(options.pf, site)).handle});
 }
 
 }  // namespace hook::ctl

@@ -11,9 +11,11 @@
 namespace hook::ctl {
 
 // PFs with an e-switch, and what was enabled by its handle.
-Result<std::vector<std::string>> all_eswitches(World& world, Site& site);
+Result<std::vector<std::string>> all_eswitches(const Context& context, Site& site);
 
-Result<Answer> status_of(World& world, Site& site, const std::vector<std::string>& handles);
+Result<Answer> status_of(const Context& context,
+                         Site& site,
+                         const std::vector<std::string>& handles);
 
 // Whether hardware forwards what a representor's VF sends: its flower rules.
 Result<Json> describe_path(Site& site, const std::string& eswitch, const std::string& port);

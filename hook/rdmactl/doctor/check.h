@@ -18,7 +18,7 @@ using base::Findings;
 using base::Status;
 
 struct Look {
-    World& world;
+    const Context& context;
     Site& site;
     const Options& options;
     std::string config_trouble;  // why the configuration cannot be read; empty: it can

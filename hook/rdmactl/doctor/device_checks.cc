@@ -19,7 +19,7 @@ constexpr size_t kMaxHcas = 256;
 // The interfaces that pools name, and the default route's.
 Result<std::set<std::string>> parents_of(Look& look) {
     std::set<std::string> names;
-    for (const Pool& pool : look.world.config.pools)
+    for (const Pool& pool : look.context.config.pools)
         names.insert(pool.parents.begin(), pool.parents.end());
     names.erase(std::string(kContainerParent));
     if (!names.empty())
@@ -45,7 +45,7 @@ Finding look_at_parent(const std::string& name, const std::optional<netns::Link>
 
 // A pool of mode shared has it, by its own name or its netdev's.
 bool is_shared(const Look& look, const std::string& device, const std::string& netdev) {
-    return std::ranges::any_of(look.world.config.pools, [&](const Pool& pool) {
+    return std::ranges::any_of(look.context.config.pools, [&](const Pool& pool) {
         const auto has = [&](const std::string& name) {
             return std::ranges::find(pool.parents, name) != pool.parents.end();
         };
@@ -136,8 +136,8 @@ Result<Findings> check_hcas(Look& look) {
 
 Result<Findings> check_offload(Look& look) {
     Findings found;
-    const auto handles = TRY(all_eswitches(look.world, look.site));
-    const Answer status = TRY(status_of(look.world, look.site, handles));
+    const auto handles = TRY(all_eswitches(look.context, look.site));
+    const Answer status = TRY(status_of(look.context, look.site, handles));
     const Json& devices = status.json["devices"];
     // In mode legacy an e-switch is mode vf's, such as an adapter's other port: nothing is wrong
     // with it, unless mode asap2 is asked for and no other does it.
@@ -147,7 +147,7 @@ Result<Findings> check_offload(Look& look) {
         const auto name = device["device"].get<std::string>();
         for (const Json& lack : device["missing"])
             found.push_back(
-                {.status = wanted ? gravity_of(lack, look.world.config) : Status::Skipped,
+                {.status = wanted ? gravity_of(lack, look.context.config) : Status::Skipped,
                  .why = name + ": " + lack["why"].get<std::string>(),
                  .fix = lack["fix"].get<std::string>()});
         if (device["missing"].empty())

@@ -82,7 +82,7 @@ Json modes_of(std::string_view id) {
 
 bool Look::wants(std::string_view mode) const {
     return options.mode == mode ||
-           std::ranges::find(world.config.pools, mode, &Pool::mode) != world.config.pools.end();
+           std::ranges::find(context.config.pools, mode, &Pool::mode) != context.config.pools.end();
 }
 
 Finding finding_of(base::Error error, Status status) {
@@ -93,7 +93,7 @@ Finding finding_of(base::Error error, Status status) {
 }
 
 bool is_leased(const Look& look, const std::string& function) {
-    const Store& store = look.world.store;
+    const Store& store = look.context.store;
     return store.files().read(store.lease_path(vf_lease(function)), kMaxStateFile).has_value();
 }
 
@@ -104,9 +104,9 @@ Result<Answer> doctor(const Options& options, netns::Host& host) {
     const auto loaded = options.load_config();
     const Config config = loaded ? *loaded : Config{};
     const Store store{host.files, config.state_dir};
-    World world{host, config, store};
+    const Context context{host, config, store};
     Site site = TRY(host_site(host));
-    Look look{.world = world,
+    Look look{.context = context,
               .site = site,
               .options = options,
               .config_trouble = loaded ? "" : loaded.error().message()};

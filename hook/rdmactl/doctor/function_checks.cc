@@ -12,7 +12,6 @@
 #include "hook/rdmactl/asap2/status.h"
 #include "hook/rdmactl/doctor/verdicts.h"
 #include "hook/rdmactl/vf/pf.h"
-#include "hook/request/vf_annotations.h"
 #include "netns/devlink.h"
 #include "netns/link.h"
 #include "netns/rdma.h"
@@ -27,7 +26,7 @@ namespace {
 bool uses_vfs(const Look& look) {
     const ModeInfo* mode = find_mode_info(look.options.mode);
     return (mode != nullptr && mode->finds) ||
-           std::ranges::any_of(look.world.config.pools,
+           std::ranges::any_of(look.context.config.pools,
                                [](const Pool& pool) { return !pool.devices.empty(); });
 }
 
@@ -40,7 +39,7 @@ bool is_named(const PciFunction& function, const DeviceSpec& spec) {
 
 // Whether a pool has this PF's VFs and no others.
 bool is_only_source(const Look& look, const PciFunction& pf) {
-    return std::ranges::any_of(look.world.config.pools, [&](const Pool& pool) {
+    return std::ranges::any_of(look.context.config.pools, [&](const Pool& pool) {
         return !pool.devices.empty() && pool.functions.empty() &&
                std::ranges::all_of(pool.devices,
                                    [&](const DeviceSpec& spec) { return is_named(pf, spec); });
@@ -99,10 +98,10 @@ Attachment asked_by(const Config& config, const Mode& mode, const Pool* pool) {
 
 // What the mode says to that container if it is given this function.
 Result<> check_given(Look& look, const Mode& mode, const Pool* pool, const FreeVf& vf) {
-    const Attachment asked = asked_by(look.world.config, mode, pool);
+    const Attachment asked = asked_by(look.context.config, mode, pool);
     const Survey survey{.site = look.site,
-                        .config = look.world.config,
-                        .store = look.world.store,
+                        .config = look.context.config,
+                        .store = look.context.store,
                         .container_key = {},
                         .attachment_key = {},
                         .container_id = {},
@@ -130,7 +129,7 @@ Result<> judge_vf(Look& look, Giver& giver, const FreeVf& vf) {
                (is_named(vf.pf, spec) && has_number(spec, vf.function.number));
     };
     bool any = false;
-    for (const Pool& pool : look.world.config.pools) {
+    for (const Pool& pool : look.context.config.pools) {
         const bool named = std::ranges::any_of(pool.devices, is_it);
         const bool gives = named || (pool.devices.empty() && pool.functions.empty());
         if (pool.mode != giver.mode.name || !gives || std::ranges::any_of(pool.exclude, is_it))
@@ -218,7 +217,7 @@ Result<> check_mapped(Look& look,
 }
 
 Result<> look_at_functions(Look& look, Giver& giver) {
-    for (const Pool& pool : look.world.config.pools) {
+    for (const Pool& pool : look.context.config.pools) {
         for (const MappedFunction& mapped : pool.functions) {
             if (pool.mode == giver.mode.name)
                 TRY(giver.verdicts.note(check_mapped(look, giver.mode, pool, mapped), true));
@@ -237,9 +236,9 @@ Result<Findings> check_pfs(Look& look) {
         return pool.mode == "vf" && !pool.functions.empty();
     };
     const bool none =
-        uses_vfs(look) && std::ranges::none_of(look.world.config.pools, has_functions) &&
+        uses_vfs(look) && std::ranges::none_of(look.context.config.pools, has_functions) &&
         std::ranges::none_of(pfs, gives) &&
-        (look.options.mode == "vf" || TRY(all_eswitches(look.world, look.site)).empty());
+        (look.options.mode == "vf" || TRY(all_eswitches(look.context, look.site)).empty());
     for (const auto& pf : pfs)
         found.push_back(TRY(look_at_pf(
             look, pf, none || is_only_source(look, pf) ? Status::Fail : Status::Warning)));

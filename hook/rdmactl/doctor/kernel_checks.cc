@@ -103,7 +103,7 @@ bool is_on_host(const Pool& pool) {
 
 // Whether somebody asks for an rxe in a container's network, or (on_host) for the host's.
 bool wants_rxe(const Look& look, bool on_host) {
-    const auto& pools = look.world.config.pools;
+    const auto& pools = look.context.config.pools;
     const auto fits = [&](const Pool& pool) {
         return pool.mode == "softroce" && is_on_host(pool) == on_host;
     };
@@ -129,7 +129,7 @@ std::vector<std::string> refused_in_exclusive(const Look& look, Version kernel) 
 
     std::vector<std::string> refused;
     for (const auto& row : rows) {
-        const std::string pools = pools_of(look.world.config, row.mode);
+        const std::string pools = pools_of(look.context.config, row.mode);
         if (row.refused)
             refused.push_back(row.why + (pools.empty() ? "" : " (pools " + pools + ")"));
     }
@@ -151,8 +151,8 @@ Result<Findings> check_config_file(Look& look) {
     if (look.config_trouble.empty())
         return Findings{{.status = Status::Ok,
                          .why = fmt::format("{}, {} pools",
-                                            look.world.config.policy ? "a policy" : "no policy",
-                                            look.world.config.pools.size())}};
+                                            look.context.config.policy ? "a policy" : "no policy",
+                                            look.context.config.pools.size())}};
     return Findings{{.status = Status::Fail,
                      .why = look.config_trouble,
                      .fix = "mend the file; see: rdmactl config check"}};
@@ -235,7 +235,7 @@ Result<Findings> check_gids(Look& look) {
 
 Result<Findings> check_memlock(Look& look) {
     Findings found;
-    const auto& policy = look.world.config.policy;
+    const auto& policy = look.context.config.policy;
     if (policy && policy->memlock_max == 0)
         found.push_back({.status = Status::Warning,
                          .why = "the policy leaves how much memory containers may lock to their "

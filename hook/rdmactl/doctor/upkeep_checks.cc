@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "hook/container/attachment.h"
+#include "hook/container/end.h"
 #include "hook/rdmactl/doctor/check.h"
 #include "runtime-config/engines/edit.h"
 
@@ -98,7 +98,7 @@ Result<Findings> check_kubernetes(Look& look) {
     for (const Caller& caller : kCallers) {
         if (!engines::serves_pods(caller.engine) || !TRY(calls_us(look, caller)))
             continue;
-        if (look.world.config.policy)
+        if (look.context.config.policy)
             return one(Status::Ok, "a policy decides what pods may ask for");
         return one(
             Status::Fail,
@@ -134,13 +134,13 @@ Result<Findings> check_timer(Look& look) {
 }
 
 Result<Findings> check_leftovers(Look& look) {
-    const auto keys = look.world.store.container_keys();
+    const auto keys = look.context.store.container_keys();
     if (!keys && base::is_missing(keys.error()))
         return one(Status::Ok, "nothing was attached since the boot");
     size_t dead = 0;
     for (const std::string& key : TRY(keys)) {
-        const auto container = TRY(look.world.store.load_container(key));
-        if (container && !TRY(is_alive(look.world, *container)))
+        const auto container = TRY(look.context.store.load_container(key));
+        if (container && !TRY(is_alive(look.context, *container)))
             ++dead;
     }
     if (dead != 0)

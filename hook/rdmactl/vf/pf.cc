@@ -27,7 +27,10 @@ constexpr std::chrono::seconds kNameTimeout{10};
 constexpr char kForVms[] = "vfio-pci";
 
 // One VF: "free", or why it is not, and who has it.
-Result<Json> describe_vf(World& world, Site& site, const std::string& address, uint32_t number) {
+Result<Json> describe_vf(const Context& context,
+                         Site& site,
+                         const std::string& address,
+                         uint32_t number) {
     Json json{{"number", number},
               {"address", address},
               {"driver", ""},
@@ -43,10 +46,10 @@ Result<Json> describe_vf(World& world, Site& site, const std::string& address, u
             json["rdma"] = function->rdma_names.front();
     }
     const auto owner =
-        world.store.files().read(world.store.lease_path(vf_lease(address)), kMaxStateFile);
+        context.store.files().read(context.store.lease_path(vf_lease(address)), kMaxStateFile);
     if (owner) {
         json["state"] = "attached";
-        json["containers"] = TRY(holders_of(world, *owner));
+        json["containers"] = TRY(holders_of(context, *owner));
         return json;
     }
     FreeVf found;
@@ -77,9 +80,9 @@ bool lacks_mac(const VfSettings& settings) {
 }
 
 // A VF that a container has, or a virtual machine may have, stays as it is.
-Result<bool> is_ours_to_set(World& world, const PciFunction& vf) {
+Result<bool> is_ours_to_set(const Context& context, const PciFunction& vf) {
     const auto lease =
-        world.store.files().read(world.store.lease_path(vf_lease(vf.address)), kMaxStateFile);
+        context.store.files().read(context.store.lease_path(vf_lease(vf.address)), kMaxStateFile);
     return !lease && vf.driver != kForVms;
 }
 
@@ -109,18 +112,21 @@ VfSettings to_set(const netns::Link& pf,
 
 // A PF whose VFs are being set up.
 struct AtWork {
-    World& world;
+    const Context& context;
     Site& site;
     const Pf& pf;
     netns::Link link;
     const std::vector<VfSettings>& kept;  // by number, of VFs that were made again
 };
 
-Result<AtWork> begin(World& world, Site& site, const Pf& pf, const std::vector<VfSettings>& kept) {
+Result<AtWork> begin(const Context& context,
+                     Site& site,
+                     const Pf& pf,
+                     const std::vector<VfSettings>& kept) {
     const auto link = TRY(site.host.links.find(site.host_ns, pf.netdev.index));
     if (!link)
         return make_error(Code::Unavailable, "PF " + pf.netdev.name + " is gone");
-    return AtWork{world, site, pf, *link, kept};
+    return AtWork{context, site, pf, *link, kept};
 }
 
 // VFs that were `made` a moment ago are nobody's yet, whatever has brought them up.
@@ -213,17 +219,17 @@ Result<Pf> find_pf(const std::string& name, netns::Host& host) {
     return pf;
 }
 
-Result<Json> holders_of(World& world, const std::string& owner) {
+Result<Json> holders_of(const Context& context, const std::string& owner) {
     Json ids = Json::array();
-    const auto journal = TRY(load_journal(world.store, owner));
+    const auto journal = TRY(load_journal(context.store, owner));
     for (const std::string& key : journal ? journal->holders : std::vector<std::string>{}) {
-        const auto container = TRY(world.store.load_container(key));
+        const auto container = TRY(context.store.load_container(key));
         ids.push_back(container && !container->id.empty() ? container->id : key);
     }
     return ids;
 }
 
-Result<Json> describe_pf(World& world, Site& site, const PciFunction& pf) {
+Result<Json> describe_pf(const Context& context, Site& site, const PciFunction& pf) {
     Json json{{"address", pf.address},
               {"netdev", pf.netdevs.empty() ? "" : pf.netdevs.front().name},
               {"driver", pf.driver},
@@ -233,7 +239,7 @@ Result<Json> describe_pf(World& world, Site& site, const PciFunction& pf) {
               {"vfs", Json::array()}};
     for (uint32_t number = 0; number < pf.num_vfs; ++number) {
         if (const auto address = TRY(site.host.sriov.find_vf(pf.address, number)))
-            json["vfs"].push_back(TRY(describe_vf(world, site, *address, number)));
+            json["vfs"].push_back(TRY(describe_vf(context, site, *address, number)));
     }
     return json;
 }
@@ -258,8 +264,8 @@ Result<> work_on(const Store& store,
     return done;
 }
 
-Result<> check_unused(World& world, Site& site, const PciFunction& pf) {
-    const Json json = TRY(describe_pf(world, site, pf));
+Result<> check_unused(const Context& context, Site& site, const PciFunction& pf) {
+    const Json json = TRY(describe_pf(context, site, pf));
     for (const Json& vf : json["vfs"]) {
         const auto state = vf["state"].get<std::string>();
         if (state == "free" || state == "without a driver")
@@ -297,44 +303,51 @@ Result<std::vector<PciFunction>> vfs_of(Site& site, const std::string& pf) {
     return vfs;
 }
 
-Result<> prepare_vfs(
-    World& world, Site& site, const Pf& pf, uint32_t count, const std::vector<VfSettings>& kept) {
+Result<> prepare_vfs(const Context& context,
+                     Site& site,
+                     const Pf& pf,
+                     uint32_t count,
+                     const std::vector<VfSettings>& kept) {
     netns::Sriov& sriov = site.host.sriov;
     const std::string& address = pf.function.address;
     const bool made = pf.function.num_vfs != count;
     if (made) {
         if (pf.function.num_vfs != 0)
             TRY(sriov.set_num_vfs(address, 0));
-        TRY(with_autoprobe(
-            world.store, sriov, address, false, [&] { return sriov.set_num_vfs(address, count); }));
+        TRY(with_autoprobe(context.store, sriov, address, false, [&] {
+            return sriov.set_num_vfs(address, count);
+        }));
     }
-    const AtWork at = TRY(begin(world, site, pf, kept));
+    const AtWork at = TRY(begin(context, site, pf, kept));
     for (const PciFunction& vf : TRY(vfs_of(site, pf.function.address))) {
-        if (TRY(is_ours_to_set(world, vf)))
+        if (TRY(is_ours_to_set(context, vf)))
             TRY(prepare_vf(at, vf, made).context(text_of(at, vf)));
     }
     return {};
 }
 
-Result<> bind_vfs(World& world, Site& site, const Pf& pf, const std::vector<VfSettings>& kept) {
+Result<> bind_vfs(const Context& context,
+                  Site& site,
+                  const Pf& pf,
+                  const std::vector<VfSettings>& kept) {
     const auto vfs = TRY(vfs_of(site, pf.function.address));
     std::vector<PciFunction> unbound;
     for (const PciFunction& vf : vfs) {
-        if (vf.driver.empty() && TRY(is_ours_to_set(world, vf)))
+        if (vf.driver.empty() && TRY(is_ours_to_set(context, vf)))
             unbound.push_back(vf);
     }
-    const AtWork at = TRY(begin(world, site, pf, kept));
+    const AtWork at = TRY(begin(context, site, pf, kept));
     if (!unbound.empty())
-        TRY(with_autoprobe(world.store, site.host.sriov, pf.function.address, true, [&] {
+        TRY(with_autoprobe(context.store, site.host.sriov, pf.function.address, true, [&] {
             return give_drivers(at, unbound);
         }));
     return await_names(site, vfs);
 }
 
-Result<> make_vfs(World& world, Site& site, const Pf& pf, uint32_t count) {
-    auto done = prepare_vfs(world, site, pf, count, {});
+Result<> make_vfs(const Context& context, Site& site, const Pf& pf, uint32_t count) {
+    auto done = prepare_vfs(context, site, pf, count, {});
     if (done)
-        done = bind_vfs(world, site, pf, {});
+        done = bind_vfs(context, site, pf, {});
     if (!done && pf.function.num_vfs != count)
         return join(std::move(done), site.host.sriov.set_num_vfs(pf.function.address, 0));
     return done;

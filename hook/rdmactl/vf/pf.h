@@ -24,9 +24,9 @@ std::string name_of(const netns::PciFunction& pf);
 Result<Pf> find_pf(const std::string& name, netns::Host& host);
 
 // The ids of the containers that hold the journal that has the lease.
-Result<Json> holders_of(World& world, const std::string& owner);
+Result<Json> holders_of(const Context& context, const std::string& owner);
 // The PF and each of its VFs: free, or why not, and who has it.
-Result<Json> describe_pf(World& world, Site& site, const netns::PciFunction& pf);
+Result<Json> describe_pf(const Context& context, Site& site, const netns::PciFunction& pf);
 
 // Does work of up to minutes on an adapter, by its devlink handle, while no container is given a
 // function of it and no other rdmactl works on one. The lock of leases is held no longer than it
@@ -37,7 +37,7 @@ Result<> work_on(const Store& store,
                  const std::function<Result<>()>& work);
 
 // Refused while one of the PF's VFs may be somebody's: destroying it would cut them off.
-Result<> check_unused(World& world, Site& site, const netns::PciFunction& pf);
+Result<> check_unused(const Context& context, Site& site, const netns::PciFunction& pf);
 // The VFs of a PF that is down get no answer from it: their drivers make a MAC up.
 Result<> check_up(const Pf& pf, const Site& site);
 
@@ -48,18 +48,18 @@ Result<std::vector<netns::PciFunction>> vfs_of(Site& site, const std::string& pf
 // Makes VFs without drivers, if it is not so many already, and sets what they lack: a MAC that
 // stays the same, and what `kept` has, by number. One that has a driver by then loses it; what the
 // host or a container uses stays as it is.
-Result<> prepare_vfs(World& world,
+Result<> prepare_vfs(const Context& context,
                      Site& site,
                      const Pf& pf,
                      uint32_t count,
                      const std::vector<netns::VfSettings>& kept);
 // Gives each VF without a driver to the one that the kernel chooses, and waits for netdevs and
 // names. Sets what it lacks, too: an earlier run may have been interrupted.
-Result<> bind_vfs(World& world,
+Result<> bind_vfs(const Context& context,
                   Site& site,
                   const Pf& pf,
                   const std::vector<netns::VfSettings>& kept);
 // Both; nothing is left of VFs that it made and could not finish.
-Result<> make_vfs(World& world, Site& site, const Pf& pf, uint32_t count);
+Result<> make_vfs(const Context& context, Site& site, const Pf& pf, uint32_t count);
 
 }  // namespace hook::ctl

@@ -43,11 +43,11 @@ std::string text_of(const Json& json) {
     return text.empty() ? "no PCI function of this host has SR-IOV\n" : text;
 }
 
-Result<Answer> answer_of(World& world, Site& site, const std::string& pf) {
+Result<Answer> answer_of(const Context& context, Site& site, const std::string& pf) {
     const auto now = TRY(site.host.sriov.find(pf));
     Json json{{"pfs", Json::array()}};
     if (now)
-        json["pfs"].push_back(TRY(describe_pf(world, site, *now)));
+        json["pfs"].push_back(TRY(describe_pf(context, site, *now)));
     std::string text = text_of(json);
     return Answer{.json = std::move(json), .text = std::move(text)};
 }
@@ -56,13 +56,13 @@ Result<Answer> answer_of(World& world, Site& site, const std::string& pf) {
 Result<Answer> vf_list(const Options& options, netns::Host& host) {
     Config config;
     const Store store = TRY(open_store(options, host, config));
-    World world{host, config, store};
+    const Context context{host, config, store};
     Site site = TRY(host_site(host));
     if (!options.pf.empty())
-        return answer_of(world, site, TRY(find_pf(options.pf, host)).function.address);
+        return answer_of(context, site, TRY(find_pf(options.pf, host)).function.address);
     Json json{{"pfs", Json::array()}};
     for (const PciFunction& pf : TRY(host.sriov.list_pfs()))
-        json["pfs"].push_back(TRY(describe_pf(world, site, pf)));
+        json["pfs"].push_back(TRY(describe_pf(context, site, pf)));
     std::string text = text_of(json);
     return Answer{.json = std::move(json), .text = std::move(text)};
 }
@@ -70,7 +70,7 @@ Result<Answer> vf_list(const Options& options, netns::Host& host) {
 Result<Answer> vf_enable(const Options& options, netns::Host& host) {
     Config config;
     const Store store = TRY(open_store(options, host, config));
-    World world{host, config, store};
+    const Context context{host, config, store};
     Site site = TRY(host_site(host));
     const Pf found = TRY(find_pf(options.pf, host));
     const std::string& address = found.function.address;
@@ -85,24 +85,25 @@ Result<Answer> vf_enable(const Options& options, netns::Host& host) {
         const Pf pf = TRY(find_pf(address, host));  // as it is by now
         TRY(check_up(pf, site));
         if (pf.function.num_vfs != options.count)
-            TRY(check_unused(world, site, pf.function));
-        return make_vfs(world, site, pf, options.count).context("enable VFs of " + pf.netdev.name);
+            TRY(check_unused(context, site, pf.function));
+        return make_vfs(context, site, pf, options.count)
+            .context("enable VFs of " + pf.netdev.name);
     }));
-    return answer_of(world, site, address);
+    return answer_of(context, site, address);
 }
 
 Result<Answer> vf_disable(const Options& options, netns::Host& host) {
     Config config;
     const Store store = TRY(open_store(options, host, config));
-    World world{host, config, store};
+    const Context context{host, config, store};
     Site site = TRY(host_site(host));
     const std::string address = TRY(find_pf(options.pf, host)).function.address;
     TRY(work_on(store, host.sriov, netns::devlink_handle(address), [&]() -> Result<> {
         const Pf pf = TRY(find_pf(address, host));  // as it is by now
-        TRY(check_unused(world, site, pf.function));
+        TRY(check_unused(context, site, pf.function));
         return host.sriov.set_num_vfs(address, 0);
     }));
-    return answer_of(world, site, address);
+    return answer_of(context, site, address);
 }
 
 }  // namespace hook::ctl

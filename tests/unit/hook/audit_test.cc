@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The audit lines: one for each attach, detach, refusal and recovery, in the form of
 // hook/README.md.
+#include <cerrno>
 #include <fstream>
 #include <regex>
 
 #include <gtest/gtest.h>
 
+#include "hook/command.h"
 #include "hook/rdmactl/command.h"
-#include "hook/stages.h"
 #include "netns/base/log.h"
 #include "tests/unit/hook/containers.h"
 
@@ -95,13 +96,8 @@ TEST_F(Audit, ARefusalIsALineWithStageCodeAndReason) {
     netns::Host host = fake_.host();
     const hook::Call call{
         .host = host,
-        .load_config = [this]() -> base::Result<hook::Config> { return state_.config(); },
-        .root = true,
-        .self = {},
-        .bundle = two.bundle(),
-        .state_dir = {},
-        .container = {},
-        .attach = {}};
+        .config = hook::ReadOnce{[this] { return base::Result<hook::Config>{state_.config()}; }},
+        .bundle = two.bundle()};
     EXPECT_EQ(hook::report(*hook::parse_command({"precreate"}), call, refused.error()), 73);
     expect_form(only_line(),
                 "container=" + two.id() +
@@ -122,6 +118,19 @@ TEST_F(Audit, WhoGoesWithoutRdmaIsRefusedToo) {
                     "container=" + one.id() +
                         " event=refusal stage=" + (plain ? "createRuntime" : "precreate") +
                         " optional=yes code=unsupported error=\".*\"");
+    }
+}
+
+// The line says that it starts without RDMA.
+TEST_F(Audit, WhoCannotEvenGoWithoutRdmaHasNoSuchLine) {
+    for (const bool plain : {false, true}) {
+        Life one = softroce(plain ? "two" : "one", "10.9.0.1/24");
+        one.plain = plain;
+        one.annotations["rdma.optional"] = "true";
+        fake_.gate.fail_from(0, EIO, {"write " + state_.path() + "/pending/"});
+        EXPECT_FALSE(one.start());
+        fake_.gate.restart();
+        EXPECT_TRUE(lines().empty()) << "main says it, once";
     }
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "hook/command.h"
+
 #include <stdexcept>
 
 #include <gtest/gtest.h>
 
-#include "hook/stages.h"
 #include "netns/base/ids.h"
 #include "tests/unit/hook/life.h"
 
@@ -12,8 +13,8 @@ namespace {
 
 TEST(Command, KnowsItsPhases) {
     for (const char* phase : {"precreate", "prestart", "createRuntime", "poststop"})
-        EXPECT_EQ(parse_command({phase})->phase->name, phase);
-    EXPECT_FALSE(parse_command({"poststop"})->phase->may_fail);
+        EXPECT_EQ(parse_command({phase})->stage->name, phase);
+    EXPECT_FALSE(parse_command({"poststop"})->stage->may_fail);
     const std::string key = container_key("/b");
     const std::string uuid = base::random_uuid();
     const auto later =
@@ -61,7 +62,7 @@ TEST(Command, TheEngineIsTheParentOfTheBeginning) {
     test::StateDir state;
     netns::Host host = fake.host();
     Call call = call_of(*parse_command({"precreate"}), host);
-    call.load_config = [&]() -> Result<Config> { return state.config(); };
+    call.config = ReadOnce{[&] { return Result<Config>{state.config()}; }};
     call.root = true;
     call.bundle = "/b";
     fake.world.files.insert("/b");
@@ -99,6 +100,37 @@ TEST(Command, AStageOfAPreparedContainerDoesNotAskWhoItIs) {
         EXPECT_EQ(self(args).empty(), later) << phase;
         EXPECT_FALSE(later && call_of(*parse_command(args), host).root) << phase;
     }
+}
+
+TEST(Command, TheConfigurationIsReadOnce) {
+    test::FakeHost fake;
+    test::StateDir state;
+    netns::Host host = fake.host();
+    int reads = 0;
+    const Call call{.host = host,
+                    .config = ReadOnce{[&] {
+                        ++reads;
+                        return Result<Config>{state.config()};
+                    }},
+                    .bundle = "/b"};
+    const auto done = precreate(
+        R"({"ociVersion":"1.2.0","linux":{},"annotations":{"rdma.mode":"no such mode"}})", call);
+    ASSERT_FALSE(done);
+    report(*parse_command({"precreate"}), call, done.error());
+    (void)abandon(call);
+    (void)log_of(call);
+    EXPECT_EQ(reads, 1);
+}
+
+// What was decided is in the journals.
+TEST(Command, TheLaterStagesReadNoConfiguration) {
+    test::FakeHost fake;
+    test::StateDir state;
+    test::Life life{fake, state, "one"};
+    life.annotations = {{"rdma.mode", "softroce"}, {"rdma.ip", "10.9.0.1/24"}};
+    ASSERT_TRUE(life.start());
+    ASSERT_TRUE(life.poststop());
+    EXPECT_EQ(life.config_reads, 1);
 }
 
 TEST(Command, APlainHookMayAskForTheContainer) {

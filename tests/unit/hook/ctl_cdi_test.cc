@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <fstream>
 
+#include "hook/command.h"
 #include "hook/rdmactl/command.h"
-#include "hook/stages.h"
 #include "runtime-config/oci/spec.h"
 #include "tests/unit/hook/containers.h"
 

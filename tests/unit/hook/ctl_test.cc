@@ -36,13 +36,9 @@ class Ctl : public testing::Test {
     void remember_failure_of(const std::string& key) {
         netns::Host host = fake_.host();
         const hook::Call call{.host = host,
-                              .load_config = options_.load_config,
-                              .root = true,
-                              .self = "/usr/bin/rdma-hook",
+                              .config = hook::ReadOnce{options_.load_config},
                               .bundle = one_.bundle(),
-                              .state_dir = {},
-                              .container = key,
-                              .attach = {}};
+                              .container = key};
         hook::remember_failure(call, "precreate", base::make_error(base::Code::Busy, "taken"));
     }
 

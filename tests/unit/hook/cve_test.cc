@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "hook/container/in_config.h"
 #include "hook/request/keys.h"
 #include "hook/request/request.h"
 #include "netns/base/ids.h"

@@ -3,7 +3,7 @@
 // the next device's.
 #include <gmock/gmock.h>
 
-#include "hook/container/live.h"
+#include "hook/container/into_running.h"
 #include "tests/unit/hook/containers.h"
 
 namespace test {
@@ -32,8 +32,8 @@ class GrantedNodes : public Containers {
     std::vector<std::string> regranted() {
         netns::Host host = fake_.host();
         const hook::Store store{host.files, state_.path()};
-        hook::World world{host, state_.config(), store};
-        return hook::regrant(world).containers;
+        const hook::Context context{host, state_.config(), store};
+        return hook::regrant(context).containers;
     }
 };
 

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "hook/container/live.h"
 #include "netns/base/ids.h"
 
 namespace test {
@@ -44,13 +43,12 @@ Life::Life(FakeHost& fake, StateDir& state, const std::string& id)
 hook::Call Life::call() {
     host_.emplace(fake_.host());
     return {.host = *host_,
-            .load_config = [this]() -> Result<hook::Config> { return state_.config(); },
-            .root = true,
+            .config = hook::ReadOnce{[this] {
+                ++config_reads;
+                return Result<hook::Config>{state_.config()};
+            }},
             .self = "/usr/bin/rdma-hook",
             .bundle = bundle_,
-            .state_dir = {},
-            .container = {},
-            .attach = {},
             .owner = fake_.world.parent,
             .annotations = asked};
 }
@@ -114,7 +112,7 @@ std::string Life::state_json(pid_t pid) const {
 Result<> Life::create_plain() {
     if (!fake_.world.processes.contains(init))
         fake_.world.add_process(init, fake_.world.engine_paths.at(network));
-    const auto notes = hook::attach_live(state_json(init), call());
+    const auto notes = hook::plain_create(state_json(init), call());
     if (!notes)
         return notes.error();
     notes_ = *notes;
@@ -142,7 +140,7 @@ Result<> Life::create_runtime() {
 Result<> Life::poststop() {
     fake_.world.processes.erase(init);
     if (plain)
-        return hook::leave_live(state_json(0), call());
+        return hook::plain_poststop(state_json(0), call());
     return hook::poststop(state_json(0), later_call("poststop"));
 }
 
@@ -175,8 +173,8 @@ hook::Collected collect(FakeHost& fake, StateDir& state, bool forget) {
     netns::Host host = fake.host();
     const hook::Store store{host.files, state.path()};
     EXPECT_TRUE(store.open());
-    hook::World world{host, state.config(), store, forget};
-    return hook::collect_garbage(world, base::Deadline::in(std::chrono::minutes(1)));
+    const hook::Context context{host, state.config(), store, forget};
+    return hook::collect_garbage(context, base::Deadline::in(std::chrono::minutes(1)));
 }
 
 }  // namespace test

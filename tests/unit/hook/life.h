@@ -10,7 +10,8 @@
 
 #include <gtest/gtest.h>
 
-#include "hook/container/phases.h"
+#include "hook/container/end.h"
+#include "hook/stages.h"
 #include "tests/fakes/fake_host.h"
 #include "tests/support/temp_dir.h"
 
@@ -67,7 +68,9 @@ class Life {
     oci::Json devices = oci::Json::array();
     oci::Json rules = oci::Json::array();
 
-    // Each returns what the phase returned; the spec is kept for the next.
+    int config_reads = 0;  // how often the configuration was read
+
+    // Each returns what the stage returned; the spec is kept for the next.
     base::Result<> precreate();
     base::Result<> create_runtime();
     base::Result<> poststop();

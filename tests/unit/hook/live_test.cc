@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plain hooks: what a container is granted while its init waits, and who is refused.
-#include "hook/container/live.h"
-
 #include <filesystem>
 
+#include "hook/container/in_config.h"
+#include "hook/container/into_running.h"
 #include "tests/unit/hook/life.h"
 
 namespace test {
@@ -35,22 +35,17 @@ class LiveTest : public testing::Test {
     // The poststop hook of a runtime that no longer knows the bundle.
     base::Result<> end() {
         netns::Host host = fake_.host();
-        const hook::Call call{
-            .host = host,
-            .load_config = [&]() -> base::Result<hook::Config> { return state_.config(); },
-            .self = {},
-            .bundle = {},
-            .state_dir = {},
-            .container = {},
-            .attach = {}};
+        const hook::Call call{.host = host, .config = hook::ReadOnce{[&] {
+                                                return base::Result<hook::Config>{state_.config()};
+                                            }}};
         const oci::Json state{{"ociVersion", "1.2.0"}, {"id", life_.id()}, {"bundle", "/gone"}};
-        return hook::leave_live(state.dump(), call);
+        return hook::plain_poststop(state.dump(), call);
     }
 
     hook::Regranted regrant() {
         netns::Host host = fake_.host();
-        hook::World world{host, state_.config(), hook::Store{host.files, state_.path()}};
-        return hook::regrant(world);
+        const hook::Context context{host, state_.config(), hook::Store{host.files, state_.path()}};
+        return hook::regrant(context);
     }
 
     FakeHost fake_;

@@ -368,15 +368,10 @@ TEST_F(Sharing, RangesAreGivenOutOnceEach) {
 TEST_F(Sharing, ContainersOfNoConcernPassUntouchedAndUnread) {
     netns::Host host = fake_.host();
     const hook::Call call{.host = host,
-                          .load_config = []() -> base::Result<hook::Config> {
+                          .config = hook::ReadOnce{[]() -> base::Result<hook::Config> {
                               return base::make_error(base::Code::BadConfig, "broken");
-                          },
-                          .root = true,
-                          .self = "/usr/bin/rdma-hook",
-                          .bundle = "/b",
-                          .state_dir = {},
-                          .container = {},
-                          .attach = {}};
+                          }},
+                          .bundle = "/b"};
     const std::string text =
         R"({ "ociVersion" : "1.0.0", "annotations":{"rdma.x/y":"z","a":"b"} })";
     const auto output = hook::precreate(text, call);

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "hook/container/live.h"
+#include "hook/container/into_running.h"
 #include "tests/unit/hook/containers.h"
 
 namespace test {
@@ -97,7 +97,7 @@ class Strangers : public Containers {
     std::vector<Milliseconds> all_of_it(const std::string& id, std::vector<std::string>& locked) {
         Life life = container(id, {{"rdma.mode", "softroce"}, {"rdma.ip", "10.9.0.1/24"}});
         netns::Host host = fake_.host();
-        hook::World world{host, state_.config(), store_};
+        const hook::Context context{host, state_.config(), store_};
         std::vector<Milliseconds> times;
         times.push_back(time_of([&] { EXPECT_TRUE(life.start()); }));
         times.push_back(time_of([&] { EXPECT_TRUE(life.poststop()); }));
@@ -107,7 +107,7 @@ class Strangers : public Containers {
             EXPECT_EQ(collected.containers, std::vector<std::string>{});
             locked = collected.locked;
         }));
-        times.push_back(time_of([&] { EXPECT_TRUE(hook::regrant(world).trouble.empty()); }));
+        times.push_back(time_of([&] { EXPECT_TRUE(hook::regrant(context).trouble.empty()); }));
         return times;
     }
 

@@ -96,12 +96,14 @@ class Shim : public testing::Test {
 
     Surroundings around() {
         return {.host = [this] { return fake_.host(); },
-                .load_config = [this]() -> Result<hook::Config> {
+                .config = hook::ReadOnce{[this]() -> Result<hook::Config> {
+                    ++config_reads_;
                     if (broken_)
                         return make_error(Code::BadConfig, "config.json is broken");
                     return config_;
-                },
+                }},
                 .runtime_setting = [this]() -> Result<std::string> {
+                    ++config_reads_;
                     if (broken_)
                         return make_error(Code::BadConfig, "config.json is broken");
                     return config_.runtime;
@@ -150,10 +152,7 @@ class Shim : public testing::Test {
     hook::Call later_call(netns::Host& host, const char* stage) {
         const auto args = spec()["hooks"][stage][0]["args"].get<Words>();
         return {.host = host,
-                .load_config = [this]() -> Result<hook::Config> { return config_; },
-                .root = true,
-                .self = {},
-                .bundle = {},
+                .config = hook::ReadOnce{[this] { return Result<hook::Config>{config_}; }},
                 .state_dir = args.at(3),
                 .container = args.at(5),
                 .attach = args.at(7)};
@@ -195,6 +194,7 @@ class Shim : public testing::Test {
     std::string bundle_ = std::filesystem::canonical(dir_.path()).string() + "/bundle";
     hook::Config config_;
     bool broken_ = false;
+    int config_reads_ = 0;
     bool died_ = false;
     test::FakeHost fake_{test::World::standard()};
     test::World world_ = [this] {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "hook/container/in_config.h"
 #include "tests/unit/runtime/shim_fixture.h"
 
 namespace shim {
@@ -79,6 +80,20 @@ TEST_F(Shim, CreateAttaches) {
     EXPECT_EQ(hook["path"], "/usr/bin/rdma-hook");
     EXPECT_TRUE(hook["env"].is_array());
     EXPECT_EQ(spec()["hooks"]["prestart"].size(), 1U) << "Docker's own stays";
+}
+
+TEST_F(Shim, TheConfigurationIsReadOnceACall) {
+    start();
+    EXPECT_EQ(config_reads_, 1);
+    low_level_.script = [](const Words&) { return 3; };
+    fake_.world.processes.erase(kInit);
+    EXPECT_EQ(create("c2"), 3);  // and what half 1 did is undone
+    EXPECT_EQ(config_reads_, 2);
+    (void)serve_words({"delete", "c1"});
+    EXPECT_EQ(config_reads_, 3);
+    write_spec({});
+    (void)create("c3");
+    EXPECT_EQ(config_reads_, 4) << "of a container of no concern its member `runtime` alone";
 }
 
 TEST_F(Shim, BeforeTheCommitWeAreTheLife) {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hook/container/grant.h"
+#include "hook/container/inspect.h"
 
-#include <algorithm>
 #include <chrono>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -19,41 +17,6 @@ namespace {
 constexpr std::chrono::seconds kGidTimeout{5};
 constexpr std::chrono::seconds kDeafTimeout{2};  // part of it
 constexpr std::chrono::seconds kPortTimeout{5};
-
-// Attachment 0 has the plain name; the others carry their number.
-std::string numbered(const char* name, unsigned index) {
-    return index == 0 ? name : fmt::format("{}_{}", name, index);
-}
-
-// Each device once: several attachments may share one.
-std::string join_devices(const std::vector<Granted>& granted, const char* suffix) {
-    std::set<std::string_view> listed;
-    std::string list;
-    for (const Granted& g : granted) {
-        if (listed.insert(g.device.name).second)
-            list += (list.empty() ? "" : ",") + g.device.name + suffix;
-    }
-    return list;
-}
-
-void add_environment(oci::Spec& spec, const std::vector<Granted>& granted) {
-    for (const Granted& g : granted) {
-        spec.add_env(numbered("RDMA_DEVICE", g.index), g.device.name);
-        spec.add_env(numbered("RDMA_NETDEV", g.index), g.netdev.name);
-        if (!g.gid)
-            continue;
-        spec.add_env(numbered("RDMA_GID", g.index), netns::to_string(g.gid->gid));
-        spec.add_env(numbered("RDMA_GID_INDEX", g.index), std::to_string(g.gid->index));
-    }
-    // "=": NCCL takes the names as they are and not as prefixes.
-    spec.add_env("NCCL_IB_HCA", "=" + join_devices(granted, ""));
-    spec.add_env("UCX_NET_DEVICES", join_devices(granted, ":1"));
-    // UCX (1.18 at least) takes from a completion's SL whether a datagram came by IPv4, as ConnectX
-    // tells it there. rxe does not, and all datagrams would be dropped as those of another GID;
-    // whose they are rxe itself has checked.
-    if (std::ranges::any_of(granted, [](const Granted& g) { return g.software == kRxe.type; }))
-        spec.add_env("UCX_UD_VERBS_ETH_DGID_CHECK", "n");
-}
 
 base::Error device_gone(const Endpoint& endpoint) {
     return make_error(Code::Unavailable, "RDMA device " + endpoint.device + " is gone")
@@ -72,35 +35,6 @@ Result<std::optional<netns::RdmaDevice>> find_on_bond(Site& site, const Endpoint
     const auto own = port && ns != nullptr ? TRY(links.find(*ns, endpoint.netdev)) : std::nullopt;
     const bool same = own && port->master != 0 && port->master == own->parent;
     return same ? device : std::nullopt;
-}
-
-Json to_json(const Granted& g) {
-    Json json = base::object({{"index", g.index},
-                              {"mode", g.mode},
-                              {"placement", g.placement == Placement::Host ? "host" : "container"},
-                              {"device", g.device.name},
-                              {"provider", g.software.empty() ? "device" : g.software},
-                              {"node_guid", fmt::format("{:016x}", g.device.node_guid)},
-                              {"netdev", g.netdev.name},
-                              {"mac", netns::to_string(g.netdev.mac)},
-                              {"mtu", g.netdev.mtu},
-                              {"addresses", Json::array()},
-                              {"rdma_cm", g.rdma_cm.has_value()},
-                              {"nodes", Json::array({g.uverbs.path()})}});
-    if (g.gid) {
-        json["gid"] = netns::to_string(g.gid->gid);
-        json["gid_index"] = g.gid->index;
-        json["gid_type"] = "RoCE v2";
-    }
-    if (!g.port_state.empty())
-        json["port_state"] = g.port_state;
-    if (!g.software_path.empty())
-        json["software_path"] = g.software_path;
-    for (const auto& address : g.addresses)
-        json["addresses"].push_back(netns::to_string(address));
-    if (g.rdma_cm)
-        json["nodes"].push_back(g.rdma_cm->path());
-    return json;
 }
 
 // The container's own GID. A device of hardware that was bound just now may not have heard of its
@@ -193,40 +127,6 @@ Result<Granted> inspect(Site& site, const Attachment& attachment, const Endpoint
     if (attachment.placement == Placement::Container && connectable)
         granted.rdma_cm = TRY(rdma.rdma_cm_node());
     return granted;
-}
-
-Json attach_json(const std::string& id, bool fenced, const std::vector<Granted>& granted) {
-    Json json = base::object({{"format", 1},
-                              {"attached", true},
-                              {"id", id},
-                              {"isolation", fenced ? "device nodes" : "none"},
-                              {"attachments", Json::array()}});
-    for (const Granted& g : granted)
-        json["attachments"].push_back(to_json(g));
-    return json;
-}
-
-Json failed_attach_json(const std::string& id, const base::Error& error) {
-    return base::object({{"format", 1},
-                         {"attached", false},
-                         {"id", id},
-                         {"error", error.message()},
-                         {"code", base::code_name(error.code)},
-                         {"attachments", Json::array()}});
-}
-
-Result<> grant(oci::Spec& spec, const Request& request, const std::vector<Granted>& granted) {
-    for (const Granted& g : granted) {
-        TRY(spec.add_device({g.uverbs.path(), g.uverbs.major, g.uverbs.minor}));
-        if (g.rdma_cm)
-            TRY(spec.add_device({g.rdma_cm->path(), g.rdma_cm->major, g.rdma_cm->minor}));
-    }
-    // The annotation, then the user's --ulimit, then what the policy allows: verbs pin their
-    // memory.
-    if (const uint64_t bytes = request.memlock.value_or(request.memlock_default); bytes != 0)
-        spec.set_memlock(bytes, request.memlock.has_value());
-    add_environment(spec, granted);
-    return {};
 }
 
 std::vector<std::string> warnings(const std::vector<Granted>& granted) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Grant: what a container is given of an attachment, found out after the fact from the endpoint,
-// and declared in its config.json: device nodes, cgroup rules, memlock, environment, attach.json.
+// Inspect: what an attachment turned out to be, found out after the fact from its endpoint by the
+// container that made it and by each that joins.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,6 @@
 #include "hook/steps/step.h"
 #include "netns/link.h"
 #include "netns/rdma.h"
-#include "runtime-config/oci/spec.h"
 
 namespace hook {
 
@@ -46,16 +45,7 @@ Result<FoundDevice> find_device(Site& site, const Endpoint& endpoint);
 // that does not become ACTIVE is no error.
 Result<Granted> inspect(Site& site, const Attachment& attachment, const Endpoint& endpoint);
 
-// attach.json: "format" 1; see hook/README.md. `fenced`: see Subject.
-Json attach_json(const std::string& id, bool fenced, const std::vector<Granted>& granted);
-Json failed_attach_json(const std::string& id, const base::Error& error);
-
-inline constexpr char kAttachFileInContainer[] = "/run/rdma/attach.json";
-
-// Declares the grants in the spec.
-Result<> grant(oci::Spec& spec, const Request& request, const std::vector<Granted>& granted);
-
-// What an operator should know at once although nothing failed; one line each.
+// Lines that an operator should read at once although nothing failed.
 std::vector<std::string> warnings(const std::vector<Granted>& granted);
 
 }  // namespace hook

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/container/attach.h"
+
+#include <algorithm>
+#include <ctime>
+#include <set>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "hook/container/commit.h"
+#include "hook/container/end.h"
+#include "hook/container/granted_nodes.h"
+#include "hook/modes/mode.h"
+#include "hook/steps/executor.h"
+#include "netns/base/ids.h"
+#include "netns/base/log.h"
+#include "netns/cgroup.h"
+
+namespace hook {
+
+using base::Code;
+using base::Deadline;
+using base::Error;
+using base::make_error;
+
+namespace {
+// A container on its way to be a holder of attachments. Its record is on disk and names them.
+struct Holder {
+    const Context& context;
+    const Asking& asking;
+    const Container& container;
+    const std::optional<netns::Netns>& ns;
+};
+
+Result<const Mode*> mode_of(const Attachment& attachment) {
+    const Mode* mode = find_mode(attachment.mode);
+    if (mode == nullptr)
+        return make_error(Code::BadInput, "unknown rdma.mode '" + attachment.mode + "'");
+    return mode;
+}
+
+std::string context_of(const Attachment& attachment) {
+    return fmt::format("attach {} ({})", attachment.mode, attachment.ifname);
+}
+
+Result<Site> site_of(const Context& context, const std::optional<netns::Netns>& ns) {
+    return Site{
+        .host = context.host, .host_ns = TRY(context.host.namespaces.current()), .container = ns};
+}
+
+// The key under which the attachment is or will be recorded.
+Result<std::string> key_of(Site& site, const Attachment& attachment) {
+    const Scope scope = TRY(TRY(mode_of(attachment))->scope(attachment, site));
+    const netns::Netns* ns = site.ns(scope.where);
+    return attachment_key(ns == nullptr ? netns::NetnsId{} : ns->id(), scope.interface);
+}
+
+// ---- one attachment
+
+// Whether an attachment with the key of the journal is the one that is there. The key says which
+// host device it is: how its parent was named, by which pool and under which index, changes nothing
+// of it, and containers that do not know of each other share it.
+bool may_share(const Journal& journal, const Attachment& attachment) {
+    return attachment.placement == Placement::Host || journal.attachment == to_json(attachment);
+}
+
+Error not_shared(const Attachment& attachment) {
+    // On the interface that the engine made (rdma.parent=container), which takes no rdma.ifname.
+    if (attachment.ifname.empty())
+        return make_error(Code::Refused,
+                          "the network's own interface has RDMA by other rdma.* annotations")
+            .advise(
+                "use equal annotations to share it, or set rdma.parent to a host netdev for a "
+                "device of its own");
+    return make_error(Code::Refused,
+                      "another container of this network has " + attachment.ifname +
+                          " with other rdma.* annotations")
+        .advise(
+            "use equal annotations to share it, or another rdma.ifname for a device of its own");
+}
+
+Result<Granted> join_existing(const Holder& holder,
+                              const Attachment& attachment,
+                              Journal& journal) {
+    if (!may_share(journal, attachment))
+        return not_shared(attachment);
+    Site site = TRY(open_site(holder.context.host, holder.context.store, journal));
+    Granted granted = TRY(inspect(site, attachment, journal.endpoint));
+    journal.holders.push_back(holder.container.key);
+    journal.net_admin = journal.net_admin || holder.asking.net_admin;
+    TRY(save_journal(holder.context.store, journal));
+    return granted;
+}
+
+// Carries a plan out whose journal is on disk. The lock of leases is held until what was found is
+// claimed, no longer: the rest may take seconds.
+Result<> carry_out(const Journal& journal,
+                   size_t claims,
+                   Site& site,
+                   std::optional<base::FileLock> leases) {
+    const std::span all(journal.steps);
+    for (const auto& step : all.first(claims)) {
+        auto done = run({&step, 1}, site);
+        // A container that asked for it by name claimed it since it was found, without that lock.
+        if (!done && done.error().code == Code::Busy && step->kind() == "claim")
+            site.in_use.insert(site.in_use.end(),
+                               journal.endpoint.addresses.begin(),
+                               journal.endpoint.addresses.end());
+        TRY(std::move(done));
+    }
+    leases.reset();
+    return run(all.subspan(claims), site);
+}
+
+// One plan, carried out or undone. Addresses of the pool that others turn out to have are added to
+// `in_use`, if all is undone: another try starts from nothing, as this one did.
+Result<Granted> make_once(const Holder& holder,
+                          const Attachment& attachment,
+                          const std::string& akey,
+                          std::set<netns::Address>& in_use) {
+    const Context& context = holder.context;
+    Site site = TRY(site_of(context, holder.ns));
+    const Mode* mode = TRY(mode_of(attachment));
+    // Find and claim under one lock: two containers must not be given the same address or VF.
+    std::optional<base::FileLock> leases;
+    if (find_mode_info(mode->name)->finds || attachment.ip_source == IpSource::Auto)
+        leases = TRY(context.store.lock_leases(Deadline::in(kLockTimeout)));
+    Plan plan = TRY(mode->plan(
+        attachment, Survey{context, site, holder.container, akey, holder.asking.cpus, in_use}));
+    Journal journal{.key = akey,
+                    .attachment = to_json(attachment),
+                    .netns = {},
+                    .endpoint = plan.endpoint,
+                    .made = false,
+                    .steps = std::move(plan.steps),
+                    .holders = {holder.container.key},
+                    .trouble = {}};
+    if (plan.endpoint.where == Where::Container) {
+        journal.netns = site.container->id();
+        journal.netns_cookie = TRY(context.host.namespaces.cookie(*site.container));
+    }
+    TRY(save_journal(context.store, journal));
+    const auto make = [&]() -> Result<Granted> {
+        TRY(carry_out(journal, plan.claims, site, std::move(leases)));
+        Granted granted = TRY(inspect(site, attachment, plan.endpoint));
+        journal.made = true;
+        journal.net_admin = holder.asking.net_admin;  // a container yet to begin changed nothing
+        TRY(save_journal(context.store, journal));
+        return granted;
+    };
+    auto granted = make();
+    if (granted)
+        return granted;
+    auto undone = undo_journal(context, journal).context("roll back");
+    if (undone && attachment.ip_source == IpSource::Auto)
+        in_use.insert(site.in_use.begin(), site.in_use.end());
+    return join(std::move(granted).error(), std::move(undone)).error();
+}
+
+std::string others_have(const std::set<netns::Address>& in_use) {
+    std::string list;
+    for (const netns::Address& address : in_use)
+        list += (list.empty() ? "" : ", ") + netns::ip_string(address);
+    return fmt::format(
+        "others on the network have {} of the pool's addresses ({})", in_use.size(), list);
+}
+
+// A pool's address that somebody else has must not keep everybody from the rest of the pool: the
+// next one is tried.
+Result<Granted> make_new(const Holder& holder,
+                         const Attachment& attachment,
+                         const std::string& akey) {
+    constexpr size_t kMostInUse = 8;  // a device is made and removed to find out about each
+    std::set<netns::Address> in_use;
+    for (;;) {
+        const size_t known = in_use.size();
+        auto granted = make_once(holder, attachment, akey, in_use);
+        if (granted || in_use.empty())
+            return granted;
+        if (in_use.size() == known || in_use.size() >= kMostInUse)
+            return std::move(granted).context(others_have(in_use));
+        base::log::warning(others_have(in_use) + ": trying the next");
+    }
+}
+
+// Makes the attachment, or joins an equal one of the same namespace, or the host's device that
+// others share (rdma.placement=host).
+Result<Granted> attach(const Holder& holder,
+                       const Attachment& attachment,
+                       const std::string& akey) {
+    const Context& context = holder.context;
+    const auto lock = TRY(context.store.lock_attachment(akey, Deadline::in(kLockTimeout)));
+    auto journal = TRY(load_journal(context.store, akey));
+    if (journal)
+        TRY(drop_dead_holders(context, *journal));
+    // An attachment is half made if its process died, though the engine may live.
+    const bool joins = journal && journal->made && !journal->holders.empty();
+    if (journal && !joins) {
+        auto undone = undo_journal(context, *journal);
+        audit_recovery("attachment", akey, undone);
+        TRY(std::move(undone)
+                .context("undo what a dead container left")
+                .advise("see what is left: rdmactl list, and try: rdmactl gc"));
+    }
+    auto granted =
+        joins ? join_existing(holder, attachment, *journal) : make_new(holder, attachment, akey);
+    if (granted)
+        audit_attach(holder.container, akey, *granted, joins);
+    return std::move(granted).context(context_of(attachment));
+}
+
+// ---- a container
+
+// A parent may be named in several ways, and then only the host tells that it is one.
+Result<> check_apart(const Container& container, const std::string& akey, const Request& request) {
+    const auto same = std::ranges::find(container.attachments, akey);
+    if (same == container.attachments.end())
+        return {};
+    const auto first = static_cast<size_t>(same - container.attachments.begin());
+    const unsigned second = request.attachments[container.attachments.size()].index;
+    return make_error(
+               Code::Refused,
+               fmt::format("attachments {} and {} both ask for the device of the same parent",
+                           request.attachments[first].index,
+                           second))
+        .advise(fmt::format("change or remove the rdma.{}.* annotations", second));
+}
+
+// Writes the container's record, not yet committed.
+Result<Container> register_container(const Context& context,
+                                     const Asking& asking,
+                                     const std::optional<netns::Netns>& ns) {
+    Container container;
+    container.key = container_key(asking.bundle);
+    container.bundle = asking.bundle;
+    container.id = asking.id;
+    container.uuid = base::random_uuid();
+    container.token = asking.life;
+    container.netns_path = asking.network.path;
+    container.created = std::time(nullptr);
+    container.created_uptime = context.host.processes.uptime();
+    if (ns)
+        container.netns = ns->id();
+    for (const Attachment& attachment : asking.request.attachments) {
+        Site site = TRY(site_of(context, ns));
+        const std::string akey = TRY(key_of(site, attachment).context(context_of(attachment)));
+        TRY(check_apart(container, akey, asking.request));
+        container.attachments.push_back(akey);
+        if (const auto limits = asking.request.limits.find(attachment.index);
+            limits != asking.request.limits.end())
+            container.limits.emplace(akey, limits->second);
+    }
+    TRY(context.store.save_container(container));
+    return container;
+}
+
+// All attachments or none. Something in use may be the property of the dead: then once more.
+Result<std::vector<Granted>> attach_all(const Holder& holder) {
+    const auto each = [&]() -> Result<std::vector<Granted>> {
+        std::vector<Granted> granted;
+        const auto& attachments = holder.asking.request.attachments;
+        for (size_t i = 0; i < attachments.size(); ++i)
+            granted.push_back(TRY(attach(holder, attachments[i], holder.container.attachments[i])));
+        return granted;
+    };
+    auto granted = each();
+    if (granted || granted.error().code != Code::Busy)
+        return granted;
+    const Collected collected = collect_garbage(holder.context, Deadline::in(kPatience));
+    return collected.containers.empty() && collected.journals.empty() ? std::move(granted) : each();
+}
+
+// Does the work for a container with a record, and commits it if it runs. A failure undoes all.
+template <typename Work>
+Result<Notes> with_record(const Context& context,
+                          const Asking& asking,
+                          const std::optional<netns::Netns>& ns,
+                          const Work& work) {
+    Container container = TRY(register_container(context, asking, ns));
+    Notes notes;
+    Result<> done = work(container, notes);
+    if (done && asking.running)
+        done = commit(context, container, asking.life);
+    if (!done)
+        return join(std::move(done), leave_all(context, container)).error();
+    return notes;
+}
+
+Result<Notes> start_with_rdma(const Context& context, const Asking& asking, Delivery& delivery) {
+    TRY(delivery.check(asking.request));
+    if (!asking.request.limits.empty())
+        TRY(context.host.cgroups.check_rdma());
+    const auto ns = TRY(delivery.netns(asking));
+    return with_record(context, asking, ns, [&](Container& container, Notes& notes) -> Result<> {
+        const auto granted = TRY(attach_all({context, asking, container, ns}));
+        TRY(note_nodes(context, container.key, granted));
+        notes = warnings(granted);
+        return delivery.give(asking, container, granted, notes);
+    });
+}
+
+// rdma.optional: the container starts without RDMA, and hears why if it has a place for that.
+Result<Notes> start_without_rdma(const Context& context,
+                                 Asking asking,
+                                 Delivery& delivery,
+                                 const Error& error) {
+    asking.request.attachments.clear();
+    return with_record(context, asking, {}, [&](Container& container, Notes& notes) {
+        audit_refusal(asking.running ? "createRuntime" : "precreate", error, true);
+        notes.push_back("started without RDMA: " + error.message());
+        return delivery.explain(container, error, notes);
+    });
+}
+
+// rdma.optional forgives the host's failures, and not the asker's.
+bool is_forgivable(const Error& error) {
+    return error.code != Code::BadInput && error.code != Code::Refused &&
+           error.code != Code::BadConfig;
+}
+
+// A container is attached once: prestart and createRuntime may ask for the same, but the hooks of
+// two devices do not.
+Result<> check_has_all(const Context& context,
+                       const Container& container,
+                       const Asking& asking,
+                       const std::optional<netns::Netns>& ns) {
+    if (container.attachments.empty())
+        return {};  // rdma.optional: it went without
+    Site site = TRY(site_of(context, ns));
+    for (const Attachment& attachment : asking.request.attachments) {
+        const std::string akey = TRY(key_of(site, attachment).context(context_of(attachment)));
+        const bool has =
+            std::ranges::find(container.attachments, akey) != container.attachments.end();
+        const auto journal = has ? TRY(load_journal(context.store, akey)) : std::nullopt;
+        if (!journal || !may_share(*journal, attachment))
+            return make_error(Code::Refused,
+                              "a second hook asks for other RDMA than the container has")
+                .advise("give it one pool by --device, or all of them by annotations");
+    }
+    return {};
+}
+
+// An earlier start of the same bundle: dead, it is undone now; alive, this start is a mistake.
+Result<> leave_earlier(const Context& context, const Container& earlier) {
+    if (earlier.committed && TRY(is_alive(context, earlier)))
+        return make_error(Code::Busy, "this container has its RDMA already and is running")
+            .advise("stop it first; rdmactl show " + earlier.id);
+    return leave_all(context, earlier, Leaving::Recovery)
+        .context("undo the container's last start");
+}
+}  // namespace
+
+Result<Notes> attach_container(const Context& context, const Asking& asking, Delivery& delivery) {
+    TRY(context.store.open());
+    TRY(sweep_pending(context));
+    const std::string key = container_key(asking.bundle);
+    const auto lock = TRY(context.store.lock_container(key, Deadline::in(kLockTimeout)));
+    if (const auto earlier = TRY(context.store.load_container(key))) {
+        if (asking.running && earlier->committed && earlier->token == asking.life) {
+            TRY(check_has_all(context, *earlier, asking, TRY(delivery.netns(asking))));
+            return Notes{};
+        }
+        TRY(leave_earlier(context, *earlier));
+    }
+    auto notes = start_with_rdma(context, asking, delivery);
+    if (notes || !asking.request.optional || !is_forgivable(notes.error()))
+        return notes;
+    return start_without_rdma(context, asking, delivery, notes.error());
+}
+
+Result<Plan> make_plan(const Context& context,
+                       const Container& container,
+                       const std::optional<netns::Netns>& ns,
+                       const Attachment& attachment) {
+    Site site = TRY(site_of(context, ns));
+    const std::string akey = TRY(key_of(site, attachment));
+    return TRY(mode_of(attachment))->plan(attachment, Survey{context, site, container, akey});
+}
+
+}  // namespace hook

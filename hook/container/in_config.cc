@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/container/in_config.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "hook/modes/software_device.h"
+#include "netns/sys_class.h"
+
+namespace hook {
+
+using base::Code;
+using base::make_error;
+
+namespace {
+// The first attachment inside the container's namespace; past the end if there is none.
+auto first_inside(const Request& request) {
+    return std::ranges::find(request.attachments, Placement::Container, &Attachment::placement);
+}
+
+// Attachment 0 has the plain name; the others carry their number.
+std::string numbered(const char* name, unsigned index) {
+    return index == 0 ? name : fmt::format("{}_{}", name, index);
+}
+
+// Each device once: several attachments may share one.
+std::string join_devices(const std::vector<Granted>& granted, const char* suffix) {
+    std::set<std::string_view> listed;
+    std::string list;
+    for (const Granted& g : granted) {
+        if (listed.insert(g.device.name).second)
+            list += (list.empty() ? "" : ",") + g.device.name + suffix;
+    }
+    return list;
+}
+
+void add_environment(oci::Spec& spec, const std::vector<Granted>& granted) {
+    for (const Granted& g : granted) {
+        spec.add_env(numbered("RDMA_DEVICE", g.index), g.device.name);
+        spec.add_env(numbered("RDMA_NETDEV", g.index), g.netdev.name);
+        if (!g.gid)
+            continue;
+        spec.add_env(numbered("RDMA_GID", g.index), netns::to_string(g.gid->gid));
+        spec.add_env(numbered("RDMA_GID_INDEX", g.index), std::to_string(g.gid->index));
+    }
+    // "=": NCCL takes the names as they are and not as prefixes.
+    spec.add_env("NCCL_IB_HCA", "=" + join_devices(granted, ""));
+    spec.add_env("UCX_NET_DEVICES", join_devices(granted, ":1"));
+    // UCX (1.18 at least) takes from a completion's SL whether a datagram came by IPv4, as ConnectX
+    // tells it there. rxe does not, and all datagrams would be dropped as those of another GID;
+    // whose they are rxe itself has checked.
+    if (std::ranges::any_of(granted, [](const Granted& g) { return g.software == kRxe.type; }))
+        spec.add_env("UCX_UD_VERBS_ETH_DGID_CHECK", "n");
+}
+
+struct View {
+    const char* name;  // a folder of /sys/class
+    std::vector<std::string> devices;
+};
+
+// umad nodes are never granted: their folder is empty.
+std::array<View, 3> views_of(const std::vector<Granted>& granted) {
+    std::array<View, 3> views{
+        View{"infiniband", {}}, View{"infiniband_verbs", {}}, View{"infiniband_mad", {}}};
+    for (const Granted& g : granted) {
+        views[0].devices.push_back(g.device.name);
+        views[1].devices.push_back(g.uverbs.name);
+    }
+    return views;
+}
+
+// Makes a folder with links and files; all that is made is added to `paths`.
+Result<> make_view(base::Files& files,
+                   const std::string& dir,
+                   const netns::ClassFolder& content,
+                   std::vector<std::string>& paths) {
+    TRY(files.make_dir(dir, base::Access::Readable));
+    paths.push_back(dir);
+    for (const auto& [name, target] : content.links) {
+        paths.push_back(dir + "/" + name);
+        TRY(files.make_link(paths.back(), target));
+    }
+    for (const auto& [name, text] : content.files) {
+        paths.push_back(dir + "/" + name);
+        TRY(files.write(paths.back(), text, base::Access::Readable));
+    }
+    return {};
+}
+}  // namespace
+
+Result<> check_marker(const Store& store, const std::string& bundle, const std::string& uuid) {
+    const auto container = TRY(store.load_container(container_key(bundle)));
+    if (container && container->uuid == uuid)
+        return {};
+    return make_error(Code::Refused, std::string("annotation ") + kMarker + " is rdma-hook's own")
+        .advise("leave it out");
+}
+
+Result<std::optional<netns::Netns>> InConfig::netns(const Asking& asking) {
+    netns::Netnses& namespaces = context_.host.namespaces;
+    if (first_inside(asking.request) == asking.request.attachments.end())
+        return std::optional<netns::Netns>{};
+    if (asking.network.kind != oci::Network::Kind::Path)
+        return std::optional{TRY(namespaces.make())};
+    auto ns = TRY(namespaces.open(asking.network.path));
+    TRY(check_not_the_hosts(namespaces, ns));
+    return std::optional{std::move(ns)};
+}
+
+Result<> InConfig::give(const Asking& asking,
+                        Container& container,
+                        const std::vector<Granted>& granted,
+                        Notes& notes) {
+    const Request& request = asking.request;
+    if (request.optional)
+        untouched_ = spec_;  // costs as much as parsing
+    // A namespace that netns() made has a path that lives as long as the container: that of its pin.
+    if (asking.network.kind == oci::Network::Kind::Private && container.netns) {
+        const auto first = first_inside(request) - request.attachments.begin();
+        spec_.set_network_path(
+            context_.store.pin_path(container.attachments[static_cast<size_t>(first)]));
+    }
+    for (const Granted& g : granted) {
+        TRY(spec_.add_device({g.uverbs.path(), g.uverbs.major, g.uverbs.minor}));
+        if (g.rdma_cm)
+            TRY(spec_.add_device({g.rdma_cm->path(), g.rdma_cm->major, g.rdma_cm->minor}));
+    }
+    // The annotation, then the user's --ulimit, then what the policy allows: verbs pin their
+    // memory.
+    if (const uint64_t bytes = request.memlock.value_or(request.memlock_default); bytes != 0)
+        spec_.set_memlock(bytes, request.memlock.has_value());
+    add_environment(spec_, granted);
+    TRY(add_view(container, granted, notes));
+    return declare(container, granted_json(container.id, asking.fenced, granted), notes);
+}
+
+Result<> InConfig::explain(Container& container, const base::Error& error, Notes& notes) {
+    if (untouched_)
+        spec_ = *std::move(untouched_);
+    spec_.add_env("RDMA_ERROR", error.message());
+    return declare(container, failed_json(container.id, error), notes);
+}
+
+// In RDMA netns mode shared every container's /sys/class names every RDMA device of the host,
+// although it can open no other than its own. Programs that go by those folders (UCX, NCCL, scripts) see
+// folders with the granted devices and nothing else instead: links like the real ones, on read-only
+// mounts. A mask for each other device would be wrong as soon as the next container starts.
+//
+// Nothing happens where the container's /sys is not the engine's own (`privileged`, or a mount of
+// the user's at or below /sys/class or /sys/devices), and in exclusive mode, in which the kernel
+// hides. The view makes programs choose right; what keeps a container from other devices is that it
+// has no node of them.
+Result<> InConfig::add_view(const Container& container,
+                            const std::vector<Granted>& granted,
+                            Notes& notes) {
+    netns::Host& host = context_.host;
+    if (!spec_.has_own_sysfs() || TRY(host.rdma.mode()) == netns::RdmaNetnsMode::Exclusive)
+        return {};
+    const std::string base = context_.store.view_path(container.key);
+    TRY(host.files.remove_tree(base));  // of a start whose record somebody removed by hand
+    TRY(host.files.make_dir(base));
+    std::vector<std::string> paths;
+    std::vector<std::string> shown;
+    for (const View& view : views_of(granted)) {
+        const auto content = TRY(host.classes.look(view.name, view.devices));
+        // Nothing can be mounted over a folder that is not there; if its module comes later, what
+        // it shows are names without nodes.
+        if (!content)
+            continue;
+        TRY(make_view(host.files, base + "/" + view.name, *content, paths)
+                .context("prepare the container's view of devices"));
+        shown.emplace_back(view.name);
+    }
+    // All or none: libraries compare these folders.
+    if (!label_all(paths, "a /sys/class of its own", notes))
+        return {};
+    for (const std::string& name : shown)
+        spec_.add_file_mount(base + "/" + name, "/sys/class/" + name);
+    return {};
+}
+
+// Declares what every container gets, with RDMA or (rdma.optional) without: attach.json, and the
+// hooks that commit and undo its record.
+Result<> InConfig::declare(const Container& container, const Json& attach, Notes& notes) {
+    if (TRY(write_attach_file(container, attach, notes)))
+        spec_.add_file_mount(context_.store.attach_path(container.key), kAttachFileInContainer);
+    for (const char* stage : {"createRuntime", "poststop"})
+        spec_.add_hook(stage,
+                       {.path = program_,
+                        .args = {"rdma-hook",
+                                 stage,
+                                 "--state",
+                                 context_.config.state_dir,
+                                 "--container",
+                                 container.key,
+                                 "--attach",
+                                 container.uuid},
+                        .timeout_s = oci::kHookTimeoutSeconds});
+    spec_.set_annotation(kMarker, container.uuid);
+    return {};
+}
+
+}  // namespace hook

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Delivery into a running container, while its init waits in a prestart or createRuntime hook: for
+// bare runc and crun bundles, CDI devices, and engines that have no stage before `create`. Steps in
+// the container's record (Container::grants) open devices in its cgroup, mount nodes and
+// attach.json, and set memlock. Environment variables and a view of /sys/class cannot be given any
+// more.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hook/container/delivery.h"
+#include "hook/steps/step.h"
+#include "netns/placement.h"
+#include "runtime-config/oci/state.h"
+
+namespace hook {
+
+class IntoRunning final : public Delivery {
+  public:
+    // The container whose init this is. `bundle`: what its root.path may be relative to.
+    static Result<IntoRunning> find(const Context& context,
+                                    oci::Spec spec,
+                                    const std::string& bundle,
+                                    pid_t init);
+
+    [[nodiscard]] const netns::ProcessToken& init() const { return root_.init; }
+
+    [[nodiscard]] Result<> check(const Request& request) const override;
+
+    Result<std::optional<netns::Netns>> netns(const Asking& /*asking*/) override {
+        return std::optional{ns_};
+    }
+
+    Result<> give(const Asking& asking,
+                  Container& container,
+                  const std::vector<Granted>& granted,
+                  Notes& notes) override;
+    Result<> explain(Container& container, const base::Error& error, Notes& notes) override;
+
+  private:
+    IntoRunning(const Context& context, oci::Spec spec, netns::ContainerRoot root, netns::Netns ns)
+        : Delivery(context, std::move(spec)), root_(std::move(root)), ns_(std::move(ns)) {}
+
+    Result<> carry_out(Steps steps, const Json& attach, Container& container, Notes& notes) const;
+
+    netns::ContainerRoot root_;
+    netns::Netns ns_;
+};
+
+// poststop of such a container: takes back what it holds. Its record is found by its bundle, else
+// by its id; nothing happens if it has none. Busy if it runs.
+Result<> leave_ended(const Context& context, const oci::State& state);
+
+struct Regranted {
+    std::vector<std::string> containers;  // keys of those whose devices had been taken away
+    std::vector<std::string> locked;      // "container KEY": another process is at work on it
+    std::vector<std::string> trouble;
+};
+
+// Allows the living containers their devices again, where somebody has replaced the programs of
+// their cgroups since: systemd at daemon-reload. Waits for no lock; a container that cannot be
+// looked at keeps no other from its devices.
+Regranted regrant(const Context& context);
+
+}  // namespace hook
