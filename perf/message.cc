@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// budget: to_json and parse of each message, one beside the other.
 #include "perf/message.h"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// budget: one table
 // A call is listed because this project's code or glibc makes it: glibc 2.36 to 2.41, and calls
 // that tests/lab/newest-libc finds in newer ones. A call that has two names on two architectures
 // has a line for each; a name that an architecture lacks is left out there.

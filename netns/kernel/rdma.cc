@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// budget: one room.
 #include "netns/rdma.h"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// budget: one room.
 // The contract of netns/sriov.h, and of netns/link.h for the netdevs of VFs: the World's igb, and
 // the igb of a guest (tests/lab/scenarios/contract-igb.sh).
 #include <cerrno>

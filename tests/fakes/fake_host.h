@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// FakeHost: a Host over a World. Handles have no descriptor. budget: each room is a class of it.
+// FakeHost: a Host over a World. Handles have no descriptor.
 // Example:
 //
 //     FakeHost fake{World::standard()};

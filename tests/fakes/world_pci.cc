@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PCI functions of the World, and links that move. budget: what a driver does stands together.
+// PCI functions of the World, and links that move.
 #include <algorithm>
 #include <cstdio>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // rdmactl doctor: broken hosts, each named with what mends it.
-// budget: one program, one host.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>

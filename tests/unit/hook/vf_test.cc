@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// budget: each thing asked of a VF is a test.
 // Mode vf: which VF a container gets, what it becomes, and what is refused before anything changed.
 #include <random>
 #include <set>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// budget: one function for each call of the interface.
 #include "tests/unit/perf/fake_verbs.h"
 
 #include <algorithm>

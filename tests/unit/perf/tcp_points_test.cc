@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Points over TCP: client and server over real sockets of loopback, no device, and what a network
-// and strangers may do to them. budget: each way is a test, and they share the wire.
+// and strangers may do to them.
 #include <algorithm>
 #include <array>
 
