@@ -64,6 +64,7 @@ struct ChildSpec {
     Mac mac;           // not for an ipvlan
     uint32_t mtu = 0;  // bytes
     ChildType type{};
+    bool operator==(const ChildSpec&) const = default;
 };
 
 class Links {

@@ -100,10 +100,10 @@ Result<> carry_out(const Journal& journal,
                    Site& site,
                    std::optional<base::FileLock> leases) {
     const std::span all(journal.steps);
-    for (const auto& step : all.first(claims)) {
+    for (const AnyStep& step : all.first(claims)) {
         auto done = run({&step, 1}, site);
         // A container that asked for it by name claimed it since it was found, without that lock.
-        if (!done && done.error().code == Code::Busy && step->kind() == "claim")
+        if (!done && done.error().code == Code::Busy && std::holds_alternative<Claim>(step))
             site.in_use.insert(site.in_use.end(),
                                journal.endpoint.addresses.begin(),
                                journal.endpoint.addresses.end());

@@ -7,7 +7,7 @@
 
 #include "hook/container/asking.h"
 #include "hook/container/delivery.h"
-#include "hook/steps/step.h"
+#include "hook/steps/plan.h"
 
 namespace hook {
 

@@ -7,8 +7,8 @@
 
 #include "hook/container/granted_nodes.h"
 #include "hook/state/autoprobe.h"
-#include "hook/steps/deadlines.h"
 #include "hook/steps/executor.h"
+#include "hook/steps/ovs.h"
 #include "hook/steps/ovs_marks.h"
 #include "netns/base/log.h"
 

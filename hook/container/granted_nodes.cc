@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "hook/container/end.h"
-#include "hook/steps/allow_device.h"
+#include "hook/steps/running.h"
 #include "netns/device_cgroup.h"
 
 namespace hook {

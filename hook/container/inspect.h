@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "hook/request/request.h"
-#include "hook/steps/site.h"
-#include "hook/steps/step.h"
+#include "hook/steps/plan.h"
 #include "netns/link.h"
 #include "netns/rdma.h"
 

@@ -7,10 +7,7 @@
 #include "hook/container/commit.h"
 #include "hook/container/end.h"
 #include "hook/container/granted_nodes.h"
-#include "hook/steps/allow_device.h"
 #include "hook/steps/executor.h"
-#include "hook/steps/place_file.h"
-#include "hook/steps/set_memlock.h"
 #include "netns/device_cgroup.h"
 #include "runtime-config/oci/bundle.h"
 
@@ -72,13 +69,11 @@ Result<bool> regrant_container(const Context& context, const Container& containe
             stale.push_back(node.number);
     }
     bool changed = false;
-    for (const Json& step : container.grants) {
-        if (TRY(base::required<std::string>(step, "kind")) != AllowDevice::kKind)
+    for (const AnyStep& step : TRY(grants_of(container))) {
+        const auto* grant = std::get_if<AllowDevice>(&step);
+        if (grant == nullptr || std::ranges::find(stale, grant->device) != stale.end())
             continue;
-        const auto args = TRY(AllowDevice::args_from(step));
-        if (std::ranges::find(stale, args.device) != stale.end())
-            continue;
-        const bool is_new = TRY(context.host.device_cgroups.allow(args.init, args.device));
+        const bool is_new = TRY(context.host.device_cgroups.allow(grant->init, grant->device));
         changed = changed || is_new;
     }
     return changed;
@@ -130,23 +125,20 @@ Result<> IntoRunning::give(const Asking& asking,
                            Notes& notes) {
     Steps steps;
     for (const auto& node : nodes_of(granted)) {
-        steps.push_back(
-            make_step<AllowDevice>({.init = root_.init,
+        steps.push_back(AllowDevice{.init = root_.init,
                                     .name = node.name,
-                                    .device = {.major = node.major, .minor = node.minor}}));
-        steps.push_back(make_step<PlaceFile>({.root = root_,
-                                              .what = {.source = node.path(),
-                                                       .mount = "dev",
-                                                       .folder = "infiniband",
-                                                       .name = node.name}}));
+                                    .device = {.major = node.major, .minor = node.minor}});
+        steps.push_back(PlaceFile{
+            .root = root_,
+            .what = {
+                .source = node.path(), .mount = "dev", .folder = "infiniband", .name = node.name}});
     }
     const Request& request = asking.request;
     const uint64_t bytes = request.memlock.value_or(request.memlock_default);
     if (bytes != 0 && !spec_.has_memlock())
-        steps.push_back(
-            make_step<SetMemlock>({.init = root_.init,
+        steps.push_back(SetMemlock{.init = root_.init,
                                    .before = TRY(context_.host.processes.memlock(root_.init)),
-                                   .bytes = bytes}));
+                                   .bytes = bytes});
     const Json attach = granted_json(container.id, asking.fenced, granted);
     TRY(carry_out(std::move(steps), attach, container, notes));
     notes.insert(notes.end(), {kEnvironmentNotice, kReloadNotice});
@@ -164,15 +156,14 @@ Result<> IntoRunning::carry_out(Steps steps,
                                 Container& container,
                                 Notes& notes) const {
     if (TRY(write_attach_file(container, attach, notes)))
-        steps.push_back(
-            make_step<PlaceFile>({.root = root_,
+        steps.push_back(PlaceFile{.root = root_,
                                   .what = {.source = context_.store.attach_path(container.key),
                                            .mount = "run",
                                            .folder = "rdma",
                                            .name = "attach.json"},
-                                  .optional = true}));
-    for (const auto& step : steps)
-        container.grants.push_back(save_step(*step));
+                                  .optional = true});
+    for (const AnyStep& step : steps)
+        container.grants.push_back(save_step(step));
     TRY(context_.store.save_container(container));
     Site site{
         .host = context_.host, .host_ns = TRY(context_.host.namespaces.current()), .container = {}};

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "hook/container/delivery.h"
-#include "hook/steps/step.h"
+#include "hook/steps/plan.h"
 #include "netns/placement.h"
 #include "runtime-config/oci/state.h"
 

@@ -8,10 +8,7 @@
 
 #include "hook/modes/interface.h"
 #include "hook/modes/virtual_function.h"
-#include "hook/steps/add_ovs_port.h"
-#include "hook/steps/deadlines.h"
 #include "hook/steps/eswitch.h"
-#include "hook/steps/raise_representor.h"
 #include "netns/link.h"
 #include "netns/tc_offload.h"
 
@@ -95,17 +92,16 @@ uint16_t tag_of(const Attachment& a) {
 }
 
 // Settings that an e-switch in switchdev keeps for a VF: the rest is Open vSwitch's.
-netns::OvsPortSpec port_of(const Attachment& a, const netns::Link& representor) {
+AddOvsPort port_of(const Attachment& a, const Survey& s, const netns::Link& representor) {
     constexpr uint32_t kKbitPerMbit = 1000;
-    netns::OvsPortSpec port;
-    port.bridge = a.bridge;
-    port.name = representor.name;
-    // A port without either would be a trunk of all VLANs that the bridge has.
-    if (a.trunk.empty())
-        port.tag = tag_of(a);
-    port.trunks = a.trunk;
-    port.policing_kbps = a.max_tx_rate.value_or(0) * kKbitPerMbit;
-    return port;
+    return {.bridge = a.bridge,
+            .netdev = representor.name,
+            .attachment = s.attachment_key,
+            .container = s.container.id,
+            .policing_kbps = a.max_tx_rate.value_or(0) * kKbitPerMbit,
+            .trunks = a.trunk,
+            // A port without either would be a trunk of all VLANs that the bridge has.
+            .tag = a.trunk.empty() ? std::optional{tag_of(a)} : std::nullopt};
 }
 
 Result<Plan> plan_asap2(const Attachment& asked, const Survey& s) {
@@ -122,15 +118,14 @@ Result<Plan> plan_asap2(const Attachment& asked, const Survey& s) {
     plan.endpoint = TRY(endpoint_of(a, s, chosen, TRY(choose_addresses(a, s, bridge.link.index))));
     plan.endpoint.software_path = reason;
     claim_vf(plan, s, chosen, {.netdev = bridge.link.index, .vlan = tag_of(a)});
-    plan.add<RaiseRepresentor>({.eswitch = representor.eswitch,
-                                .port = representor.port,
-                                .index = link.index,
-                                .mtu_before = link.mtu,
-                                .mtu = std::max(link.mtu, *a.mtu),
-                                .up_before = link.up,
-                                .lease = lease_of(chosen.vf, s)});
-    plan.add<AddOvsPort>(
-        {.port = port_of(a, link), .attachment = s.attachment_key, .container = s.container.id});
+    plan.add(RaiseRepresentor{.eswitch = representor.eswitch,
+                              .port = representor.port,
+                              .index = link.index,
+                              .mtu_before = link.mtu,
+                              .mtu = std::max(link.mtu, *a.mtu),
+                              .up_before = link.up,
+                              .lease = lease_of(chosen.vf, s)});
+    plan.add(port_of(a, s, link));
     add_vf(plan, a, s, chosen);
     return plan;
 }

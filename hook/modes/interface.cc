@@ -7,11 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "hook/steps/add_address.h"
-#include "hook/steps/checks.h"
-#include "hook/steps/claim.h"
 #include "hook/steps/free_vf.h"
-#include "hook/steps/strict_arp.h"
 #include "netns/base/ids.h"
 #include "netns/rdma.h"
 
@@ -221,9 +217,9 @@ netns::Gid main_gid(const std::vector<Address>& addresses, const netns::Mac& mac
 
 void claim_addresses(Plan& plan, const Survey& survey, const Segment& segment) {
     for (const Address& address : plan.endpoint.addresses)
-        plan.add<Claim>({.what = "address " + netns::ip_string(address),
-                         .lease = {.path = survey.store.lease_path(lease_name(segment, address)),
-                                   .owner = survey.attachment_key}});
+        plan.add(Claim{.what = "address " + netns::ip_string(address),
+                       .lease = {.path = survey.store.lease_path(lease_name(segment, address)),
+                                 .owner = survey.attachment_key}});
     plan.claims = plan.steps.size();
 }
 
@@ -233,20 +229,20 @@ void probe_addresses(Plan& plan, const Attachment& attachment, const Survey& sur
     const bool usual = find_mode_info(attachment.mode)->probes;
     const bool wanted = pool != nullptr ? pool->probe.value_or(usual) : usual;
     if (wanted && !plan.endpoint.addresses.empty())
-        plan.add<ProbeAddresses>(
-            {.link = plan.endpoint.netdev,
-             .addresses = plan.endpoint.addresses,
-             .wait = kWait,
-             .fix = attachment.ip_source == IpSource::Auto
-                        ? kAnotherRange
-                        : "choose another rdma.ip; see who it is: arping or ndisc6"});
+        plan.add(
+            ProbeAddresses{.link = plan.endpoint.netdev,
+                           .addresses = plan.endpoint.addresses,
+                           .wait = kWait,
+                           .fix = attachment.ip_source == IpSource::Auto
+                                      ? kAnotherRange
+                                      : "choose another rdma.ip; see who it is: arping or ndisc6"});
 }
 
 void add_addresses(Plan& plan) {
-    plan.add<StrictArp>({.link = plan.endpoint.netdev});
+    plan.add(StrictArp{.link = plan.endpoint.netdev});
     // Before an rxe: a new device takes the addresses that are there into its GID table at once.
     for (const Address& address : plan.endpoint.addresses)
-        plan.add<AddAddress>({.link = plan.endpoint.netdev, .address = address, .with_link = true});
+        plan.add(AddAddress{.link = plan.endpoint.netdev, .address = address, .with_link = true});
 }
 
 Result<std::vector<Address>> choose_addresses(const Attachment& attachment,

@@ -10,7 +10,7 @@
 
 #include "hook/request/request.h"
 #include "hook/state/context.h"
-#include "hook/steps/step.h"
+#include "hook/steps/plan.h"
 
 namespace hook {
 

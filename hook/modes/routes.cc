@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "hook/steps/add_route.h"
-#include "hook/steps/add_rule.h"
 #include "netns/route.h"
 
 namespace hook {
@@ -27,23 +25,23 @@ void add_own_table(Plan& plan, const Attachment& attachment) {
         const Address source = *netns::parse_ip(netns::ip_string(address));
         const Address network = netns::network_of(address);
         if (std::ranges::count(networks, network) == 0)
-            plan.add<AddRoute>({.family = address.family,
-                                .destination = network,
-                                .gateway = {},
-                                .source = source,
-                                .link = plan.endpoint.netdev,
-                                .table = table});
+            plan.add(AddRoute{{.family = address.family,
+                               .destination = network,
+                               .gateway = {},
+                               .source = source,
+                               .link = plan.endpoint.netdev,
+                               .table = table}});
         networks.push_back(network);
-        plan.add<AddRule>(
-            {.source = source, .table = table, .priority = kFirstPriority + attachment.index});
+        plan.add(AddRule{
+            .source = {source}, .table = table, .priority = kFirstPriority + attachment.index});
     }
     for (const Address& gateway : attachment.gateways)
-        plan.add<AddRoute>({.family = gateway.family,
-                            .destination = {},
-                            .gateway = gateway,
-                            .source = {},
-                            .link = plan.endpoint.netdev,
-                            .table = table});
+        plan.add(AddRoute{{.family = gateway.family,
+                           .destination = {},
+                           .gateway = gateway,
+                           .source = {},
+                           .link = plan.endpoint.netdev,
+                           .table = table}});
 }
 }  // namespace
 
@@ -51,12 +49,12 @@ void add_routes(Plan& plan, const Attachment& attachment) {
     if (attachment.index > 0 || !attachment.gateways.empty())
         add_own_table(plan, attachment);
     for (const RouteRequest& route : attachment.routes)
-        plan.add<AddRoute>({.family = route.network.family,
-                            .destination = destination_of(route.network),
-                            .gateway = route.gateway,
-                            .source = {},
-                            .link = plan.endpoint.netdev,
-                            .table = netns::kMainTable});
+        plan.add(AddRoute{{.family = route.network.family,
+                           .destination = destination_of(route.network),
+                           .gateway = route.gateway,
+                           .source = {},
+                           .link = plan.endpoint.netdev,
+                           .table = netns::kMainTable}});
 }
 
 }  // namespace hook

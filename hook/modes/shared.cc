@@ -11,10 +11,7 @@
 
 #include "hook/modes/interface.h"
 #include "hook/modes/routes.h"
-#include "hook/steps/checks.h"
-#include "hook/steps/create_child.h"
 #include "hook/steps/free_vf.h"
-#include "hook/steps/pin_netns.h"
 #include "netns/link.h"
 #include "netns/rdma.h"
 #include "netns/sriov.h"
@@ -206,24 +203,24 @@ Result<Plan> plan_shared(const Attachment& a, const Survey& s) {
                      .hca_netdev = hca.netdev};
     plan.endpoint.gid = main_gid(plan.endpoint.addresses, mac);
     TRY(check_gid_space(hca, s, plan.endpoint.addresses.size()));
-    plan.add<PinNetns>({.path = s.store.pin_path(s.attachment_key)});
+    plan.add(PinNetns{.path = s.store.pin_path(s.attachment_key)});
     claim_addresses(plan, s, {.netdev = hca.parent.index});
-    plan.add<CreateChild>({.parent = hca.parent.index,
-                           .index = plan.endpoint.netdev,
-                           .name = a.ifname,
-                           .mac = mac,
-                           .mtu = a.mtu.value_or(hca.parent.mtu),
-                           .type = child_type(a)});
+    plan.add(CreateChild{{.parent = hca.parent.index,
+                          .index = plan.endpoint.netdev,
+                          .name = a.ifname,
+                          .mac = mac,
+                          .mtu = a.mtu.value_or(hca.parent.mtu),
+                          .type = child_type(a)}});
     probe_addresses(plan, a, s);
     add_addresses(plan);
     add_routes(plan, a);
     // Of hardware there is nothing to see that would tell.
     if (hca.software)
-        plan.add<CheckDataPath>(
-            {.problem = fmt::format("{} is a software device, and this kernel's carries no traffic "
-                                    "for the interfaces of containers",
-                                    hca.device.name),
-             .fix = "give the container a device of its own: rdma.mode=softroce"});
+        plan.add(CheckDataPath{
+            .problem = fmt::format("{} is a software device, and this kernel's carries no traffic "
+                                   "for the interfaces of containers",
+                                   hca.device.name),
+            .fix = "give the container a device of its own: rdma.mode=softroce"});
     return plan;
 }
 

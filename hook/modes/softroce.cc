@@ -5,7 +5,6 @@
 
 #include "hook/modes/interface.h"
 #include "hook/modes/software_device.h"
-#include "hook/steps/create_rdma_link.h"
 #include "netns/link.h"
 #include "netns/rdma.h"
 
@@ -51,11 +50,11 @@ Result<Plan> plan_on_host(const Attachment& a, const Survey& s) {
         plan.endpoint.device = device->name;
         return plan;
     }
-    plan.add<CreateRdmaLink>({.where = Where::Host,
-                              .type = kRxe.type,
-                              .name = plan.endpoint.device,
-                              .netdev = parent.index,
-                              .node_guid = netns::eui64(parent.mac)});
+    plan.add(CreateRdmaLink{.where = Where::Host,
+                            .type = kRxe.type,
+                            .name = plan.endpoint.device,
+                            .netdev = parent.index,
+                            .node_guid = netns::eui64(parent.mac)});
     return plan;
 }
 

@@ -5,12 +5,6 @@
 
 #include "hook/modes/interface.h"
 #include "hook/modes/routes.h"
-#include "hook/steps/add_address.h"
-#include "hook/steps/checks.h"
-#include "hook/steps/create_child.h"
-#include "hook/steps/create_rdma_link.h"
-#include "hook/steps/move_rdma_device.h"
-#include "hook/steps/pin_netns.h"
 #include "netns/link.h"
 
 namespace hook {
@@ -37,14 +31,14 @@ Result<Plan> plan_on_macvlan(const SoftwareDriver& driver, const Attachment& a, 
                      .gid = {},
                      .addresses = TRY(choose_addresses(a, s, parent.index))};
     plan.endpoint.gid = choose_gid(driver, plan.endpoint.addresses, mac);
-    plan.add<PinNetns>({.path = s.store.pin_path(s.attachment_key)});
+    plan.add(PinNetns{.path = s.store.pin_path(s.attachment_key)});
     claim_addresses(plan, s, {.netdev = parent.index});
-    plan.add<CreateChild>({.parent = parent.index,
-                           .index = plan.endpoint.netdev,
-                           .name = a.ifname,
-                           .mac = mac,
-                           .mtu = mtu,
-                           .type = {}});
+    plan.add(CreateChild{{.parent = parent.index,
+                          .index = plan.endpoint.netdev,
+                          .name = a.ifname,
+                          .mac = mac,
+                          .mtu = mtu,
+                          .type = {}}});
     probe_addresses(plan, a, s);
     add_addresses(plan);
     add_routes(plan, a);
@@ -71,11 +65,11 @@ Result<Plan> plan_on_container_link(const SoftwareDriver& driver,
                      .device = device_name(driver.type, a, s),
                      .gid = {},
                      .addresses = TRY(s.site.host.links.addresses(*s.site.container, link.index))};
-    plan.add<PinNetns>({.path = s.store.pin_path(s.attachment_key)});
+    plan.add(PinNetns{.path = s.store.pin_path(s.attachment_key)});
     for (const Address& address : a.addresses) {
         // One that is there is the engine's, and stays when we go.
         if (std::erase(plan.endpoint.addresses, address) == 0)
-            plan.add<AddAddress>({.link = link.index, .address = address, .with_link = false});
+            plan.add(AddAddress{.link = link.index, .address = address, .with_link = false});
         plan.endpoint.addresses.insert(plan.endpoint.addresses.begin(), address);
     }
     plan.endpoint.gid = choose_gid(driver, plan.endpoint.addresses, link.mac);
@@ -120,19 +114,18 @@ void add_device(Plan& plan,
                 const netns::Mac& mac,
                 RdmaNetnsMode mode) {
     plan.endpoint.software = driver.type;
-    plan.add<CreateRdmaLink>({.where = Where::Container,
-                              .type = driver.type,
-                              .name = plan.endpoint.device,
-                              .netdev = plan.endpoint.netdev,
-                              .node_guid = netns::eui64(mac)});
+    plan.add(CreateRdmaLink{.where = Where::Container,
+                            .type = driver.type,
+                            .name = plan.endpoint.device,
+                            .netdev = plan.endpoint.netdev,
+                            .node_guid = netns::eui64(mac)});
     if (driver.roce)
-        plan.add<CheckDataPath>(
-            {.problem = "this kernel's rxe carries no traffic in a container's network namespace",
-             .fix = "boot a kernel >= 7.1; or in mode softroce share the host's device "
-                    "(rdma.placement=host), in vf and asap2 choose a VF with RDMA of its own"});
+        plan.add(CheckDataPath{
+            .problem = "this kernel's rxe carries no traffic in a container's network namespace",
+            .fix = "boot a kernel >= 7.1; or in mode softroce share the host's device "
+                   "(rdma.placement=host), in vf and asap2 choose a VF with RDMA of its own"});
     if (mode == RdmaNetnsMode::Exclusive) {
-        plan.add<MoveRdmaDevice>(
-            {.name = plan.endpoint.device, .with_link = true, .vf = {}, .netdev = 0, .lease = {}});
+        plan.add(MoveRdmaDevice{.name = plan.endpoint.device, .with_link = true});
         plan.endpoint.moved = true;
     }
 }

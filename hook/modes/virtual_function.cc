@@ -4,13 +4,6 @@
 #include <fmt/format.h>
 
 #include "hook/modes/routes.h"
-#include "hook/steps/configure_vf.h"
-#include "hook/steps/move_link.h"
-#include "hook/steps/move_rdma_device.h"
-#include "hook/steps/pin_netns.h"
-#include "hook/steps/rebind_vf.h"
-#include "hook/steps/restore_vf.h"
-#include "hook/steps/vf_settings.h"
 
 namespace hook {
 
@@ -167,52 +160,52 @@ Result<> choose_settings(const Survey& s, VfSettings asked, ChosenVf& chosen) {
 // From the VF on the host to its netdev in the container.
 void add_netdev(Plan& plan, const Attachment& a, const ChosenVf& chosen, const Lease& lease) {
     const FreeVf& vf = chosen.vf;
-    plan.add<RestoreVf>({.vf = vf.function.address,
-                         .driver = vf.function.driver,
-                         .name = vf.link.name,
-                         .alias = vf.link.alias,
-                         .altnames = vf.link.altnames,
-                         .mac = chosen.host_mac,
-                         .mtu = vf.link.mtu,
-                         .rdma = vf.function.rdma_names.empty() ? "" : vf.function.rdma_names[0],
-                         .node_guid = chosen.node_guid,
-                         .rebound = chosen.rebind,
-                         .lease = lease});
+    plan.add(RestoreVf{.vf = vf.function.address,
+                       .driver = vf.function.driver,
+                       .name = vf.link.name,
+                       .alias = vf.link.alias,
+                       .altnames = vf.link.altnames,
+                       .mac = chosen.host_mac,
+                       .mtu = vf.link.mtu,
+                       .rdma = vf.function.rdma_names.empty() ? "" : vf.function.rdma_names[0],
+                       .node_guid = chosen.node_guid,
+                       .rebound = chosen.rebind,
+                       .lease = lease});
     if (!is_empty(chosen.after))
-        plan.add<ConfigureVf>({.pf = vf.pf.address,
-                               .number = vf.function.number,
-                               .vf = vf.function.address,
-                               .before = chosen.before,
-                               .after = chosen.after,
-                               .lease = lease});
+        plan.add(ConfigureVf{.pf = vf.pf.address,
+                             .number = vf.function.number,
+                             .vf = vf.function.address,
+                             .before = chosen.before,
+                             .after = chosen.after,
+                             .lease = lease});
     if (chosen.rebind)
-        plan.add<RebindVf>(
-            {.vf = vf.function.address,
-             .driver = vf.function.driver,
-             .rdma = !vf.function.rdma_names.empty(),
-             .rdma_name = vf.function.rdma_names.empty() ? "" : vf.function.rdma_names.front()});
-    plan.add<MoveLink>({.vf = vf.function.address,
-                        .host_name = vf.link.name,
-                        .host_index = vf.link.index,
-                        .host_mtu = vf.link.mtu,
-                        .host_alias = vf.link.alias,
-                        .altnames = vf.link.altnames,
-                        .name = a.ifname,
-                        .index = plan.endpoint.netdev,
-                        .mtu = a.mtu.value_or(vf.link.mtu),
-                        .mac = a.mac,
-                        .lease = lease});
+        plan.add(RebindVf{
+            .vf = vf.function.address,
+            .driver = vf.function.driver,
+            .rdma = !vf.function.rdma_names.empty(),
+            .rdma_name = vf.function.rdma_names.empty() ? "" : vf.function.rdma_names.front()});
+    plan.add(MoveLink{.vf = vf.function.address,
+                      .host_name = vf.link.name,
+                      .host_index = vf.link.index,
+                      .host_mtu = vf.link.mtu,
+                      .host_alias = vf.link.alias,
+                      .altnames = vf.link.altnames,
+                      .name = a.ifname,
+                      .index = plan.endpoint.netdev,
+                      .mtu = a.mtu.value_or(vf.link.mtu),
+                      .lease = lease,
+                      .mac = a.mac});
 }
 
 // The VF's own RDMA device. In mode shared there is nothing to move: it follows its netdev.
 void add_own_device(Plan& plan, const ChosenVf& chosen, const Lease& lease) {
     if (chosen.mode != RdmaNetnsMode::Exclusive)
         return;
-    plan.add<MoveRdmaDevice>({.name = chosen.own_device,
-                              .with_link = false,
-                              .vf = chosen.vf.function.address,
-                              .netdev = plan.endpoint.netdev,
-                              .lease = lease});
+    plan.add(MoveRdmaDevice{
+        .name = chosen.own_device,
+        .with_link = false,
+        .of = VfDevice{
+            .vf = chosen.vf.function.address, .netdev = plan.endpoint.netdev, .lease = lease}});
     plan.endpoint.moved = true;
 }
 
@@ -272,9 +265,9 @@ Result<Endpoint> endpoint_of(const Attachment& attachment,
 }
 
 void claim_vf(Plan& plan, const Survey& survey, const ChosenVf& chosen, const Segment& segment) {
-    plan.add<PinNetns>({.path = survey.store.pin_path(survey.attachment_key)});
-    plan.add<Claim>({.what = fmt::format("{} ({})", name_of(chosen.vf), chosen.vf.function.address),
-                     .lease = lease_of(chosen.vf, survey)});
+    plan.add(PinNetns{.path = survey.store.pin_path(survey.attachment_key)});
+    plan.add(Claim{.what = fmt::format("{} ({})", name_of(chosen.vf), chosen.vf.function.address),
+                   .lease = lease_of(chosen.vf, survey)});
     claim_addresses(plan, survey, segment);
 }
 

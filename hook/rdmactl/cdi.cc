@@ -62,8 +62,8 @@ Result<std::set<std::string>> made_for_containers(const Store& store) {
         const auto journal = TRY(load_journal(store, akey));
         if (!journal)
             continue;
-        for (const auto& step : journal->steps) {
-            if (step->kind() == "create_rdma_link")
+        for (const AnyStep& step : journal->steps) {
+            if (std::holds_alternative<CreateRdmaLink>(step))
                 names.insert(journal->endpoint.device);
         }
     }

@@ -14,11 +14,9 @@ Json to_json(const Plan& plan) {
     Json json{{"device", plan.endpoint.device}, {"steps", Json::array()}};
     if (plan.endpoint.gid)
         json["gid"] = netns::to_string(*plan.endpoint.gid);
-    for (const auto& step : plan.steps) {
-        Json entry{
-            {"kind", step->kind()}, {"text", step->describe()}, {"changes", step->changes()}};
-        json["steps"].push_back(std::move(entry));
-    }
+    for (const AnyStep& step : plan.steps)
+        json["steps"].push_back(
+            {{"kind", kind_of(step)}, {"text", describe(step)}, {"changes", is_journaled(step)}});
     return json;
 }
 

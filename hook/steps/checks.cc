@@ -19,23 +19,23 @@ std::string CheckDataPath::describe() const {
 Result<> CheckDataPath::apply(Site& site) const {
     if (TRY(site.host.rdma.roce_port_served(*site.container)))
         return {};
-    return make_error(Code::Unsupported, args_.problem).advise(args_.fix);
+    return make_error(Code::Unsupported, problem).advise(fix);
 }
 
 std::string ProbeAddresses::describe() const {
     std::string list;
-    for (const auto& address : args_.addresses)
+    for (const auto& address : addresses)
         list += (list.empty() ? "" : ", ") + netns::ip_string(address);
     return "ask the network who has " + list;
 }
 
 Result<> ProbeAddresses::apply(Site& site) const {
-    const auto link = TRY(site.host.links.find(*site.container, args_.link));
-    if (!link)
+    const auto own = TRY(site.host.links.find(*site.container, link));
+    if (!own)
         return make_error(Code::Unavailable, "the container's interface is gone");
-    for (const netns::Address& address : args_.addresses) {
+    for (const netns::Address& address : addresses) {
         const auto owner = TRY(site.host.neighbours.find_owner(
-            *site.container, {link->index, link->mac}, address, base::Deadline::in(args_.wait)));
+            *site.container, {own->index, own->mac}, address, base::Deadline::in(wait)));
         if (!owner)
             continue;
         site.in_use.push_back(address);
@@ -43,7 +43,7 @@ Result<> ProbeAddresses::apply(Site& site) const {
                           fmt::format("address {} is in use on the network, by {}",
                                       netns::ip_string(address),
                                       netns::to_string(*owner)))
-            .advise(args_.fix);
+            .advise(fix);
     }
     return {};
 }

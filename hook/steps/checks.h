@@ -4,7 +4,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hook/steps/step.h"
@@ -12,56 +14,32 @@
 
 namespace hook {
 
-// A step without undo and without a place in the journal.
-class Check : public Step {
-  public:
-    [[nodiscard]] bool changes() const final { return false; }
-
-    Result<Undo> undo(Site&) const final { return Undo::gone(); }
-
-    [[nodiscard]] Json save() const final { return Json::object(); }
-};
-
-// Kernels before 7.1 bind rxe's UDP port in the host's namespace alone: a link made in a
+// Kernels before 7.1 bind rxe's UDP port in the host's namespace only: a link made in a
 // container's looks healthy and carries nothing. The evidence is whether UDP 4791 is served there.
-class CheckDataPath : public Check {
-  public:
-    struct Args {
-        std::string problem;  // what to say if it is not
-        std::string fix;
-    };
+struct CheckDataPath {
+    std::string problem;  // the error if it is not served
+    std::string fix;
 
-    explicit CheckDataPath(Args args) : args_(std::move(args)) {}
-
-    [[nodiscard]] std::string_view kind() const override { return "check_data_path"; }
-
-    [[nodiscard]] std::string describe() const override;
-    Result<> apply(Site& site) const override;
-
-  private:
-    Args args_;
+    static constexpr std::string_view kKind = "check_data_path";
+    static constexpr bool kJournaled = false;
+    [[nodiscard]] std::string describe() const;
+    Result<> apply(Site& site) const;
+    bool operator==(const CheckDataPath&) const = default;
 };
 
-// Asks the segment, from the new interface, whether somebody has the addresses already: whoever
-// takes them then breaks both. One that somebody has is noted in Site::in_use.
-class ProbeAddresses : public Check {
-  public:
-    struct Args {
-        uint32_t link = 0;  // index in the container
-        std::vector<netns::Address> addresses;
-        std::chrono::milliseconds wait{};  // for each
-        std::string fix;                   // what to do if somebody has one
-    };
+// Asks the segment, from the new interface, whether another station has the addresses already: two
+// that have one break each other. An address in use is noted in Site::in_use.
+struct ProbeAddresses {
+    uint32_t link = 0;  // index in the container
+    std::vector<netns::Address> addresses;
+    std::chrono::milliseconds wait{};  // for each
+    std::string fix;                   // the advice if one is in use
 
-    explicit ProbeAddresses(Args args) : args_(std::move(args)) {}
-
-    [[nodiscard]] std::string_view kind() const override { return "probe_addresses"; }
-
-    [[nodiscard]] std::string describe() const override;
-    Result<> apply(Site& site) const override;
-
-  private:
-    Args args_;
+    static constexpr std::string_view kKind = "probe_addresses";
+    static constexpr bool kJournaled = false;
+    [[nodiscard]] std::string describe() const;
+    Result<> apply(Site& site) const;
+    bool operator==(const ProbeAddresses&) const = default;
 };
 
 }  // namespace hook

@@ -2,23 +2,26 @@
 #include "hook/steps/claim.h"
 
 #include "hook/state/store.h"
+#include "netns/namespace.h"
 
 namespace hook {
 
-Json to_json(const Lease& lease) {
-    return base::object({{"path", lease.path}, {"owner", lease.owner}});
+using base::Code;
+
+// ---- PinNetns
+std::string PinNetns::describe() const {
+    return "pin the container's network namespace at " + path;
 }
 
-Result<Lease> lease_from_json(const Json& json) {
-    const auto inner = json.find("lease");
-    if (inner == json.end())
-        return base::make_error(base::Code::Internal, "a step without its lease");
-    Lease lease;
-    lease.path = TRY(base::required<std::string>(*inner, "path"));
-    lease.owner = TRY(base::required<std::string>(*inner, "owner"));
-    return lease;
+Result<> PinNetns::apply(Site& site) const {
+    return site.host.namespaces.pin(*site.container, path);
 }
 
+Result<Undo> PinNetns::undo(Site& site) const {
+    return undone_by(site.host.namespaces.unpin(path));
+}
+
+// ---- Claim
 Result<bool> is_held(Site& site, const Lease& lease) {
     const auto owner = site.host.files.read(lease.path, kMaxStateFile);
     if (!owner && !base::is_missing(owner.error()))
@@ -26,34 +29,23 @@ Result<bool> is_held(Site& site, const Lease& lease) {
     return owner && *owner == lease.owner;
 }
 
-Result<std::unique_ptr<Step>> Claim::load(const Json& json) {
-    Args args;
-    args.what = TRY(base::required<std::string>(json, "what"));
-    args.lease = TRY(lease_from_json(json));
-    return make_step<Claim>(std::move(args));
-}
-
 std::string Claim::describe() const {
-    return "claim " + args_.what;
+    return "claim " + what;
 }
 
 Result<> Claim::apply(Site& site) const {
-    auto done = site.host.files.create(args_.lease.path, args_.lease.owner);
-    if (!done && done.error().code == base::Code::Busy)
-        return base::make_error(base::Code::Busy, args_.what + " is in use by another container")
+    auto done = site.host.files.create(lease.path, lease.owner);
+    if (!done && done.error().code == Code::Busy)
+        return base::make_error(Code::Busy, what + " is in use by another container")
             .advise("choose another, or see who has it: rdmactl list");
     return done;
 }
 
 Result<Undo> Claim::undo(Site& site) const {
-    // Not ours: it was taken before we came, and our apply failed on it.
-    if (!TRY(is_held(site, args_.lease)))
+    // Another's: it was taken before, and apply() failed on it.
+    if (!TRY(is_held(site, lease)))
         return Undo::gone();
-    return undone_by(site.host.files.remove(args_.lease.path));
-}
-
-Json Claim::save() const {
-    return base::object({{"what", args_.what}, {"lease", to_json(args_.lease)}});
+    return undone_by(site.host.files.remove(lease.path));
 }
 
 }  // namespace hook

@@ -5,10 +5,10 @@
 
 namespace hook {
 
-Result<> run(std::span<const std::unique_ptr<Step>> steps, Site& site) {
-    for (const auto& step : steps) {
-        TRY(step->apply(site).context(step->describe()));
-        base::log::info(step->describe());
+Result<> run(std::span<const AnyStep> steps, Site& site) {
+    for (const AnyStep& step : steps) {
+        TRY(apply(step, site).context(describe(step)));
+        base::log::info(describe(step));
     }
     return {};
 }
@@ -16,9 +16,9 @@ Result<> run(std::span<const std::unique_ptr<Step>> steps, Site& site) {
 Result<Undo> undo_all(const Steps& steps, Site& site) {
     Undo all = Undo::gone();
     for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
-        Undo one = TRY((*step)->undo(site).context("undo: " + (*step)->describe()));
+        Undo one = TRY(undo(*step, site).context("undo: " + describe(*step)));
         if (one.answer == Undo::Answer::Unknown && !site.forget) {
-            one.why = "undo: " + (*step)->describe() + ": " + one.why;
+            one.why = "undo: " + describe(*step) + ": " + one.why;
             return one;
         }
         if (one.answer == Undo::Answer::Undone)

@@ -11,7 +11,7 @@ namespace hook {
 
 // Applies the steps in order, until one fails. Their journal is on disk already: after a failure
 // the caller undoes it.
-Result<> run(std::span<const std::unique_ptr<Step>> steps, Site& site);
+Result<> run(std::span<const AnyStep> steps, Site& site);
 
 // Undoes all steps in reverse, as far as they can be undone: what a step stands on is not pulled
 // from under it (removing a netdev whose rxe is open hangs the kernel), and an address stays

@@ -69,9 +69,9 @@ Result<> save_journal(const Store& store, const Journal& journal) {
     json["holders"] = journal.holders;
     json["trouble"] = journal.trouble;
     Json& steps = json[kStepsKey] = Json::array();
-    for (const auto& step : journal.steps) {
-        if (step->changes())
-            steps.push_back(save_step(*step));
+    for (const AnyStep& step : journal.steps) {
+        if (is_journaled(step))
+            steps.push_back(save_step(step));
     }
     return store.files().write(store.journal_path(journal.key), base::dump_json(json));
 }

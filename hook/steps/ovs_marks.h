@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The marks (external_ids) of what is ours in Open vSwitch's database. It outlives boots and
-// journals: by its marks a port is known as ours, and as left behind.
+// The marks (external_ids) of rdma-hook's rows in Open vSwitch's database. The database outlives
+// boots and journals: by its marks a port is known as rdma-hook's, and as left behind.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ inline std::string value_of(const netns::OvsMap& map,
     return found == map.end() ? missing : found->second;
 }
 
-// Of all that is ours.
+// Of all of rdma-hook's rows.
 inline netns::OvsMap owner_marks() {
     return {{kOwnerMark, kOwner}};
 }

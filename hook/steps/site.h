@@ -18,6 +18,10 @@ using base::Result;
 // The namespace that a step works in.
 enum class Where { Host, Container };
 
+constexpr std::string_view where_name(Where where) {
+    return where == Where::Host ? "host" : "container";
+}
+
 struct Site {
     netns::Host& host;
     netns::Netns host_ns;
@@ -26,7 +30,7 @@ struct Site {
     std::optional<netns::Netns> container;
     // Undoing: all steps were applied once.
     bool made = false;
-    // Undoing: who had the interface could change whatever it is set to (CAP_NET_ADMIN).
+    // Undoing: a holder had CAP_NET_ADMIN, and could change whatever the interface is set to.
     bool net_admin = false;
     // Undoing: the operator says that what cannot be seen is gone.
     bool forget = false;

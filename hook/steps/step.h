@@ -2,6 +2,15 @@
 // Step: one change of the outside world, as data. It is written to the journal before it is
 // applied, read by another process, and undone there.
 //
+// A step is a struct of its arguments with
+//   kKind        its name in journals: it never changes
+//   kFields      its members, as journals have them
+//   describe()   one line, in the imperative: for plans, logs and the context of errors
+//   apply(site)  one kernel request, or one atomic change of a file
+//   undo(site)   right after a full, a partial and an absent apply(); callable twice
+// and is one of the alternatives of AnyStep (hook/steps/plan.h). A step that only looks or waits
+// has kJournaled = false instead of kFields and undo().
+//
 // The rules of rollback:
 // 1. All steps of a plan, with everything that their undo needs, are on disk before the first is
 //    applied.
@@ -14,21 +23,16 @@
 // 5. The container's namespace is reached only through rdma-hook's pin, which is undone last.
 #pragma once
 
-#include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <tuple>
+#include <utility>
 
 #include "hook/steps/site.h"
-#include "netns/base/json.h"
-#include "netns/values/address.h"
 
 namespace hook {
 
-using base::Json;
-
-// What has become of a step's change.
+// The state of a step's change after undo().
 struct Undo {
     enum class Answer {
         Gone,     // nothing of it was there
@@ -53,74 +57,41 @@ inline Result<Undo> undone_by(Result<> done) {
     return done ? Result<Undo>(Undo::undone()) : std::move(done).error();
 }
 
-class Step {
-  public:
-    Step() = default;
-    virtual ~Step() = default;
-    Step(const Step&) = delete;
-    Step& operator=(const Step&) = delete;
-    Step(Step&&) = delete;
-    Step& operator=(Step&&) = delete;
-
-    // Stable: it is in journals.
-    [[nodiscard]] virtual std::string_view kind() const = 0;
-    // One line, in the imperative: for plans, logs and the context of errors.
-    [[nodiscard]] virtual std::string describe() const = 0;
-
-    // False for a step that only looks or waits: it is not journaled.
-    [[nodiscard]] virtual bool changes() const { return true; }
-
-    // One kernel request, or one atomic change of a file.
-    virtual Result<> apply(Site& site) const = 0;
-    // Right after a full, a partial and an absent apply(); callable twice.
-    virtual Result<Undo> undo(Site& site) const = 0;
-    // The arguments; load_step(kind, ...) makes the step again.
-    [[nodiscard]] virtual Json save() const = 0;
+// An address of full length, which journals have without its prefix.
+struct HostAddress {
+    netns::Address address;
+    bool operator==(const HostAddress&) const = default;
 };
 
+// Whether journals have steps of this type.
 template <class S>
-std::unique_ptr<Step> make_step(typename S::Args args) {
-    return std::make_unique<S>(std::move(args));
-}
+inline constexpr bool kIsJournaled = [] {
+    if constexpr (requires { S::kJournaled; })
+        return S::kJournaled;
+    else
+        return true;
+}();
 
-// A step of the journal, or an error for an unknown kind or broken arguments.
-Result<std::unique_ptr<Step>> load_step(const Json& json);
-Json save_step(const Step& step);
+// A member of S and its name in journals.
+template <class S, class T>
+struct Named {
+    constexpr Named(std::string_view n, T S::*m) : name(n), member(m) {}
 
-// What an attachment turned out to be, as far as the plan knows it beforehand: enough to find the
-// device again in another process.
-struct Endpoint {
-    Where where = Where::Container;
-    uint32_t netdev = 0;        // index in that namespace
-    std::string device;         // RDMA device name that we gave, or a hint
-    std::string software = {};  // "rxe", "siw": what the plan makes; empty: a device that is there
-    // The GID that the container is to use; nothing for a device without GIDs of addresses.
-    std::optional<netns::Gid> gid;
-    std::vector<netns::Address> addresses;
-    bool moved = false;  // the RDMA device was moved into the namespace
-    // Of a device that stays the host's: the index of its own netdev there. 0: it is on `netdev`.
-    uint32_t hca_netdev = 0;
-    // asap2: why the host forwards its packets in software; empty: hardware may.
-    std::string software_path = {};
-    bool operator==(const Endpoint&) const = default;
+    std::string_view name;
+    T S::*member;
 };
 
-Json to_json(const Endpoint& endpoint);
-Result<Endpoint> endpoint_from_json(const Json& json);
+// In place of a name: this member's own members stand beside the others.
+inline constexpr std::string_view kHere;
 
-using Steps = std::vector<std::unique_ptr<Step>>;
-
-struct Plan {
-    Steps steps;
-    Endpoint endpoint;
-    // How many steps at the beginning reserve what was found while planning (the pin is one of
-    // them): nobody may look for the like until they are applied.
-    size_t claims = 0;
-
-    template <class S>
-    void add(typename S::Args args) {
-        steps.push_back(make_step<S>(std::move(args)));
-    }
-};
+// The fields of T: its own, or those of a specialisation for a type of netns/. None: T has no
+// members for the codec.
+template <class T>
+inline constexpr auto kFieldsOf = [] {
+    if constexpr (requires { T::kFields; })
+        return T::kFields;
+    else
+        return std::tuple<>();
+}();
 
 }  // namespace hook

@@ -3,7 +3,7 @@
 // written again as it was read; one that is not is left as it is.
 
 #include "hook/state/store.h"
-#include "hook/steps/step.h"
+#include "hook/steps/plan.h"
 #include "tests/fuzz/expect.h"
 #include "tests/fuzz/one_file.h"
 
@@ -23,7 +23,7 @@ FUZZ_TARGET(container_record) {
     fuzz::expect((*container)->key == kContainerKey, "a record is about what its name says");
     for (const auto& grant : (*container)->grants) {
         if (const auto step = hook::load_step(grant))
-            fuzz::expect(!(*step)->describe().empty(), "a step has words");
+            fuzz::expect(!hook::describe(*step).empty(), "a step has words");
     }
     fuzz::expect(store.save_container(**container).has_value(), "what was read can be written");
     const auto again = store.load_container(kContainerKey);

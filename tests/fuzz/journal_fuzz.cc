@@ -18,7 +18,7 @@ void expect_refusal(const base::Error& error) {
 
 void write_again(hook::Store& store, const hook::Journal& journal, const fuzz::OneFile& file) {
     for (const auto& step : journal.steps)
-        fuzz::expect(!step->describe().empty(), "a step has words");
+        fuzz::expect(!hook::describe(step).empty(), "a step has words");
     fuzz::expect(save_journal(store, journal).has_value(), "what was read can be written");
     const std::string first = file.text();
     const auto again = load_journal(store, kKey);

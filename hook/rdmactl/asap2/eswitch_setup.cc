@@ -9,9 +9,9 @@
 #include <fmt/ranges.h>
 
 #include "hook/rdmactl/vf/pf.h"
+#include "hook/steps/codec.h"
 #include "hook/steps/eswitch.h"
 #include "hook/steps/journal.h"
-#include "hook/steps/vf_settings.h"
 #include "netns/tc_offload.h"
 
 namespace hook::ctl {
@@ -59,7 +59,7 @@ Result<Setup> setup_from_json(const Json& json) {
     setup.before = TRY(state_from_json(json.value("before", Json::object())));
     TRY(check_arrays(json, {"vfs"}));
     for (const Json& vf : json.value("vfs", Json::array()))
-        setup.vfs.push_back(TRY(vf_settings_from_json(vf)));
+        setup.vfs.push_back(TRY(decode<VfSettings>(vf, "vfs")));
     return setup;
 }
 
@@ -331,7 +331,7 @@ Result<std::optional<Setup>> load_setup(const Store& store, const std::string& h
 Result<> save_setup(const Store& store, const Setup& setup) {
     Json vfs = Json::array();
     for (const VfSettings& vf : setup.vfs)
-        vfs.push_back(hook::to_json(vf));
+        vfs.push_back(encode(vf));
     const Json json{{"format", kFormat},
                     {"handle", setup.handle},
                     {"before", to_json(setup.before)},
@@ -385,8 +385,9 @@ Result<> converge(const Context& context, Site& site, Setup& setup, const Eswitc
 
 Result<std::vector<std::string>> users_of(const Context& context, const std::string& handle) {
     return users_where(context, [&](const Journal& journal) {
-        return std::ranges::any_of(journal.steps, [&](const auto& step) {
-            return step->kind() == "raise_representor" && step->save()["eswitch"] == handle;
+        return std::ranges::any_of(journal.steps, [&](const AnyStep& step) {
+            const auto* raise = std::get_if<RaiseRepresentor>(&step);
+            return raise != nullptr && raise->eswitch == handle;
         });
     });
 }

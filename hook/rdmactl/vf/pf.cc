@@ -7,7 +7,7 @@
 
 #include "hook/state/autoprobe.h"
 #include "hook/steps/free_vf.h"
-#include "hook/steps/vf_settings.h"
+#include "hook/steps/vf.h"
 #include "netns/base/ids.h"
 #include "netns/base/log.h"
 #include "netns/link.h"

@@ -110,7 +110,7 @@ class Recorded : public testing::TestWithParam<Way> {
 TEST_P(Recorded, IsReadAndWrittenWithTheSameBytes) {
     const hook::Container container = load_record();
     for (const base::Json& grant : container.grants)
-        EXPECT_EQ(base::dump_json(save_step(*hook::load_step(grant).value())),
+        EXPECT_EQ(base::dump_json(save_step(hook::load_step(grant).value())),
                   base::dump_json(grant));
     EXPECT_TRUE(store_.save_container(container));
     EXPECT_EQ(content(store_.folder("containers") + "/" + container.key + ".json"), record_);

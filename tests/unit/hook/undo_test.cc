@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "hook/steps/create_child.h"
+#include "hook/steps/links.h"
 #include "tests/unit/hook/containers.h"
 
 namespace test {

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+// The codec of journals: structs as JSON objects, by their lists of fields (hook/steps/step.h).
+//
+// Members stand in the order of the list. An optional one that is not set is left out; a vector or
+// a struct that is missing is read as an empty one. A value without members has a Form.
+#pragma once
+
+#include <concepts>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "hook/steps/step.h"
+#include "netns/base/json.h"
+#include "netns/sriov.h"
+#include "netns/values/address.h"
+#include "netns/values/child_type.h"
+
+namespace hook {
+
+using base::Json;
+
+// How a value stands in JSON: save() gives a text, number or truth value, and load() the value of
+// that, or nothing. kBroken is then the error, of the object's owner and the member's name.
+template <class T>
+struct Form {
+    static_assert(std::is_arithmetic_v<T> || std::same_as<T, std::string>);
+    static constexpr char kBroken[] = "{0}: broken {1}";
+
+    static const T& save(const T& value) { return value; }
+
+    static std::optional<T> load(T value) { return value; }
+};
+
+template <>
+struct Form<netns::Mac> {
+    static constexpr char kBroken[] = "{0}: broken MAC";
+
+    static std::string save(const netns::Mac& mac) { return netns::to_string(mac); }
+
+    static auto load(const std::string& text) { return netns::parse_mac(text); }
+};
+
+template <>
+struct Form<netns::Gid> {
+    static constexpr char kBroken[] = "{0}: broken GID";
+
+    static std::string save(const netns::Gid& gid) { return netns::to_string(gid); }
+
+    static auto load(const std::string& text) { return netns::parse_gid(text); }
+};
+
+template <>
+struct Form<netns::Address> {
+    static constexpr char kBroken[] = "{0}: broken {1}";
+
+    static std::string save(const netns::Address& address) { return netns::to_string(address); }
+
+    static auto load(const std::string& text) { return netns::parse_cidr(text); }
+};
+
+template <>
+struct Form<HostAddress> {
+    static constexpr char kBroken[] = "{0}: broken {1}";
+
+    static std::string save(const HostAddress& host) { return netns::ip_string(host.address); }
+
+    static std::optional<HostAddress> load(const std::string& text) {
+        const auto address = netns::parse_ip(text);
+        return address ? std::optional{HostAddress{*address}} : std::nullopt;
+    }
+};
+
+// Whether it is IPv6: the member "v6".
+template <>
+struct Form<netns::Family> {
+    static constexpr char kBroken[] = "{0}: broken {1}";
+
+    static bool save(netns::Family family) { return family == netns::Family::V6; }
+
+    static auto load(bool v6) { return std::optional{v6 ? netns::Family::V6 : netns::Family::V4}; }
+};
+
+template <>
+struct Form<netns::ChildKind> {
+    static constexpr char kBroken[] = "{0}: unknown type";
+
+    static std::string save(netns::ChildKind kind) { return std::string(netns::to_string(kind)); }
+
+    static auto load(const std::string& name) { return netns::parse_child_kind(name); }
+};
+
+template <>
+struct Form<netns::MacvlanMode> {
+    static constexpr char kBroken[] = "{0}: unknown type";
+
+    static std::string save(netns::MacvlanMode mode) { return std::string(netns::to_string(mode)); }
+
+    static auto load(const std::string& name) { return netns::parse_macvlan_mode(name); }
+};
+
+// Whether it is 802.1ad: the member of that name.
+template <>
+struct Form<netns::VlanProtocol> {
+    static constexpr char kBroken[] = "{0}: broken {1}";
+
+    static bool save(netns::VlanProtocol protocol) {
+        return protocol == netns::VlanProtocol::Dot1ad;
+    }
+
+    static auto load(bool ad) {
+        return std::optional{ad ? netns::VlanProtocol::Dot1ad : netns::VlanProtocol::Dot1q};
+    }
+};
+
+template <>
+struct Form<netns::VfLinkState> {
+    static constexpr char kBroken[] = "{0}: broken {1}";
+
+    static uint8_t save(netns::VfLinkState state) { return static_cast<uint8_t>(state); }
+
+    static auto load(uint8_t number) {
+        return std::optional{static_cast<netns::VfLinkState>(number % 3)};
+    }
+};
+
+template <>
+struct Form<Where> {
+    static constexpr char kBroken[] = "'{1}' must be host or container";
+
+    static std::string save(Where where) { return std::string(where_name(where)); }
+
+    static std::optional<Where> load(const std::string& name) {
+        for (const Where where : {Where::Host, Where::Container}) {
+            if (name == where_name(where))
+                return where;
+        }
+        return std::nullopt;
+    }
+};
+
+namespace codec {
+template <class T>
+inline constexpr bool kIsOptional = false;
+template <class T>
+inline constexpr bool kIsOptional<std::optional<T>> = true;
+template <class T>
+inline constexpr bool kIsVector = false;
+template <class T>
+inline constexpr bool kIsVector<std::vector<T>> = true;
+template <class T>
+inline constexpr size_t kFieldCount =
+    std::tuple_size_v<std::remove_cvref_t<decltype(kFieldsOf<T>)>>;
+
+// ---- writing
+template <class T>
+void put_fields(Json::object_t& object, const T& value);
+
+template <class T>
+void put(Json::object_t& object, std::string_view name, const T& value) {
+    const auto add = [&](Json json) { object.emplace_back(std::string(name), std::move(json)); };
+    if constexpr (kIsOptional<T>) {
+        if (value)
+            put(object, name, *value);
+    } else if constexpr (kIsVector<T>) {
+        Json list = Json::array();
+        for (const auto& element : value)
+            list.push_back(Form<typename T::value_type>::save(element));
+        add(std::move(list));
+    } else if constexpr (kFieldCount<T> == 0) {
+        add(Form<T>::save(value));
+    } else if (name == kHere) {
+        put_fields(object, value);
+    } else {
+        Json inner = base::object_for(kFieldCount<T>);
+        put_fields(inner.get_ref<Json::object_t&>(), value);
+        add(std::move(inner));
+    }
+}
+
+template <class T>
+void put_fields(Json::object_t& object, const T& value) {
+    const auto put_each = [&](const auto&... field) {
+        (put(object, field.name, value.*field.member), ...);
+    };
+    std::apply(put_each, kFieldsOf<T>);
+}
+
+// ---- reading
+// What stands in JSON for a T.
+template <class T>
+using Raw = std::remove_cvref_t<decltype(Form<T>::save(std::declval<const T&>()))>;
+
+template <class T>
+Result<> load(Result<Raw<T>> raw, std::string_view owner, std::string_view name, T& value) {
+    auto loaded = Form<T>::load(TRY(std::move(raw)));
+    if (!loaded)
+        return base::make_error(base::Code::Internal, fmt::format(Form<T>::kBroken, owner, name));
+    value = *std::move(loaded);
+    return {};
+}
+
+template <class T>
+Result<> take_fields(const Json& object, std::string_view owner, T& value);
+
+// Whether the object has the member; of one whose members stand beside the others, the first.
+template <class T>
+bool has(const Json& object, std::string_view name) {
+    if constexpr (kFieldCount<T> != 0)
+        return object.contains(name == kHere ? std::get<0>(kFieldsOf<T>).name : name);
+    else
+        return object.contains(name);
+}
+
+template <class T>
+Result<> take(const Json& object, std::string_view owner, std::string_view name, T& value) {
+    if constexpr (kIsOptional<T>) {
+        if (!has<typename T::value_type>(object, name))
+            return {};
+        return take(object, owner, name, value.emplace());
+    } else if constexpr (kIsVector<T>) {
+        using Element = typename T::value_type;
+        const auto list = object.find(name);
+        if (list == object.end())
+            return {};
+        if (!list->is_array())
+            return base::make_error(base::Code::Internal,
+                                    fmt::format("'{}' must be an array", name));
+        for (const Json& each : *list)
+            TRY(load(base::as<Raw<Element>>(each, name), owner, name, value.emplace_back()));
+        return {};
+    } else if constexpr (kFieldCount<T> == 0) {
+        return load(base::required<Raw<T>>(object, name), owner, name, value);
+    } else {
+        if (name == kHere)
+            return take_fields(object, owner, value);
+        static const Json kEmpty = Json::object();
+        const auto inner = object.find(name);
+        return take_fields(inner == object.end() ? kEmpty : *inner, owner, value);
+    }
+}
+
+// Stops at the first error.
+template <class T>
+Result<> take_fields(const Json& object, std::string_view owner, T& value) {
+    Result<> done;
+    const auto take_each = [&](const auto&... field) {
+        return ((done = take(object, owner, field.name, value.*field.member)).has_value() && ...);
+    };
+    static_cast<void>(std::apply(take_each, kFieldsOf<T>));
+    return done;
+}
+}  // namespace codec
+
+// The members of a struct as an object.
+template <class T>
+Json encode(const T& value) {
+    Json json = base::object_for(codec::kFieldCount<T>);
+    codec::put_fields(json.get_ref<Json::object_t&>(), value);
+    return json;
+}
+
+// The struct again; in errors the object is its `owner`'s.
+template <class T>
+Result<T> decode(const Json& object, std::string_view owner) {
+    T value{};
+    TRY(codec::take_fields(object, owner, value));
+    return value;
+}
+
+}  // namespace hook

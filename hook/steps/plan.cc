@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/steps/plan.h"
+
+#include "hook/steps/codec.h"
+
+namespace hook {
+
+namespace {
+// The step of the first type, from alternative I on, that has this kind.
+template <size_t I = 0>
+Result<AnyStep> load_kind(const std::string& kind, const Json& json) {
+    if constexpr (I == std::variant_size_v<AnyStep>) {
+        return base::make_error(base::Code::Internal,
+                                "unknown step '" + base::printable(kind) + "'")
+            .advise("the journal is of another version of rdma-hook: use that one to undo it");
+    } else {
+        using S = std::variant_alternative_t<I, AnyStep>;
+        if constexpr (kIsJournaled<S>) {
+            if (kind == S::kKind)
+                return AnyStep(TRY(decode<S>(json, kind).context("step " + kind)));
+        }
+        return load_kind<I + 1>(kind, json);
+    }
+}
+}  // namespace
+
+std::string_view kind_of(const AnyStep& step) {
+    return std::visit([]<class S>(const S&) { return S::kKind; }, step);
+}
+
+std::string describe(const AnyStep& step) {
+    return std::visit([](const auto& s) { return s.describe(); }, step);
+}
+
+bool is_journaled(const AnyStep& step) {
+    return std::visit([]<class S>(const S&) { return kIsJournaled<S>; }, step);
+}
+
+Result<> apply(const AnyStep& step, Site& site) {
+    return std::visit([&](const auto& s) { return s.apply(site); }, step);
+}
+
+Result<Undo> undo(const AnyStep& step, Site& site) {
+    return std::visit(
+        [&]<class S>(const S& s) -> Result<Undo> {
+            if constexpr (kIsJournaled<S>)
+                return s.undo(site);
+            else
+                return Undo::gone();
+        },
+        step);
+}
+
+Json save_step(const AnyStep& step) {
+    return std::visit(
+        []<class S>(const S& s) {
+            constexpr size_t kMost = 13;  // members; an object that grows copies all of them
+            Json json = base::object_for(kMost);
+            json["kind"] = S::kKind;
+            codec::put_fields(json.get_ref<Json::object_t&>(), s);
+            return json;
+        },
+        step);
+}
+
+Result<AnyStep> load_step(const Json& json) {
+    return load_kind(TRY(base::required<std::string>(json, "kind")), json);
+}
+
+Json to_json(const Endpoint& endpoint) {
+    return encode(endpoint);
+}
+
+Result<Endpoint> endpoint_from_json(const Json& json) {
+    return decode<Endpoint>(json, "endpoint");
+}
+
+}  // namespace hook

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plan: the steps of an attachment and what comes of them. AnyStep is the one list of all steps.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "hook/steps/checks.h"
+#include "hook/steps/claim.h"
+#include "hook/steps/links.h"
+#include "hook/steps/ovs.h"
+#include "hook/steps/rdma.h"
+#include "hook/steps/running.h"
+#include "hook/steps/step.h"
+#include "hook/steps/vf.h"
+#include "netns/base/json.h"
+
+namespace hook {
+
+using base::Json;
+
+using AnyStep = std::variant<PinNetns,
+                             Claim,
+                             CreateChild,
+                             StrictArp,
+                             AddAddress,
+                             AddRoute,
+                             AddRule,
+                             CreateRdmaLink,
+                             MoveRdmaDevice,
+                             RestoreVf,
+                             ConfigureVf,
+                             RebindVf,
+                             MoveLink,
+                             RaiseRepresentor,
+                             AddOvsPort,
+                             AllowDevice,
+                             PlaceFile,
+                             SetMemlock,
+                             CheckDataPath,
+                             ProbeAddresses>;
+using Steps = std::vector<AnyStep>;
+
+std::string_view kind_of(const AnyStep& step);
+std::string describe(const AnyStep& step);
+bool is_journaled(const AnyStep& step);
+
+Result<> apply(const AnyStep& step, Site& site);
+Result<Undo> undo(const AnyStep& step, Site& site);
+
+// As journals have a step: its kind and its fields.
+Json save_step(const AnyStep& step);
+// The step again, or an error for an unknown kind or broken fields.
+Result<AnyStep> load_step(const Json& json);
+
+// The device of an attachment, as far as the plan knows it beforehand: enough to find it again in
+// another process.
+struct Endpoint {
+    Where where = Where::Container;
+    uint32_t netdev = 0;        // index in that namespace
+    std::string device;         // RDMA device name that rdma-hook gave, or a hint
+    std::string software = {};  // "rxe", "siw": what the plan makes; empty: a device that is there
+    // The GID that the container is to use; nothing for a device without GIDs of addresses.
+    std::optional<netns::Gid> gid;
+    std::vector<netns::Address> addresses;
+    bool moved = false;  // the RDMA device was moved into the namespace
+    // Of a device that stays the host's: the index of its own netdev there. 0: it is on `netdev`.
+    uint32_t hca_netdev = 0;
+    // asap2: why the host forwards its packets in software; empty: hardware may.
+    std::string software_path = {};
+
+    static constexpr std::tuple kFields{Named{"where", &Endpoint::where},
+                                        Named{"netdev", &Endpoint::netdev},
+                                        Named{"device", &Endpoint::device},
+                                        Named{"software", &Endpoint::software},
+                                        Named{"moved", &Endpoint::moved},
+                                        Named{"hca_netdev", &Endpoint::hca_netdev},
+                                        Named{"software_path", &Endpoint::software_path},
+                                        Named{"addresses", &Endpoint::addresses},
+                                        Named{"gid", &Endpoint::gid}};
+    bool operator==(const Endpoint&) const = default;
+};
+
+Json to_json(const Endpoint& endpoint);
+Result<Endpoint> endpoint_from_json(const Json& json);
+
+struct Plan {
+    Steps steps;
+    Endpoint endpoint;
+    // How many steps at the beginning reserve what was found while planning (the pin is one of
+    // them): until they are applied, no other process may look for the like.
+    size_t claims = 0;
+    bool operator==(const Plan&) const = default;
+
+    void add(AnyStep step) { steps.push_back(std::move(step)); }
+};
+
+}  // namespace hook

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/steps/rdma.h"
+
+#include <chrono>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "hook/steps/vf.h"
+#include "netns/link.h"
+#include "netns/process.h"
+#include "netns/rdma.h"
+
+namespace hook {
+
+using base::Code;
+using base::Deadline;
+using base::make_error;
+using netns::Netns;
+using netns::RdmaDevice;
+
+// ---- CreateRdmaLink
+namespace {
+constexpr std::chrono::seconds kVanishTimeout{2};
+// Long enough to look at every open file of a host with a million of them.
+constexpr std::chrono::seconds kSearchTimeout{2};
+
+// Of a device without contexts. A search of all processes, which a local user can make long.
+Result<> check_not_open(netns::Processes& processes,
+                        const netns::CharDevice& node,
+                        const std::string& name) {
+    const auto openers =
+        processes.that_opened(node.major, node.minor, Deadline::in(kSearchTimeout));
+    if (!openers && openers.error().code == Code::Timeout)
+        return make_error(Code::Busy,
+                          fmt::format("whether RDMA device {} is still open is not known: {}",
+                                      name,
+                                      openers.error().text))
+            .advise(fmt::format("see: fuser {}; end that, then run: rdmactl gc", node.path()));
+    if (!openers)
+        return openers.error();
+    if (openers->empty())
+        return {};
+    return make_error(
+               Code::Busy,
+               fmt::format(
+                   "RDMA device {} is still open, by process {}", name, fmt::join(*openers, ", ")))
+        .advise("end it, then run: rdmactl gc");
+}
+
+// The kernel's rules for a safe deletion (facts of 7.2 and 7.3): the netdev is still there, nobody
+// has the device open, not even without a context, one deleter at a time (the attachment's lock).
+Result<> remove_link(const CreateRdmaLink& step, Site& site, const Netns& ns, uint32_t device) {
+    netns::RdmaDevices& rdma = site.host.rdma;
+    if (const uint32_t users = TRY(rdma.user_contexts(ns, device)); users > 0)
+        return make_error(Code::Busy,
+                          fmt::format("RDMA device {} is still open {} times", step.name, users))
+            .advise("see the processes: rdma resource show ctx; end them, then run: rdmactl gc");
+    if (TRY(rdma.open_without_context(step.type)))
+        TRY(check_not_open(site.host.processes, TRY(rdma.uverbs_node(ns, device)), step.name));
+    return rdma.remove_link(ns, device);
+}
+
+// The device by another name: udev may rename it (rdma-core before 53, kernels before 6.12). In the
+// container's namespace a device with the step's GUID on its netdev is the step's or goes with the
+// netdev. On the host it may be the administrator's, unless this one was made there: a netdev has
+// one of each type.
+Result<std::optional<RdmaDevice>> find_renamed(const CreateRdmaLink& step,
+                                               Site& site,
+                                               const Netns& ns) {
+    if (step.where == Where::Host && !site.made)
+        return std::optional<RdmaDevice>{};
+    auto device = TRY(site.host.rdma.find_software(ns, step.netdev, step.type));
+    return device && device->node_guid == step.node_guid ? device : std::nullopt;
+}
+}  // namespace
+
+std::string CreateRdmaLink::describe() const {
+    return fmt::format(
+        "create RDMA link {} (type {}) in the {}'s namespace", name, type, where_name(where));
+}
+
+Result<> CreateRdmaLink::apply(Site& site) const {
+    return site.host.rdma.add_link(*site.ns(where), {.name = name, .type = type, .netdev = netdev});
+}
+
+Result<Undo> CreateRdmaLink::undo(Site& site) const {
+    const Netns* ns = site.ns(where);
+    netns::RdmaDevices& rdma = site.host.rdma;
+    if (ns != nullptr) {
+        if (const auto device = TRY(rdma.find_by_netdev(*ns, netdev, name));
+            device && device->name == name)
+            return undone_by(remove_link(*this, site, *ns, device->index));
+    }
+    // Not (any more) on its netdev, or not yet moved to it: then it shows in the host's namespace,
+    // by the name and the GUID that it was given.
+    const auto device = TRY(rdma.find_by_name(site.host_ns, name));
+    const bool is_it = device && device->node_guid == node_guid;
+    if (ns == nullptr && is_it)
+        return Undo::unknown(fmt::format(
+            "RDMA device {} is there, but nothing shows the network namespace of its netdev",
+            name));
+    if (ns == nullptr)
+        return Undo::gone();
+    if (!is_it) {
+        const auto renamed = TRY(find_renamed(*this, site, *ns));
+        return renamed ? undone_by(remove_link(*this, site, *ns, renamed->index)) : Undo::gone();
+    }
+    if (TRY(site.host.links.find(*ns, netdev)))
+        return undone_by(remove_link(*this, site, site.host_ns, device->index));
+    // Its netdev is gone, so the kernel is removing it: a second deleter would be one too many.
+    return undone_by(rdma.wait_gone(site.host_ns, device->index, Deadline::in(kVanishTimeout)));
+}
+
+// ---- MoveRdmaDevice
+std::string MoveRdmaDevice::describe() const {
+    return "move RDMA device " + name + " into the container's namespace";
+}
+
+Result<> MoveRdmaDevice::apply(Site& site) const {
+    // A VF's, once bound again, may have another name.
+    const auto device =
+        TRY(of ? rdma_device_of(site, of->vf) : site.host.rdma.find_by_name(site.host_ns, name));
+    if (!device)
+        return make_error(Code::Unavailable,
+                          "RDMA device " + name + " is not in the host's namespace");
+    auto moved = site.host.rdma.move(site.host_ns, *site.container, device->index);
+    if (!moved && moved.error().code == Code::Unsupported)
+        return std::move(moved).advise(
+            "this kernel cannot give the device to a container in RDMA netns mode exclusive (rxe: "
+            "needs 7.3): boot with ib_core.netns_mode=1");
+    return moved;
+}
+
+Result<Undo> MoveRdmaDevice::undo(Site& site) const {
+    if (!site.container || with_link)
+        return Undo::gone();
+    if (of && !TRY(is_held(site, of->lease)))
+        return Undo::gone();
+    netns::RdmaDevices& rdma = site.host.rdma;
+    auto device = of ? TRY(rdma.find_by_netdev(*site.container, of->netdev, name)) : std::nullopt;
+    // In mode exclusive only what was moved there is seen from there.
+    if (!device)
+        device = TRY(rdma.find_by_name(*site.container, name));
+    if (!device)
+        return Undo::gone();
+    auto moved = rdma.move(*site.container, site.host_ns, device->index);
+    if (moved || moved.error().code != Code::Busy || !of)
+        return undone_by(std::move(moved));
+    // Another has its name on the host by now (since 7.3 a name belongs to a namespace), or it was
+    // given one of the host's. RestoreVf names it.
+    TRY(rdma.rename(*site.container, device->index, interim_name(of->vf)));
+    return undone_by(rdma.move(*site.container, site.host_ns, device->index));
+}
+
+}  // namespace hook

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps that set up a VF and give it back as it was, and what a VF has on the host: its settings
+// at the PF, and the names of its netdev and RDMA device.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hook/steps/claim.h"
+#include "netns/link.h"
+#include "netns/rdma.h"
+#include "netns/sriov.h"
+
+namespace hook {
+
+// ---- Settings
+template <>
+inline constexpr auto kFieldsOf<netns::VfVlan> =
+    std::tuple{Named{"id", &netns::VfVlan::id},
+               Named{"qos", &netns::VfVlan::qos},
+               Named{"802.1ad", &netns::VfVlan::protocol}};
+template <>
+inline constexpr auto kFieldsOf<netns::VfRate> =
+    std::tuple{Named{"min", &netns::VfRate::min}, Named{"max", &netns::VfRate::max}};
+template <>
+inline constexpr auto kFieldsOf<netns::VfSettings> =
+    std::tuple{Named{"mac", &netns::VfSettings::mac},
+               Named{"vlan", &netns::VfSettings::vlan},
+               Named{"rate", &netns::VfSettings::rate},
+               Named{"spoofchk", &netns::VfSettings::spoofchk},
+               Named{"trust", &netns::VfSettings::trust},
+               Named{"link_state", &netns::VfSettings::link_state},
+               Named{"node_guid", &netns::VfSettings::node_guid},
+               Named{"port_guid", &netns::VfSettings::port_guid}};
+
+bool is_empty(const netns::VfSettings& settings);
+// Of `wanted` what differs from `present`.
+netns::VfSettings difference(const netns::VfSettings& wanted, const netns::VfSettings& present);
+// Of `present` what `chosen` has, too.
+netns::VfSettings members_of(const netns::VfSettings& chosen, const netns::VfSettings& present);
+
+// ---- Names. The kernel gives whatever is bound the first name that is free. So of two VFs that
+// are bound at the same time each may come back under the name of the other. One that finds its
+// name taken lets go of the one that it was given, and is called by its PCI address until its own
+// is free.
+
+// The name that says the PCI address; as long as an interface's may be.
+std::string interim_name(const std::string& vf);
+
+// The RDMA device of the VF, if it is on the host.
+Result<std::optional<netns::RdmaDevice>> rdma_device_of(Site& site, const std::string& vf);
+
+// ---- Steps
+// Changes nothing when it is applied. Its undo, after that of the steps behind it, gives a VF on
+// the host the form that it had: driver, names, MAC, MTU, alias, down. From a holder that could set
+// more than that (Site::net_admin) it comes with a new netdev: its driver is bound again.
+//
+// A VF that is gone, or that an administrator bound to another driver, stays as it is: done.
+struct RestoreVf {
+    std::string vf;      // PCI address
+    std::string driver;  // that was bound
+    std::string name;    // of its netdev
+    std::string alias;
+    std::vector<std::string> altnames;
+    netns::Mac mac;
+    uint32_t mtu = 0;
+    std::string rdma;        // name of its RDMA device; empty: it has none
+    uint64_t node_guid = 0;  // of that
+    bool rebound = false;    // the plan binds it again: its old MAC or GUID may need that too
+    Lease lease;             // of the VF
+
+    static constexpr std::string_view kKind = "restore_vf";
+    static constexpr std::tuple kFields{Named{"vf", &RestoreVf::vf},
+                                        Named{"driver", &RestoreVf::driver},
+                                        Named{"name", &RestoreVf::name},
+                                        Named{"alias", &RestoreVf::alias},
+                                        Named{"altnames", &RestoreVf::altnames},
+                                        Named{"mac", &RestoreVf::mac},
+                                        Named{"mtu", &RestoreVf::mtu},
+                                        Named{"rdma", &RestoreVf::rdma},
+                                        Named{"node_guid", &RestoreVf::node_guid},
+                                        Named{"rebound", &RestoreVf::rebound},
+                                        Named{"lease", &RestoreVf::lease}};
+    [[nodiscard]] std::string describe() const;
+
+    Result<> apply(Site& /*site*/) const { return {}; }
+
+    Result<Undo> undo(Site& site) const;
+    bool operator==(const RestoreVf&) const = default;
+};
+
+// Writes settings of a VF through its PF, and back those that were there.
+struct ConfigureVf {
+    std::string pf;            // PCI address
+    uint32_t number = 0;       // of the VF
+    std::string vf;            // its PCI address: another of that number is not touched
+    netns::VfSettings before;  // of what is written, what was there
+    netns::VfSettings after;
+    Lease lease;  // of the VF
+
+    static constexpr std::string_view kKind = "configure_vf";
+    static constexpr std::tuple kFields{Named{"pf", &ConfigureVf::pf},
+                                        Named{"number", &ConfigureVf::number},
+                                        Named{"vf", &ConfigureVf::vf},
+                                        Named{"before", &ConfigureVf::before},
+                                        Named{"after", &ConfigureVf::after},
+                                        Named{"lease", &ConfigureVf::lease}};
+    [[nodiscard]] std::string describe() const;
+    Result<> apply(Site& site) const;
+    Result<Undo> undo(Site& site) const;
+    bool operator==(const ConfigureVf&) const = default;
+};
+
+// Binds the driver of a VF again: some read MAC and GUIDs only then. RestoreVf, before it in the
+// plan, repairs a VF that was left without a driver.
+struct RebindVf {
+    std::string vf;  // PCI address
+    std::string driver;
+    bool rdma = false;      // it has an RDMA device, too
+    std::string rdma_name;  // of that; empty: it has none
+
+    static constexpr std::string_view kKind = "rebind_vf";
+    static constexpr std::tuple kFields{Named{"vf", &RebindVf::vf},
+                                        Named{"driver", &RebindVf::driver},
+                                        Named{"rdma", &RebindVf::rdma},
+                                        Named{"rdma_name", &RebindVf::rdma_name}};
+    [[nodiscard]] std::string describe() const;
+    Result<> apply(Site& site) const;
+
+    Result<Undo> undo(Site& /*site*/) const { return Undo::gone(); }
+
+    bool operator==(const RebindVf&) const = default;
+};
+
+// Moves the netdev of a VF from the host's namespace into the container's, up, under a name and
+// index that rdma-hook chose. On both ways it is found by its PCI address, whatever it is called by
+// then.
+struct MoveLink {
+    std::string vf;           // PCI address
+    std::string host_name;    // on the host
+    uint32_t host_index = 0;  // there; taken again if it is free
+    uint32_t host_mtu = 0;
+    std::string host_alias;
+    std::vector<std::string> altnames;  // there
+    std::string name;                   // in the container
+    uint32_t index = 0;
+    uint32_t mtu = 0;
+    Lease lease;                    // of the VF
+    std::optional<netns::Mac> mac;  // nothing: as it is
+
+    static constexpr std::string_view kKind = "move_link";
+    static constexpr std::tuple kFields{Named{"vf", &MoveLink::vf},
+                                        Named{"host_name", &MoveLink::host_name},
+                                        Named{"host_index", &MoveLink::host_index},
+                                        Named{"host_mtu", &MoveLink::host_mtu},
+                                        Named{"host_alias", &MoveLink::host_alias},
+                                        Named{"altnames", &MoveLink::altnames},
+                                        Named{"name", &MoveLink::name},
+                                        Named{"index", &MoveLink::index},
+                                        Named{"mtu", &MoveLink::mtu},
+                                        Named{"lease", &MoveLink::lease},
+                                        Named{"mac", &MoveLink::mac}};
+    [[nodiscard]] std::string describe() const;
+    Result<> apply(Site& site) const;
+    Result<Undo> undo(Site& site) const;
+    bool operator==(const MoveLink&) const = default;
+};
+
+}  // namespace hook
