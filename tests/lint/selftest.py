@@ -80,6 +80,8 @@ ISOLATED = [("| x | no | **yes** |\n= x | a | b |", ""), ("| x | no | yes |", "n
 UNIT = "runtime-config/install/systemd/x.service.in"
 UNITS = [(UNIT, "After=local-fs.target openvswitch.service openvswitch-switch.service\nBefore=x.service\n", ""),
          (UNIT, "After=openvswitch-switch.service", "lacks openvswitch.service"), (UNIT, "Before=docker.service", "lacks containerd.service"),
+         (UNIT, "StartLimitIntervalSec=6h\nStartLimitBurst=10\nTimeoutStartSec=30min\n", ""),
+         (UNIT, "StartLimitIntervalSec=300min\nStartLimitBurst=10\nTimeoutStartSec=30min\n", "10 starts of up to 1800 s"),
          ("netns/x.cc", '"systemctl start openvswitch-switch"', "names Debian's")]
 
 # A comment behind a first line, and what is said of it.
