@@ -7,7 +7,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from .engine import Container
+from .engine import Container, refusal
 from .host import Pf, names_in, text_of
 from .modes import annotations_of, between, crowd, killed, plan, start, to_peer, verify
 from .run import Check, Run
@@ -207,7 +207,7 @@ def while_rebinding(run: Run) -> str:
         started = list(pool.map(run.engine.try_start, asked))
     for container, done in started:
         if container is None:
-            raise Failed(done.said())
+            raise refusal(done.said())
     return " and ".join(f"{container.ms} ms" for container, _ in started if container)
 
 

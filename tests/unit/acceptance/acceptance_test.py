@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """examples/acceptance/rdma_acceptance: it understands answers, and brings everything back. The programs that it calls are
-stand-ins here; runs_test.py has whole runs, archive_test.py the archives, tests/lab/scenarios/accept.sh the real programs."""
+stand-ins here; runs_test.py has whole runs, archive_test.py the archives, tests/lab/scenarios/accept.sh the real programs.
+budget: a class for each module of the kit, and one stand-in for all."""
 from __future__ import annotations
 
 import io
@@ -356,6 +357,26 @@ class Checks(InFolder):
         (netdev / "flags").write_text("0x1003")
         (netdev / "carrier").write_text("1")
         self.assertEqual(inventory.links(run), "eth1 up, MTU 1500")
+
+    def test_vfs_that_another_manages_are_told_of(self) -> None:
+        sys_folder, function = self.folder / "sys", self.folder / "0000:3b:00.0"
+        (sys_folder / "class/net/eth1").mkdir(parents=True)
+        function.mkdir()
+        for file, text in ((sys_folder / "class/net/eth1/flags", "0x1003"), (sys_folder / "class/net/eth1/carrier", "1"), (function / "sriov_numvfs", "2")):
+            file.write_text(text)
+        run = self.run_of(Answers({"ip link show dev eth1": "3: eth1: <UP>"}), Pf("eth1", "eth1", "0000:3b:00.0", function, sys=sys_folder))
+        self.assertIn("a BlueField in DPU mode", inventory.links(run))
+        self.assertEqual(run.facts.platform["vfs"], "set up elsewhere")
+        own = self.run_of(Answers({"ip link show dev eth1": "3: eth1: <UP>\n vf 0 link/ether"}), run.pf)
+        self.assertNotIn("BlueField", inventory.links(own))
+
+    def test_vfs_without_rdma_are_no_failure(self) -> None:
+        said = "rdma-hook: VF 0 of eth1 (driver iavf) has no RDMA device of its own, and its PF has one (irdma0); set rdma.provider=rxe"
+        tools = Answers({"podman run": done(126, err=said), "ip -d -j link": "[]", "rdmactl plan": done(69, err=said)})
+        run = self.run_of(tools, modes=("vf",))
+        for look in (lambda: modes.start(run, "vf"), lambda: modes.plan(run, "vf"), lambda: modes.crowd(run, "vf", 2, 1)):
+            with self.assertRaisesRegex(Skipped, "has no RDMA device of its own, and its PF has one"):
+                look()
 
     def test_a_small_mtu_at_the_peer_is_measured(self) -> None:
         class Wire(Answers):
