@@ -51,6 +51,13 @@ class Choice(unittest.TestCase):
         self.assertEqual([each.name for each in plan.of_scenarios(jobs, ["vf.sh --full"])], ["full"])
         self.assertRaises(ValueError, plan.of_scenarios, jobs, ["gone.sh"])
 
+    def test_a_scenario_of_the_full_form_runs_in_each_of_its_rows(self):
+        rows = [job(name, form="full", run=run) for name, run in (("a 7.2", ("a.sh",)), ("a 7.3", ("a.sh",)), ("a exclusive", ("a.sh",)),
+                                                                  ("a full", ("a.sh|--full",)), ("b x", ("b.sh|x",)), ("b y", ("b.sh|y",)))]
+        for words, names in (("a.sh", ["a 7.2", "a 7.3", "a exclusive"]), ("a.sh --full", ["a full"]), ("b.sh", ["b x", "b y"]), ("b.sh y", ["b y"])):
+            self.assertEqual([each.name for each in plan.of_scenarios(rows, [words])], names, words)
+        self.assertIn("7.3 exclusive hca nics igb / adapter.sh", [each.name for each in plan.of_scenarios(table.JOBS, ["adapter.sh"])])
+
     def test_what_a_job_comes_after_is_there(self):
         jobs = [job("tree"), job("build", after=("tree",)), job("a", after=("build",)), job("b")]
         self.assertEqual([each.name for each in plan.with_needs([jobs[2]], jobs)], ["tree", "build", "a"])

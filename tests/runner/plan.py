@@ -60,12 +60,13 @@ def of_form(jobs, form):
 
 
 def of_scenarios(jobs, wanted):
-    """The jobs for what is named: 'vf.sh', or 'vf.sh --full', as the table has it. The short form goes first."""
+    """The jobs for what is named: 'vf.sh', or 'vf.sh --full', as the table has it. Those of the short form; else all that have exactly
+    these words, or else all of that scenario."""
     found = []
     for each in wanted:
         words = each.replace(" ", "|")
         same = [job for job in jobs if words in job.scripts]
-        choice = of_form(same, "short") or same[:1] or [job for job in jobs if words in job.run]
+        choice = of_form(same, "short") or [job for job in jobs if words in job.run] or same
         if not choice:
             raise ValueError(f"no job runs '{each}': tests/run --list and --full --list name them all")
         found += choice

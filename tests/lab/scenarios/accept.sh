@@ -1,11 +1,11 @@
 #!/bin/bash
 # The acceptance kit of examples/acceptance, as the owner of an adapter runs it: whole, on one of five hosts; its archive, made a fixture;
 # two deliberate faults and the checks that name them; a run that is interrupted, and one that is killed.
-#   tests/lab/run --kernel 7.3 tests/lab/scenarios/accept.sh softroce         no adapter, and a peer
-#   tests/lab/run --kernel 7.3 --nics igb tests/lab/scenarios/accept.sh vf    two ports with VFs
-#   tests/lab/run --kernel 7.3 --hca tests/lab/scenarios/accept.sh shared     the double of an HCA
-#   tests/lab/run --kernel 7.3 tests/lab/scenarios/accept.sh asap2            the double of an e-switch, and Open vSwitch
-#   tests/lab/run --kernel 7.3 --exclusive tests/lab/scenarios/accept.sh exclusive    no adapter, and RDMA mode exclusive
+#   tests/lab/run --kernel 7.3 --timeout 1600 tests/lab/scenarios/accept.sh softroce         no adapter, and a peer
+#   tests/lab/run --kernel 7.3 --nics igb --timeout 1600 tests/lab/scenarios/accept.sh vf    two ports with VFs
+#   tests/lab/run --kernel 7.3 --hca --timeout 1600 tests/lab/scenarios/accept.sh shared     the double of an HCA
+#   tests/lab/run --kernel 7.3 --timeout 1600 tests/lab/scenarios/accept.sh asap2            the double of an e-switch, and Open vSwitch
+#   tests/lab/run --kernel 7.3 --exclusive --timeout 1600 tests/lab/scenarios/accept.sh exclusive    no adapter, and RDMA mode exclusive
 # With --share DIR the archives are left there.
 host=${1:?softroce, exclusive, vf, shared or asap2}
 source "${BASH_SOURCE[0]%/*}/asap2-lib.sh"
