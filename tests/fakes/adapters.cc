@@ -43,6 +43,9 @@ const std::vector<Quirk>& quirks() {
         {"late_netdev",
          "a VF's netdev is registered some time after its driver was bound",
          "iavf_main.c: a work item registers it"},
+        {"dead_netdev",
+         "the PF answers none of its VFs, so that their netdevs never come",
+         "iavf_main.c: __IAVF_INIT_FAILED, tried again without end"},
         {"busy_after_setting",
          "the PF resets a VF whose MAC, VLAN or trust it sets; until that is over the VF's netdev "
          "does not come up (EBUSY)",

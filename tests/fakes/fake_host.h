@@ -161,6 +161,8 @@ class FakeSriov : public netns::Sriov {
   public:
     FakeSriov(World& world, Gate& gate) : world_(world), gate_(gate) {}
 
+    int netdev_waits = 0;  // how often somebody waited for a netdev that did not come
+
     Result<std::optional<netns::PciFunction>> find(const std::string& address) override;
     Result<std::optional<std::string>> find_vf(const std::string& pf, uint32_t number) override;
     Result<std::optional<std::string>> find_by_netdev(const std::string& name) override;

@@ -284,13 +284,13 @@ Result<> FakeSriov::bind(const std::string& address, const std::string& driver) 
     });
 }
 
-Result<PciNetdev> FakeSriov::wait_for_netdev(const std::string& address,
-                                             base::Deadline /*deadline*/) {
+Result<PciNetdev> FakeSriov::wait_for_netdev(const std::string& address, base::Deadline deadline) {
     world_.register_netdev(address);  // what is late has come by now
     const auto found = TRY(find(address));
-    if (!found || found->netdevs.empty())
-        return make_error(Code::Timeout, "PCI function " + address + " has no network interface");
-    return found->netdevs.front();
+    if (found && !found->netdevs.empty())
+        return found->netdevs.front();
+    netdev_waits += deadline.passed() ? 0 : 1;
+    return make_error(Code::Timeout, "PCI function " + address + " has no network interface");
 }
 
 Result<std::string> FakeSriov::wait_for_rdma(const std::string& address,

@@ -295,6 +295,8 @@ void World::register_netdev(const std::string& address) {
     if (found == pci.end() || found->second.driver.empty() || netdev_of(address))
         return;
     const FakePci& function = found->second;
+    if (!function.pf.empty() && has_quirk(address, "dead_netdev"))
+        return;
     const auto& given = function.settings.mac;
     netns::Link link;
     link.name = free_name(namespaces[host]);

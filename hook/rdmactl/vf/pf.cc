@@ -149,17 +149,18 @@ std::string text_of(const AtWork& at, const PciFunction& vf) {
 
 // Some drivers make the netdev a while after they were bound, and udev may still be loading the
 // driver's module.
-Result<> await_netdev(Site& site, const std::string& vf) {
+Result<> await_netdev(Site& site, const std::string& vf, Deadline deadline) {
     const auto function = TRY(site.host.sriov.find(vf));
     if (function && function->driver == kForVms)
         return {};
-    (void)TRY(site.host.sriov.wait_for_netdev(vf, Deadline::in(kBindTimeout))
+    (void)TRY(site.host.sriov.wait_for_netdev(vf, deadline)
                   .advise("see dmesg: has its driver been loaded, and does the PF answer it?"));
     return {};
 }
 
 // Each is given what an earlier run did not come to, and its driver. Up to the first that fails;
-// all netdevs that come are waited for.
+// all netdevs that come are waited for. After one that does not come in time the others are only
+// looked at: all have been bound for as long.
 Result<> give_drivers(const AtWork& at, const std::vector<PciFunction>& vfs) {
     Result<> done;
     std::vector<std::string> given;
@@ -171,9 +172,12 @@ Result<> give_drivers(const AtWork& at, const std::vector<PciFunction>& vfs) {
         if (done)
             given.push_back(vf->address);
     }
-    for (const std::string& vf : given)
-        done = join(std::move(done), await_netdev(at.site, vf));
-    return done;
+    Result<> came;
+    for (const std::string& vf : given) {
+        const Deadline deadline = came ? Deadline::in(kBindTimeout) : Deadline::now();
+        came = join(std::move(came), await_netdev(at.site, vf, deadline));
+    }
+    return join(std::move(done), std::move(came));
 }
 
 // What is shown then are the names that stay. A udev that does not get on is not waited for.

@@ -222,6 +222,18 @@ TEST_F(CtlVf, EachVfOfEachAdapterIsProbedOnce) {
     }
 }
 
+// They would be waited for one after the other, for longer than a unit's start may take.
+TEST_F(CtlVf, OfVfsThatDoNotAnswerOneIsWaitedFor) {
+    fake_.world.pci.at("0000:02:00.0").quirks.insert("dead_netdev");
+    const World before = fake_.world;
+    const auto refused = ask(hook::ctl::vf_enable, "enp2s0", 5);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::Timeout);
+    EXPECT_EQ(refused.error().also.size(), 4U) << "each is named";
+    EXPECT_EQ(fake_.sriov.netdev_waits, 1);
+    EXPECT_EQ(fake_.world, before) << difference(before, fake_.world);
+}
+
 TEST_F(CtlVf, VfsThatAreThereWithoutDriversGetThem) {
     FakePci& pf = fake_.world.pci.at("0000:02:00.0");
     pf.autoprobe = false;
