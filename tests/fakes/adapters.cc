@@ -32,7 +32,6 @@ const std::vector<Quirk>& quirks() {
         {"reports_own_mac",
          "the PF reports, as if it were set, what the VF has given itself",
          "igb_main.c: igb_set_vf_mac"},
-        {"no_live_mac", "a netdev that is up takes no MAC", "mlx5, eth_mac_addr: EBUSY"},
         {"node_guid_of_admin_mac",
          "the node GUID of a VF is made of the MAC that its PF gave it, and is zero without one",
          "mlx5 eswitch.c: node_guid_gen_from_mac in mlx5_eswitch_set_vport_mac"},
@@ -104,15 +103,9 @@ const std::vector<Quirk>& quirks() {
          "RoCE is switched off: an RDMA device without GIDs",
          "mlx5 main.c: roce_en, gid_tbl_len 0; devlink-params enable_roce"},
         {"gids_32", "has a table of 32 GIDs", "irdma verbs.c: irdma_roce_port_immutable"},
-        {"mac_of_pf",
-         "sends the GID of any netdev from the MAC of its own",
-         "bnxt_re ib_verbs.c: bnxt_re_add_gid"},
         {"down_by_policy",
          "the port of a VF is down until its policy is set (IFLA_VF_LINK_STATE)",
          "mlx5 ib_virt.c: MLX5_POLICY_DOWN is the device's preset"},
-        {"bond_moves",
-         "the RDMA device of a bond is on its active port, and on another after a failover",
-         "mlx5 lag.c: mlx5_lag_get_roce_netdev; World::fail_over()"},
         {"guid_zero_refused",
          "a GUID of zero is refused",
          "ib-sriov-cni pkg/sriov/sriov.go: an invalid GUID"},
@@ -130,7 +123,7 @@ const std::vector<Adapter>& adapters() {
                        "mac_by_down",
                        "keeps_pf_mac",
                        "reports_own_mac"};
-    const Names mlx5 = {"no_1ad", "mac_by_rebind_only", "no_live_mac"};
+    const Names mlx5 = {"no_1ad", "mac_by_rebind_only"};
     const auto with = [](Names names, const Names& more) {
         names.insert(more.begin(), more.end());
         return names;
@@ -219,11 +212,12 @@ const std::vector<Adapter>& adapters() {
          .eswitch = true},
         {.nic = Nic::Bnxt,
          .name = "Bnxt",
-         .what = "Broadcom BCM575xx",
+         .what = "Broadcom BCM575xx: a frame of any GID leaves with the MAC of the PF's netdev, "
+                 "which no fake shows (bnxt_re ib_verbs.c: bnxt_re_add_gid)",
          .driver = "bnxt_en",
          .vf_driver = "bnxt_en",
          .rdma_type = "bnxt_re",
-         .quirks = {"no_1ad", "no_guid", "mac_of_pf", "no_vf_ports"},
+         .quirks = {"no_1ad", "no_guid", "no_vf_ports"},
          .eswitch = true},
         {.nic = Nic::IbMlx5,
          .name = "IbMlx5",

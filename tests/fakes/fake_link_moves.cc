@@ -179,8 +179,6 @@ Result<> FakeLinks::set_mac(NetnsId ns, const FakeLink& link, const netns::Mac& 
                        !own.settings.trust.value_or(false);
     if (fixed)
         return coded(Code::BadInput, EADDRNOTAVAIL, what);
-    if (link.link.up && pf.quirks.contains("no_live_mac"))
-        return coded(Code::Busy, EBUSY, what);
     if (!own.pf.empty() && pf.quirks.contains("reports_own_mac"))
         own.settings.mac = mac;
     world_.set_mac(ns, link.link.index, mac);

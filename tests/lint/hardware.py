@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fails on a table of supported hardware that says anything else than the tests.
+"""Fails on a table of supported hardware that says anything else than the tests, and on a quirk of an adapter that no fake has.
 
 usage: hardware.py ROOT
 
 doc/supported-hardware.md has one line for each adapter of tests/fakes/adapters.cc, by the name in its last column. A cell
 begins with `test` where a case of tests/unit/hook/adapter_cases.h attaches, with `no` where all of its cases are refused,
-and where there is no case with anything but `test`. A `no` has its reason behind it.
+and where there is no case with anything but `test`. A `no` has its reason behind it. Each quirk in tests/fakes/adapters.cc is
+read by another file of that folder: a test on a quirk that none reads would pass with any driver.
 """
 import re
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 
 PAGE = "doc/supported-hardware.md"
 ADAPTER = re.compile(r'\.nic = Nic::\w+,\s*\.name = "(\w+)"')
+QUIRK = re.compile(r'^ +\{"(\w+)",', re.MULTILINE)
 CASE = re.compile(r'Case\{\s*Nic::(\w+),\s*"(\w+)",\s*Mode::(\w+)(,\s*"[^"]+")?')
 COLUMNS = (("shared", "Shared"), ("vf", "Shared"), ("vf", "Exclusive"), ("asap2", "Shared"))
 WORDS = ("test", "source", "no")
@@ -58,6 +60,10 @@ def check(root):
 
     table, tested = rows(read(PAGE)), cases(read("tests/unit/hook/adapter_cases.h"))
     names = ADAPTER.findall(read("tests/fakes/adapters.cc"))
+    fakes = "".join(path.read_text(encoding="utf-8") for path in (root / "tests/fakes").glob("*.cc") if path.name != "adapters.cc")
+    for quirk in QUIRK.findall(read("tests/fakes/adapters.cc")):
+        if f'"{quirk}"' not in fakes:
+            yield f"tests/fakes/adapters.cc: no fake has the quirk {quirk}"
     for name in sorted(set(table) - set(names)):
         yield f"{PAGE}: {name} is no adapter of tests/fakes/adapters.cc"
     for name in names:
