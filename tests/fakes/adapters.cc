@@ -39,6 +39,10 @@ const std::vector<Quirk>& quirks() {
         {"late_rdma",
          "a VF's RDMA device is registered some time after its driver was bound",
          "drivers/base/auxiliary.c: another driver's probe"},
+        {"unlisted_rdma",
+         "and it is in sysfs some time before the kernel lists it: till then it can be told "
+         "nothing",
+         "Linux device.c: ib_register_device, device_add() before enable_device_and_get()"},
         {"late_netdev",
          "a VF's netdev is registered some time after its driver was bound",
          "iavf_main.c: a work item registers it"},

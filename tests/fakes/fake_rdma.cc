@@ -31,8 +31,12 @@ std::string device_text(uint32_t device) {
     return "RDMA device " + std::to_string(device);
 }
 
+bool lists(const World& world, const FakeRdma& device, const Netns& ns) {
+    return world.sees(ns.id(), device) && !device.unlisted.value;
+}
+
 bool is_on(const World& world, const FakeRdma& device, const Netns& ns, uint32_t netdev) {
-    return netdev != 0 && world.sees(ns.id(), device) && device.netdev_ns == ns.id() &&
+    return netdev != 0 && lists(world, device, ns) && device.netdev_ns == ns.id() &&
            device.netdev == netdev;
 }
 
@@ -67,7 +71,7 @@ Result<FakeRdma*> FakeRdmaDevices::see(const Netns& ns, uint32_t device) {
     if (!world_.kernel.rdma)
         return no_rdma();
     const auto found = world_.rdma.find(device);
-    if (found == world_.rdma.end() || !world_.sees(ns.id(), found->second))
+    if (found == world_.rdma.end() || !lists(world_, found->second, ns))
         return coded(Code::Unavailable, EINVAL, device_text(device) + " is not there");
     return &found->second;
 }
@@ -113,7 +117,7 @@ Result<std::optional<RdmaDevice>> FakeRdmaDevices::find_by_name(const Netns& ns,
     if (!world_.kernel.rdma)
         return no_rdma();
     for (const auto& [index, device] : world_.rdma) {
-        if (world_.sees(ns.id(), device) && device.device.name == name)
+        if (lists(world_, device, ns) && device.device.name == name)
             return std::optional<RdmaDevice>{device.device};
     }
     return std::optional<RdmaDevice>{};

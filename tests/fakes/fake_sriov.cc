@@ -296,6 +296,10 @@ Result<PciNetdev> FakeSriov::wait_for_netdev(const std::string& address, base::D
 Result<std::string> FakeSriov::wait_for_rdma(const std::string& address,
                                              base::Deadline /*deadline*/) {
     world_.register_rdma(address);  // what is late has come by now
+    for (auto& [index, device] : world_.rdma) {
+        if (device.pci == address)
+            device.unlisted.value = false;
+    }
     const auto found = TRY(find(address));
     if (!found || found->rdma_names.empty())
         return make_error(Code::Timeout, "PCI function " + address + " has no RDMA device");

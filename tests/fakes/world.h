@@ -99,6 +99,7 @@ struct FakeRdma {
     bool gsi_qp = true;
     Unseen comes_up;  // its netdev has come up, and its port is not ACTIVE yet
     Unseen deaf;      // it is being registered: see stale_gid
+    Unseen unlisted;  // and it is in sysfs alone: see unlisted_rdma
     std::string pci;  // the PCI function that it belongs to; empty: none
     netns::Counters counters = {};
     bool operator==(const FakeRdma&) const = default;

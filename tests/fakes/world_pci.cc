@@ -327,6 +327,7 @@ void World::register_rdma(const std::string& address) {
     const uint32_t device =
         add_rdma(host, index, free_rdma_name(*this, function.rdma_type), function.rdma_type);
     rdma[device].pci = address;
+    rdma[device].unlisted.value = !function.pf.empty() && has_quirk(address, "unlisted_rdma");
     if (!function.pf.empty() && has_quirk(address, "stale_gid")) {
         for (FakeGid& entry : rdma[device].gids)
             entry.gid = netns::link_local_gid(function.own_mac);

@@ -279,6 +279,23 @@ TEST_F(Hardware, AGidTableThatKeepsTheOldMacsIsMadeToLook) {
     }
 }
 
+// The kernel gives it the first name that is free.
+TEST_F(Hardware, ADeviceThatTheKernelDoesNotListYetGetsItsNameBack) {
+    for (const Mode mode : {Mode::Shared, Mode::Exclusive}) {
+        plug(Nic::Mlx5, mode);
+        pf().quirks.insert("unlisted_rdma");
+        const std::string address = fake_.world.vf_address(kPf, 0);
+        rdma_of(address).device.name = "mlx5_rack7";
+        Life one = with_vf("one", {{"rdma.mac", "02:00:5e:10:00:01"}, {"rdma.ip", "10.9.0.1/24"}});
+        const auto started = one.start();
+        ASSERT_TRUE(started) << started.error().message();
+        EXPECT_EQ(told(one)["device"], "mlx5_rack7");
+        ASSERT_TRUE(one.poststop());
+        EXPECT_EQ(rdma_of(address).device.name, "mlx5_rack7");
+        expect_nothing_kept();
+    }
+}
+
 TEST_F(Hardware, AnInfinibandPfNeedsNotBeUp) {
     plug(Nic::IbMlx5);
     fake_.world.find_link(fake_.world.host, fake_.world.netdev_of(kPf)->second)->link.up = false;
