@@ -260,6 +260,25 @@ TEST_F(Hardware, ANodeGuidOfZeroIsGivenToNobody) {
     EXPECT_NE(told(three)["node_guid"], "0000000000000000");
 }
 
+// Nobody on the host can set its MAC.
+TEST_F(Hardware, ANodeGuidOfZeroIsTheDpusToSet) {
+    plug(Nic::BluefieldHost);
+    pf().quirks.insert("node_guid_of_admin_mac");
+    fake_.world.set_num_vfs(kPf, 0);
+    fake_.world.set_num_vfs(kPf, 2);
+    Life one = with_vf("one");
+    const base::Error error = refusal(one);
+    EXPECT_EQ(error.code, Code::Unavailable);
+    EXPECT_THAT(error.message(), HasSubstr("of a BlueField in DPU mode set it on the DPU"));
+    vf().settings.mac = netns::parse_mac("02:00:5e:10:00:01");
+    vf().mac_given.value = true;
+    fake_.world.unbind(fake_.world.vf_address(kPf, 0));
+    fake_.world.bind(fake_.world.vf_address(kPf, 0));
+    Life two = with_vf("two");
+    ASSERT_TRUE(two.start());
+    EXPECT_EQ(told(two)["node_guid"], "00005efffe100001");
+}
+
 // The table heard neither of the MAC nor of the addresses, and would never look again.
 TEST_F(Hardware, AGidTableThatKeepsTheOldMacsIsMadeToLook) {
     for (const Mode mode : {Mode::Shared, Mode::Exclusive}) {
