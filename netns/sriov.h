@@ -144,7 +144,8 @@ class Sriov {
     virtual Result<> unbind(const std::string& address) = 0;
     // Binds the named driver; or, if the name is empty, the one that the kernel chooses
     // (drivers_probe). It is no error if one is bound already. With a name a VF is bound also while
-    // autoprobe is off.
+    // autoprobe is off: driver_override names the driver during the bind. After a death within the
+    // bind it stays so until the next bind of that driver.
     virtual Result<> bind(const std::string& address, const std::string& driver) = 0;
     // Waits until a function has a netdev in the host's namespace again after a bind. Timeout names
     // the function.

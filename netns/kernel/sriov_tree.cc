@@ -259,13 +259,14 @@ Result<> unbind_driver(const SysTree& tree, const std::string& address) {
 
 namespace {
 // The kernel binds no driver to a VF whose PF has sriov_drivers_autoprobe 0, except the one named
-// in driver_override. That file is empty before and after.
+// in driver_override. That file is empty before and after. If it names this driver already, a bind
+// left it that died.
 Result<> write_bind(const SysTree& tree, const std::string& address, const std::string& driver) {
     const std::string bind = bus_of(address) + "drivers/" + driver + "/bind";
     const std::string choice = path_of(address) + "/driver_override";
     const auto autoprobe = TRY(tree.read(path_of(address) + "/physfn/sriov_drivers_autoprobe"));
     const auto present = autoprobe == "0" ? TRY(tree.read(choice)) : std::nullopt;
-    const bool chosen = present == "(null)" || present == "";
+    const bool chosen = present == "(null)" || present == "" || present == driver;
     if (chosen)
         TRY(tree.write(choice, driver));
     auto done = tree.write(bind, device_of(address));

@@ -190,6 +190,10 @@ TEST_F(SriovTree, AVfIsBoundByNameWithoutAutoprobe) {
     EXPECT_EQ(read_autoprobe(tree(), "0000:3b:00.0").value(), false);
     ASSERT_TRUE(bind_driver(tree(), "0000:3b:00.3", "mlx5_core"));
     EXPECT_EQ(text("bus/pci/devices/0000:3b:00.3/driver_override").front(), '\n') << "none again";
+    plant_line(vf + "driver_override = mlx5_core");
+    ASSERT_TRUE(bind_driver(tree(), "0000:3b:00.3", "mlx5_core"));
+    EXPECT_EQ(text("bus/pci/devices/0000:3b:00.3/driver_override").front(), '\n')
+        << "of a bind that died";
     plant_line(vf + "driver_override = vfio-pci");
     ASSERT_TRUE(bind_driver(tree(), "0000:3b:00.3", "mlx5_core"));
     EXPECT_EQ(text("bus/pci/devices/0000:3b:00.3/driver_override"), "vfio-pci") << "somebody's";
