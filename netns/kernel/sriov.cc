@@ -19,7 +19,6 @@ namespace netns {
 
 using base::Code;
 using base::Deadline;
-using base::Error;
 using base::make_error;
 using base::printable;
 using netlink::Socket;
@@ -27,45 +26,6 @@ using netlink::Socket;
 namespace {
 std::string vf_text(uint32_t number, uint32_t pf) {
     return "VF " + std::to_string(number) + " of link " + std::to_string(pf);
-}
-
-Error coded_as(Code code, Error error, std::string fix = {}) {
-    error.code = code;
-    return fix.empty() ? error : std::move(error).advise(std::move(fix));
-}
-
-Error explain_setting(const std::string& setting, Error refusal) {
-    switch (refusal.sys) {
-        case EOPNOTSUPP:
-            return coded_as(
-                Code::Unsupported,
-                std::move(refusal),
-                "the PF's driver, or its e-switch mode, does not let " + setting + " be set");
-        case EPROTONOSUPPORT:
-            return coded_as(
-                Code::Unsupported, std::move(refusal), "the PF's driver knows 802.1q only");
-        case EINVAL:
-        case ERANGE:
-        case EADDRNOTAVAIL:
-            return coded_as(Code::BadInput,
-                            std::move(refusal),
-                            setting == "rate" ? "a rate is at most the speed of the PF's link, "
-                                                "which has to be up"
-                                              : "");
-        case ENODEV:
-            return coded_as(Code::Unavailable, std::move(refusal));
-        case EAGAIN:
-        case EBUSY:
-            return coded_as(Code::Busy, std::move(refusal));
-        case EPERM:
-            return std::move(refusal).advise(
-                setting == "vlan"
-                    ? "run as root; if it is root: take off the list of VLANs that the "
-                      "VF may tag itself (VGT+ of MLNX_OFED)"
-                    : "run as root");
-        default:
-            return refusal;
-    }
 }
 
 class KernelSriov : public Sriov {
@@ -141,8 +101,10 @@ Result<std::optional<VfSettings>> KernelSriov::settings(const Netns& host,
     const std::string what = "ask for " + vf_text(number, pf);
     netlink::Request request = vf_list_request(pf);
     auto reply = TRY(sockets_.get(host))->get(request, what);
-    if (!reply && reply.error().sys == ENODEV)
-        return coded_as(Code::Unavailable, std::move(reply).error());
+    if (!reply && reply.error().sys == ENODEV) {
+        reply.error().code = Code::Unavailable;
+        return std::move(reply).error();
+    }
     const netlink::Reply vfs = TRY(std::move(reply));
     if (number < count_vfs(vfs))
         return parse_vf(vfs, number);

@@ -2,6 +2,7 @@
 #include "netns/kernel/sriov_message.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -15,12 +16,19 @@
 
 namespace netns {
 
+using base::Code;
+using base::Error;
 using netlink::Attributes;
 using netlink::Bytes;
 using netlink::Reply;
 using netlink::Request;
 
 namespace {
+Error coded_as(Code code, Error error, std::string fix = {}) {
+    error.code = code;
+    return fix.empty() ? error : std::move(error).advise(std::move(fix));
+}
+
 // A driver without spoof check or trust leaves this value, which the kernel presets.
 constexpr uint32_t kNotSupported = UINT32_MAX;
 
@@ -248,6 +256,40 @@ std::vector<VfRequest> vf_requests(uint32_t pf, uint32_t number, const VfSetting
     if (change.port_guid)
         all.push_back(guid_request(pf, number, IFLA_VF_IB_PORT_GUID, *change.port_guid));
     return all;
+}
+
+Error explain_setting(const std::string& setting, Error refusal) {
+    switch (refusal.sys) {
+        case EOPNOTSUPP:
+            return coded_as(
+                Code::Unsupported,
+                std::move(refusal),
+                "the PF's driver, or its e-switch mode, does not let " + setting + " be set");
+        case EPROTONOSUPPORT:
+            return coded_as(
+                Code::Unsupported, std::move(refusal), "the PF's driver knows 802.1q only");
+        case EINVAL:
+        case ERANGE:
+        case EADDRNOTAVAIL:
+            return coded_as(Code::BadInput,
+                            std::move(refusal),
+                            setting == "rate" ? "a rate is at most the speed of the PF's link, "
+                                                "which has to be up"
+                                              : "");
+        case ENODEV:
+            return coded_as(Code::Unavailable, std::move(refusal));
+        case EAGAIN:
+        case EBUSY:
+            return coded_as(Code::Busy, std::move(refusal));
+        case EPERM:
+            return std::move(refusal).advise(
+                setting == "vlan"
+                    ? "run as root; if it is root: take off the list of VLANs that the "
+                      "VF may tag itself (VGT+ of MLNX_OFED)"
+                    : "run as root");
+        default:
+            return refusal;
+    }
 }
 
 }  // namespace netns

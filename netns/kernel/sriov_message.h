@@ -31,5 +31,7 @@ struct VfRequest {
 // RTM_SETLINK: one request for each given setting, in the order of sriov.h. In a single request the
 // kernel would stop at the first refusal without naming it.
 std::vector<VfRequest> vf_requests(uint32_t pf, uint32_t number, const VfSettings& change);
+// The kernel's refusal of a setting with the code of sriov.h, and with advice.
+base::Error explain_setting(const std::string& setting, base::Error refusal);
 
 }  // namespace netns

@@ -3,6 +3,7 @@
 #include "netns/kernel/sriov_message.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include <gtest/gtest.h>
@@ -94,6 +95,22 @@ TEST(SriovMessage, MoreVfsThanAListsLengthCanSayAreRead) {
     for (const uint32_t number : {0U, 334U, kVfs - 1})
         EXPECT_TRUE(parse_vf(reply, number)) << number;
     EXPECT_FALSE(parse_vf(reply, kVfs));
+}
+
+TEST(SriovMessage, ARefusalSaysWhatToDo) {
+    const auto advice = [](const char* setting, int sys) {
+        return explain_setting(setting, base::sys_error(sys, "set")).fix;
+    };
+    EXPECT_NE(advice("vlan", EPERM).find("VGT+ of MLNX_OFED"), std::string::npos);
+    EXPECT_EQ(advice("trust", EPERM), "run as root");
+    EXPECT_NE(advice("rate", EINVAL).find("speed of the PF's link"), std::string::npos);
+    EXPECT_EQ(advice("mac", EINVAL), "");
+    for (const auto& [sys, code] : {std::pair{EOPNOTSUPP, base::Code::Unsupported},
+                                    {EPROTONOSUPPORT, base::Code::Unsupported},
+                                    {EADDRNOTAVAIL, base::Code::BadInput},
+                                    {ENODEV, base::Code::Unavailable},
+                                    {EAGAIN, base::Code::Busy}})
+        EXPECT_EQ(explain_setting("mac", base::sys_error(sys, "set")).code, code) << sys;
 }
 
 TEST(SriovMessage, EveryTruncationIsSurvived) {
