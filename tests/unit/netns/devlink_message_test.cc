@@ -9,6 +9,7 @@
 #include <linux/devlink.h>
 #include <linux/genetlink.h>
 
+#include "netns/values/pci_address.h"
 #include "tests/unit/netns/genl_messages.h"
 #include "tests/unit/netns/recorded_eswitch.h"
 
