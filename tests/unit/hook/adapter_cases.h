@@ -55,11 +55,18 @@ inline World world_of(const Case& each) {
 }
 
 // The pool that annotations_of() may name.
-inline void add_pool(const Case& each, StateDir& state) {
+inline void add_pool(const Case& each, hook::Config& config) {
     if (!annotations_of(each).contains("rdma.pool"))
         return;
-    state.add_pool("passed", "vf");
-    state.config().pools.back().functions = {{"0000:02:00.0", "", ""}};
+    hook::Pool pool;
+    pool.name = "passed";
+    pool.mode = "vf";
+    pool.functions = {{"0000:02:00.0", "", ""}};
+    config.pools.push_back(std::move(pool));
+}
+
+inline void add_pool(const Case& each, StateDir& state) {
+    add_pool(each, state.config());
 }
 
 inline const std::vector<Case>& cases() {
@@ -88,10 +95,12 @@ inline const std::vector<Case>& cases() {
         Case{Nic::BluefieldHost, "vf", Mode::Shared},
         Case{Nic::BluefieldHost, "vf", Mode::Exclusive},
         Case{Nic::BluefieldHost, "asap2", Mode::Shared, "is set up on the DPU"},
+        Case{Nic::Ice, "shared", Mode::Shared},
         Case{Nic::Ice, "vf", Mode::Shared, "its PF has one"},
         Case{Nic::Ice, "vf", Mode::Exclusive, "its PF has one"},
         Case{Nic::Ice, "asap2", Mode::Shared, "its PF has one"},
         Case{Nic::Irdma, "shared", Mode::Shared},
+        Case{Nic::Irdma, "shared", Mode::Exclusive, "rdma.mode=vf"},
         Case{Nic::Irdma, "vf", Mode::Shared},
         Case{Nic::Irdma, "vf", Mode::Exclusive},
         Case{Nic::Irdma, "asap2", Mode::Shared},

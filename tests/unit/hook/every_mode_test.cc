@@ -153,6 +153,18 @@ TEST_P(EveryMode, FailingAttachRollsBackByItself) {
     }
 }
 
+// Of the other modes over each adapter one fault: all faults take each mode elsewhere.
+class EachAdapter : public EveryMode {};
+
+TEST_P(EachAdapter, ReturnsToStartWhateverCallFails) {
+    at_every_call([](Gate& gate, int k) { gate.fail_call(k, EBUSY); });
+}
+
+INSTANTIATE_TEST_SUITE_P(All,
+                         EachAdapter,
+                         testing::ValuesIn(further_adapter_ways()),
+                         [](const auto& param) { return param.param.name; });
+
 INSTANTIATE_TEST_SUITE_P(Softroce,
                          EveryMode,
                          testing::ValuesIn(softroce_ways()),
@@ -175,6 +187,11 @@ INSTANTIATE_TEST_SUITE_P(Shared,
 INSTANTIATE_TEST_SUITE_P(Asap2, EveryMode, testing::ValuesIn(asap2_ways()), [](const auto& param) {
     return param.param.name;
 });
+
+INSTANTIATE_TEST_SUITE_P(Adapters,
+                         EveryMode,
+                         testing::ValuesIn(adapter_ways()),
+                         [](const auto& param) { return param.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(Vf, EveryMode, testing::ValuesIn(vf_ways()), [](const auto& param) {
     return param.param.name;

@@ -31,6 +31,8 @@ std::vector<Way> softiwarp_ways();
 std::vector<Way> shared_ways();
 std::vector<Way> vf_ways();
 std::vector<Way> asap2_ways();
+std::vector<Way> adapter_ways();          // a VF of each adapter
+std::vector<Way> further_adapter_ways();  // the other modes over each adapter that they attach on
 // Ways of all modes, by plain hooks.
 std::vector<Way> plain_ways();
 
