@@ -88,7 +88,8 @@ Result<std::vector<std::string>> Runtimes::forget_gone() const {
         return std::vector<std::string>{};  // rdma-runtime has not been called since the boot
     std::vector<std::string> forgotten = TRY(host_.files.sweep(dir_));
     for (const std::string& name : TRY(std::move(names))) {
-        const std::string key = name.substr(0, name.size() - std::min(name.size(), kRecordEnding.size()));
+        const std::string key =
+            name.substr(0, name.size() - std::min(name.size(), kRecordEnding.size()));
         const auto served = key == kLast ? std::nullopt : std::optional(load(key));
         if (!served || !*served || !is_gone(**served))
             continue;

@@ -108,8 +108,8 @@ Result<> check_given(Look& look, const Mode& mode, const Pool* pool, const FreeV
                         .uuid = {},
                         .cpus = {}};
     const bool asap2 = mode.name == kAsap2.name;
-    const ChosenVf chosen =
-        TRY(choose_vf_settings(asked, survey, vf, asap2 ? netns::VfSettings{} : vf_settings(asked)));
+    const ChosenVf chosen = TRY(
+        choose_vf_settings(asked, survey, vf, asap2 ? netns::VfSettings{} : vf_settings(asked)));
     if (asap2)
         TRY(check_roce(chosen));
     if (chosen.own_device.empty())
