@@ -70,9 +70,12 @@ struct Giver {
     Verdicts verdicts{};
 };
 
+// None while the kernel has no RDMA: check_netns_mode says so.
 std::vector<Giver> givers_of(const Look& look) {
+    if (!look.site.host.rdma.mode())
+        return {};
     std::vector<Giver> givers;
-    for (const Mode* mode : {&kVf, &kAsap2}) {
+    for (const Mode* mode : {&hook::kVf, &hook::kAsap2}) {
         if (look.options.mode.empty() || look.options.mode == mode->name)
             givers.push_back({*mode});
     }
@@ -172,8 +175,6 @@ Result<> look_at_vfs(Look& look,
     netns::Sriov& sriov = look.site.host.sriov;
     const std::string again = fmt::format("rdmactl vf enable {} {}", name_of(pf), pf.num_vfs);
     const auto link = TRY(look.site.host.links.find(look.site.host_ns, pf.netdevs.front().index));
-    // Without RDMA in the kernel there is nothing to ask the modes; check_netns_mode says so.
-    const bool rdma = look.site.host.rdma.mode().has_value();
     for (uint32_t number = 0; link && number < pf.num_vfs; ++number) {
         const auto address = TRY(sriov.find_vf(pf.address, number));
         auto vf = address ? TRY(sriov.find(*address)) : std::nullopt;
@@ -188,7 +189,7 @@ Result<> look_at_vfs(Look& look,
                              .fix = again});
         else if (vf->driver.empty())
             found.push_back({.status = Status::Fail, .why = name + " has no driver", .fix = again});
-        else if (rdma)
+        else
             TRY(look_at_vf(look, givers, {.pf = pf, .pf_link = *link, .function = *std::move(vf)}));
     }
     return {};
