@@ -107,15 +107,15 @@ Result<std::vector<Hca>> find_hcas(const Options& options, netns::Host& host, co
     return found;
 }
 
-struct Survey {
+struct Inventory {
     std::vector<Hca> hcas;
     std::vector<Pool> pools;
 };
 
-Result<Survey> survey(const Options& options, netns::Host& host) {
+Result<Inventory> inventory_of(const Options& options, netns::Host& host) {
     Config config;
     const Store store = TRY(open_store(options, host, config));
-    Survey found;
+    Inventory found;
     // Then a device can be opened in its own network namespace only.
     const bool exclusive = TRY(host.rdma.mode()) == netns::RdmaNetnsMode::Exclusive;
     if (!exclusive)
@@ -221,7 +221,7 @@ Result<bool> put_spec(const std::string& path, const Json& spec, base::Files& fi
 }  // namespace
 
 Result<Answer> cdi_generate(const Options& options, netns::Host& host) {
-    const Survey found = TRY(survey(options, host));
+    const Inventory found = TRY(inventory_of(options, host));
     const std::vector<std::pair<const char*, Json>> specs = {
         {kHcaFile, TRY(hca_spec(found.hcas, host))},
         {kPoolFile, TRY(pool_spec(found.pools, options, host))}};
@@ -248,7 +248,7 @@ Result<Answer> cdi_generate(const Options& options, netns::Host& host) {
 }
 
 Result<Answer> cdi_list(const Options& options, netns::Host& host) {
-    const Survey found = TRY(survey(options, host));
+    const Inventory found = TRY(inventory_of(options, host));
     Json json{{"devices", Json::array()}};
     std::vector<std::vector<std::string>> rows = {{"DEVICE", "WHAT"}};
     for (const Hca& hca : found.hcas) {

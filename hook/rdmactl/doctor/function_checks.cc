@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "hook/modes/asap2.h"
-#include "hook/modes/vf.h"
 #include "hook/modes/virtual_function.h"
 #include "hook/rdmactl/asap2/status.h"
 #include "hook/rdmactl/doctor/verdicts.h"
@@ -102,14 +101,8 @@ Attachment asked_by(const Config& config, const Mode& mode, const Pool* pool) {
 // What the mode says to that container if it is given this function.
 Result<> check_given(Look& look, const Mode& mode, const Pool* pool, const FreeVf& vf) {
     const Attachment asked = asked_by(look.context.config, mode, pool);
-    const Survey survey{.site = look.site,
-                        .config = look.context.config,
-                        .store = look.context.store,
-                        .container_key = {},
-                        .attachment_key = {},
-                        .container_id = {},
-                        .uuid = {},
-                        .cpus = {}};
+    const Container nobody;
+    const Survey survey{look.context, look.site, nobody, {}};
     const bool asap2 = mode.name == kAsap2.name;
     const ChosenVf chosen = TRY(
         choose_vf_settings(asked, survey, vf, asap2 ? netns::VfSettings{} : vf_settings(asked)));
