@@ -4,7 +4,7 @@
 namespace test {
 
 namespace {
-void add_pool(hook::Config& config) {
+void add_range(hook::Config& config) {
     config.pools.push_back(
         {.name = "fast",
          .mode = "softroce",
@@ -33,7 +33,7 @@ std::vector<Way> softroce_ways() {
          .world = World::standard(),
          .annotations = {{"rdma.mode", "softroce"}, {"rdma.ip", "auto"}},
          .network = World::kContainerPath,
-         .configure = add_pool},
+         .configure = add_range},
         {.name = "container_link",
          .world = with_container_link(World::standard()),
          .annotations = {{"rdma.mode", "softroce"},
