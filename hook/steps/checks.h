@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that change nothing: they look whether what the steps before them made really works, and
-// fail the attach if not, so that it is rolled back.
+// Steps that change nothing. They check that what the earlier steps made really works. If it does
+// not, they fail the attach, so that it is rolled back.
 #pragma once
 
 #include <chrono>
@@ -14,10 +14,11 @@
 
 namespace hook {
 
-// Kernels before 7.1 bind rxe's UDP port in the host's namespace only: a link made in a
-// container's looks healthy and carries nothing. The evidence is whether UDP 4791 is served there.
+// Checks that UDP 4791 is served in the container's namespace, which is the evidence that its rxe
+// works. Kernels before 7.1 bind rxe's UDP port in the host's namespace only: a link made in a
+// container's namespace looks healthy and carries nothing.
 struct CheckDataPath {
-    std::string problem;  // the error if it is not served
+    std::string problem;  // the error if the port is not served
     std::string fix;
 
     static constexpr std::string_view kKind = "check_data_path";
@@ -28,12 +29,12 @@ struct CheckDataPath {
 };
 
 // Asks the segment, from the new interface, whether another station has the addresses already: two
-// that have one break each other. An address in use is noted in Site::in_use.
+// stations with one address break each other. Notes an address in use in Site::in_use.
 struct ProbeAddresses {
     uint32_t link = 0;  // index in the container
     std::vector<netns::Address> addresses;
-    std::chrono::milliseconds wait{};  // for each
-    std::string fix;                   // the advice if one is in use
+    std::chrono::milliseconds wait{};  // for each address
+    std::string fix;                   // advice if an address is in use
 
     static constexpr std::string_view kKind = "probe_addresses";
     static constexpr bool kJournaled = false;

@@ -42,7 +42,7 @@ Result<> Claim::apply(Site& site) const {
 }
 
 Result<Undo> Claim::undo(Site& site) const {
-    // Another's: it was taken before, and apply() failed on it.
+    // Another owner has the lease: it was taken before, and apply() failed on it.
     if (!TRY(is_held(site, lease)))
         return Undo::gone();
     return undone_by(site.host.files.remove(lease.path));

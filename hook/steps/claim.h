@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that reserve: the container's namespace, and what only one attachment can have.
+// Steps that reserve the container's namespace, and things that only one attachment can have.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace hook {
 
-// Keeps the container's namespace reachable until all that rdma-hook made in it is undone. Always
-// the first step, hence undone last.
+// Keeps the container's namespace reachable until everything that rdma-hook made in it is undone.
+// PinNetns is always the first step, hence the last to be undone.
 struct PinNetns {
     std::string path;
 
@@ -22,7 +22,7 @@ struct PinNetns {
     bool operator==(const PinNetns&) const = default;
 };
 
-// A lease file, and whose key it must hold.
+// A lease file and the key of its owner, which the file must hold.
 struct Lease {
     std::string path;
     std::string owner;
@@ -31,15 +31,15 @@ struct Lease {
     bool operator==(const Lease&) const = default;
 };
 
-// Whether the owner still has the lease. A step that works on what is leased undoes nothing
-// without it: an undo that was interrupted after the lease had been given back finds the next
-// holder's work.
+// Returns whether the owner still has the lease. A step that works on a leased thing undoes nothing
+// without it. Otherwise an undo that was interrupted after it gave the lease back would later find
+// the next holder's work.
 Result<bool> is_held(Site& site, const Lease& lease);
 
-// Reserves an address on a parent, or a VF: makes a lease file, which only one process can.
+// Reserves an address on a parent, or a VF. Makes a lease file, which only one process can do.
 struct Claim {
     std::string what;  // for people: "address 10.9.0.1", "VF 3 of enp1s0"
-    Lease lease;       // a file with another owner is not given back
+    Lease lease;       // undo leaves a file with another owner
 
     static constexpr std::string_view kKind = "claim";
     static constexpr std::tuple kFields{Named{"what", &Claim::what}, Named{"lease", &Claim::lease}};

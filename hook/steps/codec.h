@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The codec of journals: structs as JSON objects, by their lists of fields (hook/steps/step.h).
 //
-// Members stand in the order of the list. An optional one that is not set is left out; a vector or
-// a struct that is missing is read as an empty one. A value without members has a Form.
+// Members stand in the order of the list. An optional member that is not set is left out. A missing
+// vector or struct is read as an empty one. A value without members has a Form.
 #pragma once
 
 #include <concepts>
@@ -26,8 +26,9 @@ namespace hook {
 
 using base::Json;
 
-// How a value stands in JSON: save() gives a text, number or truth value, and load() the value of
-// that, or nothing. kBroken is then the error, of the object's owner and the member's name.
+// The form of a value in JSON. save() returns a text, a number or a truth value; load() returns the
+// value again, or nothing. kBroken is the error in that case: {0} is the owner of the object, {1}
+// the member's name.
 template <class T>
 struct Form {
     static_assert(std::is_arithmetic_v<T> || std::same_as<T, std::string>);
@@ -77,7 +78,7 @@ struct Form<HostAddress> {
     }
 };
 
-// Whether it is IPv6: the member "v6".
+// The member "v6": true for IPv6.
 template <>
 struct Form<netns::Family> {
     static constexpr char kBroken[] = "{0}: broken {1}";
@@ -105,7 +106,7 @@ struct Form<netns::MacvlanMode> {
     static auto load(const std::string& name) { return netns::parse_macvlan_mode(name); }
 };
 
-// Whether it is 802.1ad: the member of that name.
+// The member "802.1ad": true for that protocol.
 template <>
 struct Form<netns::VlanProtocol> {
     static constexpr char kBroken[] = "{0}: broken {1}";
@@ -193,7 +194,7 @@ void put_fields(Json::object_t& object, const T& value) {
 }
 
 // ---- reading
-// What stands in JSON for a T.
+// The type in JSON of a T.
 template <class T>
 using Raw = std::remove_cvref_t<decltype(Form<T>::save(std::declval<const T&>()))>;
 
@@ -209,7 +210,8 @@ Result<> load(Result<Raw<T>> raw, std::string_view owner, std::string_view name,
 template <class T>
 Result<> take_fields(const Json& object, std::string_view owner, T& value);
 
-// Whether the object has the member; of one whose members stand beside the others, the first.
+// Returns whether the object has the member. For a struct whose members stand beside the others,
+// its first member decides.
 template <class T>
 bool has(const Json& object, std::string_view name) {
     if constexpr (kFieldCount<T> != 0)
@@ -246,7 +248,7 @@ Result<> take(const Json& object, std::string_view owner, std::string_view name,
     }
 }
 
-// Stops at the first error.
+// Reads the members in order and stops at the first error.
 template <class T>
 Result<> take_fields(const Json& object, std::string_view owner, T& value) {
     Result<> done;
@@ -258,7 +260,7 @@ Result<> take_fields(const Json& object, std::string_view owner, T& value) {
 }
 }  // namespace codec
 
-// The members of a struct as an object.
+// Returns the members of a struct as an object.
 template <class T>
 Json encode(const T& value) {
     Json json = base::object_for(codec::kFieldCount<T>);
@@ -266,7 +268,7 @@ Json encode(const T& value) {
     return json;
 }
 
-// The struct again; in errors the object is its `owner`'s.
+// Returns the struct again. Errors name `owner` as the owner of the object.
 template <class T>
 Result<T> decode(const Json& object, std::string_view owner) {
     T value{};

@@ -43,7 +43,7 @@ Result<Site> open_site_to_undo(netns::Host& host, const Store& store, const Jour
     if (!journal.netns || site.container)
         return site;
     site.container = TRY(host.namespaces.search([&](const netns::Netns& ns) -> Result<bool> {
-        // A dead namespace's inode number is soon another's; its cookie never is.
+        // The inode number of a dead namespace is soon another's; the cookie never is.
         return ns.id() == *journal.netns && TRY(host.namespaces.cookie(ns)) == journal.netns_cookie;
     }));
     return site;

@@ -23,7 +23,8 @@ constexpr char kOpen[] = "open by RDMA programs";
 constexpr char kNoNetdev[] = "without a netdev on the host";
 constexpr char kNoIpoib[] = "without an IPoIB netdev on the host";
 
-// Of InfiniBand the adapter's driver makes no netdev.
+// Returns whether the function lacks its IPoIB netdev: the driver of an InfiniBand adapter makes
+// none.
 Result<bool> lacks_ipoib(const PciFunction& function, Site& site) {
     if (!function.netdevs.empty() || function.rdma_names.empty())
         return false;

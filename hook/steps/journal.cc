@@ -4,7 +4,7 @@
 namespace hook {
 
 namespace {
-constexpr char kStepsKey[] = "steps";  // most of the text; nothing stands behind it
+constexpr char kStepsKey[] = "steps";  // most of the text; no member follows it
 
 Result<Journal> journal_from_json(const Json& json) {
     TRY(check_format(json));

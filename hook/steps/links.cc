@@ -22,16 +22,17 @@ std::string type_text(const netns::ChildType& type) {
     return text;
 }
 
-// Whether rdma-hook made the link, whatever its name is now: its index and kind say so. Unless all
-// was applied, another attach of this network may have drawn the index at the same time, and been
-// first. Its interface has another name and, but for an ipvlan, another MAC.
+// Returns whether rdma-hook made the link, whatever its name is now: its index and kind tell.
+// Unless all steps were applied, another attach of this network may have drawn the same index and
+// come first. That attach's interface has another name and, unless it is an ipvlan, another MAC.
 bool is_made_by(const CreateChild& step, const Site& site, const Link& link) {
     const bool same_mac = link.mac == step.mac && step.type.kind != ChildKind::Ipvlan;
     return link.kind == netns::to_string(step.type.kind) &&
            (site.made || link.name == step.name || same_mac);
 }
 
-// A container that administers its network can give the link to any namespace that it knows.
+// Searches other namespaces: a container that administers its network can give the link to any
+// namespace that it knows.
 Result<Undo> remove_elsewhere(const CreateChild& step, Site& site) {
     const auto is_wanted = [&](const Link& link) {
         return link.mac == step.mac && is_made_by(step, site, link);
@@ -74,7 +75,8 @@ Result<Undo> CreateChild::undo(Site& site) const {
     const auto link = TRY(site.host.links.find(*site.container, index));
     if (link && is_made_by(*this, site, *link))
         return undone_by(site.host.links.remove(*site.container, index));
-    // With its parent all children go, wherever they are: a driver that was loaded again.
+    // All children go with their parent, wherever they are, for example when a driver is loaded
+    // again.
     if (!site.made || !site.net_admin || !TRY(site.host.links.find(site.host_ns, parent)))
         return Undo::gone();
     return remove_elsewhere(*this, site);

@@ -19,8 +19,8 @@ inline constexpr auto kFieldsOf<netns::ChildType> =
                Named{"vlan", &netns::ChildType::vlan}};
 
 // Makes a child of a host netdev (macvlan, ipvlan or VLAN) inside the container's namespace, up,
-// under an index that rdma-hook chose. The index, in a namespace that is pinned, is how undo finds
-// it, whatever its name is by then.
+// under an index that rdma-hook chose. Undo finds it by this index in the pinned namespace,
+// whatever its name is then.
 struct CreateChild : netns::ChildSpec {
     static constexpr std::string_view kKind = "create_child";
     static constexpr std::tuple kFields{Named{"parent", &CreateChild::parent},
@@ -35,9 +35,9 @@ struct CreateChild : netns::ChildSpec {
     bool operator==(const CreateChild&) const = default;
 };
 
-// Makes a link that another step of the plan makes or moves answer ARP for its own addresses only,
-// so that a container may have several on one network. The setting goes with the link: nothing to
-// undo.
+// Makes a link answer ARP for its own addresses only, so that a container may have several links on
+// one network. Another step of the plan makes or moves the link. The setting goes with the link:
+// there is nothing to undo.
 struct StrictArp {
     uint32_t link = 0;  // index, in the container's namespace
 
@@ -67,7 +67,8 @@ struct AddAddress {
     bool operator==(const AddAddress&) const = default;
 };
 
-// Gives a link that the plan makes or moves a route, which goes with the link: nothing to undo.
+// Gives a route to a link that the plan makes or moves. The route goes with the link: there is
+// nothing to undo.
 struct AddRoute : netns::Route {
     static constexpr std::string_view kKind = "add_route";
     static constexpr std::tuple kFields{Named{"v6", &AddRoute::family},
@@ -84,8 +85,8 @@ struct AddRoute : netns::Route {
     bool operator==(const AddRoute&) const = default;
 };
 
-// Has what is sent from an address look into a table of routes of its own first. The table's number
-// is that of the plan's link, so the rule is this plan's or nobody's.
+// Makes packets from an address look first into a separate table of routes. The table's number is
+// that of the plan's link, so the rule can only be this plan's.
 struct AddRule {
     HostAddress source;
     uint32_t table = 0;

@@ -42,8 +42,8 @@ Result<Undo> RaiseRepresentor::undo(Site& site) const {
 
 // ---- AddOvsPort
 namespace {
-// The VF's lease is held: another port of rdma-hook's for its representor was left behind, by a
-// boot or by a journal that is gone. Anybody else's is not touched.
+// Replaces an older port of rdma-hook's for the representor. The VF's lease is held, so a boot or a
+// journal that is gone left this port behind. Ports of others are not touched.
 Result<> replace_stale(Site& site, const netns::OvsPortSpec& spec) {
     netns::Ovs& ovs = site.host.ovs;
     const auto there = TRY(ovs.find_port(spec.name, Deadline::in(kOvsTimeout)));

@@ -13,22 +13,22 @@
 
 namespace hook {
 
-// ovs-vswitchd applies a change in milliseconds. An attach gives it time to come back from a
-// restart; an undo, which gc repeats, less.
+// ovs-vswitchd applies a change in milliseconds. An attach waits long enough for a restart of it;
+// an undo, which gc repeats, waits less.
 inline constexpr std::chrono::seconds kOvsTimeout{10};
 inline constexpr std::chrono::seconds kOvsUndoTimeout{4};
 
-// Brings a representor up with an MTU that fits its VF's, and back. It is found by its port of the
-// e-switch, whatever its netdev is called by then; one that is gone, as in mode legacy, needs
-// nothing.
+// Brings a representor up with an MTU that fits its VF's, and undoes that. It is found by its port
+// of the e-switch, whatever its netdev is called then. A representor that is gone, as in mode
+// legacy, needs nothing.
 struct RaiseRepresentor {
     std::string eswitch;  // "pci/0000:03:00.0"
     std::string port;     // "pf0vf3"
-    uint32_t index = 0;   // of its netdev while the plan is carried out; later it may be another
+    uint32_t index = 0;   // its netdev's index while the plan is carried out; may change later
     uint32_t mtu_before = 0;
     uint32_t mtu = 0;
     bool up_before = false;
-    Lease lease;  // of the VF
+    Lease lease;  // the VF's lease
 
     static constexpr std::string_view kKind = "raise_representor";
     static constexpr std::tuple kFields{Named{"eswitch", &RaiseRepresentor::eswitch},
@@ -51,7 +51,7 @@ struct AddOvsPort {
     std::string netdev;          // name
     std::string attachment;      // AKEY
     std::string container;       // id, for people
-    uint32_t policing_kbps = 0;  // see netns::OvsPortSpec, as of these:
+    uint32_t policing_kbps = 0;  // see netns::OvsPortSpec, also for the members below
     std::vector<uint16_t> trunks;
     std::optional<uint16_t> tag;
 

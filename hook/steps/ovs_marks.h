@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The marks (external_ids) of rdma-hook's rows in Open vSwitch's database. The database outlives
-// boots and journals: by its marks a port is known as rdma-hook's, and as left behind.
+// boots and journals. Marks show that a port is rdma-hook's, and that it was left behind.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ inline constexpr char kAttachmentMark[] = "rdma-hook-attachment";  // AKEY
 inline constexpr char kContainerMark[] = "rdma-hook-container";    // id
 inline constexpr char kBootMark[] = "rdma-hook-boot";
 
-// The value of a mark or a setting; `missing` where there is none.
+// Returns the value of a mark or a setting; `missing` where there is none.
 inline std::string value_of(const netns::OvsMap& map,
                             const std::string& key,
                             const std::string& missing = {}) {
@@ -23,17 +23,18 @@ inline std::string value_of(const netns::OvsMap& map,
     return found == map.end() ? missing : found->second;
 }
 
-// Of all of rdma-hook's rows.
+// Returns the marks of all of rdma-hook's rows.
 inline netns::OvsMap owner_marks() {
     return {{kOwnerMark, kOwner}};
 }
 
-// Of an attachment's port.
+// Returns the marks of an attachment's port.
 inline netns::OvsMap attachment_marks(const std::string& akey) {
     return {{kOwnerMark, kOwner}, {kAttachmentMark, akey}};
 }
 
-// Of this port, and not of another boot's for an attachment of the same key.
+// Returns the marks of this port. They do not fit a port of another boot for an attachment of the
+// same key.
 inline netns::OvsMap marks_of(const netns::OvsPort& port) {
     netns::OvsMap marks = attachment_marks(value_of(port.marks, kAttachmentMark));
     if (const std::string boot = value_of(port.marks, kBootMark); !boot.empty())

@@ -6,7 +6,7 @@
 namespace hook {
 
 namespace {
-// The step of the first type, from alternative I on, that has this kind.
+// Returns the step of the first type, from alternative I on, that has this kind.
 template <size_t I = 0>
 Result<AnyStep> load_kind(const std::string& kind, const Json& json) {
     if constexpr (I == std::variant_size_v<AnyStep>) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plan: the steps of an attachment and what comes of them. AnyStep is the one list of all steps.
+// Plan: the steps of an attachment and their result. AnyStep is the one list of all steps.
 #pragma once
 
 #include <optional>
@@ -52,25 +52,26 @@ bool is_journaled(const AnyStep& step);
 Result<> apply(const AnyStep& step, Site& site);
 Result<Undo> undo(const AnyStep& step, Site& site);
 
-// As journals have a step: its kind and its fields.
+// Returns a step as journals have it: its kind and its fields.
 Json save_step(const AnyStep& step);
-// The step again, or an error for an unknown kind or broken fields.
+// Returns the step again. An unknown kind or broken fields are an error.
 Result<AnyStep> load_step(const Json& json);
 
-// The device of an attachment, as far as the plan knows it beforehand: enough to find it again in
-// another process.
+// The device of an attachment, as far as the plan knows it beforehand. This is enough to find the
+// device again in another process.
 struct Endpoint {
     Where where = Where::Container;
     uint32_t netdev = 0;        // index in that namespace
     std::string device;         // RDMA device name that rdma-hook gave, or a hint
-    std::string software = {};  // "rxe", "siw": what the plan makes; empty: a device that is there
+    std::string software = {};  // "rxe", "siw": made by the plan; empty: the device exists
     // The GID that the container is to use; nothing for a device without GIDs of addresses.
     std::optional<netns::Gid> gid;
     std::vector<netns::Address> addresses;
     bool moved = false;  // the RDMA device was moved into the namespace
-    // Of a device that stays the host's: the index of its own netdev there. 0: it is on `netdev`.
+    // Index, on the host, of the own netdev of a device that stays the host's. 0: the device is on
+    // `netdev`.
     uint32_t hca_netdev = 0;
-    // asap2: why the host forwards its packets in software; empty: hardware may.
+    // Reason why the host forwards the packets in software (asap2); empty: hardware may.
     std::string software_path = {};
 
     static constexpr std::tuple kFields{Named{"where", &Endpoint::where},
@@ -91,8 +92,8 @@ Result<Endpoint> endpoint_from_json(const Json& json);
 struct Plan {
     Steps steps;
     Endpoint endpoint;
-    // How many steps at the beginning reserve what was found while planning (the pin is one of
-    // them): until they are applied, no other process may look for the like.
+    // Number of steps at the beginning that reserve what planning found, the pin included. Until
+    // these are applied, no other process may search for the like.
     size_t claims = 0;
     bool operator==(const Plan&) const = default;
 

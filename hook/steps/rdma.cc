@@ -22,10 +22,11 @@ using netns::RdmaDevice;
 // ---- CreateRdmaLink
 namespace {
 constexpr std::chrono::seconds kVanishTimeout{2};
-// Long enough to look at every open file of a host with a million of them.
+// The time to look at every open file of a host with a million of them.
 constexpr std::chrono::seconds kSearchTimeout{2};
 
-// Of a device without contexts. A search of all processes, which a local user can make long.
+// Checks that a device without contexts is not open. This searches all processes; a local user can
+// make the search long.
 Result<> check_not_open(netns::Processes& processes,
                         const netns::CharDevice& node,
                         const std::string& name) {
@@ -48,8 +49,9 @@ Result<> check_not_open(netns::Processes& processes,
         .advise("end it, then run: rdmactl gc");
 }
 
-// The kernel's rules for a safe deletion (facts of 7.2 and 7.3): the netdev is still there, nobody
-// has the device open, not even without a context, one deleter at a time (the attachment's lock).
+// Deletes the link by the kernel's rules for safety (facts of 7.2 and 7.3). The netdev must still
+// be there, and nobody may have the device open, not even without a context. The attachment's lock
+// ensures one deleter at a time.
 Result<> remove_link(const CreateRdmaLink& step, Site& site, const Netns& ns, uint32_t device) {
     netns::RdmaDevices& rdma = site.host.rdma;
     if (const uint32_t users = TRY(rdma.user_contexts(ns, device)); users > 0)
@@ -61,10 +63,10 @@ Result<> remove_link(const CreateRdmaLink& step, Site& site, const Netns& ns, ui
     return rdma.remove_link(ns, device);
 }
 
-// The device by another name: udev may rename it (rdma-core before 53, kernels before 6.12). In the
-// container's namespace a device with the step's GUID on its netdev is the step's or goes with the
-// netdev. On the host it may be the administrator's, unless this one was made there: a netdev has
-// one of each type.
+// Finds the device under another name: udev may rename it (rdma-core before 53, kernels before
+// 6.12). In the container's namespace, a device with the step's GUID on its netdev is the step's,
+// or it goes with the netdev. On the host such a device may be the administrator's, unless the
+// step's was made there: a netdev has one device of each type.
 Result<std::optional<RdmaDevice>> find_renamed(const CreateRdmaLink& step,
                                                Site& site,
                                                const Netns& ns) {
@@ -92,8 +94,8 @@ Result<Undo> CreateRdmaLink::undo(Site& site) const {
             device && device->name == name)
             return undone_by(remove_link(*this, site, *ns, device->index));
     }
-    // Not (any more) on its netdev, or not yet moved to it: then it shows in the host's namespace,
-    // by the name and the GUID that it was given.
+    // The device may have left its netdev, or not have been moved to it yet. Then the host's
+    // namespace shows it under the name and GUID that the step gave it.
     const auto device = TRY(rdma.find_by_name(site.host_ns, name));
     const bool is_it = device && device->node_guid == node_guid;
     if (ns == nullptr && is_it)
@@ -108,7 +110,8 @@ Result<Undo> CreateRdmaLink::undo(Site& site) const {
     }
     if (TRY(site.host.links.find(*ns, netdev)))
         return undone_by(remove_link(*this, site, site.host_ns, device->index));
-    // Its netdev is gone, so the kernel is removing it: a second deleter would be one too many.
+    // The netdev is gone, so the kernel is removing the device: a second deleter would be one too
+    // many.
     return undone_by(rdma.wait_gone(site.host_ns, device->index, Deadline::in(kVanishTimeout)));
 }
 
@@ -118,7 +121,7 @@ std::string MoveRdmaDevice::describe() const {
 }
 
 Result<> MoveRdmaDevice::apply(Site& site) const {
-    // A VF's, once bound again, may have another name.
+    // A VF's device may have another name once its driver was bound again.
     const auto device =
         TRY(of ? rdma_device_of(site, of->vf) : site.host.rdma.find_by_name(site.host_ns, name));
     if (!device)
@@ -139,7 +142,7 @@ Result<Undo> MoveRdmaDevice::undo(Site& site) const {
         return Undo::gone();
     netns::RdmaDevices& rdma = site.host.rdma;
     auto device = of ? TRY(rdma.find_by_netdev(*site.container, of->netdev, name)) : std::nullopt;
-    // In mode exclusive only what was moved there is seen from there.
+    // In mode exclusive, the namespace shows only devices that were moved there.
     if (!device)
         device = TRY(rdma.find_by_name(*site.container, name));
     if (!device)
@@ -147,8 +150,8 @@ Result<Undo> MoveRdmaDevice::undo(Site& site) const {
     auto moved = rdma.move(*site.container, site.host_ns, device->index);
     if (moved || moved.error().code != Code::Busy || !of)
         return undone_by(std::move(moved));
-    // Another has its name on the host by now (since 7.3 a name belongs to a namespace), or it was
-    // given one of the host's. RestoreVf names it.
+    // The name may be another device's on the host by now: since 7.3 a name belongs to a namespace.
+    // Or the container gave the device a name of the host's. RestoreVf names it later.
     TRY(rdma.rename(*site.container, device->index, interim_name(of->vf)));
     return undone_by(rdma.move(*site.container, site.host_ns, device->index));
 }

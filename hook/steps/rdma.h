@@ -17,7 +17,7 @@ struct CreateRdmaLink {
     std::string type;        // "rxe"
     std::string name;        // unique, chosen by rdma-hook
     uint32_t netdev = 0;     // index in the namespace
-    uint64_t node_guid = 0;  // made of the netdev's MAC by the driver: tells it from another's
+    uint64_t node_guid = 0;  // made by the driver from the netdev's MAC; identifies the device
 
     static constexpr std::string_view kKind = "create_rdma_link";
     static constexpr std::tuple kFields{Named{"where", &CreateRdmaLink::where},
@@ -31,11 +31,12 @@ struct CreateRdmaLink {
     bool operator==(const CreateRdmaLink&) const = default;
 };
 
-// A VF's own RDMA device: found by its function on the host, by its netdev in the container.
+// The RDMA device of a VF. It is found by its function on the host, and by its netdev in the
+// container.
 struct VfDevice {
     std::string vf;       // PCI address
     uint32_t netdev = 0;  // index in the container's namespace
-    Lease lease;          // of the VF
+    Lease lease;          // the VF's lease
 
     static constexpr std::tuple kFields{Named{"vf", &VfDevice::vf},
                                         Named{"netdev", &VfDevice::netdev},
@@ -47,7 +48,7 @@ struct VfDevice {
 struct MoveRdmaDevice {
     std::string name;
     bool with_link = false;           // CreateRdmaLink made it and deletes it wherever it is
-    std::optional<VfDevice> of = {};  // nothing: found by name
+    std::optional<VfDevice> of = {};  // nothing: the device is found by name
 
     static constexpr std::string_view kKind = "move_rdma_device";
     static constexpr std::tuple kFields{Named{"name", &MoveRdmaDevice::name},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that grant a container things while it is there: its init waits for a plain hook. All of
-// them go with the container.
+// Steps that grant things to a container while it exists: its init waits for a plain hook. All
+// grants go with the container.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ template <>
 inline constexpr auto kFieldsOf<netns::Memlock> = std::tuple{
     Named{"before_soft", &netns::Memlock::soft}, Named{"before_hard", &netns::Memlock::hard}};
 
-// Lets the container open one device, by its cgroup. The cgroup's owner may undo that at any time
-// (systemd at daemon-reload): applied again, it repairs it.
+// Lets the container open one device, by its cgroup. The cgroup's owner may revoke that at any time
+// (systemd at daemon-reload); another apply() repairs it.
 struct AllowDevice {
     netns::ProcessToken init;
     std::string name;  // for people
@@ -54,7 +54,7 @@ struct AllowDevice {
 struct PlaceFile {
     netns::ContainerRoot root;
     netns::Placement what;
-    bool optional = false;  // a container without a place for it does without
+    bool optional = false;  // a container without a place for the file does without it
 
     static constexpr std::string_view kKind = "place_file";
     static constexpr std::tuple kFields{Named{kHere, &PlaceFile::root},
@@ -66,7 +66,7 @@ struct PlaceFile {
     bool operator==(const PlaceFile&) const = default;
 };
 
-// Sets how much memory the container's init, and so whatever it starts, may lock.
+// Sets how much memory the container's init may lock, and so every process that it starts.
 struct SetMemlock {
     netns::ProcessToken init;
     netns::Memlock before;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Site: where a plan is carried out or undone: the rooms, the host's namespace and the container's.
+// Site: the place where a plan is carried out or undone. It has the rooms, the host's namespace and
+// the container's.
 #pragma once
 
 #include <optional>
@@ -25,19 +26,20 @@ constexpr std::string_view where_name(Where where) {
 struct Site {
     netns::Host& host;
     netns::Netns host_ns;
-    // Nothing while undoing, if the container's namespace is no longer pinned and nowhere to be
-    // found: what was in it is gone with it.
+    // The container's namespace. Nothing while undoing, if it is no longer pinned and cannot be
+    // found: its contents are gone with it.
     std::optional<netns::Netns> container;
     // Undoing: all steps were applied once.
     bool made = false;
-    // Undoing: a holder had CAP_NET_ADMIN, and could change whatever the interface is set to.
+    // Undoing: a holder had CAP_NET_ADMIN and could change every setting of the interface.
     bool net_admin = false;
-    // Undoing: the operator says that what cannot be seen is gone.
+    // Undoing: the operator says that things which cannot be seen are gone.
     bool forget = false;
-    // Addresses that others have: those that ProbeAddresses found, and what could not be claimed.
+    // Addresses that others have: those that ProbeAddresses found, and those that could not be
+    // claimed.
     std::vector<netns::Address> in_use = {};
 
-    // The namespace, or nullptr.
+    // Returns the namespace, or nullptr.
     [[nodiscard]] const netns::Netns* ns(Where where) const {
         if (where == Where::Host)
             return &host_ns;

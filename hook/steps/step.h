@@ -14,11 +14,11 @@
 // The rules of rollback:
 // 1. All steps of a plan, with everything that their undo needs, are on disk before the first is
 //    applied.
-// 2. However far the run got, undoing all of them in reverse gives the start: a step that was never
-//    applied undoes to nothing. So no "done" marks are needed.
-// 3. Objects are named by what rdma-hook chose for them (index, MAC, unique name), or by bus
+// 2. However far the run got, undoing all steps in reverse brings back the state before the run. A
+//    step that was never applied undoes to nothing, so no "done" marks are needed.
+// 3. A step names an object by what rdma-hook chose for it (index, MAC, unique name), or by its bus
 //    address.
-// 4. Undo stops at a step that cannot be undone, or whose change cannot be seen; the steps before
+// 4. Undo stops at a step that cannot be undone, or whose change cannot be seen. The steps before
 //    it stay, too. The journal keeps its claims and says why; gc or the next attach begins there.
 // 5. The container's namespace is reached only through rdma-hook's pin, which is undone last.
 #pragma once
@@ -35,9 +35,9 @@ namespace hook {
 // The state of a step's change after undo().
 struct Undo {
     enum class Answer {
-        Gone,     // nothing of it was there
-        Undone,   // it was taken back
-        Unknown,  // it cannot be seen from here, and may be there all the same
+        Gone,     // the change was not there
+        Undone,   // the change was taken back
+        Unknown,  // the change cannot be seen from here, and may still be there
     };
 
     Answer answer = Answer::Gone;
@@ -52,18 +52,18 @@ struct Undo {
     }
 };
 
-// Undone once the call that takes it back has succeeded.
+// Returns Undone if the call that takes the change back has succeeded, else its error.
 inline Result<Undo> undone_by(Result<> done) {
     return done ? Result<Undo>(Undo::undone()) : std::move(done).error();
 }
 
-// An address of full length, which journals have without its prefix.
+// An address of full length; journals have it without its prefix.
 struct HostAddress {
     netns::Address address;
     bool operator==(const HostAddress&) const = default;
 };
 
-// Whether journals have steps of this type.
+// True if journals have steps of this type.
 template <class S>
 inline constexpr bool kIsJournaled = [] {
     if constexpr (requires { S::kJournaled; })
@@ -81,11 +81,11 @@ struct Named {
     T S::*member;
 };
 
-// In place of a name: this member's own members stand beside the others.
+// A placeholder for a name: this member's own members stand beside the others.
 inline constexpr std::string_view kHere;
 
-// The fields of T: its own, or those of a specialisation for a type of netns/. None: T has no
-// members for the codec.
+// The fields of T: its own, or those of a specialisation for a type of netns/. Without fields, T
+// has no members for the codec.
 template <class T>
 inline constexpr auto kFieldsOf = [] {
     if constexpr (requires { T::kFields; })

@@ -22,13 +22,14 @@ using netns::RdmaDevice;
 using netns::VfSettings;
 
 namespace {
-// A driver makes its netdev within the bind or shortly after it.
+// The time in which a driver makes its netdev: within the bind or shortly after it.
 constexpr std::chrono::seconds kBindTimeout{10};
-// A VF that its PF resets is ready again in a second or two.
+// The time until a VF that its PF resets is ready again: a second or two.
 constexpr std::chrono::seconds kReadyTimeout{10};
-// A namespace without a process gives its netdevs back when the kernel comes to it.
+// The time until a namespace without a process gives its netdevs back, whenever the kernel gets to
+// it.
 constexpr std::chrono::seconds kReturnTimeout{5};
-// Of two VFs with each other's names the other one is about to be named, too.
+// The time in which the other of two VFs with exchanged names is renamed, too.
 constexpr std::chrono::seconds kNameTimeout{3};
 }  // namespace
 
@@ -81,7 +82,7 @@ Result<> call_by_address(Site& site, const std::string& vf, const Link& link) {
 std::string interim_name(const std::string& vf) {
     std::string address = netns::device_of(vf);
     std::erase_if(address, [](char c) { return c == ':' || c == '.'; });
-    constexpr size_t kMost = 13;  // of an interface's 15
+    constexpr size_t kMost = 13;  // an interface's name has at most 15
     return "vf" + address.substr(address.size() - std::min(address.size(), kMost));
 }
 
@@ -104,8 +105,9 @@ Result<std::optional<RdmaDevice>> rdma_device_of(Site& site, const std::string& 
 }
 
 namespace {
-// Names the RDMA device of the VF. If another device keeps that name, it stays under
-// interim_name(): the VF's next holder finds it by its function, and nothing else depends on it.
+// Names the RDMA device of the VF. If another device keeps that name, the device stays under
+// interim_name(). The VF's next holder finds it by its function, and nothing else depends on the
+// name.
 Result<> name_rdma_device(Site& site, const std::string& vf, const std::string& name) {
     netns::RdmaDevices& rdma = site.host.rdma;
     const auto device = TRY(rdma_device_of(site, vf));
@@ -130,8 +132,8 @@ Result<> name_rdma_device(Site& site, const std::string& vf, const std::string& 
     return {};
 }
 
-// Makes sure that the VF's netdev `link` can be called `name`. Busy: another netdev keeps that. The
-// host's network is configured by such names, so its administrator has to see to it.
+// Makes sure that the VF's netdev `link` can take `name`. Busy: another netdev keeps that name. The
+// host's network is configured by such names, so its administrator has to resolve this.
 Result<> free_netdev_name(Site& site,
                           const std::string& vf,
                           const Link& link,
@@ -141,7 +143,7 @@ Result<> free_netdev_name(Site& site,
     auto other = link.name == name ? std::nullopt : TRY(rival());
     if (!other || other->index == link.index)
         return {};
-    // Another function may wait for the name that this one has.
+    // Another function may wait for the name that this netdev has.
     if (!other->device.empty()) {
         if (link.name != interim_name(vf)) {
             auto aside = call_by_address(site, vf, link);
@@ -161,10 +163,10 @@ Result<> free_netdev_name(Site& site,
         .advise("rename that one, then run: rdmactl gc");
 }
 
-// Takes all further names (altnames) off the link but those that it had on the host. A container
-// with NET_ADMIN may give it some, and the kernel moves them along: one that is taken in the other
-// namespace keeps the netdev from leaving, and one that comes back keeps it from every namespace
-// that has that name.
+// Removes all altnames from the link except those that it had on the host. A container with
+// NET_ADMIN may add some, and the kernel moves them along. A name that is taken in the other
+// namespace keeps the netdev from leaving. A name that comes back keeps the netdev from every
+// namespace that has it.
 Result<> drop_altnames(Site& site,
                        const netns::Netns& ns,
                        const Link& link,
@@ -179,7 +181,8 @@ Result<> drop_altnames(Site& site,
 
 // ---- RestoreVf
 namespace {
-// The VF with a new netdev on the host, wherever the old one was: an unbind takes it away there.
+// Returns the VF with a new netdev on the host, wherever the old one was: an unbind removes it
+// there.
 Result<std::optional<PciFunction>> bind_again(Site& site, const RestoreVf& was) {
     netns::Sriov& sriov = site.host.sriov;
     TRY(sriov.unbind(was.vf));
@@ -188,7 +191,8 @@ Result<std::optional<PciFunction>> bind_again(Site& site, const RestoreVf& was) 
     return sriov.find(was.vf);
 }
 
-// The VF with its driver and its netdev on the host; nothing if it is not rdma-hook's to repair.
+// Returns the VF with its driver and its netdev on the host; nothing if it is gone or not
+// rdma-hook's to repair.
 Result<std::optional<PciFunction>> find_on_host(Site& site, const RestoreVf& was) {
     netns::Sriov& sriov = site.host.sriov;
     auto function = TRY(sriov.find(was.vf));
@@ -210,17 +214,18 @@ Result<bool> needs_rebind(Site& site, const RestoreVf& was, const PciFunction& f
     if (function.netdevs.empty())
         return false;
     const auto link = TRY(site.host.links.find(site.host_ns, function.netdevs.front().index));
-    // By a process that entered its namespace, if its holder could not.
+    // A process that entered its namespace may have altered the netdev, even if the holder could
+    // not.
     const bool is_altered =
         link && (link->promiscuous || link->xdp ||
                  TRY(site.host.links.receive_rules(site.host_ns, link->name)) != 0);
     if (!was.rebound && !site.net_admin && !is_altered)
         return false;
-    // Before anything: gc would bind it again and again.
+    // This check comes first: otherwise gc would bind the driver again and again.
     if (link)
         TRY(free_netdev_name(site, was.vf, *link, was.name));
-    // Promiscuous mode, receive rules, XDP, sizes of rings: what a netdev can be set to is without
-    // end and stays with it in every namespace. A new one has none of it.
+    // Promiscuous mode, receive rules, XDP, sizes of rings: a netdev has endless settings, and they
+    // stay with it in every namespace. A new netdev has none of them.
     if (site.net_admin || is_altered)
         return true;
     if (link && link->mac != was.mac)
@@ -240,7 +245,7 @@ Result<netns::Mac> restore_link(Site& site, const RestoreVf& was, const PciFunct
     if (!link)
         return make_error(Code::Unavailable, "the netdev of VF " + was.vf + " is gone");
     TRY(free_netdev_name(site, was.vf, *link, was.name));
-    // The kernel brings them along from a namespace that died without an undo.
+    // The kernel brings altnames along from a namespace that died without an undo.
     TRY(drop_altnames(site, site.host_ns, *link, was.altnames));
     LinkChange change;
     if (link->name != was.name)
@@ -259,7 +264,8 @@ Result<netns::Mac> restore_link(Site& site, const RestoreVf& was, const PciFunct
     return now ? now->mac : was.mac;
 }
 
-// Which MAC a VF has is the PF's to say in the end: a driver whose PF has set one takes no other.
+// Restores the MAC. The PF decides in the end which MAC a VF has: a driver whose PF has set one
+// takes no other.
 Result<> restore_mac(Site& site,
                      const RestoreVf& was,
                      const PciFunction& function,
@@ -341,8 +347,8 @@ std::string settings_text(const VfSettings& settings) {
     return fmt::format("{}", fmt::join(words, ", "));
 }
 
-// The index of the PF's netdev at this moment: it may have been renamed, or bound again. Nothing if
-// the PF has no such VF any more.
+// Returns the index of the PF's netdev at this moment: it may have been renamed, or bound again.
+// Nothing if the PF has no such VF any more.
 Result<std::optional<uint32_t>> find_pf_link(Site& site, const ConfigureVf& step) {
     const auto pf = TRY(site.host.sriov.find(step.pf));
     if (!pf || step.number >= pf->num_vfs ||
@@ -380,8 +386,8 @@ Result<Undo> ConfigureVf::undo(Site& site) const {
             fmt::format("PF {} does not report on its VF {} any more; run: rdmactl gc once it does",
                         pf,
                         number));
-    // MAC, VLAN and rate first, trust later: that is the order in which configure() writes, and
-    // drivers refuse much to a VF that is not trusted any more.
+    // MAC, VLAN and rate come first, trust later. configure() writes in this order, and drivers
+    // refuse much to a VF that is not trusted any more.
     const auto back = difference(before, *present);
     if (is_empty(back))
         return Undo::gone();
@@ -403,14 +409,15 @@ Result<> RebindVf::apply(Site& site) const {
     if (!rdma)
         return {};
     TRY(sriov.wait_for_rdma(vf, deadline));
-    // udev gives it this name, too, but later, and the name that the container has must stay.
+    // udev gives the device this name, too, but later, and the name that the container has must
+    // stay.
     return name_rdma_device(site, vf, rdma_name);
 }
 
 // ---- MoveLink
 namespace {
-// The VF's netdev on the host. An administrator may have bound the VF since, and its index is then
-// another's.
+// Returns the VF's netdev on the host. An administrator may have bound the VF since; then its index
+// belongs to another netdev.
 Result<Link> find_netdev(Site& site, const MoveLink& step) {
     netns::Links& links = site.host.links;
     auto link = TRY(links.find(site.host_ns, step.host_index));
@@ -442,15 +449,16 @@ Result<> MoveLink::apply(Site& site) const {
     change.name = name;
     change.alias = host_name;
     change.mtu = mtu;
-    // Not even the MAC that it has: a driver whose PF has set one refuses every change.
+    // The present MAC is not set again: a driver whose PF has set one refuses every change.
     if (mac && link.mac != *mac)
         change.mac = mac;
     TRY(site.host.links.move(site.host_ns, *site.container, link.index, change));
-    // By a request of its own: a driver that is busy is asked again, and the move is not.
+    // A separate request raises the link: a busy driver is asked again, and the move is not
+    // repeated.
     return site.host.links.raise(*site.container, index, Deadline::in(kReadyTimeout));
 }
 
-// RestoreVf, undone after this, sets what could not be set on the way.
+// RestoreVf, undone after this, sets what could not be set here.
 Result<Undo> MoveLink::undo(Site& site) const {
     if (!site.container || !TRY(is_held(site, lease)))
         return Undo::gone();
@@ -471,7 +479,8 @@ Result<Undo> MoveLink::undo(Site& site) const {
     auto moved = links.move(*site.container, site.host_ns, link->index, change);
     if (moved || moved.error().code != Code::Busy)
         return undone_by(std::move(moved));
-    // The name or the index has been taken since. RestoreVf names what has moved all the same.
+    // The name or the index has been taken since. RestoreVf names a netdev that has moved all the
+    // same.
     if (!TRY(links.find(*site.container, link->index)))
         return Undo::undone();
     change.index.reset();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that set up a VF and give it back as it was, and what a VF has on the host: its settings
-// at the PF, and the names of its netdev and RDMA device.
+// Steps that set up a VF and give it back as it was. Also the things that a VF has on the host: its
+// settings at the PF, and the names of its netdev and RDMA device.
 #pragma once
 
 #include <cstdint>
@@ -37,40 +37,40 @@ inline constexpr auto kFieldsOf<netns::VfSettings> =
                Named{"port_guid", &netns::VfSettings::port_guid}};
 
 bool is_empty(const netns::VfSettings& settings);
-// Of `wanted` what differs from `present`.
+// Returns the members of `wanted` that differ from `present`.
 netns::VfSettings difference(const netns::VfSettings& wanted, const netns::VfSettings& present);
-// Of `present` what `chosen` has, too.
+// Returns the members of `present` that `chosen` has, too.
 netns::VfSettings members_of(const netns::VfSettings& chosen, const netns::VfSettings& present);
 
-// ---- Names. The kernel gives whatever is bound the first name that is free. So of two VFs that
-// are bound at the same time each may come back under the name of the other. One that finds its
-// name taken lets go of the one that it was given, and is called by its PCI address until its own
-// is free.
+// ---- Names. The kernel gives a bound device the first free name. So two VFs that are bound at the
+// same time may each come back under the other's name. A VF that finds its name taken gives up the
+// name that it was given. It uses its PCI address until its own name is free.
 
-// The name that says the PCI address; as long as an interface's may be.
+// Returns a name made of the PCI address; it fits the length of an interface's name.
 std::string interim_name(const std::string& vf);
 
-// The RDMA device of the VF, if it is on the host.
+// Returns the RDMA device of the VF, if it is on the host.
 Result<std::optional<netns::RdmaDevice>> rdma_device_of(Site& site, const std::string& vf);
 
 // ---- Steps
-// Changes nothing when it is applied. Its undo, after that of the steps behind it, gives a VF on
-// the host the form that it had: driver, names, MAC, MTU, alias, down. From a holder that could set
-// more than that (Site::net_admin) it comes with a new netdev: its driver is bound again.
+// Restores a VF. apply() changes nothing. Its undo runs after that of the later steps and gives a
+// VF on the host its earlier form: driver, names, MAC, MTU, alias, down. A holder that could set
+// more than that (Site::net_admin) leaves a VF that needs a new netdev: its driver is bound again.
 //
-// A VF that is gone, or that an administrator bound to another driver, stays as it is: done.
+// A VF that is gone, or that an administrator bound to another driver, stays as it is: the undo is
+// done.
 struct RestoreVf {
     std::string vf;      // PCI address
-    std::string driver;  // that was bound
-    std::string name;    // of its netdev
+    std::string driver;  // the driver that was bound
+    std::string name;    // its netdev's name
     std::string alias;
     std::vector<std::string> altnames;
     netns::Mac mac;
     uint32_t mtu = 0;
     std::string rdma;        // name of its RDMA device; empty: it has none
-    uint64_t node_guid = 0;  // of that
-    bool rebound = false;    // the plan binds it again: its old MAC or GUID may need that too
-    Lease lease;             // of the VF
+    uint64_t node_guid = 0;  // the RDMA device's
+    bool rebound = false;    // the plan binds it again; the old MAC or GUID may need that, too
+    Lease lease;             // the VF's lease
 
     static constexpr std::string_view kKind = "restore_vf";
     static constexpr std::tuple kFields{Named{"vf", &RestoreVf::vf},
@@ -92,14 +92,14 @@ struct RestoreVf {
     bool operator==(const RestoreVf&) const = default;
 };
 
-// Writes settings of a VF through its PF, and back those that were there.
+// Writes settings of a VF through its PF; undo writes the earlier ones back.
 struct ConfigureVf {
     std::string pf;            // PCI address
-    uint32_t number = 0;       // of the VF
-    std::string vf;            // its PCI address: another of that number is not touched
-    netns::VfSettings before;  // of what is written, what was there
+    uint32_t number = 0;       // the VF's number
+    std::string vf;            // its PCI address; another VF of that number is not touched
+    netns::VfSettings before;  // earlier values of the members in `after`
     netns::VfSettings after;
-    Lease lease;  // of the VF
+    Lease lease;  // the VF's lease
 
     static constexpr std::string_view kKind = "configure_vf";
     static constexpr std::tuple kFields{Named{"pf", &ConfigureVf::pf},
@@ -114,13 +114,13 @@ struct ConfigureVf {
     bool operator==(const ConfigureVf&) const = default;
 };
 
-// Binds the driver of a VF again: some read MAC and GUIDs only then. RestoreVf, before it in the
-// plan, repairs a VF that was left without a driver.
+// Binds the driver of a VF again: some drivers read MAC and GUIDs only then. RestoreVf, before it
+// in the plan, repairs a VF that was left without a driver.
 struct RebindVf {
     std::string vf;  // PCI address
     std::string driver;
-    bool rdma = false;      // it has an RDMA device, too
-    std::string rdma_name;  // of that; empty: it has none
+    bool rdma = false;      // the VF has an RDMA device, too
+    std::string rdma_name;  // the RDMA device's name; empty: it has none
 
     static constexpr std::string_view kKind = "rebind_vf";
     static constexpr std::tuple kFields{Named{"vf", &RebindVf::vf},
@@ -136,20 +136,19 @@ struct RebindVf {
 };
 
 // Moves the netdev of a VF from the host's namespace into the container's, up, under a name and
-// index that rdma-hook chose. On both ways it is found by its PCI address, whatever it is called by
-// then.
+// index that rdma-hook chose. Both ways, its PCI address finds it, whatever its name is then.
 struct MoveLink {
     std::string vf;           // PCI address
-    std::string host_name;    // on the host
-    uint32_t host_index = 0;  // there; taken again if it is free
+    std::string host_name;    // its name on the host
+    uint32_t host_index = 0;  // its index there; taken again if it is free
     uint32_t host_mtu = 0;
     std::string host_alias;
-    std::vector<std::string> altnames;  // there
-    std::string name;                   // in the container
+    std::vector<std::string> altnames;  // its altnames on the host
+    std::string name;                   // its name in the container
     uint32_t index = 0;
     uint32_t mtu = 0;
-    Lease lease;                    // of the VF
-    std::optional<netns::Mac> mac;  // nothing: as it is
+    Lease lease;                    // the VF's lease
+    std::optional<netns::Mac> mac;  // nothing: the MAC stays
 
     static constexpr std::string_view kKind = "move_link";
     static constexpr std::tuple kFields{Named{"vf", &MoveLink::vf},
