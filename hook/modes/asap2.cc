@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// asap2: a VF whose traffic rules of Open vSwitch steer, in the NIC where the host can: as in mode
-// vf, and its representor becomes a port of a bridge. The e-switch, the bridge and its uplink are
-// the administrator's (rdmactl asap2 enable).
+// asap2: a VF whose traffic the rules of Open vSwitch steer, in the NIC where the host can. It is
+// set up as in mode vf, and its representor becomes a port of a bridge. The administrator sets up
+// the e-switch, the bridge and its uplink (rdmactl asap2 enable).
 #include "hook/modes/asap2.h"
 
 #include <fmt/format.h>
@@ -19,11 +19,12 @@ using base::Deadline;
 using base::make_error;
 
 namespace {
-// What a tunnel puts around a packet at most: IPv6, UDP, VXLAN or GENEVE without options, Ethernet.
+// The most bytes that a tunnel puts around a packet: IPv6, UDP, VXLAN or GENEVE without options,
+// Ethernet.
 constexpr uint32_t kTunnelBytes = 40 + 8 + 8 + 14;
 
 struct Bridge {
-    netns::Link link;  // its own netdev, which stands for its L2 network
+    netns::Link link;  // the bridge's own netdev, which stands for its L2 network
     bool tunnels = false;
     bool hw_offload = false;  // Open vSwitch may use hardware
 };
@@ -39,7 +40,8 @@ Result<Bridge> find_bridge(const std::string& name, Site& site) {
                 "; or set rdma.bridge to one that `ovs-vsctl show` lists");
 }
 
-// The VF's own MTU, as far as the bridge's tunnels leave room for it.
+// Returns the MTU that was asked for, else the VF's own as far as the bridge's tunnels leave room
+// for it.
 Result<uint32_t> choose_vf_mtu(const Attachment& a,
                                const Bridge& bridge,
                                const netns::Link& uplink,
@@ -59,7 +61,7 @@ Result<uint32_t> choose_vf_mtu(const Attachment& a,
         .advise("set a smaller rdma.mtu, or none");
 }
 
-// Why the host would forward this representor's packets in software; empty if hardware may.
+// Returns why the host would forward this representor's packets in software; empty if hardware may.
 Result<std::string> software_path(const netns::Link& representor,
                                   const Bridge& bridge,
                                   Site& site) {
@@ -86,12 +88,13 @@ Result<std::string> check_offload(const Attachment& a,
         .advise("see what is missing: rdmactl asap2 status");
 }
 
-// The VLAN that it is an access port of.
+// Returns the VLAN of which the representor is an access port.
 uint16_t tag_of(const Attachment& a) {
     return a.vlan.value_or(netns::kUntagged);
 }
 
-// Settings that an e-switch in switchdev keeps for a VF: the rest is Open vSwitch's.
+// Returns the representor's port, with Open vSwitch's settings for the VF. An e-switch in switchdev
+// keeps the others.
 AddOvsPort port_of(const Attachment& a, const Survey& s, const netns::Link& representor) {
     constexpr uint32_t kKbitPerMbit = 1000;
     return {.bridge = a.bridge,
@@ -100,7 +103,7 @@ AddOvsPort port_of(const Attachment& a, const Survey& s, const netns::Link& repr
             .container = s.container.id,
             .policing_kbps = a.max_tx_rate.value_or(0) * kKbitPerMbit,
             .trunks = a.trunk,
-            // A port without either would be a trunk of all VLANs that the bridge has.
+            // A port without tag and trunks would be a trunk of all VLANs of the bridge.
             .tag = a.trunk.empty() ? std::optional{tag_of(a)} : std::nullopt};
 }
 

@@ -6,7 +6,7 @@
 
 namespace hook {
 
-// Refused: the VF's own RDMA device is one of iWARP.
+// Checks that the VF's own RDMA device can be used. Refused: it is an iWARP device.
 Result<> check_roce(const ChosenVf& chosen);
 
 }  // namespace hook

@@ -18,7 +18,7 @@ using base::make_error;
 using netns::Address;
 
 namespace {
-// The first `count` hex digits of a digest as a number.
+// Returns the first `count` hex digits of a digest as a number.
 uint64_t digest_number(const std::string& text, size_t count) {
     const std::string hex = base::sha256_hex(text).substr(0, count);
     uint64_t number = 0;
@@ -30,7 +30,7 @@ std::string seed(const std::string& text, const Attachment& attachment) {
     return fmt::format("{}/{}", text, attachment.index);
 }
 
-// A netdev by its own name, or by that of the RDMA device on it.
+// Returns a netdev by its own name, or by that of the RDMA device on it.
 Result<std::optional<netns::Link>> find_named(const std::string& name, Site& site) {
     if (const auto link = TRY(site.host.links.find_by_name(site.host_ns, name)))
         return link;
@@ -47,13 +47,13 @@ Result<std::optional<netns::Link>> find_named(const std::string& name, Site& sit
     return master && master->kind == "bond" ? master : link;
 }
 
-// `auto` leaves nothing to choose in the annotations.
+// The annotations leave no choice with `auto`.
 constexpr char kAnotherRange[] =
     "give the pool another \"range\" in the configuration; see who has them: rdmactl list, "
     "arping or ndisc6";
 
-// The addresses of all leases, whatever network they are for: a pool may have several, several
-// pools one, and a range is given out once.
+// Returns the addresses of all leases, on any network. A pool may have several networks and a
+// network several pools, and a range is given out once.
 std::set<std::string> leased(const std::vector<std::string>& leases) {
     std::set<std::string> addresses;
     for (const std::string& name : leases)
@@ -61,7 +61,7 @@ std::set<std::string> leased(const std::vector<std::string>& leases) {
     return addresses;
 }
 
-// The first address of the range that has no lease and is not `in_use` by others.
+// Returns the first address of the range that has no lease and is not `in_use` by others.
 Result<Address> first_free(const AddressRange& range,
                            const std::set<std::string>& taken,
                            const std::set<Address>& in_use) {
@@ -83,8 +83,8 @@ Result<Address> first_free(const AddressRange& range,
                          : kAnotherRange);
 }
 
-// The largest payload of RoCE's five whose packets fit into an MTU, as rxe reckons: with 80 bytes
-// of headers (rxe_param.h, eth_mtu_int_to_enum).
+// Returns the largest of RoCE's five payloads whose packets fit into an MTU. It counts as rxe does,
+// with 80 bytes of headers (rxe_param.h, eth_mtu_int_to_enum).
 uint32_t roce_mtu(uint32_t mtu) {
     constexpr uint32_t kHeaders = 80;
     uint32_t payload = 4096;
@@ -93,7 +93,7 @@ uint32_t roce_mtu(uint32_t mtu) {
     return payload;
 }
 
-// The name of its file.
+// Returns the name of the lease's file.
 std::string lease_name(const Segment& segment, const Address& address) {
     const std::string vlan = segment.vlan == 0 ? "" : fmt::format(".{}", segment.vlan);
     return fmt::format("{}{}-{}", segment.netdev, vlan, netns::ip_string(address));
@@ -175,7 +175,7 @@ Result<std::optional<netns::Link>> find_bridge_of(const netns::Link& link, Site&
     if (link.kind != "veth")
         return none;
     const auto peer = TRY(links.find(site.host_ns, link.parent));
-    // The index is that of another namespace's link if the other end is not the host's.
+    // The index belongs to a link of another namespace if the other end is not the host's.
     if (!peer || peer->kind != link.kind || peer->parent != link.index || peer->master == 0)
         return none;
     const auto master = TRY(links.find(site.host_ns, peer->master));
@@ -240,7 +240,8 @@ void probe_addresses(Plan& plan, const Attachment& attachment, const Survey& sur
 
 void add_addresses(Plan& plan) {
     plan.add(StrictArp{.link = plan.endpoint.netdev});
-    // Before an rxe: a new device takes the addresses that are there into its GID table at once.
+    // Addresses come before an rxe: a new device takes the existing addresses into its GID table at
+    // once.
     for (const Address& address : plan.endpoint.addresses)
         plan.add(AddAddress{.link = plan.endpoint.netdev, .address = address, .with_link = true});
 }
@@ -256,7 +257,8 @@ Result<std::vector<Address>> choose_addresses(const Attachment& attachment,
             .advise("set rdma.pool, or rdma.ip to an address");
     base::Files& files = survey.store.files();
     std::set<std::string> taken = leased(TRY(files.list(survey.store.folder("leases"))));
-    // The host's own there: who asks from a child of the parent gets no answer from it.
+    // The host's own addresses on the parent are taken: the parent does not answer a probe from its
+    // child.
     Site& site = survey.site;
     for (const Address& own : TRY(site.host.links.addresses(site.host_ns, parent)))
         taken.insert(netns::ip_string(own));
@@ -276,15 +278,15 @@ uint32_t drawn_index(const Attachment& attachment, const std::string& text) {
     // The kernel itself counts up from 1 in a new namespace.
     constexpr uint32_t kHalf = 1U << 15U;
     auto number = static_cast<uint32_t>(digest_number(text, 4));
-    // One start's interfaces are apart by their names, of which those never meet that differ in
-    // their number alone.
+    // The name keeps the interfaces of one start apart: names that differ only in their number
+    // never give the same index.
     for (const char c : attachment.ifname)
         number = (number * 33 + static_cast<unsigned char>(c)) % kHalf;
     return kHalf | number;
 }
 
-// By the host, or by another container of the same network: what has an index is what undo takes
-// away by it.
+// Returns whether the host, or another container of the same network, has the index. An undo would
+// remove its link by this index.
 Result<bool> is_taken(Site& site, uint32_t index) {
     netns::Links& links = site.host.links;
     if (TRY(links.find(site.host_ns, index)))

@@ -13,14 +13,15 @@ using netns::Route;
 namespace {
 constexpr uint32_t kFirstPriority = 1000;  // before the main table's 32766
 
-// No default route is one by its absence.
+// Returns the destination of a route; nothing for a default route, which the kernel knows by the
+// missing destination.
 std::optional<Address> destination_of(const Address& network) {
     return network.prefix == 0 ? std::nullopt : std::optional{network};
 }
 
 void add_own_table(Plan& plan, const Attachment& attachment) {
-    const uint32_t table = plan.endpoint.netdev;  // ours, and no other rail's
-    std::vector<Address> networks;                // several addresses may be in one
+    const uint32_t table = plan.endpoint.netdev;  // this rail's table, and no other's
+    std::vector<Address> networks;                // several addresses may be in one network
     for (const Address& address : plan.endpoint.addresses) {
         const Address source = *netns::parse_ip(netns::ip_string(address));
         const Address network = netns::network_of(address);

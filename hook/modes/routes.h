@@ -6,14 +6,14 @@
 
 namespace hook {
 
-// The steps for rdma.gateway and rdma.routes, and what keeps several rails apart; after those for
-// the endpoint's addresses.
+// Adds the steps for rdma.gateway and rdma.routes, and those that keep several rails apart. They
+// come after those for the endpoint's addresses.
 //
-// rdma.routes go into the main table, where everybody finds them. A gateway goes into a table of
-// the interface's own, which only packets from its addresses look into: the container's default
-// route stays what the engine made it, and RoCE, which always sends from its GID's address, finds
-// its router. A rail beside others has such a table in any case: two rails on one network have one
-// route in the main table, by which what the second sends would leave through the first.
+// rdma.routes go into the main table, which every packet may use. A gateway goes into the
+// interface's own table, in which only packets from its addresses look. So the container's default
+// route stays as the engine made it. RoCE always sends from its GID's address and so finds its
+// router. A rail beside others has such a table in any case. Two rails on one network have one
+// route in the main table, and the second rail's packets would leave through the first.
 void add_routes(Plan& plan, const Attachment& attachment);
 
 }  // namespace hook

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// shared: the host's HCA for many containers, each with a child of the HCA's netdev (macvlan,
-// ipvlan or VLAN) and the GIDs of its own addresses in the HCA's table. The HCA stays the host's:
-// upstream kernels neither hide nor refuse a neighbour's GID (hook/README.md says what that means).
+// shared: the host's HCA for many containers. Each has a child of the HCA's netdev (macvlan, ipvlan
+// or VLAN) and the GIDs of its own addresses in the HCA's table. The HCA stays the host's: upstream
+// kernels neither hide nor refuse a neighbour's GID (hook/README.md says what that means).
 #include "hook/modes/shared.h"
 
 #include <algorithm>
@@ -28,14 +28,14 @@ constexpr char kBroadcom[] = "bnxt_en";
 constexpr char kMellanox[] = "mlx5_core";
 
 struct Hca {
-    netns::Link parent;  // of the child: the HCA's netdev, or the bond that it is a port of
+    netns::Link parent;  // the HCA's netdev, or the bond that has it as a port
     netns::RdmaDevice device;
-    uint32_t netdev = 0;  // the HCA's own
+    uint32_t netdev = 0;  // the HCA's own netdev
     bool software = false;
 };
 
-// The device on a netdev that was named; else hardware rather than an rxe that somebody made beside
-// it.
+// Returns the device on a netdev: the one that was named, else hardware, else an rxe that somebody
+// made there.
 Result<std::optional<netns::RdmaDevice>> device_on(uint32_t netdev,
                                                    const std::string& name,
                                                    Site& site) {
@@ -83,9 +83,9 @@ Result<> check_netns_mode(Site& site) {
         .advise("boot with ib_core.netns_mode=1 (the mode shared), or set rdma.mode=vf");
 }
 
-// A PF with spoof check drops frames that a VF sends from another MAC than its own, and most
-// deliver frames for another MAC only to a trusted VF (mlx5: to any). A PF that does not report
-// forbids nothing.
+// Checks that the VF may carry a macvlan. A PF with spoof check drops frames that a VF sends from
+// another MAC than its own. Most PFs deliver frames for another MAC only to a trusted VF (mlx5: to
+// any). A PF that does not report forbids nothing.
 Result<> check_vf_parent(const netns::PciFunction& vf, const netns::Link& link, Site& site) {
     const auto pf = TRY(site.host.sriov.find(vf.pf));
     if (!pf || pf->netdevs.empty())
@@ -111,7 +111,8 @@ Result<> check_vf_parent(const netns::PciFunction& vf, const netns::Link& link, 
                             pf->driver == kMellanox ? "" : " trust on"));
 }
 
-// A software device finds the interface of a packet by its MAC, which an ipvlan does not have.
+// Refuses an ipvlan on a software device, which finds the interface of a packet by its MAC: an
+// ipvlan has none of its own.
 Result<> check_child(const Attachment& a, const Hca& hca) {
     if (!hca.software || a.child != ChildKind::Ipvlan)
         return {};
@@ -121,9 +122,9 @@ Result<> check_child(const Attachment& a, const Hca& hca) {
         .advise("set rdma.child=macvlan");
 }
 
-// MLNX_OFED shows the host no GID of a container. Each has one for each address that it has claimed
-// on the netdev, and one for its link-local address: where less is in use than that, it comes on
-// top of what is seen.
+// Returns the room in the GID table. MLNX_OFED shows the host no GID of a container. Each container
+// has one for each address that it has claimed on the netdev, and one for its link-local address.
+// If fewer GIDs than that are in use, the claimed ones are added to the visible ones.
 Result<netns::GidSpace> find_gid_space(const Hca& hca, const Survey& s, uint32_t count) {
     netns::RdmaDevices& rdma = s.site.host.rdma;
     const auto space = TRY(rdma.gid_space(s.site.host_ns, hca.device, count * 2));
@@ -147,7 +148,7 @@ Result<netns::GidSpace> find_gid_space(const Hca& hca, const Survey& s, uint32_t
     return whole;
 }
 
-// The GIDs of addresses tell the users of an HCA apart.
+// Refuses an iWARP device: the GIDs of their addresses distinguish the users of an HCA.
 Result<> check_gids(const netns::RdmaDevice& device) {
     if (!device.iwarp)
         return {};
@@ -165,10 +166,11 @@ Result<> check_macvlan(const Attachment& a, const Hca& hca, Site& site) {
     return link ? check_macvlan_on(hca.device, *link, site) : Result<>{};
 }
 
-// The kernel adds GIDs behind our back, and only its log tells when the table is full.
+// Checks for free GIDs: the kernel adds GIDs by itself, and only its log shows that the table is
+// full.
 Result<> check_gid_space(const Hca& hca, const Survey& s, size_t addresses) {
-    // The link-local address has one, too; each has one for a version of RoCE, of which there are
-    // two.
+    // The link-local address has a GID, too. Each address has one for each version of RoCE, of
+    // which there are two.
     const auto count = static_cast<uint32_t>(addresses + 1);
     const auto space = TRY(find_gid_space(hca, s, count));
     const uint32_t needed = count * space.per_address;
@@ -214,7 +216,7 @@ Result<Plan> plan_shared(const Attachment& a, const Survey& s) {
     probe_addresses(plan, a, s);
     add_addresses(plan);
     add_routes(plan, a);
-    // Of hardware there is nothing to see that would tell.
+    // Hardware shows nothing that could be checked.
     if (hca.software)
         plan.add(CheckDataPath{
             .problem = fmt::format("{} is a software device, and this kernel's carries no traffic "

@@ -8,12 +8,14 @@
 
 namespace hook {
 
-// Why no container can share a device of the host's hardware, whatever it asks for: it is not
-// Ethernet, has no netdev on the host, is one of iWARP, or has no GIDs. `netdev`: of its port 1.
+// Checks that containers can share a device of the host's hardware, whatever they ask for.
+// Refusals: the device is not Ethernet, has no netdev on the host, is an iWARP device, or has no
+// GIDs. `netdev` is that of its port 1.
 Result<> check_hca(const netns::RdmaDevice& device,
                    const std::optional<netns::Link>& netdev,
                    Site& site);
-// Refused: its adapter drops or spoils frames of an interface that has a MAC of its own.
+// Checks that the device's netdev can have a macvlan. Refused: its adapter drops or spoils frames
+// of an interface that has a MAC of its own.
 Result<> check_macvlan_on(const netns::RdmaDevice& device, const netns::Link& netdev, Site& site);
 
 }  // namespace hook

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // softroce: the container's own rxe device, on a macvlan of a host netdev, or on the interface that
-// the engine made; or (rdma.placement=host, for old kernels) the host's one, shared.
+// the engine made. With rdma.placement=host, for old kernels, it is the host's one, shared.
 #include <fmt/format.h>
 
 #include "hook/modes/interface.h"
@@ -15,7 +15,7 @@ using base::make_error;
 using netns::RdmaNetnsMode;
 
 namespace {
-// What its attachment is called, whoever asks for it.
+// Returns the interface in the attachment's scope, the same for all containers.
 std::string host_interface(const netns::Link& parent) {
     return fmt::format("parent {}", parent.index);
 }
@@ -28,7 +28,7 @@ Result<Plan> plan_on_host(const Attachment& a, const Survey& s) {
                 "leave out rdma.placement=host, or boot with ib_core.netns_mode=1 (the mode "
                 "shared)");
     const netns::Link parent = TRY(find_parent(a, s.site));
-    // The key was made of what the parent was before we waited for the lock.
+    // The key was made from the parent before rdma-hook waited for the lock.
     if (s.attachment_key != attachment_key(s.site.host_ns.id(), host_interface(parent)))
         return make_error(Code::Busy, "another netdev has become the parent meanwhile")
             .advise("start the container again");
@@ -43,8 +43,8 @@ Result<Plan> plan_on_host(const Attachment& a, const Survey& s) {
             .advise("run: ip address add ADDRESS/PREFIX dev " + parent.name);
     plan.endpoint.gid = main_gid(plan.endpoint.addresses, parent.mac);
     plan.endpoint.software = kRxe.type;
-    // One that the administrator made is used, and never removed. Hardware that the netdev has is
-    // another mode's, which the policy may not allow.
+    // A device that the administrator made is used, and never removed. Hardware on the netdev
+    // belongs to another mode, which the policy may not allow.
     if (const auto device =
             TRY(s.site.host.rdma.find_software(s.site.host_ns, parent.index, kRxe.type))) {
         plan.endpoint.device = device->name;

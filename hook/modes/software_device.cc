@@ -67,7 +67,7 @@ Result<Plan> plan_on_container_link(const SoftwareDriver& driver,
                      .addresses = TRY(s.site.host.links.addresses(*s.site.container, link.index))};
     plan.add(PinNetns{.path = s.store.pin_path(s.attachment_key)});
     for (const Address& address : a.addresses) {
-        // One that is there is the engine's, and stays when we go.
+        // An address that exists is the engine's, and stays after the undo.
         if (std::erase(plan.endpoint.addresses, address) == 0)
             plan.add(AddAddress{.link = link.index, .address = address, .with_link = false});
         plan.endpoint.addresses.insert(plan.endpoint.addresses.begin(), address);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A software RDMA device on a netdev: the drivers that there are, and the plan of a mode that gives
-// a container one on a macvlan, or on the interface that its engine made. Read only.
+// A software RDMA device on a netdev: the drivers, and the plan of a mode that gives a container
+// such a device. The device is on a macvlan, or on the interface that the container's engine made.
+// Read only.
 #pragma once
 
 #include "hook/modes/mode.h"
@@ -9,29 +10,32 @@
 namespace hook {
 
 struct SoftwareDriver {
-    const char* type;  // of the RDMA link; our devices' names begin with it
+    const char* type;  // type of the RDMA link; names of rdma-hook's devices begin with it
     bool roce;         // has a GID for each address; its packets are UDP 4791
-    bool moves;        // a device of it can change its RDMA namespace (mode exclusive)
+    bool moves;        // a device can change its RDMA namespace (mode exclusive)
 };
 
 inline constexpr SoftwareDriver kRxe{.type = "rxe", .roce = true, .moves = true};
-// Soft-iWARP: TCP connections of the kernel's, made by rdma_cm alone. No kernel up to 7.3 moves it.
+// Soft-iWARP: TCP connections in the kernel, made only by rdma_cm. No kernel up to 7.3 moves the
+// device.
 inline constexpr SoftwareDriver kSiw{.type = "siw", .roce = false, .moves = false};
 
-// rdma.parent names a host netdev, which gets a macvlan, or is "container": the engine's interface.
+// Returns the plan. rdma.parent names a host netdev, which gets a macvlan, or is "container": the
+// engine's interface.
 Result<Plan> plan_software_device(const SoftwareDriver& driver,
                                   const Attachment& attachment,
                                   const Survey& survey);
 Scope scope_of_software_device(const Attachment& attachment);
 
-// For modes that have a netdev already.
-// Unsupported: the driver's devices cannot get into a container in this mode.
+// The functions below are for modes that have a netdev already.
+
+// Checks the RDMA netns mode. Unsupported: the driver's devices cannot get into a container in it.
 Result<> check_netns_mode(const SoftwareDriver& driver, netns::RdmaNetnsMode mode);
-// The GID that the container is to use; nothing for a driver without GIDs of addresses.
+// Returns the GID that the container is to use; nothing for a driver without GIDs of addresses.
 std::optional<netns::Gid> choose_gid(const SoftwareDriver& driver,
                                      const std::vector<netns::Address>& addresses,
                                      const netns::Mac& mac);
-// The steps for the device of the plan's endpoint, and for the proof that it carries traffic.
+// Adds the steps for the device of the plan's endpoint, and for the proof that it carries traffic.
 void add_device(Plan& plan,
                 const SoftwareDriver& driver,
                 const netns::Mac& mac,

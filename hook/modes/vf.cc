@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// vf: one SR-IOV virtual function for one container: chosen among the free ones, set up through its
-// PF, moved, and given back as it was. RDMA is the VF's own device, or rxe or siw over its netdev.
+// vf: one SR-IOV virtual function for one container. It is chosen among the free ones, set up
+// through its PF, moved, and given back as it was. RDMA is the VF's own device, or rxe or siw over
+// its netdev.
 #include <fmt/format.h>
 
 #include "hook/modes/interface.h"
@@ -12,7 +13,8 @@ using base::Code;
 using base::make_error;
 
 namespace {
-// Settings are a PF's to keep, and this function has none on this machine.
+// Refuses settings of a function without PF: a PF keeps them, and this function has none on this
+// machine.
 Result<> check_without_pf(const Attachment& a, const FreeVf& vf) {
     const struct {
         const char* key;

@@ -18,7 +18,7 @@ using base::make_error;
 using netns::PciFunction;
 
 namespace {
-// A PF that can give VFs, and which of them may be given.
+// A PF that can give VFs, and those of them that may be given.
 struct Source {
     std::string name;  // the PF's netdev, for people
     PciFunction pf;
@@ -27,7 +27,7 @@ struct Source {
 };
 
 struct Candidate {
-    size_t source = 0;  // index
+    size_t source = 0;  // index of its Source
     uint32_t number = 0;
     std::string address;
 };
@@ -51,7 +51,7 @@ Result<std::optional<PciFunction>> find_function(const DeviceSpec& spec, Site& s
     return address ? sriov.find(*address) : Result<std::optional<PciFunction>>{std::nullopt};
 }
 
-// The VFs of a PF that a spec names.
+// Returns the VFs of a PF that a spec names.
 Result<std::vector<uint32_t>> numbers_of(const DeviceSpec& spec, const PciFunction& pf) {
     std::vector<uint32_t> numbers;
     if (!spec.vfs.empty() && spec.vfs.back().last >= pf.num_vfs)
@@ -110,8 +110,8 @@ Result<Source> find_source(const DeviceSpec& spec, Site& site) {
     return source;
 }
 
-// The sources that the specs name. One that can give nothing does not stand in the way of the
-// others; if none can, the first one's reason is the answer.
+// Returns the sources that the specs name. A spec that can give nothing does not stand in the way
+// of the others. If none can, the error is the first spec's.
 Result<std::vector<Source>> find_sources(const std::vector<DeviceSpec>& specs, Site& site) {
     std::vector<Source> sources;
     std::optional<Error> reason;
@@ -127,7 +127,8 @@ Result<std::vector<Source>> find_sources(const std::vector<DeviceSpec>& specs, S
     return sources;
 }
 
-// Whether the pool keeps the VF back. A spec that means nothing on this host keeps back nothing.
+// Returns whether the pool keeps the VF back. A spec without meaning on this host keeps back
+// nothing.
 Result<bool> is_excluded(const Candidate& candidate,
                          const PciFunction& pf,
                          const std::vector<DeviceSpec>& exclude,
@@ -161,7 +162,7 @@ Result<std::vector<Candidate>> list_candidates(const std::vector<Source>& source
     return all;
 }
 
-// How many of each PF's candidates are ours already, put the emptiest PF first.
+// Orders the candidates by the number of leased ones on their PF, the emptiest PF first.
 void spread(std::vector<Candidate>& candidates, const std::set<std::string>& leases) {
     std::map<size_t, size_t> used;
     for (const Candidate& candidate : candidates)
@@ -171,7 +172,7 @@ void spread(std::vector<Candidate>& candidates, const std::set<std::string>& lea
     });
 }
 
-// PFs near the container's CPUs first.
+// Puts the PFs near the container's CPUs first.
 void order_by_cpus(std::vector<Candidate>& candidates,
                    const std::vector<Source>& sources,
                    const std::string& cpus) {
@@ -180,8 +181,8 @@ void order_by_cpus(std::vector<Candidate>& candidates,
     });
 }
 
-// An order that depends on the container and the VFs alone: the same container comes to the same VF
-// again, and few containers to one that another prefers.
+// Orders by the container and the VFs only. The same container gets the same VF again, and few
+// containers get one that another prefers.
 void order_by_container(std::vector<Candidate>& candidates, const std::string& seed) {
     const auto rank = [&](const Candidate& candidate) {
         return base::sha256_hex(seed + "/" + candidate.address);
@@ -189,7 +190,7 @@ void order_by_container(std::vector<Candidate>& candidates, const std::string& s
     std::ranges::sort(candidates, {}, rank);
 }
 
-// Of how many functions it is the reason, and what frees the first of them.
+// The number of functions that a reason keeps back, and what frees the first of them.
 struct Reason {
     size_t count = 0;
     std::string cure{};
@@ -255,7 +256,7 @@ Error none_free(const std::vector<Source>& sources,
         .advise(advice("see rdmactl vf list", reasons));
 }
 
-// A mapped function of the pool that is free, of those that are asked for; nothing if there is
+// Returns a free mapped function of the pool, among those that are asked for; nothing if there is
 // none.
 Result<std::optional<FreeVf>> choose_mapped(const Attachment& attachment,
                                             const Pool& pool,
@@ -276,7 +277,8 @@ Result<std::optional<FreeVf>> choose_mapped(const Attachment& attachment,
     return std::optional<FreeVf>{};
 }
 
-// A single VF that was asked for is refused by what it is, not counted.
+// Returns the error for a single VF that was asked for: it names the VF's state, instead of a
+// count.
 Error not_free(const Source& source,
                const Candidate& candidate,
                const PciFunction& function,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The choice of one virtual function: from device specs to PFs and their VFs, to the first that is
-// free. Read only; reads no more VFs than it must. Find and claim are one only under the lock of
-// leases.
+// The choice of one virtual function: from device specs to PFs and their VFs, and to the first that
+// is free. Read only; reads only as many VFs as it must. Choice and claim are atomic only under the
+// lock of leases.
 #pragma once
 
 #include "hook/modes/mode.h"
@@ -9,8 +9,8 @@
 
 namespace hook {
 
-// BadInput, Refused or Unavailable for a device that can give none; Busy if all are used, with the
-// reasons. A pool's mapped functions come before its PFs.
+// Returns a free function. BadInput, Refused or Unavailable: the device can give none. Busy: all
+// are used; the error has the reasons. A pool's mapped functions come before its PFs.
 Result<FreeVf> choose_free_vf(const Attachment& attachment, const Survey& survey);
 
 }  // namespace hook

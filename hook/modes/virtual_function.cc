@@ -17,7 +17,8 @@ bool has_pf(const FreeVf& vf) {
     return !vf.pf.address.empty();
 }
 
-// An InfiniBand device that moves takes its IPoIB netdev down, and the kernel makes another.
+// Refuses to move an InfiniBand device: the move takes its IPoIB netdev down, and the kernel makes
+// another.
 Result<> check_own_device(const ChosenVf& chosen) {
     if (chosen.vf.link.ethernet || chosen.mode == RdmaNetnsMode::Shared)
         return {};
@@ -47,7 +48,8 @@ Result<> choose_provider(const Attachment& a, const Survey& s, ChosenVf& chosen)
                                       name_of(vf),
                                       vf.function.driver))
             .advise("set rdma.provider to rxe, or load the driver's RDMA module");
-    // Where hardware was meant: a tenth of its speed, for the host's CPUs.
+    // A software device where hardware was meant has a tenth of the speed and costs the host's
+    // CPUs.
     if (a.provider == Provider::Auto && names.empty() && !vf.pf.rdma_names.empty())
         return make_error(Code::Refused,
                           fmt::format("{} (driver {}) has no RDMA device of its own, and its PF "
@@ -69,8 +71,8 @@ Result<> choose_provider(const Attachment& a, const Survey& s, ChosenVf& chosen)
     return check_netns_mode(chosen.software, chosen.mode);
 }
 
-// A member that is asked for and that the PF does not report: its driver has no such thing, or
-// another host manages the adapter.
+// Refuses a setting that the PF does not report: its driver has no such thing, or another host
+// manages the adapter.
 Result<> check_known(const VfSettings& asked,
                      const std::optional<VfSettings>& reported,
                      const FreeVf& vf) {
@@ -108,7 +110,8 @@ Result<> check_known(const VfSettings& asked,
     return {};
 }
 
-// A PF reports zero for a GUID that nobody has set, and a driver need not take that back.
+// Leaves zero GUIDs out of `before`. A PF reports zero for a GUID that nobody has set, and a driver
+// need not take that back.
 void keep_zero_guids(VfSettings& before) {
     for (const auto guid : {&VfSettings::node_guid, &VfSettings::port_guid}) {
         if (before.*guid == 0U)
@@ -116,8 +119,8 @@ void keep_zero_guids(VfSettings& before) {
     }
 }
 
-// mlx5 makes it of the MAC that the PF gives. librdmacm, UCX and MPI know adapters by it, and would
-// take two without one for the same.
+// Checks that the VF's RDMA device has a node GUID, which mlx5 makes of the MAC that the PF gives.
+// librdmacm, UCX and MPI know adapters by it, and would take two devices without one for the same.
 Result<> check_node_guid(const ChosenVf& chosen) {
     const FreeVf& vf = chosen.vf;
     if (chosen.own_device.empty() || !vf.link.ethernet || chosen.node_guid != 0 || chosen.rebind)
@@ -134,15 +137,16 @@ Result<> check_node_guid(const ChosenVf& chosen) {
                              "again");
 }
 
-// A MAC that was set through the PF while the VF's driver did not look is taken over when the
-// netdev comes up. Drivers read MAC and GUIDs when they are bound; some take them later, too, but
-// then the node GUID that is made of the MAC stays the old one.
+// Chooses MAC and settings, and whether the driver must be bound again. A MAC set through the PF
+// while the VF's driver did not look is taken over when the netdev comes up. Drivers read MAC and
+// GUIDs when they are bound. Some take them later, too, but then the node GUID that is made of the
+// MAC stays the old one.
 Result<> choose_settings(const Survey& s, VfSettings asked, ChosenVf& chosen) {
     const FreeVf& vf = chosen.vf;
     const auto reported =
         TRY(s.site.host.sriov.settings(s.site.host_ns, vf.pf_link.index, vf.function.number));
     const VfSettings present = reported.value_or(VfSettings{});
-    // The preset of InfiniBand, with which no port comes up.
+    // InfiniBand's preset is Off, with which no port comes up.
     if (!vf.link.ethernet && !asked.link_state && present.link_state == netns::VfLinkState::Off)
         asked.link_state = netns::VfLinkState::Auto;
     chosen.host_mac = present.mac && !present.mac->is_zero() ? *present.mac : vf.link.mac;
@@ -157,7 +161,7 @@ Result<> choose_settings(const Survey& s, VfSettings asked, ChosenVf& chosen) {
     return {};
 }
 
-// From the VF on the host to its netdev in the container.
+// Adds the steps from the VF on the host to its netdev in the container.
 void add_netdev(Plan& plan, const Attachment& a, const ChosenVf& chosen, const Lease& lease) {
     const FreeVf& vf = chosen.vf;
     plan.add(RestoreVf{.vf = vf.function.address,
@@ -197,7 +201,8 @@ void add_netdev(Plan& plan, const Attachment& a, const ChosenVf& chosen, const L
                       .mac = a.mac});
 }
 
-// The VF's own RDMA device. In mode shared there is nothing to move: it follows its netdev.
+// Adds the move of the VF's own RDMA device. In mode shared there is nothing to move: it follows
+// its netdev.
 void add_own_device(Plan& plan, const ChosenVf& chosen, const Lease& lease) {
     if (chosen.mode != RdmaNetnsMode::Exclusive)
         return;
@@ -209,7 +214,8 @@ void add_own_device(Plan& plan, const ChosenVf& chosen, const Lease& lease) {
     plan.endpoint.moved = true;
 }
 
-// InfiniBand has one GID from its subnet manager, iWARP one of its MAC, and both none of addresses.
+// Returns the GID of the endpoint. InfiniBand has one GID from its subnet manager, iWARP one of its
+// MAC, and neither has GIDs of addresses.
 std::optional<netns::Gid> gid_of(const ChosenVf& chosen,
                                  const std::vector<netns::Address>& addresses) {
     if (chosen.own_device.empty())
