@@ -27,7 +27,7 @@ Result<> with_autoprobe(const Store& store,
 }
 
 Result<> restore_autoprobe(const Store& store, netns::Sriov& sriov, const std::string& pf) {
-    if (!netns::is_pci_address(pf))  // others have no such file
+    if (!netns::is_pci_address(pf))  // devices of other buses have no such file
         return {};
     const std::string record = record_of(store, pf);
     const auto before = store.files().read(record, kMostBytes);

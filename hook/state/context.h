@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Context: what every decision about containers is made with.
+// Context: the things that every decision about containers needs.
 #pragma once
 
 #include "hook/request/config.h"
@@ -12,7 +12,7 @@ struct Context {
     netns::Host& host;
     const Config& config;
     const Store& store;
-    // Takes for gone what an undo cannot see: rdmactl gc --forget.
+    // True if things that an undo cannot see are taken for gone: rdmactl gc --forget.
     bool forget = false;
 };
 

@@ -17,14 +17,15 @@ Result<Json> load(const Store& store, const std::string& path) {
     return base::parse_json(TRY(store.files().read(path, kMaxStateFile)), path);
 }
 
-// Seconds since 1970; a file that cannot be read is older than all others.
+// Returns the time of a failure in seconds since 1970. A file that cannot be read is older than all
+// others.
 int64_t remembered_at(const Store& store, const std::string& path) {
     const auto json = load(store, path);
     const auto time = json ? base::required<int64_t>(*json, "time") : Result<int64_t>{json.error()};
     return time ? *time : std::numeric_limits<int64_t>::min();
 }
 
-// Removes the oldest failures, but never `newest`: others may be of the same second.
+// Removes the oldest failures, but never `newest`: others may have the same second.
 void forget_oldest(const Store& store, const std::string& newest) {
     const auto names = store.files().list(store.folder("errors"));
     if (!names || names->size() <= kMostKept)

@@ -12,17 +12,17 @@
 namespace hook {
 
 struct Failure {
-    std::string key;  // of the container
-    std::string id;   // empty: not known
+    std::string key;  // the container's key
+    std::string id;   // the container's id; empty: not known
     std::string bundle;
     std::string_view stage;
 };
 
-// Keeps the failure, and forgets the oldest of more than 64. Best effort: the error itself is what
-// the caller reports.
+// Keeps the failure, and removes the oldest of more than 64. Best effort: the caller reports the
+// error itself.
 void remember_failure(const Store& store, const Failure& failure, const base::Error& error);
 
-// An array of all that can be read.
+// Returns an array of all failures that can be read.
 Result<base::Json> load_failures(const Store& store);
 
 }  // namespace hook

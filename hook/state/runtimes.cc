@@ -74,7 +74,7 @@ bool Runtimes::is_gone(const Served& served) const {
         return false;
     if (!served.root.empty())
         return !host_.processes.exists(served.root + "/" + served.id);
-    // Where runtimes keep it unless they are told; what calls runc keeps it as runc does.
+    // Runtimes keep the folder here by default. A wrapper that calls runc keeps it as runc does.
     const std::array names = {served.runtime.substr(served.runtime.rfind('/') + 1),
                               std::string("runc")};
     return std::ranges::none_of(names, [&](const std::string& name) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runtimes: which low-level runtime rdma-runtime gave a container to, with rdma.* or without. No
-// other one can stop, enter or delete it, so it is remembered here for as long as the container is
-// there, whatever becomes of the configuration. Not below `state_dir`, which is a member of it.
+// Runtimes: the low-level runtime to which rdma-runtime gave each container, with rdma.* or
+// without. No other runtime can stop, enter or delete the container. So it is remembered here as
+// long as the container exists, whatever happens to the configuration. The folder is not below
+// `state_dir`, which is a member of the configuration.
 //
 //   KEY.json    of a container: KEY = SHA-256 of the runtime's --root and the container's id
-//   last.json   the one that the latest container got: for the next, if the configuration is broken
+//   last.json   the runtime of the latest container: for the next, if the configuration is broken
 //
-// One that cannot be read is as one that is not there: the configuration decides.
+// A file that cannot be read counts as missing: the configuration decides.
 #pragma once
 
 #include <optional>
@@ -23,7 +24,7 @@ using base::Result;
 
 inline constexpr char kRuntimesFolder[] = "/run/rdma-hook/runtimes";
 
-// A container, and who has it.
+// A container and its runtime.
 struct Served {
     std::string root;  // --root of the runtime; empty: its usual one
     std::string id;
@@ -37,14 +38,14 @@ class Runtimes {
         : host_(host), dir_(std::move(dir)) {}
 
     [[nodiscard]] std::optional<Served> find(const std::string& root, const std::string& id) const;
-    // The path that was given out last.
+    // Returns the runtime's path of the latest container.
     [[nodiscard]] std::optional<std::string> last() const;
-    // Before the container is created.
+    // Stores the container; called before it is created.
     Result<> remember(const Served& served) const;
-    // Whether the container is no more: its creator has ended, and the runtime's folder of it is
-    // not there.
+    // Returns whether the container is gone: its creator has ended, and the runtime's folder of it
+    // does not exist.
     [[nodiscard]] bool is_gone(const Served& served) const;
-    // Removes what is kept of containers that are gone; the paths.
+    // Removes the records of containers that are gone. Returns their paths.
     Result<std::vector<std::string>> forget_gone() const;
 
   private:

@@ -53,7 +53,8 @@ std::string record_path(const Store& store, const char* folder, const std::strin
     return store.folder(folder) + "/" + key + std::string(kSuffix);
 }
 
-// Names may be foreign text: of the marks of a port, or of a lease that somebody has written to.
+// Returns the name of a lock's file. `name` may be foreign text, from the marks of a port or from a
+// lease that somebody has written to.
 std::string lock_name(const char* kind, const std::string& name) {
     return fmt::format("{}-{}", kind, base::sha256_hex(name));
 }
@@ -160,8 +161,8 @@ Result<FileLock> Store::lock_leases(Deadline deadline) const {
 }
 
 Result<std::optional<Container>> Store::load_container(const std::string& key) const {
-    // A commit writes to containers/ and then removes from pending/: who looks between the two, in
-    // this order, finds it at the third look at the latest.
+    // A commit writes to containers/ and then removes from pending/. A reader between the two, in
+    // this order, finds the container at the third look at the latest.
     for (const char* where : {kContainers, kPending, kContainers}) {
         const std::string path = record_path(*this, where, key);
         auto text = files_.read(path, kMaxStateFile);
@@ -180,7 +181,8 @@ Result<> Store::save_container(const Container& container) const {
     const std::string text = base::dump_json(to_json(container));
     if (!container.committed)
         return files_.write(record_path(*this, kPending, container.key), text);
-    // Written before the pending one goes: at no moment is the container without a record.
+    // The record is written before the pending one goes: the container has a record at every
+    // moment.
     TRY(files_.write(record_path(*this, kContainers, container.key), text));
     return files_.remove(record_path(*this, kPending, container.key));
 }
@@ -256,7 +258,7 @@ Result<std::vector<std::string>> Store::sweep() const {
     for (const std::string& name : TRY(files_.list(folder(kLocks)))) {
         if (locks.contains(name))
             continue;
-        // Its file goes with it.
+        // The lock's file goes with the lock.
         const auto held = FileLock::acquire(folder(kLocks) + "/" + name, Deadline::now());
         if (!held && held.error().code != Code::Busy)
             return held.error();

@@ -9,17 +9,17 @@
 //   leases/vf-ADDRESS     a VF held, by PCI address (of another bus BUS_NAME); content: AKEY
 //   leases/adapter-HANDLE adapter on which rdmactl is at work, by devlink handle; content: rdmactl
 //   nodes/MAJOR:MINOR-KEY the RDMA device whose verbs node the container may open; granted_nodes.h
-//   attach/KEY.json       what the container sees as /run/rdma/attach.json
-//   view/KEY/             what it sees of /sys/class
-//   eswitches/DEVICE.json what an e-switch was like before rdmactl asap2 enable
+//   attach/KEY.json       the file that the container sees as /run/rdma/attach.json
+//   view/KEY/             the container's view of /sys/class
+//   eswitches/DEVICE.json the state of an e-switch before rdmactl asap2 enable
 //   autoprobe/PF          its sriov_drivers_autoprobe before rdmactl changed it; autoprobe.h
 //   errors/KEY.json       the last failure of a container, for `rdmactl list --failed`
-//   locks/                the locks of what is there or is being worked on, a file each
+//   locks/                the locks of things that exist or are being worked on, a file each
 //
 // KEY = SHA-256 of the bundle path. AKEY = <namespace inode>-<interface> in hex and safe letters.
-// Each container and each attachment has a lock of its own. Order: container, then attachment, then
-// leases. Journals name their holders and containers name their attachments; a container's file is
-// written first and removed last, so a holder without a file is a dead one.
+// Each container and each attachment has a lock of its own. The order of locks is container,
+// attachment, leases. Journals name their holders, and containers name their attachments. A
+// container's file is written first and removed last, so a holder without a file is a dead one.
 #pragma once
 
 #include <chrono>
@@ -48,17 +48,17 @@ struct Container {
     std::string key;  // SHA-256 of the bundle path
     std::string bundle;
     std::string id;    // empty until known
-    std::string uuid;  // this attach; another start of the same container has another
+    std::string uuid;  // this attach's; another start of the same container has another
     bool committed = false;
     netns::ProcessToken token;            // until the commit the creator, then its init
-    std::string netns_path;               // what config.json named, if it did
-    std::optional<netns::NetnsId> netns;  // nothing if we did not touch the container's namespace
+    std::string netns_path;               // path in config.json; empty: it has none
+    std::optional<netns::NetnsId> netns;  // nothing: rdma-hook did not touch the namespace
     std::vector<std::string> attachments;
     std::map<std::string, Limits> limits;   // by attachment, where there are any
     int64_t created = 0;                    // seconds since 1970, for people
-    std::chrono::seconds created_uptime{};  // Processes::uptime() then
-    // The steps by which it was granted things while it was there (hook/container/into_running.h),
-    // in the order of application; empty where config.json declares them.
+    std::chrono::seconds created_uptime{};  // Processes::uptime() at that time
+    // The steps that granted the container things while it existed (hook/container/into_running.h),
+    // in the order of application. Empty where config.json declares them.
     base::Json grants = base::Json::array();
     bool operator==(const Container&) const = default;
 };
@@ -81,14 +81,14 @@ class Store {
 
     [[nodiscard]] base::Files& files() const { return files_; }
 
-    // Deadline::now(): at once, or Code::Busy.
+    // The functions below take a lock. Deadline::now(): at once, or Code::Busy.
     Result<base::FileLock> lock_container(const std::string& key, base::Deadline deadline) const;
     Result<base::FileLock> lock_attachment(const std::string& akey, base::Deadline deadline) const;
     Result<base::FileLock> lock_leases(base::Deadline deadline) const;
 
-    // The container's record, committed before pending; nothing if there is none.
+    // Returns the container's record, committed before pending; nothing if there is none.
     Result<std::optional<Container>> load_container(const std::string& key) const;
-    // Writes to containers/ or pending/ as `committed` says; a committed one leaves pending/.
+    // Writes to containers/ or pending/ as `committed` says; a committed container leaves pending/.
     Result<> save_container(const Container& container) const;
     Result<> remove_container(const std::string& key) const;
 
@@ -96,8 +96,8 @@ class Store {
     Result<std::vector<std::string>> container_keys() const;  // pending ones too
     Result<std::vector<std::string>> journal_keys() const;
 
-    // Removes what writers that died have left half written; the paths. And the locks of what is
-    // gone, which processes that were killed have left.
+    // Removes files that writers left half written when they died, and returns their paths. Also
+    // removes the locks of things that are gone, which killed processes have left.
     Result<std::vector<std::string>> sweep() const;
 
   private:
@@ -110,33 +110,33 @@ class Store {
     std::string dir_;
 };
 
-// KEY of a bundle.
+// Returns the KEY of a bundle.
 std::string container_key(const std::string& bundle);
-// Whether foreign text could be one.
+// Returns whether foreign text could be a KEY.
 bool is_container_key(std::string_view text);
-// The id that Podman put into the bundle's path, or empty.
+// Returns the id that Podman put into the bundle's path, or empty.
 std::string id_from_bundle(const std::string& bundle);
-// AKEY of an interface in a namespace.
+// Returns the AKEY of an interface in a namespace.
 std::string attachment_key(netns::NetnsId ns, const std::string& interface);
-// Whether foreign text could be one, and so may become part of a path.
+// Returns whether foreign text could be an AKEY, and so may become part of a path.
 bool is_attachment_key(std::string_view text);
 
-// The one version of our files that this program knows. hook/STATE.md has their form; what changes
-// it so that an older program would misread it is another version.
+// The only version of rdma-hook's files that this program knows. hook/STATE.md has their form. A
+// change that an older program would misread needs another version.
 inline constexpr int kFormat = 1;
-// An error for any other: such a file is left as it is.
+// Checks the version of a file. Any other version is an error: such a file is left as it is.
 Result<> check_format(const base::Json& json);
-// An error unless those of the members that are there are arrays.
+// Checks that the members are arrays, as far as they exist.
 Result<> check_arrays(const base::Json& json, std::initializer_list<const char*> members);
-// A member that is an array of strings; missing: none.
+// Returns a member that is an array of strings; empty if it is missing.
 Result<std::vector<std::string>> string_list(const base::Json& json, const char* member);
-// An error unless the file is about what its name says: its member "key" leads to other files.
+// Checks that the file is about its name: its member "key" leads to other files.
 Result<> check_key(const base::Json& json, const std::string& key);
 
 base::Json to_json(const Container& container);
 Result<Container> container_from_json(const base::Json& json);
 
-// How long to wait for any of the locks: longer than an attach takes that holds it.
+// The time to wait for any of the locks: longer than an attach that holds it takes.
 inline constexpr std::chrono::seconds kLockTimeout{20};
 inline constexpr size_t kMaxStateFile = 1U << 20U;
 
