@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strict: a member that is not known, or a value that is not exactly what it should be, is an
-// error. A typing error in a policy must not widen it.
+// Strict: an unknown member, or a value that is not exactly right, is an error. A typing error in a
+// policy must not widen it.
 #include "hook/request/config.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using base::Code;
 using base::printable;
 
 namespace {
-// The tables of members, with that of config_policy.cc; a unit test keeps
+// The tables of members, with that of config_policy.cc. A unit test keeps
 // runtime-config/install/schema/config.schema.json equal to them.
 constexpr std::array kDocument = {Member{"$schema", Type::String},  // for editors; not looked at
                                   Member{"pools", Type::Object},
@@ -43,7 +43,7 @@ constexpr std::array kPool = {Member{"mode", Type::String},
 constexpr std::array kLog = {Member{"file", Type::String}, Member{"level", Type::String}};
 
 constexpr std::string_view kStateRoot = "/run/";
-constexpr size_t kMaxPath = 200;  // our file names below state_dir must fit PATH_MAX and mountinfo
+constexpr size_t kMaxPath = 200;  // file names below state_dir must fit PATH_MAX and mountinfo
 
 constexpr Word<Choose> kChoices[] = {{"first", Choose::First},
                                      {"spread", Choose::Spread},
@@ -61,7 +61,7 @@ constexpr Item<std::string> kFunctions{
     "must name a function",
     "write it as \"0000:00:05.0\" or \"auxiliary/mlx5_core.sf.4\""};
 
-// A member that is one of some words; `otherwise` if it is absent.
+// Returns a member that is one of some words; `otherwise` if it is absent.
 template <class T, size_t N>
 Result<T> parse_choice(const Json& object,
                        const char* key,
@@ -88,7 +88,7 @@ Result<std::string> parse_bridge(const Json& pool, const std::string& place) {
     return name;
 }
 
-// A list, or in a mode whose functions have a port an object:
+// Reads a list, or in a mode whose functions have a port an object:
 // {"auxiliary/mlx5_core.sf.4": "pci/0000:03:00.0/pf0sf88"}
 Result<std::vector<MappedFunction>> parse_functions(const Json& pool,
                                                     bool with_port,
@@ -123,7 +123,7 @@ Result<std::vector<MappedFunction>> parse_functions(const Json& pool,
     return functions;
 }
 
-// Members that would have no effect in a pool of this mode: a mistake to be seen.
+// Refuses members that would have no effect in a pool of this mode: the mistake must be seen.
 Result<> check_members_of_mode(const Json& json, const ModeInfo& mode, const std::string& place) {
     const bool gives_vfs = takes(mode, "device");
     const bool has_port = takes(mode, "bridge");
@@ -252,7 +252,8 @@ Result<std::vector<Pool>> parse_pools(const Json& json) {
     return pools;
 }
 
-// Absolute and in its one spelling: no empty, "." or ".." components, no control characters.
+// Returns a path that is absolute and in its one spelling: no empty, "." or ".." components, no
+// control characters.
 Result<std::string> parse_path(const Json& value, const std::string& place) {
     const auto text = value.get<std::string>();
     const auto is_control = [](char c) {

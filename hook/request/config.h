@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configuration: /etc/rdma-hook/config.json, written by root alone. A missing file is the default
-// configuration; a broken one is an error for containers with rdma.* annotations and for nobody
-// else.
+// Configuration: /etc/rdma-hook/config.json, which only root writes. A missing file is the default
+// configuration. A broken file is an error only for containers with rdma.* annotations.
 #pragma once
 
 #include <cstdint>
@@ -20,26 +19,26 @@ namespace hook {
 
 // Addresses that rdma.ip=auto may hand out: first to last, both included, in one subnet.
 struct AddressRange {
-    netns::Address first;  // prefix = the subnet's
+    netns::Address first;  // its prefix is the subnet's
     netns::Address last;
     bool operator==(const AddressRange&) const = default;
 };
 
-// How a pool chooses among its free VFs.
+// The way in which a pool chooses among its free VFs.
 enum class Choose {
     First,   // in the order of the list
-    Spread,  // on the PF with the fewest of ours
+    Spread,  // on the PF with the fewest of rdma-hook's
     Numa,    // on a PF near the container's CPUs, if it is bound to some
-    Sticky,  // in an order of the container's own: the same at each start
+    Sticky,  // in the container's own order: the same at each start
 };
 
-// A function that no PF on this machine has as a VF: a scalable function, netdevsim, a VF that was
-// passed into a virtual machine, a whole adapter. Its representor only the administrator knows; in
-// mode vf it has none, and `eswitch` and `port` are empty.
+// A function that no PF on this machine has as a VF. Examples are a scalable function, netdevsim, a
+// VF that was passed into a virtual machine, and a whole adapter. Only the administrator knows its
+// representor. In mode vf it has none, and `eswitch` and `port` are empty.
 struct MappedFunction {
     std::string function;  // "auxiliary/mlx5_core.sf.4" (netns/sriov.h)
     std::string eswitch;   // "pci/0000:03:00.0" (netns/devlink.h)
-    std::string port;      // of the e-switch: "pf0sf88"
+    std::string port;      // port of the e-switch: "pf0sf88"
 };
 
 struct Pool {
@@ -48,46 +47,47 @@ struct Pool {
     bool is_default = false;  // the mode's default pool; at most one a mode
     std::vector<std::string> parents;
     std::vector<DeviceSpec> devices;          // vf: PFs and VFs that it may give
-    std::vector<DeviceSpec> exclude;          // vf: and those of them that it may not
-    std::vector<MappedFunction> functions{};  // that no PF's VFs show, in this order
-    std::string bridge{};                     // asap2: of Open vSwitch
+    std::vector<DeviceSpec> exclude;          // vf: those of them that it may not give
+    std::vector<MappedFunction> functions{};  // functions that no PF's VFs show, in this order
+    std::string bridge{};                     // asap2: the bridge of Open vSwitch
     Choose choose = Choose::First;
-    std::optional<bool> probe{};  // ask the network before an address is taken; else as the mode
+    std::optional<bool> probe{};  // ask the network before taking an address; nothing: as the mode
     std::vector<AddressRange> ranges;             // at most one a family
     std::map<std::string, std::string> defaults;  // annotation key without "rdma.", value
-    Rules rules{};  // its own policy, before that of the configuration
+    Rules rules{};  // the pool's own policy, before that of the configuration
 };
 
 struct Config {
     std::vector<Pool> pools;
     std::optional<Policy> policy;
-    std::string state_dir = "/run/rdma-hook";  // below /run: what it holds ends with the boot
+    std::string state_dir = "/run/rdma-hook";  // below /run: its contents end with the boot
     std::string log_file;                      // empty: journald
     base::log::Level log_level = base::log::Level::Info;
-    std::string runtime{};  // that rdma-runtime calls; empty: runc where it is installed
+    std::string runtime{};  // rdma-runtime calls it; empty: runc where it is installed
 };
 
 inline constexpr char kConfigPath[] = "/etc/rdma-hook/config.json";
 
-// Text to configuration. Errors are BadConfig and name the member ("pools.fast.parents[1]").
+// Reads the text. Errors are BadConfig and name the member ("pools.fast.parents[1]").
 Result<Config> parse_config(std::string_view text);
 
-// Reads the file: BadConfig unless it and every folder above it belong to root and nobody else can
-// write them. No file: the default configuration.
+// Reads the file; a missing one is the default configuration. BadConfig unless the file and every
+// folder above it belong to root and only root can write them.
 Result<Config> load_config(const std::string& path = kConfigPath);
 
-// The member `runtime` alone, of a configuration whatever else is wrong with it. Empty: there is
-// none. An error: it cannot be told, and whoever asks goes by what he knew before (runtimes.h).
+// Returns only the member `runtime`, whatever else is wrong with the configuration; empty if it is
+// missing. An error: the member cannot be read, and the caller uses the runtime that it knew before
+// (runtimes.h).
 Result<std::string> runtime_setting(const std::string& path = kConfigPath);
 
-// The members that an object of the file may have: "" (the document), "pool", "policy",
+// Returns the members that an object of the file may have: "" (the document), "pool", "policy",
 // "pool_policy" or "log".
 std::vector<std::string_view> config_members(std::string_view object);
 
-// All that the pool may give: its devices, and its mapped functions.
+// Returns everything that the pool may give: its devices, and its mapped functions.
 std::vector<DeviceSpec> devices_of(const Pool& pool);
 
-// The pool by name (of whatever mode), or the mode's default pool for an empty name; nullptr if
+// Returns the pool by name (of any mode), or the mode's default pool for an empty name; nullptr if
 // there is none.
 const Pool* find_pool(const Config& config, std::string_view mode, std::string_view name);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the readers of the configuration share: members that must be known and of their type, and
-// errors that name the place ("pools.fast.parents[1]"). Private to config.cc and config_policy.cc.
+// Functions that the readers of the configuration share. They check that members are known and of
+// their type, and make errors that name the place ("pools.fast.parents[1]"). Private to config.cc
+// and config_policy.cc.
 #pragma once
 
 #include <optional>
@@ -31,21 +32,21 @@ std::string join(const std::string& place, std::string_view key);
 std::string item(const std::string& place, size_t index);
 std::vector<std::string_view> names(std::span<const Member> members);
 
-// Every member known and of its type.
+// Checks that every member is known and of its type.
 Result<> check_members(const Json& object,
                        std::span<const Member> members,
                        const std::string& place);
 
-// The member, or nullptr.
+// Returns the member, or nullptr.
 const Json* find(const Json& object, const char* key);
-// False if it is absent.
+// Returns the member's value; false if it is absent.
 bool flag(const Json& object, const char* key);
-// The strings of a list, none twice; an absent list is an empty one.
+// Returns the strings of a list, none twice; an absent list is an empty one.
 Result<std::vector<std::string>> strings(const Json& object,
                                          const char* key,
                                          const std::string& place);
 
-// How one string of a list is read, and what an error says of one that cannot be.
+// The way to read one string of a list, and the error's text for a wrong one.
 template <class T>
 struct Item {
     std::optional<T> (*parse)(std::string_view text);
@@ -71,7 +72,7 @@ Result<std::vector<T>> read_list(const Json& object,
     return all;
 }
 
-// An item that is a string as it stands, if `IsOne`.
+// Returns an item that is a string as it stands, if `IsOne`.
 template <bool (*IsOne)(std::string_view)>
 std::optional<std::string> parse_name(std::string_view text) {
     return IsOne(text) ? std::optional(std::string(text)) : std::nullopt;

@@ -30,7 +30,7 @@ std::optional<netns::Address> parse_network(std::string_view text) {
     return network && netns::is_network(*network) ? network : std::nullopt;
 }
 
-// "7" or "100-199".
+// Reads "7" or "100-199".
 std::optional<VlanRange> parse_vlans(std::string_view text) {
     const auto [first_text, last_text] = split_range(text);
     const auto first = parse_number(first_text);
@@ -40,7 +40,7 @@ std::optional<VlanRange> parse_vlans(std::string_view text) {
     return VlanRange{static_cast<uint16_t>(*first), static_cast<uint16_t>(*last)};
 }
 
-// "02:00:5e:10:00:01" or "02:00:5e:00:00:00-02:00:5e:ff:ff:ff".
+// Reads "02:00:5e:10:00:01" or "02:00:5e:00:00:00-02:00:5e:ff:ff:ff".
 std::optional<MacRange> parse_macs(std::string_view text) {
     const auto [first_text, last_text] = split_range(text);
     const auto first = netns::parse_mac(first_text);
@@ -63,12 +63,12 @@ constexpr Item<std::string> kCharDevices{
     parse_name<is_device_path>,
     "must be a device's path on the host such as /dev/infiniband/umad0"};
 
-// A member of the rules that is there.
+// A member that the rules have.
 struct Reading {
     const Json& json;  // the rules
     const char* key;
-    const std::string& place;                    // of the rules
-    const std::vector<std::string_view>& modes;  // that they could be for
+    const std::string& place;                    // the place of the rules
+    const std::vector<std::string_view>& modes;  // modes for which they could be
     Rules& rules;
 
     [[nodiscard]] const Json& value() const { return *find(json, key); }
@@ -92,7 +92,7 @@ Result<> read_flag(const Reading& in) {
     return {};
 }
 
-// A whole number from 1, if it is there.
+// Reads a whole number from 1; nothing if it is missing.
 Result<std::optional<uint32_t>> parse_bound(const Json& json,
                                             const char* key,
                                             uint32_t most,
@@ -125,7 +125,8 @@ Result<> read_macs(const Reading& in) {
     return read_items<&Rules::mac, kMacs>(in);
 }
 
-// A list is for every mode that it could be for; an object has one for each mode that it names.
+// Reads a list, which is for every mode that it could be for, or an object with a list for each
+// mode that it names.
 Result<> read_forbidden(const Reading& in) {
     const Json& value = in.value();
     Forbidden& all = in.rules.forbid_capabilities.emplace();
@@ -150,7 +151,7 @@ Result<> read_forbidden(const Reading& in) {
     return {};
 }
 
-// Of an attachment, and so of a pool's policy, too.
+// Members for an attachment, and so for a pool's policy, too.
 constexpr RuleMember kRules[] = {
     {{"parents", Type::List}, read_items<&Rules::parents, kParents>},
     {{"devices", Type::List}, read_items<&Rules::devices, kDevices>},
@@ -168,7 +169,7 @@ constexpr RuleMember kRules[] = {
     {{"forbid_capabilities", Type::Any}, read_forbidden},
     {{kHandlesKey, Type::Any}, read_bound<&Rules::handles, kMaxLimit>},
     {{kObjectsKey, Type::Any}, read_bound<&Rules::objects, kMaxLimit>}};
-// Of the container.
+// Members for the container.
 constexpr Member kOfContainer[] = {{"modes", Type::List},
                                    {"pools", Type::List},
                                    {"attachments", Type::Any},

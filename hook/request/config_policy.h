@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The members of a policy, and of a pool's own, and the lists that pools have in common with them.
-// Private to config.cc.
+// The members of a policy, and of a pool's own, and the lists that pools share with them. Private
+// to config.cc.
 #pragma once
 
 #include <string>
@@ -20,9 +20,9 @@ inline constexpr Item<DeviceSpec> kDevices{parse_device_spec,
                                            "must be a PF or VF, or VFs of a PF",
                                            "write it as 0000:3b:00.0, enp1s0 or enp1s0#0-3,5"};
 
-// BadConfig, which names the place, unless the table of modes has it.
+// Checks that the table of modes has the mode. BadConfig names the place.
 Result<> expect_mode(const std::string& mode, const std::string& place);
-// What may stand in a policy, or in that of a pool.
+// Returns the members of a policy, or of a pool's own.
 std::vector<std::string_view> policy_members(bool of_pool);
 Result<Policy> parse_policy(const Json& json, const std::vector<Pool>& pools);
 Result<Rules> parse_pool_policy(const Json& json,

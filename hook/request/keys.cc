@@ -26,14 +26,14 @@ constexpr size_t kMaxTrunk = 64;
 // RoCE v2 needs the smallest IB MTU (256) and its headers to fit; no NIC has more than 9978.
 constexpr uint64_t kMinMtu = 576;
 constexpr uint64_t kMaxMtu = 9978;
-// Above this, kernel and runtimes disagree about what is infinite.
+// Kernel and runtimes disagree on which values above this are infinite.
 constexpr uint64_t kMaxMemlock = INT64_MAX;
 
-// Why a value is not allowed; empty: as the row's help says.
+// The reason why a value is not allowed; empty: as the row's help says.
 using Reason = std::optional<std::string>;
 const Reason kNotAllowed = "";
 
-// How a type is read and written: `parse` stores what it accepts, `print` is its inverse.
+// The way to read and write a type: `parse` stores what it accepts, `print` is its inverse.
 struct AnyText {
     static Reason parse(std::string_view text, std::string& into) {
         into = text;
@@ -211,7 +211,8 @@ struct Routes {
 
 enum class Print { IfSet, Always };
 
-// A member of Attachment, or another of KeyValues, by the way that its type is read and written.
+// Returns the value of a member of Attachment, or of another of KeyValues, by the way to read and
+// write its type.
 template <auto Member, class Type, Print When = Print::IfSet>
 constexpr Key::Value member() {
     Key::Value value;
@@ -313,7 +314,8 @@ constexpr ModeInfo kModes[] = {
      .checks = "pf vf offload"},
 };
 
-// In the order in which they are documented. The places in a journal are part of its format.
+// The keys in the order in which they are documented. The places in a journal are part of its
+// format.
 // clang-format off
 constexpr Key kKeys[] = {
     {.name = "mode", .help = "the name of a mode",

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys and modes: the two tables that say what an annotation is. A key is one row: its name, what is
-// allowed, how it is read and written, which rule of a policy it falls under. A mode is one row: its
-// name, the keys that it takes, and what is known of it without a host; hook/modes/ has what it does.
+// Keys and modes: the two tables that define the annotations. A key is one row: its name, the
+// allowed values, the way to read and write it, and the policy's rule for it. A mode is one row:
+// its name, the keys that it takes, and the facts about it that need no host. hook/modes/ has its
+// behaviour.
 #pragma once
 
 #include <cstdint>
@@ -22,32 +23,34 @@ struct Rules;
 // One device for one container: `rdma.<index>.*`. An empty member was not asked for.
 struct Attachment {
     unsigned index = 0;  // 0-15
-    std::string mode;    // a name of the table of modes
+    std::string mode;    // a name in the table of modes
     std::string pool;    // name of the pool whose defaults and range apply, or empty
-    std::string parent;  // host netdev or RDMA device; "container"; empty: the default route's.
-                         // Named by annotation or pool if the configuration has a policy.
+    // Host netdev or RDMA device; "container"; empty: the default route's. If the configuration has
+    // a policy, the annotation or the pool names it.
+    std::string parent;
     Placement placement = Placement::Container;
-    std::string ifname;  // "rdma0"; of the interface that is made in the container. Empty where
-                         // none is made: placement Host, parent "container"
+    // Name of the interface that is made in the container: "rdma0". Empty where none is made:
+    // placement Host, parent "container".
+    std::string ifname;
     IpSource ip_source = IpSource::None;
-    std::vector<netns::Address> addresses;  // for Static; each a host's, none twice
+    std::vector<netns::Address> addresses;  // for Static; each a host's address, none twice
     std::vector<netns::Address> gateways;   // at most one a family, in a network of the addresses
     std::vector<RouteRequest> routes;       // none twice
     std::optional<netns::Mac> mac;          // unicast
     std::optional<uint32_t> mtu;            // bytes; at least 1280 with IPv6
-    netns::ChildKind child = netns::ChildKind::Macvlan;  // of the HCA's netdev
+    netns::ChildKind child = netns::ChildKind::Macvlan;  // a child of the HCA's netdev
     netns::MacvlanMode macvlan_mode = netns::MacvlanMode::Bridge;
-    std::optional<DeviceSpec> device;  // one of it; empty: one of the pool's
+    std::optional<DeviceSpec> device;  // one of these devices; empty: one of the pool's
     Provider provider = Provider::Auto;
-    std::optional<uint16_t> vlan;     // 1-4094: of the VF, of its port on a bridge, of the child
-    std::optional<uint8_t> vlan_qos;  // of a VF: where there is a VLAN, and nowhere else
+    std::optional<uint16_t> vlan;     // 1-4094: the VF's, its bridge port's, or the child's
+    std::optional<uint8_t> vlan_qos;  // the VF's; only where there is a VLAN
     std::optional<netns::VlanProtocol> vlan_proto;
     std::optional<bool> spoofchk;
     std::optional<bool> trust;
     std::optional<netns::VfLinkState> link_state;
     std::optional<uint32_t> min_tx_rate;  // Mbit/s; 0: none. Both or neither, as a PF keeps them
     std::optional<uint32_t> max_tx_rate;
-    std::string bridge;             // of Open vSwitch
+    std::string bridge;             // a bridge of Open vSwitch
     std::vector<uint16_t> trunk;    // VLANs that pass tagged, ascending; never beside `vlan`
     bool offload_required = false;  // no attach to a host that forwards in software
     std::optional<uint64_t> node_guid;
@@ -57,12 +60,12 @@ struct Attachment {
 
 inline constexpr std::string_view kContainerParent = "container";
 
-// The settings of a VF that its PF makes; never a MAC.
+// Returns the settings of a VF that its PF makes; never a MAC.
 netns::VfSettings vf_settings(const Attachment& attachment);
 netns::ChildType child_type(const Attachment& attachment);
 
-// All that keys can say. Limits are no part of an attachment: those that share one have limits of
-// their own. The rest is said once a container.
+// The values of all keys. Limits are not part of an attachment: containers that share one have
+// their own limits. The other members are given once for a container.
 struct KeyValues : Attachment, Limits {
     std::optional<uint64_t> memlock;  // bytes or kMemlockUnlimited
     std::optional<bool> optional;
@@ -70,50 +73,54 @@ struct KeyValues : Attachment, Limits {
 
 struct ModeInfo {
     std::string_view name;  // value of rdma.mode, file in hook/modes/, section of hook/README.md
-    // The keys that it takes beside those of every mode, in the order in which a refusal lists them.
+    // Keys that the mode takes beside those of every mode, in the order in which a refusal lists
+    // them.
     std::string_view keys;
-    // The plan gives something that it found free: planned and claimed one at a time.
+    // True if the plan gives something that it found free: such plans are made and claimed one at a
+    // time.
     bool finds = false;
-    // The interface's MAC is not the container's own: neighbours may know its addresses by another.
+    // True if the interface's MAC is not the container's own: neighbours may know its addresses by
+    // another.
     bool changing_mac = false;
-    // rdma.parent=container: it can work on the interface that the engine made.
+    // True if the mode can work on the interface that the engine made (rdma.parent=container).
     bool on_container_link = false;
-    // Without an address of its own a container would have nothing to be known by.
+    // True if a container without an address of its own would have no identity on the network.
     bool needs_address = false;
-    // Addresses are asked for on the network before they are taken, unless the pool says otherwise.
+    // True if the network is asked for addresses before they are taken, unless the pool says
+    // otherwise.
     bool probes = false;
     // The module that brings RDMA into a kernel that has none.
     std::string_view module = "rdma_rxe";
-    // The checks of `rdmactl doctor` that are for this mode and no mode that does not list them.
+    // Checks of `rdmactl doctor` that are only for the modes that list them.
     std::string_view checks = {};
 };
 
 struct Key {
     enum class Reach {
         EveryDevice,  // every attachment may have it
-        Mode,         // as the mode says
-        Container,    // once a container: without index, or with index 0
+        Mode,         // the mode decides
+        Container,    // once for a container: without index, or with index 0
     };
 
-    // Reads a value: no reason, or why it is not allowed, which may be empty.
+    // Reads a value. Returns nothing, or the reason why it is not allowed, which may be empty.
     using Parse = std::optional<std::string> (*)(KeyValues& values, std::string_view text);
-    // Writes it in its one spelling; empty: there is nothing to say.
+    // Returns the value in its one spelling; empty if it is not set.
     using Print = std::string (*)(const Attachment& attachment);
 
     struct Value {
         Parse parse = nullptr;
         Print print = nullptr;
-        void (*clear)(KeyValues& values) = nullptr;  // back to what nobody has set
+        void (*clear)(KeyValues& values) = nullptr;  // resets the value to unset
     };
 
-    // A number that the policy bounds: with the bound it is given to those that do not ask, and a
+    // A number that the policy bounds. Attachments that do not ask for it get the bound, and a
     // pool's default is cut to it.
     struct Bound {
         std::optional<uint32_t> KeyValues::*value = nullptr;
         std::optional<uint32_t> Rules::*most = nullptr;
     };
 
-    // A value that has to be allowed by a rule that is true or false.
+    // A value that needs leave by a rule that is true or false.
     struct Leave {
         enum WithoutPolicy { Given, Refused };
 
@@ -123,8 +130,8 @@ struct Key {
         WithoutPolicy without_policy = Given;
     };
 
-    // Another key that says otherwise: both are refused. Where an annotation has one, a pool's
-    // default for the other is left out; of two defaults this key's stays.
+    // Another key that contradicts this one: both together are refused. Where an annotation has
+    // one, a pool's default for the other is left out. Of two defaults, this key's stays.
     struct Instead {
         std::string_view of;
         const char* why = nullptr;
@@ -135,9 +142,9 @@ struct Key {
     Reach reach = Reach::Mode;
     bool pool_default = false;  // may stand in a pool's "defaults"
     Value value;
-    uint8_t in_journal = 0;                  // its place in a journal's attachment; 0: not there
-    uint8_t in_policy = 0;                   // its place among what a policy decides; 0: not there
-    void (*policy)(PolicyCheck&) = nullptr;  // decides; policy.cc
+    uint8_t in_journal = 0;  // its place in a journal's attachment; 0: not there
+    uint8_t in_policy = 0;   // its place among the keys that a policy decides; 0: not there
+    void (*policy)(PolicyCheck&) = nullptr;  // decides on the key; policy.cc
     Bound bound = {};
     Leave leave = {};
     Instead instead = {};
@@ -152,15 +159,16 @@ const Key* find_key(std::string_view name);
 std::vector<std::string_view> key_names();
 bool takes(const ModeInfo& mode, const Key& key);
 bool takes(const ModeInfo& mode, std::string_view key);
-// The keys that a pool of the mode may give by default. Containers cannot have an address, a MAC or
-// a name in common.
+// Returns the keys that may be defaults of a pool of the mode. Containers cannot share an address,
+// a MAC or a name.
 std::vector<std::string_view> pool_defaults(const ModeInfo& mode);
-// The keys that have a place, by it: &Key::in_journal or &Key::in_policy.
+// Returns the keys that have a place, in its order: &Key::in_journal or &Key::in_policy.
 std::vector<const Key*> in_order(uint8_t Key::*place);
 
-// The annotation of an attachment's key: "rdma.mtu", or "rdma.2.mtu".
+// Returns the annotation of an attachment's key: "rdma.mtu", or "rdma.2.mtu".
 std::string annotation_key(unsigned index, std::string_view name);
-// Key, value and what is allowed in one error: "rdma.mtu='9': too small; set rdma.mtu to ...".
+// Returns an error with key, value and the allowed values: "rdma.mtu='9' is not acceptable: too
+// small; set rdma.mtu to ...".
 base::Error bad_value(std::string_view annotation,
                       std::string_view value,
                       std::string_view reason,
@@ -171,14 +179,14 @@ Result<> parse_value(const Key& key,
                      std::string_view annotation,
                      std::string_view text,
                      KeyValues& values);
-// Stores a default of a pool. BadConfig unless it is one of pool_defaults().
+// Stores a default of a pool. BadConfig: it is not one of pool_defaults(), or the value is wrong.
 Result<> parse_pool_default(const ModeInfo& mode,
                             std::string_view name,
                             std::string_view text,
                             KeyValues& values);
 
-// The canonical form in journals, in the spelling of annotations; two attachments are equal if these
-// are.
+// The canonical form in journals, in the spelling of annotations. Two attachments are equal if
+// their forms are.
 Json to_json(const Attachment& attachment);
 Result<Attachment> attachment_from_json(const Json& json);
 

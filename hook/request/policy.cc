@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Without a policy everything is allowed but what would let a VF pass for another (trust on, spoof
-// check off) and RDMA devices by the engine's own hand, which nobody would take back or limit:
-// whoever may set other annotations on such a host may as well do without us.
+// Without a policy two things are denied. One is a VF that could pass for another (trust on, spoof
+// check off). The other is an RDMA device that the engine gives itself, since nobody would take it
+// back or limit it. Everything else is allowed: a user who may set other annotations on such a host
+// may as well do without rdma-hook.
 // budget: a rule is a few lines, and there are sixteen.
 #include "hook/request/policy.h"
 
@@ -22,15 +23,15 @@ constexpr char kDefaultPolicy[] = "default policy";
 constexpr char kRemove[] = "remove the annotation";
 constexpr char kRemoveAll[] = "remove the rdma.* annotations";
 
-// A member of the rules, and where it stands.
+// A member of the rules, and its place.
 template <class T>
 struct Rule {
-    const T* said = nullptr;  // nothing if a policy leaves it out, or there is none
+    const T* said = nullptr;  // nullptr if a policy leaves it out, or there is none
     std::string name;
     bool by_default = false;  // there is no policy, and no rule of the pool
 };
 
-// The pool's own rule, else the policy's, else the default policy.
+// Returns the pool's own rule, else the policy's, else the default policy.
 template <class T>
 Rule<T> find_rule(const Config& config,
                   const Pool* pool,
@@ -54,7 +55,7 @@ bool includes(const std::vector<Range<T>>& ranges, const T& value) {
         ranges, [&](const Range<T>& range) { return range.first <= value && value <= range.last; });
 }
 
-// Items of rules, as people write them.
+// Returns items of rules as people write them.
 std::string show(const std::string& name) {
     return name;
 }
@@ -89,7 +90,7 @@ struct PolicyCheck {
     std::vector<Decision>& decisions;
     const Key* key = nullptr;  // the row that decides
 
-    // "rdma.2.mtu" for a key of the attachment.
+    // Returns "rdma.2.mtu" for a key of the attachment.
     [[nodiscard]] std::string name_of(std::string_view other) const {
         return annotation_key(asked.index, other);
     }
@@ -99,7 +100,7 @@ struct PolicyCheck {
         return find_rule(config, pool, member, name);
     }
 
-    // Decides on something that no annotation says.
+    // Decides on something that no annotation asks for.
     void decide_on(std::string what, std::string rule, bool allowed, std::string fix) {
         decisions.push_back({.key = {},
                              .asked = std::move(what),
@@ -118,7 +119,8 @@ struct PolicyCheck {
         decisions.back().key = name;
     }
 
-    // Decides on a value that has to be among those that a rule lists. Without a policy any is.
+    // Decides on a value that must be among those that a rule lists. Without a policy every value
+    // is allowed.
     template <class T, class Among>
     void decide_listed(std::string_view value,
                        std::optional<std::vector<T>> Rules::*member,
@@ -138,8 +140,8 @@ struct PolicyCheck {
         decide_listed(value, member, name, [&](const auto& list) { return lists(list, value); });
     }
 
-    // Decides on a number that must not be above the rule's. `without`: the answer of a policy that
-    // has no such rule.
+    // Decides on a number that must not be above the rule's. `without` is the answer of a policy
+    // that has no such rule.
     void decide_number(uint32_t value, std::optional<uint32_t> Rules::*member, bool without) {
         const auto most = rule(member, key->name);
         decide(
@@ -180,7 +182,7 @@ void check_pool(PolicyCheck& check) {
 void check_parent(PolicyCheck& check) {
     if (!check.asked.parent.empty())
         return check.decide_name(check.asked.parent, &Rules::parents, "parents");
-    // Which interface has the default route is not known here, and may change under a policy.
+    // The interface of the default route is not known here, and may change under a policy.
     const auto parents = check.rule(&Rules::parents, "parents");
     check.decide_on("the default route's interface as " + check.name_of("parent"),
                     parents.name,
@@ -188,7 +190,8 @@ void check_parent(PolicyCheck& check) {
                     "set " + check.name_of("parent"));
 }
 
-// Decides on all that the attachment may be given: what it names, else what its pool lists.
+// Decides on everything that the attachment may be given: the device that it names, else those that
+// its pool lists.
 void check_device(PolicyCheck& check) {
     std::vector<DeviceSpec> asked;
     if (check.asked.device)
@@ -206,7 +209,8 @@ void check_bridge(PolicyCheck& check) {
         check.decide_name(check.asked.bridge, &Rules::bridges, "bridges");
 }
 
-// Leased addresses come from a range that the administrator wrote; these do not.
+// Decides on addresses that were asked for. Leased addresses come from a range that the
+// administrator wrote; these do not.
 void check_addresses(PolicyCheck& check) {
     const auto addresses = check.rule(&Rules::addresses, "addresses");
     for (const auto& address : check.asked.addresses) {
@@ -235,14 +239,14 @@ void check_vlans(PolicyCheck& check) {
     }
 }
 
-// A reservation takes from the others, and so needs leave.
+// Decides on a reservation, which takes from the others and so needs leave.
 void check_min_tx_rate(PolicyCheck& check) {
     if (check.asked.min_tx_rate.value_or(0) != 0)
         check.decide_number(*check.asked.min_tx_rate, &Rules::min_tx_rate, false);
 }
 
-// A limit only takes from those that have it: any is allowed, up to the policy's own; none (0) is
-// more than any.
+// Decides on a limit. It only takes from containers that have it: any is allowed, up to the
+// policy's own. None (0) is more than any.
 void check_bound(PolicyCheck& check) {
     const auto& [value, most] = check.key->bound;
     const auto asked = check.asked.*value;
@@ -250,8 +254,8 @@ void check_bound(PolicyCheck& check) {
         check.decide_number(*asked, most, true);
 }
 
-// Without a policy nobody would find the word for a rule. A global one would deny all that it does
-// not list: a pool's own does not.
+// Decides on a value that needs leave. Without a policy nobody would find the name of a rule. A
+// global policy would deny everything that it does not list; a pool's own does not.
 void check_leave(PolicyCheck& check) {
     const Key::Leave& leave = check.key->leave;
     const std::string value = check.key->value.print(check.asked);
@@ -283,7 +287,7 @@ void check_mac(PolicyCheck& check) {
 }
 
 namespace {
-// Decides on what the engine gives the container beside an attachment.
+// Decides on things that the engine gives the container beside an attachment.
 void check_powers(PolicyCheck& check, const Powers& powers) {
     const std::string& mode = check.asked.mode;
     const auto forbidden = check.rule(&Rules::forbid_capabilities, "forbid_capabilities");
@@ -297,8 +301,8 @@ void check_powers(PolicyCheck& check, const Powers& powers) {
         }
     }
     const auto privileged = check.rule(&Rules::privileged, "privileged");
-    // As a privileged container it has the devices of all others. Without a policy it is refused
-    // like a single one by the engine's own hand.
+    // A container with such a rule has the devices of all others, like a privileged one. Without a
+    // policy the rule is refused like a single device that the engine gives itself.
     for (const std::string& rule : powers.open_rules)
         check.decide_on(fmt::format("device rule {} beside rdma.*", rule),
                         privileged.name,
@@ -338,7 +342,7 @@ std::string text_of(const GivenNode& node) {
                              : fmt::format("--device {} ({})", printable(node.path), number);
 }
 
-// Decides on what belongs to the container and to no single attachment.
+// Decides on things that belong to the container and not to a single attachment.
 void check_container(const Request& request,
                      const std::optional<Policy>& policy,
                      const Powers& powers,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policy: what the administrator lets containers ask for, and the decision on each thing that one
-// asks for. Pure: everything is decided before the host is looked at.
+// Policy: the things that the administrator lets containers ask for, and the decision on each thing
+// that a container asks for. Pure: everything is decided before the host is looked at.
 //
-// Three may speak of an attachment, and each member is decided by the first that does: the `policy`
-// of its pool, the `policy` of the configuration, the default policy. With a policy, what it does
-// not list is denied.
+// Three policies may cover an attachment: the `policy` of its pool, the `policy` of the
+// configuration, and the default policy. The first of them that has a member decides on it. If the
+// configuration has a policy, everything that it does not list is denied.
 #pragma once
 
 #include <cstdint>
@@ -36,12 +36,12 @@ struct Range {
 using VlanRange = Range<uint16_t>;
 using MacRange = Range<netns::Mac>;
 
-// What may stand in a policy and in a pool's own; a member that is not there says nothing. The
-// limits are the most that a container may ask for, and what it gets without asking.
+// The members of a policy and of a pool's own; a missing member says nothing. The limits are the
+// most that a container may ask for, and its limits if it asks for none.
 struct Rules : Limits {
     std::optional<std::vector<std::string>> parents;       // host netdevs; "container"
     std::optional<std::vector<DeviceSpec>> devices;        // PFs and VFs
-    std::optional<std::vector<std::string>> bridges;       // of Open vSwitch
+    std::optional<std::vector<std::string>> bridges;       // bridges of Open vSwitch
     std::optional<std::vector<netns::Address>> addresses;  // networks for rdma.ip
     std::optional<std::vector<VlanRange>> vlans;
     std::optional<std::vector<MacRange>> mac;
@@ -52,58 +52,63 @@ struct Rules : Limits {
     std::optional<bool> privileged;
     std::optional<bool> trust;         // rdma.trust=on
     std::optional<bool> spoofchk_off;  // rdma.spoofchk=off
-    // By mode: capabilities that its containers must not have ("CAP_NET_RAW").
+    // Capabilities that a mode's containers must not have ("CAP_NET_RAW"), by mode.
     std::optional<std::map<std::string, std::vector<std::string>>> forbid_capabilities;
 };
 
-// Present: what is not listed is denied. Absent: the default policy of hook/README.md.
+// The policy of the configuration. Present: it denies everything that it does not list. Absent: the
+// default policy of hook/README.md holds.
 struct Policy : Rules {
     std::vector<std::string> modes;
     std::optional<std::vector<std::string>> pools;  // nothing: all, and attachments without one
-    std::vector<std::string> char_devices;          // RDMA nodes beside those that we give: paths
-                                                    // of the host, which stand for the device there
-    std::optional<uint32_t> attachments;            // of one container
-    uint64_t memlock_max = 0;                       // bytes; UINT64_MAX: unlimited; 0: the engine's
+    // RDMA nodes beside those that rdma-hook gives: paths on the host, which stand for the devices
+    // there.
+    std::vector<std::string> char_devices;
+    std::optional<uint32_t> attachments;  // most attachments of one container
+    uint64_t memlock_max = 0;             // bytes; UINT64_MAX: unlimited; 0: the engine's
 };
 
 // A device that the engine lets the container open.
 struct GivenNode {
-    std::string path;  // of its node in the container: the asker's choice; empty: it has to make
-                       // one itself (mknod), all that it has is a rule of the device cgroup
+    // Path of its node in the container, as the user chose it. Empty: the container has only a rule
+    // of the device cgroup, and has to make a node itself (mknod).
+    std::string path;
     netns::DeviceNumber number;
 };
 
-// What the engine gives the container beside what we do.
+// The things that the engine gives the container beside those that rdma-hook gives.
 struct Powers {
     bool privileged = false;                  // all devices and capabilities
-    std::vector<std::string> capabilities{};  // "CAP_NET_RAW"; of any of its sets
+    std::vector<std::string> capabilities{};  // "CAP_NET_RAW"; from any of its sets
     std::vector<GivenNode> char_devices{};    // RDMA nodes in its config.json
-    std::vector<std::string> open_rules{};    // that open more than one RDMA device: "c 231:*"
-    // What the host has at the paths that the policy's char_devices lists.
+    std::vector<std::string> open_rules{};  // rules that open more than one RDMA device: "c 231:*"
+    // The devices of the host at the paths that the policy's char_devices lists.
     std::vector<netns::DeviceNumber> listed{};
 };
 
-// One thing that a container asks for, and what was decided.
+// One thing that a container asks for, and the decision on it.
 struct Decision {
     std::string key;    // the annotation: "rdma.2.vlan"; empty: not asked for by annotation
     std::string asked;  // "rdma.2.vlan='7'"
-    std::string rule;   // that decides: "policy.vlans", "pools.fast.policy.vlans", "default policy"
+    std::string rule;   // decides: "policy.vlans", "pools.fast.policy.vlans", "default policy"
     bool allowed = false;
-    std::string fix = {};  // if denied: what the asker can do
+    std::string fix = {};  // if denied: advice for the user
 };
 
-// All that is asked for and that a policy may speak of, in the order of the attachments.
+// Returns the decisions on all things asked for that a policy may cover, in the order of the
+// attachments.
 std::vector<Decision> decide(const Request& request, const Config& config, const Powers& powers);
 
-// Refused for the first thing that is denied: it names key, value and rule.
+// Checks all decisions. Refused: the first thing that is denied; the error names key, value and
+// rule.
 Result<> check_policy(const Request& request, const Config& config, const Powers& powers);
 
-// A rule for an attachment of this pool (nullptr: of none), wherever it stands.
+// Returns a rule for an attachment of this pool (nullptr: of none), wherever it stands.
 std::optional<uint32_t> find_bound(const Config& config,
                                    const Pool* pool,
                                    std::optional<uint32_t> Rules::*member);
 
-// The column `policy` of the table of keys: each decides on the value of its key.
+// The column `policy` of the table of keys: each function decides on the value of its key.
 void check_mode(PolicyCheck& check);
 void check_pool(PolicyCheck& check);
 void check_parent(PolicyCheck& check);

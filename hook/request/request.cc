@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From annotations to a Request, in three passes: each key by itself, each attachment with its mode
-// and pool, all attachments beside each other.
+// The way from annotations to a Request, in three passes. They look at each key by itself, each
+// attachment with its mode and pool, and all attachments beside each other.
 // budget: one story.
 #include "hook/request/request.h"
 
@@ -23,7 +23,7 @@ namespace {
 constexpr std::string_view kPrefix = "rdma.";
 // IPv6 does not run over less (RFC 8200, 5): the kernel takes the addresses away, and GIDs go too.
 constexpr uint32_t kMinMtuV6 = 1280;
-// Keys that speak of an interface that rdma-hook makes.
+// Keys for an interface that rdma-hook makes.
 constexpr std::string_view kOfInterface[] = {"ip", "gateway", "routes", "mac", "mtu", "ifname"};
 
 Error bad_input(std::string what, std::string fix) {
@@ -34,7 +34,7 @@ Error refused(std::string what, std::string fix) {
     return make_error(Code::Refused, std::move(what)).advise(std::move(fix));
 }
 
-// Exactly ^rdma\.([0-9]+\.)?[^/]*$: a key with a slash belongs to somebody else.
+// Matches exactly ^rdma\.([0-9]+\.)?[^/]*$: a key with a slash belongs to somebody else.
 bool is_ours(std::string_view key) {
     return key.starts_with(kPrefix) && key.find('/') == std::string_view::npos;
 }
@@ -44,7 +44,7 @@ struct SplitKey {
     std::string_view name;
 };
 
-// "rdma.2.mode": an index is digits with a dot behind them, nothing else.
+// Splits "rdma.2.mode": an index is digits with a dot behind them, nothing else.
 Result<SplitKey> split(const Given& given) {
     const std::string_view rest = std::string_view(given.annotation).substr(kPrefix.size());
     const auto digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
@@ -87,7 +87,7 @@ Result<> add(const Given& given, ParsedAnnotations& all) {
     return parse_value(*key, given.annotation, given.value, parsed.values);
 }
 
-// One attachment in the making: what its annotations say, and then what its pool does.
+// One attachment in the making: first the values of its annotations, then those of its pool.
 struct Making {
     const ParsedKeys& parsed;
     const Config& config;
@@ -101,7 +101,7 @@ struct Making {
 
     [[nodiscard]] std::string text(std::string_view key) const { return parsed.text(key); }
 
-    // By the annotation, or by the pool's defaults.
+    // Returns whether the annotation or the pool's defaults set the key.
     [[nodiscard]] bool says(std::string_view key) const {
         return has(key) || (pool != nullptr && pool->defaults.contains(std::string(key)));
     }
@@ -192,14 +192,15 @@ Result<> choose_parent(Making& making) {
             "choose one of {}, or another {}", fmt::join(parents, ", "), making.name("pool")));
 }
 
-// The pool's default as far as the policy lets it; else the policy's bound.
+// Returns the pool's default as far as the policy lets it; else the policy's bound.
 std::optional<uint32_t> bounded(std::optional<uint32_t> usual, std::optional<uint32_t> most) {
     const bool within = usual && (!most || (*usual != 0 && *usual <= *most));
     return within ? usual : most;
 }
 
-// Fills in what the annotations leave open: the pool's defaults, the policy's bounds. parse_config()
-// has checked the defaults; a Config that did not come from a file may still be wrong.
+// Fills in the values that the annotations leave open: the pool's defaults, the policy's bounds.
+// parse_config() has checked the defaults; a Config that did not come from a file may still be
+// wrong.
 Result<> apply_defaults(Making& making) {
     static const std::map<std::string, std::string> kNone;
     for (const auto& [name, text] : making.pool != nullptr ? making.pool->defaults : kNone) {
@@ -221,7 +222,7 @@ Result<> apply_defaults(Making& making) {
     return {};
 }
 
-// Refuses keys that speak of an interface that is made, where none is.
+// Refuses keys for an interface where none is made.
 Result<> refuse_given(const Making& making,
                       std::span<const std::string_view> keys,
                       const std::string& reason) {
@@ -233,8 +234,8 @@ Result<> refuse_given(const Making& making,
     return {};
 }
 
-// With rdma.placement=host there is no interface of the container's own, and with
-// rdma.parent=container it is the engine's, which has its name, MAC and MTU already.
+// Checks the placement. With rdma.placement=host the container has no interface of its own. With
+// rdma.parent=container the interface is the engine's, which has its name, MAC and MTU already.
 Result<> check_placement(const Making& making) {
     const std::string parent =
         fmt::format("{}={}", making.name("parent"), printable(making.values.parent));
@@ -254,7 +255,7 @@ Result<> check_placement(const Making& making) {
                         : Result<>{};
 }
 
-// Takes back what a pool's defaults say of an interface where none is made.
+// Clears a pool's defaults for an interface where none is made.
 void forget_interface(Making& making) {
     for (const auto key : kOfInterface) {
         if (!making.has(key))
@@ -290,7 +291,7 @@ Result<> choose_addresses(Making& making) {
     return making.has_range() ? Result<>{} : no_range(making, name);
 }
 
-// The networks in which the attachment will have an address.
+// Returns the networks in which the attachment will have an address.
 std::vector<Address> networks_of(const Making& making) {
     if (making.values.ip_source != IpSource::Auto)
         return making.values.addresses;
@@ -368,7 +369,7 @@ Result<> choose_device(const Making& making) {
     return {};
 }
 
-// A VLAN's quality of service and protocol mean nothing without a VLAN: of a pool's defaults they
+// A VLAN's quality of service and protocol mean nothing without a VLAN: a pool's defaults for them
 // are then left out.
 Result<> choose_vlan(Making& making) {
     auto& values = making.values;
@@ -432,7 +433,7 @@ Result<> choose_bridge(Making& making) {
         fmt::format("remove it, or choose another {}", making.name("pool")));
 }
 
-// Refuses two keys of which one may be there.
+// Refuses two keys that exclude each other.
 Result<> check_instead(const Making& making) {
     for (const Key& key : all_keys()) {
         if (making.has(key.name) && making.has(key.instead.of))
@@ -514,7 +515,7 @@ Result<KeyValues> make_attachment(const ParsedKeys& parsed, const Config& config
     return std::move(making.values);
 }
 
-// Names what two attachments of one container must not share; empty if they get along.
+// Returns the thing that two attachments of one container must not share; empty if they get along.
 std::string clash(const Attachment& a, const Attachment& b) {
     if (!a.ifname.empty() && a.ifname == b.ifname)
         return "the interface name " + a.ifname;

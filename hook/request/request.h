@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Request: what a container asks for, made from its annotations and the configuration. Pure: only
-// valid values can exist in it. The table of keys in keys.cc is the grammar, described for people in
-// hook/README.md and as JSON Schema in runtime-config/install/schema/.
+// Request: the things that a container asks for, made from its annotations and the configuration.
+// Pure: it holds only valid values. The table of keys in keys.cc is the grammar. hook/README.md
+// describes it for people, and runtime-config/install/schema/ as JSON Schema.
 #pragma once
 
 #include <cstdint>
@@ -21,20 +21,20 @@ using Annotations = std::map<std::string, std::string>;
 struct Request {
     std::vector<Attachment> attachments;  // by index, none twice; empty: no RDMA is asked for
     std::optional<uint64_t> memlock;      // bytes or kMemlockUnlimited; rdma.memlock
-    // What is given where neither the annotation nor the engine's user says: as much as the policy
-    // allows; 0: the engine's own limit is left alone.
+    // The memlock where neither the annotation nor the engine's user sets one: as much as the
+    // policy allows. 0: the engine's own limit stays.
     uint64_t memlock_default = kMemlockUnlimited;
     bool optional = false;  // rdma.optional
-    // rdma.max_hca_*, by index of the attachment; where there are any.
+    // The limits rdma.max_hca_*, by index of the attachment, where there are any.
     std::map<unsigned, Limits> limits;
 };
 
-// Whether any key matches ^rdma\.([0-9]+\.)?[^/]*$: decides, before anything else is looked at or
-// loaded, whether the container is any business of rdma-hook.
+// Returns whether any key matches ^rdma\.([0-9]+\.)?[^/]*$. This decides, before anything else is
+// read or loaded, whether the container is rdma-hook's business.
 bool mentions_rdma(const Annotations& annotations);
 
-// BadInput names key, value, what is allowed and, for an unknown key, the closest known one;
-// Refused: a parent that is not one of its pool.
+// Returns the request. BadInput names key, value, the allowed values and, for an unknown key, the
+// closest known one. Refused: a parent that is not one of its pool.
 Result<Request> parse_request(const Annotations& annotations, const Config& config);
 
 // A key as the user wrote it and its value, for messages.
@@ -45,7 +45,7 @@ struct Given {
     [[nodiscard]] std::string text() const;  // "rdma.2.mtu='9000'"
 };
 
-// The annotations of one attachment, or those that are said once a container, each checked by
+// The annotations of one attachment, or those that are given once for a container, each checked by
 // itself.
 struct ParsedKeys {
     KeyValues values;
@@ -55,7 +55,7 @@ struct ParsedKeys {
 
     [[nodiscard]] std::string text(std::string_view key) const { return given.at(key).text(); }
 
-    // The annotation as the user wrote it, or as it would be written.
+    // Returns the annotation as the user wrote it, or as it would be written.
     [[nodiscard]] std::string name(std::string_view key) const;
 };
 
@@ -64,7 +64,8 @@ struct ParsedAnnotations {
     ParsedKeys container;                        // memlock, optional
 };
 
-// BadInput for unknown keys, bad indexes, bad values and keys that are there twice.
+// Parses the annotations. BadInput: unknown keys, bad indexes, bad values and keys that are there
+// twice.
 Result<ParsedAnnotations> parse_annotations(const Annotations& annotations);
 
 }  // namespace hook

@@ -16,15 +16,15 @@ namespace {
 // IB_DEVICE_NAME_MAX and IFNAMSIZ (kernel uapi), less the terminating zero.
 constexpr size_t kMaxDeviceName = 63;
 constexpr size_t kMaxInterfaceName = 15;
-// No known word is longer: what lies beyond adds the same to every distance.
+// No known word is longer: further letters add the same to every distance.
 constexpr size_t kCompared = 64;
 
 bool is_alnum(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-// What dev_valid_name() of the kernel takes, in printable ASCII, without '%': the kernel would
-// take "rdma%d" for a template and choose another name.
+// Returns whether the kernel's dev_valid_name() takes the name, in printable ASCII, without '%':
+// the kernel would take "rdma%d" for a template and choose another name.
 bool is_name(std::string_view text, size_t limit) {
     const auto fits = [](char c) {
         return c > ' ' && c < 0x7f && c != '/' && c != ':' && c != '%';
@@ -62,7 +62,7 @@ std::optional<NumberRange> parse_number_range(std::string_view text) {
     return NumberRange{*first, *last};
 }
 
-// "3" or "0-3", but not "3-3".
+// Reads "3" or "0-3", but not "3-3".
 std::optional<VfRange> parse_vf_range(std::string_view text) {
     const auto range = parse_number_range(text);
     const bool has_dash = text.find('-') != std::string_view::npos;
@@ -77,7 +77,7 @@ bool covers(const DeviceSpec& outer, const VfRange& range) {
            });
 }
 
-// Empty if the list is malformed.
+// Returns the ranges of the list; empty if it is malformed.
 std::vector<NumberRange> parse_cpu_list(std::string_view text) {
     std::vector<NumberRange> ranges;
     for (const auto part : split_list(text)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values: how annotations and the configuration spell names, numbers, devices, CPUs and GUIDs, and
-// the types that they are read into. Pure. All input is hostile: every parser takes one spelling and
-// gives nothing for any other.
+// Values: the spelling of names, numbers, devices, CPUs and GUIDs in annotations and the
+// configuration, and the types that they are read into. Pure. All input is hostile: every parser
+// takes one spelling and gives nothing for any other.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ namespace hook {
 using base::Json;
 using base::Result;
 
-inline constexpr unsigned kMaxIndex = 15;        // of rdma.<index>.*
+inline constexpr unsigned kMaxIndex = 15;        // the highest index of rdma.<index>.*
 inline constexpr uint32_t kMaxVf = 65535;        // sriov_totalvfs is 16 bits wide
 inline constexpr uint16_t kMaxVlan = 4094;       // 0 and 4095 are reserved (IEEE 802.1Q)
-inline constexpr uint32_t kMaxRate = 1'000'000;  // Mbit/s, of min_tx_rate and max_tx_rate
+inline constexpr uint32_t kMaxRate = 1'000'000;  // Mbit/s, for min_tx_rate and max_tx_rate
 // The kernel counts to 2^31 - 2; nine digits are plenty and easier to say.
 inline constexpr uint32_t kMaxLimit = 999999999;
 inline constexpr uint64_t kMemlockUnlimited = UINT64_MAX;
@@ -32,16 +32,16 @@ bool is_device_name(std::string_view text);  // a netdev or RDMA device of the h
 bool is_interface_name(std::string_view text);
 bool is_pool_name(std::string_view text);
 
-// A decimal number without sign or leading zeros.
+// Reads a decimal number without sign or leading zeros.
 std::optional<uint64_t> parse_number(std::string_view text);
-// The first and the last of "FIRST-LAST"; twice the same of "FIRST".
+// Returns FIRST and LAST of "FIRST-LAST"; FIRST twice for "FIRST".
 std::pair<std::string_view, std::string_view> split_range(std::string_view text);
-// The parts between the commas: at least one, each may be empty.
+// Returns the parts between the commas: at least one, each may be empty.
 std::vector<std::string_view> split_list(std::string_view text);
-// Whether a list of words with single spaces has the word.
+// Returns whether a list of words with single spaces has the word.
 bool has_word(std::string_view words, std::string_view word);
-// The nearest of some known words to a mistyped one, by edit distance; the first of equals; empty
-// if there are no words.
+// Returns the known word that is nearest to a mistyped one, by edit distance. The first of equals
+// wins; empty if there are no words.
 std::string_view nearest(std::string_view typed, const std::vector<std::string_view>& words);
 
 // A device, or some of its VFs: the spelling of rdma.device and of the configuration's lists.
@@ -49,7 +49,7 @@ std::string_view nearest(std::string_view typed, const std::vector<std::string_v
 //   0000:3b:00.0      a PF, or a VF, by its PCI address
 //   auxiliary/mlx5_core.sf.4   a function of another bus, as devlink names it
 //   enp1s0, mlx5_0    the same by the name of its netdev or RDMA device
-//   enp1s0#0-3,5      of a PF: these VFs only; numbers ascend
+//   enp1s0#0-3,5      only these VFs of a PF; numbers ascend
 struct VfRange {
     uint32_t first = 0;
     uint32_t last = 0;  // included
@@ -62,34 +62,34 @@ struct DeviceSpec {
     bool operator==(const DeviceSpec&) const = default;
 };
 
-// One spelling in, the same out.
+// Reads a spec. Each has one spelling, which to_string() returns.
 std::optional<DeviceSpec> parse_device_spec(std::string_view text);
 std::string to_string(const DeviceSpec& spec);
-// Whether the spec speaks of this VF number.
+// Returns whether the spec includes this VF number.
 bool has_number(const DeviceSpec& spec, uint32_t number);
-// Whether all that `inner` names is named by one of `outer`. By spelling: what a name means on the
-// host is not looked at.
+// Returns whether one of `outer` names everything that `inner` names. It compares the spelling: the
+// meaning of a name on the host is not looked at.
 bool lies_inside(const DeviceSpec& inner, const std::vector<DeviceSpec>& outer);
 
-// Lists of CPUs as cpuset(7) and sysfs write them: "0-3,8". Whether the two have one in common;
-// false if one is empty or malformed.
+// Returns whether two lists of CPUs have one in common. They are written as by cpuset(7) and sysfs:
+// "0-3,8". False if one is empty or malformed.
 bool share_a_cpu(std::string_view a, std::string_view b);
 
-// A word and what it means.
+// A word and its meaning.
 template <class T>
 struct Word {
     std::string_view text;
     T value;
 };
 
-enum class Placement { Container, Host };  // where an rxe lives
+enum class Placement { Container, Host };  // the namespace in which an rxe lives
 enum class IpSource { None, Static, Auto };
 enum class Provider {
     Auto,
     Device,
     Rxe,
     Siw
-};  // of a VF's RDMA: its own device, or a software one
+};  // the provider of a VF's RDMA: its own device, or a software one
 
 inline constexpr Word<Placement> kPlacements[] = {{"container", Placement::Container},
                                                   {"host", Placement::Host}};
@@ -126,18 +126,18 @@ constexpr std::string_view word_of(const Word<T> (&words)[N], T value) {
 std::optional<uint64_t> parse_guid(std::string_view text);
 std::string guid_text(uint64_t guid);
 
-// A network to send to, and by which router.
+// A network to send to, and the router for it.
 struct RouteRequest {
     netns::Address network;
     std::optional<netns::Address> gateway;  // nothing: the attachment's of this family, else none
     bool operator==(const RouteRequest&) const = default;
 };
 
-// "10.9.0.254,fd00::fe"; "10.8.0.0/16,fd01::/48@fd00::fe".
+// Returns texts such as "10.9.0.254,fd00::fe" and "10.8.0.0/16,fd01::/48@fd00::fe".
 std::string gateway_text(const std::vector<netns::Address>& gateways);
 std::string routes_text(const std::vector<RouteRequest>& routes);
 
-// How much of an RDMA device one container may open and make, by the rdma cgroup.
+// The limits of one container on an RDMA device: how much it may open and make, by the rdma cgroup.
 struct Limits {
     std::optional<uint32_t> handles;  // rdma.max_hca_handles
     std::optional<uint32_t> objects;  // rdma.max_hca_objects
@@ -150,10 +150,10 @@ struct Limits {
 inline constexpr char kHandlesKey[] = "max_hca_handles";
 inline constexpr char kObjectsKey[] = "max_hca_objects";
 
-// The smaller of both, member by member; what is not said does not limit.
+// Returns the smaller of both, member by member; a missing member does not limit.
 Limits tightest(const Limits& a, const Limits& b);
-// An object with members of those names, each a whole number from 1 to kMaxLimit; BadConfig names
-// the member ("limits.max_hca_objects").
+// Reads an object with members of those names, each a whole number from 1 to kMaxLimit. BadConfig
+// names the member ("limits.max_hca_objects").
 Result<Limits> limits_from_json(const Json& object, const std::string& place);
 Json to_json(const Limits& limits);
 
