@@ -11,7 +11,8 @@ import sys
 from pathlib import Path
 
 # The folders whose comments are in the style of CONTRIBUTING.md. The list grows until it is the tree.
-FOLDERS = ("netns", "runtime-config/engines", "runtime-config/oci", "runtime-config/rdma-runtime")
+FOLDERS = ("hook/modes", "hook/request", "hook/state", "hook/steps", "netns", "runtime-config/engines", "runtime-config/oci",
+           "runtime-config/rdma-runtime")
 # In these folders, but somebody else's for now.
 LATER = ("runtime-config/rdma-runtime/shim.cc", "runtime-config/rdma-runtime/shim.h")
 
