@@ -11,7 +11,7 @@ using base::Code;
 using base::make_error;
 
 namespace {
-// A container of the host's network can have this instead.
+// A container of the host's network can have this device instead.
 constexpr char kHostsDevice[] =
     "leave out rdma.* and give it the host's device: --device rdma-hook.org/hca=NAME (rdmactl cdi "
     "generate)";
@@ -37,7 +37,7 @@ Result<> check_spec(const oci::Spec& spec, const Asking& asking) {
     return {};
 }
 
-// A rule that names one device is judged as its node would be.
+// Judges a rule that names one device as that device's node.
 void add_rule(const oci::DeviceRange& rule, Powers& powers) {
     if (rule.major && rule.minor)
         return powers.char_devices.push_back(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asking: a container that asks for RDMA, as its config.json and the configuration describe it.
-// Refuses all that can be refused without a look at the host.
+// Asking holds a container's request for RDMA, as its config.json and the configuration describe
+// it. Reading it refuses all that can be refused without a look at the host.
 #pragma once
 
 #include <string>
@@ -17,31 +17,31 @@ namespace hook {
 struct Asking {
     std::string bundle;
     std::string id;  // empty: not known yet
-    // The process that has to live for the container to be alive: the one that creates it, or, once
-    // it is there, its init.
+    // The process that has to live for the container to be alive. First it is the process that
+    // creates the container, later the container's init.
     netns::ProcessToken life{};
-    bool running = false;  // the container is there, and its init waits: plain hooks
+    bool running = false;  // plain hooks: the container exists, and its init waits
     oci::Network network;
     Request request;
-    std::string cpus;        // its cpuset, "0-3,8"; empty: all
-    bool fenced = true;      // it may not open whatever RDMA device there is
-    bool net_admin = false;  // it may change its interfaces
+    std::string cpus;        // the container's cpuset, "0-3,8"; empty: all
+    bool fenced = true;      // the container may not open every RDMA device of the host
+    bool net_admin = false;  // the container may change its interfaces
 };
 
-// All but `bundle`, `id` and `life`. Of the host only the numbers of devices are asked, and only
-// for a container with devices of its own.
+// Reads all members but `bundle`, `id` and `life`. Asks the host only for the numbers of devices,
+// and only for a container with devices of its own.
 Result<Asking> read_asking(const Context& context,
                            const oci::Spec& spec,
                            const Annotations& annotations,
                            bool running);
 
-// Refused for a pod's container, whose annotations are not root's, without a policy.
+// Refused without a policy: a container of a pod, whose annotations do not come from root.
 Result<> check_author(const oci::Spec& spec, const Config& config);
 
 // Lists the powers that the engine gives the container, for the policy to judge.
 Result<Powers> powers_of(const oci::Spec& spec, const Config& config, netns::CharNodes& host);
 
-// Refused if the namespace is the host's, whatever path led to it.
+// Refused: the namespace is the host's, by whatever path it was named.
 Result<> check_not_the_hosts(netns::Netnses& namespaces, const netns::Netns& ns);
 
 }  // namespace hook

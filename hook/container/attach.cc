@@ -25,7 +25,7 @@ using base::Error;
 using base::make_error;
 
 namespace {
-// A container on its way to be a holder of attachments. Its record is on disk and names them.
+// A container that is about to hold attachments. Its record is on disk and names them.
 struct Holder {
     const Context& context;
     const Asking& asking;
@@ -49,7 +49,7 @@ Result<Site> site_of(const Context& context, const std::optional<netns::Netns>& 
         .host = context.host, .host_ns = TRY(context.host.namespaces.current()), .container = ns};
 }
 
-// The key under which the attachment is or will be recorded.
+// Returns the key under which the attachment is or will be recorded.
 Result<std::string> key_of(Site& site, const Attachment& attachment) {
     const Scope scope = TRY(TRY(mode_of(attachment))->scope(attachment, site));
     const netns::Netns* ns = site.ns(scope.where);
@@ -58,15 +58,16 @@ Result<std::string> key_of(Site& site, const Attachment& attachment) {
 
 // ---- one attachment
 
-// Whether an attachment with the key of the journal is the one that is there. The key says which
-// host device it is: how its parent was named, by which pool and under which index, changes nothing
-// of it, and containers that do not know of each other share it.
+// True if an attachment with the journal's key is the one that exists. The key names the host's
+// device. The name of its parent, its pool and its index make no difference to the device.
+// Containers that do not know of each other share it.
 bool may_share(const Journal& journal, const Attachment& attachment) {
     return attachment.placement == Placement::Host || journal.attachment == to_json(attachment);
 }
 
 Error not_shared(const Attachment& attachment) {
-    // On the interface that the engine made (rdma.parent=container), which takes no rdma.ifname.
+    // The attachment uses the interface that the engine made (rdma.parent=container), and takes no
+    // rdma.ifname.
     if (attachment.ifname.empty())
         return make_error(Code::Refused,
                           "the network's own interface has RDMA by other rdma.* annotations")
@@ -93,8 +94,8 @@ Result<Granted> join_existing(const Holder& holder,
     return granted;
 }
 
-// Carries a plan out whose journal is on disk. The lock of leases is held until what was found is
-// claimed, no longer: the rest may take seconds.
+// Carries out a plan whose journal is on disk. Holds the lock of leases only until each device
+// found is claimed: the rest may take seconds.
 Result<> carry_out(const Journal& journal,
                    size_t claims,
                    Site& site,
@@ -102,7 +103,7 @@ Result<> carry_out(const Journal& journal,
     const std::span all(journal.steps);
     for (const AnyStep& step : all.first(claims)) {
         auto done = run({&step, 1}, site);
-        // A container that asked for it by name claimed it since it was found, without that lock.
+        // A container that named the device claimed it in between, without that lock.
         if (!done && done.error().code == Code::Busy && std::holds_alternative<Claim>(step))
             site.in_use.insert(site.in_use.end(),
                                journal.endpoint.addresses.begin(),
@@ -113,8 +114,8 @@ Result<> carry_out(const Journal& journal,
     return run(all.subspan(claims), site);
 }
 
-// One plan, carried out or undone. Addresses of the pool that others turn out to have are added to
-// `in_use`, if all is undone: another try starts from nothing, as this one did.
+// Carries out one plan, or undoes it. Adds to `in_use` the addresses of the pool that other hosts
+// turn out to have, if all is undone. The next try then starts from nothing, as this one did.
 Result<Granted> make_once(const Holder& holder,
                           const Attachment& attachment,
                           const std::string& akey,
@@ -122,7 +123,7 @@ Result<Granted> make_once(const Holder& holder,
     const Context& context = holder.context;
     Site site = TRY(site_of(context, holder.ns));
     const Mode* mode = TRY(mode_of(attachment));
-    // Find and claim under one lock: two containers must not be given the same address or VF.
+    // Finds and claims under one lock: two containers must not get the same address or VF.
     std::optional<base::FileLock> leases;
     if (find_mode_info(mode->name)->finds || attachment.ip_source == IpSource::Auto)
         leases = TRY(context.store.lock_leases(Deadline::in(kLockTimeout)));
@@ -145,7 +146,7 @@ Result<Granted> make_once(const Holder& holder,
         TRY(carry_out(journal, plan.claims, site, std::move(leases)));
         Granted granted = TRY(inspect(site, attachment, plan.endpoint));
         journal.made = true;
-        journal.net_admin = holder.asking.net_admin;  // a container yet to begin changed nothing
+        journal.net_admin = holder.asking.net_admin;  // an unstarted container changed nothing
         TRY(save_journal(context.store, journal));
         return granted;
     };
@@ -166,12 +167,12 @@ std::string others_have(const std::set<netns::Address>& in_use) {
         "others on the network have {} of the pool's addresses ({})", in_use.size(), list);
 }
 
-// A pool's address that somebody else has must not keep everybody from the rest of the pool: the
-// next one is tried.
+// Tries the pool's next address if another host has this one. An address in use must not block the
+// rest of the pool.
 Result<Granted> make_new(const Holder& holder,
                          const Attachment& attachment,
                          const std::string& akey) {
-    constexpr size_t kMostInUse = 8;  // a device is made and removed to find out about each
+    constexpr size_t kMostInUse = 8;  // each costs a device that is made and removed
     std::set<netns::Address> in_use;
     for (;;) {
         const size_t known = in_use.size();
@@ -184,8 +185,8 @@ Result<Granted> make_new(const Holder& holder,
     }
 }
 
-// Makes the attachment, or joins an equal one of the same namespace, or the host's device that
-// others share (rdma.placement=host).
+// Makes the attachment, or joins an equal one. That is one of the same namespace, or of the host's
+// device that others share (rdma.placement=host).
 Result<Granted> attach(const Holder& holder,
                        const Attachment& attachment,
                        const std::string& akey) {
@@ -212,7 +213,7 @@ Result<Granted> attach(const Holder& holder,
 
 // ---- a container
 
-// A parent may be named in several ways, and then only the host tells that it is one.
+// A parent may be named in several ways. Only the host tells then that two names mean one parent.
 Result<> check_apart(const Container& container, const std::string& akey, const Request& request) {
     const auto same = std::ranges::find(container.attachments, akey);
     if (same == container.attachments.end())
@@ -255,7 +256,8 @@ Result<Container> register_container(const Context& context,
     return container;
 }
 
-// All attachments or none. Something in use may be the property of the dead: then once more.
+// Makes all attachments or none. A device in use may belong to a dead container: then it tries once
+// more.
 Result<std::vector<Granted>> attach_all(const Holder& holder) {
     const auto each = [&]() -> Result<std::vector<Granted>> {
         std::vector<Granted> granted;
@@ -271,7 +273,8 @@ Result<std::vector<Granted>> attach_all(const Holder& holder) {
     return collected.containers.empty() && collected.journals.empty() ? std::move(granted) : each();
 }
 
-// Does the work for a container with a record, and commits it if it runs. A failure undoes all.
+// Does the work for a container with a record, and commits it if it runs. A failure undoes
+// everything.
 template <typename Work>
 Result<Notes> with_record(const Context& context,
                           const Asking& asking,
@@ -300,7 +303,8 @@ Result<Notes> start_with_rdma(const Context& context, const Asking& asking, Deli
     });
 }
 
-// rdma.optional: the container starts without RDMA, and hears why if it has a place for that.
+// Starts the container without RDMA (rdma.optional). The container can read the reason if it has a
+// place for it.
 Result<Notes> start_without_rdma(const Context& context,
                                  Asking asking,
                                  Delivery& delivery,
@@ -313,20 +317,20 @@ Result<Notes> start_without_rdma(const Context& context,
     });
 }
 
-// rdma.optional forgives the host's failures, and not the asker's.
+// True if rdma.optional forgives the error: it forgives the host's failures, not a wrong request.
 bool is_forgivable(const Error& error) {
     return error.code != Code::BadInput && error.code != Code::Refused &&
            error.code != Code::BadConfig;
 }
 
-// A container is attached once: prestart and createRuntime may ask for the same, but the hooks of
-// two devices do not.
+// Refuses more than the container has: it is attached once. prestart and createRuntime may ask for
+// the same; the hooks of two devices do not.
 Result<> check_has_all(const Context& context,
                        const Container& container,
                        const Asking& asking,
                        const std::optional<netns::Netns>& ns) {
     if (container.attachments.empty())
-        return {};  // rdma.optional: it went without
+        return {};  // rdma.optional: the container went without
     Site site = TRY(site_of(context, ns));
     for (const Attachment& attachment : asking.request.attachments) {
         const std::string akey = TRY(key_of(site, attachment).context(context_of(attachment)));
@@ -341,7 +345,8 @@ Result<> check_has_all(const Context& context,
     return {};
 }
 
-// An earlier start of the same bundle: dead, it is undone now; alive, this start is a mistake.
+// Handles an earlier start of the same bundle. If it is dead it is undone now; if it lives, this
+// start is a mistake.
 Result<> leave_earlier(const Context& context, const Container& earlier) {
     if (earlier.committed && TRY(is_alive(context, earlier)))
         return make_error(Code::Busy, "this container has its RDMA already and is running")

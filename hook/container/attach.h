@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attach: all that a container asks for, or nothing. The process may die at any line: undoing needs
-// nothing but journals and records (end.h).
+// Attach gives a container all that it asks for, or nothing. The process may die at any line:
+// undoing needs only journals and records (end.h).
 #pragma once
 
 #include <optional>
@@ -11,12 +11,12 @@
 
 namespace hook {
 
-// Attaches all that is asked for and delivers it. A container that lives and has it already gets
-// nothing more; one that may do without (rdma.optional) starts without.
+// Attaches all that the container asks for, and delivers it. A live container that has it already
+// gets nothing more. A container with rdma.optional starts without RDMA if the host fails.
 Result<Notes> attach_container(const Context& context, const Asking& asking, Delivery& delivery);
 
-// The plan of one attachment for rdmactl plan, without doing anything. No namespace: there is none
-// yet.
+// Returns the plan of one attachment for rdmactl plan, and changes nothing. It names no namespace:
+// there is none yet.
 Result<Plan> make_plan(const Context& context,
                        const Container& container,
                        const std::optional<netns::Netns>& ns,

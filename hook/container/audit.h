@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The audit lines of the log: one for each attach, detach, refusal and recovery. Their form is in
+// The audit lines of the log: one for each attach, detach, refusal and recovery. Their format is in
 // hook/README.md ("The log").
 #pragma once
 
@@ -11,27 +11,28 @@
 
 namespace hook {
 
-// Why a container leaves its attachments: it ended or was not made, or it was found dead.
+// Says why a container leaves its attachments. Detach: it ended or was never made. Recovery: it was
+// found dead.
 enum class Leaving { Detach, Recovery };
 
-// `joined`: the attachment was there, another container of the network has it too.
+// `joined`: the attachment existed before, for another container of the network.
 void audit_attach(const Container& container,
                   const std::string& akey,
                   const Granted& granted,
                   bool joined);
 
-// A container is off an attachment, which `users` others still have; `done`: how that went.
+// Logs that a container left an attachment, which `users` others still have. `done` is the result.
 void audit_leave(Leaving why,
                  const Container& container,
                  const std::string& akey,
                  size_t users,
                  const Result<>& done);
 
-// Something that the dead left, whose container nobody knows any more. `kind`: "attachment",
-// "file" or "port".
+// Logs the removal of something that a dead container left, whose record is lost. `kind`:
+// "attachment", "file" or "port".
 void audit_recovery(std::string_view kind, const std::string& name, const Result<>& done);
 
-// The container was refused, in this stage; `optional`: it starts without RDMA.
+// Logs that the container was refused in this stage. `optional`: it starts without RDMA.
 void audit_refusal(std::string_view stage, const base::Error& error, bool optional = false);
 
 }  // namespace hook

@@ -26,8 +26,8 @@ struct Target {
     Limits limits;
 };
 
-// By device. Two attachments may use one device, which has one limit in a cgroup: the tightest of
-// theirs.
+// Targets by device. Two attachments may use one device, which has one limit in a cgroup: the
+// tighter one.
 using Targets = std::map<std::string, Target>;
 
 Result<> add_target(const Context& context,
@@ -45,9 +45,10 @@ Result<> add_target(const Context& context,
     return {};
 }
 
-// No declaration in config.json would do: crun ignores linux.resources.rdma, and where engines
-// apply it the device may have another name. Nothing has to be undone: a limit goes with its
-// cgroup, and a controller that ancestors now hand down limits nobody by itself.
+// Writes limits into the cgroup, as a declaration in config.json does not suffice. crun ignores
+// linux.resources.rdma, and where engines apply it the device may have another name. Nothing has to
+// be undone: a limit goes with its cgroup. A controller that ancestors now hand down limits nobody
+// by itself.
 Result<> apply_limits(const Context& context,
                       const Container& container,
                       const netns::ProcessToken& init) {
@@ -63,7 +64,7 @@ Result<> apply_limits(const Context& context,
     return {};
 }
 
-// The journals, without steps, of a container that has just been committed.
+// Returns the journals, without steps, of a container that has just been committed.
 Result<std::vector<Journal>> load_held(const Context& context, const Container& container) {
     std::vector<Journal> held;
     for (const std::string& akey : container.attachments) {
@@ -80,9 +81,9 @@ Result<std::vector<Journal>> load_held(const Context& context, const Container& 
     return held;
 }
 
-// An address that comes with another MAC each time, as it does on a VF, is otherwise sent to the
-// last one's for half a minute and longer. inspect() has waited for the port of a VF: without a
-// carrier nothing would be sent.
+// Announces addresses to neighbours. An address may have another MAC each time, as on a VF.
+// Neighbours otherwise send to the last MAC for half a minute or longer. inspect() has waited for
+// the port of a VF: without a carrier nothing would be sent.
 Result<> announce(const Context& context, const Journal& journal) {
     if (journal.endpoint.addresses.empty())
         return {};
@@ -116,7 +117,7 @@ Result<> commit(const Context& context, const Container& pending, const netns::P
     container.committed = true;
     TRY(context.store.save_container(container));
     for (const Journal& journal : TRY(load_held(context, container))) {
-        if (auto done = announce(context, journal); !done)  // keeps no container from running
+        if (auto done = announce(context, journal); !done)  // the container runs all the same
             base::log::warning("neighbours were not told: " + done.error().message());
     }
     return {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commit: from here on a container lives as long as its init. Its limits are set in its cgroup, its
-// record is committed, and neighbours hear its addresses.
+// Commit: from here on a container lives as long as its init. Commit sets its limits in its cgroup,
+// writes its record as committed, and announces its addresses to neighbours.
 #pragma once
 
 #include "hook/state/context.h"
@@ -9,15 +9,15 @@
 
 namespace hook {
 
-// Unavailable if the container's init is gone.
+// Unavailable: the container's init is gone.
 Result<netns::ProcessToken> find_init(netns::Host& host, pid_t init);
 
-// Commits a container whose init is there and holds what was attached. Unavailable if gc took the
-// container for dead shortly before, and took back what it has.
+// Commits a container whose init exists and holds what was attached. Unavailable: gc took the
+// container for dead shortly before, and took back its attachments.
 Result<> commit(const Context& context, const Container& pending, const netns::ProcessToken& init);
 
-// The same of a container that precreate has prepared, by the state that the runtime gives. Refused
-// if it is not the container that it was prepared for.
+// Commits a container that precreate has prepared, by the state that the runtime gives. Refused:
+// the state is another container's.
 Result<> commit_created(const Context& context, const Container& pending, const oci::State& state);
 
 }  // namespace hook

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Delivery: how a container is given what was attached for it. There are two ways: by its
-// config.json before it is created (in_config.h), or while its init waits (into_running.h).
+// Delivery gives a container what was attached for it. There are two ways: by its config.json
+// before it is created (in_config.h), or while its init waits (into_running.h).
 #pragma once
 
 #include <optional>
@@ -24,28 +24,29 @@ class Delivery {
     Delivery(Delivery&&) = default;
     Delivery& operator=(Delivery&&) = delete;
 
-    // An error if this way cannot give the container what it asks for. Changes nothing.
+    // Returns an error if this way cannot give the container what it asks for. Changes nothing.
     [[nodiscard]] virtual Result<> check(const Request& request) const = 0;
-    // The namespace that the attachments go to; nothing if none of them does.
+    // Returns the namespace that the attachments go to; nothing if none goes into one.
     virtual Result<std::optional<netns::Netns>> netns(const Asking& asking) = 0;
-    // Gives what was granted, and attach.json. The record says before what has to be undone.
+    // Gives the grants and attach.json. The record lists beforehand what has to be undone.
     virtual Result<> give(const Asking& asking,
                           Container& container,
                           const std::vector<Granted>& granted,
                           Notes& notes) = 0;
-    // rdma.optional: tells a container that starts without RDMA why.
+    // Tells a container that starts without RDMA (rdma.optional) the reason.
     virtual Result<> explain(Container& container, const base::Error& error, Notes& notes) = 0;
 
   protected:
     Delivery(const Context& context, oci::Spec spec) : context_(context), spec_(std::move(spec)) {}
 
-    // Under SELinux a container reads only what has its own label, linux.mountLabel: labels files,
-    // folders and links before they are mounted. False, with a note, if one cannot have it: the
-    // container does without `what`. An empty label: the engine uses no SELinux.
+    // Labels files, folders and links before they are mounted. Under SELinux a container reads only
+    // files with its own label, linux.mountLabel. False, with a note: one of them cannot have the
+    // label, and the container goes without `what`. An empty label means that the engine uses no
+    // SELinux.
     bool label_all(const std::vector<std::string>& paths,
                    const std::string& what,
                    Notes& notes) const;
-    // Writes Store::attach_path() of the container. False as of label_all().
+    // Writes Store::attach_path() of the container. False: as label_all() returns it.
     Result<bool> write_attach_file(const Container& container,
                                    const Json& content,
                                    Notes& notes) const;
@@ -54,7 +55,7 @@ class Delivery {
     oci::Spec spec_;
 };
 
-// attach.json, "format" 1; see hook/README.md. `fenced`: see Asking.
+// Both return attach.json, "format" 1; see hook/README.md. `fenced`: see Asking.
 Json granted_json(const std::string& id, bool fenced, const std::vector<Granted>& granted);
 Json failed_json(const std::string& id, const base::Error& error);
 

@@ -19,7 +19,7 @@ using base::Deadline;
 using base::make_error;
 
 namespace {
-// An error unless all is gone.
+// Returns an error unless all is gone.
 Result<> settled(Result<Undo> undone) {
     if (!undone)
         return std::move(undone).error();
@@ -28,7 +28,7 @@ Result<> settled(Result<Undo> undone) {
     return make_error(Code::Unavailable, std::move(undone->why));
 }
 
-// Takes back what the container was given while it was there.
+// Takes back what the running container received.
 Result<> undo_grants(const Context& context, const Container& container) {
     if (container.grants.empty())
         return {};
@@ -37,18 +37,19 @@ Result<> undo_grants(const Context& context, const Container& container) {
     return settled(undo_all(TRY(grants_of(container)), site));
 }
 
-// Leaves one attachment, and undoes it if nobody else holds it.
+// Leaves one attachment, and undoes it if it has no other holder.
 Result<> leave(const Context& context,
                const Container& container,
                const std::string& akey,
                Leaving why,
                Deadline locks) {
-    // The number of holders that are left; nothing if there is no attachment.
+    // Returns the number of holders that are left; nothing if there is no attachment.
     const auto work = [&]() -> Result<std::optional<size_t>> {
         Locked by_others;
         const auto lock =
             TRY(unless_locked(context.store.lock_attachment(akey, locks), akey, by_others));
-        // Without the lock the record goes all the same: the next look drops a holder without one.
+        // Without the lock the record goes all the same: the next look drops a holder without a
+        // record.
         auto journal = lock ? TRY(load_journal(context.store, akey)) : std::nullopt;
         if (!journal)
             return std::optional<size_t>{};
@@ -66,16 +67,16 @@ Result<> leave(const Context& context,
     return done;
 }
 
-// One run of gc. Each thing is looked at under the lock of its attachment or container, and left
-// while another process has that. Its owner died without a record or a journal, somebody removed
-// one by hand, or the journal ended with an earlier boot.
+// One run of gc. It looks at each thing under the lock of its attachment or container, and leaves
+// it while another process has that lock. The owner died without a record or a journal, somebody
+// removed one by hand, or the journal ended with an earlier boot.
 class Collector {
   public:
     Collector(const Context& context, Deadline until)
         : context_(context), store_(context.store), until_(until) {}
 
     Collected run() {
-        // A journal that cannot be read is met by its container's end, and by itself.
+        // A journal that cannot be read comes up at its container's end, and by itself.
         each(store_.container_keys(), &Collector::container);
         each(store_.journal_keys(), &Collector::journal);
         if (late_ != 0)
@@ -83,7 +84,8 @@ class Collector {
                 "{} containers and attachments were not looked at: the time was up; run: rdmactl "
                 "gc",
                 late_));
-        // A lease names its owner, and a temporary file its writer; others are named after it.
+        // A lease names its owner, and a temporary file its writer. Other files have their owner in
+        // their name.
         each(list("leases"), &Collector::lease);
         each(list(kAutoprobeFolder), &Collector::autoprobe);
         each(list("netns"), &Collector::pin);
@@ -145,7 +147,7 @@ class Collector {
         return {};
     }
 
-    // True also of one whose journal cannot be read: what it owns stays.
+    // True also for a journal that cannot be read: its property stays.
     [[nodiscard]] bool has_journal(const std::string& akey) const {
         const auto journal = load_journal_head(store_, akey);
         return !journal || *journal;
@@ -158,7 +160,7 @@ class Collector {
         return {};
     }
 
-    // Under the lock of its owner, and then once more: the lease may be another's by now.
+    // Looks under the lock of the owner, and then again: the lease may have another owner by now.
     Result<> lease(const std::string& name) {
         const std::string path = store_.lease_path(name);
         const auto seen = store_.files().read(path, kMaxStateFile);
@@ -171,7 +173,7 @@ class Collector {
         return removed(path, store_.files().remove(path));
     }
 
-    // A run of rdmactl that died has left it changed.
+    // A run of rdmactl that died has left the setting changed.
     Result<> autoprobe(const std::string& pf) {
         const auto held = TRY(lock(kRdmactl));
         if (!held)
@@ -203,7 +205,7 @@ class Collector {
                                             "container " + base::printable(key),
                                             out_.locked));
         const auto record = store_.load_container(key);
-        if (!held || !record || *record)  // a record that cannot be read is there
+        if (!held || !record || *record)  // a record that cannot be read exists
             return {};
         const std::string path = store_.folder(folder) + "/" + name;
         return removed(path, store_.files().remove_tree(path));
@@ -217,7 +219,7 @@ class Collector {
         return context_.host.ovs.list_ports(owner_marks(), Deadline::in(kOvsUndoTimeout));
     }
 
-    // The database outlives boots, and journals do not. The marks may say anything.
+    // The database outlives boots, and journals do not. The marks may have any content.
     Result<> port(const netns::OvsPort& port) {
         const std::string akey = value_of(port.marks, kAttachmentMark);
         if (!is_attachment_key(akey))
@@ -236,8 +238,8 @@ class Collector {
         return {};
     }
 
-    // Forgets the device numbers of dead containers. A living one's number whose device is gone is
-    // taken away, or reported.
+    // Forgets the device numbers of dead containers. If the device of a living container's number
+    // is gone, takes the number away or reports it.
     Result<> node(const GrantedNode& node) {
         const auto container = TRY(store_.load_container(node.key));
         if (!container)
@@ -254,7 +256,7 @@ class Collector {
     const Context& context_;
     const Store& store_;
     Deadline until_;
-    size_t late_ = 0;  // how many were not looked at
+    size_t late_ = 0;  // the number of things not looked at
     Names records_ = std::vector<std::string>{};
     Collected out_;
 };
@@ -266,9 +268,9 @@ Result<bool> is_alive(const Context& context, const Container& container) {
     if (!now || *now != container.token)
         return false;
     if (container.committed)
-        return true;  // its bundle may be gone, or out of sight
-    // The creator may be a service that outlives a create that failed. Podman unmounts the
-    // namespace of such a create; its bundle and the time decide the rest.
+        return true;  // the bundle may be gone, or out of sight
+    // The creator may be a service that outlives a failed create. Podman unmounts the namespace of
+    // such a create; its bundle and the time decide the rest.
     return processes.exists(container.bundle) &&
            (container.netns_path.empty() || processes.exists(container.netns_path)) &&
            processes.uptime() - container.created_uptime < kCreateTimeout;
@@ -306,8 +308,8 @@ Result<> drop_dead_holders(const Context& context, Journal& journal) {
     std::vector<std::string> alive;
     for (const std::string& key : journal.holders) {
         const auto holder = context.store.load_container(key);
-        // The record of another start of the same container names other attachments. One that
-        // cannot be read is not taken for dead.
+        // The record of another start of the same container names other attachments. A container
+        // whose record cannot be read does not count as dead.
         const bool names_it =
             holder && *holder &&
             std::ranges::find((*holder)->attachments, journal.key) != (*holder)->attachments.end();

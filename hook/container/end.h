@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of containers and of what they held: leave, liveness, and the collection of what the dead
-// left behind. Everything here may be interrupted at any line and called again; two processes at
-// once are kept apart by the store's locks.
+// The end of containers and of their attachments: leave, liveness, and the collection of what dead
+// containers left. Each function may be interrupted at any line and called again. The store's locks
+// keep two processes apart.
 #pragma once
 
 #include <chrono>
@@ -14,48 +14,48 @@
 
 namespace hook {
 
-// From precreate to createRuntime an engine needs seconds, and kills a hook after a minute.
+// From precreate to createRuntime an engine needs seconds. It kills a hook after a minute.
 inline constexpr std::chrono::seconds kCreateTimeout{300};
 
-// Whether the container is still there. After the commit its init's token decides; before that the
-// creator's, with the bundle, the namespace's path and kCreateTimeout.
+// True if the container still exists. After the commit the token of its init decides. Before that
+// the creator's token decides, with the bundle, the namespace's path and kCreateTimeout.
 Result<bool> is_alive(const Context& context, const Container& container);
 
-// The steps of Container::grants.
+// Returns the steps of Container::grants.
 Result<Steps> grants_of(const Container& container);
 
-// Takes back what the container was granted, and takes it off all its attachments; the last
-// holder's leave undoes one. Then the container's record goes, even if an undo failed: the journal
-// stays, with the reason, for gc. So does one whose lock another process has at that moment, if
+// Takes back the container's grants and takes it off all its attachments. The leave of the last
+// holder undoes an attachment. Then the container's record goes, even if an undo failed: the
+// journal stays, with the reason, for gc. A journal also stays if another process has its lock and
 // `locks` waits for none (Deadline::now()).
 Result<> leave_all(const Context& context,
                    const Container& container,
                    Leaving why = Leaving::Detach,
                    base::Deadline locks = base::Deadline::in(kLockTimeout));
 
-// Drops holders that have no record any more, or one of another start: their leave was interrupted.
-// The caller has the attachment's lock.
+// Drops holders that have no record any more, or the record of another start: their leave was
+// interrupted. The caller has the attachment's lock.
 Result<> drop_dead_holders(const Context& context, Journal& journal);
 
-// Undoes a journal that nobody holds. On failure, and where it cannot be told whether all is gone,
-// the journal stays with its claims and says why.
+// Undoes a journal without holders. The journal stays with its claims and the reason if this fails,
+// or if rdma-hook cannot tell whether all is gone.
 Result<> undo_journal(const Context& context, Journal& journal);
 
-// How long a container that starts works on what dead ones left: its engine waits, and may have a
-// limit of its own. The rest is the timer's.
+// The time that a starting container spends on what dead ones left. Its engine waits, and may have
+// a limit of its own. The timer does the rest.
 inline constexpr std::chrono::seconds kPatience{20};
 
-// Undoes creates that never became containers. Cheap when there are none. Skips what is locked, and
-// begins with nothing more once the deadline has passed; what cannot be undone is no failure of the
+// Undoes creates that never became containers. Cheap when there are none. Skips whatever is locked,
+// and begins with nothing more once the deadline has passed. A failure to undo is no failure of the
 // container that comes next.
 Result<> sweep_pending(const Context& context,
                        base::Deadline until = base::Deadline::in(kPatience));
 
-// Locks that other processes have, once each: "attachment AKEY", "container KEY".
+// Locks that other processes have, each listed once: "attachment AKEY", "container KEY".
 using Locked = std::vector<std::string>;
 
-// The lock; nothing if another process has it, which is noted by `name`. For a lock that nobody
-// waited for.
+// Returns the lock. If another process has it, returns nothing and notes its `name`. For a lock
+// without a wait.
 Result<std::optional<base::FileLock>> unless_locked(Result<base::FileLock> lock,
                                                     const std::string& name,
                                                     Locked& locked);
@@ -68,12 +68,12 @@ struct Collected {
     std::vector<std::string> trouble;  // each failure to undo, with its reason, once
 };
 
-// Undoes the container if it is dead, and notes that. One that lives, or is being worked on, is
-// left.
+// Undoes the container if it is dead, and notes that. A container that lives or is locked stays as
+// it is.
 Result<> leave_dead(const Context& context, const std::string& key, Collected& out);
 
-// Undoes everything that belongs to the dead. Waits for no lock. Once the deadline has passed it
-// begins with no further container or attachment, and reports that as trouble.
+// Undoes everything that belongs to dead containers. Waits for no lock. Once the deadline has
+// passed it begins with no further container or attachment, and reports those as trouble.
 Collected collect_garbage(const Context& context, base::Deadline until);
 
 }  // namespace hook

@@ -16,12 +16,12 @@ using base::Code;
 using base::make_error;
 
 namespace {
-// "231:192-KEY"
+// Returns the file's name, "231:192-KEY".
 std::string file_of(const netns::DeviceNumber& number, const std::string& key) {
     return fmt::format("{}:{}-{}", number.major, number.minor, key);
 }
 
-// Nothing for a name of another form.
+// Returns nothing for a name of another form.
 std::optional<GrantedNode> parse_name(std::string_view name) {
     GrantedNode node;
     const auto number = [&](uint32_t& value, char end) {
@@ -38,7 +38,7 @@ std::optional<GrantedNode> parse_name(std::string_view name) {
     return node;
 }
 
-// Reads the files whose names, a number and a container's key, are `wanted`, and no others.
+// Reads the files whose names (a number and a container's key) are `wanted`, and no others.
 template <typename Wanted>
 Result<std::vector<GrantedNode>> read_nodes(const Store& store, const Wanted& wanted) {
     std::vector<GrantedNode> nodes;
@@ -50,7 +50,7 @@ Result<std::vector<GrantedNode>> read_nodes(const Store& store, const Wanted& wa
         const std::string path = folder + "/" + name;
         const auto text = store.files().read(path, kMaxStateFile);
         if (!text && base::is_missing(text.error()))
-            continue;  // its container has just gone
+            continue;  // the container has just gone
         const Json json = TRY(base::parse_json(TRY(text), path));
         node->device = TRY(base::required<std::string>(json, "device").context(path));
         node->node_guid = TRY(base::required<uint64_t>(json, "node_guid").context(path));
@@ -118,7 +118,7 @@ Result<bool> is_stale(netns::Host& host, const GrantedNode& node) {
     const auto name = TRY(host.rdma.device_of_node(node.number));
     if (!name)
         return true;
-    // Where the host does not see the device (RDMA netns mode exclusive), its name has to do.
+    // Where the host does not see the device (RDMA netns mode exclusive), the name decides.
     const auto device = TRY(host.rdma.find_by_name(TRY(host.namespaces.current()), *name));
     return device ? device->node_guid != node.node_guid : *name != node.device;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Granted nodes: which device numbers containers may open, and of which RDMA device each was then.
-// A rule in a cgroup is a number for as long as the container lives; the kernel gives the number of
-// a device that has gone to the next one (lowest first), which may be another container's.
+// Granted nodes: the device numbers that containers may open, and the RDMA device behind each
+// number at that time. A rule in a cgroup names a number for as long as the container lives. When a
+// device goes, the kernel gives its number to the next device (lowest first), which may be another
+// container's.
 #pragma once
 
 #include <string>
@@ -13,29 +14,29 @@
 namespace hook {
 
 struct GrantedNode {
-    std::string key;  // of the container
+    std::string key;  // the container's
     netns::DeviceNumber number;
     std::string device;  // the RDMA device's name
     uint64_t node_guid = 0;
 };
 
-// Writes down what the container is about to be given, before it can open it. A number that a
-// living container may open, as that of a device that went, is taken from that one; Busy where only
-// its end does.
+// Records a container's device numbers before the container can open them. If a living container
+// may open the number of a device that went, that container loses it. Busy: only that container's
+// end takes the number from it.
 Result<> note_nodes(const Context& context,
                     const std::string& key,
                     const std::vector<Granted>& granted);
-// Everything of the container that note_nodes() wrote.
+// Removes everything that note_nodes() wrote for the container.
 Result<> forget_nodes(const Store& store, const std::string& key);
 
-// Of all containers, or of one.
+// Returns the nodes of one container, or of all containers if `key` is empty.
 Result<std::vector<GrantedNode>> granted_nodes(const Store& store, const std::string& key = {});
 
-// Whether the number is another device's by now, or nobody's.
+// True if the number belongs to another device by now, or to none.
 Result<bool> is_stale(netns::Host& host, const GrantedNode& node);
 
-// Takes a stale number from a container that lives. Refused, with what helps, where the runtime
-// granted it, whose rules stay.
+// Takes a stale number from a living container. Refused, with advice: the runtime granted the
+// number, and the runtime's rules stay.
 Result<> revoke(const Context& context, const Container& container, const GrantedNode& node);
 
 }  // namespace hook

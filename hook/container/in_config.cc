@@ -16,7 +16,7 @@ using base::Code;
 using base::make_error;
 
 namespace {
-// The first attachment inside the container's namespace; past the end if there is none.
+// Returns the first attachment inside the container's namespace; the end if there is none.
 auto first_inside(const Request& request) {
     return std::ranges::find(request.attachments, Placement::Container, &Attachment::placement);
 }
@@ -26,7 +26,7 @@ std::string numbered(const char* name, unsigned index) {
     return index == 0 ? name : fmt::format("{}_{}", name, index);
 }
 
-// Each device once: several attachments may share one.
+// Lists each device once: several attachments may share one.
 std::string join_devices(const std::vector<Granted>& granted, const char* suffix) {
     std::set<std::string_view> listed;
     std::string list;
@@ -46,12 +46,12 @@ void add_environment(oci::Spec& spec, const std::vector<Granted>& granted) {
         spec.add_env(numbered("RDMA_GID", g.index), netns::to_string(g.gid->gid));
         spec.add_env(numbered("RDMA_GID_INDEX", g.index), std::to_string(g.gid->index));
     }
-    // "=": NCCL takes the names as they are and not as prefixes.
+    // "=": NCCL matches names exactly, not as prefixes.
     spec.add_env("NCCL_IB_HCA", "=" + join_devices(granted, ""));
     spec.add_env("UCX_NET_DEVICES", join_devices(granted, ":1"));
-    // UCX (1.18 at least) takes from a completion's SL whether a datagram came by IPv4, as ConnectX
-    // tells it there. rxe does not, and all datagrams would be dropped as those of another GID;
-    // whose they are rxe itself has checked.
+    // UCX (1.18 at least) learns from a completion's SL whether a datagram came by IPv4, as
+    // ConnectX reports it there. rxe does not report it, so UCX would drop all datagrams as those
+    // of another GID. rxe itself has checked their GID.
     if (std::ranges::any_of(granted, [](const Granted& g) { return g.software == kRxe.type; }))
         spec.add_env("UCX_UD_VERBS_ETH_DGID_CHECK", "n");
 }
@@ -61,7 +61,7 @@ struct View {
     std::vector<std::string> devices;
 };
 
-// umad nodes are never granted: their folder is empty.
+// Returns the views. Containers never get umad nodes, so their folder is empty.
 std::array<View, 3> views_of(const std::vector<Granted>& granted) {
     std::array<View, 3> views{
         View{"infiniband", {}}, View{"infiniband_verbs", {}}, View{"infiniband_mad", {}}};
@@ -72,7 +72,7 @@ std::array<View, 3> views_of(const std::vector<Granted>& granted) {
     return views;
 }
 
-// Makes a folder with links and files; all that is made is added to `paths`.
+// Makes a folder with links and files. Adds all their paths to `paths`.
 Result<> make_view(base::Files& files,
                    const std::string& dir,
                    const netns::ClassFolder& content,
@@ -116,8 +116,9 @@ Result<> InConfig::give(const Asking& asking,
                         Notes& notes) {
     const Request& request = asking.request;
     if (request.optional)
-        untouched_ = spec_;  // costs as much as parsing
-    // A namespace that netns() made has a path that lives as long as the container: that of its pin.
+        untouched_ = spec_;  // a copy costs as much as parsing
+    // A namespace that netns() made has a path that lives as long as the container: that of its
+    // pin.
     if (asking.network.kind == oci::Network::Kind::Private && container.netns) {
         const auto first = first_inside(request) - request.attachments.begin();
         spec_.set_network_path(
@@ -128,7 +129,7 @@ Result<> InConfig::give(const Asking& asking,
         if (g.rdma_cm)
             TRY(spec_.add_device({g.rdma_cm->path(), g.rdma_cm->major, g.rdma_cm->minor}));
     }
-    // The annotation, then the user's --ulimit, then what the policy allows: verbs pin their
+    // The annotation decides, then the user's --ulimit, then the policy's maximum: verbs pin their
     // memory.
     if (const uint64_t bytes = request.memlock.value_or(request.memlock_default); bytes != 0)
         spec_.set_memlock(bytes, request.memlock.has_value());
@@ -144,15 +145,16 @@ Result<> InConfig::explain(Container& container, const base::Error& error, Notes
     return declare(container, failed_json(container.id, error), notes);
 }
 
-// In RDMA netns mode shared every container's /sys/class names every RDMA device of the host,
-// although it can open no other than its own. Programs that go by those folders (UCX, NCCL, scripts) see
-// folders with the granted devices and nothing else instead: links like the real ones, on read-only
-// mounts. A mask for each other device would be wrong as soon as the next container starts.
+// Adds a view of /sys/class. In RDMA netns mode shared every container's /sys/class names every
+// RDMA device of the host, although it can open only its own. Programs that read those folders
+// (UCX, NCCL, scripts) see only the granted devices instead. The view has links like the real ones,
+// on read-only mounts. A mask for each other device would be wrong as soon as the next container
+// starts.
 //
-// Nothing happens where the container's /sys is not the engine's own (`privileged`, or a mount of
-// the user's at or below /sys/class or /sys/devices), and in exclusive mode, in which the kernel
-// hides. The view makes programs choose right; what keeps a container from other devices is that it
-// has no node of them.
+// Does nothing where the container's /sys is not the engine's own. That is so with `privileged`, or
+// with a user's mount at or below /sys/class or /sys/devices. Does nothing in exclusive mode
+// either, in which the kernel hides devices. The view makes programs choose right; a container
+// cannot use other devices because it has no node of them.
 Result<> InConfig::add_view(const Container& container,
                             const std::vector<Granted>& granted,
                             Notes& notes) {
@@ -160,21 +162,21 @@ Result<> InConfig::add_view(const Container& container,
     if (!spec_.has_own_sysfs() || TRY(host.rdma.mode()) == netns::RdmaNetnsMode::Exclusive)
         return {};
     const std::string base = context_.store.view_path(container.key);
-    TRY(host.files.remove_tree(base));  // of a start whose record somebody removed by hand
+    TRY(host.files.remove_tree(base));  // left by a start whose record was removed by hand
     TRY(host.files.make_dir(base));
     std::vector<std::string> paths;
     std::vector<std::string> shown;
     for (const View& view : views_of(granted)) {
         const auto content = TRY(host.classes.look(view.name, view.devices));
-        // Nothing can be mounted over a folder that is not there; if its module comes later, what
-        // it shows are names without nodes.
+        // Nothing can be mounted over a folder that does not exist. If its module comes later, the
+        // folder shows names without nodes.
         if (!content)
             continue;
         TRY(make_view(host.files, base + "/" + view.name, *content, paths)
                 .context("prepare the container's view of devices"));
         shown.emplace_back(view.name);
     }
-    // All or none: libraries compare these folders.
+    // Gives all views or none: libraries compare these folders.
     if (!label_all(paths, "a /sys/class of its own", notes))
         return {};
     for (const std::string& name : shown)
@@ -182,8 +184,8 @@ Result<> InConfig::add_view(const Container& container,
     return {};
 }
 
-// Declares what every container gets, with RDMA or (rdma.optional) without: attach.json, and the
-// hooks that commit and undo its record.
+// Declares what every container gets, with RDMA or (rdma.optional) without. That is attach.json,
+// and the hooks that commit and undo its record.
 Result<> InConfig::declare(const Container& container, const Json& attach, Notes& notes) {
     if (TRY(write_attach_file(container, attach, notes)))
         spec_.add_file_mount(context_.store.attach_path(container.key), kAttachFileInContainer);

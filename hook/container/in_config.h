@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Delivery into config.json, before the container is created: device nodes with their rules,
-// memlock, environment, attach.json, the view of /sys/class, and the hooks that commit and undo the
-// container's record. The runtime mounts; rdma-hook touches no root file system.
+// Delivery into config.json, before the container is created. It adds device nodes with their
+// rules, memlock, environment, attach.json and the view of /sys/class. It also adds the hooks that
+// commit and undo the container's record. The runtime mounts; rdma-hook touches no root file
+// system.
 #pragma once
 
 #include <optional>
@@ -12,11 +13,11 @@
 
 namespace hook {
 
-// The annotation that precreate leaves in config.json, so that a second precreate passes through.
+// The annotation that precreate leaves in config.json, so that a second precreate passes it
+// through.
 inline constexpr char kMarker[] = "org.rdma-hook.attach";
 
-// Anybody can write the annotation, so it counts only with the record that belongs to it; else
-// Refused.
+// Refused: the annotation has no record that belongs to it. Anybody can write the annotation.
 Result<> check_marker(const Store& store, const std::string& bundle, const std::string& uuid);
 
 class InConfig final : public Delivery {
@@ -27,7 +28,7 @@ class InConfig final : public Delivery {
 
     [[nodiscard]] Result<> check(const Request& /*request*/) const override { return {}; }
 
-    // The engine's namespace, or a new one, which config.json then names.
+    // Returns the engine's namespace, or a new one, which config.json then names.
     Result<std::optional<netns::Netns>> netns(const Asking& asking) override;
     Result<> give(const Asking& asking,
                   Container& container,
@@ -35,7 +36,7 @@ class InConfig final : public Delivery {
                   Notes& notes) override;
     Result<> explain(Container& container, const base::Error& error, Notes& notes) override;
 
-    // The edited config.json.
+    // Returns the edited config.json.
     [[nodiscard]] std::string text() const { return spec_.text(); }
 
   private:
@@ -45,7 +46,7 @@ class InConfig final : public Delivery {
     Result<> declare(const Container& container, const Json& attach, Notes& notes);
 
     std::string program_;
-    std::optional<oci::Spec> untouched_;  // as it was before give()
+    std::optional<oci::Spec> untouched_;  // the config.json before give()
 };
 
 }  // namespace hook

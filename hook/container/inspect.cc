@@ -15,7 +15,7 @@ using base::make_error;
 
 namespace {
 constexpr std::chrono::seconds kGidTimeout{5};
-constexpr std::chrono::seconds kDeafTimeout{2};  // part of it
+constexpr std::chrono::seconds kDeafTimeout{2};  // part of kGidTimeout
 constexpr std::chrono::seconds kPortTimeout{5};
 
 base::Error device_gone(const Endpoint& endpoint) {
@@ -23,8 +23,8 @@ base::Error device_gone(const Endpoint& endpoint) {
         .advise("start the containers that share it anew");
 }
 
-// The RDMA device of a bond, which goes over to another port of it with a failover: the one of that
-// name, if its netdev is a port of the bond that the container's interface stands on.
+// Finds the RDMA device of a bond, which moves to another port of the bond with a failover. It has
+// this name, and its netdev is a port of the bond below the container's interface.
 Result<std::optional<netns::RdmaDevice>> find_on_bond(Site& site, const Endpoint& endpoint) {
     netns::Links& links = site.host.links;
     const auto device = TRY(site.host.rdma.find_by_name(site.host_ns, endpoint.device));
@@ -37,9 +37,9 @@ Result<std::optional<netns::RdmaDevice>> find_on_bond(Site& site, const Endpoint
     return same ? device : std::nullopt;
 }
 
-// The container's own GID. A device of hardware that was bound just now may not have heard of its
-// netdev's MAC and addresses (before 7.0), and does not look again by itself: the MAC that the
-// netdev has, set once more, makes it.
+// Waits for the container's own GID. Before 7.0 a hardware device that was just bound may have
+// missed its netdev's MAC and addresses. It does not look again by itself: setting the netdev's own
+// MAC once more makes it look.
 Result<netns::GidEntry> wait_for_gid(Site& site,
                                      const FoundDevice& found,
                                      const netns::WantedGid& wanted,
@@ -63,7 +63,7 @@ Result<netns::GidEntry> wait_for_gid(Site& site,
     return rdma.wait_for_gid(found.ns, found.device, wanted, deadline);
 }
 
-// The host's port is as it is, and one that is switched off stays so.
+// The host's port is as it is; a port that is switched off stays so.
 base::Deadline port_deadline(const Attachment& attachment, const Endpoint& endpoint) {
     const bool waits = endpoint.hca_netdev == 0 && attachment.link_state != netns::VfLinkState::Off;
     return waits ? base::Deadline::in(kPortTimeout) : base::Deadline::now();
@@ -75,7 +75,7 @@ Result<FoundDevice> find_device(Site& site, const Endpoint& endpoint) {
     const netns::Netns* ns = hosts ? &site.host_ns : site.ns(endpoint.where);
     if (ns == nullptr)
         return make_error(Code::Unavailable, "the attachment's network namespace is gone");
-    // rdma.placement=host: hardware that the parent has is another mode's to give.
+    // rdma.placement=host: another mode gives the parent's hardware.
     const bool shared_rxe = !hosts && endpoint.where == Where::Host;
     const uint32_t netdev = hosts ? endpoint.hca_netdev : endpoint.netdev;
     netns::RdmaDevices& rdma = site.host.rdma;
@@ -114,13 +114,14 @@ Result<Granted> inspect(Site& site, const Attachment& attachment, const Endpoint
     if (endpoint.gid)
         granted.gid = TRY(wait_for_gid(
             site, found, {*endpoint.gid, link->name, *ns}, endpoint.netdev, is_own_hardware));
-    // Programs take only ports that are ACTIVE when they begin (NCCL goes by sockets else).
+    // Programs use only ports that are ACTIVE when they begin (NCCL otherwise falls back to
+    // sockets).
     if (granted.software.empty())
         granted.port_state = TRY(rdma.wait_for_active(
             device_ns, device.index, *ns, port_deadline(attachment, endpoint)));
     granted.uverbs = TRY(rdma.uverbs_node(device_ns, device.index));
     // In the host's placement rdma_cm would resolve against the container's own namespace, which
-    // the device does not serve; without a GSI QP (rxe moved in exclusive mode, 7.3) it cannot
+    // the device does not serve. Without a GSI QP (rxe moved in exclusive mode, 7.3) it cannot
     // connect. iWARP needs none.
     const bool connectable =
         !endpoint.moved || device.iwarp || TRY(rdma.has_gsi_qp(device_ns, device.index));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inspect: what an attachment turned out to be, found out after the fact from its endpoint by the
-// container that made it and by each that joins.
+// Inspect looks up the properties of an attachment that has been made, from its endpoint. The
+// container that made it does so, and each container that joins.
 #pragma once
 
 #include <optional>
@@ -23,14 +23,14 @@ struct Granted {
     std::optional<netns::GidEntry> gid;  // nothing: see Endpoint
     std::vector<netns::Address> addresses;
     std::string software = {};    // the device's driver ("rxe", "siw"); empty: hardware
-    std::string port_state = {};  // of hardware: "ACTIVE", or what it stayed
+    std::string port_state = {};  // of hardware: "ACTIVE", or the state in which it stayed
     netns::CharDevice uverbs;
     std::string software_path = {};            // see Endpoint
     std::optional<netns::CharDevice> rdma_cm;  // nothing: the connection manager cannot work
 };
 
-// The RDMA device of an endpoint, and the namespace that it is seen from; Unavailable if it is not
-// (any more) there.
+// The RDMA device of an endpoint, and the namespace from which it is visible. Unavailable: it is
+// not there (any more).
 struct FoundDevice {
     netns::RdmaDevice device;
     netns::Netns ns;
@@ -38,13 +38,13 @@ struct FoundDevice {
 
 Result<FoundDevice> find_device(Site& site, const Endpoint& endpoint);
 
-// Looks the endpoint up: device, netdev, nodes, GID. Unavailable if it is not (any more) there.
-// GIDs come into a table asynchronously, and a VF that has come up has its carrier later: waits for
-// the container's own GID, and for the port of a device of its own, on the kernel's events. A port
-// that does not become ACTIVE is no error.
+// Looks the endpoint up: device, netdev, nodes, GID. Unavailable: it is not there (any more). The
+// kernel fills GID tables asynchronously, and a VF that has come up gets its carrier later. So
+// inspect() waits, on the kernel's events, for the container's own GID and for the port of its own
+// device. A port that does not become ACTIVE is no error.
 Result<Granted> inspect(Site& site, const Attachment& attachment, const Endpoint& endpoint);
 
-// Lines that an operator should read at once although nothing failed.
+// Returns lines that an operator should read at once although nothing failed.
 std::vector<std::string> warnings(const std::vector<Granted>& granted);
 
 }  // namespace hook

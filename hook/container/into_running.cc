@@ -25,7 +25,7 @@ constexpr char kEnvironmentNotice[] =
     "a plain hook cannot give environment variables (RDMA_DEVICE and others): see "
     "/run/rdma/attach.json";
 
-// Each node once: several attachments may share one.
+// Returns each node once: several attachments may share one.
 std::vector<netns::CharDevice> nodes_of(const std::vector<Granted>& granted) {
     std::vector<netns::CharDevice> nodes;
     std::set<std::string> seen;
@@ -41,7 +41,7 @@ std::vector<netns::CharDevice> nodes_of(const std::vector<Granted>& granted) {
     return nodes;
 }
 
-// Nothing if the container has no record.
+// Returns nothing if the container has no record.
 Result<std::optional<std::string>> find_key(const Store& store, const oci::State& state) {
     const auto bundle = oci::Bundle::open(state.bundle);
     std::string key = container_key(bundle ? bundle->path() : state.bundle);
@@ -53,7 +53,7 @@ Result<std::optional<std::string>> find_key(const Store& store, const oci::State
     if (!keys && base::is_missing(keys.error()))
         return std::optional<std::string>{};  // nothing was attached since the boot
     for (const std::string& other : TRY(keys)) {
-        const auto container = store.load_container(other);  // gc reports what cannot be read
+        const auto container = store.load_container(other);  // gc reports unreadable records
         if (container && *container && (*container)->id == state.id &&
             !(*container)->grants.empty())
             return std::optional{other};
@@ -61,7 +61,7 @@ Result<std::optional<std::string>> find_key(const Store& store, const oci::State
     return std::optional<std::string>{};
 }
 
-// True if a device had been taken away. A number that is another device's by now stays away.
+// True if a device had been taken away. A number that belongs to another device by now stays away.
 Result<bool> regrant_container(const Context& context, const Container& container) {
     std::vector<netns::DeviceNumber> stale;
     for (const GrantedNode& node : TRY(granted_nodes(context.store, container.key))) {
@@ -83,7 +83,7 @@ Result<> regrant_one(const Context& context, const std::string& key, Regranted& 
     const auto lock = TRY(unless_locked(
         context.store.lock_container(key, Deadline::now()), "container " + key, out.locked));
     const auto container = context.store.load_container(key);
-    if (!lock || !container)  // gc says what cannot be read
+    if (!lock || !container)  // gc reports unreadable records
         return {};
     if (!*container || (*container)->grants.empty() || !TRY(is_alive(context, **container)))
         return {};
@@ -149,8 +149,8 @@ Result<> IntoRunning::explain(Container& container, const base::Error& error, No
     return carry_out({}, failed_json(container.id, error), container, notes);
 }
 
-// The steps, and attach.json behind them: on disk first, then carried out. A container without a
-// place for the file does without.
+// Writes the steps to disk, then carries them out, and attach.json after them. A container without
+// a place for the file goes without it.
 Result<> IntoRunning::carry_out(Steps steps,
                                 const Json& attach,
                                 Container& container,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Delivery into a running container, while its init waits in a prestart or createRuntime hook: for
-// bare runc and crun bundles, CDI devices, and engines that have no stage before `create`. Steps in
-// the container's record (Container::grants) open devices in its cgroup, mount nodes and
-// attach.json, and set memlock. Environment variables and a view of /sys/class cannot be given any
-// more.
+// Delivery into a running container, while its init waits in a prestart or createRuntime hook. It
+// serves bare runc and crun bundles, CDI devices, and engines that have no stage before `create`.
+// Steps in the container's record (Container::grants) open devices in its cgroup, mount nodes and
+// attach.json, and set memlock. Environment variables and a view of /sys/class cannot be given at
+// this point.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,8 @@ namespace hook {
 
 class IntoRunning final : public Delivery {
   public:
-    // The container whose init this is. `bundle`: what its root.path may be relative to.
+    // Finds the container of this init. `bundle`: the folder to which its root.path may be
+    // relative.
     static Result<IntoRunning> find(const Context& context,
                                     oci::Spec spec,
                                     const std::string& bundle,
@@ -49,8 +50,8 @@ class IntoRunning final : public Delivery {
     netns::Netns ns_;
 };
 
-// poststop of such a container: takes back what it holds. Its record is found by its bundle, else
-// by its id; nothing happens if it has none. Busy if it runs.
+// Handles poststop of such a container: takes back its grants. Finds its record by its bundle, else
+// by its id. Does nothing without a record. Busy: the container runs.
 Result<> leave_ended(const Context& context, const oci::State& state);
 
 struct Regranted {
