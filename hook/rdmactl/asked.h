@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a container asks for, as plan and config check are told: --annotation and --spec.
+// The container's request that plan and config check judge: --annotation and --spec.
 #pragma once
 
 #include <optional>
@@ -14,10 +14,10 @@ struct Asked {
     std::optional<oci::Spec> spec{};
 };
 
-// An annotation of the command line goes before that of the config.json.
+// Returns the annotations. Those of the command line override those of the config.json.
 Result<Asked> asked_for(const Options& options, netns::Host& host);
 
-// Without --spec nothing is known of what the engine gives: nothing, then.
+// Returns the powers from the engine. Without --spec they are unknown: it returns none.
 Result<Powers> powers_of(const Asked& asked, const Config& config, netns::Host& host);
 
 }  // namespace hook::ctl

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// rdmactl cdi: what a container can be given by --device and a name of the Container Device
-// Interface. A file of CDI has devices of one kind, so there are two:
+// rdmactl cdi: the devices that a container can get by --device and a name of the Container Device
+// Interface. A CDI file has devices of one kind, so there are two files.
 //
-// rdma-hook.org/pool=NAME, a pool of the configuration, brings the plain hooks (hook/container/into_running.h) with
-// the pool in their arguments. It is an attach as by annotation, given back at the end.
+// rdma-hook.org/pool=NAME is a pool of the configuration. It brings the plain hooks
+// (hook/container/into_running.h) with the pool in their arguments. It is an attach as by
+// annotation, given back at the end.
 //
-// rdma-hook.org/hca=NAME, an RDMA device of the host, is static: nodes that are there. It gives
-// what rdma.placement=host gives: the host's device with the host's identity. Not listed: what
-// belongs to a container (its netdev is not the host's), what we made for containers and remove
-// with the last of them, and VFs, which are given out by pools.
+// rdma-hook.org/hca=NAME is an RDMA device of the host. It is static: its nodes exist. It gives the
+// same as rdma.placement=host: the host's device with the host's identity. Devices of a container
+// are not listed: their netdev is not the host's. Devices that rdma-hook makes for containers are
+// not listed: it removes them with the last container. VFs are not listed: pools give them out.
 #include <algorithm>
 #include <cctype>
 #include <iterator>
@@ -45,7 +46,7 @@ struct Hca {
     std::string netdev;  // empty: InfiniBand
 };
 
-// What CDI lets a device be called.
+// True if CDI allows this name for a device.
 bool is_cdi_name(const std::string& name) {
     const auto plain = [](unsigned char c) { return std::isalnum(c) != 0; };
     return !name.empty() && name != kEverything && plain(name.front()) && plain(name.back()) &&
@@ -55,7 +56,7 @@ bool is_cdi_name(const std::string& name) {
            });
 }
 
-// Names of devices that were made for attachments.
+// Returns the names of devices that were made for attachments.
 Result<std::set<std::string>> made_for_containers(const Store& store) {
     std::set<std::string> names;
     for (const std::string& akey : TRY(store.journal_keys())) {
@@ -76,7 +77,7 @@ Result<bool> is_vf(const std::string& name, netns::Host& host) {
     return function && !function->pf.empty();
 }
 
-// Nothing if it is not for everybody.
+// Returns nothing if the device is not for everybody.
 Result<std::optional<Hca>> look_at(const std::string& name, Site& site) {
     netns::RdmaDevices& rdma = site.host.rdma;
     const auto device = TRY(rdma.find_by_name(site.host_ns, name));
@@ -116,7 +117,7 @@ Result<Inventory> inventory_of(const Options& options, netns::Host& host) {
     Config config;
     const Store store = TRY(open_store(options, host, config));
     Inventory found;
-    // Then a device can be opened in its own network namespace only.
+    // In mode exclusive a device can be opened in its own network namespace only.
     const bool exclusive = TRY(host.rdma.mode()) == netns::RdmaNetnsMode::Exclusive;
     if (!exclusive)
         found.hcas = TRY(find_hcas(options, host, store));
@@ -133,8 +134,8 @@ Result<Inventory> inventory_of(const Options& options, netns::Host& host) {
     return found;
 }
 
-// No type and no numbers: the engine looks at the node when it uses it, and after a boot the same
-// name may have others.
+// Gives no type and no numbers: the engine looks at the node when it uses it. After a boot the same
+// name may have other numbers.
 Json node_json(const std::string& path) {
     return {{"path", path}, {"permissions", "rw"}};
 }
@@ -148,7 +149,8 @@ Json device_json(const std::string& name, const std::vector<Hca>& hcas) {
     return {{"name", name}, {"containerEdits", std::move(edits)}};
 }
 
-// The lowest that has all that is used: engines refuse a file of one that they do not know.
+// Returns the lowest version with all features in use: engines refuse a file of a version that they
+// do not know.
 template <class Named>
 std::string minimum_version(const std::vector<Named>& all) {
     const bool digit = std::any_of(all.begin(), all.end(), [](const Named& each) {
@@ -157,7 +159,7 @@ std::string minimum_version(const std::vector<Named>& all) {
     return digit ? "0.5.0" : "0.3.0";
 }
 
-// Null without devices: to engines a file without any is none.
+// Returns null without devices: engines reject a file without any.
 Result<Json> hca_spec(const std::vector<Hca>& hcas, netns::Host& host) {
     if (hcas.empty())
         return Json();
@@ -203,7 +205,7 @@ Result<Json> pool_spec(const std::vector<Pool>& pools, const Options& options, n
     return spec;
 }
 
-// Engines look at these folders all the time: what is right stays untouched.
+// Writes the file if it differs: engines look at these folders all the time.
 Result<bool> put_spec(const std::string& path, const Json& spec, base::Files& files) {
     const std::string text = spec.is_null() ? "" : spec.dump(2) + "\n";
     const auto now = files.read(path, kMaxCdiFile);

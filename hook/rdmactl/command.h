@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rdmactl's verbs. Each gathers its answer as JSON, which is what --json prints; without it the
-// same JSON is laid out for people (text.h). So the two can never say different things.
+// rdmactl's verbs. Each gathers its answer as JSON, which --json prints. Without --json the same
+// JSON is laid out for people (text.h). So the two can never say different things.
 #pragma once
 
 #include <functional>
@@ -24,72 +24,74 @@ struct Options {
     // list
     bool failed = false;
     // gc
-    bool regrant = false;  // and allow the living their devices again
-    bool forget = false;   // what cannot be seen is gone
+    bool regrant = false;  // also allow living containers their devices again
+    bool forget = false;   // count whatever cannot be seen as gone
     std::string runtimes = kRuntimesFolder;
     // show, stats, verify
     std::string container;
     // vf
     std::string pf;      // PCI address, netdev or RDMA device
-    uint32_t count = 0;  // of VFs
-    // asap2: pf (or a devlink handle) and count, too
+    uint32_t count = 0;  // the number of VFs
+    // asap2: also pf (or a devlink handle) and count
     std::string bridge;     // empty: none
-    std::string tc_policy;  // empty: as it is
+    std::string tc_policy;  // empty: unchanged
     // cdi
     std::string cdi_output = "/run/cdi";               // a folder; "-": standard output
     std::string rdma_class = "/sys/class/infiniband";  // has a name for each RDMA device
     // doctor
     std::string mode;       // empty: all
-    std::string host_root;  // before the paths that it reads; for tests
+    std::string host_root;  // prefix of the paths that it reads; for tests
     // runtime configure
     std::string engine;
     bool dry_run = false;
     bool unset = false;
-    bool starter_policy = false;  // and write a policy that allows nothing, if there is none
-    base::Owned engine_files;     // and the configuration, where it is written
+    bool starter_policy = false;  // also write a policy that allows nothing, if there is none
+    base::Owned engine_files;     // also for the configuration, where it is written
     // verify
     std::string peer;  // a second container or a host; empty: the container with itself
 };
 
-// An answer, and whether it is a bad one (exit status 1): trouble left by gc, say.
+// An answer. A bad one has exit status 1: gc left trouble, for example.
 struct Answer {
     Json json;
     std::string text;
     bool trouble = false;
-    int status = 0;  // the exit status of what was run; 0: as `trouble` says
+    int status = 0;  // the exit status of a program that was run; 0: as `trouble` says
 };
 
-// The configuration for the verbs that look after state: a broken one must not keep them from
-// working, and they need nothing of it but the state folder. Says on stderr what is wrong with it.
+// Returns the configuration for the verbs that look after state. They need only its state folder,
+// so a broken configuration must not stop them. Prints on stderr what is wrong with it.
 Config config_for_upkeep(const Options& options);
 
 Result<Answer> plan(const Options& options, netns::Host& host);
 Result<Answer> list(const Options& options, netns::Host& host);
 Result<Answer> show(const Options& options, netns::Host& host);
-// What devices and interfaces of the living have counted: of one container, or of all.
+// Reports the counters of devices and interfaces of living containers: of one, or of all.
 Result<Answer> stats(const Options& options, netns::Host& host);
 Result<Answer> verify(const Options& options, netns::Host& host);
-// What of the host lets modes work, or not, with the command that mends it. Changes nothing.
+// Reports what in the host lets modes work or keeps them from it, with the command that repairs it.
+// Changes nothing.
 Result<Answer> doctor(const Options& options, netns::Host& host);
 Result<Answer> collect(const Options& options, netns::Host& host);
-// Whether the configuration can be used, and what it says to each thing that a container asks for.
+// Reports whether the configuration can be used, and its decision on each thing that a container
+// asks for.
 Result<Answer> check_config(const Options& options, netns::Host& host);
 Result<Answer> vf_list(const Options& options, netns::Host& host);
 // Makes so many VFs, with MACs that stay the same; repeatable. Neither this nor vf_disable destroys
-// a VF that is in use.
+// a VF in use.
 Result<Answer> vf_enable(const Options& options, netns::Host& host);
 Result<Answer> vf_disable(const Options& options, netns::Host& host);
-// Puts an e-switch in mode switchdev and under rules of Open vSwitch, and back; repeatable, also
-// after an interruption.
+// Puts an e-switch in mode switchdev under rules of Open vSwitch, and asap2_disable puts it back.
+// Both are repeatable, also after an interruption.
 Result<Answer> asap2_enable(const Options& options, netns::Host& host);
 Result<Answer> asap2_disable(const Options& options, netns::Host& host);
-// Makes an engine know us, or forget us, by its configuration; repeatable. Runs nothing.
+// Registers rdma-hook in an engine's configuration, or removes it there; repeatable. Runs nothing.
 Result<Answer> runtime_configure(const Options& options, netns::Host& host);
-// Pools and the host's RDMA devices as an engine's --device can name them; refreshed by being run
-// again.
+// Lists pools and the host's RDMA devices under the names that an engine's --device takes. Run it
+// again to refresh them.
 Result<Answer> cdi_generate(const Options& options, netns::Host& host);
 Result<Answer> cdi_list(const Options& options, netns::Host& host);
-// What is missing for offload, and why.
+// Reports what is missing for offload, and why.
 Result<Answer> asap2_status(const Options& options, netns::Host& host);
 
 }  // namespace hook::ctl

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rdmactl config check: whether the configuration can be used, and what it lets a container ask
-// for.
+// rdmactl config check: reports whether the configuration can be used, and what it lets a container
+// ask for.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -13,10 +13,10 @@ namespace hook::ctl {
 using base::Code;
 
 namespace {
-// What was asked for and no rule is about.
+// Adds the requested values that no rule is about.
 void add_the_rest(const ParsedKeys& parsed, std::vector<Decision>& decisions) {
     for (const auto& [name, given] : parsed.given) {
-        // As decisions spell it.
+        // Spell the key as decisions do.
         const std::string key = annotation_key(parsed.values.index, name);
         if (std::ranges::find(decisions, key, &Decision::key) == decisions.end())
             decisions.push_back(

@@ -17,7 +17,7 @@ Result<std::optional<Container>> find_container(const Context& context, const st
     std::optional<Container> found;
     for (const std::string& key : TRY(context.store.container_keys())) {
         auto loaded = context.store.load_container(key);
-        if (!loaded && !key.starts_with(name))  // one that cannot be read is not this one
+        if (!loaded && !key.starts_with(name))  // an unreadable record is not this one
             continue;
         auto container = TRY(std::move(loaded));
         if (!container || !(container->id.starts_with(name) || key.starts_with(name)))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finding the state and the containers that a verb of rdmactl is about.
+// Finds the state and the containers that a verb of rdmactl is about.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,8 @@ namespace hook::ctl {
 
 Result<Store> open_store(const Options& options, netns::Host& host, Config& config);
 
-// The one container whose id or key begins with `name`; nothing if there is none, Code::Usage if
-// there are several.
+// Returns the one container whose id or key begins with `name`; nothing if there is none.
+// Code::Usage: there are several.
 Result<std::optional<Container>> find_container(const Context& context, const std::string& name);
 
 }  // namespace hook::ctl

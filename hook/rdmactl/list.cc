@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rdmactl list and show: what is attached to whom, what could not be undone, what failed.
+// rdmactl list and show: attachments and their containers, failed undos, and failures.
 #include <ctime>
 
 #include <fmt/format.h>
@@ -29,7 +29,7 @@ Result<Json> read_json(const Store& store, const std::string& path) {
     return base::parse_json(TRY(store.files().read(path, kMaxStateFile)), path);
 }
 
-// "live", "creating", or "dead": not yet collected.
+// Returns "live", "creating", or "dead" (not yet collected).
 std::string_view state_of(const Context& context, const Container& container) {
     const auto alive = is_alive(context, container);
     if (!alive || !*alive)
@@ -50,7 +50,7 @@ Result<Json> describe(const Context& context, const Container& container) {
     return json;
 }
 
-// Of another version, or broken: whose it is nobody knows.
+// Describes a record of another version, or a broken one: its container is unknown.
 Json unreadable(const std::string& key, const base::Error& error) {
     return {{"key", key},
             {"id", key},
@@ -71,7 +71,7 @@ Result<Json> containers(const Context& context) {
     return list;
 }
 
-// Journals that hold something nobody uses any more: the next gc tries again.
+// Lists journals that hold something without users: the next gc tries again.
 Result<Json> dirty_journals(const Context& context) {
     Json list = Json::array();
     for (const std::string& akey : TRY(context.store.journal_keys())) {
@@ -88,7 +88,7 @@ Result<Json> dirty_journals(const Context& context) {
     return list;
 }
 
-// Of each representor that the journals name: whether hardware forwards what it gets.
+// Tells for each representor in the journals whether hardware forwards its traffic.
 Result<Json> offload(const Context& context, const Json& journals) {
     Site site = TRY(host_site(context.host));
     Json paths = Json::array();

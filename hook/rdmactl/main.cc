@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rdmactl: what the administrator uses.
+// rdmactl: the administrator's program.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -72,7 +72,7 @@ void declare_runtime(CLI::App& app, hook::ctl::Options& options, const Declare& 
         ->excludes(unset);
 }
 
-// Declares the verbs; the one that was given ends up in `chosen`.
+// Declares the verbs. The verb that was given ends up in `chosen`.
 void declare(CLI::App& app, hook::ctl::Options& options, Verb& chosen) {
     app.require_subcommand(1);
     app.set_version_flag("--version", "rdmactl " RDMA_VERSION);
@@ -119,7 +119,7 @@ void declare(CLI::App& app, hook::ctl::Options& options, Verb& chosen) {
     gc->add_flag("--forget",
                  options.forget,
                  "take what cannot be seen for gone, and give back what it claims");
-    // A verb of its own, so that units and logs say which of the two it was; the work is the same.
+    // A verb of its own, so that units and logs show which of the two it was; the work is the same.
     verb(app, "recover", "the same after a boot: undo what it cut off", hook::ctl::collect);
     auto* vf = app.add_subcommand("vf", "virtual functions of SR-IOV adapters");
     vf->require_subcommand(1);
@@ -144,8 +144,9 @@ void declare(CLI::App& app, hook::ctl::Options& options, Verb& chosen) {
                 hook::ctl::check_config));
 }
 
-// verify is not confined: what it starts would be as well. Paths of the others may be relative to
-// the folder in which we were started, so that is where they stay.
+// Returns the profile of confinement. verify runs without one: its programs would be confined as
+// well. The others may have paths relative to the folder in which rdmactl was started, so they stay
+// there.
 std::optional<base::Profile> profile_of(Verb verb) {
     using namespace hook::ctl;
     const std::array<Verb, 9> looking = {

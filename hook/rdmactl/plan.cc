@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rdmactl plan: what would be done for these annotations. Changes nothing.
+// rdmactl plan: shows what an attach with these annotations would do. Changes nothing.
 #include <fmt/format.h>
 
 #include "hook/container/attach.h"

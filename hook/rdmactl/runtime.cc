@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rdmactl runtime configure: makes an engine know us, or forget us, by its own configuration.
-// Starts nothing and talks to no daemon: it says what makes the engine read the file.
+// rdmactl runtime configure: adds rdma-hook to an engine's own configuration, or removes it there.
+// Starts nothing and talks to no daemon: it prints how to make the engine read the file.
 #include <algorithm>
 #include <cctype>
 #include <string_view>
@@ -24,7 +24,7 @@ struct Engine {
     const char* path;
     Result<engines::Edited> (*edit)(const engines::EngineEdit&);
     const char* reload;  // empty: it reads the file each time
-    bool file_is_ours;   // nothing of others is lost with it: no copy is kept
+    bool file_is_ours;   // holds nothing of others: no copy is kept
 };
 
 constexpr Engine kEngines[] = {
@@ -56,7 +56,7 @@ Result<const Engine*> find_engine(const std::string& name) {
         .advise("there are docker, containerd, crio and podman");
 }
 
-// It is written into JSON and TOML as it is.
+// Finds rdma-runtime. Refuses a path that needs quoting: it is written into JSON and TOML as it is.
 Result<std::string> find_our_runtime(netns::Host& host) {
     std::string path = TRY(host.programs.beside_us("rdma-runtime"));
     const bool plain = std::all_of(path.begin(), path.end(), [](char c) {
@@ -69,7 +69,7 @@ Result<std::string> find_our_runtime(netns::Host& host) {
     return path;
 }
 
-// CRI-O reads all files of the folder, the last one wins.
+// CRI-O reads all files of the folder, and the last one wins.
 Result<> check_crio_others(netns::Host& host, const base::Owned& owned) {
     std::vector<std::string> paths{"/etc/crio/crio.conf"};
     const std::string root = owned.root == "/" ? "" : owned.root;
@@ -106,13 +106,13 @@ Result<engines::EngineEdit> prepare_edit(const Engine& engine,
     return edit;
 }
 
-// The configuration as it is and with a policy that allows nothing; equal if nothing is to be done.
+// The configuration as it is, and with a policy that allows nothing. Equal: there is nothing to do.
 struct Starter {
     engines::FileText before{};
     engines::FileText text{};
 };
 
-// Refused: pods' annotations would be taken as root's.
+// Refused: without a policy, pods' annotations would count as root's.
 Result<Starter> prepare_policy(const Engine& engine, const Options& options) {
     Starter starter;
     if (options.unset || !(engines::serves_pods(engine.name) || options.starter_policy))
@@ -140,7 +140,7 @@ Result<Starter> prepare_policy(const Engine& engine, const Options& options) {
     return starter;
 }
 
-// What the administrator has to know of it.
+// Tells the administrator about the policy.
 std::string note_of_policy(const Options& options, const std::string& backup) {
     return fmt::format(
         "{} {} a `policy` that allows nothing{}: containers of every engine get what "
@@ -161,7 +161,7 @@ std::vector<std::string> split_lines(const engines::FileText& text) {
     return lines;
 }
 
-// The lines that go and those that come, between what both begin and end with.
+// Returns the lines that go and those that come, between the common beginning and the common end.
 Json changed_lines(const engines::FileText& before, const engines::FileText& after) {
     const auto old = split_lines(before);
     const auto now = split_lines(after);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rdmactl stats: what the devices and interfaces of containers have counted. They are looked up
-// anew, from the journal and through the pin: a container may have renamed what it was given.
+// rdmactl stats: the counters of the devices and interfaces of containers. It looks these up each
+// time, from the journal and through the pin: a container may have renamed them.
 #include <fmt/format.h>
 
 #include "hook/container/inspect.h"
@@ -26,7 +26,7 @@ std::string short_name(const Container& container) {
 Result<> add_device(Site& site, const Endpoint& endpoint, Json& out) {
     const FoundDevice found = TRY(find_device(site, endpoint));
     out["device"] = found.device.name;
-    // What others do there is in its counters, too.
+    // Other users of the device are in its counters, too.
     out["shared"] = endpoint.where == Where::Host || endpoint.hca_netdev != 0;
     out["device_counters"] = TRY(site.host.statistics.of_device(found.ns, found.device));
     return {};
@@ -49,7 +49,7 @@ Result<> add_counters(const Context& context, const Journal& journal, Json& out)
     return join(std::move(device), add_netdev(site, journal.endpoint, out));
 }
 
-// Nothing if the attachment has ended meanwhile.
+// Returns nothing if the attachment has ended meanwhile.
 Result<std::optional<Json>> counters_of(const Context& context, const std::string& akey) {
     const auto journal = TRY(load_journal_head(context.store, akey));
     if (!journal)
@@ -88,7 +88,7 @@ Result<std::vector<Container>> running(const Context& context, const std::string
         return std::vector{*container};
     }
     for (const std::string& key : TRY(context.store.container_keys())) {
-        auto container = context.store.load_container(key);  // list says which cannot be read
+        auto container = context.store.load_container(key);  // list reports unreadable ones
         if (container && *container && TRY(is_live(context, **container)))
             all.push_back(**std::move(container));
     }
@@ -97,7 +97,7 @@ Result<std::vector<Container>> running(const Context& context, const std::string
 
 using Rows = std::vector<std::vector<std::string>>;
 
-// Counters at 0 are left out: a device has dozens.
+// Leaves out counters at 0: a device has dozens.
 void add_rows(Rows& rows, const std::string& container, const Json& attachment, const char* what) {
     const auto counters = attachment.find(std::string(what) + "_counters");
     if (counters == attachment.end())

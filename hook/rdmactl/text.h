@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Laying out answers for people.
+// Lays out answers for people.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace hook::ctl {
 
-// Columns as wide as their widest cell, the first row as the head.
+// Makes columns as wide as their widest cell. The first row is the head.
 std::string table(const std::vector<std::vector<std::string>>& rows);
 
-// "3 min ago" of seconds since 1970; empty for 0.
+// Returns "3 min ago" for seconds since 1970; empty for 0.
 std::string age(int64_t since, int64_t now);
 
 }  // namespace hook::ctl

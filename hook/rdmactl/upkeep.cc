@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rdmactl gc (and recover, which is the same).
+// rdmactl gc, and recover, which is the same.
 #include <algorithm>
 #include <chrono>
 #include <iterator>
@@ -14,7 +14,7 @@
 namespace hook::ctl {
 
 namespace {
-// Less than rdma-hook-gc.service has (TimeoutStartSec=), so that what comes last is reached.
+// Less than TimeoutStartSec= of rdma-hook-gc.service, so that gc reaches its last part.
 constexpr std::chrono::minutes kCollectTimeout{4};
 }  // namespace
 
@@ -32,7 +32,7 @@ Result<Answer> collect(const Options& options, netns::Host& host) {
     const Store store{host.files, config.state_dir};
     TRY(store.open());
     const Context context{host, config, store, options.forget};
-    // The living first: they wait for nothing that the dead left.
+    // Living containers come first: they wait for nothing that dead ones left.
     Regranted regranted;
     if (options.regrant)
         regranted = regrant(context);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// rdmactl verify: data between two containers, or from one to a host where `rdma-perf serve` runs,
-// or within one. The host's rdma-perf is run in the containers' network namespaces, so that no
-// image needs to carry it: it uses what the containers were attached to, not what they may do.
+// rdmactl verify: sends data between two containers, from one to a host where `rdma-perf serve`
+// runs, or within one. It runs the host's rdma-perf in the containers' network namespaces, so no
+// image needs to carry it. The test uses the containers' attachments, not their permissions.
 #include "hook/rdmactl/verify.h"
 
 #include <algorithm>
@@ -23,11 +23,11 @@ using netns::ProgramEvent;
 
 namespace {
 constexpr std::chrono::seconds kDeadline{60};
-constexpr std::chrono::seconds kGrace{5};  // for the other one, once one has ended
+constexpr std::chrono::seconds kGrace{5};  // for the other program, once one has ended
 constexpr size_t kOutputLimit = 1U << 20U;
 constexpr std::string_view kListening = "listening on ";
 
-// A program of the pair and what it said.
+// A program of the pair, and its output.
 struct Actor {
     explicit Actor(std::string called) : name(std::move(called)) {}
 
@@ -56,7 +56,7 @@ Json to_json(const Actor& actor) {
     return json;
 }
 
-// What runs, and ends with the scope whatever happens.
+// The running programs, which end with the scope in any case.
 class Stage {
   public:
     Stage(netns::Programs& programs, Deadline deadline)
@@ -69,7 +69,7 @@ class Stage {
     Stage(Stage&&) = delete;
     Stage& operator=(Stage&&) = delete;
 
-    // Kills what still runs.
+    // Kills all programs that still run.
     void clear() {
         for (const Actor* actor : actors_) {
             if (!actor->status)
@@ -84,7 +84,7 @@ class Stage {
         return {};
     }
 
-    // Takes one event in; Timeout if none comes in time.
+    // Handles one event; Timeout if none comes in time.
     Result<> step(Deadline deadline) {
         const ProgramEvent event = TRY(programs_.next(deadline));
         for (Actor* actor : actors_) {
@@ -94,7 +94,7 @@ class Stage {
         return {};
     }
 
-    // The port that the server says it listens on.
+    // Returns the port that the server reports.
     Result<std::string> wait_for_port(const Actor& server) {
         for (;;) {
             if (const auto port = listening_port(server.err))
@@ -105,8 +105,8 @@ class Stage {
         }
     }
 
-    // Until the client has ended; the other one may say its last words, but not for ever. A client
-    // without its server cannot go on either.
+    // Waits until the client has ended. The other program may finish its output, but only for a
+    // limited time. A client cannot go on without its server either.
     Result<> wait_for_end(const Actor& client) {
         std::optional<Deadline> last;
         while (!all_ended()) {
@@ -155,7 +155,7 @@ std::string address_of(const Json& granted) {
     return text.substr(0, text.find('/'));
 }
 
-// The programs of a verification share path and environment.
+// Makes a program of a verification: all share path and environment.
 Program program_of(const std::string& path, std::vector<std::string> arguments) {
     return {.path = path,
             .arguments = std::move(arguments),
@@ -174,7 +174,7 @@ std::vector<std::string> with_device(std::vector<std::string> arguments, const T
     return arguments;
 }
 
-// What was said, and how it ended: with the client's status, if it got so far.
+// Returns the output and the result: with the client's status, if it got so far.
 Answer answer_of(const Options& options,
                  const Result<>& done,
                  const Actor& client,
@@ -252,7 +252,7 @@ std::optional<std::string> listening_port(std::string_view text) {
     return std::string(port);
 }
 
-// Port 0: a server of the container's own may have the usual one.
+// Port 0: a server of the container's own may use the usual one.
 std::vector<std::string> serve_arguments(const Target& target) {
     return with_device({"serve", "--once", "--bind", target.address, "--port", "0"}, target);
 }
@@ -291,7 +291,7 @@ Result<Target> target_of(const Context& context, const Container& container) {
     if (!container.committed || !TRY(is_alive(context, container)))
         return not_running();
     const netns::Netns ns = TRY(context.host.namespaces.open_process(container.token.pid));
-    // Asked again: the process that was just opened is the container's only if it still lives.
+    // Check again: the process that was just opened is the container's only if it still lives.
     if (!TRY(is_alive(context, container)))
         return not_running();
     if (container.netns && !(*container.netns == ns.id()))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rdmactl asap2 enable and disable: the host's side of mode asap2, done on purpose and once, never
-// by a hook.
+// rdmactl asap2 enable and disable: the host's side of mode asap2. The administrator runs it once
+// and on purpose; no hook ever does.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -19,7 +19,8 @@ using base::make_error;
 using netns::EswitchMode;
 
 namespace {
-// `known`: of a run that was interrupted, VFs may be gone that the mode was changed without.
+// Returns the state to enable. `known`: the setup of an interrupted run, which may have removed VFs
+// to change the mode.
 Result<EswitchState> wanted_state(const Options& options,
                                   const EswitchDevice& device,
                                   const std::optional<Setup>& known,
@@ -43,7 +44,7 @@ Result<EswitchState> wanted_state(const Options& options,
     return wanted;
 }
 
-// Everything that can be refused before anything is changed.
+// Refuses all that can be refused before anything is changed.
 Result<> check_ovs(const Options& options, const EswitchDevice& device, Site& site) {
     if (options.bridge.empty() && options.tc_policy.empty())
         return {};
@@ -67,9 +68,9 @@ Result<> enable(const Context& context,
     return setup.bridge.empty() ? Result<>{} : add_uplink(site, setup.handle, setup.bridge);
 }
 
-// From wherever it is to where it was; what cannot be done now is left for the next call.
+// Brings the e-switch back to its earlier state. The next call does whatever cannot be done now.
 Result<> bring_back(const Context& context, Site& site, Setup& setup) {
-    // Before the uplink leaves its bridge: a refusal must not cut anybody off.
+    // Check before the uplink leaves its bridge: a refusal must not cut anybody off.
     TRY(check_converge(context, site, setup.handle, setup.before));
     TRY(remove_uplink(site, setup));
     TRY(converge(context, site, setup, setup.before));
@@ -79,7 +80,8 @@ Result<> bring_back(const Context& context, Site& site, Setup& setup) {
     return remove_setup(context.store, setup.handle);
 }
 
-// As it is written down already, or, written down before anything is changed, as it is now.
+// Returns the setup that is on disk already. Otherwise records the present state, before anything
+// is changed.
 Result<Setup> begin(const Context& context,
                     Site& site,
                     const EswitchDevice& device,
@@ -119,7 +121,8 @@ Result<Answer> asap2_enable(const Options& options, netns::Host& host) {
         const EswitchState wanted = TRY(wanted_state(options, device, known, site));
         Setup setup = TRY(begin(context, site, device, options));
         auto done = enable(context, site, options, wanted, setup).context("enable " + options.pf);
-        // What was enabled before may have users: then it stays, as far as it is.
+        // An e-switch that was enabled before may have users: it then stays enabled, as far as it
+        // is.
         if (!done && !known)
             return join(std::move(done), bring_back(context, site, setup).context("bring it back"));
         return done;

@@ -23,14 +23,15 @@ constexpr std::chrono::seconds kOvsPatience{20};
 constexpr char kPidFile[] = "/run/openvswitch/ovs-vswitchd.pid";
 constexpr char kHwOffload[] = "hw-offload";
 constexpr char kTcPolicy[] = "tc-policy";
-// Marks in the table Open_vSwitch: what a setting was ("-": not set), and the process of
-// ovs-vswitchd that has not seen the last change of one that it reads at its start.
+// Marks in the table Open_vSwitch. One holds a setting's earlier value ("-": not set). The other
+// names the process of ovs-vswitchd that missed the last change of a setting which it reads at its
+// start.
 constexpr char kBeforeMark[] = "rdma-hook-before-";
 constexpr char kNotSet[] = "-";
 constexpr char kStaleMark[] = "rdma-hook-stale-daemon";
-// Of an uplink's port.
+// The mark of an uplink's port.
 constexpr char kEswitchMark[] = "rdma-hook-eswitch";
-// Of a bridge: the uplink for which it was made.
+// The mark of a bridge: the uplink for which it was made.
 constexpr char kBridgeMark[] = "rdma-hook-bridge";
 
 Deadline soon() {
@@ -45,7 +46,7 @@ OvsMap bridge_marks() {
     return {{kOwnerMark, kOwner}, {kBridgeMark, "yes"}};
 }
 
-// ovs-vswitchd, as process; empty: it does not run.
+// Returns the process of ovs-vswitchd; empty: it does not run.
 Result<std::string> daemon_of(Site& site) {
     const auto text = site.host.files.read(kPidFile, 32);
     pid_t pid = 0;
@@ -60,7 +61,7 @@ struct Changes {
     OvsChange marks;
 };
 
-// What the setting was is remembered once.
+// Sets a value, and remembers the setting's earlier value once.
 void set(Changes& changes,
          const OvsSettings& now,
          const std::string& key,
@@ -115,12 +116,12 @@ Result<> enable_offload(Site& site, const std::string& tc_policy) {
     Changes changes;
     if (!hw_offload(now)) {
         set(changes, now, kHwOffload, "true");
-        if (now.marks.contains(kStaleMark))  // one that it was switched off under still has it on
+        if (now.marks.contains(kStaleMark))  // a daemon that missed the switch-off has it on
             changes.marks[kStaleMark] = std::nullopt;
     }
     if (!tc_policy.empty() && value_of(now.other_config, kTcPolicy, "none") != tc_policy) {
         set(changes, now, kTcPolicy, tc_policy);
-        if (hw_offload(now))  // else it is read as the offload begins
+        if (hw_offload(now))  // otherwise the daemon reads it when the offload begins
             TRY(mark_stale(site, changes));
     }
     return changes.config.empty() ? Result<>{}
@@ -174,7 +175,7 @@ Result<> remove_uplink(Site& site, const Setup& setup) {
         return {};
     TRY(ovs.remove_ports(uplink_marks(setup.handle), soon()));
     const auto bridge = TRY(ovs.find_bridge(setup.bridge, soon()));
-    const bool empty = bridge && bridge->ports <= 1;  // its own
+    const bool empty = bridge && bridge->ports <= 1;  // the bridge's own port
     return empty ? ovs.remove_bridge(setup.bridge, bridge_marks(), soon()) : Result<>{};
 }
 

@@ -74,7 +74,7 @@ Result<netns::PciFunction> present_function(Site& site, const EswitchDevice& dev
     return *std::move(now);
 }
 
-// Without drivers. A device of another bus has none that the host could see.
+// Prepares VFs without drivers. On another bus the host sees no drivers of a device.
 Result<> prepare(const Context& context,
                  Site& site,
                  const EswitchDevice& device,
@@ -97,8 +97,8 @@ Result<> unbind(Site& site, const EswitchDevice& device) {
     return {};
 }
 
-// Some adapters (ConnectX-4 Lx) match on headers in an e-switch only if the driver puts them beside
-// the descriptor.
+// Some adapters (ConnectX-4 Lx) match on headers in an e-switch only if the driver puts the headers
+// beside the descriptor.
 std::optional<InlineMode> wanted_inline(const netns::Eswitch& now, const netns::Eswitch& wanted) {
     if (!now.inline_mode || *now.inline_mode == InlineMode::None)
         return std::nullopt;
@@ -113,7 +113,8 @@ Result<> set_inline(Site& site, const EswitchDevice& device, const netns::Eswitc
                : site.host.devlink.set_inline_mode(site.host_ns, device.handle, *mode);
 }
 
-// The ids of the containers with such an attachment; of what holds none any more the key.
+// Returns the ids of the containers with such an attachment. An attachment without holders is
+// listed by its key.
 Result<std::vector<std::string>> users_where(const Context& context,
                                              const std::function<bool(const Journal&)>& uses) {
     std::vector<std::string> users;
@@ -130,7 +131,7 @@ Result<std::vector<std::string>> users_where(const Context& context,
     return users;
 }
 
-// The netdevs that share the PF's RDMA device: its own, and those of its bond.
+// Returns the netdevs that share the PF's RDMA device: its own, and those of its bond.
 Result<std::vector<uint32_t>> netdevs_with(Site& site, const netns::PciFunction& pf) {
     std::vector<uint32_t> all;
     for (const auto& netdev : pf.netdevs) {
@@ -143,7 +144,8 @@ Result<std::vector<uint32_t>> netdevs_with(Site& site, const netns::PciFunction&
     return all;
 }
 
-// The driver removes the PF's RDMA device with the mode, and makes another.
+// Refused while a container uses the PF's RDMA device: the driver removes it with the mode, and
+// makes another.
 Result<> check_not_shared(const Context& context, Site& site, const EswitchDevice& device) {
     const auto netdevs = TRY(netdevs_with(site, TRY(present_function(site, device))));
     const auto is_on = [&](const Endpoint& endpoint) {
@@ -163,7 +165,7 @@ Result<> check_not_shared(const Context& context, Site& site, const EswitchDevic
         .advise("end these containers first; of what is dead: rdmactl gc");
 }
 
-// What check_converge says, of what was read.
+// Checks for check_converge(), from the state that has been read.
 Result<> check_change(const Context& context,
                       Site& site,
                       const EswitchDevice& device,
@@ -177,7 +179,7 @@ Result<> check_change(const Context& context,
                : Result<>{};
 }
 
-// What the PF keeps for its VFs, in the setup: once, as it was first.
+// Adds the PF's settings of its VFs to the setup, once: as they first were.
 Result<> remember_vfs(const Context& context,
                       Site& site,
                       const EswitchDevice& device,
@@ -191,7 +193,7 @@ Result<> remember_vfs(const Context& context,
     return save_setup(context.store, setup);
 }
 
-// Of what was remembered, what an e-switch in this mode lets be set.
+// Returns the remembered settings that an e-switch in this mode accepts.
 std::vector<VfSettings> settable(const Setup& setup, EswitchMode mode) {
     std::vector<VfSettings> all = setup.vfs;
     for (VfSettings& vf : all) {
@@ -201,7 +203,7 @@ std::vector<VfSettings> settable(const Setup& setup, EswitchMode mode) {
     return all;
 }
 
-// Some drivers (ice) change the mode only while there are no VFs: then these are made again.
+// Changes the mode. Some drivers (ice) do so only while there are no VFs: VFs are then made again.
 Result<> change_mode(const Context& context,
                      Site& site,
                      const EswitchDevice& device,
@@ -236,7 +238,7 @@ Result<> set_feature(Site& site, uint32_t link, bool on) {
                                              : site.host.tc.set_feature(site.host_ns, link, on);
 }
 
-// VFs and mode, with VFs left without drivers.
+// Changes VFs and mode, and leaves VFs without drivers.
 Result<> switch_over(const Context& context,
                      Site& site,
                      const EswitchDevice& device,
@@ -245,9 +247,9 @@ Result<> switch_over(const Context& context,
                      const EswitchState& wanted) {
     const EswitchMode mode = wanted.eswitch.mode;
     const bool changes = now.eswitch.mode != mode;
-    if (changes)  // drivers of VFs hold the e-switch, and are given VFs with MACs afterwards
+    if (changes)  // drivers of VFs hold the e-switch, and get VFs with MACs afterwards
         TRY(unbind(site, device));
-    // Before the mode changes once more, even if they are there: they may lack their MACs.
+    // Prepare VFs before the mode changes again, even if they exist: they may lack their MACs.
     const bool to_switchdev = changes && mode == EswitchMode::Switchdev;
     if (wanted.num_vfs != 0 && (now.num_vfs != wanted.num_vfs || to_switchdev))
         TRY(prepare(context, site, device, wanted.num_vfs, settable(setup, now.eswitch.mode)));
@@ -256,7 +258,7 @@ Result<> switch_over(const Context& context,
     return mode == EswitchMode::Legacy ? set_inline(site, device, wanted.eswitch) : Result<>{};
 }
 
-// As far as the mode lets what they had be set.
+// Binds VFs, with their remembered settings as far as the mode accepts them.
 Result<> bind(const Context& context, Site& site, const EswitchDevice& device, const Setup& setup) {
     const auto eswitch = TRY(eswitch_of(site, device.handle));
     return bind_vfs(context,
@@ -265,7 +267,7 @@ Result<> bind(const Context& context, Site& site, const EswitchDevice& device, c
                     settable(setup, eswitch.mode));
 }
 
-// What cannot be set is status' to tell: the e-switch forwards, in software.
+// Sets the offload. A failure is left for status to report: the e-switch forwards in software.
 Result<> converge_offload(Site& site, const std::string& handle, const EswitchState& wanted) {
     const netns::Link uplink = TRY(find_uplink(site, handle));
     TRY(set_feature(site, uplink.index, wanted.uplink_offload));
@@ -373,7 +375,7 @@ Result<> converge(const Context& context, Site& site, Setup& setup, const Eswitc
     if (wanted.uplink_up)  // a PF that is down does not answer its VFs
         TRY(set_up(site, TRY(find_uplink(site, device.handle)), true));
     auto done = switch_over(context, site, device, setup, now, wanted);
-    // VFs that were there have drivers again, whatever came of it.
+    // VFs that existed before get drivers again, whatever the result.
     const bool give_back = done ? wanted.num_vfs != 0 : now.num_vfs != 0;
     if (give_back && is_pci(device))
         done = join(std::move(done), bind(context, site, device, setup));

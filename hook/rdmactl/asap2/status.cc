@@ -57,14 +57,14 @@ Json lack(const std::string& why, const std::string& fix) {
     return {{"why", why}, {"fix", fix}, {"software_path", false}};
 }
 
-// All works without it, and the host's processors forward.
+// Reports a lack of offload: everything works without it, and the host's processors forward.
 Json lack_of_offload(const std::string& why, const std::string& fix) {
     Json json = lack(why, fix);
     json["software_path"] = true;
     return json;
 }
 
-// Of all e-switches alike.
+// Adds the defects of Open vSwitch, which are the same for all e-switches.
 void note_ovs(const OvsState& ovs, const std::string& handle, Json& missing) {
     if (!ovs.present)
         missing.push_back(lack("Open vSwitch is not running", kInstallOvs));
@@ -95,7 +95,7 @@ void note_feature(const netns::TcFeature& tc, const std::string& netdev, bool re
                                               : "the adapter has none"));
 }
 
-// What a netdev of the e-switch offloads, in the list; nothing if it has just left.
+// Adds a netdev's offload features to the list. Returns nothing if the netdev has just left.
 Result<std::optional<netns::TcFeature>> describe_netdev(Site& site,
                                                         const DevlinkPort& port,
                                                         Json& list) {
@@ -120,15 +120,15 @@ Result<> describe_ports(Site& site, const std::string& handle, Json& json) {
     Json& representors = json["representors"];
     for (const DevlinkPort& port : TRY(function_ports(site, handle))) {
         const auto feature = TRY(describe_netdev(site, port, representors));
-        // One reason stands for all representors: they are of one driver.
+        // One reason serves for all representors: they have one driver.
         if (feature && representors.size() == 1)
             note_feature(*feature, representors[0]["netdev"].get<std::string>(), true, missing);
     }
     return {};
 }
 
-// The adapter sends the traffic of all VFs through both ports of a bond (VF-LAG) only if the
-// e-switches of both are in mode switchdev.
+// Describes a bond. The adapter sends the traffic of all VFs through both ports of a bond (VF-LAG)
+// only if both e-switches are in mode switchdev.
 Result<> describe_bond(Site& site,
                        const netns::Link& bond,
                        const std::string& handle,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of an e-switch, of its representors and of Open vSwitch is there for offload, and what is
-// missing.
+// The state of an e-switch, of its representors and of Open vSwitch: the parts for offload that
+// exist, and those that are missing.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@
 
 namespace hook::ctl {
 
-// PFs with an e-switch, and what was enabled by its handle.
+// Returns the handles of the PFs with an e-switch, and of enabled devices.
 Result<std::vector<std::string>> all_eswitches(const Context& context, Site& site);
 
 Result<Answer> status_of(const Context& context,
                          Site& site,
                          const std::vector<std::string>& handles);
 
-// Whether hardware forwards what a representor's VF sends: its flower rules.
+// Tells whether hardware forwards a VF's traffic: the flower rules of its representor.
 Result<Json> describe_path(Site& site, const std::string& eswitch, const std::string& port);
 
 }  // namespace hook::ctl

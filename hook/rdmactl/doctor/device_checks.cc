@@ -16,7 +16,7 @@ namespace hook::ctl {
 namespace {
 constexpr size_t kMaxHcas = 256;
 
-// The interfaces that pools name, and the default route's.
+// Returns the interfaces that pools name, and the default route's.
 Result<std::set<std::string>> parents_of(Look& look) {
     std::set<std::string> names;
     for (const Pool& pool : look.context.config.pools)
@@ -43,7 +43,7 @@ Finding look_at_parent(const std::string& name, const std::optional<netns::Link>
     return {.status = Status::Ok, .why = fmt::format("{} is up, MTU {}", name, link->mtu)};
 }
 
-// A pool of mode shared has it, by its own name or its netdev's.
+// True if a pool of mode shared has the device, by its own name or its netdev's.
 bool is_shared(const Look& look, const std::string& device, const std::string& netdev) {
     return std::ranges::any_of(look.context.config.pools, [&](const Pool& pool) {
         const auto has = [&](const std::string& name) {
@@ -53,7 +53,8 @@ bool is_shared(const Look& look, const std::string& device, const std::string& n
     });
 }
 
-// A VF is for modes vf and asap2, and a function that a container has is that container's.
+// True if the device is not for sharing. A VF is for modes vf and asap2; a function that a
+// container has belongs to that container.
 Result<bool> is_for_others(Look& look, const std::string& device) {
     const auto address = TRY(look.site.host.sriov.find_by_rdma(device));
     const auto function = address ? TRY(look.site.host.sriov.find(*address)) : std::nullopt;
@@ -74,7 +75,7 @@ Result<> look_at_hca(Look& look,
         TRY(verdicts.note(shares, named));
         if (!shares)
             return {};
-        // rdma.child=ipvlan does without.
+        // rdma.child=ipvlan needs no macvlan.
         if (const auto macvlan = check_macvlan_on(device, *link, site); !macvlan)
             good = finding_of(macvlan.error(), Status::Warning);
     }
@@ -91,7 +92,8 @@ bool requires_offload(const Pool& pool) {
     return offload != pool.defaults.end() && offload->second == "required";
 }
 
-// Where the host's processors forward all works, but for containers that are not to start so.
+// Rates a lack of offload. The host's processors forward instead, so all works, except for
+// containers that require offload.
 Status gravity_of(const Json& lack, const Config& config) {
     const bool works = lack["software_path"].get<bool>();
     return works && std::ranges::none_of(config.pools, requires_offload) ? Status::Warning
@@ -139,8 +141,8 @@ Result<Findings> check_offload(Look& look) {
     const auto handles = TRY(all_eswitches(look.context, look.site));
     const Answer status = TRY(status_of(look.context, look.site, handles));
     const Json& devices = status.json["devices"];
-    // In mode legacy an e-switch is mode vf's, such as an adapter's other port: nothing is wrong
-    // with it, unless mode asap2 is asked for and no other does it.
+    // In mode legacy an e-switch belongs to mode vf, such as an adapter's other port. Nothing is
+    // wrong with it, unless mode asap2 is asked for and no other e-switch does it.
     const bool none = std::ranges::none_of(devices, does_asap2);
     for (const Json& device : devices) {
         const bool wanted = does_asap2(device) || (none && look.options.mode == "asap2");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rdmactl doctor: all checks over this host, or those of one mode.
+// rdmactl doctor: runs all checks over this host, or those of one mode.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ struct Check {
     Result<Findings> (*look)(Look& look);
 };
 
-// In the order in which they are to be read: what comes first explains what comes later.
+// The checks in reading order: the earlier ones explain the later ones.
 constexpr Check kChecks[] = {
     {"config", check_config_file},
     {"kernel", check_release},
@@ -48,7 +48,7 @@ constexpr Check kChecks[] = {
     {"leftovers", check_leftovers},
 };
 
-// A check is for the modes that list it, or for all where none does.
+// A check is for the modes that list it, or for all modes if none does.
 bool is_for(std::string_view check, const ModeInfo& mode) {
     const auto lists = [&](const ModeInfo& each) { return has_word(each.checks, check); };
     return lists(mode) || std::ranges::none_of(all_mode_infos(), lists);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PFs, and the functions that modes vf and asap2 give. The modes themselves say whether they could.
+// Checks of PFs, and of the functions that modes vf and asap2 give. The modes themselves report
+// whether they could.
 #include <algorithm>
 #include <array>
 #include <set>
@@ -36,7 +37,7 @@ bool is_named(const PciFunction& function, const DeviceSpec& spec) {
            std::ranges::find(function.rdma_names, spec.device) != function.rdma_names.end();
 }
 
-// Whether a pool has this PF's VFs and no others.
+// True if a pool has this PF's VFs and no others.
 bool is_only_source(const Look& look, const PciFunction& pf) {
     return std::ranges::any_of(look.context.config.pools, [&](const Pool& pool) {
         return !pool.devices.empty() && pool.functions.empty() &&
@@ -45,7 +46,7 @@ bool is_only_source(const Look& look, const PciFunction& pf) {
     });
 }
 
-// `lacking`: how bad it is that this PF has none to give.
+// `lacking`: the status if this PF has no VF to give.
 Result<Finding> look_at_pf(Look& look, const PciFunction& pf, Status lacking) {
     const std::string name = name_of(pf);
     if (const auto netdev = check_netdev(pf, look.site); !netdev)
@@ -63,13 +64,13 @@ Result<Finding> look_at_pf(Look& look, const PciFunction& pf, Status lacking) {
                    .why = fmt::format("PF {} is up, {} of {} VFs", name, pf.num_vfs, pf.total_vfs)};
 }
 
-// A mode that gives functions, and what it says of those of this host.
+// A mode that gives functions, and its verdicts on those of this host.
 struct Giver {
     const Mode& mode;
     Verdicts verdicts{};
 };
 
-// None while the kernel has no RDMA: check_netns_mode says so.
+// Returns none while the kernel has no RDMA: check_netns_mode reports that.
 std::vector<Giver> givers_of(const Look& look) {
     if (!look.site.host.rdma.mode())
         return {};
@@ -81,11 +82,11 @@ std::vector<Giver> givers_of(const Look& look) {
     return givers;
 }
 
-// A container that asks for no more than the pool does, or than the mode.
+// Returns the attachment of a container with the pool's requests only, or the mode's.
 Attachment asked_by(const Config& config, const Mode& mode, const Pool* pool) {
     if (pool != nullptr) {
         Annotations annotations{{"rdma.mode", pool->mode}, {"rdma.pool", pool->name}};
-        // What the pool leaves to the container is not looked at here.
+        // The pool may leave these to the container: they are not checked here.
         if (pool->devices.empty() && pool->functions.empty())
             annotations["rdma.device"] = "any";
         if (mode.name == kAsap2.name && pool->bridge.empty())
@@ -98,7 +99,7 @@ Attachment asked_by(const Config& config, const Mode& mode, const Pool* pool) {
     return plain;
 }
 
-// What the mode says to that container if it is given this function.
+// Returns the mode's answer to that container if it gets this function.
 Result<> check_given(Look& look, const Mode& mode, const Pool* pool, const FreeVf& vf) {
     const Attachment asked = asked_by(look.context.config, mode, pool);
     const Container nobody;
@@ -110,7 +111,7 @@ Result<> check_given(Look& look, const Mode& mode, const Pool* pool, const FreeV
         TRY(check_roce(chosen));
     if (chosen.own_device.empty())
         return {};
-    // A container would wait for a GID, and the table says at once that there are none.
+    // A container would wait for a GID; the table shows at once that there are none.
     netns::RdmaDevices& rdma = look.site.host.rdma;
     const auto device = TRY(rdma.find_by_name(look.site.host_ns, chosen.own_device));
     if (device)
@@ -118,7 +119,8 @@ Result<> check_given(Look& look, const Mode& mode, const Pool* pool, const FreeV
     return {};
 }
 
-// Each way to ask for a VF: by the pools that name it and those that name none, else by the mode.
+// Judges each way to ask for a VF: by the pools that name it and those that name none, else by the
+// mode.
 Result<> judge_vf(Look& look, Giver& giver, const FreeVf& vf) {
     const auto is_it = [&](const DeviceSpec& spec) {
         return is_named(vf.function, spec) ||
@@ -137,7 +139,8 @@ Result<> judge_vf(Look& look, Giver& giver, const FreeVf& vf) {
                : giver.verdicts.note(check_given(look, giver.mode, nullptr, vf), false);
 }
 
-// A VF that a container has was given, and one whose netdev the host does not see is somebody's.
+// Judges a VF for each mode. A VF that a container has counts as given. A VF whose netdev the host
+// does not see belongs to somebody, and is left out.
 Result<> look_at_vf(Look& look, std::vector<Giver>& givers, FreeVf vf) {
     const auto& netdevs = vf.function.netdevs;
     const bool leased = is_leased(look, vf.function.address);
@@ -160,7 +163,7 @@ Result<> look_at_vf(Look& look, std::vector<Giver>& givers, FreeVf vf) {
     return {};
 }
 
-// What keeps VFs of this PF from being given, each reason once with the command for all.
+// Reports why VFs of this PF cannot be given: each reason once, with the command for all.
 Result<> look_at_vfs(Look& look,
                      const PciFunction& pf,
                      std::vector<Giver>& givers,
@@ -188,7 +191,7 @@ Result<> look_at_vfs(Look& look,
     return {};
 }
 
-// A function that a pool names.
+// Checks a function that a pool names.
 Result<> check_mapped(Look& look,
                       const Mode& mode,
                       const Pool& pool,
@@ -225,7 +228,7 @@ Result<Findings> check_pfs(Look& look) {
     Findings found;
     const auto pfs = TRY(look.site.host.sriov.list_pfs());
     const auto gives = [](const PciFunction& pf) { return pf.num_vfs != 0 && !pf.netdevs.empty(); };
-    // VFs and their e-switch may be on another bus: scalable functions are.
+    // VFs and their e-switch may be on another bus, as scalable functions are.
     const auto has_functions = [](const Pool& pool) {
         return pool.mode == "vf" && !pool.functions.empty();
     };

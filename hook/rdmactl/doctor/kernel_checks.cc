@@ -16,9 +16,9 @@ namespace hook::ctl {
 namespace {
 constexpr size_t kMaxModuleList = 16U << 20U;
 constexpr size_t kMaxSymbolList = 256U << 20U;  // 20 MiB, with all modules loaded
-// MLNX_OFED 24.07 core/cache.c. Linux has no such function.
+// The symbol of MLNX_OFED 24.07, core/cache.c. Linux has no such function.
 constexpr std::string_view kGidFilter = " rdma_check_gid_user_access\t";
-constexpr uint64_t kEnoughMemlock = 64U << 20U;  // what a benchmark of a few queue pairs registers
+constexpr uint64_t kEnoughMemlock = 64U << 20U;  // enough for a benchmark of a few queue pairs
 
 Result<std::string> release(Look& look) {
     std::string text =
@@ -30,7 +30,7 @@ bool has_folder(Look& look, const std::string& path) {
     return look.site.host.files.list(look.at(path)).has_value();
 }
 
-// Whether one of the lists that depmod makes has the module: "kernel/.../rdma_rxe.ko.xz: ...".
+// True if one of depmod's lists has the module: "kernel/.../rdma_rxe.ko.xz: ...".
 Result<bool> is_listed(Look& look, const std::string& list, const std::string& name) {
     const auto text = look.site.host.files.read(look.at(list), kMaxModuleList);
     if (!text && base::is_missing(text.error()))
@@ -42,12 +42,12 @@ Result<bool> is_listed(Look& look, const std::string& list, const std::string& n
         const size_t line = text->rfind('\n', at);
         const size_t colon = text->find(':', line == std::string::npos ? 0 : line);
         if (colon > at)
-            return true;  // not merely one that another needs
+            return true;  // the line's own module, not one that another needs
     }
     return false;
 }
 
-// A module that is loaded, or that the kernel loads when it is first asked for.
+// Checks that a module is loaded, or that the kernel loads it at its first use.
 Result<Findings> check_module(Look& look, const std::string& name, const std::string& what) {
     if (has_folder(look, "/sys/module/" + name))
         return Findings{{.status = Status::Ok, .why = name + " is there"}};
@@ -75,7 +75,7 @@ using Version = std::pair<unsigned, unsigned>;
 constexpr Version kRxeServesNetns{7, 1};
 constexpr Version kRxeMoves{7, 3};
 
-// "7.3.4+deb13-amd64" to 7 and 3; zeros if it is none.
+// Turns "7.3.4+deb13-amd64" into 7 and 3; zeros for any other text.
 Version version_of(const std::string& release) {
     unsigned major = 0;
     unsigned minor = 0;
@@ -86,7 +86,7 @@ Version version_of(const std::string& release) {
     return {major, minor};
 }
 
-// Names of the pools of a mode, for people.
+// Returns the names of the pools of a mode, for people.
 std::string pools_of(const Config& config, std::string_view mode) {
     std::vector<std::string> names;
     for (const Pool& pool : config.pools) {
@@ -101,7 +101,8 @@ bool is_on_host(const Pool& pool) {
     return placement != pool.defaults.end() && placement->second == "host";
 }
 
-// Whether somebody asks for an rxe in a container's network, or (on_host) for the host's.
+// True if the command line or a pool asks for an rxe in a container's network, or (on_host) in the
+// host's.
 bool wants_rxe(const Look& look, bool on_host) {
     const auto& pools = look.context.config.pools;
     const auto fits = [&](const Pool& pool) {
@@ -114,7 +115,7 @@ bool wants_own_rxe(const Look& look) {
     return wants_rxe(look, false) || (look.options.mode == "softroce" && !wants_rxe(look, true));
 }
 
-// What somebody asks for and no container gets in RDMA netns mode exclusive, in words.
+// Lists, in words, the requests that no container gets in RDMA netns mode exclusive.
 std::vector<std::string> refused_in_exclusive(const Look& look, Version kernel) {
     const struct {
         const char* mode;
@@ -136,7 +137,8 @@ std::vector<std::string> refused_in_exclusive(const Look& look, Version kernel) 
     return refused;
 }
 
-// What brings RDMA into a kernel for a mode, or for any; an adapter's driver does, too.
+// Names the module that brings RDMA into a kernel for a mode, or for any. An adapter's driver does
+// so, too.
 std::string module_of(const std::string& mode) {
     const ModeInfo* info = find_mode_info(mode);
     return std::string(info != nullptr ? info->module : ModeInfo{}.module);
@@ -183,7 +185,7 @@ Result<Findings> check_rxe(Look& look) {
 
 Result<Findings> check_siw(Look& look) {
     auto found = TRY(check_module(look, "siw", "there is no Soft-iWARP"));
-    // Debian builds none: a host without is no broken one unless somebody wants the mode.
+    // Debian builds none: its absence breaks a host only if the mode is wanted.
     if (!look.wants("softiwarp") && found.front().status == Status::Fail)
         found.front() = {.status = Status::Skipped, .why = found.front().why};
     if (found.front().status == Status::Fail)
@@ -220,7 +222,7 @@ Result<Findings> check_gids(Look& look) {
     const std::string module = "/sys/module/ib_core";
     if (!has_folder(look, module))
         return Findings{{.status = Status::Skipped, .why = "ib_core is not loaded"}};
-    // A module that was not built with its kernel is marked. The list of symbols is long.
+    // The kernel marks a module that was not built with it. The list of symbols is long.
     bool filters = false;
     if (TRY(text_of(look, module + "/taint")).find('O') != std::string::npos)
         filters = TRY(look.site.host.files.read(look.at("/proc/kallsyms"), kMaxSymbolList))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Engines in a mount namespace of their own. What is mounted there (networks, bundles, pins) is not
-// seen by gc, by the timer or by rdmactl, which then cannot tell whether a container lives.
+// Finds engines in a mount namespace of their own. Their mounts (networks, bundles, pins) are
+// hidden from gc, from the timer and from rdmactl, which then cannot tell whether a container
+// lives.
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -14,12 +15,13 @@
 namespace hook::ctl {
 
 namespace {
-// Beside the daemons what outlives them and calls hooks. The kernel cuts names at 15 letters.
+// The daemons, and the programs that outlive them and call hooks. The kernel cuts names at 15
+// letters.
 constexpr std::string_view kPrograms[] = {
     "dockerd", "containerd", "containerd-shim", "crio", "podman", "conmon", "slurmd", "slurmstepd"};
 constexpr std::string_view kUnits[] = {
     "docker.service", "containerd.service", "crio.service", "podman.service", "slurmd.service"};
-// Where systemd looks, the strongest last.
+// systemd's folders, the strongest last.
 constexpr std::string_view kUnitFolders[] = {"/lib/systemd/system/",
                                              "/usr/lib/systemd/system/",
                                              "/run/systemd/system/",
@@ -56,7 +58,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
     return lines;
 }
 
-// What a unit's file or drop-in says of mounts, over what was said before it.
+// Reads the mount settings of a unit's file or drop-in, over those that were read before.
 void read_settings(std::string_view text, Settings& settings) {
     for (const std::string_view line : lines_of(text)) {
         const size_t equals = line.find('=');
@@ -94,14 +96,14 @@ Result<Settings> settings_of(Look& look, const std::string& unit) {
     return settings;
 }
 
-// The text of a file of a process; empty if it has gone meanwhile.
+// Returns the text of a file of a process; empty if it has gone meanwhile.
 std::string text_of_process(Look& look, pid_t pid, const char* file) {
     const auto text =
         look.site.host.files.read(look.at(fmt::format("/proc/{}/{}", pid, file)), kMaxStateFile);
     return text ? *text : "";
 }
 
-// "docker.service" of "0::/system.slice/docker.service/..."; else the whole of it.
+// Returns "docker.service" of "0::/system.slice/docker.service/..."; otherwise the whole text.
 std::string unit_of(std::string_view cgroup) {
     cgroup = cgroup.substr(0, cgroup.find('\n'));
     for (const std::string_view kind : {".service", ".scope"}) {
@@ -114,13 +116,14 @@ std::string unit_of(std::string_view cgroup) {
     return std::string(cgroup);
 }
 
-// A rootless engine has a user namespace, and mounts, of its own; rdma.* is not for it.
+// True for an engine in the first user namespace. A rootless engine has a user namespace, and
+// mounts, of its own; rdma.* is not for it.
 bool is_rootful(Look& look, pid_t pid) {
     const std::string map = text_of_process(look, pid, "uid_map");
     return map.find("4294967295") != std::string::npos;
 }
 
-// The units of engines that run apart from the host's mounts.
+// Returns the units of engines that run apart from the host's mounts.
 Result<std::set<std::string>> find_apart(Look& look) {
     netns::Processes& processes = look.site.host.processes;
     const auto hosts = TRY(processes.mount_namespace(1));

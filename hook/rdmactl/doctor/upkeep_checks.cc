@@ -14,7 +14,7 @@ constexpr char kOurRuntime[] = "rdma-runtime";
 
 // A program that starts containers, and the file that makes it call rdma-hook.
 struct Caller {
-    std::string_view engine;  // as rdmactl runtime configure calls it; empty: another
+    std::string_view engine;  // the name in rdmactl runtime configure; empty: another
     const char* program;
     const char* file;
     const char* says;
@@ -44,8 +44,8 @@ Result<bool> calls_us(Look& look, const Caller& caller) {
            TRY(text_of(look, caller.file)).find(caller.says) != std::string::npos;
 }
 
-// How bad it is that an engine does not call rdma-hook: annotations mean nothing to it, and a
-// container starts without RDMA. Where another one does call it may be meant so.
+// Rates an engine that does not call rdma-hook: it ignores annotations, and a container starts
+// without RDMA. If another engine calls rdma-hook, this may be intended.
 Result<Status> gravity_of_silence(Look& look) {
     for (const Caller& caller : kCallers) {
         if (TRY(calls_us(look, caller)))
@@ -93,7 +93,8 @@ Result<Findings> check_docker(Look& look) {
     return one(Status::Ok, "Docker knows the runtime rdma");
 }
 
-// Pods' annotations are their authors', so that without a policy each container is refused.
+// Checks for a policy. The authors of pods write their annotations, so without a policy each
+// container is refused.
 Result<Findings> check_kubernetes(Look& look) {
     for (const Caller& caller : kCallers) {
         if (!engines::serves_pods(caller.engine) || !TRY(calls_us(look, caller)))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a mode says of the devices that the host has for it.
+// A mode's verdicts on the host's devices for it.
 #pragma once
 
 #include <vector>
@@ -10,13 +10,13 @@ namespace hook::ctl {
 
 class Verdicts {
   public:
-    // Notes the mode's answer about one device. `named`: a pool of the mode names the device. An
-    // error that is no refusal is returned: nobody could look.
+    // Notes the mode's answer about one device. `named`: a pool of the mode names the device.
+    // Returns an error that is no refusal: the device could not be examined.
     Result<> note(Result<> answer, bool named);
 
-    // Adds a finding for each refusal: Fail for a device that a pool names (unless it is Busy), and
-    // for each device if somebody asks for the mode and no device is fit for it; else Warning. A
-    // sentence that is there already is not repeated.
+    // Adds a finding for each refusal. It is Fail for a device that a pool names, unless the device
+    // is Busy. It is Fail for each device if the mode is asked for and no device is fit. Otherwise
+    // it is Warning. Does not repeat a sentence that is there already.
     void report(bool asked, Findings& found) const;
 
   private:

@@ -21,12 +21,12 @@ using netns::PciFunction;
 using netns::VfSettings;
 
 namespace {
-constexpr std::chrono::seconds kSetTimeout{20};   // each of a VF
+constexpr std::chrono::seconds kSetTimeout{20};   // for each setting of a VF
 constexpr std::chrono::seconds kBindTimeout{20};  // from one VF's netdev to the next
 constexpr std::chrono::seconds kNameTimeout{10};
 constexpr char kForVms[] = "vfio-pci";
 
-// One VF: "free", or why it is not, and who has it.
+// Describes one VF: "free", or why it is not, and the container that has it.
 Result<Json> describe_vf(const Context& context,
                          Site& site,
                          const std::string& address,
@@ -60,7 +60,7 @@ Result<Json> describe_vf(const Context& context,
     return json;
 }
 
-// Locally administered, and the same after each boot: PFs have MACs of their own.
+// Returns a locally administered MAC that is the same after each boot: PFs have MACs of their own.
 netns::Mac admin_mac(const netns::Link& pf, uint32_t number) {
     const std::string hex =
         base::sha256_hex(fmt::format("vf/{}/{}", netns::to_string(pf.mac), number));
@@ -79,14 +79,15 @@ bool lacks_mac(const VfSettings& settings) {
     return settings.mac && settings.mac->is_zero();
 }
 
-// A VF that a container has, or a virtual machine may have, stays as it is.
+// False for a VF that a container or a virtual machine may have: it stays as it is.
 Result<bool> is_ours_to_set(const Context& context, const PciFunction& vf) {
     const auto lease =
         context.store.files().read(context.store.lease_path(vf_lease(vf.address)), kMaxStateFile);
     return !lease && vf.driver != kForVms;
 }
 
-// So does one that the host uses. Busy: it has no MAC, and cannot be given one then.
+// True if the host uses the VF: it stays as it is, too. Busy: it has no MAC, and cannot get one
+// then.
 Result<bool> is_in_use(Site& site, const VfSettings& present, const PciFunction& vf) {
     FreeVf found;
     const std::string why = TRY(why_not_free(vf.address, site, found));
@@ -97,7 +98,7 @@ Result<bool> is_in_use(Site& site, const VfSettings& present, const PciFunction&
         .advise((cure.empty() ? "end its use" : cure) + "; then rdmactl vf enable again");
 }
 
-// What the VF lacks: a MAC, and what it had before it was made again.
+// Returns what the VF lacks: a MAC, and its settings before it was made again.
 VfSettings to_set(const netns::Link& pf,
                   const PciFunction& vf,
                   const VfSettings& present,
@@ -129,7 +130,7 @@ Result<AtWork> begin(const Context& context,
     return AtWork{context, site, pf, *link, kept};
 }
 
-// VFs that were `made` a moment ago are nobody's yet, whatever has brought them up.
+// Prepares a VF. A VF that was `made` a moment ago has no user yet, whatever has brought it up.
 Result<> prepare_vf(const AtWork& at, const PciFunction& vf, bool made) {
     Site& site = at.site;
     const VfSettings present = TRY(reported_settings(site, at.link, vf));
@@ -147,8 +148,8 @@ std::string text_of(const AtWork& at, const PciFunction& vf) {
     return fmt::format("VF {} of {}", vf.number, at.pf.netdev.name);
 }
 
-// Some drivers make the netdev a while after they were bound, and udev may still be loading the
-// driver's module.
+// Waits for the netdev. Some drivers make it a while after they were bound, and udev may still be
+// loading the driver's module.
 Result<> await_netdev(Site& site, const std::string& vf, Deadline deadline) {
     const auto function = TRY(site.host.sriov.find(vf));
     if (function && function->driver == kForVms)
@@ -158,9 +159,9 @@ Result<> await_netdev(Site& site, const std::string& vf, Deadline deadline) {
     return {};
 }
 
-// Each is given what an earlier run did not come to, and its driver. Up to the first that fails;
-// all netdevs that come are waited for. After one that does not come in time the others are only
-// looked at: all have been bound for as long.
+// Gives each VF the settings that an earlier run did not reach, and its driver. Stops at the first
+// failure, but waits for all netdevs that come. After one that does not come in time it only looks
+// at the others: all have been bound for as long.
 Result<> give_drivers(const AtWork& at, const std::vector<PciFunction>& vfs) {
     Result<> done;
     std::vector<std::string> given;
@@ -180,7 +181,8 @@ Result<> give_drivers(const AtWork& at, const std::vector<PciFunction>& vfs) {
     return join(std::move(done), std::move(came));
 }
 
-// What is shown then are the names that stay. A udev that does not get on is not waited for.
+// Waits for the final names, so that rdmactl shows those. Does not wait for a udev that makes no
+// progress.
 Result<> await_names(Site& site, const std::vector<PciFunction>& vfs) {
     bool named = true;
     for (const PciFunction& vf : vfs)
@@ -255,13 +257,13 @@ Result<> work_on(const Store& store,
     const auto lock = TRY(store.lock_attachment(kRdmactl, Deadline::in(kLockTimeout)));
     const std::string lease = store.lease_path(adapter_lease(handle));
     {
-        // Containers choose and claim their VFs under it: what they have claimed is seen from now
+        // Containers choose and claim their VFs under this lock: their claims are visible from now
         // on.
         const auto leases = TRY(store.lock_leases(Deadline::in(kLockTimeout)));
         TRY(store.files().write(lease, kRdmactl));
     }
     auto done = work();
-    // Whatever failed, and what an earlier run left.
+    // Restore the setting after any failure, and after an earlier run that left it changed.
     done = join(std::move(done), restore_autoprobe(store, sriov, netns::function_of(handle)));
     if (const auto removed = store.files().remove(lease); !removed)
         base::log::warning(removed.error().message() + "; run: rdmactl gc");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rdmactl vf: the administrator makes VFs, sees who has them, and destroys them. Containers only
-// ever get what is there.
+// rdmactl vf: the administrator makes VFs, sees their users, and destroys them. Containers only
+// ever get VFs that exist.
 #include <fmt/format.h>
 
 #include "hook/rdmactl/find.h"
