@@ -21,10 +21,11 @@ using base::Error;
 using base::make_error;
 
 namespace {
-// Podman swallows what a precreate hook says: the line goes to stderr and to the engine's own.
+// Writes the line to stderr and to the engine's stderr: Podman swallows the output of a precreate
+// hook.
 void say(const std::string& line) {
     const std::string text = line + "\n";
-    (void)!::write(STDERR_FILENO, text.data(), text.size());  // nobody to tell if it fails
+    (void)!::write(STDERR_FILENO, text.data(), text.size());  // a failure could not be reported
     netns::tell_parent(text);
 }
 
@@ -45,7 +46,7 @@ Result<> check_later_stage(const Call& call) {
         .advise("they are written by precreate: see runtime-config/README.md");
 }
 
-// Nobody has prepared the container: plain hooks.
+// True if the container was not prepared by precreate: plain hooks.
 bool is_plain(const Call& call) {
     return call.container.empty() && call.attach.empty();
 }
@@ -89,12 +90,12 @@ bool is_path(std::string_view text) {
     return text.starts_with('/') && text == base::printable(text, PATH_MAX);
 }
 
-// Values that are refused here become part of no path, not even to remember the failure.
+// Refuses bad values here, so that they become part of no path, not even to remember the failure.
 Result<> set_option(const std::string& name, const std::string& value, Command& command) {
     const struct {
         std::string_view name;
         std::string* target;
-        bool (*accepts)(std::string_view);  // nullptr: whatever reads it judges it
+        bool (*accepts)(std::string_view);  // nullptr: its reader judges it
         const char* wants;
     } options[] = {
         {"--config", &command.config_path, nullptr, ""},
@@ -116,7 +117,7 @@ Result<> set_option(const std::string& name, const std::string& value, Command& 
     return make_error(Code::Usage, "unknown option '" + base::printable(name) + "'");
 }
 
-// Asks for RDMA in the place of the container's own annotations: a CDI device does.
+// Adds an annotation in place of the container's own: a CDI device asks for RDMA this way.
 Result<> add_annotation(const std::string& text, Command& command) {
     const auto equals = text.find('=');
     const std::string key = text.substr(0, equals);
@@ -171,7 +172,8 @@ std::string without_deleted(std::string path) {
 }
 
 Call call_of(const Command& command, netns::Host& host) {
-    // Anyone may commit or undo a container that precreate has prepared: two looks at /proc less.
+    // Everybody may commit or undo a container that precreate has prepared. This saves two looks at
+    // /proc.
     const bool prepared =
         (command.stage->run == run_create_runtime || command.stage->run == run_poststop) &&
         !command.container.empty();
@@ -199,7 +201,7 @@ int report(const Command& command, const Call& call, const Error& error) {
 
 int usage(const std::vector<std::string>& args, const Error& error) {
     const std::string text = fmt::format("rdma-hook: {}\n{}", error.message(), kUsage);
-    (void)!::write(STDERR_FILENO, text.data(), text.size());  // nobody to tell if it fails
+    (void)!::write(STDERR_FILENO, text.data(), text.size());  // a failure could not be reported
     const bool may_fail = args.empty() || args[0] != "poststop";
     return may_fail ? base::exit_status(Code::Usage) : 0;
 }

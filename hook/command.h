@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// rdma-hook's command line, and how it talks to people. By hand, and not by a library: this runs in
-// every container start, and the only caller is a line that rdma-hook wrote itself.
+// rdma-hook's command line, and its messages to people. It is parsed by hand and not by a library.
+// The code runs in every container start, and its only caller is a line that rdma-hook wrote
+// itself.
 #pragma once
 
 #include <string>
@@ -14,7 +15,7 @@ namespace hook {
 struct Stage {
     std::string_view name;
     Result<> (*run)(const std::string& input, const Call& call);
-    bool may_fail;  // poststop never does: the runtime could not do anything about it
+    bool may_fail;  // poststop never fails: the runtime could not do anything about it
     bool is_plain;  // may be a plain hook that attaches
 };
 
@@ -30,11 +31,12 @@ struct Command {
 Result<Command> parse_command(const std::vector<std::string>& args);
 Call call_of(const Command& command, netns::Host& host);
 
-// A program's path as /proc/PID/exe names it, without the mark of one that a package's upgrade has
-// replaced meanwhile: the new one is at the same place.
+// Returns a program's path as /proc/PID/exe names it, without the mark of a replaced file. If a
+// package's upgrade has replaced the program meanwhile, the new one is at the same place.
 std::string without_deleted(std::string path);
 
-// One line for the person at the terminal, the story in the log; the exit status.
+// Prints one line for the person at the terminal, and logs the whole error. Returns the exit
+// status.
 int report(const Command& command, const Call& call, const base::Error& error);
 int usage(const std::vector<std::string>& args, const base::Error& error);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rdma-hook: what engines and runtimes call. Container state (config.json for precreate) on stdin.
+// rdma-hook: the program that engines and runtimes call. It reads the container's state
+// (config.json for precreate) from stdin.
 #include <climits>
 #include <csignal>
 #include <cstdio>
@@ -15,11 +16,12 @@
 #include "runtime-config/oci/state.h"
 
 int main(int argc, char** argv) {
-    // A life of milliseconds: memory is taken in one piece and not given back before the end.
+    // The process lives for milliseconds: it takes memory in one piece and returns it at its end.
     (void)::mallopt(M_TOP_PAD, 1 << 20);
     (void)::mallopt(M_TRIM_THRESHOLD, INT_MAX);
     base::clean_surroundings();
-    // Ignore SIGPIPE: a failed write then returns EPIPE, and rdma-hook undoes what nobody will use.
+    // Ignore SIGPIPE: a failed write then returns EPIPE, and rdma-hook undoes the unused
+    // attachments.
     (void)std::signal(SIGPIPE, SIG_IGN);
     const std::vector<std::string> args(argv + 1, argv + argc);
     if (args == std::vector<std::string>{"--version"})

@@ -26,14 +26,15 @@ base::log::Target target_of(const Config& config) {
     return {.file = config.log_file, .level = config.log_level, .program = "rdma-hook"};
 }
 
-// A rootless engine's root can do nothing of what follows, and sees strange owners.
+// Refuses the root of a rootless engine: it can do nothing of what follows, and sees foreign
+// owners.
 Result<> check_root(const Call& call, const char* fix) {
     if (call.root)
         return {};
     return make_error(Code::Refused, "rdma.* annotations need a rootful engine").advise(fix);
 }
 
-// The container's id as far as it is known before the runtime says it.
+// Returns the container's id as far as it is known before the runtime gives it.
 std::string id_of(const Call& call) {
     return call.id.empty() ? id_from_bundle(call.bundle) : call.id;
 }
@@ -44,8 +45,8 @@ Notes logged(Notes notes) {
     return notes;
 }
 
-// A later stage of a container that precreate has prepared, under its lock. No record: another
-// start of the same bundle has taken its place.
+// Runs a later stage of a container that precreate has prepared, under its lock. Without a record,
+// another start of the same bundle has taken its place.
 template <typename Work>
 Result<> with_prepared(std::string_view input, const Call& call, const Work& work) {
     const oci::State state = TRY(oci::parse_state(input));
@@ -59,7 +60,7 @@ Result<> with_prepared(std::string_view input, const Call& call, const Work& wor
     return work(Context{call.host, unread, store}, container, state);
 }
 
-// For people.
+// Formats annotations for people.
 std::string described(const Annotations& annotations) {
     std::vector<std::string> parts;
     for (const auto& [key, value] : annotations)
@@ -67,8 +68,8 @@ std::string described(const Annotations& annotations) {
     return fmt::format("{}", fmt::join(parts, " "));
 }
 
-// The container's own, and those of the hook's arguments: a CDI device that is a pool, with an
-// address by annotation.
+// Returns the container's own annotations and those of the hook's arguments. For example, a CDI
+// device that is a pool, with an address by annotation.
 Result<Annotations> all_annotations(const oci::Spec& spec, const Call& call) {
     Annotations all = spec.annotations();
     for (const auto& [key, value] : call.annotations) {

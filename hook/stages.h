@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stages in which engines and runtimes call rdma-hook, each a short recipe over
+// The stages in which engines and runtimes call rdma-hook. Each is a short recipe over
 // hook/container/.
 #pragma once
 
@@ -14,17 +14,18 @@
 
 namespace hook {
 
-// The configuration, read when it is first asked for and not again. Copies share what was read.
+// The configuration, read at the first call and not again. Copies share the content.
 class ReadOnce {
   public:
     explicit ReadOnce(std::function<Result<Config>()> read) : read_(std::move(read)) {}
 
     [[nodiscard]] const Result<Config>& get() const;
 
-    // Nothing if nobody has asked for it yet.
+    // Returns nothing before the first read.
     [[nodiscard]] const std::optional<Result<Config>>& peek() const { return *config_; }
 
-    // For what can do without: the default configuration if it cannot be read.
+    // Returns the default configuration if the file cannot be read. For callers that can do without
+    // the file.
     [[nodiscard]] Config get_or_default() const;
 
   private:
@@ -33,25 +34,25 @@ class ReadOnce {
         std::make_shared<std::optional<Result<Config>>>();
 };
 
-// How a stage is called: what the engine gave beside stdin.
+// The call of a stage: the values that the engine gave beside stdin.
 struct Call {
     netns::Host& host;
     ReadOnce config;
     bool root = true;  // effective uid 0 in the first user namespace
     // precreate
     std::string self{};    // rdma-hook's own path, for the hooks that it adds
-    std::string bundle{};  // the working directory, or what rdma-runtime got
-    // createRuntime and poststop, as precreate wrote them into config.json: these stages need no
-    // configuration, so that one that was broken meanwhile keeps nothing from being given back
+    std::string bundle{};  // the working directory, or the bundle that rdma-runtime got
+    // createRuntime and poststop, as precreate wrote them into config.json. These stages need no
+    // configuration: if it is broken meanwhile, everything can still be given back.
     std::string state_dir{};
     std::string container{};  // KEY
     std::string attach{};     // UUID
-    std::string id{};  // precreate: the container's, if rdma-runtime knows it; else the bundle's
+    std::string id{};  // precreate: the container's id, if rdma-runtime knows it; else the bundle's
     // precreate: the process that lives until the container has been created. rdma-runtime does so
-    // itself; a hook does not, but the engine that called it: the parent at the hook's beginning.
-    // Later it is another one, if the engine has died.
+    // itself. A hook does not, so it is the engine that called the hook: its parent at the hook's
+    // beginning. If the engine has died, the hook has another parent later.
     pid_t owner = 0;
-    // Plain hooks: what the hook's own arguments ask for
+    // Plain hooks: the annotations in the hook's own arguments.
     Annotations annotations{};
 };
 
@@ -60,29 +61,29 @@ struct Output {
     Notes notes;
 };
 
-// Before `create`: config.json in, config.json with the grants out. The text comes back unchanged,
-// byte for byte, if it does not ask for RDMA.
+// Runs before `create`: takes config.json, and returns config.json with the grants. Returns the
+// text unchanged, byte for byte, if it does not ask for RDMA.
 Result<Output> precreate(std::string_view input, const Call& call);
-// Undoes what the output of precreate promised, if that output could not be delivered, or if the
-// create that got it failed: not if there is a container with an init that lives.
+// Undoes the promises of precreate's output. Call it if that output could not be delivered, or if
+// the create that got it failed. Does nothing if the container has an init that lives.
 Result<> abandon(const Call& call);
-// The container's init exists: checks that it is where rdma-hook attached, and commits.
+// Runs when the container's init exists: checks that it is where rdma-hook attached, and commits.
 Result<> create_runtime(std::string_view input, const Call& call);
-// The container is gone: gives everything back.
+// Runs when the container is gone: gives everything back.
 Result<> poststop(std::string_view input, const Call& call);
 
-// Plain hooks: the whole attach in prestart or createRuntime. Nothing happens for a container
-// without rdma.*, one that precreate has prepared, and one that has been attached already (both
-// stages may be listed).
+// Does the whole attach in prestart or createRuntime (plain hooks). Does nothing for a container
+// without rdma.*, or one that precreate has prepared. Does nothing for one that is attached
+// already: both stages may be listed.
 Result<Notes> plain_create(std::string_view input, const Call& call);
 Result<> plain_poststop(std::string_view input, const Call& call);
 
-// Where to log, as the configuration says if it can be read.
+// Returns the log's target from the configuration, if it can be read.
 base::log::Target log_of(const Call& call);
-// Keeps a failure for `rdmactl list --failed` and `show`; best effort.
+// Keeps a failure for `rdmactl list --failed` and `show`. Best effort.
 void remember_failure(const Call& call, std::string_view stage, const base::Error& error);
 
-// The only catch of the program: an exception is a bug, reported as an internal error.
+// Contains the only catch of the program: an exception is a bug, reported as an internal error.
 Result<> guarded(const std::function<Result<>()>& work);
 
 }  // namespace hook
