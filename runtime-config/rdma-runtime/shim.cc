@@ -30,19 +30,19 @@ using base::make_error;
 using base::Result;
 
 namespace {
-// Far above what a runtime reads: whatever is in a larger file, no container comes of it.
+// Far above the size that a runtime reads: no container comes of a larger file, whatever it holds.
 constexpr size_t kMaxLookBytes = 16 * oci::kMaxSpecBytes;
 
-// A call for rdma-runtime: of a container that asks for RDMA, or that has it.
+// A call for rdma-runtime: the container asks for RDMA, or has it.
 struct Ours {
     Invocation call;
     std::optional<oci::Bundle> bundle;  // create, run and restore
     std::string spec;
-    std::vector<std::string> keys;  // delete and checkpoint: of the containers with this id
+    std::vector<std::string> keys;  // delete and checkpoint: keys of the containers with this id
 };
 
-// Whether config.json asks for RDMA. If it is no config.json at all the runtime will say so, unless
-// it looks as if it did: then we do.
+// True if config.json asks for RDMA. If the text is no config.json at all, the low-level runtime
+// reports that. If it still seems to ask for RDMA, rdma-runtime reports it.
 bool asks_for_rdma(const std::string& text) {
     const bool may =
         text.find("rdma.") != std::string::npos || text.find("\\u") != std::string::npos;
@@ -64,7 +64,8 @@ std::optional<Ours> look_at_start(Invocation call) {
     return Ours{std::move(call), *std::move(bundle), *std::move(spec), {}};
 }
 
-// More than one, if containers of several root folders have one id: each is looked at by itself.
+// Finds several keys if containers of several root folders have one id. Each is looked at by
+// itself.
 std::optional<Ours> look_at_id(Invocation call, const Surroundings& around) {
     netns::Host host = around.host();
     const hook::Store store{host.files, around.config.get_or_default().state_dir};
@@ -80,7 +81,7 @@ std::optional<Ours> look_at_id(Invocation call, const Surroundings& around) {
     return ours.keys.empty() ? std::nullopt : std::optional(std::move(ours));
 }
 
-// Nothing: the call is none but the low-level runtime's.
+// Returns nothing for a call that only the low-level runtime handles.
 std::optional<Ours> look(const Invocation& call, const Surroundings& around) {
     switch (call.verb) {
         case Verb::Create:
@@ -100,8 +101,8 @@ bool starts(const Invocation& call) {
     return call.verb == Verb::Create || call.verb == Verb::Run || call.verb == Verb::Restore;
 }
 
-// The container that the call is about, if it is known who has it. Of a verb whose options
-// rdma-runtime does not know, the id is the first word that is the id of such a container.
+// Returns the container that the call is about, if its runtime is recorded. If rdma-runtime does
+// not know the verb's options, the id is the first word that names such a container.
 std::optional<hook::Served> find_served(const Invocation& call, const hook::Runtimes& runtimes) {
     const auto words = call.verb == Verb::Other ? call.words : std::vector{call.id};
     for (const std::string& word : words) {
@@ -115,15 +116,15 @@ std::optional<hook::Served> find_served(const Invocation& call, const hook::Runt
     return std::nullopt;
 }
 
-// The member `runtime` of the configuration, which is not read a second time.
+// Returns the member `runtime` of the configuration, without a second read.
 Result<std::string> setting_of(const Surroundings& around) {
     const auto& config = around.config.peek();
     return config && *config ? (*config)->runtime : around.runtime_setting();
 }
 
-// The program that the call is for: that of its container, whatever the configuration says now. Of
-// a new or unknown one what the configuration says, or, while that cannot be told, what the latest
-// container got.
+// Returns the program that the call is for: the container's, whatever the configuration names now.
+// For a new or unknown container it is the configuration's. If that cannot be determined, it is
+// the latest container's.
 Result<std::string> runtime_for(const Invocation& call, const Surroundings& around) {
     netns::Host host = around.host();
     const hook::Runtimes runtimes{host, around.runtimes};
@@ -136,7 +137,8 @@ Result<std::string> runtime_for(const Invocation& call, const Surroundings& arou
     return path ? *path : default_runtime();
 }
 
-// Best effort: without it the configuration decides, as if we had not been called before.
+// Records the runtime. Best effort: without the record the configuration decides, as if
+// rdma-runtime had not been called before.
 void remember_runtime(const Invocation& call,
                       const std::string& path,
                       pid_t creator,
@@ -149,7 +151,7 @@ void remember_runtime(const Invocation& call,
         {.root = call.root, .id = call.id, .runtime = path, .creator = **token});
 }
 
-// Refuses what can be refused before anything is done.
+// Refuses all that can be refused before anything is done.
 Result<> check_start(const Ours& ours) {
     if (!ours.call.trouble.empty())
         return make_error(Code::Usage, ours.call.trouble)
@@ -168,10 +170,10 @@ Result<> check_start(const Ours& ours) {
 
 void write_line(const std::string& line) {
     const std::string text = "rdma-runtime: " + line + "\n";
-    (void)!::write(STDERR_FILENO, text.data(), text.size());  // nobody to tell if it fails
+    (void)!::write(STDERR_FILENO, text.data(), text.size());  // a failure could not be reported
 }
 
-// Half 1, and config.json as it says.
+// Runs precreate, and puts its config.json in place.
 Result<> prepare(const Ours& ours,
                  const std::string& runtime,
                  const hook::Call& call,
@@ -199,7 +201,7 @@ Result<int> start(const Ours& ours,
     const std::string runtime = TRY(runtime_for(ours.call, around));
     call.self = TRY(call.host.programs.beside_us("rdma-hook"));
     auto prepared = around.apart([&] { return prepare(ours, runtime, call, around); });
-    // A process that died left what it was doing; one that failed left nothing.
+    // A process that died left unfinished work; one that failed left none.
     if (!prepared && prepared.error().code == Code::Internal)
         prepared = join(std::move(prepared), around.apart([&] { return hook::abandon(call); }));
     TRY(std::move(prepared));
@@ -209,7 +211,7 @@ Result<int> start(const Ours& ours,
     auto undone = around.apart([&] { return hook::abandon(call); });
     if (!status)
         return join(std::move(status).error(), std::move(undone)).error();
-    if (!undone) {  // the timer undoes it; the failure is the create's
+    if (!undone) {  // the timer undoes it; the create is the failure
         base::log::error(undone.error().message());
         write_line(undone.error().message());
     }
@@ -239,7 +241,7 @@ Result<int> remove(const Ours& ours,
         take_back(ours, host, around);
         return {};
     });
-    if (!done)  // the container is gone, and gc takes back what is left
+    if (!done)  // the container is gone, and gc takes back the rest
         write_line(done.error().message());
     return status;
 }
@@ -304,7 +306,7 @@ int serve_ours(const Ours& ours, const std::vector<std::string>& argv, const Sur
         return {};
     });
     const int result = done ? status : complain(ours, call, around, done.error());
-    base::log::open_later({});  // it holds `call`
+    base::log::open_later({});  // the log holds `call`
     return result;
 }
 
@@ -321,7 +323,7 @@ int serve_others(const Invocation& call,
     Error error;
     if (found || found.error().code == Code::Internal) {
         error = around.low_level.become(path, argv);
-    } else {  // another one would say that there is no such container, and the engine believe it
+    } else {  // another would report no such container, and the engine believe it
         error = found.error();
         tell_engine(call.log, call.log_format, "rdma-runtime: " + error.message());
     }

@@ -2,13 +2,15 @@
 // rdma-runtime: the low-level runtime of engines that have no hooks of their own (Docker,
 // containerd). Rules:
 // - A call that is not about a container with rdma.* annotations becomes the low-level runtime's,
-//   untouched, whatever is wrong with us: our configuration, our state, our bugs. It is that of
-//   the runtime which got the container when it was created (hook/state/runtimes.h).
-// - One that is, is done in full or fails with one line, for the engine, too.
+//   untouched. That holds whatever is broken in rdma-hook: its configuration, its state, its code.
+//   The call goes to the runtime which got the container when it was created
+//   (hook/state/runtimes.h).
+// - A call that is about such a container is done in full, or fails with one line, for the engine,
+//   too.
 // `create` and `run` do hook::precreate, put its config.json in place, and run the low-level
-// runtime beside us; if that fails, everything is taken back. `delete` runs it and takes back what
-// no poststop hook did. `checkpoint` and `restore` are refused: what an RDMA device holds for a
-// process is in no checkpoint.
+// runtime as a child. If that fails, they take everything back. `delete` runs the low-level runtime
+// and takes back what no poststop hook did. `checkpoint` and `restore` are refused: no checkpoint
+// includes the state of an RDMA device for a process.
 #pragma once
 
 #include <functional>
@@ -25,18 +27,18 @@ namespace shim {
 struct Surroundings {
     std::function<netns::Host()> host;
     hook::ReadOnce config;
-    // The member `runtime` of a configuration that may be broken in other places.
+    // Reads the member `runtime` of a configuration that may be broken in other places.
     std::function<base::Result<std::string>()> runtime_setting;
     bool root = true;  // as hook::Call
     LowLevel& low_level;
-    // Where our own work is done, none of which leaves anything in memory: in a confined process,
-    // which could not become or start the low-level runtime. Tests have one process.
+    // Runs rdma-hook's own work, which leaves nothing in memory, in a confined process. A confined
+    // process could not become or start the low-level runtime. Tests have one process.
     std::function<base::Result<>(const std::function<base::Result<>()>&)> apart =
         [](const std::function<base::Result<>()>& work) { return work(); };
     std::string runtimes = hook::kRuntimesFolder;
 };
 
-// The exit status; or the call becomes the low-level runtime's and does not come back.
+// Returns the exit status; or the call becomes the low-level runtime's and does not return.
 int serve(const std::vector<std::string>& argv, const Surroundings& around);
 
 }  // namespace shim
