@@ -260,7 +260,7 @@ const Adapter& adapter(Nic nic) {
     return *std::ranges::find(adapters(), nic, &Adapter::nic);
 }
 
-// As `rdmactl vf enable` does.
+// Sets MACs as `rdmactl vf enable` does.
 void give_macs(World& world, const std::string& pf) {
     for (uint32_t number = 0; number < world.pci.at(pf).num_vfs; ++number) {
         const std::string vf = world.vf_address(pf, number);

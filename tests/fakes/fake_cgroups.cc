@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cgroups as far as we use them: the limits of the one that a process is in.
+// Cgroups as far as rdma-hook uses them: the limits of the one that a process is in.
 #include <algorithm>
 #include <cerrno>
 

@@ -11,7 +11,7 @@ class FakeCharNodes : public netns::CharNodes {
   public:
     explicit FakeCharNodes(const World& world) : world_(world) {}
 
-    int looks = 0;  // how often it was asked
+    int looks = 0;  // the number of calls
 
     base::Result<std::vector<uint32_t>> rdma_majors() override;
     base::Result<std::optional<netns::DeviceNumber>> at(const std::string& path) override;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's /sys/class as far as RDMA goes; ib_umad is not loaded.
+// The host's /sys/class, its RDMA parts only; ib_umad is not loaded.
 #include <cerrno>
 
 #include "netns/sys_class.h"
@@ -17,7 +17,7 @@ Result<std::optional<netns::ClassFolder>> FakeSysClasses::look(
     netns::ClassFolder all;
     for (const auto& [index, device] : world_.rdma) {
         const std::string& entry = verbs ? device.uverbs.name : device.device.name;
-        // The names of verbs nodes are seen from everywhere.
+        // The names of verbs nodes are visible from everywhere.
         if (verbs || world_.sees(world_.host, device))
             all.links[entry] = "../../devices/virtual/" + name + "/" + entry;
     }

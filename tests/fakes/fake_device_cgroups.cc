@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device cgroups as far as we use them: what a container may open beside what its runtime allows.
+// Device cgroups as far as rdma-hook uses them: what a container may open beside its runtime's
+// rules.
 #include <cerrno>
 
 #include "tests/fakes/fake_host.h"

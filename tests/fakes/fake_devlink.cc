@@ -14,13 +14,14 @@ using netns::EswitchMode;
 using netns::PortFlavour;
 
 namespace {
-// A devlink device lives in the host's namespace; from any other it is not there.
+// Finds an e-switch. A devlink device lives in the host's namespace; from any other it is
+// invisible.
 FakeEswitch* eswitch_of(World& world, const Netns& ns, const std::string& device) {
     const auto found = world.eswitches.find(device);
     return found == world.eswitches.end() || !(ns.id() == world.host) ? nullptr : &found->second;
 }
 
-// What the driver of the device does.
+// True if the driver of the device has the quirk.
 bool has_quirk(const World& world, const std::string& device, const std::string& quirk) {
     return world.has_quirk(netns::function_of(device), quirk);
 }

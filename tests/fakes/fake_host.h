@@ -87,9 +87,9 @@ class FakeLinks : public netns::Links {
                       const Netns& to,
                       uint32_t index,
                       const netns::LinkChange& change);
-    // Where a link may be in `into`; the kernel's refusal else.
+    // Returns the link's index in `into`, or the kernel's refusal.
     Result<uint32_t> place(NetnsId into, FakeLink& link, const netns::LinkChange& change);
-    // One attribute after the other, as the kernel.
+    // Sets one attribute after the other, as the kernel does.
     Result<> apply(NetnsId ns, uint32_t index, const netns::LinkChange& change);
     Result<> set_mac(NetnsId ns, const FakeLink& link, const netns::Mac& mac);
     uint32_t largest_mtu(const FakeLink& link);
@@ -102,8 +102,8 @@ class FakeRdmaDevices : public netns::RdmaDevices {
   public:
     FakeRdmaDevices(World& world, Gate& gate) : world_(world), gate_(gate) {}
 
-    int port_looks = 0;  // how often somebody asked for a port's state
-    int port_waits = 0;  // and would have waited for it
+    int port_looks = 0;  // the number of queries for a port's state
+    int port_waits = 0;  // the number of those that would have waited for it
 
     Result<netns::RdmaNetnsMode> mode() override;
     Result<std::optional<netns::RdmaDevice>> find_by_netdev(const Netns& ns,
@@ -148,7 +148,7 @@ class FakeRdmaDevices : public netns::RdmaDevices {
     Result<> wait_gone(const Netns& ns, uint32_t device, base::Deadline deadline) override;
 
   private:
-    // The device, if `ns` sees it; else the kernel's EINVAL.
+    // Returns the device if `ns` sees it; else the kernel's EINVAL.
     Result<FakeRdma*> see(const Netns& ns, uint32_t device);
     Result<> make_link(const Netns& ns, const netns::RdmaLinkSpec& spec);
     Result<> change_owner(const Netns& from, const Netns& to, uint32_t device);
@@ -161,7 +161,7 @@ class FakeSriov : public netns::Sriov {
   public:
     FakeSriov(World& world, Gate& gate) : world_(world), gate_(gate) {}
 
-    int netdev_waits = 0;  // how often somebody waited for a netdev that did not come
+    int netdev_waits = 0;  // the number of waits for a netdev that did not come
 
     Result<std::optional<netns::PciFunction>> find(const std::string& address) override;
     Result<std::optional<std::string>> find_vf(const std::string& pf, uint32_t number) override;
@@ -188,7 +188,7 @@ class FakeSriov : public netns::Sriov {
     Result<bool> wait_for_name(const std::string& address, base::Deadline deadline) override;
 
   private:
-    // The address of a VF of the PF whose netdev this is.
+    // Returns the address of a VF of the PF with this netdev.
     Result<std::string> vf_of(const Netns& host, uint32_t pf, uint32_t number);
     Result<> write(const std::string& vf,
                    const std::string& what,
@@ -203,9 +203,9 @@ class FakeProcesses : public netns::Processes {
   public:
     FakeProcesses(World& world, Gate& gate) : world_(world), gate_(gate) {}
 
-    std::set<pid_t> unreadable;  // /proc has nothing to say of them
-    bool too_many = false;       // to look at all of their descriptors before a deadline
-    int searches = 0;            // among all descriptors
+    std::set<pid_t> unreadable;  // processes that /proc shows nothing of
+    bool too_many = false;       // too many descriptors to look at before a deadline
+    int searches = 0;            // the number of searches among all descriptors
 
     Result<std::optional<netns::ProcessToken>> token(pid_t pid) override;
     Result<netns::Memlock> memlock(const netns::ProcessToken& process) override;
@@ -221,7 +221,7 @@ class FakeProcesses : public netns::Processes {
     bool exists(const std::string& path) override;
 
   private:
-    // The process, if it is that one and no zombie.
+    // Returns the process if it is the same one and no zombie.
     Result<FakeProcess*> find(const netns::ProcessToken& process);
 
     World& world_;
@@ -278,7 +278,7 @@ class FakeSysClasses : public netns::SysClasses {
     World& world_;
 };
 
-// Programs that do what a test wrote down beforehand, in that order.
+// Programs that follow a test's script, in its order.
 class FakePrograms : public netns::Programs {
   public:
     struct Started {
@@ -287,8 +287,8 @@ class FakePrograms : public netns::Programs {
     };
 
     std::vector<Started> started;
-    std::vector<netns::ProgramEvent> script;  // when it is at its end, every deadline passes
-    std::vector<size_t> killed;               // that had not ended
+    std::vector<netns::ProgramEvent> script;  // at its end every deadline passes
+    std::vector<size_t> killed;               // programs that had not ended
 
     Result<std::string> beside_us(const std::string& name) override;
     Result<size_t> start(const Netns& ns, const netns::Program& program) override;
@@ -313,7 +313,7 @@ class FakeRoutes : public netns::Routes {
     Gate& gate_;
 };
 
-// Neighbours that hear and say what World says: see World::owners.
+// Neighbours as World has them: see World::owners.
 class FakeNeighbours : public netns::Neighbours {
   public:
     FakeNeighbours(World& world, Gate& gate) : world_(world), gate_(gate) {}
@@ -333,7 +333,7 @@ class FakeNeighbours : public netns::Neighbours {
     Gate& gate_;
 };
 
-// What World::counters say; every rxe counts packets.
+// Statistics as World::counters has them; every rxe counts packets.
 class FakeStatistics : public netns::Statistics {
   public:
     explicit FakeStatistics(World& world) : world_(world) {}
@@ -350,8 +350,8 @@ class GatedFiles : public base::Files {
   public:
     explicit GatedFiles(Gate& gate) : gate_(gate) {}
 
-    int looks = 0;  // how many files were read, and folders listed
-    // What others do as soon as a file has been read.
+    int looks = 0;  // the number of files read and folders listed
+    // Acts as another process as soon as a file has been read.
     std::function<void(const std::string& path)> after_read;
     std::map<std::string, std::string> labels;  // by path; the kernel is not asked
 
@@ -423,7 +423,7 @@ class FakeHost {
                 char_nodes};
     }
 
-    // The program has ended, by itself or by a Crash: its handles are closed. The next one may run.
+    // Ends the program, by itself or by a Crash: its handles are closed. The next program may run.
     void settle() {
         world.settle();
         gate.restart();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fake of netns/link.h: moving and changing links. As the kernel: first the move, then one
-// attribute after the other; what was done before a refusal stays.
+// The fake of netns/link.h: moving and changing links. As in the kernel, the move comes first, then
+// one attribute after the other. Changes that precede a refusal stay.
 #include <algorithm>
 #include <cerrno>
 
@@ -20,12 +20,13 @@ std::string text_of(uint32_t index) {
     return "link " + std::to_string(index);
 }
 
-// What the kernel marks as bound to its namespace.
+// True unless the kernel marks the link as bound to its namespace.
 bool can_leave(const Link& link) {
     return !link.loopback && link.kind != "bridge" && link.kind != "bond";
 }
 
-// A link cannot take a name that it has as an altname: the room takes that off.
+// Drops the link's altname that is its new name: a link cannot take that name, so the room drops
+// it.
 void free_altname(FakeLink& link, const LinkChange& change) {
     if (change.name)
         std::erase(link.link.altnames, *change.name);
@@ -123,7 +124,7 @@ Result<uint32_t> FakeLinks::place(NetnsId into, FakeLink& link, const LinkChange
     }
     if (change.index && target.links.contains(*change.index))
         return coded(Code::Busy, EBUSY, what);
-    // Only a name that is taken there is changed by the move itself.
+    // The move itself changes only a name that is taken there.
     if (taken)
         link.link.name = *change.name;
     return change.index ? *change.index : world_.free_index(into, link.link.index);
@@ -161,7 +162,7 @@ uint32_t FakeLinks::largest_mtu(const FakeLink& link) {
         is_child(link) ? world_.find_link(world_.host, link.link.parent) : nullptr;
     if (parent != nullptr)
         return parent->link.mtu;
-    return link.link.device.empty() ? 65535 : 9216;  // igb's and mlx5's, roughly
+    return link.link.device.empty() ? 65535 : 9216;  // roughly igb's and mlx5's
 }
 
 Result<> FakeLinks::set_mac(NetnsId ns, const FakeLink& link, const netns::Mac& mac) {

@@ -69,7 +69,7 @@ Result<std::vector<Address>> FakeLinks::addresses(const Netns& ns, uint32_t inde
     const FakeLink* found = world_.find_link(ns.id(), index);
     if (found == nullptr)
         return coded(Code::Unavailable, ENODEV, "list addresses of link " + std::to_string(index));
-    // As the kernel's two dumps: v4 first.
+    // v4 comes first, as in the kernel's two dumps.
     std::vector<Address> all = found->addresses;
     std::stable_sort(all.begin(), all.end(), [](const Address& a, const Address& b) {
         return a.family < b.family;
@@ -141,8 +141,8 @@ Result<> FakeLinks::place_child(const Netns& host,
     return {};
 }
 
-// What the others on the parent have already. A macvlan and an ipvlan do not go together: each
-// wants all that the parent receives.
+// Checks the other children of the parent. A macvlan and an ipvlan exclude each other: each wants
+// all that the parent receives.
 Result<> FakeLinks::check_siblings(const FakeLink& parent, const netns::ChildSpec& spec) {
     const std::string what = what_of(spec);
     const bool macvlan = spec.type.kind == ChildKind::Macvlan;
@@ -196,7 +196,7 @@ Result<> FakeLinks::add_address(const Netns& ns, uint32_t index, const Address& 
         if (link == nullptr)
             return coded(Code::Unavailable, ENODEV, what);
         auto& all = link->addresses;
-        // v6 addresses are told apart without their prefix length, v4 ones with it.
+        // The kernel compares v6 addresses without their prefix length, v4 ones with it.
         const auto same = [&](const Address& other) {
             return other.family == address.family && other.bytes == address.bytes &&
                    (address.family == netns::Family::V6 || other.prefix == address.prefix);

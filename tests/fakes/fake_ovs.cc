@@ -35,7 +35,7 @@ void write_keys(OvsMap& map, const OvsChange& change) {
     }
 }
 
-// With the bridges' own ports, which World does not list.
+// Returns all ports, with the bridges' own, which World does not list.
 std::vector<OvsPort> all_ports(const FakeOvs& ovs) {
     std::vector<OvsPort> all;
     for (const auto& [name, port] : ovs.ports)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Placements as far as we use them: what a container has in its own tmpfs mounts.
+// Placements as far as rdma-hook uses them: a container's own tmpfs mounts.
 #include <cerrno>
 
 #include "netns/placement.h"

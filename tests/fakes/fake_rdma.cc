@@ -44,7 +44,8 @@ bool is_open(const FakeRdma& device) {
     return device.contexts != 0 || !device.openers.empty();
 }
 
-// Drivers that can be moved can also be taken from under their users.
+// True if removal waits for users. Drivers that can be moved can also be taken from under their
+// users.
 bool waits(const World& world, const std::string& type) {
     return type == "siw" || !world.kernel.rxe_can_move;
 }
@@ -335,7 +336,7 @@ Result<> FakeRdmaDevices::change_owner(const Netns& from, const Netns& to, uint3
     found->owner = to.id();
     found->contexts = 0;  // users are cut off
     found->uverbs = {};
-    found->uverbs = world_.free_uverbs();  // the node is made anew, with the lowest free number
+    found->uverbs = world_.free_uverbs();  // the new node has the lowest free number
     if (software)
         found->gsi_qp = false;  // a flaw of 7.3's rxe
     return {};

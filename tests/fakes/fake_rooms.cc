@@ -240,7 +240,8 @@ Result<std::vector<std::string>> GatedFiles::list(const std::string& dir) {
     return real_.list(dir);
 }
 
-// Not through the gate: what it removes is nobody's, and it is there only after a real death.
+// Bypasses the gate: it removes things that belong to nobody, and they exist only after a real
+// death.
 Result<std::vector<std::string>> GatedFiles::sweep(const std::string& dir) {
     return real_.sweep(dir);
 }

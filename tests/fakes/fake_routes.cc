@@ -12,7 +12,7 @@ using netns::Route;
 using netns::SourceRule;
 
 namespace {
-// One destination has one route in a table.
+// True for one destination in one table: it has one route.
 bool same_place(const Route& a, const Route& b) {
     return a.family == b.family && a.table == b.table && a.destination == b.destination;
 }

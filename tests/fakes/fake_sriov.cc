@@ -138,7 +138,7 @@ Result<> FakeSriov::write(const std::string& vf,
     VfSettings& now = world_.pci.at(vf).settings;
     const FakePci& pf = world_.pci.at(world_.pci.at(vf).pf);
     const auto lacks = [&](const char* quirk) { return pf.quirks.contains(quirk); };
-    // A VF in a reset takes no setting; whoever waits sees its end.
+    // A VF in a reset takes no setting; a caller that waits sees the reset's end.
     const auto is_ready = [&] {
         return !lacks("setting_again") || world_.out_of_reset(vf, deadline);
     };
@@ -285,7 +285,7 @@ Result<> FakeSriov::bind(const std::string& address, const std::string& driver) 
 }
 
 Result<PciNetdev> FakeSriov::wait_for_netdev(const std::string& address, base::Deadline deadline) {
-    world_.register_netdev(address);  // what is late has come by now
+    world_.register_netdev(address);  // a late netdev has come by now
     const auto found = TRY(find(address));
     if (found && !found->netdevs.empty())
         return found->netdevs.front();
@@ -295,7 +295,7 @@ Result<PciNetdev> FakeSriov::wait_for_netdev(const std::string& address, base::D
 
 Result<std::string> FakeSriov::wait_for_rdma(const std::string& address,
                                              base::Deadline /*deadline*/) {
-    world_.register_rdma(address);  // what is late has come by now
+    world_.register_rdma(address);  // a late device has come by now
     for (auto& [index, device] : world_.rdma) {
         if (device.pci == address)
             device.unlisted.value = false;

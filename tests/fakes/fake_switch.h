@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fakes of the rooms for e-switches and Open vSwitch, and what all fakes share.
+// The fakes of the rooms for e-switches and Open vSwitch, and the parts that all fakes share.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ namespace test {
 using base::Result;
 using netns::Netns;
 
-// What the rooms answer: an errno, and the code that the caller acts on.
+// Makes a room's error: an errno, and the code that the caller acts on.
 inline base::Error coded(base::Code code, int number, std::string text) {
     base::Error error = base::sys_error(number, std::move(text));
     error.code = code;
@@ -81,9 +81,9 @@ class FakeOvsRoom : public netns::Ovs {
     Result<> remove_ports(const netns::OvsMap& marks, base::Deadline deadline) override;
 
   private:
-    // Unavailable or Timeout if the database does not answer.
+    // Unavailable or Timeout: the database does not answer.
     Result<> reach() const;
-    // Timeout if ovs-vswitchd does not act.
+    // Timeout: ovs-vswitchd does not act.
     Result<> applied() const;
 
     World& world_;

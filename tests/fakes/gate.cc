@@ -25,7 +25,7 @@ Gate::Fault Gate::enter(const std::string& what) {
         return Fault::Fail;
     const int call = mutating_calls();
     calls_.push_back(what);
-    if (auto meeting = std::exchange(meanwhile, nullptr)) {  // nobody is met twice at once
+    if (auto meeting = std::exchange(meanwhile, nullptr)) {  // no meeting within a meeting
         meeting(call);
         meanwhile = std::move(meeting);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gate through which every changing call of every fake room passes, numbered from 0. A test
-// chooses one call that fails, crashes the program, or lies.
+// Gate: every changing call of every fake room passes through it, numbered from 0. A test chooses
+// one call that fails, crashes the program, or lies.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace test {
 
-// Thrown in place of the program's death. No std::exception: nothing may catch it on the way.
+// Thrown in place of the program's death. It is no std::exception: nothing may catch it on the way.
 struct Crash {
     int call = 0;
     std::string what;
@@ -20,20 +20,20 @@ struct Crash {
 
 class Gate {
   public:
-    // Call number `call` fails without effect; and every later one too (fail_from).
+    // Call number `call` fails without effect. With fail_from() every later call fails, too.
     void fail_call(int call, int number) { plan(call, Fault::Fail, number); }
 
-    // Only calls of a name that begins so, if there are any: "write /".
+    // `kinds`: only calls whose names begin so fail ("write /"); empty: all calls.
     void fail_from(int call, int number, std::vector<std::string> kinds = {}) {
         plan(call, Fault::FailOn, number);
         kinds_ = std::move(kinds);
     }
 
-    // It has its effect, and reports failure.
+    // The call has its effect, and reports failure.
     void lie_call(int call, int number) { plan(call, Fault::Lie, number); }
 
-    // The program dies before, or after, the effect. Until restart() nothing changes the world any
-    // more: destructors that run while the stack unwinds belong to a program that is dead.
+    // The program dies before, or after, the effect. Until restart() nothing changes the world:
+    // destructors that run while the stack unwinds belong to a dead program.
     void crash_call(int call) { plan(call, Fault::CrashBefore, 0); }
 
     void crash_after(int call) { plan(call, Fault::CrashAfter, 0); }
@@ -41,10 +41,10 @@ class Gate {
     // Counts from 0 again, without a fault.
     void restart();
 
-    // What others do at the same time: called before each call, with its number.
+    // Acts as other processes at the same time: called before each call, with its number.
     std::function<void(int)> meanwhile;
 
-    // What they do while the program waits for them, and has time to.
+    // Acts as other processes while the program waits for them and still has time.
     std::function<void()> others;
 
     void wait_for_others(base::Deadline deadline) const {

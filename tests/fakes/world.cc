@@ -25,8 +25,8 @@ bool is_software(const FakeRdma& device) {
     return device.type == "rxe" || device.type == "siw";
 }
 
-// What becomes of a link whose namespace dies: hardware returns to the host under the name that it
-// has, or as devN if that is taken there.
+// Moves a link out of a namespace that dies. Hardware returns to the host under its name, or as
+// devN if that is taken there.
 void leave(World& world, NetnsId ns, uint32_t index) {
     const netns::Link link = world.find_link(ns, index)->link;
     if (!link.kind.empty() || link.loopback) {
@@ -41,7 +41,7 @@ void leave(World& world, NetnsId ns, uint32_t index) {
     world.move_link(ns, index, world.host, world.free_index(world.host, index));
 }
 
-// Since 7.3 a name belongs to a namespace, and may be taken.
+// Returns an RDMA device to the host. Since 7.3 a name belongs to a namespace, and may be taken.
 void return_rdma(World& world, FakeRdma& device) {
     const auto taken = [&](const std::string& name) {
         return std::any_of(world.rdma.begin(), world.rdma.end(), [&](const auto& entry) {
@@ -142,7 +142,7 @@ uint32_t World::add_rdma(NetnsId ns,
                     .node_guid = netns::eui64(link.link.mac),
                     .iwarp = type == "siw"};
     added.type = type;
-    added.owner = host;  // whoever makes it: ib_alloc_device is given init_net
+    added.owner = host;  // from any namespace: ib_alloc_device gets init_net
     added.netdev_ns = ns;
     added.netdev = netdev;
     added.uverbs = free_uverbs();
@@ -204,7 +204,7 @@ void World::settle() {
         if (has_quirk(address, "late_netdev"))  // it has come by now
             register_netdev(address);
     }
-    // A software device whose netdev has gone follows as soon as nobody has it open.
+    // A software device without its netdev follows as soon as nobody has it open.
     std::erase_if(rdma, [](const auto& entry) {
         return entry.second.netdev == 0 && entry.second.contexts == 0 && is_software(entry.second);
     });
@@ -227,7 +227,7 @@ void World::destroy_link(NetnsId ns, uint32_t index) {
     const FakeLink* link = find_link(ns, index);
     if (link == nullptr)
         return;
-    // Children stand on links of the host's namespace, wherever they are themselves.
+    // Children stand on links of the host's namespace, in whatever namespace they are.
     std::vector<std::pair<NetnsId, uint32_t>> uppers;
     for (const auto& [id, other] : namespaces) {
         for (const auto& [other_index, upper] : other.links) {

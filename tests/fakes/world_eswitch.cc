@@ -14,12 +14,12 @@ using netns::PortFlavour;
 namespace {
 constexpr char kPciBus[] = "pci/";
 
-// The device's part of a handle.
+// Returns the device's part of a handle.
 std::string device_of(const std::string& handle) {
     return handle.substr(handle.find('/') + 1);
 }
 
-// A driver gives a representor a random MAC; here it is the port's own, so that worlds compare.
+// Returns the port's own MAC, so that worlds compare; a driver gives a representor a random one.
 netns::Mac representor_mac(const std::string& handle, const std::string& port) {
     const size_t hash = std::hash<std::string>{}(handle + port);
     return {{0x02, 0xfa, 0x4e, 0x01, static_cast<uint8_t>(hash >> 8U), static_cast<uint8_t>(hash)}};

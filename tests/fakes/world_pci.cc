@@ -36,13 +36,13 @@ std::string to_address(const RoutingId& route) {
     return text;
 }
 
-// The MAC of a function that nobody has set one for.
+// Returns the MAC of a function before anybody sets one.
 netns::Mac factory_mac(const std::string& address) {
     const unsigned id = parse_route(address).id;
     return {{0x02, 0xfa, 0x4e, 0x00, static_cast<uint8_t>(id >> 8U), static_cast<uint8_t>(id)}};
 }
 
-// What the driver reports of a VF that nobody has configured.
+// Returns the driver's report of a VF that nobody has configured.
 netns::VfSettings fresh_settings(const FakePci& pf) {
     const auto has = [&](const char* refusal) { return !pf.quirks.contains(refusal); };
     netns::VfSettings fresh;
@@ -51,7 +51,7 @@ netns::VfSettings fresh_settings(const FakePci& pf) {
         fresh.vlan = netns::VfVlan{};
         fresh.rate = netns::VfRate{};
     }
-    // The kernel's word, whether there is one or not.
+    // The kernel reports a link state even if the driver has none.
     fresh.link_state = has("down_by_policy") ? netns::VfLinkState::Auto : netns::VfLinkState::Off;
     if (has("no_spoofchk"))
         fresh.spoofchk = true;
@@ -64,7 +64,7 @@ netns::VfSettings fresh_settings(const FakePci& pf) {
     return fresh;
 }
 
-// "eth0", or the next that is free.
+// Returns "eth0", or the next name that is free.
 std::string free_name(const FakeNetns& ns) {
     for (uint32_t number = 0;; ++number) {
         std::string name = "eth" + std::to_string(number);
@@ -82,7 +82,7 @@ std::string free_rdma_name(const World& world, const std::string& type) {
     }
 }
 
-// Gives a link of the namespace another index, wherever it is named.
+// Gives a link of the namespace another index in every place that names it.
 void renumber_link(World& world, NetnsId ns, uint32_t index, uint32_t other) {
     auto node = world.namespaces[ns].links.extract(index);
     node.key() = other;
@@ -106,7 +106,7 @@ void renumber_link(World& world, NetnsId ns, uint32_t index, uint32_t other) {
     }
 }
 
-// Gives what a function has indexes that depend on the function alone.
+// Gives the links and devices of a function indexes that depend on nothing but the function.
 void renumber(World& world, const std::string& address) {
     constexpr uint32_t kAside = 0x70000000;
     const uint32_t number = kAside + parse_route(address).id;
@@ -373,13 +373,13 @@ void World::move_link(NetnsId from, uint32_t index, NetnsId to, uint32_t new_ind
     moved.bridge_port = false;
     moved.link.master = 0;
     namespaces[to].links[new_index] = moved;
-    // The driver's RDMA device sees its netdev come back, wherever that is.
+    // The driver's RDMA device sees its netdev come back, in whatever namespace.
     for (auto& [device_index, device] : rdma) {
         if (device.pci.empty() || netns::device_of(device.pci) != moved.link.device)
             continue;
         device.netdev_ns = to;
         device.netdev = new_index;
-        for (FakeGid& entry : device.gids) {  // of one that is deaf
+        for (FakeGid& entry : device.gids) {  // a deaf device has this entry
             if (entry.ns == from && entry.netdev == index) {
                 entry.ns = to;
                 entry.netdev = new_index;
@@ -433,7 +433,7 @@ void World::forget_gids(NetnsId ns, uint32_t netdev) {
     }
 }
 
-// NETDEV_CHANGEADDR, also of the MAC that the link has: all its GIDs are made again.
+// Raises NETDEV_CHANGEADDR, even for the link's present MAC: all its GIDs are made again.
 void World::set_mac(NetnsId ns, uint32_t index, const netns::Mac& mac) {
     FakeLink& link = *find_link(ns, index);
     link.link.mac = mac;

@@ -29,7 +29,7 @@ std::string text_of(const netns::Link& link) {
     return out.str();
 }
 
-// What a link has for tc, and as a representor; most have nothing.
+// Lists a link's state for tc, and as a representor; most have none.
 void list_offload(const std::string& name, const FakeLink& link, std::ostream& out) {
     if (!link.port.empty())
         out << name << "port " << link.port << "\n";
