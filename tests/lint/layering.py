@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fails on an include that breaks the layers of ARCHITECTURE.md.
+"""Fails on an include that breaks the layers of ARCHITECTURE.md, and on a picture of them there that is not ORDER.
 
 usage: layering.py ROOT
 
@@ -22,6 +22,8 @@ KERNEL = re.compile(r"(linux|netlink|infiniband|rdma)/.*|sys/socket\.h|sched\.h"
 FOLDERS = ("hook", "runtime-config", "netns", "perf")
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+# A line of the picture, which begins with the top.
+LAYER = re.compile(r"^    ([\w/-]+) ", re.MULTILINE)
 SETNS = re.compile(r"\bsetns\s*\(")
 
 
@@ -64,8 +66,16 @@ def library_rule(name, include):
     return None
 
 
+def picture(root):
+    page = root / "ARCHITECTURE.md"
+    text = page.read_text(encoding="utf-8") if page.exists() else ""
+    layers = LAYER.findall(text.partition("\n## Layers\n")[2].partition("\n## ")[0])
+    if text and tuple(reversed(layers)) != ORDER:
+        yield "ARCHITECTURE.md: the picture of the layers is not layering.py's ORDER"
+
+
 def check(root):
-    problems, entering = [], {}
+    problems, entering = list(picture(root)), {}
     for path, name in sources(root):
         text = path.read_text(encoding="utf-8")
         text = COMMENT.sub(lambda found: "\n" * found.group().count("\n"), text)

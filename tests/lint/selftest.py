@@ -152,6 +152,11 @@ def main():
     expect("a good tree", "layering.py", GOOD, 0)
     for name, line, text in LAYERING:
         expect(f"{name}: {line}", "layering.py", GOOD | {name: GOOD.get(name, "") + line + "\n"}, 1, text)
+    picture = {"ARCHITECTURE.md": "\n## Layers\n\n" + "".join(f"    {layer}  x\n" for layer in reversed(importlib.import_module("layering").ORDER))}
+    expect("a true picture", "layering.py", GOOD | picture, 0)
+    for old, new in (("hook/state ", "hook/steps "), ("    netns/base  x\n", "")):
+        wrong = {name: text.replace(old, new) for name, text in picture.items()}
+        expect(f"a picture with {new!r} for {old!r}", "layering.py", GOOD | wrong, 1, "the picture of the layers")
     expect("a good tree", "budget.py", GOOD, 0)
     # Once each as ctest calls them: most trees are looked at in this process, a slow machine is grateful.
     for script, good, bad in (("layering.py", GOOD, {"hook/x.cc": "#include <sched.h>\n"}), ("budget.py", GOOD, {"hook/x.cc": LONG}),
