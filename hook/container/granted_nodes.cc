@@ -85,7 +85,8 @@ Result<> note_nodes(const Context& context,
 
 Result<> revoke(const Context& context, const Container& container, const GrantedNode& node) {
     const bool is_live = std::ranges::any_of(container.grants, [](const Json& step) {
-        return step.value("kind", "") == AllowDevice::kKind;
+        const auto kind = base::required<std::string>(step, "kind");
+        return kind && *kind == AllowDevice::kKind;
     });
     if (is_live)
         return context.host.device_cgroups.forbid(container.token, node.number);

@@ -69,11 +69,14 @@ Result<bool> regrant_container(const Context& context, const Container& containe
             stale.push_back(node.number);
     }
     bool changed = false;
-    for (const AnyStep& step : TRY(grants_of(container))) {
-        const auto* grant = std::get_if<AllowDevice>(&step);
-        if (grant == nullptr || std::ranges::find(stale, grant->device) != stale.end())
+    // Reads no grant of another kind: one that a later version wrote keeps no device away.
+    for (const Json& json : container.grants) {
+        if (TRY(base::required<std::string>(json, "kind")) != AllowDevice::kKind)
             continue;
-        const bool is_new = TRY(context.host.device_cgroups.allow(grant->init, grant->device));
+        const auto grant = std::get<AllowDevice>(TRY(load_step(json)));
+        if (std::ranges::find(stale, grant.device) != stale.end())
+            continue;
+        const bool is_new = TRY(context.host.device_cgroups.allow(grant.init, grant.device));
         changed = changed || is_new;
     }
     return changed;

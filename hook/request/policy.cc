@@ -330,7 +330,10 @@ void check_attachment(const Attachment& attachment,
     const ModeInfo* mode = find_mode_info(attachment.mode);
     for (const Key* key : in_order(&Key::in_policy)) {
         check.key = key;
-        if (mode != nullptr && takes(*mode, *key))
+        // A value counts even if the mode does not take its key. Only parent and device are the
+        // mode's to choose between: each is decided on where nobody has set it, too.
+        const bool of_mode = key->policy == check_parent || key->policy == check_device;
+        if (!of_mode || (mode != nullptr && takes(*mode, *key)))
             key->policy(check);
     }
     check_powers(check, powers);

@@ -112,7 +112,7 @@ for mode in "${modes[@]}"; do
     fi
     nothing_unlisted "$mode: set-up"
     world >"$work/before"
-    # Each way in has calls of its own: half 1 declares, plain hooks grant, rdma-runtime does its work apart.
+    # Each way in has calls of its own: precreate declares, plain hooks grant, rdma-runtime does its work apart.
     for engine in "${engines[@]}"; do try; done
     mode_down
     nothing_unlisted "$mode: end"

@@ -177,6 +177,22 @@ TEST_F(LiveTest, RegrantGivesBackWhatWasTakenAway) {
     EXPECT_EQ(process().devices, devices);
 }
 
+// A record that a later version wrote, after a downgrade: what is not a device is not read.
+TEST_F(LiveTest, RegrantGivesBackDevicesBesideGrantsThatItDoesNotKnow) {
+    start();
+    const std::set<std::string> devices = process().devices;
+    netns::Host host = fake_.host();
+    const hook::Store store{host.files, state_.path()};
+    auto container = store.load_container(hook::container_key(life_.bundle())).value();
+    ASSERT_TRUE(container);
+    container->grants.insert(container->grants.begin(), oci::Json{{"kind", "of_tomorrow"}});
+    ASSERT_TRUE(store.save_container(*container));
+    process().devices.clear();
+    const hook::Regranted done = regrant();
+    EXPECT_TRUE(done.trouble.empty());
+    EXPECT_EQ(process().devices, devices);
+}
+
 TEST_F(LiveTest, RegrantLeavesTheDeadAlone) {
     start();
     process().zombie = true;

@@ -40,6 +40,19 @@ TEST(Policy, NothingAskedForIsNothingToRefuse) {
     EXPECT_TRUE(check_policy(Request{}, config("{}"), {.privileged = true}));
 }
 
+// parse_request() makes neither; a caller that reads journals could.
+TEST(Policy, DecidesOnWhatTheModeDoesNotTake) {
+    Request request;
+    request.attachments.emplace_back();
+    request.attachments[0].mode = "of_tomorrow";
+    EXPECT_FALSE(check_policy(request, config(kClosed), {}));
+    request.attachments[0].mode = "softroce";
+    request.attachments[0].parent = "eth1";
+    EXPECT_TRUE(check_policy(request, config(kClosed), {}));
+    request.attachments[0].node_guid = 1;
+    EXPECT_FALSE(check_policy(request, config(kClosed), {}));
+}
+
 TEST(Policy, AllowsWhatItLists) {
     const Config open = config(kOpen);
     EXPECT_TRUE(check({{"rdma.memlock", "65536"},

@@ -87,7 +87,7 @@ TEST_F(Shim, TheConfigurationIsReadOnceACall) {
     EXPECT_EQ(config_reads_, 1);
     low_level_.script = [](const Words&) { return 3; };
     fake_.world.processes.erase(kInit);
-    EXPECT_EQ(create("c2"), 3);  // and what half 1 did is undone
+    EXPECT_EQ(create("c2"), 3);  // and what precreate did is undone
     EXPECT_EQ(config_reads_, 2);
     (void)serve_words({"delete", "c1"});
     EXPECT_EQ(config_reads_, 3);
