@@ -160,11 +160,11 @@ JOBS = [
     full("7.3", "asap2.sh|--full", seconds=900),
     full("7.3", "evaluation.sh", seconds=300, sees="report examples"),
     full("7.3", "evaluation.sh|--full", seconds=1000),
-    *(full(f"7.3{options}", f"accept.sh|{host}", seconds=400, sees=f"examples perf {mode}") for options, host, mode in (
+    *(full(f"7.3{options}", f"accept.sh|{host}", seconds=200, sees=f"examples perf {mode}") for options, host, mode in (
         ("", "softroce", "softroce"), (" --exclusive", "exclusive", "softroce"), (" --nics igb", "vf", "vf"), (" --hca", "shared", "shared"), ("", "asap2", "asap2"))),
     full("7.3 --debs openmpi-bin,libopenmpi-dev", "openmpi.sh", seconds=300),
     full("7.3", "doctor.sh", seconds=120),
-    full("7.3 --hca --nics igb", "unseen.sh", seconds=120, sees=f"{MODES} running"),
+    full("7.3 --hca --nics igb", "unseen.sh", seconds=35, sees=f"{MODES} running"),
     full("7.3", "shared.sh", seconds=60),
     full("7.3", "softiwarp.sh|--full", seconds=600),
     full("7.3", "container-link.sh|--full", seconds=100),
@@ -175,13 +175,14 @@ JOBS = [
     full("7.3 --nics igb", "vf.sh|--full", seconds=1200),
     full("7.3 --exclusive --nics igb", "vf.sh|--full", seconds=1200),
     # On doubles of adapters and of their drivers.
-    *(full(f"{kernel} --hca --nics igb", "adapter.sh", seconds=180, sees="vf shared perf") for kernel in ("7.2", "7.3", "7.3 --exclusive")),
-    full("7.3 --hca --nics igb", "matrix.sh|--brief|adapter|asap2_adapter", seconds=200, sees="vf asap2 podman runtime"),
+    *(full(f"{kernel} --hca --nics igb", "adapter.sh", seconds=90, sees="vf shared perf") for kernel in ("7.2", "7.3", "7.3 --exclusive")),
+    *(full(f"7.3{mode} --hca --nics igb", "matrix.sh|--brief|adapter|asap2_adapter", seconds=90, sees="vf asap2 podman runtime")
+      for mode in ("", " --exclusive")),
     full("7.3 --hca --nics igb", "KILLS=12|kills.sh|adapter:prepared:docker28|asap2_adapter:prepared", seconds=400, sees="vf asap2 running"),
     *(full("7.3 --hca --nics igb --double ib_core", run, seconds=seconds, sees="shared vf doctor") for run, seconds in (
-        ("shared.sh", 120), ("adapter.sh", 180), ("vf.sh|--brief", 50), ("isolation.sh", 150))),
-    full("7.3 --nics igb --double igb,igbvf", "drivers.sh", seconds=90, sees="vf"),
-    *(full("7.3", f"NETDEVSIM={one}|asap2.sh", seconds=220, sees="asap2") for one in ("lab_uplink=aux", "lab_mode_first=1")),
+        ("shared.sh", 55), ("adapter.sh", 90), ("vf.sh|--brief", 50), ("isolation.sh", 150))),
+    full("7.3 --nics igb --double igb,igbvf", "drivers.sh", seconds=65, sees="vf"),
+    *(full("7.3", f"NETDEVSIM={one}|asap2.sh", seconds=125, sees="asap2") for one in ("lab_uplink=aux", "lab_mode_first=1")),
     *(full(f"{kernel} --exclusive", "exclusive.sh|--full", seconds=200) for kernel in ("7.2", "7.3")),
     *(full(f"{kernel} --exclusive", "contract.sh", seconds=60) for kernel in ("7.2", "7.3")),
     full("7.3 --exclusive", "limits.sh|--full", seconds=400),
