@@ -180,7 +180,8 @@ JOBS = [
       for mode in ("", " --exclusive")),
     full("7.3 --hca --nics igb", "KILLS=12|kills.sh|adapter:prepared:docker28|asap2_adapter:prepared", seconds=400, sees="vf asap2 running"),
     *(full("7.3 --hca --nics igb --double ib_core", run, seconds=seconds, sees="shared vf doctor") for run, seconds in (
-        ("shared.sh", 55), ("adapter.sh", 90), ("vf.sh|--brief", 50), ("isolation.sh", 150))),
+        ("shared.sh", 55), ("adapter.sh", 90), ("vf.sh|--brief", 50), ("isolation.sh", 65),
+        ("matrix.sh|--brief|shared|vf|adapter", 100))),
     full("7.3 --nics igb --double igb,igbvf", "drivers.sh", seconds=65, sees="vf"),
     *(full("7.3", f"NETDEVSIM={one}|asap2.sh", seconds=125, sees="asap2") for one in ("lab_uplink=aux", "lab_mode_first=1")),
     *(full(f"{kernel} --exclusive", "exclusive.sh|--full", seconds=200) for kernel in ("7.2", "7.3")),
