@@ -23,7 +23,6 @@ class Hardware : public Containers {
     void plug(Nic nic, Mode mode = Mode::Shared) {
         fake_.world = world_with(nic, KernelTraits::v7_3());
         fake_.world.mode = mode;
-        start_ = fake_.world;
     }
 
     FakePci& pf() { return fake_.world.pci.at(kPf); }
@@ -56,17 +55,6 @@ class Hardware : public Containers {
         return {};
     }
 
-    void expect_as_at_start() {
-        expect_nothing_kept();
-        for (auto* world : {&start_, &fake_.world}) {
-            std::erase_if(world->engine_paths,
-                          [](const auto& entry) { return entry.first != World::kContainerPath; });
-            world->processes.erase(5000);
-            world->settle();
-        }
-        EXPECT_EQ(fake_.world, start_) << difference(start_, fake_.world);
-    }
-
     // As after a boot that does not load ib_ipoib.
     void bind_without_ipoib(const std::string& function) {
         pf().quirks.insert("no_ipoib");
@@ -82,8 +70,6 @@ class Hardware : public Containers {
         netns::Host host = fake_.host();
         return hook::ctl::vf_enable(options, host);
     }
-
-    World start_;
 };
 
 // The kernel shows the host none of the containers' GIDs, and a full table would be found out by
