@@ -22,22 +22,19 @@ using oci::Json;
 // config.json after precreate, for each way of each mode that attaches by it.
 void for_each_spec(const std::function<void(const Json& spec, const StateDir&)>& look) {
     size_t seen = 0;
-    for (const auto& ways :
-         {softroce_ways(), softiwarp_ways(), shared_ways(), vf_ways(), asap2_ways()}) {
-        for (const Way& way : ways) {
-            if (way.refused)
-                continue;
-            SCOPED_TRACE(way.name);
-            FakeHost fake{way.world};
-            StateDir state;
-            Life life{fake, state, "one"};
-            take(way, life, state);
-            ASSERT_TRUE(life.precreate());
-            if (!life.environment("RDMA_ERROR").empty())  // it starts without RDMA
-                continue;
-            look(life.spec(), state);
-            ++seen;
-        }
+    for (const Way& way : all_ways()) {
+        if (way.refused)
+            continue;
+        SCOPED_TRACE(way.name);
+        FakeHost fake{way.world};
+        StateDir state;
+        Life life{fake, state, "one"};
+        take(way, life, state);
+        ASSERT_TRUE(life.precreate());
+        if (!life.environment("RDMA_ERROR").empty())  // it starts without RDMA
+            continue;
+        look(life.spec(), state);
+        ++seen;
     }
     EXPECT_GT(seen, 10U);
 }
@@ -65,8 +62,8 @@ TEST(Cve2022_0811, AValueIsNeverTakenForMoreThanOne) {
                                       "\"},\"hooks\":{"};
     for (const hook::Key& key : hook::all_keys()) {
         for (const char* payload : kPayloads) {
-            for (const char* mode : {"softroce", "softiwarp", "shared", "vf", "asap2"}) {
-                hook::Annotations asked{{"rdma.mode", mode}};
+            for (const std::string_view mode : hook::mode_names()) {
+                hook::Annotations asked{{"rdma.mode", std::string(mode)}};
                 asked["rdma." + std::string(key.name)] = payload;
                 EXPECT_FALSE(hook::parse_request(asked, hook::Config{}))
                     << mode << ": " << key.name << "=" << payload;

@@ -160,42 +160,10 @@ TEST_P(EachAdapter, ReturnsToStartWhateverCallFails) {
     at_every_call([](Gate& gate, int k) { gate.fail_call(k, EBUSY); });
 }
 
-INSTANTIATE_TEST_SUITE_P(All,
-                         EachAdapter,
-                         testing::ValuesIn(further_adapter_ways()),
-                         [](const auto& param) { return param.param.name; });
-
-INSTANTIATE_TEST_SUITE_P(Softroce,
-                         EveryMode,
-                         testing::ValuesIn(softroce_ways()),
-                         [](const auto& param) { return param.param.name; });
-
-INSTANTIATE_TEST_SUITE_P(Plain, EveryMode, testing::ValuesIn(plain_ways()), [](const auto& param) {
-    return param.param.name;
-});
-
-INSTANTIATE_TEST_SUITE_P(Softiwarp,
-                         EveryMode,
-                         testing::ValuesIn(softiwarp_ways()),
-                         [](const auto& param) { return param.param.name; });
-
-INSTANTIATE_TEST_SUITE_P(Shared,
-                         EveryMode,
-                         testing::ValuesIn(shared_ways()),
-                         [](const auto& param) { return param.param.name; });
-
-INSTANTIATE_TEST_SUITE_P(Asap2, EveryMode, testing::ValuesIn(asap2_ways()), [](const auto& param) {
-    return param.param.name;
-});
-
-INSTANTIATE_TEST_SUITE_P(Adapters,
-                         EveryMode,
-                         testing::ValuesIn(adapter_ways()),
-                         [](const auto& param) { return param.param.name; });
-
-INSTANTIATE_TEST_SUITE_P(Vf, EveryMode, testing::ValuesIn(vf_ways()), [](const auto& param) {
-    return param.param.name;
-});
+INSTANTIATE_TEST_SUITE_P(Modes, EveryMode, testing::ValuesIn(all_ways()), kWayName);
+INSTANTIATE_TEST_SUITE_P(Plain, EveryMode, testing::ValuesIn(plain_ways()), kWayName);
+INSTANTIATE_TEST_SUITE_P(Adapters, EveryMode, testing::ValuesIn(adapter_ways()), kWayName);
+INSTANTIATE_TEST_SUITE_P(Further, EachAdapter, testing::ValuesIn(further_adapter_ways()), kWayName);
 
 }  // namespace
 }  // namespace test

@@ -188,20 +188,8 @@ std::vector<Way> settings_ways() {
 }
 
 std::vector<Way> recorded_ways() {
-    std::vector<Way> all;
-    const auto add = [&](const std::string& prefix, const std::vector<Way>& ways) {
-        for (Way way : ways) {
-            if (way.refused)
-                continue;
-            way.name = prefix + way.name;
-            all.push_back(std::move(way));
-        }
-    };
-    add("softroce_", softroce_ways());
-    add("softiwarp_", softiwarp_ways());
-    add("shared_", shared_ways());
-    add("vf_", vf_ways());
-    add("asap2_", asap2_ways());
+    std::vector<Way> all = all_ways();
+    std::erase_if(all, [](const Way& way) { return way.refused; });
     // The grants of a plain hook are the same in each mode.
     for (Way& way : plain_ways()) {
         if (way.name == "plain_softroce_macvlan" || way.name == "plain_softroce_two_rails")
@@ -210,14 +198,10 @@ std::vector<Way> recorded_ways() {
     return all;
 }
 
-std::string name_of_way(const testing::TestParamInfo<Way>& param) {
-    return param.param.name;
-}
-
-INSTANTIATE_TEST_SUITE_P(Ways, Recorded, testing::ValuesIn(recorded_ways()), name_of_way);
-INSTANTIATE_TEST_SUITE_P(Settings, Recorded, testing::ValuesIn(settings_ways()), name_of_way);
+INSTANTIATE_TEST_SUITE_P(Ways, Recorded, testing::ValuesIn(recorded_ways()), kWayName);
+INSTANTIATE_TEST_SUITE_P(Settings, Recorded, testing::ValuesIn(settings_ways()), kWayName);
 // No GUID that a PF was given can be taken back.
-INSTANTIATE_TEST_SUITE_P(Ways, RecordedUndo, testing::ValuesIn(recorded_ways()), name_of_way);
+INSTANTIATE_TEST_SUITE_P(Ways, RecordedUndo, testing::ValuesIn(recorded_ways()), kWayName);
 
 TEST(RecordedFiles, HaveEachKindOfStep) {
     std::set<std::string> kinds;

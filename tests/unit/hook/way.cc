@@ -31,4 +31,21 @@ void take(const Way& way, Life& life, StateDir& state) {
         life.capabilities = {"CAP_NET_ADMIN"};
 }
 
+std::vector<Way> all_ways() {
+    std::pair<std::string, std::vector<Way>> modes[] = {{"softroce", softroce_ways()},
+                                                        {"softiwarp", softiwarp_ways()},
+                                                        {"shared", shared_ways()},
+                                                        {"vf", vf_ways()},
+                                                        {"asap2", asap2_ways()}};
+    std::vector<Way> all;
+    for (auto& [mode, ways] : modes) {
+        for (Way& way : ways) {
+            way.mode = mode;
+            way.name = way.mode + "_" + way.name;
+            all.push_back(std::move(way));
+        }
+    }
+    return all;
+}
+
 }  // namespace test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ways to attach, for every_mode_test: one list a mode.
+// Ways to attach: one list a mode.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,11 @@ struct Way {
     bool plain = false;    // by plain hooks
     // With CAP_NET_ADMIN, so that a netdev of the host's comes back as a new one.
     bool net_admin = false;
+    std::string mode = {};  // set by all_ways()
 };
+
+// Names the test of a way.
+inline constexpr auto kWayName = [](const auto& param) { return param.param.name; };
 
 // The container and the configuration that go this way.
 void take(const Way& way, Life& life, StateDir& state);
@@ -31,6 +35,7 @@ std::vector<Way> softiwarp_ways();
 std::vector<Way> shared_ways();
 std::vector<Way> vf_ways();
 std::vector<Way> asap2_ways();
+std::vector<Way> all_ways();              // those of each mode, each named MODE_NAME
 std::vector<Way> adapter_ways();          // a VF of each adapter
 std::vector<Way> further_adapter_ways();  // the other modes over each adapter that they attach on
 // Ways of all modes, by plain hooks.
