@@ -86,6 +86,11 @@ Error Error::advise(std::string advice) && {
     return std::move(*this);
 }
 
+Error Error::as(Code kind, std::string advice) && {
+    code = kind;
+    return std::move(*this).advise(std::move(advice));
+}
+
 Error make_error(Code code, std::string text) {
     Error error;
     error.code = code;
@@ -103,6 +108,13 @@ Error sys_error(int number, std::string what) {
 
 Error sys_error(std::string what) {
     return sys_error(errno, std::move(what));
+}
+
+Error path_error(std::string what) {
+    Error error = sys_error(std::move(what));
+    if (error.sys == ENOENT || error.sys == ESRCH)
+        error.code = Code::Unavailable;
+    return error;
 }
 
 std::string printable(std::string_view text, size_t limit) {

@@ -49,6 +49,9 @@ struct Error {
 
     // Adds advice; advice that was given further inside stays.
     Error advise(std::string advice) &&;
+
+    // Sets the code, and adds advice.
+    Error as(Code kind, std::string advice = {}) &&;
 };
 
 Error make_error(Code code, std::string text);
@@ -57,6 +60,9 @@ Error make_error(Code code, std::string text);
 // /run/x".
 Error sys_error(std::string what);
 Error sys_error(int number, std::string what);
+
+// The same for an object with a path: Unavailable if it is not there (ENOENT, ESRCH).
+Error path_error(std::string what);
 
 // Makes foreign text safe for one line of a terminal. Control characters and bytes outside of
 // printable ASCII become \xNN. Text longer than `limit` bytes is cut with "...".

@@ -64,12 +64,8 @@ bool has_writer(const std::string& name) {
 
 Result<std::vector<std::string>> all_names(const std::string& dir) {
     const UniqueFd folder{::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-    if (!folder) {
-        Error error = sys_error("open folder " + dir);
-        if (error.sys == ENOENT)
-            error.code = Code::Unavailable;
-        return error;
-    }
+    if (!folder)
+        return path_error("open folder " + dir);
     return names_in(folder.get(), dir);
 }
 
@@ -140,12 +136,8 @@ Result<> write_all(int fd, std::string_view content, std::string_view what) {
 
 Result<std::string> RealFiles::read(const std::string& path, size_t limit) {
     const UniqueFd fd{::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC)};
-    if (!fd) {
-        Error error = sys_error("open " + path);
-        if (error.sys == ENOENT)
-            error.code = Code::Unavailable;
-        return error;
-    }
+    if (!fd)
+        return path_error("open " + path);
     return read_file(fd.get(), limit, path);
 }
 
@@ -164,12 +156,9 @@ Result<> RealFiles::create(const std::string& path, std::string_view content) {
     const int linked = ::link(temp.c_str(), path.c_str());
     Error error = sys_error("create " + path);
     (void)::unlink(temp.c_str());  // its only use was to be linked
-    if (linked != 0) {
-        if (error.sys == EEXIST)
-            error.code = Code::Busy;
-        return error;
-    }
-    return {};
+    if (linked == 0)
+        return {};
+    return error.sys == EEXIST ? std::move(error).as(Code::Busy) : error;
 }
 
 Result<> RealFiles::remove(const std::string& path) {
@@ -223,9 +212,7 @@ Result<> RealFiles::make_link(const std::string& path, const std::string& target
     if (::symlink(target.c_str(), path.c_str()) == 0)
         return {};
     Error error = sys_error("make link " + path);
-    if (error.sys == EEXIST)
-        error.code = Code::Busy;
-    return error;
+    return error.sys == EEXIST ? std::move(error).as(Code::Busy) : error;
 }
 
 Result<> RealFiles::set_label(const std::string& path, const std::string& label) {

@@ -37,11 +37,10 @@ Result<> check_owner(int fd, const std::string& place, uid_t owner) {
 // With O_DIRECTORY Linux answers ENOTDIR for a symbolic link, without it ELOOP.
 base::Error cannot_open(const std::string& place) {
     const int number = errno;
-    base::Error error = sys_error(number, "open " + printable(place));
-    error.code = Code::BadConfig;
-    if (number == ELOOP || number == ENOTDIR)
-        error.fix = "put a plain folder or file there: symbolic links are not followed";
-    return error;
+    const bool link = number == ELOOP || number == ENOTDIR;
+    return sys_error(number, "open " + printable(place))
+        .as(Code::BadConfig,
+            link ? "put a plain folder or file there: symbolic links are not followed" : "");
 }
 
 // Opens an entry of a folder; no descriptor if there is none of that name.

@@ -16,6 +16,7 @@ namespace netns {
 using base::Code;
 using base::Error;
 using base::make_error;
+using base::path_error;
 using base::printable;
 using base::sys_error;
 using base::UniqueFd;
@@ -49,12 +50,16 @@ std::vector<std::string> split(std::string_view text, char separator) {
 Result<UniqueFd> step_down(const UniqueFd& from, const std::string& name) {
     UniqueFd folder{
         ::openat(from.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
-    if (!folder) {
-        Error error = sys_error("open cgroup " + printable(name));
-        if (error.sys == ENOENT)
-            error.code = Code::Unavailable;
-        return error;
-    }
+    if (!folder)
+        return path_error("open cgroup " + printable(name));
+    return folder;
+}
+
+// Opens the cgroup's folder; no descriptor for the root.
+Result<UniqueFd> walk_down(const UniqueFd& root, const std::string& path) {
+    UniqueFd folder;
+    for (const std::string& part : split(path, '/'))
+        folder = TRY(step_down(folder ? folder : root, part));
     return folder;
 }
 
@@ -99,11 +104,10 @@ Error explain(Error error, const std::string& where) {
         why = "is threaded, so that it cannot hand the controller rdma down";
     else if (error.sys == ENOENT)
         why = "has no controller rdma to hand down";
-    error.code = Code::Unsupported;
     error.text = fmt::format("cgroup {} {} ({})", printable(where), why, error.text);
-    return std::move(error).advise(
-        "give the container another --cgroup-parent, or leave out rdma.max_hca_handles and "
-        "rdma.max_hca_objects");
+    return std::move(error).as(Code::Unsupported,
+                               "give the container another --cgroup-parent, or leave out "
+                               "rdma.max_hca_handles and rdma.max_hca_objects");
 }
 
 Result<> hand_down(const UniqueFd& folder, const std::string& where) {
@@ -170,25 +174,19 @@ Result<> CgroupTree::check_rdma() const {
 }
 
 Result<> CgroupTree::enable_rdma(const std::string& path) const {
-    const auto parts = split(path, '/');
     std::string where = "/";
     UniqueFd below;
-    for (const std::string& part : parts) {
+    for (const std::string& part : split(path, '/')) {
         const UniqueFd& here = below ? below : root_;
         TRY(hand_down(here, where));
-        UniqueFd next = TRY(step_down(here, part));
-        below = std::move(next);
+        below = TRY(step_down(here, part));
         where += (where.size() > 1 ? "/" : "") + part;
     }
     return {};
 }
 
 Result<UniqueFd> CgroupTree::open(const std::string& path) const {
-    UniqueFd folder;
-    for (const std::string& part : split(path, '/')) {
-        UniqueFd next = TRY(step_down(folder ? folder : root_, part));
-        folder = std::move(next);
-    }
+    const UniqueFd folder = TRY(walk_down(root_, path));
     UniqueFd opened{
         ::openat(folder ? folder.get() : root_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
     if (!opened)
@@ -200,11 +198,7 @@ Result<> CgroupTree::set_rdma_max(const std::string& path, const RdmaLimit& limi
     if (limit.device.empty() || limit.device.find_first_of(" \n\t") != std::string::npos)
         return make_error(Code::BadInput,
                           "no RDMA device is called '" + printable(limit.device) + "'");
-    UniqueFd folder;
-    for (const std::string& part : split(path, '/')) {
-        UniqueFd next = TRY(step_down(folder ? folder : root_, part));
-        folder = std::move(next);
-    }
+    const UniqueFd folder = TRY(walk_down(root_, path));
     if (!folder)
         return make_error(Code::Unsupported, "the root cgroup cannot be limited");
     const std::string command = command_of(limit);
@@ -245,12 +239,8 @@ Result<std::string> parse_cgroup_path(std::string_view text) {
 Result<std::string> cgroup_of(const std::string& process) {
     const std::string path = "/proc/" + process + "/cgroup";
     const UniqueFd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-    if (!fd) {
-        Error error = sys_error("open " + path);
-        if (error.sys == ENOENT || error.sys == ESRCH)
-            error.code = Code::Unavailable;
-        return error;
-    }
+    if (!fd)
+        return path_error("open " + path);
     return parse_cgroup_path(TRY(base::read_all(fd.get(), kCgroupFileLimit, path))).context(path);
 }
 

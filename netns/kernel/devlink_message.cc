@@ -158,15 +158,12 @@ bool lacks_eswitch(const Error& refusal) {
 Error explain_change(Error refusal) {
     switch (refusal.sys) {
         case ENODEV:
-            refusal.code = Code::Unavailable;
-            return refusal;
+            return std::move(refusal).as(Code::Unavailable);
         case EOPNOTSUPP:
-            refusal.code = Code::Unsupported;
-            return refusal;
+            return std::move(refusal).as(Code::Unsupported);
         case EBUSY:
-            refusal.code = Code::Busy;
-            return std::move(refusal).advise(
-                "unbind the VFs, and take the representors out of their bridges");
+            return std::move(refusal).as(
+                Code::Busy, "unbind the VFs, and take the representors out of their bridges");
         case EPERM:  // with a sentence of the driver's (Socket Direct), it is not about privileges
             return refusal.extack.empty() ? std::move(refusal).advise("run as root") : refusal;
         default:

@@ -22,10 +22,8 @@ Result<GidTable> enter_table(const SysTree& sys, const std::string& device) {
     auto gids = port ? TRY(port->enter("gids")) : std::nullopt;
     if (gids)
         return GidTable{*std::move(port), *std::move(gids)};
-    base::Error error =
-        base::sys_error(ENOENT, "RDMA device " + base::printable(device) + " is not there");
-    error.code = base::Code::Unavailable;
-    return error;
+    return base::sys_error(ENOENT, "RDMA device " + base::printable(device) + " is not there")
+        .as(base::Code::Unavailable);
 }
 
 // Returns the number of usable slots: the index of the first missing one.

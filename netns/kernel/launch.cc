@@ -56,12 +56,8 @@ const char* prepare_program() {
 Result<> check_only_root_writes(const std::string& path) {
     struct stat st {};
 
-    if (::stat(path.c_str(), &st) != 0) {
-        base::Error error = sys_error("examine " + path);
-        if (error.sys == ENOENT)
-            error.code = Code::Unavailable;
-        return error;
-    }
+    if (::stat(path.c_str(), &st) != 0)
+        return base::path_error("examine " + path);
     const bool sticky = S_ISDIR(st.st_mode) && (st.st_mode & S_ISVTX) != 0;
     if (st.st_uid != 0 || ((st.st_mode & 0022U) != 0 && !sticky))
         return make_error(Code::Refused, path + " can be written by others than root")

@@ -28,11 +28,6 @@ std::string link_text(uint32_t index) {
     return "link " + std::to_string(index);
 }
 
-Error with_code(Code code, Error error, std::string fix = {}) {
-    error.code = code;
-    return fix.empty() ? error : std::move(error).advise(std::move(fix));
-}
-
 class KernelLinks : public Links {
   public:
     Result<std::optional<Link>> find(const Netns& ns, uint32_t index) override;
@@ -143,7 +138,7 @@ Result<std::vector<Address>> KernelLinks::addresses(const Netns& ns, uint32_t in
     const std::string what = "list addresses of " + link_text(index);
     auto replies = TRY(sockets_.get(ns))->dump(request, what);
     if (!replies && replies.error().sys == ENODEV)
-        return with_code(Code::Unavailable, std::move(replies).error());
+        return std::move(replies).error().as(Code::Unavailable);
     std::vector<Address> all;
     for (const auto& reply : TRY(std::move(replies))) {
         if (const auto address = parse_address(reply))
@@ -203,7 +198,7 @@ Result<> KernelLinks::remove(const Netns& ns, uint32_t index) {
     if (done || done.error().sys == ENODEV)
         return {};
     if (done.error().sys == EOPNOTSUPP)
-        return with_code(Code::Unsupported, std::move(done).error());
+        return std::move(done).error().as(Code::Unsupported);
     return std::move(done).error();
 }
 
@@ -252,9 +247,8 @@ Result<> KernelLinks::move(const Netns& from,
     // EINVAL before the move: the link cannot leave. After the move: it cannot have a value.
     const bool stayed = done.error().sys == EINVAL && TRY(find(from, index));
     if (stayed && !(from.id() == to.id()))
-        return with_code(Code::Refused,
-                         std::move(done).error(),
-                         "the interface cannot leave its network namespace");
+        return std::move(done).error().as(Code::Refused,
+                                          "the interface cannot leave its network namespace");
     return explain_change(change, std::move(done).error());
 }
 
@@ -283,8 +277,7 @@ Result<> KernelLinks::raise(const Netns& ns, uint32_t index, base::Deadline dead
     const LinkChange up{.up = true};
     auto done = ask_until_ready(ns, deadline, [&]() -> Result<> {
         Request request = change_request(index, up, std::nullopt);
-        (void)TRY(TRY(sockets_.get(ns))->request(request, "bring up " + link_text(index)));
-        return {};
+        return TRY(sockets_.get(ns))->request(request, "bring up " + link_text(index));
     });
     return done ? std::move(done) : explain_change(up, std::move(done).error());
 }
@@ -294,8 +287,8 @@ Result<> KernelLinks::set_strict_arp(const Netns& ns, uint32_t index) {
     auto done = TRY(sockets_.get(ns))->request(request, "set strict ARP on " + link_text(index));
     if (done)
         return {};
-    const Code code = done.error().sys == ENODEV ? Code::Unavailable : done.error().code;
-    return with_code(code, std::move(done).error());
+    return done.error().sys == ENODEV ? std::move(done).error().as(Code::Unavailable)
+                                      : std::move(done).error();
 }
 
 Result<> KernelLinks::add_address(const Netns& ns, uint32_t index, const Address& address) {
@@ -306,14 +299,14 @@ Result<> KernelLinks::add_address(const Netns& ns, uint32_t index, const Address
         return {};
     switch (done.error().sys) {
         case EEXIST:
-            return with_code(Code::Busy, std::move(done).error());
+            return std::move(done).error().as(Code::Busy);
         case ENODEV:
-            return with_code(Code::Unavailable, std::move(done).error());
+            return std::move(done).error().as(Code::Unavailable);
         case EACCES:  // from the IPv6 code if disable_ipv6 is set
-            return with_code(Code::Refused,
-                             std::move(done).error(),
-                             "IPv6 is off in the container: run it with --sysctl "
-                             "net.ipv6.conf.all.disable_ipv6=0 or give it IPv4 addresses only");
+            return std::move(done).error().as(
+                Code::Refused,
+                "IPv6 is off in the container: run it with --sysctl "
+                "net.ipv6.conf.all.disable_ipv6=0 or give it IPv4 addresses only");
         default:
             return std::move(done).error();
     }

@@ -11,11 +11,6 @@ using base::Code;
 using base::Error;
 
 namespace {
-Error child_error(Code code, Error error, std::string fix = {}) {
-    error.code = code;
-    return fix.empty() ? error : std::move(error).advise(std::move(fix));
-}
-
 const char* module_of(ChildKind kind) {
     return kind == ChildKind::Vlan ? "8021q" : kind == ChildKind::Ipvlan ? "ipvlan" : "macvlan";
 }
@@ -25,21 +20,18 @@ const char* module_of(ChildKind kind) {
 Error explain_taken(Links& links, const Netns& target, const ChildSpec& spec, Error refusal) {
     const auto named = links.find_by_name(target, spec.name);
     if (named && *named)
-        return child_error(Code::Busy,
-                           std::move(refusal),
-                           "the container has an interface " + base::printable(spec.name) +
-                               " already: choose another rdma.ifname");
+        return std::move(refusal).as(Code::Busy,
+                                     "the container has an interface " +
+                                         base::printable(spec.name) +
+                                         " already: choose another rdma.ifname");
     if (spec.type.kind == ChildKind::Vlan)
-        return child_error(
+        return std::move(refusal).as(
             Code::Busy,
-            std::move(refusal),
             fmt::format("VLAN {} of the parent is taken by another interface, or the index {}",
                         spec.type.vlan,
                         spec.index));
-    return child_error(
-        Code::Busy,
-        std::move(refusal),
-        "an interface with index " + std::to_string(spec.index) + " is there already");
+    return std::move(refusal).as(
+        Code::Busy, "an interface with index " + std::to_string(spec.index) + " is there already");
 }
 
 // EBUSY is about the parent; before 6.15 also about an index that is taken in the target namespace.
@@ -47,9 +39,8 @@ Error explain_busy(Links& links, const Netns& target, const ChildSpec& spec, Err
     const auto indexed = links.find(target, spec.index);
     if (indexed && *indexed)
         return explain_taken(links, target, spec, std::move(refusal));
-    return child_error(
+    return std::move(refusal).as(
         Code::Refused,
-        std::move(refusal),
         "the parent is a port of a bridge, a bond or Open vSwitch, or has children of another "
         "kind: set rdma.parent to an interface that is none");
 }
@@ -57,21 +48,19 @@ Error explain_busy(Links& links, const Netns& target, const ChildSpec& spec, Err
 Error explain_parent(Links& links, const Netns& host, const ChildSpec& spec, Error refusal) {
     const auto parent = links.find(host, spec.parent);
     if (parent && !*parent)
-        return child_error(
-            Code::Unavailable, std::move(refusal), "set rdma.parent to an interface that is there");
+        return std::move(refusal).as(Code::Unavailable,
+                                     "set rdma.parent to an interface that is there");
     if (!parent)
         return refusal;
     const Link& link = **parent;
     if (spec.mtu > link.mtu)
-        return child_error(
+        return std::move(refusal).as(
             Code::BadInput,
-            std::move(refusal),
             "set rdma.mtu to at most " + std::to_string(link.mtu) + ", the MTU of " + link.name);
     if (link.loopback || !link.ethernet)
-        return child_error(Code::Refused,
-                           std::move(refusal),
-                           link.name + " is no Ethernet interface: set rdma.parent to one that is");
-    return child_error(Code::BadInput, std::move(refusal));
+        return std::move(refusal).as(
+            Code::Refused, link.name + " is no Ethernet interface: set rdma.parent to one that is");
+    return std::move(refusal).as(Code::BadInput);
 }
 }  // namespace
 
@@ -81,20 +70,17 @@ Error explain_child(
         case EEXIST:
             return explain_taken(links, target, spec, std::move(refusal));
         case EADDRINUSE:
-            return child_error(Code::Busy,
-                               std::move(refusal),
-                               "another link on this parent has the MAC " + to_string(spec.mac) +
-                                   ": choose another rdma.mac");
+            return std::move(refusal).as(Code::Busy,
+                                         "another link on this parent has the MAC " +
+                                             to_string(spec.mac) + ": choose another rdma.mac");
         case EADDRNOTAVAIL:
-            return child_error(Code::BadInput,
-                               std::move(refusal),
-                               "choose a unicast MAC that is not zero as rdma.mac");
+            return std::move(refusal).as(Code::BadInput,
+                                         "choose a unicast MAC that is not zero as rdma.mac");
         case EBUSY:
             return explain_busy(links, target, spec, std::move(refusal));
         case EOPNOTSUPP:
-            return child_error(Code::Unsupported,
-                               std::move(refusal),
-                               fmt::format("run: modprobe {}", module_of(spec.type.kind)));
+            return std::move(refusal).as(
+                Code::Unsupported, fmt::format("run: modprobe {}", module_of(spec.type.kind)));
         case EPERM:
             return std::move(refusal).advise("run as root");
         case EINVAL:

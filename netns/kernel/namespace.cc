@@ -48,8 +48,8 @@ std::string fd_path(const UniqueFd& fd) {
 
 // A missing object is Unavailable; any other error is the kernel's refusal.
 Error open_error(const std::string& what) {
-    Error error = sys_error(what);
-    if (error.sys == ENOENT || error.sys == ESRCH || error.sys == ENOTDIR)
+    Error error = base::path_error(what);
+    if (error.sys == ENOTDIR)
         error.code = Code::Unavailable;
     if (error.sys == EPERM || error.sys == EACCES)
         error.fix = "run as root";
@@ -252,9 +252,7 @@ Result<UniqueFd> left_pin_file(const std::string& path) {
         return sys_error("examine " + path);
     if (S_ISREG(st.st_mode) && fs.f_type != NSFS_MAGIC)
         return file;
-    Error error = sys_error(EEXIST, "pin network namespace at " + path);
-    error.code = Code::Busy;
-    return error;
+    return sys_error(EEXIST, "pin network namespace at " + path).as(Code::Busy);
 }
 }  // namespace
 

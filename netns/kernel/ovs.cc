@@ -34,10 +34,8 @@ std::optional<Guard> failed_guard(const Transaction& transaction, const Refusal&
 }
 
 Error port_taken(const std::string& name) {
-    Error error =
-        base::sys_error(EEXIST, "Open vSwitch has a port or an interface " + name + " already");
-    error.code = Code::Busy;
-    return std::move(error).advise("whose it is: ovs-vsctl list port " + name);
+    return base::sys_error(EEXIST, "Open vSwitch has a port or an interface " + name + " already")
+        .as(Code::Busy, "whose it is: ovs-vsctl list port " + name);
 }
 
 Error without_marks(const std::string& what) {

@@ -25,6 +25,7 @@ namespace netns {
 using base::Code;
 using base::Error;
 using base::make_error;
+using base::path_error;
 using base::printable;
 using base::sys_error;
 using base::UniqueFd;
@@ -49,13 +50,10 @@ Result<UniqueFd> open_below(const UniqueFd& from,
         static_cast<int>(::syscall(SYS_openat2, from.get(), path.c_str(), &how, sizeof how))};
     if (fd)
         return fd;
-    Error error = sys_error("open " + printable(path) + " of the container");
-    if (error.sys == ELOOP || error.sys == EXDEV || error.sys == ENOTDIR)
+    if (errno == ELOOP || errno == EXDEV || errno == ENOTDIR)
         return refused(fmt::format(
             "{} of the container is a symbolic link, or not what it should be", printable(path)));
-    if (error.sys == ENOENT)
-        error.code = Code::Unavailable;
-    return error;
+    return path_error("open " + printable(path) + " of the container");
 }
 
 Result<struct stat> look_at(const UniqueFd& fd, const std::string& name) {
@@ -98,10 +96,7 @@ Result<UniqueFd> open_plain(const std::string& path, int flags) {
     UniqueFd fd{::open(path.c_str(), flags | O_CLOEXEC)};
     if (fd)
         return fd;
-    Error error = sys_error("open " + printable(path));
-    if (error.sys == ENOENT || error.sys == ESRCH)
-        error.code = Code::Unavailable;
-    return error;
+    return path_error("open " + printable(path));
 }
 
 // Opens the container's root in its mount namespace. It is at its path until the runtime makes it
@@ -155,12 +150,8 @@ Result<Reached> reach(const ContainerRoot& root, const Placement& what) {
 Result<UniqueFd> copy_of(const std::string& source) {
     UniqueFd tree{::open_tree(
         AT_FDCWD, source.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW)};
-    if (!tree) {
-        Error error = sys_error("take " + source);
-        if (error.sys == ENOENT)
-            error.code = Code::Unavailable;
-        return error;
-    }
+    if (!tree)
+        return path_error("take " + source);
     const auto st = TRY(look_at(tree, source));
     if (S_ISCHR(st.st_mode))
         return tree;

@@ -39,15 +39,10 @@ std::string device_text(uint32_t device) {
     return "RDMA device " + std::to_string(device);
 }
 
-Error as(Code code, Error error, std::string fix = {}) {
-    error.code = code;
-    return fix.empty() ? error : std::move(error).advise(std::move(fix));
-}
-
 // Turns the kernel's EINVAL into Unavailable: it does not know the index, or does not show it to
 // this namespace.
 Error not_there(Error error) {
-    return error.sys == EINVAL ? as(Code::Unavailable, std::move(error)) : error;
+    return error.sys == EINVAL ? std::move(error).as(Code::Unavailable) : error;
 }
 
 Request device_request(int command, uint32_t device) {
@@ -123,9 +118,10 @@ Result<Netns> KernelRdmaDevices::home() {
 Result<Socket*> KernelRdmaDevices::socket(const Netns& ns) {
     auto opened = sockets_.get(ns);
     if (!opened && opened.error().sys == EPROTONOSUPPORT)
-        return as(Code::Unavailable,
-                  std::move(opened).error().in("the kernel has no RDMA"),
-                  "run: modprobe rdma_rxe (or the driver of your adapter)");
+        return std::move(opened)
+            .error()
+            .in("the kernel has no RDMA")
+            .as(Code::Unavailable, "run: modprobe rdma_rxe (or the driver of your adapter)");
     return opened;
 }
 
@@ -215,8 +211,8 @@ Result<bool> KernelRdmaDevices::wait_until_free(const Netns& ns,
 Result<std::string> KernelRdmaDevices::software_type(const Netns& ns, const RdmaDevice& device) {
     if (auto type = TRY(software_type_in(TRY(tree(ns)), device.name)))
         return *std::move(type);
-    return as(Code::Unavailable,
-              sys_error(ENOENT, "RDMA device " + printable(device.name) + " is not there"));
+    return sys_error(ENOENT, "RDMA device " + printable(device.name) + " is not there")
+        .as(Code::Unavailable);
 }
 
 Result<std::optional<RdmaDevice>> KernelRdmaDevices::find_software(const Netns& ns,
@@ -401,7 +397,7 @@ Result<> KernelRdmaDevices::remove_link(const Netns& ns, uint32_t device) {
         return std::move(done).error();
     if (!TRY(is_there(ns, device)))
         return {};
-    return as(Code::Unsupported, std::move(done).error(), "only rxe and siw links can be removed");
+    return std::move(done).error().as(Code::Unsupported, "only rxe and siw links can be removed");
 }
 
 Result<> KernelRdmaDevices::move(const Netns& from, const Netns& to, uint32_t device) {
@@ -410,21 +406,17 @@ Result<> KernelRdmaDevices::move(const Netns& from, const Netns& to, uint32_t de
     const std::string what = "move " + device_text(device) + " to another network namespace";
     Socket* in_from = TRY(socket(from));
     // The kernel takes the calling thread's namespace for the present one, not the socket's.
-    Result<> done = inside(from, [&]() -> Result<> {
-        (void)TRY(in_from->request(request, what));
-        return {};
-    });
+    Result<> done = inside(from, [&] { return in_from->request(request, what); });
     if (done)
         return {};
     switch (done.error().sys) {
         case EOPNOTSUPP:
-            return as(Code::Unsupported, std::move(done).error());
+            return std::move(done).error().as(Code::Unsupported);
         case EINVAL:
-            return as(Code::Unavailable, std::move(done).error());
+            return std::move(done).error().as(Code::Unavailable);
         case EEXIST:
-            return as(Code::Busy,
-                      std::move(done).error(),
-                      "the target has an RDMA device of this name already");
+            return std::move(done).error().as(Code::Busy,
+                                              "the target has an RDMA device of this name already");
         default:
             return done;
     }
@@ -434,14 +426,14 @@ Result<> KernelRdmaDevices::rename(const Netns& ns, uint32_t device, const std::
     const std::string what = "rename " + device_text(device) + " to " + printable(name);
     // The kernel would take a "%d" for a pattern.
     if (name.empty() || name.find('%') != std::string::npos)
-        return as(Code::BadInput, sys_error(EINVAL, what));
+        return sys_error(EINVAL, what).as(Code::BadInput);
     Request request = device_request(RDMA_NLDEV_CMD_SET, device);
     request.put(RDMA_NLDEV_ATTR_DEV_NAME, name);
     auto done = TRY(socket(ns))->request(request, what);
     if (done)
         return {};
     if (done.error().sys == EEXIST)
-        return as(Code::Busy, std::move(done).error());
+        return std::move(done).error().as(Code::Busy);
     return not_there(std::move(done).error());
 }
 

@@ -12,11 +12,6 @@ using netlink::Attributes;
 using netlink::Reply;
 
 namespace {
-Error refused_as(Code code, Error refusal, std::string fix = {}) {
-    refusal.code = code;
-    return fix.empty() ? refusal : std::move(refusal).advise(std::move(fix));
-}
-
 // Decodes the kernel's huge_encode_dev, as GET_CHARDEV sends it: 20 bits minor around 12 bits
 // major.
 CharDevice decode_device(std::string name, uint64_t encoded) {
@@ -104,31 +99,26 @@ bool lists_gsi_qp(const Reply& reply) {
 Error explain_new_link(const RdmaLinkSpec& spec, Error refusal) {
     switch (refusal.sys) {
         case EEXIST:
-            return refused_as(Code::Busy,
-                              std::move(refusal),
-                              "the interface has an RDMA link of this type already");
+            return std::move(refusal).as(Code::Busy,
+                                         "the interface has an RDMA link of this type already");
         case ENFILE:
-            return refused_as(
-                Code::Busy,
-                std::move(refusal),
-                "another RDMA device has this name, perhaps one that is being removed");
+            return std::move(refusal).as(
+                Code::Busy, "another RDMA device has this name, perhaps one that is being removed");
         case ENODEV:
-            return refused_as(Code::Unavailable, std::move(refusal));
+            return std::move(refusal).as(Code::Unavailable);
         case EPERM:
-            return refused_as(
+            return std::move(refusal).as(
                 Code::Refused,
-                std::move(refusal),
                 "UDP port 4791 is taken in that network namespace, or the interface is a "
                 "VLAN, or this is not root of the first user namespace");
         case EINVAL:
             if (spec.name.empty() || spec.name.find('%') != std::string::npos)
-                return refused_as(Code::BadInput, std::move(refusal));
-            return refused_as(Code::Unsupported,
-                              std::move(refusal),
-                              spec.type == "rxe" ? "run: modprobe rdma_rxe"
-                              : spec.type == "siw"
-                                  ? "run: modprobe siw (Debian's kernels have none)"
-                                  : "link types are rxe and siw");
+                return std::move(refusal).as(Code::BadInput);
+            return std::move(refusal).as(Code::Unsupported,
+                                         spec.type == "rxe" ? "run: modprobe rdma_rxe"
+                                         : spec.type == "siw"
+                                             ? "run: modprobe siw (Debian's kernels have none)"
+                                             : "link types are rxe and siw");
         default:
             return refusal;
     }

@@ -67,18 +67,16 @@ Request rule_request(int type, int flags, const SourceRule& rule) {
 base::Error explain(base::Error error, const Route& route) {
     switch (error.sys) {
         case EEXIST:
-            error.code = Code::Busy;
-            return error;
+            return std::move(error).as(Code::Busy);
         case ENETUNREACH:
         case EHOSTUNREACH:
-            error.code = Code::BadInput;
-            return std::move(error).advise("choose a gateway on a network of the interface: " +
+            return std::move(error).as(Code::BadInput,
+                                       "choose a gateway on a network of the interface: " +
                                            (route.gateway ? ip_string(*route.gateway) : "none") +
                                            " is on none");
         case ENODEV:
         case ENETDOWN:
-            error.code = Code::Unavailable;
-            return error;
+            return std::move(error).as(Code::Unavailable);
         default:
             return error;
     }
@@ -122,8 +120,7 @@ class KernelRoutes : public Routes {
     }
 
     Result<> send(const Netns& ns, Request request, const std::string& what) {
-        auto reply = TRY(sockets_.get(ns))->request(request, what);
-        return reply ? Result<>{} : Result<>{std::move(reply).error()};
+        return TRY(sockets_.get(ns))->request(request, what);
     }
 
     netlink::Sockets sockets_{NETLINK_ROUTE};

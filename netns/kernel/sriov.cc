@@ -101,10 +101,8 @@ Result<std::optional<VfSettings>> KernelSriov::settings(const Netns& host,
     const std::string what = "ask for " + vf_text(number, pf);
     netlink::Request request = vf_list_request(pf);
     auto reply = TRY(sockets_.get(host))->get(request, what);
-    if (!reply && reply.error().sys == ENODEV) {
-        reply.error().code = Code::Unavailable;
-        return std::move(reply).error();
-    }
+    if (!reply && reply.error().sys == ENODEV)
+        return std::move(reply).error().as(Code::Unavailable);
     const netlink::Reply vfs = TRY(std::move(reply));
     if (number < count_vfs(vfs))
         return parse_vf(vfs, number);
@@ -117,8 +115,7 @@ Result<> KernelSriov::configure(
     for (auto& [setting, request] : vf_requests(pf, number, change)) {
         const std::string what = "set " + setting + " on " + vf_text(number, pf);
         auto done = ask_until_ready(host, deadline, [&, &request = request]() -> Result<> {
-            (void)TRY(TRY(sockets_.get(host))->request(request, what));
-            return {};
+            return TRY(sockets_.get(host))->request(request, what);
         });
         if (done)
             continue;

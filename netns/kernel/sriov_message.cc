@@ -24,11 +24,6 @@ using netlink::Reply;
 using netlink::Request;
 
 namespace {
-Error coded_as(Code code, Error error, std::string fix = {}) {
-    error.code = code;
-    return fix.empty() ? error : std::move(error).advise(std::move(fix));
-}
-
 // A driver without spoof check or trust leaves this value, which the kernel presets.
 constexpr uint32_t kNotSupported = UINT32_MAX;
 
@@ -261,26 +256,24 @@ std::vector<VfRequest> vf_requests(uint32_t pf, uint32_t number, const VfSetting
 Error explain_setting(const std::string& setting, Error refusal) {
     switch (refusal.sys) {
         case EOPNOTSUPP:
-            return coded_as(
+            return std::move(refusal).as(
                 Code::Unsupported,
-                std::move(refusal),
                 "the PF's driver, or its e-switch mode, does not let " + setting + " be set");
         case EPROTONOSUPPORT:
-            return coded_as(
-                Code::Unsupported, std::move(refusal), "the PF's driver knows 802.1q only");
+            return std::move(refusal).as(Code::Unsupported, "the PF's driver knows 802.1q only");
         case EINVAL:
         case ERANGE:
         case EADDRNOTAVAIL:
-            return coded_as(Code::BadInput,
-                            std::move(refusal),
-                            setting == "rate" ? "a rate is at most the speed of the PF's link, "
-                                                "which has to be up"
-                                              : "");
+            return std::move(refusal).as(Code::BadInput,
+                                         setting == "rate"
+                                             ? "a rate is at most the speed of the PF's link, "
+                                               "which has to be up"
+                                             : "");
         case ENODEV:
-            return coded_as(Code::Unavailable, std::move(refusal));
+            return std::move(refusal).as(Code::Unavailable);
         case EAGAIN:
         case EBUSY:
-            return coded_as(Code::Busy, std::move(refusal));
+            return std::move(refusal).as(Code::Busy);
         case EPERM:
             return std::move(refusal).advise(
                 setting == "vlan"

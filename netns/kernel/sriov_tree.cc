@@ -33,13 +33,8 @@ bool is_entry(const std::string& name) {
            name.find('/') == std::string::npos && name.find('\0') == std::string::npos;
 }
 
-Error as_code(Code code, Error error, std::string fix = {}) {
-    error.code = code;
-    return fix.empty() ? error : std::move(error).advise(std::move(fix));
-}
-
 Error no_such_function(const std::string& what) {
-    return as_code(Code::Unavailable, sys_error(ENODEV, what));
+    return sys_error(ENODEV, what).as(Code::Unavailable);
 }
 
 template <class Number>
@@ -132,17 +127,14 @@ Result<bool> is_there(const SysTree& tree, const std::string& address) {
 Error explain_num_vfs(const std::string& pf, Error refusal) {
     switch (refusal.sys) {
         case EBUSY:
-            return as_code(Code::Busy,
-                           std::move(refusal),
-                           "it has VFs already: write 0 first, when no container uses one");
+            return std::move(refusal).as(
+                Code::Busy, "it has VFs already: write 0 first, when no container uses one");
         case ERANGE:
-            return as_code(Code::BadInput,
-                           std::move(refusal),
-                           "see " + ("/sys/" + path_of(pf)) + "/sriov_totalvfs");
+            return std::move(refusal).as(Code::BadInput,
+                                         "see " + ("/sys/" + path_of(pf)) + "/sriov_totalvfs");
         case ENOENT:
-            return as_code(Code::Unavailable,
-                           std::move(refusal),
-                           "the function has no SR-IOV, or no driver that makes VFs");
+            return std::move(refusal).as(Code::Unavailable,
+                                         "the function has no SR-IOV, or no driver that makes VFs");
         default:
             return refusal;
     }
@@ -284,28 +276,26 @@ Result<> bind_driver(const SysTree& tree, const std::string& address, const std:
     if (present == driver || driver.empty())
         return {};
     if (!present.empty())
-        return as_code(Code::Busy,
-                       sys_error(EBUSY, what),
-                       printable(present) + " has the function: unbind it first");
+        return sys_error(EBUSY, what)
+            .as(Code::Busy, printable(present) + " has the function: unbind it first");
     if (!is_entry(driver))
-        return as_code(Code::BadInput, sys_error(EINVAL, what));
+        return sys_error(EINVAL, what).as(Code::BadInput);
     auto done = write_bind(tree, address, driver);
     if (done)
         return {};
     switch (done.error().sys) {
         case ENOENT:
-            return as_code(Code::Unavailable,
-                           std::move(done).error().in(what),
-                           "run: modprobe " + printable(driver));
+            return std::move(done).error().in(what).as(Code::Unavailable,
+                                                       "run: modprobe " + printable(driver));
         case ENODEV:
-            return as_code(Code::Unavailable,
-                           std::move(done).error().in(what),
-                           "the driver does not take this function, or failed to start it (see "
-                           "dmesg)");
+            return std::move(done).error().in(what).as(
+                Code::Unavailable,
+                "the driver does not take this function, or failed to start it (see "
+                "dmesg)");
         case EBUSY:
             if (TRY(driver_of(tree, address)) == driver)  // the kernel has bound it meanwhile
                 return {};
-            return as_code(Code::Busy, std::move(done).error().in(what));
+            return std::move(done).error().in(what).as(Code::Busy);
         default:
             return std::move(done).error().in(what);
     }

@@ -43,25 +43,19 @@ class KernelStatistics : public Statistics {
         const std::string what = "ask for the counters of link " + std::to_string(index);
         Request request = counters_request(index);
         auto reply = TRY(sockets_.get(ns))->get(request, what);
-        if (!reply) {
-            base::Error error = std::move(reply).error();
-            if (error.sys == ENODEV)
-                error.code = Code::Unavailable;
-            return error;
-        }
-        if (auto counters = parse_counters(*reply))
+        if (!reply && reply.error().sys == ENODEV)
+            return std::move(reply).error().as(Code::Unavailable);
+        if (auto counters = parse_counters(TRY(std::move(reply))))
             return *std::move(counters);
         return make_error(Code::Internal, what + ": the kernel answers without counters");
     }
 
     Result<Counters> of_device(const Netns& ns, const RdmaDevice& device) override {
         const auto folder = TRY(device_folder(ns, device));
-        if (!folder) {
-            base::Error error = base::sys_error(
-                ENOENT, "RDMA device " + base::printable(device.name) + " is not there");
-            error.code = Code::Unavailable;
-            return error;
-        }
+        if (!folder)
+            return base::sys_error(ENOENT,
+                                   "RDMA device " + base::printable(device.name) + " is not there")
+                .as(Code::Unavailable);
         Counters all;
         for (const char* counters : {"hw_counters", "ports/1/counters", "ports/1/hw_counters"})
             TRY(add_folder(all, *folder, counters));

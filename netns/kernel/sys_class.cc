@@ -16,7 +16,6 @@
 namespace netns {
 
 using base::Code;
-using base::Error;
 using base::make_error;
 using base::printable;
 using base::sys_error;
@@ -29,12 +28,8 @@ constexpr std::string_view kIntoDevices = "../../devices/";
 Result<std::string> read_link(int folder, const std::string& name) {
     char target[PATH_MAX];
     const ssize_t size = ::readlinkat(folder, name.c_str(), target, sizeof target);
-    if (size < 0) {
-        Error error = sys_error("read link " + printable(name) + " of sysfs");
-        if (error.sys == ENOENT)
-            error.code = Code::Unavailable;
-        return error;
-    }
+    if (size < 0)
+        return base::path_error("read link " + printable(name) + " of sysfs");
     std::string text(target, static_cast<size_t>(size));
     // Any other link would lead elsewhere from a folder that is mounted in a container.
     if (!text.starts_with(kIntoDevices))

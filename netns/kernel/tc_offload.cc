@@ -21,7 +21,7 @@ std::string feature_text(uint32_t link) {
 
 Error explain_feature(Error refusal) {
     if (refusal.sys == ENODEV)
-        refusal.code = Code::Unavailable;
+        return std::move(refusal).as(Code::Unavailable);
     if (refusal.sys == EPERM)
         return std::move(refusal).advise("run as root");
     return refusal;
@@ -29,16 +29,13 @@ Error explain_feature(Error refusal) {
 
 // The error for a feature that stayed as it was, which the kernel does not report.
 Error feature_stays(const std::string& what, const TcFeature& feature) {
-    if (!feature.fixed && feature.on) {
-        Error error = base::sys_error(EBUSY, what);
-        error.code = Code::Busy;
-        return std::move(error).advise("its driver keeps the feature on while it has tc rules");
-    }
-    Error error = base::sys_error(EOPNOTSUPP, what);
-    error.code = Code::Unsupported;
-    return std::move(error).advise(feature.fixed
-                                       ? "the driver or this kernel lacks it: ethtool -k says fixed"
-                                       : "the driver does not take it");
+    if (!feature.fixed && feature.on)
+        return base::sys_error(EBUSY, what)
+            .as(Code::Busy, "its driver keeps the feature on while it has tc rules");
+    return base::sys_error(EOPNOTSUPP, what)
+        .as(Code::Unsupported,
+            feature.fixed ? "the driver or this kernel lacks it: ethtool -k says fixed"
+                          : "the driver does not take it");
 }
 
 class KernelTcOffload : public TcOffload {

@@ -91,8 +91,7 @@ class OwnNetns : public testing::Environment {
 
 base::Result<> send(Request& request) {
     auto socket = TRY(Socket::open(own_netns(), NETLINK_ROUTE));
-    (void)TRY(socket.request(request, "set up the test"));
-    return {};
+    return socket.request(request, "set up the test");
 }
 
 // What a test cannot do without ends the program with the reason.
@@ -269,8 +268,7 @@ void KernelOutside::add_altname(const Netns& ns, uint32_t index, const std::stri
     Request request = netns::altname_request(RTM_NEWLINKPROP, flags, index, name);
     must([&]() -> base::Result<> {
         auto socket = TRY(Socket::open(ns, NETLINK_ROUTE));
-        (void)TRY(socket.request(request, "add an altname"));
-        return {};
+        return socket.request(request, "add an altname");
     }());
 }
 

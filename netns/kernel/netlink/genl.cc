@@ -48,11 +48,9 @@ Result<GenlFamily> GenlSockets::family(const Netns& ns) {
         const std::string what = "look up the netlink family " + name_;
         Request request = family_request(name_);
         auto reply = TRY(sockets_.get(ns))->get(request, what);
-        if (!reply && reply.error().sys == ENOENT) {
-            Error error = std::move(reply).error();
-            error.code = Code::Unsupported;
-            return std::move(error).advise("this kernel is built without it");
-        }
+        if (!reply && reply.error().sys == ENOENT)
+            return std::move(reply).error().as(Code::Unsupported,
+                                               "this kernel is built without it");
         id_ = parse_family(TRY(std::move(reply)));
         if (!id_)
             return make_error(Code::Internal, what + ": the kernel's answer is malformed");

@@ -53,6 +53,12 @@ Error refused(const std::string& what, const Outcome& outcome) {
     return error;
 }
 
+// Unavailable: there is no such link.
+Error link_error(std::string what) {
+    Error error = sys_error(std::move(what));
+    return error.sys == ENODEV ? std::move(error).as(Code::Unavailable) : error;
+}
+
 Error malformed(const std::string& what) {
     return make_error(Code::Internal, what + ": the kernel's answer is malformed");
 }
@@ -205,14 +211,14 @@ Result<Socket::Round> Socket::collect(std::vector<Reply>& replies,
     }
 }
 
-Result<std::vector<Reply>> Socket::request(Request& message, const std::string& what) {
+Result<> Socket::request(Request& message, const std::string& what) {
     message.raw()->nlmsg_flags |= NLM_F_ACK;
     TRY(send(message, what));
     std::vector<Reply> replies;
     // Not repeated: the kernel may have done it.
     if (TRY(collect(replies, Ends::WithAck, what)) == Round::Interrupted)
         return lost(what);
-    return replies;
+    return {};
 }
 
 Result<Reply> Socket::get(Request& message, const std::string& what) {
@@ -242,10 +248,7 @@ Result<std::string> Socket::link_name(uint32_t index) {
     request.ifr_ifindex = static_cast<int>(index);
     if (::ioctl(fd_.get(), SIOCGIFNAME, &request) == 0)
         return std::string(request.ifr_name, ::strnlen(request.ifr_name, sizeof request.ifr_name));
-    Error error = sys_error("name link " + std::to_string(index));
-    if (error.sys == ENODEV)
-        error.code = Code::Unavailable;
-    return error;
+    return link_error("name link " + std::to_string(index));
 }
 
 Result<uint32_t> Socket::receive_rules(const std::string& link) {
@@ -258,10 +261,7 @@ Result<uint32_t> Socket::receive_rules(const std::string& link) {
         return rules.rule_cnt;
     if (errno == EOPNOTSUPP)
         return 0U;
-    Error error = sys_error("count the receive rules of link " + base::printable(link));
-    if (error.sys == ENODEV)
-        error.code = Code::Unavailable;
-    return error;
+    return link_error("count the receive rules of link " + base::printable(link));
 }
 
 Result<> Socket::join(unsigned group) {

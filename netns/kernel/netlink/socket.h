@@ -28,9 +28,9 @@ class Socket {
   public:
     static Result<Socket> open(const Netns& ns, int protocol);
 
-    // Sends the request and waits for its acknowledgement. Returns the replies before it. `what`
-    // names request and object in errors.
-    Result<std::vector<Reply>> request(Request& message, const std::string& what);
+    // Sends the request and waits for its acknowledgement. `what` names request and object in
+    // errors.
+    Result<> request(Request& message, const std::string& what);
 
     // Asks for one object: its description, or the error, is the whole answer. Repeats the request
     // if the answer was lost (ENOBUFS).
