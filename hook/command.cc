@@ -12,7 +12,6 @@
 #include "netns/base/ids.h"
 #include "netns/base/log.h"
 #include "netns/process.h"
-#include "netns/terminal.h"
 
 namespace hook {
 

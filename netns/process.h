@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <sys/types.h>
 
@@ -34,6 +35,13 @@ struct Memlock {
 // Returns whether this process is root of the machine: effective uid 0 in the first user namespace.
 // Root of another one (a rootless engine's) cannot make devices.
 bool is_machine_root();
+
+// Writes a line to the standard error of the parent process, the engine. Podman discards what a
+// precreate hook writes; the person who typed the command must still see why it failed. It writes on
+// the parent's open file (pidfd_getfd(2), Linux 5.6), so that neither overwrites the other if that
+// is a file. It never waits for a reader, and never acquires a controlling terminal. A failure is
+// ignored.
+void tell_parent(std::string_view line);
 
 class Processes {
   public:

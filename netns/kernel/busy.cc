@@ -7,7 +7,6 @@
 #include <linux/rtnetlink.h>
 
 #include "netns/kernel/netlink/socket.h"
-#include "netns/kernel/pace.h"
 
 namespace netns {
 

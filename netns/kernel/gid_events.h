@@ -4,10 +4,8 @@
 // takes one write(2), so no libibverbs. Private to netns/kernel/.
 #pragma once
 
-#include "netns/base/clock.h"
 #include "netns/base/unique_fd.h"
-#include "netns/kernel/pace.h"
-#include "netns/namespace.h"
+#include "netns/kernel/busy.h"
 #include "netns/rdma.h"
 
 namespace netns {

@@ -10,9 +10,8 @@
 #include <net/if.h>
 
 #include "netns/kernel/busy.h"
-#include "netns/kernel/link_change.h"
-#include "netns/kernel/link_child.h"
 #include "netns/kernel/link_message.h"
+#include "netns/kernel/link_refusal.h"
 #include "netns/kernel/netlink/message.h"
 #include "netns/kernel/netlink/socket.h"
 

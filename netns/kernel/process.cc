@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <climits>
 #include <ctime>
-#include <string_view>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "netns/base/files.h"
@@ -217,6 +219,19 @@ bool is_machine_root() {
 
     return ::geteuid() == 0 && ::stat("/proc/self/ns/user", &st) == 0 &&
            st.st_ino == kFirstUserNamespace;
+}
+
+void tell_parent(std::string_view line) {
+    // By number: the header of glibc 2.36 declares these as C++ functions without a definition.
+    const UniqueFd parent{static_cast<int>(::syscall(SYS_pidfd_open, ::getppid(), 0))};
+    if (!parent)
+        return;
+    const UniqueFd fd{static_cast<int>(::syscall(SYS_pidfd_getfd, parent.get(), STDERR_FILENO, 0))};
+    pollfd ready{.fd = fd.get(), .events = POLLOUT, .revents = 0};
+    // A pipe that polls writable takes PIPE_BUF bytes at once, so the write cannot block. A pipe
+    // without a reader polls writable, too; the write would then raise SIGPIPE.
+    if (fd && ::poll(&ready, 1, 0) == 1 && (ready.revents & (POLLOUT | POLLERR)) == POLLOUT)
+        (void)!::write(fd.get(), line.data(), line.size() < PIPE_BUF ? line.size() : PIPE_BUF);
 }
 
 }  // namespace netns

@@ -3,10 +3,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/netlink.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include "netns/base/files.h"
 #include "netns/base/unique_fd.h"
@@ -14,9 +18,6 @@
 #include "netns/kernel/gid_events.h"
 #include "netns/kernel/gid_table.h"
 #include "netns/kernel/netlink/socket.h"
-#include "netns/kernel/pace.h"
-#include "netns/kernel/probe.h"
-#include "netns/kernel/rdma_driver.h"
 #include "netns/kernel/rdma_message.h"
 #include "netns/kernel/sysfs.h"
 
@@ -28,12 +29,14 @@ using base::Error;
 using base::make_error;
 using base::printable;
 using base::sys_error;
+using base::UniqueFd;
 using netlink::Reply;
 using netlink::Request;
 using netlink::Socket;
 
 namespace {
 constexpr uint32_t kPort = 1;
+constexpr uint16_t kRocePort = 4791;
 
 std::string device_text(uint32_t device) {
     return "RDMA device " + std::to_string(device);
@@ -49,6 +52,31 @@ Request device_request(int command, uint32_t device) {
     Request request = nldev::request(command);
     request.put(RDMA_NLDEV_ATTR_DEV_INDEX, device);
     return request;
+}
+
+// Returns "rxe" or "siw" for a driver over a netdev; empty for hardware. Nothing: there is no such
+// device.
+Result<std::optional<std::string>> software_type_in(const SysTree& tree,
+                                                    const std::string& device) {
+    const auto folder = TRY(tree.enter("class/infiniband/" + device));
+    if (!folder)
+        return std::optional<std::string>{};
+    if (TRY(folder->link("device")))  // hardware has a device on its bus
+        return std::optional{std::string{}};
+    const auto node = TRY(folder->read("node_type"));  // "1: CA" or "4: RNIC"
+    if (!node)
+        return std::optional<std::string>{};
+    return std::optional<std::string>{node->starts_with('4') ? "siw" : "rxe"};
+}
+
+// Returns the number of references to the module of a type. Each open verbs node of its devices has
+// one, if the driver counts them. 0: the module is not loaded, or built in.
+Result<uint64_t> module_references(const SysTree& tree, const std::string& type) {
+    const std::string module = type == "rxe" ? "rdma_rxe" : type;
+    const std::string text = TRY(tree.read("module/" + module + "/refcnt")).value_or("0");
+    uint64_t count = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+    return error == std::errc{} ? count : ~uint64_t{0};  // an unreadable count means many
 }
 
 class KernelRdmaDevices : public RdmaDevices {
@@ -246,7 +274,7 @@ Result<CharDevice> KernelRdmaDevices::uverbs_node(const Netns& ns, uint32_t devi
 Result<std::optional<std::string>> KernelRdmaDevices::device_of_node(const DeviceNumber& number) {
     const std::string path = "/sys/dev/char/" + std::to_string(number.major) + ":" +
                              std::to_string(number.minor) + "/ibdev";
-    const base::UniqueFd file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+    const UniqueFd file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
     if (!file && (errno == ENOENT || errno == ENODEV))
         return std::optional<std::string>{};
     if (!file)
@@ -298,7 +326,23 @@ Result<bool> KernelRdmaDevices::has_gsi_qp(const Netns& ns, uint32_t device) {
 }
 
 Result<bool> KernelRdmaDevices::roce_port_served(const Netns& ns) {
-    return is_roce_port_taken(ns);
+    bool taken = false;
+    TRY(inside(ns, [&]() -> Result<> {
+        const UniqueFd fd{::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+        if (!fd)
+            return sys_error("open a UDP socket");
+        sockaddr_in any{};
+        any.sin_family = AF_INET;
+        any.sin_port = htons(kRocePort);
+        // Without SO_REUSEADDR, so that the kernel's own socket on the port is in the way.
+        if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&any), sizeof any) == 0)
+            return {};
+        if (errno != EADDRINUSE)
+            return sys_error("try UDP port 4791");
+        taken = true;
+        return {};
+    }));
+    return taken;
 }
 
 Result<SysTree> KernelRdmaDevices::tree(const Netns& ns) {

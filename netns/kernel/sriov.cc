@@ -9,7 +9,6 @@
 
 #include "netns/kernel/busy.h"
 #include "netns/kernel/netlink/socket.h"
-#include "netns/kernel/pace.h"
 #include "netns/kernel/rdma_message.h"
 #include "netns/kernel/sriov_message.h"
 #include "netns/kernel/sriov_tree.h"

@@ -15,8 +15,8 @@ GOOD = {name: '#include <string>\n#include "netns/base/result.h"\n' for name in 
     "netns/base/result.h": "#include <variant>\n",
     "netns/base/json.h": "#include <nlohmann/json.hpp>\n",
     "netns/base/log.cc": "#include <sys/socket.h>\n",
-    "netns/kernel/namespace.cc": '#include <sched.h>\n#include "netns/kernel/probe.h"\nint f() { return ::setns(1, 2); }\n',
-    "netns/kernel/probe.h": "#include <linux/netlink.h>\n",
+    "netns/kernel/namespace.cc": '#include <sched.h>\n#include "netns/kernel/sysfs.h"\nint f() { return ::setns(1, 2); }\n',
+    "netns/kernel/sysfs.h": "#include <linux/netlink.h>\n",
     "hook/container/attach.cc": '#include <unistd.h>\n#include "netns/host.h"\n#include "runtime-config/oci/spec.h"\n'
                       "// setns(2) is not called here, nor in /* setns( */ comments\n",
     "runtime-config/oci/spec.h": '#include "netns/base/json.h"\n',
@@ -42,7 +42,7 @@ LAYERING = (
         ("hook/container/x.h", ("hook/stages.h",)), ("hook/stages.cc", ("hook/rdmactl/command.h",)),
         ("hook/rdmactl/x.cc", ("runtime-config/rdma-runtime/shim.h",))) for header in headers]
     + [(name, f"#include <{header}>", "public headers") for name in PUBLIC for header in ("netlink/msg.h", "nlohmann/json.hpp", "sys/socket.h")]
-    + [(name, '#include "netns/kernel/probe.h"', "is private")
+    + [(name, '#include "netns/kernel/sysfs.h"', "is private")
        for name in ("netns/link.h", "hook/steps/x.cc", "perf/x.cc", "runtime-config/rdma-runtime/shim.cc")]
     + [("netns/link.h", '#include "netns/base/json.h"', "no JSON"),
        ("hook/steps/x.cc", '#include "step.h"', "from the top of the repository"),

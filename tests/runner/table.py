@@ -12,7 +12,7 @@ from plan import Job
 AREAS = {
     "build": ["CMakeLists.txt", "CMakePresets.json", "cmake/", "*/CMakeLists.txt", ".ci/"],
     "core": ["hook/", "netns/", "runtime-config/oci/"],
-    "children": ["netns/kernel/link_child.*", "netns/values/child_type.*"],
+    "children": ["netns/values/child_type.*"],
     "softroce": ["hook/modes/softroce.*", "hook/modes/software_device.*"],
     "softiwarp": ["hook/modes/softiwarp.*", "hook/modes/software_device.*"],
     "shared": ["hook/modes/shared.*", "hook/modes/routes.*", "netns/kernel/gid_*", "netns/neighbour*", "netns/kernel/neighbour*"],

@@ -17,7 +17,6 @@
 
 #include "netns/base/clock.h"
 #include "netns/base/unique_fd.h"
-#include "netns/terminal.h"
 
 namespace netns {
 namespace {
