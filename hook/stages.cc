@@ -39,6 +39,27 @@ std::string id_of(const Call& call) {
     return call.id.empty() ? id_from_bundle(call.bundle) : call.id;
 }
 
+// Reads the configuration, opens the log that it names, and returns the store.
+Result<Store> open_store(const Call& call) {
+    const auto& config = call.config.get();
+    if (!config)
+        return config.error();
+    base::log::open(target_of(*config));
+    return Store{call.host.files, config->state_dir};
+}
+
+// Returns whether precreate has prepared the container of this bundle. An error if it has prepared
+// another.
+Result<bool> is_prepared(const Store& store,
+                         const Annotations& annotations,
+                         const std::string& bundle) {
+    const auto marker = annotations.find(kMarker);
+    if (marker == annotations.end())
+        return false;
+    TRY(check_marker(store, bundle, marker->second));
+    return true;
+}
+
 Notes logged(Notes notes) {
     for (const std::string& note : notes)
         base::log::warning(note);
@@ -107,16 +128,10 @@ Result<Output> precreate(std::string_view input, const Call& call) {
     TRY(check_root(call, "run the container as root: sudo podman run ..."));
     TRY(spec.check());
     base::log::set_container(id_of(call));
-    const auto& config = call.config.get();
-    if (!config)
-        return config.error();
-    base::log::open(target_of(*config));
-    const Store store{call.host.files, config->state_dir};
-    const Context context{call.host, *config, store};
-    if (const auto marker = annotations.find(kMarker); marker != annotations.end()) {
-        TRY(check_marker(store, call.bundle, marker->second));
+    const Store store = TRY(open_store(call));
+    if (TRY(is_prepared(store, annotations, call.bundle)))
         return Output{.spec = std::string(input), .notes = {}};
-    }
+    const Context context{call.host, *call.config.get(), store};
     Asking asking = TRY(read_asking(context, spec, annotations, false));
     const auto owner = TRY(call.host.processes.token(call.owner));
     if (!owner)
@@ -131,11 +146,8 @@ Result<Output> precreate(std::string_view input, const Call& call) {
 }
 
 Result<> abandon(const Call& call) {
-    const auto& config = call.config.get();
-    if (!config)
-        return config.error();
-    const Store store{call.host.files, config->state_dir};
-    const Context context{call.host, *config, store};
+    const Store store = TRY(open_store(call));
+    const Context context{call.host, *call.config.get(), store};
     const std::string key = container_key(call.bundle);
     const auto lock = TRY(store.lock_container(key, Deadline::in(kLockTimeout)));
     const auto container = TRY(store.load_container(key));
@@ -177,19 +189,14 @@ Result<Notes> plain_create(std::string_view input, const Call& call) {
     base::log::set_container(state.id);
     TRY(bundle.check_owner());
     TRY(spec.check());
-    const auto& config = call.config.get();
-    if (!config)
-        return config.error();
-    base::log::open(target_of(*config));
-    const Store store{call.host.files, config->state_dir};
-    const Context context{call.host, *config, store};
-    if (const auto marker = annotations.find(kMarker); marker != annotations.end()) {
-        TRY(check_marker(store, bundle.path(), marker->second));
+    const Store store = TRY(open_store(call));
+    if (TRY(is_prepared(store, annotations, bundle.path()))) {
         if (!call.annotations.empty())
             return make_error(Code::Refused, "the container has its RDMA by annotation already")
                 .advise("leave out the annotations or the device " + described(call.annotations));
         return Notes{};
     }
+    const Context context{call.host, *call.config.get(), store};
     Asking asking = TRY(read_asking(context, spec, annotations, true));
     auto delivery = TRY(IntoRunning::find(context, std::move(spec), bundle.path(), state.pid));
     asking.bundle = bundle.path();
