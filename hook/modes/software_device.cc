@@ -98,9 +98,7 @@ Result<> check_netns_mode(const SoftwareDriver& driver, RdmaNetnsMode mode) {
                       fmt::format("in RDMA netns mode exclusive a container sees its own devices "
                                   "alone, and no kernel moves one of type {} there",
                                   driver.type))
-        .advise(
-            "boot with ib_core.netns_mode=1 (the mode shared), or set rdma.mode=softroce (over a "
-            "VF: rdma.provider=rxe)");
+        .advise(driver.instead);
 }
 
 std::optional<netns::Gid> choose_gid(const SoftwareDriver& driver,
@@ -121,9 +119,10 @@ void add_device(Plan& plan,
                             .node_guid = netns::eui64(mac)});
     if (driver.roce)
         plan.add(CheckDataPath{
-            .problem = "this kernel's rxe carries no traffic in a container's network namespace",
-            .fix = "boot a kernel >= 7.1; or in mode softroce share the host's device "
-                   "(rdma.placement=host), in vf and asap2 choose a VF with RDMA of its own"});
+            .problem = fmt::format(
+                "this kernel's {} carries no traffic in a container's network namespace",
+                driver.type),
+            .fix = driver.instead});
     if (mode == RdmaNetnsMode::Exclusive) {
         plan.add(MoveRdmaDevice{.name = plan.endpoint.device, .with_link = true});
         plan.endpoint.moved = true;

@@ -13,12 +13,27 @@ struct SoftwareDriver {
     const char* type;  // type of the RDMA link; names of rdma-hook's devices begin with it
     bool roce;         // has a GID for each address; its packets are UDP 4791
     bool moves;        // a device can change its RDMA namespace (mode exclusive)
+    // The way out where its devices do not work: for `roce`, where the kernel serves no UDP 4791 in
+    // a container's namespace; without `moves`, in mode exclusive.
+    const char* instead;
 };
 
-inline constexpr SoftwareDriver kRxe{.type = "rxe", .roce = true, .moves = true};
+inline constexpr SoftwareDriver kRxe{
+    .type = "rxe",
+    .roce = true,
+    .moves = true,
+    .instead =
+        "boot a kernel >= 7.1; or in mode softroce share the host's device "
+        "(rdma.placement=host), in vf and asap2 choose a VF with RDMA of its own"};
 // Soft-iWARP: TCP connections in the kernel, made only by rdma_cm. No kernel up to 7.3 moves the
 // device.
-inline constexpr SoftwareDriver kSiw{.type = "siw", .roce = false, .moves = false};
+inline constexpr SoftwareDriver kSiw{
+    .type = "siw",
+    .roce = false,
+    .moves = false,
+    .instead =
+        "boot with ib_core.netns_mode=1 (the mode shared), or set rdma.mode=softroce (over "
+        "a VF: rdma.provider=rxe)"};
 
 // Returns the plan. rdma.parent names a host netdev, which gets a macvlan, or is "container": the
 // engine's interface.

@@ -93,6 +93,9 @@ struct ModeInfo {
     std::string_view module = "rdma_rxe";
     // Checks of `rdmactl doctor` that are only for the modes that list them.
     std::string_view checks = {};
+    // The reason why no container gets the mode in RDMA netns mode exclusive; empty: there may be
+    // one that does.
+    std::string_view only_shared = {};
 };
 
 struct Key {

@@ -117,23 +117,19 @@ bool wants_own_rxe(const Look& look) {
 
 // Lists, in words, the requests that no container gets in RDMA netns mode exclusive.
 std::vector<std::string> refused_in_exclusive(const Look& look, Version kernel) {
-    const struct {
-        const char* mode;
-        bool refused;
-        const char* why;
-    } rows[] = {{"shared", look.wants("shared"), "no container can open the host's HCA"},
-                {"softiwarp", look.wants("softiwarp"), "no kernel moves a siw into a container"},
-                {"softroce",
-                 wants_own_rxe(look) && kernel < kRxeMoves,
-                 "before Linux 7.3 no rxe can be moved into a container"},
-                {"softroce", wants_rxe(look, true), "no container can use the host's rxe"}};
-
     std::vector<std::string> refused;
-    for (const auto& row : rows) {
-        const std::string pools = pools_of(look.context.config, row.mode);
-        if (row.refused)
-            refused.push_back(row.why + (pools.empty() ? "" : " (pools " + pools + ")"));
+    const auto add = [&](std::string_view mode, std::string_view why) {
+        const std::string pools = pools_of(look.context.config, mode);
+        refused.push_back(std::string(why) + (pools.empty() ? "" : " (pools " + pools + ")"));
+    };
+    for (const ModeInfo& mode : all_mode_infos()) {
+        if (!mode.only_shared.empty() && look.wants(mode.name))
+            add(mode.name, mode.only_shared);
     }
+    if (wants_own_rxe(look) && kernel < kRxeMoves)
+        add("softroce", "before Linux 7.3 no rxe can be moved into a container");
+    if (wants_rxe(look, true))
+        add("softroce", "no container can use the host's rxe");
     return refused;
 }
 
@@ -185,8 +181,11 @@ Result<Findings> check_rxe(Look& look) {
 
 Result<Findings> check_siw(Look& look) {
     auto found = TRY(check_module(look, "siw", "there is no Soft-iWARP"));
-    // Debian builds none: its absence breaks a host only if the mode is wanted.
-    if (!look.wants("softiwarp") && found.front().status == Status::Fail)
+    // Debian builds none: its absence breaks a host only if a mode of it is wanted.
+    const bool wanted = std::ranges::any_of(all_mode_infos(), [&](const ModeInfo& mode) {
+        return mode.module == "siw" && look.wants(mode.name);
+    });
+    if (!wanted && found.front().status == Status::Fail)
         found.front() = {.status = Status::Skipped, .why = found.front().why};
     if (found.front().status == Status::Fail)
         found.front().fix = "boot a kernel built with CONFIG_RDMA_SIW, or use rdma.mode=softroce";
