@@ -13,14 +13,10 @@ int main(int argc, char** argv) {
     // The process lives for milliseconds, so memory is taken in one piece and kept until the end.
     (void)::mallopt(M_TOP_PAD, 1 << 20);
     (void)::mallopt(M_TRIM_THRESHOLD, INT_MAX);
-    std::unique_ptr<netns::KernelHost> kernel;
+    netns::KernelHost kernel;
+    netns::Host host = kernel.host();
     shim::RealLowLevel low_level;
-    const shim::Surroundings around{.host =
-                                        [&] {
-                                            if (!kernel)
-                                                kernel = std::make_unique<netns::KernelHost>();
-                                            return kernel->host();
-                                        },
+    const shim::Surroundings around{.host = host,
                                     .config = hook::ReadOnce{[] { return hook::load_config(); }},
                                     .runtime_setting = [] { return hook::runtime_setting(); },
                                     .root = netns::is_machine_root(),

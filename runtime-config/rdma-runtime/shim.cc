@@ -67,8 +67,7 @@ std::optional<Ours> look_at_start(Invocation call) {
 // Finds several keys if containers of several root folders have one id. Each is looked at by
 // itself.
 std::optional<Ours> look_at_id(Invocation call, const Surroundings& around) {
-    netns::Host host = around.host();
-    const hook::Store store{host.files, around.config.get_or_default().state_dir};
+    const hook::Store store{around.host.files, around.config.get_or_default().state_dir};
     const auto all = store.container_keys();
     if (!all)
         return std::nullopt;
@@ -126,8 +125,7 @@ Result<std::string> setting_of(const Surroundings& around) {
 // For a new or unknown container it is the configuration's. If that cannot be determined, it is
 // the latest container's.
 Result<std::string> runtime_for(const Invocation& call, const Surroundings& around) {
-    netns::Host host = around.host();
-    const hook::Runtimes runtimes{host, around.runtimes};
+    const hook::Runtimes runtimes{around.host, around.runtimes};
     if (const auto served = find_served(call, runtimes))
         return find_runtime(served->runtime).context("the runtime of container " + served->id);
     const auto setting = setting_of(around);
@@ -143,11 +141,10 @@ void remember_runtime(const Invocation& call,
                       const std::string& path,
                       pid_t creator,
                       const Surroundings& around) {
-    netns::Host host = around.host();
-    const auto token = host.processes.token(creator);
+    const auto token = around.host.processes.token(creator);
     if (!around.root || !token || !*token || !oci::is_container_id(call.id))
         return;
-    (void)hook::Runtimes{host, around.runtimes}.remember(
+    (void)hook::Runtimes{around.host, around.runtimes}.remember(
         {.root = call.root, .id = call.id, .runtime = path, .creator = **token});
 }
 
@@ -219,12 +216,12 @@ Result<int> start(const Ours& ours,
 }
 
 // Takes back what no poststop hook took back of the containers with this id.
-void take_back(const Ours& ours, netns::Host& host, const Surroundings& around) {
+void take_back(const Ours& ours, const Surroundings& around) {
     const hook::Config config = around.config.get_or_default();
     base::log::open(
         {.file = config.log_file, .level = config.log_level, .program = "rdma-runtime"});
-    const hook::Store store{host.files, config.state_dir};
-    const hook::Context context{host, config, store};
+    const hook::Store store{around.host.files, config.state_dir};
+    const hook::Context context{around.host, config, store};
     hook::Collected done;
     for (const std::string& key : ours.keys) {
         if (const auto left = hook::leave_dead(context, key, done); !left)
@@ -234,11 +231,10 @@ void take_back(const Ours& ours, netns::Host& host, const Surroundings& around) 
 
 Result<int> remove(const Ours& ours,
                    const std::vector<std::string>& argv,
-                   netns::Host& host,
                    const Surroundings& around) {
     auto status = around.low_level.run(TRY(runtime_for(ours.call, around)), argv);
     const auto done = around.apart([&]() -> Result<> {
-        take_back(ours, host, around);
+        take_back(ours, around);
         return {};
     });
     if (!done)  // the container is gone, and gc takes back the rest
@@ -252,7 +248,7 @@ Result<int> do_it(const Ours& ours,
                   const Surroundings& around) {
     switch (ours.call.verb) {
         case Verb::Delete:
-            return remove(ours, argv, call.host, around);
+            return remove(ours, argv, around);
         case Verb::Checkpoint:
             return make_error(Code::Refused, "a container with RDMA cannot be checkpointed")
                 .advise("stop it, and start it anew where it is wanted");
@@ -290,13 +286,12 @@ int complain(const Ours& ours,
 }
 
 int serve_ours(const Ours& ours, const std::vector<std::string>& argv, const Surroundings& around) {
-    netns::Host host = around.host();
-    hook::Call call{.host = host,
+    hook::Call call{.host = around.host,
                     .config = around.config,
                     .root = around.root,
                     .bundle = ours.bundle ? ours.bundle->path() : std::string(),
                     .id = ours.call.id,
-                    .owner = host.processes.self()};
+                    .owner = around.host.processes.self()};
     // Each confined process opens the log again.
     base::log::set_container(ours.call.id);
     base::log::open_later([&call] { return hook::log_of(call); });
@@ -317,7 +312,7 @@ int serve_others(const Invocation& call,
     const auto found = hook::guarded([&]() -> Result<> {
         path = TRY(runtime_for(call, around));
         if (starts(call))
-            remember_runtime(call, path, around.host().processes.self(), around);
+            remember_runtime(call, path, around.host.processes.self(), around);
         return {};
     });
     Error error;

@@ -23,9 +23,8 @@
 
 namespace shim {
 
-// The world outside, made only when it is needed.
 struct Surroundings {
-    std::function<netns::Host()> host;
+    netns::Host& host;
     hook::ReadOnce config;
     // Reads the member `runtime` of a configuration that may be broken in other places.
     std::function<base::Result<std::string>()> runtime_setting;
@@ -33,8 +32,7 @@ struct Surroundings {
     LowLevel& low_level;
     // Runs rdma-hook's own work, which leaves nothing in memory, in a confined process. A confined
     // process could not become or start the low-level runtime. Tests have one process.
-    std::function<base::Result<>(const std::function<base::Result<>()>&)> apart =
-        [](const std::function<base::Result<>()>& work) { return work(); };
+    std::function<base::Result<>(const std::function<base::Result<>()>&)> apart;
     std::string runtimes = hook::kRuntimesFolder;
 };
 

@@ -95,7 +95,7 @@ class Shim : public testing::Test {
     }
 
     Surroundings around() {
-        return {.host = [this] { return fake_.host(); },
+        return {.host = host_,
                 .config = hook::ReadOnce{[this]() -> Result<hook::Config> {
                     ++config_reads_;
                     if (broken_)
@@ -135,23 +135,21 @@ class Shim : public testing::Test {
             if (entry["type"] == "network" && pin != fake_.world.pins.end())
                 fake_.world.add_process(kInit, pin->second);
         }
-        netns::Host host = fake_.host();
-        TRY(hook::create_runtime(state_json(id, kInit), later_call(host, "createRuntime")));
+        TRY(hook::create_runtime(state_json(id, kInit), later_call("createRuntime")));
         return 0;
     }
 
     Result<> run_poststop(const std::string& id) {
-        netns::Host host = fake_.host();
-        return hook::poststop(state_json(id, 0), later_call(host, "poststop"));
+        return hook::poststop(state_json(id, 0), later_call("poststop"));
     }
 
     [[nodiscard]] std::string state_json(const std::string& id, pid_t pid) const {
         return Json{{"ociVersion", "1.2.0"}, {"id", id}, {"bundle", bundle_}, {"pid", pid}}.dump();
     }
 
-    hook::Call later_call(netns::Host& host, const char* stage) {
+    hook::Call later_call(const char* stage) {
         const auto args = spec()["hooks"][stage][0]["args"].get<Words>();
-        return {.host = host,
+        return {.host = host_,
                 .config = hook::ReadOnce{[this] { return Result<hook::Config>{config_}; }},
                 .state_dir = args.at(3),
                 .container = args.at(5),
@@ -197,6 +195,7 @@ class Shim : public testing::Test {
     int config_reads_ = 0;
     bool died_ = false;
     test::FakeHost fake_{test::World::standard()};
+    netns::Host host_ = fake_.host();
     test::World world_ = [this] {
         test::World world = fake_.world;
         world.files.insert(bundle_);
