@@ -34,10 +34,7 @@ class ServedBy : public Shim {
         return low_level_.calls.back();
     }
 
-    hook::Runtimes runtimes() {
-        host_.emplace(fake_.host());
-        return hook::Runtimes{*host_, runtimes_};
-    }
+    hook::Runtimes runtimes() { return hook::Runtimes{host_, runtimes_}; }
 
     // The processes that made containers have ended.
     void creators_end() {
@@ -49,7 +46,6 @@ class ServedBy : public Shim {
     const std::string other_ = std::string("become ") + *find_runtime(kOther);
     const std::string usual_ = std::string("become ") + *find_runtime(kUsual);
     const std::string nobodys_ = "become " + *find_runtime("");
-    std::optional<netns::Host> host_;
 };
 
 TEST_F(ServedBy, ABrokenConfigurationChangesNothing) {
