@@ -15,10 +15,6 @@
 
 namespace hook {
 
-using base::Code;
-using base::Error;
-using base::make_error;
-
 namespace {
 // Writes the line to stderr and to the engine's stderr: Podman swallows the output of a precreate
 // hook.

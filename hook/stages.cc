@@ -16,11 +16,6 @@
 
 namespace hook {
 
-using base::Code;
-using base::Deadline;
-using base::Error;
-using base::make_error;
-
 namespace {
 base::log::Target target_of(const Config& config) {
     return {.file = config.log_file, .level = config.log_level, .program = "rdma-hook"};

@@ -16,11 +16,9 @@
 #include <string_view>
 #include <vector>
 
-#include "netns/base/result.h"
+#include "netns/names.h"
 
 namespace netns {
-
-using base::Result;
 
 struct DeviceNumber {
     uint32_t major = 0;

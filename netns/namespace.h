@@ -14,12 +14,9 @@
 
 #include <sys/types.h>
 
-#include "netns/base/result.h"
-#include "netns/base/unique_fd.h"
+#include "netns/names.h"
 
 namespace netns {
-
-using base::Result;
 
 // The identity of a namespace, from stat(2) of its nsfs file.
 struct NetnsId {

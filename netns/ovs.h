@@ -21,12 +21,10 @@
 #include <string>
 #include <vector>
 
-#include "netns/base/clock.h"
-#include "netns/base/result.h"
+#include "netns/names.h"
 
 namespace netns {
 
-using base::Result;
 using OvsMap = std::map<std::string, std::string>;
 
 inline constexpr uint16_t kUntagged = 0;  // as a tag: an access port of the untagged network

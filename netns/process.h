@@ -12,12 +12,9 @@
 
 #include <sys/types.h>
 
-#include "netns/base/clock.h"
-#include "netns/base/result.h"
+#include "netns/names.h"
 
 namespace netns {
-
-using base::Result;
 
 struct ProcessToken {
     pid_t pid = 0;

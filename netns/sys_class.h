@@ -10,11 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "netns/base/result.h"
+#include "netns/names.h"
 
 namespace netns {
-
-using base::Result;
 
 struct ClassFolder {
     std::map<std::string, std::string> links;  // the devices asked for: name, target

@@ -7,9 +7,6 @@
 
 namespace hook {
 
-using base::Code;
-using base::make_error;
-
 namespace {
 // A container of the host's network can have this device instead.
 constexpr char kHostsDevice[] =

@@ -19,11 +19,6 @@
 
 namespace hook {
 
-using base::Code;
-using base::Deadline;
-using base::Error;
-using base::make_error;
-
 namespace {
 // A container that is about to hold attachments. Its record is on disk and names them.
 struct Holder {

@@ -16,10 +16,6 @@
 
 namespace hook {
 
-using base::Code;
-using base::Deadline;
-using base::make_error;
-
 namespace {
 struct Target {
     netns::Netns ns;  // the device's

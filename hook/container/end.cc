@@ -14,10 +14,6 @@
 
 namespace hook {
 
-using base::Code;
-using base::Deadline;
-using base::make_error;
-
 namespace {
 // Returns an error unless all is gone.
 Result<> settled(Result<Undo> undone) {

@@ -12,9 +12,6 @@
 
 namespace hook {
 
-using base::Code;
-using base::make_error;
-
 namespace {
 // Returns the file's name, "231:192-KEY".
 std::string file_of(const netns::DeviceNumber& number, const std::string& key) {

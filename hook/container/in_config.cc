@@ -12,9 +12,6 @@
 
 namespace hook {
 
-using base::Code;
-using base::make_error;
-
 namespace {
 // Returns the first attachment inside the container's namespace; the end if there is none.
 auto first_inside(const Request& request) {

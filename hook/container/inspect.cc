@@ -10,9 +10,6 @@
 
 namespace hook {
 
-using base::Code;
-using base::make_error;
-
 namespace {
 constexpr std::chrono::seconds kGidTimeout{5};
 constexpr std::chrono::seconds kDeafTimeout{2};  // part of kGidTimeout

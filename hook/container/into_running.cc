@@ -13,10 +13,6 @@
 
 namespace hook {
 
-using base::Code;
-using base::Deadline;
-using base::make_error;
-
 namespace {
 constexpr char kReloadNotice[] =
     "its devices were granted while it was there: systemctl daemon-reload can take them away "

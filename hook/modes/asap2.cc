@@ -14,10 +14,6 @@
 
 namespace hook {
 
-using base::Code;
-using base::Deadline;
-using base::make_error;
-
 namespace {
 // The most bytes that a tunnel puts around a packet: IPv6, UDP, VXLAN or GENEVE without options,
 // Ethernet.

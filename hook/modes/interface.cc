@@ -13,8 +13,6 @@
 
 namespace hook {
 
-using base::Code;
-using base::make_error;
 using netns::Address;
 
 namespace {

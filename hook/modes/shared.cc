@@ -18,8 +18,6 @@
 
 namespace hook {
 
-using base::Code;
-using base::make_error;
 using netns::ChildKind;
 
 namespace {

@@ -10,8 +10,6 @@
 
 namespace hook {
 
-using base::Code;
-using base::make_error;
 using netns::RdmaNetnsMode;
 
 namespace {

@@ -9,9 +9,6 @@
 
 namespace hook {
 
-using base::Code;
-using base::make_error;
-
 namespace {
 // Refuses settings of a function without PF: a PF keeps them, and this function has none on this
 // machine.

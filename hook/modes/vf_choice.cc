@@ -12,9 +12,6 @@
 
 namespace hook {
 
-using base::Code;
-using base::Error;
-using base::make_error;
 using netns::PciFunction;
 
 namespace {

@@ -7,8 +7,6 @@
 
 namespace hook {
 
-using base::Code;
-using base::make_error;
 using netns::RdmaNetnsMode;
 using netns::VfSettings;
 

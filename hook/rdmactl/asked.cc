@@ -5,9 +5,6 @@
 
 namespace hook::ctl {
 
-using base::Code;
-using base::make_error;
-
 Result<Asked> asked_for(const Options& options, netns::Host& host) {
     Asked asked;
     if (!options.spec_path.empty()) {

@@ -29,9 +29,6 @@
 
 namespace hook::ctl {
 
-using base::Code;
-using base::make_error;
-
 namespace {
 constexpr char kHcaKind[] = "rdma-hook.org/hca";
 constexpr char kPoolKind[] = "rdma-hook.org/pool";

@@ -10,8 +10,6 @@
 
 namespace hook::ctl {
 
-using base::Code;
-
 namespace {
 // Adds the requested values that no rule is about.
 void add_the_rest(const ParsedKeys& parsed, std::vector<Decision>& decisions) {

@@ -3,9 +3,6 @@
 
 namespace hook::ctl {
 
-using base::Code;
-using base::make_error;
-
 Result<Store> open_store(const Options& options, netns::Host& host, Config& config) {
     config = config_for_upkeep(options);
     Store store{host.files, config.state_dir};

@@ -14,9 +14,6 @@
 
 namespace hook::ctl {
 
-using base::Code;
-using base::make_error;
-
 namespace {
 constexpr size_t kShortId = 12;
 

@@ -13,9 +13,6 @@
 
 namespace hook::ctl {
 
-using base::Code;
-using base::make_error;
-
 namespace {
 constexpr char kCrioFolder[] = "/etc/crio/crio.conf.d";
 

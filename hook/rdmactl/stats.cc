@@ -14,9 +14,6 @@
 
 namespace hook::ctl {
 
-using base::Code;
-using base::make_error;
-
 namespace {
 std::string short_name(const Container& container) {
     constexpr size_t kShort = 12;

@@ -15,9 +15,6 @@
 
 namespace hook::ctl {
 
-using base::Code;
-using base::Deadline;
-using base::make_error;
 using netns::Program;
 using netns::ProgramEvent;
 

@@ -16,9 +16,6 @@
 
 namespace hook {
 
-using base::Code;
-using base::printable;
-
 namespace {
 // The tables of members, with that of config_policy.cc. A unit test keeps
 // runtime-config/install/schema/config.schema.json equal to them.

@@ -7,10 +7,6 @@
 
 namespace hook {
 
-using base::Code;
-using base::make_error;
-using base::printable;
-
 namespace {
 const Member* find_member(std::span<const Member> members, std::string_view name) {
     for (const Member& member : members) {

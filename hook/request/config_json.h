@@ -16,8 +16,6 @@
 
 namespace hook {
 
-using base::Error;
-
 enum class Type { Object, List, String, Bool, Any };
 
 struct Member {

@@ -10,8 +10,6 @@
 
 namespace hook {
 
-using base::printable;
-
 namespace {
 using Forbidden = std::map<std::string, std::vector<std::string>>;
 

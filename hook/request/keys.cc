@@ -12,10 +12,6 @@
 
 namespace hook {
 
-using base::Code;
-using base::Error;
-using base::make_error;
-using base::printable;
 using netns::Address;
 
 namespace {

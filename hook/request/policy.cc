@@ -14,10 +14,6 @@
 
 namespace hook {
 
-using base::Code;
-using base::make_error;
-using base::printable;
-
 namespace {
 constexpr char kDefaultPolicy[] = "default policy";
 constexpr char kRemove[] = "remove the annotation";

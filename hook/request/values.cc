@@ -9,7 +9,6 @@
 
 namespace hook {
 
-using base::Code;
 using netns::Address;
 
 namespace {

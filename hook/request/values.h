@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hook/request/names.h"
 #include "netns/base/json.h"
 #include "netns/sriov.h"
 #include "netns/values/address.h"
@@ -17,7 +18,6 @@
 namespace hook {
 
 using base::Json;
-using base::Result;
 
 inline constexpr unsigned kMaxIndex = 15;        // the highest index of rdma.<index>.*
 inline constexpr uint32_t kMaxVf = 65535;        // sriov_totalvfs is 16 bits wide

@@ -14,13 +14,11 @@
 #include <string>
 #include <vector>
 
-#include "netns/base/result.h"
+#include "hook/request/names.h"
 #include "netns/host.h"
 #include "netns/process.h"
 
 namespace hook {
-
-using base::Result;
 
 inline constexpr char kRuntimesFolder[] = "/run/rdma-hook/runtimes";
 

@@ -10,12 +10,8 @@
 
 namespace hook {
 
-using base::Code;
-using base::Deadline;
-using base::Error;
 using base::FileLock;
 using base::Json;
-using base::make_error;
 
 namespace {
 constexpr const char* kContainers = "containers";

@@ -35,13 +35,10 @@
 #include "netns/base/file_lock.h"
 #include "netns/base/files.h"
 #include "netns/base/json.h"
-#include "netns/base/result.h"
 #include "netns/namespace.h"
 #include "netns/process.h"
 
 namespace hook {
-
-using base::Result;
 
 // A container that holds attachments.
 struct Container {

@@ -9,9 +9,6 @@
 
 namespace hook {
 
-using base::Code;
-using base::make_error;
-
 std::string CheckDataPath::describe() const {
     return "check that the kernel serves RoCE (UDP 4791) in the container's namespace";
 }

@@ -6,8 +6,6 @@
 
 namespace hook {
 
-using base::Code;
-
 // ---- PinNetns
 std::string PinNetns::describe() const {
     return "pin the container's network namespace at " + path;

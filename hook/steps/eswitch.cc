@@ -9,8 +9,6 @@
 
 namespace hook {
 
-using base::Code;
-using base::make_error;
 using netns::DevlinkPort;
 
 namespace {

@@ -10,10 +10,6 @@
 
 namespace hook {
 
-using base::Code;
-using base::Deadline;
-using base::make_error;
-
 // ---- RaiseRepresentor
 std::string RaiseRepresentor::describe() const {
     return fmt::format("bring representor {} of {} up (mtu {})", port, eswitch, mtu);

@@ -13,9 +13,6 @@
 
 namespace hook {
 
-using base::Code;
-using base::Deadline;
-using base::make_error;
 using netns::Netns;
 using netns::RdmaDevice;
 

@@ -6,8 +6,6 @@
 
 namespace hook {
 
-using base::Code;
-
 // ---- AllowDevice
 std::string AllowDevice::describe() const {
     return "allow the container device " + name;

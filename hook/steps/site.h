@@ -7,14 +7,12 @@
 #include <string_view>
 #include <vector>
 
-#include "netns/base/result.h"
+#include "hook/request/names.h"
 #include "netns/host.h"
 #include "netns/namespace.h"
 #include "netns/values/address.h"
 
 namespace hook {
-
-using base::Result;
 
 // The namespace that a step works in.
 enum class Where { Host, Container };

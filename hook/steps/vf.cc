@@ -12,9 +12,6 @@
 
 namespace hook {
 
-using base::Code;
-using base::Deadline;
-using base::make_error;
 using netns::Link;
 using netns::LinkChange;
 using netns::PciFunction;

@@ -5,9 +5,6 @@
 
 namespace netns {
 
-using base::Code;
-using base::make_error;
-
 namespace {
 class KernelCgroups : public Cgroups {
   public:

@@ -13,14 +13,6 @@
 
 namespace netns {
 
-using base::Code;
-using base::Error;
-using base::make_error;
-using base::path_error;
-using base::printable;
-using base::sys_error;
-using base::UniqueFd;
-
 namespace {
 constexpr char kRoot[] = "/sys/fs/cgroup";
 constexpr char kController[] = "rdma";

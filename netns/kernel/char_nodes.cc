@@ -15,9 +15,6 @@
 
 namespace netns {
 
-using base::sys_error;
-using base::UniqueFd;
-
 namespace {
 constexpr char kDevices[] = "/proc/devices";
 constexpr size_t kDevicesLimit = 64U << 10U;

@@ -15,12 +15,6 @@
 
 namespace netns {
 
-using base::Code;
-using base::Error;
-using base::make_error;
-using base::sys_error;
-using base::UniqueFd;
-
 namespace {
 constexpr size_t kMostPrograms = 64;  // BPF_CGROUP_MAX_PROGS
 // The number of tries, if another process keeps replacing the program between look and change.

@@ -10,9 +10,6 @@
 
 namespace netns {
 
-using base::Code;
-using base::make_error;
-
 namespace {
 constexpr int kBlockMark = 0x72646d61;  // "rdma"
 constexpr size_t kBlockSize = 14;

@@ -7,7 +7,6 @@
 
 namespace netns {
 
-using base::printable;
 using netlink::GenlFamily;
 using netlink::Request;
 

@@ -7,9 +7,6 @@
 
 namespace netns::devlink {
 
-using base::Code;
-using base::Error;
-using base::make_error;
 using netlink::Attributes;
 using netlink::GenlFamily;
 using netlink::Reply;

@@ -15,11 +15,6 @@
 
 namespace netns {
 
-using base::Code;
-using base::make_error;
-using base::sys_error;
-using base::UniqueFd;
-
 namespace {
 UniqueFd open_node(const CharDevice& node) {
     UniqueFd fd{::open(node.path().c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};

@@ -17,12 +17,6 @@
 
 namespace netns {
 
-using base::Code;
-using base::Deadline;
-using base::make_error;
-using base::sys_error;
-using base::UniqueFd;
-
 namespace {
 constexpr size_t kChunk = 16384;
 

@@ -17,9 +17,6 @@
 
 namespace netns {
 
-using base::Code;
-using base::Error;
-using base::make_error;
 using netlink::Request;
 
 namespace {

@@ -12,8 +12,6 @@
 
 namespace netns {
 
-using base::Code;
-using base::make_error;
 using netlink::Attributes;
 using netlink::Bytes;
 using netlink::Reply;

@@ -8,9 +8,6 @@
 
 namespace netns {
 
-using base::Code;
-using base::Error;
-
 namespace {
 constexpr size_t kAliasSpace = 256;  // IFALIASZ
 

@@ -29,12 +29,6 @@
 
 namespace netns {
 
-using base::Code;
-using base::Error;
-using base::make_error;
-using base::sys_error;
-using base::UniqueFd;
-
 namespace {
 constexpr char kOwnNetns[] = "/proc/thread-self/ns/net";
 // A pin with more mounts than this is not rdma-hook's.

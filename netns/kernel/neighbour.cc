@@ -14,10 +14,6 @@
 
 namespace netns {
 
-using base::Code;
-using base::sys_error;
-using base::UniqueFd;
-
 namespace {
 constexpr size_t kMaxFrame = 2048;
 

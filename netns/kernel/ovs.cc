@@ -13,11 +13,7 @@
 
 namespace netns {
 
-using base::Code;
-using base::Deadline;
-using base::Error;
 using base::Json;
-using base::make_error;
 using ovsdb::Guard;
 using ovsdb::Outcome;
 using ovsdb::Refusal;

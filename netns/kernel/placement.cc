@@ -22,14 +22,6 @@
 
 namespace netns {
 
-using base::Code;
-using base::Error;
-using base::make_error;
-using base::path_error;
-using base::printable;
-using base::sys_error;
-using base::UniqueFd;
-
 namespace {
 constexpr unsigned kNoLinks = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
 

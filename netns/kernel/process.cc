@@ -20,12 +20,6 @@
 
 namespace netns {
 
-using base::Code;
-using base::Error;
-using base::make_error;
-using base::sys_error;
-using base::UniqueFd;
-
 namespace {
 constexpr size_t kStatLimit = 4096;
 

@@ -23,13 +23,6 @@
 
 namespace netns {
 
-using base::Code;
-using base::Deadline;
-using base::Error;
-using base::make_error;
-using base::printable;
-using base::sys_error;
-using base::UniqueFd;
 using netlink::Reply;
 using netlink::Request;
 using netlink::Socket;

@@ -6,8 +6,6 @@
 
 namespace netns::nldev {
 
-using base::Code;
-using base::Error;
 using netlink::Attributes;
 using netlink::Reply;
 

@@ -12,7 +12,6 @@
 
 namespace netns {
 
-using base::Code;
 using netlink::Request;
 
 namespace {

@@ -16,10 +16,6 @@
 
 namespace netns {
 
-using base::Code;
-using base::Deadline;
-using base::make_error;
-using base::printable;
 using netlink::Socket;
 
 namespace {

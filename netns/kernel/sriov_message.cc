@@ -16,8 +16,6 @@
 
 namespace netns {
 
-using base::Code;
-using base::Error;
 using netlink::Attributes;
 using netlink::Bytes;
 using netlink::Reply;

@@ -9,11 +9,6 @@
 
 namespace netns {
 
-using base::Code;
-using base::Error;
-using base::printable;
-using base::sys_error;
-
 namespace {
 // The routing id of a VF has 16 bits, so there cannot be more.
 constexpr uint32_t kMostVfs = 65535;

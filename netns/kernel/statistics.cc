@@ -11,8 +11,6 @@
 
 namespace netns {
 
-using base::Code;
-using base::make_error;
 using netlink::Request;
 
 namespace {

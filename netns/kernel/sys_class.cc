@@ -15,12 +15,6 @@
 
 namespace netns {
 
-using base::Code;
-using base::make_error;
-using base::printable;
-using base::sys_error;
-using base::UniqueFd;
-
 namespace {
 constexpr size_t kAttributeLimit = 4096;  // no attribute of sysfs is larger
 constexpr std::string_view kIntoDevices = "../../devices/";

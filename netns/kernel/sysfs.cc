@@ -13,9 +13,6 @@
 
 namespace netns {
 
-using base::sys_error;
-using base::UniqueFd;
-
 namespace {
 constexpr size_t kPage = 4096;  // no attribute of sysfs is larger
 

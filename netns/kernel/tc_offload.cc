@@ -9,9 +9,6 @@
 
 namespace netns {
 
-using base::Code;
-using base::Error;
-using base::make_error;
 using netlink::Request;
 
 namespace {

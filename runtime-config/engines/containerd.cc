@@ -18,9 +18,6 @@
 
 namespace engines {
 
-using base::Code;
-using base::make_error;
-
 namespace {
 constexpr char kDropIns[] = "/etc/containerd/conf.d/*.toml";
 

@@ -9,9 +9,6 @@
 
 namespace engines {
 
-using base::Code;
-using base::make_error;
-
 namespace {
 constexpr char kWhite[] = " \t\r\n";
 

@@ -15,7 +15,9 @@
 
 namespace engines {
 
+using base::Code;
 using base::Json;
+using base::make_error;
 using base::Result;
 
 // The runtime's name in every engine.

@@ -12,8 +12,6 @@
 
 namespace engines {
 
-using base::Code;
-using base::make_error;
 using base::sys_error;
 using base::UniqueFd;
 

@@ -9,9 +9,6 @@
 
 namespace engines {
 
-using base::Code;
-using base::make_error;
-
 namespace {
 constexpr std::string_view kBegin = "# rdma-hook begin ";
 constexpr std::string_view kEnd = "# rdma-hook end\n";

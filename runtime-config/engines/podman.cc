@@ -3,9 +3,6 @@
 
 namespace engines {
 
-using base::Code;
-using base::make_error;
-
 namespace {
 // The drop-in as the package installs it.
 constexpr char kPodmanDropIn[] =

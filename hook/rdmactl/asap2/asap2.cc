@@ -14,8 +14,6 @@
 
 namespace hook::ctl {
 
-using base::Code;
-using base::make_error;
 using netns::EswitchMode;
 
 namespace {

@@ -11,9 +11,6 @@
 
 namespace hook::ctl {
 
-using base::Code;
-using base::Deadline;
-using base::make_error;
 using netns::OvsChange;
 using netns::OvsMap;
 using netns::OvsSettings;

@@ -16,8 +16,6 @@
 
 namespace hook::ctl {
 
-using base::Code;
-using base::make_error;
 using netns::EswitchMode;
 using netns::InlineMode;
 using netns::VfSettings;

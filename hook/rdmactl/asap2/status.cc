@@ -17,7 +17,6 @@
 
 namespace hook::ctl {
 
-using base::Deadline;
 using netns::DevlinkPort;
 using netns::EswitchMode;
 

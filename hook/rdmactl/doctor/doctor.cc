@@ -11,9 +11,7 @@
 
 namespace hook::ctl {
 
-using base::Code;
 using base::Diagnosis;
-using base::make_error;
 
 namespace {
 struct Check {

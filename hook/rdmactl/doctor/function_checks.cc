@@ -18,8 +18,6 @@
 
 namespace hook::ctl {
 
-using base::Code;
-using base::make_error;
 using netns::PciFunction;
 
 namespace {

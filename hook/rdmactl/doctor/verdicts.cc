@@ -5,8 +5,6 @@
 
 namespace hook::ctl {
 
-using base::Code;
-
 Result<> Verdicts::note(Result<> answer, bool named) {
     if (answer) {
         any_fit_ = true;

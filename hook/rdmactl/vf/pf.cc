@@ -14,9 +14,6 @@
 
 namespace hook::ctl {
 
-using base::Code;
-using base::Deadline;
-using base::make_error;
 using netns::PciFunction;
 using netns::VfSettings;
 

@@ -9,8 +9,6 @@
 
 namespace hook::ctl {
 
-using base::Code;
-using base::make_error;
 using netns::PciFunction;
 
 namespace {

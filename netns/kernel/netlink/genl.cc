@@ -7,10 +7,6 @@
 
 namespace netns::netlink {
 
-using base::Code;
-using base::Error;
-using base::make_error;
-
 namespace {
 constexpr uint8_t kControlVersion = 2;
 }  // namespace

@@ -18,13 +18,6 @@
 
 namespace netns::netlink {
 
-using base::Code;
-using base::Deadline;
-using base::Error;
-using base::make_error;
-using base::sys_error;
-using base::UniqueFd;
-
 namespace {
 // Answers come while the request is sent; only a fault of the kernel causes a wait.
 constexpr std::chrono::milliseconds kAnswerTime{10000};

@@ -16,12 +16,6 @@
 
 namespace netns::ovsdb {
 
-using base::Code;
-using base::Error;
-using base::make_error;
-using base::sys_error;
-using base::UniqueFd;
-
 namespace {
 constexpr size_t kReadSize = size_t{64} << 10;
 

@@ -5,9 +5,6 @@
 
 namespace netns::ovsdb {
 
-using base::Code;
-using base::make_error;
-
 namespace {
 base::Error no_message(const std::string& why) {
     return make_error(Code::Internal, "the database of Open vSwitch sent " + why);

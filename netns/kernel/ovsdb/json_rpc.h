@@ -10,11 +10,11 @@
 #include <string_view>
 
 #include "netns/base/json.h"
+#include "netns/names.h"
 
 namespace netns::ovsdb {
 
 using base::Json;
-using base::Result;
 
 // Finds where a message ends, wherever reads cut the stream. A found message has balanced brackets;
 // read_message() checks that it is JSON.

@@ -8,11 +8,6 @@
 
 namespace netns::ovsdb {
 
-using base::Code;
-using base::Error;
-using base::make_error;
-using base::printable;
-
 namespace {
 constexpr size_t kDatabaseWords = 400;  // bytes of the database's text in an error
 

@@ -16,7 +16,6 @@
 namespace netns::ovsdb {
 
 using base::Json;
-using base::Result;
 
 // Why a transaction was refused.
 struct Refusal {

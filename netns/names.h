@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The names of netns/base/ that the rooms use without a prefix.
+#pragma once
+
+#include "netns/base/clock.h"
+#include "netns/base/result.h"
+#include "netns/base/unique_fd.h"
+
+namespace netns {
+
+using base::Code;
+using base::Deadline;
+using base::Error;
+using base::make_error;
+using base::path_error;
+using base::printable;
+using base::Result;
+using base::sys_error;
+using base::UniqueFd;
+
+}  // namespace netns
