@@ -19,16 +19,15 @@
 #include "netns/neighbour.h"
 #include "netns/placement.h"
 #include "netns/sys_class.h"
-#include "tests/fakes/fake_char_nodes.h"
 #include "tests/fakes/fake_switch.h"
 #include "tests/fakes/gate.h"
 #include "tests/fakes/world.h"
 
 namespace test {
 
-class FakeNetnses : public netns::Netnses {
+class FakeNetnses : public Fake<netns::Netnses> {
   public:
-    FakeNetnses(World& world, Gate& gate) : world_(world), gate_(gate) {}
+    using Fake::Fake;
 
     Result<Netns> current() override;
     Result<Netns> open(const std::string& path) override;
@@ -43,14 +42,11 @@ class FakeNetnses : public netns::Netnses {
 
   private:
     [[nodiscard]] std::optional<NetnsId> resolve(const std::string& path) const;
-
-    World& world_;
-    Gate& gate_;
 };
 
-class FakeLinks : public netns::Links {
+class FakeLinks : public Fake<netns::Links> {
   public:
-    FakeLinks(World& world, Gate& gate) : world_(world), gate_(gate) {}
+    using Fake::Fake;
 
     Result<std::optional<netns::Link>> find(const Netns& ns, uint32_t index) override;
     Result<std::optional<netns::Link>> find_by_name(const Netns& ns,
@@ -93,14 +89,11 @@ class FakeLinks : public netns::Links {
     Result<> apply(NetnsId ns, uint32_t index, const netns::LinkChange& change);
     Result<> set_mac(NetnsId ns, const FakeLink& link, const netns::Mac& mac);
     uint32_t largest_mtu(const FakeLink& link);
-
-    World& world_;
-    Gate& gate_;
 };
 
-class FakeRdmaDevices : public netns::RdmaDevices {
+class FakeRdmaDevices : public Fake<netns::RdmaDevices> {
   public:
-    FakeRdmaDevices(World& world, Gate& gate) : world_(world), gate_(gate) {}
+    using Fake::Fake;
 
     int port_looks = 0;  // the number of queries for a port's state
     int port_waits = 0;  // the number of those that would have waited for it
@@ -152,14 +145,11 @@ class FakeRdmaDevices : public netns::RdmaDevices {
     Result<FakeRdma*> see(const Netns& ns, uint32_t device);
     Result<> make_link(const Netns& ns, const netns::RdmaLinkSpec& spec);
     Result<> change_owner(const Netns& from, const Netns& to, uint32_t device);
-
-    World& world_;
-    Gate& gate_;
 };
 
-class FakeSriov : public netns::Sriov {
+class FakeSriov : public Fake<netns::Sriov> {
   public:
-    FakeSriov(World& world, Gate& gate) : world_(world), gate_(gate) {}
+    using Fake::Fake;
 
     int netdev_waits = 0;  // the number of waits for a netdev that did not come
 
@@ -194,14 +184,11 @@ class FakeSriov : public netns::Sriov {
                    const std::string& what,
                    const netns::VfSettings& change,
                    base::Deadline deadline);
-
-    World& world_;
-    Gate& gate_;
 };
 
-class FakeProcesses : public netns::Processes {
+class FakeProcesses : public Fake<netns::Processes> {
   public:
-    FakeProcesses(World& world, Gate& gate) : world_(world), gate_(gate) {}
+    using Fake::Fake;
 
     std::set<pid_t> unreadable;  // processes that /proc shows nothing of
     bool too_many = false;       // too many descriptors to look at before a deadline
@@ -223,59 +210,41 @@ class FakeProcesses : public netns::Processes {
   private:
     // Returns the process if it is the same one and no zombie.
     Result<FakeProcess*> find(const netns::ProcessToken& process);
-
-    World& world_;
-    Gate& gate_;
 };
 
-class FakeCgroups : public netns::Cgroups {
+class FakeCgroups : public Fake<netns::Cgroups> {
   public:
-    FakeCgroups(World& world, Gate& gate) : world_(world), gate_(gate) {}
+    using Fake::Fake;
 
     Result<> check_rdma() override;
     Result<> limit_rdma(const netns::ProcessToken& process,
                         const Netns& ns,
                         const netns::RdmaLimit& limit) override;
-
-  private:
-    World& world_;
-    Gate& gate_;
 };
 
-class FakeDeviceCgroups : public netns::DeviceCgroups {
+class FakeDeviceCgroups : public Fake<netns::DeviceCgroups> {
   public:
-    FakeDeviceCgroups(World& world, Gate& gate) : world_(world), gate_(gate) {}
+    using Fake::Fake;
 
     Result<> check() override;
     Result<bool> allow(const netns::ProcessToken& init, netns::DeviceNumber device) override;
     Result<> forbid(const netns::ProcessToken& init, netns::DeviceNumber device) override;
-
-  private:
-    World& world_;
-    Gate& gate_;
 };
 
-class FakePlacements : public netns::Placements {
+class FakePlacements : public Fake<netns::Placements> {
   public:
-    FakePlacements(World& world, Gate& gate) : world_(world), gate_(gate) {}
+    using Fake::Fake;
 
     Result<> place(const netns::ContainerRoot& root, const netns::Placement& what) override;
     Result<> remove(const netns::ContainerRoot& root, const netns::Placement& what) override;
-
-  private:
-    World& world_;
-    Gate& gate_;
 };
 
-class FakeSysClasses : public netns::SysClasses {
+class FakeSysClasses : public Fake<netns::SysClasses> {
   public:
-    explicit FakeSysClasses(World& world) : world_(world) {}
+    using Fake::Fake;
 
     Result<std::optional<netns::ClassFolder>> look(
         const std::string& name, const std::vector<std::string>& devices) override;
-
-  private:
-    World& world_;
 };
 
 // Programs that follow a test's script, in its order.
@@ -299,24 +268,20 @@ class FakePrograms : public netns::Programs {
     std::set<size_t> ended_;
 };
 
-class FakeRoutes : public netns::Routes {
+class FakeRoutes : public Fake<netns::Routes> {
   public:
-    FakeRoutes(World& world, Gate& gate) : world_(world), gate_(gate) {}
+    using Fake::Fake;
 
     Result<> add(const Netns& ns, const netns::Route& route) override;
     Result<> remove(const Netns& ns, const netns::Route& route) override;
     Result<> add_rule(const Netns& ns, const netns::SourceRule& rule) override;
     Result<> remove_rule(const Netns& ns, const netns::SourceRule& rule) override;
-
-  private:
-    World& world_;
-    Gate& gate_;
 };
 
 // Neighbours as World has them: see World::owners.
-class FakeNeighbours : public netns::Neighbours {
+class FakeNeighbours : public Fake<netns::Neighbours> {
   public:
-    FakeNeighbours(World& world, Gate& gate) : world_(world), gate_(gate) {}
+    using Fake::Fake;
 
     std::vector<std::string> announced;  // "10.9.0.1 at 02:..": nothing can take that back
 
@@ -327,22 +292,26 @@ class FakeNeighbours : public netns::Neighbours {
                                                  const netns::Station& station,
                                                  const Address& address,
                                                  base::Deadline deadline) override;
+};
 
-  private:
-    World& world_;
-    Gate& gate_;
+// Nodes of World's RDMA devices, and World::nodes.
+class FakeCharNodes : public Fake<netns::CharNodes> {
+  public:
+    using Fake::Fake;
+
+    int looks = 0;  // the number of calls
+
+    Result<std::vector<uint32_t>> rdma_majors() override;
+    Result<std::optional<netns::DeviceNumber>> at(const std::string& path) override;
 };
 
 // Statistics as World::counters has them; every rxe counts packets.
-class FakeStatistics : public netns::Statistics {
+class FakeStatistics : public Fake<netns::Statistics> {
   public:
-    explicit FakeStatistics(World& world) : world_(world) {}
+    using Fake::Fake;
 
     Result<netns::Counters> of_link(const Netns& ns, uint32_t index) override;
     Result<netns::Counters> of_device(const Netns& ns, const netns::RdmaDevice& device) override;
-
-  private:
-    World& world_;
 };
 
 // The real files of a test's own temporary folder, through the gate.
@@ -389,12 +358,12 @@ class FakeHost {
           cgroups(world, gate),
           device_cgroups(world, gate),
           placements(world, gate),
-          classes(world),
+          classes(world, gate),
           devlink(world, gate),
           tc(world, gate),
           ovs(world, gate),
-          statistics(world),
-          char_nodes(world) {}
+          statistics(world, gate),
+          char_nodes(world, gate) {}
 
     FakeHost(const FakeHost&) = delete;
     FakeHost& operator=(const FakeHost&) = delete;

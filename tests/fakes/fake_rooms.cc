@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The smaller fake rooms: namespaces, processes, files.
+// The smaller fake rooms: namespaces, processes, files, cgroups, placements, classes, counters,
+// nodes. Codes and errno values are the kernel rooms': see tests/contract.
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <set>
@@ -13,6 +15,15 @@ using base::Code;
 using base::Error;
 using base::make_error;
 using base::sys_error;
+using netns::ContainerRoot;
+using netns::DeviceNumber;
+using netns::Placement;
+
+namespace {
+std::string place_of(const Placement& what) {
+    return what.mount + "/" + what.folder + "/" + what.name;
+}
+}  // namespace
 
 Result<Netns> FakeNetnses::current() {
     return world_.handle(world_.host);
@@ -128,11 +139,9 @@ Result<std::vector<pid_t>> FakeProcesses::that_opened(uint32_t major,
 }
 
 Result<FakeProcess*> FakeProcesses::find(const netns::ProcessToken& process) {
-    const auto found = world_.processes.find(process.pid);
-    if (found == world_.processes.end() || found->second.zombie ||
-        found->second.start != process.start)
-        return coded(Code::Unavailable, ESRCH, "process " + std::to_string(process.pid));
-    return &found->second;
+    if (FakeProcess* found = world_.find_process(process))
+        return found;
+    return coded(Code::Unavailable, ESRCH, "process " + std::to_string(process.pid));
 }
 
 Result<netns::Memlock> FakeProcesses::memlock(const netns::ProcessToken& process) {
@@ -265,6 +274,156 @@ Result<> GatedFiles::set_label(const std::string& path, const std::string& label
 
 Result<> GatedFiles::remove_tree(const std::string& path) {
     return gate_.pass<void>("remove folder " + path, [&] { return real_.remove_tree(path); });
+}
+
+Result<> FakeCgroups::check_rdma() {
+    if (world_.kernel.rdma_cgroup)
+        return {};
+    return make_error(Code::Unsupported, "/sys/fs/cgroup is not cgroup v2")
+        .advise("boot with cgroup v2 alone");
+}
+
+Result<> FakeCgroups::limit_rdma(const netns::ProcessToken& wanted,
+                                 const Netns& ns,
+                                 const netns::RdmaLimit& limit) {
+    return gate_.pass<void>("limit " + limit.device, [&]() -> Result<> {
+        TRY(check_rdma());
+        FakeProcess* process = world_.find_process(wanted, true);
+        if (process == nullptr)
+            return coded(Code::Unavailable, ENOENT, "open cgroup of " + std::to_string(wanted.pid));
+        if (!world_.own_cgroups)
+            return make_error(Code::Unsupported, "the container has no cgroup of its own");
+        const bool there = std::ranges::any_of(world_.rdma, [&](auto& entry) {
+            return entry.second.device.name == limit.device && world_.sees(ns.id(), entry.second);
+        });
+        if (!there)
+            return coded(Code::Unavailable, ENODEV, "write rdma.max");
+        auto& max = process->rdma_max[limit.device];
+        max.device = limit.device;
+        if (limit.handles)
+            max.handles = limit.handles;
+        if (limit.objects)
+            max.objects = limit.objects;
+        return {};
+    });
+}
+
+Result<> FakeDeviceCgroups::check() {
+    if (world_.kernel.cgroup2)
+        return {};
+    return make_error(Code::Unsupported, "/sys/fs/cgroup is not cgroup v2")
+        .advise("boot with cgroup v2 alone");
+}
+
+Result<bool> FakeDeviceCgroups::allow(const netns::ProcessToken& init, DeviceNumber device) {
+    const std::string name = std::to_string(device.major) + ":" + std::to_string(device.minor);
+    return gate_.pass<bool>("allow " + name, [&]() -> Result<bool> {
+        TRY(check());
+        FakeProcess* process = world_.find_process(init);
+        if (process == nullptr)
+            return coded(Code::Unavailable, ENOENT, "the container's init is gone");
+        if (!world_.own_cgroups)
+            return make_error(Code::Unsupported, "the container has no cgroup of its own");
+        return process->devices.insert(name).second;
+    });
+}
+
+Result<> FakeDeviceCgroups::forbid(const netns::ProcessToken& init, DeviceNumber device) {
+    const std::string name = std::to_string(device.major) + ":" + std::to_string(device.minor);
+    return gate_.pass<void>("forbid " + name, [&]() -> Result<> {
+        if (FakeProcess* process = world_.find_process(init, true))
+            process->devices.erase(name);
+        return {};
+    });
+}
+
+Result<> FakePlacements::place(const ContainerRoot& root, const Placement& what) {
+    return gate_.pass<void>("place " + place_of(what), [&]() -> Result<> {
+        FakeProcess* process = world_.find_process(root.init);
+        if (process == nullptr)
+            return coded(Code::Unavailable, ENOENT, "the container's init is gone");
+        if (!process->tmpfs.contains(what.mount))
+            return make_error(Code::Unsupported,
+                              "/" + what.mount + " of the container is no tmpfs of its own");
+        process->placed.insert(place_of(what));
+        return {};
+    });
+}
+
+Result<> FakePlacements::remove(const ContainerRoot& root, const Placement& what) {
+    return gate_.pass<void>("remove " + place_of(what), [&]() -> Result<> {
+        if (FakeProcess* process = world_.find_process(root.init, true))
+            process->placed.erase(place_of(what));
+        return {};
+    });
+}
+
+// The RDMA parts of the host's /sys/class; ib_umad is not loaded.
+Result<std::optional<netns::ClassFolder>> FakeSysClasses::look(
+    const std::string& name, const std::vector<std::string>& devices) {
+    const bool verbs = name == "infiniband_verbs";
+    if (!world_.kernel.rdma || (!verbs && name != "infiniband"))
+        return std::optional<netns::ClassFolder>{};
+    netns::ClassFolder all;
+    for (const auto& [index, device] : world_.rdma) {
+        const std::string& entry = verbs ? device.uverbs.name : device.device.name;
+        // The names of verbs nodes are visible from everywhere.
+        if (verbs || world_.sees(world_.host, device))
+            all.links[entry] = "../../devices/virtual/" + name + "/" + entry;
+    }
+    netns::ClassFolder found;
+    for (const std::string& device : devices) {
+        if (!all.links.contains(device))
+            return coded(Code::Unavailable, ENOENT, "read link " + device + " of sysfs");
+        found.links[device] = all.links[device];
+    }
+    if (verbs)
+        found.files["abi_version"] = "6\n";
+    return std::optional{found};
+}
+
+Result<netns::Counters> FakeStatistics::of_link(const Netns& ns, uint32_t index) {
+    const FakeLink* link = world_.find_link(ns.id(), index);
+    if (link == nullptr)
+        return coded(
+            Code::Unavailable, ENODEV, "ask for the counters of link " + std::to_string(index));
+    netns::Counters counters = link->counters;
+    for (const char* name : netns::kLinkCounters)
+        counters.emplace(name, 0);
+    return counters;
+}
+
+Result<netns::Counters> FakeStatistics::of_device(const Netns& ns,
+                                                  const netns::RdmaDevice& device) {
+    const auto found = std::ranges::find_if(world_.rdma, [&](const auto& entry) {
+        return entry.second.device.name == device.name && world_.sees(ns.id(), entry.second);
+    });
+    if (found == world_.rdma.end())
+        return coded(Code::Unavailable, ENOENT, "RDMA device " + device.name + " is not there");
+    netns::Counters counters = found->second.counters;
+    if (found->second.type == "rxe") {
+        counters.emplace("sent_pkts", 0);
+        counters.emplace("rcvd_pkts", 0);
+    }
+    return counters;
+}
+
+Result<std::vector<uint32_t>> FakeCharNodes::rdma_majors() {
+    ++looks;
+    if (!world_.kernel.rdma)
+        return std::vector<uint32_t>{};
+    return std::vector<uint32_t>{231, World::kDynamicVerbsMajor};
+}
+
+Result<std::optional<DeviceNumber>> FakeCharNodes::at(const std::string& path) {
+    ++looks;
+    if (const auto node = world_.nodes.find(path); node != world_.nodes.end())
+        return std::optional{node->second};
+    for (const auto& [index, device] : world_.rdma) {
+        if (device.uverbs.path() == path)
+            return std::optional{DeviceNumber{device.uverbs.major, device.uverbs.minor}};
+    }
+    return std::optional<DeviceNumber>{};
 }
 
 }  // namespace test

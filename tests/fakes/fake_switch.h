@@ -17,14 +17,23 @@ using netns::Netns;
 
 // Makes a room's error: an errno, and the code that the caller acts on.
 inline base::Error coded(base::Code code, int number, std::string text) {
-    base::Error error = base::sys_error(number, std::move(text));
-    error.code = code;
-    return error;
+    return base::sys_error(number, std::move(text)).as(code);
 }
 
-class FakeDevlink : public netns::Devlink {
+// A room over a World: changes pass the gate.
+template <class Room>
+class Fake : public Room {
   public:
-    FakeDevlink(World& world, Gate& gate) : world_(world), gate_(gate) {}
+    Fake(World& world, Gate& gate) : world_(world), gate_(gate) {}
+
+  protected:
+    World& world_;
+    Gate& gate_;
+};
+
+class FakeDevlink : public Fake<netns::Devlink> {
+  public:
+    using Fake::Fake;
 
     Result<std::optional<netns::Eswitch>> eswitch(const Netns& host,
                                                   const std::string& device) override;
@@ -36,28 +45,20 @@ class FakeDevlink : public netns::Devlink {
                              netns::InlineMode mode) override;
     Result<std::vector<netns::DevlinkPort>> ports(const Netns& host,
                                                   const std::string& device) override;
-
-  private:
-    World& world_;
-    Gate& gate_;
 };
 
-class FakeTcOffload : public netns::TcOffload {
+class FakeTcOffload : public Fake<netns::TcOffload> {
   public:
-    FakeTcOffload(World& world, Gate& gate) : world_(world), gate_(gate) {}
+    using Fake::Fake;
 
     Result<netns::TcFeature> feature(const Netns& ns, uint32_t link) override;
     Result<> set_feature(const Netns& ns, uint32_t link, bool on) override;
     Result<netns::TcRules> rules(const Netns& ns, uint32_t link) override;
-
-  private:
-    World& world_;
-    Gate& gate_;
 };
 
-class FakeOvsRoom : public netns::Ovs {
+class FakeOvsRoom : public Fake<netns::Ovs> {
   public:
-    FakeOvsRoom(World& world, Gate& gate) : world_(world), gate_(gate) {}
+    using Fake::Fake;
 
     Result<bool> present() override;
     Result<netns::OvsSettings> settings(base::Deadline deadline) override;
@@ -85,9 +86,6 @@ class FakeOvsRoom : public netns::Ovs {
     Result<> reach() const;
     // Timeout: ovs-vswitchd does not act.
     Result<> applied() const;
-
-    World& world_;
-    Gate& gate_;
 };
 
 }  // namespace test

@@ -215,6 +215,13 @@ FakeNetns* World::find(const netns::Netns& ns) {
     return found == namespaces.end() ? nullptr : &found->second;
 }
 
+FakeProcess* World::find_process(const netns::ProcessToken& token, bool dead) {
+    const auto found = processes.find(token.pid);
+    const bool same = found != processes.end() && found->second.start == token.start &&
+                      (dead || !found->second.zombie);
+    return same ? &found->second : nullptr;
+}
+
 FakeLink* World::find_link(NetnsId ns, uint32_t index) {
     const auto found = namespaces.find(ns);
     if (found == namespaces.end())

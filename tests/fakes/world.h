@@ -305,6 +305,8 @@ struct World : WorldState {
     // The kernel's own consequences; used by the Fake* classes.
     [[nodiscard]] FakeNetns* find(const netns::Netns& ns);
     [[nodiscard]] FakeLink* find_link(NetnsId ns, uint32_t index);
+    // Returns the process if it is the same one; nullptr for a zombie, unless `dead`.
+    [[nodiscard]] FakeProcess* find_process(const netns::ProcessToken& token, bool dead = false);
     void destroy_link(NetnsId ns, uint32_t index);  // also removes the links on it
     void drop_rdma_on(NetnsId ns, uint32_t netdev);
     void drop_routes(NetnsId ns, uint32_t netdev);  // as when the link goes or is down
