@@ -11,7 +11,6 @@
 namespace test {
 namespace {
 
-using base::Code;
 using netns::RdmaLimit;
 using netns::RdmaNetnsMode;
 

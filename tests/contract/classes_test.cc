@@ -10,7 +10,6 @@
 namespace test {
 namespace {
 
-using base::Code;
 using netns::RdmaNetnsMode;
 
 constexpr uint32_t kShownNetdev = 0x40000001;

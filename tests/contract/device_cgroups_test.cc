@@ -9,7 +9,6 @@
 namespace test {
 namespace {
 
-using base::Code;
 using netns::DeviceNumber;
 using netns::ProcessToken;
 

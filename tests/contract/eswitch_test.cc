@@ -14,7 +14,6 @@
 namespace test {
 namespace {
 
-using base::Code;
 using netns::DevlinkPort;
 using netns::Eswitch;
 using netns::EswitchMode;

@@ -9,8 +9,6 @@
 namespace test {
 namespace {
 
-using base::Code;
-
 template <class Outside>
 class FilesContract : public testing::Test {
   protected:

@@ -10,7 +10,6 @@
 namespace test {
 namespace {
 
-using base::Code;
 using netns::RdmaDevice;
 
 constexpr uint32_t kNetdev = 0x40000001;

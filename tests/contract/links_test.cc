@@ -10,7 +10,6 @@
 namespace test {
 namespace {
 
-using base::Code;
 using netns::ChildSpec;
 using netns::Link;
 

@@ -10,7 +10,6 @@
 namespace test {
 namespace {
 
-using base::Code;
 using netns::LinkChange;
 
 // High enough to be free in every namespace.

@@ -18,8 +18,6 @@
 namespace test {
 namespace {
 
-using base::Code;
-
 template <class Outside>
 class NamespacesContract : public testing::Test {
   protected:

@@ -11,8 +11,6 @@
 namespace test {
 namespace {
 
-using base::Code;
-using base::Deadline;
 using netns::Station;
 using namespace std::chrono_literals;
 

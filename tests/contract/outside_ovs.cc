@@ -10,7 +10,6 @@
 
 namespace test {
 
-using base::Deadline;
 using base::Json;
 using netns::ovsdb::Client;
 

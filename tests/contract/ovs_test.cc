@@ -10,8 +10,6 @@
 namespace test {
 namespace {
 
-using base::Code;
-using base::Deadline;
 using netns::OvsMap;
 using netns::OvsPort;
 using netns::OvsPortSpec;

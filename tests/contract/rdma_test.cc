@@ -11,8 +11,6 @@
 namespace test {
 namespace {
 
-using base::Code;
-using base::Deadline;
 using netns::Gid;
 using netns::RdmaDevice;
 using netns::RdmaNetnsMode;

@@ -9,8 +9,6 @@
 namespace test {
 namespace {
 
-using base::Code;
-
 constexpr uint32_t kLink = 0x40000031;
 constexpr char kStatName[] = "rxestat0";
 const netns::Mac kMac{{2, 0, 0x5e, 0x10, 0, 0x31}};

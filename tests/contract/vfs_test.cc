@@ -13,8 +13,6 @@
 namespace test {
 namespace {
 
-using base::Code;
-using base::Deadline;
 using netns::LinkChange;
 using netns::PciNetdev;
 using netns::VfSettings;

@@ -7,7 +7,6 @@
 
 namespace test {
 
-using base::Code;
 using netns::DevlinkPort;
 using netns::Eswitch;
 using netns::EswitchMode;

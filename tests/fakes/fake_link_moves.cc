@@ -8,7 +8,6 @@
 
 namespace test {
 
-using base::Code;
 using netns::Link;
 using netns::LinkChange;
 

@@ -7,9 +7,6 @@
 
 namespace test {
 
-using base::Code;
-using base::Error;
-using base::sys_error;
 using netns::ChildKind;
 using netns::Link;
 

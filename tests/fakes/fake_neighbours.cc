@@ -8,8 +8,6 @@
 
 namespace test {
 
-using base::Code;
-
 Result<> FakeNeighbours::announce(const Netns& ns,
                                   const netns::Station& station,
                                   const std::vector<Address>& addresses) {

@@ -7,9 +7,6 @@
 
 namespace test {
 
-using base::Code;
-using base::Deadline;
-using base::make_error;
 using netns::OvsBridge;
 using netns::OvsChange;
 using netns::OvsMap;

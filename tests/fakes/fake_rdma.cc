@@ -7,10 +7,6 @@
 
 namespace test {
 
-using base::Code;
-using base::Error;
-using base::make_error;
-using base::sys_error;
 using netns::GidEntry;
 using netns::RdmaDevice;
 

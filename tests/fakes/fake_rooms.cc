@@ -11,10 +11,6 @@
 
 namespace test {
 
-using base::Code;
-using base::Error;
-using base::make_error;
-using base::sys_error;
 using netns::ContainerRoot;
 using netns::DeviceNumber;
 using netns::Placement;

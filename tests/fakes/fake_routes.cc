@@ -7,7 +7,6 @@
 
 namespace test {
 
-using base::Code;
 using netns::Route;
 using netns::SourceRule;
 

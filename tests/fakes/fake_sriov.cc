@@ -7,8 +7,6 @@
 
 namespace test {
 
-using base::Code;
-using base::make_error;
 using netns::PciFunction;
 using netns::PciNetdev;
 using netns::VfSettings;

@@ -12,7 +12,12 @@
 
 namespace test {
 
+using base::Code;
+using base::Deadline;
+using base::Error;
+using base::make_error;
 using base::Result;
+using base::sys_error;
 using netns::Netns;
 
 // Makes a room's error: an errno, and the code that the caller acts on.

@@ -12,7 +12,6 @@
 namespace test {
 namespace {
 
-using base::Code;
 using netns::DevlinkPort;
 using netns::PortFlavour;
 using testing::HasSubstr;

@@ -12,7 +12,6 @@
 
 namespace hook {
 namespace {
-using base::Code;
 
 class ConfigFile : public testing::Test {
   protected:

@@ -17,7 +17,6 @@
 namespace test {
 namespace {
 
-using base::Code;
 using hook::ctl::Answer;
 using testing::HasSubstr;
 

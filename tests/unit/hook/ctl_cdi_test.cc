@@ -10,7 +10,6 @@
 
 namespace test {
 namespace {
-using base::Code;
 
 class CtlCdi : public Containers {
   protected:

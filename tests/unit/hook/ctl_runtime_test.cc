@@ -4,7 +4,6 @@
 
 namespace test {
 namespace {
-using base::Code;
 
 constexpr char kDaemon[] = "/etc/docker/daemon.json";
 constexpr char kCrio[] = "/etc/crio/crio.conf.d/50-rdma-hook.conf";

@@ -12,7 +12,6 @@
 namespace test {
 namespace {
 
-using base::Code;
 using testing::HasSubstr;
 
 constexpr char kPf[] = "0000:01:00.0";

@@ -13,7 +13,6 @@
 namespace test {
 namespace {
 
-using base::Code;
 using testing::HasSubstr;
 
 class Functions : public Containers {

@@ -10,7 +10,6 @@
 namespace test {
 namespace {
 
-using base::Code;
 using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;

@@ -12,7 +12,6 @@
 namespace test {
 namespace {
 
-using base::Code;
 using testing::HasSubstr;
 using Annotations = std::map<std::string, std::string>;
 

@@ -9,7 +9,6 @@
 
 namespace test {
 
-using base::Result;
 using oci::Json;
 
 std::string StateDir::make_bundle(const std::string& id) const {

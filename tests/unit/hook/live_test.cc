@@ -9,8 +9,6 @@
 namespace test {
 namespace {
 
-using base::Code;
-
 class LiveTest : public testing::Test {
   protected:
     LiveTest() {

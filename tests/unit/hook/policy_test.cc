@@ -5,7 +5,6 @@
 
 namespace hook {
 namespace {
-using base::Code;
 
 Config config(const std::string& policy) {
     auto parsed = parse_config(R"({"pools": {"p": {"mode": "softroce", "parents": ["eth1"],

@@ -6,7 +6,6 @@
 
 namespace hook {
 namespace {
-using base::Code;
 
 struct BadRequest {
     Annotations annotations;

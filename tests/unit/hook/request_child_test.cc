@@ -8,7 +8,6 @@
 namespace hook {
 namespace {
 
-using base::Code;
 using netns::ChildKind;
 using netns::MacvlanMode;
 using testing::HasSubstr;

@@ -6,7 +6,6 @@
 
 namespace hook {
 namespace {
-using base::Code;
 
 Config config_with(const std::string& policy, const std::string& defaults = "{}") {
     auto parsed = parse_config(

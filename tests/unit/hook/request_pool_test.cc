@@ -7,7 +7,6 @@
 
 namespace hook {
 namespace {
-using base::Code;
 
 Config config() {
     auto parsed = parse_config(R"({"pools": {

@@ -8,7 +8,6 @@
 namespace hook {
 namespace {
 
-using base::Code;
 using testing::HasSubstr;
 
 Annotations with(std::map<std::string, std::string> more) {

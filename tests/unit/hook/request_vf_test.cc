@@ -6,7 +6,6 @@
 
 namespace hook {
 namespace {
-using base::Code;
 
 Config vf_pools(const std::string& policy = "") {
     auto parsed = parse_config(R"({"pools": {

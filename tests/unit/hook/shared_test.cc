@@ -14,7 +14,6 @@
 namespace test {
 namespace {
 
-using base::Code;
 using testing::HasSubstr;
 using testing::Not;
 

@@ -9,8 +9,6 @@
 namespace test {
 namespace {
 
-using base::Code;
-
 class VfReturns : public VfLife {
   protected:
     VfReturns() : one_(container("one")) {

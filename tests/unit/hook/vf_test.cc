@@ -11,8 +11,6 @@
 namespace test {
 namespace {
 
-using base::Code;
-
 hook::Pool pool(std::vector<std::string> devices, hook::Choose choose = hook::Choose::First) {
     hook::Pool made;
     made.name = "vfs";

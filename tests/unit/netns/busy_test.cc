@@ -9,8 +9,6 @@
 namespace netns {
 namespace {
 
-using base::Deadline;
-
 class Busy : public testing::Test {
   protected:
     // The thread's own namespace is opened once, and stays open.

@@ -13,7 +13,6 @@
 
 namespace netns {
 namespace {
-using base::Code;
 
 constexpr char kScope[] = "/machine.slice/libpod-1.scope";
 

@@ -14,8 +14,6 @@
 namespace netns {
 namespace {
 
-using base::Code;
-using base::Deadline;
 using base::Json;
 using test::Peer;
 using Server = test::PeerServer;

@@ -7,8 +7,6 @@
 namespace netns::ovsdb {
 namespace {
 
-using base::Code;
-
 constexpr char kReply[] = R"({"id":1,"result":[{"rows":[]}],"error":null})";
 constexpr char kTricky[] = R"({"id":2,"result":["}{][\"\\",{"a":"\\\"}"}],"error":null})";
 

@@ -8,8 +8,6 @@
 namespace netns::ovsdb {
 namespace {
 
-using base::Code;
-
 Json json(std::string_view text) {
     return base::parse_json(text, "test").value();
 }

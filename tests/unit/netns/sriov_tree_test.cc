@@ -14,7 +14,6 @@ namespace netns {
 namespace {
 
 namespace fs = std::filesystem;
-using base::Code;
 
 class SriovTree : public testing::Test {
   protected:

@@ -13,8 +13,6 @@
 namespace netns {
 namespace {
 
-using base::Code;
-
 class SysClass : public testing::Test {
   protected:
     void SetUp() override {

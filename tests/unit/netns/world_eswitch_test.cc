@@ -9,7 +9,6 @@
 namespace test {
 namespace {
 
-using base::Code;
 using netns::DevlinkPort;
 using netns::EswitchMode;
 using netns::InlineMode;

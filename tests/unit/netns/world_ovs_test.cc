@@ -9,9 +9,6 @@
 namespace test {
 namespace {
 
-using base::Code;
-using base::Deadline;
-
 class WorldOvs : public testing::Test {
   protected:
     WorldOvs() {
