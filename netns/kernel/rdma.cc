@@ -74,426 +74,376 @@ Result<uint64_t> module_references(const SysTree& tree, const std::string& type)
 
 class KernelRdmaDevices : public RdmaDevices {
   public:
-    Result<RdmaNetnsMode> mode() override;
+    Result<RdmaNetnsMode> mode() override { return TRY(system()).mode; }
+
     Result<std::optional<RdmaDevice>> find_by_netdev(const Netns& ns,
                                                      uint32_t netdev,
-                                                     const std::string& name) override;
-    Result<std::vector<RdmaDevice>> list_on(const Netns& ns, uint32_t netdev) override;
+                                                     const std::string& name) override {
+        auto devices = TRY(list(ns));
+        std::stable_partition(devices.begin(), devices.end(), [&](const auto& device) {
+            return device.name == name;
+        });
+        for (const auto& device : devices) {
+            if (netdev != 0 && TRY(netdev_of(ns, device.index)) == netdev)
+                return std::optional<RdmaDevice>{device};
+        }
+        return std::optional<RdmaDevice>{};
+    }
+
+    Result<std::vector<RdmaDevice>> list_on(const Netns& ns, uint32_t netdev) override {
+        std::vector<RdmaDevice> found;
+        for (const auto& device : TRY(list(ns))) {
+            if (netdev != 0 && TRY(netdev_of(ns, device.index)) == netdev)
+                found.push_back(device);
+        }
+        return found;
+    }
+
     Result<std::optional<RdmaDevice>> find_by_name(const Netns& ns,
-                                                   const std::string& name) override;
+                                                   const std::string& name) override {
+        for (const auto& device : TRY(list(ns))) {
+            if (device.name == name)
+                return std::optional<RdmaDevice>{device};
+        }
+        return std::optional<RdmaDevice>{};
+    }
+
     Result<bool> wait_until_free(const Netns& ns,
                                  const std::string& name,
-                                 Deadline deadline) override;
-    Result<std::optional<uint32_t>> netdev_of(const Netns& ns, uint32_t device) override;
-    Result<std::string> software_type(const Netns& ns, const RdmaDevice& device) override;
+                                 Deadline deadline) override {
+        bool is_free = false;
+        // A new name and the end of a device are events of the class.
+        TRY(ask_on_device_events(DeviceEvents::Kernel, deadline, [&]() -> Result<bool> {
+            is_free = !TRY(find_by_name(ns, name));
+            return is_free;
+        }));
+        return is_free;
+    }
+
+    Result<std::optional<uint32_t>> netdev_of(const Netns& ns, uint32_t device) override {
+        auto reply = port(ns, device, "interface");
+        if (!reply && reply.error().sys == EINVAL)  // it has gone since it was listed
+            return std::optional<uint32_t>{};
+        return nldev::parse_port_netdev(TRY(std::move(reply)));
+    }
+
+    Result<std::string> software_type(const Netns& ns, const RdmaDevice& device) override {
+        if (auto type = TRY(software_type_in(TRY(tree(ns)), device.name)))
+            return *std::move(type);
+        return sys_error(ENOENT, "RDMA device " + printable(device.name) + " is not there")
+            .as(Code::Unavailable);
+    }
+
     Result<std::optional<RdmaDevice>> find_software(const Netns& ns,
                                                     uint32_t netdev,
-                                                    const std::string& type) override;
-    Result<CharDevice> uverbs_node(const Netns& ns, uint32_t device) override;
-    Result<std::optional<std::string>> device_of_node(const DeviceNumber& number) override;
-    Result<CharDevice> rdma_cm_node() override;
-    Result<uint32_t> user_contexts(const Netns& ns, uint32_t device) override;
-    Result<bool> open_without_context(const std::string& type) override;
-    Result<bool> has_gsi_qp(const Netns& ns, uint32_t device) override;
-    Result<bool> roce_port_served(const Netns& ns) override;
+                                                    const std::string& type) override {
+        for (const auto& device : TRY(list_on(ns, netdev))) {
+            if (TRY(software_type_in(TRY(tree(ns)), device.name)) == type)
+                return std::optional<RdmaDevice>{device};
+        }
+        return std::optional<RdmaDevice>{};
+    }
+
+    Result<CharDevice> uverbs_node(const Netns& ns, uint32_t device) override {
+        Request request = device_request(RDMA_NLDEV_CMD_GET_CHARDEV, device);
+        request.put(RDMA_NLDEV_ATTR_CHARDEV_TYPE, std::string("uverbs"));
+        return chardev(ns, std::move(request), "ask for the verbs node of " + device_text(device))
+            .advise("run: modprobe ib_uverbs");
+    }
+
+    Result<std::optional<std::string>> device_of_node(const DeviceNumber& number) override {
+        const std::string path = "/sys/dev/char/" + std::to_string(number.major) + ":" +
+                                 std::to_string(number.minor) + "/ibdev";
+        const UniqueFd file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+        if (!file && (errno == ENOENT || errno == ENODEV))
+            return std::optional<std::string>{};
+        if (!file)
+            return sys_error("open " + path);
+        std::string name = TRY(base::read_all(file.get(), 256, path));
+        while (name.ends_with('\n'))
+            name.pop_back();
+        return std::optional{std::move(name)};
+    }
+
+    Result<CharDevice> rdma_cm_node() override {
+        Request request = nldev::request(RDMA_NLDEV_CMD_GET_CHARDEV);
+        request.put(RDMA_NLDEV_ATTR_CHARDEV_TYPE, std::string("rdma_cm"));
+        return chardev(TRY(home()), std::move(request), "ask for the connection manager's node")
+            .advise("run: modprobe rdma_ucm");
+    }
+
+    Result<uint32_t> user_contexts(const Netns& ns, uint32_t device) override {
+        Request request = device_request(RDMA_NLDEV_CMD_RES_CTX_GET, device);
+        auto replies = TRY(socket(ns))->dump(request, "count the users of " + device_text(device));
+        if (!replies)
+            return not_there(std::move(replies).error());
+        uint32_t users = 0;
+        for (const auto& reply : *replies)
+            users += nldev::count_contexts(reply);
+        return users;
+    }
+
+    Result<bool> open_without_context(const std::string& type) override {
+        const SysTree sys = TRY(SysTree::host());
+        const uint64_t before = TRY(module_references(sys, type));
+        uint64_t contexts = 0;
+        for (const auto& device :
+             before == 0 ? std::vector<RdmaDevice>{} : TRY(list(TRY(home())))) {
+            const bool counts = TRY(software_type_in(sys, device.name)) == type;
+            const auto users = counts ? user_contexts(*home_, device.index) : Result<uint32_t>{0};
+            contexts += users ? *users : 0;  // gone since it was listed
+        }
+        // Other processes open and close devices meanwhile, so the references are read before and
+        // after.
+        return std::max(before, TRY(module_references(sys, type))) > contexts;
+    }
+
+    Result<bool> has_gsi_qp(const Netns& ns, uint32_t device) override {
+        Request request = device_request(RDMA_NLDEV_CMD_RES_QP_GET, device);
+        auto replies = TRY(socket(ns))->dump(request, "list the QPs of " + device_text(device));
+        if (!replies)
+            return not_there(std::move(replies).error());
+        return std::any_of(replies->begin(), replies->end(), nldev::lists_gsi_qp);
+    }
+
+    Result<bool> roce_port_served(const Netns& ns) override {
+        bool taken = false;
+        TRY(inside(ns, [&]() -> Result<> {
+            const UniqueFd fd{::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+            if (!fd)
+                return sys_error("open a UDP socket");
+            sockaddr_in any{};
+            any.sin_family = AF_INET;
+            any.sin_port = htons(kRocePort);
+            // Without SO_REUSEADDR, so that the kernel's own socket on the port is in the way.
+            if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&any), sizeof any) == 0)
+                return {};
+            if (errno != EADDRINUSE)
+                return sys_error("try UDP port 4791");
+            taken = true;
+            return {};
+        }));
+        return taken;
+    }
+
     Result<std::optional<GidEntry>> find_gid(const Netns& ns,
                                              const RdmaDevice& device,
-                                             const WantedGid& wanted) override;
+                                             const WantedGid& wanted) override {
+        const SysTree sys = TRY(tree(ns));
+        std::optional<GidEntry> found;
+        const auto look = [&]() -> Result<> {
+            found = TRY(find_gid_in(sys, device.name, wanted));
+            return {};
+        };
+        TRY(look());
+        if (!found && wanted.netdev_ns)
+            TRY(inside(*wanted.netdev_ns, look));
+        return found;
+    }
+
     Result<GidEntry> wait_for_gid(const Netns& ns,
                                   const RdmaDevice& device,
                                   const WantedGid& wanted,
-                                  Deadline deadline) override;
+                                  Deadline deadline) override {
+        if (const auto found = TRY(find_gid(ns, device, wanted)))
+            return *found;
+        GidEvents events = GidEvents::open(ns, TRY(uverbs_node(ns, device.index)));
+        for (;;) {
+            // Look after listening began: earlier changes are seen, later ones are heard.
+            if (const auto found = TRY(find_gid(ns, device, wanted)))
+                return *found;
+            if (deadline.passed())
+                return make_error(Code::Timeout,
+                                  "GID " + to_string(wanted.gid) + " has not appeared on " +
+                                      printable(device.name));
+            (void)TRY(events.wait(deadline));  // look again, heard or not
+        }
+    }
+
     Result<std::string> wait_for_active(const Netns& ns,
                                         uint32_t device,
                                         const Netns& netdev_ns,
-                                        Deadline deadline) override;
-    Result<GidSpace> gid_space(const Netns& ns, const RdmaDevice& device, uint32_t enough) override;
-    Result<> add_link(const Netns& ns, const RdmaLinkSpec& spec) override;
-    Result<> remove_link(const Netns& ns, uint32_t device) override;
-    Result<> move(const Netns& from, const Netns& to, uint32_t device) override;
-    Result<> rename(const Netns& ns, uint32_t device, const std::string& name) override;
-    Result<> wait_gone(const Netns& ns, uint32_t device, Deadline deadline) override;
+                                        Deadline deadline) override {
+        std::string state;
+        TRY(ask_on_link_events(netdev_ns, deadline, [&]() -> Result<bool> {
+            auto reply = port(ns, device, "state");
+            if (!reply)
+                return not_there(std::move(reply).error());
+            state = nldev::parse_port_state(*reply);
+            return state == kActivePort;
+        }));
+        return state;
+    }
+
+    Result<GidSpace> gid_space(const Netns& ns,
+                               const RdmaDevice& device,
+                               uint32_t enough) override {
+        return gid_space_in(TRY(tree(ns)), device.name, enough);
+    }
+
+    Result<> add_link(const Netns& ns, const RdmaLinkSpec& spec) override {
+        // NEWLINK finds the netdev by its name, in the namespace of the socket.
+        const std::string netdev = TRY(TRY(socket(ns))->link_name(spec.netdev));
+        Request request = nldev::request(RDMA_NLDEV_CMD_NEWLINK);
+        request.put(RDMA_NLDEV_ATTR_DEV_NAME, spec.name)
+            .put(RDMA_NLDEV_ATTR_LINK_TYPE, spec.type)
+            .put(RDMA_NLDEV_ATTR_NDEV_NAME, netdev);
+        const std::string what = "add RDMA link " + printable(spec.name) + " type " +
+                                 printable(spec.type) + " on " + printable(netdev);
+        auto done = TRY(socket(ns))->request(request, what);
+        if (!done)
+            return nldev::explain_new_link(spec, std::move(done).error());
+        return {};
+    }
+
+    Result<> remove_link(const Netns& ns, uint32_t device) override {
+        Request request = device_request(RDMA_NLDEV_CMD_DELLINK, device);
+        auto done = TRY(socket(ns))->request(request, "remove " + device_text(device));
+        if (done)
+            return {};
+        // EINVAL has two meanings: there is no such device, or it is not removable.
+        if (done.error().sys != EINVAL)
+            return std::move(done).error();
+        if (!TRY(is_there(ns, device)))
+            return {};
+        return std::move(done).error().as(Code::Unsupported,
+                                          "only rxe and siw links can be removed");
+    }
+
+    Result<> move(const Netns& from, const Netns& to, uint32_t device) override {
+        Request request = device_request(RDMA_NLDEV_CMD_SET, device);
+        request.put(RDMA_NLDEV_NET_NS_FD, static_cast<uint32_t>(to.fd()));
+        const std::string what = "move " + device_text(device) + " to another network namespace";
+        Socket* in_from = TRY(socket(from));
+        // The kernel takes the calling thread's namespace for the present one, not the socket's.
+        Result<> done = inside(from, [&] { return in_from->request(request, what); });
+        if (done)
+            return {};
+        switch (done.error().sys) {
+            case EOPNOTSUPP:
+                return std::move(done).error().as(Code::Unsupported);
+            case EINVAL:
+                return std::move(done).error().as(Code::Unavailable);
+            case EEXIST:
+                return std::move(done).error().as(
+                    Code::Busy, "the target has an RDMA device of this name already");
+            default:
+                return done;
+        }
+    }
+
+    Result<> rename(const Netns& ns, uint32_t device, const std::string& name) override {
+        const std::string what = "rename " + device_text(device) + " to " + printable(name);
+        // The kernel would take a "%d" for a pattern.
+        if (name.empty() || name.find('%') != std::string::npos)
+            return sys_error(EINVAL, what).as(Code::BadInput);
+        Request request = device_request(RDMA_NLDEV_CMD_SET, device);
+        request.put(RDMA_NLDEV_ATTR_DEV_NAME, name);
+        auto done = TRY(socket(ns))->request(request, what);
+        if (done)
+            return {};
+        if (done.error().sys == EEXIST)
+            return std::move(done).error().as(Code::Busy);
+        return not_there(std::move(done).error());
+    }
+
+    Result<> wait_gone(const Netns& ns, uint32_t device, Deadline deadline) override {
+        if (!TRY(is_there(ns, device)))
+            return {};
+        Error timeout = make_error(Code::Timeout, device_text(device) + " is still there");
+        const auto sys = TRY(system());
+        if (!sys.monitor)
+            return timeout;
+        // Events go to the device's own namespace: in shared mode that is the first one.
+        const bool shared = sys.mode == RdmaNetnsMode::Shared;
+        Socket events = TRY(Socket::open(shared ? TRY(home()) : ns, NETLINK_RDMA));
+        TRY(events.join(nldev::kGroupNotify));
+        // The event comes a moment before the device is out of sight: hence the pace.
+        for (Pace pace; TRY(is_there(ns, device));) {
+            if (deadline.passed())
+                return timeout;
+            if (TRY(events.heard(pace.next_ms(deadline))))
+                pace.hurry();
+        }
+        return {};
+    }
 
   private:
-    Result<Netns> home();
-    Result<Socket*> socket(const Netns& ns);
+    Result<Netns> home() {
+        if (!home_)
+            home_ = TRY(KernelNetnses{}.current());
+        return *home_;
+    }
+
+    Result<Socket*> socket(const Netns& ns) {
+        auto opened = sockets_.get(ns);
+        if (!opened && opened.error().sys == EPROTONOSUPPORT)
+            return std::move(opened)
+                .error()
+                .in("the kernel has no RDMA")
+                .as(Code::Unavailable, "run: modprobe rdma_rxe (or the driver of your adapter)");
+        return opened;
+    }
+
     // Asked once: the mode changes only while no container has a namespace.
-    Result<nldev::System> system();
-    Result<std::vector<RdmaDevice>> list(const Netns& ns);
-    Result<CharDevice> chardev(const Netns& ns, Request request, const std::string& what);
-    Result<bool> is_there(const Netns& ns, uint32_t device);
-    Result<SysTree> tree(const Netns& ns);
-    Result<Reply> port(const Netns& ns, uint32_t device, const char* what);
+    Result<nldev::System> system() {
+        if (system_)
+            return *system_;
+        Request request = nldev::request(RDMA_NLDEV_CMD_SYS_GET);
+        const std::string what = "ask for RDMA's network namespace mode";
+        const Netns ns = TRY(home());
+        system_ = nldev::parse_system(TRY(TRY(socket(ns))->get(request, what)));
+        if (system_)
+            return *system_;
+        return make_error(Code::Internal, what + ": the kernel does not say");
+    }
+
+    Result<std::vector<RdmaDevice>> list(const Netns& ns) {
+        Request request = nldev::request(RDMA_NLDEV_CMD_GET);
+        std::vector<RdmaDevice> all;
+        for (const auto& reply : TRY(TRY(socket(ns))->dump(request, "list RDMA devices"))) {
+            if (const auto device = nldev::parse_device(reply))
+                all.push_back(*device);
+        }
+        return all;
+    }
+
+    Result<CharDevice> chardev(const Netns& ns, Request request, const std::string& what) {
+        auto reply = TRY(socket(ns))->get(request, what);
+        if (!reply)
+            return not_there(std::move(reply).error());
+        if (const auto node = nldev::parse_chardev(*reply))
+            return *node;
+        return make_error(Code::Internal, what + ": the kernel answers without a node");
+    }
+
+    Result<bool> is_there(const Netns& ns, uint32_t device) {
+        Request request = device_request(RDMA_NLDEV_CMD_GET, device);
+        auto reply = TRY(socket(ns))->get(request, "look up " + device_text(device));
+        if (!reply && reply.error().sys == EINVAL)
+            return false;
+        (void)TRY(std::move(reply));
+        return true;
+    }
+
+    Result<SysTree> tree(const Netns& ns) {
+        // In shared mode every sysfs shows every device.
+        if (ns.id() == TRY(home()).id() || TRY(mode()) == RdmaNetnsMode::Shared)
+            return SysTree::host();
+        return SysTree::of(ns);
+    }
+
+    Result<Reply> port(const Netns& ns, uint32_t device, const char* what) {
+        Request request = device_request(RDMA_NLDEV_CMD_PORT_GET, device);
+        request.put(RDMA_NLDEV_ATTR_PORT_INDEX, kPort);
+        return TRY(socket(ns))
+            ->get(request, fmt::format("ask for the {} of {}", what, device_text(device)));
+    }
 
     std::optional<Netns> home_;
     std::optional<nldev::System> system_;
     netlink::Sockets sockets_{NETLINK_RDMA};
 };
-
-Result<Netns> KernelRdmaDevices::home() {
-    if (!home_)
-        home_ = TRY(KernelNetnses{}.current());
-    return *home_;
-}
-
-Result<Socket*> KernelRdmaDevices::socket(const Netns& ns) {
-    auto opened = sockets_.get(ns);
-    if (!opened && opened.error().sys == EPROTONOSUPPORT)
-        return std::move(opened)
-            .error()
-            .in("the kernel has no RDMA")
-            .as(Code::Unavailable, "run: modprobe rdma_rxe (or the driver of your adapter)");
-    return opened;
-}
-
-Result<nldev::System> KernelRdmaDevices::system() {
-    if (system_)
-        return *system_;
-    Request request = nldev::request(RDMA_NLDEV_CMD_SYS_GET);
-    const std::string what = "ask for RDMA's network namespace mode";
-    const Netns ns = TRY(home());
-    system_ = nldev::parse_system(TRY(TRY(socket(ns))->get(request, what)));
-    if (system_)
-        return *system_;
-    return make_error(Code::Internal, what + ": the kernel does not say");
-}
-
-Result<RdmaNetnsMode> KernelRdmaDevices::mode() {
-    return TRY(system()).mode;
-}
-
-Result<std::vector<RdmaDevice>> KernelRdmaDevices::list(const Netns& ns) {
-    Request request = nldev::request(RDMA_NLDEV_CMD_GET);
-    std::vector<RdmaDevice> all;
-    for (const auto& reply : TRY(TRY(socket(ns))->dump(request, "list RDMA devices"))) {
-        if (const auto device = nldev::parse_device(reply))
-            all.push_back(*device);
-    }
-    return all;
-}
-
-Result<Reply> KernelRdmaDevices::port(const Netns& ns, uint32_t device, const char* what) {
-    Request request = device_request(RDMA_NLDEV_CMD_PORT_GET, device);
-    request.put(RDMA_NLDEV_ATTR_PORT_INDEX, kPort);
-    return TRY(socket(ns))
-        ->get(request, fmt::format("ask for the {} of {}", what, device_text(device)));
-}
-
-Result<std::optional<uint32_t>> KernelRdmaDevices::netdev_of(const Netns& ns, uint32_t device) {
-    auto reply = port(ns, device, "interface");
-    if (!reply && reply.error().sys == EINVAL)  // it has gone since it was listed
-        return std::optional<uint32_t>{};
-    return nldev::parse_port_netdev(TRY(std::move(reply)));
-}
-
-Result<std::optional<RdmaDevice>> KernelRdmaDevices::find_by_netdev(const Netns& ns,
-                                                                    uint32_t netdev,
-                                                                    const std::string& name) {
-    auto devices = TRY(list(ns));
-    std::stable_partition(
-        devices.begin(), devices.end(), [&](const auto& device) { return device.name == name; });
-    for (const auto& device : devices) {
-        if (netdev != 0 && TRY(netdev_of(ns, device.index)) == netdev)
-            return std::optional<RdmaDevice>{device};
-    }
-    return std::optional<RdmaDevice>{};
-}
-
-Result<std::vector<RdmaDevice>> KernelRdmaDevices::list_on(const Netns& ns, uint32_t netdev) {
-    std::vector<RdmaDevice> found;
-    for (const auto& device : TRY(list(ns))) {
-        if (netdev != 0 && TRY(netdev_of(ns, device.index)) == netdev)
-            found.push_back(device);
-    }
-    return found;
-}
-
-Result<std::optional<RdmaDevice>> KernelRdmaDevices::find_by_name(const Netns& ns,
-                                                                  const std::string& name) {
-    for (const auto& device : TRY(list(ns))) {
-        if (device.name == name)
-            return std::optional<RdmaDevice>{device};
-    }
-    return std::optional<RdmaDevice>{};
-}
-
-Result<bool> KernelRdmaDevices::wait_until_free(const Netns& ns,
-                                                const std::string& name,
-                                                Deadline deadline) {
-    bool is_free = false;
-    // A new name and the end of a device are events of the class.
-    TRY(ask_on_device_events(DeviceEvents::Kernel, deadline, [&]() -> Result<bool> {
-        is_free = !TRY(find_by_name(ns, name));
-        return is_free;
-    }));
-    return is_free;
-}
-
-Result<std::string> KernelRdmaDevices::software_type(const Netns& ns, const RdmaDevice& device) {
-    if (auto type = TRY(software_type_in(TRY(tree(ns)), device.name)))
-        return *std::move(type);
-    return sys_error(ENOENT, "RDMA device " + printable(device.name) + " is not there")
-        .as(Code::Unavailable);
-}
-
-Result<std::optional<RdmaDevice>> KernelRdmaDevices::find_software(const Netns& ns,
-                                                                   uint32_t netdev,
-                                                                   const std::string& type) {
-    for (const auto& device : TRY(list_on(ns, netdev))) {
-        if (TRY(software_type_in(TRY(tree(ns)), device.name)) == type)
-            return std::optional<RdmaDevice>{device};
-    }
-    return std::optional<RdmaDevice>{};
-}
-
-Result<CharDevice> KernelRdmaDevices::chardev(const Netns& ns,
-                                              Request request,
-                                              const std::string& what) {
-    auto reply = TRY(socket(ns))->get(request, what);
-    if (!reply)
-        return not_there(std::move(reply).error());
-    if (const auto node = nldev::parse_chardev(*reply))
-        return *node;
-    return make_error(Code::Internal, what + ": the kernel answers without a node");
-}
-
-Result<CharDevice> KernelRdmaDevices::uverbs_node(const Netns& ns, uint32_t device) {
-    Request request = device_request(RDMA_NLDEV_CMD_GET_CHARDEV, device);
-    request.put(RDMA_NLDEV_ATTR_CHARDEV_TYPE, std::string("uverbs"));
-    return chardev(ns, std::move(request), "ask for the verbs node of " + device_text(device))
-        .advise("run: modprobe ib_uverbs");
-}
-
-Result<std::optional<std::string>> KernelRdmaDevices::device_of_node(const DeviceNumber& number) {
-    const std::string path = "/sys/dev/char/" + std::to_string(number.major) + ":" +
-                             std::to_string(number.minor) + "/ibdev";
-    const UniqueFd file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-    if (!file && (errno == ENOENT || errno == ENODEV))
-        return std::optional<std::string>{};
-    if (!file)
-        return sys_error("open " + path);
-    std::string name = TRY(base::read_all(file.get(), 256, path));
-    while (name.ends_with('\n'))
-        name.pop_back();
-    return std::optional{std::move(name)};
-}
-
-Result<CharDevice> KernelRdmaDevices::rdma_cm_node() {
-    Request request = nldev::request(RDMA_NLDEV_CMD_GET_CHARDEV);
-    request.put(RDMA_NLDEV_ATTR_CHARDEV_TYPE, std::string("rdma_cm"));
-    return chardev(TRY(home()), std::move(request), "ask for the connection manager's node")
-        .advise("run: modprobe rdma_ucm");
-}
-
-Result<uint32_t> KernelRdmaDevices::user_contexts(const Netns& ns, uint32_t device) {
-    Request request = device_request(RDMA_NLDEV_CMD_RES_CTX_GET, device);
-    auto replies = TRY(socket(ns))->dump(request, "count the users of " + device_text(device));
-    if (!replies)
-        return not_there(std::move(replies).error());
-    uint32_t users = 0;
-    for (const auto& reply : *replies)
-        users += nldev::count_contexts(reply);
-    return users;
-}
-
-Result<bool> KernelRdmaDevices::open_without_context(const std::string& type) {
-    const SysTree sys = TRY(SysTree::host());
-    const uint64_t before = TRY(module_references(sys, type));
-    uint64_t contexts = 0;
-    for (const auto& device : before == 0 ? std::vector<RdmaDevice>{} : TRY(list(TRY(home())))) {
-        const bool counts = TRY(software_type_in(sys, device.name)) == type;
-        const auto users = counts ? user_contexts(*home_, device.index) : Result<uint32_t>{0};
-        contexts += users ? *users : 0;  // gone since it was listed
-    }
-    // Other processes open and close devices meanwhile, so the references are read before and
-    // after.
-    return std::max(before, TRY(module_references(sys, type))) > contexts;
-}
-
-Result<bool> KernelRdmaDevices::has_gsi_qp(const Netns& ns, uint32_t device) {
-    Request request = device_request(RDMA_NLDEV_CMD_RES_QP_GET, device);
-    auto replies = TRY(socket(ns))->dump(request, "list the QPs of " + device_text(device));
-    if (!replies)
-        return not_there(std::move(replies).error());
-    return std::any_of(replies->begin(), replies->end(), nldev::lists_gsi_qp);
-}
-
-Result<bool> KernelRdmaDevices::roce_port_served(const Netns& ns) {
-    bool taken = false;
-    TRY(inside(ns, [&]() -> Result<> {
-        const UniqueFd fd{::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
-        if (!fd)
-            return sys_error("open a UDP socket");
-        sockaddr_in any{};
-        any.sin_family = AF_INET;
-        any.sin_port = htons(kRocePort);
-        // Without SO_REUSEADDR, so that the kernel's own socket on the port is in the way.
-        if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&any), sizeof any) == 0)
-            return {};
-        if (errno != EADDRINUSE)
-            return sys_error("try UDP port 4791");
-        taken = true;
-        return {};
-    }));
-    return taken;
-}
-
-Result<SysTree> KernelRdmaDevices::tree(const Netns& ns) {
-    // In shared mode every sysfs shows every device.
-    if (ns.id() == TRY(home()).id() || TRY(mode()) == RdmaNetnsMode::Shared)
-        return SysTree::host();
-    return SysTree::of(ns);
-}
-
-Result<std::optional<GidEntry>> KernelRdmaDevices::find_gid(const Netns& ns,
-                                                            const RdmaDevice& device,
-                                                            const WantedGid& wanted) {
-    const SysTree sys = TRY(tree(ns));
-    std::optional<GidEntry> found;
-    const auto look = [&]() -> Result<> {
-        found = TRY(find_gid_in(sys, device.name, wanted));
-        return {};
-    };
-    TRY(look());
-    if (!found && wanted.netdev_ns)
-        TRY(inside(*wanted.netdev_ns, look));
-    return found;
-}
-
-Result<GidEntry> KernelRdmaDevices::wait_for_gid(const Netns& ns,
-                                                 const RdmaDevice& device,
-                                                 const WantedGid& wanted,
-                                                 Deadline deadline) {
-    if (const auto found = TRY(find_gid(ns, device, wanted)))
-        return *found;
-    GidEvents events = GidEvents::open(ns, TRY(uverbs_node(ns, device.index)));
-    for (;;) {
-        // Look after listening began: earlier changes are seen, later ones are heard.
-        if (const auto found = TRY(find_gid(ns, device, wanted)))
-            return *found;
-        if (deadline.passed())
-            return make_error(
-                Code::Timeout,
-                "GID " + to_string(wanted.gid) + " has not appeared on " + printable(device.name));
-        (void)TRY(events.wait(deadline));  // look again, heard or not
-    }
-}
-
-Result<std::string> KernelRdmaDevices::wait_for_active(const Netns& ns,
-                                                       uint32_t device,
-                                                       const Netns& netdev_ns,
-                                                       Deadline deadline) {
-    std::string state;
-    TRY(ask_on_link_events(netdev_ns, deadline, [&]() -> Result<bool> {
-        auto reply = port(ns, device, "state");
-        if (!reply)
-            return not_there(std::move(reply).error());
-        state = nldev::parse_port_state(*reply);
-        return state == kActivePort;
-    }));
-    return state;
-}
-
-Result<GidSpace> KernelRdmaDevices::gid_space(const Netns& ns,
-                                              const RdmaDevice& device,
-                                              uint32_t enough) {
-    return gid_space_in(TRY(tree(ns)), device.name, enough);
-}
-
-Result<> KernelRdmaDevices::add_link(const Netns& ns, const RdmaLinkSpec& spec) {
-    // NEWLINK finds the netdev by its name, in the namespace of the socket.
-    const std::string netdev = TRY(TRY(socket(ns))->link_name(spec.netdev));
-    Request request = nldev::request(RDMA_NLDEV_CMD_NEWLINK);
-    request.put(RDMA_NLDEV_ATTR_DEV_NAME, spec.name)
-        .put(RDMA_NLDEV_ATTR_LINK_TYPE, spec.type)
-        .put(RDMA_NLDEV_ATTR_NDEV_NAME, netdev);
-    const std::string what = "add RDMA link " + printable(spec.name) + " type " +
-                             printable(spec.type) + " on " + printable(netdev);
-    auto done = TRY(socket(ns))->request(request, what);
-    if (!done)
-        return nldev::explain_new_link(spec, std::move(done).error());
-    return {};
-}
-
-Result<bool> KernelRdmaDevices::is_there(const Netns& ns, uint32_t device) {
-    Request request = device_request(RDMA_NLDEV_CMD_GET, device);
-    auto reply = TRY(socket(ns))->get(request, "look up " + device_text(device));
-    if (!reply && reply.error().sys == EINVAL)
-        return false;
-    (void)TRY(std::move(reply));
-    return true;
-}
-
-Result<> KernelRdmaDevices::remove_link(const Netns& ns, uint32_t device) {
-    Request request = device_request(RDMA_NLDEV_CMD_DELLINK, device);
-    auto done = TRY(socket(ns))->request(request, "remove " + device_text(device));
-    if (done)
-        return {};
-    // EINVAL has two meanings: there is no such device, or it is not removable.
-    if (done.error().sys != EINVAL)
-        return std::move(done).error();
-    if (!TRY(is_there(ns, device)))
-        return {};
-    return std::move(done).error().as(Code::Unsupported, "only rxe and siw links can be removed");
-}
-
-Result<> KernelRdmaDevices::move(const Netns& from, const Netns& to, uint32_t device) {
-    Request request = device_request(RDMA_NLDEV_CMD_SET, device);
-    request.put(RDMA_NLDEV_NET_NS_FD, static_cast<uint32_t>(to.fd()));
-    const std::string what = "move " + device_text(device) + " to another network namespace";
-    Socket* in_from = TRY(socket(from));
-    // The kernel takes the calling thread's namespace for the present one, not the socket's.
-    Result<> done = inside(from, [&] { return in_from->request(request, what); });
-    if (done)
-        return {};
-    switch (done.error().sys) {
-        case EOPNOTSUPP:
-            return std::move(done).error().as(Code::Unsupported);
-        case EINVAL:
-            return std::move(done).error().as(Code::Unavailable);
-        case EEXIST:
-            return std::move(done).error().as(Code::Busy,
-                                              "the target has an RDMA device of this name already");
-        default:
-            return done;
-    }
-}
-
-Result<> KernelRdmaDevices::rename(const Netns& ns, uint32_t device, const std::string& name) {
-    const std::string what = "rename " + device_text(device) + " to " + printable(name);
-    // The kernel would take a "%d" for a pattern.
-    if (name.empty() || name.find('%') != std::string::npos)
-        return sys_error(EINVAL, what).as(Code::BadInput);
-    Request request = device_request(RDMA_NLDEV_CMD_SET, device);
-    request.put(RDMA_NLDEV_ATTR_DEV_NAME, name);
-    auto done = TRY(socket(ns))->request(request, what);
-    if (done)
-        return {};
-    if (done.error().sys == EEXIST)
-        return std::move(done).error().as(Code::Busy);
-    return not_there(std::move(done).error());
-}
-
-Result<> KernelRdmaDevices::wait_gone(const Netns& ns, uint32_t device, Deadline deadline) {
-    if (!TRY(is_there(ns, device)))
-        return {};
-    Error timeout = make_error(Code::Timeout, device_text(device) + " is still there");
-    const auto sys = TRY(system());
-    if (!sys.monitor)
-        return timeout;
-    // Events go to the device's own namespace: in shared mode that is the first one.
-    const bool shared = sys.mode == RdmaNetnsMode::Shared;
-    Socket events = TRY(Socket::open(shared ? TRY(home()) : ns, NETLINK_RDMA));
-    TRY(events.join(nldev::kGroupNotify));
-    // The event comes a moment before the device is out of sight: hence the pace.
-    for (Pace pace; TRY(is_there(ns, device));) {
-        if (deadline.passed())
-            return timeout;
-        if (TRY(events.heard(pace.next_ms(deadline))))
-            pace.hurry();
-    }
-    return {};
-}
 }  // namespace
 
 std::unique_ptr<RdmaDevices> make_kernel_rdma_devices() {

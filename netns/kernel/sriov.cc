@@ -51,12 +51,38 @@ class KernelSriov : public Sriov {
 
     Result<std::optional<VfSettings>> settings(const Netns& host,
                                                uint32_t pf,
-                                               uint32_t number) override;
+                                               uint32_t number) override {
+        const std::string what = "ask for " + vf_text(number, pf);
+        netlink::Request request = vf_list_request(pf);
+        auto reply = TRY(sockets_.get(host))->get(request, what);
+        if (!reply && reply.error().sys == ENODEV)
+            return std::move(reply).error().as(Code::Unavailable);
+        const netlink::Reply vfs = TRY(std::move(reply));
+        if (number < count_vfs(vfs))
+            return parse_vf(vfs, number);
+        return make_error(Code::Unavailable,
+                          "link " + std::to_string(pf) + " has no VF " + std::to_string(number));
+    }
+
     Result<> configure(const Netns& host,
                        uint32_t pf,
                        uint32_t number,
                        const VfSettings& change,
-                       Deadline deadline) override;
+                       Deadline deadline) override {
+        for (auto& [setting, request] : vf_requests(pf, number, change)) {
+            const std::string what = "set " + setting + " on " + vf_text(number, pf);
+            auto done = ask_until_ready(host, deadline, [&, &request = request]() -> Result<> {
+                return TRY(sockets_.get(host))->request(request, what);
+            });
+            if (done)
+                continue;
+            // Drivers answer EINVAL also for the number of a missing VF.
+            if (done.error().sys == EINVAL)
+                (void)TRY(settings(host, pf, number));
+            return explain_setting(setting, std::move(done).error());
+        }
+        return {};
+    }
 
     Result<> set_num_vfs(const std::string& pf, uint32_t count) override {
         return write_num_vfs(TRY(SysTree::host()), pf, count);
@@ -78,110 +104,72 @@ class KernelSriov : public Sriov {
         return bind_driver(TRY(SysTree::host()), address, driver);
     }
 
-    Result<PciNetdev> wait_for_netdev(const std::string& address, Deadline deadline) override;
-    Result<std::string> wait_for_rdma(const std::string& address, Deadline deadline) override;
-    Result<bool> wait_for_name(const std::string& address, Deadline deadline) override;
+    Result<PciNetdev> wait_for_netdev(const std::string& address, Deadline deadline) override {
+        if (auto found = TRY(netdev_of(address)))
+            return std::move(*found);
+        Socket events = TRY(Socket::open(TRY(KernelNetnses{}.current()), NETLINK_ROUTE));
+        TRY(events.join(RTNLGRP_LINK));
+        for (Pace pace;;) {
+            // Look after listening began: earlier changes are seen, later ones are heard.
+            if (auto found = TRY(netdev_of(address)))
+                return std::move(*found);
+            if (deadline.passed())
+                return make_error(
+                    Code::Timeout,
+                    "PCI function " + printable(address) + " has no network interface");
+            if (TRY(events.heard(pace.next_ms(deadline))))
+                pace.hurry();
+        }
+    }
+
+    // ib_register_device() puts a device into sysfs before it puts it on the list. Until then no
+    // request about the device works.
+    Result<std::string> wait_for_rdma(const std::string& address, Deadline deadline) override {
+        std::string name;
+        TRY(ask_on_device_events(DeviceEvents::Kernel, deadline, [&]() -> Result<bool> {
+            const auto function = TRY(find(address));
+            if (function && !function->rdma_names.empty() &&
+                TRY(is_listed(function->rdma_names.front())))
+                name = function->rdma_names.front();
+            return !name.empty();
+        }));
+        if (name.empty())
+            return make_error(Code::Timeout,
+                              "PCI function " + printable(address) + " has no RDMA device");
+        return name;
+    }
+
+    Result<bool> wait_for_name(const std::string& address, Deadline deadline) override {
+        bool named = false;
+        TRY(ask_on_device_events(DeviceEvents::Udev, deadline, [&]() -> Result<bool> {
+            const auto netdev = TRY(netdev_of(address));
+            named = !netdev || !udev_owes_name("/run/udev", netdev->index);
+            return named;
+        }));
+        return named;
+    }
 
   private:
-    Result<std::optional<PciNetdev>> netdev_of(const std::string& address);
-    Result<bool> is_listed(const std::string& rdma_name);
+    Result<std::optional<PciNetdev>> netdev_of(const std::string& address) {
+        auto function = TRY(find(address));
+        if (!function || function->netdevs.empty())
+            return std::optional<PciNetdev>{};
+        return std::optional<PciNetdev>{std::move(function->netdevs.front())};
+    }
+
+    Result<bool> is_listed(const std::string& rdma_name) {
+        const Netns host = TRY(KernelNetnses{}.current());
+        netlink::Request request = nldev::request(RDMA_NLDEV_CMD_GET);
+        const auto replies = TRY(TRY(rdma_sockets_.get(host))->dump(request, "list RDMA devices"));
+        return std::ranges::any_of(replies, [&](const netlink::Reply& reply) {
+            const auto device = nldev::parse_device(reply);
+            return device && device->name == rdma_name;
+        });
+    }
 
     netlink::Sockets sockets_{NETLINK_ROUTE};
     netlink::Sockets rdma_sockets_{NETLINK_RDMA};
 };
-
-Result<std::optional<VfSettings>> KernelSriov::settings(const Netns& host,
-                                                        uint32_t pf,
-                                                        uint32_t number) {
-    const std::string what = "ask for " + vf_text(number, pf);
-    netlink::Request request = vf_list_request(pf);
-    auto reply = TRY(sockets_.get(host))->get(request, what);
-    if (!reply && reply.error().sys == ENODEV)
-        return std::move(reply).error().as(Code::Unavailable);
-    const netlink::Reply vfs = TRY(std::move(reply));
-    if (number < count_vfs(vfs))
-        return parse_vf(vfs, number);
-    return make_error(Code::Unavailable,
-                      "link " + std::to_string(pf) + " has no VF " + std::to_string(number));
-}
-
-Result<> KernelSriov::configure(
-    const Netns& host, uint32_t pf, uint32_t number, const VfSettings& change, Deadline deadline) {
-    for (auto& [setting, request] : vf_requests(pf, number, change)) {
-        const std::string what = "set " + setting + " on " + vf_text(number, pf);
-        auto done = ask_until_ready(host, deadline, [&, &request = request]() -> Result<> {
-            return TRY(sockets_.get(host))->request(request, what);
-        });
-        if (done)
-            continue;
-        // Drivers answer EINVAL also for the number of a missing VF.
-        if (done.error().sys == EINVAL)
-            (void)TRY(settings(host, pf, number));
-        return explain_setting(setting, std::move(done).error());
-    }
-    return {};
-}
-
-Result<std::optional<PciNetdev>> KernelSriov::netdev_of(const std::string& address) {
-    auto function = TRY(find(address));
-    if (!function || function->netdevs.empty())
-        return std::optional<PciNetdev>{};
-    return std::optional<PciNetdev>{std::move(function->netdevs.front())};
-}
-
-Result<PciNetdev> KernelSriov::wait_for_netdev(const std::string& address, Deadline deadline) {
-    if (auto found = TRY(netdev_of(address)))
-        return std::move(*found);
-    Socket events = TRY(Socket::open(TRY(KernelNetnses{}.current()), NETLINK_ROUTE));
-    TRY(events.join(RTNLGRP_LINK));
-    for (Pace pace;;) {
-        // Look after listening began: earlier changes are seen, later ones are heard.
-        if (auto found = TRY(netdev_of(address)))
-            return std::move(*found);
-        if (deadline.passed())
-            return make_error(Code::Timeout,
-                              "PCI function " + printable(address) + " has no network interface");
-        if (TRY(events.heard(pace.next_ms(deadline))))
-            pace.hurry();
-    }
-}
-
-Result<bool> KernelSriov::is_listed(const std::string& rdma_name) {
-    const Netns host = TRY(KernelNetnses{}.current());
-    netlink::Request request = nldev::request(RDMA_NLDEV_CMD_GET);
-    const auto replies = TRY(TRY(rdma_sockets_.get(host))->dump(request, "list RDMA devices"));
-    return std::ranges::any_of(replies, [&](const netlink::Reply& reply) {
-        const auto device = nldev::parse_device(reply);
-        return device && device->name == rdma_name;
-    });
-}
-
-// ib_register_device() puts a device into sysfs before it puts it on the list. Until then no
-// request about the device works.
-Result<std::string> KernelSriov::wait_for_rdma(const std::string& address, Deadline deadline) {
-    std::string name;
-    TRY(ask_on_device_events(DeviceEvents::Kernel, deadline, [&]() -> Result<bool> {
-        const auto function = TRY(find(address));
-        if (function && !function->rdma_names.empty() &&
-            TRY(is_listed(function->rdma_names.front())))
-            name = function->rdma_names.front();
-        return !name.empty();
-    }));
-    if (name.empty())
-        return make_error(Code::Timeout,
-                          "PCI function " + printable(address) + " has no RDMA device");
-    return name;
-}
-
-Result<bool> KernelSriov::wait_for_name(const std::string& address, Deadline deadline) {
-    bool named = false;
-    TRY(ask_on_device_events(DeviceEvents::Udev, deadline, [&]() -> Result<bool> {
-        const auto netdev = TRY(netdev_of(address));
-        named = !netdev || !udev_owes_name("/run/udev", netdev->index);
-        return named;
-    }));
-    return named;
-}
 }  // namespace
 
 std::unique_ptr<Sriov> make_kernel_sriov() {
