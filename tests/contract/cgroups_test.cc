@@ -32,20 +32,7 @@ class CgroupsContract : public testing::Test {
         return outside_.host().processes.token(outside_.container_pid()).value().value();
     }
 
-    // An rxe of the container's namespace, or in exclusive mode of the host's; that namespace.
-    Netns make_device() {
-        netns::Host host = outside_.host();
-        const netns::ChildSpec link{.parent = outside_.parent(),
-                                    .index = kLimitedNetdev,
-                                    .name = "rdma0",
-                                    .mac = *netns::parse_mac("02:00:5e:10:00:01"),
-                                    .mtu = 1500};
-        EXPECT_TRUE(host.links.create_child(outside_.host_ns(), outside_.container_ns(), link));
-        EXPECT_TRUE(host.rdma.add_link(
-            outside_.container_ns(), {.name = kLimited, .type = "rxe", .netdev = kLimitedNetdev}));
-        return host.rdma.mode().value() == RdmaNetnsMode::Exclusive ? outside_.host_ns()
-                                                                    : outside_.container_ns();
-    }
+    Netns make_device() { return make_rxe(outside_, kLimitedNetdev, kLimited); }
 
     Outside outside_;
 };

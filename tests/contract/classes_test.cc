@@ -22,16 +22,7 @@ class ClassesContract : public testing::Test {
         if (const std::string reason = Outside::rdma_missing(); !reason.empty())
             GTEST_SKIP() << reason;
         netns::Host host = outside_.host();
-        const netns::ChildSpec link{.parent = outside_.parent(),
-                                    .index = kShownNetdev,
-                                    .name = "rdma0",
-                                    .mac = *netns::parse_mac("02:00:5e:10:00:01"),
-                                    .mtu = 1500};
-        ASSERT_TRUE(host.links.create_child(outside_.host_ns(), outside_.container_ns(), link));
-        ASSERT_TRUE(host.rdma.add_link(outside_.container_ns(),
-                                       {.name = kShown, .type = "rxe", .netdev = kShownNetdev}));
-        const bool shared = host.rdma.mode().value() == RdmaNetnsMode::Shared;
-        owner_ = shared ? outside_.container_ns() : outside_.host_ns();
+        owner_ = make_rxe(outside_, kShownNetdev, kShown);
         const auto device = host.rdma.find_by_name(*owner_, kShown).value();
         ASSERT_TRUE(device);
         index_ = device->index;

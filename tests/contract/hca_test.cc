@@ -22,19 +22,8 @@ class HcaContract : public testing::Test {
             GTEST_SKIP() << reason;
         if (room().mode().value() == netns::RdmaNetnsMode::Exclusive)
             GTEST_SKIP() << "in exclusive mode nothing is shared";
-        const auto made = outside_.host().links.create_child(outside_.host_ns(),
-                                                             outside_.container_ns(),
-                                                             {.parent = outside_.parent(),
-                                                              .index = kNetdev,
-                                                              .name = "rdma0",
-                                                              .mac = {{2, 0, 0x5e, 0x10, 0, 1}},
-                                                              .mtu = 1400,
-                                                              .type = {}});
-        ASSERT_TRUE(made) << made.error().message();
-        const auto added = room().add_link(outside_.container_ns(),
-                                           {.name = "rxehca0", .type = "rxe", .netdev = kNetdev});
-        ASSERT_TRUE(added) << added.error().message();
-        const auto found = room().find_by_name(outside_.container_ns(), "rxehca0");
+        const Netns owner = make_rxe(outside_, kNetdev, "rxehca0");
+        const auto found = room().find_by_name(owner, "rxehca0");
         ASSERT_TRUE(found && *found);
         device_ = **found;
     }

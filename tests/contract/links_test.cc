@@ -39,11 +39,7 @@ class LinksContract : public testing::Test {
     }
 
     // The error of a macvlan that must not come to be.
-    base::Error refusal(const ChildSpec& wanted) {
-        auto done = create(wanted);
-        EXPECT_FALSE(done);
-        return done ? base::Error{} : std::move(done).error();
-    }
+    Error refusal(const ChildSpec& wanted) { return refused(create(wanted)); }
 
     // The addresses that somebody gave: without the kernel's own link-local ones.
     std::vector<std::string> given_addresses(uint32_t index) {

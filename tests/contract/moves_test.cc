@@ -31,10 +31,7 @@ class MovesContract : public testing::Test {
     netns::Links& room() { return outside_.host().links; }
 
     void make(const Netns& ns, uint32_t index, const std::string& name, const netns::Mac& mac) {
-        const auto made = room().create_child(
-            outside_.host_ns(),
-            ns,
-            {.parent = outside_.parent(), .index = index, .name = name, .mac = mac, .mtu = 1400});
+        const auto made = make_macvlan(outside_, ns, index, name, mac);
         ASSERT_TRUE(made) << made.error().message();
     }
 
@@ -47,16 +44,10 @@ class MovesContract : public testing::Test {
         return room().move(*from_, *to_, kMoved, change);
     }
 
-    base::Error refused_move(const LinkChange& change) {
-        auto done = move(change);
-        EXPECT_FALSE(done);
-        return done ? base::Error{} : std::move(done).error();
-    }
+    Error refused_move(const LinkChange& change) { return refused(move(change)); }
 
-    base::Error refused_change(const LinkChange& change) {
-        auto done = room().change(*from_, kMoved, change);
-        EXPECT_FALSE(done);
-        return done ? base::Error{} : std::move(done).error();
+    Error refused_change(const LinkChange& change) {
+        return refused(room().change(*from_, kMoved, change));
     }
 
     std::optional<netns::Link> at(const Netns& ns, uint32_t index) {

@@ -36,13 +36,7 @@ class NeighboursContract : public testing::Test {
     }
 
     void make(const Netns& where, const Station& station, const char* name) {
-        const auto made = host().links.create_child(outside_.host_ns(),
-                                                    where,
-                                                    {.parent = outside_.parent(),
-                                                     .index = station.index,
-                                                     .name = name,
-                                                     .mac = station.mac,
-                                                     .mtu = 1400});
+        const auto made = make_macvlan(outside_, where, station.index, name, station.mac);
         ASSERT_TRUE(made) << made.error().message();
     }
 

@@ -6,6 +6,8 @@
 #include <memory>
 #include <string>
 
+#include <gtest/gtest.h>
+
 #include "netns/kernel/gid_events.h"
 #include "netns/kernel_host.h"
 #include "tests/fakes/fake_host.h"
@@ -179,6 +181,42 @@ class KernelOutside {
     std::vector<base::UniqueFd> opened_;
     std::vector<netns::GidEvents> opened_devices_;
 };
+
+// Makes a macvlan on the parent, in `ns`.
+template <class Outside>
+Result<> make_macvlan(Outside& outside,
+                      const Netns& ns,
+                      uint32_t index,
+                      const std::string& name,
+                      const netns::Mac& mac) {
+    return outside.host().links.create_child(outside.host_ns(),
+                                             ns,
+                                             {.parent = outside.parent(),
+                                              .index = index,
+                                              .name = name,
+                                              .mac = mac,
+                                              .mtu = 1400,
+                                              .type = {}});
+}
+
+// Makes an rxe on a macvlan of the container. Returns the namespace that it is in: in exclusive
+// mode the host's.
+template <class Outside>
+Netns make_rxe(Outside& outside, uint32_t netdev, const std::string& name) {
+    netns::Host host = outside.host();
+    const Netns ns = outside.container_ns();
+    EXPECT_TRUE(make_macvlan(outside, ns, netdev, "rdma0", {{2, 0, 0x5e, 0x10, 0, 1}}));
+    const auto added = host.rdma.add_link(ns, {.name = name, .type = "rxe", .netdev = netdev});
+    EXPECT_TRUE(added) << added.error().message();
+    return host.rdma.mode().value() == netns::RdmaNetnsMode::Exclusive ? outside.host_ns() : ns;
+}
+
+// Returns the error of what must fail.
+template <class T>
+Error refused(Result<T> done) {
+    EXPECT_FALSE(done);
+    return done ? Error{} : std::move(done).error();
+}
 
 // Names the outsides in the names of the tests.
 struct OutsideNames {

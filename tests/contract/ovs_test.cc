@@ -51,9 +51,7 @@ class OvsContract : public testing::Test {
     }
 
     base::Error refusal(const OvsPortSpec& spec, Deadline deadline = in_time()) {
-        auto done = room().add_port(spec, deadline);
-        EXPECT_FALSE(done);
-        return done ? base::Error{} : std::move(done).error();
+        return refused(room().add_port(spec, deadline));
     }
 
     std::optional<OvsPort> port(const std::string& name) {

@@ -47,13 +47,8 @@ class RdmaContract : public testing::Test {
 
     base::Result<> make_netdev(uint32_t index = kRdmaNetdev) {
         const auto last = static_cast<uint8_t>(index - kRdmaNetdev + 1);
-        return links().create_child(host_ns(),
-                                    container(),
-                                    {.parent = outside_.parent(),
-                                     .index = index,
-                                     .name = "rdma" + std::to_string(last - 1),
-                                     .mac = mac(last),
-                                     .mtu = 1500});
+        return make_macvlan(
+            outside_, container(), index, "rdma" + std::to_string(last - 1), mac(last));
     }
 
     base::Result<> add(const std::string& name,
@@ -391,13 +386,7 @@ TYPED_TEST(RdmaContract, ADeviceGoesWithItsNamespace) {
     RdmaDevice device;
     {
         const Netns made = this->outside_.host().namespaces.make().value();
-        ASSERT_TRUE(this->links().create_child(this->host_ns(),
-                                               made,
-                                               {.parent = this->outside_.parent(),
-                                                .index = kRdmaNetdev,
-                                                .name = "rdma0",
-                                                .mac = this->mac(1),
-                                                .mtu = 1500}));
+        ASSERT_TRUE(make_macvlan(this->outside_, made, kRdmaNetdev, "rdma0", this->mac(1)));
         ASSERT_TRUE(
             this->room().add_link(made, {.name = kName, .type = "rxe", .netdev = kRdmaNetdev}));
         const auto found =

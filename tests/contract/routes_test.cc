@@ -26,14 +26,8 @@ class RoutesContract : public testing::Test {
 
     void make_rail() {
         auto& links = outside_.host().links;
-        const auto made = links.create_child(outside_.host_ns(),
-                                             ns(),
-                                             {.parent = outside_.parent(),
-                                              .index = kRailIndex,
-                                              .name = "rail0",
-                                              .mac = *netns::parse_mac("02:00:5e:10:00:21"),
-                                              .mtu = 1400});
-        ASSERT_TRUE(made) << made.error().message();
+        const netns::Mac mac{{2, 0, 0x5e, 0x10, 0, 0x21}};
+        ASSERT_TRUE(make_macvlan(outside_, ns(), kRailIndex, "rail0", mac));
         for (const char* address : {"10.9.9.1/24", "fd00:9::1/64"})
             ASSERT_TRUE(links.add_address(ns(), kRailIndex, *netns::parse_cidr(address)));
     }

@@ -19,15 +19,7 @@ class StatisticsContract : public testing::Test {
     void SetUp() override {
         if (const std::string reason = Outside::missing(); !reason.empty())
             GTEST_SKIP() << reason;
-        const auto made = outside_.host().links.create_child(outside_.host_ns(),
-                                                             outside_.container_ns(),
-                                                             {.parent = outside_.parent(),
-                                                              .index = kLink,
-                                                              .name = "rdma0",
-                                                              .mac = kMac,
-                                                              .mtu = 1400,
-                                                              .type = {}});
-        ASSERT_TRUE(made) << made.error().message();
+        ASSERT_TRUE(make_macvlan(outside_, outside_.container_ns(), kLink, "rdma0", kMac));
     }
 
     netns::Statistics& room() { return outside_.host().statistics; }
@@ -92,14 +84,7 @@ TEST(Statistics, TheKernelCountsWhatIsSent) {
     KernelOutside outside;
     auto rooms = outside.host();
     const Netns ns = outside.container_ns();
-    ASSERT_TRUE(rooms.links.create_child(outside.host_ns(),
-                                         ns,
-                                         {.parent = outside.parent(),
-                                          .index = kLink,
-                                          .name = "rdma0",
-                                          .mac = kMac,
-                                          .mtu = 1400,
-                                          .type = {}}));
+    ASSERT_TRUE(make_macvlan(outside, ns, kLink, "rdma0", kMac));
     const auto before = rooms.statistics.of_link(ns, kLink).value();
     ASSERT_TRUE(rooms.neighbours.announce(ns, {kLink, kMac}, {*netns::parse_cidr("10.9.9.9/24")}));
     const auto after = rooms.statistics.of_link(ns, kLink).value();

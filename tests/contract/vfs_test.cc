@@ -116,11 +116,7 @@ class VfsContract : public testing::Test {
         return room().configure(host_ns(), pf_, number, change, Deadline::in(kPatience));
     }
 
-    base::Error refusal(const VfSettings& change) {
-        auto done = configure(change);
-        EXPECT_FALSE(done);
-        return done ? base::Error{} : std::move(done).error();
-    }
+    Error refusal(const VfSettings& change) { return refused(configure(change)); }
 
     netns::Mac mac() { return links().find(host_ns(), vf_.index).value()->mac; }
 
