@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "netns/base/files.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
 #include <cstdio>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "netns/base/folder.h"
 #include "netns/base/unique_fd.h"
 
 namespace base {
 
 namespace {
 constexpr char kTempMark[] = ".tmp.";
+constexpr int kMostNested = 16;
 
 UniqueFd create_private(const std::string& path) {
     return UniqueFd{
@@ -108,6 +110,27 @@ Result<std::string> read_until_end(int fd, size_t limit, std::string_view what, 
             return content;
     }
 }
+
+Result<> remove_below(int folder, const std::string& name, int depth) {
+    UniqueFd inner{::openat(
+        folder, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)};
+    if (!inner && errno == ENOENT)
+        return {};
+    if (!inner)
+        return sys_error("open folder " + name);
+    if (depth == kMostNested)
+        return make_error(Code::BadInput, "too many folders within each other: " + name);
+    for (const std::string& entry : TRY(names_in(inner.get(), name))) {
+        if (::unlinkat(inner.get(), entry.c_str(), 0) == 0 || errno == ENOENT)
+            continue;
+        if (errno != EISDIR)
+            return sys_error("remove " + entry);
+        TRY(remove_below(inner.get(), entry, depth + 1));
+    }
+    if (::unlinkat(folder, name.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT)
+        return sys_error("remove folder " + name);
+    return {};
+}
 }  // namespace
 
 bool is_missing(const Error& error) {
@@ -120,6 +143,27 @@ Result<std::string> read_all(int fd, size_t limit, std::string_view what) {
 
 Result<std::string> read_file(int fd, size_t limit, std::string_view what) {
     return read_until_end(fd, limit, what, true);
+}
+
+Result<std::vector<std::string>> names_in(int folder, std::string_view what) {
+    std::vector<std::string> names;
+    alignas(dirent64) char buffer[8192];
+    for (;;) {
+        const ssize_t got = ::getdents64(folder, buffer, sizeof buffer);
+        if (got < 0)
+            return sys_error("list " + std::string(what));
+        if (got == 0)
+            break;
+        for (ssize_t at = 0; at < got;) {
+            const auto* entry = reinterpret_cast<const dirent64*>(&buffer[at]);
+            const std::string_view name = entry->d_name;
+            if (name != "." && name != "..")
+                names.emplace_back(name);
+            at += entry->d_reclen;
+        }
+    }
+    std::sort(names.begin(), names.end());
+    return names;
 }
 
 Result<> write_all(int fd, std::string_view content, std::string_view what) {
@@ -223,7 +267,11 @@ Result<> RealFiles::set_label(const std::string& path, const std::string& label)
 }
 
 Result<> RealFiles::remove_tree(const std::string& path) {
-    return remove_tree_in(AT_FDCWD, path);
+    if (::unlink(path.c_str()) == 0 || errno == ENOENT)
+        return {};
+    if (errno != EISDIR)
+        return sys_error("remove " + path);
+    return remove_below(AT_FDCWD, path, 0);
 }
 
 }  // namespace base

@@ -62,7 +62,7 @@ class Files {
     virtual Result<> set_label(const std::string& path, const std::string& label) = 0;
 
     // Removes a folder with all its content, following no link; a folder that is not there is no
-    // error.
+    // error. BadInput: folders are nested deeper than any that this project makes.
     virtual Result<> remove_tree(const std::string& path) = 0;
 };
 
@@ -93,6 +93,11 @@ Result<std::string> read_all(int fd, size_t limit, std::string_view what);
 // The same for a regular file, which ends where the kernel returns less than was asked for. Not for
 // /proc: a seq_file stops at its own buffer.
 Result<std::string> read_file(int fd, size_t limit, std::string_view what);
+
+// Returns the names in an open folder, sorted, without "." and "..". `what` is the folder in
+// errors. It asks the kernel itself (getdents64(2)), without libc's buffer: a hook reads some
+// folders in every container start.
+Result<std::vector<std::string>> names_in(int folder, std::string_view what);
 
 // Writes all bytes, through short writes and EINTR.
 Result<> write_all(int fd, std::string_view content, std::string_view what);

@@ -24,7 +24,6 @@
 #include "netns/base/confine.h"
 #include "netns/base/file_lock.h"
 #include "netns/base/files.h"
-#include "netns/base/folder.h"
 #include "netns/base/nsfs.h"
 
 namespace netns {

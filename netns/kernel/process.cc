@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "netns/base/files.h"
-#include "netns/base/folder.h"
 #include "netns/base/unique_fd.h"
 
 namespace netns {

@@ -9,7 +9,7 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-#include "netns/base/folder.h"
+#include "netns/base/files.h"
 
 namespace netns {
 
