@@ -2,8 +2,6 @@
 // asap2: a VF whose traffic the rules of Open vSwitch steer, in the NIC where the host can. It is
 // set up as in mode vf, and its representor becomes a port of a bridge. The administrator sets up
 // the e-switch, the bridge and its uplink (rdmactl asap2 enable).
-#include "hook/modes/asap2.h"
-
 #include <fmt/format.h>
 
 #include "hook/modes/interface.h"
@@ -133,16 +131,6 @@ Result<Scope> asap2_scope(const Attachment& a, Site&) {
     return Scope{Where::Container, a.ifname};
 }
 }  // namespace
-
-Result<> check_roce(const ChosenVf& chosen) {
-    if (chosen.own_device.empty() || !chosen.iwarp)
-        return {};
-    return make_error(Code::Refused,
-                      fmt::format("{} of {} is an iWARP device, and mode asap2 gives RoCE",
-                                  chosen.own_device,
-                                  name_of(chosen.vf)))
-        .advise(std::string("set rdma.mode to vf; ") + kIwarpToRoce);
-}
 
 const Mode kAsap2{.name = "asap2", .scope = asap2_scope, .plan = plan_asap2};
 

@@ -248,6 +248,16 @@ Result<ChosenVf> choose_vf_settings(const Attachment& attachment,
     return chosen;
 }
 
+Result<> check_roce(const ChosenVf& chosen) {
+    if (chosen.own_device.empty() || !chosen.iwarp)
+        return {};
+    return make_error(Code::Refused,
+                      fmt::format("{} of {} is an iWARP device, and mode asap2 gives RoCE",
+                                  chosen.own_device,
+                                  name_of(chosen.vf)))
+        .advise(std::string("set rdma.mode to vf; ") + kIwarpToRoce);
+}
+
 Lease lease_of(const FreeVf& vf, const Survey& survey) {
     return {.path = survey.store.lease_path(vf_lease(vf.function.address)),
             .owner = survey.attachment_key};

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "hook/modes/asap2.h"
 #include "hook/modes/virtual_function.h"
 #include "hook/rdmactl/asap2/status.h"
 #include "hook/rdmactl/doctor/verdicts.h"
