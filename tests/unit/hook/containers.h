@@ -21,7 +21,7 @@ class Containers : public testing::Test {
         return life;
     }
 
-    // What the attach is refused with; it must leave nothing.
+    // Returns the error of an attach that must fail and leave nothing.
     base::Error refusal(Life& life) {
         const World before = fake_.world;
         const auto done = life.precreate();
@@ -31,7 +31,7 @@ class Containers : public testing::Test {
         return done ? base::Error{} : done.error();
     }
 
-    // Where the host has no RDMA device of its own.
+    // For a host without RDMA devices of its own.
     void expect_nothing_left() {
         expect_nothing_kept();
         EXPECT_EQ(fake_.world.rdma.size(), 0U);

@@ -15,8 +15,8 @@ namespace {
 
 class EveryMode : public testing::TestWithParam<Way> {
   protected:
-    // Runs the whole life with one fault set by `arm(k)`; false when k is past the last call.
-    // The faulty program may have died; then the engine is gone too, and gc comes.
+    // Runs the whole life with one fault, which arm() sets at call k. Returns false if k is past the
+    // last call. The program may die of the fault; then the engine is gone, too, and gc runs.
     static bool live(const std::function<void(Gate&, int)>& arm, int k) {
         const Way& way = GetParam();
         FakeHost fake{way.world};
@@ -53,7 +53,7 @@ class EveryMode : public testing::TestWithParam<Way> {
         (void)life.poststop();  // a failing undo is gc's to finish
     }
 
-    // As a container may that administers its network.
+    // Changes links as a container may that administers its network.
     static void alter_links(World& world) {
         for (auto& [ns, netns] : world.namespaces) {
             for (auto& [index, link] : netns.links)
@@ -90,8 +90,8 @@ TEST_P(EveryMode, ReturnsToStartWhereverItCrashesAfterwards) {
     at_every_call([](Gate& gate, int k) { gate.crash_after(k); });
 }
 
-// What nobody sees from here, because of an umount or a mount namespace of one's own, is no less
-// there: of a container that lives nothing is touched, and of one that died nothing is forgotten.
+// Something that cannot be seen still exists: its pin was unmounted, or is in another mount
+// namespace. Nothing of a living container is touched, and nothing of a dead one is forgotten.
 TEST_P(EveryMode, ForgetsNothingThatIsHidden) {
     const Way& way = GetParam();
     for (const Hidden& hidden :
@@ -153,7 +153,8 @@ TEST_P(EveryMode, FailingAttachRollsBackByItself) {
     }
 }
 
-// Of the other modes over each adapter one fault: all faults take each mode elsewhere.
+// The other modes over each adapter, with one kind of fault: the tests above take each mode through
+// all of them.
 class EachAdapter : public EveryMode {};
 
 TEST_P(EachAdapter, ReturnsToStartWhateverCallFails) {

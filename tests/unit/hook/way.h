@@ -27,7 +27,7 @@ struct Way {
 // Names the test of a way.
 inline constexpr auto kWayName = [](const auto& param) { return param.param.name; };
 
-// The container and the configuration that go this way.
+// Gives container and configuration what the way asks for.
 void take(const Way& way, Life& life, StateDir& state);
 
 std::vector<Way> softroce_ways();
