@@ -78,9 +78,8 @@ TYPED_TEST(DeviceCgroupsContract, TwiceIsOnce) {
 
 TYPED_TEST(DeviceCgroupsContract, AProcessThatIsGoneHasNothing) {
     const ProcessToken gone{.pid = this->outside_.missing_pid(), .start = 1};
-    const auto none = this->room().allow(gone, kZero);
-    ASSERT_FALSE(none);
-    EXPECT_EQ(none.error().code, Code::Unavailable) << none.error().message();
+    const Error none = error_of(this->room().allow(gone, kZero));
+    EXPECT_EQ(none.code, Code::Unavailable) << none.message();
     EXPECT_TRUE(this->room().forbid(gone, kZero));
     // A number that another process has got since.
     const ProcessToken reused{.pid = this->init().pid, .start = this->init().start + 1};
@@ -91,9 +90,8 @@ TYPED_TEST(DeviceCgroupsContract, AProcessThatIsGoneHasNothing) {
 
 TYPED_TEST(DeviceCgroupsContract, OurOwnCgroupStaysAsItIs) {
     this->outside_.set_own_cgroup(false);
-    const auto none = this->room().allow(this->init(), kZero);
-    ASSERT_FALSE(none);
-    EXPECT_EQ(none.error().code, Code::Unsupported) << none.error().message();
+    const Error none = error_of(this->room().allow(this->init(), kZero));
+    EXPECT_EQ(none.code, Code::Unsupported) << none.message();
 }
 
 // Not part of what fakes have: several programs, all of which must agree.

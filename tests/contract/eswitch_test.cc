@@ -256,17 +256,15 @@ TYPED_TEST(EswitchContract, TheDeviceIsTheHosts) {
     const Netns ns = this->outside_.container_ns();
     EXPECT_FALSE(this->devlink().eswitch(ns, kHandle).value());
     EXPECT_TRUE(this->devlink().ports(ns, kHandle).value().empty());
-    const auto done = this->devlink().set_mode(ns, kHandle, EswitchMode::Switchdev);
-    ASSERT_FALSE(done);
-    EXPECT_EQ(done.error().code, Code::Unavailable) << done.error().message();
+    const Error done = error_of(this->devlink().set_mode(ns, kHandle, EswitchMode::Switchdev));
+    EXPECT_EQ(done.code, Code::Unavailable) << done.message();
 }
 
 TYPED_TEST(EswitchContract, AnInlineModeThatTheDriverDoesNotHave) {
-    const auto done =
-        this->devlink().set_inline_mode(this->host_ns(), kHandle, netns::InlineMode::Transport);
-    ASSERT_FALSE(done);
-    EXPECT_EQ(done.error().code, Code::Unsupported) << done.error().message();
-    EXPECT_EQ(done.error().sys, EOPNOTSUPP);
+    const Error done = error_of(
+        this->devlink().set_inline_mode(this->host_ns(), kHandle, netns::InlineMode::Transport));
+    EXPECT_EQ(done.code, Code::Unsupported) << done.message();
+    EXPECT_EQ(done.sys, EOPNOTSUPP);
 }
 
 TYPED_TEST(EswitchContract, TcOffloadIsTurnedOnAndOff) {
@@ -286,24 +284,21 @@ TYPED_TEST(EswitchContract, TcOffloadThatIsFixed) {
     for (const Netns& ns : {this->host_ns(), this->outside_.container_ns()}) {
         const TcFeature fixed{.on = false, .fixed = true};
         EXPECT_EQ(this->tc().feature(ns, kLo).value(), fixed);
-        const auto done = this->tc().set_feature(ns, kLo, true);
-        ASSERT_FALSE(done);
-        EXPECT_EQ(done.error().code, Code::Unsupported) << done.error().message();
-        EXPECT_EQ(done.error().sys, EOPNOTSUPP);
+        const Error done = error_of(this->tc().set_feature(ns, kLo, true));
+        EXPECT_EQ(done.code, Code::Unsupported) << done.message();
+        EXPECT_EQ(done.sys, EOPNOTSUPP);
         EXPECT_TRUE(this->tc().set_feature(ns, kLo, false)) << "it is so already";
         EXPECT_EQ(this->tc().feature(ns, kLo).value(), fixed);
     }
 }
 
 TYPED_TEST(EswitchContract, TcOffloadOfNoLink) {
-    const auto feature = this->tc().feature(this->host_ns(), kMissingLink);
-    ASSERT_FALSE(feature);
-    EXPECT_EQ(feature.error().code, Code::Unavailable) << feature.error().message();
-    EXPECT_EQ(feature.error().sys, ENODEV);
-    const auto done = this->tc().set_feature(this->host_ns(), kMissingLink, true);
-    ASSERT_FALSE(done);
-    EXPECT_EQ(done.error().code, Code::Unavailable) << done.error().message();
-    EXPECT_EQ(done.error().sys, ENODEV);
+    const Error feature = error_of(this->tc().feature(this->host_ns(), kMissingLink));
+    EXPECT_EQ(feature.code, Code::Unavailable) << feature.message();
+    EXPECT_EQ(feature.sys, ENODEV);
+    const Error done = error_of(this->tc().set_feature(this->host_ns(), kMissingLink, true));
+    EXPECT_EQ(done.code, Code::Unavailable) << done.message();
+    EXPECT_EQ(done.sys, ENODEV);
 }
 
 TYPED_TEST(EswitchContract, RulesOfAnIngress) {

@@ -39,7 +39,7 @@ class LinksContract : public testing::Test {
     }
 
     // The error of a macvlan that must not come to be.
-    Error refusal(const ChildSpec& wanted) { return refused(create(wanted)); }
+    Error refusal(const ChildSpec& wanted) { return error_of(create(wanted)); }
 
     // The addresses that somebody gave: without the kernel's own link-local ones.
     std::vector<std::string> given_addresses(uint32_t index) {
@@ -62,10 +62,10 @@ TYPED_TEST_SUITE(LinksContract, LinksOutsides, OutsideNames);
 TYPED_TEST(LinksContract, ALinkHasNoReceiveRulesThatNobodyGaveIt) {
     ASSERT_TRUE(this->create(this->spec()));
     EXPECT_EQ(this->room().receive_rules(this->outside_.container_ns(), "rdma0").value(), 0U);
-    const auto none = this->room().receive_rules(this->outside_.container_ns(), "nosuch0");
-    ASSERT_FALSE(none);
-    EXPECT_EQ(none.error().code, Code::Unavailable);
-    EXPECT_EQ(none.error().sys, ENODEV);
+    const Error none =
+        error_of(this->room().receive_rules(this->outside_.container_ns(), "nosuch0"));
+    EXPECT_EQ(none.code, Code::Unavailable);
+    EXPECT_EQ(none.sys, ENODEV);
 }
 
 TYPED_TEST(LinksContract, FindsLinksByIndexAndName) {
@@ -123,10 +123,9 @@ TYPED_TEST(LinksContract, StrictArpIsOfTheLinkAlone) {
         EXPECT_TRUE(this->room().find(ns, kLinkIndex).value()->strict_arp);
     }
     EXPECT_FALSE(this->room().find(ns, 1).value()->strict_arp);
-    const auto missing = this->room().set_strict_arp(ns, 4711);
-    ASSERT_FALSE(missing);
-    EXPECT_EQ(missing.error().code, Code::Unavailable);
-    EXPECT_EQ(missing.error().sys, ENODEV);
+    const Error missing = error_of(this->room().set_strict_arp(ns, 4711));
+    EXPECT_EQ(missing.code, Code::Unavailable);
+    EXPECT_EQ(missing.sys, ENODEV);
 }
 
 TYPED_TEST(LinksContract, ALinkThatComesUpHasItsLinkLocalAddress) {
@@ -247,10 +246,9 @@ TYPED_TEST(LinksContract, RemovingIsDoneAsOftenAsAsked) {
 }
 
 TYPED_TEST(LinksContract, LoopbackCannotBeRemoved) {
-    const auto refused = this->room().remove(this->outside_.container_ns(), 1);
-    ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().code, Code::Unsupported);
-    EXPECT_EQ(refused.error().sys, EOPNOTSUPP);
+    const Error refused = error_of(this->room().remove(this->outside_.container_ns(), 1));
+    EXPECT_EQ(refused.code, Code::Unsupported);
+    EXPECT_EQ(refused.sys, EOPNOTSUPP);
 }
 
 TYPED_TEST(LinksContract, AddressesComeAndGo) {
@@ -263,10 +261,9 @@ TYPED_TEST(LinksContract, AddressesComeAndGo) {
     EXPECT_EQ(this->given_addresses(kLinkIndex),
               (std::vector<std::string>{"10.9.0.1/24", "fd00::1/64"}));
     for (const auto& address : {v4, v6}) {
-        const auto again = this->room().add_address(ns, kLinkIndex, address);
-        ASSERT_FALSE(again);
-        EXPECT_EQ(again.error().code, Code::Busy) << again.error().message();
-        EXPECT_EQ(again.error().sys, EEXIST);
+        const Error again = error_of(this->room().add_address(ns, kLinkIndex, address));
+        EXPECT_EQ(again.code, Code::Busy) << again.message();
+        EXPECT_EQ(again.sys, EEXIST);
         EXPECT_TRUE(this->room().remove_address(ns, kLinkIndex, address));
         EXPECT_TRUE(this->room().remove_address(ns, kLinkIndex, address));
     }
@@ -295,16 +292,14 @@ TYPED_TEST(LinksContract, AddressesOfAMissingLink) {
     const Netns ns = this->outside_.container_ns();
     for (const char* text : {"10.9.0.1/24", "fd00::1/64"}) {
         const auto address = *netns::parse_cidr(text);
-        const auto added = this->room().add_address(ns, 4711, address);
-        ASSERT_FALSE(added);
-        EXPECT_EQ(added.error().code, Code::Unavailable) << added.error().message();
-        EXPECT_EQ(added.error().sys, ENODEV);
+        const Error added = error_of(this->room().add_address(ns, 4711, address));
+        EXPECT_EQ(added.code, Code::Unavailable) << added.message();
+        EXPECT_EQ(added.sys, ENODEV);
         EXPECT_TRUE(this->room().remove_address(ns, 4711, address));
     }
-    const auto listed = this->room().addresses(ns, 4711);
-    ASSERT_FALSE(listed);
-    EXPECT_EQ(listed.error().code, Code::Unavailable) << listed.error().message();
-    EXPECT_EQ(listed.error().sys, ENODEV);
+    const Error listed = error_of(this->room().addresses(ns, 4711));
+    EXPECT_EQ(listed.code, Code::Unavailable) << listed.message();
+    EXPECT_EQ(listed.sys, ENODEV);
 }
 
 TYPED_TEST(LinksContract, ANamespaceWithoutRoutesHasNoDefaultRoute) {

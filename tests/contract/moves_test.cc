@@ -44,10 +44,10 @@ class MovesContract : public testing::Test {
         return room().move(*from_, *to_, kMoved, change);
     }
 
-    Error refused_move(const LinkChange& change) { return refused(move(change)); }
+    Error refused_move(const LinkChange& change) { return error_of(move(change)); }
 
     Error refused_change(const LinkChange& change) {
-        return refused(room().change(*from_, kMoved, change));
+        return error_of(room().change(*from_, kMoved, change));
     }
 
     std::optional<netns::Link> at(const Netns& ns, uint32_t index) {
@@ -89,10 +89,9 @@ TYPED_TEST(MovesContract, ALinkIsRaisedByItself) {
     ASSERT_TRUE(this->room().raise(*this->to_, kMoved, soon));
     EXPECT_TRUE(this->at(*this->to_, kMoved)->up);
     EXPECT_TRUE(this->room().raise(*this->to_, kMoved, soon)) << "it is up already";
-    const auto gone = this->room().raise(*this->from_, kMoved, soon);
-    ASSERT_FALSE(gone);
-    EXPECT_EQ(gone.error().code, Code::Unavailable) << gone.error().message();
-    EXPECT_EQ(gone.error().sys, ENODEV);
+    const Error gone = error_of(this->room().raise(*this->from_, kMoved, soon));
+    EXPECT_EQ(gone.code, Code::Unavailable) << gone.message();
+    EXPECT_EQ(gone.sys, ENODEV);
 }
 
 TYPED_TEST(MovesContract, OneRequestMovesAndChanges) {
@@ -197,17 +196,14 @@ TYPED_TEST(MovesContract, WithoutAWishATakenIndexIsChanged) {
 }
 
 TYPED_TEST(MovesContract, SomeLinksCannotLeave) {
-    const auto lo = this->room().move(*this->from_, *this->to_, 1, {.name = "lo2"});
-    ASSERT_FALSE(lo);
-    EXPECT_EQ(lo.error().code, Code::Refused) << lo.error().message();
-    EXPECT_EQ(lo.error().sys, EINVAL);
-    const auto missing = this->room().move(*this->from_, *this->to_, 4711, {});
-    ASSERT_FALSE(missing);
-    EXPECT_EQ(missing.error().code, Code::Unavailable) << missing.error().message();
-    EXPECT_EQ(missing.error().sys, ENODEV);
-    const auto absent = this->room().change(*this->from_, 4711, {.mtu = 1300});
-    ASSERT_FALSE(absent);
-    EXPECT_EQ(absent.error().sys, ENODEV);
+    const Error lo = error_of(this->room().move(*this->from_, *this->to_, 1, {.name = "lo2"}));
+    EXPECT_EQ(lo.code, Code::Refused) << lo.message();
+    EXPECT_EQ(lo.sys, EINVAL);
+    const Error missing = error_of(this->room().move(*this->from_, *this->to_, 4711, {}));
+    EXPECT_EQ(missing.code, Code::Unavailable) << missing.message();
+    EXPECT_EQ(missing.sys, ENODEV);
+    const Error absent = error_of(this->room().change(*this->from_, 4711, {.mtu = 1300}));
+    EXPECT_EQ(absent.sys, ENODEV);
 }
 
 TYPED_TEST(MovesContract, ALinkMovesBackAsItWas) {

@@ -51,16 +51,14 @@ TYPED_TEST(NamespacesContract, AProcessLeadsToItsNamespace) {
 }
 
 TYPED_TEST(NamespacesContract, AProcessThatIsGoneIsUnavailable) {
-    const auto gone = this->room().open_process(this->outside_.missing_pid());
-    ASSERT_FALSE(gone);
-    EXPECT_EQ(gone.error().code, Code::Unavailable);
+    const Error gone = error_of(this->room().open_process(this->outside_.missing_pid()));
+    EXPECT_EQ(gone.code, Code::Unavailable);
 }
 
 TYPED_TEST(NamespacesContract, AZombieHasNoNamespace) {
     this->outside_.end_container();
-    const auto gone = this->room().open_process(this->outside_.container_pid());
-    ASSERT_FALSE(gone);
-    EXPECT_EQ(gone.error().code, Code::Unavailable) << gone.error().message();
+    const Error gone = error_of(this->room().open_process(this->outside_.container_pid()));
+    EXPECT_EQ(gone.code, Code::Unavailable) << gone.message();
 }
 
 TYPED_TEST(NamespacesContract, OtherFilesAreRefused) {
@@ -74,10 +72,9 @@ TYPED_TEST(NamespacesContract, OtherFilesAreRefused) {
 }
 
 TYPED_TEST(NamespacesContract, AMissingPathIsUnavailable) {
-    const auto missing = this->room().open(this->outside_.file_path("missing"));
-    ASSERT_FALSE(missing);
-    EXPECT_EQ(missing.error().code, Code::Unavailable);
-    EXPECT_EQ(missing.error().sys, ENOENT);
+    const Error missing = error_of(this->room().open(this->outside_.file_path("missing")));
+    EXPECT_EQ(missing.code, Code::Unavailable);
+    EXPECT_EQ(missing.sys, ENOENT);
 }
 
 TYPED_TEST(NamespacesContract, AMadeNamespaceIsEmptyButForLoWhichIsUp) {
@@ -150,10 +147,9 @@ TYPED_TEST(NamespacesContract, PinningTwiceIsDone) {
 TYPED_TEST(NamespacesContract, APinOfAnotherNamespaceIsInTheWay) {
     const std::string path = this->outside_.pin_path("other");
     ASSERT_TRUE(this->room().pin(this->outside_.container_ns(), path));
-    const auto taken = this->room().pin(this->outside_.host_ns(), path);
-    ASSERT_FALSE(taken);
-    EXPECT_EQ(taken.error().code, Code::Busy);
-    EXPECT_EQ(taken.error().sys, EEXIST);
+    const Error taken = error_of(this->room().pin(this->outside_.host_ns(), path));
+    EXPECT_EQ(taken.code, Code::Busy);
+    EXPECT_EQ(taken.sys, EEXIST);
     EXPECT_FALSE(*this->room().open_pin(path, this->outside_.host_ns().id()));
     EXPECT_TRUE(this->room().unpin(path));
 }
@@ -164,9 +160,8 @@ TYPED_TEST(NamespacesContract, UnpinningIsDoneAsOftenAsAsked) {
     ASSERT_TRUE(this->room().pin(this->outside_.container_ns(), path));
     EXPECT_TRUE(this->room().unpin(path));
     EXPECT_TRUE(this->room().unpin(path));
-    const auto gone = this->room().open(path);
-    ASSERT_FALSE(gone);
-    EXPECT_EQ(gone.error().sys, ENOENT);
+    const Error gone = error_of(this->room().open(path));
+    EXPECT_EQ(gone.sys, ENOENT);
 }
 
 TYPED_TEST(NamespacesContract, AMissingPinIsNothing) {
@@ -186,9 +181,8 @@ TEST(Pins, AFolderThatAProcessKeepsLockedIsWaitedForUntilADeadline) {
     const base::UniqueFd held{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
     ASSERT_TRUE(held);
     ASSERT_TRUE(base::lock_until(held.get(), folder, base::Deadline::now()));
-    const auto late = outside.host().namespaces.pin(outside.container_ns(), path);
-    ASSERT_FALSE(late);
-    EXPECT_EQ(late.error().code, Code::Timeout) << late.error().message();
+    const Error late = error_of(outside.host().namespaces.pin(outside.container_ns(), path));
+    EXPECT_EQ(late.code, Code::Timeout) << late.message();
 }
 
 // A container engine, or a service with a mount namespace of its own, has copies of our pins: one

@@ -11,6 +11,7 @@
 #include "netns/kernel/gid_events.h"
 #include "netns/kernel_host.h"
 #include "tests/fakes/fake_host.h"
+#include "tests/support/error_of.h"
 #include "tests/support/temp_dir.h"
 
 namespace test {
@@ -209,13 +210,6 @@ Netns make_rxe(Outside& outside, uint32_t netdev, const std::string& name) {
     const auto added = host.rdma.add_link(ns, {.name = name, .type = "rxe", .netdev = netdev});
     EXPECT_TRUE(added) << added.error().message();
     return host.rdma.mode().value() == netns::RdmaNetnsMode::Exclusive ? outside.host_ns() : ns;
-}
-
-// Returns the error of what must fail.
-template <class T>
-Error refused(Result<T> done) {
-    EXPECT_FALSE(done);
-    return done ? Error{} : std::move(done).error();
 }
 
 // Names the outsides in the names of the tests.

@@ -51,7 +51,7 @@ class OvsContract : public testing::Test {
     }
 
     base::Error refusal(const OvsPortSpec& spec, Deadline deadline = in_time()) {
-        return refused(room().add_port(spec, deadline));
+        return error_of(room().add_port(spec, deadline));
     }
 
     std::optional<OvsPort> port(const std::string& name) {
@@ -83,10 +83,9 @@ TYPED_TEST(OvsContract, BridgesAreMadeAndFound) {
     for (const char* taken : {"br0", "rep0"}) {
         if (taken != std::string("br0"))
             this->add(port_spec(taken));
-        const auto again = this->room().add_bridge(taken, {}, in_time());
-        ASSERT_FALSE(again);
-        EXPECT_EQ(again.error().code, Code::Busy) << again.error().message();
-        EXPECT_EQ(again.error().sys, EEXIST);
+        const Error again = error_of(this->room().add_bridge(taken, {}, in_time()));
+        EXPECT_EQ(again.code, Code::Busy) << again.message();
+        EXPECT_EQ(again.sys, EEXIST);
     }
 }
 
@@ -213,9 +212,8 @@ TYPED_TEST(OvsContract, WithoutVswitchdWhatWaitsHasItsEffectAndTimesOut) {
     EXPECT_EQ(error.code, Code::Timeout) << error.message();
     EXPECT_EQ(error.text, "ovs-vswitchd has not applied the change");
     EXPECT_EQ(this->marked(kOurMarks), (std::vector<std::string>{"rep0", "rep1"}));
-    const auto bridge = this->room().add_bridge("br1", kOurMarks, in_vain());
-    ASSERT_FALSE(bridge);
-    EXPECT_EQ(bridge.error().code, Code::Timeout) << bridge.error().message();
+    const Error bridge = error_of(this->room().add_bridge("br1", kOurMarks, in_vain()));
+    EXPECT_EQ(bridge.code, Code::Timeout) << bridge.message();
     const auto configured = this->room().configure({{"hw-offload", "true"}}, {}, in_vain());
     ASSERT_FALSE(configured);
     EXPECT_EQ(configured.error().code, Code::Timeout) << configured.error().message();
@@ -270,10 +268,9 @@ TEST(OvsDatabase, AnInterfaceOfAnotherPortHasTheName) {
          "interfaces":["set",[["named-uuid","i"],["named-uuid","j"]]]}},
         {"op":"mutate","table":"Bridge","where":[],
          "mutations":[["ports","insert",["set",[["named-uuid","p"]]]]]}])");
-    const auto taken = outside.room().add_port(port_spec("rep0"), in_time());
-    ASSERT_FALSE(taken);
-    EXPECT_EQ(taken.error().code, Code::Busy) << taken.error().message();
-    EXPECT_EQ(taken.error().sys, EEXIST);
+    const Error taken = error_of(outside.room().add_port(port_spec("rep0"), in_time()));
+    EXPECT_EQ(taken.code, Code::Busy) << taken.message();
+    EXPECT_EQ(taken.sys, EEXIST);
     EXPECT_EQ(outside.room().find_port("bond0", in_time()).value(),
               (OvsPort{"bond0", "br0", "broken", {}, {}, 0, {}}));
 }

@@ -95,19 +95,18 @@ TYPED_TEST(RoutesContract, TheMainTableAndASource) {
 }
 
 TYPED_TEST(RoutesContract, AGatewayThatIsNowhere) {
-    const auto added = this->room().add(this->ns(), this->route("172.16.0.0/12", "192.0.2.77"));
-    ASSERT_FALSE(added);
-    EXPECT_EQ(added.error().code, Code::BadInput) << added.error().message();
-    EXPECT_EQ(added.error().sys, ENETUNREACH);
+    const Error added =
+        error_of(this->room().add(this->ns(), this->route("172.16.0.0/12", "192.0.2.77")));
+    EXPECT_EQ(added.code, Code::BadInput) << added.message();
+    EXPECT_EQ(added.sys, ENETUNREACH);
 }
 
 TYPED_TEST(RoutesContract, ALinkThatIsGone) {
     Route lost = this->route("172.16.0.0/12", "");
     lost.link = 0x40000099;
-    const auto added = this->room().add(this->ns(), lost);
-    ASSERT_FALSE(added);
-    EXPECT_EQ(added.error().code, Code::Unavailable) << added.error().message();
-    EXPECT_EQ(added.error().sys, ENODEV);
+    const Error added = error_of(this->room().add(this->ns(), lost));
+    EXPECT_EQ(added.code, Code::Unavailable) << added.message();
+    EXPECT_EQ(added.sys, ENODEV);
     EXPECT_TRUE(this->room().remove(this->ns(), lost));
 }
 

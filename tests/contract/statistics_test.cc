@@ -43,16 +43,14 @@ TYPED_TEST(StatisticsContract, ALinkHasTheCountersOfEveryLink) {
 }
 
 TYPED_TEST(StatisticsContract, WhatIsNotThereHasNone) {
-    const auto link = this->room().of_link(this->outside_.container_ns(), kLink + 1);
-    ASSERT_FALSE(link);
-    EXPECT_EQ(link.error().code, Code::Unavailable) << link.error().message();
-    EXPECT_EQ(link.error().sys, ENODEV);
+    const Error link = error_of(this->room().of_link(this->outside_.container_ns(), kLink + 1));
+    EXPECT_EQ(link.code, Code::Unavailable) << link.message();
+    EXPECT_EQ(link.sys, ENODEV);
     EXPECT_FALSE(this->room().of_link(this->outside_.host_ns(), kLink)) << "it is in another";
-    const auto device = this->room().of_device(this->outside_.host_ns(),
-                                               {.index = 4711, .name = kStatName, .node_guid = 0});
-    ASSERT_FALSE(device);
-    EXPECT_EQ(device.error().code, Code::Unavailable) << device.error().message();
-    EXPECT_EQ(device.error().sys, ENOENT);
+    const Error device = error_of(this->room().of_device(
+        this->outside_.host_ns(), {.index = 4711, .name = kStatName, .node_guid = 0}));
+    EXPECT_EQ(device.code, Code::Unavailable) << device.message();
+    EXPECT_EQ(device.sys, ENOENT);
 }
 
 TYPED_TEST(StatisticsContract, ASoftRoceDeviceCountsPacketsWhereverItIs) {

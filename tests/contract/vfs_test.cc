@@ -116,7 +116,7 @@ class VfsContract : public testing::Test {
         return room().configure(host_ns(), pf_, number, change, Deadline::in(kPatience));
     }
 
-    Error refusal(const VfSettings& change) { return refused(configure(change)); }
+    Error refusal(const VfSettings& change) { return error_of(configure(change)); }
 
     netns::Mac mac() { return links().find(host_ns(), vf_.index).value()->mac; }
 
@@ -176,15 +176,13 @@ TYPED_TEST(VfsContract, WhatIsNotThereIsNothing) {
         EXPECT_FALSE(this->room().find_by_rdma(name).value()) << name;
     }
     for (const auto& [link, number] : {std::pair{this->pf_, kVfs}, {this->vf_.index, 0U}}) {
-        const auto missing = this->room().settings(this->host_ns(), link, number);
-        ASSERT_FALSE(missing);
-        EXPECT_EQ(missing.error().code, Code::Unavailable) << missing.error().message();
+        const Error missing = error_of(this->room().settings(this->host_ns(), link, number));
+        EXPECT_EQ(missing.code, Code::Unavailable) << missing.message();
     }
     VfSettings change;
     change.trust = true;
-    const auto nobody = this->configure(change, kVfs);
-    ASSERT_FALSE(nobody);
-    EXPECT_EQ(nobody.error().code, Code::Unavailable) << nobody.error().message();
+    const Error nobody = error_of(this->configure(change, kVfs));
+    EXPECT_EQ(nobody.code, Code::Unavailable) << nobody.message();
 }
 
 TYPED_TEST(VfsContract, SettingsAreReadAndWritten) {
@@ -280,14 +278,12 @@ TYPED_TEST(VfsContract, RatesAreAtMostTheLinks) {
 }
 
 TYPED_TEST(VfsContract, TheNumberOfVfsChangesFromAndToNoneOnly) {
-    const auto busy = this->room().set_num_vfs(kPf, kVfs + 1);
-    ASSERT_FALSE(busy);
-    EXPECT_EQ(busy.error().code, Code::Busy) << busy.error().message();
-    EXPECT_EQ(busy.error().sys, EBUSY);
-    const auto many = this->room().set_num_vfs(kPf, 8);
-    ASSERT_FALSE(many);
-    EXPECT_EQ(many.error().code, Code::BadInput) << many.error().message();
-    EXPECT_EQ(many.error().sys, ERANGE);
+    const Error busy = error_of(this->room().set_num_vfs(kPf, kVfs + 1));
+    EXPECT_EQ(busy.code, Code::Busy) << busy.message();
+    EXPECT_EQ(busy.sys, EBUSY);
+    const Error many = error_of(this->room().set_num_vfs(kPf, 8));
+    EXPECT_EQ(many.code, Code::BadInput) << many.message();
+    EXPECT_EQ(many.sys, ERANGE);
     EXPECT_TRUE(this->room().set_num_vfs(kPf, kVfs));
     EXPECT_EQ(this->outside_.netdev(kVf), this->vf_);
     EXPECT_EQ(this->room().set_num_vfs(kVf, 1).error().code, Code::Unavailable);
@@ -391,22 +387,19 @@ TYPED_TEST(VfsContract, DriversComeAndGo) {
     ASSERT_FALSE(none);
     EXPECT_EQ(none.error().code, Code::Timeout);
     EXPECT_TRUE(this->room().wait_for_name(kVf, Deadline::in(kPatience)).value()) << "none";
-    const auto wrong = this->room().bind(kVf, "igb");
-    ASSERT_FALSE(wrong);
-    EXPECT_EQ(wrong.error().code, Code::Unavailable) << wrong.error().message();
-    EXPECT_EQ(wrong.error().sys, ENODEV);
-    const auto unknown = this->room().bind(kVf, "no_such_driver");
-    ASSERT_FALSE(unknown);
-    EXPECT_EQ(unknown.error().code, Code::Unavailable) << unknown.error().message();
-    EXPECT_EQ(unknown.error().sys, ENOENT);
+    const Error wrong = error_of(this->room().bind(kVf, "igb"));
+    EXPECT_EQ(wrong.code, Code::Unavailable) << wrong.message();
+    EXPECT_EQ(wrong.sys, ENODEV);
+    const Error unknown = error_of(this->room().bind(kVf, "no_such_driver"));
+    EXPECT_EQ(unknown.code, Code::Unavailable) << unknown.message();
+    EXPECT_EQ(unknown.sys, ENOENT);
     for (int twice = 0; twice < 2; ++twice)
         ASSERT_TRUE(this->room().bind(kVf, "igbvf"));
     const PciNetdev back = this->outside_.netdev(kVf);
     EXPECT_NE(back.index, this->vf_.index);
     EXPECT_EQ(back.name, this->vf_.name) << "udev's";
-    const auto other = this->room().bind(kVf, "igb");
-    ASSERT_FALSE(other);
-    EXPECT_EQ(other.error().code, Code::Busy);
+    const Error other = error_of(this->room().bind(kVf, "igb"));
+    EXPECT_EQ(other.code, Code::Busy);
     EXPECT_EQ(this->room().unbind("0000:77:00.0").error().code, Code::Unavailable);
     EXPECT_EQ(this->room().bind("0000:77:00.0", "igbvf").error().code, Code::Unavailable);
 }

@@ -269,10 +269,9 @@ TEST_F(Asap2, ASoftwarePathIsSaidOrRefused) {
     two.annotations["rdma.ip"] = "10.9.0.2/24";
     const uint32_t other = fake_.world.representor(kEswitch, "pf0vf1");
     fake_.world.find_link(fake_.world.host, other)->tc_feature = {.on = false, .fixed = true};
-    const auto done = two.precreate();
-    ASSERT_FALSE(done);
-    EXPECT_EQ(done.error().code, Code::Unsupported);
-    EXPECT_THAT(done.error().message(), HasSubstr("off [fixed]"));
+    const Error done = error_of(two.precreate());
+    EXPECT_EQ(done.code, Code::Unsupported);
+    EXPECT_THAT(done.message(), HasSubstr("off [fixed]"));
 }
 
 TEST(Representor, IsThePortOfTheVfOfThisPf) {
@@ -310,10 +309,9 @@ TEST_F(MappedAsap2, AFunctionOfThePoolIsGivenOnce) {
                        {"rdma.device", "netdevsim/netdevsim11"},
                        {"rdma.ifname", "rdma7"},
                        {"rdma.ip", "10.9.0.2/24"}};
-    const auto done = two.precreate();
-    ASSERT_FALSE(done);
-    EXPECT_THAT(done.error().message(), HasSubstr("no free function of pool sim: 1 attached"));
-    EXPECT_EQ(done.error().fix, "see rdmactl list");
+    const Error done = error_of(two.precreate());
+    EXPECT_THAT(done.message(), HasSubstr("no free function of pool sim: 1 attached"));
+    EXPECT_EQ(done.fix, "see rdmactl list");
     two.annotations["rdma.device"] = "netdevsim/netdevsim12";
     EXPECT_TRUE(two.precreate());
 }

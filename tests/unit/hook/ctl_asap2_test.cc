@@ -420,9 +420,8 @@ TEST(CtlAsap2, DisableDoesNotCutContainersOff) {
     ASSERT_TRUE(one.precreate());
     ASSERT_TRUE(one.create_runtime());
     const World before = host.fake.world;
-    const auto answer = host.disable();
-    ASSERT_FALSE(answer);
-    EXPECT_THAT(answer.error().message(), HasSubstr("is in use by"));
+    const Error answer = error_of(host.disable());
+    EXPECT_THAT(answer.message(), HasSubstr("is in use by"));
     EXPECT_EQ(host.fake.world, before);
     ASSERT_TRUE(host.enable()) << "again, while it is in use";
     EXPECT_EQ(host.fake.world, before) << difference(before, host.fake.world);
@@ -438,10 +437,9 @@ TEST(CtlAsap2, DisableIsRefusedBeforeAnythingOfIt) {
     const auto at = *world.netdev_of(world.vf_address(kPf, 1));
     world.find_link(at.first, at.second)->link.up = true;  // somebody's, on the host
     const World before = world;
-    const auto answer = host.disable();
-    ASSERT_FALSE(answer);
-    EXPECT_EQ(answer.error().code, Code::Busy);
-    EXPECT_THAT(answer.error().message(), HasSubstr("is in use"));
+    const Error answer = error_of(host.disable());
+    EXPECT_EQ(answer.code, Code::Busy);
+    EXPECT_THAT(answer.message(), HasSubstr("is in use"));
     EXPECT_EQ(world, before) << difference(before, world);
     world.find_link(at.first, at.second)->link.up = false;
     EXPECT_TRUE(host.disable());
@@ -457,10 +455,9 @@ TEST(CtlAsap2, DisableTakesNoVfFromItsUserToHaveAsManyAsBefore) {
     world.unbind(taken);
     world.pci.at(taken).driver = "vfio-pci";
     const World before = world;
-    const auto answer = host.disable();
-    ASSERT_FALSE(answer);
-    EXPECT_EQ(answer.error().code, Code::Busy);
-    EXPECT_THAT(answer.error().message(), HasSubstr("vfio-pci"));
+    const Error answer = error_of(host.disable());
+    EXPECT_EQ(answer.code, Code::Busy);
+    EXPECT_THAT(answer.message(), HasSubstr("vfio-pci"));
     EXPECT_EQ(world, before) << difference(before, world);
 }
 
@@ -501,9 +498,8 @@ TEST(CtlAsap2, VfsThatWereTakenAwayInVainComeBack) {
     World bare = bare_world(2, Nic::Ice);
     bare.pci.at(kPf).quirks.insert("no_switchdev");
     Asap2Host host(bare);
-    const auto answer = host.enable();
-    ASSERT_FALSE(answer);
-    EXPECT_EQ(answer.error().code, Code::Unsupported);
+    const Error answer = error_of(host.enable());
+    EXPECT_EQ(answer.code, Code::Unsupported);
     World after = host.fake.world;
     const World before = with_macs_of(bare, after);
     EXPECT_EQ(after, before) << difference(before, after);
@@ -520,9 +516,8 @@ TEST(CtlAsap2, AnAdapterOfTheDpuStandsInNobodysWay) {
     ASSERT_EQ(answer->json["devices"].size(), 1U);
     EXPECT_EQ(answer->json["devices"][0]["device"], kEswitch);
     host.options.pf = "enp9s0";
-    const auto refused = host.enable();
-    ASSERT_FALSE(refused);
-    EXPECT_THAT(refused.error().message(), HasSubstr("BlueField in DPU mode is set up on the DPU"));
+    const Error refused = error_of(host.enable());
+    EXPECT_THAT(refused.message(), HasSubstr("BlueField in DPU mode is set up on the DPU"));
 }
 
 TEST(CtlAsap2, AnUplinkThatIsNotThereIsMissing) {
@@ -568,10 +563,9 @@ TEST(CtlAsap2, NoContainerIsGivenAVfMeanwhile) {
         const std::string& call = host.fake.gate.calls().back();
         if (!call.starts_with("bind ") && !call.starts_with("set the mode"))
             return;
-        const auto mine = one.precreate();
-        ASSERT_FALSE(mine);
-        EXPECT_EQ(mine.error().code, Code::Busy);
-        EXPECT_THAT(mine.error().message(), HasSubstr("being set up by rdmactl"));
+        const Error mine = error_of(one.precreate());
+        EXPECT_EQ(mine.code, Code::Busy);
+        EXPECT_THAT(mine.message(), HasSubstr("being set up by rdmactl"));
         ++refused;
     };
     EXPECT_TRUE(host.enable());
@@ -587,11 +581,9 @@ TEST(CtlAsap2, EnableDoesNotCutUsersOfThePfsDeviceOff) {
         {"rdma.mode", "shared"}, {"rdma.parent", "enp1s0"}, {"rdma.ip", "10.9.0.1/24"}};
     ASSERT_TRUE(one.start());
     const World before = host.fake.world;
-    const auto refused = host.enable();
-    ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().code, Code::Busy);
-    EXPECT_THAT(refused.error().message(),
-                HasSubstr("the RDMA device of enp1s0 is in use by " + one.id()));
+    const Error refused = error_of(host.enable());
+    EXPECT_EQ(refused.code, Code::Busy);
+    EXPECT_THAT(refused.message(), HasSubstr("the RDMA device of enp1s0 is in use by " + one.id()));
     EXPECT_EQ(host.fake.world, before) << difference(before, host.fake.world);
     ASSERT_TRUE(one.poststop());
     const auto at = *host.fake.world.netdev_of(kPf);
@@ -602,9 +594,8 @@ TEST(CtlAsap2, EnableDoesNotCutUsersOfThePfsDeviceOff) {
     const auto started = one.start();
     ASSERT_TRUE(started) << started.error().message();
     host.options.bridge.clear();
-    const auto again = host.enable();
-    ASSERT_FALSE(again);
-    EXPECT_THAT(again.error().message(), HasSubstr("is in use by " + one.id()));
+    const Error again = error_of(host.enable());
+    EXPECT_THAT(again.message(), HasSubstr("is in use by " + one.id()));
     ASSERT_TRUE(one.poststop());
     EXPECT_TRUE(host.enable());
 }

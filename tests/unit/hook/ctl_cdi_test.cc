@@ -152,10 +152,9 @@ TEST_F(CtlCdi, AFolderOfOthersIsLeftAlone) {
 TEST_F(CtlCdi, InModeExclusiveThereIsNothingToShare) {
     add("mlx5_0", "mlx5");
     fake_.world.mode = netns::RdmaNetnsMode::Exclusive;
-    const auto answer = generate();
-    ASSERT_FALSE(answer);
-    EXPECT_EQ(answer.error().code, Code::Refused);
-    EXPECT_NE(answer.error().message().find("rdma.mode=vf"), std::string::npos);
+    const Error answer = error_of(generate());
+    EXPECT_EQ(answer.code, Code::Refused);
+    EXPECT_NE(answer.message().find("rdma.mode=vf"), std::string::npos);
 }
 
 TEST_F(CtlCdi, APoolBringsPlainHooks) {

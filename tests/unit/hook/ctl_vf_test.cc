@@ -156,10 +156,9 @@ TEST_F(CtlVf, AnAdapterThatIsBeingSetUpIsNotGivenAndOthersAre) {
         if (!fake_.gate.calls().back().starts_with("bind "))
             return;
         const auto begin = base::Deadline::Clock::now();
-        const auto mine = one_.precreate();
-        ASSERT_FALSE(mine);
-        EXPECT_EQ(mine.error().code, Code::Busy);
-        EXPECT_THAT(mine.error().message(), HasSubstr("being set up by rdmactl"));
+        const Error mine = error_of(one_.precreate());
+        EXPECT_EQ(mine.code, Code::Busy);
+        EXPECT_THAT(mine.message(), HasSubstr("being set up by rdmactl"));
         ++refused;
         if (!attached) {
             const auto other = two.precreate();
@@ -225,10 +224,9 @@ TEST_F(CtlVf, EachVfOfEachAdapterIsProbedOnce) {
 TEST_F(CtlVf, OfVfsThatDoNotAnswerOneIsWaitedFor) {
     fake_.world.pci.at("0000:02:00.0").quirks.insert("dead_netdev");
     const World before = fake_.world;
-    const auto refused = ask(hook::ctl::vf_enable, "enp2s0", 5);
-    ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().code, Code::Timeout);
-    EXPECT_EQ(refused.error().also.size(), 4U) << "each is named";
+    const Error refused = error_of(ask(hook::ctl::vf_enable, "enp2s0", 5));
+    EXPECT_EQ(refused.code, Code::Timeout);
+    EXPECT_EQ(refused.also.size(), 4U) << "each is named";
     EXPECT_EQ(fake_.sriov.netdev_waits, 1);
     EXPECT_EQ(fake_.world, before) << difference(before, fake_.world);
 }
@@ -294,11 +292,10 @@ TEST_F(CtlVf, AVfWithoutMacThatIsInUseIsNoSuccess) {
     fake_.world.set_num_vfs("0000:02:00.0", 2);
     const auto netdev = fake_.world.netdev_of(fake_.world.vf_address("0000:02:00.0", 1));
     fake_.world.set_up(netdev->first, netdev->second, true);
-    const auto refused = ask(hook::ctl::vf_enable, "enp2s0", 2);
-    ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().code, Code::Busy);
-    EXPECT_THAT(refused.error().message(), HasSubstr("VF 1 of enp2s0: it has no MAC"));
-    EXPECT_THAT(refused.error().message(), HasSubstr("up on the host"));
+    const Error refused = error_of(ask(hook::ctl::vf_enable, "enp2s0", 2));
+    EXPECT_EQ(refused.code, Code::Busy);
+    EXPECT_THAT(refused.message(), HasSubstr("VF 1 of enp2s0: it has no MAC"));
+    EXPECT_THAT(refused.message(), HasSubstr("up on the host"));
     fake_.world.set_up(netdev->first, netdev->second, false);
     EXPECT_TRUE(ask(hook::ctl::vf_enable, "enp2s0", 2));
 }

@@ -102,9 +102,8 @@ TEST_F(JoiningTheHosts, HardwareDoesNotTakeItsPlace) {
     fake_.world.rdma.clear();
     fake_.world.add_rdma(fake_.world.host, World::kHostLink, "mlx5_0", "mlx5");
     Life two = container("two", hosts({}));
-    const auto started = two.start();
-    ASSERT_FALSE(started);
-    EXPECT_EQ(started.error().code, Code::Unavailable) << started.error().message();
+    const Error started = error_of(two.start());
+    EXPECT_EQ(started.code, Code::Unavailable) << started.message();
 }
 
 TEST_F(Joining, ADifferentRequestForTheNetworksOwnInterfaceIsRefused) {

@@ -13,6 +13,7 @@
 #include "hook/container/end.h"
 #include "hook/stages.h"
 #include "tests/fakes/fake_host.h"
+#include "tests/support/error_of.h"
 #include "tests/support/temp_dir.h"
 
 namespace test {

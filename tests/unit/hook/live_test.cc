@@ -145,16 +145,14 @@ TEST_F(LiveTest, TheHostsNetworkIsRefused) {
 TEST_F(LiveTest, ABundleThatOthersCanWriteIsRefused) {
     ASSERT_TRUE(life_.precreate());
     std::filesystem::permissions(life_.bundle(), std::filesystem::perms::all);
-    const auto done = life_.create_runtime();
-    ASSERT_FALSE(done);
-    EXPECT_EQ(done.error().code, Code::Refused) << done.error().message();
+    const Error done = error_of(life_.create_runtime());
+    EXPECT_EQ(done.code, Code::Refused) << done.message();
 }
 
 TEST_F(LiveTest, TheEndOfARunningContainerIsNotBelieved) {
     start();
-    const auto done = end();
-    ASSERT_FALSE(done);
-    EXPECT_EQ(done.error().code, Code::Busy);
+    const Error done = error_of(end());
+    EXPECT_EQ(done.code, Code::Busy);
     process().zombie = true;
     EXPECT_TRUE(end()) << "found by its id";
     EXPECT_EQ(state_.leftovers(), std::vector<std::string>{});
@@ -254,9 +252,8 @@ TEST_F(PoolDeviceTest, ASecondPoolIsRefused) {
     start();
     const World once = fake_.world;
     life_.asked["rdma.pool"] = "slow";
-    const auto second = life_.create_runtime();
-    ASSERT_FALSE(second);
-    EXPECT_EQ(second.error().code, Code::Refused);
+    const Error second = error_of(life_.create_runtime());
+    EXPECT_EQ(second.code, Code::Refused);
     EXPECT_EQ(fake_.world, once) << difference(once, fake_.world);
 }
 

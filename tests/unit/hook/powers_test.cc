@@ -169,15 +169,14 @@ TEST_F(PowersOfContainers, APodIsRefusedWithoutAPolicyThatAllowsIt) {
             life.annotations.insert(
                 {{"rdma.mode", "softroce"}, {"rdma.parent", "eth0"}, {"rdma.optional", "true"}});
             life.plain = plain;
-            const auto done = life.start();
-            ASSERT_FALSE(done);
-            EXPECT_EQ(done.error().code, base::Code::Refused);
-            EXPECT_NE(done.error().message().find(
+            const Error done = error_of(life.start());
+            EXPECT_EQ(done.code, base::Code::Refused);
+            EXPECT_NE(done.message().find(
                           "a pod's rdma.* annotations are its author's and not root's, and "
                           "/etc/rdma-hook/config.json has no `policy`"),
                       std::string::npos)
-                << done.error().message();
-            EXPECT_NE(done.error().message().find("--starter-policy"), std::string::npos);
+                << done.message();
+            EXPECT_NE(done.message().find("--starter-policy"), std::string::npos);
             expect_nothing_left();
             policy().modes.clear();
             EXPECT_FALSE(life.start()) << "which allows nothing";

@@ -196,9 +196,8 @@ TEST_F(SharedBond, ADeviceElsewhereIsNotTakenForIt) {
     joining.init = one.init;
     joining.annotations = {
         {"rdma.mode", "shared"}, {"rdma.ip", "10.9.0.1/24"}, {"rdma.parent", "bond0"}};
-    const auto joined = joining.start();
-    ASSERT_FALSE(joined);
-    EXPECT_EQ(joined.error().code, Code::Unavailable) << joined.error().message();
+    const Error joined = error_of(joining.start());
+    EXPECT_EQ(joined.code, Code::Unavailable) << joined.message();
 }
 
 }  // namespace

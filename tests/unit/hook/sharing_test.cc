@@ -39,9 +39,8 @@ TEST_F(Sharing, AnIndexThatTheHostHasIsNotDrawn) {
         fake_.world.add_link(fake_.world.host, link);
     }
     Life one = life("one", "10.9.0.1/24");
-    const auto refused = one.start();
-    ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().code, base::Code::Busy) << refused.error().message();
+    const Error refused = error_of(one.start());
+    EXPECT_EQ(refused.code, base::Code::Busy) << refused.message();
 
     auto& links = fake_.world.namespaces[fake_.world.host].links;
     std::erase_if(links, [](const auto& link) { return link.first % 2 == 1; });
@@ -168,10 +167,9 @@ TEST_F(Sharing, ADifferentRequestInTheSameNetworkIsRefused) {
     Life two = life("two", "10.9.0.2/24");
     ASSERT_TRUE(one.start());
     const World before = fake_.world;
-    const auto second = two.precreate();
-    ASSERT_FALSE(second);
-    EXPECT_EQ(second.error().code, base::Code::Refused);
-    EXPECT_NE(second.error().message().find("rdma0"), std::string::npos);
+    const Error second = error_of(two.precreate());
+    EXPECT_EQ(second.code, base::Code::Refused);
+    EXPECT_NE(second.message().find("rdma0"), std::string::npos);
     EXPECT_EQ(fake_.world, before);
     ASSERT_TRUE(one.poststop());
     expect_nothing_left();
@@ -196,10 +194,9 @@ TEST_F(Sharing, AnAddressThatSomebodyHasIsRefused) {
     Life two = apart("two", "10.9.0.1/24", kSecondInit);
     ASSERT_TRUE(one.start());
     const World before = fake_.world;
-    const auto second = two.precreate();
-    ASSERT_FALSE(second);
-    EXPECT_EQ(second.error().code, base::Code::Busy);
-    EXPECT_NE(second.error().message().find("10.9.0.1"), std::string::npos);
+    const Error second = error_of(two.precreate());
+    EXPECT_EQ(second.code, base::Code::Busy);
+    EXPECT_NE(second.message().find("10.9.0.1"), std::string::npos);
     fake_.settle();
     EXPECT_EQ(fake_.world, before);
     ASSERT_TRUE(one.poststop());
@@ -315,10 +312,9 @@ TEST_F(Sharing, AMovedDeviceHasNoConnectionManagerAndSaysSo) {
 TEST_F(Sharing, OldKernelsAreRefusedWithTheWayOut) {
     fake_.world.kernel = KernelTraits::v6_12();
     Life one = life("one", "10.9.0.1/24");
-    const auto refused = one.precreate();
-    ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().code, base::Code::Unsupported);
-    EXPECT_NE(refused.error().message().find("rdma.placement=host"), std::string::npos);
+    const Error refused = error_of(one.precreate());
+    EXPECT_EQ(refused.code, base::Code::Unsupported);
+    EXPECT_NE(refused.message().find("rdma.placement=host"), std::string::npos);
     expect_nothing_left();
 }
 
@@ -326,10 +322,8 @@ TEST_F(Sharing, ExclusiveModeBeforeTheMoveIsRefused) {
     fake_.world.kernel = KernelTraits::v7_2();
     fake_.world.mode = netns::RdmaNetnsMode::Exclusive;
     Life one = life("one", "10.9.0.1/24");
-    const auto refused = one.precreate();
-    ASSERT_FALSE(refused);
-    EXPECT_NE(refused.error().message().find("7.3"), std::string::npos)
-        << refused.error().message();
+    const Error refused = error_of(one.precreate());
+    EXPECT_NE(refused.message().find("7.3"), std::string::npos) << refused.message();
     expect_nothing_left();
 }
 
@@ -357,9 +351,8 @@ TEST_F(Sharing, RangesAreGivenOutOnceEach) {
     ASSERT_TRUE(one.start());
     ASSERT_TRUE(two.start());
     EXPECT_EQ(two.environment("RDMA_GID"), "0000:0000:0000:0000:0000:ffff:0a09:000b");
-    const auto none = three.start();
-    ASSERT_FALSE(none);
-    EXPECT_NE(none.error().message().find("no free address"), std::string::npos);
+    const Error none = error_of(three.start());
+    EXPECT_NE(none.message().find("no free address"), std::string::npos);
     ASSERT_TRUE(one.poststop());
     ASSERT_TRUE(three.start());
     EXPECT_EQ(three.environment("RDMA_GID"), "0000:0000:0000:0000:0000:ffff:0a09:000a");

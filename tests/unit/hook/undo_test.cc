@@ -27,9 +27,8 @@ TEST_F(Undo, ADeviceInUseStaysWithAReasonAndIsFinishedLater) {
     Life one = life("one", "10.9.0.1/24");
     ASSERT_TRUE(one.start());
     fake_.world.rdma.begin()->second.contexts = 1;
-    const auto stopped = one.poststop();
-    ASSERT_FALSE(stopped);
-    EXPECT_NE(stopped.error().message().find("open"), std::string::npos);
+    const Error stopped = error_of(one.poststop());
+    EXPECT_NE(stopped.message().find("open"), std::string::npos);
     EXPECT_EQ(fake_.world.rdma.size(), 1U);
     EXPECT_EQ(fake_.world.pins.size(), 1U) << "the pin is the only way back";
     EXPECT_FALSE(collect(fake_, state_).trouble.empty());
@@ -45,12 +44,11 @@ TEST_F(Undo, ADeviceThatIsOpenWithoutAContextStaysToo) {
     ASSERT_TRUE(one.start());
     FakeRdma& device = fake_.world.rdma.begin()->second;
     device.openers = {4711, 17};
-    const auto stopped = one.poststop();
-    ASSERT_FALSE(stopped);
-    EXPECT_EQ(stopped.error().code, base::Code::Busy);
-    EXPECT_NE(stopped.error().message().find("is still open, by process 17, 4711; end it"),
+    const Error stopped = error_of(one.poststop());
+    EXPECT_EQ(stopped.code, base::Code::Busy);
+    EXPECT_NE(stopped.message().find("is still open, by process 17, 4711; end it"),
               std::string::npos)
-        << stopped.error().message();
+        << stopped.message();
     EXPECT_EQ(fake_.world.rdma.size(), 1U);
     device.openers.clear();
     for (const std::string& line : collect(fake_, state_).trouble)
@@ -106,12 +104,11 @@ TEST_F(Undo, WhereTheUsersOfADeviceAreNotKnownItStays) {
     const uint32_t other = fake_.world.add_rdma(fake_.world.host, World::kHostLink, "rxe9", "rxe");
     fake_.world.rdma.at(other).openers = {4711};
     fake_.processes.too_many = true;
-    const auto stopped = one.poststop();
-    ASSERT_FALSE(stopped);
-    EXPECT_EQ(stopped.error().code, base::Code::Busy);
-    EXPECT_NE(stopped.error().message().find("is still open is not known"), std::string::npos)
-        << stopped.error().message();
-    EXPECT_NE(stopped.error().message().find("fuser /dev/infiniband/uverbs"), std::string::npos);
+    const Error stopped = error_of(one.poststop());
+    EXPECT_EQ(stopped.code, base::Code::Busy);
+    EXPECT_NE(stopped.message().find("is still open is not known"), std::string::npos)
+        << stopped.message();
+    EXPECT_NE(stopped.message().find("fuser /dev/infiniband/uverbs"), std::string::npos);
     EXPECT_EQ(fake_.world.rdma.size(), 2U);
     fake_.processes.too_many = false;
     for (const std::string& line : collect(fake_, state_).trouble)
@@ -177,9 +174,8 @@ TEST_F(Undo, ADeviceWhoseNamespaceNobodyFindsKeepsItsAddress) {
     Life one = life("one", "10.9.0.1/24");
     ASSERT_TRUE(one.start());
     fake_.world.hidden.pins = fake_.world.hidden.namespaces = true;
-    const auto stopped = one.poststop();
-    ASSERT_FALSE(stopped);
-    EXPECT_THAT(stopped.error().message(), HasSubstr("nothing shows the network namespace"));
+    const Error stopped = error_of(one.poststop());
+    EXPECT_THAT(stopped.message(), HasSubstr("nothing shows the network namespace"));
     EXPECT_THAT(collect(fake_, state_).trouble, testing::Contains(HasSubstr("nothing shows")));
     EXPECT_EQ(fake_.world.rdma.size(), 1U);
     Life two = life("two", "10.9.0.1/24");
@@ -226,9 +222,8 @@ TEST_F(GivenAway, ALinkIsTakenBackFromWhoeverHasIt) {
 TEST_F(GivenAway, ALinkThatNobodyKnowsAgainKeepsItsAddressUntilItIsForgotten) {
     ASSERT_TRUE(one_.start());
     give_away().mac = *netns::parse_mac("02:00:00:00:00:99");
-    const auto stopped = one_.poststop();
-    ASSERT_FALSE(stopped);
-    EXPECT_THAT(stopped.error().message(), HasSubstr("rdmactl gc --forget"));
+    const Error stopped = error_of(one_.poststop());
+    EXPECT_THAT(stopped.message(), HasSubstr("rdmactl gc --forget"));
     Life two = life("two", "10.9.0.1/24");
     two.network = "/run/netns/elsewhere";
     EXPECT_FALSE(two.precreate());

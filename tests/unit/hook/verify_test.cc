@@ -157,10 +157,9 @@ TEST_F(Verify, ADeadContainerIsNotEntered) {
     start_both();
     options_.peer = id(two_);
     fake_.world.processes.erase(kSecond);
-    auto answer = verify();
-    ASSERT_FALSE(answer);
-    EXPECT_EQ(answer.error().code, base::Code::Unavailable);
-    EXPECT_THAT(answer.error().message(), HasSubstr("is not running"));
+    const Error answer = error_of(verify());
+    EXPECT_EQ(answer.code, base::Code::Unavailable);
+    EXPECT_THAT(answer.message(), HasSubstr("is not running"));
     EXPECT_TRUE(fake_.programs.started.empty());
     options_.container = "nobody";
     EXPECT_EQ(verify().error().code, base::Code::Unavailable);
@@ -191,10 +190,9 @@ TEST_F(Verify, IwarpIsConnectedByRdmaCm) {
 TEST_F(Verify, AnAmbiguousPrefixIsRefused) {
     start_both();
     options_.container = "";
-    const auto answer = verify();
-    ASSERT_FALSE(answer);
-    EXPECT_EQ(answer.error().code, base::Code::Usage);
-    EXPECT_THAT(answer.error().message(), HasSubstr("several containers"));
+    const Error answer = error_of(verify());
+    EXPECT_EQ(answer.code, base::Code::Usage);
+    EXPECT_THAT(answer.message(), HasSubstr("several containers"));
 }
 
 TEST_F(Verify, AServerThatDoesNotListenEndsIt) {

@@ -199,13 +199,11 @@ TEST_F(VfReturns, WhenItsNameIsFreeAgain) {
     rival.name = "enp1s0v0";
     rival.kind = "dummy";
     const uint32_t index = fake_.world.add_link(fake_.world.host, rival);
-    const auto stopped = one_.poststop();
-    ASSERT_FALSE(stopped);
-    EXPECT_EQ(stopped.error().code, Code::Busy);
-    EXPECT_NE(stopped.error().message().find("cannot have its name enp1s0v0 back"),
-              std::string::npos)
-        << stopped.error().message();
-    EXPECT_NE(stopped.error().message().find("dummy"), std::string::npos);
+    const Error stopped = error_of(one_.poststop());
+    EXPECT_EQ(stopped.code, Code::Busy);
+    EXPECT_NE(stopped.message().find("cannot have its name enp1s0v0 back"), std::string::npos)
+        << stopped.message();
+    EXPECT_NE(stopped.message().find("dummy"), std::string::npos);
     EXPECT_EQ(place(vf(0)), fake_.world.host) << "out of the dead container in any case";
     EXPECT_FALSE(netdev(vf(0)).up);
     Life two = container("two", "enp1s0#0");
