@@ -187,6 +187,7 @@ TYPED_TEST(VfsContract, WhatIsNotThereIsNothing) {
 
 TYPED_TEST(VfsContract, SettingsAreReadAndWritten) {
     const VfSettings fresh = this->settings();
+    const VfSettings others = this->settings(1);
     VfSettings expected;
     expected.mac = this->mac();  // that the VF gave itself
     expected.vlan = netns::VfVlan{};
@@ -205,6 +206,7 @@ TYPED_TEST(VfsContract, SettingsAreReadAndWritten) {
     expected.spoofchk = false;
     expected.trust = true;
     EXPECT_EQ(this->settings(), expected);
+    EXPECT_EQ(this->settings(1), others);
     VfSettings back = fresh;
     back.mac.reset();
     back.rate.reset();

@@ -90,22 +90,10 @@ TEST_F(FakedEswitch, ABusyOneRefusesAnotherMode) {
 }
 
 TEST_F(FakedEswitch, AnInlineModeIsKept) {
-    const auto none = fake_.devlink.set_inline_mode(host_ns(), kCardHandle, InlineMode::Transport);
-    ASSERT_FALSE(none);
-    EXPECT_EQ(none.error().code, Code::Unsupported);
-    EXPECT_EQ(none.error().sys, EOPNOTSUPP);
     fake_.world.eswitches[kCardHandle].eswitch.inline_mode = InlineMode::None;
     ASSERT_TRUE(fake_.devlink.set_inline_mode(host_ns(), kCardHandle, InlineMode::Transport));
     EXPECT_EQ(fake_.devlink.eswitch(host_ns(), kCardHandle).value()->inline_mode,
               InlineMode::Transport);
-}
-
-TEST_F(FakedEswitch, ItIsTheHosts) {
-    const Netns container = fake_.world.handle(fake_.world.netns_of(World::kContainer));
-    EXPECT_FALSE(fake_.devlink.eswitch(container, kCardHandle).value());
-    EXPECT_TRUE(fake_.devlink.ports(container, kCardHandle).value().empty());
-    EXPECT_EQ(fake_.devlink.set_mode(container, kCardHandle, EswitchMode::Switchdev).error().code,
-              Code::Unavailable);
 }
 
 TEST_F(FakedEswitch, ChangesPassTheGate) {

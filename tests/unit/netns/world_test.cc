@@ -130,20 +130,6 @@ TEST_F(Faked, AnOrphanedConnectionKeepsANamespace) {
     EXPECT_FALSE(fake_.world.namespaces.contains(ns.id()));
 }
 
-TEST_F(Faked, HardwareComesBackToTheHost) {
-    netns::Link vf;
-    vf.name = "enp1s0v0";
-    vf.mac = *netns::parse_mac("02:00:5e:20:00:01");
-    vf.up = true;
-    const uint32_t index = fake_.world.add_link(container().id(), vf);
-    fake_.world.processes.erase(World::kContainer);
-    fake_.world.engine_paths.clear();
-    fake_.settle();
-    const auto back = fake_.links.find(host_ns(), index).value();
-    ASSERT_TRUE(back);
-    EXPECT_FALSE(back->up);
-}
-
 TEST_F(Faked, ADeviceInUseOutlivesItsNetdev) {
     ASSERT_TRUE(create());
     ASSERT_TRUE(
