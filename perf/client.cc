@@ -8,7 +8,6 @@
 
 #include "perf/conduct.h"
 #include "perf/limit.h"
-#include "perf/session.h"
 #include "perf/streams.h"
 #include "perf/workloads/tcp_team.h"
 #include "perf/workloads/verbs_team.h"
@@ -116,7 +115,7 @@ Result<> Client::open_verbs(const Point& wish) {
     Waiting waiting = this->waiting();
     waiting.device = &*device_;
     auto team = TRY(VerbsTeam::create(
-        *device_, result_.point, Side::Client, waiting, cm_ends_of(control_, options_)));
+        *device_, result_.point, Side::Client, waiting, cm_ends_of(*options_.cm, control_)));
     const Json frame = TRY(control_.ask(
         message("open", {{"point", to_json(wish)}, {"endpoints", to_json(team->endpoints())}}),
         "opened",

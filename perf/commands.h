@@ -12,12 +12,7 @@ Exit serve(const ServeOptions& options, const Surroundings& around);
 Exit run(const RunOptions& options, const Surroundings& around);
 Exit loop(const LoopOptions& options, const Surroundings& around);
 Exit compare(const CompareOptions& options, const Surroundings& around);
-Exit compare_perftest(const PerftestOptions& options, const Surroundings& around);
 Exit thesis(const ThesisOptions& options, const Surroundings& around);
-Exit kv_exercise(const KvOptions& options, const Surroundings& around);
-Exit gids(const GidsOptions& options, const Surroundings& around);
-Exit doctor(const DoctorOptions& options, const Surroundings& around);
-Exit isolate(const IsolateOptions& options, const Surroundings& around);
 
 // The one that the command line asked for.
 Exit run_command(const Command& command, const Surroundings& around);

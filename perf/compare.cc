@@ -9,7 +9,10 @@
 
 namespace perf {
 
+using base::Code;
 using base::Json;
+using base::make_error;
+using base::Result;
 
 namespace {
 using Pair = std::pair<const Series*, const Series*>;
@@ -180,6 +183,20 @@ Json json_of(const Compared& row) {
             {"verdict", name_of(row.verdict)}};
 }
 }  // namespace
+
+Result<Expect> parse_expect(const std::string& word) {
+    if (word.empty())
+        return Expect::Nothing;
+    if (word == "equal")
+        return Expect::Equal;
+    if (word == "not-slower")
+        return Expect::NotSlower;
+    if (word == "faster")
+        return Expect::Faster;
+    return make_error(Code::Usage,
+                      fmt::format("--expect '{}' is not known (allowed: equal, not-slower, faster)",
+                                  base::printable(word)));
+}
 
 bool is_as_expected(Verdict verdict, Expect expect) {
     switch (expect) {

@@ -7,11 +7,16 @@
 #include <string>
 #include <vector>
 
-#include "perf/compare_options.h"
 #include "perf/metrics.h"
 #include "perf/report_file.h"
 
 namespace perf {
+
+// What a script demands of every pair.
+enum class Expect { Nothing, Equal, NotSlower, Faster };
+
+// Code::Usage; nothing is expected by an empty word.
+base::Result<Expect> parse_expect(const std::string& word);
 
 // A setting that is not equal.
 struct Difference {

@@ -37,20 +37,6 @@ Result<std::vector<std::string>> parse_allow(const std::string& text) {
 }
 }  // namespace
 
-Result<Expect> parse_expect(const std::string& word) {
-    if (word.empty())
-        return Expect::Nothing;
-    if (word == "equal")
-        return Expect::Equal;
-    if (word == "not-slower")
-        return Expect::NotSlower;
-    if (word == "faster")
-        return Expect::Faster;
-    return make_error(Code::Usage,
-                      fmt::format("--expect '{}' is not known (allowed: equal, not-slower, faster)",
-                                  base::printable(word)));
-}
-
 void add_compare_options(CLI::App& app, CompareWords& words) {
     // Not required() for the parser: there is a subcommand beside them.
     app.add_option("A", words.a, "report of before");

@@ -5,19 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "netns/base/result.h"
+#include "perf/compare.h"
 
 namespace CLI {
 class App;
 }
 
 namespace perf {
-
-// What a script demands of every pair.
-enum class Expect { Nothing, Equal, NotSlower, Faster };
-
-// Code::Usage; nothing is expected by an empty word.
-base::Result<Expect> parse_expect(const std::string& word);
 
 struct CompareOptions {
     std::string a;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // gids: every GID of every device, and which one the rule would choose. The same tables and words
 // as --explain-gid, without a server.
+#include "perf/gids.h"
+
 #include <fmt/format.h>
 
 #include "perf/candidates.h"
-#include "perf/commands.h"
 #include "perf/output.h"
 #include "perf/route.h"
 

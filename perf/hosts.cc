@@ -32,24 +32,4 @@ Result<std::vector<Client>> connect_clients(std::span<const std::string> hosts,
     return start_clients(std::move(controls), side, around, with_device);
 }
 
-void introduce(std::span<const Client> clients, Report& report) {
-    report.more_pairs.clear();
-    for (const Client& client : clients) {
-        Pairing pair{.client_device = std::nullopt,
-                     .server = client.server(),
-                     .server_device = std::nullopt};
-        if (client.has_device()) {
-            pair.client_device = client.device().info;
-            pair.server_device = client.server_device();
-        }
-        if (&client != &clients.front()) {
-            report.more_pairs.push_back(std::move(pair));
-            continue;
-        }
-        report.server = std::move(pair.server);
-        report.client_device = std::move(pair.client_device);
-        report.server_device = std::move(pair.server_device);
-    }
-}
-
 }  // namespace perf

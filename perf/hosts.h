@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "perf/client.h"
-#include "perf/report.h"
 #include "perf/surroundings.h"
 
 namespace perf {
@@ -24,8 +23,5 @@ base::Result<std::vector<Client>> start_clients(std::vector<Control> controls,
                                                 const SideOptions& side,
                                                 const Surroundings& around,
                                                 bool with_device = true);
-
-// Puts both sides of each client into the report.
-void introduce(std::span<const Client> clients, Report& report);
 
 }  // namespace perf

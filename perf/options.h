@@ -7,27 +7,16 @@
 #include <vector>
 
 #include "perf/compare_options.h"
-#include "perf/expect.h"
-#include "perf/kv/plan.h"
-#include "perf/perftest/plan.h"
-#include "perf/plan.h"
+#include "perf/doctor/doctor.h"
+#include "perf/gids.h"
+#include "perf/isolate/isolate.h"
+#include "perf/kv/command.h"
+#include "perf/outputs.h"
+#include "perf/perftest/command.h"
 #include "perf/side_options.h"
 #include "perf/thesis.h"
 
 namespace perf {
-
-// What run and loop have in common.
-struct MeasureOptions {
-    Plan plan;
-    SideOptions side;
-    // Each a file, "-" for standard output (at most one of them), empty: none.
-    std::string json;
-    std::string csv;
-    std::string jsonl;
-    std::string markdown;
-    std::vector<Expectation> expectations;
-    bool explain_gid = false;
-};
 
 struct ServeOptions {
     std::vector<std::string> bind;  // addresses; none: loopback only
@@ -53,44 +42,6 @@ struct ThesisOptions {
     ThesisPlan plan;
     std::string json;  // as in MeasureOptions
     SideOptions side;
-};
-
-struct KvOptions {
-    std::string host;
-    uint16_t port = 0;
-    kv::Plan plan;
-    std::string json;  // as in MeasureOptions
-    SideOptions side;
-};
-
-struct PerftestOptions {
-    std::string host;
-    uint16_t port = 0;
-    perftest::Plan plan;
-    std::string json;  // as in MeasureOptions
-    Expect expect = Expect::Nothing;
-    SideOptions side;
-};
-
-// Commands that look and change nothing.
-struct LookOptions {
-    std::string peer;  // empty: none
-    uint16_t port = 0;
-    std::string json;  // as in MeasureOptions
-    SideOptions side;
-};
-
-struct GidsOptions {
-    LookOptions look;
-};
-
-struct DoctorOptions {
-    LookOptions look;
-};
-
-// Negative tests between this side and a server that agreed to them.
-struct IsolateOptions {
-    LookOptions look;
 };
 
 // --help and --version: to be printed, then done.

@@ -8,12 +8,28 @@
 #pragma once
 
 #include <cstdio>
+#include <string>
+#include <vector>
 
-#include "perf/options.h"
+#include "perf/expect.h"
 #include "perf/output.h"
 #include "perf/report.h"
+#include "perf/side_options.h"
 
 namespace perf {
+
+// What run and loop have in common.
+struct MeasureOptions {
+    Plan plan;
+    SideOptions side;
+    // Each a file, "-" for standard output (at most one of them), empty: none.
+    std::string json;
+    std::string csv;
+    std::string jsonl;
+    std::string markdown;
+    std::vector<Expectation> expectations;
+    bool explain_gid = false;
+};
 
 class Outputs {
   public:

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "netns/base/result.h"
+#include "perf/doctor/reading.h"
 
 namespace perf {
 
@@ -190,9 +191,6 @@ base::Result<std::vector<uint32_t>> parse_sizes(std::string_view text);
 
 // "2s", "500ms", "1.5s", or seconds without a unit. 1 ms to kMaxTimeMs.
 base::Result<uint32_t> parse_time_ms(std::string_view text);
-
-// The parts of a text between `separator`s; an empty text has one empty part.
-std::vector<std::string_view> split(std::string_view text, char separator);
 
 // The values of a list of words between commas; the error of the first that is none.
 template <class T>

@@ -243,15 +243,4 @@ Result<uint32_t> parse_time_ms(std::string_view text) {
     return static_cast<uint32_t>(ms);
 }
 
-std::vector<std::string_view> split(std::string_view text, char separator) {
-    std::vector<std::string_view> parts;
-    for (;;) {
-        const size_t at = text.find(separator);
-        parts.push_back(text.substr(0, at));
-        if (at == std::string_view::npos)
-            return parts;
-        text.remove_prefix(at + 1);
-    }
-}
-
 }  // namespace perf

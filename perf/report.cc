@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "perf/baseline.h"
+#include "perf/client.h"
 #include "perf/memory.h"
 #include "perf/plan_file.h"
 #include "perf/summary.h"
@@ -104,6 +105,26 @@ std::string fold(std::string row) {
 
 bool Report::corrupt() const {
     return std::ranges::any_of(results, [](const auto& r) { return r.checked.wrong.has_value(); });
+}
+
+void introduce(std::span<const Client> clients, Report& report) {
+    report.more_pairs.clear();
+    for (const Client& client : clients) {
+        Pairing pair{.client_device = std::nullopt,
+                     .server = client.server(),
+                     .server_device = std::nullopt};
+        if (client.has_device()) {
+            pair.client_device = client.device().info;
+            pair.server_device = client.server_device();
+        }
+        if (&client != &clients.front()) {
+            report.more_pairs.push_back(std::move(pair));
+            continue;
+        }
+        report.server = std::move(pair.server);
+        report.client_device = std::move(pair.client_device);
+        report.server_device = std::move(pair.server_device);
+    }
 }
 
 Json point_json(const PointResult& result) {

@@ -5,12 +5,15 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "perf/result.h"
 
 namespace perf {
+
+class Client;
 
 inline constexpr std::string_view kSchema = "rdma-perf/1";
 
@@ -34,6 +37,9 @@ struct Report {
 
     [[nodiscard]] bool corrupt() const;
 };
+
+// Puts both sides of each client into the report.
+void introduce(std::span<const Client> clients, Report& report);
 
 base::Json to_json(const Report& report);
 

@@ -86,12 +86,6 @@ const Session::Step Session::kSteps[] = {
     {"perftest_end", State::Beside, &Session::on_perftest_end},
 };
 
-CmEnds cm_ends_of(const Control& control, const SideOptions& options) {
-    return {.cm = options.cm,
-            .local = local_address(control.fd()).value_or(Address{}),
-            .peer = peer_address(control.fd()).value_or(Address{})};
-}
-
 Session::Session(Verbs& verbs, Control control, SideOptions options)
     : verbs_(&verbs), control_(std::move(control)), options_(std::move(options)) {}
 
@@ -210,7 +204,7 @@ Result<> Session::open_verbs(const Point& point, const Json& frame) {
     const auto remote = TRY(parse_endpoints(frame));
     const uint32_t mtu = TRY(agree_mtu(point.mtu, device_->info, peer_));
     auto team = TRY(VerbsTeam::create(
-        *device_, point, Side::Server, waiting_for(point), cm_ends_of(control_, options_)));
+        *device_, point, Side::Server, waiting_for(point), cm_ends_of(*options_.cm, control_)));
     TRY(team->connect(peer_, remote, mtu));
     const Opened opened{.endpoints = team->endpoints(),
                         .mtu = mtu,

@@ -23,9 +23,6 @@
 
 namespace perf {
 
-// Both ends of the control connection, for rdma_cm.
-CmEnds cm_ends_of(const Control& control, const SideOptions& options);
-
 class Session {
   public:
     Session(Verbs& verbs, Control control, SideOptions options);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options of either side of a measurement, besides the plan.
+// Options of either side of a measurement, besides the plan, and of commands that only look.
 #pragma once
 
 #include <chrono>
+#include <string>
+#include <vector>
 
 #include "perf/cm/cm.h"
 #include "perf/device.h"
-#include "perf/perftest/program.h"
 
 namespace perf {
 
@@ -19,7 +20,16 @@ struct SideOptions {
     std::chrono::milliseconds pause{30000};
     bool allow_isolation_tests = false;  // a server: of any client
     bool allow_perftest = false;         // a server: to any client
-    perftest::Folders perftest_folders = perftest::system_folders();
+    // Where programs of perftest are looked for: packages, then what an administrator built.
+    std::vector<std::string> perftest_folders = {"/usr/bin", "/usr/local/bin"};
+};
+
+// Of commands that look and change nothing.
+struct LookOptions {
+    std::string peer;  // empty: none
+    uint16_t port = 0;
+    std::string json;  // file, "-" for standard output, empty: none
+    SideOptions side;
 };
 
 }  // namespace perf

@@ -21,6 +21,12 @@ struct Check {
     Findings (*look)(const Scene& scene);
 };
 
+// Findings of one line.
+Findings ok(std::string why);
+Findings warning(std::string why, std::string fix);
+Findings fail(std::string why, std::string fix);
+Findings skipped(std::string why);
+
 // Devices (device_checks.cc).
 Findings check_kernel(const Scene& scene);
 Findings check_nodes(const Scene& scene);

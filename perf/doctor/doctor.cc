@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "netns/base/clock.h"
-#include "perf/commands.h"
 #include "perf/output.h"
 #include "perf/report.h"
 
@@ -37,6 +36,22 @@ constexpr Check kChecks[] = {
     {"clock", check_clock},
 };
 }  // namespace
+
+Findings ok(std::string why) {
+    return {{Status::Ok, std::move(why), ""}};
+}
+
+Findings warning(std::string why, std::string fix) {
+    return {{Status::Warning, std::move(why), std::move(fix)}};
+}
+
+Findings fail(std::string why, std::string fix) {
+    return {{Status::Fail, std::move(why), std::move(fix)}};
+}
+
+Findings skipped(std::string why) {
+    return {{Status::Skipped, std::move(why), ""}};
+}
 
 std::span<const Check> all_checks() {
     return kChecks;

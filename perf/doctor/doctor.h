@@ -8,6 +8,9 @@
 
 #include "netns/base/json.h"
 #include "perf/doctor/check.h"
+#include "perf/exit_code.h"
+#include "perf/side_options.h"
+#include "perf/surroundings.h"
 
 namespace perf {
 
@@ -20,5 +23,11 @@ using base::Diagnosis;
 std::vector<Diagnosis> examine(const Scene& scene);
 
 base::Json to_json(const std::vector<Diagnosis>& diagnoses, const std::string& peer);
+
+struct DoctorOptions {
+    LookOptions look;
+};
+
+Exit doctor(const DoctorOptions& options, const Surroundings& around);
 
 }  // namespace perf

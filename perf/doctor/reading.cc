@@ -61,6 +61,17 @@ std::optional<std::vector<std::string>> read_names(const std::string& path) {
     return std::move(names).value();
 }
 
+std::vector<std::string_view> split(std::string_view text, char separator) {
+    std::vector<std::string_view> parts;
+    for (;;) {
+        const size_t at = text.find(separator);
+        parts.push_back(text.substr(0, at));
+        if (at == std::string_view::npos)
+            return parts;
+        text.remove_prefix(at + 1);
+    }
+}
+
 std::optional<std::string> value_after(std::string_view text, std::string_view key) {
     for (const std::string_view line : split(text, '\n')) {
         if (line.starts_with(key))
@@ -114,22 +125,6 @@ bool may_lock_anything(const std::string& root) {
     const bool first_namespace = words.size() == 3 && words[0] == "0" && words[1] == "0" &&
                                  number_of(words[2]).value_or(0) > UINT32_MAX / 2;
     return first_namespace && has_capability(root, kCapIpcLock);
-}
-
-Findings ok(std::string why) {
-    return {{Status::Ok, std::move(why), ""}};
-}
-
-Findings warning(std::string why, std::string fix) {
-    return {{Status::Warning, std::move(why), std::move(fix)}};
-}
-
-Findings fail(std::string why, std::string fix) {
-    return {{Status::Fail, std::move(why), std::move(fix)}};
-}
-
-Findings skipped(std::string why) {
-    return {{Status::Skipped, std::move(why), ""}};
 }
 
 }  // namespace perf

@@ -9,8 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "perf/doctor/check.h"
-
 namespace perf {
 
 // The content, at most 64 KiB: a larger file, a missing one or no file at all is nothing.
@@ -21,6 +19,9 @@ std::optional<std::string> read_line(const std::string& path);
 
 // The names in a folder, printable ones only, at most 256; nothing if there is no such folder.
 std::optional<std::vector<std::string>> read_names(const std::string& path);
+
+// The parts of a text between `separator`s; an empty text has one empty part.
+std::vector<std::string_view> split(std::string_view text, char separator);
 
 // What follows "KEY" on the line that begins with it, without the space around it.
 std::optional<std::string> value_after(std::string_view text, std::string_view key);
@@ -35,11 +36,5 @@ bool has_capability(const std::string& root, unsigned number);
 // CAP_IPC_LOCK as the kernel asks for it: in the first user namespace, another one's does not
 // count.
 bool may_lock_anything(const std::string& root);
-
-// Findings of one line.
-Findings ok(std::string why);
-Findings warning(std::string why, std::string fix);
-Findings fail(std::string why, std::string fix);
-Findings skipped(std::string why);
 
 }  // namespace perf

@@ -12,8 +12,8 @@
 #include <sys/socket.h>
 
 #include "perf/memory.h"
-#include "perf/options.h"
 #include "perf/route.h"
+#include "perf/side_options.h"
 #include "perf/tcp.h"
 
 namespace perf {

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "netns/base/clock.h"
-#include "perf/commands.h"
 #include "perf/output.h"
 #include "perf/report.h"
 #include "perf/tcp.h"

@@ -7,7 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "perf/exit_code.h"
 #include "perf/isolate/check.h"
+#include "perf/side_options.h"
+#include "perf/surroundings.h"
 
 namespace perf {
 
@@ -32,5 +35,12 @@ bool any_violation(const Trials& trials);
 std::string_view name_of(IsolationVerdict verdict);
 std::string to_text(const Trials& trials);
 base::Json to_json(const Trials& trials, const std::string& peer);
+
+// Negative tests between this side and a server that agreed to them.
+struct IsolateOptions {
+    LookOptions look;
+};
+
+Exit isolate(const IsolateOptions& options, const Surroundings& around);
 
 }  // namespace perf

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "perf/kv/command.h"
+
 #include <algorithm>
 #include <array>
 
 #include "netns/base/clock.h"
-#include "perf/commands.h"
 #include "perf/conclude.h"
 #include "perf/hosts.h"
 #include "perf/kv/report.h"

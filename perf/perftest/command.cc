@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "perf/perftest/command.h"
+
 #include "netns/base/clock.h"
-#include "perf/commands.h"
 #include "perf/conclude.h"
 #include "perf/hosts.h"
 #include "perf/output.h"

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "perf/compare_options.h"
+#include "perf/compare.h"
 #include "perf/perftest/plan.h"
 
 namespace perf::perftest {

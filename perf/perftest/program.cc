@@ -51,10 +51,6 @@ Result<bool> read_some(const UniqueFd& fd, std::string& text, const std::string&
 }
 }  // namespace
 
-Folders system_folders() {
-    return {"/usr/bin", "/usr/local/bin"};
-}
-
 Result<Program> Program::start(const Folders& folders,
                                const std::string& name,
                                const std::vector<std::string>& arguments) {

@@ -18,9 +18,6 @@ namespace perf::perftest {
 
 using Folders = std::vector<std::string>;
 
-// Where programs of perftest are looked for: packages, then what an administrator built.
-Folders system_folders();
-
 class Program {
   public:
     // What it left behind.

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "perf/compare_options.h"
+#include "perf/compare.h"
 #include "perf/perftest/duel.h"
 
 namespace perf::perftest {

@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perf/workloads/cm_links.h"
 
+#include "perf/tcp.h"
+
 namespace perf {
 
 using base::Code;
 using base::make_error;
 using base::Result;
+
+CmEnds cm_ends_of(Cm& cm, const Control& control) {
+    return {.cm = &cm,
+            .local = local_address(control.fd()).value_or(Address{}),
+            .peer = peer_address(control.fd()).value_or(Address{})};
+}
 
 Result<std::unique_ptr<CmLinks>> CmLinks::create(const CmEnds& ends,
                                                  Side side,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "perf/cm/connection.h"
+#include "perf/control.h"
 #include "perf/memory.h"
 
 namespace perf {
@@ -19,6 +20,9 @@ struct CmEnds {
     Address local;
     Address peer;
 };
+
+// Those of the control connection.
+CmEnds cm_ends_of(Cm& cm, const Control& control);
 
 class CmLinks {
   public:
