@@ -3,7 +3,7 @@
 #include <exception>
 
 #include "netns/base/confine.h"
-#include "perf/commands.h"
+#include "perf/command/commands.h"
 
 namespace {
 int fail(const base::Error& error) {

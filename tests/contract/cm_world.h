@@ -22,7 +22,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include "perf/cm/connection.h"
+#include "perf/verbs/cm/connection.h"
 
 namespace test {
 

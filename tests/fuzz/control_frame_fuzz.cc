@@ -7,9 +7,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "perf/account.h"
-#include "perf/control.h"
-#include "perf/message.h"
+#include "perf/measure/account.h"
+#include "perf/protocol/control.h"
+#include "perf/protocol/message.h"
 #include "tests/fuzz/expect.h"
 
 namespace {

@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "netns/base/json.h"
-#include "perf/attach.h"
+#include "perf/address/attach.h"
 #include "tests/fuzz/expect.h"
 
 FUZZ_TARGET(json_document) {

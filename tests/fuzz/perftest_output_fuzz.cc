@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "perf/perftest/output.h"
+#include "perf/suites/perftest/output.h"
 #include "tests/fuzz/expect.h"
 
 FUZZ_TARGET(perftest_output) {

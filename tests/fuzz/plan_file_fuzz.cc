@@ -2,8 +2,8 @@
 // Plans as JSON. What is accepted makes points that every server accepts, and comes back as it was.
 #include <string_view>
 
-#include "perf/plan_file.h"
-#include "perf/schedule.h"
+#include "perf/measure/schedule.h"
+#include "perf/report/plan_file.h"
 #include "tests/fuzz/expect.h"
 
 FUZZ_TARGET(plan_file) {

@@ -3,8 +3,8 @@
 // makes points that every server accepts.
 #include <string_view>
 
-#include "perf/expect.h"
-#include "perf/plan.h"
+#include "perf/protocol/plan.h"
+#include "perf/report/expect.h"
 #include "tests/fuzz/expect.h"
 
 namespace {

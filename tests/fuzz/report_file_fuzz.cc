@@ -3,7 +3,7 @@
 // NUL between them.
 #include <string_view>
 
-#include "perf/compare.h"
+#include "perf/report/compare.h"
 #include "tests/fuzz/expect.h"
 
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/address.h"
+#include "perf/address/address.h"
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/attach.h"
+#include "perf/address/attach.h"
 
 #include <fstream>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands as a person runs them, over real TCP on loopback and the fake provider.
-#include "perf/commands.h"
+#include "perf/command/commands.h"
 
 #include <fstream>
 #include <sstream>
@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 
 #include "netns/base/json.h"
-#include "perf/tcp.h"
+#include "perf/system/tcp.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/perf/fake_verbs.h"
 #include "tests/unit/perf/paper.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/compare.h"
+#include "perf/report/compare.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "perf/commands.h"
+#include "perf/command/commands.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/perf/fake_verbs.h"
 #include "tests/unit/perf/report_samples.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/control.h"
+#include "perf/protocol/control.h"
 
 #include <cstring>
 #include <thread>
@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
-#include "perf/message.h"
+#include "perf/protocol/message.h"
 
 namespace perf {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/counters.h"
+#include "perf/system/counters.h"
 
 #include <filesystem>
 #include <fstream>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/cpu.h"
+#include "perf/system/cpu.h"
 
 #include <cmath>
 #include <fstream>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What becomes of a device while it is open.
-#include "perf/device.h"
+#include "perf/verbs/device.h"
 
 #include <thread>
 

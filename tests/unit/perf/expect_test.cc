@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/expect.h"
+#include "perf/report/expect.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "perf/address.h"
-#include "perf/cm/cm.h"
+#include "perf/address/address.h"
+#include "perf/verbs/cm/cm.h"
 #include "tests/unit/perf/fake_verbs.h"
 
 namespace test {

@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "perf/gid.h"
-#include "perf/verbs.h"
+#include "perf/address/gid.h"
+#include "perf/verbs/verbs.h"
 
 namespace test {
 

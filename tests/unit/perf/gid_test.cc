@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/gid.h"
+#include "perf/address/gid.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

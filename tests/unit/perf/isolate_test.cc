@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The negative tests against a device that keeps its barriers, and against one that lacks one.
-#include "perf/isolate/isolate.h"
+#include "perf/suites/isolate/isolate.h"
 
 #include <algorithm>
 #include <random>
@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "netns/base/files.h"
-#include "perf/commands.h"
-#include "perf/isolate/keys.h"
+#include "perf/command/commands.h"
+#include "perf/suites/isolate/keys.h"
 #include "tests/unit/perf/doctor/fixture.h"
 #include "tests/unit/perf/session_pair.h"
 

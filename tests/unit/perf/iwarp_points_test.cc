@@ -10,9 +10,9 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
-#include "perf/cm/connection.h"
-#include "perf/workloads/attention.h"
-#include "perf/workloads/verbs_team.h"
+#include "perf/engine/attention.h"
+#include "perf/engine/verbs_team.h"
+#include "perf/verbs/cm/connection.h"
 #include "tests/unit/perf/fake_cm.h"
 
 namespace perf {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every expected figure is worked out by hand from the table in limit.h.
-#include "perf/limit.h"
+#include "perf/verbs/limit.h"
 
 #include <gtest/gtest.h>
 #include <infiniband/verbs.h>

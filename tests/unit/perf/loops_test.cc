@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
 
-#include "perf/workloads/latency.h"
+#include "perf/engine/latency.h"
 
 namespace perf {
 namespace {

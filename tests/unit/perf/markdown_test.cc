@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page of Markdown, and what RDMA gains over TCP.
-#include "perf/markdown.h"
+#include "perf/report/markdown.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "perf/baseline.h"
+#include "perf/report/baseline.h"
 #include "tests/unit/perf/report_samples.h"
 
 namespace perf {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/memory.h"
+#include "perf/verbs/memory.h"
 
 #include <limits>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/message.h"
+#include "perf/protocol/message.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/options.h"
+#include "perf/command/options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "perf/perftest/duel.h"
-#include "perf/tcp.h"
+#include "perf/suites/perftest/duel.h"
+#include "perf/system/tcp.h"
 
 namespace perf {
 namespace {

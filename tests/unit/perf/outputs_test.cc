@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What runs write, over the fake provider: repetitions, their summary, CSV and JSONL.
-#include "perf/outputs.h"
+#include "perf/report/outputs.h"
 
 #include <algorithm>
 #include <fstream>
@@ -9,10 +9,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "perf/commands.h"
-#include "perf/csv.h"
-#include "perf/schedule.h"
-#include "perf/summary.h"
+#include "perf/command/commands.h"
+#include "perf/measure/schedule.h"
+#include "perf/report/csv.h"
+#include "perf/report/summary.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/perf/fake_verbs.h"
 #include "tests/unit/perf/report_samples.h"

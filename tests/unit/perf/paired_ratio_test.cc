@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/paired_ratio.h"
+#include "perf/measure/paired_ratio.h"
 
 #include <cmath>
 #include <limits>

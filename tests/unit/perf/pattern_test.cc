@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/pattern.h"
+#include "perf/protocol/pattern.h"
 
 #include <cstring>
 #include <vector>

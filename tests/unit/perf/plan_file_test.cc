@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans read back from JSON: of reports, of people, and of nobody's good will.
-#include "perf/plan_file.h"
+#include "perf/report/plan_file.h"
 
 #include <fstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "perf/options.h"
-#include "perf/report.h"
-#include "perf/schedule.h"
+#include "perf/command/options.h"
+#include "perf/measure/schedule.h"
+#include "perf/report/report.h"
 #include "tests/unit/perf/report_samples.h"
 
 namespace perf {

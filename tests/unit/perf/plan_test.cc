@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/plan.h"
+#include "perf/protocol/plan.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/port_statistics.h"
+#include "perf/system/port_statistics.h"
 
 #include <vector>
 

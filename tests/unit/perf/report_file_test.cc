@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reports as input: from broken to hostile. Whatever is in the file, there is an answer.
-#include "perf/report_file.h"
+#include "perf/report/report_file.h"
 
 #include <filesystem>
 #include <fstream>
@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "perf/compare.h"
+#include "perf/report/compare.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/perf/report_samples.h"
 

@@ -2,7 +2,7 @@
 // Reports as runs make them, without the run.
 #pragma once
 
-#include "perf/report.h"
+#include "perf/report/report.h"
 
 namespace test {
 

@@ -8,10 +8,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "perf/account.h"
-#include "perf/message.h"
-#include "perf/plan_file.h"
-#include "perf/report_file.h"
+#include "perf/measure/account.h"
+#include "perf/protocol/message.h"
+#include "perf/report/plan_file.h"
+#include "perf/report/report_file.h"
 
 namespace perf {
 namespace {

@@ -13,8 +13,8 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-#include "perf/commands.h"
-#include "perf/tcp.h"
+#include "perf/command/commands.h"
+#include "perf/system/tcp.h"
 #include "tests/unit/perf/paper.h"
 #include "tests/unit/perf/session_pair.h"
 

@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
-#include "perf/client.h"
-#include "perf/session.h"
+#include "perf/command/session.h"
+#include "perf/measure/client.h"
 #include "tests/unit/perf/fake_verbs.h"
 
 namespace perf {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Client and server against each other over the fake provider: every verb, mode and poll mode, and
 // everything that can go wrong between them.
-#include "perf/session.h"
+#include "perf/command/session.h"
 
 #include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "perf/conduct.h"
+#include "perf/measure/conduct.h"
 #include "tests/unit/perf/fake_verbs.h"
 #include "tests/unit/perf/session_pair.h"
 

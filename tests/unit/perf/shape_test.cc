@@ -11,7 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "perf/conduct.h"
+#include "perf/measure/conduct.h"
 #include "tests/unit/perf/fake_cm.h"
 #include "tests/unit/perf/session_pair.h"
 #include "tests/unit/perf/wire.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/statistics.h"
+#include "perf/measure/statistics.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/stats.h"
+#include "perf/engine/stats.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/survey.h"
+#include "perf/verbs/survey.h"
 
 #include <filesystem>
 #include <fstream>
 
 #include <gtest/gtest.h>
 
-#include "perf/device.h"
+#include "perf/verbs/device.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/perf/fake_verbs.h"
 

@@ -8,9 +8,9 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
-#include "perf/conduct.h"
-#include "perf/streams.h"
-#include "perf/workloads/tcp_lane.h"
+#include "perf/engine/tcp_lane.h"
+#include "perf/measure/conduct.h"
+#include "perf/protocol/streams.h"
 #include "tests/unit/perf/session_pair.h"
 #include "tests/unit/perf/wire.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/thesis.h"
+#include "perf/command/thesis.h"
 
 #include <algorithm>
 

@@ -13,9 +13,9 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include "perf/control.h"
-#include "perf/memory.h"
-#include "perf/tcp.h"
+#include "perf/protocol/control.h"
+#include "perf/system/tcp.h"
+#include "perf/verbs/memory.h"
 
 namespace test {
 

@@ -11,7 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "perf/cm/connection.h"
+#include "perf/verbs/cm/connection.h"
 #include "tests/unit/perf/fake_cm.h"
 #include "tests/unit/perf/fake_verbs.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/cm/tag.h"
+#include "perf/protocol/tag.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#include "perf/doctor/reading.h"
+#include "perf/system/reading.h"
 #include "tests/unit/perf/doctor/fixture.h"
 
 namespace perf {

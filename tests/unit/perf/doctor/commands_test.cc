@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // gids and doctor as a person runs them, with a fake provider and this machine's network.
-#include "perf/commands.h"
+#include "perf/command/commands.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "netns/base/files.h"
-#include "perf/route.h"
-#include "perf/tcp.h"
+#include "perf/system/route.h"
+#include "perf/system/tcp.h"
 #include "tests/unit/perf/doctor/fixture.h"
 
 namespace perf {

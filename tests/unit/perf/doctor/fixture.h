@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-#include "perf/doctor/doctor.h"
+#include "perf/suites/doctor/doctor.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/perf/fake_verbs.h"
 

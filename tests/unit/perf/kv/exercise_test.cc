@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
-#include "perf/kv/client.h"
-#include "perf/kv/draws.h"
-#include "perf/kv/report.h"
+#include "perf/suites/kv/client.h"
+#include "perf/suites/kv/draws.h"
+#include "perf/suites/kv/report.h"
 #include "tests/unit/perf/session_pair.h"
 
 namespace perf::kv {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/kv/table.h"
+#include "perf/suites/kv/table.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "perf/kv/draws.h"
+#include "perf/suites/kv/draws.h"
 
 namespace perf::kv {
 namespace {

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 
-#include "perf/perftest/program.h"
+#include "perf/suites/perftest/program.h"
 #include "tests/support/temp_dir.h"
 
 namespace test {

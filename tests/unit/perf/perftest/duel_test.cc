@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Both sides of a comparison with perftest, over the fake provider and programs that stand for
 // perftest's.
-#include "perf/perftest/duel.h"
+#include "perf/suites/perftest/duel.h"
 
 #include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "perf/commands.h"
-#include "perf/perftest/report.h"
+#include "perf/command/commands.h"
+#include "perf/suites/perftest/report.h"
 #include "tests/unit/perf/perftest/bench.h"
 #include "tests/unit/perf/session_pair.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs beside us: what they get, how they end, and when they listen.
-#include "perf/perftest/program.h"
+#include "perf/suites/perftest/program.h"
 
 #include <optional>
 #include <thread>
@@ -13,8 +13,8 @@
 #include <sys/socket.h>
 
 #include "netns/base/unique_fd.h"
-#include "perf/perftest/listening.h"
-#include "perf/perftest/output.h"
+#include "perf/suites/perftest/listening.h"
+#include "perf/suites/perftest/output.h"
 #include "tests/unit/perf/perftest/bench.h"
 
 namespace perf::perftest {

@@ -8,8 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "perf/perftest/message.h"
-#include "perf/perftest/output.h"
+#include "perf/suites/perftest/message.h"
+#include "perf/suites/perftest/output.h"
 
 namespace perf::perftest {
 namespace {

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/address/address.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+
+namespace perf {
+
+namespace {
+constexpr std::array<uint8_t, 12> kMapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+}  // namespace
+
+bool Address::is_zero() const {
+    return std::ranges::all_of(bytes, [](uint8_t byte) { return byte == 0; });
+}
+
+bool Address::is_v4() const {
+    return std::equal(kMapped.begin(), kMapped.end(), bytes.begin());
+}
+
+bool Address::is_link_local() const {
+    return bytes[0] == 0xfe && (bytes[1] & 0xc0U) == 0x80;
+}
+
+bool Address::is_loopback() const {
+    if (is_v4())
+        return bytes[12] == 127;
+    return std::all_of(bytes.begin(), bytes.end() - 1, [](uint8_t b) { return b == 0; }) &&
+           bytes[15] == 1;
+}
+
+std::string Address::text() const {
+    char out[INET6_ADDRSTRLEN] = "";
+    if (is_v4())
+        (void)::inet_ntop(AF_INET, &bytes[12], out, sizeof out);
+    else
+        (void)::inet_ntop(AF_INET6, bytes.data(), out, sizeof out);
+    return out;
+}
+
+std::string Address::gid_text() const {
+    std::string out;
+    for (size_t i = 0; i < bytes.size(); i += 2)
+        out += fmt::format("{}{:02x}{:02x}", i == 0 ? "" : ":", bytes[i], bytes[i + 1]);
+    return out;
+}
+
+std::optional<Address> parse_address(std::string_view text) {
+    if (text.size() >= INET6_ADDRSTRLEN)
+        return std::nullopt;
+    const std::string terminated(text);
+    Address address;
+    if (::inet_pton(AF_INET, terminated.c_str(), &address.bytes[12]) == 1) {
+        std::copy(kMapped.begin(), kMapped.end(), address.bytes.begin());
+        return address;
+    }
+    if (::inet_pton(AF_INET6, terminated.c_str(), address.bytes.data()) == 1)
+        return address;
+    return std::nullopt;
+}
+
+std::optional<Address> from_sockaddr(const sockaddr* address) {
+    Address out;
+    if (address != nullptr && address->sa_family == AF_INET) {
+        sockaddr_in in{};
+        std::memcpy(&in, address, sizeof in);
+        std::copy(kMapped.begin(), kMapped.end(), out.bytes.begin());
+        std::memcpy(&out.bytes[12], &in.sin_addr, 4);
+        return out;
+    }
+    if (address != nullptr && address->sa_family == AF_INET6) {
+        sockaddr_in6 in{};
+        std::memcpy(&in, address, sizeof in);
+        std::memcpy(out.bytes.data(), &in.sin6_addr, 16);
+        return out;
+    }
+    return std::nullopt;
+}
+
+unsigned to_sockaddr(const Address& address, uint16_t port, sockaddr_storage& out) {
+    out = {};
+    if (address.is_v4()) {
+        sockaddr_in in{};
+        in.sin_family = AF_INET;
+        in.sin_port = htons(port);
+        std::memcpy(&in.sin_addr, &address.bytes[12], 4);
+        std::memcpy(&out, &in, sizeof in);
+        return sizeof in;
+    }
+    sockaddr_in6 in{};
+    in.sin6_family = AF_INET6;
+    in.sin6_port = htons(port);
+    std::memcpy(&in.sin6_addr, address.bytes.data(), 16);
+    std::memcpy(&out, &in, sizeof in);
+    return sizeof in;
+}
+
+}  // namespace perf

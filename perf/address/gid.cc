@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/address/gid.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace perf {
+
+namespace {
+// Ranks leave room for the small differences that decide among equals.
+constexpr int kAsked = 4000;
+constexpr int kAttached = 3000;
+constexpr int kSource = 2000;
+constexpr int kInfiniBand = 1500;
+constexpr int kAnyLocal = 1000;
+constexpr int kLinkLocal = 500;
+
+struct Judge {
+    const std::vector<LocalAddress>& addresses;
+    const GidQuery& query;
+
+    // The peer is this very machine, or not known (loop): any address of ours will do.
+    [[nodiscard]] bool peer_is_here() const {
+        return std::ranges::all_of(query.sources, &Address::is_loopback);
+    }
+
+    [[nodiscard]] bool is_local(const Address& gid) const {
+        return std::ranges::any_of(addresses,
+                                   [&](const LocalAddress& a) { return a.address == gid; });
+    }
+
+    [[nodiscard]] bool netdev_holds(const GidRow& row) const {
+        return std::ranges::any_of(addresses, [&](const LocalAddress& a) {
+            return a.address == row.gid && a.netdev == row.netdev;
+        });
+    }
+
+    [[nodiscard]] const AttachedGid* attached(const Address& gid) const {
+        const auto it = std::ranges::find(query.attached, gid, &AttachedGid::gid);
+        return it == query.attached.end() ? nullptr : &*it;
+    }
+
+    [[nodiscard]] int source_place(const Address& gid) const {
+        const auto it = std::ranges::find(query.sources, gid);
+        return it == query.sources.end() ? -1 : static_cast<int>(it - query.sources.begin());
+    }
+
+    // Small plus for what makes a row the better one among rows of the same GID.
+    [[nodiscard]] int detail(const GidRow& row) const {
+        int plus = 0;
+        if (row.type == GidType::RoceV2)
+            plus += 40;
+        if (!row.netdev.empty() && row.netdev_present && netdev_holds(row))
+            plus += 20;
+        if (row.device == query.preferred_device)
+            plus += 10;
+        if (row.gid.is_v4())
+            plus += 1;
+        return plus;
+    }
+
+    [[nodiscard]] GidVerdict usable(int rank, const GidRow& row, std::string reason) const {
+        return {0, rank + detail(row), std::move(reason)};
+    }
+
+    static GidVerdict unusable(std::string reason) { return {0, 0, std::move(reason)}; }
+
+    [[nodiscard]] GidVerdict judge(const GidRow& row) const {
+        if (!query.device.empty() && row.device != query.device)
+            return unusable(fmt::format("not on {}, which --device asks for", query.device));
+        if (query.index && row.index != *query.index)
+            return unusable(fmt::format("not index {}, which --gid asks for", *query.index));
+        if (row.gid.is_zero())
+            return unusable("zero: an empty entry, or one of another network namespace");
+        if (!row.port_active)
+            return unusable("the port is not active");
+        if (query.index)
+            return usable(kAsked, row, "asked for with --gid");
+        if (row.type == GidType::RoceV1)
+            return unusable("RoCE v1 cannot be routed; the v2 entry is wanted");
+        return judge_address(row);
+    }
+
+    [[nodiscard]] GidVerdict judge_address(const GidRow& row) const {
+        const int source = source_place(row.gid);
+        const int nearer = source < 0 ? 0 : 400 - 50 * std::min(source, 7);
+        if (const AttachedGid* named = attached(row.gid); named != nullptr)
+            return usable(kAttached + nearer - attached_place(*named),
+                          row,
+                          source < 0 ? "named by rdma-hook (attach.json or RDMA_GID)"
+                                     : "named by rdma-hook, and the route's source address");
+        if (source >= 0)
+            return usable(kSource + nearer, row, "the source address of the route to the peer");
+        if (row.type == GidType::InfiniBand)
+            return usable(kInfiniBand - std::min(static_cast<int>(row.index), 99),
+                          row,
+                          "InfiniBand port: addressed by LID");
+        if (!is_local(row.gid))
+            return unusable(
+                row.gid.is_link_local()
+                    ? "link-local, and no interface here has it"
+                    : "foreign: no interface of this network namespace has this address");
+        if (row.gid.is_link_local())
+            return usable(kLinkLocal, row, "link-local of this namespace: the last resort");
+        if (peer_is_here())
+            return usable(kAnyLocal, row, "an address of this namespace, and the peer is here");
+        return unusable(fmt::format("ours, but the route to the peer starts at {}",
+                                    query.sources.front().text()));
+    }
+
+    // Attachment 0 before attachment 1.
+    [[nodiscard]] int attached_place(const AttachedGid& named) const {
+        return static_cast<int>(std::min<ptrdiff_t>(&named - query.attached.data(), 30)) * 2;
+    }
+};
+
+void note_stale_attachments(const std::vector<GidRow>& rows,
+                            const GidQuery& query,
+                            GidChoice& choice) {
+    for (const AttachedGid& named : query.attached) {
+        if (std::ranges::none_of(rows, [&](const GidRow& row) { return row.gid == named.gid; }))
+            choice.remarks.push_back(fmt::format(
+                "rdma-hook names GID {} on {}, which no table here has: stale, not used",
+                named.gid.gid_text(),
+                named.device.empty() ? "any device" : named.device));
+    }
+}
+}  // namespace
+
+std::string_view name_of(GidType type) {
+    switch (type) {
+        case GidType::InfiniBand:
+            return "IB";
+        case GidType::RoceV1:
+            return "RoCE v1";
+        case GidType::RoceV2:
+            return "RoCE v2";
+    }
+    return "?";
+}
+
+GidChoice choose_gid(const std::vector<GidRow>& rows,
+                     const std::vector<LocalAddress>& addresses,
+                     const GidQuery& query) {
+    const Judge judge{addresses, query};
+    GidChoice choice;
+    for (size_t i = 0; i < rows.size(); ++i) {
+        GidVerdict verdict = judge.judge(rows[i]);
+        verdict.row = i;
+        choice.verdicts.push_back(std::move(verdict));
+    }
+    // The first of equals wins: the lower index of the device that comes first by name.
+    const auto best = std::ranges::max_element(choice.verdicts, {}, &GidVerdict::rank);
+    if (best != choice.verdicts.end() && best->rank > 0)
+        choice.chosen = best->row;
+    note_stale_attachments(rows, query, choice);
+    return choice;
+}
+
+std::string explain(const std::vector<GidRow>& rows,
+                    const GidChoice& choice,
+                    const GidQuery& query) {
+    std::string out;
+    for (const Address& source : query.sources)
+        out += fmt::format("source address towards the peer: {}\n", source.text());
+    out += fmt::format("  {:<12} {:>4} {:>5}  {:<39}  {:<8} {:<12} {}\n",
+                       "device",
+                       "port",
+                       "index",
+                       "gid",
+                       "type",
+                       "netdev",
+                       "verdict");
+    size_t hidden = 0;
+    for (const GidVerdict& verdict : choice.verdicts) {
+        const GidRow& row = rows[verdict.row];
+        // A table has up to 1024 entries; the empty ones say nothing apart.
+        if (row.gid.is_zero()) {
+            ++hidden;
+            continue;
+        }
+        const bool here = row.netdev_present;
+        out += fmt::format("{} {:<12} {:>4} {:>5}  {:<39}  {:<8} {:<12} {}\n",
+                           choice.chosen == verdict.row ? '*' : ' ',
+                           row.device,
+                           row.port,
+                           row.index,
+                           row.gid.gid_text(),
+                           name_of(row.type),
+                           row.netdev.empty() ? "?" : row.netdev + (here ? "" : " (not here)"),
+                           verdict.reason);
+    }
+    if (hidden != 0)
+        out += fmt::format("  {} empty entries not shown\n", hidden);
+    if (rows.empty())
+        out += "  no GID in any table\n";
+    for (const std::string& remark : choice.remarks)
+        out += "note: " + remark + "\n";
+    return out;
+}
+
+}  // namespace perf

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which GID, and with it which device: a pure function over tables, so that every table that was
+// ever seen to go wrong can be a test. The rule: the GID that attach.json names, if the table has
+// it; else the GID whose bytes are the source address that the kernel routes from towards the peer,
+// in this network namespace; else a link-local one that this namespace holds; else none, with a
+// reason for each candidate. A device shared by several containers shows the GIDs of all of them,
+// so a score alone would sooner or later pick somebody else's.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "perf/address/address.h"
+
+namespace perf {
+
+enum class GidType { InfiniBand, RoceV1, RoceV2 };
+
+// "IB", "RoCE v1", "RoCE v2".
+std::string_view name_of(GidType type);
+
+// One entry of a device's GID table.
+struct GidRow {
+    std::string device;
+    uint8_t port = 1;
+    uint32_t index = 0;
+    Address gid;
+    GidType type = GidType::RoceV2;
+    std::string netdev;           // the name in the netdev's own namespace; empty: not told
+    bool netdev_present = false;  // this namespace has an interface of that name
+    bool port_active = true;
+};
+
+// An address of an interface of this network namespace.
+struct LocalAddress {
+    std::string netdev;
+    Address address;
+};
+
+// What rdma-hook says it attached (attach.h).
+struct AttachedGid {
+    std::string device;
+    Address gid;
+};
+
+struct GidQuery {
+    std::vector<Address> sources;  // where the kernel routes from towards the peer, best first
+    std::vector<AttachedGid> attached;
+    std::string device;             // only this one; empty: any
+    std::optional<uint32_t> index;  // only this one, on the caller's responsibility
+    std::string preferred_device;   // RDMA_DEVICE: wins among equals
+};
+
+struct GidVerdict {
+    size_t row = 0;
+    int rank = 0;        // 0: cannot be used; the highest wins
+    std::string reason;  // for --explain-gid
+};
+
+struct GidChoice {
+    std::optional<size_t> chosen;  // index into the rows
+    std::vector<GidVerdict> verdicts;
+    std::vector<std::string> remarks;
+};
+
+GidChoice choose_gid(const std::vector<GidRow>& rows,
+                     const std::vector<LocalAddress>& addresses,
+                     const GidQuery& query);
+
+// The table that --explain-gid prints and that an error without a choice carries.
+std::string explain(const std::vector<GidRow>& rows,
+                    const GidChoice& choice,
+                    const GidQuery& query);
+
+}  // namespace perf

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/command/compare_options.h"
+
+#include <algorithm>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "perf/protocol/plan.h"
+#include "perf/report/report_file.h"
+
+namespace perf {
+
+using base::Code;
+using base::make_error;
+using base::Result;
+
+namespace {
+std::string listed() {
+    return fmt::format("{}", fmt::join(allow_words(), ","));
+}
+
+Result<std::vector<std::string>> parse_allow(const std::string& text) {
+    std::vector<std::string> out;
+    if (text.empty())
+        return out;
+    for (const std::string_view word : split(text, ',')) {
+        if (std::ranges::count(allow_words(), word) == 0)
+            return make_error(
+                Code::Usage,
+                fmt::format(
+                    "--allow '{}' is not known (allowed: {})", base::printable(word), listed()));
+        out.emplace_back(word);
+    }
+    return out;
+}
+}  // namespace
+
+void add_compare_options(CLI::App& app, CompareWords& words) {
+    // Not required() for the parser: there is a subcommand beside them.
+    app.add_option("A", words.a, "report of before");
+    app.add_option("B", words.b, "report of now; ratios are B/A");
+    app.add_option("--allow", words.allow, "what may differ: list of " + listed());
+    app.add_option(
+        "--expect", words.expect, "equal, not-slower or faster: exit code 4 if it is not so");
+    app.add_option("--json", words.json, "write the comparison there as JSON; - for stdout");
+}
+
+Result<CompareOptions> parse_compare(const CompareWords& words) {
+    if (words.a.empty() || words.b.empty())
+        return make_error(Code::Usage, "compare needs two reports")
+            .advise("run: rdma-perf compare A.json B.json, or: rdma-perf compare perftest HOST");
+    CompareOptions options;
+    options.a = words.a;
+    options.b = words.b;
+    options.allow = TRY(parse_allow(words.allow));
+    options.expect = TRY(parse_expect(words.expect));
+    options.json = words.json;
+    return options;
+}
+
+}  // namespace perf

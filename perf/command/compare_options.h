@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line of `compare`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "perf/report/compare.h"
+
+namespace CLI {
+class App;
+}
+
+namespace perf {
+
+struct CompareOptions {
+    std::string a;
+    std::string b;
+    std::vector<std::string> allow;  // settings that may differ, by the names of compare.h
+    std::string json;                // file, "-" for standard output, empty: none
+    Expect expect = Expect::Nothing;
+};
+
+// The words as they are given; parse_compare() makes values of them.
+struct CompareWords {
+    std::string a;
+    std::string b;
+    std::string allow;
+    std::string json;
+    std::string expect;
+};
+
+// `words` must live until the command line is parsed.
+void add_compare_options(CLI::App& app, CompareWords& words);
+
+// Code::Usage that names option, value and what is allowed.
+base::Result<CompareOptions> parse_compare(const CompareWords& words);
+
+}  // namespace perf

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/command/options.h"
+
+#include <cstdlib>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "perf/address/attach.h"
+#include "perf/command/plan_options.h"
+#include "perf/measure/schedule.h"
+#include "perf/report/outputs.h"
+#include "perf/suites/kv/options.h"
+#include "perf/suites/perftest/options.h"
+#include "perf/system/tcp.h"
+
+namespace perf {
+
+using base::Code;
+using base::make_error;
+using base::Result;
+
+namespace {
+// The words as they are given; parse_words() makes values of them.
+struct Words {
+    PlanWords plan;
+    std::string gid = "auto";
+    std::string timeout = "5s";
+    std::string expect;
+    std::string device;
+    std::string attach_file{kAttachFile};
+    bool allow_isolation_tests = false;
+    bool allow_perftest = false;
+};
+
+void add_wish_options(CLI::App& app, Words& words) {
+    app.add_option("--device", words.device, "RDMA device (default: the one whose GID fits)");
+    app.add_option("--gid", words.gid, "GID index, or auto")->capture_default_str();
+    app.add_option("--timeout", words.timeout, "deadline of each step")->capture_default_str();
+    app.add_option("--attach-file", words.attach_file, "what rdma-hook attached")
+        ->capture_default_str();
+}
+
+void add_side_options(CLI::App& app, Words& words, bool& explain_gid) {
+    add_wish_options(app, words);
+    app.add_flag("--explain-gid", explain_gid, "print every GID with the reason for or against it");
+}
+
+void add_document_options(CLI::App& app, Words& words, LookOptions& look) {
+    app.add_option("--json", look.json, "write the answer there as JSON; - for stdout");
+    add_wish_options(app, words);
+}
+
+void add_look_options(CLI::App& app, Words& words, LookOptions& look) {
+    app.add_option("--peer", look.peer, "address or name of the other side");
+    add_document_options(app, words, look);
+}
+
+void add_measure_options(CLI::App& app, Words& words, MeasureOptions& measure) {
+    add_plan_options(app, words.plan);
+    app.add_option("--json", measure.json, "write the report there as JSON; - for stdout");
+    app.add_option("--csv", measure.csv, "write each result there as a line; - for stdout");
+    app.add_option("--jsonl", measure.jsonl, "write each result there as JSON; - for stdout");
+    app.add_option("--markdown", measure.markdown, "write the tables there; - for stdout");
+    app.add_option("--expect", words.expect, "exit code 4 unless, as 'bw>=900MiB/s,p99<=60us'");
+    add_side_options(app, words, measure.explain_gid);
+}
+
+std::string environment(const char* name) {
+    const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): before any thread
+    return value == nullptr ? "" : value;
+}
+
+Result<SideOptions> parse_side(const Words& words) {
+    SideOptions side;
+    side.timeout = std::chrono::milliseconds(TRY(parse_time_ms(words.timeout)));
+    side.wish.device = words.device;
+    if (words.gid != "auto")
+        side.wish.gid_index = TRY(parse_count("--gid", words.gid, 255));
+    side.allow_isolation_tests = words.allow_isolation_tests;
+    side.allow_perftest = words.allow_perftest;
+    side.wish.attach_file = words.attach_file;
+    side.wish.env_device = environment("RDMA_DEVICE");
+    side.wish.env_gid = environment("RDMA_GID");
+    return side;
+}
+
+// The words of "thesis", which has few of its own.
+struct ThesisWords {
+    std::string suites = "basic,cpu,multi_dev,multi_qp";
+    std::string sizes = "2..8M:*2";
+    std::string qps = "1,2,4,8,16,32";
+    std::string time = "500ms";
+    std::string mtu = "auto";
+    uint32_t reps = 5;
+};
+
+void add_thesis_options(CLI::App& app, ThesisOptions& thesis, ThesisWords& words) {
+    app.add_option("host",
+                   thesis.hosts,
+                   "servers; multi_dev measures the first, the first two, and so on together")
+        ->required()
+        ->expected(1, static_cast<int>(kMaxHosts));
+    app.add_option("--port", thesis.port, "TCP port")->capture_default_str();
+    app.add_option("--suite", words.suites, "list of basic, cpu, multi_dev, multi_qp")
+        ->capture_default_str();
+    app.add_option("--size", words.sizes, "sizes of basic and cpu")->capture_default_str();
+    app.add_option("--qps", words.qps, "queue pairs of multi_qp")->capture_default_str();
+    app.add_option("--time", words.time, "time of each point")->capture_default_str();
+    app.add_option("--reps", words.reps, "repetitions of each suite")->capture_default_str();
+    app.add_option("--mtu", words.mtu, "path MTU in bytes, or auto")->capture_default_str();
+    app.add_option("--json", thesis.json, "write all tables there as JSON; - for stdout");
+}
+
+Result<ThesisPlan> parse_thesis(const ThesisWords& words, size_t hosts) {
+    ThesisPlan plan;
+    for (const auto word : split(words.suites, ','))
+        plan.suites.push_back(TRY(parse_suite(word)));
+    plan.sizes = TRY(parse_sizes(words.sizes));
+    plan.qps = TRY(parse_counts("--qps", words.qps, kMaxQps));
+    plan.time_ms = TRY(parse_time_ms(words.time));
+    if (words.mtu != "auto")
+        plan.mtu = TRY(parse_count("--mtu", words.mtu, 4096));
+    plan.reps = words.reps;
+    plan.hosts = hosts;
+    plan.seed = random_seed();
+    for (const Suite suite : plan.suites) {
+        for (const ThesisTrial& trial : trials_of(suite, plan)) {
+            TRY(check_reps(plan.reps, trial.points.size()));
+            for (const Point& point : trial.points)
+                TRY(check_limits(point).context(describe(point)));
+        }
+    }
+    return plan;
+}
+
+Result<MeasureOptions> parse_measure(const Words& words, MeasureOptions measure) {
+    measure.side = TRY(parse_side(words));
+    measure.plan = TRY(parse_plan(words.plan));
+    measure.side.by_cm = measure.plan.connect == Connect::Cm;
+    measure.expectations = TRY(parse_expectations(words.expect));
+    TRY(check_outputs(measure));
+    return measure;
+}
+
+template <class T>
+Result<T> as_usage(Result<T> result) {
+    if (!result && result.error().code == Code::BadInput)
+        result.error().code = Code::Usage;
+    return result;
+}
+}  // namespace
+
+Result<Command> parse_command_line(int argc, const char* const* argv) {
+    CLI::App app("Validates and measures RDMA: every byte is checked before anything is timed.",
+                 "rdma-perf");
+    app.set_version_flag("--version", std::string("rdma-perf ") + RDMA_VERSION);
+    app.require_subcommand(1);
+    Words words;
+    ServeOptions serve;
+    RunOptions run;
+    LoopOptions loop;
+    GidsOptions gids;
+    DoctorOptions doctor;
+    IsolateOptions isolate;
+    serve.port = run.port = doctor.look.port = isolate.look.port = kDefaultPort;
+
+    auto* serve_app = app.add_subcommand("serve", "serve every test of any client");
+    serve_app->add_option("--bind", serve.bind, "address to listen on (default: loopback only)");
+    serve_app->add_option("--port", serve.port, "TCP port")->capture_default_str();
+    serve_app->add_flag("--once", serve.once, "end after the first client");
+    serve_app->add_flag("--allow-isolation-tests",
+                        words.allow_isolation_tests,
+                        "let clients run `isolate` against one page of this process");
+    serve_app->add_flag("--allow-perftest",
+                        words.allow_perftest,
+                        "let clients have ib_* programs started for `compare perftest`");
+    add_side_options(*serve_app, words, serve.explain_gid);
+
+    auto* run_app = app.add_subcommand("run", "measure against a server");
+    run_app
+        ->add_option("host",
+                     run.hosts,
+                     "addresses or names of servers, measured together; one may be named again")
+        ->required();
+    run_app->add_option("--port", run.port, "TCP port")->capture_default_str();
+    add_measure_options(*run_app, words, run.measure);
+
+    auto* loop_app = app.add_subcommand("loop", "both ends in this process: needs no peer");
+    add_measure_options(*loop_app, words, loop.measure);
+
+    ThesisOptions thesis;
+    ThesisWords thesis_words;
+    thesis.port = kDefaultPort;
+    auto* thesis_app = app.add_subcommand(
+        "thesis", "the four tables of a comparison of modes: sizes, processors, devices, QPs");
+    add_thesis_options(*thesis_app, thesis, thesis_words);
+    add_wish_options(*thesis_app, words);
+
+    KvOptions kv_options;
+    kv::Words kv_words;
+    kv_options.port = kDefaultPort;
+    auto* kv_app =
+        app.add_subcommand("kv", "a key-value table: GET by SEND against GET by one-sided READ");
+    kv_app->add_option("host", kv_options.host, "address or name of a server")->required();
+    kv_app->add_option("--port", kv_options.port, "TCP port")->capture_default_str();
+    kv::add_options(*kv_app, kv_words);
+    kv_app->add_option("--json", kv_options.json, "write the report there as JSON; - for stdout");
+    add_wish_options(*kv_app, words);
+
+    CompareWords compare;
+    auto* compare_app = app.add_subcommand(
+        "compare", "compare two reports, with repetitions; or with perftest, in turn");
+    add_compare_options(*compare_app, compare);
+    perftest::Words perftest_words;
+    perftest_words.port = kDefaultPort;
+    auto* perftest_app = compare_app->add_subcommand(
+        "perftest", "run ib_* programs beside us, with equal settings and in turn");
+    perftest::add_options(*perftest_app, perftest_words);
+    add_wish_options(*perftest_app, words);
+
+    auto* gids_app = app.add_subcommand("gids", "every GID, and which one would be used and why");
+    add_look_options(*gids_app, words, gids.look);
+
+    auto* doctor_app =
+        app.add_subcommand("doctor", "check what this container can see; changes nothing");
+    doctor_app->add_option("--port", doctor.look.port, "TCP port of the peer")
+        ->capture_default_str();
+    add_look_options(*doctor_app, words, doctor.look);
+
+    auto* isolate_app =
+        app.add_subcommand("isolate", "try what must not work, against a server that agreed to it");
+    isolate_app->add_option("host", isolate.look.peer, "address or name of the server")->required();
+    isolate_app->add_option("--port", isolate.look.port, "TCP port")->capture_default_str();
+    add_document_options(*isolate_app, words, isolate.look);
+
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::CallForHelp&) {
+        return Command(HelpText{app.help()});
+    } catch (const CLI::CallForVersion&) {
+        return Command(HelpText{app.version() + "\n"});
+    } catch (const CLI::ParseError& error) {
+        return make_error(Code::Usage, base::printable(error.what(), 300))
+            .advise("see rdma-perf --help");
+    }
+    if (serve_app->parsed()) {
+        serve.side = TRY(as_usage(parse_side(words)));
+        return Command(serve);
+    }
+    if (loop_app->parsed()) {
+        loop.measure = TRY(as_usage(parse_measure(words, loop.measure)));
+        return Command(loop);
+    }
+    if (thesis_app->parsed()) {
+        thesis.side = TRY(as_usage(parse_side(words)));
+        thesis.plan = TRY(as_usage(parse_thesis(thesis_words, thesis.hosts.size())));
+        return Command(thesis);
+    }
+    if (kv_app->parsed()) {
+        kv_options.side = TRY(as_usage(parse_side(words)));
+        kv_options.plan = TRY(as_usage(kv::parse_plan(kv_words, random_seed())));
+        return Command(kv_options);
+    }
+    if (perftest_app->parsed()) {
+        // One after the other: what a braced list has made so far leaks when a later TRY returns
+        // (GCC 12, bug 66139).
+        PerftestOptions perftest;
+        perftest.host = perftest_words.host;
+        perftest.port = perftest_words.port;
+        perftest.plan = TRY(as_usage(perftest::parse_plan(perftest_words, random_seed())));
+        perftest.json = perftest_words.json;
+        perftest.expect = TRY(parse_expect(perftest_words.expect));
+        perftest.side = TRY(as_usage(parse_side(words)));
+        return Command(perftest);
+    }
+    if (compare_app->parsed())
+        return Command(TRY(parse_compare(compare)));
+    if (gids_app->parsed()) {
+        gids.look.side = TRY(as_usage(parse_side(words)));
+        return Command(gids);
+    }
+    if (doctor_app->parsed()) {
+        doctor.look.side = TRY(as_usage(parse_side(words)));
+        return Command(doctor);
+    }
+    if (isolate_app->parsed()) {
+        isolate.look.side = TRY(as_usage(parse_side(words)));
+        return Command(isolate);
+    }
+    run.measure = TRY(as_usage(parse_measure(words, run.measure)));
+    return Command(run);
+}
+
+}  // namespace perf

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line, parsed once into values that nothing changes afterwards.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "perf/command/compare_options.h"
+#include "perf/command/thesis.h"
+#include "perf/measure/side_options.h"
+#include "perf/report/outputs.h"
+#include "perf/suites/doctor/doctor.h"
+#include "perf/suites/gids/gids.h"
+#include "perf/suites/isolate/isolate.h"
+#include "perf/suites/kv/command.h"
+#include "perf/suites/perftest/command.h"
+
+namespace perf {
+
+struct ServeOptions {
+    std::vector<std::string> bind;  // addresses; none: loopback only
+    uint16_t port = 0;
+    bool once = false;
+    bool explain_gid = false;
+    SideOptions side;
+};
+
+struct RunOptions {
+    std::vector<std::string> hosts;  // a client for each, measured together
+    uint16_t port = 0;
+    MeasureOptions measure;
+};
+
+struct LoopOptions {
+    MeasureOptions measure;
+};
+
+struct ThesisOptions {
+    std::vector<std::string> hosts;
+    uint16_t port = 0;
+    ThesisPlan plan;
+    std::string json;  // as in MeasureOptions
+    SideOptions side;
+};
+
+// --help and --version: to be printed, then done.
+struct HelpText {
+    std::string text;
+};
+
+using Command = std::variant<ServeOptions,
+                             RunOptions,
+                             LoopOptions,
+                             CompareOptions,
+                             PerftestOptions,
+                             ThesisOptions,
+                             KvOptions,
+                             GidsOptions,
+                             DoctorOptions,
+                             IsolateOptions,
+                             HelpText>;
+
+// Code::Usage that names option, value and what is allowed. `argv` as main has it.
+base::Result<Command> parse_command_line(int argc, const char* const* argv);
+
+}  // namespace perf

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/command/plan_options.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "perf/measure/schedule.h"
+#include "perf/report/plan_file.h"
+
+namespace perf {
+
+using base::Code;
+using base::make_error;
+using base::Result;
+
+namespace {
+void add_words(CLI::App& app, PlanWords& words) {
+    app.add_option("--verb",
+                   words.verbs,
+                   "list of write, read, send, write_imm, send_imm, fetch_add, cmp_swap")
+        ->capture_default_str();
+    app.add_option("--transport",
+                   words.transports,
+                   "list of rc, uc (write, send), ud (send), tcp (send, to compare with)")
+        ->capture_default_str();
+    app.add_flag("--cm", words.cm, "connect queue pairs by rdma_cm (rc): the only way of iWARP");
+    app.add_option("--mode", words.modes, "list of bw, lat")->capture_default_str();
+    app.add_option("--size", words.sizes, "4096 | 64,4K,64K | 2..8M:*2 | 1K..8K:+1K")
+        ->capture_default_str();
+    auto* iterations = app.add_option("--iterations", words.iterations, "messages of each point");
+    app.add_option("--time", words.time, "time of each point (default 500ms)")
+        ->excludes(iterations);
+    app.add_option("--qps", words.qps, "list of numbers of queue pairs (bw)")
+        ->capture_default_str();
+    app.add_option("--threads", words.threads, "that drive them on each side, at most one for each")
+        ->capture_default_str();
+    app.add_option("--direction", words.direction, "of the data: forward, reverse or both (bw)")
+        ->capture_default_str();
+    app.add_option("--depth", words.depth, "list of messages in flight (bw), or auto")
+        ->capture_default_str();
+    app.add_option("--batch", words.batch, "list of messages posted at once (bw), or auto")
+        ->capture_default_str();
+    app.add_option("--rate", words.rate, "messages per second (lat): an open loop");
+    app.add_option("--poll", words.poll, "list of auto, spin, yield, event, hybrid, hybrid:Nus")
+        ->capture_default_str();
+    app.add_option("--mtu", words.mtu, "path MTU in bytes, or auto")->capture_default_str();
+    app.add_option("--verify", words.verify, "edges, full or off")->capture_default_str();
+    app.add_option("--seed", words.seed, "seed of the data pattern (default: random)");
+    app.add_option("--reps", words.reps, "run the whole list of points that often")
+        ->capture_default_str();
+}
+
+Result<> parse_matrix(const PlanWords& words, Plan& plan) {
+    plan.depths = TRY(parse_counts("--depth", words.depth, kMaxDepth));
+    plan.batches = TRY(parse_counts("--batch", words.batch, kMaxDepth));
+    plan.qps = TRY(parse_counts("--qps", words.qps, kMaxQps));
+    if (std::ranges::find(plan.qps, 0U) != plan.qps.end())
+        return make_error(Code::Usage, "--qps has no auto");
+    plan.polls = TRY(parse_list(words.poll, parse_poll));
+    return {};
+}
+
+Result<Plan> plan_of(const PlanWords& words) {
+    Plan plan;
+    plan.verbs = TRY(parse_list(words.verbs, parse_verb));
+    plan.modes = TRY(parse_list(words.modes, parse_mode));
+    plan.sizes = TRY(parse_sizes(words.sizes));
+    plan.iterations = words.iterations;
+    if (!words.time.empty())
+        plan.time_ms = TRY(parse_time_ms(words.time));
+    else if (plan.iterations == 0)
+        plan.time_ms = kDefaultTimeMs;
+    TRY(parse_matrix(words, plan));
+    plan.threads = words.threads;
+    plan.direction = TRY(parse_direction(words.direction));
+    plan.rate = words.rate;
+    plan.connect = words.cm ? Connect::Cm : Connect::Exchange;
+    if (words.mtu != "auto")
+        plan.mtu = TRY(parse_count("--mtu", words.mtu, 4096));
+    plan.verify = TRY(parse_verify(words.verify));
+    plan.transports = TRY(parse_list(words.transports, parse_transport));
+    plan.seed = words.seed.value_or(random_seed());
+    plan.reps = words.reps;
+    return plan;
+}
+}  // namespace
+
+void add_plan_options(CLI::App& app, PlanWords& words) {
+    const size_t others = app.get_options().size();
+    add_words(app, words);
+    const auto all = app.get_options();
+    auto* file = app.add_option(
+        "--plan", words.file, "the plan of a JSON report, or one by itself, instead of the above");
+    for (size_t i = others; i < all.size(); ++i)
+        file->excludes(all[i]);
+}
+
+Result<uint32_t> parse_count(std::string_view option, std::string_view text, uint32_t limit) {
+    uint32_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || value > limit)
+        return make_error(Code::Usage,
+                          fmt::format("{} '{}' is neither auto nor a number up to {}",
+                                      option,
+                                      base::printable(text),
+                                      limit));
+    return value;
+}
+
+Result<std::vector<uint32_t>> parse_counts(std::string_view option,
+                                           std::string_view text,
+                                           uint32_t limit) {
+    std::vector<uint32_t> counts;
+    for (const auto word : split(text, ',')) {
+        counts.push_back(word == "auto" ? 0 : TRY(parse_count(option, word, limit)));
+        if (word != "auto" && counts.back() == 0)
+            return make_error(Code::Usage, fmt::format("{} 0 is too small", option));
+        if (counts.size() > kMaxValues)
+            return make_error(Code::Usage,
+                              fmt::format("{}: more than {} values", option, kMaxValues));
+    }
+    return counts;
+}
+
+Result<Plan> parse_plan(const PlanWords& words) {
+    Plan plan = TRY(words.file.empty() ? plan_of(words) : read_plan(words.file));
+    TRY(check_plan(plan));
+    return plan;
+}
+
+}  // namespace perf

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// serve: accepts clients and gives each a thread with its own device context, protection domain and
+// queue pairs. Nothing is shared between clients but the machine. One too many is told so and
+// closed. No client, and no shortage that passes, ends the server.
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <list>
+#include <system_error>
+#include <thread>
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "perf/command/commands.h"
+#include "perf/command/session.h"
+#include "perf/system/tcp.h"
+#include "perf/verbs/memory.h"
+
+namespace perf {
+
+using base::Code;
+using base::Result;
+using base::UniqueFd;
+
+namespace {
+constexpr size_t kMaxClients = 32;
+constexpr int kRestMs = 100;
+
+struct Guest {
+    explicit Guest(Control connection) : control(std::move(connection)) {}
+
+    Control control;  // the thread's, once that runs
+    std::atomic<bool> done = false;
+    Exit exit = Exit::Ok;
+    std::jthread thread;
+};
+
+// Whether accept(2) will never work again. All else is of one connection (the network's errors, a
+// firewall) or of the moment: descriptors and memory come back.
+bool is_for_good(const base::Error& error) {
+    constexpr int kForGood[] = {EBADF, EFAULT, EINVAL, ENOTSOCK, EOPNOTSUPP};
+    return std::ranges::find(kForGood, error.sys) != std::end(kForGood);
+}
+
+// At most half of the machine's: a peer that asks for much gets an error, and not the machine's
+// other processes the killer. A container's own limit may be lower.
+size_t memory_for_clients() {
+    const auto pages = static_cast<uint64_t>(std::max(::sysconf(_SC_PHYS_PAGES), 0L));
+    const auto page = static_cast<uint64_t>(std::max(::sysconf(_SC_PAGESIZE), 0L));
+    const uint64_t half = pages * page / 2;
+    return half == 0 ? kMaxServerBytes : std::min(kMaxServerBytes, half);
+}
+
+class Server {
+  public:
+    Server(const ServeOptions& options, const Surroundings& around)
+        : options_(options), around_(around) {}
+
+    Result<Exit> run() {
+        const auto listeners = TRY(listen_on(options_.bind, options_.port));
+        std::vector<pollfd> fds = {{around_.stop.fd(), POLLIN, 0}};
+        for (const Listener& listener : listeners) {
+            say("listening on " + listener.name);
+            fds.push_back({listener.fd.get(), POLLIN, 0});
+        }
+        TRY(around_.settle_down());
+        while (!around_.stop.requested()) {
+            if (::poll(fds.data(), fds.size(), -1) < 0 && errno != EINTR)
+                return base::sys_error("poll");
+            for (size_t i = 0; i < listeners.size() && !around_.stop.requested(); ++i) {
+                if ((fds[i + 1].revents & POLLIN) == 0)
+                    continue;
+                auto fd = TRY(take_from(listeners[i]));
+                if (fd && admit(std::move(*fd)) && options_.once)
+                    return wait_for_the_one();
+            }
+        }
+        return Exit::Ok;  // a stop is how a server ends
+    }
+
+  private:
+    // A waiting client; nothing if it has gone, or cannot be taken now.
+    Result<std::optional<UniqueFd>> take_from(const Listener& listener) {
+        auto taken = accept_from(listener);
+        if (!taken && !is_for_good(taken.error())) {
+            complain(taken.error());
+            rest();
+            return std::optional<UniqueFd>();
+        }
+        if (taken && *taken)
+            trouble_ = 0;
+        return taken;
+    }
+
+    // Once for each kind, until clients can be taken again.
+    void complain(const base::Error& error) {
+        if (error.sys != trouble_)
+            say(error.message() + ": clients wait until that has passed");
+        trouble_ = error.sys;
+    }
+
+    // The one place that waits on the clock: the listener stays readable while a client waits, and
+    // nobody tells of descriptors or memory that somebody gives back.
+    void rest() const {
+        pollfd stop{around_.stop.fd(), POLLIN, 0};
+        (void)::poll(&stop, 1, kRestMs);
+    }
+
+    // Whether it is served.
+    bool admit(UniqueFd fd) {
+        std::erase_if(guests_, [](const Guest& guest) { return guest.done.load(); });
+        const auto address = peer_address(fd.get());
+        const std::string name = address ? address->text() : "?";
+        Control control(std::move(fd), around_.stop);
+        if (guests_.size() >= kMaxClients) {
+            refuse(control, name, fmt::format("the server has {} clients already", kMaxClients));
+            return false;
+        }
+        Guest& guest = guests_.emplace_back(std::move(control));
+        try {
+            guest.thread = std::jthread([this, &guest, name] {
+                attend(std::move(guest.control), name, guest);
+                guest.done.store(true);
+            });
+        } catch (const std::system_error& error) {  // a limit of processes
+            refuse(
+                guest.control,
+                name,
+                "the server cannot start a thread for another client: " + error.code().message());
+            guests_.pop_back();
+            return false;
+        }
+        return true;
+    }
+
+    void refuse(Control& control, const std::string& name, const std::string& why) const {
+        // Best effort: the client sees the connection close in any case.
+        (void)control.send(error_message(base::make_error(Code::Busy, why)),
+                           base::Deadline::in(std::chrono::milliseconds(100)));
+        say("client " + name + ": refused: " + why);
+    }
+
+    void attend(Control control, const std::string& name, Guest& guest) const {
+        say("client " + name + ": connected");
+        Session session(around_.verbs, std::move(control), options_.side);
+        const auto done = session.run();
+        if (options_.explain_gid)
+            say("client " + name + ":\n" + session.explanation());
+        if (done) {
+            say(fmt::format("client {}: done, {} points", name, session.points()));
+            return;
+        }
+        guest.exit = exit_of(done.error());
+        say("client " + name + ": " + done.error().message());
+    }
+
+    Exit wait_for_the_one() {
+        guests_.back().thread.join();
+        return guests_.back().exit;
+    }
+
+    void say(const std::string& text) const {
+        // One call for the whole line: threads must not interleave.
+        (void)std::fputs(("rdma-perf: " + text + "\n").c_str(), around_.err);
+        (void)std::fflush(around_.err);
+    }
+
+    const ServeOptions& options_;
+    const Surroundings& around_;
+    int trouble_ = 0;          // errno of what was said last
+    std::list<Guest> guests_;  // addresses stay; each thread ends by the stop or by its client
+};
+}  // namespace
+
+Exit serve(const ServeOptions& options, const Surroundings& around) {
+    const MemoryBudget budget(memory_for_clients());
+    auto done = Server(options, around).run();
+    if (done)
+        return *done;
+    (void)std::fputs(("rdma-perf: " + done.error().message() + "\n").c_str(), around.err);
+    return exit_of(done.error());
+}
+
+}  // namespace perf

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/command/session.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "perf/engine/tcp_team.h"
+#include "perf/engine/verbs_team.h"
+#include "perf/protocol/streams.h"
+
+namespace perf {
+
+using base::Code;
+using base::Deadline;
+using base::Json;
+using base::make_error;
+using base::Result;
+
+namespace {
+// How long a measurement lasts; where only the client knows, as long as it would wait for ours.
+std::chrono::milliseconds longest_of(const Team* team) {
+    if (team == nullptr || team->point().time_ms == 0)
+        return std::chrono::milliseconds(kMaxTimeMs);
+    return std::chrono::milliseconds(team->point().time_ms + warmup_ns(team->point()) / 1'000'000);
+}
+
+// The best path MTU of both ports, or the wish if both can do it.
+Result<uint32_t> agree_mtu(uint32_t wish, const DeviceInfo& own, const DeviceInfo& peer) {
+    const uint32_t best = std::min(own.active_mtu, peer.active_mtu);
+    if (wish <= best)
+        return wish == 0 ? best : wish;
+    return make_error(Code::Unsupported,
+                      fmt::format("path MTU {} is asked for; the ports allow {} (server {}) and {} "
+                                  "(client {})",
+                                  wish,
+                                  own.active_mtu,
+                                  own.device,
+                                  peer.active_mtu,
+                                  peer.device))
+        .advise("raise the MTU of the netdevs: path MTU 4096 needs 4200 there");
+}
+
+// Both sides must speak the same kind of address, or no packet would ever arrive.
+Result<> check_same_family(const DeviceInfo& own, const DeviceInfo& peer) {
+    if (own.gid_type == peer.gid_type && own.gid.is_v4() == peer.gid.is_v4())
+        return {};
+    return make_error(Code::Unsupported,
+                      fmt::format("the client uses GID {} ({}), this side only has {} ({})",
+                                  peer.gid.text(),
+                                  name_of(peer.gid_type),
+                                  own.gid.text(),
+                                  name_of(own.gid_type)))
+        .advise(
+            "run against an address of the RDMA network, or pass --device and --gid on both "
+            "sides");
+}
+}  // namespace
+
+const Session::Step Session::kSteps[] = {
+    {"hello", State::New, &Session::on_hello},
+    {"device", State::Greeted, &Session::on_device},
+    {"open", State::Ready, &Session::on_open},
+    {"link", State::Open, &Session::on_link},
+    {"verify", State::Open, &Session::on_verify},
+    {"fill", State::Open, &Session::on_fill},
+    {"emit", State::Open, &Session::on_emit},
+    {"fetch", State::Open, &Session::on_fetch},
+    {"start", State::Open, &Session::on_start},
+    {"mark", State::Running, &Session::on_mark},
+    {"stop", State::Running, &Session::on_stop},
+    {"close", State::Open, &Session::on_close},
+    {"isolate", State::Ready, &Session::on_isolate},
+    {"probe", State::Exposed, &Session::on_probe},
+    {"inspect", State::Exposed, &Session::on_inspect},
+    {"listen", State::Exposed, &Session::on_listen},
+    {"hear", State::Exposed, &Session::on_hear},
+    {"release", State::Exposed, &Session::on_release},
+    {"kv_open", State::Ready, &Session::on_kv_open},
+    {"kv_start", State::Table, &Session::on_kv_start},
+    {"kv_stop", State::Answering, &Session::on_kv_stop},
+    {"kv_close", State::Table, &Session::on_kv_close},
+    {"perftest_probe", State::Ready, &Session::on_perftest_probe},
+    {"perftest_start", State::Ready, &Session::on_perftest_start},
+    {"perftest_end", State::Beside, &Session::on_perftest_end},
+};
+
+Session::Session(Verbs& verbs, Control control, SideOptions options)
+    : verbs_(&verbs), control_(std::move(control)), options_(std::move(options)) {}
+
+Result<> Session::run() {
+    for (;;) {
+        auto frame = next_frame();
+        if (!frame && frame.error().code == Code::Unavailable && between_points())
+            return {};
+        auto done = frame ? handle(*frame) : Result<>(std::move(frame).error());
+        if (done)
+            continue;
+        // The client may be gone, which is why we are here: then this goes nowhere.
+        (void)control_.send(error_message(done.error()), Deadline::in(std::chrono::seconds(1)));
+        return std::move(done).context(where());
+    }
+}
+
+Result<Json> Session::next_frame() {
+    const Deadline deadline = Deadline::in(idle());
+    if (state_ == State::Running || state_ == State::Answering)
+        TRY(attend_crew([] { return false; }));  // until the client speaks
+    return control_.receive(deadline);
+}
+
+// Until done(), or the client speaks, goes or has had its time; a worker's failure is an error.
+Result<Attention::Cause> Session::attend_crew(const std::function<bool()>& done) {
+    const Watched watched{.control = &control_, .crew = &crew()};
+    const auto patience = static_cast<uint64_t>(std::chrono::nanoseconds(idle()).count());
+    const Attention attention = TRY(attend({&watched, 1}, now_ns() + patience, done));
+    if (attention.cause == Attention::Cause::Failed)
+        return ending_error(*crew().failure(), waiting());
+    return attention.cause;
+}
+
+// The client waits for our answer: whatever comes from it now is its end.
+Result<> Session::await_crew(const std::function<bool()>& done) {
+    const Attention::Cause cause = TRY(attend_crew(done));
+    if (cause == Attention::Cause::Spoken)
+        return wake_error(Wake::Gone, waiting());
+    if (cause == Attention::Cause::TimeUp)
+        return make_error(Code::Timeout, "the measurement does not come to its end");
+    return {};
+}
+
+Result<> Session::handle(const Json& frame) {
+    const auto type = TRY(base::required<std::string>(frame, "type"));
+    const auto* step = std::ranges::find(kSteps, type, &Step::type);
+    if (step == std::end(kSteps))
+        return make_error(Code::BadInput,
+                          "control message '" + base::printable(type, 40) + "' is not known");
+    // A client without points that need a device asks for none.
+    const bool early = type == "open" && state_ == State::Greeted;
+    if (step->due != state_ && !early)
+        return make_error(Code::BadInput, "control message '" + type + "' is not due");
+    return (this->*step->handler)(frame);
+}
+
+Result<> Session::on_hello(const Json& frame) {
+    Hello own = own_hello();
+    if (options_.allow_isolation_tests)
+        own.capabilities.emplace_back(kIsolationCapability);
+    if (options_.allow_perftest)
+        own.capabilities.emplace_back(perftest::kCapability);
+    TRY(check_compatible(own, TRY(parse_hello(frame))));
+    state_ = State::Greeted;
+    account_.begin_idle();  // the client now measures its own, then opens the first point
+    return reply("hello", to_json(own));
+}
+
+Result<> Session::on_device(const Json& frame) {
+    peer_ = TRY(parse_device_info(frame));
+    device_ = TRY(choose_device());
+    TRY(check_same_family(device_->info, peer_));
+    state_ = State::Ready;
+    account_.begin_idle();  // anew: this was work
+    return reply("device", to_json(device_->info));
+}
+
+Result<Device> Session::choose_device() const {
+    const auto own = local_address(control_.fd());
+    if (peer_.iwarp && own)
+        return open_cm_device(*verbs_, TRY(cm_device_of(*options_.cm, *own)));
+    // Towards the client's GID rather than its control connection: that one may be another network.
+    std::vector<Address> sources;
+    if (!peer_.gid.is_link_local()) {
+        if (const auto source = route_source(peer_.gid))
+            sources.push_back(*source);
+    }
+    if (own)
+        sources.push_back(*own);
+    return open_best_device(*verbs_, options_.wish, sources);
+}
+
+Result<> Session::on_open(const Json& frame) {
+    account_.end_idle();
+    const auto point = frame.find("point");
+    if (point == frame.end())
+        return make_error(Code::BadInput, "'open' needs 'point'");
+    Point wanted = TRY(parse_point(*point));
+    wanted.poll = resolve_poll(wanted.poll, wanted.transport);
+    TRY(needs_device(wanted.transport) ? open_verbs(wanted, frame) : open_tcp(wanted));
+    state_ = State::Open;
+    return {};
+}
+
+Waiting Session::waiting_for(const Point& point) {
+    return {.control = &control_,
+            .device = needs_device(point.transport) ? &*device_ : nullptr,
+            .patience = options_.timeout,
+            .poll = point.poll};
+}
+
+Result<> Session::open_verbs(const Point& point, const Json& frame) {
+    if (!device_)
+        return make_error(Code::BadInput, "control message 'open' is not due before 'device'");
+    const auto remote = TRY(parse_endpoints(frame));
+    const uint32_t mtu = TRY(agree_mtu(point.mtu, device_->info, peer_));
+    auto team = TRY(VerbsTeam::create(
+        *device_, point, Side::Server, waiting_for(point), cm_ends_of(*options_.cm, control_)));
+    TRY(team->connect(peer_, remote, mtu));
+    const Opened opened{.endpoints = team->endpoints(),
+                        .mtu = mtu,
+                        .poll = point.poll,
+                        .inline_bytes = team->inline_bytes(),
+                        .ticket = team->ticket()};
+    TRY(reply("opened", to_json(opened)));
+    // From here on the client may connect by rdma_cm.
+    TRY(team->link(std::nullopt));
+    team_ = std::move(team);
+    return {};
+}
+
+Result<> Session::open_tcp(const Point& point) {
+    auto team = TRY(TcpTeam::create(point, Side::Server, waiting_for(point)));
+    StreamDoor door = TRY(StreamDoor::open(control_));
+    TRY(reply(
+        "opened",
+        to_json(StreamOffer{.port = door.port(), .secret = door.secret(), .poll = point.poll})));
+    TRY(team->connect(TRY(door.admit(point.qps, step()).context("opening " + describe(point)))));
+    team_ = std::move(team);
+    return {};
+}
+
+Result<> Session::on_verify(const Json& frame) {
+    const Point& point = team_->point();
+    if (point.verb == Verb::Read || !posts_data(point, Side::Client))
+        return make_error(Code::BadInput, "'verify' is not for " + describe(point));
+    const RoundOf asked = TRY(parse_round(frame, point.qps));
+    const Round round{.number = asked.number, .from = Side::Client};
+    if (is_atomic(point.verb))
+        return reply("verified", to_json(team_->check(asked.lane, round)));
+    return reply("verified", to_json(TRY(team_->collect(asked.lane, round))));
+}
+
+Result<> Session::on_fill(const Json& frame) {
+    const Point& point = team_->point();
+    if (!fetches(point.verb) || !posts_data(point, Side::Client))
+        return make_error(Code::BadInput, "'fill' is not for " + describe(point));
+    const RoundOf asked = TRY(parse_round(frame, point.qps));
+    team_->fill(asked.lane, {.number = asked.number, .from = Side::Server});
+    return reply("filled");
+}
+
+Result<> Session::on_emit(const Json& frame) {
+    const Point& point = team_->point();
+    if (fetches(point.verb) || !posts_data(point, Side::Server))
+        return make_error(Code::BadInput, "'emit' is not for " + describe(point));
+    const RoundOf asked = TRY(parse_round(frame, point.qps));
+    const Round round{.number = asked.number, .from = Side::Server};
+    TRY(team_->emit(asked.lane, round));
+    // The client must not send before this: its message would come among our own completions.
+    return reply("emitted");
+}
+
+Result<> Session::on_fetch(const Json& frame) {
+    const Point& point = team_->point();
+    if (!fetches(point.verb) || !posts_data(point, Side::Server))
+        return make_error(Code::BadInput, "'fetch' is not for " + describe(point));
+    const RoundOf asked = TRY(parse_round(frame, point.qps));
+    const Round round{.number = asked.number, .from = Side::Client};
+    return reply("fetched", to_json(TRY(team_->fetch(asked.lane, round))));
+}
+
+Result<> Session::on_start(const Json&) {
+    account_.begin(device_ ? device_->info : DeviceInfo());
+    TRY(team_->start());
+    state_ = State::Running;
+    return reply("started");
+}
+
+Result<> Session::on_mark(const Json&) {
+    const Crew& crew = team_->crew();
+    const uint64_t sent = crew.sent();
+    const uint64_t received = crew.received();
+    return reply("marked", {{"messages", sent}, {"received", received}, {"at_ns", now_ns()}});
+}
+
+Result<> Session::on_stop(const Json& frame) {
+    const auto sent = TRY(parse_counts(frame, "messages", team_->point().qps));
+    Crew& crew = team_->crew();
+    // By iterations the workers end by themselves.
+    if (team_->point().time_ms != 0)
+        crew.close();
+    TRY(await_crew([&] { return crew.all_drained(); }));
+    team_->expect(sent);
+    TRY(await_crew([&] { return crew.all_ended(); }));
+    // Of what is one-sided nobody here can count anything.
+    const bool counted = receives_data(team_->point(), Side::Server);
+    const uint64_t received =
+        counted ? crew.received() : std::accumulate(sent.begin(), sent.end(), uint64_t{0});
+    TRY(reply_stopped(received));
+    team_->finish();
+    state_ = State::Open;
+    return {};
+}
+
+Result<> Session::on_close(const Json&) {
+    team_.reset();
+    ++points_;
+    state_ = device_ ? State::Ready : State::Greeted;
+    return reply("closed");
+}
+
+Result<> Session::on_kv_open(const Json& frame) {
+    account_.end_idle();
+    const kv::Opening opening = TRY(kv::parse_opening(frame));
+    const Poll poll = resolve_poll(opening.poll, Transport::Rc);
+    const uint32_t mtu = TRY(agree_mtu(0, device_->info, peer_));
+    service_ = TRY(kv::Service::open(
+        *device_,
+        opening,
+        peer_,
+        mtu,
+        {.control = &control_, .device = &*device_, .patience = options_.timeout, .poll = poll}));
+    state_ = State::Table;
+    return reply("kv_opened",
+                 to_json(Opened{.endpoints = {service_->endpoint()}, .mtu = mtu, .poll = poll}));
+}
+
+Result<> Session::on_kv_start(const Json& frame) {
+    TRY(service_->start(TRY(kv::parse_start(frame))));
+    state_ = State::Answering;
+    account_.begin(device_->info);
+    return reply("kv_started");
+}
+
+Result<> Session::on_kv_stop(const Json&) {
+    crew().close();
+    TRY(await_crew([this] { return crew().all_ended(); }));
+    Json body = {{"answers", service_->finish()}};
+    body.update(to_json(account_.end()));
+    state_ = State::Table;
+    return reply("kv_stopped", std::move(body));
+}
+
+Result<> Session::on_kv_close(const Json&) {
+    service_.reset();
+    ++points_;
+    state_ = State::Ready;
+    return reply("kv_closed");
+}
+
+Result<> Session::reply(std::string_view type, Json body) {
+    return control_.send(message(type, std::move(body)), step());
+}
+
+Result<> Session::reply_stopped(uint64_t received) {
+    Json body = {{"messages", received}};
+    body.update(to_json(team_->posted()));
+    body.update(to_json(account_.end()));
+    return reply("stopped", std::move(body));
+}
+
+std::chrono::milliseconds Session::idle() const {
+    const bool beginning = state_ == State::New || (state_ == State::Greeted && points_ == 0);
+    if (beginning)
+        return options_.timeout;
+    if (state_ == State::Beside)
+        return perftest_->patience() + options_.pause;
+    const bool measuring = state_ == State::Running || state_ == State::Answering;
+    return measuring ? longest_of(team_.get()) + options_.timeout + options_.pause : options_.pause;
+}
+
+bool Session::between_points() const {
+    return state_ == State::Ready || (state_ == State::Greeted && points_ != 0);
+}
+
+std::string Session::where() const {
+    if (target_)
+        return "serving isolation tests";
+    if (service_)
+        return "serving the key-value exercise";
+    if (perftest_ && !team_)
+        return "serving a comparison with perftest";
+    return team_ ? "serving " + describe(team_->point()) : std::string("serving");
+}
+
+}  // namespace perf

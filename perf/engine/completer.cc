@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/engine/completer.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "perf/protocol/message.h"
+
+namespace perf {
+
+using base::Code;
+using base::make_error;
+
+namespace {
+base::Error words_of_peer(const Waiting& waiting) {
+    // The connection is readable or closed: this never waits for long. An answer that came before
+    // the end is of no use any more.
+    constexpr int kMaxAnswers = 4;
+    for (int i = 0; i < kMaxAnswers; ++i) {
+        auto said = waiting.control->receive(base::Deadline::in(std::chrono::milliseconds(200)));
+        if (!said)
+            return std::move(said).error();
+        if (said->value("type", base::Json()) == "error")
+            return parse_error_message(*said);
+    }
+    return make_error(Code::BadInput, "the peer spoke out of turn");
+}
+}  // namespace
+
+base::Error wake_error(Wake wake, const Waiting& waiting) {
+    switch (wake) {
+        case Wake::Stopped:
+            return stopped_error();
+        case Wake::TimedOut:
+            return make_error(Code::Timeout,
+                              fmt::format("no completion for {} ms", waiting.patience.count()));
+        case Wake::Removed:
+            return gone_error(*waiting.device);
+        case Wake::Failed:
+            return base::sys_error("poll the completion queue");
+        case Wake::Gone:
+            return words_of_peer(waiting);
+        case Wake::Word:
+        case Wake::Due:
+        case Wake::Completions:
+            break;
+    }
+    return make_error(Code::Internal, "this is no error");
+}
+
+bool peer_is_gone(const Waiting& waiting, std::chrono::milliseconds grace) {
+    pollfd fd = {waiting.control->fd(), POLLRDHUP, 0};
+    return ::poll(&fd, 1, static_cast<int>(grace.count())) > 0;
+}
+
+Wake Lookout::look(int channel_fd, uint64_t until_ns) noexcept {
+    const uint64_t now = now_ns();
+    last_look_ = now;
+    if (idle_since_ == 0)
+        idle_since_ = now;
+    const uint64_t idle = now - idle_since_;
+    if (idle >= patience_ns_)
+        return Wake::TimedOut;
+    const auto watched = static_cast<short>(has_word_ ? POLLIN : POLLRDHUP);
+    pollfd fds[4] = {{watched_fd_, watched, 0},
+                     {stop_->fd(), POLLIN, 0},
+                     {channel_fd, POLLIN, 0},
+                     {device_ == nullptr ? -1 : device_->context->async_fd, POLLIN, 0}};
+    uint64_t time = channel_fd < 0 ? 0 : patience_ns_ - idle;
+    if (channel_fd >= 0 && until_ns != UINT64_MAX)
+        time = std::min(time, until_ns > now ? until_ns - now : 0);
+    const timespec timeout = {.tv_sec = static_cast<time_t>(time / 1'000'000'000),
+                              .tv_nsec = static_cast<long>(time % 1'000'000'000)};
+    if (::ppoll(fds, 4, &timeout, nullptr) < 0 && errno != EINTR)
+        return Wake::Failed;
+    if (stop_->requested())
+        return Wake::Stopped;
+    if (fds[3].revents != 0 && is_gone(*device_))
+        return Wake::Removed;
+    if (fds[0].revents == 0)
+        return Wake::Completions;
+    return has_word_ ? Wake::Word : Wake::Gone;
+}
+
+}  // namespace perf

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// Completer: how a loop waits for completions. One class for each poll mode, chosen once before the
+// loop, so that the loop itself is straight code. While it waits it also watches what must end it:
+// a stop, a word (of the peer, or of the thread that talks with the peer), and patience, the
+// longest time without any completion.
+//
+//   Spin    polls. Lowest latency with a core to spare; starves a software device on a small
+//           machine.
+//   Yield   polls, and gives the core away after an empty poll (sched_yield).
+//   Event   polls, arms the queue, polls again (a completion may come in between), then sleeps in
+//           ppoll(2) on the channel, the word and the stop.
+//   Hybrid  spins for some microseconds after the last completion, then does as Event.
+#pragma once
+
+#include <cerrno>
+#include <chrono>
+#include <span>
+
+#include <poll.h>
+#include <sched.h>
+
+#include "perf/protocol/control.h"
+#include "perf/protocol/plan.h"
+#include "perf/verbs/device.h"
+#include "perf/verbs/verbs.h"
+
+namespace perf {
+
+inline uint64_t now_ns() noexcept {
+    return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+}
+
+// Why wait() came back.
+enum class Wake {
+    Completions,
+    Due,       // the time that the loop named has come
+    Word,      // there is a word for this worker
+    Gone,      // the peer closed the control connection
+    Stopped,   // a signal
+    TimedOut,  // no completion for as long as patience lasts
+    Removed,   // the device is gone, and no completion will ever come
+    Failed     // poll or event failed; errno says why
+};
+
+// What a loop watches besides its completion queue. A worker watches its word and leaves the
+// control connection to the thread that holds it; without a word, the connection's hang-up is
+// watched.
+struct Waiting {
+    Control* control = nullptr;
+    const Device* device = nullptr;  // null: TCP needs none
+    std::chrono::milliseconds patience{5000};
+    Poll poll;      // never Auto
+    int word = -1;  // eventfd
+};
+
+// How long nothing more must come before what is missing of an unreliable transport is lost, and
+// how long nothing at all of a verify round: its sender only fills the ring, and large messages
+// take their time. (Once a round was lost as a whole the former holds for that, too.)
+inline constexpr std::chrono::milliseconds kLossPatience{300};
+inline constexpr std::chrono::milliseconds kFirstPatience{2000};
+
+// The Error of a wake that is not Completions; reads the peer's own words if there are any.
+base::Error wake_error(Wake wake, const Waiting& waiting);
+
+// True if the peer closed the control connection, or does so within the grace.
+bool peer_is_gone(const Waiting& waiting, std::chrono::milliseconds grace);
+
+// The part that all modes share: the look around, taken now and then.
+class Lookout {
+  public:
+    explicit Lookout(const Waiting& waiting)
+        : device_(waiting.device),
+          watched_fd_(waiting.word >= 0 ? waiting.word : waiting.control->fd()),
+          stop_(&waiting.control->stop()),
+          patience_ns_(nanoseconds(waiting.patience)),
+          has_word_(waiting.word >= 0) {}
+
+    [[nodiscard]] bool stopped() const noexcept { return stop_->requested(); }
+
+    void idle_begins() noexcept { idle_since_ = 0; }
+
+    void be_patient_for(std::chrono::milliseconds time) noexcept {
+        patience_ns_ = nanoseconds(time);
+    }
+
+    // A look costs a system call: once in a millisecond is often enough.
+    [[nodiscard]] bool due() const noexcept { return now_ns() - last_look_ >= 1'000'000; }
+
+    // Completions: nothing to report. Sleeps until something happens if `channel_fd` is given, but
+    // not beyond `until_ns` (of now_ns()).
+    Wake look(int channel_fd = -1, uint64_t until_ns = UINT64_MAX) noexcept;
+
+  private:
+    static constexpr uint64_t nanoseconds(std::chrono::milliseconds time) noexcept {
+        return static_cast<uint64_t>(time.count()) * 1'000'000;
+    }
+
+    const Device* device_;
+    int watched_fd_;
+    const Stop* stop_;
+    uint64_t patience_ns_;
+    uint64_t idle_since_ = 0;
+    uint64_t last_look_ = 0;
+    bool has_word_;
+};
+
+// Q, where completions come from (CompletionQueue of verbs.h has the words), needs poll(), arm(),
+// fd() and take_events().
+template <PollMode kMode, class Q>
+class Completer {
+  public:
+    Completer(Q& queue, const Waiting& waiting)
+        : queue_(&queue), lookout_(waiting), spin_ns_(uint64_t{waiting.poll.spin_us} * 1000) {}
+
+    // At least one completion in `out` and their number in `count`, or another reason.
+    Wake wait(std::span<ibv_wc> out, int& count) noexcept {
+        return wait_until(UINT64_MAX, out, count);
+    }
+
+    // The same, and Wake::Due once it is `until_ns` (of now_ns(); UINT64_MAX: never).
+    Wake wait_until(uint64_t until_ns, std::span<ibv_wc> out, int& count) noexcept {
+        if (lookout_.stopped()) [[unlikely]]
+            return Wake::Stopped;
+        lookout_.idle_begins();
+        uint64_t spin_end = 0;
+        for (unsigned idle = 1;; ++idle) {
+            count = queue_->poll(out);
+            if (count > 0) [[likely]]
+                return Wake::Completions;
+            if (count < 0) [[unlikely]]
+                return Wake::Failed;
+            if (until_ns != UINT64_MAX && now_ns() >= until_ns)
+                return Wake::Due;
+            if (sleeps(spin_end)) {
+                if (const Wake wake = sleep(until_ns, out, count);
+                    wake != Wake::Completions || count > 0)
+                    return wake;
+                continue;
+            }
+            if constexpr (kMode == PollMode::Yield)
+                (void)::sched_yield();
+            if (idle % kLookEvery != 0 || !lookout_.due())
+                continue;
+            if (const Wake wake = lookout_.look(); wake != Wake::Completions)
+                return wake;
+        }
+    }
+
+    void be_patient_for(std::chrono::milliseconds time) noexcept { lookout_.be_patient_for(time); }
+
+  private:
+    // How often to read the clock. On a busy machine each sched_yield may take a whole time slice.
+    static constexpr unsigned kLookEvery = kMode == PollMode::Spin ? 512 : 8;
+
+    // After an empty poll: whether it is time to sleep.
+    bool sleeps(uint64_t& spin_end) const noexcept {
+        if constexpr (kMode == PollMode::Event)
+            return true;
+        if constexpr (kMode == PollMode::Hybrid) {
+            const uint64_t now = now_ns();
+            if (spin_end == 0)
+                spin_end = now + spin_ns_;
+            return now >= spin_end;
+        }
+        return false;
+    }
+
+    Wake sleep(uint64_t until_ns, std::span<ibv_wc> out, int& count) noexcept {
+        if (const int rc = queue_->arm(); rc != 0) {
+            errno = rc;
+            return Wake::Failed;
+        }
+        count = queue_->poll(out);
+        if (count != 0)
+            return count > 0 ? Wake::Completions : Wake::Failed;
+        const Wake wake = lookout_.look(queue_->fd(), until_ns);
+        queue_->take_events();
+        return wake;
+    }
+
+    Q* queue_;
+    Lookout lookout_;
+    uint64_t spin_ns_;
+};
+
+// Calls body(completer) with the completer of the mode.
+template <class Q, class Body>
+auto with_completer(Q& queue, const Waiting& waiting, Body&& body) {
+    switch (waiting.poll.mode) {
+        case PollMode::Spin: {
+            Completer<PollMode::Spin, Q> completer(queue, waiting);
+            return body(completer);
+        }
+        case PollMode::Event: {
+            Completer<PollMode::Event, Q> completer(queue, waiting);
+            return body(completer);
+        }
+        case PollMode::Hybrid: {
+            Completer<PollMode::Hybrid, Q> completer(queue, waiting);
+            return body(completer);
+        }
+        case PollMode::Auto:
+        case PollMode::Yield:
+            break;
+    }
+    Completer<PollMode::Yield, Q> completer(queue, waiting);
+    return body(completer);
+}
+
+}  // namespace perf

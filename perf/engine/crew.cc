@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/engine/crew.h"
+
+#include <algorithm>
+#include <numeric>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <sys/eventfd.h>
+
+namespace perf {
+
+using base::Result;
+using base::UniqueFd;
+
+namespace {
+Result<UniqueFd> make_event() {
+    UniqueFd fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!fd)
+        return base::sys_error("eventfd");
+    return fd;
+}
+}  // namespace
+
+void Crew::Hand::drained() noexcept {
+    crew_->announce(*this, State::Drained);
+}
+
+Result<std::unique_ptr<Crew>> Crew::create() {
+    std::unique_ptr<Crew> crew(new Crew);
+    crew->news_ = TRY(make_event());
+    return crew;
+}
+
+Crew::~Crew() {
+    for (Hand& hand : hands_)
+        hand.worker.abort();
+    hands_.clear();  // joins
+}
+
+Result<> Crew::hire(bool expects, Body body) {
+    hands_.emplace_back(*this, TRY(make_event()), expects);
+    bodies_.push_back(std::move(body));
+    return {};
+}
+
+Result<> Crew::start() {
+    // One more than the hands: this thread, which leaves after the first meeting.
+    meeting_ = std::make_unique<std::barrier<>>(static_cast<ptrdiff_t>(hands_.size()) + 1);
+    auto body = bodies_.begin();
+    size_t started = 0;
+    try {
+        for (Hand& hand : hands_) {
+            hand.thread_ = std::jthread([this, &hand, body = &*body++] { work(hand, *body); });
+            ++started;
+        }
+    } catch (const std::system_error& error) {
+        // Those that never came must not be waited for.
+        for (size_t i = started; i < hands_.size(); ++i)
+            meeting_->arrive_and_drop();
+        meeting_->arrive_and_drop();
+        return base::sys_error(error.code().value(), fmt::format("start thread {}", started + 1))
+            .advise("use fewer --threads, or raise the container's limit of processes");
+    }
+    meeting_->arrive_and_wait();
+    meeting_->arrive_and_drop();
+    return {};
+}
+
+void Crew::work(Hand& hand, const Body& body) {
+    hand.meet();
+    hand.ending_ = body(hand);
+    meeting_->arrive_and_drop();
+    announce(hand, Hand::State::Ended);
+}
+
+void Crew::announce(Hand& hand, Hand::State state) noexcept {
+    hand.state_.store(state, std::memory_order_release);
+    (void)::eventfd_write(news_.get(), 1);
+}
+
+void Crew::clear_news() noexcept {
+    eventfd_t ignored = 0;
+    (void)::eventfd_read(news_.get(), &ignored);
+}
+
+bool Crew::all_drained() const {
+    return std::ranges::all_of(hands_, [](const Hand& hand) {
+        return hand.state_.load(std::memory_order_acquire) != Hand::State::Works;
+    });
+}
+
+bool Crew::all_ended() const {
+    return std::ranges::all_of(hands_, [](const Hand& hand) {
+        return hand.state_.load(std::memory_order_acquire) == Hand::State::Ended;
+    });
+}
+
+const Ending* Crew::failure() const {
+    const auto bad = std::ranges::find_if(hands_, [](const Hand& hand) {
+        return hand.state_.load(std::memory_order_acquire) == Hand::State::Ended &&
+               !hand.ending_.good();
+    });
+    return bad == hands_.end() ? nullptr : &bad->ending_;
+}
+
+void Crew::close() noexcept {
+    for (Hand& hand : hands_)
+        hand.worker.close();
+}
+
+void Crew::expect(size_t hand, uint64_t messages) noexcept {
+    std::next(hands_.begin(), static_cast<ptrdiff_t>(hand))->worker.expect(messages);
+}
+
+uint64_t Crew::sent() const {
+    return std::accumulate(hands_.begin(), hands_.end(), uint64_t{0}, [](auto sum, const Hand& h) {
+        return sum + h.worker.sent();
+    });
+}
+
+uint64_t Crew::received() const {
+    return std::accumulate(hands_.begin(), hands_.end(), uint64_t{0}, [](auto sum, const Hand& h) {
+        return sum + h.worker.received();
+    });
+}
+
+}  // namespace perf

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/engine/integrity.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+
+#include "perf/engine/engine.h"
+#include "perf/engine/lane.h"
+#include "perf/engine/tcp_lane.h"
+
+namespace perf {
+
+using base::Code;
+using base::make_error;
+using base::Result;
+
+// What has come of a round so far.
+struct Arrivals {
+    Checked checked;
+    std::vector<bool> seen;
+    uint32_t came = 0;
+    bool stray = false;  // a completion of a send
+    int post_error = 0;
+};
+
+namespace {
+PatternKey key_of(const Ring& lane, const Round& round, uint64_t message) {
+    const unsigned direction = round.from == Side::Server ? 0x8000 : 0;
+    return {lane.point().seed, static_cast<uint16_t>(direction | lane.number()), message};
+}
+
+uint64_t first_message(const Ring& lane, const Round& round) {
+    return round.number * lane.point().slots;
+}
+
+std::string_view side_name(const Ring& lane) {
+    return lane.side() == Side::Client ? "client" : "server";
+}
+
+void note(Checked& checked, const Ring& lane, uint64_t message, const Mismatch& mismatch) {
+    if (!checked.wrong)
+        checked.wrong = {std::string(side_name(lane)), message, false, mismatch};
+}
+
+void check_slot(
+    const Ring& lane, const Round& round, uint32_t slot, uint32_t number, Checked& checked) {
+    const uint64_t message = first_message(lane, round) + number;
+    const auto data = lane.memory().slot(lane.layout().in, slot);
+    ++checked.messages;
+    checked.bytes += data.size();
+    if (const auto wrong = check_pattern(data, key_of(lane, round, message)))
+        note(checked, lane, message, *wrong);
+}
+
+void check_bands(const Ring& lane, const Round& round, Checked& checked) {
+    const auto hit = check_guards(lane.memory().all(), lane.layout().in);
+    if (!hit || checked.wrong)
+        return;
+    checked.wrong = {std::string(side_name(lane)),
+                     first_message(lane, round) + hit->slot,
+                     true,
+                     {hit->offset, hit->expected, hit->got, "stray write into a guard band"}};
+}
+
+bool has_immediate(const Point& point) {
+    return point.verb == Verb::SendImm || writes_with_immediate(point) ||
+           !is_reliable(point.transport);
+}
+
+// From the round's first message to this one, by its immediate; numbers wrap around.
+uint32_t distance_to(const Ring& lane, const Round& round, const ibv_wc& wc) {
+    return ntohl(wc.imm_data) - static_cast<uint32_t>(first_message(lane, round));
+}
+
+// One arrival's number in the round: what its immediate says, or the order where nothing can be
+// lost.
+std::optional<uint32_t> arrival_number(const Ring& lane,
+                                       const Round& round,
+                                       const ibv_wc& wc,
+                                       uint64_t arrived) {
+    if (!has_immediate(lane.point()))
+        return static_cast<uint32_t>(arrived);
+    const uint32_t number = distance_to(lane, round, wc);
+    if ((wc.wc_flags & IBV_WC_WITH_IMM) == 0 || place_of(wc) != lane.place() ||
+        number >= lane.point().slots)
+        return std::nullopt;
+    return number;
+}
+
+// A message of something earlier: of another lane, whose turn it is not; of the measurement, which
+// numbers nothing; or of an earlier round.
+bool is_late(const Ring& lane, const Round& round, const ibv_wc& wc) {
+    if (is_reliable(lane.point().transport))
+        return false;
+    if (place_of(wc) != lane.place())
+        return true;
+    if ((wc.wc_flags & IBV_WC_WITH_IMM) == 0)
+        return lane.point().verb == Verb::Send;
+    return static_cast<int32_t>(distance_to(lane, round, wc)) < 0;
+}
+
+// One that had been given up for lost makes room again. False: none had, so it came twice.
+template <class L>
+bool take_late(const Seat<L>& seat, const ibv_wc& wc, int& post_error) {
+    L& lane = seat.lanes[place_of(wc)];
+    if (!lane.find_missing())
+        return false;
+    post_error = lane.post_receives(1);
+    return true;
+}
+
+// One message's receive: which message, in which slot, and whether all of it came.
+void check_arrival(const Ring& lane, const Round& round, const ibv_wc& wc, Arrivals& arrivals) {
+    const Point& point = lane.point();
+    Checked& checked = arrivals.checked;
+    const auto number = arrival_number(lane, round, wc, checked.messages);
+    const uint64_t counted = first_message(lane, round) + checked.messages;
+    if (!number || arrivals.seen[*number]) {
+        // The better explanation, whatever else was found: what came once too often is in a place
+        // that was another message's.
+        checked.wrong.reset();
+        note(checked, lane, counted, {0, 0, 0, number ? "a message twice" : "a wrong immediate"});
+        ++checked.messages;
+        return;
+    }
+    arrivals.seen[*number] = true;
+    const uint32_t whole = point.size + static_cast<uint32_t>(lane.layout().in.lead);
+    if (wc.byte_len != whole && is_send(point.verb))
+        note(checked,
+             lane,
+             first_message(lane, round) + *number,
+             {wc.byte_len, 0, 0, fmt::format("a message of {} bytes", wc.byte_len)});
+    // WRITE with immediate came to the slot that the writer named.
+    check_slot(lane, round, is_send(point.verb) ? low_of(wc) : *number, *number, checked);
+}
+
+// Completions that a round is for its receiver.
+uint32_t due_of(const Point& point) {
+    return arrives_by_credit(point) ? 1 : point.slots;
+}
+
+// True: the last one that is due, or one that ends the round.
+template <class L>
+bool take_arrival(const Seat<L>& seat, const Round& round, const ibv_wc& wc, Arrivals& arrivals) {
+    const Point& point = seat.lane.point();
+    arrivals.stray = arrivals.stray || (wc.opcode & IBV_WC_RECV) == 0;
+    if (!arrivals.stray && is_late(seat.lane, round, wc) &&
+        take_late(seat, wc, arrivals.post_error))
+        return arrivals.post_error != 0;
+    if (!arrivals.stray && !arrives_by_credit(point))
+        check_arrival(seat.lane, round, wc, arrivals);
+    return ++arrivals.came == due_of(point);
+}
+
+// Calls take(wc, completer) for each completion until it says that it has them all.
+template <class L, class Take>
+Result<> take_until(L& lane, const Waiting& waiting, Take&& take) {
+    Ending end;
+    end.wake = with_completer(lane.completions(), waiting, [&](auto& completer) {
+        ibv_wc wc{};
+        for (bool all = false; !all;) {
+            int got = 0;
+            const Wake wake = completer.wait({&wc, 1}, got);
+            if (wake != Wake::Completions)
+                return wake;
+            if (wc.status != IBV_WC_SUCCESS) {
+                end.bad = wc;
+                return wake;
+            }
+            all = take(wc, completer);
+        }
+        return Wake::Completions;
+    });
+    if (!end.good())
+        return ending_error(end, waiting);
+    return {};
+}
+
+// Sends the whole ring: it never is larger than what may be in flight.
+template <class L>
+Result<> send_ring(const Seat<L>& seat, const Waiting& waiting, const Round& round) {
+    L& lane = seat.lane;
+    const uint32_t slots = lane.point().slots;
+    lane.number_messages(static_cast<uint32_t>(first_message(lane, round)));
+    for (uint32_t at = 0; at < slots; at += lane.batch()) {
+        if (const int rc = lane.post_batch(at, std::min(lane.batch(), slots - at)); rc != 0)
+            return base::sys_error(rc, "post a work request");
+    }
+    uint32_t sent = 0;
+    bool stray = false;
+    int post_error = 0;
+    TRY(take_until(lane, waiting, [&](const ibv_wc& wc, auto&) {
+        if ((wc.opcode & IBV_WC_RECV) == 0)
+            return (sent += low_of(wc)) >= slots;
+        stray = !take_late(seat, wc, post_error);
+        return stray || post_error != 0;
+    }));
+    if (stray)
+        return make_error(Code::Internal, "a message came where none was due");
+    if (post_error != 0)
+        return base::sys_error(post_error, "post receives");
+    return {};
+}
+
+// Each atomic turns the word of the side that holds it into one of the side that posts: by adding
+// the difference, or by swapping it in. So what comes back and what stays are both known, and
+// patterns like all others.
+void exchange_words(Lane& lane, const Round& round) {
+    for (uint32_t slot = 0; slot < lane.point().slots; ++slot) {
+        const uint64_t message = first_message(lane, round) + slot;
+        const uint64_t before = pattern_base(key_of(lane, round, message));
+        const uint64_t after = pattern_base(key_of(lane, {round.number, lane.side()}, message));
+        if (lane.point().verb == Verb::FetchAdd)
+            lane.set_operands(slot, after - before, 0);
+        else
+            lane.set_operands(slot, before, after);
+    }
+}
+}  // namespace
+
+void fill_round(const Ring& lane, const Round& round) {
+    const Area& area = is_atomic(lane.point().verb) ? lane.layout().in : lane.layout().out;
+    for (uint32_t slot = 0; slot < lane.point().slots; ++slot)
+        fill_pattern(lane.memory().slot(area, slot),
+                     key_of(lane, round, first_message(lane, round) + slot));
+}
+
+template <class L>
+Result<> emit_round(const Seat<L>& seat, const Waiting& waiting, const Round& round) {
+    L& lane = seat.lane;
+    fill_round(lane, round);
+    TRY(send_ring(seat, waiting, round));
+    if constexpr (requires { lane.post_credit(); }) {
+        if (!arrives_by_credit(lane.point()))
+            return {};
+        if (const int rc = lane.post_credit(); rc != 0)
+            return base::sys_error(rc, "post the credit");
+        return take_until(lane, waiting, [](const ibv_wc&, auto&) { return true; });
+    }
+    return {};
+}
+
+Checked check_ring(const Ring& lane, const Round& round) {
+    Checked checked;
+    for (uint32_t slot = 0; slot < lane.point().slots; ++slot)
+        check_slot(lane, round, slot, slot, checked);
+    check_bands(lane, round, checked);
+    return checked;
+}
+
+template <class L>
+Result<Checked> collect_round(const Seat<L>& seat, Waiting waiting, const Round& round) {
+    L& lane = seat.lane;
+    const Point& point = lane.point();
+    const bool loses = !is_reliable(point.transport);
+    Arrivals arrivals;
+    arrivals.seen.resize(point.slots);
+    if (loses)
+        waiting.patience = std::min(waiting.patience, kFirstPatience);
+    auto done = take_until(lane, waiting, [&](const ibv_wc& wc, auto& completer) {
+        const bool all = take_arrival(seat, round, wc, arrivals);
+        if (loses && arrivals.came != 0)
+            completer.be_patient_for(std::min(waiting.patience, kLossPatience));
+        return all;
+    });
+    Checked& checked = arrivals.checked;
+    if (!done && loses && done.error().code == Code::Timeout)
+        checked.lost = due_of(point) - arrivals.came;
+    else
+        TRY(std::move(done));
+    lane.miss(static_cast<int64_t>(checked.lost));
+    if (arrivals.post_error != 0)
+        return base::sys_error(arrivals.post_error, "post receives");
+    if (arrivals.stray)
+        return make_error(Code::Internal, "a completion of a send where a receive was due");
+    if (arrives_by_credit(point))
+        checked = check_ring(lane, round);
+    else
+        check_bands(lane, round, checked);
+    if (const int rc = lane.post_receives(arrivals.came); rc != 0)
+        return base::sys_error(rc, "post receives");
+    return checked;
+}
+
+Result<Checked> fetch_round(const Seat<Lane>& seat, const Waiting& waiting, const Round& round) {
+    Lane& lane = seat.lane;
+    if (is_atomic(lane.point().verb))
+        exchange_words(lane, round);
+    TRY(send_ring(seat, waiting, round));
+    return check_ring(lane, round);
+}
+
+template Result<> emit_round(const Seat<Lane>&, const Waiting&, const Round&);
+template Result<> emit_round(const Seat<TcpLane>&, const Waiting&, const Round&);
+template Result<Checked> collect_round(const Seat<Lane>&, Waiting, const Round&);
+template Result<Checked> collect_round(const Seat<TcpLane>&, Waiting, const Round&);
+
+void add(Checked& total, const Checked& more) {
+    total.messages += more.messages;
+    total.bytes += more.bytes;
+    total.lost += more.lost;
+    if (!total.wrong)
+        total.wrong = more.wrong;
+}
+
+}  // namespace perf

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Integrity: rounds in which every byte of a ring full of messages is checked, before and after
+// something is timed, lane by lane. A round's messages have patterns of their own, so that what is
+// left of the round before does not look right. The receiving side checks only what the verbs
+// promise to be there: SEND and WRITE with immediate after their receive's completion, WRITE after
+// the receive of an empty SEND that follows it on the same queue pair (a completion at the writer
+// says nothing about the reader's memory), READ after its own completion, atomics at both ends: the
+// words that came back and those that they left. Guard bands are checked with each round.
+#pragma once
+
+#include <span>
+
+#include "perf/engine/lane.h"
+#include "perf/engine/worker.h"
+
+namespace perf {
+
+inline constexpr uint32_t kRoundsBefore = 2;
+inline constexpr uint32_t kRoundsAfter = 1;
+
+// One round of one lane; `from` whom its data comes. A number is used once.
+struct Round {
+    uint64_t number = 0;
+    Side from = Side::Client;
+};
+
+// A lane, and all that complete to the same queue: what comes late may be of any of them.
+template <class L>
+struct Seat {
+    std::span<L> lanes;
+    L& lane;
+};
+
+// Puts the round's pattern into the slots that go out.
+void fill_round(const Ring& lane, const Round& round);
+
+// Fills and sends the round's messages, and the credit where one is due. L: Lane or TcpLane.
+template <class L>
+base::Result<> emit_round(const Seat<L>& seat, const Waiting& waiting, const Round& round);
+
+// Waits for the round's messages, checks them and posts their receives again.
+// Over a transport that loses messages, those that do not come are counted; those that come after
+// all, in whatever is next, are not checked any more.
+template <class L>
+base::Result<Checked> collect_round(const Seat<L>& seat, Waiting waiting, const Round& round);
+
+// Checks what is in the ring now: the words that atomics left.
+Checked check_ring(const Ring& lane, const Round& round);
+
+// READ and atomics: fetches the other side's slots and checks what came back.
+base::Result<Checked> fetch_round(const Seat<Lane>& seat,
+                                  const Waiting& waiting,
+                                  const Round& round);
+
+// Adds a round's outcome to a point's; the first wrong byte stays.
+void add(Checked& total, const Checked& more);
+
+}  // namespace perf

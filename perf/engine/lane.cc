@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/engine/lane.h"
+
+#include <algorithm>
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+
+#include "perf/engine/cm_links.h"
+
+namespace perf {
+
+using base::Code;
+using base::make_error;
+using base::Result;
+
+namespace {
+constexpr uint32_t kPingPongSends = 4 * kSignalEvery;
+// A credit is for half of the depth, and there are never more messages than twice the depth without
+// one (Lane::room()): four under way, six where the half is rounded down.
+constexpr uint32_t kCreditsUnderWay = 8;
+// Small messages ride in the work request itself; larger ones cost more to copy twice.
+constexpr uint32_t kInlineLimit = 220;
+
+// The least access that the point needs.
+int access_of(const Point& point, Side side) {
+    if (is_atomic(point.verb))
+        return posts_data(point, side) ? IBV_ACCESS_LOCAL_WRITE
+                                       : IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_LOCAL_WRITE;
+    int access = has_in(point, side) ? IBV_ACCESS_LOCAL_WRITE : 0;
+    if (point.verb == Verb::Read)
+        return has_out(point, side) ? access | IBV_ACCESS_REMOTE_READ : access;
+    if (has_in(point, side) && !is_send(point.verb))
+        access |= IBV_ACCESS_REMOTE_WRITE;
+    return access;
+}
+
+// RFC 5040: what answers an RDMA READ of iWARP is written to the reader's memory by the peer.
+int iwarp_access(const Device& device, const Point& point, Side side) {
+    return device.info.iwarp && point.verb == Verb::Read && posts_data(point, side)
+               ? IBV_ACCESS_REMOTE_WRITE
+               : 0;
+}
+
+ibv_wr_opcode opcode_of(const Point& point) {
+    switch (point.verb) {
+        case Verb::Read:
+            return IBV_WR_RDMA_READ;
+        case Verb::Send:
+            return IBV_WR_SEND;
+        case Verb::SendImm:
+            return IBV_WR_SEND_WITH_IMM;
+        case Verb::WriteImm:
+            return IBV_WR_RDMA_WRITE_WITH_IMM;
+        case Verb::FetchAdd:
+            return IBV_WR_ATOMIC_FETCH_AND_ADD;
+        case Verb::CompareSwap:
+            return IBV_WR_ATOMIC_CMP_AND_SWP;
+        case Verb::Write:
+            break;
+    }
+    // A ping-pong by WRITE must tell the other side that the data is complete. Watching the last
+    // byte of the buffer would assume that bytes are placed in order, which neither the verbs nor
+    // relaxed PCIe ordering promise; an immediate costs one receive and is sure.
+    return writes_with_immediate(point) ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE;
+}
+
+ibv_wr_opcode with_immediate(ibv_wr_opcode opcode) {
+    return opcode == IBV_WR_SEND ? IBV_WR_SEND_WITH_IMM : opcode;
+}
+
+ibv_qp_type type_of(Transport transport) {
+    return transport == Transport::Ud   ? IBV_QPT_UD
+           : transport == Transport::Uc ? IBV_QPT_UC
+                                        : IBV_QPT_RC;
+}
+
+// Any value will do: a queue key keeps strangers' datagrams out, and only by chance.
+constexpr uint32_t kQueueKey = 0x1ee7a11;
+}  // namespace
+
+bool needs_credits(const Device& device, const Point& point) {
+    return device.info.iwarp && point.mode == Mode::Bandwidth && is_send(point.verb);
+}
+
+QueueDepths queue_depths(const Point& point, Side side, bool by_credits) {
+    uint32_t sends = arrives_by_credit(point) ? 1 : 0;
+    if (posts_data(point, side))
+        sends += is_ping_pong(point) ? kPingPongSends : std::max(window_of(point), point.depth);
+    uint32_t receives = receives_of(point, side);
+    if (by_credits) {
+        sends += has_in(point, side) ? 2 * kCreditsUnderWay : 0;
+        receives = in_whole_rings(point, receives + kCreditsUnderWay);
+    }
+    return {.sends = std::max(sends, 1U), .receives = receives};
+}
+
+Result<Lane> Lane::create(const Device& device,
+                          CompletionQueue& queue,
+                          const Point& point,
+                          Side side,
+                          LaneId id,
+                          CmLinks* cm) {
+    Lane lane(TRY(Ring::make(point, side, id)));
+    lane.queue_ = &queue;
+    lane.end_ = end_of(device);
+    lane.psn_ = random_psn();
+    lane.mr_ = TRY(register_memory(*device.verbs,
+                                   device.pd.get(),
+                                   lane.memory_.all(),
+                                   access_of(point, side) | iwarp_access(device, point, side)));
+    if (needs_credits(device, point))
+        lane.messages_per_credit_ = std::max(point.depth / 2, 1U);
+    TRY(lane.create_queue_pair(device));
+    TRY(cm != nullptr ? cm->init(lane.cm_queue(0))
+                      : to_init(lane.end_, lane.qp_.get(), access_of(point, side), kQueueKey));
+    lane.build_receives();
+    if (const int rc = lane.post_receives(lane.receives()); rc != 0)
+        return base::sys_error(rc, "post receives");
+    return lane;
+}
+
+Result<> Lane::create_queue_pair(const Device& device) {
+    const QueueDepths depths = queue_depths(point_, side_, messages_per_credit_ != 0);
+    ibv_qp_cap caps{};
+    caps.max_send_wr = depths.sends;
+    caps.max_recv_wr = std::max(depths.receives, 1U);
+    caps.max_send_sge = 1;
+    caps.max_recv_sge = 1;
+    if (posts_data(point_, side_) && !fetches(point_.verb) && point_.size <= kInlineLimit)
+        caps.max_inline_data = point_.size;
+    const uint32_t wanted_inline = caps.max_inline_data;
+    qp_ = TRY(create_qp(
+        *device.verbs, device.pd.get(), queue_->cq.get(), type_of(point_.transport), caps));
+    if (wanted_inline != 0 && caps.max_inline_data >= wanted_inline)
+        inline_bytes_ = wanted_inline;
+    flags_ = inline_bytes_ != 0 ? IBV_SEND_INLINE : 0;
+    receives_.resize(depths.receives);
+    return {};
+}
+
+Endpoint Lane::endpoint() const {
+    // The area that the other side reads or writes: what goes out for READ, what comes in else.
+    const bool out = point_.verb == Verb::Read ? layout_.out.exists() : !layout_.in.exists();
+    const Area& area = out ? layout_.out : layout_.in;
+    return {.qpn = qp_->qp_num,
+            .psn = psn_,
+            .address = memory_.address(area.first),
+            .length = area.slots * area.stride,
+            .rkey = mr_->rkey};
+}
+
+Result<> Lane::connect(const DeviceInfo& peer, const Endpoint& remote, uint32_t mtu) {
+    TRY(aim(peer, remote, mtu));
+    TRY(to_rtr(end_, qp_.get(), peer, remote, mtu));
+    return to_rts(end_, qp_.get(), peer, psn_);
+}
+
+CmQueue Lane::cm_queue(uint32_t mtu) const {
+    const int remote = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
+    return {.verbs = end_.verbs,
+            .qp = qp_.get(),
+            .access = static_cast<unsigned>(access_of(point_, side_) & remote),
+            .mtu = mtu,
+            .initiator_depth = static_cast<uint8_t>(end_.own.initiator_depth),
+            .responder_depth = static_cast<uint8_t>(end_.own.responder_depth),
+            .software = end_.software};
+}
+
+Result<> Lane::aim(const DeviceInfo& peer, const Endpoint& remote, uint32_t mtu) {
+    const Area& own = fetches(point_.verb) ? layout_.in : layout_.out;
+    const bool one_sided = posts_data(point_, side_) && !is_send(point_.verb);
+    if (one_sided && remote.length < own.slots * own.stride)
+        return make_error(Code::BadInput, "the peer's memory is smaller than the point needs");
+    if (fetches(point_.verb) && std::min(end_.own.initiator_depth, peer.responder_depth) == 0 &&
+        posts_data(point_, side_))
+        return make_error(Code::Unsupported,
+                          "one of the devices cannot do RDMA READ and atomic operations");
+    if (point_.transport == Transport::Ud && point_.size > mtu)
+        return make_error(Code::Unsupported,
+                          fmt::format("a datagram of {} bytes is larger than the path MTU of {}",
+                                      point_.size,
+                                      mtu))
+            .advise("use a smaller --size, or raise the MTU of both netdevs");
+    if (point_.transport == Transport::Ud)
+        ah_ = TRY(make_address_handle(end_, qp_->pd, peer));
+    build_sends(remote);
+    return {};
+}
+
+void Lane::build_receives() {
+    receive_pieces_.resize(receives_.size());
+    for (uint32_t i = 0; i < receives_.size(); ++i) {
+        const uint32_t slot = i % point_.slots;
+        receives_[i] = {};
+        receives_[i].wr_id = tag_ | slot;
+        // WRITE places its data by itself, and its receive only takes the immediate or the credit;
+        // but libsiw refuses a receive without memory. Where only credits come, nothing does.
+        const Area& area = layout_.in.exists() ? layout_.in : layout_.out;
+        const auto lead = static_cast<uint32_t>(layout_.in.lead);
+        receive_pieces_[i] = {
+            memory_.address(area.slot(slot)) - lead, point_.size + lead, mr_->lkey};
+        receives_[i].sg_list = &receive_pieces_[i];
+        receives_[i].num_sge = 1;
+    }
+}
+
+void Lane::build_sends(const Endpoint& remote) {
+    if (!posts_data(point_, side_))
+        return;
+    const Area& local = fetches(point_.verb) ? layout_.in : layout_.out;
+    opcode_ = opcode_of(point_);
+    send_pieces_.resize(window_);
+    sends_.resize(window_);
+    for (uint32_t i = 0; i < window_; ++i) {
+        const uint32_t slot = i % point_.slots;
+        const bool last = (i + 1) % batch_ == 0;
+        send_pieces_[i] = {memory_.address(local.slot(slot)), point_.size, mr_->lkey};
+        ibv_send_wr& request = sends_[i];
+        request = {};
+        request.wr_id = tag_ | batch_;
+        request.sg_list = &send_pieces_[i];
+        request.num_sge = 1;
+        request.next = last ? nullptr : &sends_[i + 1];
+        const uint64_t there = remote.address + slot * local.stride;
+        if (is_atomic(point_.verb)) {
+            request.wr.atomic.remote_addr = there;
+            request.wr.atomic.rkey = remote.rkey;
+        } else if (point_.transport == Transport::Ud) {
+            request.wr.ud = {ah_.get(), remote.qpn, kQueueKey};
+        } else {
+            request.wr.rdma.remote_addr = there;
+            request.wr.rdma.rkey = remote.rkey;
+        }
+    }
+    number_messages(0);
+    plain_messages();
+}
+
+void Lane::number_messages(uint32_t first) {
+    for (uint32_t i = 0; i < sends_.size(); ++i) {
+        if (!is_reliable(point_.transport))
+            sends_[i].opcode = with_immediate(opcode_);
+        sends_[i].imm_data = htonl(first + i);
+        // post_one() may have left it otherwise.
+        sends_[i].send_flags = (i + 1) % batch_ == 0 ? flags_ | IBV_SEND_SIGNALED : flags_;
+    }
+}
+
+void Lane::set_operands(uint32_t at, uint64_t compare_add, uint64_t swap) {
+    sends_[at].wr.atomic.compare_add = compare_add;
+    sends_[at].wr.atomic.swap = swap;
+}
+
+void Lane::plain_messages() {
+    for (uint32_t i = 0; i < sends_.size(); ++i) {
+        sends_[i].opcode = opcode_;
+        // What comes late must not look like a message of the round behind the measurement, as the
+        // numbers beyond the ring do.
+        sends_[i].imm_data = sends_.front().imm_data;
+        if (is_atomic(point_.verb))
+            set_operands(i, 1, 0);
+    }
+}
+
+int Lane::post_receives(uint32_t count) noexcept {
+    while (count != 0) {
+        const uint32_t run = std::min(count, receives() - next_receive_);
+        for (uint32_t i = next_receive_; i < next_receive_ + run; ++i)
+            receives_[i].next = i + 1 < next_receive_ + run ? &receives_[i + 1] : nullptr;
+        ibv_recv_wr* bad = nullptr;
+        if (const int rc = ibv_post_recv(qp_.get(), &receives_[next_receive_], &bad); rc != 0)
+            return rc;
+        next_receive_ = (next_receive_ + run) % receives();
+        count -= run;
+    }
+    return 0;
+}
+
+int Lane::post_credit() noexcept {
+    ibv_send_wr request{};
+    request.wr_id = tag_;
+    request.opcode = IBV_WR_SEND;
+    request.send_flags = IBV_SEND_SIGNALED;
+    ibv_send_wr* bad = nullptr;
+    return ibv_post_send(qp_.get(), &request, &bad);
+}
+
+}  // namespace perf

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lane: one queue pair of one side with its memory and prebuilt work requests; its completions come
+// to a queue that it shares with the other lanes of its thread (group.h). The hot loops (engine.h)
+// only advance positions in these arrays.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "perf/engine/ring.h"
+#include "perf/protocol/message.h"
+#include "perf/verbs/cm/queue.h"
+#include "perf/verbs/device.h"
+#include "perf/verbs/queue_pair.h"
+#include "perf/verbs/verbs.h"
+
+namespace perf {
+
+class CmLinks;
+
+// Work requests that a lane of the point may have outstanding.
+struct QueueDepths {
+    uint32_t sends = 0;
+    uint32_t receives = 0;
+};
+
+QueueDepths queue_depths(const Point& point, Side side, bool by_credits);
+
+// Bandwidth of SEND over iWARP: nothing there holds a sender back. Its sends complete once TCP has
+// them, and one that finds no receive ends the connection (RFC 5041, 7.2: no buffer available),
+// where InfiniBand would answer RNR and try again. So the receiver grants what it has room for: a
+// credit, an empty SEND, for each so many messages that it has taken.
+bool needs_credits(const Device& device, const Point& point);
+
+class Lane : public Ring {
+  public:
+    // Makes everything up to a queue pair in INIT with its receives posted. The queue must live
+    // longer than the lane. With `cm` rdma_cm moves it there.
+    static base::Result<Lane> create(const Device& device,
+                                     CompletionQueue& queue,
+                                     const Point& point,
+                                     Side side,
+                                     LaneId id,
+                                     CmLinks* cm);
+
+    // What the other side needs to know.
+    [[nodiscard]] Endpoint endpoint() const;
+
+    // To RTR and RTS. `mtu` in bytes. After this the other side may send.
+    base::Result<> connect(const DeviceInfo& peer, const Endpoint& remote, uint32_t mtu);
+
+    // The first half of connect(), where rdma_cm does the other: aims the work requests.
+    base::Result<> aim(const DeviceInfo& peer, const Endpoint& remote, uint32_t mtu);
+
+    // What rdma_cm needs to know of the queue pair.
+    [[nodiscard]] CmQueue cm_queue(uint32_t mtu) const;
+
+    // ---- hot: errno values as libibverbs gives them, 0 if posted --------------------------------
+    // Posts `count` data messages from position `at`; `at` is a multiple of the batch, and count a
+    // batch or a shorter last piece. One completion, for the last one.
+    int post_batch(uint32_t at, uint32_t count) noexcept {
+        ibv_send_wr& last = sends_[at + count - 1];
+        ibv_send_wr* bad = nullptr;
+        if (count == batch_) [[likely]]
+            return ibv_post_send(qp_.get(), &sends_[at], &bad);
+        const ibv_send_wr kept = last;
+        last.next = nullptr;
+        last.wr_id = tag_ | count;
+        last.send_flags |= IBV_SEND_SIGNALED;
+        const int rc = ibv_post_send(qp_.get(), &sends_[at], &bad);
+        last = kept;
+        return rc;
+    }
+
+    // Posts the message at position `at` alone, with a completion only if `signaled`.
+    int post_one(uint32_t at, bool signaled) noexcept {
+        ibv_send_wr& request = sends_[at];
+        request.send_flags = signaled ? flags_ | IBV_SEND_SIGNALED : flags_;
+        ibv_send_wr* bad = nullptr;
+        return ibv_post_send(qp_.get(), &request, &bad);
+    }
+
+    // Posts the next `count` receives of the ring (count <= receives()).
+    int post_receives(uint32_t count) noexcept;
+
+    // An empty SEND; its completion stands for no message. Behind a round of writes it tells the
+    // responder that they are in its memory, which an RDMA WRITE alone does not; in a stream by
+    // credits it grants messages_per_credit() more.
+    int post_credit() noexcept;
+
+    // ---------------------------------------------------------------------------------------------
+    // Before a verify round: the message at position i carries the immediate `first` + i, and where
+    // messages may get lost a SEND goes as the one with immediate.
+    void number_messages(uint32_t first);
+    // The operands of the atomic at a position: compare or addend, and what to swap in.
+    void set_operands(uint32_t at, uint64_t compare_add, uint64_t swap);
+    // After verify rounds: the plan's own verb, an addend of 1, a compare that never matches. Where
+    // it has an immediate, that is one of the last round.
+    void plain_messages();
+
+    // Shared with the other lanes of the group.
+    [[nodiscard]] CompletionQueue& completions() { return *queue_; }
+
+    [[nodiscard]] uint32_t receives() const { return static_cast<uint32_t>(receives_.size()); }
+
+    [[nodiscard]] uint32_t inline_bytes() const { return inline_bytes_; }
+
+    // 0: the transport itself holds the sender back, or loses what is too much.
+    [[nodiscard]] uint32_t messages_per_credit() const noexcept { return messages_per_credit_; }
+
+    // How many messages may be under way that no credit has been got for.
+    [[nodiscard]] uint64_t room() const noexcept {
+        return messages_per_credit_ != 0 ? 2UL * point_.depth : UINT64_MAX;
+    }
+
+  private:
+    explicit Lane(Ring ring) : Ring(std::move(ring)) {}
+
+    base::Result<> create_queue_pair(const Device& device);
+    void build_receives();
+    void build_sends(const Endpoint& remote);
+
+    CompletionQueue* queue_ = nullptr;
+    End end_;
+    uint32_t psn_ = 0;
+    uint32_t inline_bytes_ = 0;
+    unsigned flags_ = 0;
+    uint32_t next_receive_ = 0;
+    uint32_t messages_per_credit_ = 0;
+    ibv_wr_opcode opcode_ = IBV_WR_SEND;
+    // From here on each member needs the ones before it, and goes before them.
+    Owned<ibv_mr> mr_;
+    Owned<ibv_qp> qp_;
+    Owned<ibv_ah> ah_;  // of the peer, for datagrams
+    std::vector<ibv_sge> send_pieces_;
+    std::vector<ibv_send_wr> sends_;
+    std::vector<ibv_sge> receive_pieces_;
+    std::vector<ibv_recv_wr> receives_;
+};
+
+}  // namespace perf

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ring: what every lane has, whatever carries its messages: the point, the side, and the memory
+// with the slots of what goes out and comes in.
+//
+// Completions are ibv_wc whatever the transport. wr_id: the lane's place in its group in the upper
+// 32 bits; below, for a send how many messages its completion stands for, for a receive its slot.
+#pragma once
+
+#include <cstdint>
+
+#include <infiniband/verbs.h>
+
+#include "perf/verbs/memory.h"
+
+namespace perf {
+
+// Which of a side's lanes: `number` of all of them, the same at both sides; `place` in its group.
+struct LaneId {
+    uint32_t number = 0;
+    uint32_t place = 0;
+};
+
+constexpr uint32_t place_of(const ibv_wc& wc) {
+    return static_cast<uint32_t>(wc.wr_id >> 32U);
+}
+
+constexpr uint32_t low_of(const ibv_wc& wc) {
+    return static_cast<uint32_t>(wc.wr_id);
+}
+
+// How often a ping-pong asks for a completion of its own sends; a signaled send frees all before
+// it.
+inline constexpr uint32_t kSignalEvery = 16;
+
+// Messages that a side may have in flight.
+uint32_t window_of(const Point& point);
+
+// How many receives a side keeps posted, in whole rings.
+uint32_t receives_of(const Point& point, Side side);
+
+// The next multiple of the slots: so consecutive receives use consecutive slots, and a verify round
+// never uses one twice.
+uint32_t in_whole_rings(const Point& point, uint32_t receives);
+
+class Ring {
+  public:
+    static base::Result<Ring> make(const Point& point, Side side, LaneId id);
+
+    [[nodiscard]] const Point& point() const { return point_; }
+
+    [[nodiscard]] Side side() const { return side_; }
+
+    [[nodiscard]] uint32_t number() const { return id_.number; }
+
+    [[nodiscard]] uint32_t place() const { return id_.place; }
+
+    // So many more messages were sent to this lane than have come: lost, or late. Fewer than none:
+    // late ones came, and were counted as others.
+    void miss(int64_t messages) { missing_ += messages; }
+
+    // One of them has come after all. False: none was missing.
+    bool find_missing() {
+        if (missing_ <= 0)
+            return false;
+        --missing_;
+        return true;
+    }
+
+    [[nodiscard]] const Memory& memory() const { return memory_; }
+
+    [[nodiscard]] const Layout& layout() const { return layout_; }
+
+    // Data messages that may be in flight, and how many of them are posted at once.
+    [[nodiscard]] uint32_t window() const { return window_; }
+
+    [[nodiscard]] uint32_t batch() const { return batch_; }
+
+    // Credits (Lane has them): none.
+    [[nodiscard]] static constexpr uint32_t messages_per_credit() noexcept { return 0; }
+
+    [[nodiscard]] static constexpr uint64_t room() noexcept { return UINT64_MAX; }
+
+  protected:
+    Ring(const Point& point, Side side, LaneId id, const Layout& layout, Memory memory)
+        : point_(point),
+          side_(side),
+          id_(id),
+          tag_(uint64_t{id.place} << 32U),
+          window_(window_of(point)),
+          batch_(point.batch),
+          layout_(layout),
+          memory_(std::move(memory)) {}
+
+    Point point_;
+    Side side_;
+    LaneId id_;
+    uint64_t tag_;  // the place, where wr_id has it
+    uint32_t window_;
+    uint32_t batch_;
+    int64_t missing_ = 0;
+    Layout layout_;
+    Memory memory_;
+};
+
+}  // namespace perf

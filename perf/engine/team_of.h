@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// TeamOf: a team whose lanes come in groups of one kind (Group, TcpGroup): its rounds, and what its
+// threads do. So the loops know their lanes by type and call nothing virtual.
+#pragma once
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "perf/engine/team.h"
+
+namespace perf {
+
+// When a latency loop has warmed up, and when it ends.
+inline Limit latency_warmup(const Point& point) {
+    if (point.time_ms != 0)
+        return {.until_ns = now_ns() + warmup_ns(point)};
+    return {.messages = warmup_of(point, point.iterations)};
+}
+
+inline Limit latency_limit(const Point& point) {
+    if (point.time_ms != 0)
+        return {.until_ns = now_ns() + uint64_t{point.time_ms} * 1'000'000};
+    return {.messages = point.iterations};
+}
+
+template <class L, class C>
+Ending measure_latency(
+    L& lane, C& completer, Worker& worker, const Limit& limit, Histogram& histogram) {
+    if (lane.point().rate != 0)
+        return OpenLoop(lane, completer, worker).run(limit, histogram);
+    if (is_ping_pong(lane.point()))
+        return ping(lane, completer, worker, limit, histogram);
+    return round_trip(lane, completer, worker, limit, histogram);
+}
+
+// Bandwidth of one group. By time: until the worker is closed. By iterations: a warm-up, then the
+// measurement, which all threads begin together.
+template <class G, class C>
+Ending stream_group(G& group, C& completer, Crew::Hand& hand, Shift& shift, bool posts) {
+    const Point& point = group.lanes.front().point();
+    Stream stream(group, completer, hand.worker, std::span(shift.flows));
+    const auto add_quota = [&](auto&& messages) {
+        for (size_t i = 0; posts && i < shift.flows.size(); ++i)
+            shift.flows[i].quota += messages(iterations_of(point, group.lanes[i].number()));
+    };
+    if (posts && point.iterations != 0) {
+        add_quota([&](uint64_t iterations) { return warmup_of(point, iterations); });
+        if (const Ending warm = stream.send(); !warm.good())
+            return warm;
+        shift.warmup = hand.worker.sent();
+        hand.meet();
+        add_quota([](uint64_t iterations) { return iterations; });
+    } else {
+        add_quota([](uint64_t) { return UINT64_MAX; });
+    }
+    shift.begin_ns = now_ns();
+    if (const Ending sent = stream.send(); !sent.good())
+        return sent;
+    shift.end_ns = now_ns();
+    hand.drained();
+    return stream.receive();
+}
+
+template <class G>
+class TeamOf : public Team {
+  public:
+    ~TeamOf() override { dismiss(); }
+
+    base::Result<> emit(uint32_t lane, const Round& round) override {
+        return emit_round(seat(lane), waiting_, round);
+    }
+
+    // Once a whole round was lost others are not waited for that long: other clients' servers wait
+    // meanwhile, and there may be hundreds of lanes.
+    base::Result<Checked> collect(uint32_t lane, const Round& round) override {
+        Waiting waiting = waiting_;
+        if (lost_a_round_)
+            waiting.patience = std::min(waiting.patience, kLossPatience);
+        Checked checked = TRY(collect_round(seat(lane), waiting, round));
+        lost_a_round_ = lost_a_round_ || (checked.messages == 0 && checked.lost != 0);
+        return checked;
+    }
+
+  protected:
+    using OneLane = typename decltype(G::lanes)::value_type;
+    using Team::Team;
+
+    // number < point().qps
+    [[nodiscard]] Seat<OneLane> seat(uint32_t number) {
+        for (G& group : groups_) {
+            if (number < group.lanes.size())
+                return {group.lanes, group.lanes[number]};
+            number -= static_cast<uint32_t>(group.lanes.size());
+        }
+        return {groups_.back().lanes, groups_.back().lanes.back()};
+    }
+
+    [[nodiscard]] OneLane& lane(uint32_t number) { return seat(number).lane; }
+
+    // make(first, count) gives the group with these lanes.
+    template <class Make>
+    base::Result<> make_groups(Make make) {
+        for (size_t thread = 0; thread < point_.threads; ++thread) {
+            const uint32_t first = first_lane(thread);
+            groups_.push_back(TRY(make(first, first_lane(thread + 1) - first)));
+        }
+        return {};
+    }
+
+    Ring& ring(uint32_t number) override { return lane(number); }
+
+    void prepare() override {
+        for (G& group : groups_) {
+            for (auto& lane : group.lanes)
+                lane.plain_messages();
+        }
+    }
+
+    Crew::Body body(size_t number, Shift& shift) override {
+        return
+            [this, number, &shift](Crew::Hand& hand) { return work(groups_[number], hand, shift); };
+    }
+
+    std::vector<G> groups_;
+
+  private:
+    Ending work(G& group, Crew::Hand& hand, Shift& shift) {
+        Waiting waiting = waiting_;
+        waiting.word = hand.worker.word_fd();
+        return with_completer(*group.queue, waiting, [&](auto& completer) {
+            if (point_.mode == Mode::Latency)
+                return probe(group.lanes.front(), completer, hand, shift);
+            return stream_group(group, completer, hand, shift, posts_data(point_, side_));
+        });
+    }
+
+    template <class L, class C>
+    Ending probe(L& lane, C& completer, Crew::Hand& hand, Shift& shift) {
+        if (side_ == Side::Server) {
+            hand.drained();  // it only ever answers
+            return pong(lane, completer, hand.worker);
+        }
+        Histogram ignored;
+        const Ending warm =
+            measure_latency(lane, completer, hand.worker, latency_warmup(point_), ignored);
+        if (!warm.good())
+            return warm;
+        shift.warmup = hand.worker.sent();
+        shift.begin_ns = now_ns();
+        const Ending end =
+            measure_latency(lane, completer, hand.worker, latency_limit(point_), shift.latencies);
+        shift.end_ns = now_ns();
+        // What finish() reports as sent.
+        shift.flows.front().completed = hand.worker.sent();
+        return end;
+    }
+
+    bool lost_a_round_ = false;
+};
+
+}  // namespace perf

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Worker: what one measuring thread and the thread that holds the control connection say to each
+// other. The measuring thread never talks to the peer and never waits for anybody but its
+// completions, the start, and a word; everything it counts may be read while it runs.
+//
+// A sending worker is told to close (post nothing more); a receiving one how many messages there
+// are to come, which ends it once they are there. Either may be aborted.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "netns/base/unique_fd.h"
+#include "perf/engine/completer.h"
+#include "perf/engine/stats.h"
+
+namespace perf {
+
+// Where a loop ended.
+struct Ending {
+    Wake wake = Wake::Completions;  // Completions: as planned
+    int post_error = 0;             // errno of a refused post, or 0
+    ibv_wc bad{};                   // with status != 0: the failed completion
+
+    [[nodiscard]] bool good() const {
+        return wake == Wake::Completions && post_error == 0 && bad.status == IBV_WC_SUCCESS;
+    }
+};
+
+// The Error of an ending that is not good. For the thread that holds the control connection.
+base::Error ending_error(const Ending& ending, const Waiting& waiting);
+
+enum class Phase : uint8_t { Run, Close, Abort };
+
+class Worker {
+  public:
+    static constexpr uint64_t kUnknown = UINT64_MAX;
+
+    // `expects`: receives messages, and learns later how many there will be.
+    Worker(base::UniqueFd word, bool expects)
+        : word_(std::move(word)), expected_(expects ? kUnknown : 0) {}
+
+    // ---- of the measuring thread ---------------------------------------------------------------
+    [[nodiscard]] Phase phase() const noexcept { return phase_.load(std::memory_order_acquire); }
+
+    [[nodiscard]] uint64_t expected() const noexcept {
+        return expected_.load(std::memory_order_acquire);
+    }
+
+    [[nodiscard]] int word_fd() const noexcept { return word_.get(); }
+
+    // Wake::Word was for this: look at phase() and expected().
+    void hear() noexcept;
+
+    void note_sent(uint64_t messages) noexcept { sent_.store(messages, std::memory_order_relaxed); }
+
+    void note_received(uint64_t messages) noexcept {
+        received_.store(messages, std::memory_order_relaxed);
+    }
+
+    // ---- of the other thread -------------------------------------------------------------------
+    void close() noexcept { tell(Phase::Close); }
+
+    void abort() noexcept { tell(Phase::Abort); }
+
+    void expect(uint64_t messages) noexcept;
+
+    // ---- of both: messages since the worker began, with the warm-up -----------------------------
+    [[nodiscard]] uint64_t sent() const noexcept { return sent_.load(std::memory_order_relaxed); }
+
+    [[nodiscard]] uint64_t received() const noexcept {
+        return received_.load(std::memory_order_relaxed);
+    }
+
+  private:
+    void tell(Phase phase) noexcept;
+
+    base::UniqueFd word_;
+    std::atomic<Phase> phase_{Phase::Run};
+    std::atomic<uint64_t> expected_;
+    // Written with each batch of completions: not on a line that the others read all the time.
+    alignas(64) std::atomic<uint64_t> sent_{0};
+    std::atomic<uint64_t> received_{0};
+};
+
+}  // namespace perf

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/measure/client.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "perf/engine/tcp_team.h"
+#include "perf/engine/verbs_team.h"
+#include "perf/measure/conduct.h"
+#include "perf/protocol/streams.h"
+#include "perf/verbs/limit.h"
+
+namespace perf {
+
+using base::Code;
+using base::Json;
+using base::make_error;
+using base::Result;
+
+namespace {
+constexpr auto kIdleWatch = std::chrono::milliseconds(100);
+
+uint64_t sum(const std::vector<uint64_t>& values) {
+    return std::accumulate(values.begin(), values.end(), uint64_t{0});
+}
+
+// What did not arrive was not transferred, however fast it was sent. By time only what arrived was
+// counted; by iterations nobody knows when it was lost, in the warm-up or later.
+void account_loss(Part& part, const Point& point, uint64_t sent, uint64_t lost) {
+    part.lost = lost;
+    if (lost != 0 && point.iterations != 0)
+        part.messages =
+            static_cast<uint64_t>(static_cast<double>(part.messages) *
+                                  static_cast<double>(sent - lost) / static_cast<double>(sent));
+}
+
+// How many messages were lost. What was lost in a verify round may have come in the measurement.
+Result<uint64_t> lost_of(const PointResult& result, uint64_t sent, uint64_t seen) {
+    const bool loses = !is_reliable(result.point.transport);
+    const uint64_t late = loses ? result.checked.lost : 0;
+    if (seen == sent || (seen < sent && loses) || (seen > sent && seen - sent <= late))
+        return sent - std::min(sent, seen);
+    return make_error(Code::Internal,
+                      fmt::format("{} messages were sent, the other side saw {}", sent, seen));
+}
+}  // namespace
+
+Result<Client> Client::greet(Control control, const SideOptions& options) {
+    Client client(std::move(control), options);
+    const Hello own = own_hello();
+    const Json hello =
+        TRY(client.control_.ask(message("hello", to_json(own)), "hello", client.step()));
+    client.server_ = TRY(parse_hello(hello));
+    TRY(check_compatible(own, client.server_));
+    return client;
+}
+
+Result<Client> Client::start(Verbs& verbs, Control control, const SideOptions& options) {
+    Client client = TRY(greet(std::move(control), options));
+    client.device_ = TRY(client.choose_device(verbs));
+    const Json device = TRY(client.control_.ask(
+        message("device", to_json(client.device_->info)), "device", client.step()));
+    client.peer_ = TRY(parse_device_info(device));
+    return client;
+}
+
+Result<Device> Client::choose_device(Verbs& verbs) const {
+    std::vector<Address> sources;
+    if (const auto local = local_address(control_.fd())) {
+        sources.push_back(*local);
+        // Without a device at the address the choice by GID has the better explanation.
+        const auto found =
+            options_.by_cm ? cm_device_of(*options_.cm, *local) : Result<CmDevice>(CmDevice{});
+        if (found && found->iwarp)
+            return open_cm_device(verbs, *found);
+    }
+    Device device = TRY(open_best_device(verbs, options_.wish, sources));
+    if (!options_.by_cm && device.context->device->transport_type == IBV_TRANSPORT_IWARP)
+        return make_error(Code::Unsupported,
+                          device.info.device + " is iWARP, and rdma_cm alone connects that")
+            .advise("pass --cm");
+    return device;
+}
+
+Result<> Client::watch_idle() {
+    account_.begin_idle();
+    // The server has nothing to say now: what wakes us is its end, which the next step reports.
+    const auto woken =
+        wait_ready(control_.fd(), POLLRDHUP, base::Deadline::in(kIdleWatch), control_.stop());
+    if (!woken && woken.error().code != Code::Timeout)
+        return woken;
+    account_.end_idle();
+    return {};
+}
+
+Result<PointResult> Client::run(const Point& point) {
+    return conduct({this, 1}, point);
+}
+
+Result<> Client::open(const Point& point) {
+    result_ = {};
+    result_.point = point;
+    result_.point.poll = resolve_poll(point.poll, point.transport);
+    parts_.clear();
+    next_round_ = 0;
+    sent_by_server_ = 0;
+    return needs_device(point.transport) ? open_verbs(point) : open_tcp(point);
+}
+
+Result<> Client::open_verbs(const Point& wish) {
+    if (!device_)
+        return make_error(Code::Internal, "no device is open");
+    Waiting waiting = this->waiting();
+    waiting.device = &*device_;
+    auto team = TRY(VerbsTeam::create(
+        *device_, result_.point, Side::Client, waiting, cm_ends_of(*options_.cm, control_)));
+    const Json frame = TRY(control_.ask(
+        message("open", {{"point", to_json(wish)}, {"endpoints", to_json(team->endpoints())}}),
+        "opened",
+        step()));
+    const Opened opened = TRY(parse_opened(frame));
+    if (opened.mtu > device_->info.active_mtu)
+        return make_error(Code::BadInput, "the server chose a path MTU that our port cannot do");
+    TRY(team->connect(peer_, opened.endpoints, opened.mtu));
+    TRY(team->link(opened.ticket));
+    result_.mtu = opened.mtu;
+    result_.server_poll = opened.poll;
+    result_.inline_bytes = std::max(team->inline_bytes(), opened.inline_bytes);
+    team_ = std::move(team);
+    return {};
+}
+
+Result<> Client::open_tcp(const Point& wish) {
+    auto team = TRY(TcpTeam::create(result_.point, Side::Client, waiting()));
+    const Json frame =
+        TRY(control_.ask(message("open", {{"point", to_json(wish)}}), "opened", step()));
+    const StreamOffer offer = TRY(parse_stream_offer(frame));
+    TRY(team->connect(TRY(dial_streams(control_, offer, result_.point.qps, step()))));
+    result_.server_poll = offer.poll;
+    team_ = std::move(team);
+    return {};
+}
+
+Result<> Client::verify_before() {
+    switch (result_.point.verify) {
+        case Verify::Off:
+            return {};
+        case Verify::Edges:
+            return verify_rounds(kRoundsBefore);
+        case Verify::Full:
+            break;
+    }
+    return verify_for_the_time();
+}
+
+Result<> Client::verify_after() {
+    return result_.point.verify == Verify::Off ? Result<>() : verify_rounds(kRoundsAfter);
+}
+
+Result<> Client::verify_rounds(uint32_t count) {
+    for (uint32_t i = 0; i < count && !result_.checked.wrong; ++i)
+        TRY(verify_round(next_round_++));
+    return {};
+}
+
+// As long, or as many messages, as what will be measured.
+Result<> Client::verify_for_the_time() {
+    const Point& point = result_.point;
+    const Checked& checked = result_.checked;
+    const uint64_t until_ns = now_ns() + uint64_t{point.time_ms} * 1'000'000;
+    do {
+        TRY(verify_rounds(kRoundsBefore));
+    } while (!checked.wrong &&
+             (point.time_ms != 0 ? now_ns() < until_ns
+                                 : checked.messages + checked.lost < point.iterations));
+    return {};
+}
+
+Result<> Client::verify_round(uint32_t number) {
+    for (uint32_t qp = 0; qp < result_.point.qps && !result_.checked.wrong; ++qp)
+        add(result_.checked, TRY(verify_lane(qp, number)));
+    return {};
+}
+
+Result<Checked> Client::verify_lane(uint32_t lane, uint32_t number) {
+    const Json round = {{"lane", lane}, {"round", number}};
+    const bool fetching = fetches(result_.point.verb);
+    Checked checked;
+    if (posts(Side::Client))
+        add(checked,
+            TRY(fetching ? fetch_from_server(lane, round, number)
+                         : send_to_server(lane, round, number)));
+    if (posts(Side::Server) && !checked.wrong)
+        add(checked,
+            TRY(fetching ? serve_fetch(lane, round, number)
+                         : take_from_server(lane, round, number)));
+    return checked;
+}
+
+Result<Checked> Client::fetch_from_server(uint32_t lane, const Json& round, uint32_t number) {
+    TRY(control_.ask(message("fill", round), "filled", step()));
+    Checked checked = TRY(team_->fetch(lane, {number, Side::Server}));
+    if (is_atomic(result_.point.verb) && !checked.wrong)
+        add(checked,
+            TRY(parse_checked(TRY(control_.ask(message("verify", round), "verified", step())))));
+    return checked;
+}
+
+Result<Checked> Client::serve_fetch(uint32_t lane, const Json& round, uint32_t number) {
+    team_->fill(lane, {number, Side::Client});
+    Checked checked =
+        TRY(parse_checked(TRY(control_.ask(message("fetch", round), "fetched", step()))));
+    if (is_atomic(result_.point.verb) && !checked.wrong)
+        add(checked, team_->check(lane, {number, Side::Server}));
+    return checked;
+}
+
+Result<Checked> Client::send_to_server(uint32_t lane, const Json& round, uint32_t number) {
+    TRY(control_.send(message("verify", round), step()));
+    TRY(team_->emit(lane, {number, Side::Client}));
+    // If all is lost, it is so long that the server waits for it.
+    const bool loses = !is_reliable(result_.point.transport);
+    const auto patience = loses ? timeout_ + kFirstPatience : timeout_;
+    return parse_checked(TRY(control_.expect("verified", base::Deadline::in(patience))));
+}
+
+Result<Checked> Client::take_from_server(uint32_t lane, const Json& round, uint32_t number) {
+    TRY(control_.send(message("emit", round), step()));
+    const Checked checked = TRY(team_->collect(lane, {number, Side::Server}));
+    TRY(control_.expect("emitted", step()));
+    return checked;
+}
+
+Result<> Client::begin() {
+    // Once the server has begun nothing of ours may take long: it sends already.
+    account_.look(device_ ? device_->info : DeviceInfo());
+    // Who only receives is there before the first message. Who sends waits for the other side.
+    const bool only_receives = !posts(Side::Client);
+    if (only_receives)
+        TRY(team_->start());
+    TRY(control_.ask(message("start"), "started", step()));
+    account_.begin();
+    return only_receives ? Result<>() : team_->start();
+}
+
+Result<Client::Mark> Client::mark() {
+    const bool on_arrival = counts_arrivals(result_.point);
+    Mark mark;
+    if (posts(Side::Server) || on_arrival) {
+        const Json frame = TRY(control_.ask(message("mark"), "marked", step()));
+        const auto at_ns = TRY(base::required<uint64_t>(frame, "at_ns"));
+        mark.forward = {TRY(base::optional_member<uint64_t>(frame, "received", 0)), at_ns};
+        mark.reverse = {TRY(base::required<uint64_t>(frame, "messages")), at_ns};
+    }
+    const Crew& crew = team_->crew();
+    if (on_arrival)
+        mark.reverse = {crew.received(), now_ns()};
+    else
+        mark.forward = {crew.sent(), now_ns()};
+    return mark;
+}
+
+Result<> Client::open_window() {
+    opened_ = TRY(mark());
+    return {};
+}
+
+Result<> Client::close_window() {
+    closed_ = TRY(mark());
+    if (closed_.forward.is_behind(opened_.forward) || closed_.reverse.is_behind(opened_.reverse))
+        return make_error(Code::BadInput, "the server's counts or clock went back");
+    return {};
+}
+
+Result<> Client::stop() {
+    // Before the server's end, if we do not wait for that: its window lies around ours.
+    if (!ends_with_server())
+        result_.usage.client = account_.end();
+    // The server finishes what it has under way first; what shows that it lives is the connection
+    // (tcp.h).
+    const auto patience = server_goes_on() ? std::chrono::milliseconds(kMaxTimeMs) : 2 * timeout_;
+    answer_due_ns_ = now_ns() + static_cast<uint64_t>(std::chrono::nanoseconds(patience).count());
+    auto sent = control_.send(message("stop", {{"messages", team_->posted().by_lane}}), step());
+    // Who has gone may have said why: that is read as the answer.
+    if (!sent && sent.error().code != Code::Unavailable)
+        return std::move(sent).error();
+    return {};
+}
+
+Result<> Client::take_stopped() {
+    // It is there, but for its end, or late.
+    const bool late = now_ns() >= answer_due_ns_;
+    const Json stopped = TRY(
+        control_.expect("stopped", late ? base::Deadline::in(std::chrono::seconds(0)) : step()));
+    if (ends_with_server())
+        result_.usage.client = account_.end();
+    result_.usage.server = TRY(parse_usage(stopped));
+    return count(stopped);
+}
+
+Result<> Client::count(const Json& stopped) {
+    const auto seen = TRY(base::required<uint64_t>(stopped, "messages"));
+    TRY(count_forward(seen));
+    return posts(Side::Server) && !is_ping_pong(result_.point) ? count_reverse(stopped)
+                                                               : Result<>();
+}
+
+Result<> Client::count_forward(uint64_t seen) {
+    if (!posts(Side::Client))
+        return {};
+    const Posted posted = team_->posted();
+    const uint64_t sent = sum(posted.by_lane);
+    const uint64_t lost = TRY(lost_of(result_, sent, seen));
+    Part part = part_of(Direction::Forward, posted);
+    if (result_.point.iterations == 0)
+        put_window(part, opened_.forward, closed_.forward);
+    account_loss(part, result_.point, sent, lost);
+    parts_.push_back(part);
+    return {};
+}
+
+Result<> Client::count_reverse(const Json& stopped) {
+    const Posted posted = TRY(parse_posted(stopped, result_.point.qps));
+    team_->expect(posted.by_lane);
+    sent_by_server_ = sum(posted.by_lane);
+    Part part = part_of(Direction::Reverse, posted);
+    if (result_.point.iterations == 0)
+        put_window(part, opened_.reverse, closed_.reverse);
+    parts_.push_back(part);
+    return {};
+}
+
+// By time: what was counted between the two.
+void Client::put_window(Part& part, const Count& opened, const Count& closed) {
+    part.messages = closed.messages - opened.messages;
+    part.elapsed_ns = closed.at_ns - opened.at_ns;
+    part.warmup_messages = opened.messages;
+}
+
+// By iterations: from the first thread's begin to the last one's end.
+Part Client::part_of(Direction direction, const Posted& posted) {
+    const uint64_t sent = sum(posted.by_lane);
+    result_.usage.payload_bytes += sent * result_.point.size;
+    return {.direction = direction,
+            .messages = sent - posted.warmup_messages,
+            .elapsed_ns = posted.elapsed_ns,
+            .warmup_messages = posted.warmup_messages};
+}
+
+Result<> Client::settle() {
+    if (receives_data(result_.point, Side::Client) && !is_ping_pong(result_.point)) {
+        const uint64_t seen = team_->crew().received();
+        const uint64_t lost = TRY(lost_of(result_, sent_by_server_, seen));
+        account_loss(parts_.back(), result_.point, sent_by_server_, lost);
+    }
+    team_->finish();
+    latencies_ = team_->shifts().front().latencies;
+    return {};
+}
+
+Result<> Client::close() {
+    // The server lets go first: then nothing of ours is still on its way when our side goes.
+    TRY(control_.ask(message("close"), "closed", step()));
+    team_.reset();
+    return {};
+}
+
+base::Error Client::explain(const Attention& attention) {
+    const Waiting& waiting = team_->waiting();
+    // Who is stopped with the server need not be told of the server's end.
+    if (control_.stop().requested())
+        return stopped_error();
+    if (attention.cause == Attention::Cause::Failed)
+        return ending_error(*team_->crew().failure(), waiting);
+    return wake_error(Wake::Gone, waiting);
+}
+
+std::optional<LimitShare> Client::share_of_limit(const Bandwidth& bandwidth) const {
+    const auto transfer = transfer_of(result_.point);
+    if (!transfer || !device_)
+        return std::nullopt;
+    // Both directions have a link each.
+    Bandwidth busier = bandwidth.parts.empty() ? bandwidth : Bandwidth{};
+    for (const Part& part : bandwidth.parts) {
+        const Bandwidth one = sum_of({part});
+        if (messages_per_second(one) > messages_per_second(busier))
+            busier = one;
+    }
+    const auto percent = percent_of_limit(wire_between(device_->info, peer_, result_.mtu),
+                                          *transfer,
+                                          messages_per_second(busier) * result_.point.size);
+    if (!percent)
+        return std::nullopt;
+    return LimitShare{*percent, limit_margin(result_.point, busier.messages)};
+}
+
+}  // namespace perf

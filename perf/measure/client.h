@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Client: one control connection and device of the side that owns the plan. start() agrees with the
+// server on versions and devices, greet() on versions only, which is enough for points over TCP;
+// then each point goes through the phases below. conduct() takes one or more clients through them
+// together (conduct.h).
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "perf/engine/attention.h"
+#include "perf/engine/team.h"
+#include "perf/measure/result.h"
+#include "perf/measure/side_options.h"
+#include "perf/protocol/control.h"
+#include "perf/verbs/device.h"
+
+namespace perf {
+
+class Client {
+  public:
+    static base::Result<Client> start(Verbs& verbs, Control control, const SideOptions& options);
+    static base::Result<Client> greet(Control control, const SideOptions& options);
+
+    // Watches for 100 ms what this machine does without us, once, before the first point: the
+    // server does the same meanwhile. Ends at once on a Stop and when the server goes.
+    base::Result<> watch_idle();
+
+    // The phases of a point, in this order. After an error the client cannot be used any more.
+    base::Result<> open(const Point& point);
+    base::Result<> verify_before();
+    base::Result<> begin();         // both sides' threads run
+    base::Result<> open_window();   // by time only, where data is counted from
+    base::Result<> close_window();  // and to
+    base::Result<> stop();          // the crew has drained: tells the server, which answers
+    base::Result<> take_stopped();  // by answer_due_ns(): what it did
+    base::Result<> settle();        // the crew has ended
+    base::Result<> verify_after();
+    base::Result<> close();
+
+    // While threads run.
+    [[nodiscard]] Watched watched() { return {&control_, &team_->crew()}; }
+
+    // What we do lasts as long as the server goes on, and so does the window of our processor time:
+    // it ends in take_stopped(), else in stop(). (In a ping-pong we have had the last answer.)
+    [[nodiscard]] bool ends_with_server() const {
+        return server_goes_on() && !is_ping_pong(result_.point);
+    }
+
+    // Of now_ns().
+    [[nodiscard]] uint64_t answer_due_ns() const { return answer_due_ns_; }
+
+    // Why attend() came back for this client.
+    base::Error explain(const Attention& attention);
+
+    // A point by this client alone. Wrong data is no error, but not measured.
+    base::Result<PointResult> run(const Point& point);
+
+    // What the point has brought so far; `parts` instead of `result.bandwidth`.
+    [[nodiscard]] const PointResult& result() const { return result_; }
+
+    [[nodiscard]] const std::vector<Part>& parts() const { return parts_; }
+
+    [[nodiscard]] const Histogram& latencies() const { return latencies_; }
+
+    // Of the busier direction, in what the link leaves for the payload.
+    [[nodiscard]] std::optional<LimitShare> share_of_limit(const Bandwidth& bandwidth) const;
+
+    [[nodiscard]] const Hello& server() const { return server_; }
+
+    // False after greet(): then there is neither of the next two.
+    [[nodiscard]] bool has_device() const { return device_.has_value(); }
+
+    [[nodiscard]] const DeviceInfo& server_device() const { return peer_; }
+
+    [[nodiscard]] const Device& device() const { return *device_; }
+
+    [[nodiscard]] const Control& control() const { return control_; }
+
+    // For exchanges that are no points (isolate/, kv/).
+    [[nodiscard]] Control& control() { return control_; }
+
+    [[nodiscard]] Account& account() { return account_; }
+
+  private:
+    // Messages by some time of the clock of the side that counts them.
+    struct Count {
+        uint64_t messages = 0;
+        uint64_t at_ns = 0;
+
+        [[nodiscard]] bool is_behind(const Count& earlier) const {
+            return messages < earlier.messages || at_ns < earlier.at_ns;
+        }
+    };
+
+    // The sender counts what has completed. What a TCP socket took is on its way yet, and what an
+    // unreliable transport took may be lost: there the receiver counts.
+    struct Mark {
+        Count forward;
+        Count reverse;
+    };
+
+    Client(Control control, const SideOptions& options)
+        : control_(std::move(control)), options_(options), timeout_(options.timeout) {}
+
+    base::Result<Device> choose_device(Verbs& verbs) const;
+    base::Result<> open_verbs(const Point& wish);
+    base::Result<> open_tcp(const Point& wish);
+    base::Result<> verify_rounds(uint32_t count);
+    base::Result<> verify_for_the_time();
+    base::Result<> verify_round(uint32_t number);
+    base::Result<Checked> verify_lane(uint32_t lane, uint32_t number);
+    base::Result<Checked> fetch_from_server(uint32_t lane,
+                                            const base::Json& round,
+                                            uint32_t number);
+    base::Result<Checked> serve_fetch(uint32_t lane, const base::Json& round, uint32_t number);
+    base::Result<Checked> send_to_server(uint32_t lane, const base::Json& round, uint32_t number);
+    base::Result<Checked> take_from_server(uint32_t lane, const base::Json& round, uint32_t number);
+    base::Result<Mark> mark();
+    base::Result<> count(const base::Json& stopped);
+    base::Result<> count_forward(uint64_t seen);
+    base::Result<> count_reverse(const base::Json& stopped);
+    Part part_of(Direction direction, const Posted& posted);
+    static void put_window(Part& part, const Count& opened, const Count& closed);
+
+    [[nodiscard]] bool posts(Side side) const { return posts_data(result_.point, side); }
+
+    // When our own threads have nothing left to post: by iterations its measurement may be whole.
+    [[nodiscard]] bool server_goes_on() const {
+        return result_.point.iterations != 0 && posts(Side::Server);
+    }
+
+    [[nodiscard]] Waiting waiting() {
+        return {.control = &control_, .patience = timeout_, .poll = result_.point.poll};
+    }
+
+    [[nodiscard]] base::Deadline step() const { return base::Deadline::in(timeout_); }
+
+    Control control_;
+    SideOptions options_;
+    std::chrono::milliseconds timeout_;
+    Hello server_;
+    DeviceInfo peer_;
+    std::optional<Device> device_;
+    Account account_;
+    // Of the open point.
+    std::unique_ptr<Team> team_;  // uses the device
+    PointResult result_;
+    std::vector<Part> parts_;
+    Histogram latencies_;
+    uint32_t next_round_ = 0;
+    Mark opened_;
+    Mark closed_;
+    uint64_t sent_by_server_ = 0;
+    uint64_t answer_due_ns_ = 0;
+};
+
+}  // namespace perf

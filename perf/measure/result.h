@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What comes out of one point.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "perf/engine/stats.h"
+#include "perf/measure/account.h"
+#include "perf/protocol/message.h"
+#include "perf/protocol/plan.h"
+
+namespace perf {
+
+// One stream of data: of one client, in one direction.
+struct Part {
+    uint32_t client = 0;  // in the order of the hosts on the command line
+    Direction direction = Direction::Forward;
+    uint64_t messages = 0;
+    uint64_t elapsed_ns = 0;
+    uint64_t warmup_messages = 0;
+    uint64_t lost = 0;  // of both, sent and never received: unreliable transports only
+};
+
+// All streams of a point together. By time: what completed within one window that all of them
+// share. By iterations: from the first post to the last completion of each.
+struct Bandwidth {
+    uint64_t messages = 0;
+    uint64_t elapsed_ns = 0;  // the longest of the streams'
+    uint64_t warmup_messages = 0;
+    uint64_t lost = 0;
+    std::vector<Part> parts = {};  // empty: a single one
+};
+
+Bandwidth sum_of(std::vector<Part> parts);
+
+// Messages per second of all streams: the sum of their rates.
+double messages_per_second(const Bandwidth& bandwidth);
+
+struct PointResult {
+    Point point;  // as it was run: nothing is "auto" any more
+    uint32_t rep = 1;
+    uint32_t clients = 1;  // that ran it together
+    uint32_t mtu = 0;
+    Poll server_poll;
+    uint32_t inline_bytes = 0;
+    Checked checked;  // all clients, both sides and directions together
+    std::optional<Bandwidth> bandwidth;
+    std::optional<LatencySummary> latency;
+    std::optional<LimitShare> share_of_limit;  // bandwidth, of what link speed and headers leave
+    PointUsage usage;  // of the machines; of several clients the devices' counters are summed
+};
+
+}  // namespace perf

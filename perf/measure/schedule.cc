@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/measure/schedule.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace perf {
+
+using base::Code;
+using base::make_error;
+
+std::vector<Turn> schedule(const Plan& plan) {
+    std::vector<Point> points = expand(plan);
+    std::vector<Turn> turns;
+    turns.reserve(points.size() * plan.reps);
+    for (uint32_t rep = 1; rep <= plan.reps; ++rep) {
+        for (const Point& point : points)
+            turns.push_back({.rep = rep, .point = point});
+        std::ranges::reverse(points);
+    }
+    return turns;
+}
+
+namespace {
+// What expand() must not even be asked for. Latency has fewer points than combinations.
+base::Result<> check_lists(const Plan& plan) {
+    constexpr size_t kMaxCombinations = 64 * kMaxPoints;
+    size_t combinations = 1;
+    for (const size_t list : {plan.verbs.size(),
+                              plan.modes.size(),
+                              plan.sizes.size(),
+                              plan.qps.size(),
+                              plan.depths.size(),
+                              plan.batches.size(),
+                              plan.polls.size(),
+                              plan.transports.size()}) {
+        combinations *= list;
+        if (combinations == 0 || combinations > kMaxCombinations)
+            return make_error(Code::Usage,
+                              fmt::format("the plan has a list that is empty, or more than {} "
+                                          "combinations",
+                                          kMaxCombinations));
+    }
+    if (std::ranges::find(plan.sizes, 0U) != plan.sizes.end() ||
+        std::ranges::find(plan.qps, 0U) != plan.qps.end())
+        return make_error(Code::Usage, "a size or a number of queue pairs is 0");
+    return {};
+}
+}  // namespace
+
+base::Result<> check_plan(const Plan& plan) {
+    TRY(check_lists(plan));
+    const auto points = expand(plan);
+    if (points.size() > kMaxPoints)
+        return make_error(Code::Usage,
+                          fmt::format("{} points are more than {}", points.size(), kMaxPoints));
+    for (const Point& point : points)
+        TRY(check_limits(point).context(describe(point)));
+    return check_reps(plan.reps, points.size());
+}
+
+base::Result<> check_reps(uint32_t reps, size_t points) {
+    if (reps < 1 || reps > kMaxReps)
+        return make_error(Code::Usage,
+                          fmt::format("--reps {} is not from 1 to {}", reps, kMaxReps));
+    if (points * reps > kMaxRuns)
+        return make_error(
+            Code::Usage,
+            fmt::format("{} points, --reps {}: more than {} results", points, reps, kMaxRuns));
+    return {};
+}
+
+}  // namespace perf

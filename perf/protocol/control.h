@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Control: one end of a control connection. A frame is the four bytes "RDP1", the length of its
+// body (32 bit, big endian, at most 64 KiB) and the body, one JSON object with a member "type".
+// Every step has a deadline and ends on a Stop. Nothing of a frame is trusted: message.h checks
+// each value.
+//
+// Errors: Code::Unavailable when the peer is gone, Code::Timeout, Code::BadInput for bytes that are
+// no frame.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "netns/base/json.h"
+#include "netns/base/unique_fd.h"
+#include "perf/system/stop.h"
+
+namespace perf {
+
+inline constexpr std::string_view kFrameMagic = "RDP1";
+inline constexpr size_t kFrameHeader = 8;
+inline constexpr size_t kFrameLimit = 64 * 1024;
+
+// Header and body of a frame; for tests as well. Code::Internal if the body is too large.
+base::Result<std::string> encode_frame(const base::Json& body);
+
+// The length of the body that follows an 8-byte header.
+base::Result<size_t> decode_header(std::string_view header);
+
+class Control {
+  public:
+    Control(base::UniqueFd fd, const Stop& stop) : fd_(std::move(fd)), stop_(&stop) {}
+
+    base::Result<> send(const base::Json& body, const base::Deadline& deadline);
+
+    // The next frame, whatever its type.
+    base::Result<base::Json> receive(const base::Deadline& deadline);
+
+    // The next frame, which must have the type; an "error" frame of the peer becomes that error.
+    base::Result<base::Json> expect(std::string_view type, const base::Deadline& deadline);
+
+    // send, then expect.
+    base::Result<base::Json> ask(const base::Json& body,
+                                 std::string_view reply,
+                                 const base::Deadline& deadline);
+
+    [[nodiscard]] int fd() const { return fd_.get(); }
+
+    [[nodiscard]] const Stop& stop() const { return *stop_; }
+
+  private:
+    base::Result<std::string> read_exactly(size_t bytes, const base::Deadline& deadline);
+
+    base::UniqueFd fd_;
+    const Stop* stop_;
+};
+
+}  // namespace perf

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// The messages of the control protocol, version 2, as types: what travels, and the check of every
+// value that arrives. The client asks, the server answers each message with one of its own:
+//
+//   hello    -> hello      both sides' program version, protocol and capabilities, and the machine
+//   device   -> device     the GID and port the other side will use
+//   open     -> opened     one point; queue pairs ("lanes", numbered from 0) are made and
+//                          connected. TCP: {port, secret}: the client connects there once for each
+//                          lane (streams.h). Only points that need a device need "device" before
+//   link     -> linked     if `opened` asked for it (cm.confirm): the lanes are connected on both
+//                          sides, the client may send
+//   verify   -> verified   {lane, round}: the client sends, the server checks; atomics: the server
+//                          checks what they left in its memory
+//   emit     -> emitted    {lane, round}: the server sends, the client checks
+//   fill     -> filled     {lane, round}: the server puts the round's pattern into its memory
+//   fetch    -> fetched    {lane, round}: the server reads the client's memory and checks
+//   start    -> started    the measurement begins: what the server has to send or take, it does
+//   mark     -> marked     {messages, received, at_ns}: what the server has sent by now, and what
+//                          it has received, by its own clock
+//   stop {messages by lane} -> stopped
+//                          the client has sent so much and sends no more. The server ends, says
+//                          what it received and sent, and what its machine did meanwhile, if it can
+//                          tell (account.h)
+//   close    -> closed     both sides drop the queue pairs of the point
+//   isolate  -> isolated   {seed}: a server that allows it (capability "isolation") exposes one
+//                          page for the negative tests, and the keys to it; until `release`:
+//   probe    -> probed     {endpoint}: a fresh RC queue pair, connected to the client's
+//   inspect  -> inspected  {round}: whether the page holds the round's pattern, and nothing around
+//                          it was written
+//   listen   -> listening  a queue pair for datagrams, and its queue key
+//   hear     -> heard      {until}: the immediates of the datagrams that came, once that one has,
+//                          or after a second
+//   release  -> released   the page and its keys are gone
+//   kv_open, kv_start, kv_stop, kv_close: kv/message.h
+//   perftest_probe, perftest_start, perftest_end: perftest/message.h
+//   any      -> error      code, text and fix; the server then ends the connection
+//
+// The client ends by closing the connection. Versions: `protocol` changes when an old peer could
+// misunderstand; what is merely new is announced in `capabilities`. Unknown members are ignored.
+// Version 2: over uc a `write` of bandwidth carries immediates and takes receives.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "netns/base/json.h"
+#include "perf/address/gid.h"
+#include "perf/protocol/pattern.h"
+#include "perf/protocol/plan.h"
+#include "perf/protocol/tag.h"
+
+namespace perf {
+
+inline constexpr int kProtocol = 2;
+
+struct Hello {
+    int protocol = kProtocol;
+    std::string version;  // of the program
+    std::string host;
+    std::string kernel;
+    std::vector<std::string> capabilities;
+    // The same in all containers of a machine, whose host names differ. Empty: an older side, or
+    // one that cannot tell.
+    std::string machine = {};
+};
+
+// What this program says of itself.
+Hello own_hello();
+
+bool can(const Hello& hello, std::string_view capability);
+
+// One side's device as the other side and the report see it.
+struct DeviceInfo {
+    std::string device;
+    std::string netdev;
+    uint8_t port = 1;
+    uint32_t gid_index = 0;
+    Address gid;
+    GidType gid_type = GidType::RoceV2;
+    uint32_t active_mtu = 0;       // bytes
+    uint16_t lid = 0;              // InfiniBand only
+    uint32_t initiator_depth = 0;  // reads that it can have in flight
+    uint32_t responder_depth = 0;  // reads that it can serve at once
+    bool iwarp = false;            // no path MTU, and a GID that is no address
+    uint64_t link_bps = 0;         // of the port; 0: unknown, or a software device, which has none
+};
+
+// One side's queue pair and memory.
+struct Endpoint {
+    uint32_t qpn = 0;  // 24 bit
+    uint32_t psn = 0;  // 24 bit
+    uint64_t address = 0;
+    uint64_t length = 0;
+    uint32_t rkey = 0;
+};
+
+// What the server decided for a point.
+struct Opened {
+    std::vector<Endpoint> endpoints;  // of the lanes
+    uint32_t mtu = 0;                 // bytes, for both sides
+    Poll poll = {};
+    uint32_t inline_bytes = 0;
+    std::optional<CmTicket> ticket = {};  // where rdma_cm finds the server
+};
+
+// Where a TCP point's data connections are to go.
+struct StreamOffer {
+    uint16_t port = 0;
+    uint64_t secret = 0;
+    Poll poll = {};  // the server's
+};
+
+// What a server has sent in a measurement.
+struct Posted {
+    std::vector<uint64_t> by_lane;  // with the warm-up
+    uint64_t warmup_messages = 0;   // by iterations only
+    uint64_t elapsed_ns = 0;        // by iterations only: of what is no warm-up
+};
+
+// A round of one lane.
+struct RoundOf {
+    uint32_t lane = 0;
+    uint32_t number = 0;
+};
+
+// The outcome of the checks of one round or point.
+struct Checked {
+    uint64_t messages = 0;
+    uint64_t bytes = 0;
+    uint64_t lost = 0;  // never came: unreliable transports only
+
+    struct Wrong {
+        std::string side;  // "client" or "server": who saw it
+        uint64_t message = 0;
+        bool guard = false;  // in the guard band behind the message
+        Mismatch mismatch;
+    };
+
+    std::optional<Wrong> wrong;  // the first one
+};
+
+// The capability of a server that lets itself be used for negative tests (isolate/).
+inline constexpr std::string_view kIsolationCapability = "isolation";
+
+// The page that a server exposes for negative tests. Its first pattern is that of round 0.
+struct Exposure {
+    uint64_t address = 0;
+    uint64_t length = 0;
+    uint32_t rkey = 0;               // may read and write
+    uint32_t read_only_rkey = 0;     // may read
+    uint32_t stale_rkey = 0;         // was deregistered
+    uint32_t other_domain_rkey = 0;  // may read and write, in another protection domain
+};
+
+// A queue pair that takes datagrams.
+struct Listening {
+    Endpoint endpoint;
+    uint32_t queue_key = 0;
+};
+
+inline constexpr size_t kMaxHeard = 64;
+
+base::Json to_json(const Hello& hello);
+base::Json to_json(const DeviceInfo& info);
+base::Json to_json(const Point& point);
+base::Json to_json(const Endpoint& endpoint);
+base::Json to_json(const std::vector<Endpoint>& endpoints);
+base::Json to_json(const Opened& opened);
+base::Json to_json(const StreamOffer& offer);
+base::Json to_json(const Posted& posted);  // members of "stopped"
+base::Json to_json(const Checked& checked);
+base::Json to_json(const Exposure& exposure);
+base::Json to_json(const Listening& listening);
+base::Json error_message(const base::Error& error);
+
+base::Result<Hello> parse_hello(const base::Json& json);
+base::Result<DeviceInfo> parse_device_info(const base::Json& json);
+base::Result<Point> parse_point(const base::Json& json);  // within check_limits
+base::Result<Endpoint> parse_endpoint(const base::Json& json);
+base::Result<std::vector<Endpoint>> parse_endpoints(const base::Json& frame);
+base::Result<Opened> parse_opened(const base::Json& json);
+base::Result<StreamOffer> parse_stream_offer(const base::Json& json);
+base::Result<Posted> parse_posted(const base::Json& json, uint32_t lanes);
+base::Result<RoundOf> parse_round(const base::Json& json, uint32_t lanes);
+
+// A list of `lanes` counts.
+base::Result<std::vector<uint64_t>> parse_counts(const base::Json& json,
+                                                 const char* key,
+                                                 uint32_t lanes);
+base::Result<Checked> parse_checked(const base::Json& json);
+base::Result<Exposure> parse_exposure(const base::Json& json);
+base::Result<Listening> parse_listening(const base::Json& json);
+base::Result<std::vector<uint32_t>> parse_heard(const base::Json& json);
+
+// The member "endpoint".
+base::Result<Endpoint> parse_endpoint_of(const base::Json& frame);
+
+// The error that an "error" message carries, marked as the peer's.
+base::Error parse_error_message(const base::Json& json);
+
+// Code::BadInput that names both versions and the side to upgrade, if the two cannot work together.
+base::Result<> check_compatible(const Hello& own, const Hello& peer);
+
+// {"type": type} and the members of `body`.
+base::Json message(std::string_view type, base::Json body = base::Json::object());
+
+}  // namespace perf

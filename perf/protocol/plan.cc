@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/protocol/plan.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <sys/random.h>
+
+#include "netns/base/clock.h"
+
+namespace perf {
+
+using base::Code;
+using base::make_error;
+using base::Result;
+
+namespace {
+// Deep enough to keep a fast link busy, small enough for the 8 MiB that RLIMIT_MEMLOCK allows by
+// default. rxe keeps at most 128 packets of a queue pair in flight, whatever the depth.
+constexpr uint32_t kRingBytes = 2U << 20U;
+constexpr uint32_t kBatchBytes = 256U << 10U;
+constexpr uint32_t kAutoDepth = 128;
+constexpr uint32_t kAutoBatch = 16;
+
+uint32_t fit(uint32_t budget, uint32_t size, uint32_t low, uint32_t high) {
+    return std::clamp(budget / size, low, high);
+}
+
+// What differs from point to point of a plan.
+struct Choice {
+    Verb verb;
+    Mode mode;
+    uint32_t size;
+    uint32_t qps;
+    uint32_t depth;  // 0: auto
+    uint32_t batch;  // 0: auto
+    Poll poll;
+    Transport transport;
+};
+
+// An open loop may have several messages under way; what is due beyond that waits, and its waiting
+// counts.
+constexpr uint32_t kOpenLoopDepth = 32;
+
+void shape_latency(Point& point) {
+    point.depth = point.rate != 0 ? kOpenLoopDepth : 1;
+    point.slots = fit(kRingBytes, point.size, 1, point.rate != 0 ? kOpenLoopDepth : 8);
+    point.qps = 1;
+    point.threads = 1;
+    point.direction = Direction::Forward;
+}
+
+void shape_bandwidth(Point& point, const Choice& choice) {
+    point.rate = 0;
+    point.depth = choice.depth != 0 ? choice.depth : fit(2 * kRingBytes, point.size, 4, kAutoDepth);
+    point.batch = choice.batch;
+    if (point.batch == 0) {
+        // A completion for each half of the depth at least, or the queue would run dry.
+        point.batch =
+            std::min(fit(kBatchBytes, point.size, 1, kAutoBatch), std::max(1U, point.depth / 2));
+        // An explicit depth is kept exactly: then the batch gives way.
+        while (point.depth % point.batch != 0)
+            --point.batch;
+    }
+    // The ring is one whatever the number of queue pairs: locked memory is scarce.
+    point.slots = std::min(point.depth, fit(kRingBytes / point.qps, point.size, 1, point.depth));
+}
+
+Point make_point(const Plan& plan, const Choice& choice) {
+    Point point{.verb = choice.verb,
+                .transport = choice.transport,
+                .connect = needs_device(choice.transport) ? plan.connect : Connect::Exchange,
+                .mode = choice.mode,
+                .size = choice.size,
+                .qps = choice.qps,
+                .threads = std::min(plan.threads, choice.qps),
+                .direction = plan.direction,
+                .rate = plan.rate,
+                .iterations = plan.iterations,
+                .time_ms = plan.time_ms,
+                .mtu = plan.mtu,
+                .poll = choice.poll,
+                .verify = plan.verify,
+                .seed = plan.seed};
+    if (choice.mode == Mode::Latency)
+        shape_latency(point);
+    else
+        shape_bandwidth(point, choice);
+    return point;
+}
+
+std::vector<Transport> carriers_of(const Plan& plan, Verb verb) {
+    std::vector<Transport> carriers = plan.transports;
+    std::erase_if(carriers, [&](Transport transport) { return !can_carry(transport, verb); });
+    if (carriers.empty() && !plan.transports.empty())
+        carriers.push_back(plan.transports.front());
+    return carriers;
+}
+
+// Calls add(choice) for every combination of what a bandwidth point can vary in; latency varies in
+// poll mode and transport only.
+template <class Add>
+void each_choice(const Plan& plan, Verb verb, Mode mode, uint32_t size, Add&& add) {
+    const auto carriers = carriers_of(plan, verb);
+    const auto add_each = [&](uint32_t qps, uint32_t depth, uint32_t batch) {
+        for (const Poll& poll : plan.polls) {
+            for (const Transport transport : carriers)
+                add({verb, mode, size, qps, depth, batch, poll, transport});
+        }
+    };
+    if (mode == Mode::Latency) {
+        add_each(1, 0, 0);
+        return;
+    }
+    for (const uint32_t qps : plan.qps) {
+        for (const uint32_t depth : plan.depths) {
+            for (const uint32_t batch : plan.batches)
+                add_each(qps, depth, batch);
+        }
+    }
+}
+}  // namespace
+
+std::string describe(const Point& point) {
+    std::string text(name_of(point.verb));
+    if (point.transport != Transport::Rc)
+        text += fmt::format(" {}", name_of(point.transport));
+    text += fmt::format(" {} {} B", name_of(point.mode), point.size);
+    if (point.qps != 1)
+        text += fmt::format(" {} QPs", point.qps);
+    if (point.direction != Direction::Forward)
+        text += fmt::format(" {}", name_of(point.direction));
+    if (point.rate != 0)
+        text += fmt::format(" at {}/s", point.rate);
+    return text;
+}
+
+std::vector<Point> expand(const Plan& plan) {
+    std::vector<Point> points;
+    const auto add = [&](const Choice& choice) { points.push_back(make_point(plan, choice)); };
+    for (const Verb verb : plan.verbs) {
+        for (const Mode mode : plan.modes) {
+            // Atomics have one size, whatever the plan's sizes are.
+            if (is_atomic(verb)) {
+                each_choice(plan, verb, mode, kAtomicSize, add);
+                continue;
+            }
+            for (const uint32_t size : plan.sizes)
+                each_choice(plan, verb, mode, size, add);
+        }
+    }
+    return points;
+}
+
+uint64_t random_seed() {
+    uint64_t seed = 0;
+    if (::getrandom(&seed, sizeof seed, 0) != sizeof seed)
+        seed = static_cast<uint64_t>(base::Deadline::Clock::now().time_since_epoch().count());
+    return seed;
+}
+
+Poll resolve_poll(Poll wish, Transport transport) {
+    if (wish.mode != PollMode::Auto)
+        return wish;
+    // A software device needs the core that a spinning loop would hold; giving it away after each
+    // empty poll costs a hardware device's user little. Over TCP programs sleep.
+    return {.mode = needs_device(transport) ? PollMode::Yield : PollMode::Event};
+}
+
+bool needs_device(const Plan& plan) {
+    return std::ranges::any_of(plan.transports, [](Transport t) { return needs_device(t); });
+}
+
+uint64_t warmup_of(const Point& point, uint64_t iterations) {
+    return std::min<uint64_t>(iterations / 10, 2UL * point.depth);
+}
+
+uint64_t iterations_of(const Point& point, uint32_t qp) {
+    return point.iterations / point.qps + (qp < point.iterations % point.qps ? 1 : 0);
+}
+
+namespace {
+Result<> require(bool good, std::string_view what) {
+    if (good)
+        return {};
+    return make_error(Code::BadInput, fmt::format("point: {} is out of range", what));
+}
+
+Result<> check_latency_limits(const Point& point) {
+    const bool open = point.rate != 0;
+    TRY(require(point.depth >= 1 && point.depth <= (open ? kOpenLoopDepth : 1),
+                "depth of a latency point"));
+    TRY(require(point.slots <= (open ? kOpenLoopDepth : 8), "slots"));
+    TRY(require(point.rate <= kMaxRate, "rate"));
+    TRY(require(!open || is_reliable(point.transport), "rate of an unreliable transport"));
+    TRY(require(point.qps == 1 && point.batch == 1, "queue pairs or batch of a latency point"));
+    return require(point.direction == Direction::Forward, "direction of a latency point");
+}
+
+Result<> check_bandwidth_limits(const Point& point) {
+    TRY(require(point.qps >= 1 && point.qps <= kMaxQps, "qps"));
+    TRY(require(point.slots <= point.depth, "slots"));
+    TRY(require(point.rate == 0, "rate of a bandwidth point"));
+    TRY(require(point.iterations == 0 || point.iterations >= point.qps,
+                "iterations below the number of queue pairs"));
+    if (point.direction == Direction::Both && is_atomic(point.verb))
+        return make_error(Code::BadInput, "point: atomic operations go in one direction at a time");
+    return {};
+}
+}  // namespace
+
+Result<> check_limits(const Point& point) {
+    TRY(require(point.size >= 1 && point.size <= kMaxSize, "size"));
+    TRY(require(!is_atomic(point.verb) || point.size == kAtomicSize, "size of an atomic"));
+    if (!can_carry(point.transport, point.verb))
+        return make_error(
+            Code::BadInput,
+            fmt::format(
+                "point: transport {} has no {}", name_of(point.transport), name_of(point.verb)));
+    if (point.connect == Connect::Cm && point.transport != Transport::Rc)
+        return make_error(Code::BadInput, "point: rdma_cm connects rc only");
+    TRY(require(point.depth >= 1 && point.depth <= kMaxDepth, "depth"));
+    TRY(require(point.batch >= 1 && point.depth % point.batch == 0,
+                "batch (it must divide the depth)"));
+    TRY(point.mode == Mode::Latency ? check_latency_limits(point) : check_bandwidth_limits(point));
+    TRY(require(point.threads >= 1 && point.threads <= std::min(kMaxThreads, point.qps),
+                "threads"));
+    TRY(require(point.slots >= 1, "slots"));
+    TRY(require(uint64_t{point.qps} * point.slots * point.size <= kMaxRingBytes,
+                "qps * slots * size"));
+    TRY(require(point.iterations <= kMaxIterations, "iterations"));
+    TRY(require(point.time_ms <= kMaxTimeMs, "time_ms"));
+    TRY(require((point.iterations == 0) != (point.time_ms == 0), "iterations and time_ms"));
+    constexpr uint32_t kMtus[] = {0, 256, 512, 1024, 2048, 4096};
+    return require(std::ranges::find(kMtus, point.mtu) != std::end(kMtus), "mtu");
+}
+
+}  // namespace perf

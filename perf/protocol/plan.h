@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plan and Point: what is measured. A Plan is what the person asked for (a matrix); expand() makes
+// the Points, each one test with nothing left open. A Point also travels to the server, which
+// checks it against the limits here before it believes any value.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "netns/base/result.h"
+#include "perf/system/reading.h"
+
+namespace perf {
+
+enum class Verb { Write, Read, Send, WriteImm, SendImm, FetchAdd, CompareSwap };
+enum class Transport { Rc, Uc, Ud, Tcp };
+enum class Mode { Bandwidth, Latency };
+enum class PollMode { Auto, Spin, Yield, Event, Hybrid };
+
+// Off; Edges: whole rings before and after the measurement; Full: rings for as long as the
+// measurement lasts, then the measurement, then another ring.
+enum class Verify { Off, Edges, Full };
+
+// Whose data moves: the client's, the server's, or both at the same time (bandwidth only).
+enum class Direction { Forward, Reverse, Both };
+
+inline constexpr uint32_t kMaxSize = 64U << 20U;  // bytes of one message
+inline constexpr uint32_t kMaxDepth = 4096;       // messages in flight
+inline constexpr uint32_t kMaxQps = 256;          // queue pairs of one point, between two processes
+inline constexpr size_t kMaxHosts = 32;           // of one client process
+inline constexpr uint32_t kMaxThreads = 64;       // of one side
+inline constexpr uint32_t kMaxSpinUs = 1'000'000;
+inline constexpr uint32_t kMaxRate = 100'000'000;         // messages per second, of an open loop
+inline constexpr uint64_t kMaxRingBytes = 256U << 20U;    // of all queue pairs, one direction
+inline constexpr uint64_t kMaxServerBytes = 2ULL << 30U;  // of a server, for data of all clients
+inline constexpr uint64_t kMaxIterations = 1ULL << 40U;
+inline constexpr uint32_t kMaxTimeMs = 3600 * 1000;
+inline constexpr size_t kMaxPoints = 1024;       // of one plan
+inline constexpr size_t kMaxSizes = 256;         // of one list
+inline constexpr size_t kMaxValues = 64;         // of a list of anything else
+inline constexpr uint32_t kDefaultTimeMs = 500;  // of a point, where nobody says
+inline constexpr uint32_t kMaxReps = 1000;
+inline constexpr size_t kMaxRuns = 32768;  // points * reps: a report that `compare` can read
+
+// The operand of an atomic operation, in bytes.
+inline constexpr uint32_t kAtomicSize = 8;
+
+// SEND, with immediate or without: the receive's memory takes the data.
+constexpr bool is_send(Verb verb) {
+    return verb == Verb::Send || verb == Verb::SendImm;
+}
+
+constexpr bool is_atomic(Verb verb) {
+    return verb == Verb::FetchAdd || verb == Verb::CompareSwap;
+}
+
+// The data comes back to the side that posts.
+constexpr bool fetches(Verb verb) {
+    return verb == Verb::Read || is_atomic(verb);
+}
+
+// A message may be lost for good, and nobody is told.
+constexpr bool is_reliable(Transport transport) {
+    return transport == Transport::Rc || transport == Transport::Tcp;
+}
+
+// Runs over a device's queue pairs. The other one, plain TCP, is there to compare with.
+constexpr bool needs_device(Transport transport) {
+    return transport != Transport::Tcp;
+}
+
+// What a queue pair of this transport can carry (IBTA 1.7, table 44; ibv_post_send(3)). TCP takes
+// bytes from one side and gives them to the other, which is SEND.
+constexpr bool can_carry(Transport transport, Verb verb) {
+    if (transport == Transport::Tcp)
+        return verb == Verb::Send;
+    if (transport == Transport::Rc)
+        return true;
+    return is_send(verb) || (transport == Transport::Uc && !fetches(verb));
+}
+
+// How to wait for completions. Hybrid spins for spin_us after the last completion, then sleeps.
+struct Poll {
+    PollMode mode = PollMode::Auto;
+    uint32_t spin_us = 0;
+
+    bool operator==(const Poll&) const = default;
+};
+
+inline constexpr uint32_t kDefaultSpinUs = 20;
+
+// How queue pairs learn of each other: by values on the control connection, or by rdma_cm (RC only;
+// the only way of iWARP).
+enum class Connect { Exchange, Cm };
+
+struct Plan {
+    std::vector<Verb> verbs;
+    std::vector<Mode> modes;
+    std::vector<uint32_t> sizes;          // bytes
+    uint64_t iterations = 0;              // 0: by time
+    uint32_t time_ms = 0;                 // for each point; 0: by iterations
+    std::vector<uint32_t> depths = {0};   // 0: auto
+    std::vector<uint32_t> batches = {0};  // 0: auto
+    std::vector<uint32_t> qps = {1};
+    std::vector<Poll> polls = {Poll{}};
+    uint32_t threads = 1;  // at most one for each queue pair is used
+    Direction direction = Direction::Forward;
+    uint32_t rate = 0;  // messages per second of latency points; 0: closed loop
+    uint32_t mtu = 0;   // bytes; 0: auto
+    Verify verify = Verify::Edges;
+    std::vector<Transport> transports = {Transport::Rc};
+    Connect connect = Connect::Exchange;  // of those that need a device
+    uint64_t seed = 0;
+    uint32_t reps = 1;  // how often the whole list of points runs
+};
+
+struct Point {
+    Verb verb = Verb::Write;
+    Transport transport = Transport::Rc;
+    Connect connect = Connect::Exchange;
+    Mode mode = Mode::Bandwidth;
+    uint32_t size = 0;     // bytes
+    uint32_t qps = 1;      // queue pairs, or TCP connections; each has the depth and the slots
+    uint32_t threads = 1;  // that drive them on each side, at most one for each queue pair
+    Direction direction = Direction::Forward;
+    uint32_t rate = 0;        // latency: messages per second of an open loop; 0: closed loop
+    uint32_t depth = 1;       // messages in flight; of a closed latency loop always 1
+    uint32_t batch = 1;       // work requests of one post, one completion for all; divides depth
+    uint32_t slots = 1;       // messages that have their own place in the ring; at most depth
+    uint64_t iterations = 0;  // measured messages of all queue pairs together; 0: by time
+    uint32_t time_ms = 0;
+    uint32_t mtu = 0;  // the user's wish in bytes; 0: the best of both ports
+    Poll poll = {};
+    Verify verify = Verify::Edges;
+    uint64_t seed = 0;
+};
+
+// The points in the order in which they run: the verb changes most slowly, then mode, size, queue
+// pairs, depth, batch, poll mode and transport. A verb has points of those transports that can
+// carry it; if there is none, of the first, which check_limits() refuses. Latency has one queue
+// pair and no batch whatever the plan says. Atomics have one size, whatever the plan's sizes are.
+std::vector<Point> expand(const Plan& plan);
+
+// Code::BadInput naming the member, for values that no point of expand() has.
+base::Result<> check_limits(const Point& point);
+
+// For a plan whose seed nobody says.
+uint64_t random_seed();
+
+// Whether any point of the plan needs a device.
+bool needs_device(const Plan& plan);
+
+// The poll mode for "auto".
+Poll resolve_poll(Poll wish, Transport transport);
+
+// Messages of the warm-up before so many measured ones of a queue pair.
+uint64_t warmup_of(const Point& point, uint64_t iterations);
+
+// Measured messages of one queue pair: an equal share, the first ones take what is left over.
+uint64_t iterations_of(const Point& point, uint32_t qp);
+
+// "write", "bw", "auto", "full": the words of the command line, the protocol and the report.
+std::string_view name_of(Verb verb);
+std::string_view name_of(Mode mode);
+std::string_view name_of(Direction direction);
+std::string_view name_of(Connect connect);
+std::string_view name_of(PollMode mode);
+std::string name_of(const Poll& poll);  // "hybrid:20us"
+std::string_view name_of(Verify verify);
+std::string_view name_of(Transport transport);
+
+// The reverse; Code::BadInput that lists what is allowed.
+base::Result<Verb> parse_verb(std::string_view word);
+base::Result<Mode> parse_mode(std::string_view word);
+base::Result<Poll> parse_poll(std::string_view word);  // hybrid alone: kDefaultSpinUs
+base::Result<Direction> parse_direction(std::string_view word);
+base::Result<Connect> parse_connect(std::string_view word);
+base::Result<Verify> parse_verify(std::string_view word);
+base::Result<Transport> parse_transport(std::string_view word);
+
+// "write bw 4096 B": how a point is called in reports and errors.
+std::string describe(const Point& point);
+
+// One size: bytes, or with K, M, G (powers of 1024; also KiB, MiB, GiB). 1 to kMaxSize.
+base::Result<uint32_t> parse_size(std::string_view text);
+
+// "4096", "64,4K,64K", "2..8M:*2", "1K..4K:+1K", or a list of these.
+base::Result<std::vector<uint32_t>> parse_sizes(std::string_view text);
+
+// "2s", "500ms", "1.5s", or seconds without a unit. 1 ms to kMaxTimeMs.
+base::Result<uint32_t> parse_time_ms(std::string_view text);
+
+// The values of a list of words between commas; the error of the first that is none.
+template <class T>
+base::Result<std::vector<T>> parse_list(std::string_view text,
+                                        base::Result<T> (*parse)(std::string_view)) {
+    std::vector<T> values;
+    for (const auto word : split(text, ','))
+        values.push_back(TRY(parse(word)));
+    return values;
+}
+
+}  // namespace perf

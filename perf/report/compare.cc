@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/report/compare.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include <fmt/format.h>
+
+namespace perf {
+
+using base::Code;
+using base::Json;
+using base::make_error;
+using base::Result;
+
+namespace {
+using Pair = std::pair<const Series*, const Series*>;
+
+struct Pairs {
+    std::vector<Pair> pairs;
+    std::vector<const Series*> only_a;
+    std::vector<const Series*> only_b;
+};
+
+std::vector<const Series*> all_of(const ReportFile& file) {
+    std::vector<const Series*> list;
+    for (const Series& series : file.series)
+        list.push_back(&series);
+    return list;
+}
+
+using Key = std::pair<std::string, std::vector<std::string>>;
+
+Key full_key(const Series& series) {
+    return {series.identity, series.settings};
+}
+
+Key identity_key(const Series& series) {
+    return {series.identity, {}};
+}
+
+struct Counterparts {
+    std::vector<const Series*> a;
+    std::vector<const Series*> b;
+
+    [[nodiscard]] bool unmistakable() const { return a.size() == 1 && b.size() == 1; }
+};
+
+// Moves to `pairs` what belongs together by the key, and is unmistakable on both sides.
+void pair_up(Pairs& out, Key (*key_of)(const Series&)) {
+    std::map<Key, Counterparts> places;
+    for (const Series* series : out.only_a)
+        places[key_of(*series)].a.push_back(series);
+    for (const Series* series : out.only_b)
+        places[key_of(*series)].b.push_back(series);
+    const auto paired = [&](const Series* series) {
+        return places[key_of(*series)].unmistakable();
+    };
+    for (const Series* series : out.only_a) {
+        if (paired(series))
+            out.pairs.emplace_back(series, places[key_of(*series)].b.front());
+    }
+    std::erase_if(out.only_a, paired);
+    std::erase_if(out.only_b, paired);
+}
+
+// Equal in everything first: a report may hold the same point with several settings on purpose.
+// What is left and has one counterpart is the same point under other settings.
+Pairs match(const ReportFile& a, const ReportFile& b) {
+    Pairs out{.pairs = {}, .only_a = all_of(a), .only_b = all_of(b)};
+    pair_up(out, full_key);
+    pair_up(out, identity_key);
+    return out;
+}
+
+// Adds what differs, once for each pair of values.
+void note(std::vector<Difference>& list, Difference seen) {
+    const auto same = std::ranges::find_if(list, [&](const Difference& known) {
+        return known.setting == seen.setting && known.a == seen.a && known.b == seen.b;
+    });
+    if (same == list.end())
+        list.push_back(std::move(seen));
+    else
+        same->points += seen.points;
+}
+
+std::vector<Difference> differences_of(const ReportFile& a,
+                                       const ReportFile& b,
+                                       const Pairs& matched) {
+    std::vector<Difference> out;
+    const auto sides = side_settings();
+    for (size_t i = 0; i < sides.size(); ++i) {
+        if (a.settings[i] != b.settings[i])
+            note(out, {&sides[i], a.settings[i], b.settings[i], 0, false});
+    }
+    const auto settings = point_settings();
+    for (const auto& [x, y] : matched.pairs) {
+        for (size_t i = 0; i < settings.size(); ++i) {
+            if (x->settings[i] != y->settings[i])
+                note(out, {&settings[i], x->settings[i], y->settings[i], 1, false});
+        }
+    }
+    return out;
+}
+
+const std::vector<double>& samples_of(const Series& series, const Metric& metric) {
+    static const std::vector<double> kNone;
+    const auto found = series.samples.find(metric.name);
+    return found == series.samples.end() ? kNone : found->second;
+}
+
+std::optional<Compared> compare_one(const Pair& pair, const Metric& metric, uint64_t seed) {
+    const auto& a = samples_of(*pair.first, metric);
+    const auto& b = samples_of(*pair.second, metric);
+    if (!metric.compared || (a.empty() && b.empty()))
+        return std::nullopt;
+    Compared row{.label = pair.second->label,
+                 .point = pair.second->point,
+                 .metric = &metric,
+                 .n_a = a.size(),
+                 .n_b = b.size(),
+                 .median_a = median(a),
+                 .median_b = median(b),
+                 .ratio = estimate_ratio(a, b, seed)};
+    row.verdict = judge(row.ratio, metric.better);
+    return row;
+}
+
+void note_wrong(const ReportFile& file, std::vector<std::string>& out) {
+    for (const Series& series : file.series) {
+        if (series.wrong != 0)
+            out.push_back(fmt::format("{}: {} of {} repetitions in {}",
+                                      series.label,
+                                      series.wrong,
+                                      series.repetitions,
+                                      base::printable(file.name)));
+    }
+}
+
+std::string line_of(const Difference& difference, const ReportFile& a, const ReportFile& b) {
+    std::string line = fmt::format("{}: {} in {}, {} in {}",
+                                   difference.setting->text,
+                                   base::printable(difference.a),
+                                   base::printable(a.name),
+                                   base::printable(difference.b),
+                                   base::printable(b.name));
+    if (difference.points != 0)
+        line += fmt::format(" ({} points)", difference.points);
+    return line;
+}
+
+std::string row_text(const Compared& row) {
+    const auto& interval = row.ratio.interval;
+    return fmt::format(
+        "{:<26}{:<22}{:>14}{:>14}  {:>7}  {:<16}{:>4}/{:<4} {}\n",
+        row.label,
+        row.metric->name,
+        row.n_a == 0 ? "-" : human_value(*row.metric, row.median_a),
+        row.n_b == 0 ? "-" : human_value(*row.metric, row.median_b),
+        row.ratio.ratio == 0 ? "-" : fmt::format("{:.3g}", row.ratio.ratio),
+        interval ? fmt::format("{:.3g} to {:.3g}", interval->low, interval->high) : "-",
+        row.n_a,
+        row.n_b,
+        name_of(row.verdict));
+}
+
+std::string list_text(std::string_view title, const std::vector<std::string>& list) {
+    std::string out;
+    for (const std::string& entry : list)
+        out += fmt::format("{}: {}\n", title, entry);
+    return out;
+}
+
+Json json_of(const Compared& row) {
+    const auto& interval = row.ratio.interval;
+    return {{"point", row.point},
+            {"metric", row.metric->name},
+            {"a", {{"median", row.n_a == 0 ? Json() : Json(row.median_a)}, {"n", row.n_a}}},
+            {"b", {{"median", row.n_b == 0 ? Json() : Json(row.median_b)}, {"n", row.n_b}}},
+            {"ratio", row.ratio.ratio == 0 ? Json() : Json(row.ratio.ratio)},
+            {"ci95", interval ? Json::array({interval->low, interval->high}) : Json()},
+            {"verdict", name_of(row.verdict)}};
+}
+}  // namespace
+
+Result<Expect> parse_expect(const std::string& word) {
+    if (word.empty())
+        return Expect::Nothing;
+    if (word == "equal")
+        return Expect::Equal;
+    if (word == "not-slower")
+        return Expect::NotSlower;
+    if (word == "faster")
+        return Expect::Faster;
+    return make_error(Code::Usage,
+                      fmt::format("--expect '{}' is not known (allowed: equal, not-slower, faster)",
+                                  base::printable(word)));
+}
+
+bool is_as_expected(Verdict verdict, Expect expect) {
+    switch (expect) {
+        case Expect::Nothing:
+            return true;
+        case Expect::Equal:
+            return verdict == Verdict::Equal;
+        case Expect::NotSlower:
+            return verdict == Verdict::Equal || verdict == Verdict::Faster;
+        case Expect::Faster:
+            break;
+    }
+    return verdict == Verdict::Faster;
+}
+
+bool Comparison::fair() const {
+    return std::ranges::all_of(differences, &Difference::allowed);
+}
+
+// What was not compared is not known to be as demanded. Points that only b has are its own affair.
+bool Comparison::meets(Expect expect) const {
+    if (expect == Expect::Nothing)
+        return true;
+    const auto good = [&](const Compared& row) { return is_as_expected(row.verdict, expect); };
+    return !rows.empty() && only_a.empty() && wrong.empty() && std::ranges::all_of(rows, good);
+}
+
+Comparison compare_reports(const ReportFile& a,
+                           const ReportFile& b,
+                           const std::vector<std::string>& allow) {
+    const Pairs matched = match(a, b);
+    Comparison out;
+    out.differences = differences_of(a, b, matched);
+    for (Difference& difference : out.differences)
+        difference.allowed = std::ranges::find(allow, difference.setting->allow) != allow.end();
+    for (const Pair& pair : matched.pairs) {
+        for (const Metric& metric : all_metrics()) {
+            if (auto row = compare_one(pair, metric, a.seed + b.seed))
+                out.rows.push_back(*std::move(row));
+        }
+    }
+    for (const Series* series : matched.only_a)
+        out.only_a.push_back(series->label);
+    for (const Series* series : matched.only_b)
+        out.only_b.push_back(series->label);
+    note_wrong(a, out.wrong);
+    note_wrong(b, out.wrong);
+    return out;
+}
+
+std::string refusal_text(const Comparison& comparison, const ReportFile& a, const ReportFile& b) {
+    std::string out;
+    for (const Difference& difference : comparison.differences) {
+        if (!difference.allowed)
+            out += fmt::format("rdma-perf: {}; --allow {} compares nevertheless\n",
+                               line_of(difference, a, b),
+                               difference.setting->allow);
+    }
+    return out;
+}
+
+std::string table_of(const Comparison& comparison, const ReportFile& a, const ReportFile& b) {
+    std::string out = fmt::format("A {} of {}\nB {} of {}\n",
+                                  base::printable(a.name),
+                                  base::printable(a.started),
+                                  base::printable(b.name),
+                                  base::printable(b.started));
+    for (const Difference& difference : comparison.differences)
+        out += fmt::format("not equal, allowed: {}\n", line_of(difference, a, b));
+    out += fmt::format("{:<26}{:<22}{:>14}{:>14}  {:>7}  {:<16}{:>9} {}\n",
+                       "point",
+                       "metric",
+                       "A",
+                       "B",
+                       "B/A",
+                       "95 % interval",
+                       "n",
+                       "verdict");
+    for (const Compared& row : comparison.rows)
+        out += row_text(row);
+    return out + list_text("only in A", comparison.only_a) +
+           list_text("only in B", comparison.only_b) + list_text("wrong data", comparison.wrong);
+}
+
+Json json_of(const Comparison& comparison, const ReportFile& a, const ReportFile& b) {
+    Json out = {{"schema", "rdma-perf-compare/1"},
+                {"a", {{"file", a.name}, {"started", a.started}}},
+                {"b", {{"file", b.name}, {"started", b.started}}},
+                {"allowed", Json::array()},
+                {"rows", Json::array()},
+                {"only_in_a", comparison.only_a},
+                {"only_in_b", comparison.only_b},
+                {"wrong_data", comparison.wrong}};
+    for (const Difference& difference : comparison.differences)
+        out["allowed"].push_back({{"setting", difference.setting->text},
+                                  {"a", difference.a},
+                                  {"b", difference.b},
+                                  {"points", difference.points}});
+    for (const Compared& row : comparison.rows)
+        out["rows"].push_back(json_of(row));
+    return out;
+}
+
+}  // namespace perf

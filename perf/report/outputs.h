@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Outputs: where results go besides the table. CSV and JSONL are opened before anything is measured
+// and get each result as its point completes, so that a run that is killed keeps what it measured.
+// The JSON report is written at the end.
+//
+// Lines of JSONL are objects with "type": one "run" (schema, tool, plan, both sides), a "result"
+// for each point and repetition, and "end" (summary, errors): a file without "end" was cut short.
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "perf/measure/side_options.h"
+#include "perf/report/expect.h"
+#include "perf/report/output.h"
+#include "perf/report/report.h"
+
+namespace perf {
+
+// What run and loop have in common.
+struct MeasureOptions {
+    Plan plan;
+    SideOptions side;
+    // Each a file, "-" for standard output (at most one of them), empty: none.
+    std::string json;
+    std::string csv;
+    std::string jsonl;
+    std::string markdown;
+    std::vector<Expectation> expectations;
+    bool explain_gid = false;
+};
+
+class Outputs {
+  public:
+    static base::Result<Outputs> open(const MeasureOptions& options, std::FILE* out);
+
+    base::Result<> begin(const Report& report) const;     // both sides are known
+    base::Result<> add(const PointResult& result) const;  // a point is complete
+    base::Result<> conclude(const Report& report) const;  // nothing more will come
+
+  private:
+    std::string json_;
+    std::FILE* out_ = nullptr;
+    Sink csv_;
+    Sink jsonl_;
+    Sink markdown_;
+};
+
+// Where the table goes: not where data goes.
+bool data_on_stdout(const MeasureOptions& options);
+
+// Code::Usage if more than one of them wants standard output.
+base::Result<> check_outputs(const MeasureOptions& options);
+
+}  // namespace perf

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/report/report.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "perf/measure/client.h"
+#include "perf/report/baseline.h"
+#include "perf/report/plan_file.h"
+#include "perf/report/summary.h"
+#include "perf/verbs/memory.h"
+
+namespace perf {
+
+using base::Json;
+
+namespace {
+constexpr double kMiB = 1024.0 * 1024.0;
+
+double seconds(const Bandwidth& bandwidth) {
+    return static_cast<double>(bandwidth.elapsed_ns) / 1e9;
+}
+
+double bytes_per_second(const PointResult& result) {
+    return messages_per_second(*result.bandwidth) * result.point.size;
+}
+
+std::string device_text(const std::optional<DeviceInfo>& device) {
+    if (!device)
+        return "without a device";
+    const DeviceInfo& info = *device;
+    return fmt::format("{} ({}GID {} {} {}, MTU {})",
+                       info.device,
+                       info.netdev.empty() ? "" : info.netdev + ", ",
+                       info.gid_index,
+                       info.gid.text(),
+                       name_of(info.gid_type),
+                       info.active_mtu);
+}
+
+Json json_of(const Part& part, uint32_t size) {
+    const double rate = messages_per_second(sum_of({part}));
+    return {{"client", part.client},
+            {"direction", name_of(part.direction)},
+            {"messages", part.messages},
+            {"lost_messages", part.lost},
+            {"window_s", static_cast<double>(part.elapsed_ns) / 1e9},
+            {"bandwidth_bytes_per_s", rate * size}};
+}
+
+Json json_of(const Bandwidth& bandwidth, uint32_t size) {
+    Json parts = Json::array();
+    for (const Part& part : bandwidth.parts)
+        parts.push_back(json_of(part, size));
+    return {{"messages", bandwidth.messages},
+            {"warmup_messages", bandwidth.warmup_messages},
+            {"lost_messages", bandwidth.lost},
+            {"window_s", seconds(bandwidth)},
+            {"bandwidth_bytes_per_s", messages_per_second(bandwidth) * size},
+            {"rate_messages_per_s", messages_per_second(bandwidth)},
+            {"parts", std::move(parts)}};
+}
+
+Json json_of(const LatencySummary& latency, const Point& point) {
+    const bool open = point.rate != 0;
+    return {{"kind", is_ping_pong(point) && !open ? "half_round_trip" : "round_trip"},
+            {"loop", open ? "open" : "closed"},
+            {"samples", latency.samples},
+            {"min_ns", latency.min_ns},
+            {"mean_ns", latency.mean_ns},
+            {"p50_ns", latency.p50_ns},
+            {"p90_ns", latency.p90_ns},
+            {"p99_ns", latency.p99_ns},
+            {"p99_9_ns", latency.carries_p999() ? Json(latency.p999_ns) : Json()},
+            {"p99_99_ns", latency.carries_p9999() ? Json(latency.p9999_ns) : Json()},
+            {"max_ns", latency.max_ns}};
+}
+
+Json json_of(const std::optional<DeviceInfo>& device) {
+    return device ? to_json(*device) : Json();
+}
+
+Json side_of(const Hello& hello, const std::optional<DeviceInfo>& device) {
+    return {{"host", hello.host},
+            {"kernel", hello.kernel},
+            {"version", hello.version},
+            {"device", json_of(device)}};
+}
+
+// In lines of at most 100 columns, broken between two of the values at the end.
+std::string fold(std::string row) {
+    constexpr size_t kColumns = 100;
+    constexpr std::string_view kIndent = "\n      ";
+    for (size_t begin = 0; row.size() - begin > kColumns;) {
+        const size_t gap = row.rfind("  ", begin + kColumns);
+        if (gap == std::string::npos || gap <= begin + kIndent.size())
+            break;
+        row.replace(gap, 2, kIndent);
+        begin = gap + 1;
+    }
+    return row;
+}
+}  // namespace
+
+bool Report::corrupt() const {
+    return std::ranges::any_of(results, [](const auto& r) { return r.checked.wrong.has_value(); });
+}
+
+void introduce(std::span<const Client> clients, Report& report) {
+    report.more_pairs.clear();
+    for (const Client& client : clients) {
+        Pairing pair{.client_device = std::nullopt,
+                     .server = client.server(),
+                     .server_device = std::nullopt};
+        if (client.has_device()) {
+            pair.client_device = client.device().info;
+            pair.server_device = client.server_device();
+        }
+        if (&client != &clients.front()) {
+            report.more_pairs.push_back(std::move(pair));
+            continue;
+        }
+        report.server = std::move(pair.server);
+        report.client_device = std::move(pair.client_device);
+        report.server_device = std::move(pair.server_device);
+    }
+}
+
+Json point_json(const PointResult& result) {
+    Json point = to_json(result.point);
+    point["clients"] = result.clients;
+    point["mtu_bytes"] = result.mtu;
+    point["server_poll"] = name_of(result.server_poll);
+    point["inline_bytes"] = result.inline_bytes;
+    return point;
+}
+
+Json to_json(const PointResult& result) {
+    const Json point = point_json(result);
+    Json verify = to_json(result.checked);
+    verify["mode"] = name_of(result.point.verify);
+    verify["data_ok"] = result.point.verify == Verify::Off ? Json() : Json(!result.checked.wrong);
+    Json out = {{"rep", result.rep}, {"point", point}, {"verify", verify}};
+    out["bandwidth"] = result.bandwidth ? json_of(*result.bandwidth, result.point.size) : Json();
+    out["latency"] = result.latency ? json_of(*result.latency, result.point) : Json();
+    out["percent_of_payload_limit"] =
+        result.share_of_limit ? Json(result.share_of_limit->percent) : Json();
+    describe(out, result.usage, result.share_of_limit);
+    return out;
+}
+
+Json env_json(const Report& report) {
+    Json env = {{"client", side_of(report.client, report.client_device)},
+                {"server", side_of(report.server, report.server_device)}};
+    if (!report.more_pairs.empty())
+        env["more_pairs"] = Json::array();
+    for (const Pairing& pair : report.more_pairs)
+        env["more_pairs"].push_back({{"client_device", json_of(pair.client_device)},
+                                     {"server", side_of(pair.server, pair.server_device)}});
+    return env;
+}
+
+Json json_head(const Report& report) {
+    return {{"schema", kSchema},
+            {"tool", {{"name", "rdma-perf"}, {"version", RDMA_VERSION}}},
+            {"started", report.started},
+            {"plan", to_json(report.plan)},
+            {"env", env_json(report)}};
+}
+
+Json errors_json(const std::optional<base::Error>& error) {
+    Json errors = Json::array();
+    if (error)
+        errors.push_back({{"code", base::code_name(error->code)},
+                          {"text", error->message()},
+                          {"fix", error->fix}});
+    return errors;
+}
+
+Json json_tail(const Report& report) {
+    Json out = {{"summary", Json::array()}, {"errors", errors_json(report.error)}};
+    const auto rows = summarize(report.results, report.plan.seed);
+    for (const SummaryRow& row : rows) {
+        Json entry = {{"point", point_json(*row.first)}};
+        entry.update(json_of(row));
+        if (const auto ratio = ratio_to_tcp(row, rows))
+            entry["ratio_to_tcp"] = *ratio;
+        out["summary"].push_back(std::move(entry));
+    }
+    return out;
+}
+
+Json to_json(const Report& report) {
+    Json out = json_head(report);
+    out["results"] = Json::array();
+    for (const PointResult& result : report.results)
+        out["results"].push_back(to_json(result));
+    out.update(json_tail(report));
+    return out;
+}
+
+std::vector<std::string> sides_text(const Report& report) {
+    std::vector<std::string> lines;
+    const auto add = [&](const auto& client, const auto& server, const Hello& at) {
+        lines.push_back(fmt::format("client {} on {}", device_text(client), report.client.host));
+        lines.push_back(fmt::format("server {} on {}", device_text(server), at.host));
+    };
+    add(report.client_device, report.server_device, report.server);
+    for (const Pairing& more : report.more_pairs)
+        add(more.client_device, more.server_device, more.server);
+    return lines;
+}
+
+std::string result_text(const PointResult& result) {
+    if (result.bandwidth)
+        return fmt::format("{:>7.1f} MiB/s {:>8.2f} kmsg/s",
+                           bytes_per_second(result) / kMiB,
+                           messages_per_second(*result.bandwidth) / 1000);
+    if (!result.latency)
+        return "not measured";
+    const LatencySummary& l = *result.latency;
+    const auto us = [](uint64_t ns, bool carried = true) {
+        return carried ? fmt::format("{:.1f}", static_cast<double>(ns) / 1000) : "-";
+    };
+    return fmt::format("p50 {}  p90 {}  p99 {}  p99.9 {}  p99.99 {}  max {} us",
+                       us(l.p50_ns),
+                       us(l.p90_ns),
+                       us(l.p99_ns),
+                       us(l.p999_ns, l.carries_p999()),
+                       us(l.p9999_ns, l.carries_p9999()),
+                       us(l.max_ns));
+}
+
+std::string data_text(const PointResult& result) {
+    if (result.checked.wrong)
+        return "WRONG";
+    return result.point.verify == Verify::Off ? "not checked"
+                                              : "ok " + human_size(result.checked.bytes);
+}
+
+std::string table_head(const Report& report) {
+    std::string out;
+    for (const std::string& side : sides_text(report))
+        out += side + "\n";
+    return out + fmt::format("{:<10}{:<4}{:<4}{:>7} {:>3} {:>5} {:>4}  {:<12} {}\n",
+                             "verb",
+                             "via",
+                             "mode",
+                             "size",
+                             "qps",
+                             "depth",
+                             "mtu",
+                             "data",
+                             "result");
+}
+
+std::string table_row(const PointResult& result) {
+    std::string row = fmt::format("{:<10}{:<4}{:<4}{:>7} {:>3} {:>5} {:>4}  {:<12} {}{}",
+                                  name_of(result.point.verb),
+                                  name_of(result.point.transport),
+                                  name_of(result.point.mode),
+                                  human_size(result.point.size),
+                                  result.point.qps * result.clients,
+                                  result.point.depth,
+                                  result.mtu == 0 ? "-" : std::to_string(result.mtu),
+                                  data_text(result),
+                                  result_text(result),
+                                  remarks(result.usage, result.share_of_limit));
+    row = fold(std::move(row)) + "\n";
+    if (result.checked.wrong) {
+        const auto& wrong = *result.checked.wrong;
+        row += fmt::format(
+            "      wrong data, seen by the {}: message {}, {} {}: expected {:#04x}, got {:#04x} "
+            "({})\n",
+            wrong.side,
+            wrong.message,
+            wrong.guard ? "guard band byte" : "byte",
+            wrong.mismatch.offset,
+            wrong.mismatch.expected,
+            wrong.mismatch.got,
+            wrong.mismatch.kind);
+    }
+    return row;
+}
+
+std::string human_size(uint64_t bytes) {
+    constexpr std::string_view kUnits[] = {"B", "KiB", "MiB", "GiB"};
+    size_t unit = 0;
+    auto value = static_cast<double>(bytes);
+    while (value >= 1024 && unit + 1 < std::size(kUnits)) {
+        value /= 1024;
+        ++unit;
+    }
+    return fmt::format("{:.{}f} {}",
+                       value,
+                       value == static_cast<double>(static_cast<uint64_t>(value)) ? 0 : 1,
+                       kUnits[unit]);
+}
+
+}  // namespace perf

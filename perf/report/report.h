@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reports: a table for people, and JSON of the schema "rdma-perf/1" that explains itself (plan,
+// both sides, results). JSON names carry their units; within a schema's number nothing changes its
+// meaning.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "perf/measure/result.h"
+
+namespace perf {
+
+class Client;
+
+inline constexpr std::string_view kSchema = "rdma-perf/1";
+
+// Both ends of one client.
+struct Pairing {
+    std::optional<DeviceInfo> client_device;  // nothing if no point needs one
+    Hello server;
+    std::optional<DeviceInfo> server_device;
+};
+
+struct Report {
+    std::string started;  // ISO 8601, UTC
+    Plan plan;
+    Hello client;
+    Hello server;
+    std::optional<DeviceInfo> client_device;
+    std::optional<DeviceInfo> server_device;
+    std::vector<Pairing> more_pairs;  // of the clients beyond the first one
+    std::vector<PointResult> results;
+    std::optional<base::Error> error;  // why the rest is missing
+
+    [[nodiscard]] bool corrupt() const;
+};
+
+// Puts both sides of each client into the report.
+void introduce(std::span<const Client> clients, Report& report);
+
+base::Json to_json(const Report& report);
+
+// Its parts, for output that is written while the plan runs: what is known before the first result,
+// one result, and what is known after the last one.
+base::Json json_head(const Report& report);
+base::Json env_json(const Report& report);
+base::Json to_json(const PointResult& result);
+base::Json json_tail(const Report& report);
+
+// "client rxe1 (rdma0, GID 1 10.9.0.1 RoCE v2) at host ..." and the head of the table.
+std::string table_head(const Report& report);
+
+// The point as it was run, with what both sides agreed on.
+base::Json point_json(const PointResult& result);
+
+// "errors" of every document: what ended it early, or nothing.
+base::Json errors_json(const std::optional<base::Error>& error);
+
+// Who measured with whom: a line for each side of each client.
+std::vector<std::string> sides_text(const Report& report);
+
+// Of one result: "ok 2 MiB", and its bandwidth or latencies.
+std::string data_text(const PointResult& result);
+std::string result_text(const PointResult& result);
+
+// One line, with the line about wrong data behind it if there is one.
+std::string table_row(const PointResult& result);
+
+// "4 KiB", "64 B".
+std::string human_size(uint64_t bytes);
+
+}  // namespace perf

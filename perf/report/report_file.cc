@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/report/report_file.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "perf/measure/metrics.h"
+#include "perf/report/report.h"
+#include "perf/system/input.h"
+
+namespace perf {
+
+using base::Code;
+using base::Json;
+using base::make_error;
+using base::Result;
+
+namespace {
+constexpr Setting kPointSettings[] = {
+    {"mtu", "mtu_bytes", "path MTU"},
+    {"inline", "inline_bytes", "inline bytes"},
+    {"depth", "depth", "depth"},
+    {"batch", "batch", "batch"},
+    {"poll", "poll", "client's poll mode"},
+    {"poll", "server_poll", "server's poll mode"},
+    {"transport", "transport", "transport"},
+};
+constexpr Setting kSideSettings[] = {
+    {"kernel", "", "client's kernel"},
+    {"kernel", "", "server's kernel"},
+    {"gid", "", "client's GID type"},
+    {"gid", "", "server's GID type"},
+};
+
+// Members of a point that neither name it nor change what is measured.
+constexpr std::string_view kIgnored[] = {"slots", "iterations", "time_ms", "verify", "seed"};
+
+// Members that the label has in a form of its own.
+constexpr std::string_view kNamed[] = {"verb", "mode", "size_bytes"};
+
+// What is not worth a word in the label.
+const std::pair<std::string_view, Json> kOrdinary[] = {{"qps", 1},
+                                                       {"threads", 1},
+                                                       {"clients", 1},
+                                                       {"direction", "forward"},
+                                                       {"connect", "exchange"},
+                                                       {"rate_per_s", 0}};
+
+bool is_ordinary(std::string_view name, const Json& value) {
+    return std::ranges::any_of(kOrdinary, [&](const auto& ordinary) {
+        return ordinary.first == name && ordinary.second == value;
+    });
+}
+
+bool is_setting(std::string_view name) {
+    return std::ranges::find(kPointSettings, name, &Setting::member) != std::end(kPointSettings);
+}
+
+bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
+    return std::ranges::find(names, name) != names.end();
+}
+
+Result<const Json*> member(const Json& object, std::string_view name, Json::value_t type) {
+    const auto it = object.is_object() ? object.find(name) : object.end();
+    if (!object.is_object() || it == object.end())
+        return make_error(Code::BadInput, fmt::format("'{}' is missing", name));
+    if (it->type() != type)
+        return make_error(Code::BadInput,
+                          fmt::format("'{}' must be an {}, not {}",
+                                      name,
+                                      type == Json::value_t::array ? "array" : "object",
+                                      base::printable(base::dump_json(*it), 40)));
+    return &*it;
+}
+
+// Identity and label are made of whatever the point has, so that points of newer programs, with
+// members unknown here, are not taken for one another.
+Result<Series> new_series(const Json& point) {
+    Series series;
+    const auto verb = TRY(base::required<std::string>(point, "verb"));
+    const auto mode = TRY(base::required<std::string>(point, "mode"));
+    const auto size = TRY(base::required<uint64_t>(point, "size_bytes"));
+    series.label = fmt::format(
+        "{} {} {}", base::printable(verb, 20), base::printable(mode, 20), human_size(size));
+    Json identity = Json::object();
+    for (const auto& [name, value] : point.items()) {
+        if (is_setting(name) || is_one_of(kIgnored, name))
+            continue;
+        // What older programs could not vary is what they did.
+        if (is_ordinary(name, value))
+            continue;
+        identity[name] = value;
+        if (!is_one_of(kNamed, name))
+            series.label += fmt::format(
+                " {} {}", base::printable(name, 40), base::printable(base::dump_json(value), 40));
+    }
+    // The order of members means nothing.
+    series.identity = nlohmann::json(identity).dump();
+    for (const Setting& setting : kPointSettings) {
+        const auto value = point.find(setting.member);
+        series.settings.push_back(value == point.end() ? "missing" : base::dump_json(*value));
+    }
+    series.point = point;
+    return series;
+}
+
+Result<> add_samples(const Json& result, Series& series) {
+    for (const Metric& metric : all_metrics()) {
+        const auto group = result.find(metric.group);
+        if (group == result.end() || group->is_null())
+            continue;
+        if (!group->is_object())
+            return make_error(Code::BadInput, fmt::format("'{}' must be an object", metric.group));
+        const auto value = TRY(base::required<double>(*group, metric.name));
+        if (!std::isfinite(value) || value < 0)
+            return make_error(Code::BadInput,
+                              fmt::format("'{}' is no measurement: {}", metric.name, value));
+        series.samples[metric.name].push_back(value);
+    }
+    return {};
+}
+
+// The series that the result belongs to; a new one if it is the first.
+Result<Series*> series_of(const Json& result,
+                          std::map<std::string, size_t>& places,
+                          ReportFile& f) {
+    const Json& point = *TRY(member(result, "point", Json::value_t::object));
+    Series candidate = TRY(new_series(point));
+    std::string key = candidate.identity;
+    for (const std::string& setting : candidate.settings)
+        key += '\n' + setting;
+    const auto [place, added] = places.emplace(std::move(key), f.series.size());
+    if (added)
+        f.series.push_back(std::move(candidate));
+    return &f.series[place->second];
+}
+
+Result<> add_result(const Json& result, std::map<std::string, size_t>& places, ReportFile& file) {
+    Series& series = *TRY(series_of(result, places, file));
+    if (++series.repetitions > kMaxReps)
+        return make_error(Code::BadInput,
+                          fmt::format("more than {} repetitions of {}", kMaxReps, series.label));
+    const Json& verify = *TRY(member(result, "verify", Json::value_t::object));
+    if (!TRY(base::optional_member<bool>(verify, "data_ok", true)))
+        ++series.wrong;
+    return add_samples(result, series);
+}
+
+Result<> add_side(const Json& env, std::string_view name, std::vector<std::string> (&out)[2]) {
+    const Json& side = *TRY(member(env, name, Json::value_t::object));
+    out[0].push_back(TRY(base::required<std::string>(side, "kernel")));
+    const auto device = side.find("device");
+    const bool none = device == side.end() || device->is_null();
+    out[1].push_back(none ? "none" : TRY(base::required<std::string>(*device, "gid_type")));
+    return {};
+}
+
+// Points that differ in a setting only would have the same label.
+void tell_apart(std::vector<Series>& all) {
+    std::map<std::string, std::vector<Series*>> groups;
+    for (Series& series : all)
+        groups[series.identity].push_back(&series);
+    for (const auto& entry : groups) {
+        const auto& group = entry.second;  // clang before 16 captures no structured binding
+        for (size_t i = 0; i < std::size(kPointSettings); ++i) {
+            const auto same = [&](const Series* other) {
+                return other->settings[i] == group.front()->settings[i];
+            };
+            if (std::ranges::all_of(group, same))
+                continue;
+            for (Series* series : group)
+                series->label += fmt::format(
+                    " {} {}", kPointSettings[i].member, base::printable(series->settings[i], 40));
+        }
+    }
+}
+
+Result<> check_schema(const Json& root) {
+    const auto schema = TRY(base::required<std::string>(root, "schema"));
+    if (schema == kSchema)
+        return {};
+    return make_error(
+        Code::BadInput,
+        fmt::format("schema '{}' is not known (known: {})", base::printable(schema), kSchema));
+}
+
+Result<ReportFile> parse(std::string_view text, const std::string& name) {
+    const Json root = TRY(base::parse_json(text, "the report"));
+    TRY(check_schema(root));
+    ReportFile file;
+    file.name = name;
+    file.started = TRY(base::optional_member<std::string>(root, "started", "?"));
+    const Json& plan = *TRY(member(root, "plan", Json::value_t::object));
+    file.seed = TRY(base::optional_member<uint64_t>(plan, "seed", 0));
+    const Json& env = *TRY(member(root, "env", Json::value_t::object));
+    std::vector<std::string> sides[2];
+    TRY(add_side(env, "client", sides).context("env.client"));
+    TRY(add_side(env, "server", sides).context("env.server"));
+    for (const auto& values : sides)
+        file.settings.insert(file.settings.end(), values.begin(), values.end());
+    const Json& results = *TRY(member(root, "results", Json::value_t::array));
+    if (results.size() > kMaxRuns)
+        return make_error(Code::BadInput, fmt::format("more than {} results", kMaxRuns));
+    std::map<std::string, size_t> places;
+    for (size_t i = 0; i < results.size(); ++i)
+        TRY(add_result(results[i], places, file).context(fmt::format("result {}", i)));
+    tell_apart(file.series);
+    return file;
+}
+
+template <class T>
+Result<T> about_file(Result<T> result, const std::string& name) {
+    if (result)
+        return result;
+    result.error().code = Code::Usage;
+    return std::move(result)
+        .context(base::printable(name))
+        .advise("compare takes two files that --json of run or loop wrote");
+}
+}  // namespace
+
+std::span<const Setting> point_settings() {
+    return kPointSettings;
+}
+
+std::span<const Setting> side_settings() {
+    return kSideSettings;
+}
+
+std::vector<std::string_view> allow_words() {
+    std::vector<std::string_view> words;
+    for (const auto list : {point_settings(), side_settings()}) {
+        for (const Setting& setting : list) {
+            if (std::ranges::find(words, setting.allow) == words.end())
+                words.push_back(setting.allow);
+        }
+    }
+    return words;
+}
+
+Result<ReportFile> parse_report(std::string_view text, const std::string& name) {
+    return about_file(parse(text, name), name);
+}
+
+Result<ReportFile> read_report(const std::string& path) {
+    const std::string text = TRY(about_file(read_file(path, kReportLimit, "the report"), path));
+    return parse_report(text, path);
+}
+
+}  // namespace perf

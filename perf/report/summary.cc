@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/report/summary.h"
+
+#include <map>
+
+#include <fmt/format.h>
+
+#include "perf/report/report.h"
+
+namespace perf {
+
+using base::Json;
+
+std::string interval_text(const SummaryRow& row) {
+    if (!row.estimate.interval)
+        return "-";
+    return fmt::format("{} to {}",
+                       human_value(*row.metric, row.estimate.interval->low),
+                       human_value(*row.metric, row.estimate.interval->high));
+}
+
+std::vector<std::vector<const PointResult*>> by_point(const std::vector<PointResult>& results) {
+    std::vector<std::vector<const PointResult*>> groups;
+    std::map<std::string, size_t> places;
+    for (const PointResult& result : results) {
+        const auto [place, added] =
+            places.emplace(base::dump_json(to_json(result.point)), groups.size());
+        if (added)
+            groups.emplace_back();
+        groups[place->second].push_back(&result);
+    }
+    return groups;
+}
+
+std::vector<double> sample_of(const std::vector<const PointResult*>& repetitions,
+                              std::optional<double> (*value)(const PointResult& result)) {
+    std::vector<double> sample;
+    for (const PointResult* result : repetitions) {
+        if (const auto number = value(*result))
+            sample.push_back(*number);
+    }
+    return sample;
+}
+
+std::vector<SummaryRow> summarize(const std::vector<PointResult>& results, uint64_t seed) {
+    std::vector<SummaryRow> rows;
+    for (const auto& group : by_point(results)) {
+        for (const Metric& metric : all_metrics()) {
+            std::vector<double> sample = sample_of(group, metric.value);
+            if (!sample.empty())
+                rows.push_back({group.front(), &metric, estimate_median(std::move(sample), seed)});
+        }
+    }
+    return rows;
+}
+
+Json json_of(const SummaryRow& row) {
+    const auto& interval = row.estimate.interval;
+    return {{"metric", row.metric->name},
+            {"median", row.estimate.median},
+            {"ci95", interval ? Json::array({interval->low, interval->high}) : Json()},
+            {"n", row.estimate.n}};
+}
+
+std::string summary_table(const std::vector<SummaryRow>& rows, uint32_t reps) {
+    std::string out = fmt::format("\nmedian of {} repetitions and its 95 % interval\n", reps);
+    for (const SummaryRow& row : rows) {
+        const Point& point = row.first->point;
+        out += fmt::format("{:<10}{:<5}{:<5}{:>9}  {:<22}{:>15}  {:<30} n {}\n",
+                           name_of(point.verb),
+                           name_of(point.transport),
+                           name_of(point.mode),
+                           human_size(point.size),
+                           row.metric->name,
+                           human_value(*row.metric, row.estimate.median),
+                           interval_text(row),
+                           row.estimate.n);
+    }
+    return out;
+}
+
+}  // namespace perf

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Summary: what the repetitions of each point say together.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "netns/base/json.h"
+#include "perf/measure/metrics.h"
+
+namespace perf {
+
+struct SummaryRow {
+    const PointResult* first = nullptr;  // of the point's results; of the caller's vector
+    const Metric* metric = nullptr;
+    MedianEstimate estimate;
+};
+
+// In the order in which points first appear; metrics that a point does not have are left out.
+std::vector<SummaryRow> summarize(const std::vector<PointResult>& results, uint64_t seed);
+
+// The results of equal points, by the first of them.
+std::vector<std::vector<const PointResult*>> by_point(const std::vector<PointResult>& results);
+
+// What these results have of a value.
+std::vector<double> sample_of(const std::vector<const PointResult*>& repetitions,
+                              std::optional<double> (*value)(const PointResult& result));
+
+// [{"metric", "median", "ci95": [low, high] or null, "n"}] without the point.
+base::Json json_of(const SummaryRow& row);
+
+// "3.9 us to 4.4 us", or "-" where there are too few repetitions.
+std::string interval_text(const SummaryRow& row);
+
+// The end of the table.
+std::string summary_table(const std::vector<SummaryRow>& rows, uint32_t reps);
+
+}  // namespace perf

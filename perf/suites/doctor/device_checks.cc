@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Is there an RDMA device, is its node given to this container, and can it be opened?
+#include <algorithm>
+#include <cerrno>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include "netns/base/unique_fd.h"
+#include "perf/suites/doctor/check.h"
+#include "perf/system/reading.h"
+
+namespace perf {
+
+namespace {
+constexpr std::string_view kNodes = "/dev/infiniband";
+constexpr std::string_view kAttach =
+    "start the container with rdma.mode=softroce (or another mode of rdma-hook), or give it the "
+    "node: podman run --device /dev/infiniband/uverbs0";
+
+// 0, or the errno of opening a node as libibverbs does. A node's open changes nothing.
+int try_node(const std::string& path) {
+    const base::UniqueFd fd(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    return fd ? 0 : errno;
+}
+
+Finding refused_node(const std::string& path, int number, Status status) {
+    const std::string why = fmt::format("open {}: {}", path, base::sys_error(number, "").message());
+    switch (number) {
+        case EPERM:
+            return {status,
+                    why,
+                    "the cgroup of this container forbids the device, or the device belongs to "
+                    "another network namespace: start the container with --device, or with "
+                    "rdma-hook's annotations"};
+        case EACCES:
+            return {status, why, "on the host: chmod 0666 " + path + ", or run as its owner"};
+        case ENXIO:
+        case ENODEV:
+            return {status, why, "the device is gone since: start the container anew"};
+        default:
+            return {status, why, "see `ls -l /dev/infiniband` in this container"};
+    }
+}
+
+bool is_uverbs(const std::string& name) {
+    return name.starts_with("uverbs");
+}
+
+std::string bare_text(const base::Error& error) {
+    base::Error bare = error;
+    bare.fix.clear();
+    return bare.message();
+}
+}  // namespace
+
+Findings check_kernel(const Scene& scene) {
+    const auto devices = read_names(scene.root + "/sys/class/infiniband");
+    if (!devices)
+        return fail("/sys/class/infiniband is not there: no RDMA module is loaded",
+                    "on the host: modprobe rdma_rxe, or the driver of its RDMA adapter");
+    if (devices->empty())
+        return fail("/sys/class/infiniband is empty: no RDMA device",
+                    "on the host: rdma link add rxe0 type rxe netdev eth0, or start the container "
+                    "with rdma.mode=softroce");
+    return ok("devices of this kernel: " + joined(*devices));
+}
+
+Findings check_nodes(const Scene& scene) {
+    const std::string folder = scene.root + std::string(kNodes);
+    auto names = read_names(folder);
+    if (names)
+        std::erase_if(*names, [](const std::string& name) { return !is_uverbs(name); });
+    if (!names || names->empty())
+        return fail(fmt::format("no uverbs node in {}", kNodes), std::string(kAttach));
+    std::vector<std::string> usable;
+    std::vector<std::pair<std::string, int>> refused;
+    for (const std::string& name : *names) {
+        const int number = try_node(folder + "/" + name);
+        if (number == 0)
+            usable.push_back(name);
+        else
+            refused.emplace_back(name, number);
+    }
+    Findings out;
+    if (!usable.empty())
+        out = ok(fmt::format("can be opened in {}: {}", kNodes, joined(usable)));
+    for (const auto& [name, number] : refused)
+        out.push_back(refused_node(fmt::format("{}/{}", kNodes, name),
+                                   number,
+                                   usable.empty() ? Status::Fail : Status::Warning));
+    return out;
+}
+
+Findings check_rdma_cm(const Scene& scene) {
+    const std::string path = std::string(kNodes) + "/rdma_cm";
+    const int number = try_node(scene.root + path);
+    if (number == 0)
+        return ok(path + " can be opened");
+    if (number == ENOENT)
+        return warning(path + " is not there: rdma_connect and iWARP cannot work, verbs can",
+                       "on the host: modprobe rdma_ucm; then start the container anew");
+    return {refused_node(path, number, Status::Warning)};
+}
+
+Findings check_abi(const Scene& scene) {
+    constexpr uint64_t kKnown = 6;  // IB_USER_VERBS_ABI_VERSION since 2005
+    const auto text = read_line(scene.root + "/sys/class/infiniband_verbs/abi_version");
+    if (!text)
+        return fail("/sys/class/infiniband_verbs/abi_version cannot be read: no user verbs",
+                    "on the host: modprobe ib_uverbs; in the container: /sys must be mounted");
+    if (number_of(*text) == kKnown)
+        return ok("user verbs ABI " + *text);
+    return warning("user verbs ABI '" + *text + "' is not the known one, 6",
+                   "use an rdma-core that is as new as the kernel");
+}
+
+Findings check_libibverbs(const Scene& scene) {
+    if (scene.verbs_error)
+        return fail("libibverbs: " + bare_text(*scene.verbs_error),
+                    "on the host: modprobe ib_uverbs");
+    std::vector<std::string> names;
+    for (const DeviceFacts& device : scene.devices)
+        names.push_back(base::printable(device.name));
+    if (!names.empty())
+        return ok("libibverbs finds " + joined(names));
+    const auto kernel = read_names(scene.root + "/sys/class/infiniband");
+    if (!kernel || kernel->empty())
+        return fail("libibverbs finds no device", "see the lines above");
+    return fail("the kernel has devices, libibverbs finds none: no node for them, or no provider",
+                "install the providers in the image (Debian: ibverbs-providers; Fedora: "
+                "libibverbs), and see the line of the nodes");
+}
+
+Findings check_access(const Scene& scene) {
+    if (scene.devices.empty())
+        return skipped("no device to be opened");
+    const bool any = std::ranges::any_of(scene.devices, [](const auto& d) { return !d.error; });
+    Findings out;
+    for (const DeviceFacts& device : scene.devices) {
+        if (!device.error)
+            continue;
+        const bool foreign = device.error->sys == EPERM;
+        out.push_back({any ? Status::Warning : Status::Fail,
+                       bare_text(*device.error) +
+                           (foreign ? ": of another network namespace (RDMA netns mode exclusive), "
+                                      "or denied by the device cgroup"
+                                    : ""),
+                       foreign ? "use a device of this container (rdma dev), or on the host: rdma "
+                                 "dev set NAME netns PID"
+                               : device.error->fix});
+    }
+    return out.empty() ? ok("every device can be opened") : out;
+}
+
+}  // namespace perf

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/suites/doctor/doctor.h"
+
+#include <fmt/format.h>
+
+#include "netns/base/clock.h"
+#include "perf/report/output.h"
+#include "perf/report/report.h"
+
+namespace perf {
+
+using base::Json;
+
+namespace {
+constexpr const char* kDoctorSchema = "rdma-perf-doctor/1";
+
+constexpr Check kChecks[] = {
+    {"kernel", check_kernel},
+    {"nodes", check_nodes},
+    {"rdma_cm", check_rdma_cm},
+    {"abi", check_abi},
+    {"libibverbs", check_libibverbs},
+    {"access", check_access},
+    {"port", check_port},
+    {"netdev", check_netdev},
+    {"mtu", check_mtu},
+    {"gid_table", check_gid_table},
+    {"gid", check_gid},
+    {"attachment", check_attachment},
+    {"route", check_route},
+    {"peer", check_peer},
+    {"memlock", check_memlock},
+    {"rdma_cgroup", check_rdma_cgroup},
+    {"cpu_quota", check_cpu_quota},
+    {"cores", check_cores},
+    {"clock", check_clock},
+};
+}  // namespace
+
+Findings ok(std::string why) {
+    return {{Status::Ok, std::move(why), ""}};
+}
+
+Findings warning(std::string why, std::string fix) {
+    return {{Status::Warning, std::move(why), std::move(fix)}};
+}
+
+Findings fail(std::string why, std::string fix) {
+    return {{Status::Fail, std::move(why), std::move(fix)}};
+}
+
+Findings skipped(std::string why) {
+    return {{Status::Skipped, std::move(why), ""}};
+}
+
+std::span<const Check> all_checks() {
+    return kChecks;
+}
+
+std::vector<Diagnosis> examine(const Scene& scene) {
+    std::vector<Diagnosis> out;
+    for (const Check& check : all_checks()) {
+        for (Finding& finding : check.look(scene))
+            out.push_back({check.id, std::move(finding)});
+    }
+    return out;
+}
+
+Json to_json(const std::vector<Diagnosis>& diagnoses, const std::string& peer) {
+    Json out = {{"schema", kDoctorSchema},
+                {"tool", {{"name", "rdma-perf"}, {"version", RDMA_VERSION}}},
+                {"started", base::rfc3339_now()},
+                {"peer", peer.empty() ? Json() : Json(peer)},
+                {"usable", !base::any_failed(diagnoses)},
+                {"checks", base::to_json(diagnoses)}};
+    return out;
+}
+
+Exit doctor(const DoctorOptions& options, const Surroundings& around) {
+    const LookOptions& look = options.look;
+    const auto diagnoses = examine(gather(look, around.verbs, around.stop, ""));
+    print(look.json == "-" ? around.err : around.out, base::to_text(diagnoses));
+    if (!look.json.empty()) {
+        const auto written = write_document(to_json(diagnoses, look.peer), look.json, around.out);
+        if (!written) {
+            print(around.err, "rdma-perf: " + written.error().message() + "\n");
+            return Exit::Internal;
+        }
+    }
+    if (around.stop.requested())
+        return Exit::Interrupted;
+    return base::any_failed(diagnoses) ? Exit::Environment : Exit::Ok;
+}
+
+}  // namespace perf

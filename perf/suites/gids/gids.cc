@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// gids: every GID of every device, and which one the rule would choose. The same tables and words
+// as --explain-gid, without a server.
+#include "perf/suites/gids/gids.h"
+
+#include <fmt/format.h>
+
+#include "perf/report/output.h"
+#include "perf/system/route.h"
+#include "perf/verbs/candidates.h"
+
+namespace perf {
+
+using base::Json;
+using base::Result;
+
+namespace {
+constexpr const char* kGidsSchema = "rdma-perf-gids/1";
+
+Json row_json(const Candidates& found, const GidVerdict& verdict) {
+    const GidRow& row = found.tables.rows[verdict.row];
+    return {{"device", row.device},
+            {"port", row.port},
+            {"index", row.index},
+            {"gid", row.gid.gid_text()},
+            {"address", row.gid.text()},
+            {"type", name_of(row.type)},
+            {"netdev", row.netdev},
+            {"in_this_namespace", row.netdev_present},
+            {"port_active", row.port_active},
+            {"usable", verdict.rank > 0},
+            {"chosen", found.choice.chosen == verdict.row},
+            {"reason", verdict.reason}};
+}
+
+Json to_json(const Candidates& found, const std::string& peer) {
+    Json out = {{"schema", kGidsSchema},
+                {"tool", {{"name", "rdma-perf"}, {"version", RDMA_VERSION}}},
+                {"peer", peer.empty() ? Json() : Json(peer)},
+                {"sources", Json::array()},
+                {"gids", Json::array()},
+                {"remarks", found.choice.remarks}};
+    for (const Address& source : found.query.sources)
+        out["sources"].push_back(source.text());
+    for (const GidVerdict& verdict : found.choice.verdicts) {
+        if (!found.tables.rows[verdict.row].gid.is_zero())
+            out["gids"].push_back(row_json(found, verdict));
+    }
+    return out;
+}
+
+Result<Exit> look(const LookOptions& options, const Surroundings& around) {
+    std::vector<Address> sources;
+    if (!options.peer.empty())
+        sources = TRY(sources_towards(options.peer));
+    const Candidates found = TRY(find_candidates(around.verbs, options.side.wish, sources));
+    std::FILE* table = options.json == "-" ? around.err : around.out;
+    print(table, found.explanation());
+    if (options.peer.empty())
+        print(table, "note: without --peer no route is asked: chosen as for `rdma-perf loop`\n");
+    if (!options.json.empty())
+        TRY(write_document(to_json(found, options.peer), options.json, around.out));
+    if (found.chosen() != nullptr)
+        return Exit::Ok;
+    print(around.err, "rdma-perf: no GID is usable; " + found.way_out() + "\n");
+    return Exit::Environment;
+}
+}  // namespace
+
+Exit gids(const GidsOptions& options, const Surroundings& around) {
+    const auto exit = look(options.look, around);
+    if (exit)
+        return *exit;
+    print(around.err, "rdma-perf: " + exit.error().message() + "\n");
+    return exit_of(exit.error());
+}
+
+}  // namespace perf

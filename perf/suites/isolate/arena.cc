@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/suites/isolate/arena.h"
+
+#include <algorithm>
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <sys/random.h>
+
+#include "perf/address/attach.h"
+#include "perf/system/reading.h"
+
+namespace perf {
+
+using base::Code;
+using base::Json;
+using base::make_error;
+using base::Result;
+
+namespace {
+constexpr size_t kMaxForeign = 32;
+constexpr uint16_t kAttemptStream = 1;  // of patterns: never that of a control run
+
+uint64_t new_seed() {
+    uint64_t seed = 0;
+    if (::getrandom(&seed, sizeof seed, 0) != sizeof seed)
+        seed = now_ns();
+    return seed;
+}
+
+Result<> check_consent(const Hello& server) {
+    if (can(server, kIsolationCapability))
+        return {};
+    return make_error(Code::BadInput, "the server does not take part in isolation tests")
+        .advise("start it with: rdma-perf serve --allow-isolation-tests --bind ADDRESS");
+}
+
+// What this container sees of RDMA devices, whosever they are.
+std::set<std::string> visible_devices(Verbs& verbs, const std::string& root) {
+    std::set<std::string> names;
+    if (const auto listed = verbs.device_names())
+        names.insert(listed->begin(), listed->end());
+    if (const auto shown = read_names(root + "/sys/class/infiniband"))
+        names.insert(shown->begin(), shown->end());
+    return names;
+}
+
+// The GID of a netdev's MAC address, which the interface need not hold: it can make its link-local
+// address in another way.
+bool is_default_here(const GidRow& row) {
+    return row.gid.is_link_local() && row.netdev_present;
+}
+
+bool holds_address(const Survey& tables, const Address& gid) {
+    return std::ranges::find(tables.addresses, gid, &LocalAddress::address) !=
+           tables.addresses.end();
+}
+}  // namespace
+
+Result<Arena> Arena::enter(Verbs& verbs,
+                           Control control,
+                           const SideOptions& options,
+                           const std::string& root) {
+    Client client = TRY(Client::start(verbs, std::move(control), options));
+    TRY(check_consent(client.server()));
+    Arena arena(verbs, std::move(client), TRY(Memory::map(target_layout())), root);
+    arena.timeout_ = options.timeout;
+    arena.seed_ = new_seed();
+    TRY(arena.look_around(options.wish));
+    arena.region_ = TRY(register_memory(
+        verbs, arena.device().pd.get(), arena.memory_.all(), IBV_ACCESS_LOCAL_WRITE));
+    const Json frame = TRY(arena.ask("isolate", {{"seed", arena.seed_}}, "isolated"));
+    arena.exposure_ = TRY(parse_exposure(frame));
+    if (arena.exposure_.length != arena.page().size())
+        return make_error(Code::BadInput, "the server exposes a page of another size");
+    return arena;
+}
+
+Result<> Arena::look_around(const DeviceWish& wish) {
+    const Attachment attachment = load_attachment(wish.attach_file, wish.env_device, wish.env_gid);
+    const Survey tables = TRY(survey(*verbs_, "", root_ + "/sys"));
+    std::set<std::string> ours = {device().info.device, attachment.preferred_device};
+    for (const AttachedGid& gid : attachment.gids)
+        ours.insert(gid.device);
+    for (const GidRow& row : tables.rows) {
+        if (row.gid.is_zero())
+            continue;
+        if (holds_address(tables, row.gid))
+            ours.insert(row.device);
+        else if (is_default_here(row))
+            continue;
+        else if (row.type != GidType::InfiniBand)
+            foreign_gids_.push_back(row);
+    }
+    for (const std::string& name : visible_devices(*verbs_, root_)) {
+        if (!ours.contains(name) && foreign_.size() < kMaxForeign)
+            foreign_.push_back(name);
+    }
+    return {};
+}
+
+Waiting Arena::waiting() {
+    return {.control = &client_.control(),
+            .device = &client_.device(),
+            .patience = timeout_,
+            .poll = {}};
+}
+
+Result<Json> Arena::ask(std::string_view type,
+                        Json body,
+                        std::string_view answer,
+                        std::chrono::milliseconds more) {
+    return client_.control().ask(
+        message(type, std::move(body)), answer, base::Deadline::in(timeout_ + more));
+}
+
+Result<ibv_wc> Arena::carry_out(const Aim& aim, uint32_t length) {
+    Probe probe = TRY(Probe::create(device(), IBV_QPT_RC));
+    const Json frame = TRY(ask("probe", {{"endpoint", to_json(probe.endpoint())}}, "probed"));
+    TRY(probe.connect(peer(), TRY(parse_endpoint_of(frame))));
+    ibv_send_wr request{};
+    request.opcode = aim.opcode;
+    request.wr.rdma.remote_addr = aim.address;
+    request.wr.rdma.rkey = aim.rkey;
+    const auto own = reinterpret_cast<uint64_t>(page().data());
+    return probe.carry_out(request, {own, length, region_->lkey}, waiting());
+}
+
+Result<> Arena::complete_control(ibv_wr_opcode opcode) {
+    const Aim aim{.opcode = opcode, .rkey = exposure_.rkey, .address = exposure_.address};
+    const ibv_wc completion = TRY(carry_out(aim, static_cast<uint32_t>(exposure_.length)));
+    if (completion.status != IBV_WC_SUCCESS)
+        return completion_error(completion);
+    return {};
+}
+
+Result<> Arena::control_run() {
+    const PatternKey key = target_pattern(seed_, ++round_);
+    fill_pattern(page(), key);
+    TRY(complete_control(IBV_WR_RDMA_WRITE).context("a write with the right key"));
+    std::ranges::fill(page(), std::byte{0});
+    TRY(complete_control(IBV_WR_RDMA_READ).context("a read with the right key"));
+    const auto wrong = check_pattern(page(), key);
+    if (wrong || TRY(damage()))
+        return make_error(Code::Unsupported, "what was written with the right key is not there")
+            .advise("first see whether data is right at all: rdma-perf run");
+    return {};
+}
+
+Result<ibv_wc_status> Arena::attempt(const Aim& aim) {
+    fill_pattern(page(), {.seed = seed_, .qp = kAttemptStream, .seq = ++attempts_});
+    return TRY(carry_out(aim, kAimLength)).status;
+}
+
+bool Arena::leaked() const {
+    return check_pattern(page(), {.seed = seed_, .qp = kAttemptStream, .seq = attempts_})
+        .has_value();
+}
+
+Result<std::optional<Mismatch>> Arena::damage() {
+    const Json frame = TRY(ask("inspect", {{"round", round_}}, "inspected"));
+    const Checked checked = TRY(parse_checked(frame));
+    return checked.wrong ? std::optional(checked.wrong->mismatch) : std::nullopt;
+}
+
+Result<Listening> Arena::listen() {
+    return parse_listening(TRY(ask("listen", Json::object(), "listening")));
+}
+
+Result<Probe> Arena::speaker() {
+    Probe probe = TRY(Probe::create(device(), IBV_QPT_UD));
+    TRY(probe.connect(peer(), {}));
+    return probe;
+}
+
+Result<> Arena::say(
+    Probe& speaker, ibv_ah* to, const Listening& there, uint32_t queue_key, uint32_t number) {
+    ibv_send_wr request{};
+    request.opcode = IBV_WR_SEND_WITH_IMM;
+    request.imm_data = htonl(number);
+    request.wr.ud = {to, there.endpoint.qpn, queue_key};
+    const auto own = reinterpret_cast<uint64_t>(page().data());
+    const ibv_wc completion =
+        TRY(speaker.carry_out(request, {own, kAimLength, region_->lkey}, waiting()));
+    if (completion.status != IBV_WC_SUCCESS)
+        return completion_error(completion);
+    return {};
+}
+
+Result<std::vector<uint32_t>> Arena::hear(uint32_t until) {
+    return parse_heard(TRY(ask("hear", {{"until", until}}, "heard", std::chrono::seconds(1))));
+}
+
+Result<> Arena::leave() {
+    TRY(ask("release", Json::object(), "released"));
+    return {};
+}
+
+}  // namespace perf

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The checks of isolate: each tries what must not work, or looks at what an attacker would see.
+// isolate.cc has the one table that names them. What they try is aimed at this process and at the
+// server that agreed to it, at nobody else.
+//
+// An Error of a check means that it could not be carried out (its control run failed, the server is
+// gone): that ends the tests, and says nothing about isolation.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "perf/suites/isolate/arena.h"
+
+namespace perf {
+
+// Finding: to be known, but no barrier that was passed.
+enum class IsolationVerdict { Pass, Fail, Finding, NotApplicable };
+
+struct Outcome {
+    IsolationVerdict verdict = IsolationVerdict::Pass;
+    std::string observed;
+    std::string fix = {};  // of what is Fail or Finding
+};
+
+struct IsolationCheck {
+    std::string_view id;        // an interface: in --json
+    std::string_view expected;  // what isolation means here
+    base::Result<Outcome> (*run)(Arena& arena);
+};
+
+// Devices and GIDs of others (device_checks.cc).
+base::Result<Outcome> check_foreign_devices(Arena& arena);
+base::Result<Outcome> check_foreign_gids(Arena& arena);
+base::Result<Outcome> check_foreign_source(Arena& arena);
+base::Result<Outcome> check_raw_packets(Arena& arena);
+
+// Own memory and its keys (local_checks.cc).
+base::Result<Outcome> check_memory_limit(Arena& arena);
+base::Result<Outcome> check_key_guessing(Arena& arena);
+
+// The server's memory (remote_checks.cc).
+base::Result<Outcome> check_wrong_key(Arena& arena);
+base::Result<Outcome> check_next_key(Arena& arena);
+base::Result<Outcome> check_previous_key(Arena& arena);
+base::Result<Outcome> check_stale_key(Arena& arena);
+base::Result<Outcome> check_before_range(Arena& arena);
+base::Result<Outcome> check_behind_range(Arena& arena);
+base::Result<Outcome> check_read_only(Arena& arena);
+base::Result<Outcome> check_other_domain(Arena& arena);
+
+// Datagrams (datagram_checks.cc).
+base::Result<Outcome> check_queue_key(Arena& arena);
+
+}  // namespace perf

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Datagrams with a wrong queue key have to be dropped without a word.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "perf/suites/isolate/check.h"
+
+namespace perf {
+
+using base::Code;
+using base::make_error;
+using base::Result;
+
+namespace {
+constexpr uint32_t kRounds = 5;  // any datagram may get lost
+
+// A round is three datagrams of successive numbers: right key, wrong key, right key.
+constexpr uint32_t first_in_round(uint32_t round) {
+    return 3 * round + 1;
+}
+
+bool has(const std::vector<uint32_t>& heard, uint32_t number) {
+    return std::ranges::find(heard, number) != heard.end();
+}
+
+struct Conversation {
+    Arena& arena;
+    Listening there;
+    Probe speaker;
+    Owned<ibv_ah> to;
+
+    // What arrived of the round.
+    Result<std::vector<uint32_t>> round(uint32_t first) {
+        const uint32_t right = there.queue_key;
+        const uint32_t wrong = right ^ 1U;
+        TRY(arena.say(speaker, to.get(), there, right, first));
+        TRY(arena.say(speaker, to.get(), there, wrong, first + 1));
+        TRY(arena.say(speaker, to.get(), there, right, first + 2));
+        return arena.hear(first + 2);
+    }
+};
+}  // namespace
+
+Result<Outcome> check_queue_key(Arena& arena) {
+    const Listening there = TRY(arena.listen());
+    Probe speaker = TRY(arena.speaker());
+    auto to = TRY(make_address_handle(speaker.end(), arena.device().pd.get(), arena.peer()));
+    Conversation talk{arena, there, std::move(speaker), std::move(to)};
+    for (uint32_t i = 0; i < kRounds; ++i) {
+        const uint32_t first = first_in_round(i);
+        const auto heard = TRY(talk.round(first));
+        if (has(heard, first + 1))
+            return Outcome{IsolationVerdict::Fail,
+                           "a datagram with a wrong queue key was delivered",
+                           "do not trust queue keys on this device: report it with kernel and "
+                           "driver version"};
+        if (has(heard, first) && has(heard, first + 2))
+            return Outcome{IsolationVerdict::Pass,
+                           "dropped, while those with the right key before and after it came"};
+    }
+    return make_error(Code::Unsupported,
+                      fmt::format("of {} rounds of datagrams none came whole", kRounds))
+        .advise("see whether datagrams work at all: rdma-perf run --transport ud --verb send");
+}
+
+}  // namespace perf

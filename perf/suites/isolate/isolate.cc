@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/suites/isolate/isolate.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "netns/base/clock.h"
+#include "perf/report/output.h"
+#include "perf/report/report.h"
+#include "perf/system/tcp.h"
+
+namespace perf {
+
+using base::Json;
+using base::Result;
+
+namespace {
+constexpr const char* kIsolateSchema = "rdma-perf-isolate/1";
+constexpr std::string_view kRefused = "refused as a remote access error, memory unchanged";
+
+constexpr IsolationCheck kIsolationChecks[] = {
+    {"foreign_devices", "devices of others cannot be opened", check_foreign_devices},
+    {"foreign_gids", "GIDs of others are not shown", check_foreign_gids},
+    {"foreign_source", "no queue pair gets another's GID as its source", check_foreign_source},
+    {"raw_packets", "refused without CAP_NET_RAW", check_raw_packets},
+    {"memory_limit", "a clean error beyond RLIMIT_MEMLOCK", check_memory_limit},
+    {"key_guessing", "at least 24 bits of a key are unknown", check_key_guessing},
+    {"wrong_key", kRefused, check_wrong_key},
+    {"next_key", kRefused, check_next_key},
+    {"previous_key", kRefused, check_previous_key},
+    {"stale_key", kRefused, check_stale_key},
+    {"before_range", kRefused, check_before_range},
+    {"behind_range", kRefused, check_behind_range},
+    {"read_only", kRefused, check_read_only},
+    {"other_domain", kRefused, check_other_domain},
+    {"queue_key", "a datagram with a wrong queue key is dropped", check_queue_key},
+};
+
+ptrdiff_t count(const Trials& trials, IsolationVerdict verdict) {
+    return std::ranges::count_if(trials.done,
+                                 [&](const Trial& t) { return t.outcome.verdict == verdict; });
+}
+
+Trials try_against(const IsolateOptions& options, const Surroundings& around) {
+    Trials trials;
+    const LookOptions& look = options.look;
+    auto done = [&]() -> Result<> {
+        auto fd = TRY(
+            connect_to(look.peer, look.port, base::Deadline::in(look.side.timeout), around.stop));
+        Arena arena =
+            TRY(Arena::enter(around.verbs, Control(std::move(fd), around.stop), look.side));
+        trials = try_isolation(arena);
+        return {};
+    }();
+    if (!done)
+        trials.error = std::move(done).error();
+    return trials;
+}
+
+Exit exit_after(const Trials& trials) {
+    if (any_violation(trials))
+        return Exit::Isolation;
+    return trials.error ? exit_of(*trials.error) : Exit::Ok;
+}
+}  // namespace
+
+std::span<const IsolationCheck> isolation_checks() {
+    return kIsolationChecks;
+}
+
+Trials try_isolation(Arena& arena) {
+    Trials trials;
+    auto done = [&]() -> Result<> {
+        for (const IsolationCheck& check : isolation_checks())
+            trials.done.push_back(
+                {&check, TRY(check.run(arena).context("check " + std::string(check.id)))});
+        return arena.leave();
+    }();
+    if (!done)
+        trials.error = std::move(done).error();
+    return trials;
+}
+
+bool any_violation(const Trials& trials) {
+    return count(trials, IsolationVerdict::Fail) != 0;
+}
+
+std::string_view name_of(IsolationVerdict verdict) {
+    switch (verdict) {
+        case IsolationVerdict::Pass:
+            return "pass";
+        case IsolationVerdict::Fail:
+            return "fail";
+        case IsolationVerdict::Finding:
+            return "finding";
+        case IsolationVerdict::NotApplicable:
+            return "not-applicable";
+    }
+    return "?";
+}
+
+std::string to_text(const Trials& trials) {
+    std::string out;
+    for (const auto& [check, outcome] : trials.done) {
+        out += fmt::format(
+            "{:<14} {:<16} {}\n", name_of(outcome.verdict), check->id, outcome.observed);
+        if (outcome.verdict == IsolationVerdict::Fail)
+            out += fmt::format("{:<14} {:<16} expected: {}\n", "", "", check->expected);
+        if (!outcome.fix.empty())
+            out += fmt::format("{:<14} {:<16} -> {}\n", "", "", outcome.fix);
+    }
+    return out + fmt::format("{} failed, {} findings, {} passed, {} not applicable\n",
+                             count(trials, IsolationVerdict::Fail),
+                             count(trials, IsolationVerdict::Finding),
+                             count(trials, IsolationVerdict::Pass),
+                             count(trials, IsolationVerdict::NotApplicable));
+}
+
+Json to_json(const Trials& trials, const std::string& peer) {
+    Json out = {{"schema", kIsolateSchema},
+                {"tool", {{"name", "rdma-perf"}, {"version", RDMA_VERSION}}},
+                {"started", base::rfc3339_now()},
+                {"peer", peer},
+                {"violated", any_violation(trials)},
+                {"checks", Json::array()},
+                {"errors", Json::array()}};
+    for (const auto& [check, outcome] : trials.done)
+        out["checks"].push_back({{"id", check->id},
+                                 {"expected", check->expected},
+                                 {"observed", outcome.observed},
+                                 {"verdict", name_of(outcome.verdict)},
+                                 {"fix", outcome.fix}});
+    if (trials.error) {
+        Json error = error_message(*trials.error);
+        error.erase("type");
+        out["errors"].push_back(std::move(error));
+    }
+    return out;
+}
+
+Exit isolate(const IsolateOptions& options, const Surroundings& around) {
+    const LookOptions& look = options.look;
+    const Trials trials = try_against(options, around);
+    if (!trials.done.empty())
+        print(look.json == "-" ? around.err : around.out, to_text(trials));
+    if (trials.error)
+        print(around.err, "rdma-perf: " + trials.error->message() + "\n");
+    if (!look.json.empty()) {
+        const auto written = write_document(to_json(trials, look.peer), look.json, around.out);
+        if (!written) {
+            print(around.err, "rdma-perf: " + written.error().message() + "\n");
+            return Exit::Internal;
+        }
+    }
+    return exit_after(trials);
+}
+
+}  // namespace perf

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// isolate: all checks in one arena, and their layout for people and programs.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "perf/measure/side_options.h"
+#include "perf/measure/surroundings.h"
+#include "perf/report/exit_code.h"
+#include "perf/suites/isolate/check.h"
+
+namespace perf {
+
+// The table of checks, in the order in which they run: first what only looks at this side.
+std::span<const IsolationCheck> isolation_checks();
+
+struct Trial {
+    const IsolationCheck* check = nullptr;
+    Outcome outcome;
+};
+
+// As far as they could be carried out.
+struct Trials {
+    std::vector<Trial> done;
+    std::optional<base::Error> error;  // why not further
+};
+
+Trials try_isolation(Arena& arena);
+
+bool any_violation(const Trials& trials);
+
+std::string_view name_of(IsolationVerdict verdict);
+std::string to_text(const Trials& trials);
+base::Json to_json(const Trials& trials, const std::string& peer);
+
+// Negative tests between this side and a server that agreed to them.
+struct IsolateOptions {
+    LookOptions look;
+};
+
+Exit isolate(const IsolateOptions& options, const Surroundings& around);
+
+}  // namespace perf

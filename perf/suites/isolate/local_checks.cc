@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// What this process may register, and what the keys that it gets tell about those of others.
+#include <algorithm>
+#include <cerrno>
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include "perf/suites/isolate/check.h"
+#include "perf/suites/isolate/keys.h"
+#include "perf/system/reading.h"
+
+namespace perf {
+
+using base::Result;
+
+namespace {
+constexpr rlim_t kLowLimit = 64 * 1024;
+constexpr size_t kAboveLimit = 1U << 20U;
+constexpr size_t kKeys = 256;
+constexpr size_t kFewKeys = 64;
+// Beyond this a guess at every packet of a fast link takes seconds, and each one costs the guesser
+// its queue pair.
+constexpr double kEnoughBits = 24;
+
+// The soft limit of locked memory, lowered for as long as this lives.
+class LowerLimit {
+  public:
+    LowerLimit() {
+        if (::getrlimit(RLIMIT_MEMLOCK, &before_) != 0)
+            return;
+        const rlimit low{std::min(kLowLimit, before_.rlim_max), before_.rlim_max};
+        in_force_ = ::setrlimit(RLIMIT_MEMLOCK, &low) == 0;
+    }
+
+    ~LowerLimit() {
+        if (in_force_)
+            (void)::setrlimit(RLIMIT_MEMLOCK, &before_);
+    }
+
+    LowerLimit(const LowerLimit&) = delete;
+    LowerLimit& operator=(const LowerLimit&) = delete;
+    LowerLimit(LowerLimit&&) = delete;
+    LowerLimit& operator=(LowerLimit&&) = delete;
+
+    [[nodiscard]] bool in_force() const { return in_force_; }
+
+  private:
+    rlimit before_{};
+    bool in_force_ = false;
+};
+
+Result<Memory> map_bytes(uint32_t size) {
+    return Memory::map(layout_of({.verb = Verb::Write, .size = size, .slots = 1}, Side::Server));
+}
+}  // namespace
+
+Result<Outcome> check_memory_limit(Arena& arena) {
+    if (may_lock_anything(arena.root()))
+        return Outcome{IsolationVerdict::NotApplicable, "CAP_IPC_LOCK lifts the limit"};
+    const Memory memory = TRY(map_bytes(kAboveLimit));
+    const auto try_bytes = [&](size_t size) {
+        return register_memory(arena.verbs(), arena.device().pd.get(), memory.all().first(size), 0);
+    };
+    int refusal = 0;
+    {
+        const LowerLimit limit;
+        if (!limit.in_force())
+            return Outcome{IsolationVerdict::NotApplicable,
+                           "RLIMIT_MEMLOCK cannot be changed here"};
+        if (const auto above = try_bytes(kAboveLimit); !above)
+            refusal = above.error().sys;
+    }
+    if (refusal == 0)
+        return Outcome{IsolationVerdict::Fail,
+                       "1 MiB was registered with RLIMIT_MEMLOCK at 64 KiB",
+                       "report it: the driver does not account what it pins"};
+    const auto after = try_bytes(4096);
+    if (!after)
+        return Outcome{IsolationVerdict::Fail,
+                       "after the refusal nothing can be registered: " + after.error().message(),
+                       "raise RLIMIT_MEMLOCK (rdma.memlock=unlimited) and see whether it lasts"};
+    return Outcome{
+        refusal == ENOMEM || refusal == EAGAIN ? IsolationVerdict::Pass : IsolationVerdict::Finding,
+        fmt::format("refused with: {}; a page can be registered afterwards",
+                    base::sys_error(refusal, "").message())};
+}
+
+Result<Outcome> check_key_guessing(Arena& arena) {
+    const Memory memory = TRY(map_bytes(4096));
+    std::vector<Owned<ibv_mr>> regions;
+    std::vector<uint32_t> keys;
+    while (keys.size() < kKeys) {
+        auto region = register_memory(
+            arena.verbs(), arena.device().pd.get(), memory.all(), IBV_ACCESS_REMOTE_READ);
+        if (!region)
+            break;
+        keys.push_back((*region)->rkey);
+        regions.push_back(std::move(*region));
+    }
+    if (keys.size() < kFewKeys)
+        return Outcome{IsolationVerdict::NotApplicable,
+                       fmt::format("only {} regions can be registered: too few", keys.size())};
+    const double bits = unknown_bits(keys);
+    const bool enough = bits >= kEnoughBits;
+    return Outcome{enough ? IsolationVerdict::Pass : IsolationVerdict::Finding,
+                   fmt::format("who knows one of {} keys has at most {:.1f} of 32 bits of the next "
+                               "one to guess (such as {:#x}, {:#x}, {:#x})",
+                               keys.size(),
+                               bits,
+                               keys[0],
+                               keys[1],
+                               keys[2]),
+                   enough ? ""
+                          : "keys are no secret on this device: what protects memory is that a "
+                            "connection is needed, and its protection domain"};
+}
+
+}  // namespace perf

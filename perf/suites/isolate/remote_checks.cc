@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// One-sided requests to the server's memory that its device has to refuse. Each check runs with the
+// right key before and after, so that a refusal means the key and not the connection.
+#include <fmt/format.h>
+
+#include "perf/suites/isolate/check.h"
+
+namespace perf {
+
+using base::Result;
+
+namespace {
+constexpr std::string_view kDistrust =
+    "do not trust one-sided access on this device: report it with kernel and driver version";
+
+std::string_view verb_of(ibv_wr_opcode opcode) {
+    return opcode == IBV_WR_RDMA_READ ? "read" : "write";
+}
+
+// The answers that a responder gives to what it does not allow (IBTA 1.7, 9.7.5.2.4 and 9.9.3).
+bool is_refusal(ibv_wc_status status) {
+    return status == IBV_WC_REM_ACCESS_ERR || status == IBV_WC_REM_INV_REQ_ERR;
+}
+
+// What an attempt came to; empty for a refusal without a trace.
+Result<std::string> breach_of(Arena& arena, ibv_wc_status status) {
+    if (const auto damage = TRY(arena.damage()))
+        return fmt::format(
+            "the server's memory has changed at byte {} ({:#04x} instead of {:#04x})",
+            damage->offset,
+            damage->got,
+            damage->expected);
+    if (arena.leaked())
+        return std::string("bytes of the server came over");
+    return std::string(is_refusal(status) ? "" : "no refusal");
+}
+
+Result<Outcome> must_be_refused(Arena& arena, std::initializer_list<Aim> aims) {
+    TRY(arena.control_run().context("control run before"));
+    Outcome outcome;
+    for (const Aim& aim : aims) {
+        const ibv_wc_status status = TRY(arena.attempt(aim));
+        const std::string breach = TRY(breach_of(arena, status));
+        outcome.observed += fmt::format("{}{}: {}{}",
+                                        outcome.observed.empty() ? "" : "; ",
+                                        verb_of(aim.opcode),
+                                        ::ibv_wc_status_str(status),
+                                        breach.empty() ? "" : ", " + breach);
+        if (!breach.empty())
+            outcome.verdict = IsolationVerdict::Fail;
+    }
+    if (outcome.verdict == IsolationVerdict::Pass)
+        outcome.observed += "; memory unchanged";
+    else
+        outcome.fix = kDistrust;
+    TRY(arena.control_run().context("control run after"));
+    return outcome;
+}
+
+// A write and a read with that key.
+Result<Outcome> refuse_key(Arena& arena, uint32_t rkey) {
+    const uint64_t address = arena.exposure().address;
+    return must_be_refused(arena,
+                           {{IBV_WR_RDMA_WRITE, rkey, address}, {IBV_WR_RDMA_READ, rkey, address}});
+}
+
+// A write and a read with the right key that begin there, `offset` bytes from the page's start.
+Result<Outcome> refuse_range(Arena& arena, uint64_t address) {
+    const uint32_t rkey = arena.exposure().rkey;
+    return must_be_refused(arena,
+                           {{IBV_WR_RDMA_WRITE, rkey, address}, {IBV_WR_RDMA_READ, rkey, address}});
+}
+}  // namespace
+
+Result<Outcome> check_wrong_key(Arena& arena) {
+    return refuse_key(arena, ~arena.exposure().rkey);
+}
+
+Result<Outcome> check_next_key(Arena& arena) {
+    return refuse_key(arena, arena.exposure().rkey + 1);
+}
+
+Result<Outcome> check_previous_key(Arena& arena) {
+    return refuse_key(arena, arena.exposure().rkey - 1);
+}
+
+Result<Outcome> check_stale_key(Arena& arena) {
+    return refuse_key(arena, arena.exposure().stale_rkey);
+}
+
+// One byte of the request is outside: the nearest miss that there is.
+Result<Outcome> check_before_range(Arena& arena) {
+    return refuse_range(arena, arena.exposure().address - 1);
+}
+
+Result<Outcome> check_behind_range(Arena& arena) {
+    const Exposure& page = arena.exposure();
+    return refuse_range(arena, page.address + page.length - kAimLength + 1);
+}
+
+Result<Outcome> check_read_only(Arena& arena) {
+    const Exposure& page = arena.exposure();
+    return must_be_refused(arena, {{IBV_WR_RDMA_WRITE, page.read_only_rkey, page.address}});
+}
+
+Result<Outcome> check_other_domain(Arena& arena) {
+    return refuse_key(arena, arena.exposure().other_domain_rkey);
+}
+
+}  // namespace perf

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/suites/kv/client.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "perf/suites/kv/draws.h"
+
+namespace perf::kv {
+
+using base::Code;
+using base::Json;
+using base::make_error;
+using base::Result;
+
+namespace {
+// Drawn before anything is timed, and asked for over and over.
+constexpr size_t kDrawnKeys = 65536;
+constexpr uint64_t kAwaited = 1;  // wr_id of what a GET waits for
+constexpr uint64_t kMsToNs = 1'000'000;
+
+uint64_t warm_up_ns(uint32_t time_ms) {
+    return std::min<uint64_t>(time_ms / 10, 300) * kMsToNs;
+}
+
+// What GETs are done with. The buffer has a slot, and behind it the request.
+struct Means {
+    Link& link;
+    const Region& buffer;
+    const Endpoint& table;
+    const Plan& plan;
+    std::span<const uint32_t> keys;
+};
+
+// One GET after the other until the time is over (but at least one) or a value is wrong.
+template <class C>
+class Getter {
+  public:
+    Getter(const Means& means, const Start& start, C& completer, Gets& out)
+        : m_(means), start_(start), completer_(completer), out_(out) {}
+
+    Ending run() noexcept {
+        const uint64_t warm = now_ns() + warm_up_ns(m_.plan.time_ms);
+        const uint64_t until = warm + m_.plan.time_ms * kMsToNs;
+        for (size_t at = 0;; at = (at + 1) % m_.keys.size()) {
+            const uint64_t begin = now_ns();
+            if (begin >= until && out_.gets != 0)
+                return end_;
+            reads_ = 0;
+            const bool got = start_.method == Method::Send ? ask(m_.keys[at]) : look(m_.keys[at]);
+            if (!got)
+                return end_;
+            const uint64_t end = now_ns();
+            ++out_.all;
+            if (!is_right(m_.keys[at]))
+                return end_;
+            if (begin >= warm)
+                count(begin, end);
+        }
+    }
+
+  private:
+    [[nodiscard]] std::span<std::byte> slot() const {
+        return m_.buffer.bytes().first(m_.plan.shape.slot_bytes());
+    }
+
+    [[nodiscard]] ibv_sge slot_piece() const {
+        return m_.buffer.piece(0, m_.plan.shape.slot_bytes());
+    }
+
+    // What is seen afterwards has come with this GET.
+    void forget() noexcept { std::ranges::fill(slot(), std::byte{0xa5}); }
+
+    bool ask(uint64_t key) noexcept {
+        forget();
+        const size_t at = m_.plan.shape.slot_bytes();
+        std::memcpy(&m_.buffer.bytes()[at], &key, sizeof key);
+        end_.post_error = m_.link.post_receive(slot_piece(), kAwaited);
+        if (end_.post_error == 0)
+            end_.post_error = m_.link.post_send(m_.buffer.piece(at, sizeof key));
+        return end_.post_error == 0 && await();
+    }
+
+    // Slot after slot, as the server's own look-up does.
+    bool look(uint64_t key) noexcept {
+        for (uint32_t probe = 0; probe < kMaxProbes; ++probe) {
+            forget();
+            end_.post_error = m_.link.post_read(slot_piece(),
+                                                m_.table.address + m_.plan.shape.place(key, probe),
+                                                m_.table.rkey,
+                                                kAwaited);
+            if (end_.post_error != 0 || !await())
+                return false;
+            ++reads_;
+            if (const uint64_t seen = key_of(slot()); seen == key || seen == kNoKey)
+                return true;
+        }
+        return true;
+    }
+
+    bool await() noexcept {
+        std::array<ibv_wc, 8> wc;
+        for (bool seen = false; !seen;) {
+            int got = 0;
+            end_.wake = completer_.wait(wc, got);
+            if (end_.wake == Wake::Word)
+                end_.wake = Wake::Stopped;  // there is no other word for it than abort
+            if (end_.wake != Wake::Completions)
+                return false;
+            for (const ibv_wc& one : std::span(wc).first(static_cast<size_t>(got))) {
+                if (one.status != IBV_WC_SUCCESS) {
+                    end_.bad = one;
+                    return false;
+                }
+                seen = seen || one.wr_id == kAwaited;
+            }
+        }
+        return true;
+    }
+
+    bool is_right(uint32_t key) {
+        if (auto what = check_slot(slot(), m_.plan.shape, key, start_.version)) {
+            out_.wrong = Wrong{key, start_.version, std::move(*what)};
+            return false;
+        }
+        return true;
+    }
+
+    void count(uint64_t begin, uint64_t end) noexcept {
+        if (out_.gets == 0)
+            out_.begin_ns = begin;
+        out_.end_ns = end;
+        ++out_.gets;
+        out_.reads += reads_;
+        out_.latencies.record(end - begin);
+    }
+
+    Means m_;
+    Start start_;
+    C& completer_;
+    Gets& out_;
+    uint64_t reads_ = 0;
+    Ending end_;
+};
+}  // namespace
+
+Result<std::unique_ptr<Exercise>> Exercise::open(perf::Client& client,
+                                                 const Plan& plan,
+                                                 std::chrono::milliseconds timeout) {
+    const auto& capabilities = client.server().capabilities;
+    if (std::ranges::find(capabilities, kCapability) == capabilities.end())
+        return make_error(
+                   Code::Unsupported,
+                   "the server (version " + client.server().version + ") has no key-value exercise")
+            .advise("upgrade rdma-perf on the peer");
+    const Device& device = client.device();
+    const Waiting waiting{.control = &client.control(),
+                          .device = &device,
+                          .patience = timeout,
+                          .poll = resolve_poll(plan.poll, Transport::Rc)};
+    auto buffer = TRY(
+        Region::create(device, plan.shape.slot_bytes() + sizeof(uint64_t), IBV_ACCESS_LOCAL_WRITE));
+    auto link = TRY(Link::create(device, sizeof(uint64_t), 0));
+    std::unique_ptr<Exercise> exercise(
+        new Exercise(client, plan, waiting, std::move(buffer), std::move(link)));
+    exercise->keys_ = draw_keys(plan.shape.keys, plan.skew, plan.shape.seed, kDrawnKeys);
+    TRY(exercise->connect());
+    return exercise;
+}
+
+Result<> Exercise::connect() {
+    const DeviceInfo& own = client_.device().info;
+    const DeviceInfo& peer = client_.server_device();
+    if (std::min(own.initiator_depth, peer.responder_depth) == 0)
+        return make_error(Code::Unsupported, "one of the devices cannot do RDMA READ");
+    const Opening opening{.shape = plan_.shape, .poll = plan_.poll, .endpoint = link_.endpoint()};
+    const Opened opened = TRY(parse_opened(
+        TRY(client_.control().ask(message("kv_open", to_json(opening)), "kv_opened", step()))));
+    table_ = TRY(the_endpoint(opened.endpoints));
+    if (table_.length < plan_.shape.table_bytes())
+        return make_error(Code::BadInput, "the server's table is smaller than it must be");
+    if (opened.mtu > own.active_mtu)
+        return make_error(Code::BadInput, "the server chose a path MTU that our port cannot do");
+    mtu_ = opened.mtu;
+    server_poll_ = opened.poll;
+    return link_.connect(peer, table_, mtu_);
+}
+
+Result<Trial> Exercise::run(Method method, uint32_t rep, uint32_t version) {
+    const Start start{.method = method, .version = version};
+    TRY(client_.control().ask(message("kv_start", to_json(start)), "kv_started", step()));
+    Trial trial;
+    trial.method = method;
+    trial.rep = rep;
+    client_.account().begin(client_.device().info);
+    Gets gets = TRY(get_all(start));
+    trial.usage.client = client_.account().end();
+    const Json stopped = TRY(client_.control().ask(message("kv_stop"), "kv_stopped", step()));
+    trial.usage.server = TRY(parse_usage(stopped));
+    const auto answers = TRY(base::required<uint64_t>(stopped, "answers"));
+    const uint64_t asked = method == Method::Send ? gets.all : 0;
+    if (answers != asked)
+        return make_error(Code::Internal,
+                          fmt::format("the server answered {} GETs of {}", answers, asked));
+    trial.gets = gets.gets;
+    trial.reads = gets.reads;
+    trial.elapsed_ns = gets.end_ns - gets.begin_ns;
+    trial.latency = summarize(gets.latencies);
+    trial.wrong = std::move(gets.wrong);
+    trial.usage.payload_bytes = gets.all * plan_.shape.value;
+    return trial;
+}
+
+Result<Gets> Exercise::get_all(const Start& start) {
+    Gets gets;
+    // After what it works on: destroyed before it.
+    auto crew = TRY(Crew::create());
+    TRY(crew->hire(false, [&](Crew::Hand& hand) { return get(hand, start, gets); }));
+    TRY(crew->start());
+    const Watched watched{.control = waiting_.control, .crew = crew.get()};
+    const Attention attention =
+        TRY(attend({&watched, 1}, UINT64_MAX, [&] { return crew->all_ended(); }));
+    if (attention.cause == Attention::Cause::Failed)
+        return ending_error(*crew->failure(), waiting_);
+    if (attention.cause == Attention::Cause::Spoken)
+        return wake_error(Wake::Gone, waiting_);
+    crew.reset();
+    return gets;
+}
+
+Ending Exercise::get(Crew::Hand& hand, const Start& start, Gets& gets) {
+    Waiting waiting = waiting_;
+    waiting.word = hand.worker.word_fd();
+    const Means means{
+        .link = link_, .buffer = buffer_, .table = table_, .plan = plan_, .keys = keys_};
+    return with_completer(link_.completions(), waiting, [&](auto& completer) {
+        using C = std::remove_reference_t<decltype(completer)>;
+        return Getter<C>(means, start, completer, gets).run();
+    });
+}
+
+Result<> Exercise::close() {
+    TRY(client_.control().ask(message("kv_close"), "kv_closed", step()));
+    return {};
+}
+
+}  // namespace perf::kv

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/suites/kv/command.h"
+
+#include <algorithm>
+#include <array>
+
+#include "netns/base/clock.h"
+#include "perf/measure/hosts.h"
+#include "perf/report/conclude.h"
+#include "perf/report/output.h"
+#include "perf/report/report.h"
+#include "perf/suites/kv/report.h"
+
+namespace perf {
+
+using base::Result;
+
+namespace {
+// Both methods in each repetition, every second time the other way round: what drifts with time
+// drifts away.
+Result<> exercise(kv::Exercise& exercise, const Surroundings& around, kv::Findings& findings) {
+    uint32_t version = 0;
+    for (uint32_t rep = 1; rep <= findings.plan.reps; ++rep) {
+        std::array order = {kv::Method::Send, kv::Method::Read};
+        if (rep % 2 == 0)
+            std::ranges::reverse(order);
+        for (const kv::Method method : order) {
+            findings.trials.push_back(TRY(exercise.run(method, rep, ++version)));
+            print(around.err, kv::trial_line(findings.trials.back()));
+            if (findings.trials.back().wrong)
+                return {};
+        }
+    }
+    return {};
+}
+
+Result<> measure_kv(const KvOptions& options, const Surroundings& around, kv::Findings& findings) {
+    auto clients = TRY(connect_clients({&options.host, 1}, options.port, options.side, around));
+    Client& client = clients.front();
+    findings.server = client.server();
+    findings.client_device = client.device().info;
+    findings.server_device = client.server_device();
+    TRY(client.watch_idle());
+    const auto opened = TRY(kv::Exercise::open(client, options.plan, options.side.timeout)
+                                .context("opening the key-value exercise"));
+    findings.mtu = opened->mtu();
+    findings.poll = opened->poll();
+    findings.server_poll = opened->server_poll();
+    TRY(exercise(*opened, around, findings).context("measuring GETs"));
+    return opened->close();
+}
+}  // namespace
+
+Exit kv_exercise(const KvOptions& options, const Surroundings& around) {
+    kv::Findings findings;
+    findings.started = base::rfc3339_now();
+    findings.plan = options.plan;
+    auto done = measure_kv(options, around, findings);
+    // What was measured before an error is worth having.
+    if (!findings.trials.empty())
+        print(options.json == "-" ? around.err : around.out, kv::table_of(findings));
+    return conclude(findings, std::move(done), options.json, around);
+}
+
+}  // namespace perf

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The messages of the key-value exercise, as message.h has those of points:
+//
+//   kv_open  -> kv_opened   {keys, value_bytes, seed, poll, endpoints}: the server makes the table
+//                           and a queue pair, connected to the client's; answers as "opened" does,
+//                           the endpoint is that of the queue pair and of the whole table
+//   kv_start -> kv_started  {method, version}: the server fills the table with that version; with
+//                           method "send" a thread then answers GETs, with "read" no thread does
+//   kv_stop  -> kv_stopped  {answers}: how many GETs that thread has answered since; and what the
+//                           server's machine did meanwhile (account.h)
+//   kv_close -> kv_closed   table and queue pair are gone
+//
+// A GET of method "send" is a message of 8 bytes, the key; the answer is its slot (table.h).
+#pragma once
+
+#include <string_view>
+
+#include "netns/base/json.h"
+#include "perf/protocol/message.h"
+#include "perf/suites/kv/table.h"
+
+namespace perf::kv {
+
+// Of a server that has these messages.
+inline constexpr std::string_view kCapability = "kv";
+
+// How a GET is done: asked of the server's thread, or read from its memory.
+enum class Method { Send, Read };
+
+std::string_view name_of(Method method);
+
+struct Opening {
+    Shape shape;
+    Poll poll;
+    Endpoint endpoint;
+};
+
+struct Start {
+    Method method = Method::Send;
+    uint32_t version = 0;  // 1 to kMaxVersion
+};
+
+base::Json to_json(const Opening& opening);
+base::Json to_json(const Start& start);
+
+base::Result<Opening> parse_opening(const base::Json& frame);  // within check_limits
+base::Result<Start> parse_start(const base::Json& frame);
+
+// Of the answer to kv_open, or kv_open itself: the one endpoint.
+base::Result<Endpoint> the_endpoint(std::vector<Endpoint> endpoints);
+
+}  // namespace perf::kv

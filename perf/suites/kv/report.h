@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is said of the key-value exercise: a line for each trial, a table of both methods over all
+// repetitions with their ratio, and JSON of the schema "rdma-perf-kv/1".
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "perf/measure/statistics.h"
+#include "perf/suites/kv/client.h"
+
+namespace perf::kv {
+
+inline constexpr std::string_view kReportSchema = "rdma-perf-kv/1";
+
+struct Findings {
+    std::string started;  // ISO 8601, UTC
+    Plan plan;
+    // Once a server was reached.
+    std::optional<Hello> server;
+    DeviceInfo client_device;
+    DeviceInfo server_device;
+    uint32_t mtu = 0;
+    Poll poll;
+    Poll server_poll;
+    std::vector<Trial> trials;
+    std::optional<base::Error> error;  // why the rest is missing
+
+    [[nodiscard]] bool corrupt() const;
+};
+
+double gets_per_second(const Trial& trial);
+
+std::string trial_line(const Trial& trial);
+
+// GETs per second by READ over those by SEND, of the repetitions that both have.
+RatioEstimate read_over_send(const Findings& findings);
+
+std::string table_of(const Findings& findings);
+
+base::Json to_json(const Findings& findings);
+
+}  // namespace perf::kv

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/system/counters.h"
+
+#include <algorithm>
+#include <charconv>
+#include <span>
+
+#include <fmt/format.h>
+#include <net/if.h>
+
+#include "netns/base/files.h"
+#include "perf/system/port_statistics.h"
+
+namespace perf {
+
+using base::Code;
+using base::Json;
+using base::make_error;
+using base::Result;
+
+namespace {
+constexpr size_t kCounterFileLimit = 4096;
+constexpr size_t kMostCounters = 1024;
+constexpr size_t kNameLimit = 128;
+
+// rxe: rxe_hw_counters.c. mlx5: drivers/infiniband/hw/mlx5/counters.c. bnxt_re: hw_counters.c
+// there; irdma, erdma: the TCP of their iWARP side. EFA: efa_verbs.c.
+constexpr std::string_view kRetransmits[] = {
+    "completer_retry_err",
+    "duplicate_request",
+    "out_of_seq_request",
+    "rcvd_rnr_err",
+    "rcvd_seq_err",
+    "retry_exceeded_err",
+    "retry_rnr_exceeded_err",
+    "send_rnr_err",
+    "implied_nak_seq_err",
+    "local_ack_timeout_err",
+    "out_of_sequence",
+    "packet_seq_err",
+    "req_rnr_retries_exceeded",
+    "req_transport_retries_exceeded",
+    "rnr_nak_retry_err",
+    "roce_adp_retrans",
+    "roce_adp_retrans_to",
+    "max_retry_exceeded",
+    "missing_resp",
+    "rnr_naks_rcvd",
+    "seq_err_naks_rcvd",
+    "to_retransmits",
+    "retrans_pkts",
+    "retrans_timeout_events",
+    "tcpRetransSegs",
+};
+
+constexpr std::string_view kLosses[] = {
+    "send_err",
+    "out_of_buffer",
+    "rx_icrc_encapsulated",
+    "oos_drop_count",
+    "res_oos_drop_count",
+    "rx_drops",
+    "excessive_buffer_overrun_errors",
+    "local_link_integrity_errors",
+    "port_rcv_errors",
+    "port_xmit_discards",
+    "symbol_error",
+    "VL15_dropped",
+    // netdev
+    "rx_crc_errors",
+    "rx_dropped",
+    "rx_errors",
+    "rx_fifo_errors",
+    "rx_missed_errors",
+    "rx_over_errors",
+    "tx_dropped",
+    "tx_errors",
+    "tx_fifo_errors",
+};
+
+bool contains(std::span<const std::string_view> list, std::string_view name) {
+    return std::ranges::find(list, name) != list.end();
+}
+
+Result<> check_name(std::string_view what, const std::string& name) {
+    if (!name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos &&
+        name.find('\0') == std::string::npos)
+        return {};
+    return make_error(Code::BadInput,
+                      fmt::format("{} '{}' is no name", what, base::printable(name, 40)));
+}
+
+// A decimal number and at most a newline; drivers answer "N/A (no PMA)" or an error instead.
+std::optional<uint64_t> number_in(base::RealFiles& files, const std::string& path) {
+    const auto text = files.read(path, kCounterFileLimit);
+    if (!text)
+        return std::nullopt;
+    uint64_t value = 0;
+    const char* last = text->data() + text->size();
+    const auto [end, error] = std::from_chars(text->data(), last, value);
+    if (error != std::errc{} || (end != last && *end != '\n'))
+        return std::nullopt;
+    return value;
+}
+
+void read_folder(const std::string& folder, std::string_view kind, Counters& out) {
+    base::RealFiles files;
+    const auto names = files.list(folder);
+    if (!names)
+        return;  // not there: this kernel, driver or container does not show it
+    for (const std::string& name : *names) {
+        if (out.size() >= kMostCounters)
+            return;
+        if (const auto value = number_in(files, folder + "/" + name))
+            out[fmt::format("{}/{}", kind, name)] = *value;
+    }
+}
+
+// The name is the one in the netdev's own namespace: here another interface may have it, or this
+// /sys may show another namespace. It is ours if both agree on the index.
+bool is_here(const std::string& netdev, const std::string& folder) {
+    base::RealFiles files;
+    const unsigned index = ::if_nametoindex(netdev.c_str());
+    return index != 0 && number_in(files, folder + "/ifindex") == index;
+}
+}  // namespace
+
+Result<Counters> read_counters(const CounterSource& source, const std::string& sysfs) {
+    TRY(check_name("device", source.device));
+    const std::string port =
+        fmt::format("{}/class/infiniband/{}/ports/{}", sysfs, source.device, source.port);
+    Counters out;
+    read_folder(port + "/hw_counters", "hw_counters", out);
+    if (out.empty()) {
+        for (const auto& [name, value] : port_statistics(source.device, source.port))
+            out["hw_counters/" + name] = value;
+    }
+    read_folder(port + "/counters", "counters", out);
+    if (source.netdev.empty())
+        return out;
+    TRY(check_name("netdev", source.netdev));
+    const std::string netdev = fmt::format("{}/class/net/{}", sysfs, source.netdev);
+    if (is_here(source.netdev, netdev))
+        read_folder(netdev + "/statistics", "netdev", out);
+    return out;
+}
+
+Counters grown(const Counters& before, const Counters& after) {
+    Counters out;
+    for (const auto& [name, value] : after) {
+        const auto old = before.find(name);
+        if (old != before.end() && value > old->second)
+            out[name] = value - old->second;
+    }
+    return out;
+}
+
+std::optional<Trouble> trouble_of(std::string_view counter) {
+    const size_t slash = counter.rfind('/');
+    const std::string_view name =
+        slash == std::string_view::npos ? counter : counter.substr(slash + 1);
+    if (contains(kRetransmits, name))
+        return Trouble::Retransmit;
+    return contains(kLosses, name) ? std::optional(Trouble::Loss) : std::nullopt;
+}
+
+std::vector<std::string> flags_of(const Counters& grown) {
+    const auto any = [&](Trouble trouble) {
+        return std::ranges::any_of(
+            grown, [&](const auto& entry) { return trouble_of(entry.first) == trouble; });
+    };
+    std::vector<std::string> out;
+    if (any(Trouble::Retransmit))
+        out.emplace_back("retransmit");
+    if (any(Trouble::Loss))
+        out.emplace_back("loss");
+    return out;
+}
+
+Json to_json(const Counters& counters) {
+    Json out = Json::object();
+    for (const auto& [name, value] : counters)
+        out[name] = value;
+    return out;
+}
+
+Result<Counters> parse_counters(const Json& json) {
+    if (!json.is_object() || json.size() > kMostCounters)
+        return make_error(
+            Code::BadInput,
+            fmt::format("'counters' must be an object of at most {} members", kMostCounters));
+    Counters out;
+    for (const auto& [name, value] : json.items())
+        out[base::printable(name, kNameLimit)] = TRY(base::as<uint64_t>(value, "counters"));
+    return out;
+}
+
+}  // namespace perf

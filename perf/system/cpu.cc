@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/system/cpu.h"
+
+#include <algorithm>
+#include <charconv>
+#include <ctime>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "netns/base/files.h"
+#include "netns/base/unique_fd.h"
+
+namespace perf {
+
+using base::Code;
+using base::Json;
+using base::make_error;
+using base::Result;
+
+namespace {
+constexpr double kShortestIdle = 0.05;
+constexpr double kMostSeconds = 1e9;
+// A line for each core and each interrupt: hundreds of KiB on the largest machines.
+constexpr size_t kStatLimit = 4U << 20U;
+
+double seconds(const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+}
+
+double now_s() {
+    timespec now{};
+    (void)::clock_gettime(CLOCK_MONOTONIC, &now);  // cannot fail: the clock exists
+    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
+}
+
+// The next number behind at least one blank; the text moves on behind it.
+std::optional<uint64_t> take_number(std::string_view& text) {
+    const size_t start = text.find_first_not_of(' ');
+    if (start == 0 || start == std::string_view::npos)
+        return std::nullopt;
+    text.remove_prefix(start);
+    uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{})
+        return std::nullopt;
+    text.remove_prefix(static_cast<size_t>(end - text.data()));
+    return value;
+}
+
+// The kernel's counters may step back a little (proc(5) says so of iowait): then nothing passed.
+uint64_t passed(uint64_t begin, uint64_t end) {
+    return end > begin ? end - begin : 0;
+}
+
+// Seconds in each state between two samples.
+struct MachineUse {
+    double window = 0;
+    double busy = 0;
+    double kernel = 0;
+    double softirq = 0;
+    double steal = 0;
+    double own_user = 0;
+    double own_system = 0;
+};
+
+MachineUse between(const CpuSample& begin, const CpuSample& end) {
+    const auto in = [&](uint64_t MachineTicks::*state) {
+        return static_cast<double>(passed(begin.machine.*state, end.machine.*state)) * end.tick_s;
+    };
+    const double softirq = in(&MachineTicks::softirq);
+    const double kernel = in(&MachineTicks::system) + in(&MachineTicks::irq) + softirq;
+    return {.window = std::max(end.at_s - begin.at_s, 0.0),
+            .busy = in(&MachineTicks::user) + in(&MachineTicks::nice) + kernel,
+            .kernel = kernel,
+            .softirq = softirq,
+            .steal = in(&MachineTicks::steal),
+            .own_user = std::max(end.own_user_s - begin.own_user_s, 0.0),
+            .own_system = std::max(end.own_system_s - begin.own_system_s, 0.0)};
+}
+
+// Name and place of every value, for both directions.
+constexpr std::pair<const char*, double CpuUse::*> kMembers[] = {
+    {"window_s", &CpuUse::window_s},
+    {"own_user_s", &CpuUse::own_user_s},
+    {"own_system_s", &CpuUse::own_system_s},
+    {"machine_busy_s", &CpuUse::machine_busy_s},
+    {"softirq_s", &CpuUse::softirq_s},
+    {"kernel_work_elsewhere_s", &CpuUse::kernel_work_elsewhere_s},
+    {"steal_s", &CpuUse::steal_s},
+    {"idle_busy_s", &CpuUse::idle_busy_s},
+};
+}  // namespace
+
+Result<MachineTicks> parse_proc_stat(std::string_view text) {
+    constexpr std::string_view kStart = "cpu ";
+    if (!text.starts_with(kStart))
+        return make_error(Code::BadInput, "/proc/stat does not begin with 'cpu '");
+    std::string_view line = text.substr(0, text.find('\n'));
+    line.remove_prefix(kStart.size() - 1);
+    MachineTicks ticks;
+    for (uint64_t* field : {&ticks.user,
+                            &ticks.nice,
+                            &ticks.system,
+                            &ticks.idle,
+                            &ticks.iowait,
+                            &ticks.irq,
+                            &ticks.softirq,
+                            &ticks.steal}) {
+        const auto number = take_number(line);
+        if (!number)
+            return make_error(Code::BadInput, "/proc/stat has a 'cpu' line without eight numbers");
+        *field = *number;
+    }
+    return ticks;
+}
+
+std::optional<CpuSample> sample_cpu(const std::string& proc) {
+    const std::string path = proc + "/stat";
+    const base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd)
+        return std::nullopt;
+    const auto text = base::read_all(fd.get(), kStatLimit, path);
+    if (!text)
+        return std::nullopt;
+    const auto ticks = parse_proc_stat(*text);
+    rusage own{};
+    if (!ticks || ::getrusage(RUSAGE_SELF, &own) != 0)
+        return std::nullopt;
+    const long per_second = ::sysconf(_SC_CLK_TCK);
+    return CpuSample{.at_s = now_s(),
+                     .own_user_s = seconds(own.ru_utime),
+                     .own_system_s = seconds(own.ru_stime),
+                     .machine = *ticks,
+                     .tick_s = per_second > 0 ? 1.0 / static_cast<double>(per_second) : 0.01};
+}
+
+std::optional<IdleLoad> idle_load(const CpuSample& begin, const CpuSample& end) {
+    const MachineUse use = between(begin, end);
+    if (use.window < kShortestIdle)
+        return std::nullopt;
+    const auto cores = [&](double seconds) { return std::max(seconds, 0.0) / use.window; };
+    return IdleLoad{.busy = cores(use.busy - use.own_user - use.own_system),
+                    .kernel = cores(use.kernel - use.own_system),
+                    .softirq = cores(use.softirq)};
+}
+
+CpuUse cpu_use(const CpuSample& begin, const CpuSample& end, const std::optional<IdleLoad>& idle) {
+    const MachineUse use = between(begin, end);
+    const IdleLoad load = idle.value_or(IdleLoad{});
+    const auto without = [&](double seconds, double cores) {
+        return std::max(seconds - cores * use.window, 0.0);
+    };
+    return {.window_s = use.window,
+            .own_user_s = use.own_user,
+            .own_system_s = use.own_system,
+            .machine_busy_s = without(use.busy, load.busy),
+            .softirq_s = without(use.softirq, load.softirq),
+            .kernel_work_elsewhere_s = without(use.kernel - use.own_system, load.kernel),
+            .steal_s = use.steal,
+            .idle_busy_s = load.busy * use.window};
+}
+
+Json to_json(const CpuUse& use) {
+    Json out = Json::object();
+    for (const auto& [name, member] : kMembers)
+        out[name] = use.*member;
+    return out;
+}
+
+Result<CpuUse> parse_cpu_use(const Json& json) {
+    CpuUse use;
+    for (const auto& [name, member] : kMembers) {
+        const double value = TRY(base::required<double>(json, name));
+        if (!(value >= 0 && value <= kMostSeconds))
+            return make_error(Code::BadInput,
+                              fmt::format("'{}' is {}, not from 0 to 10^9 seconds", name, value));
+        use.*member = value;
+    }
+    return use;
+}
+
+}  // namespace perf

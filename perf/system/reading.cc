@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/system/reading.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "netns/base/files.h"
+#include "netns/base/unique_fd.h"
+
+namespace perf {
+
+namespace {
+constexpr size_t kReadLimit = 64 * 1024;
+constexpr size_t kNamesLimit = 256;
+constexpr size_t kLineLimit = 200;
+constexpr std::string_view kSpace = " \t\r\n";
+
+std::string_view trimmed(std::string_view text) {
+    const auto first = text.find_first_not_of(kSpace);
+    if (first == std::string_view::npos)
+        return {};
+    return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
+}
+
+bool is_plain(std::string_view name) {
+    return std::ranges::all_of(name, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
+}
+}  // namespace
+
+std::optional<std::string> read_small(const std::string& path) {
+    const base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+
+    struct stat st {};
+
+    if (!fd || ::fstat(fd.get(), &st) != 0 || !S_ISREG(st.st_mode))
+        return std::nullopt;
+    auto text = base::read_all(fd.get(), kReadLimit, path);
+    if (!text)
+        return std::nullopt;
+    return std::move(text).value();
+}
+
+std::optional<std::string> read_line(const std::string& path) {
+    const auto text = read_small(path);
+    if (!text)
+        return std::nullopt;
+    return base::printable(trimmed(text->substr(0, text->find('\n'))), kLineLimit);
+}
+
+std::optional<std::vector<std::string>> read_names(const std::string& path) {
+    base::RealFiles files;
+    auto names = files.list(path);
+    if (!names)
+        return std::nullopt;
+    std::erase_if(*names, [](const std::string& name) { return !is_plain(name); });
+    if (names->size() > kNamesLimit)
+        names->resize(kNamesLimit);
+    return std::move(names).value();
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+    std::vector<std::string_view> parts;
+    for (;;) {
+        const size_t at = text.find(separator);
+        parts.push_back(text.substr(0, at));
+        if (at == std::string_view::npos)
+            return parts;
+        text.remove_prefix(at + 1);
+    }
+}
+
+std::optional<std::string> value_after(std::string_view text, std::string_view key) {
+    for (const std::string_view line : split(text, '\n')) {
+        if (line.starts_with(key))
+            return base::printable(trimmed(line.substr(key.size())), kLineLimit);
+    }
+    return std::nullopt;
+}
+
+std::vector<std::string_view> words_of(std::string_view text) {
+    std::vector<std::string_view> words;
+    for (size_t at = text.find_first_not_of(kSpace); at != std::string_view::npos;) {
+        const size_t end = std::min(text.find_first_of(kSpace, at), text.size());
+        words.push_back(text.substr(at, end - at));
+        at = text.find_first_not_of(kSpace, end);
+    }
+    return words;
+}
+
+std::optional<uint64_t> number_of(std::string_view word) {
+    uint64_t value = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (error != std::errc() || end != word.data() + word.size())
+        return std::nullopt;
+    return value;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+    std::string out;
+    for (const std::string& word : words)
+        out += (out.empty() ? "" : ", ") + word;
+    return out;
+}
+
+bool has_capability(const std::string& root, unsigned number) {
+    const auto status = read_small(root + "/proc/self/status");
+    const auto text = status ? value_after(*status, "CapEff:") : std::nullopt;
+    uint64_t mask = 0;
+    for (const char c : text.value_or("")) {
+        const auto digit = std::string_view("0123456789abcdef").find(c);
+        if (digit == std::string_view::npos)
+            return false;
+        mask = (mask << 4U) | digit;
+    }
+    return ((mask >> number) & 1U) != 0;
+}
+
+bool may_lock_anything(const std::string& root) {
+    constexpr unsigned kCapIpcLock = 14;
+    const auto map = read_line(root + "/proc/self/uid_map").value_or("");
+    const auto words = words_of(map);
+    const bool first_namespace = words.size() == 3 && words[0] == "0" && words[1] == "0" &&
+                                 number_of(words[2]).value_or(0) > UINT32_MAX / 2;
+    return first_namespace && has_capability(root, kCapIpcLock);
+}
+
+}  // namespace perf

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/system/stop.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+
+#include <poll.h>
+#include <sys/eventfd.h>
+
+namespace perf {
+
+namespace {
+std::atomic<Stop*> signal_target = nullptr;
+
+void on_signal(int) {
+    const int saved = errno;
+    if (Stop* stop = signal_target.load(); stop != nullptr)
+        stop->request();
+    errno = saved;
+}
+}  // namespace
+
+Stop::Stop() : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+void Stop::request() noexcept {
+    requested_.store(true, std::memory_order_relaxed);
+    const uint64_t one = 1;
+    // A counter that is full is readable already.
+    (void)!::write(event_.get(), &one, sizeof one);
+}
+
+base::Result<> stop_on_signals(Stop& stop) {
+    if (stop.fd() < 0)
+        return base::sys_error("eventfd");
+    signal_target.store(&stop);
+    struct sigaction action = {};
+    action.sa_handler = on_signal;  // no SA_RESTART: a blocking call must come back
+    if (::sigaction(SIGINT, &action, nullptr) != 0 || ::sigaction(SIGTERM, &action, nullptr) != 0)
+        return base::sys_error("sigaction");
+    action.sa_handler = SIG_IGN;
+    if (::sigaction(SIGPIPE, &action, nullptr) != 0)
+        return base::sys_error("sigaction SIGPIPE");
+    return {};
+}
+
+base::Error stopped_error() {
+    base::Error error = base::make_error(base::Code::Internal, "stopped by a signal");
+    error.sys = ECANCELED;
+    return error;
+}
+
+base::Result<> wait_ready(int fd, short events, const base::Deadline& deadline, const Stop& stop) {
+    for (;;) {
+        pollfd fds[2] = {{fd, events, 0}, {stop.fd(), POLLIN, 0}};
+        const int ready = ::poll(fds, 2, deadline.left_ms());
+        if (stop.requested())
+            return stopped_error();
+        if (ready > 0 && fds[0].revents != 0)
+            return {};
+        if (ready < 0 && errno != EINTR)
+            return base::sys_error("poll");
+        if (deadline.passed())
+            return base::make_error(base::Code::Timeout, "the deadline passed");
+    }
+}
+
+}  // namespace perf

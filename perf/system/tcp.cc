@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/system/tcp.h"
+
+#include <cerrno>
+#include <memory>
+
+#include <fmt/format.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+namespace perf {
+
+using base::Code;
+using base::Deadline;
+using base::make_error;
+using base::Result;
+using base::sys_error;
+using base::UniqueFd;
+
+namespace {
+constexpr int kBacklog = 32;
+constexpr int kDataBacklog = 256;  // a client dials all streams of a point at once
+
+struct FreeAddresses {
+    void operator()(addrinfo* list) const { ::freeaddrinfo(list); }
+};
+
+using Addresses = std::unique_ptr<addrinfo, FreeAddresses>;
+
+Result<Addresses> resolve(const std::string& host, uint16_t port, int flags) {
+    addrinfo hints = {};
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = flags | AI_NUMERICSERV;
+    addrinfo* list = nullptr;
+    const std::string service = std::to_string(port);
+    const int rc = ::getaddrinfo(host.c_str(), service.c_str(), &hints, &list);
+    if (rc != 0)
+        return make_error(Code::Unavailable,
+                          fmt::format("address '{}': {}", base::printable(host), gai_strerror(rc)));
+    return Addresses(list);
+}
+
+void set_option(int fd, int level, int option, int value) {
+    // Best effort: a kernel without the option still has the deadlines of every step.
+    (void)::setsockopt(fd, level, option, &value, sizeof value);
+}
+
+// Frames are small and answered at once (no Nagle); a silent host is noticed (see tcp.h).
+void tune(int fd) {
+    set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, 1);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, 1);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
+    set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, 5000);
+}
+
+std::string socket_name(int fd) {
+    sockaddr_storage raw{};
+    socklen_t length = sizeof raw;
+    if (::getsockname(fd, reinterpret_cast<sockaddr*>(&raw), &length) != 0)
+        return "?";
+    const auto address = from_sockaddr(reinterpret_cast<sockaddr*>(&raw));
+    const uint16_t port = ntohs(reinterpret_cast<sockaddr_in*>(&raw)->sin_port);
+    if (!address)
+        return "?";
+    const bool six = raw.ss_family == AF_INET6;
+    return fmt::format("{}{}{}:{}", six ? "[" : "", address->text(), six ? "]" : "", port);
+}
+
+// Where a socket is, or is to be.
+struct SocketAddress {
+    sockaddr_storage raw{};
+    socklen_t length = sizeof raw;
+
+    // IPv4 and IPv6 have it at the same place.
+    sockaddr_in& in() { return reinterpret_cast<sockaddr_in&>(raw); }
+
+    sockaddr* get() { return reinterpret_cast<sockaddr*>(&raw); }
+};
+
+// One end of a connection (getsockname or getpeername), with another port.
+template <class NameOf>
+SocketAddress beside(int fd, NameOf name_of_end, uint16_t port) {
+    SocketAddress address;
+    const bool known = name_of_end(fd, address.get(), &address.length) == 0;
+    if (!known || (address.raw.ss_family != AF_INET && address.raw.ss_family != AF_INET6)) {
+        address = {.raw = {}, .length = sizeof(sockaddr_in)};
+        address.raw.ss_family = AF_INET;
+        address.in().sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    }
+    address.in().sin_port = htons(port);
+    return address;
+}
+
+Result<Listener> listen_at(const sockaddr& address, socklen_t length, int backlog) {
+    Listener listener;
+    listener.fd.reset(
+        ::socket(address.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
+    if (!listener.fd)
+        return sys_error("socket");
+    set_option(listener.fd.get(), SOL_SOCKET, SO_REUSEADDR, 1);
+    if (::bind(listener.fd.get(), &address, length) != 0 ||
+        ::listen(listener.fd.get(), backlog) != 0)
+        return sys_error("listen");
+    SocketAddress own;
+    if (::getsockname(listener.fd.get(), own.get(), &own.length) == 0)
+        listener.port = ntohs(own.in().sin_port);
+    listener.name = socket_name(listener.fd.get());
+    return listener;
+}
+
+Result<Listener> listen_one(const std::string& address, uint16_t port) {
+    const Addresses list = TRY(resolve(address, port, AI_PASSIVE | AI_NUMERICHOST));
+    return listen_at(*list->ai_addr, list->ai_addrlen, kBacklog)
+        .context(fmt::format("listen on {} port {}", address, port))
+        .advise("choose another address with --bind or another port with --port");
+}
+
+Result<UniqueFd> connect_one(const addrinfo& target, const Deadline& deadline, const Stop& stop) {
+    UniqueFd fd(
+        ::socket(target.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
+    if (!fd)
+        return sys_error("socket");
+    tune(fd.get());
+    if (::connect(fd.get(), target.ai_addr, target.ai_addrlen) == 0)
+        return fd;
+    if (errno != EINPROGRESS)
+        return sys_error("connect");
+    TRY(wait_ready(fd.get(), POLLOUT, deadline, stop));
+    int pending = 0;
+    socklen_t length = sizeof pending;
+    if (::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &pending, &length) != 0)
+        return sys_error("getsockopt");
+    if (pending != 0)
+        return sys_error(pending, "connect");
+    return fd;
+}
+}  // namespace
+
+Result<std::vector<Listener>> listen_on(const std::vector<std::string>& addresses, uint16_t port) {
+    std::vector<Listener> listeners;
+    if (!addresses.empty()) {
+        for (const auto& address : addresses)
+            listeners.push_back(TRY(listen_one(address, port)));
+        return listeners;
+    }
+    listeners.push_back(TRY(listen_one("127.0.0.1", port)));
+    // A namespace without IPv6 is no reason to refuse to serve.
+    if (auto six = listen_one("::1", port); six)
+        listeners.push_back(std::move(six).value());
+    return listeners;
+}
+
+Result<Listener> listen_beside(int fd) {
+    SocketAddress address = beside(fd, ::getsockname, 0);
+    return listen_at(*address.get(), address.length, kDataBacklog).context("for data connections");
+}
+
+Result<UniqueFd> connect_beside(int fd, uint16_t port, const Deadline& deadline, const Stop& stop) {
+    SocketAddress address = beside(fd, ::getpeername, port);
+    addrinfo target{};
+    target.ai_family = address.raw.ss_family;
+    target.ai_addr = address.get();
+    target.ai_addrlen = address.length;
+    auto connected = connect_one(target, deadline, stop);
+    if (connected)
+        return connected;
+    base::Error error = std::move(connected).error();
+    if (error.code == Code::Kernel)
+        error.code = Code::Unavailable;
+    return std::move(error)
+        .in(fmt::format("connect to port {} of the server for data", port))
+        .advise("a firewall in between must let connections to any TCP port of the server pass");
+}
+
+base::Error socket_error(int number, std::string what) {
+    base::Error error = sys_error(number, std::move(what));
+    if (number == ECONNRESET || number == EPIPE || number == ETIMEDOUT || number == ENOTCONN ||
+        number == EHOSTUNREACH || number == ENETUNREACH)
+        error.code = Code::Unavailable;
+    return error;
+}
+
+Result<std::optional<UniqueFd>> accept_from(const Listener& listener) {
+    UniqueFd fd(::accept4(listener.fd.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (fd) {
+        tune(fd.get());
+        return std::optional<UniqueFd>(std::move(fd));
+    }
+    if (errno == EAGAIN || errno == ECONNABORTED || errno == EINTR)
+        return std::optional<UniqueFd>();
+    return sys_error("accept on " + listener.name);
+}
+
+Result<UniqueFd> connect_to(const std::string& host,
+                            uint16_t port,
+                            const Deadline& deadline,
+                            const Stop& stop) {
+    const Addresses list = TRY(resolve(host, port, AI_ADDRCONFIG));
+    base::Error last = make_error(Code::Unavailable, "no address");
+    for (const addrinfo* target = list.get(); target != nullptr; target = target->ai_next) {
+        auto connected = connect_one(*target, deadline, stop);
+        if (connected)
+            return connected;
+        last = std::move(connected).error();
+        if (last.sys == ECANCELED || last.code == Code::Timeout)
+            break;
+    }
+    if (last.code == Code::Kernel)
+        last.code = Code::Unavailable;
+    return std::move(last)
+        .in(fmt::format("connect to {} port {}", base::printable(host), port))
+        .advise("is `rdma-perf serve --bind ADDRESS` running there and reachable?");
+}
+
+Result<std::vector<Address>> addresses_of(const std::string& host) {
+    const Addresses list = TRY(resolve(host, 0, AI_ADDRCONFIG));
+    std::vector<Address> out;
+    for (const addrinfo* target = list.get(); target != nullptr; target = target->ai_next) {
+        if (const auto address = from_sockaddr(target->ai_addr))
+            out.push_back(*address);
+    }
+    return out;
+}
+
+std::optional<Address> local_address(int fd) {
+    sockaddr_storage raw{};
+    socklen_t length = sizeof raw;
+    if (::getsockname(fd, reinterpret_cast<sockaddr*>(&raw), &length) != 0)
+        return std::nullopt;
+    return from_sockaddr(reinterpret_cast<sockaddr*>(&raw));
+}
+
+std::optional<Address> peer_address(int fd) {
+    sockaddr_storage raw{};
+    socklen_t length = sizeof raw;
+    if (::getpeername(fd, reinterpret_cast<sockaddr*>(&raw), &length) != 0)
+        return std::nullopt;
+    return from_sockaddr(reinterpret_cast<sockaddr*>(&raw));
+}
+
+std::optional<Address> route_source(const Address& peer) {
+    const UniqueFd fd(
+        ::socket(peer.is_v4() ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, IPPROTO_UDP));
+    sockaddr_storage raw{};
+    constexpr uint16_t kRoceV2Port = 4791;  // a route may depend on the port
+    const socklen_t length = to_sockaddr(peer, kRoceV2Port, raw);
+    if (!fd || ::connect(fd.get(), reinterpret_cast<sockaddr*>(&raw), length) != 0)
+        return std::nullopt;
+    return local_address(fd.get());
+}
+
+}  // namespace perf

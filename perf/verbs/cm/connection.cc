@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/verbs/cm/connection.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+
+#include "perf/protocol/tag.h"
+#include "perf/verbs/cm/failure.h"
+#include "perf/verbs/cm/interrupter.h"
+#include "perf/verbs/cm/state.h"
+
+namespace perf {
+
+using base::Deadline;
+using base::Result;
+
+namespace {
+constexpr int kFirstLookMs = 50;
+constexpr int kLongLookMs = 1000;
+
+// The next event of a connection that is being made, which must be of that type.
+Result<> await_event(const CmBound& bound,
+                     rdma_cm_event_type type,
+                     const Deadline& deadline,
+                     const CmWait& wait) {
+    for (;;) {
+        const auto event = TRY(next_event(*bound.cm, bound.channel, deadline, wait));
+        if (event->event == type && event->status == 0)
+            return {};
+        if (!is_no_matter(event->event))
+            return event_error(*event, bound.device.iwarp);
+    }
+}
+
+// The kernel can miss the answer of a neighbour that answers at once (macvlans of one host do):
+// then it only looks again when its time is over. So it gets little of it, and more the next time.
+Result<> resolve_address(const CmBound& bound, sockaddr* to, const CmWait& wait) {
+    const Deadline deadline = wait.step();
+    for (int patience_ms = kFirstLookMs;; patience_ms = std::min(2 * patience_ms, kLongLookMs)) {
+        const int left_ms = std::max(deadline.left_ms(), 1);
+        if (bound.cm->resolve_addr(bound.id.get(), to, std::min(patience_ms, left_ms)) != 0)
+            return call_error("call rdma_cm");
+        auto resolved = await_event(bound, RDMA_CM_EVENT_ADDR_RESOLVED, deadline, wait);
+        if (resolved || resolved.error().sys != ETIMEDOUT || deadline.passed())
+            return resolved;
+    }
+}
+
+Result<> resolve_route(const CmBound& bound, const CmWait& wait) {
+    const Deadline deadline = wait.step();
+    if (bound.cm->resolve_route(bound.id.get(), deadline.left_ms()) != 0)
+        return call_error("call rdma_cm");
+    return await_event(bound, RDMA_CM_EVENT_ROUTE_RESOLVED, deadline, wait);
+}
+
+Result<> resolve(const CmBound& bound, const Address& to, uint16_t port, const CmWait& wait) {
+    sockaddr_storage raw{};
+    (void)to_sockaddr(to, port, raw);
+    TRY(resolve_address(bound, reinterpret_cast<sockaddr*>(&raw), wait)
+            .context("resolve the address")
+            .advise("no ARP or neighbour answer: is the address right, and its interface up?"));
+    return resolve_route(bound, wait).context("resolve the route");
+}
+
+// Asks the peer. Soft-iWARP makes its TCP connection within the call.
+Result<> request(const CmBound& bound,
+                 rdma_conn_param& param,
+                 const Deadline& deadline,
+                 const CmWait& wait) {
+    std::optional<Interrupter> interrupter;
+    if (bound.device.iwarp)
+        interrupter.emplace(deadline, wait);
+    const int rc = bound.cm->connect(bound.id.get(), &param);
+    const int number = errno;
+    if (interrupter)
+        TRY(interrupter->finish());
+    errno = number;
+    if (rc != 0)
+        return call_error("ask for the connection");
+    return {};
+}
+}  // namespace
+
+CmConnection::State::~State() {
+    if (established)
+        (void)bound.cm->disconnect(bound.id.get());
+}
+
+CmConnection::CmConnection(CmBound bound) : state_(std::make_unique<State>()) {
+    state_->bound = std::move(bound);
+}
+
+CmConnection::CmConnection(CmConnection&&) noexcept = default;
+CmConnection& CmConnection::operator=(CmConnection&&) noexcept = default;
+CmConnection::~CmConnection() = default;
+
+Result<CmConnection> CmConnection::open(Cm& cm, const CmPlace& place) {
+    return CmConnection(TRY(bind_id(cm, place)));
+}
+
+Result<> CmConnection::init(const CmQueue& queue) {
+    return move_to_init(queue, state_->bound);
+}
+
+const CmPath& CmConnection::path() const {
+    return state_->path;
+}
+
+Result<> CmConnection::connect(const CmQueue& queue,
+                               const Address& to,
+                               const CmTicket& ticket,
+                               uint16_t lane,
+                               const CmWait& wait) {
+    return state_->connect(queue, to, ticket, lane, wait)
+        .context(
+            fmt::format("connect lane {} to {} port {} by rdma_cm", lane, to.text(), ticket.port));
+}
+
+Result<> CmConnection::State::connect(const CmQueue& queue,
+                                      const Address& to,
+                                      const CmTicket& ticket,
+                                      uint16_t lane,
+                                      const CmWait& wait) {
+    TRY(resolve(bound, to, ticket.port, wait));
+    const auto tag = encode(CmTag{.nonce = ticket.nonce, .lane = lane});
+    rdma_conn_param param = connection_parameters(queue);
+    param.private_data = tag.data();
+    param.private_data_len = tag.size();
+    const Deadline deadline = wait.step();
+    TRY(request(bound, param, deadline, wait));
+    if (bound.device.iwarp) {
+        TRY(await_event(bound, RDMA_CM_EVENT_ESTABLISHED, deadline, wait));
+        established = true;
+        return {};
+    }
+    TRY(await_event(bound, RDMA_CM_EVENT_CONNECT_RESPONSE, deadline, wait));
+    path = TRY(move_to_rts(queue, bound));
+    // From here on the peer may believe that there is a connection.
+    established = true;
+    if (bound.cm->establish(bound.id.get()) != 0)
+        return call_error("confirm the connection");
+    return {};
+}
+
+Result<CmDevice> cm_device_of(Cm& cm, const Address& local) {
+    return TRY(bind_id(cm, {local, ""})).device;
+}
+
+}  // namespace perf

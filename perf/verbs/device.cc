@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/verbs/device.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include "netns/base/clock.h"
+#include "perf/verbs/candidates.h"
+#include "perf/verbs/limit.h"
+
+namespace perf {
+
+using base::Code;
+using base::make_error;
+using base::Result;
+
+namespace {
+constexpr uint32_t kMaxReads = 16;
+
+// Vendor ids that the kernel's software drivers report: rxe 0xffffff, siw 0x626d74.
+bool is_software(const ibv_device_attr& attr) {
+    return attr.vendor_id == 0xffffff || attr.vendor_id == 0x626d74;
+}
+
+uint32_t reads(int value) {
+    return static_cast<uint32_t>(std::clamp(value, 0, static_cast<int>(kMaxReads)));
+}
+
+Result<Device> open_row(Verbs& verbs, const GidRow& row) {
+    Device device;
+    device.verbs = &verbs;
+    device.context = TRY(open_device(verbs, row.device));
+    if (const int rc = verbs.query_device(device.context.get(), &device.attr); rc != 0)
+        return base::sys_error(rc, "query device " + row.device);
+    if (const int rc = verbs.query_port(device.context.get(), row.port, &device.port); rc != 0)
+        return base::sys_error(rc, fmt::format("query port {} of {}", row.port, row.device));
+    device.pd = TRY(alloc_pd(verbs, device.context.get()));
+    device.software = is_software(device.attr);
+    device.info = {.device = row.device,
+                   .netdev = row.netdev,
+                   .port = row.port,
+                   .gid_index = row.index,
+                   .gid = row.gid,
+                   .gid_type = row.type,
+                   .active_mtu = mtu_bytes(device.port.active_mtu),
+                   .lid = device.port.lid,
+                   .initiator_depth = reads(device.attr.max_qp_init_rd_atom),
+                   .responder_depth = reads(device.attr.max_qp_rd_atom)};
+    // What rxe and siw report as their speed is the netdev's, a guess, or a constant: no limit.
+    if (!device.software)
+        device.info.link_bps =
+            port_bps(device.port, device.port.link_layer == IBV_LINK_LAYER_ETHERNET);
+    if (row.index > 255)  // ibv_global_route holds it in eight bits
+        return make_error(Code::Unsupported,
+                          fmt::format("GID index {} of {} cannot be used", row.index, row.device));
+    if (device.info.active_mtu == 0)
+        return make_error(Code::Kernel, "the port of " + row.device + " has no path MTU");
+    return device;
+}
+
+}  // namespace
+
+Result<Device> open_cm_device(Verbs& verbs, const CmDevice& found) {
+    Device device = TRY(open_row(verbs,
+                                 {.device = found.device,
+                                  .port = found.port,
+                                  .gid = found.gid,
+                                  .type = GidType::InfiniBand,
+                                  .netdev = ""}));
+    device.info.iwarp = found.iwarp;
+    device.explanation = fmt::format("{}: rdma_cm has it for the address\n", found.device);
+    return device;
+}
+
+Result<Device> open_best_device(Verbs& verbs,
+                                const DeviceWish& wish,
+                                const std::vector<Address>& sources) {
+    const Candidates candidates = TRY(find_candidates(verbs, wish, sources));
+    std::string explanation = candidates.explanation();
+    const GidRow* row = candidates.chosen();
+    if (row == nullptr)
+        return make_error(Code::Unsupported, "no GID leads to the peer\n" + explanation)
+            .advise(candidates.way_out());
+    Device device = TRY(open_row(verbs, *row));
+    device.explanation = std::move(explanation);
+    return device;
+}
+
+bool is_gone(const Device& device, std::chrono::milliseconds grace) noexcept {
+    const auto deadline = base::Deadline::in(grace);
+    for (;;) {
+        ibv_event_type type{};
+        while (device.verbs->take_async_event(device.context.get(), &type) == 0) {
+            if (type == IBV_EVENT_DEVICE_FATAL)
+                return true;
+        }
+        if (errno != EAGAIN)
+            return true;
+        pollfd event{.fd = device.context->async_fd, .events = POLLIN, .revents = 0};
+        if (deadline.passed() || (::poll(&event, 1, deadline.left_ms()) < 0 && errno != EINTR))
+            return false;
+    }
+}
+
+base::Error gone_error(const Device& device) {
+    return make_error(Code::Kernel, fmt::format("the RDMA device {} is gone", device.info.device))
+        .advise("see `rdma link`: was it, its netdev or its network namespace removed?");
+}
+
+std::optional<base::Error> port_error(const Device& device) {
+    ibv_port_attr port{};
+    const uint8_t number = device.info.port;
+    if (device.verbs->query_port(device.context.get(), number, &port) != 0 ||
+        port.state == IBV_PORT_ACTIVE)
+        return std::nullopt;
+    const std::string& netdev = device.info.netdev;
+    return make_error(Code::Unavailable,
+                      fmt::format("port {} of {} is down", number, device.info.device))
+        .advise(netdev.empty() ? "see `rdma link`" : "ip link set " + netdev + " up");
+}
+
+}  // namespace perf

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Device: the opened device, port and GID of one side, chosen by the rule in gid.h.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "perf/address/gid.h"
+#include "perf/protocol/message.h"
+#include "perf/verbs/cm/bound.h"
+#include "perf/verbs/verbs.h"
+
+namespace perf {
+
+// What the person said about device and GID, and where rdma-hook's word is found.
+struct DeviceWish {
+    std::string device;
+    std::optional<uint32_t> gid_index;
+    std::string attach_file;
+    std::string env_device;  // RDMA_DEVICE
+    std::string env_gid;     // RDMA_GID
+};
+
+struct Device {
+    Verbs* verbs = nullptr;
+    Owned<ibv_context> context;
+    Owned<ibv_pd> pd;
+    ibv_device_attr attr{};
+    ibv_port_attr port{};
+    DeviceInfo info;
+    bool software = false;    // rxe or siw: our own CPU does the device's work
+    std::string explanation;  // the table of candidates, for --explain-gid
+};
+
+// The device that rdma_cm has for an address: of iWARP, whose GIDs are no addresses.
+base::Result<Device> open_cm_device(Verbs& verbs, const CmDevice& found);
+
+// Chooses and opens. `sources`: where the kernel routes from towards the peer, best first. Without
+// a usable GID: Code::Unavailable whose text holds the table and the way out.
+base::Result<Device> open_best_device(Verbs& verbs,
+                                      const DeviceWish& wish,
+                                      const std::vector<Address>& sources);
+
+// Whether the kernel has taken the device away: its link, netdev or network namespace was removed.
+// Nothing completes any more then. Takes all asynchronous events. A refused call may be a moment
+// before the event that explains it: waits for that as long as `grace`.
+bool is_gone(const Device& device, std::chrono::milliseconds grace = {}) noexcept;
+base::Error gone_error(const Device& device);
+
+// Why the port cannot carry traffic now; nothing if it can.
+std::optional<base::Error> port_error(const Device& device);
+
+}  // namespace perf

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/verbs/limit.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "perf/verbs/memory.h"
+
+namespace perf {
+
+namespace {
+// Bytes; the table in the header says whose.
+constexpr uint64_t kEthernet = 8 + 12 + 14 + 4;
+constexpr uint64_t kVlan = 4;
+constexpr uint64_t kIpv4 = 20;
+constexpr uint64_t kIpv6 = 40;
+constexpr uint64_t kUdp = 8;
+constexpr uint64_t kGrh = 40;
+constexpr uint64_t kLrh = 8;
+constexpr uint64_t kVcrc = 2;
+constexpr uint64_t kBthIcrc = 12 + 4;
+constexpr uint64_t kReth = 16;
+constexpr uint64_t kAeth = 4;
+constexpr uint64_t kImmDt = 4;
+constexpr uint64_t kDeth = 8;
+constexpr uint64_t kTcp = 20 + 12;
+constexpr uint64_t kMpa = 2 + 4;
+constexpr uint64_t kTagged = 14;
+constexpr uint64_t kUntagged = 18;
+constexpr uint64_t kReadRequest = 28;
+
+constexpr uint64_t padded(uint64_t bytes) {
+    return (bytes + 3) / 4 * 4;
+}
+
+constexpr uint64_t packets_of(uint64_t size, uint64_t room) {
+    return (size + room - 1) / room;
+}
+
+bool is_iwarp(HeaderStack stack) {
+    return stack == HeaderStack::IwarpIpv4 || stack == HeaderStack::IwarpIpv6;
+}
+
+// What every packet has besides payload and extended headers.
+uint64_t ib_packet(const Wire& wire) {
+    const uint64_t frame = kEthernet + (wire.vlan ? kVlan : 0);
+    switch (wire.stack) {
+        case HeaderStack::RoceV2Ipv6:
+            return frame + kIpv6 + kUdp + kBthIcrc;
+        case HeaderStack::RoceV1:
+            return frame + kGrh + kBthIcrc;
+        case HeaderStack::InfiniBand:
+            return kLrh + kBthIcrc + kVcrc;
+        default:
+            return frame + kIpv4 + kUdp + kBthIcrc;
+    }
+}
+
+// Bytes on the wire of one message, in the direction that is busier with it.
+uint64_t ib_message(const Wire& wire, const Transfer& transfer) {
+    const uint64_t packet = ib_packet(wire);
+    const uint64_t packets = packets_of(transfer.size, wire.mtu);
+    uint64_t bytes = packets * packet + padded(transfer.size);
+    if (transfer.verb == Verb::Read) {
+        bytes += packets > 1 ? 2 * kAeth : kAeth;
+        return std::max(bytes, packet + kReth);
+    }
+    // Any other verb counts as SEND, which has the fewest headers: the bound stays a bound.
+    bytes += transfer.verb == Verb::Write ? kReth : 0;
+    bytes += transfer.immediate ? kImmDt : 0;
+    return bytes + (transfer.datagram ? packets * kDeth : 0);
+}
+
+uint64_t iwarp_message(const Wire& wire, const Transfer& transfer) {
+    const uint64_t ip = wire.stack == HeaderStack::IwarpIpv6 ? kIpv6 : kIpv4;
+    const uint64_t frame = kEthernet + (wire.vlan ? kVlan : 0) + ip + kTcp;
+    const bool tagged = transfer.verb == Verb::Write || transfer.verb == Verb::Read;
+    const uint64_t ddp = tagged ? kTagged : kUntagged;
+    const uint64_t inside = ip + kTcp + kMpa + ddp;
+    if (wire.mtu < inside + 4)
+        return 0;
+    const uint64_t segments = packets_of(transfer.size, wire.mtu - inside);
+    // An FPDU is padded as a whole; those but the last are full, and how full is the room's matter.
+    const uint64_t last = transfer.size - (segments - 1) * (wire.mtu - inside);
+    const uint64_t pad = padded(2 + ddp + last) - (2 + ddp + last);
+    const uint64_t bytes = segments * (frame + kMpa + ddp) + transfer.size + pad;
+    if (transfer.verb != Verb::Read)
+        return bytes;
+    return std::max(bytes, frame + kMpa + kUntagged + kReadRequest);
+}
+
+// Bit/s of one lane.
+double lane_bps(uint32_t speed, bool ethernet) {
+    constexpr double kCoding = 64.0 / 66.0;
+    switch (speed) {
+        case 1:  // SDR
+            return ethernet ? 2.5e9 : 2e9;
+        case 2:  // DDR
+            return ethernet ? 5e9 : 4e9;
+        case 4:  // QDR
+            return ethernet ? 10e9 : 8e9;
+        case 8:  // FDR-10
+            return 10e9;
+        case 16:  // FDR
+            return ethernet ? 14e9 : 14.0625e9 * kCoding;
+        case 32:  // EDR
+            return 25e9;
+        case 64:  // HDR
+            return 50e9;
+        case 128:  // NDR
+            return 100e9;
+        case 256:  // XDR
+            return 200e9;
+        default:
+            return 0;
+    }
+}
+
+uint32_t lanes(uint32_t width) {
+    switch (width) {
+        case 1:
+            return 1;
+        case 2:
+            return 4;
+        case 4:
+            return 8;
+        case 8:
+            return 12;
+        case 16:
+            return 2;
+        default:
+            return 0;
+    }
+}
+
+HeaderStack stack_of(const DeviceInfo& info) {
+    switch (info.gid_type) {
+        case GidType::RoceV2:
+            return info.gid.is_v4() ? HeaderStack::RoceV2Ipv4 : HeaderStack::RoceV2Ipv6;
+        case GidType::RoceV1:
+            return HeaderStack::RoceV1;
+        case GidType::InfiniBand:
+            break;
+    }
+    // An active InfiniBand port has a LID; an iWARP port has none, and its GIDs no type of theirs.
+    return info.lid != 0 ? HeaderStack::InfiniBand : HeaderStack::IwarpIpv4;
+}
+}  // namespace
+
+std::optional<Transfer> transfer_of(const Point& point) {
+    if (is_atomic(point.verb) || point.transport == Transport::Tcp)
+        return std::nullopt;
+    const bool immediate = point.verb == Verb::SendImm || writes_with_immediate(point);
+    const Verb verb = point.verb == Verb::Read ? Verb::Read
+                      : is_send(point.verb)    ? Verb::Send
+                                               : Verb::Write;
+    return Transfer{.verb = verb,
+                    .size = point.size,
+                    .immediate = immediate,
+                    .datagram = point.transport == Transport::Ud};
+}
+
+std::optional<double> payload_limit(const Wire& wire, const Transfer& transfer) {
+    if (wire.link_bps == 0 || wire.mtu == 0 || transfer.size == 0)
+        return std::nullopt;
+    const uint64_t bytes =
+        is_iwarp(wire.stack) ? iwarp_message(wire, transfer) : ib_message(wire, transfer);
+    if (bytes == 0)
+        return std::nullopt;
+    return static_cast<double>(wire.link_bps) / 8 * transfer.size / static_cast<double>(bytes);
+}
+
+uint64_t port_bps(uint32_t width, uint32_t speed, bool ethernet) {
+    return static_cast<uint64_t>(std::llround(lane_bps(speed, ethernet) * lanes(width)));
+}
+
+Wire wire_between(const DeviceInfo& own, const DeviceInfo& peer, uint32_t mtu) {
+    uint64_t speed = std::min(own.link_bps, peer.link_bps);
+    if (speed == 0)
+        speed = std::max(own.link_bps, peer.link_bps);
+    return {.link_bps = speed, .mtu = mtu, .stack = stack_of(own), .vlan = false};
+}
+
+std::optional<double> percent_of_limit(const Wire& wire,
+                                       const Transfer& transfer,
+                                       double bytes_per_s) {
+    if (is_iwarp(wire.stack))
+        return std::nullopt;
+    const auto limit = payload_limit(wire, transfer);
+    if (!limit)
+        return std::nullopt;
+    return bytes_per_s / *limit * 100;
+}
+
+double limit_margin(const Point& point, uint64_t messages) {
+    constexpr double kClocks = 1;
+    // By iterations the time lasts to the last completion: none of it is outside.
+    if (point.iterations != 0 || messages == 0)
+        return kClocks;
+    const uint64_t at_once = uint64_t{point.qps} * point.batch;
+    return kClocks + 100 * static_cast<double>(at_once) / static_cast<double>(messages);
+}
+
+}  // namespace perf

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The payload limit: how many bytes of messages a link can carry each second, when nothing but its
+// speed and the headers hold them back. An upper bound on purpose: acknowledgements (they go the
+// other way), flow control, PCIe and the far memory are not in it. So a result close to 100 % means
+// that the wire is the bottleneck, and one above 100 % that the data did not go over it (a loopback
+// inside of the adapter), that the speed is not the port's, or that the clock is wrong.
+//
+// Sizes in bytes. On the wire each packet of at most a path MTU of payload has:
+//
+//   Ethernet (IEEE 802.3)  preamble 8, inter-frame gap 12, header 14, FCS 4; with a VLAN tag 4 more
+//   RoCE v2 (IBTA A17)     IPv4 20 or IPv6 40, UDP 8, BTH 12, ICRC 4
+//   RoCE v1 (IBTA A16)     GRH 40, BTH 12, ICRC 4
+//   InfiniBand             LRH 8, BTH 12, ICRC 4, VCRC 2; no GRH: one subnet
+//   UD                     DETH 8
+//   WRITE                  RETH 16 in a message's first packet
+//   READ                   the data is in the responses: AETH 4 in the first and the last; each
+//                          message asks for them by a request with RETH 16, the other way
+//   immediate              ImmDt 4 in the last packet
+//   payload                padded to a multiple of 4
+//
+// iWARP is a TCP stream of segments with one FPDU each: IPv4 20 or IPv6 40, TCP 20 and timestamps
+// 12 (RFC 7323), MPA length 2 and CRC 4 without markers (RFC 5044), DDP and RDMAP 14 tagged (WRITE,
+// READ response) or 18 untagged (SEND) (RFC 5041, 5040), a READ request 28. `mtu` is then that of
+// the IP packet, not of the payload.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "perf/protocol/message.h"
+
+namespace perf {
+
+enum class HeaderStack { RoceV2Ipv4, RoceV2Ipv6, RoceV1, InfiniBand, IwarpIpv4, IwarpIpv6 };
+
+struct Wire {
+    uint64_t link_bps = 0;  // bits per second behind the line coding; 0: unknown
+    uint32_t mtu = 0;       // bytes
+    HeaderStack stack = HeaderStack::RoceV2Ipv4;
+    bool vlan = false;
+};
+
+struct Transfer {
+    Verb verb = Verb::Write;
+    uint32_t size = 0;  // bytes of one message
+    bool immediate = false;
+    bool datagram = false;  // UD
+};
+
+// What a point puts on the wire; nothing for atomics, whose limit is no matter of payload, and for
+// TCP, whose packets the kernel makes.
+std::optional<Transfer> transfer_of(const Point& point);
+
+// The largest payload rate in bytes per second, one direction; nothing if it has no meaning:
+// unknown speed, no size, an MTU that leaves no room.
+std::optional<double> payload_limit(const Wire& wire, const Transfer& transfer);
+
+// The speed of a port in bit/s from the codes of ibv_port_attr (bits of enum ib_port_width and
+// ib_port_speed, include/rdma/ib_verbs.h); 0 for codes that are not known. InfiniBand counts data
+// behind its line coding (8b/10b up to QDR, then 64b/66b); an Ethernet port borrows the codes for
+// its nominal rate (ib_get_eth_speed, drivers/infiniband/core/verbs.c).
+uint64_t port_bps(uint32_t width, uint32_t speed, bool ethernet);
+
+// The same of a queried port. libibverbs before active_speed_ex tells XDR as NDR.
+template <class PortAttr>
+uint64_t port_bps(const PortAttr& port, bool ethernet) {
+    if constexpr (requires { port.active_speed_ex; }) {
+        if (port.active_speed_ex != 0)
+            return port_bps(port.active_width, port.active_speed_ex, ethernet);
+    }
+    return port_bps(port.active_width, port.active_speed, ethernet);
+}
+
+// What both sides of a point say about the wire between them: the slower known speed, the headers
+// of their GIDs. A VLAN does not show there and is left out.
+Wire wire_between(const DeviceInfo& own, const DeviceInfo& peer, uint32_t mtu);
+
+// `bytes_per_s` in percent of the limit; nothing without one. An iWARP port has none here: the MTU
+// of its packets is not known to verbs.
+std::optional<double> percent_of_limit(const Wire& wire,
+                                       const Transfer& transfer,
+                                       double bytes_per_s);
+
+// A measured rate beside the limit.
+struct LimitShare {
+    double percent = 0;
+    double margin = 0;  // so much above 100 % a rate within the limit may come out
+
+    [[nodiscard]] bool exceeds() const { return percent > 100 + margin; }
+};
+
+// The margin for a stream of so many messages in its window: one percent for clocks that differ and
+// a count that is read late, and, by time, what completes at once at either end of the window.
+double limit_margin(const Point& point, uint64_t messages);
+
+}  // namespace perf

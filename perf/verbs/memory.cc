@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/verbs/memory.h"
+
+#include <atomic>
+#include <cerrno>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+namespace perf {
+
+using base::Result;
+
+namespace {
+constexpr size_t kPage = 4096;
+constexpr size_t kGuard = 64;
+constexpr size_t kCacheLine = 64;
+
+size_t round_up(size_t value, size_t unit) {
+    return (value + unit - 1) / unit * unit;
+}
+
+// Messages of a page or more begin on a page, as an application's would; small ones on a cache
+// line.
+Area make_area(const Point& point, size_t start, size_t lead) {
+    const size_t unit = point.size >= kPage ? kPage : kCacheLine;
+    Area area{.start = start,
+              .first = start + kPage,
+              .stride = round_up(point.size + kGuard + lead, unit),
+              .lead = lead,
+              .slots = point.slots,
+              .size = point.size};
+    area.end = round_up(area.first + area.slots * area.stride, kPage);
+    return area;
+}
+}  // namespace
+
+bool is_ping_pong(const Point& point) {
+    return point.mode == Mode::Latency && !fetches(point.verb);
+}
+
+bool arrives_by_credit(const Point& point) {
+    return point.verb == Verb::Write && is_reliable(point.transport) && !is_ping_pong(point);
+}
+
+bool writes_with_immediate(const Point& point) {
+    if (point.verb == Verb::Write)
+        return is_ping_pong(point) || !is_reliable(point.transport);
+    return point.verb == Verb::WriteImm;
+}
+
+bool takes_receives(const Point& point) {
+    return is_send(point.verb) || writes_with_immediate(point);
+}
+
+bool counts_arrivals(const Point& point) {
+    return point.transport == Transport::Tcp ||
+           (!is_reliable(point.transport) && takes_receives(point));
+}
+
+bool posts_data(const Point& point, Side side) {
+    if (is_ping_pong(point) || point.direction == Direction::Both)
+        return true;
+    return (side == Side::Client) == (point.direction == Direction::Forward);
+}
+
+namespace {
+// A side is passive towards the other's requests; in both directions each side is both.
+bool serves_data(const Point& point, Side side) {
+    return posts_data(point, side == Side::Client ? Side::Server : Side::Client);
+}
+}  // namespace
+
+bool has_out(const Point& point, Side side) {
+    if (is_atomic(point.verb))
+        return false;
+    return point.verb == Verb::Read ? serves_data(point, side) : posts_data(point, side);
+}
+
+bool has_in(const Point& point, Side side) {
+    if (is_atomic(point.verb))
+        return true;
+    return point.verb == Verb::Read ? posts_data(point, side) : serves_data(point, side);
+}
+
+bool receives_data(const Point& point, Side side) {
+    return takes_receives(point) && serves_data(point, side);
+}
+
+Layout layout_of(const Point& point, Side side) {
+    Layout layout;
+    if (has_in(point, side)) {
+        layout.in = make_area(point, 0, point.transport == Transport::Ud ? kGrhSize : 0);
+        layout.bytes = layout.in.end;
+    }
+    if (has_out(point, side)) {
+        layout.out = make_area(point, layout.bytes, 0);
+        layout.bytes = layout.out.end;
+    }
+    return layout;
+}
+
+namespace {
+constexpr size_t kNoBudget = std::numeric_limits<size_t>::max();
+std::atomic<size_t> memory_budget = kNoBudget;
+std::atomic<size_t> memory_in_use = 0;
+
+Result<> take_memory(size_t bytes) {
+    size_t before = memory_in_use.load();
+    do {
+        const size_t all = memory_budget.load();
+        if (before > all || bytes > all - before)
+            return base::make_error(
+                       base::Code::Busy,
+                       fmt::format("{} bytes are more than is left for data: {} of {} are in use",
+                                   bytes,
+                                   before,
+                                   all))
+                .advise(
+                    "wait until other clients of the server are done, or use a smaller --size "
+                    "or --depth");
+    } while (!memory_in_use.compare_exchange_weak(before, before + bytes));
+    return {};
+}
+}  // namespace
+
+MemoryBudget::MemoryBudget(size_t bytes) {
+    memory_budget = bytes;
+}
+
+MemoryBudget::~MemoryBudget() {
+    memory_budget = kNoBudget;
+}
+
+Result<Memory> Memory::map(const Layout& layout) {
+    TRY(take_memory(layout.bytes));
+    // MAP_POPULATE: a page fault inside of the measurement would be the memory's time, not the
+    // link's.
+    void* address = ::mmap(nullptr,
+                           layout.bytes,
+                           PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE,
+                           -1,
+                           0);
+    if (address == MAP_FAILED) {
+        base::Error error = base::sys_error(fmt::format("map {} bytes", layout.bytes));
+        memory_in_use -= layout.bytes;
+        return std::move(error).advise(
+            "use a smaller --size or --depth, or raise the container's memory limit");
+    }
+    Memory memory;
+    memory.all_ = {static_cast<std::byte*>(address), layout.bytes};
+    // A forked child (perftest/program.h) that touched a page would take it away from the device
+    // before Linux 5.12, and make the fork copy all of it since.
+    if (::madvise(address, layout.bytes, MADV_DONTFORK) != 0)
+        return base::sys_error("keep memory out of children");
+    for (size_t i = 0; i < memory.all_.size(); ++i)
+        memory.all_[i] = std::byte{poison(i)};
+    return memory;
+}
+
+Memory::~Memory() {
+    if (all_.empty())
+        return;
+    (void)::munmap(all_.data(), all_.size());
+    memory_in_use -= all_.size();
+}
+
+Memory::Memory(Memory&& other) noexcept : all_(std::exchange(other.all_, {})) {}
+
+Memory& Memory::operator=(Memory&& other) noexcept {
+    std::swap(all_, other.all_);
+    return *this;
+}
+
+namespace {
+std::optional<size_t> first_touched(std::span<const std::byte> all, size_t from, size_t to) {
+    for (size_t i = from; i < to; ++i) {
+        if (static_cast<uint8_t>(all[i]) != poison(i))
+            return i;
+    }
+    return std::nullopt;
+}
+}  // namespace
+
+std::optional<GuardHit> check_guards(std::span<const std::byte> all, const Area& area) {
+    const auto hit = [&](uint32_t slot, size_t at, size_t base) {
+        return GuardHit{slot, at - base, poison(at), static_cast<uint8_t>(all[at])};
+    };
+    if (const auto at = first_touched(all, area.start, area.first - area.lead))
+        return hit(0, *at, area.start);
+    for (uint32_t i = 0; i < area.slots; ++i) {
+        const size_t message_end = area.slot(i) + area.size;
+        const size_t band_end = i + 1 == area.slots ? area.end : area.slot(i + 1) - area.lead;
+        if (const auto at = first_touched(all, message_end, band_end))
+            return hit(i, *at, message_end);
+    }
+    return std::nullopt;
+}
+
+}  // namespace perf

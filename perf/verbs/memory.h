@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory and its layout. A side of a point has an area for what it sends ("out"), one for what it
+// receives ("in"), or both. An area is a ring of slots, one message each, with guard bands before
+// the first slot and behind each; the bands hold a poison that nothing may change.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "netns/base/result.h"
+#include "perf/protocol/plan.h"
+
+namespace perf {
+
+enum class Side { Client, Server };
+
+// Ping-pong: the server answers each message with one of its own.
+bool is_ping_pong(const Point& point);
+
+// WRITE bandwidth: the responder is told of nothing but an empty SEND behind the writes of a verify
+// round. Where that could be overtaken by a loss, all writes carry immediates instead.
+bool arrives_by_credit(const Point& point);
+
+// A write that tells the other side of itself: because the verb says so, because a ping-pong must,
+// or because it may get lost, and only those that arrive count.
+bool writes_with_immediate(const Point& point);
+
+// Each message of the measurement takes a receive of the other side.
+bool takes_receives(const Point& point);
+
+// The window of a measurement by time counts what arrives: what a sender has done with is in the
+// kernel yet over TCP, and may be lost over others.
+bool counts_arrivals(const Point& point);
+
+// Who posts the work requests, who holds data to be sent or read, and who memory to be filled.
+// Atomics: the words of the side that does not post are "in", because the other one changes them;
+// so are the results of the side that does.
+bool posts_data(const Point& point, Side side);
+bool has_out(const Point& point, Side side);
+bool has_in(const Point& point, Side side);
+
+// The messages of the measurement complete a receive on this side.
+bool receives_data(const Point& point, Side side);
+
+// What a device writes before the data of each datagram received (ibv_post_recv(3)).
+inline constexpr size_t kGrhSize = 40;
+
+// One area inside of the registered memory; all numbers in bytes from its start.
+struct Area {
+    size_t start = 0;   // of the leading guard
+    size_t first = 0;   // of slot 0
+    size_t stride = 0;  // from slot to slot
+    size_t end = 0;     // behind the last guard
+    size_t lead = 0;    // bytes before each slot that the device writes (the GRH of a datagram)
+    uint32_t slots = 0;
+    uint32_t size = 0;  // of a message
+
+    [[nodiscard]] bool exists() const { return slots != 0; }
+
+    [[nodiscard]] size_t slot(uint32_t number) const { return first + number * stride; }
+};
+
+struct Layout {
+    Area in;
+    Area out;
+    size_t bytes = 0;  // of all, a multiple of the page size, at least one page
+};
+
+// Both sides compute the same strides from the same point.
+Layout layout_of(const Point& point, Side side);
+
+// While it lives, all Memory of the process together has at most so many bytes: a server's clients
+// say how much each of them needs, and no one of them knows the others. One at a time.
+class MemoryBudget {
+  public:
+    explicit MemoryBudget(size_t bytes);
+    ~MemoryBudget();
+    MemoryBudget(const MemoryBudget&) = delete;
+    MemoryBudget& operator=(const MemoryBudget&) = delete;
+};
+
+// Anonymous memory, prefaulted, filled with poison.
+class Memory {
+  public:
+    // Busy: the budget has less left.
+    static base::Result<Memory> map(const Layout& layout);
+
+    ~Memory();
+    Memory(Memory&& other) noexcept;
+    Memory& operator=(Memory&& other) noexcept;
+    Memory(const Memory&) = delete;
+    Memory& operator=(const Memory&) = delete;
+
+    [[nodiscard]] std::span<std::byte> all() const { return all_; }
+
+    [[nodiscard]] std::span<std::byte> slot(const Area& area, uint32_t number) const {
+        return all_.subspan(area.slot(number), area.size);
+    }
+
+    [[nodiscard]] uint64_t address(size_t offset) const {
+        return reinterpret_cast<uint64_t>(all_.data()) + offset;
+    }
+
+  private:
+    Memory() = default;
+
+    std::span<std::byte> all_;
+};
+
+// What the byte at `offset` of the memory holds while nobody has written it.
+constexpr uint8_t poison(size_t offset) {
+    return static_cast<uint8_t>(0xa5U ^ (offset * 131));
+}
+
+// The first byte of the area's guard bands that is not poison any more.
+struct GuardHit {
+    uint32_t slot = 0;    // whose band it is in: the one before it, 0 also for the leading band
+    uint64_t offset = 0;  // from the end of that slot's message; in the leading band from its start
+    uint8_t expected = 0;
+    uint8_t got = 0;
+};
+
+std::optional<GuardHit> check_guards(std::span<const std::byte> all, const Area& area);
+
+}  // namespace perf

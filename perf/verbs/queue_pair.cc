@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/verbs/queue_pair.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+#include <sys/random.h>
+
+namespace perf {
+
+using base::Result;
+
+namespace {
+std::string rtr_hint(int number) {
+    switch (number) {
+        case ENODEV:
+            return "the GID's netdev is not in this network namespace: see --explain-gid";
+        case ETIMEDOUT:
+            return "no ARP or neighbour answer from the peer's address: wrong network, VLAN, or "
+                   "the "
+                   "peer's interface is down";
+        case EINVAL:
+            return "the GID is empty, or the path MTU or read depth does not suit the device: see "
+                   "--explain-gid";
+        case ENETUNREACH:
+        case EHOSTUNREACH:
+            return "no route from the GID's netdev to the peer's GID";
+        default:
+            return "";
+    }
+}
+
+ibv_ah_attr path_to(const End& end, const DeviceInfo& peer) {
+    ibv_ah_attr path{};
+    path.port_num = end.own.port;
+    path.dlid = peer.lid;
+    if (!end.infiniband) {
+        path.is_global = 1;
+        path.grh.hop_limit = 64;
+        path.grh.sgid_index = static_cast<uint8_t>(end.own.gid_index);
+        std::memcpy(path.grh.dgid.raw, peer.gid.bytes.data(), peer.gid.bytes.size());
+    }
+    return path;
+}
+}  // namespace
+
+End end_of(const Device& device) {
+    return {.verbs = device.verbs,
+            .own = device.info,
+            .infiniband = device.port.link_layer == IBV_LINK_LAYER_INFINIBAND,
+            .software = device.software};
+}
+
+uint32_t random_psn() {
+    uint32_t value = 0;
+    if (::getrandom(&value, sizeof value, 0) != sizeof value)
+        value = 0x1234;  // a PSN need not be secret, only unlikely to match a stale connection's
+    return value & 0xffffff;
+}
+
+Result<> to_init(const End& end, ibv_qp* qp, int access, uint32_t queue_key) {
+    ibv_qp_attr attr{};
+    attr.qp_state = IBV_QPS_INIT;
+    attr.port_num = end.own.port;
+    const int remote = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
+    attr.qp_access_flags = static_cast<unsigned>(access & remote);
+    attr.qkey = queue_key;
+    const int rc =
+        end.verbs->modify_qp(qp,
+                             &attr,
+                             IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+                                 (qp->qp_type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS));
+    if (rc != 0)
+        return base::sys_error(rc, fmt::format("queue pair {} to INIT", qp->qp_num));
+    return {};
+}
+
+Result<> to_rtr(
+    const End& end, ibv_qp* qp, const DeviceInfo& peer, const Endpoint& remote, uint32_t mtu) {
+    ibv_qp_attr attr{};
+    attr.qp_state = IBV_QPS_RTR;
+    attr.path_mtu = mtu_enum(mtu);
+    attr.dest_qp_num = remote.qpn;
+    attr.rq_psn = remote.psn;
+    attr.max_dest_rd_atomic = static_cast<uint8_t>(end.own.responder_depth);
+    attr.min_rnr_timer = 12;  // 0.64 ms
+    attr.ah_attr = path_to(end, peer);
+    // What each transport wants: ibv_modify_qp(3).
+    int mask = IBV_QP_STATE;
+    if (qp->qp_type != IBV_QPT_UD)
+        mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+    if (qp->qp_type == IBV_QPT_RC)
+        mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+    const int rc = end.verbs->modify_qp(qp, &attr, mask);
+    if (rc == 0)
+        return {};
+    return base::sys_error(
+               rc,
+               fmt::format("queue pair {} to RTR (device {}, GID index {} {}, to {}, MTU {})",
+                           qp->qp_num,
+                           end.own.device,
+                           end.own.gid_index,
+                           end.own.gid.text(),
+                           peer.gid.text(),
+                           mtu))
+        .advise(rtr_hint(rc));
+}
+
+void set_retries(ibv_qp_attr& attr, bool software) {
+    // Seven tries of 67 ms. A software device may have to wait that long for a processor: 268 ms.
+    attr.timeout = software ? 16 : 14;
+    attr.retry_cnt = 6;  // rxe takes 7 for "without end"
+    attr.rnr_retry = 7;  // without end: our deadline is the limit, not the device's
+}
+
+Result<> to_rts(const End& end, ibv_qp* qp, const DeviceInfo& peer, uint32_t psn) {
+    ibv_qp_attr attr{};
+    attr.qp_state = IBV_QPS_RTS;
+    attr.sq_psn = psn;
+    set_retries(attr, end.software);
+    attr.max_rd_atomic =
+        static_cast<uint8_t>(std::min(end.own.initiator_depth, peer.responder_depth));
+    int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
+    if (qp->qp_type == IBV_QPT_RC)
+        mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+    const int rc = end.verbs->modify_qp(qp, &attr, mask);
+    if (rc != 0)
+        return base::sys_error(rc, fmt::format("queue pair {} to RTS", qp->qp_num));
+    return {};
+}
+
+Result<Owned<ibv_ah>> make_address_handle(const End& end, ibv_pd* pd, const DeviceInfo& peer) {
+    ibv_ah_attr path = path_to(end, peer);
+    Owned<ibv_ah> handle(end.verbs->create_ah(pd, &path), Release{end.verbs});
+    if (handle)
+        return handle;
+    base::Error error = base::sys_error(
+        fmt::format("make an address handle from {} to {}", end.own.gid.text(), peer.gid.text()));
+    const int number = error.sys;
+    return std::move(error).advise(rtr_hint(number));
+}
+
+}  // namespace perf

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state changes that take a queue pair from RESET to RTS (ibv_modify_qp(3)), with the reason
+// for a refusal in words. The transport is the queue pair's own (ibv_qp.qp_type): RC, UC or UD.
+#pragma once
+
+#include "perf/protocol/message.h"
+#include "perf/verbs/device.h"
+#include "perf/verbs/verbs.h"
+
+namespace perf {
+
+// This end of a connection: port and GID that packets leave from.
+struct End {
+    Verbs* verbs = nullptr;
+    DeviceInfo own;
+    bool infiniband = false;  // addressed by LID
+    bool software = false;    // our own processors do the device's work
+};
+
+End end_of(const Device& device);
+
+// How long RC waits for an answer, and how often it asks again, in the attributes for RTS.
+void set_retries(ibv_qp_attr& attr, bool software);
+
+// 24 bits.
+uint32_t random_psn();
+
+// `access`: what the other side may do, of the remote ones; UD has `queue_key` instead.
+base::Result<> to_init(const End& end, ibv_qp* qp, int access, uint32_t queue_key);
+
+// `mtu` in bytes. Of `remote` the numbers of queue pair and packet.
+base::Result<> to_rtr(
+    const End& end, ibv_qp* qp, const DeviceInfo& peer, const Endpoint& remote, uint32_t mtu);
+
+// `psn`: of the first packet to be sent.
+base::Result<> to_rts(const End& end, ibv_qp* qp, const DeviceInfo& peer, uint32_t psn);
+
+// Where datagrams go.
+base::Result<Owned<ibv_ah>> make_address_handle(const End& end, ibv_pd* pd, const DeviceInfo& peer);
+
+}  // namespace perf

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/verbs/survey.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include <fmt/format.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+
+#include "netns/base/files.h"
+
+namespace perf {
+
+using base::Result;
+
+namespace {
+struct FreeInterfaces {
+    void operator()(ifaddrs* list) const { ::freeifaddrs(list); }
+};
+
+Result<std::vector<LocalAddress>> local_addresses() {
+    ifaddrs* raw = nullptr;
+    if (::getifaddrs(&raw) != 0)
+        return base::sys_error("getifaddrs");
+    const std::unique_ptr<ifaddrs, FreeInterfaces> list(raw);
+    std::vector<LocalAddress> out;
+    for (const ifaddrs* entry = list.get(); entry != nullptr; entry = entry->ifa_next) {
+        if (const auto address = from_sockaddr(entry->ifa_addr))
+            out.push_back({entry->ifa_name, *address});
+    }
+    return out;
+}
+
+// Reads the tables of one device.
+class DeviceReader {
+  public:
+    DeviceReader(Verbs& verbs, std::string name, ibv_context* context, std::string sysfs)
+        : verbs_(&verbs), name_(std::move(name)), context_(context), sysfs_(std::move(sysfs)) {}
+
+    Result<std::vector<GidRow>> read() {
+        ibv_device_attr attr{};
+        if (const int rc = verbs_->query_device(context_, &attr); rc != 0)
+            return base::sys_error(rc, "query device " + name_);
+        for (uint8_t port = 1; port <= attr.phys_port_cnt && port != 0; ++port)
+            TRY(read_port(port));
+        return std::move(rows_);
+    }
+
+  private:
+    Result<> read_port(uint8_t port) {
+        ibv_port_attr attr{};
+        if (const int rc = verbs_->query_port(context_, port, &attr); rc != 0)
+            return base::sys_error(rc, fmt::format("query port {} of {}", port, name_));
+        const auto entries = static_cast<uint32_t>(std::clamp(attr.gid_tbl_len, 0, 4096));
+        const bool active = attr.state == IBV_PORT_ACTIVE;
+        if (!read_table(port, entries, active))
+            read_each(port, entries, attr);
+        return {};
+    }
+
+    // One call gives the entries of all ports, without the empty ones.
+    bool read_table(uint8_t port, uint32_t entries, bool active) {
+        std::vector<ibv_gid_entry> table(size_t{entries} * 8 + 1);
+        const ssize_t count = verbs_->query_gid_table(context_, table);
+        if (count < 0)
+            return false;
+        table.resize(static_cast<size_t>(count));
+        for (const ibv_gid_entry& entry : table) {
+            if (entry.port_num != port)
+                continue;
+            GidRow row = new_row(port, entry.gid_index);
+            std::memcpy(row.gid.bytes.data(), entry.gid.raw, row.gid.bytes.size());
+            row.type = type_of(entry.gid_type);
+            row.port_active = active;
+            add(std::move(row));
+        }
+        return true;
+    }
+
+    void read_each(uint8_t port, uint32_t entries, const ibv_port_attr& attr) {
+        for (uint32_t i = 0; i < entries; ++i) {
+            ibv_gid gid{};
+            if (verbs_->query_gid(context_, port, static_cast<int>(i), &gid) != 0)
+                continue;
+            GidRow row = new_row(port, i);
+            std::memcpy(row.gid.bytes.data(), gid.raw, row.gid.bytes.size());
+            if (row.gid.is_zero())
+                continue;
+            row.type = GidType::InfiniBand;
+            if (attr.link_layer == IBV_LINK_LAYER_ETHERNET)
+                row.type =
+                    attribute(port, "types", i) == "RoCE v2" ? GidType::RoceV2 : GidType::RoceV1;
+            row.port_active = attr.state == IBV_PORT_ACTIVE;
+            add(std::move(row));
+        }
+    }
+
+    [[nodiscard]] GidRow new_row(uint8_t port, uint32_t index) const {
+        GidRow row;
+        row.device = name_;
+        row.port = port;
+        row.index = index;
+        return row;
+    }
+
+    void add(GidRow row) {
+        row.netdev = base::printable(attribute(row.port, "ndevs", row.index), IFNAMSIZ);
+        row.netdev_present = !row.netdev.empty() && ::if_nametoindex(row.netdev.c_str()) != 0;
+        rows_.push_back(std::move(row));
+    }
+
+    static GidType type_of(uint32_t type) {
+        if (type == IBV_GID_TYPE_ROCE_V2)
+            return GidType::RoceV2;
+        return type == IBV_GID_TYPE_ROCE_V1 ? GidType::RoceV1 : GidType::InfiniBand;
+    }
+
+    [[nodiscard]] std::string attribute(uint8_t port, std::string_view kind, uint32_t index) const {
+        base::RealFiles files;
+        auto text = files.read(fmt::format("{}/class/infiniband/{}/ports/{}/gid_attrs/{}/{}",
+                                           sysfs_,
+                                           name_,
+                                           port,
+                                           kind,
+                                           index),
+                               4096);
+        // Empty entries answer EINVAL, masked ones ENOENT: not knowing is fine.
+        if (!text)
+            return "";
+        return text->substr(0, text->find('\n'));
+    }
+
+    Verbs* verbs_;
+    std::string name_;
+    ibv_context* context_;
+    std::string sysfs_;
+    std::vector<GidRow> rows_;
+};
+}  // namespace
+
+Result<Survey> survey(Verbs& verbs, const std::string& only, const std::string& sysfs) {
+    Survey out;
+    out.addresses = TRY(local_addresses());
+    std::vector<std::string> names = TRY(verbs.device_names());
+    std::ranges::sort(names);
+    if (!only.empty())
+        std::erase_if(names, [&](const std::string& name) { return name != only; });
+    for (const std::string& name : names) {
+        auto context = open_device(verbs, name);
+        if (!context) {
+            out.remarks.push_back(context.error().message());
+            continue;
+        }
+        auto rows = DeviceReader(verbs, name, context->get(), sysfs).read();
+        if (rows)
+            out.rows.insert(out.rows.end(), rows->begin(), rows->end());
+        else
+            out.remarks.push_back(rows.error().message());
+    }
+    return out;
+}
+
+}  // namespace perf

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables that choose_gid() judges: the GID tables of all devices that can be opened, and the
+// addresses of this network namespace. Relies on: QUERY_GID_TABLE (5.10), else the entries one by
+// one with their types from sysfs. The names of the netdevs come from sysfs too
+// (/sys/class/infiniband/DEV/ports/P/gid_attrs/ndevs/N) and may be missing in a container.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "perf/address/gid.h"
+#include "perf/verbs/verbs.h"
+
+namespace perf {
+
+struct Survey {
+    std::vector<GidRow> rows;
+    std::vector<LocalAddress> addresses;
+    std::vector<std::string> remarks;  // devices that could not be read, and why
+};
+
+// `only`: this device alone; empty: all.
+base::Result<Survey> survey(Verbs& verbs,
+                            const std::string& only,
+                            const std::string& sysfs = "/sys");
+
+}  // namespace perf

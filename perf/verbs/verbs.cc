@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/verbs/verbs.h"
+
+#include <cerrno>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+namespace perf {
+
+using base::Code;
+using base::make_error;
+using base::Result;
+using base::sys_error;
+
+namespace {
+struct FreeList {
+    void operator()(ibv_device** list) const { ::ibv_free_device_list(list); }
+};
+
+using DeviceList = std::unique_ptr<ibv_device*, FreeList>;
+
+class SystemVerbs : public Verbs {
+  public:
+    Result<std::vector<std::string>> device_names() override {
+        int count = 0;
+        const DeviceList list(::ibv_get_device_list(&count));
+        if (!list)
+            return sys_error("list RDMA devices")
+                .advise("is ib_uverbs loaded, and /dev/infiniband in this container?");
+        std::vector<std::string> names;
+        for (int i = 0; i < count; ++i)
+            names.emplace_back(::ibv_get_device_name(list.get()[i]));
+        return names;
+    }
+
+    ibv_context* open_device(const std::string& name) override {
+        int count = 0;
+        const DeviceList list(::ibv_get_device_list(&count));
+        for (int i = 0; list && i < count; ++i) {
+            if (name == ::ibv_get_device_name(list.get()[i]))
+                return ::ibv_open_device(list.get()[i]);
+        }
+        if (list)
+            errno = ENODEV;
+        return nullptr;
+    }
+
+    int close_device(ibv_context* context) override { return ::ibv_close_device(context); }
+
+    int take_async_event(ibv_context* context, ibv_event_type* type) override {
+        ibv_async_event event{};
+        if (::ibv_get_async_event(context, &event) != 0)
+            return -1;
+        *type = event.event_type;
+        ::ibv_ack_async_event(&event);
+        return 0;
+    }
+
+    int query_device(ibv_context* context, ibv_device_attr* attr) override {
+        return ::ibv_query_device(context, attr);
+    }
+
+    int query_port(ibv_context* context, uint8_t port, ibv_port_attr* attr) override {
+        return ibv_query_port(context, port, attr);
+    }
+
+    ssize_t query_gid_table(ibv_context* context, std::span<ibv_gid_entry> out) override {
+        return ibv_query_gid_table(context, out.data(), out.size(), 0);
+    }
+
+    int query_gid(ibv_context* context, uint8_t port, int index, ibv_gid* gid) override {
+        return ::ibv_query_gid(context, port, index, gid);
+    }
+
+    ibv_pd* alloc_pd(ibv_context* context) override { return ::ibv_alloc_pd(context); }
+
+    int dealloc_pd(ibv_pd* pd) override { return ::ibv_dealloc_pd(pd); }
+
+    ibv_mr* reg_mr(ibv_pd* pd, std::span<std::byte> memory, int access) override {
+        return ibv_reg_mr(pd, memory.data(), memory.size(), access);
+    }
+
+    int dereg_mr(ibv_mr* mr) override { return ::ibv_dereg_mr(mr); }
+
+    ibv_comp_channel* create_channel(ibv_context* context) override {
+        return ::ibv_create_comp_channel(context);
+    }
+
+    int destroy_channel(ibv_comp_channel* channel) override {
+        return ::ibv_destroy_comp_channel(channel);
+    }
+
+    ibv_cq* create_cq(ibv_context* context, int entries, ibv_comp_channel* channel) override {
+        return ::ibv_create_cq(context, entries, nullptr, channel, 0);
+    }
+
+    int destroy_cq(ibv_cq* cq) override { return ::ibv_destroy_cq(cq); }
+
+    int get_cq_event(ibv_comp_channel* channel, ibv_cq** cq) override {
+        void* ignored = nullptr;
+        return ::ibv_get_cq_event(channel, cq, &ignored);
+    }
+
+    void ack_cq_event(ibv_cq* cq) override { ::ibv_ack_cq_events(cq, 1); }
+
+    ibv_qp* create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) override {
+        return ::ibv_create_qp(pd, attr);
+    }
+
+    int destroy_qp(ibv_qp* qp) override { return ::ibv_destroy_qp(qp); }
+
+    int modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) override {
+        return ::ibv_modify_qp(qp, attr, mask);
+    }
+
+    ibv_ah* create_ah(ibv_pd* pd, ibv_ah_attr* attr) override { return ::ibv_create_ah(pd, attr); }
+
+    int destroy_ah(ibv_ah* ah) override { return ::ibv_destroy_ah(ah); }
+};
+
+Result<> make_non_blocking(int fd) {
+    const int flags = ::fcntl(fd, F_GETFL);
+    if (flags < 0 || ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
+        return sys_error("make a descriptor non-blocking");
+    return {};
+}
+
+std::string memlock_text() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0)
+        return "unknown";
+    return limit.rlim_cur == RLIM_INFINITY ? "unlimited" : fmt::format("{} bytes", limit.rlim_cur);
+}
+
+std::string completion_hint(ibv_wc_status status) {
+    switch (status) {
+        case IBV_WC_RETRY_EXC_ERR:
+            return "nothing came back from the peer: wrong network or GID, a firewall on UDP 4791, "
+                   "a "
+                   "path MTU that does not fit, or the peer is gone";
+        case IBV_WC_RNR_RETRY_EXC_ERR:
+            return "the peer never posted a receive";
+        case IBV_WC_WR_FLUSH_ERR:
+            return "follows another failure of the same queue pair";
+        case IBV_WC_REM_ACCESS_ERR:
+            return "the peer's memory region does not allow this access";
+        case IBV_WC_LOC_PROT_ERR:
+            return "the local memory region does not cover the buffer";
+        default:
+            return "";
+    }
+}
+}  // namespace
+
+Verbs& system_verbs() {
+    static SystemVerbs verbs;
+    return verbs;
+}
+
+Result<Owned<ibv_context>> open_device(Verbs& verbs, const std::string& name) {
+    Owned<ibv_context> context(verbs.open_device(name), Release{&verbs});
+    if (context) {
+        TRY(make_non_blocking(context->async_fd).context("the asynchronous events of " + name));
+        return context;
+    }
+    base::Error error = sys_error("open RDMA device " + name);
+    if (error.sys == EPERM)
+        return std::move(error).advise("the device belongs to another network namespace");
+    return std::move(error).advise("see `ls -l /dev/infiniband` and `rdma dev` in this container");
+}
+
+Result<Owned<ibv_pd>> alloc_pd(Verbs& verbs, ibv_context* context) {
+    Owned<ibv_pd> pd(verbs.alloc_pd(context), Release{&verbs});
+    if (!pd)
+        return sys_error("allocate a protection domain")
+            .advise("ENOSPC or EAGAIN: the rdma cgroup limit of this container is reached");
+    return pd;
+}
+
+Result<Owned<ibv_mr>> register_memory(Verbs& verbs,
+                                      ibv_pd* pd,
+                                      std::span<std::byte> memory,
+                                      int access) {
+    Owned<ibv_mr> mr(verbs.reg_mr(pd, memory, access), Release{&verbs});
+    if (mr)
+        return mr;
+    base::Error error = sys_error(fmt::format("register {} bytes of memory", memory.size()));
+    if (error.sys == ENOMEM || error.sys == EAGAIN)
+        return std::move(error).advise(fmt::format(
+            "RLIMIT_MEMLOCK is {}: raise it (docker run --ulimit memlock=-1, annotation "
+            "rdma.memlock=unlimited), or use a smaller --size or --depth",
+            memlock_text()));
+    return error;
+}
+
+Result<CompletionQueue> create_cq(Verbs& verbs, ibv_context* context, int entries) {
+    CompletionQueue queue{&verbs, {nullptr, Release{&verbs}}, {nullptr, Release{&verbs}}};
+    queue.channel.reset(verbs.create_channel(context));
+    if (!queue.channel)
+        return sys_error("create a completion channel");
+    TRY(make_non_blocking(queue.channel->fd).context("the completion channel"));
+    queue.cq.reset(verbs.create_cq(context, entries, queue.channel.get()));
+    if (!queue.cq)
+        return sys_error(fmt::format("create a completion queue of {} entries", entries))
+            .advise("use a smaller --depth");
+    return queue;
+}
+
+Result<Owned<ibv_qp>> create_qp(
+    Verbs& verbs, ibv_pd* pd, ibv_cq* cq, ibv_qp_type type, ibv_qp_cap& caps) {
+    ibv_qp_init_attr attr{};
+    attr.send_cq = cq;
+    attr.recv_cq = cq;
+    attr.qp_type = type;
+    attr.cap = caps;
+    Owned<ibv_qp> qp(verbs.create_qp(pd, &attr), Release{&verbs});
+    if (!qp && caps.max_inline_data != 0) {
+        // How much fits inline is the device's affair, and it can only be asked so.
+        attr.cap = caps;
+        attr.cap.max_inline_data = 0;
+        qp.reset(verbs.create_qp(pd, &attr));
+    }
+    if (!qp)
+        return sys_error(fmt::format("create a queue pair with {} sends and {} receives",
+                                     caps.max_send_wr,
+                                     caps.max_recv_wr))
+            .advise("use a smaller --depth; see also the rdma cgroup limits of this container");
+    caps = attr.cap;
+    return qp;
+}
+
+uint32_t mtu_bytes(ibv_mtu mtu) {
+    return mtu >= IBV_MTU_256 && mtu <= IBV_MTU_4096 ? 128U << static_cast<unsigned>(mtu) : 0;
+}
+
+ibv_mtu mtu_enum(uint32_t bytes) {
+    for (const ibv_mtu mtu : {IBV_MTU_256, IBV_MTU_512, IBV_MTU_1024, IBV_MTU_2048, IBV_MTU_4096}) {
+        if (mtu_bytes(mtu) == bytes)
+            return mtu;
+    }
+    return static_cast<ibv_mtu>(0);
+}
+
+base::Error completion_error(const ibv_wc& wc) {
+    const bool peer = wc.status == IBV_WC_RETRY_EXC_ERR || wc.status == IBV_WC_RNR_RETRY_EXC_ERR ||
+                      wc.status == IBV_WC_WR_FLUSH_ERR;
+    return make_error(peer ? Code::Unavailable : Code::Internal,
+                      fmt::format("completion failed: {} (status {}, vendor error {:#x})",
+                                  ::ibv_wc_status_str(wc.status),
+                                  static_cast<int>(wc.status),
+                                  wc.vendor_err))
+        .advise(completion_hint(wc.status));
+}
+
+}  // namespace perf
