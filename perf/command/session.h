@@ -38,8 +38,8 @@ class Session {
   private:
     using Handler = base::Result<> (Session::*)(const base::Json&);
 
-    // Exposed: of the isolation tests (isolate/); Table, Answering: of the key-value exercise
-    // (kv/); Beside: a program of perftest runs (perftest/).
+    // Of suites/: Exposed of isolate, Table and Answering of kv, Beside of perftest, one of whose
+    // programs runs.
     enum class State { New, Greeted, Ready, Open, Running, Exposed, Table, Answering, Beside };
 
     struct Step {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CmLinks: the connections of one side of a point whose queue pairs rdma_cm connects (perf/cm/):
+// CmLinks: the connections of one side of a point whose queue pairs rdma_cm connects (perf/verbs/cm/):
 // the client has one for each lane, the server a listener that takes them.
 #pragma once
 

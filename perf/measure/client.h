@@ -77,7 +77,7 @@ class Client {
 
     [[nodiscard]] const Control& control() const { return control_; }
 
-    // For exchanges that are no points (isolate/, kv/).
+    // For exchanges that are no points (suites/).
     [[nodiscard]] Control& control() { return control_; }
 
     [[nodiscard]] Account& account() { return account_; }

@@ -31,8 +31,8 @@
 //   hear     -> heard      {until}: the immediates of the datagrams that came, once that one has,
 //                          or after a second
 //   release  -> released   the page and its keys are gone
-//   kv_open, kv_start, kv_stop, kv_close: kv/message.h
-//   perftest_probe, perftest_start, perftest_end: perftest/message.h
+//   kv_open, kv_start, kv_stop, kv_close: suites/kv/message.h
+//   perftest_probe, perftest_start, perftest_end: suites/perftest/message.h
 //   any      -> error      code, text and fix; the server then ends the connection
 //
 // The client ends by closing the connection. Versions: `protocol` changes when an old peer could
@@ -141,7 +141,7 @@ struct Checked {
     std::optional<Wrong> wrong;  // the first one
 };
 
-// The capability of a server that lets itself be used for negative tests (isolate/).
+// The capability of a server that lets itself be used for negative tests (suites/isolate/).
 inline constexpr std::string_view kIsolationCapability = "isolation";
 
 // The page that a server exposes for negative tests. Its first pattern is that of round 0.

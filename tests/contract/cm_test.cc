@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// perf/cm/ with librdmacm and the kernel: two queue pairs of one process in two network namespaces
+// perf/verbs/cm/ with librdmacm and the kernel: two queue pairs of one process in two network namespaces
 // that have a device each, of the same kind (cm_world.h).
 #include <cstdio>
 

@@ -10,14 +10,20 @@ import re
 import sys
 from pathlib import Path
 
+# What all of perf/ may include, and its own folders, the lowest first.
+VALUES = ("netns/base", "netns/values")
+PERF = ("perf/address", "perf/system", "perf/protocol", "perf/verbs", "perf/engine", "perf/measure", "perf/report", "perf/suites",
+        "perf/command", "perf")
 # From the ground up. A file may include its own folder and those before it, but for what PRIVATE and ONLY say.
 ORDER = ("netns/base", "netns/values", "netns", "netns/kernel", "runtime-config/oci", "runtime-config/engines", "hook/request", "hook/state",
-         "hook/steps", "hook/modes", "hook/container", "hook", "hook/rdmactl", "runtime-config/rdma-runtime", "perf")
+         "hook/steps", "hook/modes", "hook/container", "hook", "hook/rdmactl", "runtime-config/rdma-runtime", *PERF)
 # Nobody else may include these: kernel and libnl headers, sysfs, OVSDB.
 PRIVATE = ("netns/kernel",)
 # These know less than their place allows.
-ONLY = {"perf": ("netns/base", "netns/values"), "runtime-config/oci": ("netns/base",), "runtime-config/engines": ("netns/base",),
-        "netns/values": ("netns/base",)}
+ONLY = {"runtime-config/oci": ("netns/base",), "runtime-config/engines": ("netns/base",), "netns/values": ("netns/base",)}
+ONLY |= {folder: VALUES + PERF[:i] for i, folder in enumerate(PERF)}
+# The folders in these include none of their neighbours.
+APART = ("perf/suites",)
 KERNEL = re.compile(r"(linux|netlink|infiniband|rdma)/.*|sys/socket\.h|sched\.h")
 FOLDERS = ("hook", "runtime-config", "netns", "perf")
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -39,6 +45,11 @@ def room(name):
     return max((folder for folder in ORDER if name.startswith(folder + "/")), key=len, default=None)
 
 
+def neighbour(name):
+    """The folder within a room that a file is in."""
+    return name.removeprefix(room(name) + "/").rpartition("/")[0]
+
+
 def is_public(name):
     """A header that says what the outside world is like, and not how Linux is asked."""
     return name.endswith(".h") and room(name) in ("netns", "netns/values")
@@ -53,6 +64,8 @@ def project_rule(name, include):
         return f"{used}/ is private"
     if used != user and used not in ONLY.get(user, ORDER[:ORDER.index(user)]):
         return f"{user}/ may include {', '.join(ONLY.get(user, ORDER[:ORDER.index(user)])) or 'nothing of the rest'}"
+    if user in APART and used == user and neighbour(name) != neighbour(include):
+        return f"a folder in {user}/ may include no other one there"
     if is_public(name) and include == "netns/base/json.h":
         return "no JSON in public headers of netns/"
     return None

@@ -34,6 +34,9 @@ LAYERING = (
         ("perf/x.cc", ("hook/steps/step.h", "runtime-config/oci/spec.h", "netns/link.h")),
         ("runtime-config/oci/x.cc", ("hook/steps/step.h", "netns/link.h")),
         ("runtime-config/rdma-runtime/x.cc", ("perf/gid.h",)),
+        # So in perf/.
+        ("perf/address/x.h", ("perf/system/tcp.h",)), ("perf/protocol/x.h", ("perf/verbs/verbs.h",)), ("perf/engine/x.cc", ("perf/measure/client.h",)),
+        ("perf/measure/x.h", ("perf/suites/kv/server.h", "perf/report/report.h")), ("perf/suites/x.cc", ("perf/command/options.h", "hook/stages.h")),
         ("netns/values/x.h", ("netns/link.h",)),
         ("netns/base/x.h", ("netns/link.h", "hook/steps/step.h", "perf/gid.h")),
         # In hook/, each arrow goes down.
@@ -45,6 +48,7 @@ LAYERING = (
     + [(name, '#include "netns/kernel/sysfs.h"', "is private")
        for name in ("netns/link.h", "hook/steps/x.cc", "perf/x.cc", "runtime-config/rdma-runtime/shim.cc")]
     + [("netns/link.h", '#include "netns/base/json.h"', "no JSON"),
+       ("perf/suites/kv/x.cc", '#include "perf/suites/doctor/scene.h"', "may include no other one there"),
        ("hook/steps/x.cc", '#include "step.h"', "from the top of the repository"),
        ("netns/kernel/x.cc", "void g() { setns (1, 2); }", "second file"),
        ("perf/x.cc", "void g() { ::setns(1, 2); }", "second file")])

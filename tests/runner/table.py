@@ -27,7 +27,7 @@ AREAS = {
     "podman": ["runtime-config/install/podman/"],
     "confine": ["netns/base/confine*"],
     "perf": ["perf/"],
-    "report": ["perf/report/", "perf/schema/", "examples/evaluation/", "doc/results/"],
+    "report": ["perf/report/rdma*", "perf/schema/", "examples/evaluation/", "doc/results/"],
     "packaging": ["packaging/", "runtime-config/install/systemd/", "runtime-config/install/udev/", "cmake/Packages.cmake", "doc/man/", "doc/completion/",
                   "LICENSE"],
     "examples": ["examples/"],

@@ -14,7 +14,7 @@ OURS = Path(__file__).with_name("published.json")
 METRICS = {"latency": ("p50_ns", "lat"), "bandwidth": ("bandwidth_bytes_per_s", "bw"), "client_cores": ("client_cores", "bw"),
            "server_cores": ("server_cores", "bw"), "multi_dev_bandwidth": ("bandwidth_bytes_per_s", "bw")}
 SUITE = {"latency": "basic", "bandwidth": "basic", "client_cores": "cpu", "server_cores": "cpu", "multi_dev_bandwidth": "multi_dev"}
-# Ethernet, IPv4, UDP, BTH and ICRC around each packet of RoCE v2: perf/limit.h has the whole model.
+# Ethernet, IPv4, UDP, BTH and ICRC around each packet of RoCE v2: perf/verbs/limit.h has the whole model.
 PACKET_OVERHEAD = 8 + 12 + 14 + 4 + 20 + 8 + 12 + 4
 
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# rdma_cm between two network namespaces, over Soft-RoCE and Soft-iWARP: the room perf/cm/ with librdmacm and this kernel.
+# rdma_cm between two network namespaces, over Soft-RoCE and Soft-iWARP: the room perf/verbs/cm/ with librdmacm and this kernel.
 #   tests/lab/run [--kernel SERIES] tests/lab/scenarios/cm.sh
 # With --no-install --share BUILD/tests/contract those of a build folder.
 set -u
