@@ -282,6 +282,7 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
     }
     if (doctor_app->parsed()) {
         doctor.look.side = TRY(as_usage(parse_side(words)));
+        doctor.usual = TRY(parse_plan(PlanWords{}));
         return Command(doctor);
     }
     if (isolate_app->parsed()) {

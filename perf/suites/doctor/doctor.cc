@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perf/suites/doctor/doctor.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "netns/base/clock.h"
 #include "perf/report/output.h"
 #include "perf/report/report.h"
+#include "perf/verbs/memory.h"
 
 namespace perf {
 
@@ -35,6 +38,16 @@ constexpr Check kChecks[] = {
     {"cores", check_cores},
     {"clock", check_clock},
 };
+
+// Returns the most memory that one side of a point of the plan registers.
+uint64_t bytes_of(const Plan& plan) {
+    uint64_t bytes = 0;
+    for (const Point& point : expand(plan)) {
+        for (const Side side : {Side::Client, Side::Server})
+            bytes = std::max<uint64_t>(bytes, layout_of(point, side).bytes);
+    }
+    return bytes;
+}
 }  // namespace
 
 Findings ok(std::string why) {
@@ -78,7 +91,9 @@ Json to_json(const std::vector<Diagnosis>& diagnoses, const std::string& peer) {
 
 Exit doctor(const DoctorOptions& options, const Surroundings& around) {
     const LookOptions& look = options.look;
-    const auto diagnoses = examine(gather(look, around.verbs, around.stop, ""));
+    Scene scene = gather(look, around.verbs, around.stop, "");
+    scene.needed_bytes = bytes_of(options.usual);
+    const auto diagnoses = examine(scene);
     print(look.json == "-" ? around.err : around.out, base::to_text(diagnoses));
     if (!look.json.empty()) {
         const auto written = write_document(to_json(diagnoses, look.peer), look.json, around.out);

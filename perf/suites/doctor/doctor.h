@@ -9,6 +9,7 @@
 #include "netns/base/json.h"
 #include "perf/measure/side_options.h"
 #include "perf/measure/surroundings.h"
+#include "perf/protocol/plan.h"
 #include "perf/report/exit_code.h"
 #include "perf/suites/doctor/check.h"
 
@@ -26,6 +27,7 @@ base::Json to_json(const std::vector<Diagnosis>& diagnoses, const std::string& p
 
 struct DoctorOptions {
     LookOptions look;
+    Plan usual = {};  // of a run without options, whose memory must be lockable
 };
 
 Exit doctor(const DoctorOptions& options, const Surroundings& around);

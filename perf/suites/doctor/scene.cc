@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <iterator>
 #include <memory>
 
 #include <ifaddrs.h>
@@ -14,7 +13,6 @@
 #include "perf/measure/side_options.h"
 #include "perf/system/route.h"
 #include "perf/system/tcp.h"
-#include "perf/verbs/memory.h"
 
 namespace perf {
 
@@ -102,19 +100,6 @@ PeerFacts ask_peer(const LookOptions& options, const Stop& stop) {
         facts.connect_error = std::move(connected).error();
     return facts;
 }
-
-// The plan of a command line without options, so that the defaults have one place.
-uint64_t bytes_of_a_default_run() {
-    constexpr const char* kWords[] = {"rdma-perf", "loop"};
-    const auto command = parse_command_line(std::size(kWords), kWords);
-    const auto* loop = command ? std::get_if<LoopOptions>(&*command) : nullptr;
-    uint64_t bytes = 0;
-    for (const Point& point : loop != nullptr ? expand(loop->measure.plan) : std::vector<Point>()) {
-        for (const Side side : {Side::Client, Side::Server})
-            bytes = std::max<uint64_t>(bytes, layout_of(point, side).bytes);
-    }
-    return bytes;
-}
 }  // namespace
 
 const Interface* Scene::find_interface(const std::string& name) const {
@@ -137,7 +122,6 @@ Scene gather(const LookOptions& options, Verbs& verbs, const Stop& stop, const s
     Scene scene;
     scene.root = root;
     scene.attach_file = root + options.side.wish.attach_file;
-    scene.needed_bytes = bytes_of_a_default_run();
     scene.interfaces = own_interfaces();
     auto names = verbs.device_names();
     if (!names) {

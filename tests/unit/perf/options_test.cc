@@ -210,6 +210,7 @@ TEST(Options, GidsAndDoctorLook) {
     EXPECT_EQ(doctor.look.json, "-");
     EXPECT_EQ(doctor.look.side.wish.device, "rxe0");
     EXPECT_EQ(get<DoctorOptions>({"doctor"}).look.port, kDefaultPort);
+    EXPECT_EQ(doctor.usual.sizes, get<LoopOptions>({"loop"}).measure.plan.sizes);
     EXPECT_THAT(refusal({"gids", "--gid", "x"}), HasSubstr("--gid"));
 }
 
