@@ -49,7 +49,7 @@ class ChildrenContract : public testing::Test {
         return found ? found.value().value_or(netns::Link{}) : netns::Link{};
     }
 
-    // Whether the kernel of this machine has the kind at all.
+    // Returns whether the kernel of this machine has the kind at all.
     bool has(const ChildType& type) {
         const auto done = create(spec(type));
         return done || done.error().code != Code::Unsupported;

@@ -29,7 +29,7 @@ class ClassesContract : public testing::Test {
         node_ = host.rdma.uverbs_node(*owner_, index_).value().name;
     }
 
-    // Not by the end of its namespace, which may come when the next test wants the name.
+    // Removes the device now: its namespace may end when the next test already wants the name.
     void TearDown() override {
         if (index_ != 0) {
             EXPECT_TRUE(outside_.host().rdma.remove_link(*owner_, index_));

@@ -40,8 +40,8 @@ namespace {
 
 constexpr int kNotConfined = 99;
 
-// What a process comes to that does this: its exit status, 0 if it says yes; or 128 and the number
-// of the signal that killed it.
+// Runs act() in a process. Returns its exit status, which is 0 if act() returns true; or 128 and
+// the number of the signal that killed it.
 int fate(const std::function<bool()>& act) {
     const pid_t child = ::fork();
     if (child == 0) {

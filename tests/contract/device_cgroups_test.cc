@@ -105,7 +105,7 @@ TEST_F(DeviceCgroupsOfTheKernel, EveryProgramOfTheCgroupIsWidened) {
     EXPECT_EQ(opens(), std::pair(false, false));
 }
 
-// What systemd does at daemon-reload: its own program comes back.
+// At daemon-reload, systemd attaches its own program again.
 TEST_F(DeviceCgroupsOfTheKernel, AProgramThatCameLaterIsWidenedToo) {
     EXPECT_TRUE(allow(kZero));
     outside_.deny_devices();

@@ -40,8 +40,8 @@ class FakeEswitches : public FakeOutside<Kernel::V7_3> {
         world().add_eswitch(kHandle, world().add_link(world().host, uplink), 2);
     }
 
-    // What comes of a matchall that polices, of a flower rule that is skip_hw, of one that packets
-    // meet, and of one that is skip_sw.
+    // Sets the counts that follow from four rules: a matchall that polices, and flower rules of
+    // which one is skip_hw, one has matched packets, and one is skip_sw.
     TcRules rule(uint32_t link, uint32_t /*other*/) {
         const TcRules rules{
             .rules = 3, .in_hw = 2, .skip_sw = 1, .packets = kPings, .hw_packets = 0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What netns/rdma.h stands on where it waits for a GID: without the event it would only look from
-// time to time.
+// The event for which netns/rdma.h waits when it waits for a GID. Without it the room would only
+// look from time to time.
 #include <gtest/gtest.h>
 
 #include "tests/contract/outside.h"

@@ -41,7 +41,7 @@ base::UniqueFd make_journal() {
     return fd;
 }
 
-// Whether the next datagram has all these lines.
+// Returns whether the next datagram has all these lines.
 bool has_next(const base::UniqueFd& journal, std::initializer_list<const char*> lines) {
     std::array<char, 4096> room{};
     const ssize_t size = ::recv(journal.get(), room.data(), room.size(), 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the rooms stand on, where the kernel runs short: answers that are lost (ENOBUFS), and no
-// descriptor for a socket (EMFILE); and where others in the namespace write to our sockets.
+// Netlink where the kernel runs short: answers are lost (ENOBUFS), or there is no descriptor for a
+// socket (EMFILE). Also: other processes in the namespace write to the sockets of the rooms.
 #include <atomic>
 #include <cerrno>
 #include <map>
@@ -55,7 +55,7 @@ TEST_F(Shortage, ALostAnswerIsAskedForAgain) {
     ASSERT_TRUE(list) << list.error().message();
     EXPECT_EQ(list->size(), links.size());
 
-    // What changes something is not asked for again; it says why it failed.
+    // A request that changes something is not repeated, and reports its failure.
     flood();
     auto change = netns::change_request(lo, {.alias = "last"}, std::nullopt);
     const Error done = error_of(socket->request(change, "change lo"));

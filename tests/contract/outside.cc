@@ -94,7 +94,7 @@ base::Result<> send(Request& request) {
     return socket.request(request, "set up the test");
 }
 
-// What a test cannot do without ends the program with the reason.
+// Ends the program, with the reason, if something failed that the tests cannot do without.
 void must(const base::Result<>& done) {
     if (done)
         return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two outside worlds that every contract test runs against: fakes of several kernels, and the
-// kernel of this machine. What a test asks of the one it asks of the other.
+// kernel of this machine. A test asks both the same.
 #pragma once
 
 #include <memory>
@@ -32,7 +32,7 @@ class FakeOutside {
                (kMode == netns::RdmaNetnsMode::Exclusive ? "Exclusive" : "");
     }
 
-    // Why the tests cannot run here; empty if they can.
+    // Each returns why its tests cannot run here; empty if they can.
     static std::string missing() { return {}; }
 
     static std::string rdma_missing() { return {}; }
@@ -47,29 +47,30 @@ class FakeOutside {
 
     Netns host_ns() { return fake_.world.handle(fake_.world.host); }
 
-    // A namespace with a process in it.
+    // Returns a namespace with a process in it.
     Netns container_ns() { return fake_.world.handle(fake_.world.netns_of(World::kContainer)); }
 
     static pid_t container_pid() { return World::kContainer; }
 
-    // The container's process becomes a zombie.
+    // Makes the container's process a zombie.
     void end_container() { fake_.world.processes[World::kContainer].zombie = true; }
 
     static pid_t missing_pid() { return 99999; }
 
-    // The container's process is in a cgroup of its own, or in ours.
+    // Puts the container's process into a cgroup of its own, or into the test's.
     void set_own_cgroup(bool own) { fake_.world.own_cgroups = own; }
 
-    // The container's cgroup gets a program that allows no device.
+    // Gives the container's cgroup a program that allows no device.
     void deny_devices() {}
 
-    // Whether what is in the container's cgroup can open /dev/zero (minor 5) or /dev/full (7).
+    // Returns whether a process in the container's cgroup can open /dev/zero (minor 5) or /dev/full
+    // (minor 7).
     bool can_open(netns::DeviceNumber device) {
         return fake_.world.processes[World::kContainer].devices.contains(
             std::to_string(device.major) + ":" + std::to_string(device.minor));
     }
 
-    // What the container's cgroup says of a device: "hca_handle=2 hca_object=max".
+    // Returns the limits of the container's cgroup for a device: "hca_handle=2 hca_object=max".
     std::string rdma_max(const std::string& device) {
         const auto text = [](std::optional<uint32_t> limit) {
             return limit ? std::to_string(*limit) : "max";
@@ -78,7 +79,7 @@ class FakeOutside {
         return "hca_handle=" + text(limit.handles) + " hca_object=" + text(limit.objects);
     }
 
-    // An Ethernet link of the host that can carry macvlans, up, MTU 1500.
+    // Returns an Ethernet link of the host that can carry macvlans. It is up; its MTU is 1500.
     static uint32_t parent() { return World::kHostLink; }
 
     // Makes it a port of a bridge, whose index it returns: no macvlan can stand on it any more.
@@ -93,10 +94,10 @@ class FakeOutside {
         return index;
     }
 
-    // Somebody else takes UDP 4791 in the container.
+    // Takes UDP 4791 in the container, as another program does.
     void take_roce_port() { fake_.world.find(container_ns())->foreign_4791 = true; }
 
-    // Somebody opens the verbs node of the device, and closes it again.
+    // Open the verbs node of the device, as another program does, and close it again.
     void open_device(const Netns& /*ns*/, uint32_t device) { ++fake_.world.rdma[device].contexts; }
 
     void close_devices() {
@@ -111,7 +112,7 @@ class FakeOutside {
 
     void settle() { fake_.settle(); }
 
-    // Somebody (udev) gives a link another name.
+    // Gives a link another name, as udev does.
     void add_altname(const Netns& ns, uint32_t index, const std::string& name) {
         fake_.world.find_link(ns.id(), index)->link.altnames.push_back(name);
     }
@@ -171,7 +172,7 @@ class KernelOutside {
 
     std::string file_path(const std::string& name) { return dir_ / name; }
 
-    // Lets the room's sockets go, which keep namespaces.
+    // Closes the rooms' sockets, which keep namespaces.
     void settle() { kernel_ = std::make_unique<netns::KernelHost>(); }
 
   private:

@@ -20,7 +20,7 @@ namespace test {
 namespace {
 constexpr char kOurs[] = "/sys/fs/cgroup/cgroup.procs";
 
-// Why the cgroups of the tests cannot be made; empty if they can.
+// Returns why the cgroups of the tests cannot be made; empty if they can.
 std::string unmakeable() {
     remove_test_cgroups();  // left by a test that died
     if (::mkdir(kTestSlice, 0755) != 0)

@@ -19,7 +19,7 @@ constexpr char kTool[] = "/usr/bin/ovsdb-tool";
 constexpr char kSchema[] = "/usr/share/openvswitch/vswitch.ovsschema";
 constexpr std::chrono::seconds kOvsPatience{60};
 
-// What ovs-vswitchd writes when it has done what it could.
+// The values that ovs-vswitchd writes when it has applied a configuration as far as it could.
 constexpr char kApply[] = R"json([
     {"op":"update","table":"Interface","where":[["ofport","==",["set",[]]]],"row":{"ofport":1}},
     {"op":"update","table":"Interface","where":[["name","==","nodevice"]],"row":{

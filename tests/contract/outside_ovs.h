@@ -68,7 +68,7 @@ class RealOvsOutside {
   private:
     [[nodiscard]] std::string socket() const { return dir_ / "db.sock"; }
 
-    // What ovs-vswitchd does, until the database closes the connection.
+    // Acts as ovs-vswitchd, until the database closes the connection.
     void act(netns::ovsdb::Client& daemon);
 
     TempDir dir_;

@@ -58,7 +58,7 @@ class PlacementsOfTheKernel : public testing::Test {
 
     [[nodiscard]] std::string outside() const { return dir_ / "outside"; }
 
-    // As the container sees it.
+    // The path as the container sees it.
     [[nodiscard]] std::string inside(const std::string& path) const {
         return "/proc/" + std::to_string(pid_) + "/root" + root() + "/" + path;
     }

@@ -59,7 +59,8 @@ class RdmaContract : public testing::Test {
 
     bool exclusive() { return room().mode().value() == RdmaNetnsMode::Exclusive; }
 
-    // Who sees a new device: in exclusive mode the host only, wherever it was made.
+    // Returns the namespace that sees a new device: in exclusive mode only the host does, wherever
+    // the device was made.
     Netns owner() { return exclusive() ? host_ns() : container(); }
 
     // A netdev with an rxe on it.
@@ -286,7 +287,7 @@ TYPED_TEST(RdmaContract, AGidThatDoesNotComeIsATimeout) {
     EXPECT_NE(none.text.find(netns::to_string(gid)), std::string::npos);
 }
 
-// What the mode `shared` stands on.
+// Mode `shared` relies on this.
 TYPED_TEST(RdmaContract, AChildsAddressIsAGidOfTheParentsDevice) {
     ASSERT_TRUE(this->room().add_link(
         this->host_ns(), {.name = kName, .type = "rxe", .netdev = this->outside_.parent()}));

@@ -17,7 +17,7 @@ namespace netns::ovsdb {
 
 using base::Json;
 
-// Why a transaction was refused.
+// The reason why a transaction was refused.
 struct Refusal {
     size_t operation = 0;  // its number, from 0; the number of operations: the commit failed
     std::string error;     // RFC 7047's word: "constraint violation"

@@ -98,8 +98,8 @@ TEST_P(EachProfile, NothingStartsProgramsOrReachesIntoOthers) {
         EXPECT_EQ(forbidden.count(name), 1U) << name;
 }
 
-// What any program has with some arguments alone is a death with others, but for what a mistake may
-// bring: a file opened to be written, a socket, a request of a device.
+// A call that is allowed only with some arguments kills with others. Excepted are those that a
+// mistake may bring: a file opened to be written, a socket, a request of a device.
 TEST(ConfineCalls, OtherArgumentsThanListedAreForbiddenOrHarmless) {
     const std::set<std::string> forbidden = forbidden_names();
     const std::set<std::string> harmless = {"open", "openat", "socket", "ioctl"};

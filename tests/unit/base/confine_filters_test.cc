@@ -27,7 +27,7 @@ struct Answer {
     bool compared_alone = true;         // what the kernel remembers
 };
 
-// As the kernel runs it (Documentation/networking/filter.rst).
+// Runs a filter as the kernel does (Documentation/networking/filter.rst).
 Answer ask(std::span<const sock_filter> program, const seccomp_data& data) {
     Answer answer;
     uint32_t a = 0, x = 0;

@@ -36,7 +36,7 @@ TEST(Error, PrintableEscapesAndCuts) {
     EXPECT_EQ(printable("abcdef", 3), "abc...");
 }
 
-// What the filter of a confined process answers to a call that is not listed.
+// The filter of a confined process answers so to a call that is not listed.
 TEST(Error, WhatIsNotImplementedMayHaveBeenRefused) {
     EXPECT_EQ(
         sys_error(ENOSYS, "open /run/x").message(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes of a container of each mode on each adapter of tests/fakes/adapters.cc.
+// The outcome for a container of each mode on each adapter of tests/fakes/adapters.cc.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@ namespace test {
 
 using Mode = netns::RdmaNetnsMode;
 
-// What comes of a container on an adapter. `says` is part of the refusal; empty: it attaches.
+// The outcome for a container on an adapter. `says` is part of the refusal; empty: it attaches.
 struct Case {
     Nic nic;
     std::string mode;

@@ -19,7 +19,7 @@ class Audit : public Containers {
   protected:
     Audit() {
         state_.config().log_file = log_;
-        // What the programs do at their start. Audit lines come whatever the level is.
+        // The programs do this at their start. Audit lines are written at every level.
         state_.config().log_level = base::log::Level::Error;
         base::log::open({.file = log_, .level = base::log::Level::Error, .program = "rdma-hook"});
     }

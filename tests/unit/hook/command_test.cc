@@ -79,7 +79,8 @@ TEST(Command, TheEngineIsTheParentOfTheBeginning) {
     EXPECT_EQ(state.leftovers(), std::vector<std::string>{});
 }
 
-// What precreate asks of /proc, later stages of its container have no use for; a plain hook has.
+// Later stages of a prepared container have no use for what precreate reads in /proc; a plain hook
+// has.
 TEST(Command, AStageOfAPreparedContainerDoesNotAskWhoItIs) {
     test::FakeHost fake;
     netns::Host host = fake.host();
@@ -122,7 +123,7 @@ TEST(Command, TheConfigurationIsReadOnce) {
     EXPECT_EQ(reads, 1);
 }
 
-// What was decided is in the journals.
+// The journals have all decisions.
 TEST(Command, TheLaterStagesReadNoConfiguration) {
     test::FakeHost fake;
     test::StateDir state;
@@ -154,7 +155,7 @@ TEST(Command, APlainHookMayAskForTheContainer) {
         EXPECT_EQ(parse_command(args).error().code, base::Code::Usage);
 }
 
-// What goes into config.json must be there when the runtime calls it.
+// The program whose path goes into config.json must be there when the runtime calls it.
 TEST(Command, AnUpgradeMeanwhileIsNotInOurPath) {
     EXPECT_EQ(without_deleted("/usr/bin/rdma-hook (deleted)"), "/usr/bin/rdma-hook");
     EXPECT_EQ(without_deleted("/usr/bin/rdma-hook"), "/usr/bin/rdma-hook");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may have written the configuration. The tests' folder stands for "/" and we for root.
+// Owners that the configuration may have. The tests' folder stands for "/", the test's user for
+// root.
 #include <fstream>
 
 #include <gtest/gtest.h>
@@ -48,7 +49,7 @@ TEST_F(ConfigFile, MissingFileOrFolderIsNoError) {
     EXPECT_EQ(load_config("/nonexistent/rdma-hook.json")->state_dir, "/run/rdma-hook");
 }
 
-// That there is no setting is no trouble; that it cannot be told is.
+// A missing setting is no error; a setting that cannot be read is one.
 TEST_F(ConfigFile, TheRuntimeAlone) {
     EXPECT_EQ(*runtime_setting("/nonexistent/rdma-hook.json"), "");
     EXPECT_FALSE(runtime_setting("/etc/passwd"));

@@ -68,7 +68,7 @@ class Asap2Host {
     int calls = 0;
 };
 
-// What enable is to make of a bare world.
+// Makes of a bare world the one that enable has to make.
 World enabled(const World& bare) {
     Asap2Host host(bare);
     const auto answer = host.enable();
@@ -156,7 +156,7 @@ TEST(CtlAsap2, DisableBringsTheHostBack) {
             const auto answer = host.disable();
             ASSERT_TRUE(answer) << adapter(nic).name << answer.error().message();
             World after = host.fake.world;
-            // That the daemon has not seen the last change is noted, and stays.
+            // A mark stays: it says that the daemon has not seen the last change.
             after.ovs.settings.marks.clear();
             const World before = with_macs_of(bare, after);
             EXPECT_EQ(after, before) << adapter(nic).name << difference(before, after);
@@ -600,7 +600,7 @@ TEST(CtlAsap2, EnableDoesNotCutUsersOfThePfsDeviceOff) {
     EXPECT_TRUE(host.enable());
 }
 
-// What it was like before is known to nobody else: neither verb goes on without it, or over it.
+// Only the baseline says how the host was before: without it neither verb goes on or replaces it.
 TEST(CtlAsap2, ABaselineThatCannotBeReadIsLeft) {
     Asap2Host host(bare_world(0));
     ASSERT_TRUE(host.enable());

@@ -35,7 +35,7 @@ class CtlCdi : public Containers {
         return options_.cdi_output + "/" + name;
     }
 
-    // Whether a file was changed.
+    // Returns whether a file was changed.
     bool changes() {
         const auto answer = generate();
         EXPECT_TRUE(answer) << answer.error().message();
@@ -190,7 +190,7 @@ TEST_F(CtlCdi, APoolBringsPlainHooks) {
     EXPECT_EQ(names(), Names{"rdma-hook.org/pool=fast"});
     EXPECT_FALSE(changes());
 
-    // What the file says is what rdma-hook takes.
+    // rdma-hook takes the arguments in the file.
     std::vector<std::string> args = create["args"];
     args.erase(args.begin());
     const auto command = hook::parse_command(args);

@@ -40,7 +40,7 @@ class CtlDoctor : public Containers {
         return answer ? *answer : hook::ctl::Answer{};
     }
 
-    // What is wrong: "ID: why -> fix", of the checks that failed.
+    // Returns "ID: why -> fix" for each check that failed.
     std::vector<std::string> failures(const std::string& mode = "") {
         const auto answer = examine(mode);
         std::vector<std::string> all;
@@ -54,7 +54,7 @@ class CtlDoctor : public Containers {
         return all;
     }
 
-    // What the administrator does about it.
+    // Repairs the host as the administrator does.
     void run(base::Result<hook::ctl::Answer> (*verb)(const hook::ctl::Options&, netns::Host&)) {
         netns::Host host = fake_.host();
         const auto answer = verb(options_, host);
@@ -214,7 +214,7 @@ TEST_F(CtlDoctor, PfsWithoutVfsFailWhoAsksForThem) {
     EXPECT_EQ(status("pf"), "warning");
 }
 
-// Who asks by annotation starts without RDMA, and nobody says so.
+// A container that asks by annotation then starts without RDMA, and nothing reports it.
 TEST_F(CtlDoctor, AnEngineThatDoesNotCallUs) {
     put("/usr/bin/podman", "");
     put("/usr/bin/dockerd", "");

@@ -32,7 +32,7 @@ class Ctl : public testing::Test {
         return answer ? *answer : hook::ctl::Answer{};
     }
 
-    // Of the container with that key; empty: of one_.
+    // For the container with that key; empty: for one_.
     void remember_failure_of(const std::string& key) {
         netns::Host host = fake_.host();
         const hook::Call call{.host = host,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is written about the hook, for tests that hold it to the code.
+// The documents of the hook, for tests that compare them with the code.
 #pragma once
 
 #include <cstdlib>

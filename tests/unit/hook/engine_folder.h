@@ -47,7 +47,7 @@ class EngineFolder : public testing::Test {
         return hook::ctl::runtime_configure(options_, host);
     }
 
-    // That it did so, and nothing more the second time.
+    // Expects success, and that the second call changes nothing.
     hook::ctl::Answer twice(const std::string& engine, bool unset = false) {
         const auto first = configure(engine, unset);
         EXPECT_TRUE(first) << first.error().message();
@@ -59,7 +59,7 @@ class EngineFolder : public testing::Test {
         return *first;
     }
 
-    // That it refuses, in these words, and leaves the file alone.
+    // Expects a refusal in these words, and an unchanged file.
     void expect_refused(const std::string& engine,
                         const std::string& path,
                         const std::string& says,

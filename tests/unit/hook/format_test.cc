@@ -178,8 +178,7 @@ TEST_F(Format, WhatIsBrokenOrRenamedIsLeftToo) {
     EXPECT_EQ(content(renamed), text);
 }
 
-// What the fuzz targets begin with is what this version reads, but for the files of a version to
-// come.
+// This version reads the seeds of the fuzz targets, except those that stand for a later version.
 TEST_F(Format, SeedsAreUnderstood) {
     netns::Host host = fake_.host();
     const hook::Store store{host.files, state_.path()};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a container may open is a number. Its device may go while it runs, and the number then is
-// the next device's.
+// A container may open a device number. Its device may go while it runs, and the number then is the
+// next device's.
 #include <gmock/gmock.h>
 
 #include "hook/container/into_running.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the drivers of real adapters do (the quirks of tests/fakes/adapters.cc), beyond that a
-// container attaches and comes back.
+// The quirks of the drivers of real adapters (tests/fakes/adapters.cc), beyond that a container
+// attaches and comes back.
 #include <gmock/gmock.h>
 
 #include "hook/rdmactl/command.h"

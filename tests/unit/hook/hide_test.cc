@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a container's /sys/class shows: its own RDMA devices.
+// A container's /sys/class shows its own RDMA devices.
 #include <filesystem>
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ class Hiding : public testing::Test {
         return {};
     }
 
-    // What is in it: "name -> target", or "name: content".
+    // Returns its entries: "name -> target", or "name: content".
     static std::set<std::string> shown(const Life& life, const std::string& folder) {
         std::set<std::string> entries;
         const std::string dir = source(life, folder);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may join what is there already: the host's device (rdma.placement=host), which containers
-// share that do not know of each other, and a network's own interface.
+// Containers that join what is there already: the host's device (rdma.placement=host), which
+// containers share without knowing of each other, and a network's own interface.
 #include <vector>
 
 #include <gmock/gmock.h>

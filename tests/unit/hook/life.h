@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Life: a container's life as an engine leads it, over a fake host: precreate with a config.json,
-// createRuntime with an init, poststop. What is on disk is looked at as well as the World.
+// createRuntime with an init, poststop. Tests look at the disk as well as at the World.
 #pragma once
 
 #include <map>
@@ -37,8 +37,8 @@ class StateDir {
     // A folder for the config.json of a container of plain hooks.
     [[nodiscard]] std::string make_bundle(const std::string& id) const;
 
-    // What is left: everything but locks, which processes that were killed leave, and the memory
-    // of failures.
+    // Returns what is left, except for locks, which killed processes leave, and the memory of
+    // failures.
     [[nodiscard]] std::vector<std::string> leftovers() const;
 
   private:
@@ -82,7 +82,7 @@ class Life {
 
     [[nodiscard]] const oci::Json& spec() const { return spec_; }
 
-    // What precreate said to the person at the terminal.
+    // Returns the notes of precreate for the person at the terminal.
     [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
 
     [[nodiscard]] const std::string& id() const { return id_; }
@@ -108,7 +108,7 @@ class Life {
     std::optional<netns::Host> host_;
 };
 
-// What `rdmactl gc` does, or with --forget.
+// Does the work of `rdmactl gc`, or of `rdmactl gc --forget`.
 hook::Collected collect(FakeHost& fake, StateDir& state, bool forget = false);
 
 }  // namespace test

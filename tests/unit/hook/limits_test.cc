@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a container may use up of its device: set when its cgroup is there, or the container does
-// not start.
+// Limits of what a container may use up of its device. They are set when its cgroup is there;
+// otherwise the container does not start.
 #include <gtest/gtest.h>
 
 #include "tests/unit/hook/containers.h"

@@ -218,7 +218,7 @@ TEST_F(LiveTest, RegrantGoesOnWhereOneCannotBeLookedAt) {
     }
 }
 
-// What a CDI device that is a pool brings.
+// A CDI device that is a pool brings the pool's annotations.
 class PoolDeviceTest : public LiveTest {
   protected:
     PoolDeviceTest() {

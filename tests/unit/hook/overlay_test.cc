@@ -71,7 +71,7 @@ TEST_F(Tenants, OfBridgesHaveAddressesOfTheirOwn) {
     EXPECT_TRUE(blue.start());
 }
 
-// What a trunk sends without a tag is in no VLAN; what it sends in them is not known to us.
+// Untagged packets of a trunk are in no VLAN. rdma-hook does not know what it sends in its VLANs.
 TEST_F(Tenants, ATrunkIsInNoVlan) {
     Life red = in_vlan("red", "asap2", "");
     Life blue = in_vlan("blue", "asap2", "");

@@ -230,7 +230,7 @@ TEST(Policy, EachRuleAllowsAndDenies) {
     }
 }
 
-// Who is refused is told what to do himself, and the administrator which rule to widen.
+// A refusal says what the user can do, and which rule the administrator can widen.
 TEST(Policy, AdviceNamesTheRuleToWiden) {
     const auto advice = [](const Annotations& asked, const Config& config) {
         const auto refused = check_vf(asked, config);
@@ -304,7 +304,7 @@ TEST(Policy, APoolsOwnGoesBeforeIt) {
                   "pools.fast.policy.vlans does not allow rdma.vlan='7'; choose one of 8"),
               std::string::npos)
         << refused.error().message();
-    // What it does not say, the policy does.
+    // A rule that the pool lacks is the policy's.
     EXPECT_FALSE(check_vf({{"rdma.spoofchk", "off"}}, wide));
     // Narrower; and other attachments of the container have rules of their own.
     const Config narrow = vf_config(of_vfs(R"("trust": true)"), R"({"trust": false})");

@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// What an engine gives a container beside what we do: found out from config.json and the host, and
-// judged before anything is attached.
+// SPDX-License-Identifier: Apache-2.0 The powers that an engine gives a container: read from
+// config.json and the host, and judged before anything is attached.
 #include <gtest/gtest.h>
 
 #include "tests/unit/hook/containers.h"
@@ -31,7 +30,7 @@ class PowersOfContainers : public Containers {
         devices_.push_back({{"path", path}, {"type", "c"}, {"major", major}, {"minor", minor}});
     }
 
-    // What it is refused with, by either way to attach; nothing if it may start.
+    // Returns the refusal, which is the same by either way to attach; empty if it may start.
     std::string refused() {
         std::string text;
         for (const bool plain : {false, true}) {

@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// README, schema, completion and the tables of keys and modes say the same; what the README shows is
-// accepted.
+// SPDX-License-Identifier: Apache-2.0 README, schema, completion and the tables of keys and modes
+// say the same; what the README shows is accepted.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
@@ -122,7 +121,7 @@ TEST(RequestDocuments, EveryModeIsListed) {
                          join(mode_names(), ", "));
 }
 
-// What is known of a mode without a host belongs to what it does.
+// Each row of the table of modes has a mode in hook/modes/.
 TEST(RequestDocuments, EveryModeHasAPlan) {
     for (const auto name : mode_names()) {
         const Mode* mode = find_mode(name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes from pools, and what wins: annotation, then the pool's default, then what the pool has
-// (parents, range), then ours.
+// The order in which values win: the annotation, then the pool's default, then what the pool has
+// (parents, range), then the built-in default.
 #include <gtest/gtest.h>
 
 #include "hook/request/request.h"

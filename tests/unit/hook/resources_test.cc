@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What runs out: the file system of the state is full, read-only or gone; there are no descriptors;
-// inputs are huge; thousands of journals are left over. One clear line, and nothing stays.
+// Resources that run out: the file system of the state is full, read-only or gone; there are no
+// descriptors; inputs are huge; thousands of journals are left over. Each gives one clear line, and
+// nothing stays.
 #include <cerrno>
 #include <chrono>
 #include <filesystem>

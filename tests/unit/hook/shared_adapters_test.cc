@@ -112,7 +112,7 @@ class SharedBond : public SharedAdapter {
             (device.device.name == "mlx5_0" ? first_device_ : second_device_) = index;
     }
 
-    // As it is with RoCE LAG.
+    // Leaves one device, as with RoCE LAG.
     void have_one_device() {
         fake_.world.rdma.erase(second_device_);
         fake_.world.rdma.at(first_device_).device.name = "mlx5_bond_0";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What keeps an undo from its end, so that gc has to finish it, and what does not.
+// Causes that keep an undo from its end, so that gc has to finish it, and others that do not.
 #include <algorithm>
 #include <filesystem>
 

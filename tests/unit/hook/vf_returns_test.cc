@@ -90,7 +90,7 @@ TEST_F(VfReturns, AfterTheNamespaceDiedWithAFurtherName) {
     expect_as_before(vf(0));
 }
 
-// What a netdev can be set to is without end: the driver makes a new one.
+// A netdev has endless settings, so the driver makes a new one.
 TEST_F(VfReturns, AsANewNetdevFromWhoCouldSetAnythingOfIt) {
     one_.capabilities = {"CAP_NET_ADMIN"};
     ASSERT_TRUE(one_.start());

@@ -346,7 +346,7 @@ TEST_F(Vf, Refusals) {
         const base::Error error = refusal(life);
         EXPECT_EQ(error.code, row.code) << error.message();
         EXPECT_NE(error.message().find(row.says), std::string::npos) << error.message();
-        // What a driver's refusal advises is the kernel room's to say.
+        // The kernel room gives the advice for a driver's refusal.
         if (error.sys == 0) {
             EXPECT_FALSE(error.fix.empty()) << "says what to do: " << error.message();
         }

@@ -11,7 +11,7 @@ World with_hca(KernelTraits kernel = KernelTraits::v7_2()) {
     return world;
 }
 
-// What the lab has in its place: an rxe that serves the children of its netdev.
+// The lab's double of an HCA: an rxe that serves the children of its netdev.
 World with_double() {
     KernelTraits kernel = KernelTraits::v7_3();
     kernel.rxe_serves_children = true;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the room for e-switches asks, and what it makes of recorded and of made-up answers.
+// Requests of the room for e-switches, and the values that it reads from recorded and made-up
+// answers.
 #include "netns/kernel/devlink_message.h"
 
 #include <cerrno>

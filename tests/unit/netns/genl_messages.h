@@ -25,7 +25,7 @@ inline std::vector<netns::netlink::Reply> recorded_replies(std::string_view hex)
     return all;
 }
 
-// What a request would look like as an answer.
+// Returns a request in the form of an answer.
 inline netns::netlink::Reply genl_reply(netns::netlink::Request& request) {
     EXPECT_TRUE(request.complete());
     const auto* raw = reinterpret_cast<const uint8_t*>(request.raw());

@@ -31,7 +31,7 @@ Deadline at_once() {
     return Deadline::in(std::chrono::milliseconds(30));
 }
 
-// What settings() says when its request is answered so.
+// Returns the result of settings() when its request gets this answer.
 Result<OvsSettings> settings_after(const std::function<void(Peer&, const Json&)>& answer,
                                    Deadline deadline = soon()) {
     Server server([&](Peer& peer, int /*number*/) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is asked of Open vSwitch's database, and what is made of its answers.
+// Requests to Open vSwitch's database, and the values read from its answers.
 #include <gtest/gtest.h>
 
 #include "netns/kernel/ovsdb/results.h"

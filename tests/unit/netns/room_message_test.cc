@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the rooms of links and RDMA devices make of recorded answers, and what they ask.
+// Requests of the rooms for links and RDMA devices, and the values that they read from recorded
+// answers.
 #include <algorithm>
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the room for SR-IOV makes of recorded answers, and what it asks; and changes of links.
+// Requests of the room for SR-IOV, and the values that it reads from recorded answers; and changes
+// of links.
 #include "netns/kernel/sriov_message.h"
 
 #include <algorithm>

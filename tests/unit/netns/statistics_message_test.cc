@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is asked for a link's counters, and what is made of the answer.
+// The request for a link's counters, and the values read from the answer.
 #include "netns/kernel/statistics_message.h"
 
 #include <cstring>

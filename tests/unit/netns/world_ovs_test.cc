@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the World's Open vSwitch does that no contract can ask for: the gate, the text, no socket.
+// The World's Open vSwitch, as far as no contract can ask about it: the gate, the text, no socket.
 #include <cerrno>
 
 #include <gtest/gtest.h>

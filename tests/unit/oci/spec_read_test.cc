@@ -80,7 +80,7 @@ TEST(SpecRead, NullCountsAsAbsent) {
     EXPECT_FALSE(spec.has_memlock());
 }
 
-// What containerd's CRI, CRI-O and the kubelet write, and what Podman writes under the same names.
+// Annotations of containerd's CRI, CRI-O and the kubelet, and those of Podman under the same names.
 TEST(SpecRead, WhoMadeItForAPod) {
     for (const char* name : test::kSpecFixtures)
         EXPECT_EQ(fixture(name).pods_engine(), "") << name;

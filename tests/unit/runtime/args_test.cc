@@ -115,7 +115,7 @@ const Row kRows[] = {
     {"exec -d i create --bundle /b", "other"},
     {"kill i KILL", "other"},
     {"Create --bundle /b i", "other"},
-    // What we do not understand: the best guess, and a complaint.
+    // Unknown options: the best guess, and a complaint.
     {"--new create --bundle /b i", "create", "/b", "i", "option '--new' is not known"},
     {"--new value create --bundle /b i", "create", "/b", "i", "option '--new' is not known"},
     {"-n value run --bundle /b i", "run", "/b", "i", "option '-n' is not known"},

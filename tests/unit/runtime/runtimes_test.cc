@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who has a container: the runtime that created it, whatever the configuration says later.
+// A container belongs to the runtime that created it, whatever the configuration says later.
 #include "hook/state/runtimes.h"
 
 #include "tests/unit/runtime/shim_fixture.h"
@@ -18,7 +18,7 @@ class ServedBy : public Shim {
         write_spec({});
     }
 
-    // Who gets the call.
+    // Returns the program that gets the call.
     std::string server_of(Words words) {
         low_level_.calls.clear();
         (void)serve_words(words);
