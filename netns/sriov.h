@@ -161,6 +161,7 @@ class Sriov {
     virtual Result<bool> wait_for_name(const std::string& address, base::Deadline deadline) = 0;
 };
 
-std::unique_ptr<Sriov> make_kernel_sriov();
+// Tests give another root.
+std::unique_ptr<Sriov> make_kernel_sriov(std::string sys = "/sys");
 
 }  // namespace netns

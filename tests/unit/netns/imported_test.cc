@@ -11,7 +11,8 @@
 #include "netns/kernel/link_message.h"
 #include "netns/kernel/rdma_message.h"
 #include "netns/kernel/sriov_message.h"
-#include "netns/kernel/sriov_tree.h"
+#include "netns/kernel/sysfs.h"
+#include "netns/sriov.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/netns/genl_messages.h"
 #include "tests/unit/netns/listed_tree.h"
@@ -47,27 +48,27 @@ Answers answers_of(const std::string& name) {
 
 class Imported : public testing::Test {
   protected:
-    SysTree planted(const std::string& name) {
+    std::unique_ptr<Sriov> planted(const std::string& name) {
         test::plant_listing(root_.path(), name);
-        return SysTree::at(root_.path()).value();
+        return make_kernel_sriov(root_.path());
     }
 
     test::TempDir root_;
 };
 
 // A VF and its PF know each other, and each netdev and RDMA device leads back to its function.
-void expect_sense(const SysTree& tree, const std::string& address) {
-    const auto found = find_function(tree, address);
+void expect_sense(Sriov& room, const std::string& address) {
+    const auto found = room.find(address);
     ASSERT_TRUE(found && *found) << address;
     const PciFunction& function = **found;
     EXPECT_LE(function.num_vfs, function.total_vfs) << address;
     if (!function.pf.empty()) {
-        EXPECT_EQ(find_vf_of(tree, function.pf, function.number).value(), address);
+        EXPECT_EQ(room.find_vf(function.pf, function.number).value(), address);
     }
     for (const PciNetdev& netdev : function.netdevs)
-        EXPECT_EQ(find_in_class(tree, "net", netdev.name).value(), address);
+        EXPECT_EQ(room.find_by_netdev(netdev.name).value(), address);
     for (const std::string& device : function.rdma_names)
-        EXPECT_EQ(find_in_class(tree, "infiniband", device).value(), address);
+        EXPECT_EQ(room.find_by_rdma(device).value(), address);
 }
 
 TEST_F(Imported, EveryTreeMakesSense) {
@@ -75,11 +76,12 @@ TEST_F(Imported, EveryTreeMakesSense) {
         SCOPED_TRACE(name);
         test::TempDir root;
         test::plant_listing(root.path(), name);
+        const auto room = make_kernel_sriov(root.path());
         const SysTree tree = SysTree::at(root.path()).value();
         const std::vector<std::string> addresses = tree.list("bus/pci/devices").value();
         for (const std::string& address : addresses)
-            expect_sense(tree, address);
-        const std::vector<PciFunction> pfs = list_pfs_of(tree).value();
+            expect_sense(*room, address);
+        const std::vector<PciFunction> pfs = room->list_pfs().value();
         for (const PciFunction& pf : pfs)
             EXPECT_FALSE(pf.driver.empty()) << pf.address;
     }
@@ -106,16 +108,16 @@ TEST_F(Imported, EveryAnswerIsUnderstood) {
 }
 
 TEST_F(Imported, IgbOfTheLab) {
-    const SysTree tree = planted("lab-igb-vfs");
-    const PciFunction pf = find_function(tree, "0000:01:00.0").value().value();
+    const auto room = planted("lab-igb-vfs");
+    const PciFunction pf = room->find("0000:01:00.0").value().value();
     EXPECT_EQ(pf.driver, "igb");
     EXPECT_EQ(pf.total_vfs, 7U);
     EXPECT_EQ(pf.num_vfs, 4U);
-    const PciFunction vf = find_function(tree, "0000:01:10.6").value().value();
+    const PciFunction vf = room->find("0000:01:10.6").value().value();
     EXPECT_EQ(vf.pf, pf.address);
     EXPECT_EQ(vf.number, 3U);
     EXPECT_EQ(vf.driver, "igbvf");
-    EXPECT_EQ(list_pfs_of(tree).value().size(), 2U);
+    EXPECT_EQ(room->list_pfs().value().size(), 2U);
     const Answers answers = answers_of("lab-igb-vfs");
     const netlink::Reply& link = answers.at("rtnetlink/enp1s0").at(0);
     EXPECT_TRUE(parse_link(link).value().ethernet);
@@ -126,8 +128,7 @@ TEST_F(Imported, IgbOfTheLab) {
 
 TEST_F(Imported, NetdevsimOfTheLab) {
     const std::string handle = "netdevsim/netdevsim1";
-    const PciFunction device =
-        find_function(planted("lab-netdevsim-switchdev"), handle).value().value();
+    const PciFunction device = planted("lab-netdevsim-switchdev")->find(handle).value().value();
     EXPECT_EQ(device.num_vfs, 2U);
     ASSERT_EQ(device.netdevs.size(), 1U) << "representors are none of its own";
     const Answers answers = answers_of("lab-netdevsim-switchdev");

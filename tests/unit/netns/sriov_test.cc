@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // PCI functions in trees of sysfs: tests/data/sysfs.
-#include "netns/kernel/sriov_tree.h"
-
 #include <cerrno>
 #include <filesystem>
 
 #include <gtest/gtest.h>
 
+#include "netns/kernel/sysfs.h"
+#include "netns/sriov.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/netns/listed_tree.h"
 
@@ -21,17 +21,18 @@ class SriovTree : public testing::Test {
 
     void plant_line(const std::string& line) { test::plant_line(root_.path(), line); }
 
-    SysTree tree() { return SysTree::at(root_.path()).value(); }
-
     PciFunction function(const std::string& address) {
-        const auto found = find_function(tree(), address);
+        const auto found = room_->find(address);
         EXPECT_TRUE(found && *found) << address;
         return found && *found ? **found : PciFunction{};
     }
 
-    std::string text(const std::string& path) { return tree().read(path).value().value_or("-"); }
+    std::string text(const std::string& path) {
+        return SysTree::at(root_.path()).value().read(path).value().value_or("-");
+    }
 
     test::TempDir root_;
+    std::unique_ptr<Sriov> room_ = make_kernel_sriov(root_.path());
 };
 
 PciNetdev netdev(const std::string& name,
@@ -54,9 +55,9 @@ TEST_F(SriovTree, RecordedIgb) {
     EXPECT_EQ(vf.number, 3U);
     EXPECT_EQ(vf.total_vfs, 0U);
     EXPECT_EQ(vf.driver, "igbvf");
-    EXPECT_EQ(find_vf_of(tree(), "0000:01:00.0", 3).value(), "0000:01:10.6");
-    EXPECT_FALSE(find_vf_of(tree(), "0000:01:00.0", 4).value());
-    EXPECT_EQ(find_in_class(tree(), "net", "enp1s0v3").value(), "0000:01:10.6");
+    EXPECT_EQ(room_->find_vf("0000:01:00.0", 3).value(), "0000:01:10.6");
+    EXPECT_FALSE(room_->find_vf("0000:01:00.0", 4).value());
+    EXPECT_EQ(room_->find_by_netdev("enp1s0v3").value(), "0000:01:10.6");
 }
 
 TEST_F(SriovTree, ConnectX5) {
@@ -69,8 +70,8 @@ TEST_F(SriovTree, ConnectX5) {
     EXPECT_EQ(vf.netdevs, std::vector<PciNetdev>{netdev("ens1f0v0", 10, 0)});
     EXPECT_EQ(vf.rdma_names, std::vector<std::string>{"mlx5_2"});
     EXPECT_EQ(function("0000:3b:00.3").driver, "") << "none is bound";
-    EXPECT_EQ(find_in_class(tree(), "infiniband", "mlx5_2").value(), "0000:3b:00.2");
-    const auto pfs = list_pfs_of(tree()).value();
+    EXPECT_EQ(room_->find_by_rdma("mlx5_2").value(), "0000:3b:00.2");
+    const auto pfs = room_->list_pfs().value();
     ASSERT_EQ(pfs.size(), 2U);
     EXPECT_EQ(pfs[0].address, "0000:3b:00.0");
     EXPECT_EQ(pfs[1].num_vfs, 0U);
@@ -104,13 +105,13 @@ TEST_F(SriovTree, RepresentorsAreOfTheSwitchOfTheirPf) {
         plant_line(net + name + "/phys_port_name = " + port);
         plant_line(std::string("class/net/") + name + " -> ../../" + net + name);
     }
-    EXPECT_EQ(representors_of(tree(), "0000:3b:00.0").value(),
+    EXPECT_EQ(room_->representors("0000:3b:00.0").value(),
               (std::vector<PciNetdev>{netdev("ens1f0npf0vf0", 20, 0, "pf0vf0"),
                                       netdev("ens1f0npf0vf1", 21, 0, "pf0vf1"),
                                       netdev("eth7", 37, 0, "pf0vf7")}));
     plant("e810");  // in mode legacy: no switch
     for (const char* pf : {"0000:ca:00.0", "0000:77:00.0", ".."})
-        EXPECT_TRUE(representors_of(tree(), pf).value().empty()) << pf;
+        EXPECT_TRUE(room_->representors(pf).value().empty()) << pf;
 }
 
 TEST_F(SriovTree, AVfInAContainerHasNothingHere) {
@@ -127,10 +128,10 @@ TEST_F(SriovTree, OneFunctionWithTwoPorts) {
     EXPECT_EQ(function("0000:05:00.0").netdevs,
               (std::vector<PciNetdev>{netdev("storage", 6, 0), netdev("fabric", 7, 1)}));
     for (const char* name : {"storage", "fabric"})
-        EXPECT_EQ(find_in_class(tree(), "net", name).value(), "0000:05:00.0");
+        EXPECT_EQ(room_->find_by_netdev(name).value(), "0000:05:00.0");
     for (const char* name : {"eth0", "lo"})
-        EXPECT_FALSE(find_in_class(tree(), "net", name).value()) << name;
-    EXPECT_FALSE(find_in_class(tree(), "infiniband", "rxe0").value());
+        EXPECT_FALSE(room_->find_by_netdev(name).value()) << name;
+    EXPECT_FALSE(room_->find_by_rdma("rxe0").value());
 }
 
 TEST_F(SriovTree, InfiniBandAndE810) {
@@ -140,7 +141,7 @@ TEST_F(SriovTree, InfiniBandAndE810) {
     EXPECT_EQ(function("0000:ca:01.1").driver, "vfio-pci");
     EXPECT_EQ(function("0000:ca:01.1").number, 1U);
     EXPECT_EQ(function("0000:ca:00.0").total_vfs, 128U);
-    EXPECT_EQ(list_pfs_of(tree()).value().size(), 2U);
+    EXPECT_EQ(room_->list_pfs().value().size(), 2U);
 }
 
 TEST_F(SriovTree, AFunctionOfAnotherBusMayHaveVfs) {
@@ -156,23 +157,23 @@ TEST_F(SriovTree, HostileNamesAreNothing) {
     plant_line("secret/device -> ../bus/pci/devices/0000:01:00.0");
     for (const char* address :
          {"", "..", "0000:01:00.0/", "0000:01:00.0/net", "../devices/0000:01:00.0", "0000:01:00.8"})
-        EXPECT_FALSE(find_function(tree(), address).value()) << address;
+        EXPECT_FALSE(room_->find(address).value()) << address;
     for (const char* name : {"", ".", "..", "../../secret", "enp1s0/device"})
-        EXPECT_FALSE(find_in_class(tree(), "net", name).value()) << name;
-    EXPECT_FALSE(find_vf_of(tree(), "../0000:01:00.0", 0).value());
+        EXPECT_FALSE(room_->find_by_netdev(name).value()) << name;
+    EXPECT_FALSE(room_->find_vf("../0000:01:00.0", 0).value());
 }
 
 TEST_F(SriovTree, OrdersAreWrittenWhereTheyBelong) {
     plant("connectx5-legacy");
-    ASSERT_TRUE(write_num_vfs(tree(), "0000:3b:00.1", 4));
+    ASSERT_TRUE(room_->set_num_vfs("0000:3b:00.1", 4));
     EXPECT_EQ(text("bus/pci/devices/0000:3b:00.1/sriov_numvfs"), "4");
-    ASSERT_TRUE(unbind_driver(tree(), "0000:3b:00.2"));
+    ASSERT_TRUE(room_->unbind("0000:3b:00.2"));
     EXPECT_EQ(text("bus/pci/drivers/mlx5_core/unbind"), "0000:3b:00.2");
-    ASSERT_TRUE(unbind_driver(tree(), "0000:3b:00.3")) << "none is bound";
+    ASSERT_TRUE(room_->unbind("0000:3b:00.3")) << "none is bound";
     EXPECT_EQ(text("bus/pci/drivers/mlx5_core/unbind"), "0000:3b:00.2");
-    ASSERT_TRUE(bind_driver(tree(), "0000:3b:00.3", "mlx5_core"));
+    ASSERT_TRUE(room_->bind("0000:3b:00.3", "mlx5_core"));
     EXPECT_EQ(text("bus/pci/drivers/mlx5_core/bind"), "0000:3b:00.3");
-    ASSERT_TRUE(bind_driver(tree(), "0000:3b:00.2", "mlx5_core")) << "bound already";
+    ASSERT_TRUE(room_->bind("0000:3b:00.2", "mlx5_core")) << "bound already";
     EXPECT_EQ(text("bus/pci/drivers/mlx5_core/bind"), "0000:3b:00.3");
 }
 
@@ -180,46 +181,46 @@ TEST_F(SriovTree, AVfIsBoundByNameWithoutAutoprobe) {
     plant("connectx5-legacy");
     const std::string vf = "devices/pci0000:3a/0000:3a:00.0/0000:3b:00.3/";
     plant_line(vf + "driver_override = (null)");
-    EXPECT_EQ(read_autoprobe(tree(), "0000:3b:00.0").value(), true);
-    EXPECT_FALSE(read_autoprobe(tree(), "0000:3b:00.3").value());
-    EXPECT_FALSE(read_autoprobe(tree(), "0000:77:00.0").value());
-    ASSERT_TRUE(bind_driver(tree(), "0000:3b:00.3", "mlx5_core"));
+    EXPECT_EQ(room_->autoprobe("0000:3b:00.0").value(), true);
+    EXPECT_FALSE(room_->autoprobe("0000:3b:00.3").value());
+    EXPECT_FALSE(room_->autoprobe("0000:77:00.0").value());
+    ASSERT_TRUE(room_->bind("0000:3b:00.3", "mlx5_core"));
     EXPECT_EQ(text("bus/pci/devices/0000:3b:00.3/driver_override"), "(null)") << "not needed";
-    ASSERT_TRUE(write_autoprobe(tree(), "0000:3b:00.0", false));
-    EXPECT_EQ(read_autoprobe(tree(), "0000:3b:00.0").value(), false);
-    ASSERT_TRUE(bind_driver(tree(), "0000:3b:00.3", "mlx5_core"));
+    ASSERT_TRUE(room_->set_autoprobe("0000:3b:00.0", false));
+    EXPECT_EQ(room_->autoprobe("0000:3b:00.0").value(), false);
+    ASSERT_TRUE(room_->bind("0000:3b:00.3", "mlx5_core"));
     EXPECT_EQ(text("bus/pci/devices/0000:3b:00.3/driver_override").front(), '\n') << "none again";
     plant_line(vf + "driver_override = mlx5_core");
-    ASSERT_TRUE(bind_driver(tree(), "0000:3b:00.3", "mlx5_core"));
+    ASSERT_TRUE(room_->bind("0000:3b:00.3", "mlx5_core"));
     EXPECT_EQ(text("bus/pci/devices/0000:3b:00.3/driver_override").front(), '\n')
         << "of a bind that died";
     plant_line(vf + "driver_override = vfio-pci");
-    ASSERT_TRUE(bind_driver(tree(), "0000:3b:00.3", "mlx5_core"));
+    ASSERT_TRUE(room_->bind("0000:3b:00.3", "mlx5_core"));
     EXPECT_EQ(text("bus/pci/devices/0000:3b:00.3/driver_override"), "vfio-pci") << "somebody's";
-    ASSERT_TRUE(write_autoprobe(tree(), "0000:3b:00.0", true));
-    EXPECT_EQ(read_autoprobe(tree(), "0000:3b:00.0").value(), true);
-    EXPECT_EQ(write_autoprobe(tree(), "0000:77:00.0", true).error().code, Code::Unavailable);
-    EXPECT_EQ(write_autoprobe(tree(), "0000:3b:00.3", true).error().sys, ENOENT);
+    ASSERT_TRUE(room_->set_autoprobe("0000:3b:00.0", true));
+    EXPECT_EQ(room_->autoprobe("0000:3b:00.0").value(), true);
+    EXPECT_EQ(room_->set_autoprobe("0000:77:00.0", true).error().code, Code::Unavailable);
+    EXPECT_EQ(room_->set_autoprobe("0000:3b:00.3", true).error().sys, ENOENT);
 }
 
 TEST_F(SriovTree, OrdersThatCannotBe) {
     plant("e810");
-    EXPECT_EQ(write_num_vfs(tree(), "0000:ca:01.0", 1).error().code, Code::Unavailable);
-    EXPECT_EQ(write_num_vfs(tree(), "0000:77:00.0", 1).error().sys, ENODEV);
-    EXPECT_EQ(unbind_driver(tree(), "0000:77:00.0").error().code, Code::Unavailable);
-    EXPECT_EQ(bind_driver(tree(), "0000:ca:01.1", "iavf").error().code, Code::Busy);
+    EXPECT_EQ(room_->set_num_vfs("0000:ca:01.0", 1).error().code, Code::Unavailable);
+    EXPECT_EQ(room_->set_num_vfs("0000:77:00.0", 1).error().sys, ENODEV);
+    EXPECT_EQ(room_->unbind("0000:77:00.0").error().code, Code::Unavailable);
+    EXPECT_EQ(room_->bind("0000:ca:01.1", "iavf").error().code, Code::Busy);
     plant_line("bus/pci/devices/0000:ca:01.2/vendor = 0x8086");
     fs::rename(root_ / "bus/pci/devices/0000:ca:01.2", root_ / "devices/0000:ca:01.2");
     plant_line("bus/pci/devices/0000:ca:01.2 -> ../../../devices/0000:ca:01.2");
-    EXPECT_EQ(bind_driver(tree(), "0000:ca:01.2", "none").error().code, Code::Unavailable);
+    EXPECT_EQ(room_->bind("0000:ca:01.2", "none").error().code, Code::Unavailable);
     plant_line("bus/pci/drivers_probe = ");
-    EXPECT_TRUE(bind_driver(tree(), "0000:ca:01.2", ""));
+    EXPECT_TRUE(room_->bind("0000:ca:01.2", ""));
     EXPECT_EQ(text("bus/pci/drivers_probe"), "0000:ca:01.2");
     for (const char* driver : {"..", "../devices/0000:ca:00.0/driver"})
-        EXPECT_EQ(bind_driver(tree(), "0000:ca:01.2", driver).error().code, Code::BadInput);
+        EXPECT_EQ(room_->bind("0000:ca:01.2", driver).error().code, Code::BadInput);
     // A file that is a link is none of sysfs.
     plant_line("bus/pci/drivers/odd/bind -> ../iavf/bind");
-    EXPECT_EQ(bind_driver(tree(), "0000:ca:01.2", "odd").error().sys, ELOOP);
+    EXPECT_EQ(room_->bind("0000:ca:01.2", "odd").error().sys, ELOOP);
 }
 
 TEST(PciAddress, OneSpellingOnly) {
