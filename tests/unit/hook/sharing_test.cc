@@ -166,11 +166,9 @@ TEST_F(Sharing, ADifferentRequestInTheSameNetworkIsRefused) {
     Life one = life("one", "10.9.0.1/24");
     Life two = life("two", "10.9.0.2/24");
     ASSERT_TRUE(one.start());
-    const World before = fake_.world;
-    const Error second = error_of(two.precreate());
+    const Error second = refusal(two);
     EXPECT_EQ(second.code, base::Code::Refused);
     EXPECT_NE(second.message().find("rdma0"), std::string::npos);
-    EXPECT_EQ(fake_.world, before);
     ASSERT_TRUE(one.poststop());
     expect_nothing_left();
 }
@@ -193,12 +191,9 @@ TEST_F(Sharing, AnAddressThatSomebodyHasIsRefused) {
     Life one = life("one", "10.9.0.1/24");
     Life two = apart("two", "10.9.0.1/24", kSecondInit);
     ASSERT_TRUE(one.start());
-    const World before = fake_.world;
-    const Error second = error_of(two.precreate());
+    const Error second = refusal(two);
     EXPECT_EQ(second.code, base::Code::Busy);
     EXPECT_NE(second.message().find("10.9.0.1"), std::string::npos);
-    fake_.settle();
-    EXPECT_EQ(fake_.world, before);
     ASSERT_TRUE(one.poststop());
     EXPECT_TRUE(two.start());
 }
