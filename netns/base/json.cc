@@ -6,144 +6,97 @@
 #include <charconv>
 #include <cstring>
 #include <string>
-#include <unordered_set>
 #include <utility>
 #include <vector>
+
+#include "netns/base/json_kept.h"
+#include "netns/base/json_scan.h"
 
 namespace base {
 
 namespace {
-// Builds the value, and refuses what the library's own builder accepts: a duplicate key in one
-// object, and nesting deeper than any config.json has (the value's destructor recurses).
-class Builder {
+constexpr size_t kMore = 4;  // members that may be added to an object before it grows
+
+// ---- value of a text ----------------------------------------------------------------------------
+// Makes the value of scanned text. Objects get their size at once, with room for some more: see
+// object_for().
+class Tree {
   public:
-    // Stops at this member of the outermost object, if one is given.
-    explicit Builder(std::string_view stop_at = {}) : stop_at_(stop_at) {}
+    Tree(std::string_view text,
+         const std::vector<JsonNode>& nodes,
+         std::span<const std::string_view> kept)
+        : text_(text), nodes_(nodes), kept_(kept) {}
 
-    using number_integer_t = Json::number_integer_t;
-    using number_unsigned_t = Json::number_unsigned_t;
-    using number_float_t = Json::number_float_t;
-    using string_t = Json::string_t;
-    using binary_t = Json::binary_t;
-
-    bool null() { return add(nullptr) != nullptr; }
-
-    bool boolean(bool value) { return add(value) != nullptr; }
-
-    bool number_integer(number_integer_t value) { return add(value) != nullptr; }
-
-    bool number_unsigned(number_unsigned_t value) { return add(value) != nullptr; }
-
-    bool number_float(number_float_t value, const string_t& /*text*/) {
-        return add(value) != nullptr;
-    }
-
-    bool string(string_t& value) { return add(std::move(value)) != nullptr; }
-
-    bool binary(binary_t& /*value*/) { return false; }  // JSON text has none
-
-    bool start_object(size_t /*unknown*/) { return open(Json::value_t::object); }
-
-    bool start_array(size_t /*unknown*/) { return open(Json::value_t::array); }
-
-    bool end_object() { return close(); }
-
-    bool end_array() { return close(); }
-
-    bool key(string_t& name) {
-        Level& level = levels_.back();
-        if (!stop_at_.empty() && levels_.size() == 1 && name == stop_at_) {
-            stopped_ = true;
-            return false;
+    // Recurses as deep as the text, which scan_json() bounds.
+    Json value() {
+        const JsonNode& node = nodes_[at_++];
+        switch (node.kind) {
+            case JsonNode::Kind::Null:
+                return nullptr;
+            case JsonNode::Kind::True:
+                return true;
+            case JsonNode::Kind::False:
+                return false;
+            case JsonNode::Kind::Integer:
+                return integer(source(node));
+            case JsonNode::Kind::Float:
+                return double_of(source(node));
+            case JsonNode::Kind::String:
+                return string_of(text_, node);
+            case JsonNode::Kind::Array:
+                return array(node.size);
+            case JsonNode::Kind::Object:
+                return object(node.size);
         }
-        if (!level.is_new(name)) {
-            complaint_ = "key '" + printable(name) + "' twice in one object";
-            return false;
-        }
-        auto& members = level.value->get_ref<Json::object_t&>();
-        if (members.empty())
-            members.reserve(kUsual);
-        members.emplace_back(std::move(name), Json());
-        member_ = &members.back().second;
-        return true;
-    }
-
-    bool parse_error(size_t /*at*/, const std::string& /*token*/, const Json::exception& error) {
-        complaint_ = printable(error.what(), 160);
-        return false;
-    }
-
-    // Returns the value of the text, or why it has none.
-    Result<Json> read(std::string_view text, std::string_view what) {
-        if (!Json::sax_parse(text, this) && !stopped_)
-            return make_error(Code::BadInput,
-                              std::string(what) + " is not valid JSON: " + complaint_);
-        return std::move(root_);
+        return nullptr;
     }
 
   private:
-    static constexpr size_t kMaxDepth = 64;
-    static constexpr size_t kUsual = 16;  // growing copies every key
-    static constexpr size_t kFew = 32;    // up to this size a linear search is faster than a set
-
-    struct Level {
-        Json* value;
-        std::unordered_set<std::string> keys;  // used beyond kFew members
-
-        bool is_new(const std::string& key) {
-            const auto& members = value->get_ref<const Json::object_t&>();
-            if (members.size() < kFew)
-                return std::none_of(members.begin(), members.end(), [&](const auto& member) {
-                    return member.first == key;
-                });
-            if (keys.empty()) {
-                for (const auto& member : members)
-                    keys.insert(member.first);
-            }
-            return keys.insert(key).second;
-        }
-    };
-
-    // Adds the value and returns its place. The place holds until the parent is complete: while an
-    // element is open, no element is added to its parent, and none is moved.
-    template <class T>
-    Json* add(T&& value) {
-        if (levels_.empty()) {
-            root_ = std::forward<T>(value);
-            return &root_;
-        }
-        Json* parent = levels_.back().value;
-        if (parent->is_object()) {
-            *member_ = std::forward<T>(value);
-            return member_;
-        }
-        auto& elements = parent->get_ref<Json::array_t&>();
-        if (elements.empty())
-            elements.reserve(kUsual);
-        elements.emplace_back(std::forward<T>(value));
-        return &elements.back();
+    [[nodiscard]] std::string_view source(const JsonNode& node) const {
+        return text_.substr(node.begin, node.end - node.begin);
     }
 
-    bool open(Json::value_t type) {
-        if (levels_.size() == kMaxDepth) {
-            complaint_ = "nested deeper than 64 levels";
-            return false;
+    // A number without a fraction that no integer of 64 bits holds is a double.
+    static Json integer(std::string_view digits) {
+        const auto read = [&]<class T>(T number) -> Json {
+            const auto result =
+                std::from_chars(digits.data(), digits.data() + digits.size(), number);
+            return result.ec == std::errc{} ? Json(number) : Json(double_of(digits));
+        };
+        return digits.starts_with('-') ? read(int64_t{}) : read(uint64_t{});
+    }
+
+    Json array(size_t size) {
+        Json json = Json::array();
+        auto& elements = json.get_ref<Json::array_t&>();
+        elements.reserve(size);
+        while (size-- > 0)
+            elements.push_back(value());
+        return json;
+    }
+
+    Json object(size_t size) {
+        Json json = object_for(size + kMore);
+        auto& members = json.get_ref<Json::object_t&>();
+        while (size-- > 0) {
+            std::string key = string_of(text_, nodes_[at_++]);
+            const bool keeps = nodes_[at_].kind >= JsonNode::Kind::Array &&
+                               std::ranges::find(kept_, key) != kept_.end();
+            members.emplace_back(std::move(key), keeps ? kept() : value());
         }
-        levels_.push_back({add(type), {}});
-        return true;
+        return json;
     }
 
-    bool close() {
-        levels_.pop_back();
-        return true;
+    Json kept() {
+        const JsonNode& node = nodes_[at_];
+        at_ = node.next;
+        return kept_json(source(node));
     }
 
-    std::string_view stop_at_;
-    bool stopped_ = false;
-    Json root_;
-    Json* member_ = nullptr;
-    std::vector<Level> levels_;
-    std::string complaint_;
+    std::string_view text_;
+    const std::vector<JsonNode>& nodes_;
+    std::span<const std::string_view> kept_;
+    size_t at_ = 0;
 };
 
 // ---- text of a value ----------------------------------------------------------------------------
@@ -192,6 +145,10 @@ void write_number(std::string& out, Integer number) {
     out.append(digits.data(), end);
 }
 
+void write_kept(std::string& out, const std::vector<uint8_t>& text) {
+    out.append(reinterpret_cast<const char*>(text.data()), text.size());
+}
+
 // Recurses as deep as the value, which parse_json() bounds.
 void write_value(std::string& out, const Json& value);
 
@@ -229,6 +186,8 @@ void write_value(std::string& out, const Json& value) {
             return write_number(out, value.get_ref<const Json::number_integer_t&>());
         case Json::value_t::number_unsigned:
             return write_number(out, value.get_ref<const Json::number_unsigned_t&>());
+        case Json::value_t::binary:
+            return write_kept(out, value.get_binary());
         default:
             out += dump_by_library(value);
     }
@@ -236,13 +195,26 @@ void write_value(std::string& out, const Json& value) {
 }  // namespace
 
 Result<Json> parse_json(std::string_view text, std::string_view what) {
-    return Builder().read(text, what);
+    return parse_json_keeping({}, text, what);
+}
+
+Result<Json> parse_json_keeping(std::span<const std::string_view> names,
+                                std::string_view text,
+                                std::string_view what) {
+    const auto nodes = TRY(scan_json(text, what));
+    return Tree(text, nodes, names).value();
+}
+
+Json kept_json(std::string_view text) {
+    const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
+    return Json::binary(std::vector<uint8_t>(bytes, bytes + text.size()));
 }
 
 Result<Json> parse_json_before(std::string_view member,
                                std::string_view text,
                                std::string_view what) {
-    return Builder(member).read(text, what);
+    const auto nodes = TRY(scan_json(text, what, member));
+    return Tree(text, nodes, {}).value();
 }
 
 Json object_for(size_t members) {
@@ -252,7 +224,6 @@ Json object_for(size_t members) {
 }
 
 Json object(std::initializer_list<Member> members) {
-    constexpr size_t kMore = 4;
     Json json = object_for(members.size() + kMore);
     auto& all = json.get_ref<Json::object_t&>();
     for (const Member& member : members)

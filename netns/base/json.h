@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON: the only way in which this project uses nlohmann's library. It turns the library's
-// exceptions into Errors at once. It refuses duplicate keys and too deep nesting; the library would
-// let the last key win, or recurse. It keeps unknown members and their order, so that a config.json
-// survives a round trip. Include this only from .cc files and from headers of the hook and
-// rdma-perf.
+// JSON: the only way in which this project uses nlohmann's library, which holds values. Their texts
+// are read by base/json_scan.h, which is strict, and written by dump_json(). Unknown members and
+// their order are kept, so that a config.json survives a round trip. Include this only from .cc
+// files and from headers of the hook and rdma-perf.
 #pragma once
 
 #include <initializer_list>

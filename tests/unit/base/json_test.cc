@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "netns/base/json.h"
 
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 namespace base {
@@ -20,6 +25,59 @@ TEST(Json, RefusesWhatTheLibraryLetsPass) {
     EXPECT_FALSE(parse_json(std::string(200000, '['), "x"));
     for (const auto* text : {"", "{", "{\"a\":}", "nul", "{} {}", "\"\xff\""})
         EXPECT_FALSE(parse_json(text, "x")) << text;
+}
+
+// What the scanner takes for a value is what the library takes for it.
+TEST(Json, TheGrammarIsTheLibrarys) {
+    std::istringstream words(
+        R"(-0 0 - +1 01 -01 1. .1 1.e1 1e 1e+ 1e5 1E-5 0.1e1 1e308 1e309 -1e400 1e-400
+           9223372036854775807 9223372036854775808 18446744073709551615 18446744073709551616
+           -9223372036854775808 -9223372036854775809 123456789012345678901234567890
+           true tru truex True nul NaN Infinity 'a' {,} {a:1} {1:1} {"a"1} {"a":1,} [,1] [1,] []] [} {]
+           [1/**/] " "\ "\x" "\u12" "\u12g4" "\"\\\/\b\f\n\r\t" "\u0000" "\u00e9\u20AC" "\ud83d\ude00"
+           "\ud83d" "\ud83dx" "\ud83d\u0041" "\ude00" "\udbff\udfff" {"\u0061":1,"b":[{},[]]})");
+    std::vector<std::string> texts{std::istream_iterator<std::string>(words), {}};
+    for (const char* text : {"", "{} {}", "[1 2]", "// x\n1", "\f1", " \t\r\n1 \t\r\n"})
+        texts.emplace_back(text);
+    for (const char* text : {"{}", "", "\xef"})
+        texts.push_back("\xef\xbb\xbf" + std::string(text));
+    for (const char* text : {"\x1f",
+                             "\x7f",
+                             "\x80",
+                             "\xc1\xbf",
+                             "\xc2\x80",
+                             "\xc3",
+                             "\xe0\x9f\xbf",
+                             "\xe0\xa0\x80",
+                             "\xe2\x82",
+                             "\xed\x9f\xbf",
+                             "\xed\xa0\x80",
+                             "\xef\xbf\xbf",
+                             "\xf0\x8f\xbf\xbf",
+                             "\xf0\x90\x80\x80",
+                             "\xf4\x8f\xbf\xbf",
+                             "\xf4\x90\x80\x80",
+                             "\xf5\x80\x80\x80"})
+        texts.push_back('"' + std::string(text) + '"');
+    for (const std::string& text : texts) {
+        const Json theirs = Json::parse(text, nullptr, false);
+        const auto json = parse_json(text, "x");
+        EXPECT_EQ(json.has_value(), !theirs.is_discarded()) << printable(text);
+        EXPECT_EQ(json ? dump_json(*json) : "", theirs.is_discarded() ? "" : dump_json(theirs))
+            << printable(text);
+    }
+    for (const size_t digits : {300, 301, 308, 309, 310})
+        EXPECT_EQ(parse_json(std::string(digits, '9'), "x").has_value(), digits < 309) << digits;
+}
+
+TEST(Json, ARefusalNamesThePlace) {
+    const auto why = [](std::string_view text) { return parse_json(text, "x").error().text; };
+    EXPECT_EQ(why("[1,}"), "x is not valid JSON: unexpected '}' at byte 3");
+    EXPECT_EQ(why("{\"a\":"), "x is not valid JSON: it ends too early at byte 5");
+    EXPECT_EQ(why("\"a\\x\""), "x is not valid JSON: unknown escape at byte 2");
+    EXPECT_EQ(why(std::string_view("{}\0", 3)),
+              "x is not valid JSON: unexpected '\\x00' at byte 2");
+    EXPECT_EQ(why(R"({"a":1,"\u0061":2})"), "x is not valid JSON: key 'a' twice in one object");
 }
 
 // An object of many members is looked through by a set, a small one by the eye: both must see.
