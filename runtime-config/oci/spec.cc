@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "netns/base/json_kept.h"
 #include "runtime-config/oci/spec_check.h"
 
 namespace oci {
@@ -18,6 +19,11 @@ using base::printable;
 
 namespace {
 constexpr char kMemlock[] = "RLIMIT_MEMLOCK";
+
+// Members that nothing here reads, wherever they are: most of an engine's config.json.
+constexpr std::string_view kKept[] = {
+    "args", "maskedPaths", "options", "readonlyPaths", "seccomp", "sysctl"};
+constexpr char kMountOptions[] = R"(["bind","ro","nosuid","nodev","noexec"])";
 
 // Returns the member to edit; makes it if it is absent or null. check_spec has checked its type.
 Json& section(Json& object, const char* key, Json::value_t type) {
@@ -35,8 +41,8 @@ Json& list_in(Json& object, const char* key) {
     return section(object, key, Json::value_t::array);
 }
 
-std::string text_of(const Json* value) {
-    return value != nullptr ? value->get<std::string>() : "";
+std::string_view text_of(const Json* value) {
+    return value != nullptr ? value->get_ref<const std::string&>() : std::string_view{};
 }
 
 // Engines write capabilities in capitals; crun (libcap) ignores case.
@@ -84,12 +90,14 @@ bool is_podmans(std::string_view key) {
     return std::ranges::find(kKeys, key.substr(0, key.find('/'))) != std::end(kKeys);
 }
 
-std::string normal(const std::string& path) {
-    return std::filesystem::path(path).lexically_normal().string();
+std::string normal(std::string_view path) {
+    const bool is_normal = path.starts_with('/') && path.find("//") == std::string_view::npos &&
+                           path.find("/.") == std::string_view::npos;
+    return is_normal ? std::string(path) : std::filesystem::path(path).lexically_normal().string();
 }
 
 bool is_same_device(const Json& entry, const DeviceNode& node) {
-    const std::string type = text_of(member(&entry, "type"));
+    const std::string_view type = text_of(member(&entry, "type"));
     const Json* major = member(&entry, "major");
     const Json* minor = member(&entry, "minor");
     return (type == "c" || type == "u") && major != nullptr && minor != nullptr &&
@@ -112,9 +120,9 @@ std::vector<DeviceNode> character_devices(const Json& tree) {
     const Json* devices = member(member(&tree, "linux"), "devices");
     for (size_t i = 0; devices != nullptr && i < devices->size(); ++i) {
         const Json& entry = (*devices)[i];
-        const std::string type = text_of(member(&entry, "type"));
+        const std::string_view type = text_of(member(&entry, "type"));
         if (type == "c" || type == "u")
-            nodes.push_back({.path = text_of(member(&entry, "path")),
+            nodes.push_back({.path = std::string(text_of(member(&entry, "path"))),
                              .major = number_of(entry, "major"),
                              .minor = number_of(entry, "minor")});
     }
@@ -144,7 +152,7 @@ Result<Spec> Spec::parse_annotations(std::string_view text) {
     if (text.size() > kMaxSpecBytes)
         return make_error(Code::BadInput,
                           fmt::format("config.json is larger than {} bytes", kMaxSpecBytes));
-    Json tree = TRY(base::parse_json(text, "config.json"));
+    Json tree = TRY(base::parse_json_keeping(kKept, text, "config.json"));
     TRY(check_annotations(tree));
     return Spec(std::move(tree));
 }
@@ -166,7 +174,7 @@ Network Spec::network() const {
     const Json* entry = find_namespace(tree_, "network");
     if (entry == nullptr)
         return {.kind = Network::Kind::Host, .path = ""};
-    std::string path = text_of(member(entry, "path"));
+    std::string path(text_of(member(entry, "path")));
     const auto kind = path.empty() ? Network::Kind::Private : Network::Kind::Path;
     return {.kind = kind, .path = std::move(path)};
 }
@@ -223,7 +231,8 @@ std::set<DeviceRange> Spec::rdma_rules(const std::vector<uint32_t>& majors) cons
 }
 
 std::string Spec::cpus() const {
-    return text_of(member(member(member(member(&tree_, "linux"), "resources"), "cpu"), "cpus"));
+    return std::string(
+        text_of(member(member(member(member(&tree_, "linux"), "resources"), "cpu"), "cpus")));
 }
 
 bool Spec::has_own_sysfs() const {
@@ -231,7 +240,7 @@ bool Spec::has_own_sysfs() const {
     const Json none = Json::array();
     const Json* mounts = member(&tree_, "mounts");
     for (const Json& mount : mounts == nullptr ? none : *mounts) {
-        const std::string place = normal(text_of(member(&mount, "destination")) + "/");
+        const std::string place = normal(std::string(text_of(member(&mount, "destination"))) + "/");
         if (place == "/sys/")
             found = text_of(member(&mount, "type")) == "sysfs";
         if (place.starts_with("/sys/class/") || place.starts_with("/sys/devices/"))
@@ -246,7 +255,7 @@ std::string Spec::root() const {
 }
 
 std::string Spec::mount_label() const {
-    return text_of(member(member(&tree_, "linux"), "mountLabel"));
+    return std::string(text_of(member(member(&tree_, "linux"), "mountLabel")));
 }
 
 // Decides by keys that the engines and the kubelet write: a pod's author adds annotations and
@@ -346,12 +355,13 @@ void Spec::add_file_mount(const std::string& host_path, const std::string& conta
              base::object({{"destination", container_path},
                            {"type", "bind"},
                            {"source", host_path},
-                           {"options", Json::array({"bind", "ro", "nosuid", "nodev", "noexec"})}}));
+                           {"options", base::kept_json(kMountOptions)}}));
 }
 
 void Spec::add_hook(const std::string& stage, const Hook& hook) {
-    Json entry =
-        base::object({{"path", hook.path}, {"args", hook.args}, {"env", Json::array({kHookPath})}});
+    Json entry = base::object({{"path", hook.path},
+                               {"args", base::kept_json(base::dump_json(hook.args))},
+                               {"env", Json::array({kHookPath})}});
     if (hook.timeout_s != 0)
         entry["timeout"] = hook.timeout_s;
     add_once(list_in(object_in(tree_, "hooks"), stage.c_str()), std::move(entry));

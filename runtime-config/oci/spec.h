@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // config.json of the OCI runtime specification 1.0 to 1.2: the few facts that rdma-hook needs of
-// it, and the edits that grant a device. It works on the JSON tree, so unknown members survive.
+// it, and the edits that grant a device. It works on a JSON tree, in which large members that
+// nobody reads stay text. So unknown members survive.
 #pragma once
 
 #include <cstdint>

@@ -2,6 +2,7 @@
 #include "runtime-config/oci/spec_check.h"
 
 #include <climits>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -94,38 +95,52 @@ Result<> bad(const std::string& place, const std::string& why) {
         .advise("the engine that wrote this config.json is at fault: report it there");
 }
 
-Result<> expect(const Json& value, Type type, const std::string& place) {
-    if (has_type(value, type))
-        return {};
+Result<> wrong_type(const Json& value, Type type, const std::string& place) {
     return bad(
         place,
         fmt::format("must be {}, not {}", type_label(type), printable(base::dump_json(value), 40)));
 }
 
-Result<> check_members(const Json& object,
-                       std::span<const Member> members,
-                       const std::string& place) {
-    TRY(expect(object, Type::Object, place));
+// A place in config.json. Only a complaint has its text.
+struct Place {
+    std::string_view list;
+    std::optional<size_t> index = {};
+
+    [[nodiscard]] std::string text() const {
+        return index ? fmt::format("{}[{}]", list, *index) : std::string(list);
+    }
+
+    [[nodiscard]] std::string member(const char* key) const {
+        return list.empty() ? key : text() + "." + key;
+    }
+};
+
+Result<> check_members(const Json& object, std::span<const Member> members, const Place& place) {
+    if (!object.is_object())
+        return wrong_type(object, Type::Object, place.text());
     for (const auto& entry : members) {
-        const std::string name = place.empty() ? entry.key : place + "." + entry.key;
-        if (const Json* value = member(&object, entry.key))
-            TRY(expect(*value, entry.type, name));
-        else if (entry.required)
-            return bad(name, fmt::format("is missing ({})", type_label(entry.type)));
+        const Json* value = member(&object, entry.key);
+        if (value == nullptr && entry.required)
+            return bad(place.member(entry.key),
+                       fmt::format("is missing ({})", type_label(entry.type)));
+        if (value != nullptr && !has_type(*value, entry.type))
+            return wrong_type(*value, entry.type, place.member(entry.key));
     }
     return {};
 }
 
 // Checks a list of objects with these members; an absent list is an empty one.
-Result<> check_items(const Json* list, std::span<const Member> members, const std::string& place) {
+Result<> check_items(const Json* list, std::span<const Member> members, std::string_view place) {
     for (size_t i = 0; list != nullptr && i < list->size(); ++i)
-        TRY(check_members((*list)[i], members, fmt::format("{}[{}]", place, i)));
+        TRY(check_members((*list)[i], members, {place, i}));
     return {};
 }
 
-Result<> check_strings(const Json* list, const std::string& place) {
-    for (size_t i = 0; list != nullptr && i < list->size(); ++i)
-        TRY(expect((*list)[i], Type::String, fmt::format("{}[{}]", place, i)));
+Result<> check_strings(const Json* list, std::string_view place) {
+    for (size_t i = 0; list != nullptr && i < list->size(); ++i) {
+        if (!(*list)[i].is_string())
+            return wrong_type((*list)[i], Type::String, Place{place, i}.text());
+    }
     return {};
 }
 
@@ -159,9 +174,11 @@ Result<> check_namespaces(const Json* list) {
     TRY(check_types_differ(list, "linux.namespaces"));
     for (size_t i = 0; list != nullptr && i < list->size(); ++i) {
         const Json* path = member(&(*list)[i], "path");
-        const std::string place = fmt::format("linux.namespaces[{}].path", i);
+        if (path == nullptr)
+            continue;
+        const std::string place = Place{"linux.namespaces", i}.member("path");
         TRY(check_plain(path, place));
-        const std::string text = path != nullptr ? path->get<std::string>() : "";
+        const auto& text = path->get_ref<const std::string&>();
         if (!text.empty() && (text[0] != '/' || text.size() >= PATH_MAX))
             return bad(place, "must be an absolute path, not " + printable(text));
     }
@@ -171,14 +188,14 @@ Result<> check_namespaces(const Json* list) {
 Result<> check_linux(const Json* section) {
     if (section == nullptr)
         return {};
-    TRY(check_members(*section, kLinux, "linux"));
+    TRY(check_members(*section, kLinux, {"linux"}));
     TRY(check_plain(member(section, "mountLabel"), "linux.mountLabel"));
     TRY(check_namespaces(member(section, "namespaces")));
     TRY(check_items(member(section, "devices"), kDevice, "linux.devices"));
     const Json* resources = member(section, "resources");
     if (resources == nullptr)
         return {};
-    TRY(check_members(*resources, kResources, "linux.resources"));
+    TRY(check_members(*resources, kResources, {"linux.resources"}));
     return check_items(member(resources, "devices"), kDeviceRule, "linux.resources.devices");
 }
 
@@ -197,7 +214,7 @@ Result<> check_capabilities(const Json* list, const std::string& place) {
 Result<> check_process(const Json* process) {
     if (process == nullptr)
         return {};
-    TRY(check_members(*process, kProcess, "process"));
+    TRY(check_members(*process, kProcess, {"process"}));
     TRY(check_strings(member(process, "env"), "process.env"));
     const Json* rlimits = member(process, "rlimits");
     TRY(check_items(rlimits, kRlimit, "process.rlimits"));
@@ -207,7 +224,7 @@ Result<> check_process(const Json* process) {
         return {};
     for (const char* set : kCapabilitySets) {
         const Member entry[] = {{set, Type::Array}};
-        TRY(check_members(*capabilities, entry, "process.capabilities"));
+        TRY(check_members(*capabilities, entry, {"process.capabilities"}));
         TRY(check_capabilities(member(capabilities, set),
                                fmt::format("process.capabilities.{}", set)));
     }
@@ -218,8 +235,8 @@ Result<> check_each(const Json* object, Type type, const std::string& place) {
     if (object == nullptr)
         return {};
     for (const auto& [key, value] : object->items()) {
-        if (!value.is_null() || type == Type::String)
-            TRY(expect(value, type, place + "." + key));
+        if (!has_type(value, type) && (!value.is_null() || type == Type::String))
+            return wrong_type(value, type, place + "." + key);
     }
     return {};
 }
@@ -238,13 +255,14 @@ Result<> check_annotations(const Json& tree) {
     const Json* annotations = member(&tree, "annotations");
     if (annotations == nullptr)
         return {};
-    TRY(expect(*annotations, Type::Object, "annotations"));
+    if (!annotations->is_object())
+        return wrong_type(*annotations, Type::Object, "annotations");
     return check_each(annotations, Type::String, "annotations");
 }
 
 Result<> check_spec(const Json& tree) {
     TRY(check_annotations(tree));
-    TRY(check_members(tree, kRoot, ""));
+    TRY(check_members(tree, kRoot, {""}));
     TRY(check_linux(member(&tree, "linux")));
     TRY(check_process(member(&tree, "process")));
     TRY(check_items(member(&tree, "mounts"), kMount, "mounts"));

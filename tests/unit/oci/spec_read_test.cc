@@ -12,12 +12,23 @@ Spec fixture(const std::string& name) {
     return std::move(spec).value();
 }
 
-TEST(SpecRead, KeepsEveryFixtureByteForByte) {
+TEST(SpecRead, KeepsEveryFixture) {
     for (const char* name : test::kSpecFixtures) {
         const auto tree = base::parse_json(test::oci_fixture(name), name);
         ASSERT_TRUE(tree) << name;
-        EXPECT_EQ(fixture(name).text(), base::dump_json(*tree)) << name;
+        const auto again = base::parse_json(fixture(name).text(), name);
+        ASSERT_TRUE(again) << name;
+        EXPECT_EQ(base::dump_json(*again), base::dump_json(*tree)) << name;
     }
+}
+
+TEST(SpecRead, KeepsWhatNobodyReadsByteForByte) {
+    const std::string filter = R"({ "a" : [1.50, "\u0041"],"args":[ ] })";
+    const std::string text = R"({"linux":{"seccomp":)" + filter + "}}";
+    EXPECT_EQ(test::parsed_spec(text).text(), text);
+    EXPECT_FALSE(Spec::parse(R"({"linux":{"seccomp":{"a":[],"a":[]}}})")) << "a key twice";
+    EXPECT_FALSE(Spec::parse(R"({"linux":{"seccomp":[1,]}})"));
+    EXPECT_FALSE(Spec::parse(R"({"linux":{"seccomp":["\ud800"]}})"));
 }
 
 struct Expected {
