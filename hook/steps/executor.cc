@@ -7,7 +7,8 @@ namespace hook {
 
 Result<> run(std::span<const AnyStep> steps, Site& site) {
     for (const AnyStep& step : steps) {
-        TRY(apply(step, site).context(describe(step)));
+        if (auto done = apply(step, site); !done)
+            return std::move(done).context(describe(step));
         base::log::info(describe(step));
     }
     return {};
@@ -16,12 +17,14 @@ Result<> run(std::span<const AnyStep> steps, Site& site) {
 Result<Undo> undo_all(const Steps& steps, Site& site) {
     Undo all = Undo::gone();
     for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
-        Undo one = TRY(undo(*step, site).context("undo: " + describe(*step)));
-        if (one.answer == Undo::Answer::Unknown && !site.forget) {
-            one.why = "undo: " + describe(*step) + ": " + one.why;
+        auto one = undo(*step, site);
+        if (!one)
+            return std::move(one).context("undo: " + describe(*step));
+        if (one->answer == Undo::Answer::Unknown && !site.forget) {
+            one->why = "undo: " + describe(*step) + ": " + one->why;
             return one;
         }
-        if (one.answer == Undo::Answer::Undone)
+        if (one->answer == Undo::Answer::Undone)
             all = Undo::undone();
     }
     return all;
