@@ -22,6 +22,9 @@
 
 namespace netns {
 
+// The value that takes a limit away.
+inline constexpr uint32_t kNoRdmaLimit = 0x7fffffff;
+
 // A limit for one device. An empty member stays as it is; a new cgroup has no limit.
 struct RdmaLimit {
     std::string device;               // name of the RDMA device

@@ -38,6 +38,10 @@ class DeviceCgroups {
     // Takes away what allow() gave, also if allow() stopped half-way or the program has been
     // replaced since. A container that is gone is no error: it has nothing left.
     virtual Result<> forbid(const ProcessToken& init, DeviceNumber device) = 0;
+
+    // Returns whether the process is in a cgroup of the container, whatever namespaces it is in.
+    // False: the process is gone. Unavailable: the container's init is gone.
+    virtual Result<bool> contains(const ProcessToken& init, pid_t process) = 0;
 };
 
 std::unique_ptr<DeviceCgroups> make_kernel_device_cgroups();

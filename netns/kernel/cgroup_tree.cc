@@ -112,12 +112,16 @@ Result<> hand_down(const UniqueFd& folder, const std::string& where) {
     return done ? Result<>{} : explain(std::move(done).error(), where);
 }
 
+std::string value_of(uint32_t limit) {
+    return limit == kNoRdmaLimit ? "max" : std::to_string(limit);
+}
+
 std::string command_of(const RdmaLimit& limit) {
     std::string text = limit.device;
     if (limit.handles)
-        text += fmt::format(" hca_handle={}", *limit.handles);
+        text += " hca_handle=" + value_of(*limit.handles);
     if (limit.objects)
-        text += fmt::format(" hca_object={}", *limit.objects);
+        text += " hca_object=" + value_of(*limit.objects);
     return text;
 }
 

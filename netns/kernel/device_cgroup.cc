@@ -158,6 +158,10 @@ Result<std::vector<std::string>> own_cgroups(const ProcessToken& init) {
     return own_cgroups_of(path, ours);
 }
 
+base::Error gone(const ProcessToken& init) {
+    return make_error(Code::Unavailable, fmt::format("the container's init {} is gone", init.pid));
+}
+
 class KernelDeviceCgroups : public DeviceCgroups {
   public:
     Result<> check() override {
@@ -186,6 +190,16 @@ class KernelDeviceCgroups : public DeviceCgroups {
         return {};
     }
 
+    Result<bool> contains(const ProcessToken& init, pid_t process) override {
+        const auto cgroups = TRY(own_cgroups(init));
+        const auto path = cgroup_of(std::to_string(process));
+        if (TRY(KernelProcesses{}.token(init.pid)) != init)
+            return gone(init);
+        if (!path && path.error().code == Code::Unavailable)
+            return false;
+        return is_same_or_above(cgroups.back(), TRY(path));
+    }
+
   private:
     static Result<bool> rewrite_own(const ProcessToken& init, const Rewrite& rewrite) {
         const auto cgroups = TRY(own_cgroups(init));
@@ -195,8 +209,7 @@ class KernelDeviceCgroups : public DeviceCgroups {
             folders.push_back(TRY(tree.open(path)));
         // This check proves that the answer was about this process.
         if (TRY(KernelProcesses{}.token(init.pid)) != init)
-            return make_error(Code::Unavailable,
-                              fmt::format("the container's init {} is gone", init.pid));
+            return gone(init);
         bool changed = false;
         for (size_t i = 0; i < folders.size(); ++i) {
             const bool one = TRY(rewrite_programs(folders[i], rewrite)

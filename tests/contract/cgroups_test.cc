@@ -98,6 +98,8 @@ TYPED_TEST(CgroupsContract, ADeviceIsLimitedMemberByMember) {
               "hca_handle=2 hca_object=100");
     EXPECT_EQ(set({.device = kLimited, .handles = 999999999, .objects = 999999999}),
               "hca_handle=999999999 hca_object=999999999");
+    EXPECT_EQ(set({.device = kLimited, .handles = netns::kNoRdmaLimit, .objects = {}}),
+              "hca_handle=max hca_object=999999999");
 }
 
 // Not part of what fakes have: the ways in which an ancestor cannot hand the controller down.

@@ -88,6 +88,19 @@ TYPED_TEST(DeviceCgroupsContract, AProcessThatIsGoneHasNothing) {
     EXPECT_EQ(this->opens(), std::pair(false, false));
 }
 
+TYPED_TEST(DeviceCgroupsContract, AContainersProcessesAreKnown) {
+    const auto contains = [&](pid_t process) {
+        const auto answer = this->room().contains(this->init(), process);
+        EXPECT_TRUE(answer) << answer.error().message();
+        return answer && *answer;
+    };
+    EXPECT_TRUE(contains(this->init().pid));
+    EXPECT_FALSE(contains(this->outside_.host().processes.self()));
+    EXPECT_FALSE(contains(this->outside_.missing_pid()));
+    const ProcessToken gone{.pid = this->init().pid, .start = this->init().start + 1};
+    EXPECT_EQ(this->room().contains(gone, this->init().pid).error().code, Code::Unavailable);
+}
+
 TYPED_TEST(DeviceCgroupsContract, OurOwnCgroupStaysAsItIs) {
     this->outside_.set_own_cgroup(false);
     const Error none = error_of(this->room().allow(this->init(), kZero));

@@ -229,6 +229,8 @@ class FakeDeviceCgroups : public Fake<netns::DeviceCgroups> {
     Result<> check() override;
     Result<bool> allow(const netns::ProcessToken& init, netns::DeviceNumber device) override;
     Result<> forbid(const netns::ProcessToken& init, netns::DeviceNumber device) override;
+    // A container's processes are those of its network namespace.
+    Result<bool> contains(const netns::ProcessToken& init, pid_t process) override;
 };
 
 class FakePlacements : public Fake<netns::Placements> {

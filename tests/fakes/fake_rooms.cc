@@ -296,10 +296,14 @@ Result<> FakeCgroups::limit_rdma(const netns::ProcessToken& wanted,
             return coded(Code::Unavailable, ENODEV, "write rdma.max");
         auto& max = process->rdma_max[limit.device];
         max.device = limit.device;
-        if (limit.handles)
-            max.handles = limit.handles;
-        if (limit.objects)
-            max.objects = limit.objects;
+        const auto set = [](std::optional<uint32_t>& member, std::optional<uint32_t> value) {
+            if (value)
+                member = *value == netns::kNoRdmaLimit ? std::nullopt : value;
+        };
+        set(max.handles, limit.handles);
+        set(max.objects, limit.objects);
+        if (!max.handles && !max.objects)
+            process->rdma_max.erase(limit.device);
         return {};
     });
 }
@@ -331,6 +335,14 @@ Result<> FakeDeviceCgroups::forbid(const netns::ProcessToken& init, DeviceNumber
             process->devices.erase(name);
         return {};
     });
+}
+
+Result<bool> FakeDeviceCgroups::contains(const netns::ProcessToken& init, pid_t process) {
+    const FakeProcess* container = world_.find_process(init);
+    if (container == nullptr)
+        return coded(Code::Unavailable, ENOENT, "the container's init is gone");
+    const auto found = world_.processes.find(process);
+    return found != world_.processes.end() && found->second.ns == container->ns;
 }
 
 Result<> FakePlacements::place(const ContainerRoot& root, const Placement& what) {
