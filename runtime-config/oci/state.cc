@@ -23,7 +23,7 @@ constexpr size_t kMaxPathBytes = 4096;  // PATH_MAX
 base::Error bad(std::string_view key, const std::string& value, std::string_view allowed) {
     return make_error(Code::BadInput,
                       fmt::format("'{}' must be {}, not '{}'", key, allowed, printable(value)))
-        .advise("the runtime that called this hook is at fault: report it there");
+        .advise("the container's runtime is at fault: report it there");
 }
 
 bool is_alnum(char c) {
@@ -61,17 +61,79 @@ Result<pid_t> parse_pid(const Json& tree) {
     return static_cast<pid_t>(pid);
 }
 
+Result<std::string> parse_id(std::string id) {
+    if (!is_container_id(id))
+        return bad("id", id, "letters, digits and _.+- up to 1024 bytes");
+    return id;
+}
+
+Result<std::string> parse_bundle(const std::string& bundle) {
+    std::string path = canonical_path(bundle);
+    if (path.empty())
+        return bad("bundle", bundle, "an absolute path without '..' and control characters");
+    return path;
+}
+
 Result<State> read_state(const Json& tree) {
     State state;
-    state.id = TRY(base::required<std::string>(tree, "id"));
-    if (!is_container_id(state.id))
-        return bad("id", state.id, "letters, digits and _.+- up to 1024 bytes");
-    const auto bundle = TRY(base::required<std::string>(tree, "bundle"));
-    state.bundle = canonical_path(bundle);
-    if (state.bundle.empty())
-        return bad("bundle", bundle, "an absolute path without '..' and control characters");
+    state.id = TRY(parse_id(TRY(base::required<std::string>(tree, "id"))));
+    state.bundle = TRY(parse_bundle(TRY(base::required<std::string>(tree, "bundle"))));
     state.status = TRY(base::optional_member<std::string>(tree, "status", ""));
     state.pid = TRY(parse_pid(tree));
+    return state;
+}
+
+Result<Json> parse_tree(std::string_view text) {
+    if (text.size() > kMaxStateBytes)
+        return make_error(Code::BadInput,
+                          fmt::format("container state is larger than {} bytes", kMaxStateBytes));
+    Json tree = TRY(base::parse_json(text, "container state"));
+    if (!tree.is_object())
+        return make_error(Code::BadInput, "container state is not a JSON object");
+    return tree;
+}
+
+// Reads the process of a kept state.
+Result<> read_process(const Json& tree, const char* pid, const char* start, State& state) {
+    state.pid = TRY(base::required<pid_t>(tree, pid));
+    state.start = TRY(base::required<uint64_t>(tree, start));
+    if (state.pid <= 0)
+        return bad(pid, std::to_string(state.pid), "a process id");
+    return {};
+}
+
+// runc keeps the container's annotations as labels KEY=VALUE, and its bundle as the label behind
+// them. So an annotation "bundle" is not the bundle.
+Result<std::string> runc_bundle(const Json& tree) {
+    constexpr std::string_view kLabel = "bundle=";
+    const auto config = tree.find("config");
+    if (config == tree.end() || !config->is_object())
+        return make_error(Code::BadInput, "it has no 'config'");
+    std::string bundle;
+    for (const Json& entry : base::array_of(*config, "labels")) {
+        const auto label = TRY(base::as<std::string>(entry, "labels"));
+        if (label.starts_with(kLabel))
+            bundle = label.substr(kLabel.size());
+    }
+    return parse_bundle(bundle);
+}
+
+Result<State> read_runc_state(const Json& tree, const std::string& id) {
+    State state;
+    state.id = TRY(parse_id(TRY(base::required<std::string>(tree, "id"))));
+    if (state.id != id)
+        return make_error(Code::BadInput,
+                          "it is about container " + state.id + " and not about " + id);
+    TRY(read_process(tree, "init_process_pid", "init_process_start", state));
+    state.bundle = TRY(runc_bundle(tree));
+    return state;
+}
+
+Result<State> read_crun_status(const Json& tree, const std::string& id) {
+    State state;
+    state.id = TRY(parse_id(id));
+    TRY(read_process(tree, "pid", "process-start-time", state));
+    state.bundle = TRY(parse_bundle(TRY(base::required<std::string>(tree, "bundle"))));
     return state;
 }
 }  // namespace
@@ -85,13 +147,15 @@ bool is_container_id(std::string_view id) {
 }
 
 Result<State> parse_state(std::string_view text) {
-    if (text.size() > kMaxStateBytes)
-        return make_error(Code::BadInput,
-                          fmt::format("container state is larger than {} bytes", kMaxStateBytes));
-    const Json tree = TRY(base::parse_json(text, "container state"));
-    if (!tree.is_object())
-        return make_error(Code::BadInput, "container state is not a JSON object");
-    return read_state(tree).context("container state");
+    return read_state(TRY(parse_tree(text))).context("container state");
+}
+
+Result<State> parse_runc_state(std::string_view text, const std::string& id) {
+    return read_runc_state(TRY(parse_tree(text)), id).context("runc's state of container");
+}
+
+Result<State> parse_crun_status(std::string_view text, const std::string& id) {
+    return read_crun_status(TRY(parse_tree(text)), id).context("crun's status of container");
 }
 
 }  // namespace oci

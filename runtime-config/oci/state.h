@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state of a container, which runtimes give to hooks on stdin (OCI runtime specification,
-// runtime.md#state). Ids are untrusted: only [A-Za-z0-9][A-Za-z0-9_.+-]* up to 1024 bytes is
-// accepted.
+// runtime.md#state), and which runc and crun keep in a folder for each container. Ids are
+// untrusted: only [A-Za-z0-9][A-Za-z0-9_.+-]* up to 1024 bytes is accepted.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -24,11 +25,19 @@ struct State {
     std::string bundle;  // absolute path
     std::string status;  // may be empty
     pid_t pid = 0;       // 0: none (poststop)
+    // Start time of that process, in clock ticks since the boot. Only kept states have it.
+    uint64_t start = 0;
 };
 
 bool is_container_id(std::string_view id);
 
 // BadInput: it is no JSON, or a member is missing or not acceptable.
 Result<State> parse_state(std::string_view text);
+
+// The states that runtimes keep, of a container in the folder `id`. Both have a process, which may
+// have ended since. runc: ID/state.json (libcontainer/container.go, BaseState). crun: ID/status
+// (src/libcrun/status.c); versions before 0.17 do not write the start time, which is BadInput.
+Result<State> parse_runc_state(std::string_view text, const std::string& id);
+Result<State> parse_crun_status(std::string_view text, const std::string& id);
 
 }  // namespace oci

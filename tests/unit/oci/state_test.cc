@@ -21,6 +21,63 @@ TEST(State, WhatRuntimesSend) {
     EXPECT_EQ(parse_state(R"({"id":"a","bundle":"/b","pid":null})")->status, "");
 }
 
+TEST(State, WhatRuntimesKeep) {
+    const std::string id = parse_state(test::oci_fixture("state-runc-create-runtime.json"))->id;
+    const auto runc = parse_runc_state(test::oci_fixture("kept-runc.json"), id);
+    ASSERT_TRUE(runc) << runc.error().message();
+    EXPECT_EQ(runc->id, id);
+    EXPECT_EQ(runc->pid, 4712);
+    EXPECT_EQ(runc->start, 70512U);
+    EXPECT_EQ(runc->bundle,
+              "/run/docker/containerd/daemon/io.containerd.runtime.v2.task/moby/" + id)
+        << "not the annotation's";
+    const auto crun = parse_crun_status(test::oci_fixture("kept-crun.json"), "3f1d");
+    ASSERT_TRUE(crun) << crun.error().message();
+    EXPECT_EQ(crun->id, "3f1d");
+    EXPECT_EQ(crun->pid, 4711);
+    EXPECT_EQ(crun->start, 70411U);
+    EXPECT_TRUE(crun->bundle.ends_with("/userdata"));
+}
+
+TEST(State, WhatRuntimesDoNotKeep) {
+    const std::string labels = R"(,"config":{"labels":["bundle=/b"]}})";
+    const std::string runc = R"({"id":"a","init_process_pid":7,"init_process_start":8)";
+    ASSERT_TRUE(parse_runc_state(runc + labels, "a"));
+
+    const struct {
+        std::string text;
+        const char* says;
+    } of_runc[] = {
+        {"", "not valid JSON"},
+        {"[]", "not a JSON object"},
+        {R"({"id":"b")" + runc.substr(9) + labels, "about container b and not about a"},
+        {R"({"id":"a")" + labels, "'init_process_pid' is missing"},
+        {R"({"id":"a","init_process_pid":0,"init_process_start":8)" + labels, "not '0'"},
+        {R"({"id":"a","init_process_pid":-1,"init_process_start":8)" + labels, "not '-1'"},
+        {R"({"id":"a","init_process_pid":7,"init_process_start":"8")" + labels, "whole number"},
+        {R"({"id":"a","init_process_pid":7,"init_process_start":-8)" + labels, "whole number"},
+        {runc + "}", "no 'config'"},
+        {runc + R"(,"config":[]})", "no 'config'"},
+        {runc + R"(,"config":{}})", "'bundle' must be an absolute path"},
+        {runc + R"(,"config":{"labels":["bundle=/b","bundle=b"]}})", "not 'b'"},
+        {runc + R"(,"config":{"labels":["bundle=/b",1]}})", "'labels' must be a string"},
+        {runc + R"(,"config":{"labels":{"x":7}}})", "'labels' must be a string"},
+    };
+
+    for (const auto& row : of_runc) {
+        const auto state = parse_runc_state(row.text, "a");
+        ASSERT_FALSE(state) << row.text;
+        EXPECT_EQ(state.error().code, base::Code::BadInput) << row.text;
+        EXPECT_NE(state.error().message().find(row.says), std::string::npos)
+            << state.error().message();
+    }
+    const std::string crun = R"({"pid":7,"process-start-time":8,"bundle":"/b"})";
+    EXPECT_TRUE(parse_crun_status(crun, "a"));
+    EXPECT_FALSE(parse_crun_status(crun, "../a"));
+    EXPECT_FALSE(parse_crun_status(R"({"pid":7,"bundle":"/b"})", "a")) << "of before 0.17";
+    EXPECT_FALSE(parse_crun_status(R"({"pid":7,"process-start-time":8})", "a"));
+}
+
 TEST(State, OneSpellingOfABundle) {
     for (const char* bundle : {"/a/b", "/a/b/", "//a//b", "/a/./b/.", "/./a/b//"})
         EXPECT_EQ(parse_state(std::string(R"({"id":"x","bundle":")") + bundle + "\"}")->bundle,
