@@ -3,11 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 
-#include <fmt/format.h>
-
-#include "hook/modes/software_device.h"
+#include "hook/container/variables.h"
 #include "netns/sys_class.h"
 
 namespace hook {
@@ -16,41 +13,6 @@ namespace {
 // Returns the first attachment inside the container's namespace; the end if there is none.
 auto first_inside(const Request& request) {
     return std::ranges::find(request.attachments, Placement::Container, &Attachment::placement);
-}
-
-// Attachment 0 has the plain name; the others carry their number.
-std::string numbered(const char* name, unsigned index) {
-    return index == 0 ? name : fmt::format("{}_{}", name, index);
-}
-
-// Lists each device once: several attachments may share one.
-std::string join_devices(const std::vector<Granted>& granted, const char* suffix) {
-    std::set<std::string_view> listed;
-    std::string list;
-    for (const Granted& g : granted) {
-        if (listed.insert(g.device.name).second)
-            list += (list.empty() ? "" : ",") + g.device.name + suffix;
-    }
-    return list;
-}
-
-void add_environment(oci::Spec& spec, const std::vector<Granted>& granted) {
-    for (const Granted& g : granted) {
-        spec.add_env(numbered("RDMA_DEVICE", g.index), g.device.name);
-        spec.add_env(numbered("RDMA_NETDEV", g.index), g.netdev.name);
-        if (!g.gid)
-            continue;
-        spec.add_env(numbered("RDMA_GID", g.index), netns::to_string(g.gid->gid));
-        spec.add_env(numbered("RDMA_GID_INDEX", g.index), std::to_string(g.gid->index));
-    }
-    // "=": NCCL matches names exactly, not as prefixes.
-    spec.add_env("NCCL_IB_HCA", "=" + join_devices(granted, ""));
-    spec.add_env("UCX_NET_DEVICES", join_devices(granted, ":1"));
-    // UCX (1.18 at least) learns from a completion's SL whether a datagram came by IPv4, as
-    // ConnectX reports it there. rxe does not report it, so UCX would drop all datagrams as those
-    // of another GID. rxe itself has checked their GID.
-    if (std::ranges::any_of(granted, [](const Granted& g) { return g.software == kRxe.type; }))
-        spec.add_env("UCX_UD_VERBS_ETH_DGID_CHECK", "n");
 }
 
 struct View {
@@ -130,7 +92,8 @@ Result<> InConfig::give(const Asking& asking,
     // memory.
     if (const uint64_t bytes = request.memlock.value_or(request.memlock_default); bytes != 0)
         spec_.set_memlock(bytes, request.memlock.has_value());
-    add_environment(spec_, granted);
+    for (const Variable& variable : variables_of(granted))
+        spec_.add_env(variable.name, variable.value);
     TRY(add_view(container, granted, notes));
     return declare(container, granted_json(container.id, asking.fenced, granted), notes);
 }
