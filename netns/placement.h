@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Placements mounts a file or device node of the host into a container that is about to start. It
-// works in the hooks prestart and createRuntime: the container's mounts are there, and the runtime
-// has not yet, or only just, made the folder its root.
+// Placements mounts a file or device node of the host into a container that exists. It works in the
+// hooks prestart and createRuntime: the container's mounts are there, and the runtime has not yet,
+// or only just, made the folder its root. It also works while the container runs.
 //
 // Everything is reached through descriptors, and no symbolic link is followed (openat2(2)
 // RESOLVE_NO_SYMLINKS, kernel 5.6; open_tree(2), move_mount(2), 5.2). So a hostile image, or a

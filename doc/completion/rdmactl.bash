@@ -5,9 +5,10 @@
 # What may follow a command: its commands and its own options.
 _rdmactl_words() {
     case $1 in
-    '') echo plan list show stats verify doctor gc recover vf asap2 runtime cdi config --version ;;
+    '') echo plan list show stats verify attach detach doctor gc recover vf asap2 runtime cdi config --version ;;
     plan) echo --annotation --spec --netns ;;
     list) echo --failed ;;
+    attach) echo --annotation --pid --bundle ;;
     gc) echo --regrant --forget ;;
     vf) echo list enable disable ;;
     asap2) echo enable disable status ;;
@@ -44,7 +45,7 @@ _rdmactl() {
     for ((i = 1; i < COMP_CWORD; ++i)); do
         each=${COMP_WORDS[i]}
         case $each in
-        --config | -a | --annotation | --spec | --netns | --vfs | --bridge | --tc-policy | --runtime | --output) i=$((i + 1)) ;;
+        --config | -a | --annotation | --spec | --netns | --vfs | --bridge | --tc-policy | --runtime | --output | --pid | --bundle) i=$((i + 1)) ;;
         -*) ;;
         *)
             case $command in
@@ -57,19 +58,19 @@ _rdmactl() {
     done
     COMPREPLY=()
     case $before in
-    --config | --spec | --netns | --output)
+    --config | --spec | --netns | --output | --bundle)
         compopt -o filenames 2>/dev/null
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
         return
         ;;
     --tc-policy) words='none skip_sw skip_hw' ;;
     --runtime) words='docker containerd crio podman' ;;
-    -a | --annotation | --vfs | --bridge) return ;;
+    -a | --annotation | --vfs | --bridge | --pid) return ;;
     *)
         words=$(_rdmactl_words "$command")
         if [[ $word != -* ]]; then
             case $command:$arguments in
-            show:0 | stats:0 | verify:[01]) words+=" $(_rdmactl_containers)" ;;
+            show:0 | stats:0 | verify:[01] | detach:0) words+=" $(_rdmactl_containers)" ;;
             doctor:0) words+=' softroce softiwarp shared vf asap2' ;;
             'vf '*:0 | 'asap2 '*:0) words+=" $(_rdmactl_pfs)" ;;
             esac

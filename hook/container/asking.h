@@ -3,6 +3,7 @@
 // it. Reading it refuses all that can be refused without a look at the host.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "hook/request/policy.h"
@@ -20,7 +21,10 @@ struct Asking {
     // The process that has to live for the container to be alive. First it is the process that
     // creates the container, later the container's init.
     netns::ProcessToken life{};
-    bool running = false;  // plain hooks: the container exists, and its init waits
+    // The container exists. Its init waits in a plain hook, or runs (`running_init`).
+    bool running = false;
+    // rdmactl attach: the container's init. `life` is then rdmactl itself.
+    std::optional<netns::ProcessToken> running_init = {};
     oci::Network network;
     Request request;
     std::string cpus;        // the container's cpuset, "0-3,8"; empty: all
@@ -28,7 +32,7 @@ struct Asking {
     bool net_admin = false;  // the container may change its interfaces
 };
 
-// Reads all members but `bundle`, `id` and `life`. Asks the host only for the numbers of devices,
+// Reads all members but `bundle`, `id`, `life` and `running_init`. Asks the host only for the numbers of devices,
 // and only for a container with devices of its own.
 Result<Asking> read_asking(const Context& context,
                            const oci::Spec& spec,

@@ -28,6 +28,11 @@ struct Holder {
     const std::optional<netns::Netns>& ns;
 };
 
+// Returns the init of a container that exists.
+netns::ProcessToken init_of(const Asking& asking) {
+    return asking.running_init.value_or(asking.life);
+}
+
 Result<const Mode*> mode_of(const Attachment& attachment) {
     const Mode* mode = find_mode(attachment.mode);
     if (mode == nullptr)
@@ -233,6 +238,7 @@ Result<Container> register_container(const Context& context,
     container.id = asking.id;
     container.uuid = base::random_uuid();
     container.token = asking.life;
+    container.running_init = asking.running_init;
     container.netns_path = asking.network.path;
     container.created = std::time(nullptr);
     container.created_uptime = context.host.processes.uptime();
@@ -279,7 +285,7 @@ Result<Notes> with_record(const Context& context,
     Notes notes;
     Result<> done = work(container, notes);
     if (done && asking.running)
-        done = commit(context, container, asking.life);
+        done = commit(context, container, init_of(asking));
     if (!done)
         return join(std::move(done), leave_all(context, container)).error();
     return notes;
@@ -332,12 +338,28 @@ Result<> check_has_all(const Context& context,
         const bool has =
             std::ranges::find(container.attachments, akey) != container.attachments.end();
         const auto journal = has ? TRY(load_journal(context.store, akey)) : std::nullopt;
-        if (!journal || !may_share(*journal, attachment))
-            return make_error(Code::Refused,
-                              "a second hook asks for other RDMA than the container has")
-                .advise("give it one pool by --device, or all of them by annotations");
+        if (journal && may_share(*journal, attachment))
+            continue;
+        if (asking.running_init)
+            return make_error(Code::Refused, "the container was given other RDMA while it ran")
+                .advise("take that first: rdmactl detach " + container.id);
+        return make_error(Code::Refused, "a second hook asks for other RDMA than the container has")
+            .advise("give it one pool by --device, or all of them by annotations");
     }
     return {};
+}
+
+// Refuses rdmactl attach where the container has a record from its start.
+Result<> check_started_without(const Context& context, const Container& earlier) {
+    if (earlier.running_init || !TRY(is_alive(context, earlier)))
+        return {};
+    if (!earlier.committed)
+        return make_error(Code::Busy, "the container is being created with rdma.* annotations")
+            .advise("wait until it runs: rdmactl show " + earlier.id);
+    return make_error(Code::Refused,
+                      "the container was started with rdma.* annotations, and what it has of them "
+                      "stays as it is while it runs")
+        .advise("change its annotations, and create it again");
 }
 
 // Handles an earlier start of the same bundle. If it is dead it is undone now; if it lives, this
@@ -357,7 +379,9 @@ Result<Notes> attach_container(const Context& context, const Asking& asking, Del
     const std::string key = container_key(asking.bundle);
     const auto lock = TRY(context.store.lock_container(key, Deadline::in(kLockTimeout)));
     if (const auto earlier = TRY(context.store.load_container(key))) {
-        if (asking.running && earlier->committed && earlier->token == asking.life) {
+        if (asking.running_init)
+            TRY(check_started_without(context, *earlier));
+        if (asking.running && earlier->committed && earlier->token == init_of(asking)) {
             TRY(check_has_all(context, *earlier, asking, TRY(delivery.netns(asking))));
             return Notes{};
         }

@@ -42,9 +42,8 @@ Result<> add_target(const Context& context,
 }
 
 // Writes limits into the cgroup, as a declaration in config.json does not suffice. crun ignores
-// linux.resources.rdma, and where engines apply it the device may have another name. Nothing has to
-// be undone: a limit goes with its cgroup. A controller that ancestors now hand down limits nobody
-// by itself.
+// linux.resources.rdma, and where engines apply it the device may have another name. A limit goes
+// with its cgroup. A controller that ancestors now hand down limits nobody by itself.
 Result<> apply_limits(const Context& context,
                       const Container& container,
                       const netns::ProcessToken& init) {
@@ -104,6 +103,23 @@ Result<netns::ProcessToken> find_init(netns::Host& host, pid_t init) {
     if (!token)
         return make_error(Code::Unavailable, fmt::format("the container's init {} is gone", init));
     return *token;
+}
+
+Result<> lift_limits(const Context& context,
+                     const Container& container,
+                     const netns::ProcessToken& init) {
+    const auto lifted = [](const std::optional<uint32_t>& limit) {
+        return limit ? std::optional(netns::kNoRdmaLimit) : std::nullopt;
+    };
+    for (const auto& [akey, limits] : container.limits) {
+        Container one = container;
+        one.limits = {
+            {akey, {.handles = lifted(limits.handles), .objects = lifted(limits.objects)}}};
+        auto done = apply_limits(context, one, init);
+        if (!done && done.error().code != Code::Unavailable)
+            return done;
+    }
+    return {};
 }
 
 Result<> commit(const Context& context, const Container& pending, const netns::ProcessToken& init) {

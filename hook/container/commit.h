@@ -16,6 +16,12 @@ Result<netns::ProcessToken> find_init(netns::Host& host, pid_t init);
 // container for dead shortly before, and took back its attachments.
 Result<> commit(const Context& context, const Container& pending, const netns::ProcessToken& init);
 
+// Takes the limits of a running container from its cgroup again. A container or device that is gone
+// is no error.
+Result<> lift_limits(const Context& context,
+                     const Container& container,
+                     const netns::ProcessToken& init);
+
 // Commits a container that precreate has prepared, by the state that the runtime gives. Refused:
 // the state is another container's.
 Result<> commit_created(const Context& context, const Container& pending, const oci::State& state);

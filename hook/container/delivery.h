@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Delivery gives a container what was attached for it. There are two ways: by its config.json
-// before it is created (in_config.h), or while its init waits (into_running.h).
+// before it is created (in_config.h), or while it exists (into_running.h).
 #pragma once
 
 #include <optional>

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "hook/container/commit.h"
 #include "hook/container/granted_nodes.h"
 #include "hook/state/autoprobe.h"
 #include "hook/steps/executor.h"
@@ -22,15 +23,6 @@ Result<> settled(Result<Undo> undone) {
     if (undone->answer != Undo::Answer::Unknown)
         return {};
     return make_error(Code::Unavailable, std::move(undone->why));
-}
-
-// Takes back what the running container received.
-Result<> undo_grants(const Context& context, const Container& container) {
-    if (container.grants.empty())
-        return {};
-    Site site{
-        .host = context.host, .host_ns = TRY(context.host.namespaces.current()), .container = {}};
-    return settled(undo_all(TRY(grants_of(container)), site));
 }
 
 // Leaves one attachment, and undoes it if it has no other holder.
@@ -279,11 +271,28 @@ Result<Steps> grants_of(const Container& container) {
     return steps;
 }
 
+Result<> undo_grants(const Context& context, const Container& container) {
+    if (container.running_init)
+        TRY(lift_limits(context, container, *container.running_init));
+    if (container.grants.empty())
+        return {};
+    Site site{
+        .host = context.host, .host_ns = TRY(context.host.namespaces.current()), .container = {}};
+    return settled(undo_all(TRY(grants_of(container)), site));
+}
+
+Result<bool> runs_on(const Context& context, const Container& container) {
+    const auto& init = container.running_init;
+    return init && TRY(context.host.processes.token(init->pid)) == init;
+}
+
 Result<> leave_all(const Context& context,
                    const Container& container,
                    Leaving why,
                    Deadline locks) {
     Result<> all = undo_grants(context, container);
+    if (!all && TRY(runs_on(context, container)))
+        return all;
     for (const std::string& akey : container.attachments)
         all = join(std::move(all), leave(context, container, akey, why, locks));
     all = join(std::move(all), forget_nodes(context.store, container.key));

@@ -24,10 +24,17 @@ Result<bool> is_alive(const Context& context, const Container& container);
 // Returns the steps of Container::grants.
 Result<Steps> grants_of(const Container& container);
 
+// Takes back what the container was given while it existed. Changes nothing else.
+Result<> undo_grants(const Context& context, const Container& container);
+
+// True if the container ran before rdmactl attached to it, and still does.
+Result<bool> runs_on(const Context& context, const Container& container);
+
 // Takes back the container's grants and takes it off all its attachments. The leave of the last
 // holder undoes an attachment. Then the container's record goes, even if an undo failed: the
 // journal stays, with the reason, for gc. A journal also stays if another process has its lock and
-// `locks` waits for none (Deadline::now()).
+// `locks` waits for none (Deadline::now()). A container that runs on keeps its record and its
+// attachments until its grants are taken back: it could use them.
 Result<> leave_all(const Context& context,
                    const Container& container,
                    Leaving why = Leaving::Detach,

@@ -92,10 +92,8 @@ Result<> regrant_one(const Context& context, const std::string& key, Regranted& 
 }
 }  // namespace
 
-Result<IntoRunning> IntoRunning::find(const Context& context,
-                                      oci::Spec spec,
-                                      const std::string& bundle,
-                                      pid_t init) {
+Result<IntoRunning> IntoRunning::find(
+    const Context& context, oci::Spec spec, const std::string& bundle, pid_t init, Init now) {
     const auto token = TRY(find_init(context.host, init));
     std::string root = spec.root();
     if (root.empty())
@@ -103,14 +101,17 @@ Result<IntoRunning> IntoRunning::find(const Context& context,
     if (!root.starts_with('/'))
         root = bundle + "/" + root;
     auto ns = TRY(context.host.namespaces.open_process(init));
+    // This check proves that the namespace is this process's: the pid is not another's yet.
+    if (TRY(find_init(context.host, init)) != token)
+        return make_error(Code::Unavailable, "the container's init has just ended");
     TRY(check_not_the_hosts(context.host.namespaces, ns));
     return IntoRunning{
-        context, std::move(spec), {.init = token, .path = std::move(root)}, std::move(ns)};
+        context, std::move(spec), {.init = token, .path = std::move(root)}, std::move(ns), now};
 }
 
 Result<> IntoRunning::check(const Request& request) const {
     TRY(context_.host.device_cgroups.check());
-    if (request.memlock && spec_.has_memlock())
+    if (!runs_ && request.memlock && spec_.has_memlock())
         return make_error(Code::Refused,
                           "config.json has an RLIMIT_MEMLOCK of its own, which the runtime sets "
                           "after this hook")
@@ -134,13 +135,17 @@ Result<> IntoRunning::give(const Asking& asking,
     }
     const Request& request = asking.request;
     const uint64_t bytes = request.memlock.value_or(request.memlock_default);
-    if (bytes != 0 && !spec_.has_memlock())
+    const bool is_engines = spec_.has_memlock() && !(runs_ && request.memlock);
+    if (bytes != 0 && !is_engines)
         steps.push_back(SetMemlock{.init = root_.init,
                                    .before = TRY(context_.host.processes.memlock(root_.init)),
                                    .bytes = bytes});
     const Json attach = granted_json(container.id, asking.fenced, granted);
     TRY(carry_out(std::move(steps), attach, container, notes));
-    notes.insert(notes.end(), {kEnvironmentNotice, kReloadNotice});
+    variables_ = variables_of(granted);
+    if (!runs_)
+        notes.emplace_back(kEnvironmentNotice);
+    notes.emplace_back(kReloadNotice);
     return {};
 }
 

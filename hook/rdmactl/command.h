@@ -27,8 +27,11 @@ struct Options {
     bool regrant = false;  // also allow living containers their devices again
     bool forget = false;   // count whatever cannot be seen as gone
     std::string runtimes = kRuntimesFolder;
-    // show, stats, verify
+    // show, stats, verify, attach, detach
     std::string container;
+    // attach
+    std::string bundle;  // empty: looked up by the id
+    pid_t init = 0;      // the init of the bundle's container
     // vf
     std::string pf;      // PCI address, netdev or RDMA device
     uint32_t count = 0;  // the number of VFs
@@ -69,6 +72,10 @@ Result<Answer> show(const Options& options, netns::Host& host);
 // Reports the counters of devices and interfaces of living containers: of one, or of all.
 Result<Answer> stats(const Options& options, netns::Host& host);
 Result<Answer> verify(const Options& options, netns::Host& host);
+// Gives a running container what --annotation asks for, as plain hooks do at its start; detach
+// takes it back. The container's end does so as well: by gc, which no engine calls.
+Result<Answer> attach(const Options& options, netns::Host& host);
+Result<Answer> detach(const Options& options, netns::Host& host);
 // Reports what in the host lets modes work or keeps them from it, with the command that repairs it.
 // Changes nothing.
 Result<Answer> doctor(const Options& options, netns::Host& host);

@@ -72,6 +72,19 @@ void declare_runtime(CLI::App& app, hook::ctl::Options& options, const Declare& 
         ->excludes(unset);
 }
 
+template <class Declare>
+void declare_attach(CLI::App& app, hook::ctl::Options& options, const Declare& verb) {
+    auto* attach = verb(app, "attach", "give RDMA to a container that runs", hook::ctl::attach);
+    attach->add_option("container", options.container, "id, or its beginning")->required();
+    attach->add_option("-a,--annotation", options.annotations, "KEY=VALUE, repeatable")->required();
+    auto* pid = attach->add_option("--pid", options.init, "the container's init, with --bundle");
+    auto* bundle = attach->add_option("--bundle", options.bundle, "the folder of its config.json");
+    pid->needs(bundle);
+    bundle->needs(pid);
+    auto* detach = verb(app, "detach", "take back what attach gave", hook::ctl::detach);
+    detach->add_option("container", options.container, "id, or its beginning")->required();
+}
+
 // Declares the verbs. The verb that was given ends up in `chosen`.
 void declare(CLI::App& app, hook::ctl::Options& options, Verb& chosen) {
     app.require_subcommand(1);
@@ -107,6 +120,7 @@ void declare(CLI::App& app, hook::ctl::Options& options, Verb& chosen) {
                         hook::ctl::verify);
     verify->add_option("container", options.container, "id, or its beginning")->required();
     verify->add_option("peer", options.peer, "another container, or a host that serves");
+    declare_attach(app, options, verb);
     auto* doctor = verb(app,
                         "doctor",
                         "say what of this host lets modes work, or not, and what mends it",

@@ -183,6 +183,11 @@ Result<> Store::save_container(const Container& container) const {
     return files_.remove(record_path(*this, kPending, container.key));
 }
 
+Result<> Store::reopen_container(const Container& container) const {
+    TRY(save_container(container));
+    return files_.remove(record_path(*this, kContainers, container.key));
+}
+
 Result<> Store::remove_container(const std::string& key) const {
     TRY(files_.remove(attach_path(key)));
     TRY(files_.remove_tree(view_path(key)));
@@ -275,6 +280,9 @@ Json to_json(const Container& c) {
                               {"attachments", c.attachments},
                               {"created", c.created},
                               {"created_uptime", c.created_uptime.count()}});
+    if (c.running_init)
+        json["running_init"] =
+            base::object({{"pid", c.running_init->pid}, {"start", c.running_init->start}});
     if (!c.grants.empty())
         json["grants"] = c.grants;
     for (const auto& [akey, limits] : c.limits)
@@ -300,6 +308,9 @@ Result<Container> container_from_json(const Json& json) {
     c.created_uptime = std::chrono::seconds{TRY(base::required<int64_t>(json, "created_uptime"))};
     for (const Json& entry : base::array_of(json, "attachments"))
         c.attachments.push_back(TRY(base::as<std::string>(entry, "attachments")));
+    if (const auto init = json.find("running_init"); init != json.end())
+        c.running_init = netns::ProcessToken{TRY(base::required<pid_t>(*init, "pid")),
+                                             TRY(base::required<uint64_t>(*init, "start"))};
     c.grants = base::array_of(json, "grants");
     if (const auto limits = json.find("limits"); limits != json.end()) {
         if (!limits->is_object())

@@ -54,6 +54,9 @@ struct Container {
     std::map<std::string, Limits> limits;   // by attachment, where there are any
     int64_t created = 0;                    // seconds since 1970, for people
     std::chrono::seconds created_uptime{};  // Processes::uptime() at that time
+    // rdmactl attach: the container's init, which ran before the attach, and so outlives a detach.
+    // Nothing: the container has its RDMA from its start.
+    std::optional<netns::ProcessToken> running_init = {};
     // The steps that granted the container things while it existed (hook/container/into_running.h),
     // in the order of application. Empty where config.json declares them.
     base::Json grants = base::Json::array();
@@ -87,6 +90,9 @@ class Store {
     Result<std::optional<Container>> load_container(const std::string& key) const;
     // Writes to containers/ or pending/ as `committed` says; a committed container leaves pending/.
     Result<> save_container(const Container& container) const;
+    // Makes a committed record pending again. Its token names the process that undoes the
+    // container. If that process dies, gc and the next attach undo the rest.
+    Result<> reopen_container(const Container& container) const;
     Result<> remove_container(const std::string& key) const;
 
     Result<std::vector<std::string>> pending_keys() const;

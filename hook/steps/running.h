@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that grant things to a container while it exists: its init waits for a plain hook. All
-// grants go with the container.
+// Steps that grant things to a container while it exists: its init waits for a plain hook, or runs.
+// All grants go with the container.
 #pragma once
 
 #include <cstdint>

@@ -33,16 +33,37 @@ class EveryMode : public testing::TestWithParam<Way> {
             reached = true;
         }
         fake.settle();
-        fake.world.processes.erase(life.init);
-        fake.world.processes.erase(World::kEngine);
+        end_processes(life, fake.world);
         EXPECT_TRUE(collect(fake, state).trouble.empty()) << "call " << k;
+        if (way.running)
+            detach_again(life, fake, state);
         fake.settle();
-        before.processes.erase(life.init);
-        before.processes.erase(World::kEngine);
+        end_processes(life, before);
         before.settle();
         EXPECT_EQ(fake.world, before) << "call " << k << ":\n" << difference(before, fake.world);
         EXPECT_EQ(state.leftovers(), std::vector<std::string>{}) << "call " << k;
         return reached;
+    }
+
+    // The program's death is that of the engine, too, and with it of the container. rdmactl attach
+    // dies alone.
+    static void end_processes(const Life& life, World& world) {
+        if (GetParam().running) {
+            world.processes.erase(World::kSelf);
+        } else {
+            world.processes.erase(life.init);
+            world.processes.erase(World::kEngine);
+        }
+    }
+
+    // A detach that failed before it changed anything leaves the container with all that it has.
+    static void detach_again(Life& life, FakeHost& fake, const StateDir& state) {
+        if (state.leftovers().empty())
+            return;
+        fake.world.add_process(World::kSelf, fake.world.host);
+        const auto done = life.poststop();
+        EXPECT_TRUE(done) << done.error().message();
+        fake.world.processes.erase(World::kSelf);
     }
 
     static void run_life(Life& life, FakeHost& fake) {
@@ -163,6 +184,7 @@ TEST_P(EachAdapter, ReturnsToStartWhateverCallFails) {
 
 INSTANTIATE_TEST_SUITE_P(Modes, EveryMode, testing::ValuesIn(all_ways()), kWayName);
 INSTANTIATE_TEST_SUITE_P(Plain, EveryMode, testing::ValuesIn(plain_ways()), kWayName);
+INSTANTIATE_TEST_SUITE_P(Running, EveryMode, testing::ValuesIn(running_ways()), kWayName);
 INSTANTIATE_TEST_SUITE_P(Adapters, EveryMode, testing::ValuesIn(adapter_ways()), kWayName);
 INSTANTIATE_TEST_SUITE_P(Further, EachAdapter, testing::ValuesIn(further_adapter_ways()), kWayName);
 

@@ -238,7 +238,7 @@ void add_members(const base::Json& json, std::set<std::string>& names) {
 
 TEST(FormatDocument, HasEveryMemberOfEveryWayToAttach) {
     std::set<std::string> names;
-    for (const auto& ways : {all_ways(), plain_ways()}) {
+    for (const auto& ways : {all_ways(), plain_ways(), running_ways()}) {
         for (const Way& way : ways) {
             FakeHost fake{way.world};
             StateDir state;

@@ -60,7 +60,8 @@ Result<> Life::precreate() {
     if (!network.empty())
         entry["path"] = network;
     spec["linux"]["namespaces"].push_back(entry);
-    spec["annotations"] = annotations;
+    if (!running)
+        spec["annotations"] = annotations;
     spec["mounts"] = mounts;
     if (!capabilities.empty())
         spec["process"]["capabilities"]["bounding"] = capabilities;
@@ -78,7 +79,7 @@ Result<> Life::precreate() {
 }
 
 Result<> Life::precreate_with(const Json& spec) {
-    if (plain) {
+    if (plain || running) {
         bundle_ = state_.make_bundle(id_);
         std::ofstream(bundle_ + "/config.json") << spec.dump();
         spec_ = spec;
@@ -118,7 +119,22 @@ Result<> Life::create_plain() {
     return {};
 }
 
+Result<> Life::attach_running() {
+    if (!fake_.world.processes.contains(init))
+        fake_.world.add_process(init, fake_.world.engine_paths.at(network));
+    write_runc_state(
+        state_.root(), id_, bundle_, {.pid = init, .start = fake_.world.processes.at(init).start});
+    hook::ctl::Options options = options_for(state_, id_);
+    for (const auto& [key, value] : annotations)
+        options.annotations.push_back(key + "=" + value);
+    netns::Host host = fake_.host();
+    const auto answer = hook::ctl::attach(options, host);
+    return answer ? Result<>{} : answer.error();
+}
+
 Result<> Life::create_runtime() {
+    if (running)
+        return attach_running();
     if (plain)
         return create_plain();
     // The runtime's work between the stages: an init in the namespace that config.json names.
@@ -137,6 +153,11 @@ Result<> Life::create_runtime() {
 }
 
 Result<> Life::poststop() {
+    if (running) {
+        netns::Host host = fake_.host();
+        const auto answer = hook::ctl::detach(options_for(state_, id_), host);
+        return answer ? Result<>{} : answer.error();
+    }
     fake_.world.processes.erase(init);
     if (plain)
         return hook::plain_poststop(state_json(0), call());
@@ -144,7 +165,7 @@ Result<> Life::poststop() {
 }
 
 Result<> Life::attach() {
-    return plain ? start() : precreate();
+    return plain || running ? start() : precreate();
 }
 
 Result<> Life::start() {
@@ -166,6 +187,28 @@ std::vector<std::string> Life::nodes() const {
     for (const auto& device : spec_["linux"].value("devices", Json::array()))
         paths.push_back(device["path"]);
     return paths;
+}
+
+hook::ctl::Options options_for(StateDir& state, const std::string& container) {
+    hook::ctl::Options options;
+    options.load_config = [&state]() -> Result<hook::Config> { return state.config(); };
+    options.runtimes = state.path() + "/runtimes";
+    options.container = container;
+    options.host_root = state.root();
+    return options;
+}
+
+void write_runc_state(const std::string& root,
+                      const std::string& id,
+                      const std::string& bundle,
+                      const netns::ProcessToken& init) {
+    const std::string folder = root + "/run/docker/runtime-runc/moby/" + id;
+    std::filesystem::create_directories(folder);
+    std::ofstream(folder + "/state.json")
+        << Json{{"id", id},
+                {"init_process_pid", init.pid},
+                {"init_process_start", init.start},
+                {"config", {{"labels", {"bundle=/of/an/annotation", "bundle=" + bundle}}}}};
 }
 
 hook::Collected collect(FakeHost& fake, StateDir& state, bool forget) {

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "hook/container/end.h"
+#include "hook/rdmactl/command.h"
 #include "hook/stages.h"
 #include "tests/fakes/fake_host.h"
 #include "tests/support/error_of.h"
@@ -33,6 +34,9 @@ class StateDir {
     }
 
     [[nodiscard]] const std::string& path() const { return config_.state_dir; }
+
+    // Stands for the root of the file system, where runtimes keep the states of containers.
+    [[nodiscard]] std::string root() const { return dir_ / "root"; }
 
     // A folder for the config.json of a container of plain hooks.
     [[nodiscard]] std::string make_bundle(const std::string& id) const;
@@ -58,6 +62,9 @@ class Life {
     pid_t init = World::kContainer;
     // Plain hooks: precreate() leaves config.json in a bundle, create_runtime() attaches.
     bool plain = false;
+    // rdmactl attach: precreate() leaves a config.json without annotations, create_runtime() starts
+    // the container and attaches, and poststop() detaches. The container lives on.
+    bool running = false;
     std::map<std::string, std::string> asked;  // by the hook's own arguments
     std::vector<std::string> capabilities;
     std::string mount_label;  // of SELinux
@@ -95,6 +102,7 @@ class Life {
   private:
     base::Result<> precreate_with(const oci::Json& spec);
     base::Result<> create_plain();
+    base::Result<> attach_running();
     hook::Call later_call(const std::string& stage);
     [[nodiscard]] std::string state_json(pid_t pid) const;
     hook::Call call();
@@ -107,6 +115,16 @@ class Life {
     std::vector<std::string> notes_;
     std::optional<netns::Host> host_;
 };
+
+// Returns what rdmactl is told about a container.
+hook::ctl::Options options_for(StateDir& state, const std::string& container);
+
+// Writes the state that runc keeps of one of Docker's containers. An annotation of it names another
+// bundle.
+void write_runc_state(const std::string& root,
+                      const std::string& id,
+                      const std::string& bundle,
+                      const netns::ProcessToken& init);
 
 // Does the work of `rdmactl gc`, or of `rdmactl gc --forget`.
 hook::Collected collect(FakeHost& fake, StateDir& state, bool forget = false);

@@ -195,6 +195,10 @@ std::vector<Way> recorded_ways() {
         if (way.name == "plain_softroce_macvlan" || way.name == "plain_softroce_two_rails")
             all.push_back(std::move(way));
     }
+    for (Way& way : running_ways()) {
+        if (way.name == "running_softroce_macvlan")
+            all.push_back(std::move(way));
+    }
     return all;
 }
 

@@ -27,6 +27,7 @@ void take(const Way& way, Life& life, StateDir& state) {
     life.annotations = way.annotations;
     life.network = way.network;
     life.plain = way.plain;
+    life.running = way.running;
     if (way.net_admin)
         life.capabilities = {"CAP_NET_ADMIN"};
 }

@@ -19,6 +19,7 @@ struct Way {
     std::function<void(hook::Config&)> configure = [](hook::Config&) {};
     bool refused = false;  // the attach fails, after it has begun
     bool plain = false;    // by plain hooks
+    bool running = false;  // by rdmactl attach and detach
     // With CAP_NET_ADMIN, so that a netdev of the host's comes back as a new one.
     bool net_admin = false;
     std::string mode = {};  // set by all_ways()
@@ -40,5 +41,7 @@ std::vector<Way> adapter_ways();          // a VF of each adapter
 std::vector<Way> further_adapter_ways();  // the other modes over each adapter that they attach on
 // Ways of all modes, by plain hooks.
 std::vector<Way> plain_ways();
+// Ways of all modes, into a container that runs.
+std::vector<Way> running_ways();
 
 }  // namespace test

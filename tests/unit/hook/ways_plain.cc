@@ -32,4 +32,17 @@ std::vector<Way> plain_ways() {
     return all;
 }
 
+std::vector<Way> running_ways() {
+    std::vector<Way> all = all_ways();
+    // The container's namespace is there, and rdma.optional is for one that is to start.
+    std::erase_if(all, [](const Way& way) {
+        return way.network.empty() || way.annotations.contains("rdma.optional");
+    });
+    for (Way& way : all) {
+        way.running = true;
+        way.name = "running_" + way.name;
+    }
+    return all;
+}
+
 }  // namespace test

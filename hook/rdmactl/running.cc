@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/rdmactl/running.h"
+
+#include <fmt/format.h>
+
+#include "netns/base/files.h"
+
+namespace hook::ctl {
+
+namespace {
+// The folders with a folder for each container: of runc's and crun's own users and Podman, and of
+// Docker, whatever low-level runtime it uses (moby, daemon/runtime_unix.go).
+constexpr const char* kFolders[] = {"/run/runc", "/run/crun", "/run/docker/runtime-runc/moby"};
+// containerd has such a folder for each of its namespaces: "k8s.io", "default".
+constexpr char kContainerd[] = "/run/containerd/runc";
+
+struct Kept {
+    std::string folder;
+    std::string id;
+};
+
+// Returns the names in a folder that could be ids; none if there is no such folder.
+Result<std::vector<std::string>> ids_in(base::Files& files, const std::string& folder) {
+    auto names = files.list(folder);
+    if (!names && base::is_missing(names.error()))
+        return std::vector<std::string>{};
+    std::vector<std::string> ids = TRY(std::move(names));
+    std::erase_if(ids, [](const std::string& name) { return !oci::is_container_id(name); });
+    return ids;
+}
+
+// Returns the containers whose id begins so; only one of them if that is its whole id.
+Result<std::vector<Kept>> containers_of(base::Files& files,
+                                        const std::string& root,
+                                        const std::string& wanted) {
+    std::vector<std::string> folders;
+    for (const char* folder : kFolders)
+        folders.push_back(root + folder);
+    for (const std::string& name : TRY(ids_in(files, root + kContainerd)))
+        folders.push_back(root + kContainerd + "/" + name);
+    std::vector<Kept> found;
+    for (const std::string& folder : folders) {
+        for (const std::string& id : TRY(ids_in(files, folder))) {
+            if (id == wanted)
+                return std::vector<Kept>{{folder, id}};
+            if (id.starts_with(wanted))
+                found.push_back({folder, id});
+        }
+    }
+    return found;
+}
+
+Result<oci::State> read_kept(base::Files& files, const Kept& kept) {
+    const std::string folder = kept.folder + "/" + kept.id;
+    const auto runc = files.read(folder + "/state.json", oci::kMaxStateBytes);
+    if (runc || !base::is_missing(runc.error()))
+        return oci::parse_runc_state(TRY(runc), kept.id).context(folder);
+    const auto crun = files.read(folder + "/status", oci::kMaxStateBytes);
+    if (!crun && base::is_missing(crun.error()))
+        return make_error(Code::Unavailable,
+                          folder + " has neither runc's state.json nor crun's status")
+            .advise("name the container by --pid and --bundle");
+    return oci::parse_crun_status(TRY(crun), kept.id).context(folder);
+}
+
+Result<oci::State> named_by_pid(const Options& options, netns::Host& host) {
+    if (!oci::is_container_id(options.container))
+        return make_error(Code::Usage,
+                          "'" + printable(options.container) + "' is not a container's id");
+    const auto init = TRY(host.processes.token(options.init));
+    return oci::State{.id = options.container,
+                      .bundle = options.bundle,
+                      .status = {},
+                      .pid = options.init,
+                      .start = init ? init->start : 0};
+}
+
+Result<oci::State> named_by_id(const Options& options, netns::Host& host) {
+    const std::string name = printable(options.container);
+    auto found = TRY(containers_of(host.files, options.host_root, options.container));
+    if (found.empty())
+        return make_error(Code::Unavailable, "no container '" + name + "' runs")
+            .advise(
+                "give its id, as docker ps --no-trunc or podman ps --no-trunc shows it; or --pid "
+                "and --bundle");
+    if (found.size() > 1)
+        return make_error(Code::Usage, "'" + name + "' names several containers")
+            .advise(fmt::format("give more of the id: {} or {}", found[0].id, found[1].id));
+    return read_kept(host.files, found.front());
+}
+}  // namespace
+
+Result<oci::State> find_running(const Options& options, netns::Host& host) {
+    auto state =
+        TRY(options.bundle.empty() ? named_by_id(options, host) : named_by_pid(options, host));
+    const auto init = TRY(host.processes.token(state.pid));
+    if (init && init->start == state.start)
+        return state;
+    return make_error(Code::Unavailable, "container " + state.id + " does not run")
+        .advise("start it, and run this again");
+}
+
+}  // namespace hook::ctl
