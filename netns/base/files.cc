@@ -145,7 +145,7 @@ Result<std::string> read_file(int fd, size_t limit, std::string_view what) {
     return read_until_end(fd, limit, what, true);
 }
 
-Result<std::vector<std::string>> names_in(int folder, std::string_view what) {
+Result<std::vector<std::string>> names_in(int folder, std::string_view what, size_t most) {
     std::vector<std::string> names;
     alignas(dirent64) char buffer[8192];
     for (;;) {
@@ -161,6 +161,8 @@ Result<std::vector<std::string>> names_in(int folder, std::string_view what) {
                 names.emplace_back(name);
             at += entry->d_reclen;
         }
+        if (names.size() > most)
+            return make_error(Code::BadInput, std::string(what) + " has too many names");
     }
     std::sort(names.begin(), names.end());
     return names;

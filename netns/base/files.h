@@ -6,6 +6,7 @@
 // can fail or "crash" at any write.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -96,8 +97,10 @@ Result<std::string> read_file(int fd, size_t limit, std::string_view what);
 
 // Returns the names in an open folder, sorted, without "." and "..". `what` is the folder in
 // errors. It asks the kernel itself (getdents64(2)), without libc's buffer: a hook reads some
-// folders in every container start.
-Result<std::vector<std::string>> names_in(int folder, std::string_view what);
+// folders in every container start. BadInput: there are more than `most`.
+Result<std::vector<std::string>> names_in(int folder,
+                                          std::string_view what,
+                                          size_t most = SIZE_MAX);
 
 // Writes all bytes, through short writes and EINTR.
 Result<> write_all(int fd, std::string_view content, std::string_view what);

@@ -9,15 +9,14 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/magic.h>
-#include <linux/openat2.h>
 #include <sys/fsuid.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "netns/base/unique_fd.h"
+#include "netns/kernel/openat2.h"
 #include "netns/namespace.h"
 
 namespace netns {
@@ -35,11 +34,7 @@ Result<UniqueFd> open_below(const UniqueFd& from,
                             const std::string& path,
                             unsigned resolve,
                             unsigned flags = O_DIRECTORY) {
-    open_how how{};
-    how.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC | flags;
-    how.resolve = kNoLinks | resolve;
-    UniqueFd fd{
-        static_cast<int>(::syscall(SYS_openat2, from.get(), path.c_str(), &how, sizeof how))};
+    UniqueFd fd = look_up(from.get(), path, O_NOFOLLOW | flags, kNoLinks | resolve);
     if (fd)
         return fd;
     if (errno == ELOOP || errno == EXDEV || errno == ENOTDIR)
