@@ -124,6 +124,13 @@ class RdmaDevices {
     // Returns the type of a driver over a netdev ("rxe", "siw"); empty for hardware.
     virtual Result<std::string> software_type(const Netns& ns, const RdmaDevice& device) = 0;
 
+    // Returns the name of the device's driver: "rxe", "siw"; of hardware the one that its bus has
+    // bound to it ("mlx5_core", "mlx5_core.sf").
+    virtual Result<std::string> driver(const Netns& ns, const RdmaDevice& device) = 0;
+    // Returns the version of the driver's interface for its provider, in the device's verbs node;
+    // nothing if there is no such node.
+    virtual Result<std::optional<std::string>> provider_abi(const CharDevice& node) = 0;
+
     // Returns the software device of that type ("rxe", "siw") whose port 1 has the netdev; nothing
     // if there is none. A netdev may have one of each, beside its own hardware device.
     virtual Result<std::optional<RdmaDevice>> find_software(const Netns& ns,

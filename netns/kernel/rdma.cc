@@ -134,6 +134,19 @@ class KernelRdmaDevices : public RdmaDevices {
             .as(Code::Unavailable);
     }
 
+    Result<std::string> driver(const Netns& ns, const RdmaDevice& device) override {
+        std::string type = TRY(software_type(ns, device));
+        if (!type.empty())
+            return type;
+        return TRY(TRY(tree(ns)).link("class/infiniband/" + device.name + "/device/driver"))
+            .value_or("");
+    }
+
+    // The class infiniband_verbs is not tagged with a namespace.
+    Result<std::optional<std::string>> provider_abi(const CharDevice& node) override {
+        return TRY(SysTree::host()).read("class/infiniband_verbs/" + node.name + "/abi_version");
+    }
+
     Result<std::optional<RdmaDevice>> find_software(const Netns& ns,
                                                     uint32_t netdev,
                                                     const std::string& type) override {

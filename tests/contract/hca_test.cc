@@ -57,6 +57,20 @@ TYPED_TEST(HcaContract, SoftwareIsKnownAsSuch) {
     EXPECT_EQ(missing.code, Code::Unavailable) << missing.message();
 }
 
+TYPED_TEST(HcaContract, ItsDriverHasANameAndAnAbi) {
+    const Netns ns = this->outside_.container_ns();
+    const auto driver = this->room().driver(ns, this->device_);
+    ASSERT_TRUE(driver) << driver.error().message();
+    EXPECT_EQ(*driver, "rxe");
+    const auto missing = this->room().driver(ns, this->missing_);
+    ASSERT_FALSE(missing);
+    EXPECT_EQ(missing.error().code, Code::Unavailable) << missing.error().message();
+    const auto node = this->room().uverbs_node(ns, this->device_.index);
+    ASSERT_TRUE(node) << node.error().message();
+    EXPECT_EQ(this->room().provider_abi(*node).value(), "2");
+    EXPECT_EQ(this->room().provider_abi({.name = "uverbs4711"}).value(), std::nullopt);
+}
+
 TYPED_TEST(HcaContract, SoftwareIsFoundByItsType) {
     const Netns ns = this->outside_.container_ns();
     const auto rxe = this->room().find_software(ns, kNetdev, "rxe");

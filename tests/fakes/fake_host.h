@@ -109,6 +109,8 @@ class FakeRdmaDevices : public Fake<netns::RdmaDevices> {
                                  base::Deadline deadline) override;
     Result<std::optional<uint32_t>> netdev_of(const Netns& ns, uint32_t device) override;
     Result<std::string> software_type(const Netns& ns, const netns::RdmaDevice& device) override;
+    Result<std::string> driver(const Netns& ns, const netns::RdmaDevice& device) override;
+    Result<std::optional<std::string>> provider_abi(const netns::CharDevice& node) override;
     Result<std::vector<netns::RdmaDevice>> list_on(const Netns& ns, uint32_t netdev) override;
     Result<std::optional<netns::RdmaDevice>> find_software(const Netns& ns,
                                                            uint32_t netdev,

@@ -145,6 +145,20 @@ Result<std::string> FakeRdmaDevices::software_type(const Netns& ns, const RdmaDe
     return type == "rxe" || type == "siw" ? type : std::string{};
 }
 
+Result<std::string> FakeRdmaDevices::driver(const Netns& ns, const netns::RdmaDevice& device) {
+    const std::string type = TRY(software_type(ns, device));
+    const auto function = world_.pci.find(TRY(see(ns, device.index))->pci);
+    return type.empty() && function != world_.pci.end() ? function->second.driver : type;
+}
+
+Result<std::optional<std::string>> FakeRdmaDevices::provider_abi(const netns::CharDevice& node) {
+    for (const auto& [index, device] : world_.rdma) {
+        if (device.uverbs.name == node.name)
+            return std::optional<std::string>{device.type == "rxe" ? "2" : "1"};
+    }
+    return std::optional<std::string>{};
+}
+
 Result<netns::CharDevice> FakeRdmaDevices::uverbs_node(const Netns& ns, uint32_t device) {
     return TRY(see(ns, device))->uverbs;
 }
