@@ -5,6 +5,7 @@
 #include <array>
 
 #include "hook/container/variables.h"
+#include "netns/image.h"
 #include "netns/sys_class.h"
 
 namespace hook {
@@ -29,6 +30,32 @@ std::array<View, 3> views_of(const std::vector<Granted>& granted) {
         views[1].devices.push_back(g.uverbs.name);
     }
     return views;
+}
+
+// True if the image has nothing at the path that a mount would hide, and the runtime can mount a
+// file there. Both runtimes make a file that is missing, and its folders, in the container's root;
+// runc and crun fail where that is read-only, and crun where a link leads to nothing. An empty file
+// may be such a one, from the container's last start.
+Result<bool> is_free(const netns::ImageRoot& root, const std::string& path) {
+    for (size_t end = path.find('/', 1); end != std::string::npos; end = path.find('/', end + 1)) {
+        const std::string folder = path.substr(0, end);
+        const auto there = TRY(root.look(folder));
+        if (there == netns::ImageEntry::Missing)
+            return !TRY(root.link(folder)) && !TRY(root.is_read_only());
+        if (there != netns::ImageEntry::Folder)
+            return false;
+    }
+    if (TRY(root.link(path)))
+        return false;
+    const auto there = TRY(root.look(path));
+    return there == netns::ImageEntry::EmptyFile ||
+           (there == netns::ImageEntry::Missing && !TRY(root.is_read_only()));
+}
+
+// A place that cannot be seen is not free.
+bool can_mount_file(const netns::ImageRoot& root, const std::string& path) {
+    const auto is = is_free(root, path);
+    return is && *is;
 }
 
 // Makes a folder with links and files. Adds all their paths to `paths`.
@@ -92,9 +119,12 @@ Result<> InConfig::give(const Asking& asking,
     // memory.
     if (const uint64_t bytes = request.memlock.value_or(request.memlock_default); bytes != 0)
         spec_.set_memlock(bytes, request.memlock.has_value());
-    for (const Variable& variable : variables_of(granted))
+    const auto variables = variables_of(granted);
+    for (const Variable& variable : variables)
         spec_.add_env(variable.name, variable.value);
-    TRY(add_view(container, granted, notes));
+    TRY(open_view(container));
+    TRY(add_classes(container, granted, notes));
+    TRY(add_settings(asking.bundle, container, variables, notes));
     return declare(container, granted_json(container.id, asking.fenced, granted), notes);
 }
 
@@ -103,6 +133,13 @@ Result<> InConfig::explain(Container& container, const base::Error& error, Notes
         spec_ = *std::move(untouched_);
     spec_.add_env("RDMA_ERROR", error.message());
     return declare(container, failed_json(container.id, error), notes);
+}
+
+// Makes the folder of what is mounted into the container beside attach.json.
+Result<> InConfig::open_view(const Container& container) {
+    const std::string base = context_.store.view_path(container.key);
+    TRY(context_.host.files.remove_tree(base));  // left by a start whose record was removed by hand
+    return context_.host.files.make_dir(base);
 }
 
 // Adds a view of /sys/class. In RDMA netns mode shared every container's /sys/class names every
@@ -115,15 +152,13 @@ Result<> InConfig::explain(Container& container, const base::Error& error, Notes
 // with a user's mount at or below /sys/class or /sys/devices. Does nothing in exclusive mode
 // either, in which the kernel hides devices. The view makes programs choose right; a container
 // cannot use other devices because it has no node of them.
-Result<> InConfig::add_view(const Container& container,
-                            const std::vector<Granted>& granted,
-                            Notes& notes) {
+Result<> InConfig::add_classes(const Container& container,
+                               const std::vector<Granted>& granted,
+                               Notes& notes) {
     netns::Host& host = context_.host;
     if (!spec_.has_own_sysfs() || TRY(host.rdma.mode()) == netns::RdmaNetnsMode::Exclusive)
         return {};
     const std::string base = context_.store.view_path(container.key);
-    TRY(host.files.remove_tree(base));  // left by a start whose record was removed by hand
-    TRY(host.files.make_dir(base));
     std::vector<std::string> paths;
     std::vector<std::string> shown;
     for (const View& view : views_of(granted)) {
@@ -141,6 +176,26 @@ Result<> InConfig::add_view(const Container& container,
         return {};
     for (const std::string& name : shown)
         spec_.add_file_mount(base + "/" + name, "/sys/class/" + name);
+    return {};
+}
+
+// Adds the files of settings. Programs that are started in the container later (`docker exec`, ssh)
+// have the engine's environment, without the variables. An image's own file stays, and so does
+// what the user mounts there.
+Result<> InConfig::add_settings(const std::string& bundle,
+                                const Container& container,
+                                const std::vector<Variable>& variables,
+                                Notes& notes) {
+    const auto root = netns::ImageRoot::open(spec_.root(bundle));
+    for (const SettingsFile& file : kSettingsFiles) {
+        if (!root || spec_.mounts_near(file.path) || !can_mount_file(*root, file.path))
+            continue;
+        const std::string source = context_.store.view_path(container.key) + "/" + file.name;
+        TRY(context_.host.files.write(
+            source, settings_text(file, variables), base::Access::Readable));
+        if (label_all({source}, file.path, notes))
+            spec_.add_file_mount(source, file.path);
+    }
     return {};
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Delivery into config.json, before the container is created. It adds device nodes with their
-// rules, memlock, environment, attach.json and the view of /sys/class. It also adds the hooks that
-// commit and undo the container's record. The runtime mounts; rdma-hook touches no root file
-// system.
+// rules, memlock, environment, attach.json, files of settings and the view of /sys/class. It also
+// adds the hooks that commit and undo the container's record. The runtime mounts; rdma-hook touches
+// no root file system.
 #pragma once
 
 #include <optional>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hook/container/delivery.h"
+#include "hook/container/variables.h"
 
 namespace hook {
 
@@ -40,9 +41,14 @@ class InConfig final : public Delivery {
     [[nodiscard]] std::string text() const { return spec_.text(); }
 
   private:
-    Result<> add_view(const Container& container,
-                      const std::vector<Granted>& granted,
-                      Notes& notes);
+    Result<> open_view(const Container& container);
+    Result<> add_classes(const Container& container,
+                         const std::vector<Granted>& granted,
+                         Notes& notes);
+    Result<> add_settings(const std::string& bundle,
+                          const Container& container,
+                          const std::vector<Variable>& variables,
+                          Notes& notes);
     Result<> declare(const Container& container, const Json& attach, Notes& notes);
 
     std::string program_;

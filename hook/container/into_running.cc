@@ -95,11 +95,9 @@ Result<> regrant_one(const Context& context, const std::string& key, Regranted& 
 Result<IntoRunning> IntoRunning::find(
     const Context& context, oci::Spec spec, const std::string& bundle, pid_t init, Init now) {
     const auto token = TRY(find_init(context.host, init));
-    std::string root = spec.root();
+    std::string root = spec.root(bundle);
     if (root.empty())
         return make_error(Code::BadInput, "config.json has no root.path");
-    if (!root.starts_with('/'))
-        root = bundle + "/" + root;
     auto ns = TRY(context.host.namespaces.open_process(init));
     // This check proves that the namespace is this process's: the pid is not another's yet.
     if (TRY(find_init(context.host, init)) != token)

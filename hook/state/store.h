@@ -10,7 +10,7 @@
 //   leases/adapter-HANDLE adapter on which rdmactl is at work, by devlink handle; content: rdmactl
 //   nodes/MAJOR:MINOR-KEY the RDMA device whose verbs node the container may open; granted_nodes.h
 //   attach/KEY.json       the file that the container sees as /run/rdma/attach.json
-//   view/KEY/             the container's view of /sys/class
+//   view/KEY/             the container's view of /sys/class, its nccl.conf and ucx.conf
 //   eswitches/DEVICE.json the state of an e-switch before rdmactl asap2 enable
 //   autoprobe/PF          its sriov_drivers_autoprobe before rdmactl changed it; autoprobe.h
 //   errors/KEY.json       the last failure of a container, for `rdmactl list --failed`

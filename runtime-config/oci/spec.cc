@@ -249,9 +249,18 @@ bool Spec::has_own_sysfs() const {
     return found && !privileged();
 }
 
-std::string Spec::root() const {
+std::string Spec::root(const std::string& bundle) const {
     const Json* path = member(member(&tree_, "root"), "path");
-    return path != nullptr && path->is_string() ? path->get<std::string>() : "";
+    const std::string text = path != nullptr && path->is_string() ? path->get<std::string>() : "";
+    return text.empty() || text.starts_with('/') ? text : bundle + "/" + text;
+}
+
+bool Spec::mounts_near(const std::string& path) const {
+    const std::string wanted = normal(path + "/");
+    return find_item(member(&tree_, "mounts"), [&](const Json& mount) {
+               const std::string place = normal("/" + text_of(member(&mount, "destination")) + "/");
+               return place != "/" && (wanted.starts_with(place) || place.starts_with(wanted));
+           }) != nullptr;
 }
 
 std::string Spec::mount_label() const {

@@ -85,8 +85,11 @@ class Spec {
     // Returns whether /sys is a sysfs that the runtime mounts, without another mount at or below
     // /sys/class or /sys/devices. False for a privileged container, which sees the machine.
     [[nodiscard]] bool has_own_sysfs() const;
-    // Returns root.path as it is spelt: absolute, or below the bundle; empty: none.
-    [[nodiscard]] std::string root() const;
+    // Returns root.path, which may be relative to the bundle, as an absolute path; empty: none.
+    [[nodiscard]] std::string root(const std::string& bundle) const;
+    // Returns whether a mount is at the path, at a folder above it (but the root), or below it. Then
+    // what the image has there is not what the container sees.
+    [[nodiscard]] bool mounts_near(const std::string& path) const;
     [[nodiscard]] std::string mount_label() const;
     // Returns "containerd" or "crio" if that made the container for a pod; empty for a container
     // without Kubernetes.

@@ -54,7 +54,7 @@ lives() { # a life and a death: what looks at containers, too
     "${engine}_remove" c1 >/dev/null 2>&1
     check "$mode, $engine: gc" rdmactl gc
     drop_bundles
-    rm -rf $rootfs/run/rdma # what this engine made for the mount, the next would take for the image's
+    rm -rf $rootfs/run/rdma $rootfs/etc/{nccl.conf,ucx} # what this engine made for mounts, the next would take for the image's
 }
 
 modprobe -a rdma_rxe ib_uverbs rdma_ucm macvlan veth overlay bridge nf_tables || exit 1

@@ -60,6 +60,7 @@ Result<> Life::precreate() {
     if (!network.empty())
         entry["path"] = network;
     spec["linux"]["namespaces"].push_back(entry);
+    spec["root"]["path"] = root;
     if (!running)
         spec["annotations"] = annotations;
     spec["mounts"] = mounts;

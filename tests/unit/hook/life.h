@@ -67,7 +67,8 @@ class Life {
     bool running = false;
     std::map<std::string, std::string> asked;  // by the hook's own arguments
     std::vector<std::string> capabilities;
-    std::string mount_label;  // of SELinux
+    std::string mount_label;      // of SELinux
+    std::string root = "rootfs";  // root.path: no folder, unless a test makes one
     oci::Json mounts = oci::Json::array({oci::Json::parse(
         R"({"destination":"/sys","type":"sysfs","source":"sysfs","options":["nosuid","ro"]})")});
 

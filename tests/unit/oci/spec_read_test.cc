@@ -162,8 +162,9 @@ TEST(SpecRead, PrivilegedMeansAllDevicesAndSysAdmin) {
 }
 
 TEST(SpecRead, TheRootIsAsItIsSpelt) {
-    const auto root_of = [](const std::string& text) { return Spec::parse(text)->root(); };
-    EXPECT_EQ(root_of(R"({"root":{"path":"rootfs"}})"), "rootfs");
+    const auto root_of = [](const std::string& text) { return Spec::parse(text)->root("/bundle"); };
+    EXPECT_EQ(root_of(R"({"root":{"path":"rootfs"}})"), "/bundle/rootfs");
+    EXPECT_EQ(root_of(R"({"root":{"path":"/var/merged"}})"), "/var/merged");
     for (const char* none : {R"({})", R"({"root":null})", R"({"root":{"path":7}})"})
         EXPECT_EQ(root_of(none), "") << none;
 }
