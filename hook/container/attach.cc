@@ -297,8 +297,9 @@ Result<Notes> start_with_rdma(const Context& context, const Asking& asking, Deli
         TRY(context.host.cgroups.check_rdma());
     const auto ns = TRY(delivery.netns(asking));
     return with_record(context, asking, ns, [&](Container& container, Notes& notes) -> Result<> {
-        const auto granted = TRY(attach_all({context, asking, container, ns}));
+        auto granted = TRY(attach_all({context, asking, container, ns}));
         TRY(note_nodes(context, container.key, granted));
+        delivery.look_at_image(asking, granted);
         notes = warnings(granted);
         return delivery.give(asking, container, granted, notes);
     });

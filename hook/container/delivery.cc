@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "hook/container/image_verbs.h"
+
 namespace hook {
 
 namespace {
@@ -28,6 +30,8 @@ Json to_json(const Granted& g) {
         json["port_state"] = g.port_state;
     if (!g.software_path.empty())
         json["software_path"] = g.software_path;
+    if (!g.image_lacks.empty())
+        json["image_lacks"] = g.image_lacks;
     for (const auto& address : g.addresses)
         json["addresses"].push_back(netns::to_string(address));
     if (g.rdma_cm)
@@ -52,6 +56,18 @@ bool Delivery::label_all(const std::vector<std::string>& paths,
         }
     }
     return true;
+}
+
+void Delivery::look_at_image(const Asking& asking, std::vector<Granted>& granted) const {
+    for (Granted& g : granted) {
+        const std::string_view provider = provider_of(g.driver);
+        if (provider.empty())
+            continue;
+        const auto image = hook::look_at_image(spec_, asking.bundle, provider);
+        const auto lack = image ? image_lacks(*image, provider, g.device.name) : std::nullopt;
+        if (lack)
+            g.image_lacks = lack->message();
+    }
 }
 
 Result<bool> Delivery::write_attach_file(const Container& container,

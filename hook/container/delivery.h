@@ -36,6 +36,10 @@ class Delivery {
     // Tells a container that starts without RDMA (rdma.optional) the reason.
     virtual Result<> explain(Container& container, const base::Error& error, Notes& notes) = 0;
 
+    // Notes of each device why programs of the container's image cannot open it. No failure here
+    // keeps a container from its start: programs may bring a library of their own.
+    void look_at_image(const Asking& asking, std::vector<Granted>& granted) const;
+
   protected:
     Delivery(const Context& context, oci::Spec spec) : context_(context), spec_(std::move(spec)) {}
 

@@ -107,6 +107,10 @@ Result<Granted> inspect(Site& site, const Attachment& attachment, const Endpoint
                     .rdma_cm = {}};
     if (granted.software.empty())
         granted.software = TRY(rdma.software_type(device_ns, device));
+    if (!granted.software.empty())
+        granted.driver = granted.software;
+    else if (const auto driver = rdma.driver(device_ns, device))
+        granted.driver = *driver;
     const bool is_own_hardware = endpoint.hca_netdev == 0 && granted.software.empty();
     if (endpoint.gid)
         granted.gid = TRY(wait_for_gid(
@@ -138,6 +142,8 @@ std::vector<std::string> warnings(const std::vector<Granted>& granted) {
                             g.port_state));
         if (!g.software_path.empty())
             lines.push_back(g.netdev.name + " has a software path: " + g.software_path);
+        if (!g.image_lacks.empty())
+            lines.push_back(g.image_lacks);
         if (g.placement == Placement::Host) {
             lines.push_back(g.device.name +
                             " is the host's: every container that shares it can use the others' "

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "hook/rdmactl/find.h"
+#include "hook/rdmactl/images.h"
 #include "netns/launch.h"
 
 namespace hook::ctl {
@@ -233,6 +234,29 @@ Result<Answer> alone(const Options& options,
     stage.clear();
     return answer_of(options, done, client, Actor(""));
 }
+
+// Says before the result what the images have to open their devices: the programs of a
+// verification do without.
+void add_images(const Context& context, const std::vector<Container>& containers, Answer& answer) {
+    std::string text;
+    answer.json["images"] = Json::array();
+    for (const Container& container : containers) {
+        for (const base::Finding& finding : look_at_image(context, container)) {
+            text += fmt::format("image of {}: {}: {}\n",
+                                (container.id.empty() ? container.key : container.id).substr(0, 12),
+                                base::name_of(finding.status),
+                                finding.why);
+            if (!finding.fix.empty())
+                text += fmt::format("  -> {}\n", finding.fix);
+            answer.json["images"].push_back({{"id", container.id},
+                                             {"status", base::name_of(finding.status)},
+                                             {"why", finding.why},
+                                             {"fix", finding.fix}});
+        }
+    }
+    answer.text = text + answer.text;
+}
+
 }  // namespace
 
 std::optional<std::string> listening_port(std::string_view text) {
@@ -312,12 +336,19 @@ Result<Answer> verify(const Options& options, netns::Host& host) {
                           "no container '" + base::printable(options.container) + "'")
             .advise("see all: rdmactl list");
     const Target from = TRY(target_of(context, *first));
-    if (options.peer.empty())
-        return alone(options, host, from, loop_arguments(from, options.json));
-    const auto second = TRY(find_container(context, options.peer));
-    if (second)
-        return with_container(options, host, from, TRY(target_of(context, *second)));
-    return alone(options, host, from, run_arguments(from, options.peer, "", options.json));
+    std::vector<Container> containers{*first};
+    Answer answer;
+    if (options.peer.empty()) {
+        answer = TRY(alone(options, host, from, loop_arguments(from, options.json)));
+    } else if (const auto second = TRY(find_container(context, options.peer))) {
+        answer = TRY(with_container(options, host, from, TRY(target_of(context, *second))));
+        containers.push_back(*second);
+    } else {
+        const auto arguments = run_arguments(from, options.peer, "", options.json);
+        answer = TRY(alone(options, host, from, arguments));
+    }
+    add_images(context, containers, answer);
+    return answer;
 }
 
 }  // namespace hook::ctl

@@ -68,6 +68,7 @@ Result<Findings> check_kubernetes(Look& look);
 Result<Findings> check_selinux(Look& look);
 Result<Findings> check_timer(Look& look);
 Result<Findings> check_leftovers(Look& look);
+Result<Findings> check_images(Look& look);
 
 // Checks of the units of engines (unit_checks.cc).
 Result<Findings> check_mounts(Look& look);

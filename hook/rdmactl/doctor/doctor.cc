@@ -44,6 +44,7 @@ constexpr Check kChecks[] = {
     {"selinux", check_selinux},
     {"timer", check_timer},
     {"leftovers", check_leftovers},
+    {"images", check_images},
 };
 
 // A check is for the modes that list it, or for all modes if none does.

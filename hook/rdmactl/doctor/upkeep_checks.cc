@@ -11,6 +11,7 @@ namespace {
 constexpr size_t kMaxEngineFile = 1U << 20U;
 constexpr char kTimer[] = "rdma-hook-gc.timer";
 constexpr char kOurRuntime[] = "rdma-runtime";
+constexpr size_t kIdLetters = 12;
 
 // A program that starts containers, and the file that makes it call rdma-hook.
 struct Caller {
@@ -149,6 +150,29 @@ Result<Findings> check_leftovers(Look& look) {
                    fmt::format("{} containers are dead, and what they had is not taken back", dead),
                    "rdmactl gc");
     return one(Status::Ok, fmt::format("{} containers, none of them dead", keys->size()));
+}
+
+// Tells what images lacked as their containers started, as attach.json has it.
+Result<Findings> check_images(Look& look) {
+    const Store& store = look.context.store;
+    const auto keys = store.container_keys();
+    Findings found;
+    for (const std::string& key : keys ? *keys : std::vector<std::string>{}) {
+        const std::string path = store.attach_path(key);
+        const auto text = store.files().read(path, kMaxStateFile);
+        const auto attach = text ? base::parse_json(*text, path) : text.error();
+        for (const Json& each : attach ? base::array_of(*attach, "attachments") : Json::array()) {
+            if (each.contains("image_lacks"))
+                found.push_back(
+                    {.status = Status::Warning,
+                     .why = fmt::format("container {}: {}",
+                                        attach->value("id", key).substr(0, kIdLetters),
+                                        base::printable(each["image_lacks"].get<std::string>()))});
+        }
+    }
+    if (found.empty())
+        return one(Status::Ok, "no image of a container is known to lack its device's provider");
+    return found;
 }
 
 }  // namespace hook::ctl
