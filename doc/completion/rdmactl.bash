@@ -14,7 +14,7 @@ _rdmactl_words() {
     asap2) echo enable disable status ;;
     'asap2 enable') echo --vfs --bridge --tc-policy ;;
     runtime) echo configure ;;
-    'runtime configure') echo --runtime --dry-run --unset --starter-policy ;;
+    'runtime configure') echo --runtime --dry-run --unset --memlock --starter-policy ;;
     cdi) echo generate list ;;
     'cdi generate') echo --output ;;
     config) echo check ;;

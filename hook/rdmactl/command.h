@@ -51,6 +51,7 @@ struct Options {
     bool starter_policy = false;  // also write a policy that allows nothing, if there is none
     base::Owned engine_files;     // also for the configuration, where it is written
     // verify
+    bool memlock = false;         // the engine's default memlock, and nothing else
     std::string peer;  // a second container or a host; empty: the container with itself
 };
 

@@ -65,11 +65,16 @@ void declare_runtime(CLI::App& app, hook::ctl::Options& options, const Declare& 
     configure->add_flag("--dry-run", options.dry_run, "print what would change");
     auto* unset =
         configure->add_flag("--unset", options.unset, "take out what this command put in");
+    auto* starter = configure
+                        ->add_flag("--starter-policy",
+                                   options.starter_policy,
+                                   "write a policy that allows nothing, if there is none")
+                        ->excludes(unset);
     configure
-        ->add_flag("--starter-policy",
-                   options.starter_policy,
-                   "write a policy that allows nothing, if there is none")
-        ->excludes(unset);
+        ->add_flag("--memlock",
+                   options.memlock,
+                   "instead: let every container of docker or podman lock memory without limit")
+        ->excludes(starter);
 }
 
 template <class Declare>

@@ -42,7 +42,40 @@ constexpr Engine kEngines[] = {
      "",
      true}};
 
+// The files of --memlock.
+constexpr Engine kMemlockEngines[] = {
+    {"docker",
+     "/etc/docker/daemon.json",
+     engines::edit_docker_memlock,
+     "systemctl restart docker",  // it reads default-ulimits once
+     false},
+    {"podman",
+     "/etc/containers/containers.conf.d/51-rdma-hook-memlock.conf",
+     engines::edit_podman_memlock,
+     "",
+     true}};
+
 constexpr char kContainerdDropIn[] = "/etc/containerd/conf.d/50-rdma-hook.toml";
+
+Result<const Engine*> find_memlock_engine(const std::string& name) {
+    for (const Engine& engine : kMemlockEngines) {
+        if (name == engine.name)
+            return &engine;
+    }
+    if (name == "crio")
+        return make_error(Code::Unsupported,
+                          "CRI-O has one list of default limits, and the last of its files that "
+                          "has one counts")
+            .advise(
+                "put it into the list that you have: [crio.runtime] default_ulimits = "
+                "[\"memlock=-1:-1\"]");
+    return make_error(Code::Unsupported,
+                      "containerd has no default limits: a container that is given none has those "
+                      "of containerd itself")
+        .advise(
+            "annotate rdma.memlock, or for all containers: systemctl edit containerd, "
+            "LimitMEMLOCK=infinity");
+}
 
 Result<const Engine*> find_engine(const std::string& name) {
     for (const Engine& engine : kEngines) {
@@ -200,7 +233,8 @@ std::string text_of_change(const Json& json) {
 }  // namespace
 
 Result<Answer> runtime_configure(const Options& options, netns::Host& host) {
-    const Engine& engine = *TRY(find_engine(options.engine));
+    const Engine& engine =
+        *TRY(options.memlock ? find_memlock_engine(options.engine) : find_engine(options.engine));
     const engines::EngineEdit edit = TRY(prepare_edit(engine, options, host));
     engines::Edited edited = TRY(engine.edit(edit));
     const Starter starter = TRY(prepare_policy(engine, options));

@@ -11,6 +11,8 @@ namespace engines {
 
 namespace {
 constexpr char kWhite[] = " \t\r\n";
+constexpr char kLimits[] = "default-ulimits";
+constexpr char kMemlock[] = "memlock";
 
 Result<Json> parse_daemon(const EngineEdit& edit) {
     // Docker takes an empty file for one without settings.
@@ -67,6 +69,24 @@ Result<> take_out(Json& daemon, const EngineEdit& edit) {
         daemon.erase("runtimes");
     return {};
 }
+
+// True if the entry is what rdmactl writes, in whatever order.
+bool is_unlimited(const Json& limit) {
+    return limit.is_object() && limit.size() == 3 && limit.value("Name", Json()) == kMemlock &&
+           limit.value("Hard", Json()) == -1 && limit.value("Soft", Json()) == -1;
+}
+
+// Returns the new text of the file; nothing if it would have no settings.
+Result<FileText> text_of(const Json& daemon, const Json& before, const EngineEdit& edit) {
+    if (daemon == before)
+        return edit.before;
+    if (daemon.empty())
+        return FileText{};
+    std::string text = layout_json(daemon, edit.before.value_or("")) + "\n";
+    if (TRY(base::parse_json(text, "what would be written")) != daemon)
+        return make_error(Code::Internal, edit.path + " cannot be written again as it is");
+    return FileText{std::move(text)};
+}
 }  // namespace
 
 std::string layout_json(const Json& json, const std::string& like) {
@@ -100,14 +120,30 @@ Result<Edited> edit_docker(const EngineEdit& edit) {
         TRY(take_out(daemon, edit));
     else if (!edit.unset)
         TRY(add(daemon, edit));
-    if (daemon == before)
-        return Edited{edit.before, {}};
-    if (daemon.empty())
-        return Edited{std::nullopt, {}};
-    std::string text = layout_json(daemon, edit.before.value_or("")) + "\n";
-    if (TRY(base::parse_json(text, "what would be written")) != daemon)
-        return make_error(Code::Internal, edit.path + " cannot be written again as it is");
-    return Edited{std::move(text), {}};
+    return Edited{TRY(text_of(daemon, before, edit)), {}};
+}
+
+Result<Edited> edit_docker_memlock(const EngineEdit& edit) {
+    Json daemon = TRY(parse_daemon(edit));
+    const Json before = daemon;
+    const auto limits = daemon.find(kLimits);
+    if (limits != daemon.end() && !limits->is_object())
+        return make_error(Code::BadInput,
+                          fmt::format("{}: `{}` is not a JSON object", edit.path, kLimits))
+            .advise("run: dockerd --validate --config-file " + edit.path);
+    const bool there = limits != daemon.end() && limits->contains(kMemlock);
+    if (there && !is_unlimited((*limits)[kMemlock]))
+        return make_error(Code::Busy,
+                          fmt::format("{}: `{}.{}` is another limit", edit.path, kLimits, kMemlock))
+            .advise("look at it, and take it out by hand");
+    if (there && edit.unset) {
+        limits->erase(kMemlock);
+        if (limits->empty())
+            daemon.erase(kLimits);
+    } else if (!there && !edit.unset) {
+        daemon[kLimits][kMemlock] = base::object({{"Name", kMemlock}, {"Hard", -1}, {"Soft", -1}});
+    }
+    return Edited{TRY(text_of(daemon, before, edit)), {}};
 }
 
 }  // namespace engines

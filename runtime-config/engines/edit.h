@@ -50,6 +50,10 @@ std::string layout_json(const Json& json, const std::string& like);
 // Edits /etc/docker/daemon.json: `runtimes.rdma`.
 Result<Edited> edit_docker(const EngineEdit& edit);
 
+// Edits daemon.json: `default-ulimits.memlock`, the limit of locked memory of every container that
+// names none. An entry that is another limit is Busy.
+Result<Edited> edit_docker_memlock(const EngineEdit& edit);
+
 // Edits a file of containerd's version 2 or 3: lines at its end, between two marks.
 Result<Edited> edit_containerd(const EngineEdit& edit);
 
@@ -58,6 +62,9 @@ Result<Edited> edit_crio(const EngineEdit& edit);
 
 // Edits the drop-in that the package installs.
 Result<Edited> edit_podman(const EngineEdit& edit);
+
+// Edits a drop-in that holds nothing but the default limit of locked memory.
+Result<Edited> edit_podman_memlock(const EngineEdit& edit);
 
 // Returns whether the lines go to a drop-in beside this file of containerd. That is so if its
 // version merges imported files, it imports the folder conf.d, and it has no lines of rdma-hook.

@@ -205,6 +205,67 @@ TEST_F(RuntimeConfigure, AStarterPolicyAllowsNothing) {
     EXPECT_NE(get(hook::kConfigPath).find("\"policy\""), std::string::npos);
 }
 
+TEST_F(RuntimeConfigure, MemlockIsDockersDefaultAndNothingElse) {
+    options_.memlock = true;
+    EXPECT_EQ(twice("docker").json["run"], "systemctl restart docker");
+    EXPECT_EQ(get(kDaemon),
+              "{\n  \"default-ulimits\": {\n    \"memlock\": {\n      \"Name\": \"memlock\",\n"
+              "      \"Hard\": -1,\n      \"Soft\": -1\n    }\n  }\n}\n");
+    options_.memlock = false;
+    twice("docker");
+    twice("docker", true);
+    EXPECT_NE(get(kDaemon).find("memlock"), std::string::npos) << "--unset alone leaves it";
+    options_.memlock = true;
+    twice("docker", true);
+    EXPECT_EQ(get(kDaemon), "(no file)");
+}
+
+TEST_F(RuntimeConfigure, OtherLimitsOfDockersStay) {
+    options_.memlock = true;
+    const std::string others =
+        R"({"default-ulimits":{"nofile":{"Name":"nofile","Hard":64,"Soft":64}},"debug":true})";
+    put(kDaemon, others);
+    twice("docker");
+    EXPECT_NE(get(kDaemon).find("\"Hard\":-1"), std::string::npos);
+    twice("docker", true);
+    EXPECT_EQ(get(kDaemon), others + "\n");
+    put(kDaemon, R"({"default-ulimits":{"memlock":{"Soft":-1,"Hard":-1,"Name":"memlock"}}})");
+    EXPECT_EQ(configure("docker")->json["changed"], false);
+    const std::pair<const char*, const char*> table[] = {
+        {R"({"default-ulimits":{"memlock":{"Name":"memlock","Hard":-1,"Soft":65536}}})",
+         "`default-ulimits.memlock` is another limit"},
+        {R"({"default-ulimits":{"memlock":-1}})", "is another limit"},
+        {R"({"default-ulimits":[]})", "`default-ulimits` is not a JSON object"}};
+    for (const auto& [text, says] : table) {
+        put(kDaemon, text);
+        expect_refused("docker", kDaemon, says);
+        expect_refused("docker", kDaemon, says, true);
+    }
+}
+
+TEST_F(RuntimeConfigure, MemlockOfPodmanIsAFileOfItsOwn) {
+    constexpr char kMemlock[] = "/etc/containers/containers.conf.d/51-rdma-hook-memlock.conf";
+    options_.memlock = true;
+    const auto answer = twice("podman");
+    EXPECT_NE(get(kMemlock).find("default_ulimits = [\"memlock=-1:-1\", {append=true}]\n"),
+              std::string::npos);
+    EXPECT_NE(answer.text.find("rootless Podman reads the file"), std::string::npos);
+    EXPECT_EQ(get(kPodman), "(no file)");
+    twice("podman", true);
+    EXPECT_EQ(get(kMemlock), "(no file)");
+    put(kMemlock, "[containers]\n");
+    expect_refused("podman", kMemlock, "not as rdma-hook has it");
+    expect_refused("podman", kMemlock, "not as rdma-hook has it", true);
+}
+
+TEST_F(RuntimeConfigure, MemlockOfEnginesWithoutADefaultIsRefusedWithTheWay) {
+    options_.memlock = true;
+    EXPECT_NE(configure("containerd").error().message().find("LimitMEMLOCK=infinity"),
+              std::string::npos);
+    EXPECT_NE(configure("crio").error().message().find("default_ulimits = "), std::string::npos);
+    EXPECT_FALSE(std::filesystem::exists(dir_ / "etc"));
+}
+
 TEST_F(RuntimeConfigure, KnowsFourEngines) {
     EXPECT_EQ(configure("lxc").error().code, Code::Usage);
 }
