@@ -8,6 +8,7 @@ _rdmactl_words() {
     '') echo plan list show stats verify attach detach doctor gc recover vf asap2 runtime cdi config --version ;;
     plan) echo --annotation --spec --netns ;;
     list) echo --failed ;;
+    stats) echo --prometheus --output ;;
     attach) echo --annotation --pid --bundle ;;
     gc) echo --regrant --forget ;;
     vf) echo list enable disable ;;

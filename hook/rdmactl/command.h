@@ -27,6 +27,9 @@ struct Options {
     bool regrant = false;  // also allow living containers their devices again
     bool forget = false;   // count whatever cannot be seen as gone
     std::string runtimes = kRuntimesFolder;
+    // stats
+    bool prometheus = false;
+    std::string output;  // a file to write instead of standard output; empty: none
     // show, stats, verify, attach, detach
     std::string container;
     // attach
@@ -48,10 +51,10 @@ struct Options {
     std::string engine;
     bool dry_run = false;
     bool unset = false;
+    bool memlock = false;         // the engine's default memlock, and nothing else
     bool starter_policy = false;  // also write a policy that allows nothing, if there is none
     base::Owned engine_files;     // also for the configuration, where it is written
     // verify
-    bool memlock = false;         // the engine's default memlock, and nothing else
     std::string peer;  // a second container or a host; empty: the container with itself
 };
 

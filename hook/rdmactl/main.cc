@@ -119,6 +119,10 @@ void declare(CLI::App& app, hook::ctl::Options& options, Verb& chosen) {
     auto* stats =
         verb(app, "stats", "show what devices and interfaces have counted", hook::ctl::stats);
     stats->add_option("container", options.container, "only of this one");
+    auto* prometheus =
+        stats->add_flag("--prometheus", options.prometheus, "print the text format of Prometheus");
+    stats->add_option("--output", options.output, "write this file instead, in one step")
+        ->needs(prometheus);
     auto* verify = verb(app,
                         "verify",
                         "check data from a container to another one, to a host, or to itself",
@@ -166,13 +170,14 @@ void declare(CLI::App& app, hook::ctl::Options& options, Verb& chosen) {
 // Returns the profile of confinement. verify runs without one: its programs would be confined as
 // well. The others may have paths relative to the folder in which rdmactl was started, so they stay
 // there.
-std::optional<base::Profile> profile_of(Verb verb) {
+std::optional<base::Profile> profile_of(const hook::ctl::Options& options, Verb verb) {
     using namespace hook::ctl;
     const std::array<Verb, 9> looking = {
         plan, list, show, stats, doctor, check_config, vf_list, asap2_status, cdi_list};
     if (verb == verify)
         return std::nullopt;
-    const bool looks = std::find(looking.begin(), looking.end(), verb) != looking.end();
+    const bool looks =
+        std::find(looking.begin(), looking.end(), verb) != looking.end() && options.output.empty();
     return looks ? base::Profile::Look : base::Profile::Hook;
 }
 
@@ -180,7 +185,7 @@ base::Result<hook::ctl::Answer> confined(const hook::ctl::Options& options, Verb
     netns::KernelHost kernel;
     netns::Host host = kernel.host();
     base::log::open({.file = {}, .level = base::log::Level::Info, .program = "rdmactl"});
-    if (const auto profile = profile_of(verb))
+    if (const auto profile = profile_of(options, verb))
         TRY(base::confine(*profile));
     return verb(options, host);
 }

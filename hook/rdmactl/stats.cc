@@ -6,6 +6,7 @@
 #include "hook/container/inspect.h"
 #include "hook/rdmactl/command.h"
 #include "hook/rdmactl/find.h"
+#include "hook/rdmactl/prometheus.h"
 #include "hook/rdmactl/text.h"
 #include "hook/steps/executor.h"
 #include "hook/steps/journal.h"
@@ -129,8 +130,12 @@ Result<Answer> stats(const Options& options, netns::Host& host) {
         }
         answer.json["containers"].push_back(std::move(json));
     }
-    answer.text = table(rows) + trouble;
+    answer.text = options.prometheus ? prometheus_text(answer.json) : table(rows) + trouble;
     answer.trouble = !trouble.empty();
+    if (!options.output.empty()) {
+        TRY(host.files.write(options.output, answer.text, base::Access::Readable));
+        answer.text.clear();
+    }
     return answer;
 }
 

@@ -33,7 +33,7 @@ install_and_look() {
     check "the timer and the unit for the boot are enabled" ls \
         /etc/systemd/system/{timers.target.wants/rdma-hook-gc.timer,multi-user.target.wants/rdma-hook-recover.service}
     check "systemd has nothing to say about the units" nothing systemd-analyze verify --man=no \
-        $units/rdma-hook-{gc.service,gc.timer,recover.service,asap2@.service,vf@.service,cdi.path,cdi.service}
+        $units/rdma-hook-{gc.service,gc.timer,recover.service,asap2@.service,vf@.service,cdi.path,cdi.service,stats.service,stats.timer}
     check "what comes before engines comes before Podman's restarts, too" nothing grep -LE '^Before=.* podman-restart\.service' \
         $units/rdma-hook-{recover,asap2@,vf@,cdi}.service
     check "what needs a PF is tried again" nothing grep -L '^Restart=on-failure' $units/rdma-hook-{asap2@,vf@}.service
