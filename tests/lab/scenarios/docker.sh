@@ -43,11 +43,24 @@ traffic() {
     equal "$runtime: ibv_devices lists one device" 1 "$(docker exec one ibv_devices | grep -c rxe)"
     equal "$runtime: one verbs node" 1 "$(docker exec one bash -c 'ls /dev/infiniband' | grep -c uverbs)"
     check "$runtime: attach.json" docker exec one grep -q '"attached":true' /run/rdma/attach.json
+    exec_finds one
     check "$runtime: nobody of the host holds the namespace by a descriptor" no_descriptors
     pair "$runtime: rdma-perf passes, verified" 18600 rdma-perf serve --bind 0.0.0.0 --once -- rdma-perf run 10.9.0.1 --time 0.5s --size 4096
     pair "$runtime: ib_write_bw passes unchanged" 18515 ib_write_bw -n 200 -- ib_write_bw -n 200 10.9.0.1
     docker rm -f one two >/dev/null
     same_world "$runtime: nothing is left after traffic" "$work/before"
+}
+
+# What `docker exec` starts has Docker's environment, and finds in files the variables of the container's init.
+exec_finds() { # NAME
+    local engine=docker each file
+    equal "$runtime: what is started later has none of the variables" 0 "$(docker exec "$1" env | grep -cE '^(NCCL|UCX|RDMA)_')"
+    for each in NCCL_IB_HCA NCCL_IB_GID_INDEX UCX_NET_DEVICES UCX_IB_GID_INDEX UCX_UD_VERBS_ETH_DGID_CHECK; do
+        file=/etc/nccl.conf
+        [[ $each == NCCL* ]] || file=/etc/ucx/ucx.conf
+        check "$runtime: but $each in $file" docker exec "$1" grep -qxF "$each=$(environment "$1" "$each")" $file
+    done
+    refused "$runtime: and cannot write there" 'Read-only' docker exec "$1" bash -c 'echo >/etc/nccl.conf'
 }
 
 # A descriptor of a container's namespace in a process that is not in it would outlive the container.
@@ -70,6 +83,7 @@ ends() { # ways to die, each with a fresh container
         restart)
             check "$runtime: restart" docker restart -t 0 one
             check "$runtime: and it has its device again" docker exec one bash -c 'ibv_devices | grep -q rxe'
+            exec_finds one # over the mount points of its last start
             docker stop -t 0 one
             ;;
         twice) docker stop -t 0 one && docker start one && docker stop -t 0 one ;;
@@ -280,6 +294,57 @@ bystanders() {
     same_world "$runtime: nothing is left after bystanders" "$work/before"
 }
 
+# Files of settings where the image's own, the user's or a root that nobody can write is.
+settings() {
+    start one 10.9.0.1 --read-only >/dev/null 2>&1
+    exec_finds one
+    docker rm -f one >/dev/null 2>&1
+    echo NCCL_DEBUG=WARN >"$work/nccl.conf"
+    start one 10.9.0.1 -v "$work/nccl.conf:/etc/nccl.conf:ro" >/dev/null 2>&1
+    equal "$runtime: the user's own file stays" NCCL_DEBUG=WARN "$(docker exec one cat /etc/nccl.conf)"
+    docker rm -f one >/dev/null 2>&1
+    same_world "$runtime: nothing is left after settings" "$work/before"
+}
+settings_of_bundles() { # runc and crun by themselves, on a file system that is mounted read-only
+    local runtime root=/run/lab-read-only command=(bash -c '[[ -e /etc/nccl.conf ]] || exit 4')
+    mkdir -p $root && mount --bind "${rootfs%:O}" $root && mount -o remount,bind,ro $root
+    for runtime in runc crun; do
+        printf '{"runtime": "%s"}\n' "$(command -v $runtime)" >/etc/rdma-hook/config.json
+        bundle settled mode=softroce -- ".root.path = \"$root\" | .mounts += [{destination: \"/run\", type: \"tmpfs\", source: \"tmpfs\"}]"
+        rdma-runtime run --bundle "$bundles/settled" settled >"$work/out" 2>&1
+        equal "$runtime: a container on a read-only file system starts, and has no file of ours" 4 $?
+        drop_bundles
+    done
+    umount $root
+    same_world "nothing is left of that" "$work/before"
+}
+
+# Images of their own, whose /usr no mount hides: one that is whole, and one without the provider of rxe.
+images() {
+    local id docker_image=(lab:whole)
+    import_whole
+    tar -C "${rootfs%:O}" --exclude 'librxe-rdmav*.so' -cf - . | docker import - lab:poor >"$work/out" 2>&1 || report 1 "an image" "$work/out"
+    check "an image that is whole: it starts" start one 10.9.0.1
+    id=$(container_id one)
+    equal "its attach.json has nothing against it" null "$(docker exec one cat /run/rdma/attach.json | jq '.attachments[0].image_lacks')"
+    equal "verify finds its provider" ok "$(rdmactl verify "$id" --json | jq -r '.images[0].status')"
+    docker rm -f one >/dev/null 2>&1
+    docker_image=(lab:poor)
+    check "an image without the provider: it starts" start one 10.9.0.1
+    id=$(container_id one)
+    equal "its programs see no device" 0 "$(docker exec one ibv_devices | grep -c rxe)"
+    check "attach.json says why" docker exec one grep -q '"image_lacks":"[^"]*has no provider rxe' /run/rdma/attach.json
+    equal "doctor, too" warning "$(rdmactl doctor --json | jq -r '.checks[] | select(.id == "images") | .status')"
+    equal "and verify, which does without" "warning 0" \
+        "$(rdmactl verify "$id" --json | jq -r '.images[0].status') $(rdmactl verify "$id" >"$work/out" 2>&1; echo $?)"
+    docker rm -f one >/dev/null 2>&1
+    docker rmi lab:poor >/dev/null 2>&1
+    same_world "nothing is left of images" "$work/before"
+}
+import_whole() {
+    tar -C "${rootfs%:O}" -cf - . | docker import - lab:whole >"$work/out" 2>&1 || report 1 "an image" "$work/out"
+}
+
 examples() { # the lines of the README, with an image that there is
     local line
     while read -r line; do
@@ -293,7 +358,7 @@ examples() { # the lines of the README, with an image that there is
 compose() {
     local file=${BASH_SOURCE[0]%/tests/*}/examples/docker-compose/compose.yaml
     # Its image has all that it runs.
-    tar -C "${rootfs%:O}" -cf - . | docker import - lab:whole >"$work/out" 2>&1 || report 1 "an image" "$work/out"
+    import_whole
     RDMA_IMAGE=lab:whole timeout 300 docker compose -f "$file" up --abort-on-container-exit --exit-code-from client >"$work/composed" 2>&1
     report $? "examples/docker-compose: docker compose up" "$work/composed"
     # A client that was there before its server has begun anew: `up` shows what it said first.
@@ -317,6 +382,7 @@ for runtime in "${runtimes[@]}"; do
     ends
     [[ $runtime == "${runtimes[0]}" ]] || continue
     sharing
+    settings
     dies
     policies
     ((!full)) || restarts
@@ -326,7 +392,7 @@ for runtime in "${runtimes[@]}"; do
     bystanders
 done
 examples
-((brief)) || compose
+((brief)) || { settings_of_bundles; images; compose; }
 ((!failed)) || tail -n 40 /tmp/dockerd.log | sed 's/^/# /'
 clean_kernel_log
 end_dockerd TERM
