@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "netns/base/owned_file.h"
 
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "netns/base/files.h"
 #include "netns/base/unique_fd.h"
@@ -14,6 +17,13 @@
 namespace base {
 
 namespace {
+Result<> check_is_path(const std::string& path) {
+    if (path.empty() || path[0] != '/' || path.find('\0') != std::string::npos)
+        return make_error(Code::BadConfig, fmt::format("'{}' is not a path", printable(path)))
+            .advise("give an absolute path");
+    return {};
+}
+
 Result<> check_owner(int fd, const std::string& place, uid_t owner) {
     struct stat st {};
 
@@ -52,6 +62,19 @@ Result<UniqueFd> step(int dir, const std::string& name, int flags, const std::st
     return fd;
 }
 
+// Checks a path without symbolic links, as the kernel returns it.
+Result<> check_only_owner_changes(const std::string& place, uid_t owner) {
+    struct stat st {};
+
+    if (::lstat(place.c_str(), &st) != 0)
+        return sys_error("examine " + printable(place));
+    const bool sticky = S_ISDIR(st.st_mode) && (st.st_mode & S_ISVTX) != 0;
+    if (st.st_uid == owner && ((st.st_mode & (S_IWGRP | S_IWOTH)) == 0 || sticky))
+        return {};
+    return make_error(Code::Refused, printable(place) + " can be changed by others than root")
+        .advise("run: chown root " + printable(place) + " && chmod go-w " + printable(place));
+}
+
 Result<std::string> read_regular(int fd, const std::string& place) {
     struct stat st {};
 
@@ -67,9 +90,7 @@ Result<std::string> read_regular(int fd, const std::string& place) {
 }  // namespace
 
 Result<std::optional<std::string>> read_owned_file(const std::string& path, const Owned& owned) {
-    if (path.empty() || path[0] != '/' || path.find('\0') != std::string::npos)
-        return make_error(Code::BadConfig, fmt::format("'{}' is not a path", printable(path)))
-            .advise("give an absolute path");
+    TRY(check_is_path(path));
     UniqueFd at{::open(owned.root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
     if (!at)
         return cannot_open(owned.root);
@@ -89,6 +110,30 @@ Result<std::optional<std::string>> read_owned_file(const std::string& path, cons
         start = last ? 0 : slash + 1;
     }
     return std::optional(TRY(read_regular(at.get(), place)));
+}
+
+Result<std::string> find_owned_program(const std::string& path, const Owned& owned) {
+    TRY(check_is_path(path));
+    const std::string place = (owned.root == "/" ? "" : owned.root) + path;
+    const UniqueFd fd{::open(place.c_str(), O_PATH | O_CLOEXEC)};
+
+    struct stat st {};
+
+    if (!fd || ::fstat(fd.get(), &st) != 0)
+        return path_error("open the program " + printable(place));
+    if (!S_ISREG(st.st_mode) || (st.st_mode & S_IXUSR) == 0)
+        return make_error(Code::BadConfig, printable(place) + " is not a program");
+    std::array<char, PATH_MAX> real{};
+    const std::string link = "/proc/self/fd/" + std::to_string(fd.get());
+    const ssize_t size = ::readlink(link.c_str(), real.data(), real.size());
+    if (size <= 0)
+        return sys_error("read " + link);
+    std::string found(real.data(), static_cast<size_t>(size));
+    const size_t root = found.starts_with(owned.root + "/") ? owned.root.size() : 0;
+    for (size_t slash = root; slash != std::string::npos; slash = found.find('/', slash + 1))
+        TRY(check_only_owner_changes(slash == 0 ? "/" : found.substr(0, slash), owned.owner));
+    TRY(check_only_owner_changes(found, owned.owner));
+    return found;
 }
 
 }  // namespace base

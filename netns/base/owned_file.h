@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a file that decides what root does. Everybody who can write it, or move it away through a
-// folder above it, has root's power. All checks are made on opened descriptors, never on a name
-// again.
+// Files and programs that decide what root does. Everybody who can write one, or move it away
+// through a folder above it, has root's power.
 #pragma once
 
 #include <optional>
@@ -22,9 +21,16 @@ struct Owned {
     uid_t owner = 0;
 };
 
-// Returns the content; nothing if there is no such file. BadConfig unless the file, and every
+// Returns the content of a file; nothing if there is no such file. BadConfig unless the file, and every
 // folder from the root to it, belongs to the owner and is writable only by the owner. A symbolic
-// link on the way is BadConfig, too. `path` is absolute.
+// link on the way is BadConfig, too. `path` is absolute. All checks are made on opened descriptors,
+// never on a name again.
 Result<std::optional<std::string>> read_owned_file(const std::string& path, const Owned& owned);
+
+// Returns the kernel's path of a program; symbolic links are followed. Refused unless the program,
+// and every folder from the root to it, belongs to the owner and is writable only by the owner. (In
+// a folder with the sticky bit others cannot rename the owner's files.) BadConfig: it is no
+// program. `path` is absolute.
+Result<std::string> find_owned_program(const std::string& path, const Owned& owned);
 
 }  // namespace base

@@ -10,10 +10,10 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "netns/base/child.h"
+#include "netns/base/owned_file.h"
 
 namespace netns {
 
@@ -47,18 +47,6 @@ const char* prepare_program() {
     return failed != nullptr ? failed : give_up_capabilities();
 }
 
-Result<> check_only_root_writes(const std::string& path) {
-    struct stat st {};
-
-    if (::stat(path.c_str(), &st) != 0)
-        return base::path_error("examine " + path);
-    const bool sticky = S_ISDIR(st.st_mode) && (st.st_mode & S_ISVTX) != 0;
-    if (st.st_uid != 0 || ((st.st_mode & 0022U) != 0 && !sticky))
-        return make_error(Code::Refused, path + " can be written by others than root")
-            .advise("run: chown root " + path + " && chmod go-w " + path);
-    return {};
-}
-
 class KernelPrograms : public Programs {
   public:
     Result<std::string> beside_us(const std::string& name) override {
@@ -67,12 +55,8 @@ class KernelPrograms : public Programs {
         if (length <= 0)
             return sys_error("read /proc/self/exe");
         self.resize(static_cast<size_t>(length));
-        const std::string path = self.substr(0, self.rfind('/') + 1) + name;
-        // The kernel returned the folder's path without symbolic links.
-        for (size_t slash = 0; slash != std::string::npos; slash = path.find('/', slash + 1))
-            TRY(check_only_root_writes(slash == 0 ? "/" : path.substr(0, slash)));
-        TRY(check_only_root_writes(path).advise("install " + name + " beside the program"));
-        return path;
+        return base::find_owned_program(self.substr(0, self.rfind('/') + 1) + name, base::Owned{})
+            .advise("install " + name + " beside the program");
     }
 
     Result<size_t> start(const Netns& ns, const Program& program) override {

@@ -10,8 +10,8 @@
 namespace shim {
 
 // Returns the kernel's path of the configured program; of the default one if `configured` is empty.
-// Refused unless only root can change it or a folder above it. (In a folder with the sticky bit
-// others cannot rename root's files.) BadConfig: it is rdma-runtime itself.
+// Refused unless only root can change it (base::find_owned_program). BadConfig: it is rdma-runtime
+// itself.
 base::Result<std::string> find_runtime(const std::string& configured);
 
 // Returns the installed runc; its first usual place if there is none.
