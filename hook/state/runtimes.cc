@@ -46,7 +46,7 @@ std::optional<std::string> Runtimes::last() const {
     return served ? std::optional(std::move(served->runtime)) : std::nullopt;
 }
 
-Result<> Runtimes::remember(const Served& served) const {
+Result<> Runtimes::remember(const Served& served, bool configured) const {
     const auto put = [&](const std::string& key) {
         return host_.files.write(path_of(key),
                                  base::dump_json(base::object({{"format", kFormat},
@@ -65,7 +65,7 @@ Result<> Runtimes::remember(const Served& served) const {
         done = put(key);
     }
     TRY(std::move(done));
-    return last() == served.runtime ? Result<>{} : put(kLast);
+    return !configured || last() == served.runtime ? Result<>{} : put(kLast);
 }
 
 bool Runtimes::is_gone(const Served& served) const {

@@ -5,7 +5,8 @@
 // `state_dir`, which is a member of the configuration.
 //
 //   KEY.json    of a container: KEY = SHA-256 of the runtime's --root and the container's id
-//   last.json   the runtime of the latest container: for the next, if the configuration is broken
+//   last.json   the runtime of the latest container to which the configuration gave one: for the
+//               next such container, if the configuration is broken
 //
 // A file that cannot be read counts as missing: the configuration decides.
 #pragma once
@@ -36,10 +37,11 @@ class Runtimes {
         : host_(host), dir_(std::move(dir)) {}
 
     [[nodiscard]] std::optional<Served> find(const std::string& root, const std::string& id) const;
-    // Returns the runtime's path of the latest container.
+    // Returns the runtime's path of the latest container to which the configuration gave one.
     [[nodiscard]] std::optional<std::string> last() const;
-    // Stores the container; called before it is created.
-    Result<> remember(const Served& served) const;
+    // Stores the container; called before it is created. `configured`: the configuration gave it
+    // its runtime.
+    Result<> remember(const Served& served, bool configured) const;
     // Returns whether the container is gone: its creator has ended, and the runtime's folder of it
     // does not exist.
     [[nodiscard]] bool is_gone(const Served& served) const;

@@ -259,6 +259,16 @@ std::string_view name_of(Verb verb) {
     return found != kSubcommands.end() ? found->name : std::string_view{};
 }
 
+std::optional<std::string> take_low_level(std::vector<std::string>& argv) {
+    constexpr std::string_view kOption = "--low-level=";
+    if (argv.size() < 2 || !argv[1].starts_with(kOption))
+        return std::nullopt;
+    std::string path = argv[1].substr(kOption.size());
+    const bool by_file = argv.size() > 2 && argv[2].starts_with('/');
+    argv.erase(argv.begin() + (by_file ? 0 : 1), argv.begin() + 2);
+    return path;
+}
+
 Invocation parse_args(const std::vector<std::string>& argv) {
     Invocation call;
     if (argv.empty())

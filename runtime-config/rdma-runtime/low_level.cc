@@ -2,6 +2,7 @@
 #include "runtime-config/rdma-runtime/low_level.h"
 
 #include <array>
+#include <cstdlib>
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,6 +25,20 @@ base::Error itself(const std::string& path) {
             "set \"runtime\" in /etc/rdma-hook/config.json to the path of the real runc or crun");
 }
 
+// In the low-level runtime's environment: the number of the process that called it.
+constexpr char kCaller[] = "RDMA_RUNTIME_CALLER";
+
+// Checks that no low-level runtime is the caller. One that calls another (NVIDIA's) may be
+// configured to call rdma-runtime; the two would call each other without end.
+Result<> check_caller() {
+    const char* caller = std::getenv(kCaller);
+    if (caller == nullptr ||
+        (caller != std::to_string(::getpid()) && caller != std::to_string(::getppid())))
+        return {};
+    return make_error(Code::BadConfig, "the low-level runtime of rdma-runtime calls rdma-runtime")
+        .advise("name runc or crun in that runtime's own configuration");
+}
+
 // Checks the default, too: if runc's usual place leads to rdma-runtime, it would call itself
 // without end.
 Result<> check_other(const std::string& path) {
@@ -41,8 +56,12 @@ Result<std::string> find_runtime(const std::string& configured) {
     // If there is none, the call that starts it reports that.
     if (place == default_runtime() && ::access(place.c_str(), F_OK) != 0)
         return place;
-    TRY(check_other(place));
-    return base::find_owned_program(place, base::Owned{});
+    return find_named(place);
+}
+
+Result<std::string> find_named(const std::string& path) {
+    TRY(check_other(path));
+    return base::find_owned_program(path, base::Owned{});
 }
 
 std::string default_runtime() {
@@ -54,14 +73,22 @@ std::string default_runtime() {
 }
 
 base::Error RealLowLevel::become(const std::string& path, const std::vector<std::string>& argv) {
-    if (auto other = check_other(path); !other)
-        return std::move(other).error();
+    auto checked = check_caller();
+    if (checked)
+        checked = check_other(path);
+    if (!checked)
+        return std::move(checked).error();
+    (void)::setenv(kCaller, std::to_string(::getpid()).c_str(), 1);
     return base::become(path, argv);
 }
 
 Result<int> RealLowLevel::run(const std::string& path, const std::vector<std::string>& argv) {
+    TRY(check_caller());
     TRY(check_other(path));
-    return base::run_in_our_place(path, argv);
+    (void)::setenv(kCaller, std::to_string(::getpid()).c_str(), 1);
+    auto status = base::run_in_our_place(path, argv);
+    (void)::unsetenv(kCaller);
+    return status;
 }
 
 }  // namespace shim

@@ -14,6 +14,10 @@ namespace shim {
 // itself.
 base::Result<std::string> find_runtime(const std::string& configured);
 
+// Returns the kernel's path of the program that a call names; the rules are the same. An empty path
+// names no program.
+base::Result<std::string> find_named(const std::string& path);
+
 // Returns the installed runc; its first usual place if there is none.
 std::string default_runtime();
 

@@ -121,13 +121,15 @@ Result<std::string> setting_of(const Surroundings& around) {
     return config && *config ? (*config)->runtime : around.runtime_setting();
 }
 
-// Returns the program that the call is for: the container's, whatever the configuration names now.
-// For a new or unknown container it is the configuration's. If that cannot be determined, it is
-// the latest container's.
+// Returns the program that the call is for: the container's, whatever is configured now. For a new
+// or unknown container it is the one that the call names, or else the configuration's. If that
+// cannot be determined, it is the latest such container's.
 Result<std::string> runtime_for(const Invocation& call, const Surroundings& around) {
     const hook::Runtimes runtimes{around.host, around.runtimes};
     if (const auto served = find_served(call, runtimes))
         return find_runtime(served->runtime).context("the runtime of container " + served->id);
+    if (call.low_level)
+        return find_named(*call.low_level);
     const auto setting = setting_of(around);
     auto path = setting ? find_runtime(*setting) : Result<std::string>{setting.error()};
     if (const auto last = runtimes.last(); !path && last)
@@ -145,7 +147,8 @@ void remember_runtime(const Invocation& call,
     if (!around.root || !token || !*token || !oci::is_container_id(call.id))
         return;
     (void)hook::Runtimes{around.host, around.runtimes}.remember(
-        {.root = call.root, .id = call.id, .runtime = path, .creator = **token});
+        {.root = call.root, .id = call.id, .runtime = path, .creator = **token},
+        !call.low_level);
 }
 
 // Refuses all that can be refused before anything is done.
@@ -194,7 +197,8 @@ Result<int> start(const Ours& ours,
     const auto& config = call.config.get();
     if (!config)
         return config.error();
-    (void)TRY(find_runtime(config->runtime));
+    if (!ours.call.low_level)
+        (void)TRY(find_runtime(config->runtime));
     const std::string runtime = TRY(runtime_for(ours.call, around));
     call.self = TRY(call.host.programs.beside_us("rdma-hook"));
     auto prepared = around.apart([&] { return prepare(ours, runtime, call, around); });
@@ -308,7 +312,7 @@ int serve_ours(const Ours& ours, const std::vector<std::string>& argv, const Sur
 int serve_others(const Invocation& call,
                  const std::vector<std::string>& argv,
                  const Surroundings& around) {
-    std::string path = default_runtime();
+    std::string path = call.low_level.value_or(default_runtime());
     const auto found = hook::guarded([&]() -> Result<> {
         path = TRY(runtime_for(call, around));
         if (starts(call))
@@ -327,12 +331,15 @@ int serve_others(const Invocation& call,
 }
 }  // namespace
 
-int serve(const std::vector<std::string>& argv, const Surroundings& around) {
+int serve(std::vector<std::string> argv, const Surroundings& around) {
     Invocation call;
+    call.low_level = take_low_level(argv);
     std::optional<Ours> ours;
     // A bug in rdma-runtime harms no other container.
     const auto done = hook::guarded([&]() -> Result<> {
+        const auto named = call.low_level;
         call = parse_args(argv);
+        call.low_level = named;
         ours = look(call, around);
         return {};
     });

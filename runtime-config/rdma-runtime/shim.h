@@ -4,7 +4,9 @@
 // - A call that is not about a container with rdma.* annotations becomes the low-level runtime's,
 //   untouched. That holds whatever is broken in rdma-hook: its configuration, its state, its code.
 //   The call goes to the runtime which got the container when it was created
-//   (hook/state/runtimes.h).
+//   (hook/state/runtimes.h). A new container gets the one that --low-level names, or else the
+//   configuration. One that is named and cannot be called is an error: no other gives the same
+//   container.
 // - A call that is about such a container is done in full, or fails with one line, for the engine,
 //   too.
 // `create` and `run` do hook::precreate, put its config.json in place, and run the low-level
@@ -37,6 +39,6 @@ struct Surroundings {
 };
 
 // Returns the exit status; or the call becomes the low-level runtime's and does not return.
-int serve(const std::vector<std::string>& argv, const Surroundings& around);
+int serve(std::vector<std::string> argv, const Surroundings& around);
 
 }  // namespace shim

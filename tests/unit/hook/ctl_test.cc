@@ -62,7 +62,8 @@ TEST_F(Ctl, WhoHadAContainerThatIsGoneIsForgotten) {
     netns::Host host = fake_.host();
     const hook::Runtimes runtimes{host, options_.runtimes};
     ASSERT_TRUE(runtimes.remember(
-        {.root = "/r", .id = "c1", .runtime = "/usr/bin/crun", .creator = {.pid = 1, .start = 9}}));
+        {.root = "/r", .id = "c1", .runtime = "/usr/bin/crun", .creator = {.pid = 1, .start = 9}},
+        true));
     EXPECT_EQ(ask(hook::ctl::collect).json["leftovers"].size(), 1U);
     EXPECT_FALSE(runtimes.find("/r", "c1"));
 }

@@ -170,6 +170,35 @@ TEST(Args, CrunsOtherConfigFile) {
     EXPECT_EQ(parse_args(words("delete -f i")).config, "");
 }
 
+TEST(Args, TheProgramThatACallNames) {
+    const struct {
+        std::vector<std::string> argv;
+        std::optional<std::string> low_level;
+        std::vector<std::string> rest;
+    } rows[] = {
+        {{"rdma-runtime", "--low-level=/usr/bin/crun", "--root", "/r", "create", "i"},
+         "/usr/bin/crun",
+         {"rdma-runtime", "--root", "/r", "create", "i"}},
+        // As the kernel calls the interpreter of a file.
+        {{"/usr/bin/rdma-runtime", "--low-level=/usr/bin/crun", "/etc/x/rdma-crun", "state", "i"},
+         "/usr/bin/crun",
+         {"/etc/x/rdma-crun", "state", "i"}},
+        {{"r", "--low-level="}, "", {"r"}},
+        {{"r", "--low-level"}, std::nullopt, {"r", "--low-level"}},
+        {{"r", "state", "--low-level=/x"}, std::nullopt, {"r", "state", "--low-level=/x"}},
+        {{"r"}, std::nullopt, {"r"}},
+        {{}, std::nullopt, {}},
+    };
+
+    for (const auto& row : rows) {
+        auto argv = row.argv;
+        EXPECT_EQ(take_low_level(argv), row.low_level);
+        EXPECT_EQ(argv, row.rest);
+    }
+    // Elsewhere it is no option of the runtimes.
+    EXPECT_NE(parse_args(words("--root /r --low-level=/x create --bundle /b i")).trouble, "");
+}
+
 TEST(Args, NoNameAtAll) {
     EXPECT_EQ(parse_args({}).verb, Verb::Other);
 }

@@ -26,6 +26,10 @@ int main(int argc, char** argv) {
         const char* named = std::getenv("LISTEN_PID");
         return named != nullptr && std::to_string(::getpid()) == named ? 0 : 1;
     }
+    if (what == "caller") {  // whether it is our parent
+        const char* named = std::getenv("RDMA_RUNTIME_CALLER");
+        return named != nullptr && std::to_string(::getppid()) == named ? 0 : 1;
+    }
     if (what == "blocked") {  // whether the signal is
         sigset_t set;
         ::sigprocmask(SIG_SETMASK, nullptr, &set);

@@ -65,6 +65,23 @@ TEST(LowLevel, IsNeverOurselves) {
     }
 }
 
+// A runtime that calls another, such as NVIDIA's, may name rdma-runtime there.
+TEST(LowLevel, IsNotCalledByItself) {
+    EXPECT_EQ(*run({"caller"}), 0) << "it knows its caller";
+    EXPECT_EQ(::getenv("RDMA_RUNTIME_CALLER"), nullptr);
+    for (const pid_t caller : {::getpid(), ::getppid()}) {
+        ASSERT_EQ(::setenv("RDMA_RUNTIME_CALLER", std::to_string(caller).c_str(), 1), 0);
+        for (const auto& refused :
+             {run({"status", "0"}).error(), RealLowLevel{}.become(FAKE_RUNTIME, {"runc", "list"})}) {
+            EXPECT_EQ(refused.code, Code::BadConfig);
+            EXPECT_THAT(refused.message(), HasSubstr("calls rdma-runtime; name runc or crun"));
+        }
+    }
+    ASSERT_EQ(::setenv("RDMA_RUNTIME_CALLER", "2147483647", 1), 0);
+    EXPECT_EQ(*run({"status", "0"}), 0) << "inherited from somewhere";
+    ASSERT_EQ(::unsetenv("RDMA_RUNTIME_CALLER"), 0);
+}
+
 TEST(LowLevel, StatusIsThePrograms) {
     for (const int status : {0, 1, 7, 255})
         EXPECT_EQ(*run({"status", std::to_string(status)}), status);

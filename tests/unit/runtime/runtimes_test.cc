@@ -30,8 +30,8 @@ class ServedBy : public Shim {
         Words argv = {"rdma-runtime", "create", "--bundle", bundle_, id};
         if (!root.empty())
             argv.insert(argv.begin() + 1, {"--root", root});
-        (void)serve(argv, around());
-        return low_level_.calls.back();
+        (void)serve(by_name(argv), around());
+        return low_level_.calls.empty() ? "" : low_level_.calls.back();
     }
 
     hook::Runtimes runtimes() { return hook::Runtimes{host_, runtimes_}; }
@@ -85,6 +85,46 @@ TEST_F(ServedBy, AContainerWithRdmaToo) {
     EXPECT_EQ(server_of({"delete", "c1"}), std::string("run ") + *find_runtime(kOther));
     broken_ = true;
     EXPECT_EQ(server_of({"delete", "c1"}), other_);
+}
+
+// Several runtimes of Docker, each with a program of its own below rdma-runtime.
+TEST_F(ServedBy, TheProgramThatItsCallNamed) {
+    named_ = kOther;
+    EXPECT_EQ(server_of_create("c1"), other_);
+    EXPECT_EQ(low_level_.words[0], "rdma-runtime");
+    EXPECT_EQ(low_level_.words[1], "create") << "it gets no word of ours";
+    named_.reset();
+    EXPECT_EQ(server_of_create("c2"), usual_);
+    EXPECT_EQ(server_of({"kill", "c1", "TERM"}), other_) << "by whatever name";
+    named_ = kOther;
+    EXPECT_EQ(server_of({"kill", "c2", "TERM"}), usual_);
+    EXPECT_EQ(server_of({"features"}), other_) << "of no container";
+    named_ = kUsual;  // somebody has configured the name differently
+    EXPECT_EQ(server_of({"exec", "c1"}), other_);
+    EXPECT_EQ(server_of({"delete", "c1"}), other_);
+}
+
+TEST_F(ServedBy, OneThatWasNamedIsNobodysDefault) {
+    EXPECT_EQ(server_of_create("c1"), usual_);
+    named_ = kOther;
+    broken_ = true;
+    EXPECT_EQ(server_of_create("c2"), other_) << "no configuration is needed";
+    named_.reset();
+    EXPECT_EQ(server_of_create("c3"), usual_) << "the latest that the configuration chose";
+}
+
+// Another program would make another container: one without a GPU, say.
+TEST_F(ServedBy, OneThatIsNamedAndCannotBeCalledHasNoSubstitute) {
+    for (const std::string bad : {"/nonexistent/runc", "runc", "", "../usr/bin/env", "/etc/passwd"}) {
+        named_ = bad;
+        EXPECT_EQ(server_of_create("c1"), "") << bad;
+        write_spec({{"rdma.mode", "softroce"}});
+        EXPECT_EQ(server_of_create("c1"), "") << bad;
+        EXPECT_EQ(server_of({"features"}), "") << bad;
+        EXPECT_EQ(fake_.world, world_) << test::difference(world_, fake_.world);
+        write_spec({});
+    }
+    EXPECT_THAT(told(), HasSubstr("/etc/passwd is not a program"));
 }
 
 // Docker has a root for each of its names, and an id may be in both.

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -82,10 +83,17 @@ class Shim : public testing::Test {
 
     [[nodiscard]] Json spec() const { return *base::parse_json(slurp(spec_path()), "spec"); }
 
+    // The call as by a runtime's name that has a program of its own, if the test names one.
+    [[nodiscard]] Words by_name(Words argv) const {
+        if (named_)
+            argv.insert(argv.begin() + 1, "--low-level=" + *named_);
+        return argv;
+    }
+
     int serve_words(const Words& words) {
         Words argv = {"rdma-runtime", "--log", dir_ / "log.json", "--log-format", "json"};
         argv.insert(argv.end(), words.begin(), words.end());
-        const int status = serve(argv, around());
+        const int status = serve(by_name(argv), around());
         fake_.settle();
         return status;
     }
@@ -191,6 +199,7 @@ class Shim : public testing::Test {
     std::string runtimes_ = dir_ / "run/runtimes";
     std::string bundle_ = std::filesystem::canonical(dir_.path()).string() + "/bundle";
     hook::Config config_;
+    std::optional<std::string> named_;
     bool broken_ = false;
     int config_reads_ = 0;
     bool died_ = false;
