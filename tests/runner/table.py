@@ -23,7 +23,7 @@ AREAS = {
     "running": ["hook/container/into_running.*", "hook/rdmactl/*.cc", "netns/placement.*", "netns/device_*", "netns/kernel/placement.*",
                 "netns/kernel/device_*", "hook/steps/running.*"],
     "doctor": ["hook/rdmactl/doctor/"],
-    "runtime": ["runtime-config/", "runtime-config/rdma-runtime/", "runtime-config/engines/", "hook/rdmactl/runtime.cc", "hook/rdmactl/cdi.cc"],
+    "runtime": ["runtime-config/", "runtime-config/rdma-runtime/", "runtime-config/engines/", "hook/rdmactl/runtime/", "hook/rdmactl/cdi.cc"],
     "podman": ["runtime-config/install/podman/"],
     "confine": ["netns/base/confine*"],
     "perf": ["perf/"],
