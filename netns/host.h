@@ -17,6 +17,7 @@ class Links;
 class Neighbours;
 class Netnses;
 class Ovs;
+class PciTree;
 class Placements;
 class Processes;
 class Programs;
@@ -46,6 +47,7 @@ struct Host {
     Ovs& ovs;
     Statistics& statistics;
     CharNodes& char_nodes;
+    PciTree& pci;
 };
 
 }  // namespace netns

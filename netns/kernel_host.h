@@ -15,6 +15,7 @@
 #include "netns/namespace.h"
 #include "netns/neighbour.h"
 #include "netns/ovs.h"
+#include "netns/pci_tree.h"
 #include "netns/placement.h"
 #include "netns/process.h"
 #include "netns/rdma.h"
@@ -48,7 +49,8 @@ class KernelHost {
                 *tc_,
                 *ovs_,
                 *statistics_,
-                char_nodes_};
+                char_nodes_,
+                *pci_};
     }
 
   private:
@@ -70,6 +72,7 @@ class KernelHost {
     std::unique_ptr<Ovs> ovs_;
     std::unique_ptr<Statistics> statistics_;
     KernelCharNodes char_nodes_;
+    std::unique_ptr<PciTree> pci_;
 };
 
 }  // namespace netns

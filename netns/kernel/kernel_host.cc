@@ -16,6 +16,7 @@ KernelHost::KernelHost()
       devlink_(make_kernel_devlink()),
       tc_(make_kernel_tc_offload()),
       ovs_(make_ovs()),
-      statistics_(make_kernel_statistics()) {}
+      statistics_(make_kernel_statistics()),
+      pci_(make_kernel_pci_tree()) {}
 
 }  // namespace netns

@@ -78,15 +78,21 @@ Result<std::optional<std::string>> SysTree::read(const std::string& path) const 
     return std::optional<std::string>{text};
 }
 
-Result<std::optional<std::string>> SysTree::link(const std::string& path) const {
+Result<std::optional<std::string>> SysTree::target(const std::string& path) const {
     char target[PATH_MAX];
     const ssize_t size = ::readlinkat(root_.get(), path.c_str(), target, sizeof target);
     if (size < 0 && (errno == ENOENT || errno == ENOTDIR))
         return std::optional<std::string>{};
     if (size < 0)
         return sys_error("read the link " + path + " of sysfs");
-    const std::string_view text{target, static_cast<size_t>(size)};
-    return std::optional<std::string>{text.substr(text.rfind('/') + 1)};
+    return std::optional<std::string>{{target, static_cast<size_t>(size)}};
+}
+
+Result<std::optional<std::string>> SysTree::link(const std::string& path) const {
+    auto text = TRY(target(path));
+    if (text)
+        text->erase(0, text->rfind('/') + 1);
+    return text;
 }
 
 Result<std::vector<std::string>> SysTree::list(const std::string& path) const {

@@ -30,7 +30,9 @@ class SysTree {
     // without a value has the text "". (EINVAL: an empty slot of a GID table in some drivers;
     // EOPNOTSUPP: a port without a name.)
     [[nodiscard]] Result<std::optional<std::string>> read(const std::string& path) const;
-    // Returns the last component of a symbolic link's target; nothing if there is no link.
+    // Returns a symbolic link's target; nothing if there is no link.
+    [[nodiscard]] Result<std::optional<std::string>> target(const std::string& path) const;
+    // Returns the last component of it.
     [[nodiscard]] Result<std::optional<std::string>> link(const std::string& path) const;
     // Returns the names in a folder, sorted; none if there is no such folder.
     [[nodiscard]] Result<std::vector<std::string>> list(const std::string& path) const;

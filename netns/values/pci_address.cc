@@ -28,6 +28,10 @@ bool is_pci_address(std::string_view text) {
            text[colon + 6] == '.' && function >= '0' && function <= '7';
 }
 
+bool is_before(std::string_view address, std::string_view other) {
+    return address.size() != other.size() ? address.size() < other.size() : address < other;
+}
+
 // Bus and device become parts of paths in sysfs.
 bool is_devlink_handle(std::string_view text) {
     constexpr size_t kMost = 128;

@@ -11,6 +11,8 @@ namespace netns {
 // Returns whether the text is a PCI address in its canonical spelling: "0000:3b:00.2" (domain, bus,
 // device, function; lower-case hex).
 bool is_pci_address(std::string_view text);
+// Returns whether a PCI address comes before another one: by domain, bus, device and function.
+bool is_before(std::string_view address, std::string_view other);
 
 // Returns whether the text names a function: a PCI address, or bus and device of another bus, as
 // devlink prints them. Examples: "auxiliary/mlx5_core.sf.4" (a scalable function),

@@ -10,6 +10,7 @@
 
 #include "netns/kernel/gid_events.h"
 #include "netns/kernel_host.h"
+#include "tests/fakes/eight_gpus.h"
 #include "tests/fakes/fake_host.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temp_dir.h"
@@ -24,7 +25,10 @@ KernelTraits traits_of(Kernel kernel);
 template <Kernel kKernel, netns::RdmaNetnsMode kMode = netns::RdmaNetnsMode::Shared>
 class FakeOutside {
   public:
-    FakeOutside() : fake_(World::standard(traits_of(kKernel))) { fake_.world.mode = kMode; }
+    FakeOutside() : fake_(World::standard(traits_of(kKernel))) {
+        fake_.world.mode = kMode;
+        fake_.world.cards = eight_gpus();
+    }
 
     static std::string name() {
         static constexpr const char* kNames[] = {"Fake6_12", "Fake7_2", "Fake7_3"};

@@ -318,6 +318,16 @@ class FakeStatistics : public Fake<netns::Statistics> {
     Result<netns::Counters> of_device(const Netns& ns, const netns::RdmaDevice& device) override;
 };
 
+// World::cards, in their order.
+class FakePciTree : public Fake<netns::PciTree> {
+  public:
+    using Fake::Fake;
+
+    Result<std::vector<netns::PciCard>> cards() override;
+    Result<std::optional<netns::PciPlace>> place(const std::string& address) override;
+    Result<std::optional<uint16_t>> acs(const std::string& bridge) override;
+};
+
 // The real files of a test's own temporary folder, through the gate.
 class GatedFiles : public base::Files {
   public:
@@ -367,7 +377,8 @@ class FakeHost {
           tc(world, gate),
           ovs(world, gate),
           statistics(world, gate),
-          char_nodes(world, gate) {}
+          char_nodes(world, gate),
+          pci(world, gate) {}
 
     FakeHost(const FakeHost&) = delete;
     FakeHost& operator=(const FakeHost&) = delete;
@@ -393,7 +404,8 @@ class FakeHost {
                 tc,
                 ovs,
                 statistics,
-                char_nodes};
+                char_nodes,
+                pci};
     }
 
     // Ends the program, by itself or by a Crash: its handles are closed. The next program may run.
@@ -422,6 +434,7 @@ class FakeHost {
     FakeOvsRoom ovs;
     FakeStatistics statistics;
     FakeCharNodes char_nodes;
+    FakePciTree pci;
 };
 
 }  // namespace test

@@ -434,4 +434,18 @@ Result<std::optional<DeviceNumber>> FakeCharNodes::at(const std::string& path) {
     return std::optional<DeviceNumber>{};
 }
 
+Result<std::vector<netns::PciCard>> FakePciTree::cards() {
+    return world_.cards;
+}
+
+Result<std::optional<netns::PciPlace>> FakePciTree::place(const std::string& address) {
+    const auto found = std::ranges::find(world_.cards, address, &netns::PciCard::address);
+    return found == world_.cards.end() ? std::nullopt : std::optional{found->place};
+}
+
+Result<std::optional<uint16_t>> FakePciTree::acs(const std::string& bridge) {
+    const auto found = world_.acs.find(bridge);
+    return found == world_.acs.end() ? std::nullopt : std::optional{found->second};
+}
+
 }  // namespace test

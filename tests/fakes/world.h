@@ -20,6 +20,7 @@
 #include "netns/devlink.h"
 #include "netns/link.h"
 #include "netns/ovs.h"
+#include "netns/pci_tree.h"
 #include "netns/process.h"
 #include "netns/rdma.h"
 #include "netns/route.h"
@@ -239,6 +240,8 @@ struct WorldState {
     std::map<std::string, netns::DeviceNumber> nodes = {{"/dev/null", {1, 3}}};
     std::map<std::string, FakePci> pci;            // by address
     std::map<std::string, FakeEswitch> eswitches;  // by devlink handle
+    std::vector<netns::PciCard> cards;             // in the order of their addresses
+    std::map<std::string, uint16_t> acs;           // of bridges, by address
     FakeOvs ovs;
     Sequence inodes, link_indexes, rdma_indexes, binds;
     bool operator==(const WorldState&) const = default;
