@@ -134,7 +134,8 @@ void declare(CLI::App& app, hook::ctl::Options& options, Verb& chosen) {
                         "doctor",
                         "say what of this host lets modes work, or not, and what mends it",
                         hook::ctl::doctor);
-    doctor->add_option("mode", options.mode, "only what this mode needs");
+    doctor->add_option(
+        "mode", options.mode, "only what this mode needs; gpu: GPUs and the adapters near them");
     auto* gc = verb(app, "gc", "undo what dead containers left", hook::ctl::collect);
     gc->add_flag("--regrant",
                  options.regrant,

@@ -7,6 +7,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "hook/rdmactl/command.h"
 #include "netns/base/findings.h"
@@ -38,6 +39,14 @@ bool is_leased(const Look& look, const std::string& function);
 
 // Returns the text of a small file of the host; empty if there is no such file.
 Result<std::string> text_of(Look& look, const std::string& path);
+
+using Version = std::pair<unsigned, unsigned>;
+
+// Returns the kernel's version: {7, 3} for "7.3.4+deb13-amd64". Zeros for any other text.
+Result<Version> kernel_version(Look& look);
+
+// Reports on GPUs and their adapters; the whole answer of rdmactl doctor gpu (gpu.cc).
+Result<Answer> doctor_gpu(Look& look);
 
 // Checks of the kernel and its RDMA subsystem (kernel_checks.cc).
 Result<Findings> check_config_file(Look& look);

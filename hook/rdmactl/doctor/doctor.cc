@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rdmactl doctor: runs all checks over this host, or those of one mode.
+// rdmactl doctor: runs all checks over this host, or those of one mode, or of GPUs.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -97,9 +97,10 @@ bool is_leased(const Look& look, const std::string& function) {
 }
 
 Result<Answer> doctor(const Options& options, netns::Host& host) {
-    if (!options.mode.empty() && find_mode_info(options.mode) == nullptr)
+    const bool gpu = options.mode == "gpu";
+    if (!gpu && !options.mode.empty() && find_mode_info(options.mode) == nullptr)
         return make_error(Code::Usage, "no mode is called '" + base::printable(options.mode) + "'")
-            .advise("leave it out for all of them");
+            .advise("leave it out for all of them, or say gpu");
     const auto loaded = options.load_config();
     const Config config = loaded ? *loaded : Config{};
     const Store store{host.files, config.state_dir};
@@ -109,6 +110,8 @@ Result<Answer> doctor(const Options& options, netns::Host& host) {
               .site = site,
               .options = options,
               .config_trouble = loaded ? "" : loaded.error().message()};
+    if (gpu)
+        return doctor_gpu(look);
     const auto all = examine(look);
     Json json{{"healthy", !base::any_failed(all)}, {"checks", base::to_json(all)}};
     for (Json& check : json["checks"])

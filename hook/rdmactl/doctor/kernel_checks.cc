@@ -70,12 +70,9 @@ Result<Findings> check_module(Look& look, const std::string& name, const std::st
                      .fix = fmt::format("depmod -a && modprobe {}", name)}};
 }
 
-using Version = std::pair<unsigned, unsigned>;
-
 constexpr Version kRxeServesNetns{7, 1};
 constexpr Version kRxeMoves{7, 3};
 
-// Turns "7.3.4+deb13-amd64" into 7 and 3; zeros for any other text.
 Version version_of(const std::string& release) {
     unsigned major = 0;
     unsigned minor = 0;
@@ -156,6 +153,10 @@ Result<Findings> check_config_file(Look& look) {
                      .fix = "mend the file; see: rdmactl config check"}};
 }
 
+Result<Version> kernel_version(Look& look) {
+    return version_of(TRY(release(look)));
+}
+
 Result<Findings> check_release(Look& look) {
     const std::string kernel = TRY(release(look));
     if (version_of(kernel) >= kRxeServesNetns)
@@ -206,7 +207,7 @@ Result<Findings> check_netns_mode(Look& look) {
                          .fix = "modprobe " + module_of(look.options.mode)}};
     if (TRY(mode) == netns::RdmaNetnsMode::Shared)
         return Findings{{.status = Status::Ok, .why = "RDMA netns mode is shared"}};
-    const auto refused = refused_in_exclusive(look, version_of(TRY(release(look))));
+    const auto refused = refused_in_exclusive(look, TRY(kernel_version(look)));
     if (refused.empty())
         return Findings{{.status = Status::Ok, .why = "RDMA netns mode is exclusive"}};
     return Findings{{.status = Status::Fail,
