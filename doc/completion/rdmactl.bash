@@ -14,8 +14,8 @@ _rdmactl_words() {
     vf) echo list enable disable ;;
     asap2) echo enable disable status ;;
     'asap2 enable') echo --vfs --bridge --tc-policy ;;
-    runtime) echo configure ;;
-    'runtime configure') echo --runtime --dry-run --unset --memlock --starter-policy ;;
+    runtime) echo configure list ;;
+    'runtime configure') echo --runtime --name --low-level --dry-run --unset --memlock --starter-policy ;;
     cdi) echo generate list ;;
     'cdi generate') echo --output ;;
     config) echo check ;;
@@ -46,7 +46,7 @@ _rdmactl() {
     for ((i = 1; i < COMP_CWORD; ++i)); do
         each=${COMP_WORDS[i]}
         case $each in
-        --config | -a | --annotation | --spec | --netns | --vfs | --bridge | --tc-policy | --runtime | --output | --pid | --bundle) i=$((i + 1)) ;;
+        --config | -a | --annotation | --spec | --netns | --vfs | --bridge | --tc-policy | --runtime | --name | --low-level | --output | --pid | --bundle) i=$((i + 1)) ;;
         -*) ;;
         *)
             case $command in
@@ -59,14 +59,14 @@ _rdmactl() {
     done
     COMPREPLY=()
     case $before in
-    --config | --spec | --netns | --output | --bundle)
+    --config | --spec | --netns | --low-level | --output | --bundle)
         compopt -o filenames 2>/dev/null
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
         return
         ;;
     --tc-policy) words='none skip_sw skip_hw' ;;
     --runtime) words='docker containerd crio podman' ;;
-    -a | --annotation | --vfs | --bridge | --pid) return ;;
+    -a | --annotation | --vfs | --bridge | --name | --pid) return ;;
     *)
         words=$(_rdmactl_words "$command")
         if [[ $word != -* ]]; then

@@ -10,6 +10,7 @@
 #include "hook/container/end.h"
 #include "hook/state/runtimes.h"
 #include "netns/base/owned_file.h"
+#include "runtime-config/engines/named.h"
 
 namespace hook::ctl {
 
@@ -49,6 +50,8 @@ struct Options {
     std::string host_root;  // prefix of the paths that it reads; for tests
     // runtime configure
     std::string engine;
+    std::string runtime_name = engines::kRuntimeName;
+    std::string low_level;  // that rdma-runtime calls; empty: the configuration's
     bool dry_run = false;
     bool unset = false;
     bool memlock = false;         // the engine's default memlock, and nothing else
@@ -98,6 +101,8 @@ Result<Answer> asap2_enable(const Options& options, netns::Host& host);
 Result<Answer> asap2_disable(const Options& options, netns::Host& host);
 // Registers rdma-hook in an engine's configuration, or removes it there; repeatable. Runs nothing.
 Result<Answer> runtime_configure(const Options& options, netns::Host& host);
+// Lists the runtimes that engines have of rdma-hook, and the program that each calls.
+Result<Answer> runtime_list(const Options& options, netns::Host& host);
 // Lists pools and the host's RDMA devices under the names that an engine's --device takes. Run it
 // again to refresh them.
 Result<Answer> cdi_generate(const Options& options, netns::Host& host);

@@ -62,9 +62,13 @@ void declare_runtime(CLI::App& app, hook::ctl::Options& options, const Declare& 
     configure->add_option("--runtime", options.engine, "the engine")
         ->required()
         ->check(CLI::IsMember({"docker", "containerd", "crio", "podman"}));
+    configure->add_option("--name", options.runtime_name, "the runtime's name: rdma, or rdma-WORD")
+        ->capture_default_str();
+    auto* low_level = configure->add_option(
+        "--low-level", options.low_level, "the program that it calls: its name, or its path");
     configure->add_flag("--dry-run", options.dry_run, "print what would change");
-    auto* unset =
-        configure->add_flag("--unset", options.unset, "take out what this command put in");
+    auto* unset = configure->add_flag("--unset", options.unset, "take out what this command put in")
+                      ->excludes(low_level);
     auto* starter = configure
                         ->add_flag("--starter-policy",
                                    options.starter_policy,
@@ -75,6 +79,7 @@ void declare_runtime(CLI::App& app, hook::ctl::Options& options, const Declare& 
                    options.memlock,
                    "instead: let every container of docker or podman lock memory without limit")
         ->excludes(starter);
+    verb(*runtime, "list", "list the runtimes that engines have", hook::ctl::runtime_list);
 }
 
 template <class Declare>
@@ -173,8 +178,16 @@ void declare(CLI::App& app, hook::ctl::Options& options, Verb& chosen) {
 // there.
 std::optional<base::Profile> profile_of(const hook::ctl::Options& options, Verb verb) {
     using namespace hook::ctl;
-    const std::array<Verb, 9> looking = {
-        plan, list, show, stats, doctor, check_config, vf_list, asap2_status, cdi_list};
+    const std::array<Verb, 10> looking = {plan,
+                                          list,
+                                          show,
+                                          stats,
+                                          doctor,
+                                          check_config,
+                                          vf_list,
+                                          asap2_status,
+                                          cdi_list,
+                                          runtime_list};
     if (verb == verify)
         return std::nullopt;
     const bool looks =

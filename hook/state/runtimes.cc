@@ -82,16 +82,38 @@ bool Runtimes::is_gone(const Served& served) const {
     });
 }
 
-Result<std::vector<std::string>> Runtimes::forget_gone() const {
-    auto names = host_.files.list(dir_);
+Result<std::vector<std::string>> Runtimes::keys() const {
+    std::vector<std::string> all;
+    const auto names = host_.files.list(dir_);
     if (!names && base::is_missing(names.error()))
-        return std::vector<std::string>{};  // rdma-runtime has not been called since the boot
-    std::vector<std::string> forgotten = TRY(host_.files.sweep(dir_));
-    for (const std::string& name : TRY(std::move(names))) {
-        const std::string key =
-            name.substr(0, name.size() - std::min(name.size(), kRecordEnding.size()));
-        const auto served = key == kLast ? std::nullopt : std::optional(load(key));
-        if (!served || !*served || !is_gone(**served))
+        return all;  // rdma-runtime has not been called since the boot
+    for (const std::string& name : TRY(names)) {
+        std::string key = name.substr(0, name.size() - std::min(name.size(), kRecordEnding.size()));
+        if (key != kLast)
+            all.push_back(std::move(key));
+    }
+    return all;
+}
+
+Result<std::vector<Served>> Runtimes::living() const {
+    std::vector<Served> all;
+    for (const std::string& key : TRY(keys())) {
+        if (auto served = load(key); served && !is_gone(*served))
+            all.push_back(*std::move(served));
+    }
+    return all;
+}
+
+Result<std::vector<std::string>> Runtimes::forget_gone() const {
+    std::vector<std::string> forgotten;
+    const auto all = TRY(keys());
+    if (auto swept = host_.files.sweep(dir_))
+        forgotten = *std::move(swept);
+    else if (!base::is_missing(swept.error()))
+        return swept;
+    for (const std::string& key : all) {
+        const auto served = load(key);
+        if (!served || !is_gone(*served))
             continue;
         TRY(host_.files.remove(path_of(key)));
         forgotten.push_back(path_of(key));

@@ -45,11 +45,15 @@ class Runtimes {
     // Returns whether the container is gone: its creator has ended, and the runtime's folder of it
     // does not exist.
     [[nodiscard]] bool is_gone(const Served& served) const;
+    // Returns the containers that are not gone.
+    [[nodiscard]] Result<std::vector<Served>> living() const;
     // Removes the records of containers that are gone. Returns their paths.
     Result<std::vector<std::string>> forget_gone() const;
 
   private:
     [[nodiscard]] std::string path_of(const std::string& key) const;
+    // Returns the keys of the containers.
+    [[nodiscard]] Result<std::vector<std::string>> keys() const;
     [[nodiscard]] Result<Served> load(const std::string& key) const;
 
     netns::Host& host_;

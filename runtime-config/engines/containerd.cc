@@ -32,9 +32,12 @@ Result<toml::table> parse_toml(const std::string& path, const std::string& text)
     return std::move(parsed).table();
 }
 
+constexpr char kPlugin2[] = "io.containerd.grpc.v1.cri";
+constexpr char kPlugin3[] = "io.containerd.cri.v1.runtime";
+
 struct Plugin {
     int64_t version = 2;
-    const char* name = "io.containerd.grpc.v1.cri";
+    const char* name = kPlugin2;
 };
 
 // A file without settings has no version yet.
@@ -43,7 +46,7 @@ Result<Plugin> plugin_of(const EngineEdit& edit, const toml::table& file) {
     if (version == 2)
         return Plugin{};
     if (version == 3)
-        return Plugin{.version = 3, .name = "io.containerd.cri.v1.runtime"};
+        return Plugin{.version = 3, .name = kPlugin3};
     return make_error(Code::Unsupported, fmt::format("{} is of version {}", edit.path, version))
         .advise(
             "versions 2 and 3 are known; containerd makes one of an older: containerd config "
@@ -55,7 +58,7 @@ struct Found {
     std::string default_runtime = "runc";
     bool has_default = false;     // the default runtime has an entry
     bool systemd_cgroup = false;  // the default runtime's setting
-    bool has_ours = false;        // the runtime rdma has an entry
+    bool has_name = false;        // the runtime of the edit has an entry
     bool disabled = false;        // the plugin is
     bool imports = false;
     bool needs_version = false;  // the file's version is, or would be, among the marked lines
@@ -71,7 +74,7 @@ Result<Found> look_at(const EngineEdit& edit, const toml::table& file) {
     const auto usual = runtimes[found.default_runtime];
     found.has_default = usual.is_table();
     found.systemd_cgroup = usual["options"]["SystemdCgroup"].value<bool>().value_or(false);
-    found.has_ours = static_cast<bool>(runtimes[kRuntimeName]);
+    found.has_name = static_cast<bool>(runtimes[edit.name]);
     if (const toml::array* disabled = file["disabled_plugins"].as_array()) {
         for (const toml::node& each : *disabled) {
             const auto name = each.value<std::string>().value_or("");
@@ -83,7 +86,7 @@ Result<Found> look_at(const EngineEdit& edit, const toml::table& file) {
     return found;
 }
 
-std::string containerd_lines(const Found& found, const EngineEdit& edit) {
+std::string containerd_lines(const Found& found, const Runtimes& ours) {
     const std::string runtimes =
         fmt::format("plugins.\"{}\".containerd.runtimes", found.plugin.name);
     std::string lines =
@@ -93,19 +96,77 @@ std::string containerd_lines(const Found& found, const EngineEdit& edit) {
             "[{}.runc]\n"
             "  runtime_type = \"io.containerd.runc.v2\"\n",
             runtimes);
-    lines += fmt::format(
-        "[{0}.{1}]\n"
-        "  runtime_type = \"io.containerd.runc.v2\"\n"
-        "  pod_annotations = [\"rdma.*\"]\n"
-        "  container_annotations = [\"rdma.*\"]\n"
-        "  [{0}.{1}.options]\n"
-        "    BinaryName = \"{2}\"\n",
-        runtimes,
-        kRuntimeName,
-        edit.runtime);
-    if (found.systemd_cgroup)
-        lines += "    SystemdCgroup = true\n";
+    for (const auto& [name, program] : ours)
+        lines += fmt::format(
+            "[{0}.{1}]\n"
+            "  runtime_type = \"io.containerd.runc.v2\"\n"
+            "  pod_annotations = [\"rdma.*\"]\n"
+            "  container_annotations = [\"rdma.*\"]\n"
+            "  [{0}.{1}.options]\n"
+            "    BinaryName = \"{2}\"\n{3}",
+            runtimes,
+            name,
+            program,
+            found.systemd_cgroup ? "    SystemdCgroup = true\n" : "");
     return lines;
+}
+
+std::string crio_lines(const Runtimes& ours) {
+    std::string lines;
+    for (const auto& [name, program] : ours)
+        lines += fmt::format(
+            "[crio.runtime.runtimes.{}]\n"
+            "runtime_path = \"{}\"\n"
+            "runtime_type = \"oci\"\n",
+            name,
+            program);
+    return lines;
+}
+
+// Finds rdma-hook's among the runtimes of a table. `program` reads the path of one.
+template <class Program>
+void find_ours(const toml::table* runtimes, Runtimes& found, const Program& program) {
+    if (runtimes == nullptr)
+        return;
+    for (const auto& [key, node] : *runtimes) {
+        const std::string name(key.str());
+        const auto path = program(toml::node_view<const toml::node>(node));
+        if (path && is_ours(name, *path))
+            found.emplace(name, *path);
+    }
+}
+
+Runtimes find_containerd(const toml::table& file) {
+    Runtimes found;
+    for (const char* plugin : {kPlugin2, kPlugin3})
+        find_ours(file["plugins"][plugin]["containerd"]["runtimes"].as_table(),
+                  found,
+                  [](const auto& entry) {
+                      return entry["options"]["BinaryName"].template value<std::string>();
+                  });
+    return found;
+}
+
+Runtimes find_crio(const toml::table& file) {
+    Runtimes found;
+    find_ours(file["crio"]["runtime"]["runtimes"].as_table(), found, [](const auto& entry) {
+        return entry["runtime_path"].template value<std::string>();
+    });
+    return found;
+}
+
+// Returns the runtimes that the marked lines have after the edit.
+Result<Runtimes> edited_runtimes(const EngineEdit& edit, Runtimes (*find)(const toml::table&)) {
+    Runtimes runtimes;
+    const std::string text = edit.before.value_or("");
+    if (const auto marked = TRY(find_marked(edit.path, text)))
+        runtimes = find(
+            TRY(parse_toml(edit.path, text.substr(marked->begin, marked->end - marked->begin))));
+    if (edit.unset)
+        runtimes.erase(edit.name);
+    else
+        runtimes[edit.name] = edit.program;
+    return runtimes;
 }
 
 // Parses a file without the lines of rdma-hook.
@@ -116,15 +177,21 @@ Result<toml::table> parse_others(const std::string& path, const FileText& before
     return parse_toml(path, text);
 }
 
-Result<Edited> unset_containerd(const EngineEdit& edit, const Found& found) {
-    if (found.default_runtime == kRuntimeName)
-        return make_error(Code::Busy, edit.path + ": `default_runtime_name` is rdma")
+Result<> check_not_default(const EngineEdit& edit, const Found& found) {
+    if (edit.unset && found.default_runtime == edit.name)
+        return make_error(Code::Busy,
+                          fmt::format("{}: `default_runtime_name` is {}", edit.path, edit.name))
             .advise("set another one first");
+    return {};
+}
+
+// Takes the marked lines out. A file that has nothing else was made by rdma-hook.
+Result<Edited> without_lines(const EngineEdit& edit) {
     if (!edit.before)
         return Edited{};
     std::string text = TRY(put_marked(edit, std::nullopt));
     if (text.empty() && !edit.before->empty())
-        return Edited{};  // rdma-hook made the file
+        return Edited{};
     return Edited{std::move(text), {}};
 }
 
@@ -160,15 +227,17 @@ Result<Edited> edit_containerd(const EngineEdit& edit) {
         edit.main ? TRY(parse_others(edit.path, edit.main)) : toml::table(here);
     Found found = TRY(look_at(edit, main));
     found.needs_version = here.empty();
-    const bool in_drop_in = static_cast<bool>(
-        here["plugins"][found.plugin.name]["containerd"]["runtimes"][kRuntimeName]);
-    if (found.has_ours || in_drop_in)
+    const bool in_drop_in =
+        static_cast<bool>(here["plugins"][found.plugin.name]["containerd"]["runtimes"][edit.name]);
+    if (found.has_name || in_drop_in)
         return make_error(Code::Busy,
-                          fmt::format("{}: the runtime rdma is not rdmactl's", edit.path))
+                          fmt::format("{}: the runtime {} is not rdmactl's", edit.path, edit.name))
             .advise("look at it, and take it out by hand");
-    if (edit.unset)
-        return unset_containerd(edit, found);
-    const std::string lines = containerd_lines(found, edit);
+    TRY(check_not_default(edit, found));
+    const Runtimes runtimes = TRY(edited_runtimes(edit, find_containerd));
+    if (runtimes.empty())
+        return without_lines(edit);
+    const std::string lines = containerd_lines(found, runtimes);
     std::string text = TRY(put_marked(edit, lines));
     TRY(check_result(edit, text, lines));
     return Edited{std::move(text), notes_of(found, edit)};
@@ -188,25 +257,29 @@ Result<bool> takes_drop_ins(const std::string& path, const std::string& text) {
 }
 
 Result<Edited> edit_crio(const EngineEdit& edit) {
-    const std::string lines = fmt::format(
-        "[crio.runtime.runtimes.{}]\n"
-        "runtime_path = \"{}\"\n"
-        "runtime_type = \"oci\"\n",
-        kRuntimeName,
-        edit.runtime);
     const toml::table others = TRY(parse_others(edit.path, edit.before));
     if (!others.empty())
         return make_error(Code::Busy, edit.path + " has settings that are not rdmactl's")
             .advise("put them into another file of that folder");
-    std::string text = TRY(put_marked(edit, edit.unset ? std::nullopt : std::optional(lines)));
-    if (text.empty())
-        return Edited{};
-    return Edited{std::move(text), {}};
+    const Runtimes runtimes = TRY(edited_runtimes(edit, find_crio));
+    if (runtimes.empty())
+        return without_lines(edit);
+    return Edited{TRY(put_marked(edit, crio_lines(runtimes))), {}};
 }
 
-Result<bool> has_crio_runtime(const std::string& path, const std::string& text) {
+Result<Runtimes> containerd_runtimes(const std::string& path, const FileText& text) {
+    return find_containerd(TRY(parse_toml(path, text.value_or(""))));
+}
+
+Result<Runtimes> crio_runtimes(const std::string& path, const FileText& text) {
+    return find_crio(TRY(parse_toml(path, text.value_or(""))));
+}
+
+Result<bool> has_crio_runtime(const std::string& path,
+                              const std::string& text,
+                              const std::string& name) {
     const toml::table file = TRY(parse_toml(path, text));
-    return static_cast<bool>(file["crio"]["runtime"]["runtimes"][kRuntimeName]);
+    return static_cast<bool>(file["crio"]["runtime"]["runtimes"][name]);
 }
 
 }  // namespace engines

@@ -14,42 +14,44 @@ constexpr char kWhite[] = " \t\r\n";
 constexpr char kLimits[] = "default-ulimits";
 constexpr char kMemlock[] = "memlock";
 
-Result<Json> parse_daemon(const EngineEdit& edit) {
+Result<Json> parse_daemon(const std::string& path, const FileText& text) {
     // Docker takes an empty file for one without settings.
-    if (!edit.before || edit.before->find_first_not_of(kWhite) == std::string::npos)
+    if (!text || text->find_first_not_of(kWhite) == std::string::npos)
         return Json::object();
-    Json json = TRY(base::parse_json(*edit.before, edit.path));
+    Json json = TRY(base::parse_json(*text, path));
     const auto runtimes = json.is_object() ? json.find("runtimes") : json.end();
     if (!json.is_object() || (runtimes != json.end() && !runtimes->is_object()))
-        return make_error(Code::BadInput,
-                          edit.path + (json.is_object() ? ": `runtimes` is" : " is") +
-                              " not a JSON object")
-            .advise("run: dockerd --validate --config-file " + edit.path);
+        return make_error(
+                   Code::BadInput,
+                   path + (json.is_object() ? ": `runtimes` is" : " is") + " not a JSON object")
+            .advise("run: dockerd --validate --config-file " + path);
     return json;
 }
 
 enum class Owner { Nobody, Us, UsAndOthers, Others };
 
-// An entry of rdma-hook is as rdma-hook writes it: a path whose last part is the program's name.
-Owner owner_of(const Json& daemon) {
+// Returns the program of an entry of `runtimes`; empty if it has none.
+std::string program_of(const Json& entry) {
+    const auto path = entry.is_object() ? entry.find("path") : entry.end();
+    return entry.is_object() && path != entry.end() && path->is_string() ? path->get<std::string>()
+                                                                         : std::string();
+}
+
+// An entry of rdma-hook is as rdma-hook writes it.
+Owner owner_of(const Json& daemon, const std::string& name) {
     const auto runtimes = daemon.find("runtimes");
-    const auto entry =
-        runtimes == daemon.end() ? Json::const_iterator() : runtimes->find(kRuntimeName);
-    if (runtimes == daemon.end() || entry == runtimes->end())
+    if (runtimes == daemon.end() || !runtimes->contains(name))
         return Owner::Nobody;
-    const auto path = entry->is_object() ? entry->find("path") : entry->end();
-    if (!entry->is_object() || path == entry->end() || !path->is_string())
+    const Json& entry = (*runtimes)[name];
+    if (!is_ours(name, program_of(entry)))
         return Owner::Others;
-    const auto& text = path->get_ref<const std::string&>();
-    if (text.substr(text.rfind('/') + 1) != "rdma-runtime")
-        return Owner::Others;
-    return entry->size() == 1 ? Owner::Us : Owner::UsAndOthers;
+    return entry.size() == 1 ? Owner::Us : Owner::UsAndOthers;
 }
 
 Result<> check_unset(const Json& daemon, const EngineEdit& edit) {
     const auto chosen = daemon.find("default-runtime");
-    if (chosen != daemon.end() && *chosen == kRuntimeName)
-        return make_error(Code::Busy, edit.path + ": `default-runtime` is rdma")
+    if (chosen != daemon.end() && *chosen == edit.name)
+        return make_error(Code::Busy, edit.path + ": `default-runtime` is " + edit.name)
             .advise("set another one first: Docker does not start without its default runtime");
     return {};
 }
@@ -58,13 +60,13 @@ Result<> add(Json& daemon, const EngineEdit& edit) {
     Json& runtimes = daemon["runtimes"];
     if (runtimes.is_null())
         runtimes = Json::object();
-    runtimes[kRuntimeName]["path"] = edit.runtime;
+    runtimes[edit.name]["path"] = edit.program;
     return {};
 }
 
 Result<> take_out(Json& daemon, const EngineEdit& edit) {
     TRY(check_unset(daemon, edit));
-    daemon["runtimes"].erase(kRuntimeName);
+    daemon["runtimes"].erase(edit.name);
     if (daemon["runtimes"].empty())
         daemon.erase("runtimes");
     return {};
@@ -106,13 +108,14 @@ std::string layout_json(const Json& json, const std::string& like) {
 }
 
 Result<Edited> edit_docker(const EngineEdit& edit) {
-    Json daemon = TRY(parse_daemon(edit));
+    Json daemon = TRY(parse_daemon(edit.path, edit.before));
     const Json before = daemon;
-    const Owner owner = owner_of(daemon);
+    const Owner owner = owner_of(daemon, edit.name);
     if (owner == Owner::Others || (owner == Owner::UsAndOthers && edit.unset))
         return make_error(Code::Busy,
-                          fmt::format("{}: `runtimes.rdma` is {}",
+                          fmt::format("{}: `runtimes.{}` is {}",
                                       edit.path,
+                                      edit.name,
                                       owner == Owner::Others ? "not rdma-hook's"
                                                              : "more than rdmactl wrote"))
             .advise("look at it, and take it out by hand");
@@ -144,6 +147,18 @@ Result<Edited> edit_docker_memlock(const EngineEdit& edit) {
         daemon[kLimits][kMemlock] = base::object({{"Name", kMemlock}, {"Hard", -1}, {"Soft", -1}});
     }
     return Edited{TRY(text_of(daemon, before, edit)), {}};
+}
+
+Result<Runtimes> docker_runtimes(const std::string& path, const FileText& text) {
+    const Json daemon = TRY(parse_daemon(path, text));
+    Runtimes found;
+    if (!daemon.contains("runtimes"))
+        return found;
+    for (const auto& [name, entry] : daemon["runtimes"].items()) {
+        if (const std::string program = program_of(entry); is_ours(name, program))
+            found.emplace(name, program);
+    }
+    return found;
 }
 
 }  // namespace engines

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Edits of engines' configuration files that add or remove the runtime rdma, as pure functions of
-// the text. An edit changes only lines of rdma-hook, and changes nothing the second time. It
-// refuses an entry of the same name by another author, and an entry of rdma-hook that was changed
-// since.
+// Edits of engines' configuration files that add or remove a runtime of rdma-hook, as pure
+// functions of the text. An edit changes only lines of rdma-hook, and changes nothing the second
+// time. It refuses an entry of the same name by another author, and an entry of rdma-hook that was
+// changed since.
 #pragma once
 
 #include <optional>
@@ -11,17 +11,13 @@
 #include <vector>
 
 #include "netns/base/json.h"
-#include "netns/base/result.h"
+#include "runtime-config/engines/named.h"
 
 namespace engines {
 
 using base::Code;
 using base::Json;
 using base::make_error;
-using base::Result;
-
-// The runtime's name in every engine.
-inline constexpr char kRuntimeName[] = "rdma";
 
 // Returns whether the engine serves Kubernetes: the annotations of its containers come from pods'
 // authors, not from root.
@@ -32,11 +28,12 @@ inline bool serves_pods(std::string_view engine) {
 using FileText = std::optional<std::string>;  // nothing: there is no such file
 
 struct EngineEdit {
-    std::string path;     // of the file, as in the engine's documentation
-    std::string runtime;  // path of rdma-runtime
-    bool unset = false;   // remove the runtime
-    FileText before;      // the present text
-    FileText main;        // containerd: config.toml, if `path` is a drop-in beside it
+    std::string path;                 // of the file, as in the engine's documentation
+    std::string name = kRuntimeName;  // of the runtime; Podman has none
+    std::string program;              // that the engine calls for it
+    bool unset = false;               // remove the runtime
+    FileText before;                  // the present text
+    FileText main;                    // containerd: config.toml, if `path` is a drop-in beside it
 };
 
 struct Edited {
@@ -47,7 +44,7 @@ struct Edited {
 // Prints JSON, indented as the first indented line of `like`; by two spaces if there is none.
 std::string layout_json(const Json& json, const std::string& like);
 
-// Edits /etc/docker/daemon.json: `runtimes.rdma`.
+// Edits /etc/docker/daemon.json: a member of `runtimes`.
 Result<Edited> edit_docker(const EngineEdit& edit);
 
 // Edits daemon.json: `default-ulimits.memlock`, the limit of locked memory of every container that
@@ -65,12 +62,18 @@ Result<Edited> edit_podman(const EngineEdit& edit);
 
 // Edits a drop-in that holds nothing but the default limit of locked memory.
 Result<Edited> edit_podman_memlock(const EngineEdit& edit);
+// Returns the runtimes of rdma-hook in an engine's file.
+Result<Runtimes> docker_runtimes(const std::string& path, const FileText& text);
+Result<Runtimes> containerd_runtimes(const std::string& path, const FileText& text);
+Result<Runtimes> crio_runtimes(const std::string& path, const FileText& text);
 
 // Returns whether the lines go to a drop-in beside this file of containerd. That is so if its
 // version merges imported files, it imports the folder conf.d, and it has no lines of rdma-hook.
 Result<bool> takes_drop_ins(const std::string& path, const std::string& text);
 
-// Returns whether this file of CRI-O, which is not rdma-hook's, has a runtime of the name rdma.
-Result<bool> has_crio_runtime(const std::string& path, const std::string& text);
+// Returns whether this file of CRI-O, which is not rdma-hook's, has a runtime of this name.
+Result<bool> has_crio_runtime(const std::string& path,
+                              const std::string& text,
+                              const std::string& name);
 
 }  // namespace engines

@@ -33,14 +33,14 @@ struct Looks {
     gid_t gid = 0;
 };
 
-Result<Looks> looks_of(const std::string& place) {
+Result<Looks> looks_of(const std::string& place, mode_t mode) {
     struct stat st {};
 
     if (::lstat(place.c_str(), &st) == 0)
         return Looks{.mode = st.st_mode & 07777U, .uid = st.st_uid, .gid = st.st_gid};
     if (errno != ENOENT)
         return sys_error("examine " + place);
-    return Looks{.mode = 0644, .uid = ::geteuid(), .gid = ::getegid()};
+    return Looks{.mode = mode, .uid = ::geteuid(), .gid = ::getegid()};
 }
 
 Result<> sync_folder(const std::string& place) {
@@ -99,7 +99,7 @@ Result<std::string> replace_engine_file(const EngineTarget& target,
     const std::string place = place_of(path, owned);
     std::string backup;
     TRY(make_folder(place));
-    const Looks looks = TRY(looks_of(place));
+    const Looks looks = TRY(looks_of(place, target.program ? 0755 : 0644));
     if (TRY(read_engine_file(path, owned)) != before)
         return make_error(Code::Busy, path + " was changed at this moment").advise("try it again");
     if (before && target.keep_copy) {

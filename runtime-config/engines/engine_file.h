@@ -16,9 +16,10 @@ Result<FileText> read_engine_file(const std::string& path, const base::Owned& ow
 struct EngineTarget {
     std::string path;
     bool keep_copy = true;  // of the earlier file
+    bool program = false;   // a new file is 0755
 };
 
-// Replaces the file atomically and syncs it, keeping its owner and mode (0644 for a new one); or
+// Replaces the file atomically and syncs it, keeping its owner and mode (0644 for a new one, or 0755); or
 // removes it, if `text` is nothing. Makes the folder. Reads the file again. Returns the path of the
 // copy, or empty. Code::Busy: its text is not `before` any longer.
 Result<std::string> replace_engine_file(const EngineTarget& target,

@@ -43,6 +43,7 @@ Result<> check_caller() {
 // without end.
 Result<> check_other(const std::string& path) {
     struct stat st {};
+
     struct stat self {};
 
     const bool same = ::stat(path.c_str(), &st) == 0 && ::stat("/proc/self/exe", &self) == 0 &&
@@ -60,6 +61,7 @@ Result<std::string> find_runtime(const std::string& configured) {
 }
 
 Result<std::string> find_named(const std::string& path) {
+    TRY(check_caller());
     TRY(check_other(path));
     return base::find_owned_program(path, base::Owned{});
 }
@@ -73,17 +75,13 @@ std::string default_runtime() {
 }
 
 base::Error RealLowLevel::become(const std::string& path, const std::vector<std::string>& argv) {
-    auto checked = check_caller();
-    if (checked)
-        checked = check_other(path);
-    if (!checked)
-        return std::move(checked).error();
+    if (auto other = check_other(path); !other)
+        return std::move(other).error();
     (void)::setenv(kCaller, std::to_string(::getpid()).c_str(), 1);
     return base::become(path, argv);
 }
 
 Result<int> RealLowLevel::run(const std::string& path, const std::vector<std::string>& argv) {
-    TRY(check_caller());
     TRY(check_other(path));
     (void)::setenv(kCaller, std::to_string(::getpid()).c_str(), 1);
     auto status = base::run_in_our_place(path, argv);

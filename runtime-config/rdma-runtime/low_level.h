@@ -11,7 +11,7 @@ namespace shim {
 
 // Returns the kernel's path of the configured program; of the default one if `configured` is empty.
 // Refused unless only root can change it (base::find_owned_program). BadConfig: it is rdma-runtime
-// itself.
+// itself, or this process is a low-level runtime of rdma-runtime, which would call it without end.
 base::Result<std::string> find_runtime(const std::string& configured);
 
 // Returns the kernel's path of the program that a call names; the rules are the same. An empty path

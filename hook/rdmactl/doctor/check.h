@@ -73,6 +73,7 @@ Result<Findings> check_vfs(Look& look);
 // Checks of engines, and of what containers left (upkeep_checks.cc).
 Result<Findings> check_podman(Look& look);
 Result<Findings> check_docker(Look& look);
+Result<Findings> check_low_level(Look& look);
 Result<Findings> check_kubernetes(Look& look);
 Result<Findings> check_selinux(Look& look);
 Result<Findings> check_timer(Look& look);

@@ -39,6 +39,7 @@ constexpr Check kChecks[] = {
     {"offload", check_offload},
     {"podman", check_podman},
     {"docker", check_docker},
+    {"low_level", check_low_level},
     {"kubernetes", check_kubernetes},
     {"mounts", check_mounts},
     {"selinux", check_selinux},

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "hook/container/end.h"
 #include "hook/rdmactl/doctor/check.h"
-#include "runtime-config/engines/edit.h"
+#include "hook/rdmactl/runtime/engine.h"
 
 namespace hook::ctl {
 
@@ -80,18 +81,42 @@ Result<Findings> check_podman(Look& look) {
 Result<Findings> check_docker(Look& look) {
     if (!has_program(look, kDocker.program))
         return one(Status::Skipped, "Docker is not installed");
-    const std::string text = TRY(text_of(look, kDocker.file));
-    const auto json =
-        text.empty() ? Result<Json>{Json::object()} : base::parse_json(text, kDocker.file);
-    if (!json)
-        return one(Status::Fail, json.error().message(), "mend the file: dockerd --validate");
-    const bool known = json->is_object() && json->contains("runtimes") &&
-                       (*json)["runtimes"].is_object() && (*json)["runtimes"].contains("rdma");
-    if (!known)
+    const auto text = TRY(text_of(look, kDocker.file));
+    const auto runtimes = engines::docker_runtimes(kDocker.file, text);
+    if (!runtimes)
+        return one(Status::Fail, runtimes.error().message(), "mend the file: dockerd --validate");
+    if (runtimes->empty())
         return one(TRY(gravity_of_silence(look)),
                    "Docker does not know the runtime rdma",
                    "rdmactl runtime configure --runtime=docker && systemctl reload docker");
-    return one(Status::Ok, "Docker knows the runtime rdma");
+    std::vector<std::string> names;
+    for (const auto& [name, program] : *runtimes)
+        names.push_back(name);
+    return one(
+        Status::Ok,
+        fmt::format(
+            "Docker knows the runtime{} {}", names.size() == 1 ? "" : "s", fmt::join(names, ", ")));
+}
+
+// Checks the programs below rdma-runtime: a runtime whose program is missing starts no container.
+Result<Findings> check_low_level(Look& look) {
+    Findings found;
+    auto configured = configured_runtimes(look.options);
+    for (Configured& each : configured) {
+        const bool good = each.trouble.empty();
+        const std::string low_level = each.low_level.empty() ? "runc" : each.low_level;
+        if (each.name.empty())  // the engine's own check has the file
+            continue;
+        found.push_back(
+            {.status = good ? Status::Ok : Status::Fail,
+             .why = good ? fmt::format("{}: {} calls {}", each.engine, each.name, low_level)
+                         : fmt::format("{}: {}: {}", each.engine, each.name, each.trouble),
+             .fix = std::move(each.fix)});
+    }
+    if (found.empty())
+        found.push_back(
+            {.status = Status::Skipped, .why = "no engine has a runtime of rdma-hook", .fix = {}});
+    return found;
 }
 
 // Checks for a policy. The authors of pods write their annotations, so without a policy each

@@ -2,12 +2,15 @@
 // rdmactl runtime configure: adds rdma-hook to an engine's own configuration, or removes it there.
 // Starts nothing and talks to no daemon: it prints how to make the engine read the file.
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <cerrno>
 #include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include "hook/rdmactl/command.h"
+#include "hook/rdmactl/runtime/engine.h"
 #include "netns/launch.h"
 #include "runtime-config/engines/engine_file.h"
 
@@ -16,46 +19,26 @@ namespace hook::ctl {
 namespace {
 constexpr char kCrioFolder[] = "/etc/crio/crio.conf.d";
 
-struct Engine {
-    const char* name;
-    const char* path;
-    Result<engines::Edited> (*edit)(const engines::EngineEdit&);
-    const char* reload;  // empty: it reads the file each time
-    bool file_is_ours;   // holds nothing of others: no copy is kept
-};
-
-constexpr Engine kEngines[] = {
-    {"docker", "/etc/docker/daemon.json", engines::edit_docker, "systemctl reload docker", false},
-    {"containerd",
-     "/etc/containerd/config.toml",
-     engines::edit_containerd,
-     "systemctl restart containerd",
-     false},
-    {"crio",
-     "/etc/crio/crio.conf.d/50-rdma-hook.conf",
-     engines::edit_crio,
-     "systemctl restart crio",
-     true},
-    {"podman",
-     "/etc/containers/containers.conf.d/50-rdma-hook.conf",
-     engines::edit_podman,
-     "",
-     true}};
+// Folders in which a low-level runtime is looked for by its name.
+constexpr std::array kProgramFolders = {
+    "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"};
 
 // The files of --memlock.
 constexpr Engine kMemlockEngines[] = {
     {"docker",
      "/etc/docker/daemon.json",
+     nullptr,
      engines::edit_docker_memlock,
+     nullptr,
      "systemctl restart docker",  // it reads default-ulimits once
      false},
     {"podman",
      "/etc/containers/containers.conf.d/51-rdma-hook-memlock.conf",
+     nullptr,
      engines::edit_podman_memlock,
+     nullptr,
      "",
      true}};
-
-constexpr char kContainerdDropIn[] = "/etc/containerd/conf.d/50-rdma-hook.toml";
 
 Result<const Engine*> find_memlock_engine(const std::string& name) {
     for (const Engine& engine : kMemlockEngines) {
@@ -77,30 +60,132 @@ Result<const Engine*> find_memlock_engine(const std::string& name) {
             "LimitMEMLOCK=infinity");
 }
 
-Result<const Engine*> find_engine(const std::string& name) {
-    for (const Engine& engine : kEngines) {
-        if (name == engine.name)
-            return &engine;
-    }
-    return make_error(Code::Usage, "no engine is called '" + base::printable(name) + "'")
-        .advise("there are docker, containerd, crio and podman");
-}
-
-// Finds rdma-runtime. Refuses a path that needs quoting: it is written into JSON and TOML as it is.
-Result<std::string> find_our_runtime(netns::Host& host) {
-    std::string path = TRY(host.programs.beside_us("rdma-runtime"));
-    const bool plain = std::all_of(path.begin(), path.end(), [](char c) {
+// Paths are written into JSON, TOML and the first line of a program as they are.
+bool is_plain(const std::string& path) {
+    return std::ranges::all_of(path, [](char c) {
         return (std::isalnum(static_cast<unsigned char>(c)) != 0) ||
                std::string_view("/._+-").find(c) != std::string_view::npos;
     });
-    if (!plain)
+}
+
+// Finds rdma-runtime. Refuses a path that needs quoting.
+Result<std::string> find_our_runtime(netns::Host& host) {
+    std::string path = TRY(host.programs.beside_us("rdma-runtime"));
+    if (!is_plain(path))
         return make_error(Code::Unsupported,
                           base::printable(path) + " has letters that engines may not understand");
     return path;
 }
 
+// Checks that the options fit the engine and one another.
+Result<> check_options(const Engine& engine, const Options& options) {
+    const std::string name = base::printable(options.runtime_name);
+    const bool named = options.runtime_name != engines::kRuntimeName;
+    if (!engines::is_runtime_name(options.runtime_name))
+        return make_error(Code::Usage, "'" + name + "' is no name for a runtime of rdma-hook")
+            .advise("take rdma, or rdma- and small letters, digits and hyphens");
+    if (engine.runtimes == nullptr && (named || !options.low_level.empty()))
+        return make_error(
+                   Code::Usage,
+                   fmt::format("{} starts no runtime of rdma-hook: it calls a hook, whatever "
+                               "its runtime is",
+                               engine.name))
+            .advise("leave out --name and --low-level");
+    if (!named && !options.low_level.empty())
+        return make_error(Code::Usage, "the configuration names the program of the runtime rdma")
+            .advise(
+                fmt::format("set `runtime` in {}, or take another --name", options.config_path));
+    if (named && options.low_level.empty() && !options.unset)
+        return make_error(Code::Usage, "the runtime " + name + " has no program yet")
+            .advise("say which: --low-level PROGRAM");
+    return {};
+}
+
+// Returns the path of the low-level runtime that was asked for, by its name or its path.
+Result<std::string> find_low_level(const Options& options, const std::string& ourselves) {
+    const std::string& asked = options.low_level;
+    const base::Owned& owned = options.engine_files;
+    if (!is_plain(asked))
+        return make_error(Code::Usage, "'" + base::printable(asked) + "' is no program's path")
+            .advise("letters, digits and ./_+- are understood");
+    std::string path = asked;
+    auto program = base::find_owned_program(path, owned);
+    for (const char* folder : kProgramFolders) {
+        if (asked.find('/') != std::string::npos || program)
+            break;
+        path = fmt::format("{}/{}", folder, asked);
+        program = base::find_owned_program(path, owned);
+        if (!program && program.error().sys != ENOENT)
+            break;
+    }
+    if (!program && program.error().sys == ENOENT)
+        return make_error(Code::Unavailable, "there is no low-level runtime " + asked)
+            .advise(fmt::format("install it, or give its path; names are looked for in {}",
+                                fmt::join(kProgramFolders, ", ")));
+    const std::string real = TRY(std::move(program));
+    const std::string root = owned.root == "/" ? "" : owned.root;
+    if (real == root + ourselves || real.starts_with(root + engines::kNamedFolder))
+        return make_error(Code::BadInput, asked + " is rdma-runtime itself")
+            .advise("give the program that it is to call");
+    return path;
+}
+
+// The program of a runtime with a name of its own, as it is and as it will be.
+struct NamedRuntime {
+    std::string path;  // empty: the runtime has none
+    engines::FileText before{};
+    engines::FileText text{};
+};
+
+// Checks that no container is left whose engine would call the program. Those that another name
+// gave to the same low-level runtime count, too.
+Result<> check_uncalled(const NamedRuntime& named, const Options& options, netns::Host& host) {
+    const auto low_level = engines::low_level_of(named.path, named.before.value_or(""));
+    const auto real = low_level ? base::find_owned_program(*low_level, options.engine_files)
+                                : Result<std::string>{low_level.error()};
+    if (!real)  // nobody can call it as it is
+        return {};
+    const Runtimes runtimes{host, options.runtimes};
+    for (const Served& served : TRY(runtimes.living())) {
+        if (served.runtime == *real)
+            return make_error(
+                       Code::Busy,
+                       fmt::format("container {} runs by {}, and its engine could not end it",
+                                   served.id,
+                                   *low_level))
+                .advise("remove the containers of that runtime first");
+    }
+    return {};
+}
+
+Result<NamedRuntime> prepare_named(const Options& options,
+                                   netns::Host& host,
+                                   const std::string& ourselves) {
+    NamedRuntime named;
+    if (options.runtime_name == engines::kRuntimeName)
+        return named;
+    named.path = engines::path_of_named(options.runtime_name);
+    named.before = TRY(engines::read_engine_file(named.path, options.engine_files));
+    if (!options.unset) {
+        named.text =
+            TRY(engines::text_of_named(ourselves, TRY(find_low_level(options, ourselves))));
+        return named;
+    }
+    for (const Configured& each : configured_runtimes(options)) {
+        // A file that cannot be read may name it.
+        const bool may_call = each.name.empty() || each.name == options.runtime_name;
+        if (may_call && each.engine != options.engine) {
+            named.text = named.before;
+            return named;
+        }
+    }
+    TRY(check_uncalled(named, options, host));
+    return named;
+}
+
 // CRI-O reads all files of the folder, and the last one wins.
-Result<> check_crio_others(netns::Host& host, const base::Owned& owned) {
+Result<> check_crio_others(netns::Host& host, const Options& options) {
+    const base::Owned& owned = options.engine_files;
     std::vector<std::string> paths{"/etc/crio/crio.conf"};
     const std::string root = owned.root == "/" ? "" : owned.root;
     const auto names = host.files.list(root + kCrioFolder);
@@ -110,8 +195,11 @@ Result<> check_crio_others(netns::Host& host, const base::Owned& owned) {
     }
     for (const std::string& path : paths) {
         const engines::FileText text = TRY(engines::read_engine_file(path, owned));
-        if (text && TRY(engines::has_crio_runtime(path, *text)))
-            return make_error(Code::Busy, path + ": the runtime rdma is not rdmactl's")
+        if (text && TRY(engines::has_crio_runtime(path, *text, options.runtime_name)))
+            return make_error(
+                       Code::Busy,
+                       fmt::format(
+                           "{}: the runtime {} is not rdmactl's", path, options.runtime_name))
                 .advise("look at it, and take it out by hand");
     }
     return {};
@@ -119,18 +207,20 @@ Result<> check_crio_others(netns::Host& host, const base::Owned& owned) {
 
 Result<engines::EngineEdit> prepare_edit(const Engine& engine,
                                          const Options& options,
-                                         netns::Host& host) {
+                                         netns::Host& host,
+                                         const std::string& program) {
     engines::EngineEdit edit;
     edit.path = engine.path;
-    edit.runtime = TRY(find_our_runtime(host));
+    edit.name = options.runtime_name;
+    edit.program = program;
     edit.unset = options.unset;
     edit.before = TRY(engines::read_engine_file(engine.path, options.engine_files));
     if (engine.edit == engines::edit_crio)
-        TRY(check_crio_others(host, options.engine_files));
-    if (engine.edit == engines::edit_containerd && edit.before &&
+        TRY(check_crio_others(host, options));
+    if (engine.drop_in != nullptr && edit.before &&
         TRY(engines::takes_drop_ins(edit.path, *edit.before))) {
         edit.main = std::move(edit.before);
-        edit.path = kContainerdDropIn;
+        edit.path = engine.drop_in;
         edit.before = TRY(engines::read_engine_file(edit.path, options.engine_files));
     }
     return edit;
@@ -213,7 +303,7 @@ Json changed_lines(const engines::FileText& before, const engines::FileText& aft
 std::string text_of_change(const Json& json) {
     const std::string path = json["file"];
     std::string text;
-    if (!json["changed"].get<bool>()) {
+    if (json["change"].empty()) {
         text = path + ": nothing to change\n";
     } else if (json["dry_run"].get<bool>()) {
         text = path + " would change:\n";
@@ -226,6 +316,13 @@ std::string text_of_change(const Json& json) {
         if (!json["run"].get<std::string>().empty())
             text += "now run: " + json["run"].get<std::string>() + "\n";
     }
+    if (json["named_changed"].get<bool>()) {
+        const std::string low_level = json["low_level"];
+        text += fmt::format("{}{}: {}\n",
+                            json["program"].get<std::string>(),
+                            json["dry_run"].get<bool>() ? " would change" : "",
+                            low_level.empty() ? "removed" : "calls " + low_level);
+    }
     for (const Json& note : json["notes"])
         text += "note: " + note.get<std::string>() + "\n";
     return text;
@@ -235,7 +332,11 @@ std::string text_of_change(const Json& json) {
 Result<Answer> runtime_configure(const Options& options, netns::Host& host) {
     const Engine& engine =
         *TRY(options.memlock ? find_memlock_engine(options.engine) : find_engine(options.engine));
-    const engines::EngineEdit edit = TRY(prepare_edit(engine, options, host));
+    TRY(check_options(engine, options));
+    const std::string ourselves = TRY(find_our_runtime(host));
+    const NamedRuntime named = TRY(prepare_named(options, host, ourselves));
+    const std::string program = named.path.empty() ? ourselves : named.path;
+    const engines::EngineEdit edit = TRY(prepare_edit(engine, options, host, program));
     engines::Edited edited = TRY(engine.edit(edit));
     const Starter starter = TRY(prepare_policy(engine, options));
     const bool has_starter = starter.text != starter.before;
@@ -247,6 +348,19 @@ Result<Answer> runtime_configure(const Options& options, netns::Host& host) {
         edited.notes.push_back(note_of_policy(options, backup));
     }
     const bool changed = edited.text != edit.before;
+    const bool named_changed = named.text != named.before;
+    const auto replace_named = [&]() -> Result<> {
+        if (named_changed && !options.dry_run)
+            (void)TRY(engines::replace_engine_file(
+                {.path = named.path, .keep_copy = false, .program = true},
+                named.before,
+                named.text,
+                options.engine_files));
+        return {};
+    };
+    // An engine never names a program that is not there.
+    if (!options.unset)
+        TRY(replace_named());
     const bool keep_copy = !engine.file_is_ours && !edit.main;
     std::string backup;
     if (changed && !options.dry_run)
@@ -254,13 +368,20 @@ Result<Answer> runtime_configure(const Options& options, netns::Host& host) {
                                                   edit.before,
                                                   edited.text,
                                                   options.engine_files));
+    if (options.unset)
+        TRY(replace_named());
     Json json{{"engine", engine.name},
+              {"name", options.runtime_name},
               {"file", edit.path},
-              {"changed", changed},
+              {"changed", changed || named_changed},
               {"dry_run", options.dry_run},
               {"change", changed_lines(edit.before, edited.text)},
               {"backup", backup},
               {"run", changed ? engine.reload : ""},
+              {"program", program},
+              {"named_changed", named_changed},
+              {"low_level",
+               named.text ? TRY(engines::low_level_of(named.path, *named.text)) : std::string()},
               {"policy", has_starter ? options.config_path : ""},
               {"notes", edited.notes}};
     std::string text = text_of_change(json);

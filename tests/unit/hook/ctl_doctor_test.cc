@@ -5,6 +5,8 @@
 #include <fstream>
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "hook/rdmactl/command.h"
 #include "tests/unit/hook/adapter_cases.h"
@@ -18,7 +20,9 @@ using testing::HasSubstr;
 class CtlDoctor : public Containers {
   protected:
     CtlDoctor() {
+        ::umask(022);
         options_.host_root = dir_ / "host";
+        options_.engine_files = {.root = options_.host_root, .owner = ::geteuid()};
         options_.rdma_class = dir_ / "class";
         options_.load_config = [this]() -> base::Result<hook::Config> { return state_.config(); };
         put("/proc/sys/kernel/osrelease", "7.3.4\n");
@@ -233,6 +237,24 @@ TEST_F(CtlDoctor, AnEngineThatDoesNotCallUs) {
     std::filesystem::remove(options_.host_root + "/etc/docker/daemon.json");
     put("/usr/bin/dockerd", "");
     EXPECT_EQ(status("docker"), "fail");
+}
+
+TEST_F(CtlDoctor, ARuntimeWhoseProgramIsMissing) {
+    EXPECT_EQ(status("low_level"), "skipped");
+    const std::string program = "/etc/rdma-hook/rdma-runtime.d/rdma-nvidia";
+    put("/etc/docker/daemon.json", R"({"runtimes":{"rdma-nvidia":{"path":")" + program + R"("}}})");
+    EXPECT_THAT(said("low_level"), HasSubstr(program + " is missing -> run: rdmactl runtime"));
+    put(program, "#!/usr/bin/rdma-runtime --low-level=/usr/bin/nvidia-container-runtime\n");
+    ASSERT_EQ(failures().size(), 1U);
+    EXPECT_THAT(failures()[0], HasSubstr("low_level: docker: rdma-nvidia: open the program"));
+    EXPECT_THAT(failures()[0], HasSubstr(" -> install it, or run: rdmactl runtime configure "));
+    const std::string low_level = "/usr/bin/nvidia-container-runtime";
+    put(low_level, "");
+    ASSERT_EQ(::chmod((options_.host_root + low_level).c_str(), 0755), 0);
+    EXPECT_EQ(failures(), std::vector<std::string>{});
+    EXPECT_EQ(said("low_level"), "docker: rdma-nvidia calls " + low_level + " -> ");
+    put("/usr/bin/dockerd", "");
+    EXPECT_EQ(said("docker"), "Docker knows the runtime rdma-nvidia -> ");
 }
 
 TEST_F(CtlDoctor, PodsWithoutAPolicy) {

@@ -37,6 +37,11 @@ class EngineFolder : public testing::Test {
         return in ? text.str() : "(no file)";
     }
 
+    void put_program(const std::string& path) {
+        put(path, "#!");
+        ASSERT_EQ(::chmod((dir_.path() + path).c_str(), 0755), 0);
+    }
+
     // As engines of Kubernetes want one.
     void put_policy() { put(hook::kConfigPath, R"({"policy":{"modes":["softroce"]}})"); }
 

@@ -71,14 +71,13 @@ TEST(LowLevel, IsNotCalledByItself) {
     EXPECT_EQ(::getenv("RDMA_RUNTIME_CALLER"), nullptr);
     for (const pid_t caller : {::getpid(), ::getppid()}) {
         ASSERT_EQ(::setenv("RDMA_RUNTIME_CALLER", std::to_string(caller).c_str(), 1), 0);
-        for (const auto& refused :
-             {run({"status", "0"}).error(), RealLowLevel{}.become(FAKE_RUNTIME, {"runc", "list"})}) {
-            EXPECT_EQ(refused.code, Code::BadConfig);
-            EXPECT_THAT(refused.message(), HasSubstr("calls rdma-runtime; name runc or crun"));
-        }
+        const auto refused = find_named("/usr/bin/env");
+        ASSERT_FALSE(refused);
+        EXPECT_EQ(refused.error().code, Code::BadConfig);
+        EXPECT_THAT(refused.error().message(), HasSubstr("calls rdma-runtime; name runc or crun"));
     }
     ASSERT_EQ(::setenv("RDMA_RUNTIME_CALLER", "2147483647", 1), 0);
-    EXPECT_EQ(*run({"status", "0"}), 0) << "inherited from somewhere";
+    EXPECT_TRUE(find_named("/usr/bin/env")) << "inherited from somewhere";
     ASSERT_EQ(::unsetenv("RDMA_RUNTIME_CALLER"), 0);
 }
 
