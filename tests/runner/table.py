@@ -121,6 +121,7 @@ JOBS = [
           sees=f"contract {MODES} running"),
     guest("7.3 --nics igb --packages", "package.sh", seconds=53, sees="packaging packages podman runtime", form="both", after=("lab", "tests")),
     guest("7.3", "docker.sh|--brief|runc", prompt=True, seconds=100, sees="softroce runtime running"),
+    guest("7.3", "gpu.sh", seconds=200, sees="examples softroce runtime running", form="both"),
     guest("7.3", "plain-hooks.sh", seconds=116, sees="softroce runtime running", form="both"),
     guest("7.3", "attach-running.sh", prompt=True, seconds=120, sees="softroce runtime running"),
     guest("7.3", "engines.sh", prompt=True, seconds=130, sees="runtime", form="both"),
