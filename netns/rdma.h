@@ -108,6 +108,8 @@ class RdmaDevices {
     virtual Result<std::optional<RdmaDevice>> find_by_netdev(const Netns& ns,
                                                              uint32_t netdev,
                                                              const std::string& name) = 0;
+    // Returns all devices that `ns` sees, in the order in which they were registered.
+    virtual Result<std::vector<RdmaDevice>> list(const Netns& ns) = 0;
     // Returns all devices whose port 1 has the netdev: hardware, and any rxe or siw on it.
     virtual Result<std::vector<RdmaDevice>> list_on(const Netns& ns, uint32_t netdev) = 0;
     // Returns the device of that name as seen from `ns`; nothing if there is none.

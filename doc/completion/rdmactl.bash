@@ -72,7 +72,7 @@ _rdmactl() {
         if [[ $word != -* ]]; then
             case $command:$arguments in
             show:0 | stats:0 | verify:[01] | detach:0) words+=" $(_rdmactl_containers)" ;;
-            doctor:0) words+=' softroce softiwarp shared vf asap2' && words+=' gpu' ;;
+            doctor:0) words+=' softroce softiwarp shared vf asap2 host' && words+=' gpu' ;;
             'vf '*:0 | 'asap2 '*:0) words+=" $(_rdmactl_pfs)" ;;
             esac
         fi

@@ -8,10 +8,9 @@
 namespace hook {
 
 namespace {
-// A container of the host's network can have this device instead.
+// A container of the host's network can have this instead.
 constexpr char kHostsDevice[] =
-    "leave out rdma.* and give it the host's device: --device rdma-hook.org/hca=NAME (rdmactl cdi "
-    "generate)";
+    "set rdma.mode=host and rdma.device, which give it devices of the host";
 
 Result<> check_spec(const oci::Spec& spec, const Asking& asking) {
     if (!asking.running && spec.has_user_namespace())
@@ -22,11 +21,10 @@ Result<> check_spec(const oci::Spec& spec, const Asking& asking) {
             .advise(
                 "leave out --userns, --uidmap and --gidmap (Docker with userns-remap: give "
                 "--userns=host), or use plain hooks");
-    if (asking.network.kind == oci::Network::Kind::Host)
+    if (asking.network.kind == oci::Network::Kind::Host && !goes_with_hosts_network(asking.request))
         return make_error(
                    Code::Refused,
-                   "rdma.* annotations do not go with --network host: the container has all of "
-                   "the host's RDMA devices' network already")
+                   "modes that give a container a network interface do not go with --network host")
             .advise(std::string("leave out --network host, or ") + kHostsDevice);
     if (spec.redirects_hook_output())
         return make_error(Code::Refused, "run.oci.hooks.std* annotations do not go with rdma.*")
@@ -96,6 +94,13 @@ Result<Powers> powers_of(const oci::Spec& spec, const Config& config, netns::Cha
             powers.listed.push_back(*number);
     }
     return powers;
+}
+
+bool goes_with_hosts_network(const Request& request) {
+    return std::ranges::all_of(request.attachments, [](const Attachment& attachment) {
+        const ModeInfo* mode = find_mode_info(attachment.mode);
+        return mode != nullptr && mode->of_host;
+    });
 }
 
 Result<> check_not_the_hosts(netns::Netnses& namespaces, const netns::Netns& ns) {

@@ -26,6 +26,7 @@ struct Asking {
     // rdmactl attach: the container's init. `life` is then rdmactl itself.
     std::optional<netns::ProcessToken> running_init = {};
     oci::Network network;
+    bool hosts_network = false;  // it is the host's; known for modes of the host's devices
     Request request;
     std::string cpus;        // the container's cpuset, "0-3,8"; empty: all
     bool fenced = true;      // the container may not open every RDMA device of the host
@@ -44,6 +45,10 @@ Result<> check_author(const oci::Spec& spec, const Config& config);
 
 // Lists the powers that the engine gives the container, for the policy to judge.
 Result<Powers> powers_of(const oci::Spec& spec, const Config& config, netns::CharNodes& host);
+
+// Returns whether all attachments are devices of the host as they are: nothing is done in the
+// container's network then, and it may be the host's.
+bool goes_with_hosts_network(const Request& request);
 
 // Refused: the namespace is the host's, by whatever path it was named.
 Result<> check_not_the_hosts(netns::Netnses& namespaces, const netns::Netns& ns);

@@ -5,6 +5,7 @@
 #include <ctime>
 #include <set>
 #include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -41,12 +42,30 @@ Result<const Mode*> mode_of(const Attachment& attachment) {
 }
 
 std::string context_of(const Attachment& attachment) {
-    return fmt::format("attach {} ({})", attachment.mode, attachment.ifname);
+    return fmt::format(
+        "attach {} ({})",
+        attachment.mode,
+        attachment.ifname.empty() ? devices_text(attachment.devices) : attachment.ifname);
 }
 
 Result<Site> site_of(const Context& context, const std::optional<netns::Netns>& ns) {
     return Site{
         .host = context.host, .host_ns = TRY(context.host.namespaces.current()), .container = ns};
+}
+
+Error no_index_left(const Attachment& attachment, size_t devices, unsigned next) {
+    const std::string what = fmt::format("{}='{}' is {} devices, and each has an index from {} on",
+                                         annotation_key(attachment.index, "device"),
+                                         printable(devices_text(attachment.devices)),
+                                         devices,
+                                         attachment.index);
+    if (next > kMaxIndex)
+        return make_error(Code::BadInput, what + fmt::format(": the last is {}", kMaxIndex))
+            .advise("name fewer devices, or begin at a lower index");
+    return make_error(Code::BadInput, what + fmt::format(": rdma.{}.* is there, too", next))
+        .advise(fmt::format("give rdma.{}.* an index from {} on, or name fewer devices",
+                            next,
+                            attachment.index + devices));
 }
 
 // Returns the key under which the attachment is or will be recorded.
@@ -58,11 +77,11 @@ Result<std::string> key_of(Site& site, const Attachment& attachment) {
 
 // ---- one attachment
 
-// True if an attachment with the journal's key is the one that exists. The key names the host's
-// device. The name of its parent, its pool and its index make no difference to the device.
+// True if an attachment with the journal's key is the one that exists. The key names a device that
+// stays the host's: its parent's name, its pool and its index make no difference.
 // Containers that do not know of each other share it.
 bool may_share(const Journal& journal, const Attachment& attachment) {
-    return attachment.placement == Placement::Host || journal.attachment == to_json(attachment);
+    return stays_on_host(attachment) || journal.attachment == to_json(attachment);
 }
 
 Error not_shared(const Attachment& attachment) {
@@ -87,6 +106,7 @@ Result<Granted> join_existing(const Holder& holder,
     if (!may_share(journal, attachment))
         return not_shared(attachment);
     Site site = TRY(open_site(holder.context.host, holder.context.store, journal));
+    site.hosts_network = holder.asking.hosts_network;
     Granted granted = TRY(inspect(site, attachment, journal.endpoint));
     journal.holders.push_back(holder.container.key);
     journal.net_admin = journal.net_admin || holder.asking.net_admin;
@@ -122,6 +142,7 @@ Result<Granted> make_once(const Holder& holder,
                           std::set<netns::Address>& in_use) {
     const Context& context = holder.context;
     Site site = TRY(site_of(context, holder.ns));
+    site.hosts_network = holder.asking.hosts_network;
     const Mode* mode = TRY(mode_of(attachment));
     // Finds and claims under one lock: two containers must not get the same address or VF.
     std::optional<base::FileLock> leases;
@@ -185,8 +206,8 @@ Result<Granted> make_new(const Holder& holder,
     }
 }
 
-// Makes the attachment, or joins an equal one. That is one of the same namespace, or of the host's
-// device that others share (rdma.placement=host).
+// Makes the attachment, or joins an equal one. That is one of the same namespace, or of a device
+// that stays the host's (mode host, rdma.placement=host).
 Result<Granted> attach(const Holder& holder,
                        const Attachment& attachment,
                        const std::string& akey) {
@@ -213,19 +234,20 @@ Result<Granted> attach(const Holder& holder,
 
 // ---- a container
 
-// A parent may be named in several ways. Only the host tells then that two names mean one parent.
+// A device may be named in several ways. Only the host tells then that two names mean one.
 Result<> check_apart(const Container& container, const std::string& akey, const Request& request) {
     const auto same = std::ranges::find(container.attachments, akey);
     if (same == container.attachments.end())
         return {};
     const auto first = static_cast<size_t>(same - container.attachments.begin());
-    const unsigned second = request.attachments[container.attachments.size()].index;
-    return make_error(
-               Code::Refused,
-               fmt::format("attachments {} and {} both ask for the device of the same parent",
-                           request.attachments[first].index,
-                           second))
-        .advise(fmt::format("change or remove the rdma.{}.* annotations", second));
+    const Attachment& second = request.attachments[container.attachments.size()];
+    return make_error(Code::Refused,
+                      fmt::format("attachments {} and {} both ask for {}",
+                                  request.attachments[first].index,
+                                  second.index,
+                                  second.devices.empty() ? "the device of the same parent"
+                                                         : devices_text(second.devices)))
+        .advise(fmt::format("change or remove the rdma.{}.* annotations", second.index));
 }
 
 // Writes the container's record, not yet committed.
@@ -255,6 +277,19 @@ Result<Container> register_container(const Context& context,
     }
     TRY(context.store.save_container(container));
     return container;
+}
+
+bool gives_hosts(const Attachment& attachment) {
+    const Mode* mode = find_mode(attachment.mode);
+    return mode != nullptr && mode->expand != nullptr;
+}
+
+Result<Asking> expanded(const Context& context, Asking asking, Delivery& delivery) {
+    if (std::ranges::none_of(asking.request.attachments, gives_hosts))
+        return asking;
+    asking.hosts_network = TRY(delivery.in_hosts_network(asking));
+    asking.request = TRY(expand(context, std::move(asking.request), asking.hosts_network));
+    return asking;
 }
 
 // Makes all attachments or none. A device in use may belong to a dead container: then it tries once
@@ -291,10 +326,11 @@ Result<Notes> with_record(const Context& context,
     return notes;
 }
 
-Result<Notes> start_with_rdma(const Context& context, const Asking& asking, Delivery& delivery) {
-    TRY(delivery.check(asking.request));
-    if (!asking.request.limits.empty())
+Result<Notes> start_with_rdma(const Context& context, const Asking& asked, Delivery& delivery) {
+    TRY(delivery.check(asked.request));
+    if (!asked.request.limits.empty())
         TRY(context.host.cgroups.check_rdma());
+    const Asking asking = TRY(expanded(context, asked, delivery));
     const auto ns = TRY(delivery.netns(asking));
     return with_record(context, asking, ns, [&](Container& container, Notes& notes) -> Result<> {
         auto granted = TRY(attach_all({context, asking, container, ns}));
@@ -383,7 +419,8 @@ Result<Notes> attach_container(const Context& context, const Asking& asking, Del
         if (asking.running_init)
             TRY(check_started_without(context, *earlier));
         if (asking.running && earlier->committed && earlier->token == init_of(asking)) {
-            TRY(check_has_all(context, *earlier, asking, TRY(delivery.netns(asking))));
+            const Asking all = TRY(expanded(context, asking, delivery));
+            TRY(check_has_all(context, *earlier, all, TRY(delivery.netns(all))));
             return Notes{};
         }
         TRY(leave_earlier(context, *earlier));
@@ -392,6 +429,30 @@ Result<Notes> attach_container(const Context& context, const Asking& asking, Del
     if (notes || !asking.request.optional || !is_forgivable(notes.error()))
         return notes;
     return start_without_rdma(context, asking, delivery, notes.error());
+}
+
+Result<Request> expand(const Context& context, Request request, bool hosts_network) {
+    Site site = TRY(site_of(context, {}));
+    site.hosts_network = hosts_network;
+    const auto asked = std::exchange(request.attachments, {});
+    for (size_t i = 0; i < asked.size(); ++i) {
+        const Attachment& one = asked[i];
+        const Mode* mode = TRY(mode_of(one));
+        auto each = mode->expand == nullptr
+                        ? std::vector{one}
+                        : TRY(mode->expand(one, context, site).context(context_of(one)));
+        const unsigned next = i + 1 < asked.size() ? asked[i + 1].index : kMaxIndex + 1;
+        if (one.index + each.size() > next)
+            return no_index_left(one, each.size(), next);
+        const auto limits = request.limits.find(one.index);
+        for (unsigned n = 0; n < each.size(); ++n) {
+            each[n].index = one.index + n;
+            if (limits != request.limits.end())
+                request.limits[each[n].index] = limits->second;
+            request.attachments.push_back(std::move(each[n]));
+        }
+    }
+    return request;
 }
 
 Result<Plan> make_plan(const Context& context,

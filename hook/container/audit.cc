@@ -37,7 +37,7 @@ void audit_attach(const Container& container,
                       {"index", std::to_string(granted.index)},
                       {"mode", granted.mode},
                       {"device", granted.device.name},
-                      {"netdev", granted.netdev.name},
+                      {"netdev", granted.netdev ? granted.netdev->name : ""},
                       {"addresses", fmt::format("{}", fmt::join(addresses, ","))},
                       {"joined", joined ? "yes" : "no"}});
 }

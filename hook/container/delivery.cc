@@ -14,13 +14,15 @@ Json to_json(const Granted& g) {
                               {"placement", g.placement == Placement::Host ? "host" : "container"},
                               {"device", g.device.name},
                               {"provider", g.software.empty() ? "device" : g.software},
-                              {"node_guid", fmt::format("{:016x}", g.device.node_guid)},
-                              {"netdev", g.netdev.name},
-                              {"mac", netns::to_string(g.netdev.mac)},
-                              {"mtu", g.netdev.mtu},
-                              {"addresses", Json::array()},
-                              {"rdma_cm", g.rdma_cm.has_value()},
-                              {"nodes", Json::array({g.uverbs.path()})}});
+                              {"node_guid", fmt::format("{:016x}", g.device.node_guid)}});
+    if (g.netdev) {
+        json["netdev"] = g.netdev->name;
+        json["mac"] = netns::to_string(g.netdev->mac);
+        json["mtu"] = g.netdev->mtu;
+    }
+    json["addresses"] = Json::array();
+    json["rdma_cm"] = g.rdma_cm.has_value();
+    json["nodes"] = Json::array({g.uverbs.path()});
     if (g.gid) {
         json["gid"] = netns::to_string(g.gid->gid);
         json["gid_index"] = g.gid->index;

@@ -26,8 +26,11 @@ class Delivery {
 
     // Returns an error if this way cannot give the container what it asks for. Changes nothing.
     [[nodiscard]] virtual Result<> check(const Request& request) const = 0;
-    // Returns the namespace that the attachments go to; nothing if none goes into one.
+    // Returns the namespace that the attachments go to; nothing if none goes into one. Refused: it
+    // is the host's.
     virtual Result<std::optional<netns::Netns>> netns(const Asking& asking) = 0;
+    // Returns whether the container is in the host's network namespace.
+    virtual Result<bool> in_hosts_network(const Asking& asking) = 0;
     // Gives the grants and attach.json. The record lists beforehand what has to be undone.
     virtual Result<> give(const Asking& asking,
                           Container& container,

@@ -51,9 +51,18 @@ Result<std::vector<GrantedNode>> read_nodes(const Store& store, const Wanted& wa
         const Json json = TRY(base::parse_json(TRY(text), path));
         node->device = TRY(base::required<std::string>(json, "device").context(path));
         node->node_guid = TRY(base::required<uint64_t>(json, "node_guid").context(path));
+        if (json.contains("index"))
+            node->index = TRY(base::required<uint32_t>(json, "index").context(path));
         nodes.push_back(*std::move(node));
     }
     return nodes;
+}
+
+// True if the device is the one that was granted. A GUID outlives its driver; without one, a device
+// that its driver made again is another.
+bool is_granted(const netns::RdmaDevice& device, const GrantedNode& node) {
+    return device.node_guid == node.node_guid &&
+           (node.node_guid != 0 || node.index.value_or(device.index) == device.index);
 }
 }  // namespace
 
@@ -68,12 +77,12 @@ Result<> note_nodes(const Context& context,
         };
         for (const GrantedNode& other : TRY(read_nodes(store, has_number))) {
             const auto container = TRY(store.load_container(other.key));
-            if (other.node_guid != g.device.node_guid && container &&
-                TRY(is_alive(context, *container)))
+            if (!is_granted(g.device, other) && container && TRY(is_alive(context, *container)))
                 TRY(revoke(context, *container, other));
         }
-        const Json json =
-            base::object({{"device", g.device.name}, {"node_guid", g.device.node_guid}});
+        const Json json = base::object({{"device", g.device.name},
+                                        {"node_guid", g.device.node_guid},
+                                        {"index", g.device.index}});
         TRY(store.files().write(store.folder("nodes") + "/" + file_of(number, key),
                                 base::dump_json(json)));
     }
@@ -93,7 +102,7 @@ Result<> revoke(const Context& context, const Container& container, const Grante
                                   container.id,
                                   node.number.major,
                                   node.number.minor,
-                                  base::printable(node.device)))
+                                  printable(node.device)))
         .advise("restart that container");
 }
 
@@ -118,7 +127,7 @@ Result<bool> is_stale(netns::Host& host, const GrantedNode& node) {
         return true;
     // Where the host does not see the device (RDMA netns mode exclusive), the name decides.
     const auto device = TRY(host.rdma.find_by_name(TRY(host.namespaces.current()), *name));
-    return device ? device->node_guid != node.node_guid : *name != node.device;
+    return device ? !is_granted(*device, node) : *name != node.device;
 }
 
 }  // namespace hook

@@ -5,6 +5,7 @@
 // container's.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,9 @@ namespace hook {
 struct GrantedNode {
     std::string key;  // the container's
     netns::DeviceNumber number;
-    std::string device;  // the RDMA device's name
-    uint64_t node_guid = 0;
+    std::string device;             // the RDMA device's name
+    uint64_t node_guid = 0;         // 0: the driver gives none (EFA), and the index tells
+    std::optional<uint32_t> index;  // the RDMA device's; nothing: written by an earlier version
 };
 
 // Records a container's device numbers before the container can open them. If a living container

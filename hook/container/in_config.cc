@@ -13,7 +13,7 @@ namespace hook {
 namespace {
 // Returns the first attachment inside the container's namespace; the end if there is none.
 auto first_inside(const Request& request) {
-    return std::ranges::find(request.attachments, Placement::Container, &Attachment::placement);
+    return std::ranges::find_if_not(request.attachments, stays_on_host);
 }
 
 struct View {
@@ -96,6 +96,13 @@ Result<std::optional<netns::Netns>> InConfig::netns(const Asking& asking) {
     return std::optional{std::move(ns)};
 }
 
+Result<bool> InConfig::in_hosts_network(const Asking& asking) {
+    netns::Netnses& namespaces = context_.host.namespaces;
+    if (asking.network.kind != oci::Network::Kind::Path)
+        return asking.network.kind == oci::Network::Kind::Host;
+    return TRY(namespaces.open(asking.network.path)).id() == TRY(namespaces.current()).id();
+}
+
 Result<> InConfig::give(const Asking& asking,
                         Container& container,
                         const std::vector<Granted>& granted,
@@ -123,7 +130,7 @@ Result<> InConfig::give(const Asking& asking,
     for (const Variable& variable : variables)
         spec_.add_env(variable.name, variable.value);
     TRY(open_view(container));
-    TRY(add_classes(container, granted, notes));
+    TRY(add_classes(container, asking.hosts_network, granted, notes));
     TRY(add_settings(asking.bundle, container, variables, notes));
     return declare(container, granted_json(container.id, asking.fenced, granted), notes);
 }
@@ -150,13 +157,17 @@ Result<> InConfig::open_view(const Container& container) {
 //
 // Does nothing where the container's /sys is not the engine's own. That is so with `privileged`, or
 // with a user's mount at or below /sys/class or /sys/devices. Does nothing in exclusive mode
-// either, in which the kernel hides devices. The view makes programs choose right; a container
-// cannot use other devices because it has no node of them.
+// either, in which the kernel hides the host's devices outside of the host's network. The view
+// makes programs choose right; a container cannot use other devices because it has no node of them.
 Result<> InConfig::add_classes(const Container& container,
+                               bool hosts_network,
                                const std::vector<Granted>& granted,
                                Notes& notes) {
     netns::Host& host = context_.host;
-    if (!spec_.has_own_sysfs() || TRY(host.rdma.mode()) == netns::RdmaNetnsMode::Exclusive)
+    const auto is_hidden = [&]() -> Result<bool> {
+        return !hosts_network && TRY(host.rdma.mode()) == netns::RdmaNetnsMode::Exclusive;
+    };
+    if (!spec_.has_own_sysfs() || TRY(is_hidden()))
         return {};
     const std::string base = context_.store.view_path(container.key);
     std::vector<std::string> paths;

@@ -31,6 +31,7 @@ class InConfig final : public Delivery {
 
     // Returns the engine's namespace, or a new one, which config.json then names.
     Result<std::optional<netns::Netns>> netns(const Asking& asking) override;
+    Result<bool> in_hosts_network(const Asking& asking) override;
     Result<> give(const Asking& asking,
                   Container& container,
                   const std::vector<Granted>& granted,
@@ -43,6 +44,7 @@ class InConfig final : public Delivery {
   private:
     Result<> open_view(const Container& container);
     Result<> add_classes(const Container& container,
+                         bool hosts_network,
                          const std::vector<Granted>& granted,
                          Notes& notes);
     Result<> add_settings(const std::string& bundle,

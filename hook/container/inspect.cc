@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "hook/modes/interface.h"
 #include "hook/modes/software_device.h"
 #include "netns/base/log.h"
 
@@ -18,6 +19,11 @@ constexpr std::chrono::seconds kPortTimeout{5};
 base::Error device_gone(const Endpoint& endpoint) {
     return make_error(Code::Unavailable, "RDMA device " + endpoint.device + " is gone")
         .advise("start the containers that share it anew");
+}
+
+// True if the RDMA device is the container's own, for as long as the attachment lasts.
+bool is_own(const Endpoint& endpoint) {
+    return endpoint.hca_netdev == 0 && !endpoint.rdma_index;
 }
 
 // Finds the RDMA device of a bond, which moves to another port of the bond with a failover. It has
@@ -60,14 +66,46 @@ Result<netns::GidEntry> wait_for_gid(Site& site,
     return rdma.wait_for_gid(found.ns, found.device, wanted, deadline);
 }
 
+// Adds the interface of a host's device, its addresses, and the GID of the first, as they are now:
+// the host changes them at will. An adapter may have none of them.
+Result<> add_hosts_identity(Site& site, Granted& granted) {
+    netns::Links& links = site.host.links;
+    netns::RdmaDevices& rdma = site.host.rdma;
+    const auto port = TRY(rdma.netdev_of(site.host_ns, granted.device.index));
+    granted.netdev = port ? TRY(links.find(site.host_ns, *port)) : std::nullopt;
+    if (!granted.netdev)
+        return {};
+    const auto master = TRY(links.find(site.host_ns, granted.netdev->master));
+    if (master && master->kind == "bond")  // its ports have no addresses
+        granted.netdev = master;
+    granted.addresses = TRY(links.addresses(site.host_ns, granted.netdev->index));
+    if (granted.device.infiniband || granted.device.iwarp)
+        return {};
+    auto gid = rdma.find_gid(
+        site.host_ns,
+        granted.device,
+        {main_gid(granted.addresses, granted.netdev->mac), granted.netdev->name, site.host_ns});
+    if (!gid && gid.error().code == Code::Unsupported)  // RoCE is switched off
+        return {};
+    granted.gid = TRY(std::move(gid));
+    return {};
+}
+
 // The host's port is as it is; a port that is switched off stays so.
 base::Deadline port_deadline(const Attachment& attachment, const Endpoint& endpoint) {
-    const bool waits = endpoint.hca_netdev == 0 && attachment.link_state != netns::VfLinkState::Off;
+    const bool waits = is_own(endpoint) && attachment.link_state != netns::VfLinkState::Off;
     return waits ? base::Deadline::in(kPortTimeout) : base::Deadline::now();
 }
 }  // namespace
 
 Result<FoundDevice> find_device(Site& site, const Endpoint& endpoint) {
+    if (endpoint.rdma_index) {
+        for (netns::RdmaDevice& device : TRY(site.host.rdma.list(site.host_ns))) {
+            if (device.index == *endpoint.rdma_index)
+                return FoundDevice{std::move(device), site.host_ns};
+        }
+        return device_gone(endpoint);
+    }
     const bool hosts = endpoint.hca_netdev != 0;
     const netns::Netns* ns = hosts ? &site.host_ns : site.ns(endpoint.where);
     if (ns == nullptr)
@@ -89,16 +127,12 @@ Result<Granted> inspect(Site& site, const Attachment& attachment, const Endpoint
     const FoundDevice found = TRY(find_device(site, endpoint));
     const auto& [device, device_ns] = found;
     const netns::Netns* ns = site.ns(endpoint.where);
-    const auto link =
-        ns == nullptr ? std::nullopt : TRY(site.host.links.find(*ns, endpoint.netdev));
-    if (!link)
-        return device_gone(endpoint);
     netns::RdmaDevices& rdma = site.host.rdma;
     Granted granted{.index = attachment.index,
                     .mode = attachment.mode,
-                    .placement = attachment.placement,
+                    .placement = stays_on_host(attachment) ? Placement::Host : Placement::Container,
                     .device = device,
-                    .netdev = *link,
+                    .netdev = {},
                     .gid = {},
                     .addresses = endpoint.addresses,
                     .software = endpoint.software,
@@ -111,22 +145,32 @@ Result<Granted> inspect(Site& site, const Attachment& attachment, const Endpoint
         granted.driver = granted.software;
     else if (const auto driver = rdma.driver(device_ns, device))
         granted.driver = *driver;
-    const bool is_own_hardware = endpoint.hca_netdev == 0 && granted.software.empty();
+    if (endpoint.rdma_index)
+        TRY(add_hosts_identity(site, granted));
+    else if (ns != nullptr)
+        granted.netdev = TRY(site.host.links.find(*ns, endpoint.netdev));
+    if (ns == nullptr || (!granted.netdev && !endpoint.rdma_index))
+        return device_gone(endpoint);
+    const bool is_own_hardware = is_own(endpoint) && granted.software.empty();
     if (endpoint.gid)
-        granted.gid = TRY(wait_for_gid(
-            site, found, {*endpoint.gid, link->name, *ns}, endpoint.netdev, is_own_hardware));
+        granted.gid = TRY(wait_for_gid(site,
+                                       found,
+                                       {*endpoint.gid, granted.netdev->name, *ns},
+                                       endpoint.netdev,
+                                       is_own_hardware));
     // Programs use only ports that are ACTIVE when they begin (NCCL otherwise falls back to
     // sockets).
     if (granted.software.empty())
         granted.port_state = TRY(rdma.wait_for_active(
             device_ns, device.index, *ns, port_deadline(attachment, endpoint)));
     granted.uverbs = TRY(rdma.uverbs_node(device_ns, device.index));
-    // In the host's placement rdma_cm would resolve against the container's own namespace, which
-    // the device does not serve. Without a GSI QP (rxe moved in exclusive mode, 7.3) it cannot
-    // connect. iWARP needs none.
+    // rdma_cm resolves against the container's namespace. A device that stays the host's serves
+    // only the host's. Without a GSI QP (rxe moved in exclusive mode, 7.3) it cannot connect. iWARP
+    // needs none.
     const bool connectable =
         !endpoint.moved || device.iwarp || TRY(rdma.has_gsi_qp(device_ns, device.index));
-    if (attachment.placement == Placement::Container && connectable)
+    const bool served = !stays_on_host(attachment) || site.hosts_network;
+    if (served && connectable)
         granted.rdma_cm = TRY(rdma.rdma_cm_node());
     return granted;
 }
@@ -141,9 +185,11 @@ std::vector<std::string> warnings(const std::vector<Granted>& granted) {
                             g.device.name,
                             g.port_state));
         if (!g.software_path.empty())
-            lines.push_back(g.netdev.name + " has a software path: " + g.software_path);
+            lines.push_back(g.netdev->name + " has a software path: " + g.software_path);
         if (!g.image_lacks.empty())
             lines.push_back(g.image_lacks);
+        if (const ModeInfo* mode = find_mode_info(g.mode); mode != nullptr && mode->of_host)
+            continue;
         if (g.placement == Placement::Host) {
             lines.push_back(g.device.name +
                             " is the host's: every container that shares it can use the others' "

@@ -19,7 +19,7 @@ struct Granted {
     std::string mode;
     Placement placement = Placement::Container;
     netns::RdmaDevice device;
-    netns::Link netdev;
+    std::optional<netns::Link> netdev;   // nothing: the host's device has none (EFA, InfiniBand)
     std::optional<netns::GidEntry> gid;  // nothing: see Endpoint
     std::vector<netns::Address> addresses;
     std::string software = {};    // the device's driver ("rxe", "siw"); empty: hardware

@@ -102,9 +102,19 @@ Result<IntoRunning> IntoRunning::find(
     // This check proves that the namespace is this process's: the pid is not another's yet.
     if (TRY(find_init(context.host, init)) != token)
         return make_error(Code::Unavailable, "the container's init has just ended");
-    TRY(check_not_the_hosts(context.host.namespaces, ns));
     return IntoRunning{
         context, std::move(spec), {.init = token, .path = std::move(root)}, std::move(ns), now};
+}
+
+Result<std::optional<netns::Netns>> IntoRunning::netns(const Asking& asking) {
+    if (goes_with_hosts_network(asking.request))
+        return std::optional<netns::Netns>{};
+    TRY(check_not_the_hosts(context_.host.namespaces, ns_));
+    return std::optional{ns_};
+}
+
+Result<bool> IntoRunning::in_hosts_network(const Asking& /*asking*/) {
+    return ns_.id() == TRY(context_.host.namespaces.current()).id();
 }
 
 Result<> IntoRunning::check(const Request& request) const {

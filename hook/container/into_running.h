@@ -37,10 +37,8 @@ class IntoRunning final : public Delivery {
 
     [[nodiscard]] Result<> check(const Request& request) const override;
 
-    Result<std::optional<netns::Netns>> netns(const Asking& /*asking*/) override {
-        return std::optional{ns_};
-    }
-
+    Result<std::optional<netns::Netns>> netns(const Asking& asking) override;
+    Result<bool> in_hosts_network(const Asking& asking) override;
     Result<> give(const Asking& asking,
                   Container& container,
                   const std::vector<Granted>& granted,

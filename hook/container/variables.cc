@@ -42,7 +42,8 @@ std::vector<Variable> variables_of(const std::vector<Granted>& granted) {
     std::vector<Variable> all;
     for (const Granted& g : granted) {
         all.push_back({numbered("RDMA_DEVICE", g.index), g.device.name});
-        all.push_back({numbered("RDMA_NETDEV", g.index), g.netdev.name});
+        if (g.netdev)
+            all.push_back({numbered("RDMA_NETDEV", g.index), g.netdev->name});
         if (!g.gid)
             continue;
         all.push_back({numbered("RDMA_GID", g.index), netns::to_string(g.gid->gid)});

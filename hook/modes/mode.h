@@ -33,6 +33,9 @@ struct Survey : Context {
 
 struct Mode {
     std::string_view name;
+    // Returns an attachment for each device that this one names, in their order; their indexes are
+    // set afterwards. Nullptr: an attachment is one device. Looks at the host and changes nothing.
+    Result<std::vector<Attachment>> (*expand)(const Attachment&, const Context&, Site&) = nullptr;
     Result<Scope> (*scope)(const Attachment&, Site&);
     // A refusal here costs nothing to undo.
     Result<Plan> (*plan)(const Attachment&, const Survey&);
@@ -43,6 +46,7 @@ extern const Mode kSoftiwarp;
 extern const Mode kShared;
 extern const Mode kVf;
 extern const Mode kAsap2;
+extern const Mode kHost;
 
 // Returns the mode of that name, or nullptr.
 const Mode* find_mode(std::string_view name);

@@ -4,7 +4,7 @@
 namespace hook {
 
 const Mode* find_mode(std::string_view name) {
-    for (const Mode* mode : {&kSoftroce, &kSoftiwarp, &kShared, &kVf, &kAsap2}) {
+    for (const Mode* mode : {&kSoftroce, &kSoftiwarp, &kShared, &kVf, &kAsap2, &kHost}) {
         if (mode->name == name)
             return mode;
     }

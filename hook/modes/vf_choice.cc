@@ -261,7 +261,7 @@ Result<std::optional<FreeVf>> choose_mapped(const Attachment& attachment,
                                             Site& site,
                                             Reasons& reasons) {
     for (const MappedFunction& mapped : pool.functions) {
-        if (attachment.device && attachment.device->device != mapped.function)
+        if (!attachment.devices.empty() && attachment.devices.front().device != mapped.function)
             continue;
         FreeVf found{.mapped = mapped};
         const std::string adapter =
@@ -300,9 +300,9 @@ Result<FreeVf> choose_free_vf(const Attachment& attachment, const Survey& survey
             return *std::move(mapped);
     }
     std::vector<DeviceSpec> specs;
-    if (attachment.device && reasons.empty())
-        specs.push_back(*attachment.device);
-    else if (!attachment.device && pool != nullptr)
+    if (!attachment.devices.empty() && reasons.empty())
+        specs = attachment.devices;
+    else if (attachment.devices.empty() && pool != nullptr)
         specs = pool->devices;
     if (specs.empty() && !reasons.empty())
         return none_mapped(*pool, reasons);

@@ -6,22 +6,20 @@
 // (hook/container/into_running.h) with the pool in their arguments. It is an attach as by
 // annotation, given back at the end.
 //
-// rdma-hook.org/hca=NAME is an RDMA device of the host. It is static: its nodes exist. It gives the
-// same as rdma.placement=host: the host's device with the host's identity. Devices of a container
-// are not listed: their netdev is not the host's. Devices that rdma-hook makes for containers are
-// not listed: it removes them with the last container. VFs are not listed: pools give them out.
+// rdma-hook.org/hca=NAME is an RDMA device of the host, one that mode host would give. It is
+// static: its nodes exist. It gives the host's device with the host's identity, without a hook. CDI
+// has no limits of resources, so it gives no memlock.
 #include <algorithm>
 #include <cctype>
 #include <iterator>
-#include <set>
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include "hook/modes/host.h"
 #include "hook/rdmactl/find.h"
 #include "hook/rdmactl/text.h"
 #include "hook/rdmactl/vf/pf.h"
-#include "hook/steps/journal.h"
 #include "netns/launch.h"
 #include "netns/link.h"
 #include "netns/rdma.h"
@@ -53,54 +51,17 @@ bool is_cdi_name(const std::string& name) {
            });
 }
 
-// Returns the names of devices that were made for attachments.
-Result<std::set<std::string>> made_for_containers(const Store& store) {
-    std::set<std::string> names;
-    for (const std::string& akey : TRY(store.journal_keys())) {
-        const auto journal = TRY(load_journal(store, akey));
-        if (!journal)
-            continue;
-        for (const AnyStep& step : journal->steps) {
-            if (std::holds_alternative<CreateRdmaLink>(step))
-                names.insert(journal->endpoint.device);
-        }
-    }
-    return names;
-}
-
-Result<bool> is_vf(const std::string& name, netns::Host& host) {
-    const auto address = TRY(host.sriov.find_by_rdma(name));
-    const auto function = address ? TRY(host.sriov.find(*address)) : std::nullopt;
-    return function && !function->pf.empty();
-}
-
-// Returns nothing if the device is not for everybody.
-Result<std::optional<Hca>> look_at(const std::string& name, Site& site) {
-    netns::RdmaDevices& rdma = site.host.rdma;
-    const auto device = TRY(rdma.find_by_name(site.host_ns, name));
-    if (!device || !is_cdi_name(name))
-        return std::optional<Hca>{};
-    const auto index = TRY(rdma.netdev_of(site.host_ns, device->index));
-    const bool of_container = !index && !TRY(rdma.software_type(site.host_ns, *device)).empty();
-    if (of_container || TRY(is_vf(name, site.host)))
-        return std::optional<Hca>{};
-    const auto link = index ? TRY(site.host.links.find(site.host_ns, *index)) : std::nullopt;
-    const auto node = TRY(rdma.uverbs_node(site.host_ns, device->index));
-    return std::optional(
-        Hca{.name = name, .node = node.path(), .netdev = link ? link->name : std::string()});
-}
-
-Result<std::vector<Hca>> find_hcas(const Options& options, netns::Host& host, const Store& store) {
+Result<std::vector<Hca>> find_hcas(netns::Host& host, const Store& store) {
     std::vector<Hca> found;
     Site site = TRY(host_site(host));
-    const auto made = TRY(made_for_containers(store));
-    const auto names = host.files.list(options.rdma_class);
-    if (!names && !base::is_missing(names.error()))
-        return names.error();
-    for (const std::string& name : names ? *names : std::vector<std::string>{}) {
-        auto hca = made.contains(name) ? std::nullopt : TRY(look_at(name, site));
-        if (hca)
-            found.push_back(*std::move(hca));
+    for (const netns::RdmaDevice& device : TRY(list_hosts_own(site, store))) {
+        if (!is_cdi_name(device.name))
+            continue;
+        const auto index = TRY(host.rdma.netdev_of(site.host_ns, device.index));
+        const auto link = index ? TRY(host.links.find(site.host_ns, *index)) : std::nullopt;
+        const auto node = TRY(host.rdma.uverbs_node(site.host_ns, device.index));
+        found.push_back(
+            {.name = device.name, .node = node.path(), .netdev = link ? link->name : ""});
     }
     return found;
 }
@@ -114,20 +75,10 @@ Result<Inventory> inventory_of(const Options& options, netns::Host& host) {
     Config config;
     const Store store = TRY(open_store(options, host, config));
     Inventory found;
-    // In mode exclusive a device can be opened in its own network namespace only.
-    const bool exclusive = TRY(host.rdma.mode()) == netns::RdmaNetnsMode::Exclusive;
-    if (!exclusive)
-        found.hcas = TRY(find_hcas(options, host, store));
+    found.hcas = TRY(find_hcas(host, store));
     std::ranges::copy_if(config.pools, std::back_inserter(found.pools), [](const Pool& pool) {
         return is_cdi_name(pool.name);
     });
-    if (found.pools.empty() && exclusive)
-        return make_error(Code::Refused,
-                          "in RDMA netns mode exclusive no container can open a device of the "
-                          "host, and the configuration has no pool")
-            .advise(
-                "give it one by annotation (rdma.mode=vf), or boot with ib_core.netns_mode=1 (the "
-                "mode shared)");
     return found;
 }
 
@@ -138,12 +89,24 @@ Json node_json(const std::string& path) {
 }
 
 Json device_json(const std::string& name, const std::vector<Hca>& hcas) {
-    Json edits = Json::object();
-    if (hcas.size() == 1 && name != kEverything)
-        edits["env"] = Json::array({"RDMA_DEVICE=" + name});
-    for (const Hca& hca : hcas)
-        edits["deviceNodes"].push_back(node_json(hca.node));
-    return {{"name", name}, {"containerEdits", std::move(edits)}};
+    Json env = Json::array();
+    if (name != kEverything) {
+        env.push_back("RDMA_DEVICE=" + name);
+        if (!hcas.front().netdev.empty())
+            env.push_back("RDMA_NETDEV=" + hcas.front().netdev);
+    }
+    std::string nccl;
+    std::string ucx;
+    Json nodes = Json::array();
+    for (const Hca& hca : hcas) {
+        nccl += (nccl.empty() ? "=" : ",") + hca.name;
+        ucx += (ucx.empty() ? "" : ",") + hca.name + ":1";
+        nodes.push_back(node_json(hca.node));
+    }
+    env.push_back("NCCL_IB_HCA=" + nccl);
+    env.push_back("UCX_NET_DEVICES=" + ucx);
+    return {{"name", name},
+            {"containerEdits", {{"env", std::move(env)}, {"deviceNodes", std::move(nodes)}}}};
 }
 
 // Returns the lowest version with all features in use: engines refuse a file of a version that they

@@ -43,10 +43,10 @@ struct Options {
     std::string bridge;     // empty: none
     std::string tc_policy;  // empty: unchanged
     // cdi
-    std::string cdi_output = "/run/cdi";               // a folder; "-": standard output
-    std::string rdma_class = "/sys/class/infiniband";  // has a name for each RDMA device
+    std::string cdi_output = "/run/cdi";  // a folder; "-": standard output
     // doctor
-    std::string mode;       // empty: all
+    std::string rdma_class = "/sys/class/infiniband";  // has a name for each RDMA device
+    std::string mode;                                  // empty: all
     std::string host_root;  // prefix of the paths that it reads; for tests
     // runtime configure
     std::string engine;

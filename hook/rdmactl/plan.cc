@@ -26,6 +26,9 @@ std::string to_text(const Json& json) {
         text += fmt::format("attachment {} ({})\n",
                             attachment["index"].get<int>(),
                             attachment["mode"].get<std::string>());
+        if (attachment["steps"].empty())
+            text += fmt::format("  nothing is made: {} is the host's\n",
+                                attachment["device"].get<std::string>());
         int number = 0;
         for (const Json& step : attachment["steps"])
             text += fmt::format("  {}. {}\n", ++number, step["text"].get<std::string>());
@@ -55,7 +58,11 @@ Result<Answer> plan(const Options& options, netns::Host& host) {
         std::optional<netns::Netns> ns;
         if (!options.netns_path.empty())
             ns = TRY(host.namespaces.open(options.netns_path));
-        for (const Attachment& attachment : request.attachments) {
+        const bool hosts_network = asked.spec
+                                       ? asked.spec->network().kind == oci::Network::Kind::Host
+                                       : options.netns_path.empty();
+        const Request each = TRY(expand(context, request, hosts_network));
+        for (const Attachment& attachment : each.attachments) {
             Json entry = to_json(TRY(make_plan(context, container, ns, attachment)));
             entry["index"] = attachment.index;
             entry["mode"] = attachment.mode;

@@ -44,6 +44,8 @@ Result<> add_netdev(Site& site, const Endpoint& endpoint, Json& out) {
 Result<> add_counters(const Context& context, const Journal& journal, Json& out) {
     Site site = TRY(open_site(context.host, context.store, journal));
     auto device = add_device(site, journal.endpoint, out);
+    if (journal.endpoint.rdma_index && journal.endpoint.netdev == 0)
+        return device;
     return join(std::move(device), add_netdev(site, journal.endpoint, out));
 }
 

@@ -122,18 +122,21 @@ Result<std::vector<MappedFunction>> parse_functions(const Json& pool,
 
 // Refuses members that would have no effect in a pool of this mode: the mistake must be seen.
 Result<> check_members_of_mode(const Json& json, const ModeInfo& mode, const std::string& place) {
-    const bool gives_vfs = takes(mode, "device");
+    const bool gives_vfs = mode.finds;
     const bool has_port = takes(mode, "bridge");
 
     const struct {
         const char* key;
         bool fits;
-    } rows[] = {{"devices", gives_vfs},
+    } rows[] = {{"parents", !mode.of_host},
+                {"devices", takes(mode, "device")},
                 {"exclude", gives_vfs},
                 {"choose", gives_vfs},
                 {"functions", gives_vfs},
                 {"bridge", has_port},
-                {"probe", !gives_vfs}};  // a VF has no carrier yet when it could ask
+                {"range", !mode.of_host},
+                // A VF has no carrier yet when it could ask.
+                {"probe", !gives_vfs && !mode.of_host}};
 
     for (const auto& [key, fits] : rows) {
         if (!fits && find(json, key) != nullptr)
@@ -219,6 +222,10 @@ Result<Pool> parse_pool(const std::string& name, const Json& json) {
     pool.parents = TRY(read_list(json, "parents", place, kParents));
     TRY(check_members_of_mode(json, info, place));
     pool.devices = TRY(read_list(json, "devices", place, kDevices));
+    for (const DeviceSpec& spec : pool.devices) {
+        if (const std::string why = why_cannot_give(info, spec); !why.empty())
+            return bad(join(place, "devices"), fmt::format("names '{}': {}", to_string(spec), why));
+    }
     pool.exclude = TRY(read_list(json, "exclude", place, kDevices));
     pool.functions = TRY(parse_functions(json, takes(info, "bridge"), place));
     pool.bridge = TRY(parse_bridge(json, place));

@@ -19,6 +19,7 @@ constexpr size_t kMaxValueBytes = 1024;
 constexpr size_t kMaxAddresses = 16;
 constexpr size_t kMaxRoutes = 32;
 constexpr size_t kMaxTrunk = 64;
+constexpr size_t kMaxDevices = kMaxIndex + 1;  // each becomes an attachment
 // RoCE v2 needs the smallest IB MTU (256) and its headers to fit; no NIC has more than 9978.
 constexpr uint64_t kMinMtu = 576;
 constexpr uint64_t kMaxMtu = 9978;
@@ -153,6 +154,28 @@ struct Trunk {
     static std::string print(const std::vector<uint16_t>& vlans) {
         return fmt::format("{}", fmt::join(vlans, ","));
     }
+};
+
+struct Devices {
+    static Reason parse(std::string_view text, std::vector<DeviceSpec>& into) {
+        // Behind a '#' commas stand between VFs.
+        const bool has_vfs = text.find('#') != std::string_view::npos;
+        for (const auto part : has_vfs ? std::vector{text} : split_list(text)) {
+            auto spec = parse_device_spec(part);
+            if (!spec || spec->device.find(',') != std::string::npos)
+                return kNotAllowed;
+            if (std::ranges::find(into, *spec) != into.end())
+                return fmt::format("'{}' is there twice", spec->device);
+            if (into.size() == kMaxDevices)
+                return fmt::format("more than {} devices", kMaxDevices);
+            into.push_back(*std::move(spec));
+        }
+        if (into.size() > 1 && std::ranges::any_of(into, names_all))
+            return "'all' leaves no other to name";
+        return {};
+    }
+
+    static std::string print(const std::vector<DeviceSpec>& specs) { return devices_text(specs); }
 };
 
 std::optional<Address> parse_gateway(std::string_view text) {
@@ -310,6 +333,7 @@ constexpr ModeInfo kModes[] = {
      .finds = true,
      .changing_mac = true,
      .checks = "pf vf offload"},
+    {.name = "host", .keys = "device", .of_host = true, .module = "ib_uverbs", .checks = "host"},
 };
 
 // The keys in the order in which they are documented. The places in a journal are part of its
@@ -358,8 +382,9 @@ constexpr Key kKeys[] = {
      .value = member<&Attachment::macvlan_mode, Spelled<netns::parse_macvlan_mode>>(),
      .in_journal = 27},
     {.name = "device",
-     .help = "a PF or VF by PCI address, netdev or RDMA device, or VFs of a PF such as enp1s0#0-3,5",
-     .value = member<&Attachment::device, Spelled<parse_device_spec>>(),
+     .help = "a device by PCI address, netdev or RDMA device, to VFs of a PF such as enp1s0#0-3,5, "
+             "or (mode host) to up to 16 devices such as mlx5_0,mlx5_1 or to 'all'",
+     .value = member<&Attachment::devices, Devices>(),
      .in_journal = 14, .in_policy = 4, .policy = check_device},
     {.name = "provider", .help = "'auto', 'device', 'rxe' or 'siw'",
      .pool_default = true, .value = member<&Attachment::provider, OneOf<kProviders>>(),
@@ -481,6 +506,11 @@ netns::ChildType child_type(const Attachment& a) {
             .vlan = a.child == netns::ChildKind::Vlan ? a.vlan.value_or(0) : uint16_t{0}};
 }
 
+bool stays_on_host(const Attachment& a) {
+    const ModeInfo* mode = find_mode_info(a.mode);
+    return a.placement == Placement::Host || (mode != nullptr && mode->of_host);
+}
+
 std::span<const ModeInfo> all_mode_infos() {
     return kModes;
 }
@@ -511,6 +541,14 @@ bool takes(const ModeInfo& mode, const Key& key) {
 
 bool takes(const ModeInfo& mode, std::string_view key) {
     return takes(mode, *find_key(key));
+}
+
+std::string why_cannot_give(const ModeInfo& mode, const DeviceSpec& spec) {
+    if (mode.of_host && !spec.vfs.empty())
+        return fmt::format("mode {} gives whole devices", mode.name);
+    if (!mode.of_host && names_all(spec))
+        return fmt::format("mode {} gives one device", mode.name);
+    return {};
 }
 
 std::vector<std::string_view> pool_defaults(const ModeInfo& mode) {

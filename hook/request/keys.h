@@ -40,7 +40,9 @@ struct Attachment {
     std::optional<uint32_t> mtu;            // bytes; at least 1280 with IPv6
     netns::ChildKind child = netns::ChildKind::Macvlan;  // a child of the HCA's netdev
     netns::MacvlanMode macvlan_mode = netns::MacvlanMode::Bridge;
-    std::optional<DeviceSpec> device;  // one of these devices; empty: one of the pool's
+    // The devices that were asked for; empty: the pool's. A mode of the host's devices gives all of
+    // them; another gives one, and has one spec here.
+    std::vector<DeviceSpec> devices;
     Provider provider = Provider::Auto;
     std::optional<uint16_t> vlan;     // 1-4094: the VF's, its bridge port's, or the child's
     std::optional<uint8_t> vlan_qos;  // the VF's; only where there is a VLAN
@@ -64,6 +66,9 @@ inline constexpr std::string_view kContainerParent = "container";
 netns::VfSettings vf_settings(const Attachment& attachment);
 netns::ChildType child_type(const Attachment& attachment);
 
+// Returns whether the RDMA device stays the host's, for all its users alike. No interface is made.
+bool stays_on_host(const Attachment& attachment);
+
 // The values of all keys. Limits are not part of an attachment: containers that share one have
 // their own limits. The other members are given once for a container.
 struct KeyValues : Attachment, Limits {
@@ -84,6 +89,9 @@ struct ModeInfo {
     bool changing_mac = false;
     // True if the mode can work on the interface that the engine made (rdma.parent=container).
     bool on_container_link = false;
+    // True if the mode gives devices of the host as they are. It makes nothing, the container may
+    // have the host's network, and one request may name several devices.
+    bool of_host = false;
     // True if a container without an address of its own would have no identity on the network.
     bool needs_address = false;
     // True if the network is asked for addresses before they are taken, unless the pool says
@@ -162,6 +170,8 @@ const Key* find_key(std::string_view name);
 std::vector<std::string_view> key_names();
 bool takes(const ModeInfo& mode, const Key& key);
 bool takes(const ModeInfo& mode, std::string_view key);
+// Returns the reason why the mode can give no such device; empty if it can.
+std::string why_cannot_give(const ModeInfo& mode, const DeviceSpec& spec);
 // Returns the keys that may be defaults of a pool of the mode. Containers cannot share an address,
 // a MAC or a name.
 std::vector<std::string_view> pool_defaults(const ModeInfo& mode);

@@ -189,10 +189,8 @@ void check_parent(PolicyCheck& check) {
 // Decides on everything that the attachment may be given: the device that it names, else those that
 // its pool lists.
 void check_device(PolicyCheck& check) {
-    std::vector<DeviceSpec> asked;
-    if (check.asked.device)
-        asked.push_back(*check.asked.device);
-    else if (check.pool != nullptr)
+    std::vector<DeviceSpec> asked = check.asked.devices;
+    if (asked.empty() && check.pool != nullptr)
         asked = devices_of(*check.pool);
     for (const DeviceSpec& spec : asked)
         check.decide_listed(to_string(spec), &Rules::devices, "devices", [&](const auto& list) {
@@ -341,6 +339,17 @@ std::string text_of(const GivenNode& node) {
                              : fmt::format("--device {} ({})", printable(node.path), number);
 }
 
+// Returns the number of attachments that the host may make of the request: each device that a mode
+// of the host's devices gives becomes one, and "all" may be as many as there are indexes.
+size_t most_attachments(const Request& request) {
+    size_t count = 0;
+    for (const Attachment& a : request.attachments) {
+        const size_t devices = std::max<size_t>(a.devices.size(), 1);
+        count += std::ranges::any_of(a.devices, names_all) ? kMaxIndex + 1 : devices;
+    }
+    return count;
+}
+
 // Decides on things that belong to the container and not to a single attachment.
 void check_container(const Request& request,
                      const std::optional<Policy>& policy,
@@ -353,8 +362,7 @@ void check_container(const Request& request,
                              .allowed = allowed,
                              .fix = std::move(fix)});
     };
-    const size_t count = request.attachments.size();
-    if (policy && policy->attachments)
+    if (const size_t count = most_attachments(request); policy && policy->attachments)
         add("attachments",
             fmt::format("{} attachments", count),
             count <= *policy->attachments,

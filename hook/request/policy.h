@@ -40,7 +40,7 @@ using MacRange = Range<netns::Mac>;
 // most that a container may ask for, and its limits if it asks for none.
 struct Rules : Limits {
     std::optional<std::vector<std::string>> parents;       // host netdevs; "container"
-    std::optional<std::vector<DeviceSpec>> devices;        // PFs and VFs
+    std::optional<std::vector<DeviceSpec>> devices;        // PFs and VFs, devices of the host
     std::optional<std::vector<std::string>> bridges;       // bridges of Open vSwitch
     std::optional<std::vector<netns::Address>> addresses;  // networks for rdma.ip
     std::optional<std::vector<VlanRange>> vlans;

@@ -105,7 +105,7 @@ struct Making {
     [[nodiscard]] bool on_container_link() const { return values.parent == kContainerParent; }
 
     [[nodiscard]] bool makes_interface() const {
-        return values.placement == Placement::Container && !on_container_link();
+        return !stays_on_host(values) && !on_container_link();
     }
 
     [[nodiscard]] bool has_range() const { return pool != nullptr && !pool->ranges.empty(); }
@@ -344,24 +344,51 @@ std::string list_text(const std::vector<DeviceSpec>& specs) {
     return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-Result<> choose_device(const Making& making) {
+// Refuses devices that the mode cannot give, whatever the host has.
+Result<> check_devices(const Making& making) {
+    const ModeInfo& mode = *making.mode;
+    const auto& devices = making.values.devices;
+    std::string why = devices.size() > 1 && !mode.of_host
+                          ? fmt::format("mode {} gives one device", mode.name)
+                          : "";
+    for (const DeviceSpec& spec : devices)
+        why = why.empty() ? why_cannot_give(mode, spec) : why;
+    if (why.empty())
+        return {};
+    return bad_value(making.name("device"),
+                     devices_text(devices),
+                     why,
+                     mode.of_host ? "'all', or up to 16 devices such as mlx5_0,mlx5_1"
+                                  : "one PF or VF, or VFs of a PF such as enp1s0#0-3,5");
+}
+
+Result<> choose_device(Making& making) {
+    if (!takes(*making.mode, "device"))
+        return {};
+    TRY(check_devices(making));
     const Pool* pool = making.pool;
-    const auto& device = making.values.device;
+    auto& devices = making.values.devices;
     const bool listed = pool != nullptr && (!pool->devices.empty() || !pool->functions.empty());
-    if (!device && !listed)
-        return bad_input(fmt::format("{} needs a device, and {}",
-                                     making.text("mode"),
-                                     pool != nullptr ? "pool " + pool->name + " lists none"
-                                                     : std::string("there is no pool")),
-                         fmt::format("set {} to a PF or VF, or \"devices\" of a pool in {}",
-                                     making.name("device"),
-                                     kConfigPath));
-    if (device && listed && !lies_inside(*device, devices_of(*pool)))
-        return refused(
-            fmt::format("{} is not a device of pool {}", making.text("device"), pool->name),
-            fmt::format("choose one of {}, or another {}",
-                        list_text(devices_of(*pool)),
-                        making.name("pool")));
+    if (devices.empty() && !listed)
+        return bad_input(
+            fmt::format("{} needs a device, and {}",
+                        making.text("mode"),
+                        pool != nullptr ? "pool " + pool->name + " lists none"
+                                        : std::string("there is no pool")),
+            fmt::format("set {} to {}, or \"devices\" of a pool in {}",
+                        making.name("device"),
+                        making.mode->of_host ? "devices of the host, or to 'all'" : "a PF or VF",
+                        kConfigPath));
+    for (const DeviceSpec& spec : devices) {
+        if (listed && !lies_inside(spec, devices_of(*pool)))
+            return refused(
+                fmt::format("{} is not a device of pool {}", making.text("device"), pool->name),
+                fmt::format("choose one of {}, or another {}",
+                            list_text(devices_of(*pool)),
+                            making.name("pool")));
+    }
+    if (devices.empty() && making.mode->of_host)
+        devices = pool->devices;
     return {};
 }
 
@@ -398,9 +425,8 @@ Result<> choose_rates(Making& making) {
 }
 
 Result<> choose_vf(Making& making) {
-    if (!takes(*making.mode, "device"))
+    if (!making.mode->finds)
         return {};
-    TRY(choose_device(making));
     TRY(choose_vlan(making));
     return choose_rates(making);
 }
@@ -496,8 +522,9 @@ Result<KeyValues> make_attachment(const ParsedKeys& parsed, const Config& config
     TRY(check_placement(making));
     if (!making.makes_interface())
         forget_interface(making);
-    if (making.values.placement == Placement::Container)
+    if (!stays_on_host(making.values))
         TRY(choose_addresses(making));
+    TRY(choose_device(making));
     if (!making.makes_interface())
         return std::move(making.values);
     TRY(choose_routes(making));
@@ -524,8 +551,11 @@ std::string clash(const Attachment& a, const Attachment& b) {
         }
     }
     const bool same_device = a.ifname.empty() && b.ifname.empty() && a.mode == b.mode &&
-                             a.placement == b.placement && a.parent == b.parent;
-    return same_device ? "the device of the same parent" : "";
+                             a.placement == b.placement && a.parent == b.parent &&
+                             a.devices == b.devices;
+    if (!same_device)
+        return "";
+    return a.devices.empty() ? "the device of the same parent" : devices_text(a.devices);
 }
 
 Result<> check_neighbours(const std::vector<Attachment>& attachments) {

@@ -193,14 +193,25 @@ std::string to_string(const DeviceSpec& spec) {
     return text;
 }
 
+std::string devices_text(const std::vector<DeviceSpec>& specs) {
+    std::string text;
+    for (const DeviceSpec& spec : specs)
+        text += (text.empty() ? "" : ",") + to_string(spec);
+    return text;
+}
+
+bool names_all(const DeviceSpec& spec) {
+    return spec.device == "all" && spec.vfs.empty();
+}
+
 bool has_number(const DeviceSpec& spec, uint32_t number) {
     return covers(spec, {number, number});
 }
 
 bool lies_inside(const DeviceSpec& inner, const std::vector<DeviceSpec>& outer) {
     return std::ranges::any_of(outer, [&](const DeviceSpec& one) {
-        if (one.device != inner.device)
-            return false;
+        if (names_all(one) || one.device != inner.device)
+            return names_all(one);
         if (inner.vfs.empty())
             return one.vfs.empty();
         return std::ranges::all_of(inner.vfs,

@@ -50,6 +50,7 @@ std::string_view nearest(std::string_view typed, const std::vector<std::string_v
 //   auxiliary/mlx5_core.sf.4   a function of another bus, as devlink names it
 //   enp1s0, mlx5_0    the same by the name of its netdev or RDMA device
 //   enp1s0#0-3,5      only these VFs of a PF; numbers ascend
+//   all               see names_all()
 struct VfRange {
     uint32_t first = 0;
     uint32_t last = 0;  // included
@@ -65,10 +66,14 @@ struct DeviceSpec {
 // Reads a spec. Each has one spelling, which to_string() returns.
 std::optional<DeviceSpec> parse_device_spec(std::string_view text);
 std::string to_string(const DeviceSpec& spec);
+// Returns the specs with commas between them.
+std::string devices_text(const std::vector<DeviceSpec>& specs);
+// Returns whether the spec is "all": every RDMA device of the host, whatever its name.
+bool names_all(const DeviceSpec& spec);
 // Returns whether the spec includes this VF number.
 bool has_number(const DeviceSpec& spec, uint32_t number);
-// Returns whether one of `outer` names everything that `inner` names. It compares the spelling: the
-// meaning of a name on the host is not looked at.
+// Returns whether one of `outer` names everything that `inner` names. "all" names everything. Else
+// it compares the spelling: the meaning of a name on the host is not looked at.
 bool lies_inside(const DeviceSpec& inner, const std::vector<DeviceSpec>& outer);
 
 // Returns whether two lists of CPUs have one in common. They are written as by cpuset(7) and sysfs:

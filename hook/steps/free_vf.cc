@@ -37,8 +37,8 @@ base::Error without_netdev(const std::string& rdma) {
     return base::make_error(base::Code::Unavailable,
                             "RDMA device '" + rdma + "' has no netdev on the host")
         .advise(
-            "an adapter that has none (EFA) is given as it is, by CDI: run `rdmactl cdi "
-            "generate`, then start containers with --device rdma-hook.org/hca=" +
+            "an adapter that has none (EFA) is given as it is: set rdma.mode=host and "
+            "rdma.device=" +
             rdma);
 }
 

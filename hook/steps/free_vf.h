@@ -23,8 +23,8 @@ struct FreeVf {
     std::optional<MappedFunction> mapped{};
 };
 
-// Returns Unavailable: the RDMA device has no netdev on the host (EFA), and no mode gives a device
-// without one.
+// Returns Unavailable: the RDMA device has no netdev on the host (EFA), and only mode host gives a
+// device without one.
 base::Error without_netdev(const std::string& rdma);
 
 // Checks that the PF has a netdev on the host, by which its VFs' settings are read, written and put

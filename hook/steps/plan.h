@@ -71,6 +71,9 @@ struct Endpoint {
     // Index, on the host, of the own netdev of a device that stays the host's. 0: the device is on
     // `netdev`.
     uint32_t hca_netdev = 0;
+    // Index of an RDMA device of the host that is given as it is. It names the device for its life,
+    // whatever its name; `netdev` is then 0 if it has none.
+    std::optional<uint32_t> rdma_index = {};
     // Reason why the host forwards the packets in software (asap2); empty: hardware may.
     std::string software_path = {};
 
@@ -80,6 +83,7 @@ struct Endpoint {
                                         Named{"software", &Endpoint::software},
                                         Named{"moved", &Endpoint::moved},
                                         Named{"hca_netdev", &Endpoint::hca_netdev},
+                                        Named{"rdma_index", &Endpoint::rdma_index},
                                         Named{"software_path", &Endpoint::software_path},
                                         Named{"addresses", &Endpoint::addresses},
                                         Named{"gid", &Endpoint::gid}};

@@ -27,6 +27,8 @@ struct Site {
     // The container's namespace. Nothing while undoing, if it is no longer pinned and cannot be
     // found: its contents are gone with it.
     std::optional<netns::Netns> container;
+    // The container is in the host's network namespace: all that is the host's is visible there.
+    bool hosts_network = false;
     // Undoing: all steps were applied once.
     bool made = false;
     // Undoing: a holder had CAP_NET_ADMIN and could change every setting of the interface.

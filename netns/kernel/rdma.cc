@@ -90,6 +90,16 @@ class KernelRdmaDevices : public RdmaDevices {
         return std::optional<RdmaDevice>{};
     }
 
+    Result<std::vector<RdmaDevice>> list(const Netns& ns) override {
+        Request request = nldev::request(RDMA_NLDEV_CMD_GET);
+        std::vector<RdmaDevice> all;
+        for (const auto& reply : TRY(TRY(socket(ns))->dump(request, "list RDMA devices"))) {
+            if (const auto device = nldev::parse_device(reply))
+                all.push_back(*device);
+        }
+        return all;
+    }
+
     Result<std::vector<RdmaDevice>> list_on(const Netns& ns, uint32_t netdev) override {
         std::vector<RdmaDevice> found;
         for (const auto& device : TRY(list(ns))) {
@@ -409,16 +419,6 @@ class KernelRdmaDevices : public RdmaDevices {
         if (system_)
             return *system_;
         return make_error(Code::Internal, what + ": the kernel does not say");
-    }
-
-    Result<std::vector<RdmaDevice>> list(const Netns& ns) {
-        Request request = nldev::request(RDMA_NLDEV_CMD_GET);
-        std::vector<RdmaDevice> all;
-        for (const auto& reply : TRY(TRY(socket(ns))->dump(request, "list RDMA devices"))) {
-            if (const auto device = nldev::parse_device(reply))
-                all.push_back(*device);
-        }
-        return all;
     }
 
     Result<CharDevice> chardev(const Netns& ns, Request request, const std::string& what) {

@@ -110,6 +110,18 @@ TYPED_TEST(RdmaContract, ALinkIsFoundByNameAndNetdev) {
         << "the host's interface with this index is another one, or none";
 }
 
+TYPED_TEST(RdmaContract, AListHasWhatTheNamespaceSees) {
+    const auto lists = [&](const Netns& ns, const RdmaDevice& device) {
+        const auto all = this->room().list(ns).value();
+        return std::ranges::find(all, device) != all.end();
+    };
+    const RdmaDevice device = this->make_device();
+    EXPECT_TRUE(lists(this->host_ns(), device));
+    EXPECT_EQ(lists(this->container(), device), !this->exclusive());
+    ASSERT_TRUE(this->room().remove_link(this->owner(), device.index));
+    EXPECT_FALSE(lists(this->host_ns(), device));
+}
+
 TYPED_TEST(RdmaContract, ANetdevCarriesOneLink) {
     (void)this->make_device();
     this->expect_error(this->add("rxect1"), Code::Busy, EEXIST);

@@ -71,6 +71,9 @@ const std::vector<Quirk>& quirks() {
         {"no_netdev",
          "has an RDMA device and no netdev",
          "efa_main.c: ib_register_device without ib_device_set_netdev"},
+        {"no_node_guid",
+         "its RDMA device has a node GUID of zero",
+         "Linux 6.1 to 6.12 efa_main.c: efa_ib_device_add sets none"},
         {"no_ipoib",
          "is InfiniBand, and has no netdev: the module ib_ipoib is not loaded",
          "ipoib_main.c: ipoib_add_one makes it, for ib_core, and no driver of an adapter"},
@@ -251,7 +254,7 @@ const std::vector<Adapter>& adapters() {
          .driver = "efa",
          .vf_driver = "",
          .rdma_type = "efa",
-         .quirks = {"no_sriov", "no_netdev"}},
+         .quirks = {"no_sriov", "no_netdev", "no_node_guid"}},
     };
     return rows;
 }

@@ -111,6 +111,7 @@ class FakeRdmaDevices : public Fake<netns::RdmaDevices> {
     Result<std::string> software_type(const Netns& ns, const netns::RdmaDevice& device) override;
     Result<std::string> driver(const Netns& ns, const netns::RdmaDevice& device) override;
     Result<std::optional<std::string>> provider_abi(const netns::CharDevice& node) override;
+    Result<std::vector<netns::RdmaDevice>> list(const Netns& ns) override;
     Result<std::vector<netns::RdmaDevice>> list_on(const Netns& ns, uint32_t netdev) override;
     Result<std::optional<netns::RdmaDevice>> find_software(const Netns& ns,
                                                            uint32_t netdev,

@@ -86,6 +86,17 @@ Result<std::optional<RdmaDevice>> FakeRdmaDevices::find_by_netdev(const Netns& n
     return found;
 }
 
+Result<std::vector<RdmaDevice>> FakeRdmaDevices::list(const Netns& ns) {
+    if (!world_.kernel.rdma)
+        return no_rdma();
+    std::vector<RdmaDevice> found;
+    for (const auto& [index, device] : world_.rdma) {
+        if (lists(world_, device, ns))
+            found.push_back(device.device);
+    }
+    return found;
+}
+
 Result<std::vector<RdmaDevice>> FakeRdmaDevices::list_on(const Netns& ns, uint32_t netdev) {
     if (!world_.kernel.rdma)
         return no_rdma();
@@ -250,7 +261,9 @@ Result<std::string> FakeRdmaDevices::wait_for_active(const Netns& ns,
         function->second.settings.link_state == netns::VfLinkState::Off)
         return std::string("DOWN");
     const FakeLink* link = world_.find_link(found->netdev_ns, found->netdev);
-    const bool runs = link != nullptr && (link->link.up || !link->link.ethernet);
+    // A port without a netdev (EFA, InfiniBand without IPoIB) has a state of its own.
+    const bool runs =
+        found->netdev == 0 || (link != nullptr && (link->link.up || !link->link.ethernet));
     if (!runs || world_.has_quirk(found->pci, "no_carrier"))
         return std::string("DOWN");
     if (!deadline.passed())

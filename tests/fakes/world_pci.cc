@@ -339,6 +339,8 @@ void World::register_rdma(const std::string& address) {
         guid = *function.settings.node_guid;
     else if (!function.ethernet)
         guid = netns::eui64(function.own_mac);
+    else if (has_quirk(address, "no_node_guid"))
+        guid = 0;
     else if (!function.pf.empty() && has_quirk(address, "node_guid_of_admin_mac") &&
              !function.mac_given.value)
         guid = 0;

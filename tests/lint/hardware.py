@@ -17,7 +17,7 @@ PAGE = "doc/supported-hardware.md"
 ADAPTER = re.compile(r'\.nic = Nic::\w+,\s*\.name = "(\w+)"')
 QUIRK = re.compile(r'^ +\{"(\w+)",', re.MULTILINE)
 CASE = re.compile(r'Case\{\s*Nic::(\w+),\s*"(\w+)",\s*Mode::(\w+)(,\s*"[^"]+")?')
-COLUMNS = (("shared", "Shared"), ("vf", "Shared"), ("vf", "Exclusive"), ("asap2", "Shared"))
+COLUMNS = (("host", "Shared"), ("shared", "Shared"), ("vf", "Shared"), ("vf", "Exclusive"), ("asap2", "Shared"))
 WORDS = ("test", "source", "no")
 
 

@@ -99,7 +99,7 @@ WORDS = [("// Returns what is there. A file of the container's only.", ""), ("//
 ADAPTERS = {"tests/fakes/adapters.cc": '{.nic = Nic::A, .name = "A"}', "README.md": "[x](doc/supported-hardware.md)",
             "tests/unit/hook/adapter_cases.h": 'Case{Nic::A, "shared", Mode::Shared}, Case{Nic::A, "shared", Mode::Shared, "no"},\n'
                                                 'Case{Nic::A,\n "vf", Mode::Shared, "has none"}',
-            "doc/supported-hardware.md": "| adapter | a | b | c | d | double |\n| x | test; so | no: y | source | no: z | `A` |\n"}
+            "doc/supported-hardware.md": "| adapter | h | a | b | c | d | double |\n| x | no: w | test; so | no: y | source | no: z | `A` |\n"}
 HARDWARE = [("test; so", "source", "is not `test`"), ("no: y", "test", "is not `no`"), ("source", "test", "has no case"), ("no: z", "no", "no reason"),
             ("no: z", "maybe", "begins with none"), ("`A`", "`B`", "B is no adapter"), (" | source", "", "not one line")]
 

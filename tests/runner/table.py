@@ -18,6 +18,7 @@ AREAS = {
     "shared": ["hook/modes/shared.*", "hook/modes/routes.*", "netns/kernel/gid_*", "netns/neighbour*", "netns/kernel/neighbour*"],
     "vf": ["hook/modes/vf.*", "hook/modes/virtual_function.*", "hook/modes/vf_*", "hook/steps/*vf*", "hook/rdmactl/vf/",
            "netns/sriov*", "netns/kernel/sriov*"],
+    "host": ["hook/modes/host.*"],
     "asap2": ["hook/modes/asap2.*", "hook/steps/eswitch.*", "hook/steps/ovs*", "hook/rdmactl/asap2/", "netns/ovs*", "netns/devlink*", "netns/tc_offload*", "netns/kernel/ovs*",
               "netns/kernel/devlink*", "netns/kernel/tc_offload*"],
     "running": ["hook/container/into_running.*", "hook/rdmactl/*.cc", "netns/placement.*", "netns/device_*", "netns/kernel/placement.*",
@@ -44,7 +45,7 @@ AREAS = {
     "power-loss": ["tests/lab/power-loss"],
     "newest-libc": ["tests/lab/newest-libc"],
 }
-MODES = "children softroce softiwarp shared vf asap2"
+MODES = "children softroce softiwarp shared vf asap2 host"
 # A guest sees these whatever its scenario is about.
 GUESTS = "build core lab"
 
@@ -115,7 +116,8 @@ JOBS = [
     guest("7.3 --hca --nics igb", "contract-igb.sh", seconds=30, sees="vf contract", form="both"),
     guest("7.2", "podman.sh|--brief|runc", seconds=100, sees="softroce children podman"),
     guest("6.12", "placement-host.sh|crun", seconds=25, sees="softroce"),
-    guest("7.3 --exclusive", "exclusive.sh", seconds=35, sees="softroce children"),
+    guest("7.3", "host.sh", seconds=60, sees="host podman"),
+    guest("7.3 --exclusive", "exclusive.sh", "host.sh", seconds=75, sees="softroce children host"),
     # What a room says otherwise in this mode; all of the contract with --full.
     guest("7.3 --exclusive", "contract.sh|--gtest_filter=*Rdma*:*Hca*:*Statistics*:*Cgroups*:*Classes*", seconds=30,
           sees=f"contract {MODES} running"),
@@ -160,6 +162,7 @@ JOBS = [
     full("6.12 --nics igb", "contract-igb.sh", seconds=30),
     full("6.12 --nics igb", "softiwarp.sh|--full", seconds=600),
     full("7.3 --hca", "shared.sh|--full", seconds=900),
+    *(full(f"7.3{mode}", "host.sh|--full", seconds=300) for mode in ("", " --exclusive")),
     full("7.3", "asap2.sh|--full", seconds=900),
     full("7.3", "evaluation.sh", seconds=300, sees="report examples"),
     full("7.3", "evaluation.sh|--full", seconds=1000),

@@ -64,6 +64,7 @@ Result<Findings> check_cgroups(Look& look);
 // Checks of interfaces, HCAs and e-switches (device_checks.cc).
 Result<Findings> check_parents(Look& look);
 Result<Findings> check_hcas(Look& look);
+Result<Findings> check_hosts_devices(Look& look);
 Result<Findings> check_offload(Look& look);
 
 // Checks of PFs, and of the functions that modes vf and asap2 give (function_checks.cc).

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "hook/modes/host.h"
+#include "hook/modes/mode.h"
 #include "hook/modes/shared.h"
 #include "hook/rdmactl/asap2/status.h"
 #include "hook/rdmactl/doctor/verdicts.h"
@@ -83,6 +85,21 @@ Result<> look_at_hca(Look& look,
     return {};
 }
 
+// Adds the reasons why containers of pools get no device of the host.
+void add_refused_pools(Look& look, Findings& found) {
+    Site site = look.site;
+    site.hosts_network = true;  // this is about devices, and not about a container's network
+    for (const Pool& pool : look.context.config.pools) {
+        const Mode* mode = find_mode(pool.mode);
+        if (mode == nullptr || mode->expand == nullptr || pool.devices.empty())
+            continue;
+        Attachment asked;
+        asked.devices = pool.devices;
+        if (const auto given = mode->expand(asked, look.context, site); !given)
+            found.push_back(finding_of(given.error(), Status::Fail));
+    }
+}
+
 bool does_asap2(const Json& eswitch) {
     return eswitch["mode"] == "switchdev" || eswitch["enabled"].get<bool>();
 }
@@ -133,6 +150,21 @@ Result<Findings> check_hcas(Look& look) {
         found.push_back({.status = look.wants("shared") ? Status::Fail : Status::Skipped,
                          .why = "the host has no HCA",
                          .fix = "load the driver of your adapter, or use rdma.mode=softroce"});
+    return found;
+}
+
+Result<Findings> check_hosts_devices(Look& look) {
+    const bool exclusive = TRY(look.site.host.rdma.mode()) == netns::RdmaNetnsMode::Exclusive;
+    Findings found;
+    for (const auto& device : TRY(list_hosts_own(look.site, look.context.store)))
+        found.push_back({.status = Status::Ok,
+                         .why = device.name + " is the host's own" +
+                                (exclusive ? ", for containers with --network host" : "")});
+    if (found.empty())
+        found.push_back({.status = look.wants("host") ? Status::Fail : Status::Skipped,
+                         .why = "the host has no RDMA device of its own",
+                         .fix = "load the driver of your adapter"});
+    add_refused_pools(look, found);
     return found;
 }
 

@@ -34,6 +34,7 @@ constexpr Check kChecks[] = {
     {"cgroups", check_cgroups},
     {"parent", check_parents},
     {"hca", check_hcas},
+    {"host", check_hosts_devices},
     {"pf", check_pfs},
     {"vf", check_vfs},
     {"offload", check_offload},

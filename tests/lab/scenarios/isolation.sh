@@ -26,8 +26,10 @@ table() {
 = vf | its own, by the cgroup | own, VLAN by the host | spoofchk on, addresses with NET_RAW, no GID | past inet, past the parent | set | objects its own, GIDs its own |
 | asap2 | as vf | VF's MAC, VLAN by the bridge | what the bridge's rules let pass | by the bridge's rules instead | `max_tx_rate` | no |
 = asap2 | its own, by the cgroup | own, VLAN by the host | frames with NET_RAW unless a rule drops them, no GID | past inet, held by the bridge | set, held | objects its own, GIDs its own |
-| softroce, `placement=host` | no | none: shares the host's | yes, among its users | yes | no | CPU; objects unless `rdma.max_hca_*` |
+| host | no, only those that were asked for, whole | none: the host's | as the host | **yes** | no | all of theirs, unless `rdma.max_hca_*` |
 = host | the neighbour's, by the cgroup | the host's | the neighbour's GID | past inet | no | objects unless limited, GIDs its own |
+| softroce, `placement=host` | no | none: shares the host's | yes, among its users | yes | no | CPU; objects unless `rdma.max_hca_*` |
+= placement | the neighbour's, by the cgroup | the host's | the neighbour's GID | past inet | no | objects unless limited, GIDs its own |
 TABLE
 }
 
@@ -35,14 +37,18 @@ TABLE
 # Two parents on one wire, as of two hosts: their rules see what passes.
 softroce_keys() { echo mode=softroce "parent=wire$(($1 - 1))"; }
 softiwarp_keys() { echo mode=softiwarp "parent=wire$(($1 - 1))"; }
-host_lacks() { old_rxe; }
-host_keys() { echo mode=softroce placement=host; }
+placement_lacks() { old_rxe; }
+placement_keys() { echo mode=softroce placement=host; }
+host_lacks() { :; }
+host_keys() { echo mode=host device=hca0; }
+host_up() { make_hca; }
+host_down() { rdma link delete hca0; }
 is() { [[ " $* " == *" $row "* ]]; } # ROW...
 
 start() { # CONTAINER NUMBER [KEY=VALUE...]
     local name=$1 keys address=("ip=10.9.0.${1#c}/24") capabilities=()
     read -ra keys <<<"$("${mode}_keys" "$2")"
-    ! is host || address=()
+    ! is host placement || address=()
     [[ $name != c1 ]] || capabilities=(--cap-add NET_RAW --cap-add MKNOD)
     attach "$name" "${keys[@]}" "${address[@]}" "${@:3}" -- --ulimit memlock=-1 "${capabilities[@]}"
 }
@@ -51,7 +57,7 @@ again() { # [KEY=VALUE...]: c2 anew, with these
     start c2 2 "$@"
 }
 device() { environment "$1" RDMA_DEVICE; }
-netdev() { if is host; then echo eth0; else echo rdma0; fi; }
+netdev() { if is host placement; then echo eth0; else echo rdma0; fi; }
 address() { in_network "$1" ip -j -4 addr show "$(netdev)" | jq -r '.[0].addr_info[0].local'; }
 mac() { in_network "$1" ip -j link show "$(netdev)" | jq -r '.[0].address'; }
 gids_of_c2() { podman exec c2 bash -c "cat /sys/class/infiniband/$(device c2)/ports/1/gids/*" | grep -vc '^\(0000:\)*0000$'; }
@@ -118,7 +124,7 @@ opens() {
 # ---- own L2 identity ----------------------------------------------------------------------------------------
 identity() {
     local answer="own"
-    if is host; then # what its packets have is a GID and the MAC of that GID's netdev
+    if is host placement; then # what its packets have is a GID and the MAC of that GID's netdev
         answer="GIDs $(environment c1 RDMA_GID) $(environment c2 RDMA_GID)"
         [[ $answer != "GIDs 0000:0000:0000:0000:0000:ffff:c000:0201 0000:0000:0000:0000:0000:ffff:c000:0201" ]] || answer="the host's"
     else
@@ -176,7 +182,7 @@ foreign_address() { # for which rdma_cm listens, until it is ended
 spoof() {
     local parts=()
     case $row in
-    host) ;; # the netdev is the engine's
+    host | placement) ;; # the netdev is the engine's
     vf*)
         parts=("spoofchk $(of_pf c1 enp1s0 | jq -r 'if .spoofchk then "on" else "off" end')")
         [[ $(frames "$(mac c1)") != "frames with NET_RAW" ]] || parts+=("addresses with NET_RAW")
@@ -248,7 +254,7 @@ shaped() { # COMMAND...: whether c2 is slower with a tenth of its rate on a netd
 }
 rate() {
     local answer="no" free limited shaped_netdev
-    if is host; then
+    if is host placement; then
         shaped_netdev=lab0
         ! shaped env || answer="by tc"
     elif is softroce softiwarp; then

@@ -15,14 +15,11 @@ class CtlCdi : public Containers {
   protected:
     CtlCdi() {
         ::umask(022);
-        std::filesystem::create_directory(dir_ / "class");
-        options_.rdma_class = dir_ / "class";
         options_.cdi_output = dir_ / "cdi";
         options_.load_config = [this]() -> base::Result<hook::Config> { return state_.config(); };
     }
 
     uint32_t add(const std::string& name, const std::string& type) {
-        std::ofstream(dir_ / ("class/" + name)) << "";
         return fake_.world.add_rdma(fake_.world.host, World::kHostLink, name, type);
     }
 
@@ -73,15 +70,16 @@ TEST_F(CtlCdi, ADeviceForEachHca) {
     ASSERT_TRUE(answer) << answer.error().message();
     const std::string node = "/dev/infiniband/" + fake_.world.rdma.at(hca).uverbs.name;
     const base::Json nodes = base::Json::array({{{"path", node}, {"permissions", "rw"}}});
+    const std::vector<std::string> all = {"NCCL_IB_HCA==mlx5_0", "UCX_NET_DEVICES=mlx5_0:1"};
+    std::vector<std::string> one = {"RDMA_DEVICE=mlx5_0", "RDMA_NETDEV=eth0"};
+    one.insert(one.end(), all.begin(), all.end());
     const base::Json expected{
         {"cdiVersion", "0.3.0"},
         {"kind", "rdma-hook.org/hca"},
         {"devices",
          base::Json::array(
-             {{{"name", "mlx5_0"},
-               {"containerEdits",
-                {{"env", base::Json::array({"RDMA_DEVICE=mlx5_0"})}, {"deviceNodes", nodes}}}},
-              {{"name", "all"}, {"containerEdits", {{"deviceNodes", nodes}}}}})},
+             {{{"name", "mlx5_0"}, {"containerEdits", {{"env", one}, {"deviceNodes", nodes}}}},
+              {{"name", "all"}, {"containerEdits", {{"env", all}, {"deviceNodes", nodes}}}}})},
         {"containerEdits",
          {{"deviceNodes",
            base::Json::array({{{"path", "/dev/infiniband/rdma_cm"}, {"permissions", "rw"}}})}}}};
@@ -105,10 +103,8 @@ TEST_F(CtlCdi, WhatIsNotForEverybodyIsNotListed) {
     add("mlx5_0", "mlx5");
     Life one = container("one", {{"rdma.mode", "softroce"}, {"rdma.ip", "10.9.0.1/24"}});
     ASSERT_TRUE(one.start());
-    std::ofstream(dir_ / ("class/" + one.environment("RDMA_DEVICE"))) << "";
     add("all", "mlx5");          // a name with another meaning
     add("white space", "mlx5");  // and one that CDI does not have
-    std::ofstream(dir_ / "class/gone") << "";
     EXPECT_EQ(names(), Names{"rdma-hook.org/hca=mlx5_0"});
     ASSERT_TRUE(one.poststop());
 }
@@ -116,8 +112,6 @@ TEST_F(CtlCdi, WhatIsNotForEverybodyIsNotListed) {
 TEST_F(CtlCdi, WhatWasMadeForAContainerOnTheHostIsNotEither) {
     Life one = container("one", {{"rdma.mode", "softroce"}, {"rdma.placement", "host"}});
     ASSERT_TRUE(one.start());
-    const std::string ours = one.environment("RDMA_DEVICE");
-    std::ofstream(dir_ / ("class/" + ours)) << "";
     EXPECT_EQ(names(), Names{});
     ASSERT_TRUE(one.poststop());
     const auto rxe = add("rxe0", "rxe");
@@ -130,8 +124,6 @@ TEST_F(CtlCdi, WithoutDevicesThereIsNoFile) {
     fake_.world.rdma.erase(hca);
     EXPECT_TRUE(changes());
     EXPECT_FALSE(std::filesystem::exists(file("rdma-hook.json")));
-    EXPECT_FALSE(changes());
-    options_.rdma_class = dir_ / "nowhere";
     EXPECT_FALSE(changes());
 }
 
@@ -149,12 +141,30 @@ TEST_F(CtlCdi, AFolderOfOthersIsLeftAlone) {
     EXPECT_EQ(generate().error().code, Code::Refused);
 }
 
-TEST_F(CtlCdi, InModeExclusiveThereIsNothingToShare) {
+TEST_F(CtlCdi, AllIsAllThatThereAre) {
+    add("mlx5_0", "mlx5");
+    add("mlx5_1", "mlx5");
+    ASSERT_TRUE(generate());
+    const base::Json all = spec()["devices"][2];
+    EXPECT_EQ(all["name"], "all");
+    EXPECT_EQ(all["containerEdits"]["deviceNodes"].size(), 2U);
+    EXPECT_EQ(
+        all["containerEdits"]["env"],
+        base::Json::array({"NCCL_IB_HCA==mlx5_0,mlx5_1", "UCX_NET_DEVICES=mlx5_0:1,mlx5_1:1"}));
+}
+
+TEST_F(CtlCdi, AnAdapterWithoutANetdevIsListed) {
+    fake_.world.add_sriov("none", "0000:05:00.0", 0, Nic::Efa);
+    ASSERT_TRUE(generate());
+    EXPECT_EQ(spec()["devices"][0]["containerEdits"]["env"][0], "RDMA_DEVICE=efa_0");
+    EXPECT_EQ(spec()["devices"][0]["containerEdits"]["env"].size(), 3U);
+}
+
+// The containers of the host's network can open them.
+TEST_F(CtlCdi, InModeExclusiveTheyAreListedToo) {
     add("mlx5_0", "mlx5");
     fake_.world.mode = netns::RdmaNetnsMode::Exclusive;
-    const Error answer = error_of(generate());
-    EXPECT_EQ(answer.code, Code::Refused);
-    EXPECT_NE(answer.message().find("rdma.mode=vf"), std::string::npos);
+    EXPECT_EQ(names(), Names{"rdma-hook.org/hca=mlx5_0"});
 }
 
 TEST_F(CtlCdi, APoolBringsPlainHooks) {
@@ -203,10 +213,9 @@ TEST_F(CtlCdi, PoolsAreThereInModeExclusiveToo) {
     add("mlx5_0", "mlx5");
     state_.add_pool("9fast", "vf");
     fake_.world.mode = netns::RdmaNetnsMode::Exclusive;
-    EXPECT_EQ(names(), Names{"rdma-hook.org/pool=9fast"});
+    EXPECT_EQ(names(), (Names{"rdma-hook.org/hca=mlx5_0", "rdma-hook.org/pool=9fast"}));
     EXPECT_TRUE(changes());
     EXPECT_EQ(spec("rdma-hook-pool.json")["cdiVersion"], "0.5.0");
-    EXPECT_FALSE(std::filesystem::exists(file("rdma-hook.json")));
 }
 
 }  // namespace

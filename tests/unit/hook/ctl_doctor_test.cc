@@ -203,6 +203,23 @@ TEST_F(CtlDoctor, ModeExclusiveRefusesWhatCannotMove) {
     EXPECT_THAT(said("netns_mode"), HasSubstr("(pools iwarp); no container can use the host's"));
 }
 
+TEST_F(CtlDoctor, TheHostsOwnDevices) {
+    EXPECT_EQ(status("host"), "skipped") << "nobody asks for them";
+    EXPECT_EQ(status("host", "host"), "fail");
+    fake_.world.add_sriov("enp1s0", "0000:01:00.0", 0, Nic::Mlx5);
+    EXPECT_EQ(status("host", "host"), "ok");
+    EXPECT_THAT(said("host"), HasSubstr("mlx5_0 is the host's own"));
+    state_.add_pool("adapters", "host");
+    state_.config().pools[0].devices = {{.device = "mlx5_7", .vfs = {}}};
+    ASSERT_EQ(failures("host").size(), 1U);
+    EXPECT_THAT(failures("host")[0], HasSubstr("that is called 'mlx5_7'"));
+    state_.config().pools[0].devices = {{.device = "all", .vfs = {}}};
+    EXPECT_EQ(failures("host").size(), 0U);
+    fake_.world.mode = netns::RdmaNetnsMode::Exclusive;
+    EXPECT_THAT(said("host"), HasSubstr("for containers with --network host"));
+    EXPECT_EQ(failures("host").size(), 0U);
+}
+
 TEST_F(CtlDoctor, PfsWithoutVfsFailWhoAsksForThem) {
     fake_.world.add_sriov("enp1s0", "0000:01:00.0", 0, Nic::Mlx5);
     EXPECT_EQ(status("pf"), "warning") << "nobody asks for them";

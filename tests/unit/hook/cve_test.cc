@@ -154,8 +154,27 @@ TEST(Cve2025_52881, WeMountInTwoPlacesThatNobodyChooses) {
     });
 }
 
+TEST(Cve2024_0137, ModeHostDoesNothingInTheHostsNetwork) {
+    for (const char* network : {Life::kHostsNetwork, "/proc/1/ns/net"}) {
+        FakeHost fake;
+        StateDir state;
+        fake.world.engine_paths["/proc/1/ns/net"] = fake.world.host;
+        fake.world.add_rdma(fake.world.host, World::kHostLink, "mlx5_0", "mlx5");
+        Life life{fake, state, "one"};
+        life.annotations = {{"rdma.mode", "host"}, {"rdma.device", "mlx5_0"}};
+        life.network = network;
+        const World before = fake.world;
+        ASSERT_TRUE(life.precreate()) << network;
+        EXPECT_EQ(fake.world, before) << difference(before, fake.world);
+        EXPECT_EQ(life.environment("RDMA_DEVICE"), "mlx5_0");
+        life.annotations.insert({{"rdma.1.mode", "softroce"}, {"rdma.1.ip", "10.9.0.1/24"}});
+        EXPECT_FALSE(life.precreate()) << network;
+        EXPECT_EQ(fake.world, before) << difference(before, fake.world);
+    }
+}
+
 // A program of the host's ran in the host's network namespace.
-TEST(Cve2024_0137, TheHostsNetworkIsRefused) {
+TEST(Cve2024_0137, ModesThatWorkInANetworkAreRefusedTheHosts) {
     FakeHost fake;
     StateDir state;
     fake.world.engine_paths["/proc/1/ns/net"] = fake.world.host;

@@ -20,7 +20,8 @@ TEST(DeviceSpec, OneSpellingInAndOut) {
                              "auxiliary/mlx5_core.sf.4",
                              "enp1s0#0",
                              "enp1s0#0-3,5",
-                             "enp1s0#0-3,5-7,9,65535"})
+                             "enp1s0#0-3,5-7,9,65535",
+                             "all"})
         EXPECT_EQ(to_string(spec(text)), text);
     EXPECT_EQ(spec("enp1s0#0-3,5").vfs, (std::vector<VfRange>{{0, 3}, {5, 5}}));
     EXPECT_TRUE(spec("enp1s0").vfs.empty());
@@ -50,6 +51,9 @@ TEST(DeviceSpec, Inside) {
     for (const char* text : {"b", "b#4", "b#3-5", "c", "b#0,6"})
         EXPECT_FALSE(lies_inside(spec(text), outer)) << text;
     EXPECT_FALSE(lies_inside(spec("a"), {}));
+    for (const char* text : {"all", "c", "b#9"})
+        EXPECT_TRUE(lies_inside(spec(text), {spec("a"), spec("all")})) << text;
+    EXPECT_FALSE(lies_inside(spec("all"), outer));
 }
 
 }  // namespace

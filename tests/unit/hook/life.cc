@@ -59,7 +59,8 @@ Result<> Life::precreate() {
     Json entry{{"type", "network"}};
     if (!network.empty())
         entry["path"] = network;
-    spec["linux"]["namespaces"].push_back(entry);
+    if (network != kHostsNetwork)
+        spec["linux"]["namespaces"].push_back(entry);
     spec["root"]["path"] = root;
     if (!running)
         spec["annotations"] = annotations;
@@ -112,7 +113,9 @@ std::string Life::state_json(pid_t pid) const {
 
 Result<> Life::create_plain() {
     if (!fake_.world.processes.contains(init))
-        fake_.world.add_process(init, fake_.world.engine_paths.at(network));
+        fake_.world.add_process(
+            init,
+            network == kHostsNetwork ? fake_.world.host : fake_.world.engine_paths.at(network));
     const auto notes = hook::plain_create(state_json(init), call());
     if (!notes)
         return notes.error();
@@ -139,10 +142,14 @@ Result<> Life::create_runtime() {
     if (plain)
         return create_plain();
     // The runtime's work between the stages: an init in the namespace that config.json names.
+    if (network == kHostsNetwork)
+        fake_.world.add_process(init, fake_.world.host);
     for (const Json& entry : spec_["linux"]["namespaces"]) {
         if (entry["type"] != "network")
             continue;
         const std::string path = entry.value("path", "");
+        if (path.empty())
+            fake_.world.add_process(init, fake_.world.add_netns());
         const auto pinned = fake_.world.pins.find(path);
         const auto made = fake_.world.engine_paths.find(path);
         if (pinned != fake_.world.pins.end())

@@ -55,7 +55,8 @@ class Life {
     Life(FakeHost& fake, StateDir& state, const std::string& id);
 
     // The network entry of config.json: a path, or empty for a namespace that the runtime would
-    // make.
+    // make. With kHostsNetwork there is none.
+    static constexpr char kHostsNetwork[] = "host";
     std::string network = World::kContainerPath;
     std::map<std::string, std::string> annotations;
     std::string cpus;  // the container's cpuset

@@ -91,7 +91,7 @@ class Recorded : public testing::TestWithParam<Way> {
 
     // The namespace of the container, which the runtime or the engine made.
     netns::Netns container_ns(const hook::Container& container) {
-        if (GetParam().network.empty())
+        if (GetParam().network.empty() || GetParam().network == Life::kHostsNetwork)
             return host_.namespaces.make().value();
         auto ns = host_.namespaces.open(GetParam().network).value();
         EXPECT_EQ(ns.id(), container.netns.value_or(ns.id()));

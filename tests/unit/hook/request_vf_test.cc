@@ -41,7 +41,7 @@ TEST(RequestVf, EverythingByAnnotation) {
                              Config{});
     ASSERT_TRUE(request) << request.error().message();
     const Attachment& a = request->attachments[0];
-    EXPECT_EQ(to_string(*a.device), "enp1s0#0-3,5");
+    EXPECT_EQ(devices_text(a.devices), "enp1s0#0-3,5");
     EXPECT_EQ(a.provider, Provider::Rxe);
     const netns::VfSettings vf = vf_settings(a);
     EXPECT_EQ(vf.vlan,
@@ -72,7 +72,7 @@ TEST(RequestVf, PoolsSupplyAndRestrict) {
     EXPECT_EQ(config.pools[0].exclude.size(), 1U);
     const auto plain = ask({}, config);
     ASSERT_TRUE(plain) << plain.error().message();
-    EXPECT_FALSE(plain->attachments[0].device) << "any of the pool's";
+    EXPECT_TRUE(plain->attachments[0].devices.empty()) << "any of the pool's";
     EXPECT_EQ(vf_settings(plain->attachments[0]).vlan, (netns::VfVlan{.id = 5, .qos = 2}));
     EXPECT_EQ(vf_settings(plain->attachments[0]).rate->max, 100U);
     EXPECT_EQ(plain->attachments[0].provider, Provider::Device);
@@ -98,6 +98,12 @@ TEST(RequestVf, BadInput) {
         {{}, "needs a device, and there is no pool; set rdma.device to a PF or VF"},
         {{{"rdma.device", "enp1s0#"}}, "rdma.device='enp1s0#'"},
         {{{"rdma.device", "enp1s0#3-1"}}, "rdma.device='enp1s0#3-1'"},
+        {{{"rdma.device", "enp1s0,enp2s0"}},
+         "rdma.device='enp1s0,enp2s0' is not acceptable: mode vf gives one device; set rdma.device "
+         "to "
+         "one PF or VF"},
+        {{{"rdma.device", "all"}}, "mode vf gives one device"},
+        {{{"rdma.device", "enp1s0,enp2s0#1"}}, "rdma.device='enp1s0,enp2s0#1'"},
         {{{"rdma.vlan", "0"}}, "rdma.vlan='0'"},
         {{{"rdma.vlan", "4095"}}, "rdma.vlan='4095'"},
         {{{"rdma.vlan_qos", "8"}, {"rdma.vlan", "1"}}, "rdma.vlan_qos='8'"},
@@ -143,6 +149,7 @@ TEST(RequestVf, BadConfig) {
          "must be first, spread, numa or sticky"},
         {R"({"pools":{"a":{"mode":"softroce","devices":["x"]}}})",
          "'pools.a.devices' is not for a pool of mode softroce"},
+        {R"({"pools":{"a":{"mode":"vf","devices":["x","all"]}}})", "'pools.a.devices' names 'all'"},
         {R"({"pools":{"a":{"mode":"vf","defaults":{"node_guid":"x"}}}})", "cannot be a default"},
         {R"({"pools":{"a":{"mode":"vf","defaults":{"vlan":"0"}}}})", "vlan='0'"},
         {R"({"policy":{"devices":["lo"]}})", "'policy.devices[0]' must be"},

@@ -37,7 +37,8 @@ std::vector<Way> all_ways() {
                                                         {"softiwarp", softiwarp_ways()},
                                                         {"shared", shared_ways()},
                                                         {"vf", vf_ways()},
-                                                        {"asap2", asap2_ways()}};
+                                                        {"asap2", asap2_ways()},
+                                                        {"host", host_ways()}};
     std::vector<Way> all;
     for (auto& [mode, ways] : modes) {
         for (Way& way : ways) {

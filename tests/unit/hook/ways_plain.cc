@@ -24,6 +24,7 @@ std::vector<Way> plain_ways() {
     add_plain(all, "softroce", softroce_ways());
     add_plain(all, "shared", shared_ways());
     add_plain(all, "vf", vf_ways());
+    add_plain(all, "host", host_ways());
     Way without_run = softroce_ways().front();
     without_run.world.processes.at(World::kContainer).tmpfs.erase("run");
     without_run.name = "plain_without_run";
