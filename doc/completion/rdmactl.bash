@@ -5,15 +5,16 @@
 # What may follow a command: its commands and its own options.
 _rdmactl_words() {
     case $1 in
-    '') echo plan list show stats verify attach detach doctor gc recover vf asap2 runtime cdi config --version ;;
+    '') echo plan list show stats verify attach detach doctor suggest gc recover vf asap2 runtime cdi config --version ;;
     plan) echo --annotation --spec --netns ;;
-    list) echo --failed ;;
+    list) echo --failed --watch ;;
     stats) echo --prometheus --output ;;
     attach) echo --annotation --pid --bundle ;;
-    gc) echo --regrant --forget ;;
+    gc) echo --regrant --forget --dry-run ;;
     vf) echo list enable disable ;;
+    'vf enable' | 'vf disable' | 'asap2 disable') echo --dry-run ;;
     asap2) echo enable disable status ;;
-    'asap2 enable') echo --vfs --bridge --tc-policy ;;
+    'asap2 enable') echo --vfs --bridge --tc-policy --dry-run ;;
     runtime) echo configure list ;;
     'runtime configure') echo --runtime --name --low-level --dry-run --unset --memlock --starter-policy ;;
     cdi) echo generate list ;;
@@ -24,11 +25,12 @@ _rdmactl_words() {
     echo --config --json --help
 }
 
+# Ids, and names where an engine has given one.
 _rdmactl_containers() {
-    local json id='"id": *"([^"]+)"'
+    local json each='"(id|name)": *"([^"]+)"'
     json=$(rdmactl list --json 2>/dev/null) || return
-    while [[ $json =~ $id ]]; do
-        echo "${BASH_REMATCH[1]}"
+    while [[ $json =~ $each ]]; do
+        echo "${BASH_REMATCH[2]}"
         json=${json#*"${BASH_REMATCH[0]}"}
     done
 }
@@ -71,8 +73,8 @@ _rdmactl() {
         words=$(_rdmactl_words "$command")
         if [[ $word != -* ]]; then
             case $command:$arguments in
-            show:0 | stats:0 | verify:[01] | detach:0) words+=" $(_rdmactl_containers)" ;;
-            doctor:0) words+=' softroce softiwarp shared vf asap2 host' && words+=' gpu' ;;
+            show:0 | stats:0 | verify:[01] | attach:0 | detach:0) words+=" $(_rdmactl_containers)" ;;
+            suggest:0 | doctor:0) words+=' softroce softiwarp shared vf asap2 host' && [[ $command == suggest ]] || words+=' gpu' ;;
             'vf '*:0 | 'asap2 '*:0) words+=" $(_rdmactl_pfs)" ;;
             esac
         fi

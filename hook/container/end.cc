@@ -2,10 +2,12 @@
 #include "hook/container/end.h"
 
 #include <algorithm>
+#include <functional>
 
 #include <fmt/format.h>
 
 #include "hook/container/commit.h"
+#include "hook/container/garbage.h"
 #include "hook/container/granted_nodes.h"
 #include "hook/state/autoprobe.h"
 #include "hook/steps/executor.h"
@@ -60,8 +62,9 @@ Result<> leave(const Context& context,
 // removed one by hand, or the journal ended with an earlier boot.
 class Collector {
   public:
-    Collector(const Context& context, Deadline until)
-        : context_(context), store_(context.store), until_(until) {}
+    // `dry`: only finds things.
+    Collector(const Context& context, Deadline until, bool dry)
+        : context_(context), store_(context.store), until_(until), dry_(dry) {}
 
     Collected run() {
         // A journal that cannot be read comes up at its container's end, and by itself.
@@ -80,14 +83,24 @@ class Collector {
         records_ = store_.container_keys();
         each(list("attach"), &Collector::json_of_container);
         each(list("view"), &Collector::view_of_container);
-        each(store_.sweep(), &Collector::swept);
         each(ports(), &Collector::port);
-        each(granted_nodes(store_), &Collector::node);
+        if (!dry_) {
+            each(store_.sweep(), &Collector::swept);
+            each(granted_nodes(store_), &Collector::node);
+        }
         return std::move(out_);
     }
 
   private:
     using Names = Result<std::vector<std::string>>;
+
+    // A lock; nothing if another process has it. A dry run takes none, and goes on.
+    struct Held {
+        std::optional<base::FileLock> lock;
+        bool dry = false;
+
+        explicit operator bool() const { return dry || lock.has_value(); }
+    };
 
     template <typename T>
     void each(const Result<std::vector<T>>& all, Result<> (Collector::*collect)(const T&)) {
@@ -106,16 +119,42 @@ class Collector {
         return store_.files().list(store_.folder(folder));
     }
 
-    Result<std::optional<base::FileLock>> lock(const std::string& akey) {
-        return unless_locked(store_.lock_attachment(akey, Deadline::now()),
-                             "attachment " + base::printable(akey),
-                             out_.locked);
+    Result<Held> lock(const std::string& akey) {
+        if (dry_)
+            return Held{.lock = {}, .dry = true};
+        return Held{.lock = TRY(unless_locked(store_.lock_attachment(akey, Deadline::now()),
+                                              "attachment " + printable(akey),
+                                              out_.locked)),
+                    .dry = false};
+    }
+
+    Result<Held> lock_container(const std::string& key) {
+        if (dry_)
+            return Held{.lock = {}, .dry = true};
+        return Held{.lock = TRY(unless_locked(store_.lock_container(key, Deadline::now()),
+                                              "container " + printable(key),
+                                              out_.locked)),
+                    .dry = false};
     }
 
     bool is_late() { return until_.passed() && ++late_ != 0; }
 
     Result<> container(const std::string& key) {
-        return is_late() ? Result<>{} : leave_dead(context_, key, out_);
+        if (is_late())
+            return {};
+        if (!dry_)
+            return leave_dead(context_, key, out_);
+        const auto container = TRY(store_.load_container(key));
+        if (container && !TRY(is_alive(context_, *container)))
+            out_.containers.push_back(key);
+        return {};
+    }
+
+    // True if the end of a dead container ends the attachment.
+    [[nodiscard]] bool ends_with_its_holder(const Journal& journal) const {
+        return std::ranges::any_of(journal.holders, [&](const std::string& key) {
+            return std::ranges::find(out_.containers, key) != out_.containers.end();
+        });
     }
 
     Result<> journal(const std::string& akey) {
@@ -123,11 +162,15 @@ class Collector {
             return {};
         const auto held = TRY(lock(akey));
         auto journal = held ? TRY(load_journal(store_, akey)) : std::nullopt;
-        if (!journal)
+        if (!journal || (dry_ && ends_with_its_holder(*journal)))
             return {};
         TRY(drop_dead_holders(context_, *journal));
         if (!journal->holders.empty())
             return {};
+        if (dry_) {
+            out_.journals.push_back(akey);
+            return {};
+        }
         auto undone = undo_journal(context_, *journal);
         audit_recovery("attachment", akey, undone);
         TRY(std::move(undone));
@@ -141,11 +184,21 @@ class Collector {
         return !journal || *journal;
     }
 
-    Result<> removed(const std::string& path, Result<> done) {
-        audit_recovery("file", path, done);
-        TRY(std::move(done));
+    Result<> remove(const char* kind,
+                    const std::string& path,
+                    const std::string& name,
+                    const std::function<Result<>()>& work) {
+        if (!dry_) {
+            auto done = work();
+            audit_recovery(kind, name, done);
+            TRY(std::move(done));
+        }
         out_.leftovers.push_back(path);
         return {};
+    }
+
+    Result<> remove_file(const std::string& path, const std::function<Result<>()>& work) {
+        return remove("file", path, path, work);
     }
 
     // Looks under the lock of the owner, and then again: the lease may have another owner by now.
@@ -158,7 +211,7 @@ class Collector {
         const auto owner = store_.files().read(path, kMaxStateFile);
         if (!held || !owner || *owner != *seen || has_journal(*owner))
             return {};
-        return removed(path, store_.files().remove(path));
+        return remove_file(path, [&] { return store_.files().remove(path); });
     }
 
     // A run of rdmactl that died has left the setting changed.
@@ -166,8 +219,8 @@ class Collector {
         const auto held = TRY(lock(kRdmactl));
         if (!held)
             return {};
-        return removed("sriov_drivers_autoprobe of " + base::printable(pf),
-                       restore_autoprobe(store_, context_.host.sriov, pf));
+        return remove_file("sriov_drivers_autoprobe of " + printable(pf),
+                           [&] { return restore_autoprobe(store_, context_.host.sriov, pf); });
     }
 
     Result<> pin(const std::string& akey) {
@@ -177,7 +230,7 @@ class Collector {
         const auto held = TRY(lock(akey));
         if (!held || has_journal(akey))
             return {};
-        return removed(path, context_.host.namespaces.unpin(path));
+        return remove_file(path, [&] { return context_.host.namespaces.unpin(path); });
     }
 
     Result<> json_of_container(const std::string& name) { return of_container("attach", name); }
@@ -189,17 +242,17 @@ class Collector {
         const std::string key = name.substr(0, name.find('.'));
         if (!records_ || std::ranges::binary_search(*records_, key))
             return {};
-        const auto held = TRY(unless_locked(store_.lock_container(key, Deadline::now()),
-                                            "container " + base::printable(key),
-                                            out_.locked));
+        const auto held = TRY(lock_container(key));
         const auto record = store_.load_container(key);
         if (!held || !record || *record)  // a record that cannot be read exists
             return {};
         const std::string path = store_.folder(folder) + "/" + name;
-        return removed(path, store_.files().remove_tree(path));
+        return remove_file(path, [&] { return store_.files().remove_tree(path); });
     }
 
-    Result<> swept(const std::string& path) { return removed(path, {}); }
+    Result<> swept(const std::string& path) {
+        return remove_file(path, [] { return Result<>{}; });
+    }
 
     Result<std::vector<netns::OvsPort>> ports() {
         if (!TRY(context_.host.ovs.present()))
@@ -219,11 +272,10 @@ class Collector {
         const bool may_live = boot.empty() || boot == TRY(context_.host.processes.boot_id());
         if (may_live && TRY(load_journal(store_, akey)))
             return {};
-        auto done = context_.host.ovs.remove_ports(marks_of(port), Deadline::in(kOvsUndoTimeout));
-        audit_recovery("port", port.name, done);
-        TRY(std::move(done));
-        out_.leftovers.push_back("Open vSwitch port " + base::printable(port.name));
-        return {};
+        const std::string what = "Open vSwitch port " + printable(port.name);
+        return remove("port", what, port.name, [&] {
+            return context_.host.ovs.remove_ports(marks_of(port), Deadline::in(kOvsUndoTimeout));
+        });
     }
 
     // Forgets the device numbers of dead containers. If the device of a living container's number
@@ -236,7 +288,7 @@ class Collector {
             return {};
         TRY(revoke(context_, *container, node));
         return make_error(Code::Unavailable,
-                          "RDMA device " + base::printable(node.device) + " of container " +
+                          "RDMA device " + printable(node.device) + " of container " +
                               container->id + " is gone")
             .advise("restart the container");
     }
@@ -244,6 +296,7 @@ class Collector {
     const Context& context_;
     const Store& store_;
     Deadline until_;
+    bool dry_;
     size_t late_ = 0;  // the number of things not looked at
     Names records_ = std::vector<std::string>{};
     Collected out_;
@@ -363,7 +416,11 @@ Result<std::optional<base::FileLock>> unless_locked(Result<base::FileLock> lock,
 }
 
 Collected collect_garbage(const Context& context, Deadline until) {
-    return Collector{context, until}.run();
+    return Collector{context, until, false}.run();
+}
+
+Collected find_garbage(const Context& context, Deadline until) {
+    return Collector{context, until, true}.run();
 }
 
 }  // namespace hook

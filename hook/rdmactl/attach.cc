@@ -83,14 +83,11 @@ Result<> detach_from(const Options& options, netns::Host& host, std::string& id)
     const Store store = TRY(open_store(options, host, config));
     open_log(config);
     const Context context{host, config, store};
-    const auto container = TRY(find_container(context, options.container));
-    if (!container)
-        return make_error(Code::Unavailable,
-                          "no container '" + printable(options.container) + "' has RDMA")
-            .advise("see all: rdmactl list");
-    id = container->id;
+    Names names{host.files, options.host_root};
+    const Container container = TRY(require_container(context, names, options.container));
+    id = container.id;
     base::log::set_container(id);
-    return detach_container(context, container->key);
+    return detach_container(context, container.key);
 }
 }  // namespace
 

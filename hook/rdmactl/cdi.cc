@@ -190,10 +190,10 @@ Result<Answer> cdi_generate(const Options& options, netns::Host& host) {
     const bool print = options.cdi_output == "-";
     if (!print)
         TRY(host.files.make_dir(options.cdi_output, base::Access::Readable));
-    Answer answer{.json = print ? Json::array() : Json{{"files", Json::array()}}, .text = {}};
+    Answer answer{.json = {{print ? "specs" : "files", Json::array()}}, .text = {}};
     for (const auto& [name, spec] : specs) {
         if (print && !spec.is_null()) {
-            answer.json.push_back(spec);
+            answer.json["specs"].push_back(spec);
             answer.text += spec.dump(2) + "\n";
         }
         if (print)
@@ -212,7 +212,7 @@ Result<Answer> cdi_generate(const Options& options, netns::Host& host) {
 Result<Answer> cdi_list(const Options& options, netns::Host& host) {
     const Inventory found = TRY(inventory_of(options, host));
     Json json{{"devices", Json::array()}};
-    std::vector<std::vector<std::string>> rows = {{"DEVICE", "WHAT"}};
+    Rows rows = {{"DEVICE", "WHAT"}};
     for (const Hca& hca : found.hcas) {
         const std::string name = fmt::format("{}={}", kHcaKind, hca.name);
         json["devices"].push_back({{"name", name}, {"node", hca.node}, {"netdev", hca.netdev}});
@@ -223,7 +223,7 @@ Result<Answer> cdi_list(const Options& options, netns::Host& host) {
         json["devices"].push_back({{"name", name}, {"mode", pool.mode}});
         rows.push_back({name, "one of the pool's, mode " + pool.mode});
     }
-    return Answer{.json = std::move(json), .text = table(rows)};
+    return Answer{.json = std::move(json), .text = table(rows, options.page)};
 }
 
 }  // namespace hook::ctl

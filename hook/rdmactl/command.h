@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hook/container/end.h"
+#include "hook/rdmactl/text.h"
 #include "hook/state/runtimes.h"
 #include "netns/base/owned_file.h"
 #include "runtime-config/engines/named.h"
@@ -18,12 +19,14 @@ struct Options {
     std::string config_path = kConfigPath;
     std::function<Result<Config>()> load_config = [] { return hook::load_config(); };
     bool json = false;
+    Page page;  // the paper of an answer for people
     // plan, config check
     std::vector<std::string> annotations;  // KEY=VALUE
     std::string spec_path;                 // a config.json to take annotations from
     std::string netns_path;
     // list
     bool failed = false;
+    bool watch = false;  // see watch.h
     // gc
     bool regrant = false;  // also allow living containers their devices again
     bool forget = false;   // count whatever cannot be seen as gone
@@ -32,7 +35,7 @@ struct Options {
     bool prometheus = false;
     std::string output;  // a file to write instead of standard output; empty: none
     // show, stats, verify, attach, detach
-    std::string container;
+    std::string container;  // a name, ENGINE:NAME, or an id's beginning: find.h
     // attach
     std::string bundle;  // empty: looked up by the id
     pid_t init = 0;      // the init of the bundle's container
@@ -47,12 +50,14 @@ struct Options {
     // doctor
     std::string rdma_class = "/sys/class/infiniband";  // has a name for each RDMA device
     std::string mode;                                  // empty: all
+    // doctor, suggest, and names of containers
     std::string host_root;  // prefix of the paths that it reads; for tests
+    // runtime configure, vf, asap2, gc
+    bool dry_run = false;  // changes nothing, and tells what a run would change
     // runtime configure
     std::string engine;
     std::string runtime_name = engines::kRuntimeName;
     std::string low_level;  // that rdma-runtime calls; empty: the configuration's
-    bool dry_run = false;
     bool unset = false;
     bool memlock = false;         // the engine's default memlock, and nothing else
     bool starter_policy = false;  // also write a policy that allows nothing, if there is none
@@ -69,6 +74,13 @@ struct Answer {
     int status = 0;  // the exit status of a program that was run; 0: as `trouble` says
 };
 
+// Returns the JSON as it is printed: the name of its schema, "rdmactl-vf-list/1" for `vf list`, and
+// its members.
+Json with_schema(std::string_view command, const Json& members);
+
+// Puts what a run would do before an answer about the present state.
+Answer intended(const std::vector<std::string>& intents, Answer now);
+
 // Returns the configuration for the verbs that look after state. They need only its state folder,
 // so a broken configuration must not stop them. Prints on stderr what is wrong with it.
 Config config_for_upkeep(const Options& options);
@@ -83,6 +95,9 @@ Result<Answer> verify(const Options& options, netns::Host& host);
 // takes it back. The container's end does so as well: by gc, which no engine calls.
 Result<Answer> attach(const Options& options, netns::Host& host);
 Result<Answer> detach(const Options& options, netns::Host& host);
+// Prints the command lines that give a container RDMA on this host, with the reason for each mode.
+// Changes nothing.
+Result<Answer> suggest(const Options& options, netns::Host& host);
 // Reports what in the host lets modes work or keeps them from it, with the command that repairs it.
 // Changes nothing.
 Result<Answer> doctor(const Options& options, netns::Host& host);

@@ -41,17 +41,18 @@ Json to_json(const Decision& decision) {
     return json;
 }
 
-std::string lay_out(const Json& decisions) {
-    std::vector<std::vector<std::string>> rows;
+std::string lay_out(const Json& decisions, const Page& page) {
+    Rows rows = {{"DECISION", "ASKED", "RULE"}};
     for (const Json& decision : decisions) {
         const bool allowed = decision["allowed"];
         const std::string rule = decision["rule"];
+        const std::string verdict = allowed ? "allowed" : "denied";
         rows.push_back(
-            {allowed ? "allowed" : "denied",
-             decision["asked"],
+            {{verdict, colour_of(verdict)},
+             decision["asked"].get<std::string>(),
              allowed ? rule : fmt::format("{}: {}", rule, std::string(decision["fix"]))});
     }
-    return table(rows);
+    return table(rows, page);
 }
 }  // namespace
 
@@ -75,7 +76,7 @@ Result<Answer> check_config(const Options& options, netns::Host& host) {
                 answer.status = base::exit_status(Code::Refused);
         }
         json["allowed"] = answer.status == 0;
-        answer.text += lay_out(json["verdicts"]);
+        answer.text += lay_out(json["verdicts"], options.page);
     }
     answer.json = std::move(json);
     return answer;

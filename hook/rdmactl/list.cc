@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // rdmactl list and show: attachments and their containers, failed undos, and failures.
+#include <algorithm>
 #include <ctime>
 
 #include <fmt/format.h>
@@ -15,13 +16,6 @@
 namespace hook::ctl {
 
 namespace {
-constexpr size_t kShortId = 12;
-
-std::string text_of(const Json& json, const char* key) {
-    const auto it = json.find(key);
-    return it != json.end() && it->is_string() ? it->get<std::string>() : std::string{};
-}
-
 Result<Json> read_json(const Store& store, const std::string& path) {
     return base::parse_json(TRY(store.files().read(path, kMaxStateFile)), path);
 }
@@ -34,8 +28,14 @@ std::string_view state_of(const Context& context, const Container& container) {
     return container.committed ? "live" : "creating";
 }
 
-Result<Json> describe(const Context& context, const Container& container) {
+void add_names(Json& json, const CalledAs& called) {
+    json["name"] = called.name;
+    json["engine"] = called.engine;
+}
+
+Result<Json> describe(const Context& context, Names& names, const Container& container) {
     Json json = hook::to_json(container);
+    add_names(json, names.of(container.id, container.bundle));
     json["state"] = state_of(context, container);
     const auto attach = read_json(context.store, context.store.attach_path(container.key));
     json["granted"] = attach ? *attach : Json::object();
@@ -48,22 +48,23 @@ Result<Json> describe(const Context& context, const Container& container) {
 }
 
 // Describes a record of another version, or a broken one: its container is unknown.
-Json unreadable(const std::string& key, const base::Error& error) {
-    return {{"key", key},
-            {"id", key},
-            {"state", "unreadable"},
-            {"error", error.message()},
-            {"granted", Json::object()}};
+Json unreadable(const std::string& key, const Error& error) {
+    Json json{{"key", key}, {"id", key}};
+    add_names(json, {});
+    json["state"] = "unreadable";
+    json["error"] = error.message();
+    json["granted"] = Json::object();
+    return json;
 }
 
-Result<Json> containers(const Context& context) {
+Result<Json> containers(const Context& context, Names& names) {
     Json list = Json::array();
     for (const std::string& key : TRY(context.store.container_keys())) {
         const auto container = context.store.load_container(key);
         if (!container)
             list.push_back(unreadable(key, container.error()));
         else if (*container)
-            list.push_back(TRY(describe(context, **container)));
+            list.push_back(TRY(describe(context, names, **container)));
     }
     return list;
 }
@@ -85,70 +86,211 @@ Result<Json> dirty_journals(const Context& context) {
     return list;
 }
 
-// Tells for each representor in the journals whether hardware forwards its traffic.
-Result<Json> offload(const Context& context, const Json& journals) {
+// Adds to `paths`, for each representor of the attachment, whether hardware forwards its traffic.
+Result<> add_paths(const Context& context, const std::string& akey, Json& paths) {
+    const auto journal = load_journal(context.store, akey);
+    if (!journal || !*journal)
+        return {};
     Site site = TRY(host_site(context.host));
-    Json paths = Json::array();
-    for (const Json& journal : journals) {
-        for (const Json& step : base::array_of(journal, "steps")) {
-            if (text_of(step, "kind") == "raise_representor")
-                paths.push_back(
-                    TRY(describe_path(site, text_of(step, "eswitch"), text_of(step, "port"))));
-        }
+    for (const AnyStep& step : (*journal)->steps) {
+        if (const auto* raised = std::get_if<RaiseRepresentor>(&step))
+            paths.push_back(TRY(describe_path(site, raised->eswitch, raised->port)));
     }
-    return paths;
+    return {};
 }
 
-std::string list_text(const Json& json) {
-    std::vector<std::vector<std::string>> rows = {
-        {"CONTAINER", "STATE", "MODE", "DEVICE", "NETDEV", "ADDRESSES"}};
+std::string name_in(const Json& container) {
+    return label_of({.key = string_at(container, "key"),
+                     .id = string_at(container, "id"),
+                     .called = {.engine = {}, .name = string_at(container, "name")}});
+}
+
+std::string or_dash(std::string text) {
+    return text.empty() ? "-" : std::move(text);
+}
+
+// Adds a row for the attachment, and one for each further address.
+void add_rows(const Json& container, const Json& attachment, int64_t now, Rows& rows) {
+    const std::string state = string_at(container, "state");
+    const int64_t created = container.value("created", int64_t{0});
+    const Json& addresses = base::array_of(attachment, "addresses");
+    rows.push_back({name_in(container),
+                    or_dash(string_at(container, "engine")),
+                    or_dash(span(created, now)),
+                    or_dash(string_at(attachment, "mode")),
+                    or_dash(string_at(attachment, "device")),
+                    or_dash(string_at(attachment, "netdev")),
+                    addresses.empty() ? "-" : addresses.front().get<std::string>(),
+                    {state, colour_of(state)}});
+    for (size_t i = 1; i < addresses.size(); ++i)
+        rows.push_back({"", "", "", "", "", "", addresses[i].get<std::string>()});
+}
+
+std::string list_text(const Json& json, const Page& page) {
+    const auto now = static_cast<int64_t>(std::time(nullptr));
+    Rows rows = {{"NAME", "ENGINE", "AGE", "MODE", "DEVICE", "NETDEV", "ADDRESSES", "STATE"}};
     for (const Json& container : json["containers"]) {
-        const std::string id = text_of(container, "id").substr(0, kShortId);
-        for (const Json& a : base::array_of(container["granted"], "attachments")) {
-            std::string addresses;
-            for (const Json& address : base::array_of(a, "addresses"))
-                addresses += (addresses.empty() ? "" : ",") + address.get<std::string>();
-            rows.push_back({id,
-                            text_of(container, "state"),
-                            text_of(a, "mode"),
-                            text_of(a, "device"),
-                            text_of(a, "netdev"),
-                            addresses});
-        }
-        if (!container["granted"].contains("attachments"))
-            rows.push_back({id, text_of(container, "state"), "-", "-", "-", "-"});
+        const Json& attachments = base::array_of(container["granted"], "attachments");
+        for (const Json& attachment : attachments)
+            add_rows(container, attachment, now, rows);
+        if (attachments.empty())
+            add_rows(container, Json::object(), now, rows);
     }
-    std::string text = table(rows);
+    std::string text = table_within(std::move(rows), page);
     for (const Json& container : json["containers"]) {
         if (container.contains("error"))
-            text += text_of(container, "error") + "\n";
+            text += string_at(container, "error") + "\n";
         for (const Json& device : base::array_of(container, "stale"))
             text += fmt::format("RDMA device {} of container {} is gone: restart the container\n",
-                                base::printable(device.get<std::string>()),
-                                text_of(container, "id"));
+                                printable(device.get<std::string>()),
+                                name_in(container));
     }
     for (const Json& journal : json["dirty"]) {
-        text += "not undone: " + text_of(journal, "attachment") + "\n";
+        text += "not undone: " + string_at(journal, "attachment") + "\n";
         for (const Json& line : journal["trouble"])
             text += "  " + line.get<std::string>() + "\n";
     }
     return text;
 }
 
-std::string failures_text(const Json& json) {
+std::string failures_text(const Json& json, const Page& page) {
     const auto now = static_cast<int64_t>(std::time(nullptr));
-    std::vector<std::vector<std::string>> rows = {{"CONTAINER", "WHEN", "PHASE", "CODE", "ERROR"}};
+    Rows rows = {{"NAME", "WHEN", "PHASE", "CODE", "ERROR"}};
     for (const Json& f : json["failures"])
-        rows.push_back({text_of(f, "id").substr(0, kShortId),
+        rows.push_back({name_in(f),
                         age(f.value("time", int64_t{0}), now),
-                        text_of(f, "phase"),
-                        text_of(f, "code"),
-                        text_of(f, "error")});
-    return table(rows);
+                        string_at(f, "phase"),
+                        string_at(f, "code"),
+                        string_at(f, "error")});
+    return table(rows, page);
 }
 
-std::string show_text(const Json& json) {
-    return json.dump(2) + "\n";
+Result<Json> failures(const Context& context, Names& names) {
+    Json list = TRY(load_failures(context.store));
+    for (Json& failure : list)
+        add_names(failure, names.of(string_at(failure, "id"), string_at(failure, "bundle")));
+    return list;
+}
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+void add(Pairs& values, const char* name, const std::string& value) {
+    if (!value.empty())
+        values.emplace_back(name, value);
+}
+
+// Adds a list, with a line for each of its texts.
+void add_list(Pairs& values, const char* name, const Json& list) {
+    for (const Json& text : list)
+        values.emplace_back(&text == &list.front() ? name : "", text.get<std::string>());
+}
+
+std::string container_page(const Json& container, const Page& page) {
+    const auto now = static_cast<int64_t>(std::time(nullptr));
+    const Json& granted = container["granted"];
+    const std::string since = span(container.value("created", int64_t{0}), now);
+    const std::string state = string_at(container, "state");
+    Pairs values;
+    add(values, "engine", string_at(container, "engine"));
+    add(values, "id", string_at(container, "id"));
+    add(values,
+        "state",
+        base::paint(state, colour_of(state), page.colours) +
+            (since.empty() ? "" : ", attached " + since + " ago"));
+    add(values, "bundle", string_at(container, "bundle"));
+    add(values, "isolation", string_at(granted, "isolation"));
+    add(values, "no RDMA", string_at(granted, "error"));
+    add_list(values, "gone", base::array_of(container, "stale"));
+    return heading(name_in(container), page) + pairs(values);
+}
+
+// Returns the annotations that ask for exactly this attachment.
+std::string request_text(const Json& request) {
+    std::string text;
+    for (const auto& [key, value] : request.items()) {
+        if (value.is_string())
+            text += (text.empty() ? "" : " ") + key + "=" + value.get<std::string>();
+    }
+    return text;
+}
+
+std::string attachment_page(const Json& a, const Json& journals, const Page& page) {
+    const unsigned index = a.value("index", 0U);
+    Pairs values;
+    add(values,
+        "device",
+        fmt::format("{} ({}), node GUID {}{}",
+                    string_at(a, "device"),
+                    string_at(a, "provider"),
+                    string_at(a, "node_guid"),
+                    a.contains("port_state") ? ", port " + string_at(a, "port_state") : ""));
+    add(values,
+        "netdev",
+        fmt::format("{}{}, MAC {}, MTU {}",
+                    string_at(a, "netdev"),
+                    string_at(a, "placement") == "host" ? " of the host" : "",
+                    string_at(a, "mac"),
+                    a.value("mtu", 0U)));
+    add_list(values, "addresses", base::array_of(a, "addresses"));
+    if (a.contains("gid"))
+        add(values,
+            "GID",
+            fmt::format("{}, index {}, {}",
+                        string_at(a, "gid"),
+                        a.value("gid_index", 0U),
+                        string_at(a, "gid_type")));
+    add(values, "rdma_cm", a.value("rdma_cm", false) ? "works" : "does not work");
+    add_list(values, "nodes", base::array_of(a, "nodes"));
+    add(values, "path", string_at(a, "software_path"));
+    for (const Json& journal : journals) {
+        if (!journal.is_object() || !journal.contains("request") ||
+            journal["request"].value("index", 0U) != index)
+            continue;
+        add(values, "request", request_text(journal["request"]));
+        add_list(values, "not undone", base::array_of(journal, "trouble"));
+    }
+    return "\n" + heading(fmt::format("attachment {}: {}", index, string_at(a, "mode")), page) +
+           pairs(values);
+}
+
+std::string offload_page(const Json& paths, const Page& page) {
+    Pairs values;
+    for (const Json& path : paths) {
+        std::string text = string_at(path, "path");
+        if (path.contains("rules"))
+            text += fmt::format(", {} of {} rules in hardware, {} of {} packets",
+                                path.value("in_hw", uint64_t{0}),
+                                path.value("rules", uint64_t{0}),
+                                path.value("hw_packets", uint64_t{0}),
+                                path.value("packets", uint64_t{0}));
+        values.emplace_back(string_at(path, "eswitch") + " " + string_at(path, "port"), text);
+    }
+    return "\n" + heading("offload", page) + pairs(values);
+}
+
+std::string failure_page(const Json& failure, const Page& page) {
+    const auto now = static_cast<int64_t>(std::time(nullptr));
+    Pairs values;
+    add(values,
+        "when",
+        age(failure.value("time", int64_t{0}), now) + ", in " + string_at(failure, "phase"));
+    add(values, "code", string_at(failure, "code"));
+    add(values, "error", string_at(failure, "error"));
+    return heading("last failure of " + name_in(failure), page) + pairs(values);
+}
+
+std::string show_text(const Json& json, const Page& page) {
+    std::string text;
+    if (json.contains("container")) {
+        text += container_page(json["container"], page);
+        for (const Json& a : base::array_of(json["container"]["granted"], "attachments"))
+            text += attachment_page(a, json["journals"], page);
+        if (json.contains("offload"))
+            text += offload_page(json["offload"], page);
+    }
+    if (json.contains("last_error"))
+        text += (text.empty() ? "" : "\n") + failure_page(json["last_error"], page);
+    return text;
 }
 }  // namespace
 
@@ -156,13 +298,15 @@ Result<Answer> list(const Options& options, netns::Host& host) {
     Config config;
     const Store store = TRY(open_store(options, host, config));
     const Context context{host, config, store};
+    Names names{host.files, options.host_root};
     if (options.failed) {
-        Json json{{"failures", TRY(load_failures(store))}};
-        std::string text = failures_text(json);
+        Json json{{"failures", TRY(failures(context, names))}};
+        std::string text = failures_text(json, options.page);
         return Answer{.json = std::move(json), .text = std::move(text), .trouble = false};
     }
-    Json json{{"containers", TRY(containers(context))}, {"dirty", TRY(dirty_journals(context))}};
-    std::string text = list_text(json);
+    Json json{{"containers", TRY(containers(context, names))},
+              {"dirty", TRY(dirty_journals(context))}};
+    std::string text = list_text(json, options.page);
     return Answer{.json = std::move(json), .text = std::move(text), .trouble = false};
 }
 
@@ -170,28 +314,38 @@ Result<Answer> show(const Options& options, netns::Host& host) {
     Config config;
     const Store store = TRY(open_store(options, host, config));
     const Context context{host, config, store};
+    Names names{host.files, options.host_root};
+    const Json failed = TRY(failures(context, names));
+    auto all = TRY(known_containers(context, names));
+    for (const Json& failure : failed) {
+        const std::string key = string_at(failure, "key");
+        if (std::ranges::find(all, key, &Known::key) == all.end())
+            all.push_back({.key = key,
+                           .id = string_at(failure, "id"),
+                           .called = {.engine = string_at(failure, "engine"),
+                                      .name = string_at(failure, "name")}});
+    }
+    const auto chosen = TRY(choose(all, options.container));
+    if (!chosen)
+        return no_container(options.container);
     Json json = Json::object();
-    const auto container = TRY(find_container(context, options.container));
-    if (container) {
-        json["container"] = TRY(describe(context, *container));
+    if (const auto container = TRY(store.load_container(chosen->key))) {
+        json["container"] = TRY(describe(context, names, *container));
         json["journals"] = Json::array();
+        Json paths = Json::array();
         for (const std::string& akey : container->attachments) {
             if (const auto journal = read_json(store, store.journal_path(akey)))
                 json["journals"].push_back(*journal);
+            TRY(add_paths(context, akey, paths));
         }
-        if (Json paths = TRY(offload(context, json["journals"])); !paths.empty())
+        if (!paths.empty())
             json["offload"] = std::move(paths);
     }
-    for (const Json& failure : TRY(load_failures(store))) {
-        if (text_of(failure, "id").starts_with(options.container) ||
-            text_of(failure, "key").starts_with(options.container))
+    for (const Json& failure : failed) {
+        if (string_at(failure, "key") == chosen->key)
             json["last_error"] = failure;
     }
-    if (json.empty())
-        return make_error(Code::Unavailable,
-                          "no container '" + base::printable(options.container) + "'")
-            .advise("see all: rdmactl list; failed ones: rdmactl list --failed");
-    std::string text = show_text(json);
+    std::string text = show_text(json, options.page);
     return Answer{.json = std::move(json), .text = std::move(text), .trouble = false};
 }
 

@@ -9,12 +9,22 @@
 #include <CLI/CLI.hpp>
 
 #include "hook/rdmactl/command.h"
+#include "hook/rdmactl/watch.h"
 #include "netns/base/confine.h"
 #include "netns/base/log.h"
 #include "netns/kernel_host.h"
 
 namespace {
 using Verb = base::Result<hook::ctl::Answer> (*)(const hook::ctl::Options&, netns::Host&);
+
+constexpr char kDryRun[] = "print what would be done, and do nothing";
+constexpr char kContainer[] = "its name, ENGINE:NAME, or an id's beginning";
+
+// The command that was given.
+struct Chosen {
+    std::string words;  // "vf list"
+    Verb run = nullptr;
+};
 
 template <class Declare>
 void declare_asap2(CLI::App& app, hook::ctl::Options& options, const Declare& verb) {
@@ -31,9 +41,11 @@ void declare_asap2(CLI::App& app, hook::ctl::Options& options, const Declare& ve
     enable->add_option("--bridge", options.bridge, "of Open vSwitch, made if it is not there");
     enable->add_option("--tc-policy", options.tc_policy, "where rules are put")
         ->check(CLI::IsMember({"none", "skip_sw", "skip_hw"}));
+    enable->add_flag("--dry-run", options.dry_run, kDryRun);
     auto* disable =
         verb(*asap2, "disable", "bring the host back as it was", hook::ctl::asap2_disable);
     disable->add_option("pf", options.pf, kPf)->required();
+    disable->add_flag("--dry-run", options.dry_run, kDryRun);
     auto* status = verb(*asap2, "status", "what is missing for offload", hook::ctl::asap2_status);
     status->add_option("pf", options.pf, "only of this one");
 }
@@ -85,27 +97,47 @@ void declare_runtime(CLI::App& app, hook::ctl::Options& options, const Declare& 
 template <class Declare>
 void declare_attach(CLI::App& app, hook::ctl::Options& options, const Declare& verb) {
     auto* attach = verb(app, "attach", "give RDMA to a container that runs", hook::ctl::attach);
-    attach->add_option("container", options.container, "id, or its beginning")->required();
+    attach->add_option("container", options.container, kContainer)->required();
     attach->add_option("-a,--annotation", options.annotations, "KEY=VALUE, repeatable")->required();
     auto* pid = attach->add_option("--pid", options.init, "the container's init, with --bundle");
     auto* bundle = attach->add_option("--bundle", options.bundle, "the folder of its config.json");
     pid->needs(bundle);
     bundle->needs(pid);
     auto* detach = verb(app, "detach", "take back what attach gave", hook::ctl::detach);
-    detach->add_option("container", options.container, "id, or its beginning")->required();
+    detach->add_option("container", options.container, kContainer)->required();
+}
+
+template <class Declare>
+void declare_vf(CLI::App& app, hook::ctl::Options& options, const Declare& verb) {
+    constexpr char kPf[] = "PCI address, netdev or RDMA device";
+    auto* vf = app.add_subcommand("vf", "virtual functions of SR-IOV adapters");
+    vf->require_subcommand(1);
+    vf->fallthrough();
+    auto* list = verb(*vf, "list", "list VFs and who has them", hook::ctl::vf_list);
+    list->add_option("pf", options.pf, "only of this PF");
+    auto* enable =
+        verb(*vf, "enable", "make VFs, with MACs that stay the same", hook::ctl::vf_enable);
+    enable->add_option("pf", options.pf, kPf)->required();
+    enable->add_option("count", options.count, "how many")->required();
+    enable->add_flag("--dry-run", options.dry_run, kDryRun);
+    auto* disable = verb(*vf, "disable", "destroy a PF's VFs", hook::ctl::vf_disable);
+    disable->add_option("pf", options.pf, kPf)->required();
+    disable->add_flag("--dry-run", options.dry_run, kDryRun);
 }
 
 // Declares the verbs. The verb that was given ends up in `chosen`.
-void declare(CLI::App& app, hook::ctl::Options& options, Verb& chosen) {
+void declare(CLI::App& app, hook::ctl::Options& options, Chosen& chosen) {
     app.require_subcommand(1);
     app.set_version_flag("--version", "rdmactl " RDMA_VERSION);
     app.add_option("--config", options.config_path, "configuration file")->capture_default_str();
-    app.add_flag("--json", options.json, "print JSON");
+    auto* json = app.add_flag("--json", options.json, "print JSON");
     app.fallthrough();
     const auto verb = [&](CLI::App& parent, const char* name, const char* help, Verb run) {
         CLI::App* sub = parent.add_subcommand(name, help);
         sub->fallthrough();
-        sub->callback([&chosen, run] { chosen = run; });
+        const std::string above = parent.get_parent() == nullptr ? "" : parent.get_name() + " ";
+        sub->callback(
+            [&chosen, run, words = above + name] { chosen = {.words = words, .run = run}; });
         return sub;
     };
     auto* plan = verb(
@@ -119,8 +151,10 @@ void declare(CLI::App& app, hook::ctl::Options& options, Verb& chosen) {
     auto* list = verb(
         app, "list", "list containers with RDMA, and what could not be undone", hook::ctl::list);
     list->add_flag("--failed", options.failed, "list the last failures instead");
+    list->add_flag("--watch", options.watch, "draw it again whenever something changes")
+        ->excludes(json);
     auto* show = verb(app, "show", "show all that is known of a container", hook::ctl::show);
-    show->add_option("container", options.container, "id, or its beginning")->required();
+    show->add_option("container", options.container, kContainer)->required();
     auto* stats =
         verb(app, "stats", "show what devices and interfaces have counted", hook::ctl::stats);
     stats->add_option("container", options.container, "only of this one");
@@ -132,7 +166,7 @@ void declare(CLI::App& app, hook::ctl::Options& options, Verb& chosen) {
                         "verify",
                         "check data from a container to another one, to a host, or to itself",
                         hook::ctl::verify);
-    verify->add_option("container", options.container, "id, or its beginning")->required();
+    verify->add_option("container", options.container, kContainer)->required();
     verify->add_option("peer", options.peer, "another container, or a host that serves");
     declare_attach(app, options, verb);
     auto* doctor = verb(app,
@@ -141,26 +175,23 @@ void declare(CLI::App& app, hook::ctl::Options& options, Verb& chosen) {
                         hook::ctl::doctor);
     doctor->add_option(
         "mode", options.mode, "only what this mode needs; gpu: GPUs and the adapters near them");
+    auto* suggest = verb(app,
+                         "suggest",
+                         "print the command lines that give a container RDMA on this host",
+                         hook::ctl::suggest);
+    suggest->add_option("mode", options.mode, "only of this mode");
     auto* gc = verb(app, "gc", "undo what dead containers left", hook::ctl::collect);
-    gc->add_flag("--regrant",
-                 options.regrant,
-                 "allow containers of plain hooks devices that daemon-reload took away");
+    auto* regrant =
+        gc->add_flag("--regrant",
+                     options.regrant,
+                     "allow containers of plain hooks devices that daemon-reload took away");
+    gc->add_flag("--dry-run", options.dry_run, kDryRun)->excludes(regrant);
     gc->add_flag("--forget",
                  options.forget,
                  "take what cannot be seen for gone, and give back what it claims");
     // A verb of its own, so that units and logs show which of the two it was; the work is the same.
     verb(app, "recover", "the same after a boot: undo what it cut off", hook::ctl::collect);
-    auto* vf = app.add_subcommand("vf", "virtual functions of SR-IOV adapters");
-    vf->require_subcommand(1);
-    vf->fallthrough();
-    auto* vf_list = verb(*vf, "list", "list VFs and who has them", hook::ctl::vf_list);
-    vf_list->add_option("pf", options.pf, "only of this PF");
-    auto* vf_enable =
-        verb(*vf, "enable", "make VFs, with MACs that stay the same", hook::ctl::vf_enable);
-    vf_enable->add_option("pf", options.pf, "PCI address, netdev or RDMA device")->required();
-    vf_enable->add_option("count", options.count, "how many")->required();
-    auto* vf_disable = verb(*vf, "disable", "destroy a PF's VFs", hook::ctl::vf_disable);
-    vf_disable->add_option("pf", options.pf, "PCI address, netdev or RDMA device")->required();
+    declare_vf(app, options, verb);
     declare_asap2(app, options, verb);
     declare_runtime(app, options, verb);
     declare_cdi(app, options, verb);
@@ -178,11 +209,12 @@ void declare(CLI::App& app, hook::ctl::Options& options, Verb& chosen) {
 // there.
 std::optional<base::Profile> profile_of(const hook::ctl::Options& options, Verb verb) {
     using namespace hook::ctl;
-    const std::array<Verb, 10> looking = {plan,
+    const std::array<Verb, 11> looking = {plan,
                                           list,
                                           show,
                                           stats,
                                           doctor,
+                                          suggest,
                                           check_config,
                                           vf_list,
                                           asap2_status,
@@ -195,42 +227,66 @@ std::optional<base::Profile> profile_of(const hook::ctl::Options& options, Verb 
     return looks ? base::Profile::Look : base::Profile::Hook;
 }
 
+// Watches until the terminal or the user ends it.
+base::Result<hook::ctl::Answer> watch(const hook::ctl::Options& options, netns::Host& host) {
+    if (!options.page.is_terminal)
+        return base::make_error(base::Code::Usage, "--watch draws on a terminal, and this is none")
+            .advise("leave it out");
+    const auto draw = [&](const std::string& text) {
+        const std::string drawn =
+            hook::ctl::drawing(text, hook::ctl::page_of_output(options.page.colours));
+        return std::fputs(drawn.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
+    };
+    TRY(hook::ctl::watch(
+        options,
+        host,
+        {.page = [&] { return hook::ctl::page_of_output(options.page.colours); }, .draw = draw}));
+    return hook::ctl::Answer{};
+}
+
 base::Result<hook::ctl::Answer> confined(const hook::ctl::Options& options, Verb verb) {
     netns::KernelHost kernel;
     netns::Host host = kernel.host();
     base::log::open({.file = {}, .level = base::log::Level::Info, .program = "rdmactl"});
     if (const auto profile = profile_of(options, verb))
         TRY(base::confine(*profile));
-    return verb(options, host);
+    return options.watch ? watch(options, host) : verb(options, host);
 }
 
-int run(const hook::ctl::Options& options, Verb verb) {
-    const auto answer = confined(options, verb);
+void print_json(const std::string& command, const base::Json& members) {
+    std::puts(base::dump_json(hook::ctl::with_schema(command, members)).c_str());
+}
+
+int run(const hook::ctl::Options& options, const Chosen& chosen) {
+    const auto answer = confined(options, chosen.run);
     if (!answer) {
         const base::Error& error = answer.error();
         if (options.json)
-            std::puts(
-                base::dump_json({{"error", error.message()}, {"code", base::code_name(error.code)}})
-                    .c_str());
+            print_json("error",
+                       {{"error", error.message()}, {"code", base::code_name(error.code)}});
         std::fprintf(stderr, "rdmactl: %s\n", error.message().c_str());
         return base::exit_status(error.code);
     }
-    std::fputs(options.json ? (base::dump_json(answer->json) + "\n").c_str() : answer->text.c_str(),
-               stdout);
+    if (options.json)
+        print_json(chosen.words, answer->json);
+    else
+        std::fputs(answer->text.c_str(), stdout);
     return answer->status != 0 ? answer->status : answer->trouble ? 1 : 0;
 }
 }  // namespace
 
 int main(int argc, char** argv) {
+    const bool colours = hook::ctl::wants_colours();
     base::clean_surroundings();
     CLI::App app{"Inspect and mend what rdma-hook attached to containers"};
     hook::ctl::Options options;
-    Verb verb = nullptr;
-    declare(app, options, verb);
+    Chosen chosen;
+    declare(app, options, chosen);
     try {
         app.parse(argc, argv);
         options.load_config = [&] { return hook::load_config(options.config_path); };
-        return run(options, verb);
+        options.page = hook::ctl::page_of_output(colours);
+        return run(options, chosen);
     } catch (const CLI::ParseError& e) {
         return app.exit(e) == 0 ? 0 : base::exit_status(base::Code::Usage);
     } catch (const std::exception& e) {

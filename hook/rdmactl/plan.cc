@@ -5,7 +5,6 @@
 #include "hook/container/attach.h"
 #include "hook/rdmactl/asked.h"
 #include "hook/rdmactl/command.h"
-#include "netns/base/ids.h"
 
 namespace hook::ctl {
 
@@ -52,9 +51,6 @@ Result<Answer> plan(const Options& options, netns::Host& host) {
         const Store store{host.files, config.state_dir};
         TRY(store.open());
         const Context context{host, config, store};
-        Container container;
-        container.key = container_key("rdmactl plan");
-        container.uuid = base::random_uuid();
         std::optional<netns::Netns> ns;
         if (!options.netns_path.empty())
             ns = TRY(host.namespaces.open(options.netns_path));
@@ -62,10 +58,11 @@ Result<Answer> plan(const Options& options, netns::Host& host) {
                                        ? asked.spec->network().kind == oci::Network::Kind::Host
                                        : options.netns_path.empty();
         const Request each = TRY(expand(context, request, hosts_network));
-        for (const Attachment& attachment : each.attachments) {
-            Json entry = to_json(TRY(make_plan(context, container, ns, attachment)));
-            entry["index"] = attachment.index;
-            entry["mode"] = attachment.mode;
+        const auto plans = TRY(plan_all(context, each, ns));
+        for (size_t i = 0; i < plans.size(); ++i) {
+            Json entry = to_json(plans[i]);
+            entry["index"] = each.attachments[i].index;
+            entry["mode"] = each.attachments[i].mode;
             json["attachments"].push_back(std::move(entry));
         }
     }

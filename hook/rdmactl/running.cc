@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/rdmactl/running.h"
 
+#include <optional>
+
 #include <fmt/format.h>
 
+#include "hook/rdmactl/find.h"
 #include "netns/base/files.h"
 
 namespace hook::ctl {
@@ -63,6 +66,20 @@ Result<oci::State> read_kept(base::Files& files, const Kept& kept) {
     return oci::parse_crun_status(TRY(crun), kept.id).context(folder);
 }
 
+// Returns the container that its engine calls so; nothing if there is none.
+Result<std::optional<Kept>> called_so(const Options& options, netns::Host& host) {
+    const auto running = TRY(containers_of(host.files, options.host_root, ""));
+    Names names{host.files, options.host_root};
+    std::vector<Known> all;
+    for (const Kept& kept : running) {
+        if (const auto state = read_kept(host.files, kept))
+            all.push_back(
+                {.key = kept.folder, .id = kept.id, .called = names.of(kept.id, state->bundle)});
+    }
+    const auto chosen = TRY(choose(all, options.container));
+    return chosen ? std::optional{Kept{chosen->key, chosen->id}} : std::nullopt;
+}
+
 Result<oci::State> named_by_pid(const Options& options, netns::Host& host) {
     if (!oci::is_container_id(options.container))
         return make_error(Code::Usage,
@@ -78,11 +95,13 @@ Result<oci::State> named_by_pid(const Options& options, netns::Host& host) {
 Result<oci::State> named_by_id(const Options& options, netns::Host& host) {
     const std::string name = printable(options.container);
     auto found = TRY(containers_of(host.files, options.host_root, options.container));
-    if (found.empty())
+    if (found.empty()) {
+        if (auto called = TRY(called_so(options, host)))
+            return read_kept(host.files, *called);
         return make_error(Code::Unavailable, "no container '" + name + "' runs")
             .advise(
-                "give its id, as docker ps --no-trunc or podman ps --no-trunc shows it; or --pid "
-                "and --bundle");
+                "give its name or id, as docker ps or podman ps shows them; or --pid and --bundle");
+    }
     if (found.size() > 1)
         return make_error(Code::Usage, "'" + name + "' names several containers")
             .advise(fmt::format("give more of the id: {} or {}", found[0].id, found[1].id));

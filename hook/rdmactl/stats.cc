@@ -16,11 +16,6 @@
 namespace hook::ctl {
 
 namespace {
-std::string short_name(const Container& container) {
-    constexpr size_t kShort = 12;
-    return (container.id.empty() ? container.key : container.id).substr(0, kShort);
-}
-
 Result<> add_device(Site& site, const Endpoint& endpoint, Json& out) {
     const FoundDevice found = TRY(find_device(site, endpoint));
     out["device"] = found.device.name;
@@ -60,8 +55,14 @@ Result<std::optional<Json>> counters_of(const Context& context, const std::strin
     return std::optional{std::move(out)};
 }
 
-Result<Json> counters_of(const Context& context, const Container& container) {
-    Json json{{"id", container.id}, {"key", container.key}, {"attachments", Json::array()}};
+Result<Json> counters_of(const Context& context,
+                         const Container& container,
+                         const CalledAs& called) {
+    Json json{{"id", container.id},
+              {"key", container.key},
+              {"name", called.name},
+              {"engine", called.engine},
+              {"attachments", Json::array()}};
     for (const std::string& akey : container.attachments) {
         const auto counters = counters_of(context, akey);
         if (!counters)
@@ -77,15 +78,17 @@ Result<bool> is_live(const Context& context, const Container& container) {
     return container.committed && TRY(is_alive(context, container));
 }
 
-Result<std::vector<Container>> running(const Context& context, const std::string& name) {
+Result<std::vector<Container>> running(const Context& context,
+                                       Names& names,
+                                       const std::string& name) {
     std::vector<Container> all;
     if (!name.empty()) {
-        const auto container = TRY(find_container(context, name));
-        if (!container || !TRY(is_live(context, *container)))
+        auto container = TRY(require_container(context, names, name));
+        if (!TRY(is_live(context, container)))
             return make_error(Code::Unavailable,
-                              "container '" + base::printable(name) + "' is not running with RDMA")
+                              "container '" + printable(name) + "' is not running with RDMA")
                 .advise("see all: rdmactl list");
-        return std::vector{*container};
+        return std::vector{std::move(container)};
     }
     for (const std::string& key : TRY(context.store.container_keys())) {
         auto container = context.store.load_container(key);  // list reports unreadable ones
@@ -95,20 +98,18 @@ Result<std::vector<Container>> running(const Context& context, const std::string
     return all;
 }
 
-using Rows = std::vector<std::vector<std::string>>;
-
 // Leaves out counters at 0: a device has dozens.
 void add_rows(Rows& rows, const std::string& container, const Json& attachment, const char* what) {
     const auto counters = attachment.find(std::string(what) + "_counters");
     if (counters == attachment.end())
         return;
     const bool shared = std::string_view(what) == "device" && attachment["shared"];
-    const std::string name = base::printable(attachment[what].get<std::string>());
+    const std::string name = printable(attachment[what].get<std::string>());
     for (const auto& [counter, value] : counters->items()) {
         if (value != 0)
             rows.push_back({container,
                             name + (shared ? " (shared)" : ""),
-                            base::printable(counter),
+                            printable(counter),
                             std::to_string(value.get<uint64_t>())});
     }
 }
@@ -121,18 +122,22 @@ Result<Answer> stats(const Options& options, netns::Host& host) {
     Answer answer{.json = {{"containers", Json::array()}}, .text = {}};
     Rows rows = {{"CONTAINER", "OF", "COUNTER", "VALUE"}};
     std::string trouble;
-    for (const Container& container : TRY(running(context, options.container))) {
-        Json json = TRY(counters_of(context, container));
+    Names names{host.files, options.host_root};
+    for (const Container& container : TRY(running(context, names, options.container))) {
+        const CalledAs called = names.of(container.id, container.bundle);
+        const std::string label =
+            label_of({.key = container.key, .id = container.id, .called = called});
+        Json json = TRY(counters_of(context, container, called));
         for (const Json& attachment : json["attachments"]) {
             for (const char* what : {"device", "netdev"})
-                add_rows(rows, short_name(container), attachment, what);
+                add_rows(rows, label, attachment, what);
             if (attachment.contains("error"))
-                trouble += fmt::format(
-                    "{}: {}\n", short_name(container), attachment["error"].get<std::string>());
+                trouble += fmt::format("{}: {}\n", label, attachment["error"].get<std::string>());
         }
         answer.json["containers"].push_back(std::move(json));
     }
-    answer.text = options.prometheus ? prometheus_text(answer.json) : table(rows) + trouble;
+    answer.text =
+        options.prometheus ? prometheus_text(answer.json) : table(rows, options.page) + trouble;
     answer.trouble = !trouble.empty();
     if (!options.output.empty()) {
         TRY(host.files.write(options.output, answer.text, base::Access::Readable));

@@ -330,17 +330,14 @@ Result<Answer> verify(const Options& options, netns::Host& host) {
     Config config;
     const Store store = TRY(open_store(options, host, config));
     const Context context{host, config, store};
-    const auto first = TRY(find_container(context, options.container));
-    if (!first)
-        return make_error(Code::Unavailable,
-                          "no container '" + base::printable(options.container) + "'")
-            .advise("see all: rdmactl list");
-    const Target from = TRY(target_of(context, *first));
-    std::vector<Container> containers{*first};
+    Names names{host.files, options.host_root};
+    const Container first = TRY(require_container(context, names, options.container));
+    const Target from = TRY(target_of(context, first));
+    std::vector<Container> containers{first};
     Answer answer;
     if (options.peer.empty()) {
         answer = TRY(alone(options, host, from, loop_arguments(from, options.json)));
-    } else if (const auto second = TRY(find_container(context, options.peer))) {
+    } else if (const auto second = TRY(find_container(context, names, options.peer))) {
         answer = TRY(with_container(options, host, from, TRY(target_of(context, *second))));
         containers.push_back(*second);
     } else {

@@ -104,19 +104,23 @@ Result<std::vector<Served>> Runtimes::living() const {
     return all;
 }
 
+Result<std::vector<std::string>> Runtimes::find_gone() const {
+    std::vector<std::string> gone;
+    for (const std::string& key : TRY(keys())) {
+        if (const auto served = load(key); served && is_gone(*served))
+            gone.push_back(path_of(key));
+    }
+    return gone;
+}
+
 Result<std::vector<std::string>> Runtimes::forget_gone() const {
-    std::vector<std::string> forgotten;
-    const auto all = TRY(keys());
-    if (auto swept = host_.files.sweep(dir_))
-        forgotten = *std::move(swept);
-    else if (!base::is_missing(swept.error()))
-        return swept;
-    for (const std::string& key : all) {
-        const auto served = load(key);
-        if (!served || !is_gone(*served))
-            continue;
-        TRY(host_.files.remove(path_of(key)));
-        forgotten.push_back(path_of(key));
+    auto swept = host_.files.sweep(dir_);
+    if (!swept && base::is_missing(swept.error()))
+        return std::vector<std::string>{};
+    std::vector<std::string> forgotten = TRY(std::move(swept));
+    for (const std::string& path : TRY(find_gone())) {
+        TRY(host_.files.remove(path));
+        forgotten.push_back(path);
     }
     return forgotten;
 }

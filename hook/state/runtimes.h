@@ -47,6 +47,8 @@ class Runtimes {
     [[nodiscard]] bool is_gone(const Served& served) const;
     // Returns the containers that are not gone.
     [[nodiscard]] Result<std::vector<Served>> living() const;
+    // Returns the paths of the records of containers that are gone.
+    Result<std::vector<std::string>> find_gone() const;
     // Removes the records of containers that are gone. Returns their paths.
     Result<std::vector<std::string>> forget_gone() const;
 

@@ -151,6 +151,8 @@ CallGroup looking() {
                 {"open", "state, configuration, sysfs, /proc", {has(1, kWriting, O_RDONLY)}},
                 {"openat", "state, configuration, sysfs, /proc", {has(2, kWriting, O_RDONLY)}},
                 {"prlimit64", "memlock; no new one is given", {is(2, 0)}},
+                {"inotify_init1", "rdmactl list --watch waits for the state to change"},
+                {"inotify_add_watch", "the same"},
             }};
 }
 
@@ -246,6 +248,7 @@ CallGroup asking() {
                 {"ioctl", "the number of a namespace", {is(1, kNamespaceId)}},
                 {"ioctl", "whether stdout is a terminal", {is(1, TCGETS)}},
                 {"ioctl", "the same, glibc from 2.42 on", {is(1, kTerminalSettings2)}},
+                {"ioctl", "the size of stdout's terminal", {is(1, TIOCGWINSZ)}},
                 {"ioctl", "the name of an interface", {is(1, SIOCGIFNAME)}},
                 {"bpf", "the device programs of a cgroup", {is(0, BPF_PROG_QUERY)}},
                 {"bpf", "the device programs of a cgroup", {is(0, BPF_PROG_GET_FD_BY_ID)}},

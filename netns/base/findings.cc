@@ -5,9 +5,25 @@
 
 #include <fmt/format.h>
 
+#include "netns/base/colour.h"
+
 namespace base {
 
 namespace {
+Colour colour_of(Status status) {
+    switch (status) {
+        case Status::Ok:
+            return Colour::Good;
+        case Status::Warning:
+            return Colour::Doubtful;
+        case Status::Fail:
+            return Colour::Bad;
+        case Status::Skipped:
+            return Colour::Plain;
+    }
+    return Colour::Plain;
+}
+
 ptrdiff_t count(const std::vector<Diagnosis>& diagnoses, Status status) {
     return std::ranges::count_if(diagnoses,
                                  [&](const Diagnosis& d) { return d.finding.status == status; });
@@ -32,10 +48,14 @@ bool any_failed(const std::vector<Diagnosis>& diagnoses) {
     return count(diagnoses, Status::Fail) != 0;
 }
 
-std::string to_text(const std::vector<Diagnosis>& diagnoses) {
+std::string to_text(const std::vector<Diagnosis>& diagnoses, bool colours) {
     std::string out;
     for (const Diagnosis& d : diagnoses) {
-        out += fmt::format("{:<8} {:<12} {}\n", name_of(d.finding.status), d.id, d.finding.why);
+        const std::string status = fmt::format("{:<8}", name_of(d.finding.status));
+        out += fmt::format("{} {:<12} {}\n",
+                           paint(status, colour_of(d.finding.status), colours),
+                           d.id,
+                           d.finding.why);
         if (!d.finding.fix.empty())
             out += fmt::format("{:<8} {:<12} -> {}\n", "", "", d.finding.fix);
     }

@@ -28,7 +28,7 @@ struct Diagnosis {
 
 std::string_view name_of(Status status);
 bool any_failed(const std::vector<Diagnosis>& diagnoses);
-std::string to_text(const std::vector<Diagnosis>& diagnoses);
+std::string to_text(const std::vector<Diagnosis>& diagnoses, bool colours = false);
 // An array of {id, status, why, fix}.
 Json to_json(const std::vector<Diagnosis>& diagnoses);
 

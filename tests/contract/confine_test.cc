@@ -399,7 +399,8 @@ TEST_P(UnknownCall, IsRefusedAndTheProcessGoesOn) {
 // A line of output, at the first of which the C library asks whether stdout is a terminal: glibc
 // from 2.42 on by a request of its own.
 TEST_F(Confined, AskingForATerminalIsAnswered) {
-    for (const unsigned long request : {0x5401UL, 0x802c542aUL}) {  // TCGETS, TCGETS2
+    for (const unsigned long request :
+         {0x5401UL, 0x802c542aUL, 0x5413UL}) {  // TCGETS, TCGETS2, TIOCGWINSZ
         EXPECT_EQ(fate(Profile::Look,
                        [&] {
                            char settings[64];

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // rdmactl asap2 enable and disable: the host's side of mode asap2. The administrator runs it once
 // and on purpose; no hook ever does.
+#include <algorithm>
+#include <iterator>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -47,8 +50,7 @@ Result<> check_ovs(const Options& options, const EswitchDevice& device, Site& si
     if (options.bridge.empty() && options.tc_policy.empty())
         return {};
     if (!options.bridge.empty() && !is_interface_name(options.bridge))
-        return make_error(Code::Usage,
-                          "'" + base::printable(options.bridge) + "' cannot name a bridge");
+        return make_error(Code::Usage, "'" + printable(options.bridge) + "' cannot name a bridge");
     if (!TRY(site.host.ovs.present()))
         return make_error(Code::Unavailable, "Open vSwitch is not running")
             .advise(std::string("install and start it: ") + kInstallOvs);
@@ -78,13 +80,11 @@ Result<> bring_back(const Context& context, Site& site, Setup& setup) {
     return remove_setup(context.store, setup.handle);
 }
 
-// Returns the setup that is on disk already. Otherwise records the present state, before anything
-// is changed.
-Result<Setup> begin(const Context& context,
-                    Site& site,
-                    const EswitchDevice& device,
-                    const Options& options) {
-    auto known = TRY(load_setup(context.store, device.handle));
+// Returns the setup that is on disk already, or one of the present state.
+Result<Setup> setup_for(std::optional<Setup> known,
+                        Site& site,
+                        const EswitchDevice& device,
+                        const Options& options) {
     if (!known)
         known = Setup{.handle = device.handle, .before = TRY(read_state(site, device))};
     if (!known->bridge.empty() && !options.bridge.empty() && known->bridge != options.bridge)
@@ -93,8 +93,7 @@ Result<Setup> begin(const Context& context,
             .advise("run first: rdmactl asap2 disable " + options.pf);
     if (!options.bridge.empty())
         known->bridge = options.bridge;
-    TRY(save_setup(context.store, *known));
-    return *known;
+    return *std::move(known);
 }
 
 Result<> check_no_users(const Context& context, const EswitchDevice& device) {
@@ -105,6 +104,55 @@ Result<> check_no_users(const Context& context, const EswitchDevice& device) {
                       fmt::format("{} is in use by {}", device.handle, fmt::join(users, ", ")))
         .advise("end these containers first; of what is dead: rdmactl gc");
 }
+
+// Returns the setup that disable brings back; nothing if there is nothing to do.
+Result<std::optional<Setup>> setup_to_undo(const Context& context,
+                                           Site& site,
+                                           const EswitchDevice& device) {
+    TRY(check_no_users(context, device));
+    auto setup = TRY(load_setup(context.store, device.handle));
+    const EswitchState now = TRY(read_state(site, device));
+    if (!setup && now.eswitch.mode == EswitchMode::Switchdev)
+        return make_error(Code::Refused,
+                          device.handle + " is in switchdev, and not by `rdmactl asap2 enable`")
+            .advise("to end that: devlink dev eswitch set " + device.handle + " mode legacy");
+    return setup;
+}
+
+using Intents = std::vector<std::string>;
+
+Result<Intents> enable_intents(const Context& context,
+                               Site& site,
+                               const Options& options,
+                               const EswitchDevice& device) {
+    const auto known = TRY(load_setup(context.store, device.handle));
+    const EswitchState wanted = TRY(wanted_state(options, device, known, site));
+    const Setup setup = TRY(setup_for(known, site, device, options));
+    TRY(check_converge(context, site, device.handle, wanted));
+    Intents intents = TRY(converge_intents(site, device.handle, wanted));
+    if (TRY(site.host.ovs.present()))
+        std::ranges::move(TRY(offload_intents(site, options.tc_policy)),
+                          std::back_inserter(intents));
+    if (!setup.bridge.empty())
+        std::ranges::move(TRY(uplink_intents(site, device.handle, setup.bridge)),
+                          std::back_inserter(intents));
+    return intents;
+}
+
+Result<Intents> disable_intents(const Context& context, Site& site, const EswitchDevice& device) {
+    const auto setup = TRY(setup_to_undo(context, site, device));
+    if (!setup)
+        return Intents{};
+    TRY(check_converge(context, site, device.handle, setup->before));
+    Intents intents;
+    if (!setup->bridge.empty())
+        intents.push_back("take off bridge " + setup->bridge + " what enable put on it");
+    std::ranges::move(TRY(converge_intents(site, device.handle, setup->before)),
+                      std::back_inserter(intents));
+    if (TRY(enabled_devices(context.store)).size() <= 1)
+        std::ranges::move(TRY(restore_intents(site)), std::back_inserter(intents));
+    return intents;
+}
 }  // namespace
 
 Result<Answer> asap2_enable(const Options& options, netns::Host& host) {
@@ -114,10 +162,14 @@ Result<Answer> asap2_enable(const Options& options, netns::Host& host) {
     Site site = TRY(host_site(host));
     const EswitchDevice device = TRY(find_eswitch_device(options.pf, site));
     TRY(check_ovs(options, device, site));
+    if (options.dry_run)
+        return intended(TRY(enable_intents(context, site, options, device)),
+                        TRY(status_of(context, site, {device.handle}, options.page)));
     TRY(work_on(store, host.sriov, device.handle, [&]() -> Result<> {
         const auto known = TRY(load_setup(store, device.handle));
         const EswitchState wanted = TRY(wanted_state(options, device, known, site));
-        Setup setup = TRY(begin(context, site, device, options));
+        Setup setup = TRY(setup_for(known, site, device, options));
+        TRY(save_setup(store, setup));  // before anything is changed
         auto done = enable(context, site, options, wanted, setup).context("enable " + options.pf);
         // An e-switch that was enabled before may have users: it then stays enabled, as far as it
         // is.
@@ -125,7 +177,7 @@ Result<Answer> asap2_enable(const Options& options, netns::Host& host) {
             return join(std::move(done), bring_back(context, site, setup).context("bring it back"));
         return done;
     }));
-    return status_of(context, site, {device.handle});
+    return status_of(context, site, {device.handle}, options.page);
 }
 
 Result<Answer> asap2_disable(const Options& options, netns::Host& host) {
@@ -134,18 +186,15 @@ Result<Answer> asap2_disable(const Options& options, netns::Host& host) {
     const Context context{host, config, store};
     Site site = TRY(host_site(host));
     const EswitchDevice device = TRY(find_eswitch_device(options.pf, site));
+    if (options.dry_run)
+        return intended(TRY(disable_intents(context, site, device)),
+                        TRY(status_of(context, site, {device.handle}, options.page)));
     TRY(work_on(store, host.sriov, device.handle, [&]() -> Result<> {
-        TRY(check_no_users(context, device));
-        auto setup = TRY(load_setup(store, device.handle));
-        const EswitchState now = TRY(read_state(site, device));
-        if (!setup && now.eswitch.mode == EswitchMode::Switchdev)
-            return make_error(Code::Refused,
-                              device.handle + " is in switchdev, and not by `rdmactl asap2 enable`")
-                .advise("to end that: devlink dev eswitch set " + device.handle + " mode legacy");
+        auto setup = TRY(setup_to_undo(context, site, device));
         return setup ? bring_back(context, site, *setup).context("disable " + options.pf)
                      : Result<>{};
     }));
-    return status_of(context, site, {device.handle});
+    return status_of(context, site, {device.handle}, options.page);
 }
 
 }  // namespace hook::ctl

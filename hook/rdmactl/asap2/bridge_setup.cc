@@ -85,6 +85,42 @@ Result<> mark_stale(Site& site, Changes& changes) {
     return {};
 }
 
+// Returns the changes that switch the offload on. `tc_policy` as in enable_offload().
+Result<Changes> offload_changes(Site& site, const std::string& tc_policy) {
+    const OvsSettings now = TRY(site.host.ovs.settings(soon()));
+    Changes changes;
+    if (!hw_offload(now)) {
+        set(changes, now, kHwOffload, "true");
+        if (now.marks.contains(kStaleMark))  // a daemon that missed the switch-off has it on
+            changes.marks[kStaleMark] = std::nullopt;
+    }
+    if (!tc_policy.empty() && value_of(now.other_config, kTcPolicy, "none") != tc_policy) {
+        set(changes, now, kTcPolicy, tc_policy);
+        if (hw_offload(now))  // otherwise the daemon reads it when the offload begins
+            TRY(mark_stale(site, changes));
+    }
+    return changes;
+}
+
+// Returns the changes that restore the settings of before; none without Open vSwitch.
+Result<Changes> restoring_changes(Site& site) {
+    Changes changes;
+    if (!TRY(site.host.ovs.present()))
+        return changes;
+    const OvsSettings now = TRY(site.host.ovs.settings(soon()));
+    restore(changes, now, kHwOffload);
+    restore(changes, now, kTcPolicy);
+    return changes;
+}
+
+std::vector<std::string> in_words(const Changes& changes) {
+    std::vector<std::string> words;
+    for (const auto& [key, value] : changes.config)
+        words.push_back(value ? fmt::format("set other_config:{}={} of Open vSwitch", key, *value)
+                              : fmt::format("remove other_config:{} of Open vSwitch", key));
+    return words;
+}
+
 Result<> check_addresses(Site& site, const netns::Link& uplink, const std::string& bridge) {
     const auto address = TRY(own_address(site, uplink));
     if (!address)
@@ -108,35 +144,25 @@ Result<std::optional<netns::Address>> own_address(Site& site, const netns::Link&
 }
 
 Result<> enable_offload(Site& site, const std::string& tc_policy) {
-    netns::Ovs& ovs = site.host.ovs;
-    const OvsSettings now = TRY(ovs.settings(soon()));
-    Changes changes;
-    if (!hw_offload(now)) {
-        set(changes, now, kHwOffload, "true");
-        if (now.marks.contains(kStaleMark))  // a daemon that missed the switch-off has it on
-            changes.marks[kStaleMark] = std::nullopt;
-    }
-    if (!tc_policy.empty() && value_of(now.other_config, kTcPolicy, "none") != tc_policy) {
-        set(changes, now, kTcPolicy, tc_policy);
-        if (hw_offload(now))  // otherwise the daemon reads it when the offload begins
-            TRY(mark_stale(site, changes));
-    }
+    const Changes changes = TRY(offload_changes(site, tc_policy));
     return changes.config.empty() ? Result<>{}
-                                  : ovs.configure(changes.config, changes.marks, soon());
+                                  : site.host.ovs.configure(changes.config, changes.marks, soon());
+}
+
+Result<std::vector<std::string>> offload_intents(Site& site, const std::string& tc_policy) {
+    return in_words(TRY(offload_changes(site, tc_policy)));
 }
 
 Result<> disable_offload(Site& site) {
-    netns::Ovs& ovs = site.host.ovs;
-    if (!TRY(ovs.present()))
-        return {};
-    const OvsSettings now = TRY(ovs.settings(soon()));
-    Changes changes;
-    restore(changes, now, kHwOffload);
-    restore(changes, now, kTcPolicy);
+    Changes changes = TRY(restoring_changes(site));
     if (changes.config.empty())
         return {};
     TRY(mark_stale(site, changes));
-    return ovs.configure(changes.config, changes.marks, soon());
+    return site.host.ovs.configure(changes.config, changes.marks, soon());
+}
+
+Result<std::vector<std::string>> restore_intents(Site& site) {
+    return in_words(TRY(restoring_changes(site)));
 }
 
 Result<> check_uplink(Site& site, const std::string& handle, const std::string& bridge) {
@@ -164,6 +190,19 @@ Result<> add_uplink(Site& site, const std::string& handle, const std::string& br
     spec.name = uplink.name;
     spec.marks = uplink_marks(handle);
     return ovs.add_port(spec, soon());
+}
+
+Result<std::vector<std::string>> uplink_intents(Site& site,
+                                                const std::string& handle,
+                                                const std::string& bridge) {
+    TRY(check_uplink(site, handle, bridge));
+    std::vector<std::string> intents;
+    if (!TRY(site.host.ovs.find_bridge(bridge, soon())))
+        intents.push_back("make bridge " + bridge + " of Open vSwitch");
+    const netns::Link uplink = TRY(find_trunk(site, handle));
+    if (!TRY(site.host.ovs.find_port(uplink.name, soon())))
+        intents.push_back("put " + uplink.name + " on bridge " + bridge);
+    return intents;
 }
 
 Result<> remove_uplink(Site& site, const Setup& setup) {

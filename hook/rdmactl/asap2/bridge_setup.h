@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "hook/rdmactl/asap2/eswitch_setup.h"
 #include "netns/link.h"
@@ -20,8 +21,12 @@ inline constexpr char kInstallOvs[] =
 
 // `tc_policy`: "" leaves it; otherwise "none", "skip_sw" or "skip_hw".
 Result<> enable_offload(Site& site, const std::string& tc_policy);
+// Returns what enable_offload() would change, in words.
+Result<std::vector<std::string>> offload_intents(Site& site, const std::string& tc_policy);
 // Restores the earlier setting, unless another e-switch needs the offload.
 Result<> disable_offload(Site& site);
+// Returns what disable_offload() would change, in words.
+Result<std::vector<std::string>> restore_intents(Site& site);
 
 // Returns an address of an uplink (or its bond) other than link-local. Tunnels begin there if their
 // e-switch is under a bridge without this uplink. On a bridge the address would no longer work.
@@ -30,6 +35,10 @@ Result<std::optional<netns::Address>> own_address(Site& site, const netns::Link&
 // Refused: the uplink is on another bridge, or has addresses, which would no longer work.
 Result<> check_uplink(Site& site, const std::string& handle, const std::string& bridge);
 Result<> add_uplink(Site& site, const std::string& handle, const std::string& bridge);
+// Returns what add_uplink() would change, in words.
+Result<std::vector<std::string>> uplink_intents(Site& site,
+                                                const std::string& handle,
+                                                const std::string& bridge);
 // Removes the uplink's port and the bridge if rdma-hook made them. The bridge goes only when it is
 // empty.
 Result<> remove_uplink(Site& site, const Setup& setup);

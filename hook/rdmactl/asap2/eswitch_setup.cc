@@ -287,8 +287,7 @@ Result<EswitchDevice> find_eswitch_device(const std::string& given, Site& site) 
     if (netns::is_function_name(name)) {
         const auto function = TRY(site.host.sriov.find(name));
         if (!function)
-            return make_error(Code::Unavailable,
-                              "the host has no device '" + base::printable(name) + "'")
+            return make_error(Code::Unavailable, "the host has no device '" + printable(name) + "'")
                 .advise("see what there is: devlink dev show");
         device.function = *function;
     } else {
@@ -381,6 +380,34 @@ Result<> converge(const Context& context, Site& site, Setup& setup, const Eswitc
     if (wanted.num_vfs == 0 && TRY(present_function(site, device)).num_vfs != 0)
         TRY(site.host.sriov.set_num_vfs(device.function.address, 0));
     return converge_offload(site, device.handle, wanted);
+}
+
+Result<std::vector<std::string>> converge_intents(Site& site,
+                                                  const std::string& handle,
+                                                  const EswitchState& wanted) {
+    const EswitchDevice device = TRY(find_eswitch_device(handle, site));
+    const EswitchState now = TRY(read_state(site, device));
+    const netns::Link uplink = TRY(find_uplink(site, handle));
+    std::vector<std::string> intents;
+    if (now.uplink_up != wanted.uplink_up)
+        intents.push_back(
+            fmt::format("bring {} {}", uplink.name, wanted.uplink_up ? "up" : "down"));
+    if (now.num_vfs != 0 && wanted.num_vfs != now.num_vfs)
+        intents.push_back(fmt::format("destroy the {} VFs of {}", now.num_vfs, uplink.name));
+    if (wanted.num_vfs != 0 && wanted.num_vfs != now.num_vfs)
+        intents.push_back(fmt::format("make {} VFs of {}", wanted.num_vfs, uplink.name));
+    if (now.eswitch.mode != wanted.eswitch.mode) {
+        if (now.num_vfs != 0 && wanted.num_vfs != 0)
+            intents.push_back("take its VFs from their drivers, and give them back afterwards");
+        intents.push_back(
+            fmt::format("put the e-switch of {} into mode {}",
+                        handle,
+                        wanted.eswitch.mode == EswitchMode::Switchdev ? "switchdev" : "legacy"));
+    }
+    if (now.uplink_offload != wanted.uplink_offload)
+        intents.push_back(fmt::format(
+            "switch hw-tc-offload of {} {}", uplink.name, wanted.uplink_offload ? "on" : "off"));
+    return intents;
 }
 
 Result<std::vector<std::string>> users_of(const Context& context, const std::string& handle) {

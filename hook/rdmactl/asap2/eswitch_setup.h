@@ -61,6 +61,11 @@ Result<> check_converge(const Context& context,
 // Changes only what differs. Returns check_converge()'s refusals before any change.
 Result<> converge(const Context& context, Site& site, Setup& setup, const EswitchState& wanted);
 
+// Returns what converge() would change, in words.
+Result<std::vector<std::string>> converge_intents(Site& site,
+                                                  const std::string& handle,
+                                                  const EswitchState& wanted);
+
 // Returns the ids of the containers that have a representor of it. An attachment without holders is
 // listed by its key.
 Result<std::vector<std::string>> users_of(const Context& context, const std::string& handle);

@@ -194,7 +194,7 @@ Result<Json> describe(const Context& context,
     return json;
 }
 
-std::string status_text(const Json& json) {
+std::string status_text(const Json& json, const Page& page) {
     std::string text;
     for (const Json& device : json["devices"]) {
         text += fmt::format(
@@ -203,18 +203,23 @@ std::string status_text(const Json& json) {
             device["mode"].get<std::string>(),
             device["vfs"].get<uint32_t>(),
             device["bridge"] == "" ? "" : ", bridge " + device["bridge"].get<std::string>());
-        std::vector<std::vector<std::string>> rows = {{"PORT", "NETDEV", "HW-TC-OFFLOAD"}};
+        Rows rows = {{"PORT", "NETDEV", "HW-TC-OFFLOAD"}};
         for (const char* kind : {"uplinks", "representors"}) {
             for (const Json& port : device[kind])
                 rows.push_back({port["port"].get<std::string>(),
                                 port["netdev"].get<std::string>(),
                                 port["hw_tc_offload"].get<std::string>()});
         }
-        text += table(rows);
+        text += table(rows, page);
         for (const Json& line : device["missing"])
-            text += fmt::format("missing: {}: {}\n",
-                                line["why"].get<std::string>(),
-                                line["fix"].get<std::string>());
+            text +=
+                fmt::format("{} {}: {}\n",
+                            base::paint("missing:",
+                                        line["software_path"].get<bool>() ? base::Colour::Doubtful
+                                                                          : base::Colour::Bad,
+                                        page.colours),
+                            line["why"].get<std::string>(),
+                            line["fix"].get<std::string>());
     }
     return text.empty() ? "no device of this host has an e-switch\n" : text;
 }
@@ -237,12 +242,13 @@ Result<std::vector<std::string>> all_eswitches(const Context& context, Site& sit
 
 Result<Answer> status_of(const Context& context,
                          Site& site,
-                         const std::vector<std::string>& handles) {
+                         const std::vector<std::string>& handles,
+                         const Page& page) {
     const OvsState ovs = TRY(look_at_ovs(site));
     Json json{{"ovs", to_json(ovs)}, {"devices", Json::array()}};
     for (const std::string& handle : handles)
         json["devices"].push_back(TRY(describe(context, site, handle, ovs).context(handle)));
-    std::string text = status_text(json);
+    std::string text = status_text(json, page);
     return Answer{.json = std::move(json), .text = std::move(text)};
 }
 
@@ -273,8 +279,9 @@ Result<Answer> asap2_status(const Options& options, netns::Host& host) {
     const Context context{host, config, store};
     Site site = TRY(host_site(host));
     if (options.pf.empty())
-        return status_of(context, site, TRY(all_eswitches(context, site)));
-    return status_of(context, site, {TRY(find_eswitch_device(options.pf, site)).handle});
+        return status_of(context, site, TRY(all_eswitches(context, site)), options.page);
+    const std::string handle = TRY(find_eswitch_device(options.pf, site)).handle;
+    return status_of(context, site, {handle}, options.page);
 }
 
 }  // namespace hook::ctl

@@ -15,7 +15,8 @@ Result<std::vector<std::string>> all_eswitches(const Context& context, Site& sit
 
 Result<Answer> status_of(const Context& context,
                          Site& site,
-                         const std::vector<std::string>& handles);
+                         const std::vector<std::string>& handles,
+                         const Page& page = {});
 
 // Tells whether hardware forwards a VF's traffic: the flower rules of its representor.
 Result<Json> describe_path(Site& site, const std::string& eswitch, const std::string& port);

@@ -32,7 +32,7 @@ struct Look {
 };
 
 // Returns an error's text and remedy as a finding.
-Finding finding_of(base::Error error, Status status);
+Finding finding_of(Error error, Status status);
 
 // True if a container has the function.
 bool is_leased(const Look& look, const std::string& function);

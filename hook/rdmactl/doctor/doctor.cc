@@ -86,7 +86,7 @@ bool Look::wants(std::string_view mode) const {
            std::ranges::find(context.config.pools, mode, &Pool::mode) != context.config.pools.end();
 }
 
-Finding finding_of(base::Error error, Status status) {
+Finding finding_of(Error error, Status status) {
     Finding finding{.status = status, .fix = std::move(error.fix)};
     error.fix.clear();
     finding.why = error.message();
@@ -101,7 +101,7 @@ bool is_leased(const Look& look, const std::string& function) {
 Result<Answer> doctor(const Options& options, netns::Host& host) {
     const bool gpu = options.mode == "gpu";
     if (!gpu && !options.mode.empty() && find_mode_info(options.mode) == nullptr)
-        return make_error(Code::Usage, "no mode is called '" + base::printable(options.mode) + "'")
+        return make_error(Code::Usage, "no mode is called '" + printable(options.mode) + "'")
             .advise("leave it out for all of them, or say gpu");
     const auto loaded = options.load_config();
     const Config config = loaded ? *loaded : Config{};
@@ -118,8 +118,9 @@ Result<Answer> doctor(const Options& options, netns::Host& host) {
     Json json{{"healthy", !base::any_failed(all)}, {"checks", base::to_json(all)}};
     for (Json& check : json["checks"])
         check["modes"] = modes_of(check["id"].get<std::string>());
-    return Answer{
-        .json = std::move(json), .text = base::to_text(all), .trouble = base::any_failed(all)};
+    return Answer{.json = std::move(json),
+                  .text = base::to_text(all, options.page.colours),
+                  .trouble = base::any_failed(all)};
 }
 
 }  // namespace hook::ctl

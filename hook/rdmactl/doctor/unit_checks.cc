@@ -161,11 +161,11 @@ Result<Findings> check_mounts(Look& look) {
             {.status = Status::Warning,
              .why = fmt::format("{} {} a mount namespace of its own{}: the host does not see what "
                                 "is mounted there for containers",
-                                base::printable(unit),
+                                printable(unit),
                                 apart.contains(unit) ? "runs in" : "would start in",
                                 set.empty() ? "" : fmt::format(" ({})", fmt::join(set, ", "))),
              .fix = fmt::format("systemctl edit {}: switch off {}, then restart it",
-                                base::printable(unit),
+                                printable(unit),
                                 set.empty() ? "Private*= and Protect*=" : "what is set")});
     }
     if (found.empty())

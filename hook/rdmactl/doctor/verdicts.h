@@ -21,7 +21,7 @@ class Verdicts {
 
   private:
     struct Refusal {
-        base::Error error;
+        Error error;
         bool named = false;
     };
 

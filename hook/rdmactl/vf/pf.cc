@@ -127,13 +127,18 @@ Result<AtWork> begin(const Context& context,
     return AtWork{context, site, pf, *link, kept};
 }
 
-// Prepares a VF. A VF that was `made` a moment ago has no user yet, whatever has brought it up.
+// Returns what a VF lacks; nothing for one that the host uses. A VF that was `made` a moment ago has
+// no user yet, whatever has brought it up.
+Result<VfSettings> lacking(const AtWork& at, const PciFunction& vf, bool made) {
+    const VfSettings present = TRY(reported_settings(at.site, at.link, vf));
+    if (!made && !vf.driver.empty() && TRY(is_in_use(at.site, present, vf)))
+        return VfSettings{};
+    return to_set(at.link, vf, present, at.kept);
+}
+
 Result<> prepare_vf(const AtWork& at, const PciFunction& vf, bool made) {
     Site& site = at.site;
-    const VfSettings present = TRY(reported_settings(site, at.link, vf));
-    if (!made && !vf.driver.empty() && TRY(is_in_use(site, present, vf)))
-        return {};
-    const VfSettings change = to_set(at.link, vf, present, at.kept);
+    const VfSettings change = TRY(lacking(at, vf, made));
     if (is_empty(change))
         return {};
     netns::Sriov& sriov = site.host.sriov;
@@ -205,9 +210,9 @@ Result<Pf> find_pf(const std::string& name, netns::Host& host) {
     }
     auto function = address ? TRY(host.sriov.find(*address)) : std::nullopt;
     if (!function)
-        return make_error(Code::Unavailable,
-                          "the host has no PCI function, netdev or RDMA device '" +
-                              base::printable(name) + "'")
+        return make_error(
+                   Code::Unavailable,
+                   "the host has no PCI function, netdev or RDMA device '" + printable(name) + "'")
             .advise("see what there is: rdmactl vf list");
     if (function->total_vfs == 0)
         return make_error(Code::Refused, name_of(*function) + " has no SR-IOV")
@@ -345,6 +350,35 @@ Result<> bind_vfs(const Context& context,
             return give_drivers(at, unbound);
         }));
     return await_names(site, vfs);
+}
+
+Result<std::vector<std::string>> intents_of(const Context& context,
+                                            Site& site,
+                                            const Pf& pf,
+                                            uint32_t count) {
+    std::vector<std::string> intents;
+    const uint32_t now = pf.function.num_vfs;
+    if (now != count) {
+        if (now != 0)
+            intents.push_back(fmt::format("destroy the {} VFs of {}", now, pf.netdev.name));
+        if (count != 0)
+            intents.push_back(fmt::format(
+                "make {} VFs of {}, each with a MAC and its driver", count, pf.netdev.name));
+        return intents;
+    }
+    const std::vector<VfSettings> none;
+    const AtWork at = TRY(begin(context, site, pf, none));
+    for (const PciFunction& vf : TRY(vfs_of(site, pf.function.address))) {
+        if (!TRY(is_ours_to_set(context, vf)))
+            continue;
+        const VfSettings change = TRY(lacking(at, vf, false).context(text_of(at, vf)));
+        if (change.mac)
+            intents.push_back(fmt::format(
+                "set the MAC of {} to {}", text_of(at, vf), netns::to_string(*change.mac)));
+        if (vf.driver.empty() || !is_empty(change))
+            intents.push_back("give its driver to " + text_of(at, vf));
+    }
+    return intents;
 }
 
 Result<> make_vfs(const Context& context, Site& site, const Pf& pf, uint32_t count) {

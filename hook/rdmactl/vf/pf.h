@@ -60,6 +60,11 @@ Result<> bind_vfs(const Context& context,
                   Site& site,
                   const Pf& pf,
                   const std::vector<netns::VfSettings>& kept);
+// Returns what would be done to make or destroy VFs, in words: nothing if all is as wanted.
+Result<std::vector<std::string>> intents_of(const Context& context,
+                                            Site& site,
+                                            const Pf& pf,
+                                            uint32_t count);
 // Prepares and binds VFs. Leaves no VF that it made and could not finish.
 Result<> make_vfs(const Context& context, Site& site, const Pf& pf, uint32_t count);
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // rdmactl vf: the administrator makes VFs, sees their users, and destroys them. Containers only
 // ever get VFs that exist.
+#include <functional>
+#include <map>
+
 #include <fmt/format.h>
 
 #include "hook/rdmactl/find.h"
@@ -12,7 +15,18 @@ namespace hook::ctl {
 using netns::PciFunction;
 
 namespace {
-std::string text_of(const Json& json) {
+// The names for people of containers, by id.
+using Labels = std::map<std::string, std::string>;
+
+Result<Labels> labels_of(const Context& context, const Options& options) {
+    Labels labels;
+    Names names{context.host.files, options.host_root};
+    for (const Known& known : TRY(known_containers(context, names)))
+        labels[known.id.empty() ? known.key : known.id] = label_of(known);
+    return labels;
+}
+
+std::string lay_out(const Json& json, const Labels& labels, const Page& page) {
     std::string text;
     for (const Json& pf : json["pfs"]) {
         text += fmt::format("{} ({}, {}): {} of {} VFs\n",
@@ -21,33 +35,71 @@ std::string text_of(const Json& json) {
                             pf["driver"].get<std::string>(),
                             pf["enabled"].get<uint32_t>(),
                             pf["total"].get<uint32_t>());
-        std::vector<std::vector<std::string>> rows = {
-            {"VF", "ADDRESS", "DRIVER", "NETDEV", "RDMA", "STATE", "CONTAINER"}};
+        Rows rows = {{"VF", "ADDRESS", "DRIVER", "NETDEV", "RDMA", "STATE", "CONTAINER"}};
         for (const Json& vf : pf["vfs"]) {
             std::string containers;
-            for (const Json& id : vf["containers"])
-                containers += (containers.empty() ? "" : ",") + id.get<std::string>().substr(0, 12);
+            for (const Json& id : vf["containers"]) {
+                const auto label = labels.find(id.get<std::string>());
+                containers += (containers.empty() ? "" : ",") +
+                              (label == labels.end() ? id.get<std::string>() : label->second);
+            }
+            const auto state = vf["state"].get<std::string>();
             rows.push_back({std::to_string(vf["number"].get<uint32_t>()),
                             vf["address"].get<std::string>(),
                             vf["driver"].get<std::string>(),
                             vf["netdev"].get<std::string>(),
                             vf["rdma"].get<std::string>(),
-                            vf["state"].get<std::string>(),
+                            {state, colour_of(state)},
                             containers});
         }
         if (rows.size() > 1)
-            text += table(rows);
+            text += table(rows, page);
     }
     return text.empty() ? "no PCI function of this host has SR-IOV\n" : text;
 }
 
-Result<Answer> answer_of(const Context& context, Site& site, const std::string& pf) {
-    const auto now = TRY(site.host.sriov.find(pf));
+Result<Answer> answer_of(const Context& context,
+                         Site& site,
+                         const Options& options,
+                         const std::vector<PciFunction>& pfs) {
     Json json{{"pfs", Json::array()}};
-    if (now)
-        json["pfs"].push_back(TRY(describe_pf(context, site, *now)));
-    std::string text = text_of(json);
+    for (const PciFunction& pf : pfs)
+        json["pfs"].push_back(TRY(describe_pf(context, site, pf)));
+    std::string text = lay_out(json, TRY(labels_of(context, options)), options.page);
     return Answer{.json = std::move(json), .text = std::move(text)};
+}
+
+// A change of a PF's VFs.
+struct Change {
+    uint32_t count = 0;                        // the VFs that there are to be
+    std::function<Result<>(const Pf&)> check;  // refuses it, and changes nothing
+    std::function<Result<>(const Pf&)> make;
+};
+
+// Makes the change, and answers with the adapter's state afterwards. A dry run only checks, and
+// answers with the intents and the present state.
+Result<Answer> carry_out(const Context& context,
+                         Site& site,
+                         const Options& options,
+                         const std::string& address,
+                         const Change& change) {
+    std::vector<std::string> intents;
+    if (options.dry_run) {
+        const Pf pf = TRY(find_pf(address, context.host));
+        TRY(change.check(pf));
+        intents = TRY(intents_of(context, site, pf, change.count));
+    } else {
+        TRY(work_on(
+            context.store, context.host.sriov, netns::devlink_handle(address), [&]() -> Result<> {
+                const Pf pf = TRY(find_pf(address, context.host));  // as it is by now
+                TRY(change.check(pf));
+                return change.make(pf);
+            }));
+    }
+    const auto now = TRY(site.host.sriov.find(address));
+    Answer answer = TRY(
+        answer_of(context, site, options, now ? std::vector{*now} : std::vector<PciFunction>{}));
+    return options.dry_run ? intended(intents, std::move(answer)) : std::move(answer);
 }
 }  // namespace
 
@@ -57,12 +109,8 @@ Result<Answer> vf_list(const Options& options, netns::Host& host) {
     const Context context{host, config, store};
     Site site = TRY(host_site(host));
     if (!options.pf.empty())
-        return answer_of(context, site, TRY(find_pf(options.pf, host)).function.address);
-    Json json{{"pfs", Json::array()}};
-    for (const PciFunction& pf : TRY(host.sriov.list_pfs()))
-        json["pfs"].push_back(TRY(describe_pf(context, site, pf)));
-    std::string text = text_of(json);
-    return Answer{.json = std::move(json), .text = std::move(text)};
+        return answer_of(context, site, options, {TRY(find_pf(options.pf, host)).function});
+    return answer_of(context, site, options, TRY(host.sriov.list_pfs()));
 }
 
 Result<Answer> vf_enable(const Options& options, netns::Host& host) {
@@ -71,7 +119,6 @@ Result<Answer> vf_enable(const Options& options, netns::Host& host) {
     const Context context{host, config, store};
     Site site = TRY(host_site(host));
     const Pf found = TRY(find_pf(options.pf, host));
-    const std::string& address = found.function.address;
     if (options.count == 0 || options.count > found.function.total_vfs)
         return make_error(Code::Usage,
                           fmt::format("PF {} can have 1 to {} VFs, not {}",
@@ -79,15 +126,21 @@ Result<Answer> vf_enable(const Options& options, netns::Host& host) {
                                       found.function.total_vfs,
                                       options.count))
             .advise("to have none: rdmactl vf disable " + found.netdev.name);
-    TRY(work_on(store, host.sriov, netns::devlink_handle(address), [&]() -> Result<> {
-        const Pf pf = TRY(find_pf(address, host));  // as it is by now
-        TRY(check_up(pf, site));
-        if (pf.function.num_vfs != options.count)
-            TRY(check_unused(context, site, pf.function));
-        return make_vfs(context, site, pf, options.count)
-            .context("enable VFs of " + pf.netdev.name);
-    }));
-    return answer_of(context, site, address);
+    return carry_out(context,
+                     site,
+                     options,
+                     found.function.address,
+                     {.count = options.count,
+                      .check = [&](const Pf& pf) -> Result<> {
+                          TRY(check_up(pf, site));
+                          return pf.function.num_vfs == options.count
+                                     ? Result<>{}
+                                     : check_unused(context, site, pf.function);
+                      },
+                      .make = [&](const Pf& pf) -> Result<> {
+                          return make_vfs(context, site, pf, options.count)
+                              .context("enable VFs of " + pf.netdev.name);
+                      }});
 }
 
 Result<Answer> vf_disable(const Options& options, netns::Host& host) {
@@ -95,13 +148,14 @@ Result<Answer> vf_disable(const Options& options, netns::Host& host) {
     const Store store = TRY(open_store(options, host, config));
     const Context context{host, config, store};
     Site site = TRY(host_site(host));
-    const std::string address = TRY(find_pf(options.pf, host)).function.address;
-    TRY(work_on(store, host.sriov, netns::devlink_handle(address), [&]() -> Result<> {
-        const Pf pf = TRY(find_pf(address, host));  // as it is by now
-        TRY(check_unused(context, site, pf.function));
-        return host.sriov.set_num_vfs(address, 0);
-    }));
-    return answer_of(context, site, address);
+    return carry_out(
+        context,
+        site,
+        options,
+        TRY(find_pf(options.pf, host)).function.address,
+        {.count = 0,
+         .check = [&](const Pf& pf) { return check_unused(context, site, pf.function); },
+         .make = [&](const Pf& pf) { return host.sriov.set_num_vfs(pf.function.address, 0); }});
 }
 
 }  // namespace hook::ctl

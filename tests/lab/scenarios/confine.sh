@@ -42,7 +42,7 @@ traffic() {
 verbs() {
     local verb id
     id=$(id_of c1)
-    for verb in list "list --failed" "list --json" "show $id" "stats $id" "vf list" "asap2 status" "config check" "gc" "gc --regrant" recover \
+    for verb in list "list --failed" "list --json" "show $id" "stats $id" "vf list" "asap2 status" "config check" gc "gc --regrant" "gc --dry-run" recover \
         "cdi generate --output $work/cdi" "cdi list" "plan -a rdma.mode=softroce -a rdma.ip=10.8.0.1/24" \
         "runtime configure --runtime=docker --dry-run"; do
         # shellcheck disable=SC2086 # words
@@ -51,6 +51,9 @@ verbs() {
     rdmactl doctor >"$work/out" 2>&1
     (($? < 128))
     report $? "$mode: rdmactl doctor is not killed" "$work/out"
+    rdmactl suggest >"$work/out" 2>&1
+    (($? < 128))
+    report $? "$mode: rdmactl suggest is not killed" "$work/out"
 }
 
 try() { # the cell of $mode and $engine
@@ -103,6 +106,8 @@ dmesg -C
 # A program as it is installed, at the first line that it prints: on a terminal, and on what is none.
 check "rdmactl list to /dev/null" bash -c 'rdmactl list >/dev/null'
 check "rdmactl gc to a terminal" script -qec "rdmactl gc" /dev/null
+check "rdmactl list --watch draws until it is ended" script -qec "timeout 3 rdmactl list --watch; test \$? = 124" /dev/null
+refused "rdmactl list --watch wants a terminal" 'draws on a terminal' bash -c 'rdmactl list --watch >/dev/null'
 nothing_unlisted "a program that prints"
 
 for mode in "${modes[@]}"; do

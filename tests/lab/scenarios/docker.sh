@@ -39,6 +39,7 @@ traffic() {
     check "$runtime: Docker's own interface is there too" docker exec one bash -c 'ip -br address show eth0 | grep -q UP'
     check "$runtime: and works" docker exec one ping -c 1 -W 5 "$(docker inspect -f '{{.NetworkSettings.Gateway}}' one)"
     equal "$runtime: rdmactl shows the container by Docker's id" live "$(rdmactl show "$(container_id one)" --json | jq -r .container.state)"
+    equal "$runtime: and by its name" live "$(rdmactl show docker:one --json | jq -r .container.state)"
     check "$runtime: its bundle says that it runs under rdma-runtime" in_bundle one
     equal "$runtime: ibv_devices lists one device" 1 "$(docker exec one ibv_devices | grep -c rxe)"
     equal "$runtime: one verbs node" 1 "$(docker exec one bash -c 'ls /dev/infiniband' | grep -c uverbs)"

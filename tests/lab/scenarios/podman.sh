@@ -46,7 +46,7 @@ traffic() {
     for each in a b; do
         equal "$runtime: ibv_devices in $each lists one device" 1 "$(podman exec $each ibv_devices | grep -c rxe)"
     done
-    check "$runtime: rdmactl verify, with the host's rdma-perf" rdmactl verify "$(podman inspect -f '{{.Id}}' b)" "$(podman inspect -f '{{.Id}}' a)"
+    check "$runtime: rdmactl verify, by name, with the host's rdma-perf" rdmactl verify podman:b a
     check "$runtime: rdma-perf doctor finds nothing wrong in a" podman exec a rdma-perf doctor
     ((!brief)) || return
     pair "$runtime: rdma-perf passes, verified" 18600 rdma-perf serve --bind 0.0.0.0 --once -- rdma-perf run 10.9.0.1 --time 0.5s --size 4096

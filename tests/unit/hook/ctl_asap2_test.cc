@@ -96,6 +96,44 @@ TEST(CtlAsap2, EnableMakesASwitch) {
     }
 }
 
+TEST(CtlAsap2, ADryRunTellsAndDoesNothing) {
+    using Would = std::vector<std::string>;
+    Asap2Host host(bare_world(0));
+    const auto would = [&](Asap2Host::Verb verb) {
+        const World before = host.fake.world;
+        const auto left = host.state.leftovers();
+        host.options.dry_run = true;
+        const auto answer = host.run(verb);
+        host.options.dry_run = false;
+        EXPECT_TRUE(answer) << answer.error().message();
+        EXPECT_EQ(host.fake.world, before) << difference(before, host.fake.world);
+        EXPECT_EQ(host.state.leftovers(), left);
+        return answer ? answer->json["would"].get<Would>() : Would{"nothing"};
+    };
+    host.options.tc_policy = "skip_sw";
+    EXPECT_EQ(would(hook::ctl::asap2_enable),
+              (Would{"make 2 VFs of enp1s0",
+                     "put the e-switch of pci/0000:01:00.0 into mode switchdev",
+                     "switch hw-tc-offload of enp1s0 on",
+                     "set other_config:hw-offload=true of Open vSwitch",
+                     "set other_config:tc-policy=skip_sw of Open vSwitch",
+                     "make bridge br0 of Open vSwitch",
+                     "put enp1s0 on bridge br0"}));
+    EXPECT_EQ(would(hook::ctl::asap2_disable), Would{}) << "nobody has enabled it";
+    ASSERT_TRUE(host.enable());
+    EXPECT_EQ(would(hook::ctl::asap2_enable), Would{});
+    EXPECT_EQ(would(hook::ctl::asap2_disable),
+              (Would{"take off bridge br0 what enable put on it",
+                     "destroy the 2 VFs of enp1s0",
+                     "put the e-switch of pci/0000:01:00.0 into mode legacy",
+                     "switch hw-tc-offload of enp1s0 off",
+                     "remove other_config:hw-offload of Open vSwitch",
+                     "remove other_config:tc-policy of Open vSwitch"}));
+    host.options.bridge = "br1";
+    host.options.dry_run = true;
+    EXPECT_FALSE(host.enable()) << "what is refused, is refused";
+}
+
 TEST(CtlAsap2, ASecondTimeChangesNothing) {
     Asap2Host host(bare_world(0));
     ASSERT_TRUE(host.enable());

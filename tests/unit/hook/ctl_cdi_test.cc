@@ -130,7 +130,7 @@ TEST_F(CtlCdi, WithoutDevicesThereIsNoFile) {
 TEST_F(CtlCdi, PrintsInsteadOfWriting) {
     add("mlx5_0", "mlx5");
     options_.cdi_output = "-";
-    EXPECT_EQ(generate()->json[0]["kind"], "rdma-hook.org/hca");
+    EXPECT_EQ(generate()->json["specs"][0]["kind"], "rdma-hook.org/hca");
     EXPECT_FALSE(std::filesystem::exists(dir_ / "cdi"));
 }
 

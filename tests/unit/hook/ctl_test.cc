@@ -1,19 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // rdmactl's verbs over a fake host with a container that lives, dies, or leaves something behind.
+// budget: the verbs share the host and its container.
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "hook/rdmactl/command.h"
 #include "hook/rdmactl/text.h"
+#include "hook/rdmactl/watch.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/hook/life.h"
 
 namespace test {
 namespace {
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::MatchesRegex;
+using testing::Not;
 
 class Ctl : public testing::Test {
   protected:
@@ -21,6 +31,16 @@ class Ctl : public testing::Test {
         one_.annotations = {{"rdma.mode", "softroce"}, {"rdma.ip", "10.9.0.1/24"}};
         options_.load_config = [this]() -> base::Result<hook::Config> { return state_.config(); };
         options_.runtimes = state_.path() + "/runtimes";
+        options_.host_root = host_.path();
+    }
+
+    // Makes Podman call the container so.
+    void name_it(const std::string& name) {
+        const std::filesystem::path folder =
+            host_ / "var/lib/containers/storage/overlay-containers";
+        std::filesystem::create_directories(folder);
+        std::ofstream(folder / "containers.json")
+            << R"([{"id":")" << one_.id() << R"(","names":[")" << name << R"("]}])";
     }
 
     using Verb = base::Result<hook::ctl::Answer> (*)(const hook::ctl::Options&, netns::Host&);
@@ -54,6 +74,7 @@ class Ctl : public testing::Test {
 
     FakeHost fake_;
     StateDir state_;
+    TempDir host_;
     Life one_;
     hook::ctl::Options options_;
 };
@@ -160,8 +181,11 @@ TEST_F(Ctl, ListTellsTheLivingFromTheDead) {
     ASSERT_TRUE(one_.precreate());
     EXPECT_EQ(ask(hook::ctl::list).json["containers"][0]["state"], "creating");
     ASSERT_TRUE(one_.create_runtime());
+    name_it("server");
     const auto live = ask(hook::ctl::list);
     EXPECT_EQ(live.json["containers"][0]["state"], "live");
+    EXPECT_EQ(live.json["containers"][0]["name"], "server");
+    EXPECT_EQ(live.json["containers"][0]["engine"], "podman");
     EXPECT_NE(live.text.find("10.9.0.1/24"), std::string::npos);
     fake_.world.processes.erase(one_.init);
     EXPECT_EQ(ask(hook::ctl::list).json["containers"][0]["state"], "dead");
@@ -169,6 +193,121 @@ TEST_F(Ctl, ListTellsTheLivingFromTheDead) {
     EXPECT_EQ(collected.json["containers"].size(), 1U);
     EXPECT_FALSE(collected.trouble);
     EXPECT_TRUE(ask(hook::ctl::list).json["containers"].empty());
+}
+
+TEST_F(Ctl, ListHasALineForEachAddress) {
+    one_.annotations["rdma.ip"] = "10.9.0.1/24,fd00::1/64";
+    ASSERT_TRUE(one_.start());
+    std::string text = ask(hook::ctl::list).text;
+    const std::string id = one_.id().substr(0, 12);
+    EXPECT_THAT(text, HasSubstr("\n" + id + "  podman")) << "it has no name";
+    name_it("server");
+    text = ask(hook::ctl::list).text;
+    const auto head = text.substr(0, text.find('\n'));
+    EXPECT_THAT(head, MatchesRegex("NAME +ENGINE +AGE +MODE +DEVICE +NETDEV +ADDRESSES +STATE"));
+    EXPECT_THAT(text,
+                ContainsRegex("\nserver +podman +[0-9]+ s +softroce +rxe[0-9a-f]+ +rdma0 +"
+                              "10.9.0.1/24 +live\n +fd00::1/64\n$"));
+    options_.page.colours = true;
+    EXPECT_THAT(ask(hook::ctl::list).text, HasSubstr("\033[32mlive\033[0m"));
+    options_.page.columns = 60;
+    options_.page.colours = false;
+    std::istringstream lines(ask(hook::ctl::list).text);
+    for (std::string line; std::getline(lines, line);)
+        EXPECT_LE(line.size(), 60U) << line;
+}
+
+TEST_F(Ctl, ContainersAreFoundByName) {
+    ASSERT_TRUE(one_.start());
+    name_it("server");
+    for (const std::string& name : {std::string("server"),
+                                    std::string("podman:server"),
+                                    one_.id().substr(0, 5),
+                                    "podman:" + one_.id().substr(0, 5)}) {
+        options_.container = name;
+        EXPECT_EQ(ask(hook::ctl::show).json["container"]["id"], one_.id()) << name;
+        EXPECT_EQ(ask(hook::ctl::stats).json["containers"].size(), 1U) << name;
+    }
+    EXPECT_THAT(ask(hook::ctl::stats).text, HasSubstr("\nserver "));
+    netns::Host host = fake_.host();
+    for (const char* name : {"docker:server", "serve", ""}) {
+        options_.container = name;
+        EXPECT_EQ(hook::ctl::show(options_, host).has_value(), std::string(name).empty()) << name;
+    }
+}
+
+TEST_F(Ctl, ShowIsAPage) {
+    ASSERT_TRUE(one_.start());
+    name_it("server");
+    options_.container = "server";
+    const auto answer = ask(hook::ctl::show);
+    const std::string device = one_.environment("RDMA_DEVICE");
+    for (const std::string& line : {std::string("server\n"),
+                                    "  id         " + one_.id() + "\n",
+                                    std::string("  state      live, attached "),
+                                    std::string("\nattachment 0: softroce\n"),
+                                    "  device     " + device + " (rxe), node GUID ",
+                                    std::string("  netdev     rdma0, MAC "),
+                                    std::string("  addresses  10.9.0.1/24\n"),
+                                    std::string("  nodes      /dev/infiniband/uverbs"),
+                                    std::string("\n             /dev/infiniband/rdma_cm\n"),
+                                    std::string("ip=10.9.0.1/24\n")})
+        EXPECT_THAT(answer.text, HasSubstr(line));
+    EXPECT_THAT(answer.text, Not(HasSubstr("{"))) << "no JSON";
+    EXPECT_EQ(answer.json["journals"].size(), 1U);
+    remember_failure_of("");
+    const auto failed = ask(hook::ctl::show);
+    EXPECT_THAT(failed.text, HasSubstr("\nlast failure of server\n"));
+    EXPECT_THAT(failed.text, HasSubstr("taken"));
+}
+
+TEST_F(Ctl, WatchDrawsAgainWhenSomethingChanges) {
+    netns::Host host = fake_.host();
+    std::vector<std::string> drawn;
+    const auto done = hook::ctl::watch(options_,
+                                       host,
+                                       {.page = [] { return hook::ctl::Page{.columns = 80}; },
+                                        .draw =
+                                            [&](const std::string& text) {
+                                                drawn.push_back(text);
+                                                if (drawn.size() == 1) {
+                                                    EXPECT_TRUE(one_.start());
+                                                }
+                                                return drawn.size() < 2;
+                                            }});
+    EXPECT_TRUE(done) << done.error().message();
+    ASSERT_EQ(drawn.size(), 2U);
+    EXPECT_THAT(drawn[0], Not(HasSubstr("live")));
+    EXPECT_THAT(drawn[1], HasSubstr("live"));
+    EXPECT_EQ(hook::ctl::drawing("one\ntwo\nthree\n", {.columns = 80, .rows = 3}),
+              "\033[Hone\033[K\ntwo\033[K\n\033[J")
+        << "what does not fit is left out";
+}
+
+TEST_F(Ctl, GcSaysBeforehandWhatItWouldUndo) {
+    options_.dry_run = true;
+    EXPECT_EQ(ask(hook::ctl::collect).text, "nothing to do\n");
+    ASSERT_TRUE(one_.start());
+    name_it("server");
+    EXPECT_EQ(ask(hook::ctl::collect).text, "nothing to do\n") << "it lives";
+    fake_.world.processes.erase(one_.init);
+    const std::string attach = state_.path() + "/attach/" + std::string(64, 'e') + ".json";
+    ASSERT_TRUE(fake_.files.write(attach, "{}"));
+    const World before = fake_.world;
+    const auto left = state_.leftovers();
+    const auto would = ask(hook::ctl::collect);
+    EXPECT_EQ(would.text,
+              "would undo container server, which is dead\nwould remove " + attach + "\n");
+    EXPECT_EQ(would.json["dry_run"], true);
+    EXPECT_EQ(would.json["would"].size(), 2U);
+    EXPECT_TRUE(would.json["journals"].empty()) << "its attachment goes with it";
+    EXPECT_EQ(fake_.world, before) << difference(before, fake_.world);
+    EXPECT_EQ(state_.leftovers(), left);
+    options_.dry_run = false;
+    const auto done = ask(hook::ctl::collect);
+    for (const char* what : {"containers", "journals", "leftovers"})
+        EXPECT_EQ(done.json[what], would.json[what]) << what;
+    EXPECT_EQ(state_.leftovers(), std::vector<std::string>{});
 }
 
 TEST_F(Ctl, StatsAreOfTheLivingAndFollowWhatTheyRenamed) {
@@ -288,6 +427,41 @@ TEST(CtlText, LaysOutColumnsAndAges) {
     EXPECT_EQ(hook::ctl::age(100, 100 + 600), "10 min ago");
     EXPECT_EQ(hook::ctl::age(100, 100 + 36000), "10 h ago");
     EXPECT_EQ(hook::ctl::age(0, 5), "");
+    EXPECT_EQ(hook::ctl::span(100, 100 + 86400 * 3), "3 days");
+}
+
+TEST(CtlText, CutsTheWidestColumnsAndNoOthers) {
+    const hook::ctl::Rows rows = {
+        {"A", "LONG", "C"}, {"1", "0123456789abcdefghij", "z"}, {"2", "", "y"}};
+    EXPECT_EQ(hook::ctl::table_within(rows, {.columns = 16}),
+              "A  LONG        C\n"
+              "1  0123456...  z\n"
+              "2              y\n");
+    EXPECT_EQ(hook::ctl::table_within(rows, {.columns = 1}),
+              "A  LONG      C\n"
+              "1  01234...  z\n"
+              "2            y\n")
+        << "eight characters stay";
+}
+
+TEST(CtlText, ColoursAddNothingToTheWidth) {
+    const hook::ctl::Rows rows = {{"STATE", "X"}, {{"ok", hook::ctl::colour_of("ok")}, "y"}};
+    EXPECT_EQ(hook::ctl::table(rows, {.colours = true}),
+              "\033[1mSTATE\033[0m  \033[1mX\033[0m\n\033[32mok\033[0m     y\n");
+    EXPECT_EQ(hook::ctl::table(rows), "STATE  X\nok     y\n");
+}
+
+TEST(CtlText, TheEnvironmentDecidesOnColours) {
+    const auto wants = [](const char* term, const char* no_color) {
+        term == nullptr ? ::unsetenv("TERM") : ::setenv("TERM", term, 1);
+        no_color == nullptr ? ::unsetenv("NO_COLOR") : ::setenv("NO_COLOR", no_color, 1);
+        return hook::ctl::wants_colours();
+    };
+    EXPECT_TRUE(wants("xterm", nullptr));
+    EXPECT_TRUE(wants("xterm", "")) << "empty: as if it were not there (no-color.org)";
+    EXPECT_FALSE(wants("xterm", "1"));
+    EXPECT_FALSE(wants("dumb", nullptr));
+    EXPECT_FALSE(wants(nullptr, nullptr));
 }
 
 }  // namespace

@@ -78,6 +78,33 @@ TEST_F(CtlVf, EnableMakesVfsWithMacsThatStayTheSame) {
         EXPECT_EQ(vfs("enp1s0")[i]["mac"], first[i]["mac"]) << "as before";
 }
 
+TEST_F(CtlVf, ADryRunTellsAndDoesNothing) {
+    using Would = std::vector<std::string>;
+    options_.dry_run = true;
+    const auto would = [&](Verb verb, uint32_t count) {
+        const World now = fake_.world;
+        const auto answer = ask(verb, "enp1s0", count);
+        EXPECT_TRUE(answer) << answer.error().message();
+        EXPECT_EQ(fake_.world, now) << difference(now, fake_.world);
+        EXPECT_EQ(state_.leftovers(), std::vector<std::string>{});
+        return answer ? answer->json["would"].get<Would>() : Would{"nothing"};
+    };
+    EXPECT_EQ(would(hook::ctl::vf_enable, 4),
+              Would{"make 4 VFs of enp1s0, each with a MAC and its driver"});
+    EXPECT_EQ(would(hook::ctl::vf_disable, 0), Would{});
+    EXPECT_FALSE(ask(hook::ctl::vf_enable, "enp1s0", 8)) << "what is refused, is refused";
+    options_.dry_run = false;
+    ASSERT_TRUE(ask(hook::ctl::vf_enable, "enp1s0", 4));
+    options_.dry_run = true;
+    EXPECT_EQ(would(hook::ctl::vf_enable, 4), Would{});
+    EXPECT_EQ(would(hook::ctl::vf_enable, 2),
+              (Would{"destroy the 4 VFs of enp1s0",
+                     "make 2 VFs of enp1s0, each with a MAC and its driver"}));
+    EXPECT_EQ(would(hook::ctl::vf_disable, 0), Would{"destroy the 4 VFs of enp1s0"});
+    ASSERT_TRUE(fake_.host().sriov.unbind("0000:01:10.2"));
+    EXPECT_EQ(would(hook::ctl::vf_enable, 4), Would{"give its driver to VF 1 of enp1s0"});
+}
+
 TEST_F(CtlVf, EnableWaitsForTheNamesThatUdevGives) {
     fake_.world.pci.at(kPf).quirks.insert("udev");
     const auto made = ask(hook::ctl::vf_enable, "enp1s0", 3);
