@@ -166,9 +166,13 @@ std::string failures_text(const Json& json, const Page& page) {
 }
 
 Result<Json> failures(const Context& context, Names& names) {
-    Json list = TRY(load_failures(context.store));
-    for (Json& failure : list)
+    Json list = Json::array();
+    for (Json& failure : TRY(load_failures(context.store))) {
+        if (!failure.is_object())
+            continue;
         add_names(failure, names.of(string_at(failure, "id"), string_at(failure, "bundle")));
+        list.push_back(std::move(failure));
+    }
     return list;
 }
 

@@ -256,7 +256,7 @@ Result<std::string> trouble_of(Ground& ground, std::string_view mode, Json& engi
 }
 
 // Returns a word of a shell. Names of interfaces may have any letters.
-std::string quoted(const std::string& word) {
+std::string shell_word(const std::string& word) {
     const bool plain = std::ranges::all_of(word, [](unsigned char c) {
         return std::isalnum(c) != 0 ||
                std::string_view("_.,:/#=+-").find(static_cast<char>(c)) != std::string_view::npos;
@@ -276,7 +276,7 @@ std::string command_line(std::string_view engine, const ModeRow& row, const Anno
     line += fmt::format(" --annotation rdma.mode={}", row.mode);
     for (const auto& [key, value] : all) {
         if (key != "rdma.mode")
-            line += " --annotation " + quoted(key + "=" + value);
+            line += " --annotation " + shell_word(key + "=" + value);
     }
     return line + " IMAGE";
 }

@@ -92,7 +92,9 @@ Result<FileText> text_of(const Json& daemon, const Json& before, const EngineEdi
 }  // namespace
 
 std::string layout_json(const Json& json, const std::string& like) {
-    const auto line = like.find('\n', like.find('{'));
+    auto line = like.find('\n', like.find('{'));
+    if (line != std::string::npos && like.find_first_not_of(kWhite, line) == std::string::npos)
+        line = std::string::npos;  // the end of the only line
     if (line == std::string::npos && !like.empty() && json.size() > 0 && like.size() > 2)
         return base::dump_json(json);
     int width = 2;
@@ -127,7 +129,7 @@ Result<Edited> edit_docker(const EngineEdit& edit) {
 }
 
 Result<Edited> edit_docker_memlock(const EngineEdit& edit) {
-    Json daemon = TRY(parse_daemon(edit));
+    Json daemon = TRY(parse_daemon(edit.path, edit.before));
     const Json before = daemon;
     const auto limits = daemon.find(kLimits);
     if (limits != daemon.end() && !limits->is_object())

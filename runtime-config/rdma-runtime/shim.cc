@@ -147,8 +147,7 @@ void remember_runtime(const Invocation& call,
     if (!around.root || !token || !*token || !oci::is_container_id(call.id))
         return;
     (void)hook::Runtimes{around.host, around.runtimes}.remember(
-        {.root = call.root, .id = call.id, .runtime = path, .creator = **token},
-        !call.low_level);
+        {.root = call.root, .id = call.id, .runtime = path, .creator = **token}, !call.low_level);
 }
 
 // Refuses all that can be refused before anything is done.

@@ -81,7 +81,7 @@ class SchemaCheck {
             complain(where, "is not the constant", value);
         if (rule.contains("enum") && !lists(rule["enum"], value))
             complain(where, "is not listed", value);
-        if (value.is_object())
+        if (value.is_object() && !rule.empty())
             check_members(rule, value, where);
         if (value.is_array() && rule.contains("items")) {
             for (const Json& element : value)

@@ -404,7 +404,8 @@ Result<std::vector<std::string>> converge_intents(Site& site,
                         handle,
                         wanted.eswitch.mode == EswitchMode::Switchdev ? "switchdev" : "legacy"));
     }
-    if (now.uplink_offload != wanted.uplink_offload)
+    const bool fixed = TRY(site.host.tc.feature(site.host_ns, uplink.index)).fixed;
+    if (now.uplink_offload != wanted.uplink_offload && !fixed)
         intents.push_back(fmt::format(
             "switch hw-tc-offload of {} {}", uplink.name, wanted.uplink_offload ? "on" : "off"));
     return intents;

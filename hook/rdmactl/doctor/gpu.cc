@@ -190,16 +190,16 @@ std::string text_of_topology(const Topology& all) {
     std::string text;
     for (size_t first = 0; first < all.adapters.size(); first += kColumns) {
         const size_t end = std::min(first + kColumns, all.adapters.size());
-        std::vector<std::vector<std::string>> rows{{"GPU", "ADDRESS", "DRIVER", "NODE"}};
+        Rows rows{{"GPU", "ADDRESS", "DRIVER", "NODE"}};
         for (size_t i = first; i < end; ++i)
             rows[0].push_back(fmt::format("N{}", i));
         for (size_t gpu = 0; gpu < all.gpus.size(); ++gpu) {
             const PciCard& card = all.gpus[gpu];
-            auto& row = rows.emplace_back(std::vector<std::string>{
-                std::to_string(gpu),
-                card.address,
-                card.driver.empty() ? "-" : base::printable(card.driver, 10),
-                text_of_node(card.place)});
+            auto& row =
+                rows.emplace_back(Row{std::to_string(gpu),
+                                      card.address,
+                                      card.driver.empty() ? "-" : base::printable(card.driver, 10),
+                                      text_of_node(card.place)});
             for (size_t i = first; i < end; ++i)
                 row.push_back(fmt::format("{}{}",
                                           name_of(distance(card.place, all.adapters[i].place)),
@@ -207,7 +207,7 @@ std::string text_of_topology(const Topology& all) {
         }
         text += table(rows) + "\n";
     }
-    std::vector<std::vector<std::string>> legend{{"ADAPTER", "ADDRESS", "NODE", "DEVICE"}};
+    Rows legend{{"ADAPTER", "ADDRESS", "NODE", "DEVICE"}};
     for (size_t i = 0; i < all.adapters.size(); ++i)
         legend.push_back({fmt::format("N{}", i),
                           all.adapters[i].address,

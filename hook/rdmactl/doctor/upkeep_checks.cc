@@ -181,6 +181,7 @@ Result<Findings> check_leftovers(Look& look) {
 Result<Findings> check_images(Look& look) {
     const Store& store = look.context.store;
     const auto keys = store.container_keys();
+    constexpr size_t kLongest = 1024;
     Findings found;
     for (const std::string& key : keys ? *keys : std::vector<std::string>{}) {
         const std::string path = store.attach_path(key);
@@ -190,9 +191,10 @@ Result<Findings> check_images(Look& look) {
             if (each.contains("image_lacks"))
                 found.push_back(
                     {.status = Status::Warning,
-                     .why = fmt::format("container {}: {}",
-                                        attach->value("id", key).substr(0, kIdLetters),
-                                        base::printable(each["image_lacks"].get<std::string>()))});
+                     .why = fmt::format(
+                         "container {}: {}",
+                         attach->value("id", key).substr(0, kIdLetters),
+                         base::printable(each["image_lacks"].get<std::string>(), kLongest))});
         }
     }
     if (found.empty())

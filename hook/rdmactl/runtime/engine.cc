@@ -122,7 +122,7 @@ std::vector<Configured> configured_runtimes(const Options& options) {
 
 Result<Answer> runtime_list(const Options& options, netns::Host& /*host*/) {
     Json json{{"runtimes", Json::array()}};
-    std::vector<std::vector<std::string>> rows{{"ENGINE", "NAME", "LOW-LEVEL", "STATE"}};
+    Rows rows{{"ENGINE", "NAME", "LOW-LEVEL", "STATE"}};
     std::string troubles;
     bool trouble = false;
     for (const Configured& each : configured_runtimes(options)) {

@@ -61,11 +61,11 @@ exec_sees() {
 in_use() {
     give one 10.9.0.1 >/dev/null
     inside one bash -c 'exec 3<>/dev/infiniband/uverbs*; exec sleep 100001' &
-    wait_for 30 pgrep -f 'sleep 100001'
-    refused "a device that is open is not taken" "is open in process $(pgrep -of 'sleep 100001')" take one
+    wait_for 30 pgrep -fx 'sleep 100001' # in the container, and not its docker exec
+    refused "a device that is open is not taken" "is open in process $(pgrep -fx 'sleep 100001')" take one
     check "and works" opens one
-    pkill -f 'sleep 100001'
-    wait_for 30 bash -c '! pgrep -f "sleep 100001"'
+    pkill -fx 'sleep 100001'
+    wait_for 30 bash -c '! pgrep -fx "sleep 100001"'
     check "it is taken when it is closed" take one
     same_world "nothing is left after that" "$work/running"
 }
@@ -84,7 +84,7 @@ refusals() {
     refused "the host's network" 'network host' give hosts 10.9.0.1
     docker rm -f hosts >/dev/null
     refused "a pid that is another's" 'host.s network namespace' rdmactl attach "$(id_of one)" -a rdma.mode=softroce --pid $$ \
-        --bundle "/run/docker/containerd/daemon/io.containerd.runtime.v2.task/moby/$(id_of one)"
+        --bundle "$(docker_runc state "$(id_of one)" | jq -r .bundle)"
     same_world "nothing is left after refusals" "$work/running"
 }
 
@@ -148,13 +148,13 @@ death() { # VERB K ARGUMENT...: rdmactl dies, and then there is what the timer d
 # One of each other engine, from the states that their runtimes keep.
 others() {
     local id runtime=crun engine=podman hooks='{}'
-    podman run -d --name p --network none --cidfile "$work/p" --tmpfs /run --rootfs $rootfs sleep 100000 >"$work/out" 2>&1 || report 1 "Podman runs one" "$work/out"
+    pod run -d --name p --network none --cidfile "$work/p" --tmpfs /run --rootfs $rootfs sleep 100000 >"$work/out" 2>&1 || report 1 "Podman runs one" "$work/out"
     id=$(<"$work/p")
     check "Podman's is attached" rdmactl attach "${id:0:12}" -a rdma.mode=softroce -a rdma.ip=10.9.0.1/24
     check "Podman's opens its device" crun exec "$id" bash -c 'exec 3<>/dev/infiniband/uverbs*'
     check "Podman's has attach.json: its /run is a tmpfs" crun exec "$id" grep -q '"attached":true' /run/rdma/attach.json
     check "Podman's is detached" rdmactl detach "${id:0:12}"
-    podman rm -f -t 0 p >/dev/null
+    pod rm -f -t 0 p >/dev/null
     bundle b
     check "a bare bundle of crun starts" begin b
     check "it is attached by pid and bundle" rdmactl attach b -a rdma.mode=softroce -a rdma.ip=10.9.0.1/24 --pid "$(bundle_init b)" --bundle "$bundles/b"

@@ -63,7 +63,8 @@ class DoctorGpu : public testing::Test {
     // "STATUS ID: why -> fix" of each check.
     std::vector<std::string> said() {
         std::vector<std::string> all;
-        for (const auto& check : examine().json["checks"])
+        const auto answer = examine();
+        for (const auto& check : answer.json["checks"])
             all.push_back(check["status"].get<std::string>() + " " +
                           check["id"].get<std::string>() + ": " + check["why"].get<std::string>() +
                           " -> " + check["fix"].get<std::string>());

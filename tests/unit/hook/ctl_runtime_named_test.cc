@@ -54,7 +54,8 @@ class RuntimeNamed : public EngineFolder {
     // "ENGINE NAME LOW-LEVEL" of each.
     std::vector<std::string> listed() {
         std::vector<std::string> all;
-        for (const auto& each : list().json["runtimes"])
+        const auto answer = list();
+        for (const auto& each : answer.json["runtimes"])
             all.push_back(each["engine"].get<std::string>() + " " +
                           each["name"].get<std::string>() + " " +
                           each["low_level"].get<std::string>());

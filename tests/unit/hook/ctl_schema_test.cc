@@ -53,8 +53,11 @@ class CtlSchema : public testing::Test {
     // Holds the answer to the definition of its command.
     void expect_fits(const std::string& command, Verb verb, const Options& options) {
         netns::Host host = fake_.host();
-        const auto answer = verb(options, host);
+        hold(command, verb(options, host));
         fake_.settle();
+    }
+
+    void hold(const std::string& command, const base::Result<hook::ctl::Answer>& answer) {
         ASSERT_TRUE(answer) << command << ": " << answer.error().message();
         const size_t before = schema_.problems().size();
         schema_.check(definition_of(command), hook::ctl::with_schema(command, answer->json));
@@ -130,17 +133,18 @@ class CtlSchema : public testing::Test {
     }
 
     void of_a_running_container() {
-        Life two(fake_, state_, "two");
-        two.running = true;
-        ASSERT_TRUE(two.precreate());
-        const uint64_t start = fake_.world.processes.at(World::kContainer).start;
-        write_runc_state(
-            options_.host_root, two.id(), two.bundle(), {.pid = two.init, .start = start});
-        Options asks = options_;
-        asks.container = two.id();
+        FakeHost fake{World::standard(KernelTraits::v7_3())};
+        StateDir state;
+        Life one(fake, state, "one");
+        one.running = true;
+        ASSERT_TRUE(one.precreate());
+        const uint64_t start = fake.world.processes.at(World::kContainer).start;
+        write_runc_state(state.root(), one.id(), one.bundle(), {.pid = one.init, .start = start});
+        Options asks = options_for(state, one.id());
         asks.annotations = {"rdma.mode=softroce", "rdma.ip=10.9.0.3/24"};
-        expect_fits("attach", hook::ctl::attach, asks);
-        expect_fits("detach", hook::ctl::detach, asks);
+        netns::Host host = fake.host();
+        hold("attach", hook::ctl::attach(asks, host));
+        hold("detach", hook::ctl::detach(asks, host));
     }
 
     SchemaCheck schema_;

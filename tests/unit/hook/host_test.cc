@@ -192,7 +192,7 @@ TEST_F(HostMode, WhatIsNotTheHostsOwnIsRefusedWithTheReason) {
         {"0000:09:00.0", "that is called '0000:09:00.0'"}};
 
     for (const auto& [name, says] : rows) {
-        Life one = container("one", host_mode(name));
+        Life one = container("c" + std::to_string(made_), host_mode(name));
         EXPECT_THAT(refusal(one).message(), HasSubstr(says)) << name;
     }
 }
@@ -228,7 +228,7 @@ TEST_F(HostMode, NearMisses) {
     };
 
     for (const auto& [annotations, says] : rows) {
-        Life one = container("one", annotations);
+        Life one = container("c" + std::to_string(made_), annotations);
         EXPECT_THAT(refusal(one).message(), HasSubstr(says));
         EXPECT_EQ(state_.leftovers(), std::vector<std::string>{});
     }

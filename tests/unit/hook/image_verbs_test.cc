@@ -66,8 +66,9 @@ TEST(Providers, AreKnownOfEachAdapter) {
         if (each.rdma_type.empty())
             continue;
         EXPECT_NE(hook::provider_of(each.driver), "") << each.name;
-        if (each.vf_rdma && !each.vf_driver.empty())
+        if (each.vf_rdma && !each.vf_driver.empty()) {
             EXPECT_NE(hook::provider_of(each.vf_driver), "") << each.name;
+        }
     }
 }
 

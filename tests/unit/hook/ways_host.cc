@@ -15,6 +15,12 @@ World with_two(KernelTraits kernel = KernelTraits::v7_2()) {
     return world;
 }
 
+// The container's init is in the host's network.
+World in_hosts_network(World world) {
+    world.processes.at(World::kContainer).ns = world.host;
+    return world;
+}
+
 World with_two_exclusive() {
     World world = with_two(KernelTraits::v7_3());
     world.mode = netns::RdmaNetnsMode::Exclusive;
@@ -48,11 +54,11 @@ std::vector<Way> host_ways() {
     return {
         {.name = "one_of_two", .world = with_two(), .annotations = in_mode_host("mlx5_1")},
         {.name = "hosts_network",
-         .world = with_two(),
+         .world = in_hosts_network(with_two()),
          .annotations = in_mode_host("mlx5_1"),
          .network = Life::kHostsNetwork},
         {.name = "hosts_network_exclusive",
-         .world = with_two_exclusive(),
+         .world = in_hosts_network(with_two_exclusive()),
          .annotations = in_mode_host("mlx5_1,enp1s0"),
          .network = Life::kHostsNetwork},
         {.name = "runtimes_network",

@@ -115,7 +115,8 @@ TEST_F(ServedBy, OneThatWasNamedIsNobodysDefault) {
 
 // Another program would make another container: one without a GPU, say.
 TEST_F(ServedBy, OneThatIsNamedAndCannotBeCalledHasNoSubstitute) {
-    for (const std::string bad : {"/nonexistent/runc", "runc", "", "../usr/bin/env", "/etc/passwd"}) {
+    for (const std::string bad :
+         {"/nonexistent/runc", "runc", "", "../usr/bin/env", "/etc/passwd"}) {
         named_ = bad;
         EXPECT_EQ(server_of_create("c1"), "") << bad;
         write_spec({{"rdma.mode", "softroce"}});
