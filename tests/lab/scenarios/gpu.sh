@@ -200,7 +200,7 @@ of_examples
 restart
 ((!failed)) || tail -n 40 /tmp/dockerd.log | sed 's/^/# /'
 check "a runtime is taken out" rdmactl runtime configure --runtime=docker --name rdma-nvidia --unset
-equal "with its program" "" "$(ls $named | grep nvidia)"
+equal "with its program" "" "$(compgen -G "$named/*nvidia*")"
 clean_kernel_log
 end_dockerd TERM
 finish
