@@ -386,19 +386,6 @@ Result<> check_has_all(const Context& context,
     return {};
 }
 
-// Refuses rdmactl attach where the container has a record from its start.
-Result<> check_started_without(const Context& context, const Container& earlier) {
-    if (earlier.running_init || !TRY(is_alive(context, earlier)))
-        return {};
-    if (!earlier.committed)
-        return make_error(Code::Busy, "the container is being created with rdma.* annotations")
-            .advise("wait until it runs: rdmactl show " + earlier.id);
-    return make_error(Code::Refused,
-                      "the container was started with rdma.* annotations, and what it has of them "
-                      "stays as it is while it runs")
-        .advise("change its annotations, and create it again");
-}
-
 // Handles an earlier start of the same bundle. If it is dead it is undone now; if it lives, this
 // start is a mistake.
 Result<> leave_earlier(const Context& context, const Container& earlier) {
@@ -429,6 +416,18 @@ Result<Notes> attach_container(const Context& context, const Asking& asking, Del
     if (notes || !asking.request.optional || !is_forgivable(notes.error()))
         return notes;
     return start_without_rdma(context, asking, delivery, notes.error());
+}
+
+Result<> check_started_without(const Context& context, const Container& earlier) {
+    if (earlier.running_init || !TRY(is_alive(context, earlier)))
+        return {};
+    if (!earlier.committed)
+        return make_error(Code::Busy, "the container is being created with rdma.* annotations")
+            .advise("wait until it runs: rdmactl show " + earlier.id);
+    return make_error(Code::Refused,
+                      "the container was started with rdma.* annotations, and what it has of them "
+                      "stays as it is while it runs")
+        .advise("change its annotations, and create it again");
 }
 
 Result<Request> expand(const Context& context, Request request, bool hosts_network) {

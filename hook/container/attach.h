@@ -15,6 +15,10 @@ namespace hook {
 // gets nothing more. A container with rdma.optional starts without RDMA if the host fails.
 Result<Notes> attach_container(const Context& context, const Asking& asking, Delivery& delivery);
 
+// Refuses rdmactl attach for a container that was started with rdma.* annotations, or is about to
+// be. `earlier` is its record.
+Result<> check_started_without(const Context& context, const Container& earlier);
+
 // Returns the request with one attachment for each device: one that names several becomes as many,
 // with indexes from its own on. `hosts_network`: the container is in the host's network namespace.
 Result<Request> expand(const Context& context, Request request, bool hosts_network);

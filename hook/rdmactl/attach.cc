@@ -59,6 +59,9 @@ Result<Answer> attach_to(const Options& options, netns::Host& host, const oci::S
     const Context context{host, config, store};
     const oci::Bundle bundle = TRY(oci::Bundle::open(state.bundle));
     TRY(bundle.check_owner());
+    // Its config.json may have been edited then: to judge its devices would be the wrong refusal.
+    if (const auto earlier = TRY(store.load_container(container_key(bundle.path()))))
+        TRY(check_started_without(context, *earlier));
     oci::Spec spec = TRY(oci::Spec::parse(TRY(bundle.read(oci::kSpecFile, oci::kMaxSpecBytes))));
     Asking asking = TRY(read_request(context, options, spec));
     auto delivery = TRY(IntoRunning::find(

@@ -115,6 +115,13 @@ TEST_F(Running, AContainerThatStartedWithRdmaKeepsIt) {
     life_.annotations["rdma.1.mode"] = "softiwarp";
     expect_refusal(hook::ctl::attach, Code::Refused, "was started with rdma.* annotations");
     expect_refusal(hook::ctl::detach, Code::Refused, "since its start");
+    // The devices that precreate wrote are no wish of the container's.
+    std::ifstream file(life_.bundle() + "/config.json");
+    oci::Json spec = oci::Json::parse(file);
+    spec["linux"]["devices"].push_back(
+        {{"path", "/dev/infiniband/uverbs0"}, {"type", "c"}, {"major", 231}, {"minor", 192}});
+    std::ofstream(life_.bundle() + "/config.json") << spec.dump();
+    expect_refusal(hook::ctl::attach, Code::Refused, "was started with rdma.* annotations");
 }
 
 TEST_F(Running, WhatPrecreatePreparedIsNotDetached) {
