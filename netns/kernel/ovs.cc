@@ -31,7 +31,7 @@ std::optional<Guard> failed_guard(const Transaction& transaction, const Refusal&
 
 Error port_taken(const std::string& name) {
     return base::sys_error(EEXIST, "Open vSwitch has a port or an interface " + name + " already")
-        .as(Code::Busy, "whose it is: ovs-vsctl list port " + name);
+        .as(Code::Busy, "look at the port: ovs-vsctl list port " + name);
 }
 
 Error without_marks(const std::string& what) {

@@ -150,7 +150,7 @@ Result<Findings> check_config_file(Look& look) {
                                             look.context.config.pools.size())}};
     return Findings{{.status = Status::Fail,
                      .why = look.config_trouble,
-                     .fix = "mend the file; see: rdmactl config check"}};
+                     .fix = "correct the file; see: rdmactl config check"}};
 }
 
 Result<Version> kernel_version(Look& look) {

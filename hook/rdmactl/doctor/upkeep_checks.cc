@@ -84,7 +84,9 @@ Result<Findings> check_docker(Look& look) {
     const auto text = TRY(text_of(look, kDocker.file));
     const auto runtimes = engines::docker_runtimes(kDocker.file, text);
     if (!runtimes)
-        return one(Status::Fail, runtimes.error().message(), "mend the file: dockerd --validate");
+        return one(Status::Fail,
+                   runtimes.error().message(),
+                   "correct the file, and check it: dockerd --validate");
     if (runtimes->empty())
         return one(TRY(gravity_of_silence(look)),
                    "Docker does not know the runtime rdma",
