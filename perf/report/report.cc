@@ -90,10 +90,10 @@ Json side_of(const Hello& hello, const std::optional<DeviceInfo>& device) {
 
 // In lines of at most 100 columns, broken between two of the values at the end.
 std::string fold(std::string row) {
-    constexpr size_t kColumns = 100;
+    constexpr size_t kLongest = 100;
     constexpr std::string_view kIndent = "\n      ";
-    for (size_t begin = 0; row.size() - begin > kColumns;) {
-        const size_t gap = row.rfind("  ", begin + kColumns);
+    for (size_t begin = 0; row.size() - begin > kLongest;) {
+        const size_t gap = row.rfind("  ", begin + kLongest);
         if (gap == std::string::npos || gap <= begin + kIndent.size())
             break;
         row.replace(gap, 2, kIndent);
