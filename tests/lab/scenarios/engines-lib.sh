@@ -22,10 +22,19 @@ docker_network=() # (--network none), as of Podman
 docker_ids=$work/dockers
 docker_image=(-v /usr/lib/lab/rootfs/usr:/usr:ro lab:1)
 
+dockerd_came_or_died() { docker info || ! kill -0 "$dockerd"; }
+# dockerd waits 15 s for its containerd, which a busy emulated machine exceeds while it reads the program: a second start finds it in memory.
 start_dockerd() { # OPTION...
-    GOGC=400 dockerd --iptables=false --ip6tables=false "$@" >>/tmp/dockerd.log 2>&1 &
-    dockerd=$!
-    wait_for 120 docker info
+    local _
+    for _ in 1 2; do
+        GOGC=400 dockerd --iptables=false --ip6tables=false "$@" >>/tmp/dockerd.log 2>&1 &
+        dockerd=$!
+        wait_for 120 dockerd_came_or_died
+        docker info >/dev/null 2>&1 && return
+        grep -q 'timeout waiting for containerd to start' /tmp/dockerd.log || break
+    done
+    tail -n 20 /tmp/dockerd.log
+    return 1
 }
 end_dockerd() { # SIGNAL
     kill "-$1" "$dockerd"
