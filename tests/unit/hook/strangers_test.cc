@@ -13,7 +13,7 @@
 namespace test {
 namespace {
 
-constexpr int kContainers = 1000;
+constexpr int kContainers = 300;
 constexpr std::chrono::seconds kAtMost{2};  // more than without
 
 using Milliseconds = std::chrono::duration<double, std::milli>;
@@ -134,12 +134,13 @@ class Strangers : public Containers {
 };
 
 TEST_F(Strangers, AnAttachmentsLockIsNobodyElses) {
-    expect_no_wait([&] { return store_.lock_attachment(akey(500), base::Deadline::now()); },
-                   "attachment " + akey(500));
+    expect_no_wait(
+        [&] { return store_.lock_attachment(akey(kContainers / 2), base::Deadline::now()); },
+        "attachment " + akey(kContainers / 2));
 }
 
 TEST_F(Strangers, AContainersLockIsNobodyElses) {
-    const std::string key = hook::container_key(bundle(500));
+    const std::string key = hook::container_key(bundle(kContainers / 2));
     expect_no_wait([&] { return store_.lock_container(key, base::Deadline::now()); },
                    "container " + key);
 }
