@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // PCI functions in trees of sysfs: tests/data/sysfs.
+#include "netns/sriov.h"
+
 #include <cerrno>
 #include <filesystem>
 
 #include <gtest/gtest.h>
 
 #include "netns/kernel/sysfs.h"
-#include "netns/sriov.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/netns/listed_tree.h"
 
