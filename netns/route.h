@@ -19,10 +19,10 @@ inline constexpr uint32_t kMainTable = 254;
 
 struct Route {
     Family family = Family::V4;
-    std::optional<Address> destination;  // a network; nothing: the default route
-    std::optional<Address> gateway;      // nothing: neighbours on the link
-    std::optional<Address> source;       // the source address, if the sender chose none
-    uint32_t link = 0;                   // index in the namespace
+    std::optional<Address> destination{};  // a network; nothing: the default route
+    std::optional<Address> gateway{};      // nothing: neighbours on the link
+    std::optional<Address> source{};       // the source address, if the sender chose none
+    uint32_t link = 0;                     // index in the namespace
     uint32_t table = kMainTable;
     bool operator==(const Route&) const = default;
 };

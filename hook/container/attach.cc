@@ -152,12 +152,10 @@ Result<Granted> make_once(const Holder& holder,
         attachment, Survey{context, site, holder.container, akey, holder.asking.cpus, in_use}));
     Journal journal{.key = akey,
                     .attachment = to_json(attachment),
-                    .netns = {},
                     .endpoint = plan.endpoint,
                     .made = false,
                     .steps = std::move(plan.steps),
-                    .holders = {holder.container.key},
-                    .trouble = {}};
+                    .holders = {holder.container.key}};
     if (plan.endpoint.where == Where::Container) {
         journal.netns = site.container->id();
         journal.netns_cookie = TRY(context.host.namespaces.cookie(*site.container));

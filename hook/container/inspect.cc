@@ -132,13 +132,9 @@ Result<Granted> inspect(Site& site, const Attachment& attachment, const Endpoint
                     .mode = attachment.mode,
                     .placement = stays_on_host(attachment) ? Placement::Host : Placement::Container,
                     .device = device,
-                    .netdev = {},
-                    .gid = {},
                     .addresses = endpoint.addresses,
                     .software = endpoint.software,
-                    .uverbs = {},
-                    .software_path = endpoint.software_path,
-                    .rdma_cm = {}};
+                    .software_path = endpoint.software_path};
     if (granted.software.empty())
         granted.software = TRY(rdma.software_type(device_ns, device));
     if (!granted.software.empty())

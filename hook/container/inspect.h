@@ -19,16 +19,16 @@ struct Granted {
     std::string mode;
     Placement placement = Placement::Container;
     netns::RdmaDevice device;
-    std::optional<netns::Link> netdev;   // nothing: the host's device has none (EFA, InfiniBand)
-    std::optional<netns::GidEntry> gid;  // nothing: see Endpoint
+    std::optional<netns::Link> netdev{};   // nothing: the host's device has none (EFA, InfiniBand)
+    std::optional<netns::GidEntry> gid{};  // nothing: see Endpoint
     std::vector<netns::Address> addresses;
     std::string software = {};    // the device's driver ("rxe", "siw"); empty: hardware
     std::string driver = {};      // see RdmaDevices::driver(); empty: not known
     std::string port_state = {};  // of hardware: "ACTIVE", or the state in which it stayed
-    netns::CharDevice uverbs;
-    std::string software_path = {};            // see Endpoint
-    std::string image_lacks = {};              // see image_lacks() in image_verbs.h
-    std::optional<netns::CharDevice> rdma_cm;  // nothing: the connection manager cannot work
+    netns::CharDevice uverbs{};
+    std::string software_path = {};              // see Endpoint
+    std::string image_lacks = {};                // see image_lacks() in image_verbs.h
+    std::optional<netns::CharDevice> rdma_cm{};  // nothing: the connection manager cannot work
 };
 
 // The RDMA device of an endpoint, and the namespace from which it is visible. Unavailable: it is

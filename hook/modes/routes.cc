@@ -28,7 +28,6 @@ void add_own_table(Plan& plan, const Attachment& attachment) {
         if (std::ranges::count(networks, network) == 0)
             plan.add(AddRoute{{.family = address.family,
                                .destination = network,
-                               .gateway = {},
                                .source = source,
                                .link = plan.endpoint.netdev,
                                .table = table}});
@@ -38,9 +37,7 @@ void add_own_table(Plan& plan, const Attachment& attachment) {
     }
     for (const Address& gateway : attachment.gateways)
         plan.add(AddRoute{{.family = gateway.family,
-                           .destination = {},
                            .gateway = gateway,
-                           .source = {},
                            .link = plan.endpoint.netdev,
                            .table = table}});
 }
@@ -53,7 +50,6 @@ void add_routes(Plan& plan, const Attachment& attachment) {
         plan.add(AddRoute{{.family = route.network.family,
                            .destination = destination_of(route.network),
                            .gateway = route.gateway,
-                           .source = {},
                            .link = plan.endpoint.netdev,
                            .table = netns::kMainTable}});
 }

@@ -197,7 +197,6 @@ Result<Plan> plan_shared(const Attachment& a, const Survey& s) {
     plan.endpoint = {.where = Where::Container,
                      .netdev = TRY(link_index(a, s)),
                      .device = hca.device.name,
-                     .gid = {},
                      .addresses = TRY(choose_addresses(a, s, hca.parent.index)),
                      .moved = false,
                      .hca_netdev = hca.netdev};

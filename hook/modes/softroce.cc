@@ -34,7 +34,6 @@ Result<Plan> plan_on_host(const Attachment& a, const Survey& s) {
     plan.endpoint = {.where = Where::Host,
                      .netdev = parent.index,
                      .device = device_name(kRxe.type, a, s),
-                     .gid = {},
                      .addresses = TRY(s.site.host.links.addresses(s.site.host_ns, parent.index))};
     if (plan.endpoint.addresses.empty())
         return make_error(Code::Refused, "netdev '" + parent.name + "' has no address to share")

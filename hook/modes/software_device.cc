@@ -26,7 +26,6 @@ Result<Plan> plan_on_macvlan(const SoftwareDriver& driver, const Attachment& a, 
     plan.endpoint = {.where = Where::Container,
                      .netdev = TRY(link_index(a, s)),
                      .device = device_name(driver.type, a, s),
-                     .gid = {},
                      .addresses = TRY(choose_addresses(a, s, parent.index))};
     plan.endpoint.gid = choose_gid(driver, plan.endpoint.addresses, mac);
     plan.add(PinNetns{.path = s.store.pin_path(s.attachment_key)});
@@ -61,7 +60,6 @@ Result<Plan> plan_on_container_link(const SoftwareDriver& driver,
     plan.endpoint = {.where = Where::Container,
                      .netdev = link.index,
                      .device = device_name(driver.type, a, s),
-                     .gid = {},
                      .addresses = TRY(s.site.host.links.addresses(*s.site.container, link.index))};
     plan.add(PinNetns{.path = s.store.pin_path(s.attachment_key)});
     for (const Address& address : a.addresses) {

@@ -45,15 +45,15 @@ struct Pool {
     std::string name;
     std::string mode;
     bool is_default = false;  // the mode's default pool; at most one a mode
-    std::vector<std::string> parents;
-    std::vector<DeviceSpec> devices;          // vf: PFs and VFs that it may give
-    std::vector<DeviceSpec> exclude;          // vf: those of them that it may not give
+    std::vector<std::string> parents{};
+    std::vector<DeviceSpec> devices{};        // vf: PFs and VFs that it may give
+    std::vector<DeviceSpec> exclude{};        // vf: those of them that it may not give
     std::vector<MappedFunction> functions{};  // functions that no PF's VFs show, in this order
     std::string bridge{};                     // asap2: the bridge of Open vSwitch
     Choose choose = Choose::First;
     std::optional<bool> probe{};  // ask the network before taking an address; nothing: as the mode
-    std::vector<AddressRange> ranges;             // at most one a family
-    std::map<std::string, std::string> defaults;  // annotation key without "rdma.", value
+    std::vector<AddressRange> ranges{};             // at most one a family
+    std::map<std::string, std::string> defaults{};  // annotation key without "rdma.", value
     Rules rules{};  // the pool's own policy, before that of the configuration
 };
 

@@ -44,16 +44,16 @@ namespace hook {
 struct Container {
     std::string key;  // SHA-256 of the bundle path
     std::string bundle;
-    std::string id;    // empty until known
-    std::string uuid;  // this attach's; another start of the same container has another
+    std::string id;      // empty until known
+    std::string uuid{};  // this attach's; another start of the same container has another
     bool committed = false;
-    netns::ProcessToken token;            // until the commit the creator, then its init
-    std::string netns_path;               // path in config.json; empty: it has none
-    std::optional<netns::NetnsId> netns;  // nothing: rdma-hook did not touch the namespace
+    netns::ProcessToken token;              // until the commit the creator, then its init
+    std::string netns_path{};               // path in config.json; empty: it has none
+    std::optional<netns::NetnsId> netns{};  // nothing: rdma-hook did not touch the namespace
     std::vector<std::string> attachments;
-    std::map<std::string, Limits> limits;   // by attachment, where there are any
-    int64_t created = 0;                    // seconds since 1970, for people
-    std::chrono::seconds created_uptime{};  // Processes::uptime() at that time
+    std::map<std::string, Limits> limits{};  // by attachment, where there are any
+    int64_t created = 0;                     // seconds since 1970, for people
+    std::chrono::seconds created_uptime{};   // Processes::uptime() at that time
     // rdmactl attach: the container's init, which ran before the attach, and so outlives a detach.
     // Nothing: the container has its RDMA from its start.
     std::optional<netns::ProcessToken> running_init = {};

@@ -15,17 +15,17 @@ namespace hook {
 
 struct Journal {
     std::string key;
-    Json attachment;                      // canonical request; see may_share()
-    std::optional<netns::NetnsId> netns;  // the container's, if the steps work there
-    uint64_t netns_cookie = 0;            // Netnses::cookie() of that namespace
-    Endpoint endpoint;
+    Json attachment;                        // canonical request; see may_share()
+    std::optional<netns::NetnsId> netns{};  // the container's, if the steps work there
+    uint64_t netns_cookie = 0;              // Netnses::cookie() of that namespace
+    Endpoint endpoint{};
     // True once all steps were applied. If it is false and no process has the attachment's lock,
     // the maker has died.
     bool made = false;
-    bool net_admin = false;            // a present or former holder had CAP_NET_ADMIN
-    Steps steps;                       // in the order of application
-    std::vector<std::string> holders;  // container keys
-    std::vector<std::string> trouble;  // why the steps could not be undone; empty: clean
+    bool net_admin = false;              // a present or former holder had CAP_NET_ADMIN
+    Steps steps{};                       // in the order of application
+    std::vector<std::string> holders;    // container keys
+    std::vector<std::string> trouble{};  // why the steps could not be undone; empty: clean
 };
 
 // Returns the journal; nothing if there is none. A journal that cannot be read is an error, never a

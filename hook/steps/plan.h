@@ -65,8 +65,8 @@ struct Endpoint {
     std::string device;         // RDMA device name that rdma-hook gave, or a hint
     std::string software = {};  // "rxe", "siw": made by the plan; empty: the device exists
     // The GID that the container is to use; nothing for a device without GIDs of addresses.
-    std::optional<netns::Gid> gid;
-    std::vector<netns::Address> addresses;
+    std::optional<netns::Gid> gid{};
+    std::vector<netns::Address> addresses{};
     bool moved = false;  // the RDMA device was moved into the namespace
     // Index, on the host, of the own netdev of a device that stays the host's. 0: the device is on
     // `netdev`.

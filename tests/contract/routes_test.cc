@@ -37,12 +37,7 @@ class RoutesContract : public testing::Test {
     netns::Routes& room() { return outside_.host().routes; }
 
     static Route route(const char* destination, const char* gateway, uint32_t table = kTable) {
-        Route route{.family = netns::Family::V4,
-                    .destination = {},
-                    .gateway = {},
-                    .source = {},
-                    .link = kRailIndex,
-                    .table = table};
+        Route route{.family = netns::Family::V4, .link = kRailIndex, .table = table};
         if (*destination != '\0')
             route.destination = *netns::parse_cidr(destination);
         if (*gateway != '\0')

@@ -117,11 +117,7 @@ TEST(RequestPool, BrokenDefaultsAreAnError) {
         broken.pools.push_back(Pool{.name = "p",
                                     .mode = "softroce",
                                     .is_default = true,
-                                    .parents = {},
-                                    .devices = {},
-                                    .exclude = {},
                                     .choose = Choose::First,
-                                    .ranges = {},
                                     .defaults = {{key, value}}});
         const auto request = parse_request({{"rdma.mode", "softroce"}}, broken);
         ASSERT_FALSE(request) << key;

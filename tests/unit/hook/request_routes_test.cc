@@ -82,11 +82,6 @@ TEST(RequestRoutes, DefaultsOfAPoolAreLeftOutWhereTheyMakeNoSense) {
     config.pools.push_back({.name = "fast",
                             .mode = "softroce",
                             .is_default = true,
-                            .parents = {},
-                            .devices = {},
-                            .exclude = {},
-                            .choose = {},
-                            .ranges = {},
                             .defaults = {{"gateway", "10.9.0.254"},
                                          {"routes", "10.8.0.0/16,10.7.0.0/16@10.9.0.253"}}});
     auto inside = parse_request({{"rdma.mode", "softroce"}, {"rdma.ip", "10.9.0.1/24"}}, config);

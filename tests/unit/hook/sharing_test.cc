@@ -334,12 +334,8 @@ TEST_F(Sharing, RangesAreGivenOutOnceEach) {
         {.name = "fast",
          .mode = "softroce",
          .is_default = true,
-         .parents = {},
-         .devices = {},
-         .exclude = {},
          .choose = hook::Choose::First,
-         .ranges = {{*netns::parse_cidr("10.9.0.10/24"), *netns::parse_cidr("10.9.0.11/24")}},
-         .defaults = {}});
+         .ranges = {{*netns::parse_cidr("10.9.0.10/24"), *netns::parse_cidr("10.9.0.11/24")}}});
     Life one = apart("a", "auto", 5001);
     Life two = apart("b", "auto", 5002);
     Life three = apart("c", "auto", 5003);

@@ -74,23 +74,15 @@ class Strangers : public Containers {
         EXPECT_TRUE(store_.save_container({.key = key,
                                            .bundle = bundle(number),
                                            .id = key,
-                                           .uuid = "",
                                            .committed = true,
                                            .token = token,
-                                           .netns_path = {},
-                                           .netns = {},
                                            .attachments = {akey(number)},
-                                           .limits = {},
                                            .created = 1}));
         EXPECT_TRUE(save_journal(store_,
                                  {.key = akey(number),
                                   .attachment = base::Json::object(),
-                                  .netns = {},
-                                  .endpoint = {},
                                   .made = true,
-                                  .steps = {},
-                                  .holders = {key},
-                                  .trouble = {}}));
+                                  .holders = {key}}));
     }
 
     // A start, an end, gc and regrant; their times, of which the first is the start's.

@@ -9,12 +9,8 @@ void add_range(hook::Config& config) {
         {.name = "fast",
          .mode = "softroce",
          .is_default = true,
-         .parents = {},
-         .devices = {},
-         .exclude = {},
          .choose = hook::Choose::First,
-         .ranges = {{*netns::parse_cidr("10.9.0.10/24"), *netns::parse_cidr("10.9.0.12/24")}},
-         .defaults = {}});
+         .ranges = {{*netns::parse_cidr("10.9.0.10/24"), *netns::parse_cidr("10.9.0.12/24")}}});
 }
 
 }  // namespace

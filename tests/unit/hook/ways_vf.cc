@@ -51,9 +51,7 @@ void add_vf_pool(hook::Config& config) {
         {.name = "vfs",
          .mode = "vf",
          .is_default = true,
-         .parents = {},
          .devices = {*hook::parse_device_spec("enp1s0#1"), *hook::parse_device_spec("enp2s0")},
-         .exclude = {},
          .choose = hook::Choose::Spread,
          .ranges = {{*netns::parse_cidr("10.9.0.10/24"), *netns::parse_cidr("10.9.0.12/24")}},
          .defaults = {{"vlan", "5"}, {"spoofchk", "on"}}});
