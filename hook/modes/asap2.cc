@@ -127,11 +127,8 @@ Result<Plan> plan_asap2(const Attachment& asked, const Survey& s) {
     return plan;
 }
 
-Result<Scope> asap2_scope(const Attachment& a, Site&) {
-    return Scope{Where::Container, a.ifname};
-}
 }  // namespace
 
-const Mode kAsap2{.name = "asap2", .scope = asap2_scope, .plan = plan_asap2};
+const Mode kAsap2{.name = "asap2", .plan = plan_asap2};
 
 }  // namespace hook

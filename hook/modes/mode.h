@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mode: one way to give a container RDMA. A mode is one file in this folder, one line in modes.cc
-// and one row in hook/request/keys.cc, which has the facts that need no host. The file's name is
-// the value of rdma.mode and a section of the README.
+// Mode: one way to give a container RDMA. A mode is one file in this folder, its name below, and
+// one row in hook/request/keys.cc, which has the facts that need no host. The file's name is the
+// value of rdma.mode and a section of the README.
 #pragma once
 
 #include <set>
@@ -21,6 +21,10 @@ struct Scope {
     std::string interface;
 };
 
+// Returns the scope of an interface in the container's namespace: the attachment's own, or the one
+// that the engine made (rdma.parent=container).
+Result<Scope> scope_in_container(const Attachment& attachment, Site& site);
+
 // The things that a mode looks at while it plans. Read only: planning changes nothing.
 struct Survey : Context {
     Site& site;
@@ -36,17 +40,15 @@ struct Mode {
     // Returns an attachment for each device that this one names, in their order; their indexes are
     // set afterwards. Nullptr: an attachment is one device. Looks at the host and changes nothing.
     Result<std::vector<Attachment>> (*expand)(const Attachment&, const Context&, Site&) = nullptr;
-    Result<Scope> (*scope)(const Attachment&, Site&);
+    Result<Scope> (*scope)(const Attachment&, Site&) = scope_in_container;
     // A refusal here costs nothing to undo.
     Result<Plan> (*plan)(const Attachment&, const Survey&);
 };
 
-extern const Mode kSoftroce;
-extern const Mode kSoftiwarp;
-extern const Mode kShared;
-extern const Mode kVf;
-extern const Mode kAsap2;
-extern const Mode kHost;
+extern const Mode kSoftroce, kSoftiwarp, kShared, kVf, kAsap2, kHost;
+
+inline constexpr const Mode* kAllModes[] = {
+    &kSoftroce, &kSoftiwarp, &kShared, &kVf, &kAsap2, &kHost};
 
 // Returns the mode of that name, or nullptr.
 const Mode* find_mode(std::string_view name);

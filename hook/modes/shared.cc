@@ -223,9 +223,6 @@ Result<Plan> plan_shared(const Attachment& a, const Survey& s) {
     return plan;
 }
 
-Result<Scope> shared_scope(const Attachment& a, Site&) {
-    return Scope{Where::Container, a.ifname};
-}
 }  // namespace
 
 Result<> check_hca(const netns::RdmaDevice& device,
@@ -254,6 +251,6 @@ Result<> check_macvlan_on(const netns::RdmaDevice& device, const netns::Link& ne
     return function->pf.empty() ? Result<>{} : check_vf_parent(*function, netdev, site);
 }
 
-const Mode kShared{.name = "shared", .scope = shared_scope, .plan = plan_shared};
+const Mode kShared{.name = "shared", .plan = plan_shared};
 
 }  // namespace hook

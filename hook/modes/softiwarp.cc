@@ -7,15 +7,11 @@
 namespace hook {
 
 namespace {
-Result<Scope> siw_scope(const Attachment& a, Site&) {
-    return scope_of_software_device(a);
-}
-
 Result<Plan> plan_siw(const Attachment& a, const Survey& s) {
     return plan_software_device(kSiw, a, s);
 }
 }  // namespace
 
-const Mode kSoftiwarp{.name = "softiwarp", .scope = siw_scope, .plan = plan_siw};
+const Mode kSoftiwarp{.name = "softiwarp", .plan = plan_siw};
 
 }  // namespace hook

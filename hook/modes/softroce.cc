@@ -57,7 +57,7 @@ Result<Plan> plan_on_host(const Attachment& a, const Survey& s) {
 
 Result<Scope> scope(const Attachment& a, Site& site) {
     if (a.placement == Placement::Container)
-        return scope_of_software_device(a);
+        return scope_in_container(a, site);
     const netns::Link parent = TRY(find_parent(a, site));
     return Scope{Where::Host, host_interface(parent)};
 }

@@ -82,11 +82,6 @@ Result<Plan> plan_software_device(const SoftwareDriver& driver,
                : plan_on_macvlan(driver, attachment, survey);
 }
 
-Scope scope_of_software_device(const Attachment& attachment) {
-    return {Where::Container,
-            attachment.parent == kContainerParent ? attachment.parent : attachment.ifname};
-}
-
 Result<> check_netns_mode(const SoftwareDriver& driver, RdmaNetnsMode mode) {
     if (mode == RdmaNetnsMode::Shared || driver.moves)
         return {};

@@ -40,7 +40,6 @@ inline constexpr SoftwareDriver kSiw{
 Result<Plan> plan_software_device(const SoftwareDriver& driver,
                                   const Attachment& attachment,
                                   const Survey& survey);
-Scope scope_of_software_device(const Attachment& attachment);
 
 // The functions below are for modes that have a netdev already.
 

@@ -61,11 +61,8 @@ Result<Plan> plan_vf(const Attachment& a, const Survey& s) {
     return plan;
 }
 
-Result<Scope> vf_scope(const Attachment& a, Site&) {
-    return Scope{Where::Container, a.ifname};
-}
 }  // namespace
 
-const Mode kVf{.name = "vf", .scope = vf_scope, .plan = plan_vf};
+const Mode kVf{.name = "vf", .plan = plan_vf};
 
 }  // namespace hook
