@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "hook/container/commit.h"
-#include "hook/container/garbage.h"
 #include "hook/container/granted_nodes.h"
 #include "hook/state/autoprobe.h"
 #include "hook/steps/executor.h"

@@ -82,5 +82,8 @@ Result<> leave_dead(const Context& context, const std::string& key, Collected& o
 // Undoes everything that belongs to dead containers. Waits for no lock. Once the deadline has
 // passed it begins with no further container or attachment, and reports those as trouble.
 Collected collect_garbage(const Context& context, base::Deadline until);
+// Returns what collect_garbage() would undo. Changes nothing, and takes no lock: another process may
+// be at work on some of it. Temporary files are not among it.
+Collected find_garbage(const Context& context, base::Deadline until);
 
 }  // namespace hook

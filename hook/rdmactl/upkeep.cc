@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "hook/container/garbage.h"
+#include "hook/container/end.h"
 #include "hook/container/into_running.h"
 #include "hook/rdmactl/find.h"
 #include "hook/state/runtimes.h"
