@@ -100,14 +100,6 @@ bool reset_signals() {
     give_up(birth, "run");
 }
 
-std::vector<char*> pointers(std::vector<std::string>& words) {
-    std::vector<char*> out;
-    for (std::string& word : words)
-        out.push_back(word.data());
-    out.push_back(nullptr);
-    return out;
-}
-
 // Waits until the child has become the program, or has reported why it could not.
 Result<> await_exec(const UniqueFd& report, const std::string& path) {
     Trouble trouble{};
@@ -123,12 +115,20 @@ Result<> await_exec(const UniqueFd& report, const std::string& path) {
 }
 }  // namespace
 
+std::vector<char*> exec_pointers(std::vector<std::string>& words) {
+    std::vector<char*> out;
+    for (std::string& word : words)
+        out.push_back(word.data());
+    out.push_back(nullptr);
+    return out;
+}
+
 Result<Child> Child::start(const ChildSpec& spec) {
     std::vector<std::string> words = spec.arguments;
     words.insert(words.begin(), spec.path);
     std::vector<std::string> environment = spec.environment;
-    const auto argv = pointers(words);
-    const auto envp = pointers(environment);
+    const auto argv = exec_pointers(words);
+    const auto envp = exec_pointers(environment);
     Pipe out = TRY(make_pipe());
     Pipe err = TRY(make_pipe());
     Pipe report = TRY(make_pipe());

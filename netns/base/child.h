@@ -35,6 +35,9 @@ struct ChildSpec {
     std::function<Result<>(const std::function<Result<>()>&)> around = {};
 };
 
+// Returns the words as exec(3) takes them: a pointer to each, and nullptr.
+std::vector<char*> exec_pointers(std::vector<std::string>& words);
+
 class Child {
   public:
     static Result<Child> start(const ChildSpec& spec);

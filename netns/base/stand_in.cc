@@ -10,19 +10,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "netns/base/child.h"
 #include "netns/base/unique_fd.h"
 
 namespace base {
 
 namespace {
-std::vector<char*> argv_pointers(std::vector<std::string>& words) {
-    std::vector<char*> out;
-    for (std::string& word : words)
-        out.push_back(word.data());
-    out.push_back(nullptr);
-    return out;
-}
-
 // All signals but those that stop this process or report a fault of its own.
 sigset_t forwarded_signals() {
     sigset_t set;
@@ -112,13 +105,13 @@ int wait_and_forward(pid_t child, const Signals& signals) {
 
 Error become(const std::string& path, const std::vector<std::string>& argv) {
     std::vector<std::string> words = argv;
-    ::execv(path.c_str(), argv_pointers(words).data());
+    ::execv(path.c_str(), exec_pointers(words).data());
     return sys_error("run " + path);
 }
 
 Result<int> run_in_our_place(const std::string& path, const std::vector<std::string>& argv) {
     std::vector<std::string> words = argv;
-    const auto pointers = argv_pointers(words);
+    const auto pointers = exec_pointers(words);
     int ends[2] = {-1, -1};
     if (::pipe2(ends, O_CLOEXEC) != 0)
         return sys_error("make a pipe");
