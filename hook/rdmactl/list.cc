@@ -16,10 +16,6 @@
 namespace hook::ctl {
 
 namespace {
-Result<Json> read_json(const Store& store, const std::string& path) {
-    return base::parse_json(TRY(store.files().read(path, kMaxStateFile)), path);
-}
-
 // Returns "live", "creating", or "dead" (not yet collected).
 std::string_view state_of(const Context& context, const Container& container) {
     const auto alive = is_alive(context, container);
@@ -37,7 +33,7 @@ Result<Json> describe(const Context& context, Names& names, const Container& con
     Json json = hook::to_json(container);
     add_names(json, names.of(container.id, container.bundle));
     json["state"] = state_of(context, container);
-    const auto attach = read_json(context.store, context.store.attach_path(container.key));
+    const auto attach = context.store.read_json(context.store.attach_path(container.key));
     json["granted"] = attach ? *attach : Json::object();
     json["stale"] = Json::array();
     for (const GrantedNode& node : TRY(granted_nodes(context.store, container.key))) {
@@ -338,7 +334,7 @@ Result<Answer> show(const Options& options, netns::Host& host) {
         json["journals"] = Json::array();
         Json paths = Json::array();
         for (const std::string& akey : container->attachments) {
-            if (const auto journal = read_json(store, store.journal_path(akey)))
+            if (const auto journal = store.read_json(store.journal_path(akey)))
                 json["journals"].push_back(*journal);
             TRY(add_paths(context, akey, paths));
         }

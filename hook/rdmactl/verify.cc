@@ -136,8 +136,7 @@ class Stage {
 
 Result<Json> granted_of(const Context& context, const Container& container) {
     const std::string path = context.store.attach_path(container.key);
-    const Json json =
-        TRY(base::parse_json(TRY(context.store.files().read(path, kMaxStateFile)), path));
+    const Json json = TRY(context.store.read_json(path));
     const auto list = json.find("attachments");
     if (list == json.end() || !list->is_array() || list->empty())
         return make_error(Code::Unavailable,

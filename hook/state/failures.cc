@@ -13,14 +13,10 @@ using base::Json;
 namespace {
 constexpr size_t kMostKept = 64;
 
-Result<Json> load(const Store& store, const std::string& path) {
-    return base::parse_json(TRY(store.files().read(path, kMaxStateFile)), path);
-}
-
 // Returns the time of a failure in seconds since 1970. A file that cannot be read is older than all
 // others.
 int64_t remembered_at(const Store& store, const std::string& path) {
-    const auto json = load(store, path);
+    const auto json = store.read_json(path);
     const auto time = json ? base::required<int64_t>(*json, "time") : Result<int64_t>{json.error()};
     return time ? *time : std::numeric_limits<int64_t>::min();
 }
@@ -59,7 +55,7 @@ void remember_failure(const Store& store, const Failure& failure, const base::Er
 Result<Json> load_failures(const Store& store) {
     Json list = Json::array();
     for (const std::string& name : TRY(store.files().list(store.folder("errors")))) {
-        if (auto json = load(store, store.folder("errors") + "/" + name))
+        if (auto json = store.read_json(store.folder("errors") + "/" + name))
             list.push_back(*std::move(json));
     }
     return list;

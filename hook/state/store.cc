@@ -245,6 +245,10 @@ Result<> check_key(const Json& json, const std::string& key) {
         .advise("somebody has renamed it: give it its name back");
 }
 
+Result<base::Json> Store::read_json(const std::string& path) const {
+    return base::parse_json(TRY(files_.read(path, kMaxStateFile)), path);
+}
+
 Result<std::vector<std::string>> Store::sweep() const {
     std::vector<std::string> swept;
     for (const char* name : kFolders) {

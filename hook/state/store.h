@@ -81,6 +81,9 @@ class Store {
 
     [[nodiscard]] base::Files& files() const { return files_; }
 
+    // Returns the content of a file of the state.
+    [[nodiscard]] Result<base::Json> read_json(const std::string& path) const;
+
     // The functions below take a lock. Deadline::now(): at once, or Code::Busy.
     Result<base::FileLock> lock_container(const std::string& key, base::Deadline deadline) const;
     Result<base::FileLock> lock_attachment(const std::string& akey, base::Deadline deadline) const;
