@@ -12,13 +12,8 @@ namespace {
 using netns::DeviceNumber;
 
 template <class Outside>
-class CharNodesContract : public testing::Test {
+class CharNodesContract : public ContractTest<Outside> {
   protected:
-    void SetUp() override {
-        if (const std::string reason = Outside::missing(); !reason.empty())
-            GTEST_SKIP() << reason;
-    }
-
     netns::CharNodes& room() { return outside_.host().char_nodes; }
 
     Outside outside_;

@@ -18,13 +18,8 @@ using netns::MacvlanMode;
 constexpr uint32_t kChild = 0x40000001;
 
 template <class Outside>
-class ChildrenContract : public testing::Test {
+class ChildrenContract : public ContractTest<Outside> {
   protected:
-    void SetUp() override {
-        if (const std::string reason = Outside::missing(); !reason.empty())
-            GTEST_SKIP() << reason;
-    }
-
     netns::Links& room() { return outside_.host().links; }
 
     // The `number`th child, with name, MAC and index of its own.

@@ -123,13 +123,8 @@ class KernelEswitches : public KernelOutside {
 };
 
 template <class Outside>
-class EswitchContract : public testing::Test {
+class EswitchContract : public ContractTest<Outside> {
   protected:
-    void SetUp() override {
-        if (const std::string reason = Outside::missing(); !reason.empty())
-            GTEST_SKIP() << reason;
-    }
-
     netns::Devlink& devlink() { return outside_.host().devlink; }
 
     netns::TcOffload& tc() { return outside_.host().tc; }

@@ -10,13 +10,8 @@ namespace test {
 namespace {
 
 template <class Outside>
-class FilesContract : public testing::Test {
+class FilesContract : public ContractTest<Outside> {
   protected:
-    void SetUp() override {
-        if (const std::string reason = Outside::missing(); !reason.empty())
-            GTEST_SKIP() << reason;
-    }
-
     base::Files& room() { return outside_.host().files; }
 
     std::string path(const std::string& name) { return outside_.file_path(name); }

@@ -17,13 +17,8 @@ using netns::Link;
 constexpr uint32_t kLinkIndex = 0x40000001;
 
 template <class Outside>
-class LinksContract : public testing::Test {
+class LinksContract : public ContractTest<Outside> {
   protected:
-    void SetUp() override {
-        if (const std::string reason = Outside::missing(); !reason.empty())
-            GTEST_SKIP() << reason;
-    }
-
     netns::Links& room() { return outside_.host().links; }
 
     ChildSpec spec() {

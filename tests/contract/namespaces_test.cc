@@ -19,13 +19,8 @@ namespace test {
 namespace {
 
 template <class Outside>
-class NamespacesContract : public testing::Test {
+class NamespacesContract : public ContractTest<Outside> {
   protected:
-    void SetUp() override {
-        if (const std::string reason = Outside::missing(); !reason.empty())
-            GTEST_SKIP() << reason;
-    }
-
     netns::Netnses& room() { return outside_.host().namespaces; }
 
     Outside outside_;

@@ -22,13 +22,7 @@
 namespace test {
 namespace {
 
-class Shortage : public testing::Test {
-  protected:
-    void SetUp() override {
-        if (const std::string reason = KernelOutside::missing(); !reason.empty())
-            GTEST_SKIP() << reason;
-    }
-};
+using Shortage = ContractTest<KernelOutside>;
 
 // A socket that hears events is flooded, as nothing else makes the kernel lose an answer at will.
 TEST_F(Shortage, ALostAnswerIsAskedForAgain) {

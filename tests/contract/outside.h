@@ -217,6 +217,16 @@ Netns make_rxe(Outside& outside, uint32_t netdev, const std::string& name) {
     return host.rdma.mode().value() == netns::RdmaNetnsMode::Exclusive ? outside.host_ns() : ns;
 }
 
+// A suite that asks one outside, if this machine can have it.
+template <class Outside>
+class ContractTest : public testing::Test {
+  protected:
+    void SetUp() override {
+        if (const std::string reason = Outside::missing(); !reason.empty())
+            GTEST_SKIP() << reason;
+    }
+};
+
 // Names the outsides in the names of the tests.
 struct OutsideNames {
     template <class Outside>

@@ -13,13 +13,8 @@ namespace test {
 namespace {
 
 template <class Outside>
-class PciTreeContract : public testing::Test {
+class PciTreeContract : public ContractTest<Outside> {
   protected:
-    void SetUp() override {
-        if (const std::string reason = Outside::missing(); !reason.empty())
-            GTEST_SKIP() << reason;
-    }
-
     netns::PciTree& room() { return outside_.host().pci; }
 
     Outside outside_;

@@ -10,13 +10,8 @@ namespace test {
 namespace {
 
 template <class Outside>
-class ProcessesContract : public testing::Test {
+class ProcessesContract : public ContractTest<Outside> {
   protected:
-    void SetUp() override {
-        if (const std::string reason = Outside::missing(); !reason.empty())
-            GTEST_SKIP() << reason;
-    }
-
     netns::Processes& room() { return outside_.host().processes; }
 
     Outside outside_;

@@ -26,10 +26,6 @@ class Audit : public Containers {
 
     ~Audit() override { base::log::open({}); }
 
-    Life softroce(const std::string& id, const std::string& ip) {
-        return container(id, {{"rdma.mode", "softroce"}, {"rdma.ip", ip}});
-    }
-
     // The audit lines since the last call, without time and program.
     std::vector<std::string> lines() {
         std::ifstream file(log_);

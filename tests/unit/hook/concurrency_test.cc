@@ -43,10 +43,6 @@ Ended meanwhile(const std::function<void()>& work, int patience_ms) {
 
 class Concurrency : public Containers {
   protected:
-    Life softroce(const std::string& id, const std::string& ip) {
-        return container(id, {{"rdma.mode", "softroce"}, {"rdma.ip", ip}});
-    }
-
     // A life with `other` in another process at its call `k`; false if there is no such call.
     bool live(int k, const std::function<void()>& other, const std::function<void(Life&)>& check) {
         Life one = softroce("one" + std::to_string(k), "10.9.0.1/24");

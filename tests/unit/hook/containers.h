@@ -21,6 +21,17 @@ class Containers : public testing::Test {
         return life;
     }
 
+    Life softroce(const std::string& id, const std::string& ip) {
+        return container(id, {{"rdma.mode", "softroce"}, {"rdma.ip", ip}});
+    }
+
+    // A container in the one namespace that all of these share.
+    Life life(const std::string& id, const std::string& ip) {
+        Life life{fake_, state_, id};
+        life.annotations = {{"rdma.mode", "softroce"}, {"rdma.ip", ip}};
+        return life;
+    }
+
     // Returns the error of an attach that must fail and leave nothing.
     base::Error refusal(Life& life) {
         const World before = fake_.world;

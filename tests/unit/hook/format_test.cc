@@ -22,10 +22,6 @@ class Format : public Containers {
         options_.runtimes = state_.path() + "/runtimes";
     }
 
-    Life softroce(const std::string& id, const std::string& ip) {
-        return container(id, {{"rdma.mode", "softroce"}, {"rdma.ip", ip}});
-    }
-
     [[nodiscard]] std::string only_file(const std::string& folder) const {
         std::vector<std::string> found;
         for (const auto& entry : std::filesystem::directory_iterator(state_.path() + "/" + folder))

@@ -128,12 +128,7 @@ std::vector<Way> one_of_each() {
 
 INSTANTIATE_TEST_SUITE_P(Ways, StateDisk, testing::ValuesIn(one_of_each()), kWayName);
 
-class Resources : public Containers {
-  protected:
-    Life softroce(const std::string& id, const std::string& ip) {
-        return container(id, {{"rdma.mode", "softroce"}, {"rdma.ip", ip}});
-    }
-};
+using Resources = Containers;
 
 // The one write of an end: somebody else stays.
 TEST_F(Resources, OneOfTwoLeavesOnAFullDisk) {

@@ -15,12 +15,6 @@ constexpr pid_t kSecondInit = 4712;
 
 class Sharing : public Containers {
   protected:
-    Life life(const std::string& id, const std::string& ip) {
-        Life life{fake_, state_, id};
-        life.annotations = {{"rdma.mode", "softroce"}, {"rdma.ip", ip}};
-        return life;
-    }
-
     // A container in a namespace of its own.
     Life apart(const std::string& id, const std::string& ip, pid_t init) {
         Life other = life(id, ip);

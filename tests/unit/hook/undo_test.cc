@@ -14,14 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-class Undo : public Containers {
-  protected:
-    Life life(const std::string& id, const std::string& ip) {
-        Life life{fake_, state_, id};
-        life.annotations = {{"rdma.mode", "softroce"}, {"rdma.ip", ip}};
-        return life;
-    }
-};
+using Undo = Containers;
 
 TEST_F(Undo, ADeviceInUseStaysWithAReasonAndIsFinishedLater) {
     Life one = life("one", "10.9.0.1/24");
