@@ -60,6 +60,7 @@ class Devlink {
     // Sets the mode; setting the present mode is no error. Unsupported: the device has no such
     // mode. Busy: the e-switch is in use (VFs bound, rules). Unavailable: there is no such device.
     virtual Result<> set_mode(const Netns& host, const std::string& device, EswitchMode mode) = 0;
+    // Sets the inline mode, with the same errors.
     virtual Result<> set_inline_mode(const Netns& host,
                                      const std::string& device,
                                      InlineMode mode) = 0;

@@ -59,6 +59,7 @@ class Processes {
     // Returns the process that started this one: the engine.
     virtual pid_t parent() = 0;
     virtual pid_t self() = 0;
+    // Returns the UUID of this boot (/proc/sys/kernel/random/boot_id).
     virtual Result<std::string> boot_id() = 0;
     // Returns the number of the process's mount namespace; nothing if the process is gone.
     virtual Result<std::optional<uint64_t>> mount_namespace(pid_t pid) = 0;

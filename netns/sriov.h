@@ -139,6 +139,7 @@ class Sriov {
     // drivers_probe binds a VF to none either (pci_device_can_probe). Nothing: there is no such
     // file.
     virtual Result<std::optional<bool>> autoprobe(const std::string& pf) = 0;
+    // Writes it. Unavailable: there is no such function.
     virtual Result<> set_autoprobe(const std::string& pf, bool on) = 0;
     // Unbinds the function's driver; it is no error if none is bound.
     virtual Result<> unbind(const std::string& address) = 0;

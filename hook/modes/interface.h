@@ -17,22 +17,23 @@ inline constexpr char kIwarpToRoce[] =
 // tags the container's packets (0: neither does). Equal addresses on two of these networks are two
 // machines.
 struct Segment {
-    uint32_t netdev = 0;
-    uint16_t vlan = 0;
+    uint32_t netdev = 0;  // index on the host
+    uint16_t vlan = 0;    // 1-4094
 };
 
 // Returns Refused: no interface can stand on `what` ("netdev 'ib0'").
 base::Error not_ethernet(const std::string& what);
 
 // Returns the host netdev under an attachment: rdma.parent (its name, or that of its RDMA device),
-// or the default route's.
+// or the default route's. Unavailable: there is none, or it is down. Refused: see not_ethernet().
 Result<netns::Link> find_parent(const Attachment& attachment, Site& site);
 
 // Checks rdma.mtu. BadInput: it is above the MTU of the link under the interface, which is `called`
 // "parent" or "PF".
 Result<> check_mtu(const Attachment& attachment, const netns::Link& upon, const char* called);
 
-// Returns the interface that the engine made in the container's namespace (rdma.parent=container).
+// Returns the interface that the engine made in the container's namespace (rdma.parent=container):
+// the default route's, else the only one. Unavailable: there is none. Refused: there are several.
 Result<netns::Link> find_container_link(Site& site);
 
 // Returns the bridge of the host that has the other end of the container's veth as a port; nothing
@@ -49,7 +50,8 @@ Result<> check_bridge_ports(const netns::Link& bridge,
 
 // Returns the addresses asked for. Static ones stay as they are. `auto` gives the first address of
 // each of the pool's ranges that is free. Such an address has no lease on any network. Neither the
-// parent nor, as far as the survey knows, any other station has it.
+// parent nor, as far as the survey knows, any other station has it. BadInput: there is no pool with
+// a range. Busy: no address of a range is free.
 Result<std::vector<netns::Address>> choose_addresses(const Attachment& attachment,
                                                      const Survey& survey,
                                                      uint32_t parent);
@@ -66,6 +68,7 @@ void claim_addresses(Plan& plan, const Survey& survey, const Segment& segment);
 // Adds a step that asks the network for the addresses before they are taken, if the pool or the
 // mode wants it.
 void probe_addresses(Plan& plan, const Attachment& attachment, const Survey& survey);
+// Adds strict ARP and the endpoint's addresses.
 void add_addresses(Plan& plan);
 
 // Returns a name drawn from the attach's UUID: unique, and known before anything is made.

@@ -41,7 +41,8 @@ struct Mode {
     // set afterwards. Nullptr: an attachment is one device. Looks at the host and changes nothing.
     Result<std::vector<Attachment>> (*expand)(const Attachment&, const Context&, Site&) = nullptr;
     Result<Scope> (*scope)(const Attachment&, Site&) = scope_in_container;
-    // A refusal here costs nothing to undo.
+    // Returns the steps, and the endpoint that they lead to. An error says why this host cannot give
+    // the attachment; nothing has to be undone after it.
     Result<Plan> (*plan)(const Attachment&, const Survey&);
 };
 

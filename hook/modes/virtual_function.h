@@ -40,6 +40,7 @@ Result<ChosenVf> choose_vf_settings(const Attachment& attachment,
 // Checks that the VF's own RDMA device can be used in mode asap2. Refused: it is an iWARP device.
 Result<> check_roce(const ChosenVf& chosen);
 
+// Returns the lease of the function, which the attachment owns.
 Lease lease_of(const FreeVf& vf, const Survey& survey);
 
 // Returns device, netdev and GID; `addresses` are those of the attachment.

@@ -53,7 +53,7 @@ struct StrictArp {
 
 // Gives a link in the container's namespace an address.
 struct AddAddress {
-    uint32_t link = 0;
+    uint32_t link = 0;  // index, in the container's namespace
     netns::Address address;
     bool with_link = false;  // the plan makes the link: its removal takes the address along
 
@@ -90,7 +90,7 @@ struct AddRoute : netns::Route {
 struct AddRule {
     HostAddress source;
     uint32_t table = 0;
-    uint32_t priority = 0;
+    uint32_t priority = 0;  // see netns::SourceRule
 
     static constexpr std::string_view kKind = "add_rule";
     static constexpr std::tuple kFields{Named{"source", &AddRule::source},

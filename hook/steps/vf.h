@@ -66,7 +66,7 @@ struct RestoreVf {
     std::string alias;
     std::vector<std::string> altnames;
     netns::Mac mac;
-    uint32_t mtu = 0;
+    uint32_t mtu = 0;        // bytes
     std::string rdma;        // name of its RDMA device; empty: it has none
     uint64_t node_guid = 0;  // the RDMA device's
     bool rebound = false;    // the plan binds it again; the old MAC or GUID may need that, too
@@ -141,11 +141,11 @@ struct MoveLink {
     std::string vf;           // PCI address
     std::string host_name;    // its name on the host
     uint32_t host_index = 0;  // its index there; taken again if it is free
-    uint32_t host_mtu = 0;
+    uint32_t host_mtu = 0;    // bytes
     std::string host_alias;
     std::vector<std::string> altnames;  // its altnames on the host
     std::string name;                   // its name in the container
-    uint32_t index = 0;
+    uint32_t index = 0;                 // its index there
     uint32_t mtu = 0;
     Lease lease;                    // the VF's lease
     std::optional<netns::Mac> mac;  // nothing: the MAC stays
