@@ -2,7 +2,7 @@
 // The log tells the full story, by container id, for an operator who looks later. It goes to
 // journald's native socket (one datagram an entry, fields RDMA_CONTAINER and PRIORITY) or to a
 // file. The one line for the person at the terminal is printed by main. Only programs and the
-// executor log above debug; rooms and steps return errors. A log that cannot be written is no
+// executor log; rooms and steps return errors. A log that cannot be written is no
 // failure.
 #pragma once
 
@@ -53,10 +53,6 @@ inline void warning(std::string_view text) {
 
 inline void info(std::string_view text) {
     write(Level::Info, text);
-}
-
-inline void debug(std::string_view text) {
-    write(Level::Debug, text);
 }
 
 }  // namespace base::log
