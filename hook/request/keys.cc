@@ -481,6 +481,16 @@ Result<Attachment> read_attachment(const Json& json) {
         return make_error(Code::BadInput, "mode or ip is missing");
     return Attachment(std::move(values));
 }
+
+// Returns the keys that may be defaults of a pool of the mode.
+std::vector<std::string_view> pool_defaults(const ModeInfo& mode) {
+    std::vector<std::string_view> names;
+    for (const Key& key : kKeys) {
+        if (key.pool_default && takes(mode, key))
+            names.push_back(key.name);
+    }
+    return names;
+}
 }  // namespace
 
 netns::VfSettings vf_settings(const Attachment& a) {
@@ -549,15 +559,6 @@ std::string why_cannot_give(const ModeInfo& mode, const DeviceSpec& spec) {
     if (!mode.of_host && names_all(spec))
         return fmt::format("mode {} gives one device", mode.name);
     return {};
-}
-
-std::vector<std::string_view> pool_defaults(const ModeInfo& mode) {
-    std::vector<std::string_view> names;
-    for (const Key& key : kKeys) {
-        if (key.pool_default && takes(mode, key))
-            names.push_back(key.name);
-    }
-    return names;
 }
 
 std::vector<const Key*> in_order(uint8_t Key::*place) {

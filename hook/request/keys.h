@@ -172,9 +172,6 @@ bool takes(const ModeInfo& mode, const Key& key);
 bool takes(const ModeInfo& mode, std::string_view key);
 // Returns the reason why the mode can give no such device; empty if it can.
 std::string why_cannot_give(const ModeInfo& mode, const DeviceSpec& spec);
-// Returns the keys that may be defaults of a pool of the mode. Containers cannot share an address,
-// a MAC or a name.
-std::vector<std::string_view> pool_defaults(const ModeInfo& mode);
 // Returns the keys that have a place, in its order: &Key::in_journal or &Key::in_policy.
 std::vector<const Key*> in_order(uint8_t Key::*place);
 
@@ -192,7 +189,8 @@ Result<> parse_value(const Key& key,
                      std::string_view annotation,
                      std::string_view text,
                      KeyValues& values);
-// Stores a default of a pool. BadConfig: it is not one of pool_defaults(), or the value is wrong.
+// Stores a default of a pool. BadConfig: the mode takes no such default (containers cannot share an
+// address, a MAC or a name), or the value is wrong.
 Result<> parse_pool_default(const ModeInfo& mode,
                             std::string_view name,
                             std::string_view text,

@@ -26,8 +26,8 @@ size_t find_line(const std::string& text, std::string_view line, size_t from) {
     }
     return std::string::npos;
 }
-}  // namespace
 
+// Returns the lines with their marks.
 std::string mark_lines(const std::string& lines) {
     return fmt::format(
         "{}{} (by `rdmactl runtime configure`, which takes it out with --unset)\n{}{}",
@@ -36,6 +36,7 @@ std::string mark_lines(const std::string& lines) {
         lines,
         kEnd);
 }
+}  // namespace
 
 Result<std::optional<MarkedLines>> find_marked(const std::string& path, const std::string& text) {
     const size_t begin = find_line(text, kBegin, 0);

@@ -16,9 +16,6 @@ struct MarkedLines {
     bool changed = false;  // the checksum does not match
 };
 
-// Returns the lines with their marks.
-std::string mark_lines(const std::string& lines);
-
 // Finds the marked lines; nothing if there are none. BadInput: they begin twice, or do not end.
 Result<std::optional<MarkedLines>> find_marked(const std::string& path, const std::string& text);
 
