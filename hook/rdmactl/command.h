@@ -4,7 +4,9 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hook/container/end.h"
@@ -91,6 +93,9 @@ Result<Answer> show(const Options& options, netns::Host& host);
 // Reports the counters of devices and interfaces of living containers: of one, or of all.
 Result<Answer> stats(const Options& options, netns::Host& host);
 Result<Answer> verify(const Options& options, netns::Host& host);
+// Returns the port in the line "listening on ADDRESS:PORT" of `rdma-perf serve`, which verify() waits
+// for; nothing before that line is complete.
+std::optional<std::string> listening_port(std::string_view text);
 // Gives a running container what --annotation asks for, as plain hooks do at its start; detach
 // takes it back. The container's end does so as well: by gc, which no engine calls.
 Result<Answer> attach(const Options& options, netns::Host& host);

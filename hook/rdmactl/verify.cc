@@ -2,14 +2,17 @@
 // rdmactl verify: sends data between two containers, from one to a host where `rdma-perf serve`
 // runs, or within one. It runs the host's rdma-perf in the containers' network namespaces, so no
 // image needs to carry it. The test uses the containers' attachments, not their permissions.
-#include "hook/rdmactl/verify.h"
-
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "hook/rdmactl/command.h"
 #include "hook/rdmactl/find.h"
 #include "hook/rdmactl/images.h"
 #include "netns/launch.h"
@@ -152,6 +155,16 @@ std::string address_of(const Json& granted) {
     return text.substr(0, text.find('/'));
 }
 
+// A container that lives, and its attachment 0.
+struct Target {
+    std::string id;  // shortened
+    netns::Netns ns;
+    std::string device;
+    std::string address;  // without prefix; empty: it has none of its own
+    std::string attach_file;
+    bool by_cm = false;  // its device has no GIDs of addresses: only rdma_cm connects it
+};
+
 // Makes a program of a verification: all share path and environment.
 Program program_of(const std::string& path, std::vector<std::string> arguments) {
     return {.path = path,
@@ -169,6 +182,60 @@ std::vector<std::string> with_device(std::vector<std::string> arguments, const T
          {std::string("--device"), target.device, std::string("--attach-file"), target.attach_file})
         arguments.push_back(word);
     return arguments;
+}
+
+// Port 0: a server of the container's own may use the usual one.
+std::vector<std::string> serve_arguments(const Target& target) {
+    return with_device({"serve", "--once", "--bind", target.address, "--port", "0"}, target);
+}
+
+std::vector<std::string> run_arguments(const Target& target,
+                                       const std::string& host,
+                                       const std::string& port,
+                                       bool json) {
+    std::vector<std::string> arguments = {"run"};
+    if (!port.empty())
+        arguments.insert(arguments.end(), {"--port", port});
+    arguments = with_device(std::move(arguments), target);
+    arguments.insert(arguments.end(), {"--time", "200ms"});
+    choose_transport(arguments, target);
+    if (json)
+        arguments.insert(arguments.end(), {"--json", "-"});
+    // After "--" nothing is an option, whatever it looks like.
+    arguments.insert(arguments.end(), {"--", host});
+    return arguments;
+}
+
+std::vector<std::string> loop_arguments(const Target& target, bool json) {
+    auto arguments = with_device({"loop", "--time", "200ms"}, target);
+    choose_transport(arguments, target);
+    if (json)
+        arguments.insert(arguments.end(), {"--json", "-"});
+    return arguments;
+}
+
+// Unavailable: the container does not run (any more) or has no attachment.
+Result<Target> target_of(const Context& context, const Container& container) {
+    const std::string name = container.id.empty() ? container.key : container.id;
+    const auto not_running = [&] {
+        return make_error(Code::Unavailable, "container " + name + " is not running")
+            .advise("see rdmactl list");
+    };
+    if (!container.committed || !TRY(is_alive(context, container)))
+        return not_running();
+    const netns::Netns ns = TRY(context.host.namespaces.open_process(container.token.pid));
+    // Check again: the process that was just opened is the container's only if it still lives.
+    if (!TRY(is_alive(context, container)))
+        return not_running();
+    if (container.netns && !(*container.netns == ns.id()))
+        return make_error(Code::Refused, "container " + name + " has left its network namespace");
+    const Json granted = TRY(granted_of(context, container));
+    return Target{.id = name.substr(0, 12),
+                  .ns = ns,
+                  .device = TRY(base::required<std::string>(granted, "device")),
+                  .address = address_of(granted),
+                  .attach_file = context.store.attach_path(container.key),
+                  .by_cm = !granted.contains("gid") && granted.value("rdma_cm", false)};
 }
 
 // Returns the output and the result: with the client's status, if it got so far.
@@ -270,59 +337,6 @@ std::optional<std::string> listening_port(std::string_view text) {
     if (error != std::errc() || stop != port.data() + port.size() || number == 0)
         return std::nullopt;
     return std::string(port);
-}
-
-// Port 0: a server of the container's own may use the usual one.
-std::vector<std::string> serve_arguments(const Target& target) {
-    return with_device({"serve", "--once", "--bind", target.address, "--port", "0"}, target);
-}
-
-std::vector<std::string> run_arguments(const Target& target,
-                                       const std::string& host,
-                                       const std::string& port,
-                                       bool json) {
-    std::vector<std::string> arguments = {"run"};
-    if (!port.empty())
-        arguments.insert(arguments.end(), {"--port", port});
-    arguments = with_device(std::move(arguments), target);
-    arguments.insert(arguments.end(), {"--time", "200ms"});
-    choose_transport(arguments, target);
-    if (json)
-        arguments.insert(arguments.end(), {"--json", "-"});
-    // After "--" nothing is an option, whatever it looks like.
-    arguments.insert(arguments.end(), {"--", host});
-    return arguments;
-}
-
-std::vector<std::string> loop_arguments(const Target& target, bool json) {
-    auto arguments = with_device({"loop", "--time", "200ms"}, target);
-    choose_transport(arguments, target);
-    if (json)
-        arguments.insert(arguments.end(), {"--json", "-"});
-    return arguments;
-}
-
-Result<Target> target_of(const Context& context, const Container& container) {
-    const std::string name = container.id.empty() ? container.key : container.id;
-    const auto not_running = [&] {
-        return make_error(Code::Unavailable, "container " + name + " is not running")
-            .advise("see rdmactl list");
-    };
-    if (!container.committed || !TRY(is_alive(context, container)))
-        return not_running();
-    const netns::Netns ns = TRY(context.host.namespaces.open_process(container.token.pid));
-    // Check again: the process that was just opened is the container's only if it still lives.
-    if (!TRY(is_alive(context, container)))
-        return not_running();
-    if (container.netns && !(*container.netns == ns.id()))
-        return make_error(Code::Refused, "container " + name + " has left its network namespace");
-    const Json granted = TRY(granted_of(context, container));
-    return Target{.id = name.substr(0, 12),
-                  .ns = ns,
-                  .device = TRY(base::required<std::string>(granted, "device")),
-                  .address = address_of(granted),
-                  .attach_file = context.store.attach_path(container.key),
-                  .by_cm = !granted.contains("gid") && granted.value("rdma_cm", false)};
 }
 
 Result<Answer> verify(const Options& options, netns::Host& host) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // rdmactl verify over a fake host: two containers, and programs that follow a script.
-#include "hook/rdmactl/verify.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "hook/rdmactl/command.h"
 #include "tests/unit/hook/life.h"
 
 namespace test {
