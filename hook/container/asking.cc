@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "hook/modes/near_device.h"
+
 namespace hook {
 
 namespace {
@@ -60,6 +62,7 @@ Result<Asking> read_asking(const Context& context,
     asking.net_admin =
         std::ranges::find(powers.capabilities, "CAP_NET_ADMIN") != powers.capabilities.end();
     TRY(check_spec(spec, asking));
+    asking.request = TRY(choose_near(context, std::move(asking.request)));
     TRY(check_policy(asking.request, config, powers));
     return asking;
 }

@@ -34,7 +34,7 @@ struct Asking {
 };
 
 // Reads all members but `bundle`, `id`, `life` and `running_init`. Asks the host only for the numbers of devices,
-// and only for a container with devices of its own.
+// and only for a container with devices of its own; and for the devices that are near a GPU.
 Result<Asking> read_asking(const Context& context,
                            const oci::Spec& spec,
                            const Annotations& annotations,

@@ -234,6 +234,12 @@ Result<std::vector<RdmaDevice>> list_hosts_own(Site& site, const Store& store) {
     return own;
 }
 
-const Mode kHost{.name = "host", .expand = expand_host, .scope = host_scope, .plan = plan_host};
+const Mode kHost{.name = "host",
+                 .expand = expand_host,
+                 .scope = host_scope,
+                 .plan = plan_host,
+                 .check_device = [](const RdmaDevice& device, const Context& context, Site& site) {
+                     return check_hosts_own(device, site, context.store);
+                 }};
 
 }  // namespace hook

@@ -44,6 +44,9 @@ struct Mode {
     // Returns the steps, and the endpoint that they lead to. An error says why this host cannot give
     // the attachment; nothing has to be undone after it.
     Result<Plan> (*plan)(const Attachment&, const Survey&);
+    // Checks that the mode can give the device, or what its function has, to a container that names
+    // no device but a GPU. Nullptr: the mode does not choose by a GPU.
+    Result<> (*check_device)(const netns::RdmaDevice&, const Context&, Site&) = nullptr;
 };
 
 extern const Mode kSoftroce, kSoftiwarp, kShared, kVf, kAsap2, kHost;

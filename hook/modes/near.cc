@@ -96,9 +96,10 @@ size_t nearest(const std::vector<PciCard>& gpus, size_t gpu, const std::vector<P
 }
 
 Result<std::string> nearest_function(netns::PciTree& tree,
+                                     const std::vector<PciCard>& cards,
                                      std::string_view gpu,
                                      const std::vector<std::string>& functions) {
-    const auto gpus = gpus_of(TRY(tree.cards()));
+    const auto gpus = gpus_of(cards);
     const size_t number = TRY(find_gpu(gpus, gpu));
     std::vector<PciPlace> places;
     std::vector<std::string> there;
@@ -110,8 +111,9 @@ Result<std::string> nearest_function(netns::PciTree& tree,
     }
     if (there.empty())
         return make_error(
-            Code::Unavailable,
-            fmt::format("no PCI function is there to be near GPU {}", base::printable(gpu)));
+                   Code::Unavailable,
+                   fmt::format("no adapter is there to be near GPU {}", base::printable(gpu)))
+            .advise("name the device; see: rdmactl doctor gpu");
     return there[nearest(gpus, number, places)];
 }
 

@@ -40,9 +40,10 @@ size_t nearest(const std::vector<netns::PciCard>& gpus,
                const std::vector<netns::PciPlace>& places);
 
 // Returns the PCI function, among these, that is nearest to a GPU, which is named by its number
-// ("0") or its PCI address. BadInput: the name is neither. Unavailable: there is no such GPU, or
-// none of the functions is there.
+// ("0") or its PCI address. `cards` are those of the tree. BadInput: the name is neither.
+// Unavailable: there is no such GPU, or none of the functions is there.
 Result<std::string> nearest_function(netns::PciTree& tree,
+                                     const std::vector<netns::PciCard>& cards,
                                      std::string_view gpu,
                                      const std::vector<std::string>& functions);
 

@@ -223,6 +223,12 @@ Result<Plan> plan_shared(const Attachment& a, const Survey& s) {
     return plan;
 }
 
+Result<> check_shareable(const netns::RdmaDevice& device, const Context&, Site& site) {
+    Attachment named;
+    named.parent = device.name;
+    return check_gids(TRY(find_hca(named, site)).device);
+}
+
 }  // namespace
 
 Result<> check_hca(const netns::RdmaDevice& device,
@@ -251,6 +257,6 @@ Result<> check_macvlan_on(const netns::RdmaDevice& device, const netns::Link& ne
     return function->pf.empty() ? Result<>{} : check_vf_parent(*function, netdev, site);
 }
 
-const Mode kShared{.name = "shared", .plan = plan_shared};
+const Mode kShared{.name = "shared", .plan = plan_shared, .check_device = check_shareable};
 
 }  // namespace hook

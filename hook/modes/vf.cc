@@ -63,6 +63,6 @@ Result<Plan> plan_vf(const Attachment& a, const Survey& s) {
 
 }  // namespace
 
-const Mode kVf{.name = "vf", .plan = plan_vf};
+const Mode kVf{.name = "vf", .plan = plan_vf, .check_device = check_device_has_vfs};
 
 }  // namespace hook

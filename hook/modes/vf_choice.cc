@@ -39,13 +39,9 @@ Error no_device(const DeviceSpec& spec) {
 }
 
 Result<std::optional<PciFunction>> find_function(const DeviceSpec& spec, Site& site) {
-    netns::Sriov& sriov = site.host.sriov;
-    if (netns::is_pci_address(spec.device))
-        return sriov.find(spec.device);
-    auto address = TRY(sriov.find_by_netdev(spec.device));
-    if (!address)
-        address = TRY(sriov.find_by_rdma(spec.device));
-    return address ? sriov.find(*address) : Result<std::optional<PciFunction>>{std::nullopt};
+    const auto address = TRY(function_named(spec.device, site));
+    return address ? site.host.sriov.find(*address)
+                   : Result<std::optional<PciFunction>>{std::nullopt};
 }
 
 // Returns the VFs of a PF that a spec names.
@@ -328,6 +324,19 @@ Result<FreeVf> choose_free_vf(const Attachment& attachment, const Survey& survey
         note(reasons, why, found.function);
     }
     return none_free(sources, candidates, pool, reasons);
+}
+
+Result<> check_device_has_vfs(const netns::RdmaDevice& device, const Context&, Site& site) {
+    (void)TRY(find_source({.device = device.name, .vfs = {}}, site));
+    return {};
+}
+
+Result<std::optional<std::string>> function_named(const std::string& name, Site& site) {
+    if (netns::is_pci_address(name))
+        return std::optional{name};
+    if (auto address = TRY(site.host.sriov.find_by_netdev(name)))
+        return address;
+    return site.host.sriov.find_by_rdma(name);
 }
 
 }  // namespace hook

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "hook/modes/near_device.h"
 #include "hook/rdmactl/asked.h"
 #include "hook/rdmactl/text.h"
 
@@ -25,7 +26,9 @@ void add_the_rest(const ParsedKeys& parsed, std::vector<Decision>& decisions) {
 Result<std::vector<Decision>> decisions_on(const Asked& asked,
                                            const Config& config,
                                            netns::Host& host) {
-    const Request request = TRY(parse_request(asked.annotations, config));
+    const Store store{host.files, config.state_dir};
+    const Request request =
+        TRY(choose_near({host, config, store}, TRY(parse_request(asked.annotations, config))));
     const ParsedAnnotations parsed = TRY(parse_annotations(asked.annotations));
     auto decisions = decide(request, config, TRY(powers_of(asked, config, host)));
     for (const auto& [index, keys] : parsed.attachments)

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "hook/container/attach.h"
+#include "hook/modes/near_device.h"
 #include "hook/rdmactl/asked.h"
 #include "hook/rdmactl/command.h"
 
@@ -46,11 +47,12 @@ Result<Answer> plan(const Options& options, netns::Host& host) {
     Json json{{"attachments", Json::array()}};
     if (mentions_rdma(asked.annotations)) {
         const Config config = TRY(options.load_config());
-        const Request request = TRY(parse_request(asked.annotations, config));
-        TRY(check_policy(request, config, TRY(powers_of(asked, config, host))));
         const Store store{host.files, config.state_dir};
         TRY(store.open());
         const Context context{host, config, store};
+        const Request request =
+            TRY(choose_near(context, TRY(parse_request(asked.annotations, config))));
+        TRY(check_policy(request, config, TRY(powers_of(asked, config, host))));
         std::optional<netns::Netns> ns;
         if (!options.netns_path.empty())
             ns = TRY(host.namespaces.open(options.netns_path));

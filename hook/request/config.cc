@@ -129,7 +129,7 @@ Result<> check_members_of_mode(const Json& json, const ModeInfo& mode, const std
         const char* key;
         bool fits;
     } rows[] = {{"parents", !mode.of_host},
-                {"devices", takes(mode, "device")},
+                {"devices", gives_vfs || mode.of_host},
                 {"exclude", gives_vfs},
                 {"choose", gives_vfs},
                 {"functions", gives_vfs},

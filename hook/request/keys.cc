@@ -161,7 +161,8 @@ struct Devices {
         // Behind a '#' commas stand between VFs.
         const bool has_vfs = text.find('#') != std::string_view::npos;
         for (const auto part : has_vfs ? std::vector{text} : split_list(text)) {
-            auto spec = parse_device_spec(part);
+            std::optional near{DeviceSpec{.device = std::string(part), .vfs = {}}};
+            auto spec = gpu_of(*near).empty() ? parse_device_spec(part) : std::move(near);
             if (!spec || spec->device.find(',') != std::string::npos)
                 return kNotAllowed;
             if (std::ranges::find(into, *spec) != into.end())
@@ -315,9 +316,10 @@ constexpr ModeInfo kModes[] = {
      .checks = "siw macvlan parent",
      .only_shared = "no kernel moves a siw into a container"},
     {.name = "shared",
-     .keys = "parent child macvlan_mode vlan ip gateway routes mac mtu ifname",
+     .keys = "parent device child macvlan_mode vlan ip gateway routes mac mtu ifname",
      .needs_address = true,
      .probes = true,
+     .by_gpu = true,
      .module = "ib_uverbs",
      .checks = "macvlan gids parent hca",
      .only_shared = "no container can open the host's HCA"},
@@ -326,6 +328,7 @@ constexpr ModeInfo kModes[] = {
              "trust link_state min_tx_rate max_tx_rate node_guid port_guid",
      .finds = true,
      .changing_mac = true,
+     .by_gpu = true,
      .checks = "pf vf"},
     {.name = "asap2",
      .keys = "device provider bridge ip gateway routes mac mtu ifname vlan trunk max_tx_rate "
@@ -333,7 +336,12 @@ constexpr ModeInfo kModes[] = {
      .finds = true,
      .changing_mac = true,
      .checks = "pf vf offload"},
-    {.name = "host", .keys = "device", .of_host = true, .module = "ib_uverbs", .checks = "host"},
+    {.name = "host",
+     .keys = "device",
+     .of_host = true,
+     .by_gpu = true,
+     .module = "ib_uverbs",
+     .checks = "host"},
 };
 
 // The keys in the order in which they are documented. The places in a journal are part of its
@@ -383,9 +391,11 @@ constexpr Key kKeys[] = {
      .in_journal = 27},
     {.name = "device",
      .help = "a device by PCI address, netdev or RDMA device, to VFs of a PF such as enp1s0#0-3,5, "
-             "or (mode host) to up to 16 devices such as mlx5_0,mlx5_1 or to 'all'",
+             "to near:GPU such as near:0 or near:0000:17:00.0, or (mode host) to up to 16 devices "
+             "such as mlx5_0,mlx5_1 or to 'all'",
      .value = member<&Attachment::devices, Devices>(),
-     .in_journal = 14, .in_policy = 4, .policy = check_device},
+     .in_journal = 14, .in_policy = 4, .policy = check_device,
+     .instead = {"parent", "both name the HCA"}},
     {.name = "provider", .help = "'auto', 'device', 'rxe' or 'siw'",
      .pool_default = true, .value = member<&Attachment::provider, OneOf<kProviders>>(),
      .in_journal = 15},
@@ -554,6 +564,11 @@ bool takes(const ModeInfo& mode, std::string_view key) {
 }
 
 std::string why_cannot_give(const ModeInfo& mode, const DeviceSpec& spec) {
+    const bool near = !gpu_of(spec).empty();
+    if (near && !mode.by_gpu)
+        return fmt::format("mode {} does not choose by a GPU", mode.name);
+    if (!near && takes(mode, "parent"))
+        return fmt::format("mode {} has its HCA by rdma.parent", mode.name);
     if (mode.of_host && !spec.vfs.empty())
         return fmt::format("mode {} gives whole devices", mode.name);
     if (!mode.of_host && names_all(spec))

@@ -41,7 +41,8 @@ struct Attachment {
     netns::ChildKind child = netns::ChildKind::Macvlan;  // a child of the HCA's netdev
     netns::MacvlanMode macvlan_mode = netns::MacvlanMode::Bridge;
     // The devices that were asked for; empty: the pool's. A mode of the host's devices gives all of
-    // them; another gives one, and has one spec here.
+    // them; another gives one, and has one spec here. choose_near() has put devices in the place of
+    // those that are near a GPU before anything is decided or recorded.
     std::vector<DeviceSpec> devices;
     Provider provider = Provider::Auto;
     std::optional<uint16_t> vlan;     // 1-4094: the VF's, its bridge port's, or the child's
@@ -97,6 +98,8 @@ struct ModeInfo {
     // True if the network is asked for addresses before they are taken, unless the pool says
     // otherwise.
     bool probes = false;
+    // True if rdma.device may be near:GPU. The device goes into `parent` if the mode takes that.
+    bool by_gpu = false;
     // The module that brings RDMA into a kernel that has none.
     std::string_view module = "rdma_rxe";
     // Checks of `rdmactl doctor` that are only for the modes that list them.

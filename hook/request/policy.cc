@@ -244,7 +244,7 @@ void check_min_tx_rate(PolicyCheck& check) {
 void check_bound(PolicyCheck& check) {
     const auto& [value, most] = check.key->bound;
     const auto asked = check.asked.*value;
-    if (asked && (*asked != 0 || find_bound(check.config, check.pool, most)))
+    if (asked && (*asked != 0 || find_said(check.config, check.pool, most)))
         check.decide_number(*asked, most, true);
 }
 
@@ -414,11 +414,21 @@ Result<> check_policy(const Request& request, const Config& config, const Powers
     return {};
 }
 
-std::optional<uint32_t> find_bound(const Config& config,
-                                   const Pool* pool,
-                                   std::optional<uint32_t> Rules::*member) {
-    const auto* most = find_rule(config, pool, member, {}).said;
-    return most != nullptr ? std::optional(*most) : std::nullopt;
+template <class T>
+std::optional<T> find_said(const Config& config,
+                           const Pool* pool,
+                           std::optional<T> Rules::*member) {
+    const T* said = find_rule(config, pool, member, {}).said;
+    return said != nullptr ? std::optional(*said) : std::nullopt;
 }
+
+// The types of the rules that others ask for.
+template std::optional<uint32_t> find_said(const Config&,
+                                           const Pool*,
+                                           std::optional<uint32_t> Rules::*);
+template std::optional<std::vector<std::string>> find_said(
+    const Config&, const Pool*, std::optional<std::vector<std::string>> Rules::*);
+template std::optional<std::vector<DeviceSpec>> find_said(
+    const Config&, const Pool*, std::optional<std::vector<DeviceSpec>> Rules::*);
 
 }  // namespace hook

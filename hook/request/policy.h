@@ -104,9 +104,8 @@ std::vector<Decision> decide(const Request& request, const Config& config, const
 Result<> check_policy(const Request& request, const Config& config, const Powers& powers);
 
 // Returns a rule for an attachment of this pool (nullptr: of none), wherever it stands.
-std::optional<uint32_t> find_bound(const Config& config,
-                                   const Pool* pool,
-                                   std::optional<uint32_t> Rules::*member);
+template <class T>
+std::optional<T> find_said(const Config& config, const Pool* pool, std::optional<T> Rules::*member);
 
 // The column `policy` of the table of keys: each function decides on the value of its key.
 void check_mode(PolicyCheck& check);

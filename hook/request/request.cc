@@ -178,6 +178,8 @@ Result<> choose_parent(Making& making) {
     if (making.pool == nullptr || making.pool->parents.empty())
         return {};
     const auto& parents = making.pool->parents;
+    if (making.has("device"))
+        return {};  // near a GPU: one of them is chosen by the host's tree of PCI
     if (!making.has("parent"))
         making.values.parent = parents.front();
     if (std::ranges::find(parents, making.values.parent) != parents.end())
@@ -213,7 +215,7 @@ Result<> apply_defaults(Making& making) {
         if (key.bound.value == nullptr || making.has(key.name) || !takes(*making.mode, key))
             continue;
         auto& value = making.values.*key.bound.value;
-        value = bounded(value, find_bound(making.config, making.pool, key.bound.most));
+        value = bounded(value, find_said(making.config, making.pool, key.bound.most));
     }
     return {};
 }
@@ -358,14 +360,17 @@ Result<> check_devices(const Making& making) {
     return bad_value(making.name("device"),
                      devices_text(devices),
                      why,
-                     mode.of_host ? "'all', or up to 16 devices such as mlx5_0,mlx5_1"
-                                  : "one PF or VF, or VFs of a PF such as enp1s0#0-3,5");
+                     mode.of_host            ? "'all', or up to 16 devices such as mlx5_0,mlx5_1"
+                     : takes(mode, "parent") ? "near:GPU, or name the HCA in rdma.parent"
+                                             : "one PF or VF, or VFs of a PF such as enp1s0#0-3,5");
 }
 
 Result<> choose_device(Making& making) {
     if (!takes(*making.mode, "device"))
         return {};
     TRY(check_devices(making));
+    if (takes(*making.mode, "parent"))
+        return {};
     const Pool* pool = making.pool;
     auto& devices = making.values.devices;
     const bool listed = pool != nullptr && (!pool->devices.empty() || !pool->functions.empty());
@@ -380,7 +385,7 @@ Result<> choose_device(Making& making) {
                         making.mode->of_host ? "devices of the host, or to 'all'" : "a PF or VF",
                         kConfigPath));
     for (const DeviceSpec& spec : devices) {
-        if (listed && !lies_inside(spec, devices_of(*pool)))
+        if (listed && gpu_of(spec).empty() && !lies_inside(spec, devices_of(*pool)))
             return refused(
                 fmt::format("{} is not a device of pool {}", making.text("device"), pool->name),
                 fmt::format("choose one of {}, or another {}",

@@ -17,6 +17,8 @@ constexpr size_t kMaxDeviceName = 63;
 constexpr size_t kMaxInterfaceName = 15;
 // No known word is longer: further letters add the same to every distance.
 constexpr size_t kCompared = 64;
+constexpr std::string_view kNear = "near:";
+constexpr uint64_t kMaxGpu = 999;
 
 bool is_alnum(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -202,6 +204,15 @@ std::string devices_text(const std::vector<DeviceSpec>& specs) {
 
 bool names_all(const DeviceSpec& spec) {
     return spec.device == "all" && spec.vfs.empty();
+}
+
+std::string_view gpu_of(const DeviceSpec& spec) {
+    std::string_view gpu = spec.device;
+    if (!spec.vfs.empty() || !gpu.starts_with(kNear))
+        return {};
+    gpu.remove_prefix(kNear.size());
+    const auto number = parse_number(gpu);
+    return (number && *number <= kMaxGpu) || netns::is_pci_address(gpu) ? gpu : std::string_view{};
 }
 
 bool has_number(const DeviceSpec& spec, uint32_t number) {

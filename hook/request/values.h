@@ -51,6 +51,7 @@ std::string_view nearest(std::string_view typed, const std::vector<std::string_v
 //   enp1s0, mlx5_0    the same by the name of its netdev or RDMA device
 //   enp1s0#0-3,5      only these VFs of a PF; numbers ascend
 //   all               see names_all()
+//   near:0            see gpu_of(); in rdma.device, not in lists
 struct VfRange {
     uint32_t first = 0;
     uint32_t last = 0;  // included
@@ -70,6 +71,9 @@ std::string to_string(const DeviceSpec& spec);
 std::string devices_text(const std::vector<DeviceSpec>& specs);
 // Returns whether the spec is "all": every RDMA device of the host, whatever its name.
 bool names_all(const DeviceSpec& spec);
+// Returns the GPU of a spec "near:GPU": its number ("0") or its PCI address. Empty: the spec is no
+// such one. It stands for the device that is nearest to the GPU.
+std::string_view gpu_of(const DeviceSpec& spec);
 // Returns whether the spec includes this VF number.
 bool has_number(const DeviceSpec& spec, uint32_t number);
 // Returns whether one of `outer` names everything that `inner` names. "all" names everything. Else

@@ -35,7 +35,8 @@ class Near : public testing::Test {
             functions.push_back(function_of(device));
         std::vector<std::string> names;
         for (int gpu = 0; gpu < 8; ++gpu) {
-            const auto found = nearest_function(fake_.pci, std::to_string(gpu), functions);
+            const auto found =
+                nearest_function(fake_.pci, fake_.world.cards, std::to_string(gpu), functions);
             EXPECT_TRUE(found) << found.error().message();
             for (size_t i = 0; found && i < devices.size(); ++i) {
                 if (functions[i] == *found)
@@ -121,20 +122,26 @@ TEST_F(Near, EachGpuHasItsOwnAmongEquals) {
 
 TEST_F(Near, ANameOrAnAddress) {
     const std::vector<std::string> both = {function_of("mlx5_0"), function_of("mlx5_6")};
-    EXPECT_EQ(*nearest_function(fake_.pci, "0000:c1:00.0", both), both[1]);
-    EXPECT_EQ(*nearest_function(fake_.pci, "0", {"0000:99:00.0", both[1], both[0]}), both[0]);
+    EXPECT_EQ(*nearest_function(fake_.pci, fake_.world.cards, "0000:c1:00.0", both), both[1]);
+    EXPECT_EQ(
+        *nearest_function(fake_.pci, fake_.world.cards, "0", {"0000:99:00.0", both[1], both[0]}),
+        both[0]);
     for (const char* bad : {"", "-1", "+1", "0x1", "1 ", "gpu0", "all", "0000:C1:00.0", "c1:00.0"})
-        EXPECT_EQ(nearest_function(fake_.pci, bad, both).error().code, Code::BadInput) << bad;
+        EXPECT_EQ(nearest_function(fake_.pci, fake_.world.cards, bad, both).error().code,
+                  Code::BadInput)
+            << bad;
     for (const char* absent :
          {"8", "99999999999999999999", "0000:04:00.0", "0000:03:00.0", "0000:99:00.0"}) {
-        const auto found = nearest_function(fake_.pci, absent, both);
+        const auto found = nearest_function(fake_.pci, fake_.world.cards, absent, both);
         ASSERT_FALSE(found) << absent;
         EXPECT_THAT(found.error().message(), HasSubstr("rdmactl doctor gpu")) << absent;
     }
-    EXPECT_EQ(nearest_function(fake_.pci, "0", {}).error().code, Code::Unavailable);
-    EXPECT_EQ(nearest_function(fake_.pci, "0", {"0000:99:00.0"}).error().code, Code::Unavailable);
+    EXPECT_EQ(nearest_function(fake_.pci, fake_.world.cards, "0", {}).error().code,
+              Code::Unavailable);
+    EXPECT_EQ(nearest_function(fake_.pci, fake_.world.cards, "0", {"0000:99:00.0"}).error().code,
+              Code::Unavailable);
     fake_.world.cards.clear();
-    EXPECT_THAT(nearest_function(fake_.pci, "0", both).error().message(),
+    EXPECT_THAT(nearest_function(fake_.pci, fake_.world.cards, "0", both).error().message(),
                 HasSubstr("no GPU 0 among the 0"));
 }
 
