@@ -30,8 +30,9 @@ Result<> check_own_device(const ChosenVf& chosen) {
 Result<> choose_provider(const Attachment& a, const Survey& s, ChosenVf& chosen) {
     const FreeVf& vf = chosen.vf;
     const auto& names = vf.function.rdma_names;
+    std::optional<netns::RdmaDevice> device;
     if (!names.empty()) {
-        const auto device = TRY(s.site.host.rdma.find_by_name(s.site.host_ns, names.front()));
+        device = TRY(s.site.host.rdma.find_by_name(s.site.host_ns, names.front()));
         chosen.node_guid = device ? device->node_guid : 0;
         chosen.iwarp = device && device->iwarp;
     }
@@ -58,8 +59,12 @@ Result<> choose_provider(const Attachment& a, const Survey& s, ChosenVf& chosen)
             .advise(
                 "load the RDMA module of the VF's driver, if it has one; or set "
                 "rdma.provider=rxe for SoftRoCE");
-    if (!chosen.own_device.empty())
+    if (!chosen.own_device.empty()) {
+        // A container would wait for a GID; the table shows at once that RoCE is switched off.
+        if (device)
+            (void)TRY(s.site.host.rdma.gid_space(s.site.host_ns, *device, 0));
         return check_own_device(chosen);
+    }
     if (!vf.link.ethernet)
         return make_error(Code::Refused,
                           fmt::format("{} is not Ethernet: {} cannot run over it",

@@ -104,16 +104,7 @@ Result<> check_given(Look& look, const Mode& mode, const Pool* pool, const FreeV
     const bool asap2 = mode.name == kAsap2.name;
     const ChosenVf chosen = TRY(
         choose_vf_settings(asked, survey, vf, asap2 ? netns::VfSettings{} : vf_settings(asked)));
-    if (asap2)
-        TRY(check_roce(chosen));
-    if (chosen.own_device.empty())
-        return {};
-    // A container would wait for a GID; the table shows at once that there are none.
-    netns::RdmaDevices& rdma = look.site.host.rdma;
-    const auto device = TRY(rdma.find_by_name(look.site.host_ns, chosen.own_device));
-    if (device)
-        (void)TRY(rdma.gid_space(look.site.host_ns, *device, 0));
-    return {};
+    return asap2 ? check_roce(chosen) : Result<>{};
 }
 
 // Judges each way to ask for a VF: by the pools that name it and those that name none, else by the

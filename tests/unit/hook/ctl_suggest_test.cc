@@ -100,13 +100,10 @@ TEST_P(Suggest, AttachesAsSuggestedOrSaysWhyNot) {
     EXPECT_EQ(!host.of(each.mode).is_null(), each.says.empty()) << answer.text;
 }
 
-// A mode on an adapter is suggested exactly if a case attaches. No plan sees that RoCE is switched
-// off on the function of a VF: the attach does, and `doctor vf`.
+// A mode on an adapter is suggested exactly if a case attaches.
 std::vector<Case> by_mode() {
     std::vector<Case> rows;
     for (const Case& each : cases()) {
-        if (each.nic == Nic::RoceOff)
-            continue;
         const auto same = std::ranges::find_if(rows, [&](const Case& row) {
             return row.nic == each.nic && row.mode == each.mode && row.rdma_mode == each.rdma_mode;
         });
