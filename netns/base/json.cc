@@ -108,24 +108,18 @@ std::string dump_by_library(const Json& value) {
     return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// Returns whether nothing in the text needs an escape. It tests eight bytes at a time: the highest
-// bit of a byte is set in one of these numbers if the byte needs an escape. A subtraction that
-// underflows sets it, too, and borrows from the next byte, which then no longer matters.
+// Returns whether nothing in the text needs an escape.
 bool is_plain(std::string_view text) {
-    constexpr uint64_t kEach = 0x0101010101010101;
+    constexpr uint64_t kSpaces = 0x2020202020202020;
     uint64_t found = 0;
     while (!text.empty()) {
         const size_t size = std::min(text.size(), sizeof found);
-        uint64_t bytes = kEach * ' ';
+        uint64_t bytes = kSpaces;
         std::memcpy(&bytes, text.data(), size);
-        found |= bytes;                          // 0x80 and above
-        found |= bytes + kEach;                  // 0x7f
-        found |= bytes - kEach * ' ';            // below a space
-        found |= (bytes ^ kEach * '"') - kEach;  // 0 less one
-        found |= (bytes ^ kEach * '\\') - kEach;
+        found |= not_plain(bytes);
         text.remove_prefix(size);
     }
-    return (found & kEach * 0x80) == 0;
+    return found == 0;
 }
 
 void write_string(std::string& out, const std::string& text) {

@@ -17,22 +17,15 @@ namespace base {
 namespace {
 using Kind = JsonNode::Kind;
 
-constexpr uint64_t kEachByte = 0x0101010101010101;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // editors write it
 constexpr std::string_view kEscapes = "\"\\/bfnrt";
 constexpr std::string_view kEscaped = "\"\\/\b\f\n\r\t";
 
-// Returns the number of bytes, of eight, before the first that ends the plain part of a string: a
-// quote, a backslash, a control character or a byte above ASCII. The highest bit of such a byte is
-// set in one of these numbers. A subtraction that underflows borrows from the next byte, which then
-// no longer matters.
+// Returns the number of bytes, of eight, before the first that ends the plain part of a string.
 size_t plain_bytes(const char* text) {
     uint64_t bytes = 0;
     std::memcpy(&bytes, text, sizeof bytes);
-    const uint64_t found =
-        (bytes | (bytes - kEachByte * ' ') | ((bytes ^ kEachByte * '"') - kEachByte) |
-         ((bytes ^ kEachByte * '\\') - kEachByte)) &
-        kEachByte * 0x80;
+    const uint64_t found = not_plain(bytes);
     if (found == 0)
         return sizeof bytes;
     return std::endian::native == std::endian::little

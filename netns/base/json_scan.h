@@ -35,6 +35,16 @@ Result<std::vector<JsonNode>> scan_json(std::string_view text,
 // Returns the string of a node of the text.
 std::string string_of(std::string_view text, const JsonNode& node);
 
+// Returns 0 if eight bytes of a string are plain: no quote, backslash, control character or byte above
+// ASCII. Else the highest bit of the first byte that is not plain is set, and no bit of those before
+// it: a subtraction that underflows borrows from the next byte, which then no longer matters.
+inline uint64_t not_plain(uint64_t bytes) {
+    constexpr uint64_t kEach = 0x0101010101010101;
+    return (bytes | (bytes - kEach * ' ') | ((bytes ^ kEach * '"') - kEach) |
+            ((bytes ^ kEach * '\\') - kEach)) &
+           kEach * 0x80;
+}
+
 // Returns the double that is nearest to a number of JSON; infinity if it is too large.
 double double_of(std::string_view number);
 
