@@ -144,6 +144,10 @@ class RdmaDevices {
     // Returns the name of the device whose verbs node has this number now (/sys/dev/char/*/ibdev),
     // in whatever namespace; nothing if there is none.
     virtual Result<std::optional<std::string>> device_of_node(const DeviceNumber& number) = 0;
+    // Returns the nodes by which programs send management datagrams from the device's ports (umad), and
+    // say that there is a subnet manager (issm), by name. None: ib_umad is not loaded, or the
+    // ports have no such datagrams (iWARP). Of RoCE ports there is no issm.
+    virtual Result<std::vector<CharDevice>> mad_nodes(const RdmaDevice& device) = 0;
     // Returns the connection manager's node. Loads rdma_ucm if need be.
     virtual Result<CharDevice> rdma_cm_node() = 0;
 

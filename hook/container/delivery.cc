@@ -22,7 +22,9 @@ Json to_json(const Granted& g) {
     }
     json["addresses"] = Json::array();
     json["rdma_cm"] = g.rdma_cm.has_value();
-    json["nodes"] = Json::array({g.uverbs.path()});
+    json["nodes"] = Json::array();
+    for (const netns::CharDevice& node : device_nodes(g))
+        json["nodes"].push_back(node.path());
     if (g.gid) {
         json["gid"] = netns::to_string(g.gid->gid);
         json["gid_index"] = g.gid->index;

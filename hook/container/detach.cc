@@ -41,12 +41,17 @@ Result<> check_unused(const Context& context, const Container& container, const 
     if (!found)
         return {};
     const auto& [device, ns] = *found;
-    const auto node = TRY(host.rdma.uverbs_node(ns, device.index));
+    const auto verbs = TRY(host.rdma.uverbs_node(ns, device.index));
+    std::vector<netns::DeviceNumber> numbers{{verbs.major, verbs.minor}};
+    for (const auto& node : TRY(host.rdma.mad_nodes(device)))
+        numbers.push_back({node.major, node.minor});
     std::vector<pid_t> own;
-    for (const pid_t pid :
-         TRY(host.processes.that_opened(node.major, node.minor, Deadline::in(kLookTimeout)))) {
-        if (TRY(host.device_cgroups.contains(*container.running_init, pid)))
-            own.push_back(pid);
+    for (const auto& [major, minor] : numbers) {
+        for (const pid_t pid :
+             TRY(host.processes.that_opened(major, minor, Deadline::in(kLookTimeout)))) {
+            if (TRY(host.device_cgroups.contains(*container.running_init, pid)))
+                own.push_back(pid);
+        }
     }
     if (!own.empty())
         return in_use(container, device.name, fmt::format(" in process {}", fmt::join(own, ", ")));

@@ -69,22 +69,25 @@ bool is_granted(const netns::RdmaDevice& device, const GrantedNode& node) {
 Result<> note_nodes(const Context& context,
                     const std::string& key,
                     const std::vector<Granted>& granted) {
-    const Store& store = context.store;
-    for (const Granted& g : granted) {
-        const netns::DeviceNumber number{g.uverbs.major, g.uverbs.minor};
+    const auto note_node = [&](const netns::RdmaDevice& device,
+                               const netns::DeviceNumber& number) -> Result<> {
+        const Store& store = context.store;
         const auto has_number = [&](const GrantedNode& node) {
             return node.key != key && node.number == number;
         };
         for (const GrantedNode& other : TRY(read_nodes(store, has_number))) {
             const auto container = TRY(store.load_container(other.key));
-            if (!is_granted(g.device, other) && container && TRY(is_alive(context, *container)))
+            if (!is_granted(device, other) && container && TRY(is_alive(context, *container)))
                 TRY(revoke(context, *container, other));
         }
-        const Json json = base::object({{"device", g.device.name},
-                                        {"node_guid", g.device.node_guid},
-                                        {"index", g.device.index}});
-        TRY(store.files().write(store.folder("nodes") + "/" + file_of(number, key),
-                                base::dump_json(json)));
+        const Json json = base::object(
+            {{"device", device.name}, {"node_guid", device.node_guid}, {"index", device.index}});
+        return store.files().write(store.folder("nodes") + "/" + file_of(number, key),
+                                   base::dump_json(json));
+    };
+    for (const Granted& g : granted) {
+        for (const netns::CharDevice& node : device_nodes(g))
+            TRY(note_node(g.device, {node.major, node.minor}));
     }
     return {};
 }
@@ -97,8 +100,8 @@ Result<> revoke(const Context& context, const Container& container, const Grante
     if (is_live)
         return context.host.device_cgroups.forbid(container.token, node.number);
     return make_error(Code::Busy,
-                      fmt::format("container {} may open device {}:{}, which was the verbs node of "
-                                  "its RDMA device {} and is not any more",
+                      fmt::format("container {} may open device {}:{}, which was a node of its "
+                                  "RDMA device {} and is not any more",
                                   container.id,
                                   node.number.major,
                                   node.number.minor,

@@ -21,13 +21,15 @@ struct View {
     std::vector<std::string> devices;
 };
 
-// Returns the views. Containers never get umad nodes, so their folder is empty.
+// Returns the views, of which a container without umad nodes has an empty one.
 std::array<View, 3> views_of(const std::vector<Granted>& granted) {
     std::array<View, 3> views{
         View{"infiniband", {}}, View{"infiniband_verbs", {}}, View{"infiniband_mad", {}}};
     for (const Granted& g : granted) {
         views[0].devices.push_back(g.device.name);
         views[1].devices.push_back(g.uverbs.name);
+        for (const netns::CharDevice& node : g.mad_nodes)
+            views[2].devices.push_back(node.name);
     }
     return views;
 }
@@ -117,11 +119,8 @@ Result<> InConfig::give(const Asking& asking,
         spec_.set_network_path(
             context_.store.pin_path(container.attachments[static_cast<size_t>(first)]));
     }
-    for (const Granted& g : granted) {
-        TRY(spec_.add_device({g.uverbs.path(), g.uverbs.major, g.uverbs.minor}));
-        if (g.rdma_cm)
-            TRY(spec_.add_device({g.rdma_cm->path(), g.rdma_cm->major, g.rdma_cm->minor}));
-    }
+    for (const netns::CharDevice& node : all_nodes(granted))
+        TRY(spec_.add_device({node.path(), node.major, node.minor}));
     // The annotation decides, then the user's --ulimit, then the policy's maximum: verbs pin their
     // memory.
     if (const uint64_t bytes = request.memlock.value_or(request.memlock_default); bytes != 0)

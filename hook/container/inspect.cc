@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/container/inspect.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include <fmt/format.h>
@@ -96,7 +97,35 @@ base::Deadline port_deadline(const Attachment& attachment, const Endpoint& endpo
     const bool waits = is_own(endpoint) && attachment.link_state != netns::VfLinkState::Off;
     return waits ? base::Deadline::in(kPortTimeout) : base::Deadline::now();
 }
+
+Result<std::vector<netns::CharDevice>> find_mad_nodes(const netns::RdmaDevice& device, Site& site) {
+    auto nodes = TRY(site.host.rdma.mad_nodes(device));
+    if (nodes.empty())
+        return make_error(Code::Unavailable, "RDMA device '" + device.name + "' has no umad node")
+            .advise("run: modprobe ib_umad; an iWARP device has none: leave out rdma.umad");
+    return nodes;
+}
 }  // namespace
+
+std::vector<netns::CharDevice> device_nodes(const Granted& granted) {
+    std::vector<netns::CharDevice> nodes{granted.uverbs};
+    nodes.insert(nodes.end(), granted.mad_nodes.begin(), granted.mad_nodes.end());
+    return nodes;
+}
+
+std::vector<netns::CharDevice> all_nodes(const std::vector<Granted>& granted) {
+    std::vector<netns::CharDevice> nodes;
+    const auto add = [&](const netns::CharDevice& node) {
+        if (std::ranges::find(nodes, node.name, &netns::CharDevice::name) == nodes.end())
+            nodes.push_back(node);
+    };
+    for (const Granted& g : granted) {
+        std::ranges::for_each(device_nodes(g), add);
+        if (g.rdma_cm)
+            add(*g.rdma_cm);
+    }
+    return nodes;
+}
 
 Result<FoundDevice> find_device(Site& site, const Endpoint& endpoint) {
     if (endpoint.rdma_index) {
@@ -160,6 +189,8 @@ Result<Granted> inspect(Site& site, const Attachment& attachment, const Endpoint
         granted.port_state = TRY(rdma.wait_for_active(
             device_ns, device.index, *ns, port_deadline(attachment, endpoint)));
     granted.uverbs = TRY(rdma.uverbs_node(device_ns, device.index));
+    if (attachment.umad.value_or(false))
+        granted.mad_nodes = TRY(find_mad_nodes(device, site));
     // rdma_cm resolves against the container's namespace. A device that stays the host's serves
     // only the host's. Without a GSI QP (rxe moved in exclusive mode, 7.3) it cannot connect. iWARP
     // needs none.

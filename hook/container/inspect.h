@@ -26,10 +26,16 @@ struct Granted {
     std::string driver = {};      // see RdmaDevices::driver(); empty: not known
     std::string port_state = {};  // of hardware: "ACTIVE", or the state in which it stayed
     netns::CharDevice uverbs{};
-    std::string software_path = {};              // see Endpoint
-    std::string image_lacks = {};                // see image_lacks() in image_verbs.h
-    std::optional<netns::CharDevice> rdma_cm{};  // nothing: the connection manager cannot work
+    std::string software_path = {};                 // see Endpoint
+    std::string image_lacks = {};                   // see image_lacks() in image_verbs.h
+    std::optional<netns::CharDevice> rdma_cm{};     // nothing: the connection manager cannot work
+    std::vector<netns::CharDevice> mad_nodes = {};  // umad and issm: rdma.umad=on
 };
+
+// Returns the nodes of the RDMA device itself: those of verbs and of management datagrams.
+std::vector<netns::CharDevice> device_nodes(const Granted& granted);
+// Returns all nodes of the container, each once: several attachments may share one.
+std::vector<netns::CharDevice> all_nodes(const std::vector<Granted>& granted);
 
 // The RDMA device of an endpoint, and the namespace from which it is visible. Unavailable: it is
 // not there (any more).

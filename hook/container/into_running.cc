@@ -2,7 +2,6 @@
 #include "hook/container/into_running.h"
 
 #include <algorithm>
-#include <set>
 
 #include "hook/container/commit.h"
 #include "hook/container/end.h"
@@ -20,22 +19,6 @@ constexpr char kReloadNotice[] =
 constexpr char kEnvironmentNotice[] =
     "a plain hook cannot give environment variables (RDMA_DEVICE and others): see "
     "/run/rdma/attach.json";
-
-// Returns each node once: several attachments may share one.
-std::vector<netns::CharDevice> nodes_of(const std::vector<Granted>& granted) {
-    std::vector<netns::CharDevice> nodes;
-    std::set<std::string> seen;
-    const auto add = [&](const netns::CharDevice& node) {
-        if (seen.insert(node.name).second)
-            nodes.push_back(node);
-    };
-    for (const Granted& g : granted) {
-        add(g.uverbs);
-        if (g.rdma_cm)
-            add(*g.rdma_cm);
-    }
-    return nodes;
-}
 
 // Returns nothing if the container has no record.
 Result<std::optional<std::string>> find_key(const Store& store, const oci::State& state) {
@@ -132,7 +115,7 @@ Result<> IntoRunning::give(const Asking& asking,
                            const std::vector<Granted>& granted,
                            Notes& notes) {
     Steps steps;
-    for (const auto& node : nodes_of(granted)) {
+    for (const auto& node : all_nodes(granted)) {
         steps.push_back(AllowDevice{.init = root_.init,
                                     .name = node.name,
                                     .device = {.major = node.major, .minor = node.minor}});

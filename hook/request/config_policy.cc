@@ -164,6 +164,7 @@ constexpr RuleMember kRules[] = {
     {{"privileged", Type::Bool}, read_flag<&Rules::privileged>},
     {{"trust", Type::Bool}, read_flag<&Rules::trust>},
     {{"spoofchk_off", Type::Bool}, read_flag<&Rules::spoofchk_off>},
+    {{"umad", Type::Bool}, read_flag<&Rules::umad>},
     {{"forbid_capabilities", Type::Any}, read_forbidden},
     {{kHandlesKey, Type::Any}, read_bound<&Rules::handles, kMaxLimit>},
     {{kObjectsKey, Type::Any}, read_bound<&Rules::objects, kMaxLimit>}};

@@ -58,6 +58,7 @@ struct Attachment {
     bool offload_required = false;  // no attach to a host that forwards in software
     std::optional<uint64_t> node_guid;
     std::optional<uint64_t> port_guid;
+    std::optional<bool> umad;  // the device's umad and issm nodes, too
     bool operator==(const Attachment&) const = default;
 };
 

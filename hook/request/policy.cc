@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Without a policy two things are denied. One is a VF that could pass for another (trust on, spoof
-// check off). The other is an RDMA device that the engine gives itself, since nobody would take it
-// back or limit it. Everything else is allowed: a user who may set other annotations on such a host
-// may as well do without rdma-hook.
-// budget: a rule is a few lines, and there are sixteen.
+// Without a policy three things are denied. One is a VF that could pass for another (trust on, spoof
+// check off). Another is access to the fabric's management (umad). The third is an RDMA device that
+// the engine gives itself, since nobody would take it back or limit it. Everything else is allowed:
+// a user who may set other annotations on such a host may as well do without rdma-hook.
+// budget: a rule is a few lines, and there are seventeen.
 #include "hook/request/policy.h"
 
 #include <algorithm>

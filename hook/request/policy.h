@@ -52,6 +52,7 @@ struct Rules : Limits {
     std::optional<bool> privileged;
     std::optional<bool> trust;         // rdma.trust=on
     std::optional<bool> spoofchk_off;  // rdma.spoofchk=off
+    std::optional<bool> umad;          // rdma.umad=on
     // Capabilities that a mode's containers must not have ("CAP_NET_RAW"), by mode.
     std::optional<std::map<std::string, std::vector<std::string>>> forbid_capabilities;
 };

@@ -17,6 +17,7 @@
 #include "netns/kernel/busy.h"
 #include "netns/kernel/gid_events.h"
 #include "netns/kernel/gid_table.h"
+#include "netns/kernel/mad_nodes.h"
 #include "netns/kernel/netlink/socket.h"
 #include "netns/kernel/rdma_message.h"
 #include "netns/kernel/sysfs.h"
@@ -186,6 +187,11 @@ class KernelRdmaDevices : public RdmaDevices {
         while (name.ends_with('\n'))
             name.pop_back();
         return std::optional{std::move(name)};
+    }
+
+    // The class is not tagged with a namespace, and names of devices are the whole system's.
+    Result<std::vector<CharDevice>> mad_nodes(const RdmaDevice& device) override {
+        return mad_nodes_in(TRY(SysTree::host()), device.name);
     }
 
     Result<CharDevice> rdma_cm_node() override {

@@ -229,6 +229,12 @@ TYPED_TEST(RdmaContract, DevicesHaveNodesOfTheirOwn) {
     ASSERT_TRUE(cm) << cm.error().message();
     EXPECT_EQ(cm->name, "rdma_cm");
     EXPECT_EQ(cm->major, 10U);
+    // Whether there are nodes for management datagrams is up to the host: ib_umad.
+    const auto mad = this->room().mad_nodes(first);
+    ASSERT_TRUE(mad) << mad.error().message();
+    for (const auto& node : *mad)
+        EXPECT_EQ(this->room().device_of_node({node.major, node.minor}).value(), first.name);
+    EXPECT_TRUE(this->room().mad_nodes({.index = 4711, .name = "rxect9"}).value().empty());
 }
 
 TYPED_TEST(RdmaContract, OpenDevicesAreCounted) {

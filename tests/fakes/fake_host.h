@@ -119,6 +119,7 @@ class FakeRdmaDevices : public Fake<netns::RdmaDevices> {
     Result<bool> open_without_context(const std::string& type) override;
     Result<netns::CharDevice> uverbs_node(const Netns& ns, uint32_t device) override;
     Result<std::optional<std::string>> device_of_node(const netns::DeviceNumber& number) override;
+    Result<std::vector<netns::CharDevice>> mad_nodes(const netns::RdmaDevice& device) override;
     Result<netns::CharDevice> rdma_cm_node() override;
     Result<uint32_t> user_contexts(const Netns& ns, uint32_t device) override;
     Result<bool> has_gsi_qp(const Netns& ns, uint32_t device) override;

@@ -177,10 +177,21 @@ Result<netns::CharDevice> FakeRdmaDevices::uverbs_node(const Netns& ns, uint32_t
 Result<std::optional<std::string>> FakeRdmaDevices::device_of_node(
     const netns::DeviceNumber& number) {
     for (const auto& [index, device] : world_.rdma) {
-        if (device.uverbs.major == number.major && device.uverbs.minor == number.minor)
+        const auto is_it = [&](const netns::CharDevice& node) {
+            return node.major == number.major && node.minor == number.minor;
+        };
+        if (is_it(device.uverbs) || std::ranges::any_of(device.mad_nodes, is_it))
             return std::optional{device.device.name};
     }
     return std::optional<std::string>{};
+}
+
+Result<std::vector<netns::CharDevice>> FakeRdmaDevices::mad_nodes(const netns::RdmaDevice& device) {
+    for (const auto& [index, each] : world_.rdma) {
+        if (each.device.name == device.name)
+            return each.mad_nodes;
+    }
+    return std::vector<netns::CharDevice>{};
 }
 
 Result<netns::CharDevice> FakeRdmaDevices::rdma_cm_node() {

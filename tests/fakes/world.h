@@ -95,7 +95,8 @@ struct FakeRdma {
     std::vector<FakeGid> gids;
     uint32_t gid_slots = 256;  // the size of its GID table
     netns::CharDevice uverbs;
-    uint32_t contexts = 0;         // the number of programs that have it open
+    std::vector<netns::CharDevice> mad_nodes = {};  // while ib_umad is loaded
+    uint32_t contexts = 0;                          // the number of programs that have it open
     std::set<pid_t> openers = {};  // processes that have its node open without a context
     bool gsi_qp = true;
     Unseen comes_up;  // its netdev has come up, and its port is not ACTIVE yet

@@ -13,6 +13,7 @@ namespace {
 
 using base::Code;
 using base::Json;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -308,6 +309,63 @@ TEST_F(HostMode, APolicyDeniesWhatItDoesNotList) {
     EXPECT_THAT(asks("mlx5_0,mlx5_1"),
                 HasSubstr("policy.attachments does not allow 2 attachments"));
     EXPECT_THAT(asks("all"), HasSubstr("policy.attachments does not allow 16 attachments"));
+}
+
+// Whoever has these nodes may manage the fabric.
+TEST_F(HostMode, UmadIsGivenByPolicyAlone) {
+    device("mlx5_0").mad_nodes = {{"issm0", 231, 64}, {"umad0", 231, 0}};
+    device("mlx5_1").mad_nodes = {{"umad1", 231, 1}};
+    const Annotations asks = host_mode("mlx5_0", {{"rdma.umad", "on"}});
+    Life without = container("without", asks);
+    EXPECT_THAT(refusal(without).message(),
+                HasSubstr("the default policy does not allow rdma.umad='on'; remove it, or let a "
+                          "pool have it: \"policy\": {\"umad\": true} in the pool"));
+    auto& policy = state_.config().policy.emplace();
+    policy.modes = {"host"};
+    policy.devices = {*hook::parse_device_spec("all")};
+    Life denied = container("denied", asks);
+    EXPECT_THAT(refusal(denied).message(), HasSubstr("policy.umad does not allow rdma.umad='on'"));
+    policy.umad = true;
+
+    Life one = beside("one", asks);
+    expect_start(one);
+    EXPECT_THAT(one.nodes(),
+                ElementsAre(device("mlx5_0").uverbs.path(),
+                            "/dev/infiniband/issm0",
+                            "/dev/infiniband/umad0",
+                            "/dev/infiniband/rdma_cm"));
+    EXPECT_THAT(granted(one)["attachments"][0]["nodes"],
+                ElementsAre(device("mlx5_0").uverbs.path(),
+                            "/dev/infiniband/issm0",
+                            "/dev/infiniband/umad0",
+                            "/dev/infiniband/rdma_cm"));
+    for (const char* number : {"231:0", "231:64"})
+        EXPECT_THAT(
+            state_.leftovers(),
+            Contains("nodes/" + std::string(number) + "-" + hook::container_key(one.bundle())));
+
+    Life two = container("two", host_mode("mlx5_0,mlx5_1", {{"rdma.umad", "off"}}));
+    expect_start(two);
+    EXPECT_THAT(two.nodes(),
+                ElementsAre(device("mlx5_0").uverbs.path(), device("mlx5_1").uverbs.path()))
+        << "policy alone gives nothing, and a device that is shared is not its nodes";
+    for (Life* each : {&one, &two})
+        EXPECT_TRUE(each->poststop());
+    expect_nothing_kept();
+}
+
+TEST_F(HostMode, UmadOfADeviceThatHasNone) {
+    auto& policy = state_.config().policy.emplace();
+    policy.modes = {"host", "vf"};
+    policy.devices = {*hook::parse_device_spec("all")};
+    policy.umad = true;
+    Life one = container("one", host_mode("mlx5_0", {{"rdma.umad", "on"}}));
+    const base::Error error = refusal(one);
+    EXPECT_EQ(error.code, Code::Unavailable);
+    EXPECT_THAT(error.message(), HasSubstr("'mlx5_0' has no umad node; run: modprobe ib_umad"));
+    Life vf =
+        container("vf", {{"rdma.mode", "vf"}, {"rdma.device", "enp1s0"}, {"rdma.umad", "on"}});
+    EXPECT_THAT(refusal(vf).message(), HasSubstr("rdma.mode=vf does not take rdma.umad='on'"));
 }
 
 TEST_F(HostMode, APodNeedsAPolicy) {
