@@ -113,18 +113,18 @@ void add_rows(const Json& container, const Json& attachment, int64_t now, Rows& 
     rows.push_back({name_in(container),
                     or_dash(string_at(container, "engine")),
                     or_dash(span(created, now)),
+                    {state, colour_of(state)},
                     or_dash(string_at(attachment, "mode")),
                     or_dash(string_at(attachment, "device")),
                     or_dash(string_at(attachment, "netdev")),
-                    addresses.empty() ? "-" : addresses.front().get<std::string>(),
-                    {state, colour_of(state)}});
+                    addresses.empty() ? "-" : addresses.front().get<std::string>()});
     for (size_t i = 1; i < addresses.size(); ++i)
-        rows.push_back({"", "", "", "", "", "", addresses[i].get<std::string>()});
+        rows.push_back({"", "", "", "", "", "", "", addresses[i].get<std::string>()});
 }
 
 std::string list_text(const Json& json, const Page& page) {
     const auto now = static_cast<int64_t>(std::time(nullptr));
-    Rows rows = {{"NAME", "ENGINE", "AGE", "MODE", "DEVICE", "NETDEV", "ADDRESSES", "STATE"}};
+    Rows rows = {{"NAME", "ENGINE", "AGE", "STATE", "MODE", "DEVICE", "NETDEV", "ADDRESSES"}};
     for (const Json& container : json["containers"]) {
         const Json& attachments = base::array_of(container["granted"], "attachments");
         for (const Json& attachment : attachments)

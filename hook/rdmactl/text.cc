@@ -28,6 +28,29 @@ std::vector<size_t> widths_of(const Rows& rows) {
     }
     return widths;
 }
+
+// Returns the row as a line. Blanks are added only before another cell.
+std::string line_of(const Row& row,
+                    const std::vector<size_t>& widths,
+                    bool head,
+                    const Page& page) {
+    std::string line;
+    size_t blanks = 0;
+    for (size_t i = 0; i < row.size(); ++i) {
+        if (!row[i].text.empty()) {
+            line.append(blanks, ' ');
+            line += base::paint(row[i].text, head ? Colour::Bold : row[i].colour, page.colours);
+            blanks = 0;
+        }
+        blanks += widths[i] - std::min(widths[i], row[i].text.size()) + kGap.size();
+    }
+    return line + "\n";
+}
+
+void cut(Cell& cell, size_t width) {
+    if (cell.text.size() > width)
+        cell.text = cell.text.substr(0, width - kCut.size()).append(kCut);
+}
 }  // namespace
 
 bool wants_colours() {
@@ -53,42 +76,45 @@ Page page_of_output(bool colours) {
 std::string table(const Rows& rows, const Page& page) {
     const auto widths = widths_of(rows);
     std::string text;
-    for (const Row& row : rows) {
-        std::string line;
-        size_t blanks = 0;  // they are added only before another cell
-        for (size_t i = 0; i < row.size(); ++i) {
-            if (!row[i].text.empty()) {
-                const bool head = &row == &rows.front();
-                line.append(blanks, ' ');
-                line += base::paint(row[i].text, head ? Colour::Bold : row[i].colour, page.colours);
-                blanks = 0;
-            }
-            blanks += widths[i] - row[i].text.size() + kGap.size();
-        }
-        text += line + "\n";
-    }
+    for (const Row& row : rows)
+        text += line_of(row, widths, &row == &rows.front(), page);
     return text;
 }
 
 std::string table_within(Rows rows, const Page& page) {
     auto widths = widths_of(rows);
+    if (widths.empty())
+        return {};
+    const size_t last = widths.size() - 1;
+    const size_t head = rows.front().size() > last ? rows.front()[last].text.size() : 0;
+    widths[last] = std::max(std::min(widths[last], kNarrowest), head);
     const auto whole = [&] {
-        return std::accumulate(widths.begin(), widths.end(), kGap.size() * widths.size()) -
-               (widths.empty() ? 0 : kGap.size());
+        return std::accumulate(widths.begin(), widths.end(), kGap.size() * last);
     };
-    while (whole() > page.columns) {
-        const auto widest = std::ranges::max_element(widths);
+    while (last > 0 && whole() > page.columns) {
+        const auto widest = std::max_element(widths.begin(), widths.end() - 1);
         if (*widest <= kNarrowest)
             break;
         --*widest;
     }
+    const size_t others = whole() - widths[last];
+    const size_t room = std::max(widths[last], page.columns - std::min(page.columns, others));
+    std::string text;
     for (Row& row : rows) {
-        for (size_t i = 0; i < row.size(); ++i) {
-            if (row[i].text.size() > widths[i])
-                row[i].text = row[i].text.substr(0, widths[i] - kCut.size()).append(kCut);
-        }
+        for (size_t i = 0; i < std::min(row.size(), last); ++i)
+            cut(row[i], widths[i]);
+        Cell below{""};
+        if (row.size() > last && row[last].text.size() > room)
+            below = std::exchange(row[last], Cell{""});
+        if (std::ranges::any_of(row, [](const Cell& cell) { return !cell.text.empty(); }))
+            text += line_of(row, widths, &row == &rows.front(), page);
+        if (below.text.empty())
+            continue;
+        cut(below, std::max(page.columns, kNarrowest));
+        text.append(page.columns - std::min(page.columns, below.text.size()), ' ');
+        text += base::paint(below.text, below.colour, page.colours) + "\n";
     }
-    return table(rows, page);
+    return text;
 }
 
 std::string heading(const std::string& text, const Page& page) {

@@ -39,8 +39,10 @@ struct Cell {
 using Row = std::vector<Cell>;
 using Rows = std::vector<Row>;
 
-// Makes columns as wide as their widest cell. The first row is the head. table_within() cuts cells
-// of the widest columns ("..."), so that a line fits into the page's columns.
+// Makes columns as wide as their widest cell. The first row is the head. With table_within() lines
+// fit into the page's columns. A cell of the last column that has no room goes to a line of its own,
+// at the page's right edge. Cells of the other columns are cut ("..."), the widest column's first,
+// if that leaves no room for the last column's head.
 std::string table(const Rows& rows, const Page& page = {});
 std::string table_within(Rows rows, const Page& page);
 

@@ -19,7 +19,7 @@ files() { # what a package, its scripts and the programs may leave; not dpkg's a
         -o -path '/run/crun*' -o -path /run/libpod -o -path /run/netns -o -path '/run/lock*' -o -path /run/systemd -o -path /etc/ld.so.cache \) -prune -o -print | sort
 }
 installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' rdma-hook) == installed ]]; }
-lives() { rdmactl list | grep -qE "^$1 +podman .* live$"; }
+lives() { rdmactl list | grep -qE "^$1 +podman +[0-9]+ [a-z]+ +live "; }
 unmanaged() { udevadm info -q property --property "${2:-NM_UNMANAGED}" --value "/sys/class/net/$1"; }
 nothing() { [[ -z $("$@" 2>&1 | tee /dev/stderr) ]]; }
 

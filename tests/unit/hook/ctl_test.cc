@@ -204,10 +204,10 @@ TEST_F(Ctl, ListHasALineForEachAddress) {
     name_it("server");
     text = ask(hook::ctl::list).text;
     const auto head = text.substr(0, text.find('\n'));
-    EXPECT_THAT(head, MatchesRegex("NAME +ENGINE +AGE +MODE +DEVICE +NETDEV +ADDRESSES +STATE"));
+    EXPECT_THAT(head, MatchesRegex("NAME +ENGINE +AGE +STATE +MODE +DEVICE +NETDEV +ADDRESSES"));
     EXPECT_THAT(text,
-                ContainsRegex("\nserver +podman +[0-9]+ s +softroce +rxe[0-9a-f]+ +rdma0 +"
-                              "10.9.0.1/24 +live\n +fd00::1/64\n$"));
+                ContainsRegex("\nserver +podman +[0-9]+ s +live +softroce +rxe[0-9a-f]+ +rdma0 +"
+                              "10.9.0.1/24\n +fd00::1/64\n$"));
     options_.page.colours = true;
     EXPECT_THAT(ask(hook::ctl::list).text, HasSubstr("\033[32mlive\033[0m"));
     options_.page.columns = 66;
@@ -443,6 +443,28 @@ TEST(CtlText, CutsTheWidestColumnsAndNoOthers) {
               "1  01234...  z\n"
               "2            y\n")
         << "eight characters stay";
+}
+
+// Only what is too long for its line: the other lines stay as they are.
+TEST(CtlText, ALongCellOfTheLastColumnGoesToALineOfItsOwn) {
+    const hook::ctl::Rows rows = {{"NAME", "MODE", "ADDRESSES"},
+                                  {"a", "vf", "10.9.0.1/24"},
+                                  {"b", "vf", "fd00:1:2:3::1/64"},
+                                  {"", "", "fd00::1/64"},
+                                  {"", "", "fd00:1:2:3:4:5:6:7/64"}};
+    EXPECT_EQ(hook::ctl::table_within(rows, {.columns = 24}),
+              "NAME  MODE  ADDRESSES\n"
+              "a     vf    10.9.0.1/24\n"
+              "b     vf\n"
+              "        fd00:1:2:3::1/64\n"
+              "            fd00::1/64\n"
+              "   fd00:1:2:3:4:5:6:7/64\n");
+    EXPECT_EQ(hook::ctl::table_within(rows, {.columns = 40}), hook::ctl::table(rows));
+    EXPECT_EQ(hook::ctl::table_within({{"A", "B"}, {"x", "0123456789abcdef"}}, {.columns = 12}),
+              "A  B\n"
+              "x\n"
+              "012345678...\n");
+    EXPECT_EQ(hook::ctl::table_within({}, {}), "");
 }
 
 TEST(CtlText, ColoursAddNothingToTheWidth) {
