@@ -23,41 +23,13 @@ constexpr char kCrioFolder[] = "/etc/crio/crio.conf.d";
 constexpr std::array kProgramFolders = {
     "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"};
 
-// The files of --memlock.
-constexpr Engine kMemlockEngines[] = {
-    {"docker",
-     "/etc/docker/daemon.json",
-     nullptr,
-     engines::edit_docker_memlock,
-     nullptr,
-     "systemctl restart docker",  // it reads default-ulimits once
-     false},
-    {"podman",
-     "/etc/containers/containers.conf.d/51-rdma-hook-memlock.conf",
-     nullptr,
-     engines::edit_podman_memlock,
-     nullptr,
-     "",
-     true}};
-
-Result<const Engine*> find_memlock_engine(const std::string& name) {
-    for (const Engine& engine : kMemlockEngines) {
-        if (name == engine.name)
-            return &engine;
-    }
-    if (name == "crio")
-        return make_error(Code::Unsupported,
-                          "CRI-O has one list of default limits, and the last of its files that "
-                          "has one counts")
-            .advise(
-                "put it into the list that you have: [crio.runtime] default_ulimits = "
-                "[\"memlock=-1:-1\"]");
-    return make_error(Code::Unsupported,
-                      "containerd has no default limits: a container that is given none has those "
-                      "of containerd itself")
-        .advise(
-            "annotate rdma.memlock, or for all containers: systemctl edit containerd, "
-            "LimitMEMLOCK=infinity");
+// Returns the file to edit.
+Result<EngineFile> find_file(const Engine& engine, const Options& options) {
+    if (!options.memlock)
+        return engine.hook;
+    if (engine.memlock.path == nullptr)
+        return make_error(Code::Unsupported, engine.no_memlock).advise(engine.instead);
+    return engine.memlock;
 }
 
 // Paths are written into JSON, TOML and the first line of a program as they are.
@@ -84,6 +56,9 @@ Result<> check_options(const Engine& engine, const Options& options) {
     if (!engines::is_runtime_name(options.runtime_name))
         return make_error(Code::Usage, "'" + name + "' is no name for a runtime of rdma-hook")
             .advise("take rdma, or rdma- and small letters, digits and hyphens");
+    if (options.memlock && (named || !options.low_level.empty()))
+        return make_error(Code::Usage, "--memlock is for all containers of the engine")
+            .advise("leave out --name and --low-level");
     if (engine.runtimes == nullptr && (named || !options.low_level.empty()))
         return make_error(
                    Code::Usage,
@@ -205,22 +180,22 @@ Result<> check_crio_others(netns::Host& host, const Options& options) {
     return {};
 }
 
-Result<engines::EngineEdit> prepare_edit(const Engine& engine,
+Result<engines::EngineEdit> prepare_edit(const EngineFile& file,
                                          const Options& options,
                                          netns::Host& host,
                                          const std::string& program) {
     engines::EngineEdit edit;
-    edit.path = engine.path;
+    edit.path = file.path;
     edit.name = options.runtime_name;
     edit.program = program;
     edit.unset = options.unset;
-    edit.before = TRY(engines::read_engine_file(engine.path, options.engine_files));
-    if (engine.edit == engines::edit_crio)
+    edit.before = TRY(engines::read_engine_file(edit.path, options.engine_files));
+    if (file.edit == engines::edit_crio)
         TRY(check_crio_others(host, options));
-    if (engine.drop_in != nullptr && edit.before &&
+    if (file.drop_in != nullptr && edit.before &&
         TRY(engines::takes_drop_ins(edit.path, *edit.before))) {
         edit.main = std::move(edit.before);
-        edit.path = engine.drop_in;
+        edit.path = file.drop_in;
         edit.before = TRY(engines::read_engine_file(edit.path, options.engine_files));
     }
     return edit;
@@ -330,14 +305,14 @@ std::string text_of_change(const Json& json) {
 }  // namespace
 
 Result<Answer> runtime_configure(const Options& options, netns::Host& host) {
-    const Engine& engine =
-        *TRY(options.memlock ? find_memlock_engine(options.engine) : find_engine(options.engine));
+    const Engine& engine = *TRY(find_engine(options.engine));
+    const EngineFile file = TRY(find_file(engine, options));
     TRY(check_options(engine, options));
     const std::string ourselves = TRY(find_our_runtime(host));
     const NamedRuntime named = TRY(prepare_named(options, host, ourselves));
     const std::string program = named.path.empty() ? ourselves : named.path;
-    const engines::EngineEdit edit = TRY(prepare_edit(engine, options, host, program));
-    engines::Edited edited = TRY(engine.edit(edit));
+    const engines::EngineEdit edit = TRY(prepare_edit(file, options, host, program));
+    engines::Edited edited = TRY(file.edit(edit));
     const Starter starter = TRY(prepare_policy(engine, options));
     const bool has_starter = starter.text != starter.before;
     if (has_starter) {
@@ -361,7 +336,7 @@ Result<Answer> runtime_configure(const Options& options, netns::Host& host) {
     // An engine never names a program that is not there.
     if (!options.unset)
         TRY(replace_named());
-    const bool keep_copy = !engine.file_is_ours && !edit.main;
+    const bool keep_copy = !file.is_ours && !edit.main;
     std::string backup;
     if (changed && !options.dry_run)
         backup = TRY(engines::replace_engine_file({.path = edit.path, .keep_copy = keep_copy},
@@ -377,7 +352,7 @@ Result<Answer> runtime_configure(const Options& options, netns::Host& host) {
               {"dry_run", options.dry_run},
               {"change", changed_lines(edit.before, edited.text)},
               {"backup", backup},
-              {"run", changed ? engine.reload : ""},
+              {"run", changed ? file.reload : ""},
               {"program", program},
               {"named_changed", named_changed},
               {"low_level",

@@ -14,34 +14,43 @@ using base::Code;
 using base::make_error;
 
 namespace {
-constexpr Engine kEngines[] = {{"docker",
-                                "/etc/docker/daemon.json",
-                                nullptr,
-                                engines::edit_docker,
-                                engines::docker_runtimes,
-                                "systemctl reload docker",
-                                false},
-                               {"containerd",
-                                "/etc/containerd/config.toml",
-                                "/etc/containerd/conf.d/50-rdma-hook.toml",
-                                engines::edit_containerd,
-                                engines::containerd_runtimes,
-                                "systemctl restart containerd",
-                                false},
-                               {"crio",
-                                "/etc/crio/crio.conf.d/50-rdma-hook.conf",
-                                nullptr,
-                                engines::edit_crio,
-                                engines::crio_runtimes,
-                                "systemctl restart crio",
-                                true},
-                               {"podman",
-                                "/etc/containers/containers.conf.d/50-rdma-hook.conf",
-                                nullptr,
-                                engines::edit_podman,
-                                nullptr,
-                                "",
-                                true}};
+constexpr Engine kEngines[] = {
+    {.name = "docker",
+     .hook = {.path = "/etc/docker/daemon.json",
+              .edit = engines::edit_docker,
+              .reload = "systemctl reload docker"},
+     .runtimes = engines::docker_runtimes,
+     // It reads default-ulimits once.
+     .memlock = {.path = "/etc/docker/daemon.json",
+                 .edit = engines::edit_docker_memlock,
+                 .reload = "systemctl restart docker"}},
+    {.name = "containerd",
+     .hook = {.path = "/etc/containerd/config.toml",
+              .drop_in = "/etc/containerd/conf.d/50-rdma-hook.toml",
+              .edit = engines::edit_containerd,
+              .reload = "systemctl restart containerd"},
+     .runtimes = engines::containerd_runtimes,
+     .no_memlock = "containerd has no default limits: a container that is given none has those of "
+                   "containerd itself",
+     .instead = "annotate rdma.memlock, or for all containers: systemctl edit containerd, "
+                "LimitMEMLOCK=infinity"},
+    {.name = "crio",
+     .hook = {.path = "/etc/crio/crio.conf.d/50-rdma-hook.conf",
+              .edit = engines::edit_crio,
+              .reload = "systemctl restart crio",
+              .is_ours = true},
+     .runtimes = engines::crio_runtimes,
+     .no_memlock = "CRI-O has one list of default limits, and the last of its files that has one "
+                   "counts",
+     .instead = "put it into the list that you have: [crio.runtime] default_ulimits = "
+                "[\"memlock=-1:-1\"]"},
+    {.name = "podman",
+     .hook = {.path = "/etc/containers/containers.conf.d/50-rdma-hook.conf",
+              .edit = engines::edit_podman,
+              .is_ours = true},
+     .memlock = {.path = "/etc/containers/containers.conf.d/51-rdma-hook-memlock.conf",
+                 .edit = engines::edit_podman_memlock,
+                 .is_ours = true}}};
 
 // Finds the low-level runtime of a name, and whether it can be called. The configuration's may be
 // missing: then rdma-runtime calls runc.
@@ -112,7 +121,7 @@ Result<const Engine*> find_engine(const std::string& name) {
 std::vector<Configured> configured_runtimes(const Options& options) {
     std::vector<Configured> all;
     for (const Engine& engine : kEngines) {
-        for (const char* path : {engine.path, engine.drop_in}) {
+        for (const char* path : {engine.hook.path, engine.hook.drop_in}) {
             if (engine.runtimes != nullptr && path != nullptr)
                 add_engine_file(engine, path, options, all);
         }

@@ -10,15 +10,23 @@
 
 namespace hook::ctl {
 
+// A file of an engine that rdmactl edits.
+struct EngineFile {
+    const char* path = nullptr;     // nullptr: there is none
+    const char* drop_in = nullptr;  // a file that may have the lines instead; nullptr: none
+    Result<engines::Edited> (*edit)(const engines::EngineEdit&) = nullptr;
+    const char* reload = "";  // empty: the engine reads the file each time
+    bool is_ours = false;     // holds nothing of others: no copy is kept
+};
+
 struct Engine {
     const char* name;
-    const char* path;
-    const char* drop_in;  // a file that may have the lines instead; nullptr: none
-    Result<engines::Edited> (*edit)(const engines::EngineEdit&);
+    EngineFile hook;  // has what calls rdma-hook
     // nullptr: the engine starts no runtime of rdma-hook.
-    Result<engines::Runtimes> (*runtimes)(const std::string&, const engines::FileText&);
-    const char* reload;  // empty: it reads the file each time
-    bool file_is_ours;   // holds nothing of others: no copy is kept
+    Result<engines::Runtimes> (*runtimes)(const std::string&, const engines::FileText&) = nullptr;
+    EngineFile memlock = {};      // has the default limit of locked memory
+    const char* no_memlock = "";  // the reason why there is no such file
+    const char* instead = "";     // the way to set the limit then
 };
 
 Result<const Engine*> find_engine(const std::string& name);

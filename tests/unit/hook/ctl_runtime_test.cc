@@ -263,11 +263,16 @@ TEST_F(RuntimeConfigure, MemlockOfEnginesWithoutADefaultIsRefusedWithTheWay) {
     EXPECT_NE(configure("containerd").error().message().find("LimitMEMLOCK=infinity"),
               std::string::npos);
     EXPECT_NE(configure("crio").error().message().find("default_ulimits = "), std::string::npos);
+    options_.runtime_name = "rdma-nvidia";
+    EXPECT_NE(configure("docker").error().message().find("leave out --name"), std::string::npos);
     EXPECT_FALSE(std::filesystem::exists(dir_ / "etc"));
 }
 
 TEST_F(RuntimeConfigure, KnowsFourEngines) {
-    EXPECT_EQ(configure("lxc").error().code, Code::Usage);
+    for (const bool memlock : {false, true}) {
+        options_.memlock = memlock;
+        EXPECT_EQ(configure("lxc").error().code, Code::Usage) << memlock;
+    }
 }
 
 }  // namespace
