@@ -33,6 +33,22 @@ struct Memlock {
 // Root of another one (a rootless engine's) cannot make devices.
 bool is_machine_root();
 
+// The user as whom a process acts. In a user namespace (user_namespaces(7)) users have other
+// numbers than outside, and those without one there share the overflow uid.
+struct Caller {
+    bool root = false;   // root of the machine
+    uid_t user = 0;      // its number outside: for a rootless engine the user's
+    uid_t root_uid = 0;  // the owner of root's files, as the process sees it
+    bool operator==(const Caller&) const = default;
+};
+
+// Returns the user of this process.
+Caller find_caller();
+
+// Returns the user of a process that is not root of the machine, by its effective uid and the text
+// of its /proc/PID/uid_map.
+Caller parse_caller(uid_t effective, std::string_view uid_map);
+
 // Writes a line to the standard error of the parent process, the engine. Podman discards what a
 // precreate hook writes; the person who typed the command must still see why it failed. It writes on
 // the parent's open file (pidfd_getfd(2), Linux 5.6), so that neither overwrites the other if that

@@ -89,6 +89,17 @@ bool has_open(int proc, const std::string& pid, OpenDevice wanted, base::Deadlin
            });
 }
 
+// Takes the next number off the front of a text of numbers; nothing if there is none.
+std::optional<uint64_t> take_number(std::string_view& text) {
+    text.remove_prefix(std::min(text.find_first_not_of(" \n"), text.size()));
+    uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{})
+        return std::nullopt;
+    text.remove_prefix(static_cast<size_t>(end - text.data()));
+    return value;
+}
+
 // prlimit(2) takes a pid, which may have become another process's. Then that process gets its limit
 // back.
 Result<> change_memlock(const ProcessToken& process, const rlimit* wanted, rlimit& before) {
@@ -212,6 +223,33 @@ bool is_machine_root() {
 
     return ::geteuid() == 0 && ::stat("/proc/self/ns/user", &st) == 0 &&
            st.st_ino == kFirstUserNamespace;
+}
+
+Caller parse_caller(uid_t effective, std::string_view uid_map) {
+    constexpr uid_t kOverflow = 65534;  // DEFAULT_OVERFLOWUID of <linux/highuid.h>
+    Caller caller{.root = false, .user = kOverflow, .root_uid = kOverflow};
+    for (;;) {
+        const auto inside = take_number(uid_map);
+        const auto outside = take_number(uid_map);
+        const auto count = take_number(uid_map);
+        if (!inside || !outside || !count)
+            return caller;
+        if (effective >= *inside && effective - *inside < *count)
+            caller.user = static_cast<uid_t>(*outside + (effective - *inside));
+        if (*outside == 0 && *count != 0)
+            caller.root_uid = static_cast<uid_t>(*inside);
+    }
+}
+
+Caller find_caller() {
+    if (is_machine_root())
+        return {.root = true, .user = 0, .root_uid = 0};
+    // The kernel takes at most 340 ranges, and writes each in 33 bytes.
+    constexpr size_t kMapLimit = 16384;
+    const UniqueFd map{::open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC)};
+    const auto text = map ? base::read_all(map.get(), kMapLimit, "/proc/self/uid_map")
+                          : Result<std::string>{std::string{}};
+    return parse_caller(::geteuid(), text ? *text : "");
 }
 
 void tell_parent(std::string_view line) {

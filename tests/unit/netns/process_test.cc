@@ -111,6 +111,35 @@ TEST(Processes, OneWhoseFirstThreadHasEndedLives) {
     (void)::close(ends[0]);
 }
 
+TEST(Callers, AreReadFromTheMapOfTheirUserNamespace) {
+    const struct {
+        uid_t effective;
+        const char* map;
+        Caller caller;
+    } rows[] = {
+        {1000, "         0          0 4294967295\n", {false, 1000, 0}},
+        {0, "0 1000 1\n1 100000 65536\n", {false, 1000, 65534}},
+        {5,
+         "         0       1000          1\n         1     100000      65536\n",
+         {false, 100004, 65534}},
+        {0, "0 0 1\n", {false, 0, 0}},
+        {7, "5 0 1\n", {false, 65534, 5}},
+        {0, "", {false, 65534, 65534}},
+        {0, "0 x", {false, 65534, 65534}},
+        {0, "0 1000", {false, 65534, 65534}},
+    };
+
+    for (const auto& [effective, map, caller] : rows)
+        EXPECT_EQ(parse_caller(effective, map), caller) << map;
+}
+
+TEST(Callers, ThisProcess) {
+    const Caller caller = find_caller();
+    EXPECT_EQ(caller.root, is_machine_root());
+    if (caller.root)
+        EXPECT_EQ(caller, (Caller{.root = true, .user = 0, .root_uid = 0}));
+}
+
 TEST(Processes, WhoHasADeviceOpen) {
     KernelProcesses processes;
     const auto late = processes.that_opened(1, 7, base::Deadline::now());
