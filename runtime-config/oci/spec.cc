@@ -96,6 +96,17 @@ std::string normal(std::string_view path) {
     return is_normal ? std::string(path) : std::filesystem::path(path).lexically_normal().string();
 }
 
+// Returns the source of a mount with a slash at its end.
+std::string source_of(const Json& mount) {
+    return normal(fmt::format("{}/", text_of(member(&mount, "source"))));
+}
+
+// Returns whether Podman says so. Rootless, it writes no device rules that would show it.
+bool is_privileged_to_podman(const Json& tree) {
+    return text_of(member(member(&tree, "annotations"), "io.podman.annotations.privileged")) ==
+           "TRUE";
+}
+
 bool is_same_device(const Json& entry, const DeviceNode& node) {
     const std::string_view type = text_of(member(&entry, "type"));
     const Json* major = member(&entry, "major");
@@ -235,18 +246,26 @@ std::string Spec::cpus() const {
         text_of(member(member(member(member(&tree_, "linux"), "resources"), "cpu"), "cpus")));
 }
 
-bool Spec::has_own_sysfs() const {
+bool Spec::binds_rdma_nodes() const {
+    return find_item(member(&tree_, "mounts"), [](const Json& mount) {
+               const std::string source = source_of(mount);
+               return source == "/" || source == "/dev/" || source.starts_with("/dev/infiniband/");
+           }) != nullptr;
+}
+
+bool Spec::has_own_sysfs(bool rootless) const {
     bool found = false;
     const Json none = Json::array();
     const Json* mounts = member(&tree_, "mounts");
     for (const Json& mount : mounts == nullptr ? none : *mounts) {
         const std::string place = normal(std::string(text_of(member(&mount, "destination"))) + "/");
         if (place == "/sys/")
-            found = text_of(member(&mount, "type")) == "sysfs";
+            found = text_of(member(&mount, "type")) == "sysfs" ||
+                    (rootless && source_of(mount) == "/sys/");
         if (place.starts_with("/sys/class/") || place.starts_with("/sys/devices/"))
             return false;
     }
-    return found && !privileged();
+    return found && !privileged() && !(rootless && is_privileged_to_podman(tree_));
 }
 
 std::string Spec::root(const std::string& bundle) const {

@@ -80,11 +80,15 @@ class Spec {
     // making (mknod), beside those of linux.devices. None for a privileged container, whose devices
     // are all its own.
     [[nodiscard]] std::set<DeviceRange> rdma_rules(const std::vector<uint32_t>& majors) const;
+    // Returns whether a mount brings the host's /dev, /dev/infiniband or something of it, as rootless
+    // Podman gives devices.
+    [[nodiscard]] bool binds_rdma_nodes() const;
     // Returns linux.resources.cpu.cpus: "0-3,8"; empty: all. Not checked.
     [[nodiscard]] std::string cpus() const;
     // Returns whether /sys is a sysfs that the runtime mounts, without another mount at or below
     // /sys/class or /sys/devices. False for a privileged container, which sees the machine.
-    [[nodiscard]] bool has_own_sysfs() const;
+    // `rootless`: also the host's /sys, which a rootless engine binds where it may not mount one.
+    [[nodiscard]] bool has_own_sysfs(bool rootless = false) const;
     // Returns root.path, which may be relative to the bundle, as an absolute path; empty: none.
     [[nodiscard]] std::string root(const std::string& bundle) const;
     // Returns whether a mount is at the path, at a folder above it (but the root), or below it. Then

@@ -52,7 +52,8 @@ constexpr Member kProcess[] = {
     {"capabilities", Type::Object}, {"env", Type::Array}, {"rlimits", Type::Array}};
 constexpr Member kRlimit[] = {
     {"type", Type::String, true}, {"soft", Type::Unsigned, true}, {"hard", Type::Unsigned, true}};
-constexpr Member kMount[] = {{"destination", Type::String, true}, {"type", Type::String}};
+constexpr Member kMount[] = {
+    {"destination", Type::String, true}, {"source", Type::String}, {"type", Type::String}};
 
 bool has_type(const Json& value, Type type) {
     switch (type) {

@@ -72,6 +72,7 @@ TEST(SpecBadInput, NamesMemberAndValue) {
         {R"({"mounts":{}})", "'mounts' must be a list, not {}"},
         {R"({"mounts":[{"source":"/x"}]})", "'mounts[0].destination' is missing"},
         {R"({"mounts":[{"destination":"/x","type":1}]})", "'mounts[0].type' must be a string"},
+        {R"({"mounts":[{"destination":"/x","source":1}]})", "'mounts[0].source' must be a string"},
         {R"({"hooks":[]})", "'hooks' must be an object, not []"},
         {R"({"hooks":{"poststop":{"path":"/x"}}})", "'hooks.poststop' must be a list"},
     };

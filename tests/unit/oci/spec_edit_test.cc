@@ -184,6 +184,26 @@ TEST(SpecEdit, MountsHooksAndAnnotations) {
               R"("timeout":30}]},"annotations":{"k":"v"}})");
 }
 
+TEST(SpecEdit, MountsOfRdmaNodes) {
+    const std::pair<const char*, bool> table[] = {{"/dev", true},
+                                                  {"/dev/", true},
+                                                  {"/", true},
+                                                  {"/dev/infiniband", true},
+                                                  {"/dev//infiniband/uverbs0", true},
+                                                  {"/run/../dev/infiniband", true},
+                                                  {"/dev/null", false},
+                                                  {"/dev/infiniband2", false},
+                                                  {"tmpfs", false},
+                                                  {"/home/u/dev", false}};
+    for (const auto& [source, is] : table) {
+        const std::string text =
+            std::string(R"({"mounts":[{"destination":"/x","source":")") + source + "\"}]}";
+        EXPECT_EQ(test::parsed_spec(text).binds_rdma_nodes(), is) << source;
+    }
+    EXPECT_FALSE(test::parsed_spec(R"({"mounts":[{"destination":"/x"}]})").binds_rdma_nodes());
+    EXPECT_FALSE(test::parsed_spec("{}").binds_rdma_nodes());
+}
+
 TEST(SpecEdit, TheRuntimesOwnSysfs) {
     const struct {
         const char* mounts;
@@ -207,6 +227,15 @@ TEST(SpecEdit, TheRuntimesOwnSysfs) {
         EXPECT_EQ(test::parsed_spec(text).has_own_sysfs(), row.own) << row.mounts;
     }
     EXPECT_FALSE(test::parsed_spec(R"({"ociVersion":"1.2.0"})").has_own_sysfs());
+    const Spec bound =
+        test::parsed_spec(R"({"mounts":[{"destination":"/sys","type":"bind","source":"/sys/"}]})");
+    EXPECT_FALSE(bound.has_own_sysfs()) << "the user's wish";
+    EXPECT_TRUE(bound.has_own_sysfs(true)) << "rootless: the engine's";
+    EXPECT_FALSE(test::parsed_spec(R"({"mounts":[{"destination":"/sys","source":"/x"}]})")
+                     .has_own_sysfs(true));
+    EXPECT_FALSE(test::parsed_spec(R"({"mounts":[{"destination":"/sys","source":"/sys"}],)"
+                                   R"("annotations":{"io.podman.annotations.privileged":"TRUE"}})")
+                     .has_own_sysfs(true));
     EXPECT_TRUE(test::parsed_spec(test::oci_fixture("podman-bridge.json")).has_own_sysfs());
     EXPECT_FALSE(test::parsed_spec(test::oci_fixture("podman-privileged.json")).has_own_sysfs());
 }
