@@ -167,21 +167,20 @@ std::string without_deleted(std::string path) {
 }
 
 Call call_of(const Command& command, netns::Host& host) {
-    // Everybody may commit or undo a container that precreate has prepared. This saves two looks at
-    // /proc.
+    // This saves a look at /proc.
     const bool prepared =
         (command.stage->run == run_create_runtime || command.stage->run == run_poststop) &&
         !command.container.empty();
-    return Call{.host = host,
-                .config = ReadOnce{[path = command.config_path] { return load_config(path); }},
-                .root = !prepared && netns::is_machine_root(),
-                .self = prepared ? std::string{} : own_program(),
-                .bundle = working_directory(),
-                .state_dir = command.state_dir,
-                .container = command.container,
-                .attach = command.attach,
-                .owner = host.processes.parent(),
-                .annotations = command.annotations};
+    return Call{
+        .host = host,
+        .config = ReadOnce{[path = command.config_path] { return load_callers_config(path); }},
+        .self = prepared ? std::string{} : own_program(),
+        .bundle = working_directory(),
+        .state_dir = command.state_dir,
+        .container = command.container,
+        .attach = command.attach,
+        .owner = host.processes.parent(),
+        .annotations = command.annotations};
 }
 
 int report(const Command& command, const Call& call, const Error& error) {

@@ -21,14 +21,6 @@ base::log::Target target_of(const Config& config) {
     return {.file = config.log_file, .level = config.log_level, .program = "rdma-hook"};
 }
 
-// Refuses the root of a rootless engine: it can do nothing of what follows, and sees foreign
-// owners.
-Result<> check_root(const Call& call, const char* fix) {
-    if (call.root)
-        return {};
-    return make_error(Code::Refused, "rdma.* annotations need a rootful engine").advise(fix);
-}
-
 // Returns the container's id as far as it is known before the runtime gives it.
 std::string id_of(const Call& call) {
     return call.id.empty() ? id_from_bundle(call.bundle) : call.id;
@@ -115,12 +107,16 @@ Config ReadOnce::get_or_default() const {
     return config ? *config : Config{};
 }
 
+Result<Config> load_callers_config(const std::string& path) {
+    const netns::Caller caller = netns::find_caller();
+    return caller.root ? load_config(path) : load_users_config(path, caller.user, caller.root_uid);
+}
+
 Result<Output> precreate(std::string_view input, const Call& call) {
     oci::Spec spec = TRY(oci::Spec::parse_annotations(input));
     const auto annotations = spec.annotations();
     if (!mentions_rdma(annotations))
         return Output{.spec = std::string(input), .notes = {}};
-    TRY(check_root(call, "run the container as root: sudo podman run ..."));
     TRY(spec.check());
     base::log::set_container(id_of(call));
     const Store store = TRY(open_store(call));
@@ -180,7 +176,6 @@ Result<Notes> plain_create(std::string_view input, const Call& call) {
     const auto annotations = TRY(all_annotations(spec, call));
     if (!mentions_rdma(annotations))
         return Notes{};
-    TRY(check_root(call, "run the container as root"));
     base::log::set_container(state.id);
     TRY(bundle.check_owner());
     TRY(spec.check());

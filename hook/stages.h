@@ -34,11 +34,14 @@ class ReadOnce {
         std::make_shared<std::optional<Result<Config>>>();
 };
 
+// Reads the configuration for the user of this process. A user who is not root has state of his own,
+// and config.rootless is set.
+Result<Config> load_callers_config(const std::string& path);
+
 // The call of a stage: the values that the engine gave beside stdin.
 struct Call {
     netns::Host& host;
     ReadOnce config;
-    bool root = true;  // effective uid 0 in the first user namespace
     // precreate
     std::string self{};    // rdma-hook's own path, for the hooks that it adds
     std::string bundle{};  // the working directory, or the bundle that rdma-runtime got

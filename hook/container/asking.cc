@@ -14,8 +14,26 @@ namespace {
 constexpr char kHostsDevice[] =
     "set rdma.mode=host and rdma.device, which give it devices of the host";
 
-Result<> check_spec(const oci::Spec& spec, const Asking& asking) {
-    if (!asking.running && spec.has_user_namespace())
+// Refuses what only root of the machine can do: devices and interfaces are made, moved and limited
+// by nobody else.
+Result<> check_rootless(const Asking& asking) {
+    if (asking.running || !goes_with_hosts_network(asking.request))
+        return make_error(Code::Refused,
+                          "a rootless engine can give a container devices of the host as they are, "
+                          "by Podman's hook before its start, and nothing else")
+            .advise(
+                "set rdma.mode=host and rdma.device, or name the device to the engine (CDI): "
+                "--device rdma-hook.org/hca=NAME");
+    if (!asking.request.limits.empty())
+        return make_error(Code::Refused, "rdma.max_hca_* limits need an engine of root")
+            .advise("leave them out, or run the container as root");
+    return {};
+}
+
+Result<> check_spec(const oci::Spec& spec, const Asking& asking, bool rootless) {
+    if (rootless)
+        TRY(check_rootless(asking));
+    if (!asking.running && !rootless && spec.has_user_namespace())
         return make_error(
                    Code::Refused,
                    "rdma.* annotations do not go with a user namespace: the network namespace "
@@ -58,10 +76,12 @@ Result<Asking> read_asking(const Context& context,
     asking.network = spec.network();
     asking.cpus = spec.cpus();
     const Powers powers = TRY(powers_of(spec, config, context.host.char_nodes));
-    asking.fenced = spec.denies_devices() && powers.open_rules.empty();
+    // Where no cgroup guards devices, nodes do: a user namespace makes none.
+    asking.fenced = config.rootless ? !spec.binds_rdma_nodes()
+                                    : spec.denies_devices() && powers.open_rules.empty();
     asking.net_admin =
         std::ranges::find(powers.capabilities, "CAP_NET_ADMIN") != powers.capabilities.end();
-    TRY(check_spec(spec, asking));
+    TRY(check_spec(spec, asking, config.rootless));
     asking.request = TRY(choose_near(context, std::move(asking.request)));
     TRY(check_policy(asking.request, config, powers));
     return asking;

@@ -396,7 +396,10 @@ Result<> leave_earlier(const Context& context, const Container& earlier) {
 }  // namespace
 
 Result<Notes> attach_container(const Context& context, const Asking& asking, Delivery& delivery) {
-    TRY(context.store.open());
+    TRY(context.store.open().advise(
+        context.config.rootless ? "your folder in /run/user comes with a login, or with: sudo "
+                                  "loginctl enable-linger USER"
+                                : ""));
     TRY(sweep_pending(context));
     const std::string key = container_key(asking.bundle);
     const auto lock = TRY(context.store.lock_container(key, Deadline::in(kLockTimeout)));

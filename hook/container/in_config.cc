@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
 #include "hook/container/variables.h"
 #include "netns/image.h"
 #include "netns/sys_class.h"
@@ -121,9 +123,7 @@ Result<> InConfig::give(const Asking& asking,
     }
     for (const netns::CharDevice& node : all_nodes(granted))
         TRY(spec_.add_device({node.path(), node.major, node.minor}));
-    // The annotation decides, then the user's --ulimit, then the policy's maximum: verbs pin their
-    // memory.
-    if (const uint64_t bytes = request.memlock.value_or(request.memlock_default); bytes != 0)
+    if (const uint64_t bytes = TRY(memlock_for(asking, notes)); bytes != 0)
         spec_.set_memlock(bytes, request.memlock.has_value());
     const auto variables = variables_of(granted);
     for (const Variable& variable : variables)
@@ -139,6 +139,30 @@ Result<> InConfig::explain(Container& container, const base::Error& error, Notes
         spec_ = *std::move(untouched_);
     spec_.add_env("RDMA_ERROR", error.message());
     return declare(container, failed_json(container.id, error), notes);
+}
+
+// Returns how much memory the container's processes may lock; 0: the engine's own limit stays. The
+// annotation decides, then the user's --ulimit, then the policy's maximum: verbs pin their memory.
+// Only root raises a hard limit, and a container with a higher one than its user's does not start.
+Result<uint64_t> InConfig::memlock_for(const Asking& asking, Notes& notes) const {
+    const Request& request = asking.request;
+    const uint64_t wanted = request.memlock.value_or(request.memlock_default);
+    const bool decides = request.memlock || !spec_.has_memlock();
+    if (!context_.config.rootless || !decides)
+        return wanted;
+    const uint64_t most = TRY(context_.host.processes.memlock(asking.life)).hard;
+    if (wanted <= most)
+        return wanted;
+    constexpr char kRaise[] =
+        "raise it: a line `USER hard memlock unlimited` in a file of /etc/security/limits.d, and "
+        "log in again";
+    if (request.memlock)
+        return make_error(Code::Refused,
+                          fmt::format("rdma.memlock is more than your hard limit, {} bytes", most))
+            .advise(kRaise);
+    notes.push_back(fmt::format(
+        "programs may lock {} bytes of memory, your hard limit, and no more; {}", most, kRaise));
+    return most;
 }
 
 // Makes the folder of what is mounted into the container beside attach.json.
@@ -166,7 +190,7 @@ Result<> InConfig::add_classes(const Container& container,
     const auto is_hidden = [&]() -> Result<bool> {
         return !hosts_network && TRY(host.rdma.mode()) == netns::RdmaNetnsMode::Exclusive;
     };
-    if (!spec_.has_own_sysfs() || TRY(is_hidden()))
+    if (!spec_.has_own_sysfs(context_.config.rootless) || TRY(is_hidden()))
         return {};
     const std::string base = context_.store.view_path(container.key);
     std::vector<std::string> paths;

@@ -42,6 +42,7 @@ class InConfig final : public Delivery {
     [[nodiscard]] std::string text() const { return spec_.text(); }
 
   private:
+    [[nodiscard]] Result<uint64_t> memlock_for(const Asking& asking, Notes& notes) const;
     Result<> open_view(const Container& container);
     Result<> add_classes(const Container& container,
                          bool hosts_network,

@@ -10,6 +10,7 @@
 
 #include "hook/rdmactl/command.h"
 #include "hook/rdmactl/watch.h"
+#include "hook/stages.h"
 #include "netns/base/confine.h"
 #include "netns/base/log.h"
 #include "netns/kernel_host.h"
@@ -284,7 +285,7 @@ int main(int argc, char** argv) {
     declare(app, options, chosen);
     try {
         app.parse(argc, argv);
-        options.load_config = [&] { return hook::load_config(options.config_path); };
+        options.load_config = [&] { return hook::load_callers_config(options.config_path); };
         options.page = hook::ctl::page_of_output(colours);
         return run(options, chosen);
     } catch (const CLI::ParseError& e) {

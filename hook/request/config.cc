@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 
 #include <fmt/ranges.h>
 
@@ -311,6 +312,13 @@ Result<T> as_config_error(Result<T> result) {
         result.error().code = Code::BadConfig;
     return result;
 }
+
+Result<Config> load_owned_config(const std::string& path, const base::Owned& owned) {
+    const auto text = TRY(base::read_owned_file(path, owned));
+    if (!text)
+        return Config{};
+    return parse_config(*text).context(printable(path)).advise("check it: rdmactl config check");
+}
 }  // namespace
 
 std::vector<std::string_view> config_members(std::string_view object) {
@@ -327,10 +335,20 @@ Result<Config> parse_config(std::string_view text) {
 }
 
 Result<Config> load_config(const std::string& path) {
-    const auto text = TRY(base::read_owned_file(path, base::Owned{}));
-    if (!text)
-        return Config{};
-    return parse_config(*text).context(printable(path)).advise("check it: rdmactl config check");
+    return load_owned_config(path, base::Owned{});
+}
+
+Result<Config> load_users_config(const std::string& path, uid_t user, uid_t root) {
+    auto config = load_owned_config(path, {.root = "/", .owner = root});
+    if (!config && config.error().sys == EACCES)
+        return std::move(config).advise("let users read it: sudo chmod a+r " + printable(path));
+    Config users = TRY(std::move(config));
+    users.rootless = true;
+    if (user == 0)
+        return users;
+    users.state_dir = fmt::format("/run/user/{}/rdma-hook", user);
+    users.log_file.clear();
+    return users;
 }
 
 Result<std::string> runtime_setting(const std::string& path) {

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include <sys/types.h>
+
 #include "hook/request/policy.h"
 #include "netns/base/log.h"
 #include "netns/base/result.h"
@@ -64,6 +66,7 @@ struct Config {
     std::string log_file;                      // empty: journald
     base::log::Level log_level = base::log::Level::Info;
     std::string runtime{};  // rdma-runtime calls it; empty: runc where it is installed
+    bool rootless = false;  // for containers of a user's engine: load_users_config()
 };
 
 inline constexpr char kConfigPath[] = "/etc/rdma-hook/config.json";
@@ -74,6 +77,12 @@ Result<Config> parse_config(std::string_view text);
 // Reads the file; a missing one is the default configuration. BadConfig unless the file and every
 // folder above it belong to root and only root can write them.
 Result<Config> load_config(const std::string& path = kConfigPath);
+
+// Reads the same file for the engine of a user who is not root of the machine. Pools and policy
+// hold. State is in the user's own folder /run/user/UID, which ends with the boot at the latest, and
+// the log is journald's. Root in a user namespace of its own keeps root's. `root`: the owner of
+// root's files as this process sees it (netns/process.h).
+Result<Config> load_users_config(const std::string& path, uid_t user, uid_t root);
 
 // Returns only the member `runtime`, whatever else is wrong with the configuration; empty if it is
 // missing. An error: the member cannot be read, and the caller uses the runtime that it knew before

@@ -192,6 +192,11 @@ Result<int> start(const Ours& ours,
                   const std::vector<std::string>& argv,
                   hook::Call& call,
                   const Surroundings& around) {
+    if (!around.root)
+        return make_error(Code::Refused, "rdma.* annotations need a rootful engine")
+            .advise(
+                "run the container as root; or under rootless Podman by rdma.mode=host; or name "
+                "the device to the engine (CDI): --device rdma-hook.org/hca=NAME");
     TRY(check_start(ours));
     const auto& config = call.config.get();
     if (!config)
@@ -291,7 +296,6 @@ int complain(const Ours& ours,
 int serve_ours(const Ours& ours, const std::vector<std::string>& argv, const Surroundings& around) {
     hook::Call call{.host = around.host,
                     .config = around.config,
-                    .root = around.root,
                     .bundle = ours.bundle ? ours.bundle->path() : std::string(),
                     .id = ours.call.id,
                     .owner = around.host.processes.self()};

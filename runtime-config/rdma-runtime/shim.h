@@ -30,7 +30,7 @@ struct Surroundings {
     hook::ReadOnce config;
     // Reads the member `runtime` of a configuration that may be broken in other places.
     std::function<base::Result<std::string>()> runtime_setting;
-    bool root = true;  // as hook::Call
+    bool root = true;  // effective uid 0 in the first user namespace
     LowLevel& low_level;
     // Runs rdma-hook's own work, which leaves nothing in memory, in a confined process. A confined
     // process could not become or start the low-level runtime. Tests have one process.

@@ -492,13 +492,13 @@ callers() {
     asking "$namespaces" >"$work/in"
     as_user=(setpriv --reuid 65534 --regid 65534 --clear-groups)
     call precreate --config "$config"
-    judge "caller: not root" refused '^rdma-hook: precreate: .*rootful engine' $?
+    judge "caller: not root" refused '^rdma-hook: precreate: .*rootless engine.*rdma.mode=host' $?
     as_user=(unshare -Ur setpriv --reuid 0)
     call precreate --config "$config"
-    judge "caller: root of a user namespace" refused '^rdma-hook: precreate: .*rootful engine' $?
+    judge "caller: root of a user namespace" refused '^rdma-hook: precreate: .*rootless engine.*rdma.mode=host' $?
     as_user=(setpriv --reuid 65534 --regid 65534 --clear-groups unshare -Ur)
     call precreate --config "$config"
-    judge "caller: a user as root of a user namespace" refused '^rdma-hook: precreate: .*rootful engine' $?
+    judge "caller: a user as root of a user namespace" refused '^rdma-hook: precreate: .*rootless engine.*rdma.mode=host' $?
     as_user=()
 
     mkdir -m 700 "$state.other"

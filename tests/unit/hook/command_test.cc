@@ -63,7 +63,6 @@ TEST(Command, TheEngineIsTheParentOfTheBeginning) {
     netns::Host host = fake.host();
     Call call = call_of(*parse_command({"precreate"}), host);
     call.config = ReadOnce{[&] { return Result<Config>{state.config()}; }};
-    call.root = true;
     call.bundle = "/b";
     fake.world.files.insert("/b");
     fake.world.processes.erase(test::World::kEngine);
@@ -99,7 +98,6 @@ TEST(Command, AStageOfAPreparedContainerDoesNotAskWhoItIs) {
         args.insert(args.end(), prepared.begin(), prepared.end());
         const bool later = args[0] == "createRuntime" || args[0] == "poststop";
         EXPECT_EQ(self(args).empty(), later) << phase;
-        EXPECT_FALSE(later && call_of(*parse_command(args), host).root) << phase;
     }
 }
 

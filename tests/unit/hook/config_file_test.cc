@@ -49,6 +49,25 @@ TEST_F(ConfigFile, MissingFileOrFolderIsNoError) {
     EXPECT_EQ(load_config("/nonexistent/rdma-hook.json")->state_dir, "/run/rdma-hook");
 }
 
+// In a user namespace root's files belong to the overflow uid.
+TEST_F(ConfigFile, OfAUser) {
+    const auto config = load_users_config("/nonexistent/rdma-hook.json", 1000, 0);
+    ASSERT_TRUE(config) << config.error().message();
+    EXPECT_EQ(config->state_dir, "/run/user/1000/rdma-hook");
+    EXPECT_TRUE(config->rootless);
+    EXPECT_EQ(load_users_config("/nonexistent/rdma-hook.json", 0, 0)->state_dir, "/run/rdma-hook");
+    EXPECT_FALSE(load_config("/nonexistent/rdma-hook.json")->rootless);
+
+    struct stat root {};
+
+    ASSERT_EQ(::stat("/", &root), 0);
+    const auto others = load_users_config("/etc/passwd", 1000, root.st_uid + 1);
+    ASSERT_FALSE(others);
+    EXPECT_EQ(others.error().code, Code::BadConfig);
+    EXPECT_NE(others.error().message().find("/ belongs to uid"), std::string::npos)
+        << others.error().message();
+}
+
 // A missing setting is no error; a setting that cannot be read is one.
 TEST_F(ConfigFile, TheRuntimeAlone) {
     EXPECT_EQ(*runtime_setting("/nonexistent/rdma-hook.json"), "");

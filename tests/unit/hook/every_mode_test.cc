@@ -183,6 +183,7 @@ TEST_P(EachAdapter, ReturnsToStartWhateverCallFails) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, EveryMode, testing::ValuesIn(all_ways()), kWayName);
+INSTANTIATE_TEST_SUITE_P(Rootless, EveryMode, testing::ValuesIn(rootless_ways()), kWayName);
 INSTANTIATE_TEST_SUITE_P(Plain, EveryMode, testing::ValuesIn(plain_ways()), kWayName);
 INSTANTIATE_TEST_SUITE_P(Running, EveryMode, testing::ValuesIn(running_ways()), kWayName);
 INSTANTIATE_TEST_SUITE_P(Adapters, EveryMode, testing::ValuesIn(adapter_ways()), kWayName);

@@ -61,6 +61,8 @@ Result<> Life::precreate() {
         entry["path"] = network;
     if (network != kHostsNetwork)
         spec["linux"]["namespaces"].push_back(entry);
+    if (user_namespace)
+        spec["linux"]["namespaces"].push_back(Json{{"type", "user"}});
     spec["root"]["path"] = root;
     if (!running)
         spec["annotations"] = annotations;

@@ -60,6 +60,7 @@ class Life {
     std::string network = World::kContainerPath;
     std::map<std::string, std::string> annotations;
     std::string cpus;  // the container's cpuset
+    bool user_namespace = false;
     pid_t init = World::kContainer;
     // Plain hooks: precreate() leaves config.json in a bundle, create_runtime() attaches.
     bool plain = false;

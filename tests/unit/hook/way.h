@@ -37,6 +37,7 @@ std::vector<Way> shared_ways();
 std::vector<Way> vf_ways();
 std::vector<Way> asap2_ways();
 std::vector<Way> host_ways();
+std::vector<Way> rootless_ways();         // of mode host, by a user's engine
 std::vector<Way> all_ways();              // those of each mode, each named MODE_NAME
 std::vector<Way> adapter_ways();          // a VF of each adapter
 std::vector<Way> further_adapter_ways();  // the other modes over each adapter that they attach on

@@ -87,4 +87,20 @@ std::vector<Way> host_ways() {
     };
 }
 
+// No attachment has limits, and none is in a network that rdma-hook makes.
+std::vector<Way> rootless_ways() {
+    std::vector<Way> all = host_ways();
+    std::erase_if(
+        all, [](const Way& way) { return way.name == "limited" || way.name == "beside_softroce"; });
+    for (Way& way : all) {
+        way.name = "rootless_" + way.name;
+        way.mode = "host";
+        way.configure = [configure = way.configure](hook::Config& config) {
+            configure(config);
+            config.rootless = true;
+        };
+    }
+    return all;
+}
+
 }  // namespace test

@@ -116,7 +116,7 @@ class Shim : public testing::Test {
                         return make_error(Code::BadConfig, "config.json is broken");
                     return config_.runtime;
                 },
-                .root = true,
+                .root = root_,
                 .low_level = low_level_,
                 .apart = [this](const auto& work) { return until_death(work); },
                 .runtimes = runtimes_};
@@ -200,6 +200,7 @@ class Shim : public testing::Test {
     std::string bundle_ = std::filesystem::canonical(dir_.path()).string() + "/bundle";
     hook::Config config_;
     std::optional<std::string> named_;
+    bool root_ = true;
     bool broken_ = false;
     int config_reads_ = 0;
     bool died_ = false;

@@ -341,6 +341,17 @@ TEST_F(Shim, DeleteOfAnotherIsNoneOfOurs) {
     EXPECT_EQ(fake_.world.rdma.size(), 1U);
 }
 
+// ---- a user's engine ----------------------------------------------------------------------------
+
+TEST_F(Shim, AUsersEngineGetsOneSentence) {
+    root_ = false;
+    write_spec({{"rdma.mode", "host"}, {"rdma.device", "all"}});
+    EXPECT_EQ(create(), base::exit_status(Code::Refused));
+    EXPECT_THAT(slurp(dir_ / "log.json"), HasSubstr("rdma-hook.org/hca=NAME"));
+    EXPECT_THAT(low_level_.calls, IsEmpty());
+    EXPECT_EQ(slurp(spec_path()), before_);
+}
+
 // ---- checkpoint and restore ---------------------------------------------------------------------
 
 TEST_F(Shim, ACheckpointIsRefused) {
