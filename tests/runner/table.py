@@ -148,6 +148,7 @@ JOBS = [
     full("7.3", "docker.sh|--full", seconds=900),
     full("7.3", "attach-running.sh", seconds=300, sees="softroce runtime running"),
     full("7.3", "attach-running.sh|--full", seconds=600),
+    *(full(f"7.3{mode} --debs uidmap", "rootless.sh", seconds=300, sees="host podman") for mode in ("", " --exclusive")),
     full("7.3", "gpu.sh", seconds=300, sees="examples softroce runtime running"),
     full("7.3", "containerd.sh|--full", seconds=200),
     full("7.3 --nics igb", "matrix.sh|--full", seconds=1800),
