@@ -2,12 +2,17 @@
 #
 # Files are installed by component: hook, perf and perf-report; hook_deb and so on have what only a package has, and are left
 # out of `cmake --install`. The prefix must be /usr, as in the preset release.
-set(RDMA_MAINTAINER "rdma-hook maintainers <maintainers@rdma-hook.invalid>" CACHE STRING
-  "Maintainer of the packages: who builds them for others sets a name and address that answer")
+set(packaging ${PROJECT_SOURCE_DIR}/packaging)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${packaging}/project.json)
+file(READ ${packaging}/project.json project)
+string(JSON maintainer GET "${project}" maintainer)
+string(JSON CPACK_PACKAGE_HOMEPAGE_URL GET "${project}" repository)
+set(RDMA_MAINTAINER "${maintainer}" CACHE STRING "Maintainer of the packages: a name and an address that answers")
 set(RDMA_DEB_REVISION 1 CACHE STRING "Debian revision of the packages")
 set(RDMA_DEB_VERSION ${PROJECT_VERSION}-${RDMA_DEB_REVISION})
 
-set(packaging ${PROJECT_SOURCE_DIR}/packaging)
+# SOURCE_DATE_EPOCH, if it is set: packaging/release does.
+string(TIMESTAMP RDMA_DEB_DATE "%a, %d %b %Y %H:%M:%S +0000" UTC)
 configure_file(${packaging}/changelog.in packaging/changelog @ONLY)
 rdma_gzip(${PROJECT_BINARY_DIR}/packaging/changelog changelog.Debian changelog_debian)
 rdma_gzip(${PROJECT_SOURCE_DIR}/CHANGELOG.md changelog changelog)

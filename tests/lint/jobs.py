@@ -17,10 +17,13 @@ SHARDS = 14
 
 
 def files(root):
-    listed = subprocess.run(["git", "-C", str(root), "ls-files", "-co", "--exclude-standard"], capture_output=True, text=True, check=False)
-    if listed.returncode == 0:
-        return listed.stdout.splitlines()
-    return [str(path.relative_to(root)) for path in root.rglob("*") if path.is_file() and path.relative_to(root).parts[0] != "build"]
+    """The files of the tree, whether it is a checkout or not."""
+    try:
+        listed = subprocess.run(["git", "-C", str(root), "ls-files", "-co", "--exclude-standard"], capture_output=True, text=True, check=True)
+        return [name for name in listed.stdout.splitlines() if (root / name).is_file()]
+    except (OSError, subprocess.CalledProcessError):
+        return [str(path.relative_to(root)) for path in root.rglob("*")
+                if path.is_file() and path.relative_to(root).parts[0] not in ("build", ".git")]
 
 
 def check(paths, areas, jobs, units, read):

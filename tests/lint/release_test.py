@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of packaging/release, packaging/sbom.py and of the tarball's scripts: on small files, and in a root file system of a folder."""
+import importlib.machinery
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(ROOT / "packaging"))
+import sbom  # noqa: E402
+
+spec = importlib.util.spec_from_loader("release", importlib.machinery.SourceFileLoader("release", str(ROOT / "packaging/release")))
+release = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(release)
+
+CHANGELOG = "# Changelog\n\n## [Unreleased]\n\n### Added\n- a\n\n## [1.0.0] - 2026-01-02\n\n### Fixed\n- b\n"
+DROPIN = "etc/containers/containers.conf.d/50-rdma-hook.conf"
+
+
+class Changelog(unittest.TestCase):
+    def test_sections(self):
+        self.assertEqual(release.section(CHANGELOG, "1.0.0"), ("2026-01-02", "### Fixed\n- b"))
+        self.assertEqual(release.section(CHANGELOG, "Unreleased"), (None, "### Added\n- a"))
+        self.assertEqual(release.section(CHANGELOG, "1.0"), (None, ""))
+        self.assertEqual(release.section(CHANGELOG, "1x0.0"), (None, ""))
+
+    def test_prepare_moves_all_and_leaves_an_empty_section(self):
+        after = release.prepared(CHANGELOG, "1.1.0", "2026-03-04")
+        self.assertEqual(release.section(after, "1.1.0"), ("2026-03-04", "### Added\n- a"))
+        self.assertEqual(release.section(after, "Unreleased"), (None, ""))
+        self.assertEqual(release.section(after, "1.0.0"), ("2026-01-02", "### Fixed\n- b"))
+        with self.assertRaisesRegex(release.Wrong, "nothing stands"):
+            release.prepared(after, "1.2.0", "2026-03-04")
+        with self.assertRaisesRegex(release.Wrong, "has a section"):
+            release.prepared(CHANGELOG, "1.0.0", "2026-03-04")
+
+    def test_version_and_time(self):
+        self.assertEqual(release.version("x\nproject(rdma-hook VERSION 1.2.3 LANGUAGES C)\n"), "1.2.3")
+        with self.assertRaises(release.Wrong):
+            release.version("project(rdma-hook VERSION 1.2)\n")
+        self.assertEqual(release.epoch("2026-01-02"), 1767312000)
+
+    def test_the_projects_own_changelog_has_something_to_release(self):
+        number, text = release.version(release.read("CMakeLists.txt")), release.read("CHANGELOG.md")
+        self.assertTrue(release.section(text, number)[1] or release.section(text, "Unreleased")[1])
+
+
+class Artefacts(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def write(self, name, text, mode=0o644, when=1):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        path.chmod(mode)
+        os.utime(path, (when, when))
+
+    def tarball(self, part, files, when=1):
+        """A tarball of these files, unpacked; the folder with its scripts."""
+        for name, text in files.items():
+            self.write(f"{part}/stage/{name}", text, 0o755 if "/bin/" in name else 0o644, when)
+        out = self.folder / f"{part}-out"
+        out.mkdir()
+        release.tarball(self.folder / part / "stage", "rdma-hook-1", out, 1000000000)
+        subprocess.run(["tar", "-xf", out / "rdma-hook-1.tar.xz", "-C", out], check=True)
+        return out / "rdma-hook-1"
+
+    def test_equal_files_make_equal_bytes(self):
+        made = [self.tarball(part, {"usr/bin/a": "a", DROPIN: "b"}, when).with_name("rdma-hook-1.tar.xz").read_bytes()
+                for part, when in (("one", 5), ("two", 7))]
+        self.assertEqual(made[0], made[1])
+        self.assertNotEqual(made[0], self.tarball("three", {"usr/bin/a": "c", DROPIN: "b"}).with_name("rdma-hook-1.tar.xz").read_bytes())
+
+    def script(self, *words, status=0):
+        done = subprocess.run(["sh", *words, "--root", self.folder / "root"], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done.stdout + done.stderr
+
+    def installed(self):
+        root = self.folder / "root"
+        return {str(path.relative_to(root)): path.read_text(encoding="utf-8") for path in root.rglob("*") if path.is_file()}
+
+    @unittest.skipIf(os.geteuid() != 0, "it needs root")
+    def test_install_upgrade_and_removal(self):
+        self.write("root/usr/bin/other", "x")
+        before = self.installed()
+        first = self.tarball("one", {"usr/bin/rdma-hook": "1", "usr/share/doc/rdma-hook/gone.md": "1", "usr/lib/systemd/system/a@.service": "1",
+                                     DROPIN: "1"})
+        self.script(first / "install")
+        for name, text in {"usr/bin/other": "x", "usr/bin/rdma-hook": "1", "usr/share/doc/rdma-hook/gone.md": "1", DROPIN: "1"}.items():
+            self.assertEqual(self.installed()[name], text)
+        self.assertTrue(os.access(self.folder / "root/usr/bin/rdma-hook", os.X_OK))
+
+        second = self.tarball("two", {"usr/bin/rdma-hook": "2", "usr/lib/systemd/system/a@.service": "1", DROPIN: "2"})
+        self.write(f"root/{DROPIN}", "mine")
+        self.assertIn("stays", self.script(second / "install"))
+        after = self.installed()
+        self.assertEqual((after["usr/bin/rdma-hook"], after[DROPIN], after[f"{DROPIN}.new"]), ("2", "mine", "2"))
+        self.assertNotIn("usr/share/doc/rdma-hook/gone.md", after)
+
+        (self.folder / "root" / f"{DROPIN}.new").unlink()
+        self.assertIn("stays", self.script(self.folder / "root/usr/share/rdma-hook/uninstall"))
+        self.assertEqual(self.installed(), before | {DROPIN: "mine"})
+        self.assertFalse((self.folder / "root/usr/share/doc/rdma-hook").exists())
+        self.assertIn("nothing was installed", self.script(second / "uninstall", status=1))
+
+    @unittest.skipIf(os.geteuid() != 0, "it needs root")
+    def test_a_file_of_somebody_else_is_not_overwritten(self):
+        self.write("root/usr/bin/rdma-hook", "theirs")
+        self.assertIn("is there already", self.script(self.tarball("one", {"usr/bin/rdma-hook": "1"}) / "install", status=1))
+        self.assertEqual(self.installed(), {"usr/bin/rdma-hook": "theirs"})
+
+
+class Bill(unittest.TestCase):
+    ABOUT = {"libc6-dev": ("2-1", "amd64", "glibc", "2"), "libstdc++-12-dev": ("12", "amd64", "gcc-12", "12"), "libibverbs1": ("50", "amd64", "rdma-core", "50")}
+
+    def made(self):
+        return sbom.document("1.0.0", 1000000000, "https://a.example/b", {"rdma-hook": (b"\x7fELF1", {"libc6-dev", "libstdc++-12-dev"}, set()),
+                                                                         "rdma-perf": (b"\x7fELF2", set(), {"libibverbs1"})},
+                             {"libc6-dev"}, self.ABOUT, "debian")
+
+    def test_the_document_is_whole(self):
+        made = self.made()
+        self.assertEqual(list(sbom.check(made)), [])
+        self.assertEqual(made["creationInfo"]["created"], "2001-09-09T01:46:40Z")
+        relations = {(each["spdxElementId"], each["relationshipType"], each["relatedSpdxElement"]) for each in made["relationships"]}
+        self.assertIn(("SPDXRef-File-rdma-hook", "STATIC_LINK", "SPDXRef-Package-libstdc---12-dev"), relations)
+        self.assertIn(("SPDXRef-File-rdma-perf", "DYNAMIC_LINK", "SPDXRef-Package-libibverbs1"), relations)
+        self.assertIn(("SPDXRef-Package-libc6-dev", "BUILD_DEPENDENCY_OF", "SPDXRef-Package-rdma-hook"), relations)
+        licences = {each["name"]: each["licenseDeclared"] for each in made["packages"]}
+        self.assertEqual(licences["libstdc++-12-dev"], "GPL-3.0-or-later WITH GCC-exception-3.1")
+        self.assertEqual(made, self.made())
+
+    def test_a_hole_is_found(self):
+        made = self.made()
+        made["packages"].pop()
+        self.assertIn("is named and not there", "\n".join(sbom.check(made)))
+
+    def test_what_ninja_says(self):
+        deps = "a.o: #deps 3, deps mtime 1 (VALID)\n    ../../hook/a.h\n    /usr/include/a.h\n    cmake_pch.hxx\n\n"
+        self.assertEqual(sbom.headers(deps, "/nowhere/build/dist"), [Path("/usr/include/a.h")])
+        self.assertEqual(sbom.archives(": && /usr/bin/c++ -static-pie a.o -o rdma-hook libx.a /usr/lib/libnl-3.a && :"), (["/usr/lib/libnl-3.a"], True))
+        self.assertEqual(sbom.archives("/usr/bin/c++ a.o -o rdma-perf"), ([], False))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=0)
