@@ -7,6 +7,8 @@ target_include_directories(rdma_flags INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_definitions(rdma_flags INTERFACE _GNU_SOURCE RDMA_VERSION="${PROJECT_VERSION}")
 target_compile_options(rdma_flags INTERFACE
   -Wall -Wextra -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual
+  # No folder of the machine that builds gets into a program.
+  -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=
   -D_GLIBCXX_ASSERTIONS -fstack-protector-strong -fPIE -ffunction-sections -fdata-sections
   # GCC looks for garbage when its heap has doubled, and a precompiled header is 100 MB of it: a tenth of all time.
   $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=524288>
