@@ -117,6 +117,55 @@ MANUALS = [(PAGE, ".It Fl -fast", "", "go: lacks --fast"), (PAGE, "Fl -fast", "F
            (COMPLETION, "--fast", "", "lacks --fast"), (COMPLETION, '"go ', '"', "lacks go"), (COMPLETION, '"go', '"go gone', "has gone"),
            ("program", "--fast", "--quick", "lacks --quick")]
 
+# The project's addresses in one file and their places; then what is changed, and what is said.
+PROJECT = {
+    "CMakeLists.txt": "project(rdma-hook VERSION 1.2.3 LANGUAGES C)\n",
+    "packaging/project.json": '{"repository": "https://a.example/b", "maintainer": "a <a@a.example>", "owner": "@a"}',
+    "README.md": "    git clone https://a.example/b there\n", "ansible/galaxy.yml": "repository: https://a.example/b\nversion: 1.2.3\n",
+    "CITATION.cff": 'version: 1.2.3\nrepository-code: "https://a.example/b"\n', "MAINTAINERS.md": "| @a | all |\nMail: `a <a@a.example>`\n",
+    ".github/CODEOWNERS": "* @a\n", ".github/ISSUE_TEMPLATE/config.yml": "    url: https://a.example/b/security/advisories/new\n",
+}
+PROJECTS = [("README.md", "a.example", "b.example", "repository is not https://a.example/b"), ("CITATION.cff", "version: 1", "version: 2", "version is not 1.2.3"),
+            ("MAINTAINERS.md", "Mail:", "", "the place of maintainer is gone"), ("CMakeLists.txt", "VERSION", "", "no version"),
+            ("packaging/project.json", '"@a"', '"a"', "owner is an account"), ("packaging/project.json", "https", "http", "repository is an https address"),
+            ("ansible/galaxy.yml", "version", "homepage: https://x.invalid\nversion", "a placeholder"), (".github/CODEOWNERS", "@a", "@b", "owner is not @a")]
+
+# A workflow with all that it needs, a form, and the template.
+WORKFLOW, FORM = ".github/workflows/ci.yml", ".github/ISSUE_TEMPLATE/bug.yml"
+WORKFLOWS = {
+    WORKFLOW: f"""name: ci
+on: {{push: {{branches: [main]}}}}
+permissions: {{contents: read}}
+concurrency: {{group: "${{{{ github.ref }}}}"}}
+jobs:
+  test:
+    runs-on: ${{{{ matrix.runner }}}}
+    timeout-minutes: 90
+    strategy:
+      matrix:
+        runner: [ubuntu-24.04]
+    steps:
+      - uses: actions/checkout@{"0" * 40}
+        with: {{persist-credentials: false}}
+      - run: tests/go "$K"
+        env: {{K: "${{{{ matrix.runner }}}}"}}
+""",
+    FORM: "name: a\ndescription: b\nbody:\n  - {type: input, id: a, attributes: {label: rdmactl doctor --json}}\n",
+    ".github/pull_request_template.md": "rdmactl doctor --json\n", "tests/go": "#!/bin/sh\n",
+}
+WORKFLOW_MUTANTS = [
+    (WORKFLOW, "timeout-minutes: 90", "timeout-minutes: 900", "from 1 to 360"), (WORKFLOW, "[ubuntu-24.04]", "[ubuntu-18.04]", "no runner ubuntu-18.04"),
+    (WORKFLOW, "tests/go", "tests/gone", "is no executable file"), (WORKFLOW, '"$K"', '"$K" && true', "more than one command"),
+    (WORKFLOW, 'go "$K"', "go ${{ github.ref }}", "an expression in a command"), (WORKFLOW, "github.ref }}", "github.head_ref }}", "not among those"),
+    (WORKFLOW, '"${{ matrix.runner }}"', '"${{ github.event.issue.title }}"', "not among those"), (WORKFLOW, "{K: \"${{ matrix.runner", "{K: \"${{ matrix.image", "has no image"),
+    (WORKFLOW, "0" * 40, "v4", "is not named by a commit"), (WORKFLOW, "persist-credentials: false", "fetch-depth: 0", "leaves its token"),
+    (WORKFLOW, "permissions: {contents: read}", "permissions: write-all", "contents: read"), (WORKFLOW, "push:", "pull_request_target:", "is not among"),
+    (WORKFLOW, "    steps:", "    needs: [build]\n    steps:", "which is no job"), (WORKFLOW, "    steps:", "    step:", "has step, which"),
+    (WORKFLOW, '"$K"', "--full --shard $K/3", "shards are 1 to"), (WORKFLOW, "name: ci", "name: ci\nname: ci", "is there twice"),
+    (WORKFLOW, "jobs:", "jobs: [", "ci.yml:"), (FORM, "--json", "", "does not ask"), (FORM, "id: a, ", "", "an id of its own"),
+    (FORM, "type: input", "type: inputs", "of type inputs"), (FORM, "description: b\n", "", "has no description"),
+    (".github/pull_request_template.md", "doctor", "show", "does not ask")]
+
 
 def manual(files):
     with tempfile.TemporaryDirectory() as folder:
@@ -135,6 +184,7 @@ def run(script, files, as_program):
             path = Path(folder, name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
+            path.chmod(0o755 if text.startswith("#!") else 0o644)
         if as_program:
             done = subprocess.run([sys.executable, "-B", HERE / script, folder], capture_output=True, text=True, check=False)
             return done.returncode, done.stdout + done.stderr
@@ -192,6 +242,14 @@ def main():
     for old, new, said in HARDWARE:
         page = {name: text.replace(old, new) if name.startswith("doc/") else text for name, text in ADAPTERS.items()}
         expect(f"{old} for {new}", "hardware.py", page, 1, said)
+    expect("addresses", "project.py", PROJECT, 0)
+    for name, old, new, said in PROJECTS:
+        expect(f"{name}: {new!r} for {old!r}", "project.py", PROJECT | {name: PROJECT[name].replace(old, new)}, int(bool(said)), said)
+    expect("a placeholder elsewhere", "project.py", PROJECT | {"doc/x.md": "git clone REPOSITORY\n"}, 1, "doc/x.md:1: a placeholder")
+    if importlib.import_module("workflows").yaml:
+        expect("a workflow", "workflows.py", WORKFLOWS, 0)
+        for name, old, new, said in WORKFLOW_MUTANTS:
+            expect(f"{name}: {new!r} for {old!r}", "workflows.py", WORKFLOWS | {name: WORKFLOWS[name].replace(old, new)}, 1, said)
     if problems := manual(MANUAL):
         failed += 1
         print("not ok: manual.py: a good page:", *problems)
