@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shows that the checks beside it fail when they must: a small tree with one violation at a time."""
 import importlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -250,6 +251,17 @@ def main():
         expect("a workflow", "workflows.py", WORKFLOWS, 0)
         for name, old, new, said in WORKFLOW_MUTANTS:
             expect(f"{name}: {new!r} for {old!r}", "workflows.py", WORKFLOWS | {name: WORKFLOWS[name].replace(old, new)}, 1, said)
+    for row, status in (("| `rdma.mtu` | bytes", 0), ("| `rdma.mtu` | octets", 1)):
+        checked += 1
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copytree(HERE.parents[1] / "doc", Path(folder, "doc"))
+            readme = (HERE.parents[1] / "hook/README.md").read_text(encoding="utf-8").replace("| `rdma.mtu` | bytes", row)
+            Path(folder, "hook").mkdir()
+            Path(folder, "hook/README.md").write_text(readme, encoding="utf-8")
+            done = subprocess.run([sys.executable, "-B", Path(folder, "doc/generate"), "--check"], capture_output=True, text=True, check=False)
+            if done.returncode != status or (status and done.stdout != "doc/man/rdma-annotations.7 is not what its rows say: doc/generate\n"):
+                failed += 1
+                print(f"not ok: doc/generate with {row}: status {done.returncode}, said {done.stdout}{done.stderr}")
     if problems := manual(MANUAL):
         failed += 1
         print("not ok: manual.py: a good page:", *problems)

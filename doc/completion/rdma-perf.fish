@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+# Written by doc/generate from the man page and bash's completion: change those.
+
+# Whether the words before the cursor are this command, and as many arguments behind it as the number, if there is one.
+function __rdma_perf_at
+    set -l found
+    set -l skip 0
+    for word in (commandline -opc)[2..]
+        if test $skip = 1
+            set skip 0
+            continue
+        end
+        switch $word
+            case --allow --attach-file --batch --bind --csv --depth --device --direction --expect --gid --iterations --json --jsonl --keys --markdown --mode --mtu --pairs --peer --plan --poll --port --qps --rate --reps --seed --size --suite --threads --time --timeout --transport --value --verb --verify --zipf
+                set skip 1
+            case '-*'
+            case '*'
+                set -a found $word
+        end
+    end
+    set -l known 'serve' 'run' 'loop' 'thesis' 'kv' 'compare' 'compare perftest' 'gids' 'doctor' 'isolate'
+    set -l command
+    while set -q found[1]
+        set -l longer (string join ' ' $command $found[1])
+        contains -- $longer $known; or break
+        set command $longer
+        set -e found[1]
+    end
+    test "$command" = $argv[1]; or return
+    if set -q argv[2]
+        test (count $found) = $argv[2]
+    end
+end
+
+function __rdma_perf_devices
+    for device in /sys/class/infiniband/*
+        string split -f 5 / $device
+    end
+end
+
+complete -c rdma-perf -f
+complete -c rdma-perf -n "__rdma_perf_at ''" -f -a serve -d 'Serve every test of any client'
+complete -c rdma-perf -n "__rdma_perf_at ''" -f -a run -d 'Measure against servers, in one window if there are several'
+complete -c rdma-perf -n "__rdma_perf_at ''" -f -a loop -d 'Measure with both ends in this process'
+complete -c rdma-perf -n "__rdma_perf_at ''" -f -a thesis -d 'Make the four tables of a comparison of modes'
+complete -c rdma-perf -n "__rdma_perf_at ''" -f -a kv -d 'Compare two ways to get values from a key-value table'
+complete -c rdma-perf -n "__rdma_perf_at ''" -f -a compare -d 'Compare two reports that were made with repetitions'
+complete -c rdma-perf -n "__rdma_perf_at ''" -f -a gids -d 'Print every GID, which one would be used, and why'
+complete -c rdma-perf -n "__rdma_perf_at ''" -f -a doctor -d 'Check what this container or host can see'
+complete -c rdma-perf -n "__rdma_perf_at ''" -f -a isolate -d 'Try what must not work, against a server that agreed to it'
+complete -c rdma-perf -s h -l help -d 'Print help'
+complete -c rdma-perf -n "__rdma_perf_at ''" -l version -d 'Print the version'
+complete -c rdma-perf -n "__rdma_perf_at 'serve'" -l bind -r -f -d 'Address to listen on, instead of loopback only'
+complete -c rdma-perf -n "__rdma_perf_at 'serve'" -l port -r -f -d 'TCP port of the control connection'
+complete -c rdma-perf -n "__rdma_perf_at 'serve'" -l once -d 'End after the first client'
+complete -c rdma-perf -n "__rdma_perf_at 'serve'" -l allow-isolation-tests -d 'Let clients run isolate against one page of this process'
+complete -c rdma-perf -n "__rdma_perf_at 'serve'" -l allow-perftest -d 'Let clients have programs of perftest started'
+complete -c rdma-perf -n "__rdma_perf_at 'serve'" -l device -r -f -a '(__rdma_perf_devices)' -d 'RDMA device, instead of the one whose GID fits'
+complete -c rdma-perf -n "__rdma_perf_at 'serve'" -l gid -r -f -d 'GID index, or auto'
+complete -c rdma-perf -n "__rdma_perf_at 'serve'" -l timeout -r -f -d 'Deadline of each step'
+complete -c rdma-perf -n "__rdma_perf_at 'serve'" -l attach-file -r -F -d 'What rdma-hook attached'
+complete -c rdma-perf -n "__rdma_perf_at 'serve'" -l explain-gid -d 'Print every GID with the reason for or against it'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l port -r -f -d 'TCP port of the control connection'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l verb -r -f -a 'write read send write_imm send_imm fetch_add cmp_swap' -d 'Of write, read, send, write_imm, send_imm, fetch_add, cmp_swap'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l transport -r -f -a 'rc uc ud tcp' -d 'Of rc, uc, ud, and tcp to compare with'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l cm -d 'Connect queue pairs by rdma_cm'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l mode -r -f -a 'bw lat' -d 'Of bw and lat'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l size -r -f -d 'Bytes, K, M'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l time -r -f -d 'Length of each point or trial, such as 500ms'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l iterations -r -f -d 'Messages of each point, instead of a time'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l qps -r -f -d 'Numbers of queue pairs (bw)'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l threads -r -f -d 'Threads that drive them on each side'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l direction -r -f -a 'forward reverse both' -d 'Of the data'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l depth -r -f -d 'Messages in flight on each queue pair (bw), or auto'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l batch -r -f -d 'Messages posted at once (bw), or auto'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l rate -r -f -d 'Messages per second (lat)'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l poll -r -f -a 'auto spin yield event hybrid' -d 'Of auto, spin, yield, event, hybrid:20us'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l mtu -r -f -d 'Path MTU, or auto'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l verify -r -f -a 'edges full off' -d 'edges, full or off'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l seed -r -f -d 'Of the data pattern'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l reps -r -f -d 'How often everything is run, round by round'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l plan -r -F -d 'The plan of a JSON report, or one by itself, instead of all of the above'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l json -r -F -d 'Write the report there'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l csv -r -F -d 'Write each result there as a line'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l jsonl -r -F -d 'Write each result there as JSON'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l markdown -r -F -d 'Write the tables there'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l expect -r -f -d 'Exit with 4 unless the results reach this'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l device -r -f -a '(__rdma_perf_devices)' -d 'RDMA device, instead of the one whose GID fits'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l gid -r -f -d 'GID index, or auto'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l timeout -r -f -d 'Deadline of each step'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l attach-file -r -F -d 'What rdma-hook attached'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l explain-gid -d 'Print every GID with the reason for or against it'
+complete -c rdma-perf -n "__rdma_perf_at 'run' 0" -f
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l verb -r -f -a 'write read send write_imm send_imm fetch_add cmp_swap' -d 'Of write, read, send, write_imm, send_imm, fetch_add, cmp_swap'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l transport -r -f -a 'rc uc ud tcp' -d 'Of rc, uc, ud, and tcp to compare with'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l cm -d 'Connect queue pairs by rdma_cm'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l mode -r -f -a 'bw lat' -d 'Of bw and lat'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l size -r -f -d 'Bytes, K, M'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l time -r -f -d 'Length of each point or trial, such as 500ms'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l iterations -r -f -d 'Messages of each point, instead of a time'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l qps -r -f -d 'Numbers of queue pairs (bw)'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l threads -r -f -d 'Threads that drive them on each side'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l direction -r -f -a 'forward reverse both' -d 'Of the data'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l depth -r -f -d 'Messages in flight on each queue pair (bw), or auto'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l batch -r -f -d 'Messages posted at once (bw), or auto'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l rate -r -f -d 'Messages per second (lat)'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l poll -r -f -a 'auto spin yield event hybrid' -d 'Of auto, spin, yield, event, hybrid:20us'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l mtu -r -f -d 'Path MTU, or auto'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l verify -r -f -a 'edges full off' -d 'edges, full or off'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l seed -r -f -d 'Of the data pattern'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l reps -r -f -d 'How often everything is run, round by round'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l plan -r -F -d 'The plan of a JSON report, or one by itself, instead of all of the above'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l json -r -F -d 'Write the report there'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l csv -r -F -d 'Write each result there as a line'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l jsonl -r -F -d 'Write each result there as JSON'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l markdown -r -F -d 'Write the tables there'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l expect -r -f -d 'Exit with 4 unless the results reach this'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l device -r -f -a '(__rdma_perf_devices)' -d 'RDMA device, instead of the one whose GID fits'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l gid -r -f -d 'GID index, or auto'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l timeout -r -f -d 'Deadline of each step'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l attach-file -r -F -d 'What rdma-hook attached'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l explain-gid -d 'Print every GID with the reason for or against it'
+complete -c rdma-perf -n "__rdma_perf_at 'thesis'" -l port -r -f -d 'TCP port of the control connection'
+complete -c rdma-perf -n "__rdma_perf_at 'thesis'" -l suite -r -f -d 'Of basic, cpu, multi_dev, multi_qp'
+complete -c rdma-perf -n "__rdma_perf_at 'thesis'" -l size -r -f -d 'Bytes, K, M'
+complete -c rdma-perf -n "__rdma_perf_at 'thesis'" -l qps -r -f -d 'Numbers of queue pairs (bw)'
+complete -c rdma-perf -n "__rdma_perf_at 'thesis'" -l time -r -f -d 'Length of each point or trial, such as 500ms'
+complete -c rdma-perf -n "__rdma_perf_at 'thesis'" -l reps -r -f -d 'How often everything is run, round by round'
+complete -c rdma-perf -n "__rdma_perf_at 'thesis'" -l mtu -r -f -d 'Path MTU, or auto'
+complete -c rdma-perf -n "__rdma_perf_at 'thesis'" -l json -r -F -d 'Write the report there'
+complete -c rdma-perf -n "__rdma_perf_at 'thesis'" -l device -r -f -a '(__rdma_perf_devices)' -d 'RDMA device, instead of the one whose GID fits'
+complete -c rdma-perf -n "__rdma_perf_at 'thesis'" -l gid -r -f -d 'GID index, or auto'
+complete -c rdma-perf -n "__rdma_perf_at 'thesis'" -l timeout -r -f -d 'Deadline of each step'
+complete -c rdma-perf -n "__rdma_perf_at 'thesis'" -l attach-file -r -F -d 'What rdma-hook attached'
+complete -c rdma-perf -n "__rdma_perf_at 'thesis' 0" -f
+complete -c rdma-perf -n "__rdma_perf_at 'kv'" -l port -r -f -d 'TCP port of the control connection'
+complete -c rdma-perf -n "__rdma_perf_at 'kv'" -l keys -r -f -d 'In the table'
+complete -c rdma-perf -n "__rdma_perf_at 'kv'" -l value -r -f -d 'Of each value, up to 4096'
+complete -c rdma-perf -n "__rdma_perf_at 'kv'" -l zipf -r -f -d 'Of the keys that are asked for'
+complete -c rdma-perf -n "__rdma_perf_at 'kv'" -l time -r -f -d 'Length of each point or trial, such as 500ms'
+complete -c rdma-perf -n "__rdma_perf_at 'kv'" -l reps -r -f -d 'How often everything is run, round by round'
+complete -c rdma-perf -n "__rdma_perf_at 'kv'" -l poll -r -f -a 'auto spin yield event hybrid' -d 'Of auto, spin, yield, event, hybrid:20us'
+complete -c rdma-perf -n "__rdma_perf_at 'kv'" -l seed -r -f -d 'Of the data pattern'
+complete -c rdma-perf -n "__rdma_perf_at 'kv'" -l json -r -F -d 'Write the report there'
+complete -c rdma-perf -n "__rdma_perf_at 'kv'" -l device -r -f -a '(__rdma_perf_devices)' -d 'RDMA device, instead of the one whose GID fits'
+complete -c rdma-perf -n "__rdma_perf_at 'kv'" -l gid -r -f -d 'GID index, or auto'
+complete -c rdma-perf -n "__rdma_perf_at 'kv'" -l timeout -r -f -d 'Deadline of each step'
+complete -c rdma-perf -n "__rdma_perf_at 'kv'" -l attach-file -r -F -d 'What rdma-hook attached'
+complete -c rdma-perf -n "__rdma_perf_at 'kv' 0" -f
+complete -c rdma-perf -n "__rdma_perf_at 'compare'" -f -a perftest -d 'Run the programs of perftest beside ours, in turn, and give the ratio'
+complete -c rdma-perf -n "__rdma_perf_at 'compare'" -l allow -r -f -d 'What may differ between the reports'
+complete -c rdma-perf -n "__rdma_perf_at 'compare'" -l expect -r -f -d 'Exit with 4 unless the results reach this'
+complete -c rdma-perf -n "__rdma_perf_at 'compare'" -l json -r -F -d 'Write the report there'
+complete -c rdma-perf -n "__rdma_perf_at 'compare' 0" -f
+complete -c rdma-perf -n "__rdma_perf_at 'compare' 1" -f
+complete -c rdma-perf -n "__rdma_perf_at 'compare perftest'" -l port -r -f -d 'TCP port of the control connection'
+complete -c rdma-perf -n "__rdma_perf_at 'compare perftest'" -l verb -r -f -a 'write read send write_imm send_imm fetch_add cmp_swap' -d 'Of write, read, send, write_imm, send_imm, fetch_add, cmp_swap'
+complete -c rdma-perf -n "__rdma_perf_at 'compare perftest'" -l mode -r -f -a 'bw lat' -d 'Of bw and lat'
+complete -c rdma-perf -n "__rdma_perf_at 'compare perftest'" -l size -r -f -d 'Bytes, K, M'
+complete -c rdma-perf -n "__rdma_perf_at 'compare perftest'" -l time -r -f -d 'Length of each point or trial, such as 500ms'
+complete -c rdma-perf -n "__rdma_perf_at 'compare perftest'" -l iterations -r -f -d 'Messages of each point, instead of a time'
+complete -c rdma-perf -n "__rdma_perf_at 'compare perftest'" -l pairs -r -f -d 'Runs of both, until the interval is within 3 %'
+complete -c rdma-perf -n "__rdma_perf_at 'compare perftest'" -l defaults -d 'No setting for either but verb, size and length'
+complete -c rdma-perf -n "__rdma_perf_at 'compare perftest'" -l expect -r -f -d 'Exit with 4 unless the results reach this'
+complete -c rdma-perf -n "__rdma_perf_at 'compare perftest'" -l json -r -F -d 'Write the report there'
+complete -c rdma-perf -n "__rdma_perf_at 'compare perftest'" -l device -r -f -a '(__rdma_perf_devices)' -d 'RDMA device, instead of the one whose GID fits'
+complete -c rdma-perf -n "__rdma_perf_at 'compare perftest'" -l gid -r -f -d 'GID index, or auto'
+complete -c rdma-perf -n "__rdma_perf_at 'compare perftest'" -l timeout -r -f -d 'Deadline of each step'
+complete -c rdma-perf -n "__rdma_perf_at 'compare perftest'" -l attach-file -r -F -d 'What rdma-hook attached'
+complete -c rdma-perf -n "__rdma_perf_at 'compare perftest' 0" -f
+complete -c rdma-perf -n "__rdma_perf_at 'gids'" -l peer -r -f -d 'The other side'
+complete -c rdma-perf -n "__rdma_perf_at 'gids'" -l json -r -F -d 'Write the report there'
+complete -c rdma-perf -n "__rdma_perf_at 'gids'" -l device -r -f -a '(__rdma_perf_devices)' -d 'RDMA device, instead of the one whose GID fits'
+complete -c rdma-perf -n "__rdma_perf_at 'gids'" -l gid -r -f -d 'GID index, or auto'
+complete -c rdma-perf -n "__rdma_perf_at 'gids'" -l timeout -r -f -d 'Deadline of each step'
+complete -c rdma-perf -n "__rdma_perf_at 'gids'" -l attach-file -r -F -d 'What rdma-hook attached'
+complete -c rdma-perf -n "__rdma_perf_at 'doctor'" -l port -r -f -d 'TCP port of the control connection'
+complete -c rdma-perf -n "__rdma_perf_at 'doctor'" -l peer -r -f -d 'The other side'
+complete -c rdma-perf -n "__rdma_perf_at 'doctor'" -l json -r -F -d 'Write the report there'
+complete -c rdma-perf -n "__rdma_perf_at 'doctor'" -l device -r -f -a '(__rdma_perf_devices)' -d 'RDMA device, instead of the one whose GID fits'
+complete -c rdma-perf -n "__rdma_perf_at 'doctor'" -l gid -r -f -d 'GID index, or auto'
+complete -c rdma-perf -n "__rdma_perf_at 'doctor'" -l timeout -r -f -d 'Deadline of each step'
+complete -c rdma-perf -n "__rdma_perf_at 'doctor'" -l attach-file -r -F -d 'What rdma-hook attached'
+complete -c rdma-perf -n "__rdma_perf_at 'isolate'" -l port -r -f -d 'TCP port of the control connection'
+complete -c rdma-perf -n "__rdma_perf_at 'isolate'" -l json -r -F -d 'Write the report there'
+complete -c rdma-perf -n "__rdma_perf_at 'isolate'" -l device -r -f -a '(__rdma_perf_devices)' -d 'RDMA device, instead of the one whose GID fits'
+complete -c rdma-perf -n "__rdma_perf_at 'isolate'" -l gid -r -f -d 'GID index, or auto'
+complete -c rdma-perf -n "__rdma_perf_at 'isolate'" -l timeout -r -f -d 'Deadline of each step'
+complete -c rdma-perf -n "__rdma_perf_at 'isolate'" -l attach-file -r -F -d 'What rdma-hook attached'
+complete -c rdma-perf -n "__rdma_perf_at 'isolate' 0" -f

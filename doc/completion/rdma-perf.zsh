@@ -1,0 +1,66 @@
+#compdef rdma-perf
+# SPDX-License-Identifier: Apache-2.0
+# Written by doc/generate from the man page and bash's completion: change those.
+
+_rdma_perf_devices() {
+    local -a known=(/sys/class/infiniband/*(N:t))
+    compadd -a known
+}
+
+_rdma_perf() {
+    local curcontext=$curcontext state line
+    typeset -A opt_args
+    _arguments -s -C '(-h --help)'{-h,--help}'[Print help]' '--version[Print the version]' '1:command:->command' '*::argument:->argument' && return
+    case $state in
+    command)
+        local -a known=('serve:Serve every test of any client' 'run:Measure against servers, in one window if there are several' 'loop:Measure with both ends in this process' 'thesis:Make the four tables of a comparison of modes' 'kv:Compare two ways to get values from a key-value table' 'compare:Compare two reports that were made with repetitions' 'gids:Print every GID, which one would be used, and why' 'doctor:Check what this container or host can see' 'isolate:Try what must not work, against a server that agreed to it')
+        _describe command known
+        ;;
+    argument)
+        case $line[1] in
+        serve)
+            _arguments -s '--bind[Address to listen on, instead of loopback only]:address: ' '--port[TCP port of the control connection]:port: ' '--once[End after the first client]' '--allow-isolation-tests[Let clients run isolate against one page of this process]' '--allow-perftest[Let clients have programs of perftest started]' '--device[RDMA device, instead of the one whose GID fits]:name:_rdma_perf_devices' '--gid[GID index, or auto]:index: ' '--timeout[Deadline of each step]:time: ' '--attach-file[What rdma-hook attached]:file:_files' '--explain-gid[Print every GID with the reason for or against it]' '(-h --help)'{-h,--help}'[Print help]'
+            ;;
+        run)
+            _arguments -s '--port[TCP port of the control connection]:port: ' '--verb[Of write, read, send, write_imm, send_imm, fetch_add, cmp_swap]:list:(write read send write_imm send_imm fetch_add cmp_swap)' '--transport[Of rc, uc, ud, and tcp to compare with]:list:(rc uc ud tcp)' '--cm[Connect queue pairs by rdma_cm]' '--mode[Of bw and lat]:list:(bw lat)' '--size[Bytes, K, M]:list: ' '--time[Length of each point or trial, such as 500ms]:time: ' '--iterations[Messages of each point, instead of a time]:count: ' '--qps[Numbers of queue pairs (bw)]:list: ' '--threads[Threads that drive them on each side]:count: ' '--direction[Of the data]:direction:(forward reverse both)' '--depth[Messages in flight on each queue pair (bw), or auto]:list: ' '--batch[Messages posted at once (bw), or auto]:list: ' '--rate[Messages per second (lat)]:rate: ' '--poll[Of auto, spin, yield, event, hybrid\\:20us]:list:(auto spin yield event hybrid)' '--mtu[Path MTU, or auto]:bytes: ' '--verify[edges, full or off]:how:(edges full off)' '--seed[Of the data pattern]:number: ' '--reps[How often everything is run, round by round]:count: ' '--plan[The plan of a JSON report, or one by itself, instead of all of the above]:file:_files' '--json[Write the report there]:file:_files' '--csv[Write each result there as a line]:file:_files' '--jsonl[Write each result there as JSON]:file:_files' '--markdown[Write the tables there]:file:_files' '--expect[Exit with 4 unless the results reach this]:list: ' '--device[RDMA device, instead of the one whose GID fits]:name:_rdma_perf_devices' '--gid[GID index, or auto]:index: ' '--timeout[Deadline of each step]:time: ' '--attach-file[What rdma-hook attached]:file:_files' '--explain-gid[Print every GID with the reason for or against it]' '(-h --help)'{-h,--help}'[Print help]' '1:host: '
+            ;;
+        loop)
+            _arguments -s '--verb[Of write, read, send, write_imm, send_imm, fetch_add, cmp_swap]:list:(write read send write_imm send_imm fetch_add cmp_swap)' '--transport[Of rc, uc, ud, and tcp to compare with]:list:(rc uc ud tcp)' '--cm[Connect queue pairs by rdma_cm]' '--mode[Of bw and lat]:list:(bw lat)' '--size[Bytes, K, M]:list: ' '--time[Length of each point or trial, such as 500ms]:time: ' '--iterations[Messages of each point, instead of a time]:count: ' '--qps[Numbers of queue pairs (bw)]:list: ' '--threads[Threads that drive them on each side]:count: ' '--direction[Of the data]:direction:(forward reverse both)' '--depth[Messages in flight on each queue pair (bw), or auto]:list: ' '--batch[Messages posted at once (bw), or auto]:list: ' '--rate[Messages per second (lat)]:rate: ' '--poll[Of auto, spin, yield, event, hybrid\\:20us]:list:(auto spin yield event hybrid)' '--mtu[Path MTU, or auto]:bytes: ' '--verify[edges, full or off]:how:(edges full off)' '--seed[Of the data pattern]:number: ' '--reps[How often everything is run, round by round]:count: ' '--plan[The plan of a JSON report, or one by itself, instead of all of the above]:file:_files' '--json[Write the report there]:file:_files' '--csv[Write each result there as a line]:file:_files' '--jsonl[Write each result there as JSON]:file:_files' '--markdown[Write the tables there]:file:_files' '--expect[Exit with 4 unless the results reach this]:list: ' '--device[RDMA device, instead of the one whose GID fits]:name:_rdma_perf_devices' '--gid[GID index, or auto]:index: ' '--timeout[Deadline of each step]:time: ' '--attach-file[What rdma-hook attached]:file:_files' '--explain-gid[Print every GID with the reason for or against it]' '(-h --help)'{-h,--help}'[Print help]'
+            ;;
+        thesis)
+            _arguments -s '--port[TCP port of the control connection]:port: ' '--suite[Of basic, cpu, multi_dev, multi_qp]:list: ' '--size[Bytes, K, M]:list: ' '--qps[Numbers of queue pairs (bw)]:list: ' '--time[Length of each point or trial, such as 500ms]:time: ' '--reps[How often everything is run, round by round]:count: ' '--mtu[Path MTU, or auto]:bytes: ' '--json[Write the report there]:file:_files' '--device[RDMA device, instead of the one whose GID fits]:name:_rdma_perf_devices' '--gid[GID index, or auto]:index: ' '--timeout[Deadline of each step]:time: ' '--attach-file[What rdma-hook attached]:file:_files' '(-h --help)'{-h,--help}'[Print help]' '1:host: '
+            ;;
+        kv)
+            _arguments -s '--port[TCP port of the control connection]:port: ' '--keys[In the table]:count: ' '--value[Of each value, up to 4096]:bytes: ' '--zipf[Of the keys that are asked for]:skew: ' '--time[Length of each point or trial, such as 500ms]:time: ' '--reps[How often everything is run, round by round]:count: ' '--poll[Of auto, spin, yield, event, hybrid\\:20us]:how:(auto spin yield event hybrid)' '--seed[Of the data pattern]:number: ' '--json[Write the report there]:file:_files' '--device[RDMA device, instead of the one whose GID fits]:name:_rdma_perf_devices' '--gid[GID index, or auto]:index: ' '--timeout[Deadline of each step]:time: ' '--attach-file[What rdma-hook attached]:file:_files' '(-h --help)'{-h,--help}'[Print help]' '1:host: '
+            ;;
+        compare)
+            _arguments -s -C '--allow[What may differ between the reports]:list: ' '--expect[Exit with 4 unless the results reach this]:verdict: ' '--json[Write the report there]:file:_files' '(-h --help)'{-h,--help}'[Print help]' '1:command:->command' '*::argument:->argument' && return
+            case $state in
+            command)
+                local -a known=('perftest:Run the programs of perftest beside ours, in turn, and give the ratio')
+                _describe command known
+                ;;
+            argument)
+                case $line[1] in
+                perftest)
+                    _arguments -s '--port[TCP port of the control connection]:port: ' '--verb[Of write, read, send, write_imm, send_imm, fetch_add, cmp_swap]:list:(write read send write_imm send_imm fetch_add cmp_swap)' '--mode[Of bw and lat]:list:(bw lat)' '--size[Bytes, K, M]:list: ' '--time[Length of each point or trial, such as 500ms]:time: ' '--iterations[Messages of each point, instead of a time]:count: ' '--pairs[Runs of both, until the interval is within 3 %]:count: ' '--defaults[No setting for either but verb, size and length]' '--expect[Exit with 4 unless the results reach this]:verdict: ' '--json[Write the report there]:file:_files' '--device[RDMA device, instead of the one whose GID fits]:name:_rdma_perf_devices' '--gid[GID index, or auto]:index: ' '--timeout[Deadline of each step]:time: ' '--attach-file[What rdma-hook attached]:file:_files' '(-h --help)'{-h,--help}'[Print help]' '1:host: '
+                    ;;
+                esac
+                ;;
+            esac
+            ;;
+        gids)
+            _arguments -s '--peer[The other side]:host: ' '--json[Write the report there]:file:_files' '--device[RDMA device, instead of the one whose GID fits]:name:_rdma_perf_devices' '--gid[GID index, or auto]:index: ' '--timeout[Deadline of each step]:time: ' '--attach-file[What rdma-hook attached]:file:_files' '(-h --help)'{-h,--help}'[Print help]'
+            ;;
+        doctor)
+            _arguments -s '--port[TCP port of the control connection]:port: ' '--peer[The other side]:host: ' '--json[Write the report there]:file:_files' '--device[RDMA device, instead of the one whose GID fits]:name:_rdma_perf_devices' '--gid[GID index, or auto]:index: ' '--timeout[Deadline of each step]:time: ' '--attach-file[What rdma-hook attached]:file:_files' '(-h --help)'{-h,--help}'[Print help]'
+            ;;
+        isolate)
+            _arguments -s '--port[TCP port of the control connection]:port: ' '--json[Write the report there]:file:_files' '--device[RDMA device, instead of the one whose GID fits]:name:_rdma_perf_devices' '--gid[GID index, or auto]:index: ' '--timeout[Deadline of each step]:time: ' '--attach-file[What rdma-hook attached]:file:_files' '(-h --help)'{-h,--help}'[Print help]' '1:host: '
+            ;;
+        esac
+        ;;
+    esac
+}
+
+_rdma_perf "$@"

@@ -1,0 +1,167 @@
+#compdef rdmactl
+# SPDX-License-Identifier: Apache-2.0
+# Written by doc/generate from the man page and bash's completion: change those.
+
+_rdmactl_containers() {
+    local json=$(rdmactl list --json 2>/dev/null)
+    local -a known
+    while [[ $json =~ '"(id|name)": *"([^"]+)"' ]]; do
+        known+=($match[2])
+        json=${json#*$MATCH}
+    done
+    compadd -a known
+}
+
+_rdmactl_pfs() {
+    local -a known=(/sys/class/net/*/device/sriov_totalvfs(N:h:h:t))
+    compadd -a known
+}
+
+_rdmactl() {
+    local curcontext=$curcontext state line
+    typeset -A opt_args
+    _arguments -s -C '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]' '--version[Print the version]' '1:command:->command' '*::argument:->argument' && return
+    case $state in
+    command)
+        local -a known=('plan:Print what would be done for a container' 'list:List containers with RDMA, and what could not be undone' 'show:Show all that is known of a container, its last failure too' 'stats:Show what RDMA devices and interfaces of running containers have counted' 'verify:Check with the host'\''s rdma-perf(1) that data arrives from a container at another one, at a host where rdma-perf serve runs, or, without peer, at itself' 'attach:Give RDMA to a container that runs and was started without' 'detach:Take back what attach gave' 'doctor:Look at all of this host that lets modes work, or those of mode' 'suggest:Print the command lines that give a container RDMA on this host' 'gc:Undo what dead containers left' 'recover:The same once at each boot' 'vf:list, enable, disable' 'asap2:enable, disable, status' 'runtime:configure, list' 'cdi:generate, list' 'config:check')
+        _describe command known
+        ;;
+    argument)
+        case $line[1] in
+        plan)
+            _arguments -s '*'{-a,--annotation}'[An annotation]:key=value: ' '--spec[Take the annotations from this config.json]:file:_files' '--netns[The container'\''s network namespace]:path:_files' '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]'
+            ;;
+        list)
+            _arguments -s '--failed[List the last failures instead]' '--watch[Draw it again whenever something changes, on a terminal]' '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]'
+            ;;
+        show)
+            _arguments -s '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]' '1:container:_rdmactl_containers'
+            ;;
+        stats)
+            _arguments -s '--prometheus[Print the text format of Prometheus]' '--output[Write it to the file instead, in one step]:file:_files' '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]' '1:container:_rdmactl_containers'
+            ;;
+        verify)
+            _arguments -s '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]' '1:container:_rdmactl_containers' '2:peer:_rdmactl_containers'
+            ;;
+        attach)
+            _arguments -s '*'{-a,--annotation}'[What to give]:key=value: ' '--pid[The container'\''s init, with --bundle]:pid: ' '--bundle[The folder of its config.json]:folder:_files' '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]' '1:container:_rdmactl_containers'
+            ;;
+        detach)
+            _arguments -s '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]' '1:container:_rdmactl_containers'
+            ;;
+        doctor)
+            _arguments -s '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]' '1:mode:(softroce softiwarp shared vf asap2 host gpu)'
+            ;;
+        suggest)
+            _arguments -s '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]' '1:mode:(softroce softiwarp shared vf asap2 host)'
+            ;;
+        gc)
+            _arguments -s '--regrant[Also allow living containers of plain hooks their devices anew]' '--forget[Take for gone what rdma-hook cannot see]' '--dry-run[Print what would be undone, and do nothing]' '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]'
+            ;;
+        recover)
+            _arguments -s '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]'
+            ;;
+        vf)
+            _arguments -s -C '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]' '1:command:->command' '*::argument:->argument' && return
+            case $state in
+            command)
+                local -a known=('list:List virtual functions, their drivers and netdevs, and who has them' 'enable:Make virtual functions, with MAC addresses that are the same after each boot' 'disable:Destroy them, unless one is in use')
+                _describe command known
+                ;;
+            argument)
+                case $line[1] in
+                list)
+                    _arguments -s '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]' '1:pf:_rdmactl_pfs'
+                    ;;
+                enable)
+                    _arguments -s '--dry-run[Check, print what would be done, and do nothing]' '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]' '1:pf:_rdmactl_pfs' '2:count: '
+                    ;;
+                disable)
+                    _arguments -s '--dry-run[Check, print what would be done, and do nothing]' '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]' '1:pf:_rdmactl_pfs'
+                    ;;
+                esac
+                ;;
+            esac
+            ;;
+        asap2)
+            _arguments -s -C '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]' '1:command:->command' '*::argument:->argument' && return
+            case $state in
+            command)
+                local -a known=('enable:Put an adapter'\''s e-switch under rules of Open vSwitch' 'disable:Bring the host back as it was' 'status:Say what is missing for offload, and why')
+                _describe command known
+                ;;
+            argument)
+                case $line[1] in
+                enable)
+                    _arguments -s '--vfs[How many virtual functions, instead of those that there are]:count: ' '--bridge[The bridge, made if it is not there]:name: ' '--tc-policy[Where rules are put]:policy:(none skip_sw skip_hw)' '--dry-run[Check, print what would be done, and do nothing]' '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]' '1:pf:_rdmactl_pfs'
+                    ;;
+                disable)
+                    _arguments -s '--dry-run[Check, print what would be done, and do nothing]' '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]' '1:pf:_rdmactl_pfs'
+                    ;;
+                status)
+                    _arguments -s '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]' '1:pf:_rdmactl_pfs'
+                    ;;
+                esac
+                ;;
+            esac
+            ;;
+        runtime)
+            _arguments -s -C '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]' '1:command:->command' '*::argument:->argument' && return
+            case $state in
+            command)
+                local -a known=('configure:Put rdma-hook into an engine'\''s configuration' 'list:List the runtimes of rdma-hook in the files of engines')
+                _describe command known
+                ;;
+            argument)
+                case $line[1] in
+                configure)
+                    _arguments -s '--runtime[docker, containerd and crio get a runtime]:engine:(docker containerd crio podman)' '--name[The runtime'\''s name]:name: ' '--low-level[The program that rdma-runtime calls for it, such as nvidia-container-runtime]:program:_files' '--dry-run[Print what would change]' '--unset[Take out what this command put in, unless somebody has changed it since]' '--memlock[Do something else]' '--starter-policy[Write a policy that allows nothing into the configuration, if it has none]' '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]'
+                    ;;
+                list)
+                    _arguments -s '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]'
+                    ;;
+                esac
+                ;;
+            esac
+            ;;
+        cdi)
+            _arguments -s -C '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]' '1:command:->command' '*::argument:->argument' && return
+            case $state in
+            command)
+                local -a known=('generate:Write down what engines can give to containers as devices of the Container Device Interface' 'list:List the devices that it would write')
+                _describe command known
+                ;;
+            argument)
+                case $line[1] in
+                generate)
+                    _arguments -s '--output[Instead of /run/cdi]:folder:_files' '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]'
+                    ;;
+                list)
+                    _arguments -s '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]'
+                    ;;
+                esac
+                ;;
+            esac
+            ;;
+        config)
+            _arguments -s -C '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]' '1:command:->command' '*::argument:->argument' && return
+            case $state in
+            command)
+                local -a known=('check:Check the configuration, and that only root can write it')
+                _describe command known
+                ;;
+            argument)
+                case $line[1] in
+                check)
+                    _arguments -s '*'{-a,--annotation}'[An annotation]:key=value: ' '--spec[Take annotations, capabilities and devices from this config.json]:file:_files' '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]'
+                    ;;
+                esac
+                ;;
+            esac
+            ;;
+        esac
+        ;;
+    esac
+}
+
+_rdmactl "$@"
