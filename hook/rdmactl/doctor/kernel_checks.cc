@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <charconv>
+#include <regex>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -176,8 +177,23 @@ Result<Findings> check_rdma_ucm(Look& look) {
     return check_module(look, "rdma_ucm", "rdma_cm (rping, MPI) does not work");
 }
 
+// The modules of MLNX_OFED and DOCA take the place of ib_core, and have no rxe that fits it: the
+// kernel's own stays in depmod's list and does not load.
 Result<Findings> check_rxe(Look& look) {
-    return check_module(look, "rdma_rxe", "there is no SoftRoCE");
+    auto found = TRY(check_module(look, "rdma_rxe", "there is no SoftRoCE"));
+    if (has_folder(look, "/sys/module/rdma_rxe") || found.front().status != Status::Ok ||
+        TRY(text_of(look, "/sys/module/ib_core/taint")).find('O') == std::string::npos)
+        return found;
+    const auto list = TRY(look.site.host.files.read(
+        look.at("/lib/modules/" + TRY(release(look)) + "/modules.dep"), kMaxModuleList));
+    if (!std::regex_search(list, std::regex("(^|\n)kernel/[^:\n]*/rdma_rxe\\.ko")))
+        return found;
+    return Findings{{.status = look.wants("softroce") ? Status::Fail : Status::Warning,
+                     .why = "ib_core is not the kernel's own (MLNX_OFED, DOCA), and the kernel's "
+                            "rdma_rxe does not load beside it: there is no SoftRoCE",
+                     .fix =
+                         "use the adapter (rdma.mode=shared, vf or host), or remove MLNX_OFED or "
+                         "DOCA and reboot"}};
 }
 
 Result<Findings> check_siw(Look& look) {

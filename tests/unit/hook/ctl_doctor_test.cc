@@ -153,6 +153,18 @@ TEST_F(CtlDoctor, AModuleThatIsMissing) {
     EXPECT_EQ(failures(), std::vector<std::string>{});
 }
 
+TEST_F(CtlDoctor, AnRxeOfTheKernelBesideForeignModules) {
+    std::filesystem::remove_all(options_.host_root + "/sys/module/rdma_rxe");
+    put("/lib/modules/7.3.4/modules.dep", "kernel/drivers/rdma_rxe.ko.xz: kernel/x.ko.xz\n");
+    put("/sys/module/ib_core/taint", "\n");
+    EXPECT_EQ(status("rdma_rxe", "softroce"), "ok");
+    put("/sys/module/ib_core/taint", "OE\n");
+    EXPECT_EQ(status("rdma_rxe"), "warning") << "nobody asks for it";
+    EXPECT_EQ(status("rdma_rxe", "softroce"), "fail");
+    put("/lib/modules/7.3.4/modules.dep", "updates/dkms/rdma_rxe.ko: updates/dkms/ib_core.ko\n");
+    EXPECT_EQ(status("rdma_rxe", "softroce"), "ok");
+}
+
 TEST_F(CtlDoctor, AnOldKernelFailsWhoAsksForSoftroce) {
     EXPECT_EQ(status("kernel"), "ok");
     for (const char* release : {"6.12.38+deb13-amd64\n", "7.0\n", "odd\n"}) {
