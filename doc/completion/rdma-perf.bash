@@ -11,7 +11,7 @@ _rdma_perf_words() {
     run | loop)
         [[ $1 == loop ]] || echo --port
         echo --verb --transport --cm --mode --size --iterations --time --qps --threads --direction --depth --batch --rate
-        echo --poll --mtu --verify --seed --reps --plan --json --csv --jsonl --markdown --expect --explain-gid "$wish"
+        echo --poll --mtu --ordering --verify --seed --reps --plan --json --csv --jsonl --markdown --expect --explain-gid "$wish"
         ;;
     thesis) echo --port --suite --size --qps --time --reps --mtu --json "$wish" ;;
     kv) echo --port --keys --value --zipf --time --reps --poll --seed --json "$wish" ;;
@@ -57,6 +57,7 @@ _rdma_perf() {
     --mode) words='bw lat' ;;
     --direction) words='forward reverse both' ;;
     --poll) words='auto spin yield event hybrid' ;;
+    --ordering) words='relaxed strict' ;;
     --verify) words='edges full off' ;;
     --json | --csv | --jsonl | --markdown | --plan | --attach-file)
         compopt -o filenames 2>/dev/null

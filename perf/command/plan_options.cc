@@ -47,6 +47,8 @@ void add_words(CLI::App& app, PlanWords& words) {
     app.add_option("--poll", words.poll, "list of auto, spin, yield, event, hybrid, hybrid:Nus")
         ->capture_default_str();
     app.add_option("--mtu", words.mtu, "path MTU in bytes, or auto")->capture_default_str();
+    app.add_option("--ordering", words.ordering, "of writes on PCIe: list of relaxed, strict")
+        ->capture_default_str();
     app.add_option("--verify", words.verify, "edges, full or off")->capture_default_str();
     app.add_option("--seed", words.seed, "seed of the data pattern (default: random)");
     app.add_option("--reps", words.reps, "run the whole list of points that often")
@@ -81,6 +83,7 @@ Result<Plan> plan_of(const PlanWords& words) {
     if (words.mtu != "auto")
         plan.mtu = TRY(parse_count("--mtu", words.mtu, 4096));
     plan.verify = TRY(parse_verify(words.verify));
+    plan.orderings = TRY(parse_list(words.ordering, parse_ordering));
     plan.transports = TRY(parse_list(words.transports, parse_transport));
     plan.seed = words.seed.value_or(random_seed());
     plan.reps = words.reps;

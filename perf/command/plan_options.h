@@ -33,6 +33,7 @@ struct PlanWords {
     std::string mtu = "auto";
     std::string poll = "auto";
     std::string verify = "edges";
+    std::string ordering = "relaxed";
     std::optional<uint64_t> seed;
     uint32_t reps = 1;
     std::string file;  // instead of all these

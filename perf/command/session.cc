@@ -210,6 +210,7 @@ Result<> Session::open_verbs(const Point& point, const Json& frame) {
                         .mtu = mtu,
                         .poll = point.poll,
                         .inline_bytes = team->inline_bytes(),
+                        .ordering = point.ordering,
                         .ticket = team->ticket()};
     TRY(reply("opened", to_json(opened)));
     // From here on the client may connect by rdma_cm.

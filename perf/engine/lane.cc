@@ -35,6 +35,12 @@ int access_of(const Point& point, Side side) {
     return access;
 }
 
+// Safe here with relaxed ordering, because nobody looks at data before a completion says that it is
+// there, and those keep their order (PCIe: they are written without the attribute).
+int ordering_of(const Point& point) {
+    return point.ordering == Ordering::Relaxed ? IBV_ACCESS_RELAXED_ORDERING : 0;
+}
+
 // RFC 5040: what answers an RDMA READ of iWARP is written to the reader's memory by the peer.
 int iwarp_access(const Device& device, const Point& point, Side side) {
     return device.info.iwarp && point.verb == Verb::Read && posts_data(point, side)
@@ -105,10 +111,11 @@ Result<Lane> Lane::create(const Device& device,
     lane.queue_ = &queue;
     lane.end_ = end_of(device);
     lane.psn_ = random_psn();
-    lane.mr_ = TRY(register_memory(*device.verbs,
-                                   device.pd.get(),
-                                   lane.memory_.all(),
-                                   access_of(point, side) | iwarp_access(device, point, side)));
+    lane.mr_ = TRY(register_memory(
+        *device.verbs,
+        device.pd.get(),
+        lane.memory_.all(),
+        access_of(point, side) | iwarp_access(device, point, side) | ordering_of(point)));
     if (needs_credits(device, point))
         lane.messages_per_credit_ = std::max(point.depth / 2, 1U);
     TRY(lane.create_queue_pair(device));

@@ -127,6 +127,7 @@ Result<> Client::open_verbs(const Point& wish) {
     TRY(team->link(opened.ticket));
     result_.mtu = opened.mtu;
     result_.server_poll = opened.poll;
+    result_.server_ordering = opened.ordering;
     result_.inline_bytes = std::max(team->inline_bytes(), opened.inline_bytes);
     team_ = std::move(team);
     return {};

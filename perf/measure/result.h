@@ -43,6 +43,7 @@ struct PointResult {
     uint32_t clients = 1;  // that ran it together
     uint32_t mtu = 0;
     Poll server_poll;
+    Ordering server_ordering = Ordering::Relaxed;  // strict: an older server, too
     uint32_t inline_bytes = 0;
     Checked checked;  // all clients, both sides and directions together
     std::optional<Bandwidth> bandwidth;

@@ -44,6 +44,11 @@ Result<uint32_t> mtu_member(const Json& json, std::string_view key) {
     return mtu;
 }
 
+// A side that does not know of it registers its memory without.
+Result<Ordering> ordering_member(const Json& json) {
+    return parse_ordering(TRY(optional_member<std::string>(json, "ordering", "strict")));
+}
+
 // More messages than any measurement has, and no sum of them overflows.
 constexpr uint64_t kMaxCount = uint64_t{1} << 50U;
 
@@ -206,7 +211,8 @@ Json to_json(const Point& point) {
             {"mtu_bytes", point.mtu},
             {"poll", name_of(point.poll)},
             {"verify", name_of(point.verify)},
-            {"seed", point.seed}};
+            {"seed", point.seed},
+            {"ordering", name_of(point.ordering)}};
 }
 
 Result<Point> parse_point(const Json& json) {
@@ -229,6 +235,7 @@ Result<Point> parse_point(const Json& json) {
     point.poll = TRY(parse_poll(TRY(required<std::string>(json, "poll"))));
     point.verify = TRY(parse_verify(TRY(required<std::string>(json, "verify"))));
     point.seed = TRY(required<uint64_t>(json, "seed"));
+    point.ordering = TRY(ordering_member(json));
     TRY(check_limits(point));
     return point;
 }
@@ -276,7 +283,8 @@ Json to_json(const Opened& opened) {
     Json out = {{"endpoints", to_json(opened.endpoints)},
                 {"mtu_bytes", opened.mtu},
                 {"poll", name_of(opened.poll)},
-                {"inline_bytes", opened.inline_bytes}};
+                {"inline_bytes", opened.inline_bytes},
+                {"ordering", name_of(opened.ordering)}};
     if (opened.ticket)
         out["cm"] = {{"port", opened.ticket->port},
                      {"nonce", opened.ticket->nonce},
@@ -290,6 +298,7 @@ Result<Opened> parse_opened(const Json& json) {
     opened.mtu = TRY(mtu_member(json, "mtu_bytes"));
     opened.poll = TRY(parse_poll(TRY(required<std::string>(json, "poll"))));
     opened.inline_bytes = TRY(required<uint32_t>(json, "inline_bytes"));
+    opened.ordering = TRY(ordering_member(json));
     if (json.contains("cm")) {
         const Json& cm = *TRY(object_member(json, "cm"));
         opened.ticket = CmTicket{.port = TRY(bounded<uint16_t>(cm, "port", 1, 65535)),

@@ -102,7 +102,8 @@ struct Opened {
     uint32_t mtu = 0;                 // bytes, for both sides
     Poll poll = {};
     uint32_t inline_bytes = 0;
-    std::optional<CmTicket> ticket = {};  // where rdma_cm finds the server
+    Ordering ordering = Ordering::Strict;  // of an older server, which says nothing, too
+    std::optional<CmTicket> ticket = {};   // where rdma_cm finds the server
 };
 
 // Where a TCP point's data connections are to go.

@@ -2,6 +2,7 @@
 #include "perf/protocol/plan.h"
 
 #include <algorithm>
+#include <span>
 
 #include <fmt/format.h>
 #include <sys/random.h>
@@ -36,6 +37,7 @@ struct Choice {
     uint32_t batch;  // 0: auto
     Poll poll;
     Transport transport;
+    Ordering ordering;
 };
 
 // An open loop may have several messages under way; what is due beyond that waits, and its waiting
@@ -81,7 +83,8 @@ Point make_point(const Plan& plan, const Choice& choice) {
                 .mtu = plan.mtu,
                 .poll = choice.poll,
                 .verify = plan.verify,
-                .seed = plan.seed};
+                .seed = plan.seed,
+                .ordering = choice.ordering};
     if (choice.mode == Mode::Latency)
         shape_latency(point);
     else
@@ -97,15 +100,23 @@ std::vector<Transport> carriers_of(const Plan& plan, Verb verb) {
     return carriers;
 }
 
+// TCP has no device whose writes could pass each other: one point, however many orderings there are.
+std::span<const Ordering> orderings_of(const Plan& plan, Transport transport) {
+    const std::span<const Ordering> all = plan.orderings;
+    return needs_device(transport) ? all : all.first(std::min<size_t>(all.size(), 1));
+}
+
 // Calls add(choice) for every combination of what a bandwidth point can vary in; latency varies in
-// poll mode and transport only.
+// poll mode, transport and ordering only.
 template <class Add>
 void each_choice(const Plan& plan, Verb verb, Mode mode, uint32_t size, Add&& add) {
     const auto carriers = carriers_of(plan, verb);
     const auto add_each = [&](uint32_t qps, uint32_t depth, uint32_t batch) {
         for (const Poll& poll : plan.polls) {
-            for (const Transport transport : carriers)
-                add({verb, mode, size, qps, depth, batch, poll, transport});
+            for (const Transport transport : carriers) {
+                for (const Ordering ordering : orderings_of(plan, transport))
+                    add({verb, mode, size, qps, depth, batch, poll, transport, ordering});
+            }
         }
     };
     if (mode == Mode::Latency) {
@@ -132,6 +143,8 @@ std::string describe(const Point& point) {
         text += fmt::format(" {}", name_of(point.direction));
     if (point.rate != 0)
         text += fmt::format(" at {}/s", point.rate);
+    if (point.ordering != Ordering::Relaxed)
+        text += fmt::format(" {}", name_of(point.ordering));
     return text;
 }
 

@@ -91,6 +91,10 @@ struct Poll {
 
 inline constexpr uint32_t kDefaultSpinUs = 20;
 
+// Whether a device's writes to memory may pass each other on PCIe (IBV_ACCESS_RELAXED_ORDERING). Only
+// asked for: libibverbs drops the wish where the kernel does not know it, and a device may ignore it.
+enum class Ordering { Relaxed, Strict };
+
 // How queue pairs learn of each other: by values on the control connection, or by rdma_cm (RC only;
 // the only way of iWARP).
 enum class Connect { Exchange, Cm };
@@ -111,7 +115,8 @@ struct Plan {
     uint32_t mtu = 0;   // bytes; 0: auto
     Verify verify = Verify::Edges;
     std::vector<Transport> transports = {Transport::Rc};
-    Connect connect = Connect::Exchange;  // of those that need a device
+    Connect connect = Connect::Exchange;                    // of those that need a device
+    std::vector<Ordering> orderings = {Ordering::Relaxed};  // of those that need a device
     uint64_t seed = 0;
     uint32_t reps = 1;  // how often the whole list of points runs
 };
@@ -135,10 +140,11 @@ struct Point {
     Poll poll = {};
     Verify verify = Verify::Edges;
     uint64_t seed = 0;
+    Ordering ordering = Ordering::Relaxed;
 };
 
 // The points in the order in which they run: the verb changes most slowly, then mode, size, queue
-// pairs, depth, batch, poll mode and transport. A verb has points of those transports that can
+// pairs, depth, batch, poll mode, transport and ordering. A verb has points of those transports that can
 // carry it; if there is none, of the first, which check_limits() refuses. Latency has one queue
 // pair and no batch whatever the plan says. Atomics have one size, whatever the plan's sizes are.
 std::vector<Point> expand(const Plan& plan);
@@ -169,6 +175,7 @@ std::string_view name_of(Connect connect);
 std::string_view name_of(PollMode mode);
 std::string name_of(const Poll& poll);  // "hybrid:20us"
 std::string_view name_of(Verify verify);
+std::string_view name_of(Ordering ordering);
 std::string_view name_of(Transport transport);
 
 // The reverse; Code::BadInput that lists what is allowed.
@@ -178,6 +185,7 @@ base::Result<Poll> parse_poll(std::string_view word);  // hybrid alone: kDefault
 base::Result<Direction> parse_direction(std::string_view word);
 base::Result<Connect> parse_connect(std::string_view word);
 base::Result<Verify> parse_verify(std::string_view word);
+base::Result<Ordering> parse_ordering(std::string_view word);
 base::Result<Transport> parse_transport(std::string_view word);
 
 // "write bw 4096 B": how a point is called in reports and errors.

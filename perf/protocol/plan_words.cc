@@ -45,6 +45,9 @@ constexpr std::pair<Direction, std::string_view> kDirections[] = {
 constexpr std::pair<Connect, std::string_view> kConnects[] = {{Connect::Exchange, "exchange"},
                                                               {Connect::Cm, "cm"}};
 
+constexpr std::pair<Ordering, std::string_view> kOrderings[] = {{Ordering::Relaxed, "relaxed"},
+                                                                {Ordering::Strict, "strict"}};
+
 template <class E>
 std::string_view word_of(Entries<E> words, E value) {
     for (const auto& [candidate, word] : words) {
@@ -149,6 +152,10 @@ std::string_view name_of(Verify verify) {
     return word_of<Verify>(kVerifies, verify);
 }
 
+std::string_view name_of(Ordering ordering) {
+    return word_of<Ordering>(kOrderings, ordering);
+}
+
 std::string_view name_of(Transport transport) {
     return word_of<Transport>(kTransports, transport);
 }
@@ -195,6 +202,10 @@ Result<Direction> parse_direction(std::string_view word) {
 
 Result<Verify> parse_verify(std::string_view word) {
     return parse_word<Verify>(kVerifies, "verify mode", word);
+}
+
+Result<Ordering> parse_ordering(std::string_view word) {
+    return parse_word<Ordering>(kOrderings, "ordering", word);
 }
 
 Result<uint32_t> parse_size(std::string_view text) {

@@ -49,6 +49,8 @@ constexpr Column kColumns[] = {
     {"direction", "point"},
     {"rate_per_s", "point"},
     {"connect", "point"},
+    {"ordering", "point"},
+    {"server_ordering", "point"},
 };
 
 std::string text_of(const Json& value) {

@@ -86,6 +86,7 @@ constexpr PlanMember kPlanMembers[] = {
     {"verify", read_word<&Plan::verify, parse_verify>},
     {"transports", read_words<&Plan::transports, parse_transport>},
     {"connect", read_word<&Plan::connect, parse_connect>},
+    {"orderings", read_words<&Plan::orderings, parse_ordering>},
     {"seed", read_number<&Plan::seed>},
     {"reps", read_number<&Plan::reps>},
 };
@@ -129,6 +130,7 @@ Json to_json(const Plan& plan) {
             {"verify", name_of(plan.verify)},
             {"transports", word_list(plan.transports, [](Transport t) { return name_of(t); })},
             {"connect", name_of(plan.connect)},
+            {"orderings", word_list(plan.orderings, [](Ordering o) { return name_of(o); })},
             {"seed", plan.seed},
             {"reps", plan.reps}};
 }

@@ -88,6 +88,11 @@ Json side_of(const Hello& hello, const std::optional<DeviceInfo>& device) {
             {"device", json_of(device)}};
 }
 
+// What a point has that is not ordinary, and no column of its own.
+std::string settings_text(const Point& point) {
+    return point.ordering == Ordering::Strict ? "  strict ordering" : "";
+}
+
 // In lines of at most 100 columns, broken between two of the values at the end.
 std::string fold(std::string row) {
     constexpr size_t kLongest = 100;
@@ -132,6 +137,7 @@ Json point_json(const PointResult& result) {
     point["clients"] = result.clients;
     point["mtu_bytes"] = result.mtu;
     point["server_poll"] = name_of(result.server_poll);
+    point["server_ordering"] = name_of(result.server_ordering);
     point["inline_bytes"] = result.inline_bytes;
     return point;
 }
@@ -265,7 +271,7 @@ std::string table_row(const PointResult& result) {
                                   result.point.depth,
                                   result.mtu == 0 ? "-" : std::to_string(result.mtu),
                                   data_text(result),
-                                  result_text(result),
+                                  result_text(result) + settings_text(result.point),
                                   remarks(result.usage, result.share_of_limit));
     row = fold(std::move(row)) + "\n";
     if (result.checked.wrong) {

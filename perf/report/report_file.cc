@@ -26,6 +26,8 @@ constexpr Setting kPointSettings[] = {
     {"poll", "poll", "client's poll mode"},
     {"poll", "server_poll", "server's poll mode"},
     {"transport", "transport", "transport"},
+    {"ordering", "ordering", "client's PCIe ordering", R"("strict")"},
+    {"ordering", "server_ordering", "server's PCIe ordering", R"("strict")"},
 };
 constexpr Setting kSideSettings[] = {
     {"kernel", "", "client's kernel"},
@@ -75,6 +77,15 @@ Result<const Json*> member(const Json& object, std::string_view name, Json::valu
     return &*it;
 }
 
+std::string value_of(const Json& point, const Setting& setting) {
+    auto value = point.find(setting.member);
+    if (value == point.end() && setting.before.starts_with('@'))
+        value = point.find(setting.before.substr(1));
+    else if (value == point.end() && !setting.before.empty())
+        return std::string(setting.before);
+    return value == point.end() ? "missing" : base::dump_json(*value);
+}
+
 // Identity and label are made of whatever the point has, so that points of newer programs, with
 // members unknown here, are not taken for one another.
 Result<Series> new_series(const Json& point) {
@@ -98,10 +109,8 @@ Result<Series> new_series(const Json& point) {
     }
     // The order of members means nothing.
     series.identity = nlohmann::json(identity).dump();
-    for (const Setting& setting : kPointSettings) {
-        const auto value = point.find(setting.member);
-        series.settings.push_back(value == point.end() ? "missing" : base::dump_json(*value));
-    }
+    for (const Setting& setting : kPointSettings)
+        series.settings.push_back(value_of(point, setting));
     series.point = point;
     return series;
 }

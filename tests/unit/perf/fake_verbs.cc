@@ -68,6 +68,11 @@ std::string FakeVerbs::complaint() {
     return complaint_;
 }
 
+std::vector<int> FakeVerbs::accesses() {
+    const Guard guard(lock_);
+    return accesses_;
+}
+
 uint64_t FakeVerbs::messages() {
     const Guard guard(lock_);
     return messages_;
@@ -211,7 +216,8 @@ ibv_mr* FakeVerbs::reg_mr(ibv_pd* pd, std::span<std::byte> memory, int access) {
     region->addr = memory.data();
     region->length = memory.size();
     region->lkey = region->rkey = new_key();
-    region->access = access;
+    region->access = old_kernel_ ? access & ~static_cast<int>(IBV_ACCESS_OPTIONAL_RANGE) : access;
+    accesses_.push_back(region->access);
     regions_[region->rkey] = region;
     objects_.insert(region);
     return region;

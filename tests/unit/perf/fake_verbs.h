@@ -82,6 +82,9 @@ class FakeVerbs : public perf::Verbs {
 
     void have_no_table() { no_table_ = true; }
 
+    // libibverbs drops what is optional where the kernel does not take it (ibv_reg_mr_iova2()).
+    void have_old_kernel() { old_kernel_ = true; }
+
     // ---- what the kernel does when rdma_cm connects ---------------------------------------------
     // Of that queue pair; RESET if there is none.
     [[nodiscard]] ibv_qp_state state_of(uint32_t number);
@@ -94,9 +97,10 @@ class FakeVerbs : public perf::Verbs {
     void heed_memory_limit() { heeds_memory_limit_ = true; }
 
     // ---- what is left ---------------------------------------------------------------------------
-    [[nodiscard]] size_t objects();         // not given back
-    [[nodiscard]] std::string complaint();  // the first misuse, or empty
-    [[nodiscard]] uint64_t messages();      // with data, delivered
+    [[nodiscard]] size_t objects();             // not given back
+    [[nodiscard]] std::string complaint();      // the first misuse, or empty
+    [[nodiscard]] uint64_t messages();          // with data, delivered
+    [[nodiscard]] std::vector<int> accesses();  // of all memory that was ever registered
 
     base::Result<std::vector<std::string>> device_names() override;
     ibv_context* open_device(const std::string& name) override;
@@ -175,6 +179,8 @@ class FakeVerbs : public perf::Verbs {
     int memory_error_ = 0;
     int rtr_error_ = 0;
     bool no_table_ = false;
+    bool old_kernel_ = false;
+    std::vector<int> accesses_;
     std::set<Leak> leaks_;
     bool heeds_memory_limit_ = false;
     std::mt19937 keys_;

@@ -37,6 +37,7 @@ Plan every_member() {
     plan.verify = Verify::Full;
     plan.transports = {Transport::Rc, Transport::Tcp};
     plan.connect = Connect::Cm;
+    plan.orderings = {Ordering::Strict, Ordering::Relaxed};
     plan.seed = 0xfedcba9876543210;
     plan.reps = 3;
     return plan;

@@ -117,6 +117,21 @@ TEST(Expand, EachTransportGetsTheVerbsThatItCanCarry) {
     EXPECT_FALSE(check_limits(expand(plan).front())) << "nobody carries it: refused, not left out";
 }
 
+TEST(Expand, OrderingVariesWhereADeviceWrites) {
+    const Plan plan{.verbs = {Verb::Send},
+                    .modes = {Mode::Latency},
+                    .sizes = {64},
+                    .iterations = 1,
+                    .transports = {Transport::Rc, Transport::Tcp},
+                    .orderings = {Ordering::Relaxed, Ordering::Strict}};
+    std::vector<std::string> names;
+    for (const Point& point : expand(plan))
+        names.push_back(describe(point));
+    EXPECT_EQ(
+        names,
+        (std::vector<std::string>{"send lat 64 B", "send lat 64 B strict", "send tcp lat 64 B"}));
+}
+
 TEST(Limits, RefuseHostileValues) {
     const Point good{.size = 64, .depth = 8, .batch = 4, .slots = 8, .iterations = 1};
     ASSERT_TRUE(check_limits(good));
