@@ -17,6 +17,19 @@ using base::make_error;
 using base::Result;
 
 namespace {
+constexpr uint32_t kMaxDscp = 63;
+constexpr uint32_t kEcnBits = 2;  // below it in the traffic class
+
+void add_marks(CLI::App& app, PlanWords& words) {
+    auto* traffic_class =
+        app.add_option("--tclass", words.marks.traffic_class, "traffic class of packets, 0 to 255");
+    app.add_option("--dscp", words.dscp, "its upper six bits, 0 to 63")->excludes(traffic_class);
+    app.add_option("--sl", words.marks.service_level, "service level of packets, 0 to 15");
+    app.add_option("--flow-label", words.marks.flow_label, "flow label of packets, 0 to 1048575");
+    app.add_option(
+        "--pkey-index", words.marks.pkey_index, "of the partition, in this side's table");
+}
+
 void add_words(CLI::App& app, PlanWords& words) {
     app.add_option("--verb",
                    words.verbs,
@@ -43,6 +56,15 @@ void add_words(CLI::App& app, PlanWords& words) {
         ->capture_default_str();
     app.add_option("--batch", words.batch, "list of messages posted at once (bw), or auto")
         ->capture_default_str();
+    app.add_option(
+           "--signal", words.signal, "messages for each completion (bw), or auto: the batch")
+        ->capture_default_str();
+    app.add_option("--inline", words.inline_bytes, "bytes of the largest inline message, or auto")
+        ->capture_default_str();
+    app.add_option(
+           "--reads", words.reads, "in flight (read, atomics), or auto: what devices can do")
+        ->capture_default_str();
+    add_marks(app, words);
     app.add_option("--rate", words.rate, "messages per second (lat): an open loop");
     app.add_option("--poll", words.poll, "list of auto, spin, yield, event, hybrid, hybrid:Nus")
         ->capture_default_str();
@@ -65,6 +87,29 @@ Result<> parse_matrix(const PlanWords& words, Plan& plan) {
     return {};
 }
 
+// "auto" is 0, and a 0 that is written is an error.
+Result<uint32_t> parse_positive(std::string_view option, std::string_view text, uint32_t limit) {
+    const uint32_t count = text == "auto" ? 0 : TRY(parse_count(option, text, limit));
+    if (text != "auto" && count == 0)
+        return make_error(Code::Usage, fmt::format("{} 0 is too small", option));
+    return count;
+}
+
+Result<> parse_settings(const PlanWords& words, Plan& plan) {
+    plan.marks = words.marks;
+    if (words.dscp != 0) {
+        if (words.dscp > kMaxDscp)
+            return make_error(Code::Usage,
+                              fmt::format("--dscp {} is not from 0 to {}", words.dscp, kMaxDscp));
+        plan.marks.traffic_class = words.dscp << kEcnBits;
+    }
+    plan.reads = TRY(parse_positive("--reads", words.reads, kMaxReads));
+    plan.signal = TRY(parse_positive("--signal", words.signal, kMaxDepth));
+    if (words.inline_bytes != "auto")
+        plan.inline_bytes = TRY(parse_count("--inline", words.inline_bytes, kMaxInlineBytes));
+    return {};
+}
+
 Result<Plan> plan_of(const PlanWords& words) {
     Plan plan;
     plan.verbs = TRY(parse_list(words.verbs, parse_verb));
@@ -84,6 +129,7 @@ Result<Plan> plan_of(const PlanWords& words) {
         plan.mtu = TRY(parse_count("--mtu", words.mtu, 4096));
     plan.verify = TRY(parse_verify(words.verify));
     plan.orderings = TRY(parse_list(words.ordering, parse_ordering));
+    TRY(parse_settings(words, plan));
     plan.transports = TRY(parse_list(words.transports, parse_transport));
     plan.seed = words.seed.value_or(random_seed());
     plan.reps = words.reps;
@@ -118,9 +164,7 @@ Result<std::vector<uint32_t>> parse_counts(std::string_view option,
                                            uint32_t limit) {
     std::vector<uint32_t> counts;
     for (const auto word : split(text, ',')) {
-        counts.push_back(word == "auto" ? 0 : TRY(parse_count(option, word, limit)));
-        if (word != "auto" && counts.back() == 0)
-            return make_error(Code::Usage, fmt::format("{} 0 is too small", option));
+        counts.push_back(TRY(parse_positive(option, word, limit)));
         if (counts.size() > kMaxValues)
             return make_error(Code::Usage,
                               fmt::format("{}: more than {} values", option, kMaxValues));

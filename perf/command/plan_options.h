@@ -34,6 +34,11 @@ struct PlanWords {
     std::string poll = "auto";
     std::string verify = "edges";
     std::string ordering = "relaxed";
+    uint32_t dscp = 0;
+    Marks marks = {};
+    std::string reads = "auto";
+    std::string inline_bytes = "auto";
+    std::string signal = "auto";
     std::optional<uint64_t> seed;
     uint32_t reps = 1;
     std::string file;  // instead of all these

@@ -203,14 +203,19 @@ Result<> Session::open_verbs(const Point& point, const Json& frame) {
         return make_error(Code::BadInput, "control message 'open' is not due before 'device'");
     const auto remote = TRY(parse_endpoints(frame));
     const uint32_t mtu = TRY(agree_mtu(point.mtu, device_->info, peer_));
+    Point own = point;
+    if (frame.contains("pkey"))
+        own.marks.pkey_index =
+            TRY(partition_index(*device_, TRY(base::required<uint16_t>(frame, "pkey"))));
     auto team = TRY(VerbsTeam::create(
-        *device_, point, Side::Server, waiting_for(point), cm_ends_of(*options_.cm, control_)));
+        *device_, own, Side::Server, waiting_for(point), cm_ends_of(*options_.cm, control_)));
     TRY(team->connect(peer_, remote, mtu));
     const Opened opened{.endpoints = team->endpoints(),
                         .mtu = mtu,
                         .poll = point.poll,
                         .inline_bytes = team->inline_bytes(),
                         .ordering = point.ordering,
+                        .reads = team->reads(),
                         .ticket = team->ticket()};
     TRY(reply("opened", to_json(opened)));
     // From here on the client may connect by rdma_cm.

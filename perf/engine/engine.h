@@ -194,17 +194,19 @@ class Stream {
         const uint64_t window = lane.window();
         const uint64_t batch = lane.batch();
         const uint64_t room = lane.room();
-        while (open_ && flow.posted < flow.quota &&
+        // Who is closed in the middle of what one completion stands for goes on to its end.
+        while ((open_ || flow.at % lane.signal() != 0) && flow.posted < flow.quota &&
                flow.posted - flow.completed + batch <= window &&
                flow.posted - flow.granted + batch <= room) {
             // What is left of a quota may end in the middle of a batch; the next one starts anew.
             const auto count = static_cast<uint32_t>(std::min(batch, flow.quota - flow.posted));
-            end_.post_error = lane.post_batch(flow.at, count);
+            const bool is_last = flow.posted + count == flow.quota;
+            end_.post_error = lane.post_batch(flow.at, count, is_last);
             if (end_.post_error != 0) [[unlikely]]
                 return false;
             flow.posted += count;
             outstanding_ += count;
-            flow.at = count < batch || flow.at + count == window ? 0 : flow.at + count;
+            flow.at = is_last || flow.at + count == window ? 0 : flow.at + count;
         }
         return true;
     }

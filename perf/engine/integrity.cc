@@ -187,7 +187,8 @@ Result<> send_ring(const Seat<L>& seat, const Waiting& waiting, const Round& rou
     const uint32_t slots = lane.point().slots;
     lane.number_messages(static_cast<uint32_t>(first_message(lane, round)));
     for (uint32_t at = 0; at < slots; at += lane.batch()) {
-        if (const int rc = lane.post_batch(at, std::min(lane.batch(), slots - at)); rc != 0)
+        const uint32_t count = std::min(lane.batch(), slots - at);
+        if (const int rc = lane.post_batch(at, count, at + count == slots); rc != 0)
             return base::sys_error(rc, "post a work request");
     }
     uint32_t sent = 0;

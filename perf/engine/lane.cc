@@ -110,6 +110,7 @@ Result<Lane> Lane::create(const Device& device,
     Lane lane(TRY(Ring::make(point, side, id)));
     lane.queue_ = &queue;
     lane.end_ = end_of(device);
+    lane.end_.marks = point.marks;
     lane.psn_ = random_psn();
     lane.mr_ = TRY(register_memory(
         *device.verbs,
@@ -134,13 +135,21 @@ Result<> Lane::create_queue_pair(const Device& device) {
     caps.max_recv_wr = std::max(depths.receives, 1U);
     caps.max_send_sge = 1;
     caps.max_recv_sge = 1;
-    if (posts_data(point_, side_) && !fetches(point_.verb) && point_.size <= kInlineLimit)
+    if (posts_data(point_, side_) && !fetches(point_.verb) &&
+        point_.size <= point_.inline_bytes.value_or(kInlineLimit))
         caps.max_inline_data = point_.size;
     const uint32_t wanted_inline = caps.max_inline_data;
     qp_ = TRY(create_qp(
         *device.verbs, device.pd.get(), queue_->cq.get(), type_of(point_.transport), caps));
     if (wanted_inline != 0 && caps.max_inline_data >= wanted_inline)
         inline_bytes_ = wanted_inline;
+    if (point_.inline_bytes && inline_bytes_ != wanted_inline)
+        return make_error(Code::Unsupported,
+                          fmt::format("{} takes no {} bytes inline with {} sends queued",
+                                      device.info.device,
+                                      wanted_inline,
+                                      depths.sends))
+            .advise("use a smaller --inline, or auto");
     flags_ = inline_bytes_ != 0 ? IBV_SEND_INLINE : 0;
     receives_.resize(depths.receives);
     return {};
@@ -169,9 +178,11 @@ CmQueue Lane::cm_queue(uint32_t mtu) const {
             .qp = qp_.get(),
             .access = static_cast<unsigned>(access_of(point_, side_) & remote),
             .mtu = mtu,
-            .initiator_depth = static_cast<uint8_t>(end_.own.initiator_depth),
-            .responder_depth = static_cast<uint8_t>(end_.own.responder_depth),
-            .software = end_.software};
+            .initiator_depth = static_cast<uint8_t>(
+                reads_ != 0 ? reads_ : std::min(end_.own.initiator_depth, kMaxReads)),
+            .responder_depth = static_cast<uint8_t>(std::min(end_.own.responder_depth, kMaxReads)),
+            .software = end_.software,
+            .marks = point_.marks};
 }
 
 Result<> Lane::aim(const DeviceInfo& peer, const Endpoint& remote, uint32_t mtu) {
@@ -179,10 +190,7 @@ Result<> Lane::aim(const DeviceInfo& peer, const Endpoint& remote, uint32_t mtu)
     const bool one_sided = posts_data(point_, side_) && !is_send(point_.verb);
     if (one_sided && remote.length < own.slots * own.stride)
         return make_error(Code::BadInput, "the peer's memory is smaller than the point needs");
-    if (fetches(point_.verb) && std::min(end_.own.initiator_depth, peer.responder_depth) == 0 &&
-        posts_data(point_, side_))
-        return make_error(Code::Unsupported,
-                          "one of the devices cannot do RDMA READ and atomic operations");
+    TRY(choose_reads(peer));
     if (point_.transport == Transport::Ud && point_.size > mtu)
         return make_error(Code::Unsupported,
                           fmt::format("a datagram of {} bytes is larger than the path MTU of {}",
@@ -192,6 +200,24 @@ Result<> Lane::aim(const DeviceInfo& peer, const Endpoint& remote, uint32_t mtu)
     if (point_.transport == Transport::Ud)
         ah_ = TRY(make_address_handle(end_, qp_->pd, peer));
     build_sends(remote);
+    return {};
+}
+
+Result<> Lane::choose_reads(const DeviceInfo& peer) {
+    if (!fetches(point_.verb) || !posts_data(point_, side_))
+        return {};
+    const uint32_t most = std::min({end_.own.initiator_depth, peer.responder_depth, kMaxReads});
+    if (most == 0)
+        return make_error(Code::Unsupported,
+                          "one of the devices cannot do RDMA READ and atomic operations");
+    if (point_.reads > most)
+        return make_error(Code::Unsupported,
+                          fmt::format("{} reads in flight are asked for; the devices can do {}",
+                                      point_.reads,
+                                      most))
+            .advise("use a smaller --reads, or auto");
+    reads_ = point_.reads != 0 ? point_.reads : most;
+    end_.own.initiator_depth = reads_;
     return {};
 }
 
@@ -225,7 +251,7 @@ void Lane::build_sends(const Endpoint& remote) {
         send_pieces_[i] = {memory_.address(local.slot(slot)), point_.size, mr_->lkey};
         ibv_send_wr& request = sends_[i];
         request = {};
-        request.wr_id = tag_ | batch_;
+        request.wr_id = tag_ | signal_;
         request.sg_list = &send_pieces_[i];
         request.num_sge = 1;
         request.next = last ? nullptr : &sends_[i + 1];
@@ -250,7 +276,7 @@ void Lane::number_messages(uint32_t first) {
             sends_[i].opcode = with_immediate(opcode_);
         sends_[i].imm_data = htonl(first + i);
         // post_one() may have left it otherwise.
-        sends_[i].send_flags = (i + 1) % batch_ == 0 ? flags_ | IBV_SEND_SIGNALED : flags_;
+        sends_[i].send_flags = (i + 1) % signal_ == 0 ? flags_ | IBV_SEND_SIGNALED : flags_;
     }
 }
 

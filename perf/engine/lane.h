@@ -57,15 +57,17 @@ class Lane : public Ring {
 
     // ---- hot: errno values as libibverbs gives them, 0 if posted --------------------------------
     // Posts `count` data messages from position `at`; `at` is a multiple of the batch, and count a
-    // batch or a shorter last piece. One completion, for the last one.
-    int post_batch(uint32_t at, uint32_t count) noexcept {
+    // batch or a shorter last piece. A completion for each signal() messages, and for what is left
+    // of them once `is_last`: nothing follows, or the next one begins at 0.
+    int post_batch(uint32_t at, uint32_t count, bool is_last) noexcept {
         ibv_send_wr& last = sends_[at + count - 1];
         ibv_send_wr* bad = nullptr;
-        if (count == batch_) [[likely]]
+        const uint32_t left = (at + count) % signal_;
+        if (count == batch_ && (!is_last || left == 0)) [[likely]]
             return ibv_post_send(qp_.get(), &sends_[at], &bad);
         const ibv_send_wr kept = last;
         last.next = nullptr;
-        last.wr_id = tag_ | count;
+        last.wr_id = tag_ | (left != 0 ? left : signal_);
         last.send_flags |= IBV_SEND_SIGNALED;
         const int rc = ibv_post_send(qp_.get(), &sends_[at], &bad);
         last = kept;
@@ -105,6 +107,9 @@ class Lane : public Ring {
 
     [[nodiscard]] uint32_t inline_bytes() const { return inline_bytes_; }
 
+    // In flight, of a side that posts what fetches; else 0. Known once it is aimed.
+    [[nodiscard]] uint32_t reads() const { return reads_; }
+
     // 0: the transport itself holds the sender back, or loses what is too much.
     [[nodiscard]] uint32_t messages_per_credit() const noexcept { return messages_per_credit_; }
 
@@ -117,6 +122,7 @@ class Lane : public Ring {
     explicit Lane(Ring ring) : Ring(std::move(ring)) {}
 
     base::Result<> create_queue_pair(const Device& device);
+    base::Result<> choose_reads(const DeviceInfo& peer);
     void build_receives();
     void build_sends(const Endpoint& remote);
 
@@ -124,6 +130,7 @@ class Lane : public Ring {
     End end_;
     uint32_t psn_ = 0;
     uint32_t inline_bytes_ = 0;
+    uint32_t reads_ = 0;
     unsigned flags_ = 0;
     uint32_t next_receive_ = 0;
     uint32_t messages_per_credit_ = 0;

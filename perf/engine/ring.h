@@ -75,6 +75,9 @@ class Ring {
 
     [[nodiscard]] uint32_t batch() const { return batch_; }
 
+    // Data messages that one completion stands for.
+    [[nodiscard]] uint32_t signal() const { return signal_; }
+
     // Credits (Lane has them): none.
     [[nodiscard]] static constexpr uint32_t messages_per_credit() noexcept { return 0; }
 
@@ -88,6 +91,7 @@ class Ring {
           tag_(uint64_t{id.place} << 32U),
           window_(window_of(point)),
           batch_(point.batch),
+          signal_(signal_of(point)),
           layout_(layout),
           memory_(std::move(memory)) {}
 
@@ -97,6 +101,7 @@ class Ring {
     uint64_t tag_;  // the place, where wr_id has it
     uint32_t window_;
     uint32_t batch_;
+    uint32_t signal_;
     int64_t missing_ = 0;
     Layout layout_;
     Memory memory_;

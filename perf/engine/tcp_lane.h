@@ -38,7 +38,7 @@ class TcpLane : public Ring {
     base::Result<> connect(base::UniqueFd fd);
 
     // ---- hot: as Lane has them ------------------------------------------------------------------
-    int post_batch(uint32_t at, uint32_t count) noexcept { return post(at, count, true); }
+    int post_batch(uint32_t at, uint32_t count, bool) noexcept { return post(at, count, true); }
 
     int post_one(uint32_t at, bool signaled) noexcept { return post(at, 1, signaled); }
 

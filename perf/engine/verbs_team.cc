@@ -18,6 +18,12 @@ Result<> check_iwarp(const Device& device, const Point& point) {
     if (point.connect != Connect::Cm)
         return make_error(Code::Unsupported, device.info.device + " is an iWARP device")
             .advise("use --cm: only rdma_cm connects its queue pairs");
+    if (point.marks != Marks{})
+        return make_error(Code::Unsupported,
+                          device.info.device +
+                              " is an iWARP device: its packets are TCP's, and "
+                              "nothing here marks them")
+            .advise("leave out --tclass, --dscp, --sl, --flow-label and --pkey-index");
     const bool immediate = point.verb == Verb::SendImm || writes_with_immediate(point);
     if (immediate || is_atomic(point.verb))
         return make_error(Code::Unsupported,

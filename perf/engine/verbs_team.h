@@ -41,6 +41,8 @@ class VerbsTeam : public TeamOf<Group> {
 
     [[nodiscard]] uint32_t inline_bytes() { return lane(0).inline_bytes(); }
 
+    [[nodiscard]] uint32_t reads() { return lane(0).reads(); }
+
     base::Result<Checked> fetch(uint32_t lane, const Round& round) override;
 
   private:

@@ -36,6 +36,23 @@ void account_loss(Part& part, const Point& point, uint64_t sent, uint64_t lost) 
                                   static_cast<double>(sent - lost) / static_cast<double>(sent));
 }
 
+// An older server would leave out, without a word, what it has never heard of.
+Result<> check_known(const Hello& server, const Point& point) {
+    const std::pair<std::string_view, bool> asked[] = {{"marks", point.marks != Marks{}},
+                                                       {"reads", point.reads != 0},
+                                                       {"inline", point.inline_bytes.has_value()},
+                                                       {"signal", point.signal != 0}};
+    for (const auto& [capability, is_asked] : asked) {
+        if (is_asked && !can(server, capability))
+            return make_error(Code::Unsupported,
+                              fmt::format("the server (version {}) does not know the setting '{}'",
+                                          server.version,
+                                          capability))
+                .advise("upgrade rdma-perf on the peer");
+    }
+    return {};
+}
+
 // How many messages were lost. What was lost in a verify round may have come in the measurement.
 Result<uint64_t> lost_of(const PointResult& result, uint64_t sent, uint64_t seen) {
     const bool loses = !is_reliable(result.point.transport);
@@ -112,14 +129,15 @@ Result<> Client::open(const Point& point) {
 Result<> Client::open_verbs(const Point& wish) {
     if (!device_)
         return make_error(Code::Internal, "no device is open");
+    TRY(check_known(server_, wish));
     Waiting waiting = this->waiting();
     waiting.device = &*device_;
     auto team = TRY(VerbsTeam::create(
         *device_, result_.point, Side::Client, waiting, cm_ends_of(*options_.cm, control_)));
-    const Json frame = TRY(control_.ask(
-        message("open", {{"point", to_json(wish)}, {"endpoints", to_json(team->endpoints())}}),
-        "opened",
-        step()));
+    Json body = {{"point", to_json(wish)}, {"endpoints", to_json(team->endpoints())}};
+    if (wish.marks.pkey_index != 0)
+        body["pkey"] = TRY(partition_key(*device_, wish.marks.pkey_index));
+    const Json frame = TRY(control_.ask(message("open", std::move(body)), "opened", step()));
     const Opened opened = TRY(parse_opened(frame));
     if (opened.mtu > device_->info.active_mtu)
         return make_error(Code::BadInput, "the server chose a path MTU that our port cannot do");
@@ -128,6 +146,7 @@ Result<> Client::open_verbs(const Point& wish) {
     result_.mtu = opened.mtu;
     result_.server_poll = opened.poll;
     result_.server_ordering = opened.ordering;
+    result_.reads = std::max(team->reads(), opened.reads);
     result_.inline_bytes = std::max(team->inline_bytes(), opened.inline_bytes);
     team_ = std::move(team);
     return {};
@@ -389,9 +408,10 @@ std::optional<LimitShare> Client::share_of_limit(const Bandwidth& bandwidth) con
         if (messages_per_second(one) > messages_per_second(busier))
             busier = one;
     }
-    const auto percent = percent_of_limit(wire_between(device_->info, peer_, result_.mtu),
-                                          *transfer,
-                                          messages_per_second(busier) * result_.point.size);
+    const auto percent =
+        percent_of_limit(wire_between(device_->info, peer_, result_.mtu, result_.point.marks),
+                         *transfer,
+                         messages_per_second(busier) * result_.point.size);
     if (!percent)
         return std::nullopt;
     return LimitShare{*percent, limit_margin(result_.point, busier.messages)};

@@ -34,7 +34,9 @@ struct Bandwidth {
 
 Bandwidth sum_of(std::vector<Part> parts);
 
-// Messages per second of all streams: the sum of their rates.
+// Messages per second of all streams: the sum of their rates in one window. By iterations each has
+// a window of its own, and who is done leaves the link to the others: all messages over the
+// longest.
 double messages_per_second(const Bandwidth& bandwidth);
 
 struct PointResult {
@@ -45,7 +47,8 @@ struct PointResult {
     Poll server_poll;
     Ordering server_ordering = Ordering::Relaxed;  // strict: an older server, too
     uint32_t inline_bytes = 0;
-    Checked checked;  // all clients, both sides and directions together
+    uint32_t reads = 0;  // in flight of each queue pair; 0: nothing is fetched
+    Checked checked;     // all clients, both sides and directions together
     std::optional<Bandwidth> bandwidth;
     std::optional<LatencySummary> latency;
     std::optional<LimitShare> share_of_limit;  // bandwidth, of what link speed and headers leave

@@ -97,10 +97,10 @@ Hello own_hello() {
             .version = RDMA_VERSION,
             .host = host_name(),
             .kernel = kernel_release(),
-            .capabilities = {"rc",       "uc",   "ud",        "tcp",      "write",
-                             "read",     "send", "write_imm", "send_imm", "fetch_add",
-                             "cmp_swap", "bw",   "lat",       "verify",   "qps",
-                             "reverse",  "both", "rate",      "cm",       "kv"},
+            .capabilities = {"rc",   "uc",        "ud",       "tcp",       "write",    "read",
+                             "send", "write_imm", "send_imm", "fetch_add", "cmp_swap", "bw",
+                             "lat",  "verify",    "qps",      "reverse",   "both",     "rate",
+                             "cm",   "kv",        "marks",    "reads",     "inline",   "signal"},
             .machine = machine_name()};
 }
 
@@ -170,6 +170,8 @@ Json to_json(const DeviceInfo& info) {
         out["link_bits_per_s"] = info.link_bps;
     if (info.iwarp)
         out["iwarp"] = true;
+    if (info.grh)
+        out["grh"] = true;
     return out;
 }
 
@@ -190,6 +192,7 @@ Result<DeviceInfo> parse_device_info(const Json& json) {
     info.responder_depth = TRY(bounded<uint32_t>(json, "responder_depth", 0, 65535));
     info.link_bps = TRY(optional_member<uint64_t>(json, "link_bits_per_s", 0));
     info.iwarp = TRY(optional_member<bool>(json, "iwarp", false));
+    info.grh = TRY(optional_member<bool>(json, "grh", false));
     return info;
 }
 
@@ -212,7 +215,14 @@ Json to_json(const Point& point) {
             {"poll", name_of(point.poll)},
             {"verify", name_of(point.verify)},
             {"seed", point.seed},
-            {"ordering", name_of(point.ordering)}};
+            {"ordering", name_of(point.ordering)},
+            {"traffic_class", point.marks.traffic_class},
+            {"service_level", point.marks.service_level},
+            {"flow_label", point.marks.flow_label},
+            {"pkey_index", point.marks.pkey_index},
+            {"reads", point.reads},
+            {"inline_bytes", point.inline_bytes ? Json(*point.inline_bytes) : Json("auto")},
+            {"signal", point.signal}};
 }
 
 Result<Point> parse_point(const Json& json) {
@@ -236,6 +246,15 @@ Result<Point> parse_point(const Json& json) {
     point.verify = TRY(parse_verify(TRY(required<std::string>(json, "verify"))));
     point.seed = TRY(required<uint64_t>(json, "seed"));
     point.ordering = TRY(ordering_member(json));
+    point.marks = {.traffic_class = TRY(optional_member<uint32_t>(json, "traffic_class", 0)),
+                   .service_level = TRY(optional_member<uint32_t>(json, "service_level", 0)),
+                   .flow_label = TRY(optional_member<uint32_t>(json, "flow_label", 0)),
+                   .pkey_index = TRY(optional_member<uint32_t>(json, "pkey_index", 0))};
+    point.reads = TRY(optional_member<uint32_t>(json, "reads", 0));
+    const auto bytes = json.find("inline_bytes");
+    if (bytes != json.end() && !bytes->is_null() && *bytes != "auto")
+        point.inline_bytes = TRY(required<uint32_t>(json, "inline_bytes"));
+    point.signal = TRY(optional_member<uint32_t>(json, "signal", 0));
     TRY(check_limits(point));
     return point;
 }
@@ -284,7 +303,8 @@ Json to_json(const Opened& opened) {
                 {"mtu_bytes", opened.mtu},
                 {"poll", name_of(opened.poll)},
                 {"inline_bytes", opened.inline_bytes},
-                {"ordering", name_of(opened.ordering)}};
+                {"ordering", name_of(opened.ordering)},
+                {"reads", opened.reads}};
     if (opened.ticket)
         out["cm"] = {{"port", opened.ticket->port},
                      {"nonce", opened.ticket->nonce},
@@ -299,6 +319,7 @@ Result<Opened> parse_opened(const Json& json) {
     opened.poll = TRY(parse_poll(TRY(required<std::string>(json, "poll"))));
     opened.inline_bytes = TRY(required<uint32_t>(json, "inline_bytes"));
     opened.ordering = TRY(ordering_member(json));
+    opened.reads = TRY(optional_member<uint32_t>(json, "reads", 0));
     if (json.contains("cm")) {
         const Json& cm = *TRY(object_member(json, "cm"));
         opened.ticket = CmTicket{.port = TRY(bounded<uint16_t>(cm, "port", 1, 65535)),

@@ -84,6 +84,7 @@ struct DeviceInfo {
     uint32_t initiator_depth = 0;  // reads that it can have in flight
     uint32_t responder_depth = 0;  // reads that it can serve at once
     bool iwarp = false;            // no path MTU, and a GID that is no address
+    bool grh = false;              // InfiniBand: the port wants a GRH, or its user does
     uint64_t link_bps = 0;         // of the port; 0: unknown, or a software device, which has none
 };
 
@@ -103,7 +104,8 @@ struct Opened {
     Poll poll = {};
     uint32_t inline_bytes = 0;
     Ordering ordering = Ordering::Strict;  // of an older server, which says nothing, too
-    std::optional<CmTicket> ticket = {};   // where rdma_cm finds the server
+    uint32_t reads = 0;  // that the server has in flight; 0: it has none, or an older server
+    std::optional<CmTicket> ticket = {};  // where rdma_cm finds the server
 };
 
 // Where a TCP point's data connections are to go.

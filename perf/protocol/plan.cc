@@ -85,6 +85,12 @@ Point make_point(const Plan& plan, const Choice& choice) {
                 .verify = plan.verify,
                 .seed = plan.seed,
                 .ordering = choice.ordering};
+    if (needs_device(choice.transport)) {
+        point.marks = plan.marks;
+        point.reads = fetches(choice.verb) ? plan.reads : 0;
+        point.inline_bytes = plan.inline_bytes;
+        point.signal = choice.mode == Mode::Bandwidth ? plan.signal : 0;
+    }
     if (choice.mode == Mode::Latency)
         shape_latency(point);
     else
@@ -100,7 +106,8 @@ std::vector<Transport> carriers_of(const Plan& plan, Verb verb) {
     return carriers;
 }
 
-// TCP has no device whose writes could pass each other: one point, however many orderings there are.
+// TCP has no device whose writes could pass each other: one point, however many orderings there
+// are.
 std::span<const Ordering> orderings_of(const Plan& plan, Transport transport) {
     const std::span<const Ordering> all = plan.orderings;
     return needs_device(transport) ? all : all.first(std::min<size_t>(all.size(), 1));
@@ -199,6 +206,16 @@ Result<> require(bool good, std::string_view what) {
     return make_error(Code::BadInput, fmt::format("point: {} is out of range", what));
 }
 
+Result<> check_marks(const Point& point) {
+    TRY(require(point.marks.traffic_class <= kMaxTrafficClass, "traffic class"));
+    TRY(require(point.marks.service_level <= kMaxServiceLevel, "service level"));
+    TRY(require(point.marks.flow_label <= kMaxFlowLabel, "flow label"));
+    TRY(require(point.marks.pkey_index <= kMaxPkeyIndex, "pkey index"));
+    if (point.connect == Connect::Cm && point.marks.pkey_index != 0)
+        return make_error(Code::BadInput, "point: rdma_cm chooses the partition by the address");
+    return {};
+}
+
 Result<> check_latency_limits(const Point& point) {
     const bool open = point.rate != 0;
     TRY(require(point.depth >= 1 && point.depth <= (open ? kOpenLoopDepth : 1),
@@ -207,6 +224,7 @@ Result<> check_latency_limits(const Point& point) {
     TRY(require(point.rate <= kMaxRate, "rate"));
     TRY(require(!open || is_reliable(point.transport), "rate of an unreliable transport"));
     TRY(require(point.qps == 1 && point.batch == 1, "queue pairs or batch of a latency point"));
+    TRY(require(point.signal == 0, "signal of a latency point"));
     return require(point.direction == Direction::Forward, "direction of a latency point");
 }
 
@@ -214,6 +232,10 @@ Result<> check_bandwidth_limits(const Point& point) {
     TRY(require(point.qps >= 1 && point.qps <= kMaxQps, "qps"));
     TRY(require(point.slots <= point.depth, "slots"));
     TRY(require(point.rate == 0, "rate of a bandwidth point"));
+    const uint32_t signal = signal_of(point);
+    TRY(require(
+        point.depth % signal == 0 && (signal % point.batch == 0 || point.batch % signal == 0),
+        "signal (it must divide the depth, and be a multiple or a part of the batch)"));
     TRY(require(point.iterations == 0 || point.iterations >= point.qps,
                 "iterations below the number of queue pairs"));
     if (point.direction == Direction::Both && is_atomic(point.verb))
@@ -238,6 +260,9 @@ Result<> check_limits(const Point& point) {
     TRY(point.mode == Mode::Latency ? check_latency_limits(point) : check_bandwidth_limits(point));
     TRY(require(point.threads >= 1 && point.threads <= std::min(kMaxThreads, point.qps),
                 "threads"));
+    TRY(check_marks(point));
+    TRY(require(point.reads <= kMaxReads, "reads"));
+    TRY(require(point.inline_bytes.value_or(0) <= kMaxInlineBytes, "inline_bytes"));
     TRY(require(point.slots >= 1, "slots"));
     TRY(require(uint64_t{point.qps} * point.slots * point.size <= kMaxRingBytes,
                 "qps * slots * size"));

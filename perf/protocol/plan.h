@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,8 @@ inline constexpr uint32_t kMaxDepth = 4096;       // messages in flight
 inline constexpr uint32_t kMaxQps = 256;          // queue pairs of one point, between two processes
 inline constexpr size_t kMaxHosts = 32;           // of one client process
 inline constexpr uint32_t kMaxThreads = 64;       // of one side
+inline constexpr uint32_t kMaxReads = 255;        // what the attributes of a queue pair can hold
+inline constexpr uint32_t kMaxInlineBytes = 4096;  // bytes; no device has as much
 inline constexpr uint32_t kMaxSpinUs = 1'000'000;
 inline constexpr uint32_t kMaxRate = 100'000'000;         // messages per second, of an open loop
 inline constexpr uint64_t kMaxRingBytes = 256U << 20U;    // of all queue pairs, one direction
@@ -91,9 +94,26 @@ struct Poll {
 
 inline constexpr uint32_t kDefaultSpinUs = 20;
 
-// Whether a device's writes to memory may pass each other on PCIe (IBV_ACCESS_RELAXED_ORDERING). Only
-// asked for: libibverbs drops the wish where the kernel does not know it, and a device may ignore it.
+// Whether a device's writes to memory may pass each other on PCIe (IBV_ACCESS_RELAXED_ORDERING).
+// Only asked for: libibverbs drops the wish where the kernel does not know it, and a device may
+// ignore it.
 enum class Ordering { Relaxed, Strict };
+
+// How packets are marked and which way they take, in both directions. 0 is what a queue pair has by
+// itself; by rdma_cm, what that says.
+struct Marks {
+    uint32_t traffic_class = 0;  // 8 bits: DSCP and ECN of RoCE v2, the GRH's of InfiniBand
+    uint32_t service_level = 0;  // 4 bits
+    uint32_t flow_label = 0;     // 20 bits; RoCE v2: of IPv6, and the UDP source port follows it
+    uint32_t pkey_index = 0;     // 16 bits, of the client's port; the server finds the same key
+
+    bool operator==(const Marks&) const = default;
+};
+
+inline constexpr uint32_t kMaxTrafficClass = 0xff;
+inline constexpr uint32_t kMaxServiceLevel = 0xf;
+inline constexpr uint32_t kMaxFlowLabel = 0xfffff;
+inline constexpr uint32_t kMaxPkeyIndex = 0xffff;
 
 // How queue pairs learn of each other: by values on the control connection, or by rdma_cm (RC only;
 // the only way of iWARP).
@@ -117,6 +137,10 @@ struct Plan {
     std::vector<Transport> transports = {Transport::Rc};
     Connect connect = Connect::Exchange;                    // of those that need a device
     std::vector<Ordering> orderings = {Ordering::Relaxed};  // of those that need a device
+    Marks marks = {};
+    uint32_t reads = 0;                         // in flight; 0: as many as both devices can
+    std::optional<uint32_t> inline_bytes = {};  // of larger messages nothing is inline; none: auto
+    uint32_t signal = 0;                        // messages for each completion (bw); 0: the batch
     uint64_t seed = 0;
     uint32_t reps = 1;  // how often the whole list of points runs
 };
@@ -141,12 +165,22 @@ struct Point {
     Verify verify = Verify::Edges;
     uint64_t seed = 0;
     Ordering ordering = Ordering::Relaxed;
+    Marks marks = {};
+    uint32_t reads = 0;                         // in flight; 0: as many as both devices can
+    std::optional<uint32_t> inline_bytes = {};  // none: what the lane thinks best
+    uint32_t signal = 0;  // messages for each completion; 0: the batch, else a multiple or a part
 };
 
+// Messages that one completion stands for.
+constexpr uint32_t signal_of(const Point& point) {
+    return point.signal != 0 ? point.signal : point.batch;
+}
+
 // The points in the order in which they run: the verb changes most slowly, then mode, size, queue
-// pairs, depth, batch, poll mode, transport and ordering. A verb has points of those transports that can
-// carry it; if there is none, of the first, which check_limits() refuses. Latency has one queue
-// pair and no batch whatever the plan says. Atomics have one size, whatever the plan's sizes are.
+// pairs, depth, batch, poll mode, transport and ordering. A verb has points of those transports
+// that can carry it; if there is none, of the first, which check_limits() refuses. Latency has one
+// queue pair and no batch whatever the plan says. Atomics have one size, whatever the plan's sizes
+// are.
 std::vector<Point> expand(const Plan& plan);
 
 // Code::BadInput naming the member, for values that no point of expand() has.

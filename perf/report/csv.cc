@@ -51,6 +51,12 @@ constexpr Column kColumns[] = {
     {"connect", "point"},
     {"ordering", "point"},
     {"server_ordering", "point"},
+    {"traffic_class", "point"},
+    {"service_level", "point"},
+    {"flow_label", "point"},
+    {"pkey_index", "point"},
+    {"reads", "point"},
+    {"signal", "point"},
 };
 
 std::string text_of(const Json& value) {

@@ -69,6 +69,19 @@ Result<> read_words(const Json& value, Plan& plan) {
                      std::string>(value, plan.*kList, kParse);
 }
 
+template <auto kMark>
+Result<> read_mark(const Json& value, Plan& plan) {
+    plan.marks.*kMark = TRY(base::as<uint32_t>(value, "it"));
+    return {};
+}
+
+Result<> read_inline(const Json& value, Plan& plan) {
+    plan.inline_bytes.reset();
+    if (value != "auto")
+        plan.inline_bytes = TRY(base::as<uint32_t>(value, "it"));
+    return {};
+}
+
 constexpr PlanMember kPlanMembers[] = {
     {"verbs", read_words<&Plan::verbs, parse_verb>},
     {"modes", read_words<&Plan::modes, parse_mode>},
@@ -87,6 +100,13 @@ constexpr PlanMember kPlanMembers[] = {
     {"transports", read_words<&Plan::transports, parse_transport>},
     {"connect", read_word<&Plan::connect, parse_connect>},
     {"orderings", read_words<&Plan::orderings, parse_ordering>},
+    {"traffic_class", read_mark<&Marks::traffic_class>},
+    {"service_level", read_mark<&Marks::service_level>},
+    {"flow_label", read_mark<&Marks::flow_label>},
+    {"pkey_index", read_mark<&Marks::pkey_index>},
+    {"reads", read_number<&Plan::reads>},
+    {"inline_bytes", read_inline},
+    {"signal", read_number<&Plan::signal>},
     {"seed", read_number<&Plan::seed>},
     {"reps", read_number<&Plan::reps>},
 };
@@ -131,6 +151,13 @@ Json to_json(const Plan& plan) {
             {"transports", word_list(plan.transports, [](Transport t) { return name_of(t); })},
             {"connect", name_of(plan.connect)},
             {"orderings", word_list(plan.orderings, [](Ordering o) { return name_of(o); })},
+            {"traffic_class", plan.marks.traffic_class},
+            {"service_level", plan.marks.service_level},
+            {"flow_label", plan.marks.flow_label},
+            {"pkey_index", plan.marks.pkey_index},
+            {"reads", plan.reads},
+            {"inline_bytes", plan.inline_bytes ? Json(*plan.inline_bytes) : Json("auto")},
+            {"signal", plan.signal},
             {"seed", plan.seed},
             {"reps", plan.reps}};
 }

@@ -90,7 +90,18 @@ Json side_of(const Hello& hello, const std::optional<DeviceInfo>& device) {
 
 // What a point has that is not ordinary, and no column of its own.
 std::string settings_text(const Point& point) {
-    return point.ordering == Ordering::Strict ? "  strict ordering" : "";
+    std::string text = point.ordering == Ordering::Strict ? "  strict ordering" : "";
+    const auto add = [&](std::string_view name, uint32_t value) {
+        if (value != 0)
+            text += fmt::format("  {} {}", name, value);
+    };
+    add("tclass", point.marks.traffic_class);
+    add("sl", point.marks.service_level);
+    add("flow label", point.marks.flow_label);
+    add("pkey index", point.marks.pkey_index);
+    add("reads", point.reads);
+    add("signal", point.signal);
+    return text;
 }
 
 // In lines of at most 100 columns, broken between two of the values at the end.
@@ -139,6 +150,8 @@ Json point_json(const PointResult& result) {
     point["server_poll"] = name_of(result.server_poll);
     point["server_ordering"] = name_of(result.server_ordering);
     point["inline_bytes"] = result.inline_bytes;
+    point["reads"] = result.reads;
+    point["signal"] = signal_of(result.point);
     return point;
 }
 

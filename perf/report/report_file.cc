@@ -28,6 +28,12 @@ constexpr Setting kPointSettings[] = {
     {"transport", "transport", "transport"},
     {"ordering", "ordering", "client's PCIe ordering", R"("strict")"},
     {"ordering", "server_ordering", "server's PCIe ordering", R"("strict")"},
+    {"tclass", "traffic_class", "traffic class", "0"},
+    {"sl", "service_level", "service level", "0"},
+    {"flow-label", "flow_label", "flow label", "0"},
+    {"pkey", "pkey_index", "partition key's index", "0"},
+    {"reads", "reads", "reads in flight", "0"},
+    {"signal", "signal", "messages for each completion", "@batch"},
 };
 constexpr Setting kSideSettings[] = {
     {"kernel", "", "client's kernel"},

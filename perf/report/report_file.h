@@ -21,8 +21,8 @@ struct Setting {
     std::string_view allow;   // the word of --allow; several settings may share it
     std::string_view member;  // of a point; empty: of the environment
     std::string_view text;    // for people
-    // What reports of older programs, which do not have the member, measured with, as JSON; of another
-    // member that stood for both, its name behind an @. Empty: they all have it.
+    // What reports of older programs, which do not have the member, measured with, as JSON; of
+    // another member that stood for both, its name behind an @. Empty: they all have it.
     std::string_view before = {};
 };
 

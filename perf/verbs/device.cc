@@ -18,8 +18,6 @@ using base::make_error;
 using base::Result;
 
 namespace {
-constexpr uint32_t kMaxReads = 16;
-
 // Vendor ids that the kernel's software drivers report: rxe 0xffffff, siw 0x626d74.
 bool is_software(const ibv_device_attr& attr) {
     return attr.vendor_id == 0xffffff || attr.vendor_id == 0x626d74;
@@ -49,6 +47,8 @@ Result<Device> open_row(Verbs& verbs, const GidRow& row) {
                    .lid = device.port.lid,
                    .initiator_depth = reads(device.attr.max_qp_init_rd_atom),
                    .responder_depth = reads(device.attr.max_qp_rd_atom)};
+    device.info.grh = device.port.link_layer == IBV_LINK_LAYER_INFINIBAND &&
+                      (device.port.flags & IBV_QPF_GRH_REQUIRED) != 0;
     // What rxe and siw report as their speed is the netdev's, a guess, or a constant: no limit.
     if (!device.software)
         device.info.link_bps =
@@ -85,6 +85,9 @@ Result<Device> open_best_device(Verbs& verbs,
         return make_error(Code::Unsupported, "no GID leads to the peer\n" + explanation)
             .advise(candidates.way_out());
     Device device = TRY(open_row(verbs, *row));
+    // Whoever names a GID wants packets to carry it.
+    device.info.grh =
+        device.info.grh || (wish.gid_index && device.port.link_layer == IBV_LINK_LAYER_INFINIBAND);
     device.explanation = std::move(explanation);
     return device;
 }
@@ -108,6 +111,36 @@ bool is_gone(const Device& device, std::chrono::milliseconds grace) noexcept {
 base::Error gone_error(const Device& device) {
     return make_error(Code::Kernel, fmt::format("the RDMA device {} is gone", device.info.device))
         .advise("see `rdma link`: was it, its netdev or its network namespace removed?");
+}
+
+Result<uint16_t> partition_key(const Device& device, uint32_t index) {
+    uint16_t key = 0;
+    if (index < device.port.pkey_tbl_len &&
+        device.verbs->query_pkey(
+            device.context.get(), device.info.port, static_cast<int>(index), &key) == 0 &&
+        key != 0)
+        return key;
+    return make_error(Code::Unsupported,
+                      fmt::format("port {} of {} has no partition key at index {}",
+                                  device.info.port,
+                                  device.info.device,
+                                  index))
+        .advise(fmt::format(
+            "see /sys/class/infiniband/{}/ports/{}/pkeys", device.info.device, device.info.port));
+}
+
+Result<uint32_t> partition_index(const Device& device, uint16_t key) {
+    constexpr unsigned kPartition = 0x7fff;  // the top bit is full membership
+    for (uint32_t index = 0; index < device.port.pkey_tbl_len; ++index) {
+        const auto own = partition_key(device, index);
+        if (own && (*own & kPartition) == (key & kPartition))
+            return index;
+    }
+    return make_error(Code::Unsupported,
+                      fmt::format("port {} of {} is not in the partition {:#06x}",
+                                  device.info.port,
+                                  device.info.device,
+                                  key));
 }
 
 std::optional<base::Error> port_error(const Device& device) {

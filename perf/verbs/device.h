@@ -50,6 +50,11 @@ base::Result<Device> open_best_device(Verbs& verbs,
 bool is_gone(const Device& device, std::chrono::milliseconds grace = {}) noexcept;
 base::Error gone_error(const Device& device);
 
+// The partition key at an index of the device's port, and the index that a port has a key at: full
+// and limited members of a partition have the same 15 bits. Code::Unsupported if there is none.
+base::Result<uint16_t> partition_key(const Device& device, uint32_t index);
+base::Result<uint32_t> partition_index(const Device& device, uint16_t key);
+
 // Why the port cannot carry traffic now; nothing if it can.
 std::optional<base::Error> port_error(const Device& device);
 

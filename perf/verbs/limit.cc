@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "perf/verbs/memory.h"
+#include "perf/verbs/queue_pair.h"
 
 namespace perf {
 
@@ -51,6 +52,8 @@ uint64_t ib_packet(const Wire& wire) {
             return frame + kGrh + kBthIcrc;
         case HeaderStack::InfiniBand:
             return kLrh + kBthIcrc + kVcrc;
+        case HeaderStack::InfiniBandGrh:
+            return kLrh + kGrh + kBthIcrc + kVcrc;
         default:
             return frame + kIpv4 + kUdp + kBthIcrc;
     }
@@ -174,11 +177,14 @@ uint64_t port_bps(uint32_t width, uint32_t speed, bool ethernet) {
     return static_cast<uint64_t>(std::llround(lane_bps(speed, ethernet) * lanes(width)));
 }
 
-Wire wire_between(const DeviceInfo& own, const DeviceInfo& peer, uint32_t mtu) {
+Wire wire_between(const DeviceInfo& own, const DeviceInfo& peer, uint32_t mtu, const Marks& marks) {
     uint64_t speed = std::min(own.link_bps, peer.link_bps);
     if (speed == 0)
         speed = std::max(own.link_bps, peer.link_bps);
-    return {.link_bps = speed, .mtu = mtu, .stack = stack_of(own), .vlan = false};
+    HeaderStack stack = stack_of(own);
+    if (stack == HeaderStack::InfiniBand && needs_grh(own, peer, marks))
+        stack = HeaderStack::InfiniBandGrh;
+    return {.link_bps = speed, .mtu = mtu, .stack = stack, .vlan = false};
 }
 
 std::optional<double> percent_of_limit(const Wire& wire,
@@ -197,7 +203,7 @@ double limit_margin(const Point& point, uint64_t messages) {
     // By iterations the time lasts to the last completion: none of it is outside.
     if (point.iterations != 0 || messages == 0)
         return kClocks;
-    const uint64_t at_once = uint64_t{point.qps} * point.batch;
+    const uint64_t at_once = uint64_t{point.qps} * std::max(point.batch, signal_of(point));
     return kClocks + 100 * static_cast<double>(at_once) / static_cast<double>(messages);
 }
 

@@ -10,7 +10,7 @@
 //   Ethernet (IEEE 802.3)  preamble 8, inter-frame gap 12, header 14, FCS 4; with a VLAN tag 4 more
 //   RoCE v2 (IBTA A17)     IPv4 20 or IPv6 40, UDP 8, BTH 12, ICRC 4
 //   RoCE v1 (IBTA A16)     GRH 40, BTH 12, ICRC 4
-//   InfiniBand             LRH 8, BTH 12, ICRC 4, VCRC 2; no GRH: one subnet
+//   InfiniBand             LRH 8, BTH 12, ICRC 4, VCRC 2; GRH 40 where a port or a subnet wants it
 //   UD                     DETH 8
 //   WRITE                  RETH 16 in a message's first packet
 //   READ                   the data is in the responses: AETH 4 in the first and the last; each
@@ -31,7 +31,15 @@
 
 namespace perf {
 
-enum class HeaderStack { RoceV2Ipv4, RoceV2Ipv6, RoceV1, InfiniBand, IwarpIpv4, IwarpIpv6 };
+enum class HeaderStack {
+    RoceV2Ipv4,
+    RoceV2Ipv6,
+    RoceV1,
+    InfiniBand,
+    InfiniBandGrh,
+    IwarpIpv4,
+    IwarpIpv6
+};
 
 struct Wire {
     uint64_t link_bps = 0;  // bits per second behind the line coding; 0: unknown
@@ -73,7 +81,10 @@ uint64_t port_bps(const PortAttr& port, bool ethernet) {
 
 // What both sides of a point say about the wire between them: the slower known speed, the headers
 // of their GIDs. A VLAN does not show there and is left out.
-Wire wire_between(const DeviceInfo& own, const DeviceInfo& peer, uint32_t mtu);
+Wire wire_between(const DeviceInfo& own,
+                  const DeviceInfo& peer,
+                  uint32_t mtu,
+                  const Marks& marks = {});
 
 // `bytes_per_s` in percent of the limit; nothing without one. An iWARP port has none here: the MTU
 // of its packets is not known to verbs.

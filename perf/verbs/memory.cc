@@ -22,8 +22,6 @@ size_t round_up(size_t value, size_t unit) {
     return (value + unit - 1) / unit * unit;
 }
 
-// Messages of a page or more begin on a page, as an application's would; small ones on a cache
-// line.
 Area make_area(const Point& point, size_t start, size_t lead) {
     const size_t unit = point.size >= kPage ? kPage : kCacheLine;
     Area area{.start = start,
@@ -152,8 +150,8 @@ Result<Memory> Memory::map(const Layout& layout) {
     }
     Memory memory;
     memory.all_ = {static_cast<std::byte*>(address), layout.bytes};
-    // A forked child (suites/perftest/program.h) that touched a page would take it away from the device
-    // before Linux 5.12, and make the fork copy all of it since.
+    // A forked child (suites/perftest/program.h) that touched a page would take it away from the
+    // device before Linux 5.12, and make the fork copy all of it since.
     if (::madvise(address, layout.bytes, MADV_DONTFORK) != 0)
         return base::sys_error("keep memory out of children");
     for (size_t i = 0; i < memory.all_.size(); ++i)

@@ -22,8 +22,8 @@ std::string rtr_hint(int number) {
                    "the "
                    "peer's interface is down";
         case EINVAL:
-            return "the GID is empty, or the path MTU or read depth does not suit the device: see "
-                   "--explain-gid";
+            return "the GID is empty, the port wants a GRH (--gid), or the device has not that "
+                   "path MTU or as many reads: see --explain-gid";
         case ENETUNREACH:
         case EHOSTUNREACH:
             return "no route from the GID's netdev to the peer's GID";
@@ -36,15 +36,28 @@ ibv_ah_attr path_to(const End& end, const DeviceInfo& peer) {
     ibv_ah_attr path{};
     path.port_num = end.own.port;
     path.dlid = peer.lid;
-    if (!end.infiniband) {
+    path.sl = static_cast<uint8_t>(end.marks.service_level);
+    if (!end.infiniband || needs_grh(end.own, peer, end.marks)) {
         path.is_global = 1;
         path.grh.hop_limit = 64;
+        path.grh.traffic_class = static_cast<uint8_t>(end.marks.traffic_class);
+        path.grh.flow_label = end.marks.flow_label;
         path.grh.sgid_index = static_cast<uint8_t>(end.own.gid_index);
         std::memcpy(path.grh.dgid.raw, peer.gid.bytes.data(), peer.gid.bytes.size());
     }
     return path;
 }
 }  // namespace
+
+bool needs_grh(const DeviceInfo& own, const DeviceInfo& peer, const Marks& marks) {
+    constexpr size_t kSubnetPrefix = 8;
+    if (own.gid_type != GidType::InfiniBand)
+        return true;
+    return own.grh || peer.grh || marks.traffic_class != 0 || marks.flow_label != 0 ||
+           !std::equal(own.gid.bytes.begin(),
+                       own.gid.bytes.begin() + kSubnetPrefix,
+                       peer.gid.bytes.begin());
+}
 
 End end_of(const Device& device) {
     return {.verbs = device.verbs,
@@ -64,6 +77,7 @@ Result<> to_init(const End& end, ibv_qp* qp, int access, uint32_t queue_key) {
     ibv_qp_attr attr{};
     attr.qp_state = IBV_QPS_INIT;
     attr.port_num = end.own.port;
+    attr.pkey_index = static_cast<uint16_t>(end.marks.pkey_index);
     const int remote = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
     attr.qp_access_flags = static_cast<unsigned>(access & remote);
     attr.qkey = queue_key;

@@ -15,9 +15,15 @@ struct End {
     DeviceInfo own;
     bool infiniband = false;  // addressed by LID
     bool software = false;    // our own processors do the device's work
+    Marks marks = {};
 };
 
 End end_of(const Device& device);
+
+// Whether packets between the two carry a GRH. RoCE's always do; InfiniBand's where a port demands
+// it (IBV_QPF_GRH_REQUIRED: applications must, says ibv_query_port(3)), where the subnets differ,
+// and for what only a GRH has.
+bool needs_grh(const DeviceInfo& own, const DeviceInfo& peer, const Marks& marks);
 
 // How long RC waits for an answer, and how often it asks again, in the attributes for RTS.
 void set_retries(ibv_qp_attr& attr, bool software);

@@ -3,6 +3,7 @@
 
 #include <cerrno>
 
+#include <endian.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -74,6 +75,13 @@ class SystemVerbs : public Verbs {
         return ::ibv_query_gid(context, port, index, gid);
     }
 
+    int query_pkey(ibv_context* context, uint8_t port, int index, uint16_t* key) override {
+        __be16 raw = 0;
+        const int rc = ::ibv_query_pkey(context, port, index, &raw);
+        *key = be16toh(raw);
+        return rc;
+    }
+
     ibv_pd* alloc_pd(ibv_context* context) override { return ::ibv_alloc_pd(context); }
 
     int dealloc_pd(ibv_pd* pd) override { return ::ibv_dealloc_pd(pd); }
@@ -125,6 +133,18 @@ Result<> make_non_blocking(int fd) {
     if (flags < 0 || ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
         return sys_error("make a descriptor non-blocking");
     return {};
+}
+
+// What a provider answers for a type of queue pair that it does not have.
+bool is_unsupported(int number) {
+    return number == EOPNOTSUPP || number == ENOSYS;
+}
+
+std::string_view name_of(ibv_qp_type type) {
+    return type == IBV_QPT_RC   ? "rc"
+           : type == IBV_QPT_UC ? "uc"
+           : type == IBV_QPT_UD ? "ud"
+                                : "such";
 }
 
 std::string memlock_text() {
@@ -222,6 +242,9 @@ Result<Owned<ibv_qp>> create_qp(
         attr.cap.max_inline_data = 0;
         qp.reset(verbs.create_qp(pd, &attr));
     }
+    if (!qp && is_unsupported(errno))
+        return sys_error(fmt::format("create a queue pair: the device has no {}", name_of(type)))
+            .advise("see --transport; EFA, for one, has no rc and no uc");
     if (!qp)
         return sys_error(fmt::format("create a queue pair with {} sends and {} receives",
                                      caps.max_send_wr,

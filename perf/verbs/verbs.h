@@ -35,6 +35,8 @@ class Verbs {
     // The whole table with one call (kernel 5.10 and later), -1 where that is not possible.
     virtual ssize_t query_gid_table(ibv_context* context, std::span<ibv_gid_entry> out) = 0;
     virtual int query_gid(ibv_context* context, uint8_t port, int index, ibv_gid* gid) = 0;
+    // `key` in host order.
+    virtual int query_pkey(ibv_context* context, uint8_t port, int index, uint16_t* key) = 0;
 
     virtual ibv_pd* alloc_pd(ibv_context* context) = 0;
     virtual int dealloc_pd(ibv_pd* pd) = 0;

@@ -29,6 +29,15 @@ Result<int> ask_for(ibv_qp_state state, const CmBound& bound, ibv_qp_attr& attr)
     return mask;
 }
 
+void mark(ibv_ah_attr& path, const Marks& marks) {
+    if (marks.traffic_class != 0)
+        path.grh.traffic_class = static_cast<uint8_t>(marks.traffic_class);
+    if (marks.flow_label != 0)
+        path.grh.flow_label = marks.flow_label;
+    if (marks.service_level != 0)
+        path.sl = static_cast<uint8_t>(marks.service_level);
+}
+
 std::string path_text(const CmBound& bound, const CmPath& path) {
     return fmt::format(
         "device {}, GID index {}, path MTU {}", bound.device.device, path.gid_index, path.mtu);
@@ -48,6 +57,7 @@ Result<CmPath> move_to_rts(const CmQueue& queue, const CmBound& bound) {
     const int to_rtr = TRY(ask_for(IBV_QPS_RTR, bound, attr));
     if (queue.mtu != 0)
         attr.path_mtu = mtu_enum(queue.mtu);
+    mark(attr.ah_attr, queue.marks);
     attr.min_rnr_timer = 12;  // 0.64 ms
     attr.max_dest_rd_atomic = std::min(attr.max_dest_rd_atomic, queue.responder_depth);
     const CmPath path{.peer_qpn = attr.dest_qp_num,

@@ -8,6 +8,7 @@
 // within rdma_accept; here it only gets its INIT.
 #pragma once
 
+#include "perf/protocol/plan.h"
 #include "perf/verbs/cm/bound.h"
 #include "perf/verbs/verbs.h"
 
@@ -24,6 +25,7 @@ struct CmQueue {
     uint8_t initiator_depth = 0;
     uint8_t responder_depth = 0;
     bool software = false;  // the device: our own processors do its work
+    Marks marks = {};       // put into rdma_cm's path: ids that were accepted have no TOS of ours
 };
 
 // How a queue pair was connected, as far as the transport knows such things: all 0 for iWARP.

@@ -9,14 +9,42 @@
 #include <gtest/gtest.h>
 
 #include "perf/command/options.h"
+#include "perf/measure/conduct.h"
+#include "perf/verbs/limit.h"
 #include "tests/unit/perf/session_pair.h"
+#include "tests/unit/perf/wire.h"
 
 namespace perf {
 namespace {
 
 using test::FakeDevice;
 using test::FakeVerbs;
+using testing::Each;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
+using namespace std::chrono_literals;
+
+// mlx5's, as far as this is known to verbs.
+FakeDevice adapter(const std::string& name = "rxe0") {
+    FakeDevice device = test::loopback_device(name);
+    device.vendor_id = 0x2c9;
+    device.mtu = 4096;
+    return device;
+}
+
+FakeDevice infiniband(bool wants_grh) {
+    FakeDevice device = adapter();
+    device.infiniband = true;
+    device.wants_grh = wants_grh;
+    device.gids = {test::gid_row(0, "fe80::1", GidType::InfiniBand)};
+    return device;
+}
+
+base::Error refusal(const base::Result<PointResult>& result) {
+    EXPECT_FALSE(result);
+    return result ? base::Error{} : result.error();
+}
 
 bool any_relaxed(FakeVerbs& verbs) {
     return std::ranges::any_of(
@@ -55,6 +83,270 @@ TEST(Ordering, OfAnOldKernelIsStrictAndNoError) {
     const auto result = run_one(verbs, point(Verb::Write, Mode::Bandwidth));
     ASSERT_TRUE(result) << result.error().message();
     EXPECT_FALSE(any_relaxed(verbs));
+}
+
+bool with_grh(const ibv_ah_attr& path) {
+    return path.is_global != 0;
+}
+
+TEST(Path, HasAGrhWhereThePortWantsOne) {
+    for (const Transport transport : {Transport::Rc, Transport::Uc, Transport::Ud}) {
+        for (const bool wanted : {true, false}) {
+            FakeVerbs verbs({infiniband(wanted)});
+            const auto result = run_one(verbs, point(Verb::Send, Mode::Bandwidth, 64, transport));
+            ASSERT_TRUE(result) << result.error().message();
+            ASSERT_GE(verbs.paths().size(), 2U);
+            for (const ibv_ah_attr& path : verbs.paths()) {
+                EXPECT_EQ(with_grh(path), wanted);
+                EXPECT_EQ(path.dlid, 7);
+            }
+        }
+    }
+}
+
+TEST(Path, HasAGrhWhereItsUserNamesAGid) {
+    FakeVerbs verbs({infiniband(false)});
+    SideOptions side = options();
+    side.wish.gid_index = 0;
+    Pair pair(verbs, side);
+    {
+        auto client = pair.client(verbs);
+        ASSERT_TRUE(client) << client.error().message();
+        EXPECT_TRUE(client->device().info.grh);
+        const auto result = client->run(point(Verb::Write, Mode::Bandwidth));
+        ASSERT_TRUE(result) << result.error().message();
+    }
+    (void)pair.outcome();
+    EXPECT_TRUE(std::ranges::all_of(verbs.paths(), with_grh));
+}
+
+TEST(Path, LeavesTheSubnetByAGrh) {
+    DeviceInfo own;
+    own.gid = *parse_address("fe80::1");
+    own.gid_type = GidType::InfiniBand;
+    own.lid = 1;
+    DeviceInfo peer = own;
+    EXPECT_FALSE(needs_grh(own, peer, {}));
+    EXPECT_EQ(wire_between(own, peer, 4096).stack, HeaderStack::InfiniBand);
+    EXPECT_TRUE(needs_grh(own, peer, {.flow_label = 1}));
+    peer.gid = *parse_address("fec0:0:0:1::1");
+    EXPECT_TRUE(needs_grh(own, peer, {}));
+    EXPECT_EQ(wire_between(own, peer, 4096).stack, HeaderStack::InfiniBandGrh);
+    peer = own;
+    peer.grh = true;
+    EXPECT_TRUE(needs_grh(own, peer, {})) << "the other port wants one";
+}
+
+TEST(Path, IsMarkedOnBothSides) {
+    for (const Transport transport : {Transport::Rc, Transport::Uc, Transport::Ud}) {
+        FakeVerbs verbs({adapter()});
+        Point wanted = point(Verb::Send, Mode::Latency, 64, transport);
+        wanted.marks = {.traffic_class = 106, .service_level = 3, .flow_label = 0x12345};
+        const auto result = run_one(verbs, wanted);
+        ASSERT_TRUE(result) << result.error().message();
+        EXPECT_EQ(result->point.marks, wanted.marks);
+        ASSERT_GE(verbs.paths().size(), 2U);
+        for (const ibv_ah_attr& path : verbs.paths()) {
+            EXPECT_EQ(path.grh.traffic_class, 106);
+            EXPECT_EQ(path.sl, 3);
+            EXPECT_EQ(path.grh.flow_label, 0x12345U);
+        }
+    }
+}
+
+// A client on mlx5_0 and a server on mlx5_1, whose tables have the partition at different places.
+base::Result<PointResult> run_in_partition(uint32_t index) {
+    FakeDevice near = adapter("mlx5_0");
+    FakeDevice far = adapter("mlx5_1");
+    near.pkeys = {0xffff, 0x8005, 0x8009};
+    far.pkeys = {0xffff, 0x8007, 0x0005};
+    FakeVerbs verbs({near, far});
+    SideOptions server = options();
+    SideOptions client = options();
+    server.wish.device = "mlx5_1";
+    client.wish.device = "mlx5_0";
+    Pair pair(verbs, server);
+    auto result = [&]() -> base::Result<PointResult> {
+        Client started = TRY(Client::start(verbs, pair.control(), client));
+        Point wanted = point(Verb::Write, Mode::Bandwidth);
+        wanted.marks.pkey_index = index;
+        return started.run(wanted);
+    }();
+    (void)pair.outcome();
+    EXPECT_EQ(verbs.objects(), 0U);
+    return result;
+}
+
+TEST(Partition, IsTheSameWhereverTheServersTableHasIt) {
+    const auto result = run_in_partition(1);
+    ASSERT_TRUE(result) << result.error().message();
+    EXPECT_FALSE(result->checked.wrong);
+    EXPECT_TRUE(run_in_partition(0));
+    EXPECT_THAT(refusal(run_in_partition(2)).message(), HasSubstr("not in the partition 0x8009"));
+    EXPECT_THAT(refusal(run_in_partition(3)).message(), HasSubstr("no partition key at index 3"));
+}
+
+TEST(Reads, AreAsManyAsTheDevicesCan) {
+    FakeDevice device = adapter();
+    device.max_reads = 24;
+    for (const Verb verb : {Verb::Read, Verb::FetchAdd}) {
+        FakeVerbs verbs({device});
+        const auto result = run_one(verbs, point(verb, Mode::Bandwidth));
+        ASSERT_TRUE(result) << result.error().message();
+        EXPECT_EQ(result->reads, 24U);
+        EXPECT_THAT(verbs.reads(), Each(24));
+    }
+    device.max_reads = 500;  // eight bits hold it
+    FakeVerbs verbs({device});
+    const auto result = run_one(verbs, point(Verb::Read, Mode::Bandwidth));
+    ASSERT_TRUE(result) << result.error().message();
+    EXPECT_EQ(result->reads, 255U);
+    FakeVerbs writes({device});
+    EXPECT_EQ(run_one(writes, point(Verb::Write, Mode::Bandwidth))->reads, 0U);
+}
+
+TEST(Reads, AreAsAskedForOrRefused) {
+    FakeDevice device = adapter();
+    device.max_reads = 16;
+    Point wanted = point(Verb::Read, Mode::Bandwidth);
+    for (const Direction direction : {Direction::Forward, Direction::Reverse}) {
+        wanted.direction = direction;
+        wanted.reads = 4;
+        FakeVerbs verbs({device});
+        const auto result = run_one(verbs, wanted);
+        ASSERT_TRUE(result) << result.error().message();
+        EXPECT_EQ(result->reads, 4U);
+        EXPECT_THAT(verbs.reads(), testing::Contains(4));
+        wanted.reads = 17;
+        FakeVerbs small({device});
+        EXPECT_THAT(refusal(run_one(small, wanted)).message(), HasSubstr("the devices can do 16"));
+    }
+}
+
+TEST(Inline, IsAsAskedForOrRefused) {
+    FakeDevice device = adapter();
+    device.max_inline = 128;
+    const auto inlined = [&](uint32_t size, std::optional<uint32_t> limit) {
+        FakeVerbs verbs({device});
+        Point wanted = point(Verb::Write, Mode::Bandwidth, size);
+        wanted.inline_bytes = limit;
+        return run_one(verbs, wanted);
+    };
+    EXPECT_EQ(inlined(64, std::nullopt)->inline_bytes, 64U);
+    EXPECT_EQ(inlined(200, std::nullopt)->inline_bytes, 0U) << "auto: more than the device has";
+    EXPECT_EQ(inlined(64, 0)->inline_bytes, 0U);
+    EXPECT_EQ(inlined(64, 63)->inline_bytes, 0U);
+    EXPECT_EQ(inlined(128, 128)->inline_bytes, 128U);
+    EXPECT_THAT(refusal(inlined(200, 200)).fix, HasSubstr("--inline"));
+}
+
+TEST(Signal, IsApartFromTheBatch) {
+    for (const uint32_t signal : {1U, 4U, 8U, 16U, 32U}) {
+        for (const uint32_t qps : {1U, 3U}) {
+            Point wanted = point(Verb::Send, Mode::Bandwidth);
+            wanted.depth = wanted.slots = 32;
+            wanted.batch = 8;
+            wanted.qps = qps;
+            wanted.signal = signal;
+            ASSERT_TRUE(check_limits(wanted)) << signal;
+            FakeVerbs verbs;
+            const auto counted = run_one(verbs, wanted);
+            ASSERT_TRUE(counted) << signal << ": " << counted.error().message();
+            EXPECT_EQ(counted->bandwidth->messages, 777U);
+            const auto timed = run_by_time(wanted, 50);
+            ASSERT_TRUE(timed) << signal << ": " << timed.error().message();
+            EXPECT_FALSE(timed->checked.wrong);
+        }
+    }
+}
+
+TEST(Signal, FitsDepthAndBatch) {
+    Point wanted = point(Verb::Send, Mode::Bandwidth);
+    wanted.depth = wanted.slots = 48;
+    wanted.batch = 8;
+    for (const auto& [signal, good] :
+         {std::pair(24U, true), {48U, true}, {2U, true}, {12U, false}, {96U, false}, {5U, false}}) {
+        wanted.signal = signal;
+        EXPECT_EQ(bool(check_limits(wanted)), good) << signal;
+    }
+    wanted = point(Verb::Send, Mode::Latency);
+    wanted.signal = 1;
+    EXPECT_FALSE(check_limits(wanted));
+}
+
+TEST(Device, WithoutAnRcSaysSo) {
+    FakeDevice efa = adapter();
+    efa.has_rc = false;
+    FakeVerbs verbs({efa});
+    const auto error = refusal(run_one(verbs, point(Verb::Write, Mode::Bandwidth)));
+    EXPECT_THAT(error.message(), HasSubstr("the device has no rc"));
+    EXPECT_THAT(error.fix, Not(HasSubstr("--depth")));
+    FakeVerbs datagrams({efa});
+    EXPECT_TRUE(run_one(datagrams, point(Verb::Send, Mode::Bandwidth, 64, Transport::Ud)));
+}
+
+// A server of an older version leaves out what it does not know, without a word.
+TEST(OlderServer, IsNotAskedForWhatItDoesNotKnow) {
+    FakeVerbs verbs;
+    Pair pair(verbs, options());
+    {
+        test::Wire wire(pair.control(), {.answered = [](base::Json& frame) {
+                            if (frame["type"] == "hello")
+                                frame["capabilities"] = {"rc", "write", "bw"};
+                            frame.erase("ordering");
+                        }});
+        auto client = Client::start(verbs, wire.control(pair.stop), options());
+        ASSERT_TRUE(client) << client.error().message();
+        const auto plain = client->run(point(Verb::Write, Mode::Bandwidth));
+        ASSERT_TRUE(plain) << plain.error().message();
+        EXPECT_EQ(plain->server_ordering, Ordering::Strict);
+        Point wanted = point(Verb::Write, Mode::Bandwidth);
+        wanted.marks.traffic_class = 104;
+        const auto refused = refusal(client->run(wanted));
+        EXPECT_THAT(refused.message(), HasSubstr("does not know the setting 'marks'"));
+        EXPECT_THAT(refused.fix, HasSubstr("upgrade rdma-perf on the peer"));
+    }
+    (void)pair.outcome();
+}
+
+TEST(AdapterOptions, AreOfThePlan) {
+    const auto plan = [](std::vector<const char*> words) {
+        words.insert(words.begin(), {"rdma-perf", "run", "h"});
+        auto command = parse_command_line(static_cast<int>(words.size()), words.data());
+        EXPECT_TRUE(command) << command.error().message();
+        return command ? std::get<RunOptions>(*command).measure.plan : Plan{};
+    };
+    EXPECT_EQ(plan({}).orderings, std::vector{Ordering::Relaxed});
+    EXPECT_EQ(plan({"--ordering", "relaxed,strict"}).orderings,
+              (std::vector{Ordering::Relaxed, Ordering::Strict}));
+    EXPECT_EQ(
+        plan({"--tclass", "106", "--sl", "3", "--flow-label", "70000", "--pkey-index", "2"}).marks,
+        (Marks{.traffic_class = 106, .service_level = 3, .flow_label = 70000, .pkey_index = 2}));
+    EXPECT_EQ(plan({"--dscp", "26"}).marks.traffic_class, 104U);
+    EXPECT_EQ(plan({"--reads", "64"}).reads, 64U);
+    EXPECT_EQ(plan({"--inline", "0"}).inline_bytes, 0U);
+    EXPECT_FALSE(plan({"--inline", "auto"}).inline_bytes);
+    EXPECT_EQ(plan({"--mode", "bw", "--signal", "32"}).signal, 32U);
+    for (const auto& [option, value] : {std::pair("--tclass", "256"),
+                                        {"--dscp", "64"},
+                                        {"--sl", "16"},
+                                        {"--flow-label", "1048576"},
+                                        {"--pkey-index", "65536"},
+                                        {"--reads", "0"},
+                                        {"--reads", "256"},
+                                        {"--inline", "5000"},
+                                        {"--signal", "0"},
+                                        {"--signal", "3"},
+                                        {"--ordering", "loose"}}) {
+        const char* words[] = {"rdma-perf", "run", "h", option, value};
+        const auto command = parse_command_line(5, words);
+        ASSERT_FALSE(command) << option << " " << value;
+        EXPECT_EQ(command.error().code, base::Code::Usage) << option;
+    }
+    const char* both[] = {"rdma-perf", "run", "h", "--tclass", "4", "--dscp", "1"};
+    EXPECT_FALSE(parse_command_line(7, both));
+    const char* by_cm[] = {"rdma-perf", "run", "h", "--cm", "--pkey-index", "1"};
+    EXPECT_FALSE(parse_command_line(6, by_cm));
 }
 
 }  // namespace

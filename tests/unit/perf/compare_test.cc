@@ -100,8 +100,9 @@ TEST(Compare, EverySettingOfAPointCounts) {
         EXPECT_TRUE(compare_reports(sample_file("a"), b, {std::string(setting.allow)}).fair());
         for (Json& result : report["results"])
             result["point"].erase(std::string(setting.member));
-        if (setting.before.empty())
+        if (setting.before.empty()) {
             EXPECT_FALSE(compare_reports(sample_file("a"), file_of(report, "b"), {}).fair());
+        }
     }
 }
 

@@ -21,6 +21,9 @@
 
 namespace test {
 
+// What the administrator has set (default_roce_tos of rdma_cm's configfs).
+inline constexpr uint8_t kCmTrafficClass = 32;
+
 // What a device of rdma_cm is known by.
 struct FakeCmDevice {
     std::string name = "rxe0";

@@ -226,6 +226,7 @@ void FakeCm::path_attributes(const Id& id, ibv_qp_attr& attr, int& mask) {
            IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
     attr.ah_attr.is_global = 1;
     attr.ah_attr.grh.sgid_index = 1;
+    attr.ah_attr.grh.traffic_class = kCmTrafficClass;
     attr.path_mtu = IBV_MTU_1024;
     attr.dest_qp_num = id.peer_number;
     attr.min_rnr_timer = 0;  // 655 ms

@@ -53,6 +53,7 @@ struct FakeVerbs::Pair : ibv_qp {
     uint32_t peer = 0;  // 0: datagrams name their own
     unsigned access = 0;
     uint32_t queue_key = 0;  // of datagrams
+    uint16_t pkey = 0;
     std::deque<Request> sends;
     std::deque<std::pair<ibv_recv_wr, ibv_sge>> receives;
     uint64_t posted = 0;

@@ -68,6 +68,24 @@ std::string FakeVerbs::complaint() {
     return complaint_;
 }
 
+std::vector<ibv_ah_attr> FakeVerbs::paths() {
+    const Guard guard(lock_);
+    return paths_;
+}
+
+// rdma_check_ah_attr() of the kernel: a port that requires a GRH takes no path without.
+int FakeVerbs::take_path(const Context& context, const ibv_ah_attr& path) {
+    if (context.device->wants_grh && path.is_global == 0)
+        return EINVAL;
+    paths_.push_back(path);
+    return 0;
+}
+
+std::vector<int> FakeVerbs::reads() {
+    const Guard guard(lock_);
+    return reads_;
+}
+
 std::vector<int> FakeVerbs::accesses() {
     const Guard guard(lock_);
     return accesses_;
@@ -142,7 +160,8 @@ int FakeVerbs::query_device(ibv_context* context, ibv_device_attr* attr) {
     attr->vendor_id = static_cast<Context*>(context)->device->vendor_id;
     attr->max_qp_wr = static_cast<Context*>(context)->device->max_qp_wr;
     attr->max_cqe = 32767;
-    attr->max_qp_rd_atom = attr->max_qp_init_rd_atom = 128;
+    attr->max_qp_rd_atom = attr->max_qp_init_rd_atom =
+        static_cast<Context*>(context)->device->max_reads;
     return 0;
 }
 
@@ -151,7 +170,11 @@ int FakeVerbs::query_port(ibv_context* context, uint8_t port, ibv_port_attr* att
         return EINVAL;
     *attr = {};
     attr->state = static_cast<Context*>(context)->device->link_up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
-    attr->link_layer = IBV_LINK_LAYER_ETHERNET;
+    const FakeDevice& device = *static_cast<Context*>(context)->device;
+    attr->link_layer = device.infiniband ? IBV_LINK_LAYER_INFINIBAND : IBV_LINK_LAYER_ETHERNET;
+    attr->lid = device.infiniband ? 7 : 0;
+    attr->flags = device.wants_grh ? IBV_QPF_GRH_REQUIRED : 0;
+    attr->pkey_tbl_len = static_cast<uint16_t>(device.pkeys.size());
     attr->gid_tbl_len = 16;
     attr->active_width = static_cast<Context*>(context)->device->width;
     attr->active_speed = static_cast<Context*>(context)->device->speed;
@@ -170,8 +193,9 @@ ssize_t FakeVerbs::query_gid_table(ibv_context* context, std::span<ibv_gid_entry
         entry = {};
         entry.port_num = 1;
         entry.gid_index = row.index;
-        entry.gid_type =
-            row.type == perf::GidType::RoceV2 ? IBV_GID_TYPE_ROCE_V2 : IBV_GID_TYPE_ROCE_V1;
+        entry.gid_type = row.type == perf::GidType::RoceV2   ? IBV_GID_TYPE_ROCE_V2
+                         : row.type == perf::GidType::RoceV1 ? IBV_GID_TYPE_ROCE_V1
+                                                             : IBV_GID_TYPE_IB;
         std::memcpy(entry.gid.raw, row.gid.bytes.data(), 16);
     }
     return static_cast<ssize_t>(count);
@@ -183,6 +207,14 @@ int FakeVerbs::query_gid(ibv_context* context, uint8_t, int index, ibv_gid* gid)
     *gid = {};
     if (it != rows.end())
         std::memcpy(gid->raw, it->gid.bytes.data(), 16);
+    return 0;
+}
+
+int FakeVerbs::query_pkey(ibv_context* context, uint8_t, int index, uint16_t* key) {
+    const auto& pkeys = static_cast<Context*>(context)->device->pkeys;
+    if (static_cast<size_t>(index) >= pkeys.size())
+        return EINVAL;
+    *key = pkeys[static_cast<size_t>(index)];
     return 0;
 }
 
@@ -304,6 +336,10 @@ ibv_qp* FakeVerbs::create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) {
         errno = EINVAL;
         return nullptr;
     }
+    if (attr->qp_type == IBV_QPT_RC && !static_cast<Context*>(pd->context)->device->has_rc) {
+        errno = EOPNOTSUPP;
+        return nullptr;
+    }
     if (attr->qp_type == IBV_QPT_RAW_PACKET && !leaks(Leak::RawPackets)) {
         errno = EPERM;
         return nullptr;
@@ -388,6 +424,10 @@ int FakeVerbs::modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) {
     if (attr->qp_state == IBV_QPS_INIT) {
         pair->access = attr->qp_access_flags;
         pair->queue_key = attr->qkey;
+        const FakeDevice& device = *static_cast<Context*>(qp->context)->device;
+        if (attr->pkey_index >= device.pkeys.size())
+            return EINVAL;
+        pair->pkey = device.pkeys[attr->pkey_index];
     }
     if (attr->qp_state == IBV_QPS_RTR) {
         if (rtr_error_ != 0)
@@ -395,16 +435,23 @@ int FakeVerbs::modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) {
         const auto& guarded = static_cast<Context*>(qp->context)->device->guarded_gids;
         if (!ud && guarded.contains(attr->ah_attr.grh.sgid_index))
             return ENODEV;
+        const auto& context = *static_cast<Context*>(qp->context);
+        if (const int refused = ud ? 0 : take_path(context, attr->ah_attr); refused != 0)
+            return refused;
+        if (rc && attr->max_dest_rd_atomic > context.device->max_reads)
+            return EINVAL;
         pair->peer = ud ? 0 : attr->dest_qp_num;
     }
+    if (attr->qp_state == IBV_QPS_RTS && rc)
+        reads_.push_back(attr->max_rd_atomic);
     pair->state = attr->qp_state;
     return 0;
 }
 
-ibv_ah* FakeVerbs::create_ah(ibv_pd* pd, ibv_ah_attr*) {
+ibv_ah* FakeVerbs::create_ah(ibv_pd* pd, ibv_ah_attr* attr) {
     const Guard guard(lock_);
-    errno = rtr_error_;
-    if (rtr_error_ != 0)
+    errno = rtr_error_ != 0 ? rtr_error_ : take_path(*static_cast<Context*>(pd->context), *attr);
+    if (errno != 0)
         return nullptr;
     auto* ah = new ibv_ah{};
     ah->pd = pd;

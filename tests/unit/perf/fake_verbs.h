@@ -52,6 +52,11 @@ struct FakeDevice {
     bool iwarp = false;               // queue pairs get to RTS by connect_iwarp() only
     std::set<uint32_t> guarded_gids;  // indexes that are refused as a source
     bool link_up = true;
+    bool infiniband = false;  // the link layer; rows of `gids` are of that type
+    bool wants_grh = false;   // as an mlx5 port of a VF: without one RTR answers EINVAL
+    bool has_rc = true;       // EFA has none: EOPNOTSUPP
+    int max_reads = 128;      // of either side
+    std::vector<uint16_t> pkeys = {0xffff};
 };
 
 class FakeVerbs : public perf::Verbs {
@@ -97,9 +102,12 @@ class FakeVerbs : public perf::Verbs {
     void heed_memory_limit() { heeds_memory_limit_ = true; }
 
     // ---- what is left ---------------------------------------------------------------------------
-    [[nodiscard]] size_t objects();             // not given back
-    [[nodiscard]] std::string complaint();      // the first misuse, or empty
-    [[nodiscard]] uint64_t messages();          // with data, delivered
+    [[nodiscard]] size_t objects();         // not given back
+    [[nodiscard]] std::string complaint();  // the first misuse, or empty
+    [[nodiscard]] uint64_t messages();      // with data, delivered
+    // Of all queue pairs that got to RTR and all address handles, in their order.
+    [[nodiscard]] std::vector<ibv_ah_attr> paths();
+    [[nodiscard]] std::vector<int> reads();     // in flight, of all that got to RTS as RC
     [[nodiscard]] std::vector<int> accesses();  // of all memory that was ever registered
 
     base::Result<std::vector<std::string>> device_names() override;
@@ -110,6 +118,7 @@ class FakeVerbs : public perf::Verbs {
     int query_port(ibv_context* context, uint8_t port, ibv_port_attr* attr) override;
     ssize_t query_gid_table(ibv_context* context, std::span<ibv_gid_entry> out) override;
     int query_gid(ibv_context* context, uint8_t port, int index, ibv_gid* gid) override;
+    int query_pkey(ibv_context* context, uint8_t port, int index, uint16_t* key) override;
     ibv_pd* alloc_pd(ibv_context* context) override;
     int dealloc_pd(ibv_pd* pd) override;
     ibv_mr* reg_mr(ibv_pd* pd, std::span<std::byte> memory, int access) override;
@@ -139,6 +148,7 @@ class FakeVerbs : public perf::Verbs {
     static int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad);
     static int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad);
 
+    int take_path(const Context& context, const ibv_ah_attr& path);
     int accept(Pair& pair, const ibv_send_wr& wr);
     void progress(Pair& pair);
     bool execute(Pair& pair, const Request& request);
@@ -181,6 +191,8 @@ class FakeVerbs : public perf::Verbs {
     bool no_table_ = false;
     bool old_kernel_ = false;
     std::vector<int> accesses_;
+    std::vector<ibv_ah_attr> paths_;
+    std::vector<int> reads_;
     std::set<Leak> leaks_;
     bool heeds_memory_limit_ = false;
     std::mt19937 keys_;

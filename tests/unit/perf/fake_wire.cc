@@ -136,7 +136,9 @@ bool FakeVerbs::execute(Pair& pair, const Request& request) {
     const bool reliable = pair.kind == IBV_QPT_RC;
     ibv_wc mine{};
     mine.wr_id = request.wr.wr_id;
-    if (messages_ >= fail_at_ || (reliable && it == pairs_.end())) {
+    constexpr unsigned kPartition = 0x7fff;
+    const bool parted = it != pairs_.end() && ((it->second->pkey ^ pair.pkey) & kPartition) != 0;
+    if (messages_ >= fail_at_ || (reliable && (it == pairs_.end() || parted))) {
         mine.status = IBV_WC_RETRY_EXC_ERR;
         mine.vendor_err = 0x81;
     } else if (it != pairs_.end() && !lose(pair, to, request) &&

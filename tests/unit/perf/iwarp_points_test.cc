@@ -145,6 +145,7 @@ struct IwarpShape {
     uint32_t threads = 1;
     Direction direction = Direction::Forward;
     PollMode poll = PollMode::Yield;
+    uint32_t signal = 0;
 };
 
 Point point_of(const IwarpShape& shape, uint32_t iterations, uint32_t time_ms) {
@@ -161,6 +162,7 @@ Point point_of(const IwarpShape& shape, uint32_t iterations, uint32_t time_ms) {
     if (shape.depth != 0)
         plan.depths = {shape.depth};
     plan.connect = Connect::Cm;
+    plan.signal = shape.signal;
     return expand(plan).front();
 }
 
@@ -196,6 +198,8 @@ INSTANTIATE_TEST_SUITE_P(
         IwarpShape{.name = "Plain"},
         IwarpShape{.name = "DepthOne", .depth = 1},
         IwarpShape{.name = "DepthThree", .depth = 3},
+        IwarpShape{.name = "FewSignals", .depth = 16, .signal = 16},
+        IwarpShape{.name = "ManySignals", .depth = 16, .qps = 2, .signal = 2},
         IwarpShape{.name = "Event", .poll = PollMode::Event},
         IwarpShape{.name = "Reverse", .direction = Direction::Reverse},
         IwarpShape{.name = "Both", .direction = Direction::Both},

@@ -31,9 +31,11 @@ class IdleLane {
 
     [[nodiscard]] static uint64_t batch() { return 1; }
 
+    [[nodiscard]] static uint32_t signal() { return 1; }
+
     [[nodiscard]] static uint64_t room() { return UINT64_MAX; }
 
-    static int post_batch(uint32_t, uint32_t) noexcept { return 0; }
+    static int post_batch(uint32_t, uint32_t, bool) noexcept { return 0; }
 
     static int post_one(uint32_t, bool) noexcept { return 0; }
 

@@ -38,6 +38,10 @@ Plan every_member() {
     plan.transports = {Transport::Rc, Transport::Tcp};
     plan.connect = Connect::Cm;
     plan.orderings = {Ordering::Strict, Ordering::Relaxed};
+    plan.marks = {.traffic_class = 4, .service_level = 3, .flow_label = 2, .pkey_index = 1};
+    plan.reads = 5;
+    plan.inline_bytes = 0;
+    plan.signal = 8;
     plan.seed = 0xfedcba9876543210;
     plan.reps = 3;
     return plan;

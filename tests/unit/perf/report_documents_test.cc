@@ -35,7 +35,7 @@ TEST(ReportDocuments, SchemaAndReportHaveTheSameMembers) {
     report.results.front().share_of_limit = LimitShare{.percent = 99.5};
     report.results.front().bandwidth->parts = {Part{.messages = 1, .elapsed_ns = 1},
                                                Part{.direction = Direction::Reverse}};
-    report.client_device->iwarp = true;
+    report.client_device->iwarp = report.client_device->grh = true;
     report.results.push_back(test::latency_result(1, 40'000));
     report.results.back().point.transport = Transport::Tcp;
     report.more_pairs = {{*report.client_device, report.server, *report.server_device}};

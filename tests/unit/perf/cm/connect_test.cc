@@ -96,6 +96,26 @@ TEST_F(CmTest, GivesThePathAndTheTimersOfAConnectionWithoutIt) {
     }
 }
 
+TEST_F(CmTest, MarksReplaceWhatRdmaCmHas) {
+    CmEnd client(verbs_);
+    CmEnd server(verbs_);
+    CmListener listener = listen();
+    CmQueue queue = client.queue();
+    queue.marks = {.traffic_class = 106, .service_level = 3, .flow_label = 0x12345};
+    auto accepted = accept(listener, {&server}, wait());
+    auto connection = CmConnection::open(cm_, {address(), "rdma0"});
+    ASSERT_TRUE(connection && connection->init(queue));
+    ASSERT_TRUE(connection->connect(queue, address(), listener.ticket(), 0, wait()));
+    EXPECT_TRUE(accepted.get());
+    const ibv_ah_attr marked = verbs_.change(client.qp(), IBV_QPS_RTR).ah_attr;
+    EXPECT_EQ(marked.grh.traffic_class, 106);
+    EXPECT_EQ(marked.grh.flow_label, 0x12345U);
+    EXPECT_EQ(marked.sl, 3);
+    EXPECT_EQ(marked.grh.sgid_index, 1) << "the rest is rdma_cm's";
+    const ibv_ah_attr plain = verbs_.change(server.qp(), IBV_QPS_RTR).ah_attr;
+    EXPECT_EQ(plain.grh.traffic_class, test::kCmTrafficClass) << "nobody asked for another";
+}
+
 TEST_F(CmTest, AnAgreedMtuIsUsed) {
     CmEnd client(verbs_);
     CmListener listener = listen();
