@@ -16,6 +16,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 
 #include "netns/base/nsfs.h"
@@ -325,6 +326,9 @@ CallGroup server() {
                 {"prlimit64", "memlock, for a message; of nobody else", {is(0, 0)}},
                 {"tgkill", "a wait for rdma_cm is interrupted", {is(0, kOwnPid), is(2, SIGURG)}},
                 {"sched_setaffinity", "a measuring thread stays where it is"},
+                {"prctl",
+                 "a measuring thread sleeps no longer than it asks",
+                 {is(0, PR_SET_TIMERSLACK)}},
                 {"getcpu", "where a thread runs"},
                 {"getrusage", "what a thread used"},
                 {"times", "what a thread used"},

@@ -185,7 +185,10 @@ Result<> Session::on_open(const Json& frame) {
     if (point == frame.end())
         return make_error(Code::BadInput, "'open' needs 'point'");
     Point wanted = TRY(parse_point(*point));
-    wanted.poll = resolve_poll(wanted.poll, wanted.transport);
+    wanted.poll = resolve_poll(wanted.poll,
+                               wanted.transport,
+                               wanted.threads,
+                               device_ ? poll_place(*device_) : PollPlace{});
     TRY(needs_device(wanted.transport) ? open_verbs(wanted, frame) : open_tcp(wanted));
     state_ = State::Open;
     return {};
@@ -318,7 +321,7 @@ Result<> Session::on_close(const Json&) {
 Result<> Session::on_kv_open(const Json& frame) {
     account_.end_idle();
     const kv::Opening opening = TRY(kv::parse_opening(frame));
-    const Poll poll = resolve_poll(opening.poll, Transport::Rc);
+    const Poll poll = resolve_poll(opening.poll, Transport::Rc, 1, poll_place(*device_));
     const uint32_t mtu = TRY(agree_mtu(0, device_->info, peer_));
     service_ = TRY(kv::Service::open(
         *device_,

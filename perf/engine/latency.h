@@ -197,7 +197,7 @@ class OpenLoop {
                 continue;
             }
             int got = 0;
-            if (!wait(more && room ? due(posted) : UINT64_MAX, got))
+            if (!wait(more && room ? due(posted) : UINT64_MAX, posted != done, got))
                 return end_;
             const uint64_t arrival = now_ns();
             const uint64_t answers = answers_of(got);
@@ -246,9 +246,10 @@ class OpenLoop {
         return end_.post_error == 0;
     }
 
-    bool wait(uint64_t until_ns, int& got) noexcept {
+    // Nobody owes anything while all that was sent is answered: then patience ends nothing.
+    bool wait(uint64_t until_ns, bool owed, int& got) noexcept {
         end_.wake = completer_.wait_until(until_ns, wc_, got);
-        if (end_.wake == Wake::Due)
+        if (end_.wake == Wake::Due || (end_.wake == Wake::TimedOut && !owed))
             end_.wake = Wake::Completions;
         if (end_.wake == Wake::Word) {
             worker_.hear();

@@ -119,7 +119,8 @@ Result<PointResult> Client::run(const Point& point) {
 Result<> Client::open(const Point& point) {
     result_ = {};
     result_.point = point;
-    result_.point.poll = resolve_poll(point.poll, point.transport);
+    result_.point.poll = resolve_poll(
+        point.poll, point.transport, point.threads, device_ ? poll_place(*device_) : PollPlace{});
     parts_.clear();
     next_round_ = 0;
     sent_by_server_ = 0;

@@ -179,12 +179,16 @@ uint64_t random_seed() {
     return seed;
 }
 
-Poll resolve_poll(Poll wish, Transport transport) {
+Poll resolve_poll(Poll wish, Transport transport, uint32_t threads, const PollPlace& place) {
     if (wish.mode != PollMode::Auto)
         return wish;
-    // A software device needs the core that a spinning loop would hold; giving it away after each
-    // empty poll costs a hardware device's user little. Over TCP programs sleep.
-    return {.mode = needs_device(transport) ? PollMode::Yield : PollMode::Event};
+    // Over TCP programs sleep. A software device needs the core that a spinning loop would hold. An
+    // adapter does not, and a system call after each empty poll would be a good part of its
+    // latency; dearer in a container, whose system calls are filtered.
+    if (!needs_device(transport))
+        return {.mode = PollMode::Event};
+    const bool has_room = place.processors >= std::max(threads, 2U);
+    return {.mode = !place.software && has_room ? PollMode::Spin : PollMode::Yield};
 }
 
 bool needs_device(const Plan& plan) {

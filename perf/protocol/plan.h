@@ -192,8 +192,14 @@ uint64_t random_seed();
 // Whether any point of the plan needs a device.
 bool needs_device(const Plan& plan);
 
-// The poll mode for "auto".
-Poll resolve_poll(Poll wish, Transport transport);
+// Where a poll mode is chosen: what the threads that poll have.
+struct PollPlace {
+    bool software = true;     // a device whose work our own processors do
+    uint32_t processors = 1;  // of this process's cpuset
+};
+
+// The poll mode for "auto" with so many threads.
+Poll resolve_poll(Poll wish, Transport transport, uint32_t threads, const PollPlace& place);
 
 // Messages of the warm-up before so many measured ones of a queue pair.
 uint64_t warmup_of(const Point& point, uint64_t iterations);

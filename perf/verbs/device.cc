@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sched.h>
 
 #include "netns/base/clock.h"
 #include "perf/verbs/candidates.h"
@@ -62,6 +63,15 @@ Result<Device> open_row(Verbs& verbs, const GidRow& row) {
 }
 
 }  // namespace
+
+PollPlace poll_place(const Device& device) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    // A machine with more processors than the set can hold has enough of them.
+    const bool known = ::sched_getaffinity(0, sizeof set, &set) == 0;
+    return {.software = device.software,
+            .processors = known ? static_cast<uint32_t>(CPU_COUNT(&set)) : CPU_SETSIZE};
+}
 
 Result<Device> open_cm_device(Verbs& verbs, const CmDevice& found) {
     Device device = TRY(open_row(verbs,

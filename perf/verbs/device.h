@@ -35,6 +35,9 @@ struct Device {
     std::string explanation;  // the table of candidates, for --explain-gid
 };
 
+// Where loops of this process wait for the device's completions.
+PollPlace poll_place(const Device& device);
+
 // The device that rdma_cm has for an address: of iWARP, whose GIDs are no addresses.
 base::Result<Device> open_cm_device(Verbs& verbs, const CmDevice& found);
 

@@ -104,7 +104,7 @@ Result<Cell> Duel::run(const Point& point) {
     Point verified = point;
     verified.verify = Verify::Edges;
     const PointResult checked = TRY(client_->run(verified));
-    Cell cell{.point = point, .trial = trial_for(checked)};
+    Cell cell{.point = point, .trial = trial_for(checked), .poll = checked.point.poll};
     cell.wrong = checked.checked.wrong.has_value();
     while (!cell.wrong && cell.pairs.size() < plan_.most_pairs) {
         cell.pairs.push_back(TRY(run_pair(cell)));

@@ -26,6 +26,7 @@ Trial trial_of(const Point& point);
 struct Cell {
     Point point;
     Trial trial;
+    Poll poll = {};                   // of our side's client
     std::vector<RunPair> pairs = {};  // a: perftest, b: rdma-perf; bytes/s or ns
     RatioEstimate ratio = {};
     Verdict verdict = Verdict::NotEnoughData;

@@ -70,7 +70,7 @@ Json json_of(const Cell& cell) {
                 {"size_bytes", cell.point.size},
                 {"data_ok", !cell.wrong},
                 {"metric", metric_of(cell).name},
-                {"poll", perf::name_of(resolve_poll(cell.point.poll, cell.point.transport))},
+                {"poll", perf::name_of(cell.poll)},
                 {"settings", cell.trial.settings ? to_json(*cell.trial.settings) : Json()},
                 {"pairs", Json::array()},
                 {"ratio", cell.ratio.ratio == 0 ? Json() : Json(cell.ratio.ratio)},

@@ -7,6 +7,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
 
 #include "perf/command/options.h"
 #include "perf/measure/conduct.h"
@@ -283,6 +286,73 @@ TEST(Device, WithoutAnRcSaysSo) {
     EXPECT_THAT(error.fix, Not(HasSubstr("--depth")));
     FakeVerbs datagrams({efa});
     EXPECT_TRUE(run_one(datagrams, point(Verb::Send, Mode::Bandwidth, 64, Transport::Ud)));
+}
+
+TEST(Poll, AutoSpinsOnAnAdapterWithRoom) {
+    const auto chosen = [](PollMode wish, Transport transport, uint32_t threads, PollPlace place) {
+        return resolve_poll({.mode = wish}, transport, threads, place).mode;
+    };
+    using enum PollMode;
+    const PollPlace roomy{.software = false, .processors = 8};
+    EXPECT_EQ(chosen(Auto, Transport::Rc, 1, roomy), Spin);
+    EXPECT_EQ(chosen(Auto, Transport::Ud, 8, roomy), Spin);
+    EXPECT_EQ(chosen(Auto, Transport::Rc, 9, roomy), Yield);
+    EXPECT_EQ(chosen(Auto, Transport::Rc, 1, {.software = false, .processors = 1}), Yield);
+    EXPECT_EQ(chosen(Auto, Transport::Rc, 1, {.software = true, .processors = 8}), Yield);
+    EXPECT_EQ(chosen(Auto, Transport::Tcp, 1, roomy), Event);
+    EXPECT_EQ(chosen(Event, Transport::Rc, 1, roomy), Event);
+}
+
+TEST(Poll, OfBothSidesIsInTheResult) {
+    for (const bool software : {true, false}) {
+        FakeDevice device = adapter();
+        device.vendor_id = software ? 0xffffff : 0x2c9;
+        FakeVerbs verbs({device});
+        const auto result = run_one(verbs, point(Verb::Send, Mode::Latency));
+        ASSERT_TRUE(result) << result.error().message();
+        const auto expected =
+            resolve_poll({},
+                         Transport::Rc,
+                         1,
+                         {.software = software, .processors = poll_place(Device{}).processors});
+        EXPECT_EQ(result->point.poll, expected);
+        EXPECT_EQ(result->server_poll, expected);
+    }
+}
+
+// The kernel's own slack is 50 us.
+TEST(Crew, SleepsNoLongerThanItAsks) {
+    auto crew = Crew::create().value();
+    int slack = -1;
+    ASSERT_TRUE(crew->hire(false, [&](Crew::Hand&) {
+        slack = ::prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
+        return Ending{};
+    }));
+    ASSERT_TRUE(crew->start());
+    crew.reset();
+    EXPECT_EQ(slack, 1);
+}
+
+TEST(OpenLoop, IsPatientWhileNothingIsOwed) {
+    for (const PollMode mode : {PollMode::Yield, PollMode::Event}) {
+        FakeVerbs verbs;
+        Pair pair(verbs, 100ms);
+        {
+            auto client = pair.client(verbs);
+            ASSERT_TRUE(client) << client.error().message();
+            const Plan plan{.verbs = {Verb::Send},
+                            .modes = {Mode::Latency},
+                            .sizes = {64},
+                            .iterations = 3,
+                            .polls = {{.mode = mode}},
+                            .rate = 3,
+                            .verify = Verify::Off};
+            const auto result = client->run(expand(plan).front());
+            ASSERT_TRUE(result) << result.error().message();
+            EXPECT_EQ(result->latency->samples, 3U);
+        }
+        (void)pair.outcome();
+    }
 }
 
 // A server of an older version leaves out what it does not know, without a word.
