@@ -14,6 +14,8 @@ constexpr int kAttached = 3000;
 constexpr int kSource = 2000;
 constexpr int kInfiniBand = 1500;
 constexpr int kAnyLocal = 1000;
+constexpr int kLikePeer = 800;
+constexpr int kOtherNetwork = 700;
 constexpr int kLinkLocal = 500;
 
 struct Judge {
@@ -45,6 +47,21 @@ struct Judge {
         const auto it = std::ranges::find(query.sources, gid);
         return it == query.sources.end() ? -1 : static_cast<int>(it - query.sources.begin());
     }
+
+    // The place of the first source that an IPoIB interface of the row's port has, and that
+    // interface.
+    [[nodiscard]] std::pair<int, std::string> interface_of(const GidRow& row) const {
+        std::pair<int, std::string> best{-1, ""};
+        for (const LocalAddress& local : addresses) {
+            const int place = source_place(local.address);
+            if (local.device == row.device && local.port == row.port && place >= 0 &&
+                (best.first < 0 || place < best.first))
+                best = {place, local.netdev};
+        }
+        return best;
+    }
+
+    static int nearer_by(int place) { return place < 0 ? 0 : 400 - 50 * std::min(place, 7); }
 
     // Small plus for what makes a row the better one among rows of the same GID.
     [[nodiscard]] int detail(const GidRow& row) const {
@@ -84,7 +101,7 @@ struct Judge {
 
     [[nodiscard]] GidVerdict judge_address(const GidRow& row) const {
         const int source = source_place(row.gid);
-        const int nearer = source < 0 ? 0 : 400 - 50 * std::min(source, 7);
+        const int nearer = nearer_by(source);
         if (const AttachedGid* named = attached(row.gid); named != nullptr)
             return usable(kAttached + nearer - attached_place(*named),
                           row,
@@ -93,20 +110,32 @@ struct Judge {
         if (source >= 0)
             return usable(kSource + nearer, row, "the source address of the route to the peer");
         if (row.type == GidType::InfiniBand)
-            return usable(kInfiniBand - std::min(static_cast<int>(row.index), 99),
-                          row,
-                          "InfiniBand port: addressed by LID");
+            return judge_infiniband(row);
         if (!is_local(row.gid))
             return unusable(
                 row.gid.is_link_local()
                     ? "link-local, and no interface here has it"
                     : "foreign: no interface of this network namespace has this address");
         if (row.gid.is_link_local())
-            return usable(kLinkLocal, row, "link-local of this namespace: the last resort");
+            return query.link_local_peer
+                       ? usable(kLikePeer, row, "link-local of this namespace, as the peer's is")
+                       : usable(kLinkLocal, row, "link-local of this namespace: the last resort");
         if (peer_is_here())
             return usable(kAnyLocal, row, "an address of this namespace, and the peer is here");
-        return unusable(fmt::format("ours, but the route to the peer starts at {}",
-                                    query.sources.front().text()));
+        const std::string elsewhere = fmt::format("ours, but the route to the peer starts at {}",
+                                                  query.sources.front().text());
+        return query.device.empty()
+                   ? usable(kOtherNetwork, row, elsewhere + ": another network")
+                   : usable(kAnyLocal, row, elsewhere + "; it is on the device of --device");
+    }
+
+    [[nodiscard]] GidVerdict judge_infiniband(const GidRow& row) const {
+        const int later = std::min(static_cast<int>(row.index), 49);
+        if (const auto [place, netdev] = interface_of(row); place >= 0)
+            return usable(kSource + nearer_by(place) - later,
+                          row,
+                          "InfiniBand port of " + netdev + ", where the route to the peer starts");
+        return usable(kInfiniBand - later, row, "InfiniBand port: addressed by LID");
     }
 
     // Attachment 0 before attachment 1.
@@ -114,6 +143,17 @@ struct Judge {
         return static_cast<int>(std::min<ptrdiff_t>(&named - query.attached.data(), 30)) * 2;
     }
 };
+
+std::string note_of(const GidRow& row, const GidVerdict& verdict) {
+    if (verdict.rank >= kAnyLocal)
+        return "";
+    return fmt::format(
+        "GID {} of {} is a guess ({}); --device and --gid choose, or run against an address of the "
+        "RDMA network",
+        row.gid.text(),
+        row.device,
+        verdict.reason);
+}
 
 void note_stale_attachments(const std::vector<GidRow>& rows,
                             const GidQuery& query,
@@ -152,8 +192,10 @@ GidChoice choose_gid(const std::vector<GidRow>& rows,
     }
     // The first of equals wins: the lower index of the device that comes first by name.
     const auto best = std::ranges::max_element(choice.verdicts, {}, &GidVerdict::rank);
-    if (best != choice.verdicts.end() && best->rank > 0)
+    if (best != choice.verdicts.end() && best->rank > 0) {
         choice.chosen = best->row;
+        choice.note = note_of(rows[best->row], *best);
+    }
     note_stale_attachments(rows, query, choice);
     return choice;
 }
@@ -195,6 +237,8 @@ std::string explain(const std::vector<GidRow>& rows,
         out += fmt::format("  {} empty entries not shown\n", hidden);
     if (rows.empty())
         out += "  no GID in any table\n";
+    if (!choice.note.empty())
+        out += "note: " + choice.note + "\n";
     for (const std::string& remark : choice.remarks)
         out += "note: " + remark + "\n";
     return out;

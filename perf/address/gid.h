@@ -2,9 +2,11 @@
 // Which GID, and with it which device: a pure function over tables, so that every table that was
 // ever seen to go wrong can be a test. The rule: the GID that attach.json names, if the table has
 // it; else the GID whose bytes are the source address that the kernel routes from towards the peer,
-// in this network namespace; else a link-local one that this namespace holds; else none, with a
-// reason for each candidate. A device shared by several containers shows the GIDs of all of them,
-// so a score alone would sooner or later pick somebody else's.
+// in this network namespace; of InfiniBand, whose GIDs are no addresses, the port of the IPoIB
+// interface that has it; else an address of this namespace in another network than the route's;
+// else a link-local one; else none, with a reason for each candidate. The last two are guesses: a
+// note says so. A device shared by several containers shows the GIDs of all of them, so a score
+// alone would sooner or later pick somebody else's.
 #pragma once
 
 #include <cstdint>
@@ -37,6 +39,8 @@ struct GidRow {
 struct LocalAddress {
     std::string netdev;
     Address address;
+    std::string device = {};  // of an IPoIB interface: its InfiniBand device and port
+    uint8_t port = 0;
 };
 
 // What rdma-hook says it attached (attach.h).
@@ -51,6 +55,7 @@ struct GidQuery {
     std::string device;             // only this one; empty: any
     std::optional<uint32_t> index;  // only this one, on the caller's responsibility
     std::string preferred_device;   // RDMA_DEVICE: wins among equals
+    bool link_local_peer = false;   // the peer's GID is: an own one comes before other networks
 };
 
 struct GidVerdict {
@@ -63,6 +68,7 @@ struct GidChoice {
     std::optional<size_t> chosen;  // index into the rows
     std::vector<GidVerdict> verdicts;
     std::vector<std::string> remarks;
+    std::string note = {};  // what nobody may miss: the choice is a guess, and which
 };
 
 GidChoice choose_gid(const std::vector<GidRow>& rows,

@@ -146,6 +146,8 @@ class Server {
         say("client " + name + ": connected");
         Session session(around_.verbs, std::move(control), options_.side);
         const auto done = session.run();
+        if (const std::string note = session.note(); !note.empty())
+            say("client " + name + ": note: " + note);
         if (options_.explain_gid)
             say("client " + name + ":\n" + session.explanation());
         if (done) {

@@ -176,7 +176,9 @@ Result<Device> Session::choose_device() const {
     }
     if (own)
         sources.push_back(*own);
-    return open_best_device(*verbs_, options_.wish, sources);
+    DeviceWish wish = options_.wish;
+    wish.link_local_peer = peer_.gid.is_link_local();
+    return open_best_device(*verbs_, wish, sources);
 }
 
 Result<> Session::on_open(const Json& frame) {

@@ -35,6 +35,8 @@ class Session {
     // The table of GID candidates, once the client said what it wants to reach.
     [[nodiscard]] std::string explanation() const { return device_ ? device_->explanation : ""; }
 
+    [[nodiscard]] std::string note() const { return device_ ? device_->note : ""; }
+
   private:
     using Handler = base::Result<> (Session::*)(const base::Json&);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perf/measure/hosts.h"
 
+#include <fmt/format.h>
+
 #include "perf/system/tcp.h"
 
 namespace perf {
@@ -13,9 +15,13 @@ Result<std::vector<Client>> start_clients(std::vector<Control> controls,
                                           const Surroundings& around,
                                           bool with_device) {
     std::vector<Client> clients;
-    for (Control& control : controls)
+    for (Control& control : controls) {
         clients.push_back(TRY(with_device ? Client::start(around.verbs, std::move(control), side)
                                           : Client::greet(std::move(control), side)));
+        const Client& client = clients.back();
+        if (client.has_device() && !client.device().note.empty())
+            fmt::print(around.err, "rdma-perf: note: {}\n", client.device().note);
+    }
     return clients;
 }
 

@@ -33,7 +33,8 @@ base::Result<Candidates> find_candidates(Verbs& verbs,
                  .attached = attachment.gids,
                  .device = wish.device,
                  .index = wish.gid_index,
-                 .preferred_device = attachment.preferred_device};
+                 .preferred_device = attachment.preferred_device,
+                 .link_local_peer = wish.link_local_peer};
     out.choice = choose_gid(out.tables.rows, out.tables.addresses, out.query);
     std::ranges::copy(attachment.remarks, std::back_inserter(out.choice.remarks));
     std::ranges::copy(out.tables.remarks, std::back_inserter(out.choice.remarks));

@@ -99,6 +99,7 @@ Result<Device> open_best_device(Verbs& verbs,
     device.info.grh =
         device.info.grh || (wish.gid_index && device.port.link_layer == IBV_LINK_LAYER_INFINIBAND);
     device.explanation = std::move(explanation);
+    device.note = candidates.choice.note;
     return device;
 }
 

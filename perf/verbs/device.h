@@ -20,8 +20,9 @@ struct DeviceWish {
     std::string device;
     std::optional<uint32_t> gid_index;
     std::string attach_file;
-    std::string env_device;  // RDMA_DEVICE
-    std::string env_gid;     // RDMA_GID
+    std::string env_device;        // RDMA_DEVICE
+    std::string env_gid;           // RDMA_GID
+    bool link_local_peer = false;  // the peer has told its GID, and it is
 };
 
 struct Device {
@@ -33,6 +34,7 @@ struct Device {
     DeviceInfo info;
     bool software = false;    // rxe or siw: our own CPU does the device's work
     std::string explanation;  // the table of candidates, for --explain-gid
+    std::string note;         // what nobody may miss: the GID is a guess
 };
 
 // Where loops of this process wait for the device's completions.

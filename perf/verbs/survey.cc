@@ -2,12 +2,15 @@
 #include "perf/verbs/survey.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <net/if_arp.h>
 
 #include "netns/base/files.h"
 
@@ -20,7 +23,37 @@ struct FreeInterfaces {
     void operator()(ifaddrs* list) const { ::freeifaddrs(list); }
 };
 
-Result<std::vector<LocalAddress>> local_addresses() {
+constexpr size_t kAttributeLimit = 4096;
+constexpr unsigned kMostPorts = 254;
+
+std::optional<unsigned> port_in(const std::string& text) {
+    unsigned value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc() && end == text.data() + text.size() ? std::optional(value)
+                                                                    : std::nullopt;
+}
+
+std::string first_line(const std::string& path) {
+    base::RealFiles files;
+    const auto text = files.read(path, kAttributeLimit);
+    return text ? text->substr(0, text->find('\n')) : "";
+}
+
+// Fills in device and port if the interface is IPoIB's.
+void find_infiniband(const std::string& sysfs, LocalAddress& local) {
+    const std::string netdev = sysfs + "/class/net/" + local.netdev;
+    if (first_line(netdev + "/type") != std::to_string(ARPHRD_INFINIBAND))
+        return;
+    base::RealFiles files;
+    const auto devices = files.list(netdev + "/device/infiniband");
+    const auto port = port_in(first_line(netdev + "/dev_port"));
+    if (!devices || devices->size() != 1 || port.value_or(kMostPorts) >= kMostPorts)
+        return;
+    local.device = devices->front();
+    local.port = static_cast<uint8_t>(*port + 1);
+}
+
+Result<std::vector<LocalAddress>> local_addresses(const std::string& sysfs) {
     ifaddrs* raw = nullptr;
     if (::getifaddrs(&raw) != 0)
         return base::sys_error("getifaddrs");
@@ -28,7 +61,7 @@ Result<std::vector<LocalAddress>> local_addresses() {
     std::vector<LocalAddress> out;
     for (const ifaddrs* entry = list.get(); entry != nullptr; entry = entry->ifa_next) {
         if (const auto address = from_sockaddr(entry->ifa_addr))
-            out.push_back({entry->ifa_name, *address});
+            find_infiniband(sysfs, out.emplace_back(LocalAddress{entry->ifa_name, *address}));
     }
     return out;
 }
@@ -118,18 +151,9 @@ class DeviceReader {
     }
 
     [[nodiscard]] std::string attribute(uint8_t port, std::string_view kind, uint32_t index) const {
-        base::RealFiles files;
-        auto text = files.read(fmt::format("{}/class/infiniband/{}/ports/{}/gid_attrs/{}/{}",
-                                           sysfs_,
-                                           name_,
-                                           port,
-                                           kind,
-                                           index),
-                               4096);
         // Empty entries answer EINVAL, masked ones ENOENT: not knowing is fine.
-        if (!text)
-            return "";
-        return text->substr(0, text->find('\n'));
+        return first_line(fmt::format(
+            "{}/class/infiniband/{}/ports/{}/gid_attrs/{}/{}", sysfs_, name_, port, kind, index));
     }
 
     Verbs* verbs_;
@@ -142,7 +166,7 @@ class DeviceReader {
 
 Result<Survey> survey(Verbs& verbs, const std::string& only, const std::string& sysfs) {
     Survey out;
-    out.addresses = TRY(local_addresses());
+    out.addresses = TRY(local_addresses(sysfs));
     std::vector<std::string> names = TRY(verbs.device_names());
     std::ranges::sort(names);
     if (!only.empty())

@@ -195,6 +195,8 @@ Findings check_gid(const Scene& scene) {
                                         row->gid.text(),
                                         perf::name_of(row->type),
                                         verdict->reason);
+    if (!scene.found.choice.note.empty() && !row->gid.is_link_local())
+        return warning(why, "run against an address of that network, or pass --device and --gid");
     if (row->type != GidType::InfiniBand && row->gid.is_link_local())
         return warning(why, "give the device's netdev an address: rdma.ip, or ip address add");
     return ok(why);

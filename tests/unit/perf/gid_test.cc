@@ -73,6 +73,66 @@ TEST(Gid, LinkLocalIsTheLastResort) {
     EXPECT_THAT(t.reason(3), HasSubstr("last resort"));
 }
 
+// Peers are often named by the network of their management: an own address beats a link-local one,
+// and neither is taken silently.
+TEST(Gid, AnAddressOfAnotherNetworkComesBeforeLinkLocal) {
+    Table t = shared_device();
+    t.addresses.push_back({"eth0", ip("192.0.2.9")});
+    t.query.sources = {ip("192.0.2.9")};
+    EXPECT_EQ(t.choose(), 5U);
+    EXPECT_THAT(t.reason(5), HasSubstr("starts at 192.0.2.9: another network"));
+    const GidChoice choice = choose_gid(t.rows, t.addresses, t.query);
+    EXPECT_THAT(choice.note, HasSubstr("GID 10.9.0.1 of rxe0 is a guess"));
+    EXPECT_THAT(explain(t.rows, choice, t.query), HasSubstr("note: GID 10.9.0.1"));
+    t.rows.resize(4);
+    EXPECT_THAT(choose_gid(t.rows, t.addresses, t.query).note, HasSubstr("last resort"));
+    EXPECT_EQ(choose_gid(shared_device().rows, t.addresses, shared_device().query).note, "");
+}
+
+// A client that has nothing else has told the server so.
+TEST(Gid, LinkLocalForAPeerThatIs) {
+    Table t = shared_device();
+    t.addresses.push_back({"eth0", ip("192.0.2.9")});
+    t.query.sources = {ip("192.0.2.9")};
+    t.query.link_local_peer = true;
+    EXPECT_EQ(t.choose(), 3U);
+    EXPECT_THAT(choose_gid(t.rows, t.addresses, t.query).note, HasSubstr("as the peer's is"));
+    t.query.sources = {ip("10.9.0.1")};
+    EXPECT_EQ(t.choose(), 5U) << "the route leads there";
+}
+
+TEST(Gid, DeviceOptionAloneTakesItsAddress) {
+    Table t = shared_device();
+    t.addresses.push_back({"eth0", ip("192.0.2.9")});
+    t.query.sources = {ip("192.0.2.9")};
+    t.query.device = "rxe0";
+    EXPECT_EQ(t.choose(), 5U);
+    EXPECT_EQ(choose_gid(t.rows, t.addresses, t.query).note, "");
+}
+
+// ib0 is mlx5_0's, ib3 the second port of mlx5_3.
+TEST(Gid, InfiniBandPortOfTheRoutesInterface) {
+    Table t;
+    for (const char* device : {"mlx5_0", "mlx5_3"}) {
+        for (const uint8_t port : {uint8_t{1}, uint8_t{2}}) {
+            GidRow row = gid_row(0, "fe80::2c9:1", GidType::InfiniBand);
+            row.device = device;
+            row.port = port;
+            t.rows.push_back(row);
+        }
+    }
+    t.addresses = {{"ib0", ip("10.1.0.1"), "mlx5_0", 1}, {"ib3", ip("10.1.3.1"), "mlx5_3", 2}};
+    t.query.sources = {ip("10.1.3.1")};
+    EXPECT_EQ(t.choose(), 3U);
+    EXPECT_THAT(t.reason(3), HasSubstr("port of ib3"));
+    t.query.sources = {ip("10.1.0.1")};
+    EXPECT_EQ(t.choose(), 0U);
+    t.query.sources = {ip("192.0.2.1"), ip("10.1.3.1")};
+    EXPECT_EQ(t.choose(), 3U) << "of a second source, too";
+    t.query.sources = {ip("192.0.2.1")};
+    EXPECT_EQ(t.choose(), 0U);
+}
+
 TEST(Gid, ForeignLinkLocalIsNotUsed) {
     Table t = shared_device();
     t.rows.resize(4);

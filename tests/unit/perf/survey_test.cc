@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perf/verbs/survey.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -50,6 +51,26 @@ TEST(Survey, ReadsTheTableAndTheNetdevs) {
     EXPECT_FALSE(found->rows[0].netdev_present);
     EXPECT_FALSE(found->addresses.empty());
     EXPECT_EQ(verbs.objects(), 0U);
+}
+
+TEST(Survey, KnowsThePortOfAnIpoibInterface) {
+    FakeVerbs verbs;
+    const test::TempDir sys;
+    const std::string lo = sys / "class/net/lo";
+    std::filesystem::create_directories(lo + "/device/infiniband/mlx5_1");
+    const auto port_of_lo = [&](const std::string& type, const std::string& dev_port) {
+        std::ofstream(lo + "/type") << type << "\n";
+        std::ofstream(lo + "/dev_port") << dev_port << "\n";
+        const auto found = survey(verbs, "", sys.path());
+        const auto own = std::ranges::find(found->addresses, "lo", &LocalAddress::netdev);
+        return own->device + "/" + std::to_string(own->port);
+    };
+    EXPECT_EQ(port_of_lo("32", "1"), "mlx5_1/2");
+    EXPECT_EQ(port_of_lo("1", "1"), "/0") << "Ethernet";
+    EXPECT_EQ(port_of_lo("32", "-1"), "/0");
+    EXPECT_EQ(port_of_lo("32", "254"), "/0");
+    std::filesystem::create_directories(lo + "/device/infiniband/mlx5_2");
+    EXPECT_EQ(port_of_lo("32", "0"), "/0") << "which of two nobody says";
 }
 
 TEST(Survey, OldKernelsAreReadEntryByEntry) {

@@ -180,6 +180,12 @@ TEST_F(Checks, IwarpHasNoGidOfAnAddress) {
     expect(check_gid, Status::Skipped, "iWARP needs none");
 }
 
+TEST_F(Checks, AnAddressOfAnotherNetworkIsAWarning) {
+    scene_.found.query.sources = {address("192.0.2.9")};
+    test::choose(scene_);
+    expect(check_gid, Status::Warning, "starts at 192.0.2.9: another network");
+}
+
 TEST_F(Checks, OnlyLinkLocalIsAWarning) {
     scene_.found.tables.rows = {gid_row(0, "fe80::1", GidType::RoceV2, "rdma0")};
     scene_.found.tables.addresses.push_back({"rdma0", address("fe80::1")});
