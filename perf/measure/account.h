@@ -60,7 +60,7 @@ base::Result<Usage> parse_usage(const base::Json& frame);
 // How many processors were busy on a side's machine; nothing for a window too short to say.
 std::optional<double> busy_cores(const Usage& usage);
 
-// What makes a point's numbers doubtful: "retransmit", "loss", "limit_exceeded".
+// What makes a point's numbers doubtful: "retransmit", "loss", "congested", "limit_exceeded".
 std::vector<std::string> flags_of(const PointUsage& usage, const std::optional<LimitShare>& share);
 
 // Adds "cpu", "counters" and "flags" to a result of the report.

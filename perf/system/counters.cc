@@ -67,8 +67,7 @@ constexpr std::string_view kLosses[] = {
     "symbol_error",
     "VL15_dropped",
     // netdev
-    "rx_crc_errors",
-    "rx_dropped",
+    "rx_crc_errors",  // no rx_dropped: it counts what no protocol here wanted, such as LLDP
     "rx_errors",
     "rx_fifo_errors",
     "rx_missed_errors",
@@ -76,6 +75,23 @@ constexpr std::string_view kLosses[] = {
     "tx_dropped",
     "tx_errors",
     "tx_fifo_errors",
+};
+
+// The same sources; port_xmit_wait: PortCounters, ticks in which an InfiniBand port had data and no
+// credits. Pause frames of Ethernet are ethtool's, and not seen here.
+constexpr std::string_view kCongestion[] = {
+    "np_cnp_sent",
+    "np_ecn_marked_roce_packets",
+    "rp_cnp_handled",
+    "rp_cnp_ignored",
+    "cnpHandled",
+    "cnpIgnored",
+    "cnpSent",
+    "RxECNMrkd",
+    "rx_cnp_pkts",
+    "rx_ecn_marked_pkts",
+    "tx_cnp_pkts",
+    "port_xmit_wait",
 };
 
 bool contains(std::span<const std::string_view> list, std::string_view name) {
@@ -161,6 +177,8 @@ std::optional<Trouble> trouble_of(std::string_view counter) {
         slash == std::string_view::npos ? counter : counter.substr(slash + 1);
     if (contains(kRetransmits, name))
         return Trouble::Retransmit;
+    if (contains(kCongestion, name))
+        return Trouble::Congestion;
     return contains(kLosses, name) ? std::optional(Trouble::Loss) : std::nullopt;
 }
 
@@ -174,6 +192,8 @@ std::vector<std::string> flags_of(const Counters& grown) {
         out.emplace_back("retransmit");
     if (any(Trouble::Loss))
         out.emplace_back("loss");
+    if (any(Trouble::Congestion))
+        out.emplace_back("congested");
     return out;
 }
 

@@ -40,13 +40,14 @@ Counters grown(const Counters& before, const Counters& after);
 
 enum class Trouble {
     Retransmit,  // a packet went again, or was asked for again: lost, late or refused (RNR)
-    Loss         // a port or netdev dropped something; whose, it does not say
+    Loss,        // a port or netdev dropped something; whose, it does not say
+    Congestion   // packets were marked on their way, a sender was told, or a port waited to send
 };
 
 // What a counter that grew tells; nothing if it is an ordinary one or not known.
 std::optional<Trouble> trouble_of(std::string_view counter);
 
-// "retransmit", "loss": each at most once.
+// "retransmit", "loss", "congested": each at most once.
 std::vector<std::string> flags_of(const Counters& grown);
 
 base::Json to_json(const Counters& counters);

@@ -103,7 +103,16 @@ TEST(Trouble, IsNamed) {
     EXPECT_THAT(flags_of({{"hw_counters/ack_deferred", 5}}), IsEmpty());
     EXPECT_THAT(flags_of({{"hw_counters/rcvd_seq_err", 1}, {"hw_counters/duplicate_request", 1}}),
                 ElementsAre("retransmit"));
-    EXPECT_THAT(flags_of({{"netdev/rx_dropped", 1}}), ElementsAre("loss"));
+    EXPECT_THAT(flags_of({{"netdev/rx_dropped", 1}}), IsEmpty()) << "LLDP is no loss";
+    EXPECT_THAT(flags_of({{"netdev/rx_missed_errors", 1}}), ElementsAre("loss"));
+    for (const char* name : {"np_cnp_sent",
+                             "rp_cnp_handled",
+                             "np_ecn_marked_roce_packets",
+                             "cnpHandled",
+                             "rx_cnp_pkts"})
+        EXPECT_THAT(flags_of({{std::string("hw_counters/") + name, 1}}), ElementsAre("congested"));
+    EXPECT_THAT(flags_of({{"counters/port_xmit_wait", 1}, {"netdev/rx_errors", 1}}),
+                ElementsAre("loss", "congested"));
     EXPECT_THAT(flags_of({{"netdev/tx_errors", 1}, {"hw_counters/packet_seq_err", 2}}),
                 ElementsAre("retransmit", "loss"));
     for (const char* name : {"retry_exceeded_err",
