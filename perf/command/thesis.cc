@@ -110,6 +110,13 @@ Plan plan_for(const ThesisPlan& thesis, std::vector<Mode> modes, std::vector<uin
             .seed = thesis.seed};
 }
 
+// What a thread that polls burns says nothing of the payload: here threads sleep.
+Plan cost_plan(const ThesisPlan& thesis, std::vector<uint32_t> sizes) {
+    Plan plan = plan_for(thesis, {Mode::Bandwidth}, std::move(sizes));
+    plan.polls = {Poll{.mode = PollMode::Event}};
+    return plan;
+}
+
 std::vector<Point> basic_points(const ThesisPlan& thesis) {
     auto points = expand(plan_for(thesis, {Mode::Bandwidth, Mode::Latency}, thesis.sizes));
     std::erase_if(points, [](const Point& point) {
@@ -182,8 +189,7 @@ std::vector<ThesisTrial> trials_of(Suite suite, const ThesisPlan& thesis) {
         case Suite::Basic:
             return {{.clients = 1, .points = basic_points(thesis)}};
         case Suite::Cpu:
-            return {{.clients = 1,
-                     .points = expand(plan_for(thesis, {Mode::Bandwidth}, thesis.sizes))}};
+            return {{.clients = 1, .points = expand(cost_plan(thesis, thesis.sizes))}};
         case Suite::MultiDevice:
             for (size_t clients = 1; clients <= thesis.hosts; ++clients)
                 trials.push_back(

@@ -67,6 +67,17 @@ TEST(Thesis, AllSuitesHaveThePathMtuThatWasAskedFor) {
     }
 }
 
+// What a polling thread burns is no cost of the payload.
+TEST(Thesis, CostIsMeasuredWithThreadsThatSleep) {
+    ThesisPlan plan;
+    plan.sizes = {4096};
+    plan.time_ms = 10;
+    for (const ThesisTrial& trial : trials_of(Suite::Cpu, plan)) {
+        for (const Point& point : trial.points)
+            EXPECT_EQ(point.poll.mode, PollMode::Event);
+    }
+}
+
 std::vector<PointResult> repetitions() {
     std::vector<PointResult> results;
     for (uint32_t rep = 1; rep <= 3; ++rep) {
