@@ -171,7 +171,7 @@ class Conductor {
         if (point_.mode == Mode::Latency)
             all.latency = summarize(latencies());
         else
-            all.bandwidth = sum_of(parts());
+            all.bandwidth = sum_of(parts(), point_.time_ms != 0);
         if (clients_.size() == 1 && all.bandwidth && all.bandwidth->elapsed_ns != 0)
             all.share_of_limit = clients_.front().share_of_limit(*all.bandwidth);
         return all;

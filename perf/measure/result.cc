@@ -13,8 +13,9 @@ double per_second(uint64_t messages, uint64_t elapsed_ns) {
 }
 }  // namespace
 
-Bandwidth sum_of(std::vector<Part> parts) {
+Bandwidth sum_of(std::vector<Part> parts, bool one_window) {
     Bandwidth all;
+    all.one_window = one_window;
     for (const Part& part : parts) {
         all.messages += part.messages;
         all.elapsed_ns = std::max(all.elapsed_ns, part.elapsed_ns);
@@ -27,7 +28,7 @@ Bandwidth sum_of(std::vector<Part> parts) {
 }
 
 double messages_per_second(const Bandwidth& bandwidth) {
-    if (bandwidth.parts.empty())
+    if (bandwidth.parts.empty() || !bandwidth.one_window)
         return per_second(bandwidth.messages, bandwidth.elapsed_ns);
     double sum = 0;
     for (const Part& part : bandwidth.parts)

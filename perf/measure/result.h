@@ -30,9 +30,10 @@ struct Bandwidth {
     uint64_t warmup_messages = 0;
     uint64_t lost = 0;
     std::vector<Part> parts = {};  // empty: a single one
+    bool one_window = true;        // by time
 };
 
-Bandwidth sum_of(std::vector<Part> parts);
+Bandwidth sum_of(std::vector<Part> parts, bool one_window = true);
 
 // Messages per second of all streams: the sum of their rates in one window. By iterations each has
 // a window of its own, and who is done leaves the link to the others: all messages over the

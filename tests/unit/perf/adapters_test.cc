@@ -379,6 +379,14 @@ TEST(OlderServer, IsNotAskedForWhatItDoesNotKnow) {
     (void)pair.outcome();
 }
 
+// By iterations who is done leaves the link to the others: rates of different times do not add up.
+TEST(Rate, OfStreamsByIterationsIsOverTheLongest) {
+    const std::vector<Part> parts = {Part{.messages = 100, .elapsed_ns = 1'000'000'000},
+                                     Part{.client = 1, .messages = 100, .elapsed_ns = 500'000'000}};
+    EXPECT_DOUBLE_EQ(messages_per_second(sum_of(parts)), 300);
+    EXPECT_DOUBLE_EQ(messages_per_second(sum_of(parts, false)), 200);
+}
+
 TEST(AdapterOptions, AreOfThePlan) {
     const auto plan = [](std::vector<const char*> words) {
         words.insert(words.begin(), {"rdma-perf", "run", "h"});
