@@ -376,6 +376,9 @@ std::chrono::milliseconds Session::idle() const {
         return options_.timeout;
     if (state_ == State::Beside)
         return perftest_->patience() + options_.pause;
+    // Its other servers, one after the other, verify for as long as the point lasts.
+    if (state_ == State::Open && team_->point().verify == Verify::Full)
+        return kMaxHosts * longest_of(team_.get()) + options_.pause;
     const bool measuring = state_ == State::Running || state_ == State::Answering;
     return measuring ? longest_of(team_.get()) + options_.timeout + options_.pause : options_.pause;
 }

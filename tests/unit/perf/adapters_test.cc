@@ -379,6 +379,28 @@ TEST(OlderServer, IsNotAskedForWhatItDoesNotKnow) {
     (void)pair.outcome();
 }
 
+// Its other servers verify one after the other, each for as long as the point lasts.
+TEST(VerifyFull, OfManyServersIsWaitedFor) {
+    FakeVerbs verbs;
+    SideOptions side = options();
+    side.pause = 100ms;
+    Pair first(verbs, side);
+    Pair second(verbs, side);
+    {
+        std::vector<Client> clients;
+        clients.push_back(first.client(verbs).value());
+        clients.push_back(second.client(verbs).value());
+        Point wanted = point(Verb::Write, Mode::Bandwidth, 64);
+        wanted.iterations = 0;
+        wanted.time_ms = 400;
+        wanted.verify = Verify::Full;
+        const auto result = conduct(clients, wanted);
+        EXPECT_TRUE(result) << result.error().message();
+    }
+    (void)first.outcome();
+    (void)second.outcome();
+}
+
 // By iterations who is done leaves the link to the others: rates of different times do not add up.
 TEST(Rate, OfStreamsByIterationsIsOverTheLongest) {
     const std::vector<Part> parts = {Part{.messages = 100, .elapsed_ns = 1'000'000'000},
