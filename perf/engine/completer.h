@@ -2,7 +2,9 @@
 // Completer: how a loop waits for completions. One class for each poll mode, chosen once before the
 // loop, so that the loop itself is straight code. While it waits it also watches what must end it:
 // a stop, a word (of the peer, or of the thread that talks with the peer), and patience, the
-// longest time without any completion.
+// longest time without any completion. A look around is a system call, and would be part of what is
+// timed: there is none before a wait has lasted for a millisecond. Loops whose completions come
+// sooner look at their worker's phase themselves.
 //
 //   Spin    polls. Lowest latency with a core to spare; starves a software device on a small
 //           machine.
@@ -123,6 +125,7 @@ class Completer {
             return Wake::Stopped;
         lookout_.idle_begins();
         uint64_t spin_end = 0;
+        uint64_t long_after = 0;
         for (unsigned idle = 1;; ++idle) {
             count = queue_->poll(out);
             if (count > 0) [[likely]]
@@ -139,7 +142,7 @@ class Completer {
             }
             if constexpr (kMode == PollMode::Yield)
                 (void)::sched_yield();
-            if (idle % kLookEvery != 0 || !lookout_.due())
+            if (idle % kLookEvery != 0 || !lasts_long(long_after) || !lookout_.due())
                 continue;
             if (const Wake wake = lookout_.look(); wake != Wake::Completions)
                 return wake;
@@ -151,6 +154,15 @@ class Completer {
   private:
     // How often to read the clock. On a busy machine each sched_yield may take a whole time slice.
     static constexpr unsigned kLookEvery = kMode == PollMode::Spin ? 512 : 8;
+
+    // Whether the wait, whose end of being a short one is kept there, is a long one by now.
+    static bool lasts_long(uint64_t& long_after) noexcept {
+        constexpr uint64_t kMillisecond = 1'000'000;
+        const uint64_t now = now_ns();
+        if (long_after == 0)
+            long_after = now + kMillisecond;
+        return now >= long_after;
+    }
 
     // After an empty poll: whether it is time to sleep.
     bool sleeps(uint64_t& spin_end) const noexcept {

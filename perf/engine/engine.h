@@ -105,7 +105,12 @@ class Stream {
     }
 
     bool take(int got) noexcept {
-        open_ = worker_.phase() == Phase::Run;
+        const Phase phase = worker_.phase();
+        if (phase == Phase::Abort) [[unlikely]] {
+            end_.wake = Wake::Stopped;
+            return false;
+        }
+        open_ = phase == Phase::Run;
         for (int i = 0; i < got; ++i) {
             const ibv_wc& wc = wc_[static_cast<size_t>(i)];
             if (wc.status != IBV_WC_SUCCESS) [[unlikely]] {

@@ -33,6 +33,8 @@ bool take_completions(
         end.wake = worker.phase() == Phase::Abort ? Wake::Stopped : Wake::Completions;
         return end.good();
     }
+    if (end.wake == Wake::Completions && worker.phase() == Phase::Abort) [[unlikely]]
+        end.wake = Wake::Stopped;
     if (end.wake != Wake::Completions) [[unlikely]]
         return false;
     for (int i = 0; i < got; ++i) {
@@ -253,8 +255,10 @@ class OpenLoop {
             end_.wake = Wake::Completions;
         if (end_.wake == Wake::Word) {
             worker_.hear();
-            end_.wake = worker_.phase() == Phase::Abort ? Wake::Stopped : Wake::Completions;
+            end_.wake = Wake::Completions;
         }
+        if (end_.wake == Wake::Completions && worker_.phase() == Phase::Abort)
+            end_.wake = Wake::Stopped;
         got = end_.good() ? std::max(got, 0) : 0;
         for (int i = 0; i < got; ++i) {
             if (wc_[static_cast<size_t>(i)].status != IBV_WC_SUCCESS)

@@ -39,8 +39,8 @@ struct Means {
 template <class C>
 class Getter {
   public:
-    Getter(const Means& means, const Start& start, C& completer, Gets& out)
-        : m_(means), start_(start), completer_(completer), out_(out) {}
+    Getter(const Means& means, const Start& start, C& completer, const Worker& worker, Gets& out)
+        : m_(means), start_(start), completer_(completer), worker_(worker), out_(out) {}
 
     Ending run() noexcept {
         const uint64_t warm = now_ns() + warm_up_ns(m_.plan.time_ms);
@@ -106,8 +106,9 @@ class Getter {
         for (bool seen = false; !seen;) {
             int got = 0;
             end_.wake = completer_.wait(wc, got);
-            if (end_.wake == Wake::Word)
-                end_.wake = Wake::Stopped;  // there is no other word for it than abort
+            // There is no other word for it than abort.
+            if (end_.wake == Wake::Word || worker_.phase() == Phase::Abort)
+                end_.wake = Wake::Stopped;
             if (end_.wake != Wake::Completions)
                 return false;
             for (const ibv_wc& one : std::span(wc).first(static_cast<size_t>(got))) {
@@ -141,6 +142,7 @@ class Getter {
     Means m_;
     Start start_;
     C& completer_;
+    const Worker& worker_;
     Gets& out_;
     uint64_t reads_ = 0;
     Ending end_;
@@ -238,7 +240,7 @@ Ending Exercise::get(Crew::Hand& hand, const Start& start, Gets& gets) {
         .link = link_, .buffer = buffer_, .table = table_, .plan = plan_, .keys = keys_};
     return with_completer(link_.completions(), waiting, [&](auto& completer) {
         using C = std::remove_reference_t<decltype(completer)>;
-        return Getter<C>(means, start, completer, gets).run();
+        return Getter<C>(means, start, completer, hand.worker, gets).run();
     });
 }
 

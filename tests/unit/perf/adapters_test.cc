@@ -2,6 +2,8 @@
 // What adapters demand, refuse or ignore and a software device does not: client and server over a
 // fake provider that does the same.
 #include <algorithm>
+#include <array>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -447,6 +449,66 @@ TEST(AdapterOptions, AreOfThePlan) {
     EXPECT_FALSE(parse_command_line(7, both));
     const char* by_cm[] = {"rdma-perf", "run", "h", "--cm", "--pkey-index", "1"};
     EXPECT_FALSE(parse_command_line(6, by_cm));
+}
+
+// Completions come at the poll of that number, or never.
+struct ScriptedQueue {
+    unsigned at = 0;
+    unsigned polls = 0;
+
+    int poll(std::span<ibv_wc>) noexcept { return ++polls == at ? 1 : 0; }
+
+    static int arm() noexcept { return 0; }
+
+    static int fd() noexcept { return -1; }
+
+    static void take_events() noexcept {}
+};
+
+// A look is a system call, and a wait of a few polls is a sample of a latency.
+TEST(Completer, LooksAroundOnlyWhereAWaitIsLong) {
+    Stop stop;
+    int fds[2] = {-1, -1};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+    Control control(base::UniqueFd(fds[0]), stop);
+    base::UniqueFd other(fds[1]);
+    base::UniqueFd word(::eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK));
+    Waiting waiting;
+    waiting.control = &control;
+    waiting.word = word.get();
+    std::array<ibv_wc, 4> wc;
+    int got = 0;
+    ScriptedQueue soon{.at = 12};
+    EXPECT_EQ((Completer<PollMode::Yield, ScriptedQueue>(soon, waiting).wait(wc, got)),
+              Wake::Completions)
+        << "the word is there, and can wait";
+    ScriptedQueue never;
+    EXPECT_EQ((Completer<PollMode::Yield, ScriptedQueue>(never, waiting).wait(wc, got)),
+              Wake::Word);
+    EXPECT_GT(never.polls, 12U);
+    ScriptedQueue spun;
+    EXPECT_EQ((Completer<PollMode::Spin, ScriptedQueue>(spun, waiting).wait(wc, got)), Wake::Word);
+}
+
+// Completions may come one after the other for as long as a peer likes.
+TEST(Loops, AreAbortedAmongCompletions) {
+    for (const Mode mode : {Mode::Bandwidth, Mode::Latency}) {
+        FakeVerbs verbs;
+        Pair pair(verbs);
+        {
+            auto client = pair.client(verbs);
+            ASSERT_TRUE(client) << client.error().message();
+            Point wanted = point(Verb::Read, mode);
+            wanted.iterations = 0;
+            wanted.time_ms = kMaxTimeMs;
+            wanted.verify = Verify::Off;
+            ASSERT_TRUE(client->open(wanted));
+            ASSERT_TRUE(client->begin());
+            // The client aborts what runs; who is not would run for an hour.
+        }
+        (void)pair.outcome();
+        EXPECT_EQ(verbs.objects(), 0U);
+    }
 }
 
 }  // namespace
