@@ -289,9 +289,13 @@ Result<> Session::on_start(const Json&) {
 
 Result<> Session::on_mark(const Json&) {
     const Crew& crew = team_->crew();
-    const uint64_t sent = crew.sent();
-    const uint64_t received = crew.received();
-    return reply("marked", {{"messages", sent}, {"received", received}, {"at_ns", now_ns()}});
+    uint64_t received = 0;
+    const Reading sent = read_in_time([&] {
+        received = crew.received();
+        return crew.sent();
+    });
+    return reply("marked",
+                 {{"messages", sent.count}, {"received", received}, {"at_ns", sent.at_ns}});
 }
 
 Result<> Session::on_stop(const Json& frame) {

@@ -276,10 +276,8 @@ Result<Client::Mark> Client::mark() {
         mark.reverse = {TRY(base::required<uint64_t>(frame, "messages")), at_ns};
     }
     const Crew& crew = team_->crew();
-    if (on_arrival)
-        mark.reverse = {crew.received(), now_ns()};
-    else
-        mark.forward = {crew.sent(), now_ns()};
+    const Reading seen = read_in_time([&] { return on_arrival ? crew.received() : crew.sent(); });
+    (on_arrival ? mark.reverse : mark.forward) = {seen.count, seen.at_ns};
     return mark;
 }
 

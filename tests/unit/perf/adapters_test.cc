@@ -403,6 +403,18 @@ TEST(VerifyFull, OfManyServersIsWaitedFor) {
     (void)second.outcome();
 }
 
+TEST(Reading, IsTakenAgainIfItTookLong) {
+    int tries = 0;
+    const Reading seen = read_in_time([&]() -> uint64_t {
+        const uint64_t begin = now_ns();
+        while (++tries == 1 && now_ns() - begin < 1'000'000)
+            tries = 0;
+        return static_cast<uint64_t>(tries);
+    });
+    EXPECT_GT(seen.count, 1U);
+    EXPECT_LE(seen.at_ns, now_ns());
+}
+
 // By iterations who is done leaves the link to the others: rates of different times do not add up.
 TEST(Rate, OfStreamsByIterationsIsOverTheLongest) {
     const std::vector<Part> parts = {Part{.messages = 100, .elapsed_ns = 1'000'000'000},
