@@ -195,6 +195,12 @@ bool needs_device(const Plan& plan) {
     return std::ranges::any_of(plan.transports, [](Transport t) { return needs_device(t); });
 }
 
+uint64_t stride_of(const Point& point, uint64_t lead) {
+    constexpr uint64_t kCacheLine = 64;
+    const uint64_t unit = point.size >= kPage ? kPage : kCacheLine;
+    return (point.size + kGuard + lead + unit - 1) / unit * unit;
+}
+
 uint64_t warmup_of(const Point& point, uint64_t iterations) {
     return std::min<uint64_t>(iterations / 10, 2UL * point.depth);
 }
@@ -268,8 +274,9 @@ Result<> check_limits(const Point& point) {
     TRY(require(point.reads <= kMaxReads, "reads"));
     TRY(require(point.inline_bytes.value_or(0) <= kMaxInlineBytes, "inline_bytes"));
     TRY(require(point.slots >= 1, "slots"));
-    TRY(require(uint64_t{point.qps} * point.slots * point.size <= kMaxRingBytes,
-                "qps * slots * size"));
+    const uint64_t lead = point.transport == Transport::Ud ? kGrhSize : 0;
+    TRY(require(uint64_t{point.qps} * point.slots * stride_of(point, lead) <= kMaxRingBytes,
+                "memory of the rings (qps * slots * size, with guard bands)"));
     TRY(require(point.iterations <= kMaxIterations, "iterations"));
     TRY(require(point.time_ms <= kMaxTimeMs, "time_ms"));
     TRY(require((point.iterations == 0) != (point.time_ms == 0), "iterations and time_ms"));

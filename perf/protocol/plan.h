@@ -171,6 +171,14 @@ struct Point {
     uint32_t signal = 0;  // messages for each completion; 0: the batch, else a multiple or a part
 };
 
+// Bytes from one message of a ring to the next: a guard band behind each, and before those of
+// datagrams the GRH that a device writes (ibv_post_recv(3)). Messages of a page or more begin on a
+// page, as an application's would; small ones on a cache line.
+inline constexpr uint64_t kPage = 4096;
+inline constexpr uint64_t kGuard = 64;
+inline constexpr uint64_t kGrhSize = 40;
+uint64_t stride_of(const Point& point, uint64_t lead);
+
 // Messages that one completion stands for.
 constexpr uint32_t signal_of(const Point& point) {
     return point.signal != 0 ? point.signal : point.batch;

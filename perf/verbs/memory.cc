@@ -14,19 +14,14 @@ namespace perf {
 using base::Result;
 
 namespace {
-constexpr size_t kPage = 4096;
-constexpr size_t kGuard = 64;
-constexpr size_t kCacheLine = 64;
-
 size_t round_up(size_t value, size_t unit) {
     return (value + unit - 1) / unit * unit;
 }
 
 Area make_area(const Point& point, size_t start, size_t lead) {
-    const size_t unit = point.size >= kPage ? kPage : kCacheLine;
     Area area{.start = start,
               .first = start + kPage,
-              .stride = round_up(point.size + kGuard + lead, unit),
+              .stride = stride_of(point, lead),
               .lead = lead,
               .slots = point.slots,
               .size = point.size};

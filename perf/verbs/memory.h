@@ -44,9 +44,6 @@ bool has_in(const Point& point, Side side);
 // The messages of the measurement complete a receive on this side.
 bool receives_data(const Point& point, Side side);
 
-// What a device writes before the data of each datagram received (ibv_post_recv(3)).
-inline constexpr size_t kGrhSize = 40;
-
 // One area inside of the registered memory; all numbers in bytes from its start.
 struct Area {
     size_t start = 0;   // of the leading guard

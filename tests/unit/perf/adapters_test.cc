@@ -423,6 +423,14 @@ TEST(Rate, OfStreamsByIterationsIsOverTheLongest) {
     EXPECT_DOUBLE_EQ(messages_per_second(sum_of(parts, false)), 200);
 }
 
+TEST(RingMemory, IsBoundedWithItsGuards) {
+    Point wanted{.size = 4096, .qps = 256, .depth = 256, .slots = 256, .iterations = 1000};
+    EXPECT_FALSE(check_limits(wanted)) << "256 MiB of messages, twice as much memory";
+    wanted.slots = 128;
+    EXPECT_TRUE(check_limits(wanted));
+    EXPECT_EQ(layout_of(wanted, Side::Client).out.stride, stride_of(wanted, 0));
+}
+
 TEST(AdapterOptions, AreOfThePlan) {
     const auto plan = [](std::vector<const char*> words) {
         words.insert(words.begin(), {"rdma-perf", "run", "h"});
