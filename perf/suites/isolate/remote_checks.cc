@@ -22,7 +22,7 @@ bool is_refusal(ibv_wc_status status) {
     return status == IBV_WC_REM_ACCESS_ERR || status == IBV_WC_REM_INV_REQ_ERR;
 }
 
-// What an attempt came to; empty for a refusal without a trace.
+// What an attempt came to; empty if it failed without a trace.
 Result<std::string> breach_of(Arena& arena, ibv_wc_status status) {
     if (const auto damage = TRY(arena.damage()))
         return fmt::format(
@@ -32,7 +32,7 @@ Result<std::string> breach_of(Arena& arena, ibv_wc_status status) {
             damage->expected);
     if (arena.leaked())
         return std::string("bytes of the server came over");
-    return std::string(is_refusal(status) ? "" : "no refusal");
+    return std::string(status == IBV_WC_SUCCESS ? "no refusal" : "");
 }
 
 Result<Outcome> must_be_refused(Arena& arena, std::initializer_list<Aim> aims) {
@@ -48,11 +48,15 @@ Result<Outcome> must_be_refused(Arena& arena, std::initializer_list<Aim> aims) {
                                         breach.empty() ? "" : ", " + breach);
         if (!breach.empty())
             outcome.verdict = IsolationVerdict::Fail;
+        // A provider may call a refusal by another name: no barrier was passed, but who was to say
+        // no did not say it.
+        else if (!is_refusal(status) && outcome.verdict == IsolationVerdict::Pass)
+            outcome.verdict = IsolationVerdict::Finding;
     }
-    if (outcome.verdict == IsolationVerdict::Pass)
-        outcome.observed += "; memory unchanged";
-    else
+    if (outcome.verdict == IsolationVerdict::Fail)
         outcome.fix = kDistrust;
+    else
+        outcome.observed += "; memory unchanged";
     TRY(arena.control_run().context("control run after"));
     return outcome;
 }

@@ -96,6 +96,9 @@ class FakeVerbs : public perf::Verbs {
     // Two queue pairs of iWARP devices in INIT get to RTS and reach each other.
     void connect_iwarp(uint32_t a, uint32_t b);
 
+    // Instead of IBV_WC_REM_ACCESS_ERR, as providers do that map errors in their own way.
+    void refuse_access_as(ibv_wc_status status) { access_refusal_ = status; }
+
     void leak(Leak leak) { leaks_.insert(leak); }
 
     // No registration is larger than RLIMIT_MEMLOCK.
@@ -194,6 +197,7 @@ class FakeVerbs : public perf::Verbs {
     std::vector<ibv_ah_attr> paths_;
     std::vector<int> reads_;
     std::set<Leak> leaks_;
+    ibv_wc_status access_refusal_ = IBV_WC_REM_ACCESS_ERR;
     bool heeds_memory_limit_ = false;
     std::mt19937 keys_;
     std::map<uint32_t, std::shared_ptr<Region>> stale_;

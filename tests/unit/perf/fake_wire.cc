@@ -212,15 +212,15 @@ ibv_wc_status FakeVerbs::copy_remote(Pair& peer, const Request& request) {
     const uint64_t from = is_atomic ? words.remote_addr : rdma.remote_addr;
     const Region* region = find_region(peer, is_atomic ? words.rkey : rdma.rkey);
     if (region == nullptr)
-        return IBV_WC_REM_ACCESS_ERR;
+        return access_refusal_;
     const auto start = reinterpret_cast<uint64_t>(region->addr);
     if (!leaks(Leak::Range) &&
         (from < start || from + request.piece.length > start + region->length))
-        return IBV_WC_REM_ACCESS_ERR;
+        return access_refusal_;
     if (!admits(peer, *region, needed)) {
         if (leaks(Leak::SilentWrite))
             move_data(request, from);
-        return IBV_WC_REM_ACCESS_ERR;
+        return access_refusal_;
     }
     if (is_atomic && (from % 8 != 0 || request.piece.length != 8))
         return IBV_WC_REM_INV_REQ_ERR;

@@ -126,6 +126,18 @@ INSTANTIATE_TEST_SUITE_P(
         // Its neighbours are doors that are shut: an open one beside it would be no leak.
         LeakCase{Leak::KeysInOrder, {}}));
 
+// Nothing moved, but who was to refuse it called it something else.
+TEST_F(Isolation, ARefusalByAnotherNameIsAFinding) {
+    FakeVerbs verbs({own_device()});
+    verbs.refuse_access_as(IBV_WC_REM_OP_ERR);
+    const Trials trials = try_it(verbs);
+    ASSERT_FALSE(trials.error) << trials.error->message();
+    EXPECT_EQ(with(trials, IsolationVerdict::Fail), Ids{}) << to_text(trials);
+    EXPECT_EQ(of(trials, "wrong_key").verdict, IsolationVerdict::Finding);
+    EXPECT_EQ(of(trials, "read_only").verdict, IsolationVerdict::Finding);
+    EXPECT_THAT(of(trials, "wrong_key").observed, HasSubstr("memory unchanged"));
+}
+
 TEST_F(Isolation, KeysThatAreCountedUpAreAFinding) {
     FakeVerbs verbs({own_device()});
     verbs.leak(Leak::KeysInOrder);
