@@ -38,7 +38,7 @@ std::string human_value(const Metric& metric, double value) {
         return fmt::format("{:.1f} MiB/s", value / (1024.0 * 1024.0));
     if (metric.name.ends_with("_messages_per_s"))
         return fmt::format("{:.2f} kmsg/s", value / 1000);
-    return fmt::format("{:.1f} us", value / 1000);
+    return fmt::format("{:.2f} us", value / 1000);
 }
 
 }  // namespace perf

@@ -240,7 +240,7 @@ std::string result_text(const PointResult& result) {
         return "not measured";
     const LatencySummary& l = *result.latency;
     const auto us = [](uint64_t ns, bool carried = true) {
-        return carried ? fmt::format("{:.1f}", static_cast<double>(ns) / 1000) : "-";
+        return carried ? fmt::format("{:.2f}", static_cast<double>(ns) / 1000) : "-";
     };
     return fmt::format("p50 {}  p90 {}  p99 {}  p99.9 {}  p99.99 {}  max {} us",
                        us(l.p50_ns),

@@ -42,7 +42,7 @@ TEST(Expect, HoldsAtItsLimit) {
 
 TEST(Expect, SaysWhichPointHasWhat) {
     EXPECT_THAT(lines("p50<=1us", {latency_result(1, 4000)}),
-                ElementsAre("expected p50<=1us, but send lat 64 B has 4.0 us"));
+                ElementsAre("expected p50<=1us, but send lat 64 B has 4.00 us"));
 }
 
 TEST(Expect, GoesByTheMedianOfRepetitions) {

@@ -290,7 +290,8 @@ TEST(PerftestReport, LineAndDocument) {
     findings.client_perftest.version = "6.24";
     findings.cells = {sample_cell(1000)};
     const std::string row = table_row(findings.cells.front());
-    for (const char* text : {"write lat 64 B", "1.0 us", "2.0 us", "0.500", "0.500 to 0.500", "6"})
+    for (const char* text :
+         {"write lat 64 B", "1.00 us", "2.00 us", "0.500", "0.500 to 0.500", "6"})
         EXPECT_THAT(row, HasSubstr(text));
     EXPECT_THAT(row, HasSubstr("faster"));
     EXPECT_EQ(std::ranges::count(row, '\n'), 1);
