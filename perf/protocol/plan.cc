@@ -176,7 +176,8 @@ uint64_t random_seed() {
     uint64_t seed = 0;
     if (::getrandom(&seed, sizeof seed, 0) != sizeof seed)
         seed = static_cast<uint64_t>(base::Deadline::Clock::now().time_since_epoch().count());
-    return seed;
+    constexpr uint64_t kExact = (uint64_t{1} << 53U) - 1;
+    return seed & kExact;
 }
 
 Poll resolve_poll(Poll wish, Transport transport, uint32_t threads, const PollPlace& place) {

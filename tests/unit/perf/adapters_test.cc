@@ -431,6 +431,11 @@ TEST(RingMemory, IsBoundedWithItsGuards) {
     EXPECT_EQ(layout_of(wanted, Side::Client).out.stride, stride_of(wanted, 0));
 }
 
+TEST(Seed, IsExactAsADouble) {
+    for (int i = 0; i < 100; ++i)
+        EXPECT_LT(random_seed(), uint64_t{1} << 53U);
+}
+
 TEST(AdapterOptions, AreOfThePlan) {
     const auto plan = [](std::vector<const char*> words) {
         words.insert(words.begin(), {"rdma-perf", "run", "h"});
