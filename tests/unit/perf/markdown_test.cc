@@ -32,7 +32,11 @@ TEST(TcpRatio, IsThatOfTheSamePointOnly) {
     EXPECT_DOUBLE_EQ(ratio_to_tcp(rows[0], rows).value(), 0.5);
     EXPECT_FALSE(ratio_to_tcp(rows[2], rows));
     EXPECT_FALSE(ratio_to_tcp(rows[4], rows));
-    EXPECT_THAT(tcp_table(rows), HasSubstr("0.50 x tcp"));
+    EXPECT_THAT(tcp_table(rows), HasSubstr("0.50 x tcp\n"));
+    PointResult asleep = over_tcp(latency_result(1, 8000));
+    asleep.point.poll.mode = PollMode::Event;
+    EXPECT_THAT(tcp_table(summarize({latency_result(1, 4000), asleep}, 1)),
+                HasSubstr("0.50 x tcp  (yield against event)"));
     EXPECT_THAT(tcp_table(summarize({latency_result(1, 4000)}, 1)), IsEmpty());
 }
 
