@@ -131,13 +131,15 @@ Result<> Client::open_verbs(const Point& wish) {
     if (!device_)
         return make_error(Code::Internal, "no device is open");
     TRY(check_known(server_, wish));
+    Json body = {{"point", to_json(wish)}};
+    // The look-up names an index that the port does not have; a queue pair would only be refused.
+    if (wish.marks.pkey_index != 0)
+        body["pkey"] = TRY(partition_key(*device_, wish.marks.pkey_index));
     Waiting waiting = this->waiting();
     waiting.device = &*device_;
     auto team = TRY(VerbsTeam::create(
         *device_, result_.point, Side::Client, waiting, cm_ends_of(*options_.cm, control_)));
-    Json body = {{"point", to_json(wish)}, {"endpoints", to_json(team->endpoints())}};
-    if (wish.marks.pkey_index != 0)
-        body["pkey"] = TRY(partition_key(*device_, wish.marks.pkey_index));
+    body["endpoints"] = to_json(team->endpoints());
     const Json frame = TRY(control_.ask(message("open", std::move(body)), "opened", step()));
     const Opened opened = TRY(parse_opened(frame));
     if (opened.mtu > device_->info.active_mtu)
