@@ -139,6 +139,10 @@ class TeamOf : public Team {
     Ending probe(L& lane, C& completer, Crew::Hand& hand, Shift& shift) {
         if (side_ == Side::Server) {
             hand.drained();  // it only ever answers
+            // An open loop owes nothing until its next message is due.
+            if (point_.rate != 0)
+                completer.be_patient_for(waiting_.patience +
+                                         std::chrono::milliseconds(1000 / point_.rate + 1));
             return pong(lane, completer, hand.worker);
         }
         Histogram ignored;

@@ -338,7 +338,7 @@ TEST(Crew, SleepsNoLongerThanItAsks) {
 TEST(OpenLoop, IsPatientWhileNothingIsOwed) {
     for (const PollMode mode : {PollMode::Yield, PollMode::Event}) {
         FakeVerbs verbs;
-        Pair pair(verbs, 100ms);
+        Pair pair(verbs, 200ms);
         {
             auto client = pair.client(verbs);
             ASSERT_TRUE(client) << client.error().message();
