@@ -33,7 +33,7 @@ std::optional<double> latency_of(const PointResult& result) {
     return static_cast<double>((*result.latency).*kMember);
 }
 
-// "966.4 MiB/s", "15.46 kmsg/s", "4.2 us".
+// "966.4 MiB/s", "15.46 kmsg/s", "4.20 us".
 std::string human_value(const Metric& metric, double value);
 
 }  // namespace perf

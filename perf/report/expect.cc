@@ -104,7 +104,7 @@ std::optional<double> median_of(const ExpectedMetric& metric,
 }
 
 std::string line_of(const Expectation& expected, const Point& point, double value) {
-    return fmt::format("expected {}, but {} has {:.1f} {}",
+    return fmt::format("expected {}, but {} has {:.2f} {}",
                        expected.text,
                        describe(point),
                        value / expected.metric->shown.factor,

@@ -29,7 +29,7 @@ std::vector<double> sample_of(const std::vector<const PointResult*>& repetitions
 // [{"metric", "median", "ci95": [low, high] or null, "n"}] without the point.
 base::Json json_of(const SummaryRow& row);
 
-// "3.9 us to 4.4 us", or "-" where there are too few repetitions.
+// "3.90 us to 4.40 us", or "-" where there are too few repetitions.
 std::string interval_text(const SummaryRow& row);
 
 // The end of the table.
