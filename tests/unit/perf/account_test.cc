@@ -52,12 +52,12 @@ TEST(PointUsage, FlagsOfEitherSide) {
 
 TEST(PointUsage, JsonHasBothSides) {
     PointUsage both{.client = usage(0.5), .server = {}, .payload_bytes = 10};
-    both.client.counters = {{"netdev/rx_dropped", 2}};
+    both.client.counters = {{"netdev/rx_missed_errors", 2}};
     Json out = Json::object();
     describe(out, both, std::nullopt);
     EXPECT_EQ(out["cpu"]["client"]["machine_busy_s"], 0.5);
     EXPECT_TRUE(out["cpu"]["server"].is_null());
-    EXPECT_EQ(out["counters"]["client"]["netdev/rx_dropped"], 2);
+    EXPECT_EQ(out["counters"]["client"]["netdev/rx_missed_errors"], 2);
     EXPECT_TRUE(out["counters"]["server"].empty());
     EXPECT_EQ(out["flags"], Json::array({"loss"}));
 }

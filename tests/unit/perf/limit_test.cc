@@ -167,6 +167,8 @@ TEST(WireBetween, TakesTheSlowerKnownSide) {
     EXPECT_EQ(wire_between(own, peer, 1024).stack, HeaderStack::RoceV1);
     own.gid_type = GidType::InfiniBand;
     own.lid = 7;
+    EXPECT_EQ(wire_between(own, peer, 1024).stack, HeaderStack::InfiniBandGrh) << "two subnets";
+    peer.gid = own.gid;
     EXPECT_EQ(wire_between(own, peer, 1024).stack, HeaderStack::InfiniBand);
     own.lid = 0;
     EXPECT_EQ(wire_between(own, peer, 1024).stack, HeaderStack::IwarpIpv4);
