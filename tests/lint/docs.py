@@ -13,7 +13,7 @@ import re
 import sys
 from pathlib import Path
 
-DOCUMENTS = ("*.md", "doc/*.md", "examples/*", "examples/*/*", "perf/README.md", "runtime-config/README.md", "tests/lab/README.md")
+DOCUMENTS = ("*.md", "docs/*.md", "examples/*", "examples/*/*", "perf/README.md", "runtime-config/README.md", "tests/lab/README.md")
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 PATH = re.compile(r"(?<![\w/.{=-])((?:examples|tests|hook|netns|perf|runtime-config|\.ci)/[\w./-]+)")
 CVE = re.compile(r"CVE-\d{4}-\d+")

@@ -4,7 +4,7 @@
 
 usage: hardware.py ROOT
 
-doc/supported-hardware.md has one line for each adapter of tests/fakes/adapters.cc, by the name in its last column. A cell
+docs/supported-hardware.md has one line for each adapter of tests/fakes/adapters.cc, by the name in its last column. A cell
 begins with `test` where a case of tests/unit/hook/adapter_cases.h attaches, with `no` where all of its cases are refused,
 and where there is no case with anything but `test`. A `no` has its reason behind it. Each quirk in tests/fakes/adapters.cc is
 read by another file of that folder: a test on a quirk that none reads would pass with any driver.
@@ -13,7 +13,7 @@ import re
 import sys
 from pathlib import Path
 
-PAGE = "doc/supported-hardware.md"
+PAGE = "docs/supported-hardware.md"
 ADAPTER = re.compile(r'\.nic = Nic::\w+,\s*\.name = "(\w+)"')
 QUIRK = re.compile(r'^ +\{"(\w+)",', re.MULTILINE)
 CASE = re.compile(r'Case\{\s*Nic::(\w+),\s*"(\w+)",\s*Mode::(\w+)(,\s*"[^"]+")?')

@@ -67,8 +67,8 @@ def differ(where, wanted, found):
 
 
 def check_commands(root, name, program):
-    page = (root / "doc/man" / PAGES[name]).read_text(encoding="utf-8")
-    script = str(root / f"doc/completion/{name}.bash")
+    page = (root / "docs/man" / PAGES[name]).read_text(encoding="utf-8")
+    script = str(root / f"docs/completion/{name}.bash")
     subsections, rest = sections(page)
     documented, everywhere = described(page), set()
     titles = set()
@@ -92,7 +92,7 @@ def check_commands(root, name, program):
 
 
 def check_usage(root, name, program):
-    page = (root / "doc/man" / PAGES[name]).read_text(encoding="utf-8")
+    page = (root / "docs/man" / PAGES[name]).read_text(encoding="utf-8")
     usage = subprocess.run([program], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL).stderr
     lines = re.findall(rf"(?:usage:|^ +) *{name} (.*)", usage, re.MULTILINE)
     if not lines:
@@ -104,7 +104,7 @@ def check_usage(root, name, program):
 
 
 def check_statuses(root, name):
-    page = (root / "doc/man" / PAGES[name]).read_text(encoding="utf-8")
+    page = (root / "docs/man" / PAGES[name]).read_text(encoding="utf-8")
     readme = (root / READMES[name]).read_text(encoding="utf-8").split("## Exit codes")[1].split("\n## ")[0]
     found = set(re.findall(r"^\.It (\d+)$", page, re.MULTILINE))
     yield from differ(f"{PAGES[name]}: statuses", set(STATUS.findall(readme)) | {"0"}, found)

@@ -97,15 +97,15 @@ WORDS = [("// Returns what is there. A file of the container's only.", ""), ("//
          ("// `ours` and \"no more\" are quoted.", ""), ('auto url = "http://alone";', ""), ('R"(// alone)"; int b;  // mends', '2: "mends"')]
 
 # A table of hardware with one adapter: a cell of it, and the lint's message.
-ADAPTERS = {"tests/fakes/adapters.cc": '{.nic = Nic::A, .name = "A"}', "README.md": "[x](doc/supported-hardware.md)",
+ADAPTERS = {"tests/fakes/adapters.cc": '{.nic = Nic::A, .name = "A"}', "README.md": "[x](docs/supported-hardware.md)",
             "tests/unit/hook/adapter_cases.h": 'Case{Nic::A, "shared", Mode::Shared}, Case{Nic::A, "shared", Mode::Shared, "no"},\n'
                                                 'Case{Nic::A,\n "vf", Mode::Shared, "has none"}',
-            "doc/supported-hardware.md": "| adapter | h | a | b | c | d | double |\n| x | no: w | test; so | no: y | source | no: z | `A` |\n"}
+            "docs/supported-hardware.md": "| adapter | h | a | b | c | d | double |\n| x | no: w | test; so | no: y | source | no: z | `A` |\n"}
 HARDWARE = [("test; so", "source", "is not `test`"), ("no: y", "test", "is not `no`"), ("source", "test", "has no case"), ("no: z", "no", "no reason"),
             ("no: z", "maybe", "begins with none"), ("`A`", "`B`", "B is no adapter"), (" | source", "", "not one line")]
 
 # A program with one command, its page and its completion.
-PAGE, COMPLETION = "doc/man/rdmactl.8", "doc/completion/rdmactl.bash"
+PAGE, COMPLETION = "docs/man/rdmactl.8", "docs/completion/rdmactl.bash"
 MANUAL = {
     "program": "#!/bin/sh\nif [ $1 = go ]; then printf 'Options:\\n  -h,--help   x\\n  --fast x\\n'\n"
                "else printf 'Options:\\n  -h,--help x\\n  --version x\\n\\nSubcommands:\\n  go  x\\n'; fi\n",
@@ -241,7 +241,7 @@ def main():
     expect("a quirk that a fake has", "hardware.py", quirk | {"tests/fakes/world.cc": 'has_quirk("late")'}, 0)
     expect("a README that does not name it", "hardware.py", ADAPTERS | {"README.md": ""}, 1, "no link")
     for old, new, said in HARDWARE:
-        page = {name: text.replace(old, new) if name.startswith("doc/") else text for name, text in ADAPTERS.items()}
+        page = {name: text.replace(old, new) if name.startswith("docs/") else text for name, text in ADAPTERS.items()}
         expect(f"{old} for {new}", "hardware.py", page, 1, said)
     expect("addresses", "project.py", PROJECT, 0)
     for name, old, new, said in PROJECTS:

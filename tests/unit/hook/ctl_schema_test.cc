@@ -185,7 +185,7 @@ TEST_F(CtlSchema, SaysWhatEachCommandPrints) {
     }
     EXPECT_THAT(unseen, testing::ElementsAre("verify.error", "verify.server"));
     // The manual has a section for each command, and tests/lint/manual.py holds it to the program.
-    const auto sections = find_all(source_file("doc/man/rdmactl.8"), R"(\n\.Ss ([^\n]*))");
+    const auto sections = find_all(source_file("docs/man/rdmactl.8"), R"(\n\.Ss ([^\n]*))");
     EXPECT_EQ(seen_, std::set<std::string>(sections.begin(), sections.end()));
 }
 

@@ -114,7 +114,7 @@ TEST(RequestDocuments, EveryModeIsListed) {
     test::expect_printed(
         kAnnotationsSchema, "device.\",\n      \"enum\": [\"", "\"]", join(mode_names(), "\", \""));
     test::expect_printed(
-        "doc/completion/rdmactl.bash", "doctor:0) words+=' ", "'", join(mode_names(), " "));
+        "docs/completion/rdmactl.bash", "doctor:0) words+=' ", "'", join(mode_names(), " "));
     test::expect_printed("ansible/roles/common/tasks/doctor.yml",
                          "common_all_modes: [",
                          "]",
