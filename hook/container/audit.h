@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The audit lines of the log: one for each attach, detach, refusal and recovery. Their format is in
-// hook/README.md ("The log").
+// docs/reference/audit-log.md.
 #pragma once
 
 #include <string_view>

@@ -62,7 +62,7 @@ class Delivery {
     oci::Spec spec_;
 };
 
-// Both return attach.json, "format" 1; see hook/README.md. `fenced`: see Asking.
+// Both return attach.json, "format" 1; see docs/reference/attach-json.md. `fenced`: see Asking.
 Json granted_json(const std::string& id, bool fenced, const std::vector<Granted>& granted);
 Json failed_json(const std::string& id, const base::Error& error);
 

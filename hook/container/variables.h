@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The environment variables by which programs of a container find its RDMA. hook/README.md has the
-// list for people.
+// The environment variables by which programs of a container find its RDMA.
+// docs/reference/attach-json.md has the list for people.
 #pragma once
 
 #include <string>

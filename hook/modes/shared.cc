@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // shared: the host's HCA for many containers. Each has a child of the HCA's netdev (macvlan, ipvlan
 // or VLAN) and the GIDs of its own addresses in the HCA's table. The HCA stays the host's: upstream
-// kernels neither hide nor refuse a neighbour's GID (hook/README.md says what that means).
+// kernels neither hide nor refuse a neighbour's GID (see docs/admin/isolation.md).
 #include "hook/modes/shared.h"
 
 #include <algorithm>

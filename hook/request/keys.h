@@ -79,7 +79,7 @@ struct KeyValues : Attachment, Limits {
 };
 
 struct ModeInfo {
-    std::string_view name;  // value of rdma.mode, file in hook/modes/, section of hook/README.md
+    std::string_view name;  // value of rdma.mode, file in hook/modes/, page of docs/modes/
     // Keys that the mode takes beside those of every mode, in the order in which a refusal lists
     // them.
     std::string_view keys;

@@ -58,7 +58,7 @@ struct Rules : Limits {
 };
 
 // The policy of the configuration. Present: it denies everything that it does not list. Absent: the
-// default policy of hook/README.md holds.
+// default policy of docs/reference/configuration.md holds.
 struct Policy : Rules {
     std::vector<std::string> modes;
     std::optional<std::vector<std::string>> pools;  // nothing: all, and attachments without one

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Request: the things that a container asks for, made from its annotations and the configuration.
-// Pure: it holds only valid values. The table of keys in keys.cc is the grammar. hook/README.md
-// describes it for people, and runtime-config/install/schema/ as JSON Schema.
+// Pure: it holds only valid values. The table of keys in keys.cc is the grammar.
+// docs/reference/annotations.md describes it for people, and runtime-config/install/schema/ as JSON
+// Schema.
 #pragma once
 
 #include <cstdint>

@@ -26,7 +26,7 @@ struct CodeRow {
     int exit;
 };
 
-// Kept equal to the table in hook/README.md by a unit test.
+// Kept equal to the table in docs/reference/exit-codes.md by a unit test.
 constexpr CodeRow kCodes[] = {
     {Code::Internal, "internal", EX_SOFTWARE},
     {Code::Usage, "usage", EX_USAGE},

@@ -11,7 +11,7 @@
 
 namespace base {
 
-// The kind of failure. Each has one exit code and one line in hook/README.md.
+// The kind of failure. Each has one exit code and one line in docs/reference/exit-codes.md.
 enum class Code {
     Internal,     // a bug, or a failure of the system that no input explains
     Usage,        // wrong command line
@@ -25,7 +25,7 @@ enum class Code {
     Kernel,       // the kernel refused a request
 };
 
-// The stable name of a code, used in --json and in hook/README.md ("bad_input").
+// The stable name of a code, used in --json and in docs/reference/exit-codes.md ("bad_input").
 std::string_view code_name(Code code);
 
 // The exit status of a code, by the table of sysexits(3).

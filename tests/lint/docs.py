@@ -4,20 +4,23 @@
 
 usage: docs.py ROOT
 
-Looks at links to files, at repository paths in `code` and in indented commands, at rdma.* annotations, which must be in
-the schema, and at the CVEs of SECURITY.md: each must have tests by its name, CVE-2024-0132 or Cve2024_0132. The README's table
-of what modes isolate must be the one that the scenario isolation.sh asks the kernel about.
+Looks at links to files and their sections, at repository paths in `code` and in indented commands, at rdma.* annotations, which must be in
+the schema, and at the CVEs of SECURITY.md: each must have tests by its name, CVE-2024-0132 or Cve2024_0132. The table of
+what modes isolate must be the one that the scenario isolation.sh asks the kernel about.
 """
+import functools
 import json
 import re
 import sys
 from pathlib import Path
 
-DOCUMENTS = ("*.md", "docs/*.md", "examples/*", "examples/*/*", "perf/README.md", "runtime-config/README.md", "tests/lab/README.md")
-LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
+DOCUMENTS = ("*.md", "docs/**/*.md", "examples/*", "examples/*/*", "*/README.md", "tests/*/README.md")
+LINK = re.compile(r"\]\(([^)#:\s]*)(?:#([^)]*))?\)")
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 PATH = re.compile(r"(?<![\w/.{=-])((?:examples|tests|hook|netns|perf|runtime-config|\.ci)/[\w./-]+)")
 CVE = re.compile(r"CVE-\d{4}-\d+")
 TESTS = ("tests/unit/*/*_test.cc", "tests/contract/*_test.cc", "tests/lab/scenarios/*.sh")
+PROMISED = "docs/admin/isolation.md"
 ISOLATION = "tests/lab/scenarios/isolation.sh"
 KEY = re.compile(r"(?<![\w/.-])rdma\.[a-z0-9_.]+(?==)")
 
@@ -32,9 +35,12 @@ def check(root):
     for document in sorted(path for glob in DOCUMENTS for path in root.glob(glob) if path.is_file()):
         for number, line in enumerate(document.read_text(encoding="utf-8").splitlines(), 1):
             where = f"{document.relative_to(root)}:{number}"
-            for target in LINK.findall(line):
-                if not (document.parent / target).exists():
+            for target, section in LINK.findall(line):
+                page = document.parent / target if target else document
+                if not page.exists():
                     yield f"{where}: a link to {target}, which is not there"
+                elif section and section not in sections(page):
+                    yield f"{where}: a link to the section {section} of {page.name}, which is not there"
             for name in PATH.findall(line):
                 name = name.rstrip("./") if not (root / name).exists() else name
                 if "NAME" not in name and not (root / name).exists() and not (document.parent / name).exists():
@@ -48,22 +54,28 @@ def check(root):
     yield from isolation(root)
 
 
+@functools.cache
+def sections(page):
+    """The names of a page's headings in links, as GitHub makes them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in HEADING.findall(text)}
+
+
 def rows(text):
     return [line for line in text.splitlines() if line.startswith("| ") and not line.startswith("| |")]
 
 
 def isolation(root):
-    readme, scenario = root / "README.md", root / ISOLATION
+    scenario = root / ISOLATION
     if not scenario.exists():
         return
-    section = readme.read_text(encoding="utf-8").partition("\n## What each mode isolates\n")[2].partition("\n## ")[0]
-    promised, asked = rows(section), rows(scenario.read_text(encoding="utf-8"))
+    promised, asked = rows((root / PROMISED).read_text(encoding="utf-8")), rows(scenario.read_text(encoding="utf-8"))
     for row in promised:
         if row not in asked:
-            yield f"README.md: {ISOLATION} does not ask for: {row}"
+            yield f"{PROMISED}: {ISOLATION} does not ask for: {row}"
     for row in asked:
         if row not in promised:
-            yield f"{ISOLATION}: not in the README's table: {row}"
+            yield f"{ISOLATION}: not in the table of {PROMISED}: {row}"
 
 
 def vulnerabilities(root):

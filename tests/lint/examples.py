@@ -100,7 +100,7 @@ def slurm(root):
         yield "slurm/oci.conf: RunTimeRun starts a bundle that rdma-spool did not look at"
     if settings.get("DisableCleanup") != "true":
         yield "slurm/oci.conf: without DisableCleanup=true slurmstepd removes files as root through links of users"
-    for name in ("examples/slurm/oci.conf", "runtime-config/README.md", LAB + "slurm.sh"):
+    for name in ("examples/slurm/oci.conf", "docs/engines/slurm.md", LAB + "slurm.sh"):
         text = (root / name).read_text(encoding="utf-8")
         for word in ("Prolog=/etc/slurm/rdma-spool", "Epilog=/etc/slurm/rdma-spool"):
             if word not in text:

@@ -5,7 +5,7 @@
 usage: manual.py ROOT rdmactl=PROGRAM rdma-perf=PROGRAM rdma-perf-report=PROGRAM rdma-hook=PROGRAM
 
 Of each command that --help lists, the page must have a subsection with all of its options and no others, and each option
-must be described; bash completion must offer the same words. Exit statuses are those of the README beside the code.
+must be described; bash completion must offer the same words. Exit statuses are those of docs/reference/exit-codes.md.
 rdma-hook has no --help: its page must have the words of its usage line. A program may be left out.
 """
 import re
@@ -19,7 +19,8 @@ NAME = re.compile(r"^  ([a-z][a-z0-9-]*)", re.MULTILINE)
 FLAG = re.compile(r"\bFl -([a-z][a-z-]*)")
 STATUS = re.compile(r"^\| (?:`\w+` \| )?(\d+) \|", re.MULTILINE)
 PAGES = {"rdmactl": "rdmactl.8", "rdma-perf": "rdma-perf.1", "rdma-perf-report": "rdma-perf-report.1", "rdma-hook": "rdma-hook.8"}
-READMES = {"rdma-perf": "perf/README.md", "rdma-hook": "hook/README.md"}
+STATUSES = "docs/reference/exit-codes.md"
+SECTIONS = {"rdma-perf": "## rdma-perf\n", "rdma-hook": "## rdma-hook, rdma-runtime and rdmactl\n"}
 COMPLETE = """source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
 $(complete -p "$1" | sed 's/.*-F \\([^ ]*\\) .*/\\1/'); printf '%s\\n' "${COMPREPLY[@]}" """
 
@@ -105,15 +106,15 @@ def check_usage(root, name, program):
 
 def check_statuses(root, name):
     page = (root / "docs/man" / PAGES[name]).read_text(encoding="utf-8")
-    readme = (root / READMES[name]).read_text(encoding="utf-8").split("## Exit codes")[1].split("\n## ")[0]
+    table = (root / STATUSES).read_text(encoding="utf-8").split(SECTIONS[name])[1].split("\n## ")[0]
     found = set(re.findall(r"^\.It (\d+)$", page, re.MULTILINE))
-    yield from differ(f"{PAGES[name]}: statuses", set(STATUS.findall(readme)) | {"0"}, found)
+    yield from differ(f"{PAGES[name]}: statuses", set(STATUS.findall(table)) | {"0"}, found)
 
 
 def check(root, programs):
     for name, program in programs.items():
         yield from (check_usage if name == "rdma-hook" else check_commands)(root, name, program)
-        if name in READMES:
+        if name in SECTIONS:
             yield from check_statuses(root, name)
 
 

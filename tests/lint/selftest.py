@@ -69,17 +69,18 @@ BUDGET = [("hook/x.cc", LONG, True), ("tests/unit/x.h", LONG, True), ("tests/lab
           ("tests/data/x.json", LONG, False)]
 
 SCHEMA = {"runtime-config/install/schema/annotations.schema.json": '{"patternProperties": {"^rdma\\\\.([0-9]\\\\.)?mode$": {}}}',
-          "examples/run.sh": ""}
-DOCS = [("[x](examples/run.sh) `examples/run.sh`, rdma.1.mode=a, /usr/share/hook/x, rdma-hook/x", ""), ("[x](gone.md)", "a link"),
+          "examples/run.sh": "", "other.md": "## `c.md`\n### c md\n"}
+DOCS = [("[x](examples/run.sh) `examples/run.sh`, rdma.1.mode=a, /usr/share/hook/x, rdma-hook/x", ""), ("[x](gone.md)", "a link"), ("# A b\n[x](#a-b)", ""), ("# A\n[x](#b)", "the section b"),
+        ("[x](other.md#c-md)", ""), ("[x](other.md#c)", "the section c of other.md"),
         ("    examples/gone --help", "names examples/gone"), ("    -a rdma.mood=x", "not in the schema")]
 # What SECURITY.md names, a test, and what is said.
 CVES = [("CVE-2024-013", "check CVE-2024-013:", ""), ("CVE-2024-013", "TEST(Cve2024_013, X)", ""),
         ("CVE-2024-013", "TEST(Cve2024_0132, X)", "named after CVE-2024-013"), ("CVE-2024-013", "CVE-2024-0132", "named after CVE-2024-013")]
-# The README's table of what is isolated, the scenario's, and what is said.
+# The page's table of what is isolated, the scenario's, and what is said.
 ISOLATION = "tests/lab/scenarios/isolation.sh"
-TABLE = "x\n## What each mode isolates\n\n| | a | b |\n|---|---|---|\n| x | no | **yes** |\n\n## More\n| y | no |\n"
-ISOLATED = [("| x | no | **yes** |\n= x | a | b |", ""), ("| x | no | yes |", "not in the README"), ("", "does not ask for: | x | no"),
-            ("| x | no | **yes** |\n| z | no | no |", "table: | z")]
+TABLE = "# What each mode isolates\n\n| | a | b |\n|---|---|---|\n| x | no | **yes** |\n"
+ISOLATED = [("| x | no | **yes** |\n= x | a | b |", ""), ("| x | no | yes |", "not in the table"), ("", "does not ask for: | x | no"),
+            ("| x | no | **yes** |\n| z | no | no |", "isolation.md: | z")]
 
 # A file, what it has, and what the lint says of it.
 UNIT = "runtime-config/install/systemd/x.service.in"
@@ -229,7 +230,7 @@ def main():
     for name, test, text in CVES:
         expect(f"{name}, {test}", "docs.py", SCHEMA | {"SECURITY.md": name, "tests/unit/x/x_test.cc": test}, int(bool(text)), text)
     for asked, text in ISOLATED:
-        expect(asked, "docs.py", SCHEMA | {"README.md": TABLE, ISOLATION: asked}, int(bool(text)), text)
+        expect(asked, "docs.py", SCHEMA | {"docs/admin/isolation.md": TABLE, ISOLATION: asked}, int(bool(text)), text)
     for name, text, said in UNITS:
         expect(text, "units.py", {UNIT: ""} | {name: text}, int(bool(said)), said)
     for line, said in WORDS:

@@ -1,7 +1,7 @@
 #!/bin/bash
 # budget: one table with a line for each case; split, it would be read in two places.
 # Bad input of every kind, given to the real program: each is refused with the exit code that
-# hook/README.md documents and with one line, on the program's stderr and on its parent's; nothing
+# docs/reference/exit-codes.md documents and with one line, on the program's stderr and on its parent's; nothing
 # goes to stdout, nothing is left on the host. Then a selection through Podman: the line reaches the
 # terminal and the container does not start.
 #   tests/lab/run --kernel 7.3 tests/lab/scenarios/bad-input.sh [--full] [--podman]

@@ -2,7 +2,7 @@
 # softroce under Docker by rdma-runtime, end to end: annotation in, verified RDMA out, everything taken back.
 #   tests/lab/run --kernel 7.3 --timeout 900 tests/lab/scenarios/docker.sh [--full|--brief] [RUNTIME...]
 # RUNTIMEs: what rdma-runtime calls: runc and crun unless given. --full: every way to end, and more of Docker's life;
-# without, matrix.sh has some of the former. --brief: traffic, failures and what the README says; matrix.sh has the rest.
+# without, matrix.sh has some of the former. --brief: traffic, failures and what the page says; matrix.sh has the rest.
 source "${BASH_SOURCE[0]%/*}/engines-lib.sh"
 full=0 brief=0 ways=(stop restart twice)
 case ${1:-} in
@@ -11,14 +11,14 @@ case ${1:-} in
 esac
 runtimes=("$@")
 [[ $# -gt 0 ]] || runtimes=(runc crun)
-readme=${BASH_SOURCE[0]%/tests/*}/runtime-config/README.md
+page=${BASH_SOURCE[0]%/tests/*}/docs/engines/docker.md
 
 modprobe -a rdma_rxe ib_uverbs rdma_ucm macvlan veth overlay bridge nf_tables || exit 1
 
-# What the README says of Docker: the file, and the lines to be typed.
-of_readme() { sed -n '/^## Docker/,/^## [^D]/s/^    //p' "$readme"; }
+# What the page says: the file, and the lines to be typed.
+of_page() { sed -n 's/^    //p' "$page"; }
 mkdir -p /etc/docker /etc/rdma-hook
-of_readme | sed -n '/^{/,/^}/p' >/etc/docker/daemon.json
+of_page | sed -n '/^{/,/^}/p' >/etc/docker/daemon.json
 
 docker_inside() { docker exec "$@"; }
 docker_init() { docker inspect -f '{{.State.Pid}}' "$1"; }
@@ -346,13 +346,13 @@ import_whole() {
     tar -C "${rootfs%:O}" -cf - . | docker import - lab:whole >"$work/out" 2>&1 || report 1 "an image" "$work/out"
 }
 
-examples() { # the lines of the README, with an image that there is
+examples() { # the lines of the page, with an image that there is
     local line
     while read -r line; do
         line=${line//IMAGE/${docker_image[*]}}
-        check "README: $line" bash -c "$line"
-    done < <(of_readme | grep '^docker run')
-    same_world "README: nothing is left" "$work/before"
+        check "docs/engines/docker.md: $line" bash -c "$line"
+    done < <(of_page | grep '^docker run')
+    same_world "docs/engines/docker.md: nothing is left" "$work/before"
 }
 
 # examples/docker-compose: two containers that measure each other; the client's end is the end of all.
@@ -371,7 +371,7 @@ compose() {
     same_world "examples/docker-compose: nothing is left" "$work/before"
 }
 
-equal "the README's daemon.json is what rdmactl makes" false "$(rdmactl runtime configure --runtime=docker --json | jq .changed)"
+equal "the page's daemon.json is what rdmactl makes" false "$(rdmactl runtime configure --runtime=docker --json | jq .changed)"
 check "dockerd starts with it" docker_set_up
 docker run --rm "${docker_image[@]}" true >"$work/out" 2>&1 || report 1 "a container without us" "$work/out"
 world >"$work/before"

@@ -1,15 +1,15 @@
 #!/bin/bash
-# What each mode isolates: the table of the README, filled in by asking the kernel. Two containers of each mode, neighbours;
+# What each mode isolates: the table of docs/admin/isolation.md, filled in by asking the kernel. Two containers of each mode, neighbours;
 # each cell is what was promised or it fails, also where the kernel keeps them apart better than the table says.
 #   tests/lab/run --kernel 7.3 --hca --nics igb [--exclusive] [--double ib_core] tests/lab/scenarios/isolation.sh [ROW...]
 # ROWs: all that the guest can do, unless given; with --exclusive that of RDMA mode exclusive, with --double ib_core that of MLNX_OFED. What no emulated hardware can
-# show is a line "skipped: ", with the reason. tests/lint/docs.py compares the table with the README's.
+# show is a line "skipped: ", with the reason. tests/lint/docs.py compares the two tables.
 source "${BASH_SOURCE[0]%/*}/every-mode-lib.sh"
 source "${BASH_SOURCE[0]%/*}/isolation-lib.sh"
 source "${BASH_SOURCE[0]%/*}/podman-lib.sh"
 
 columns=(opens identity spoof firewall rate exhaust)
-# The README's rows, each followed by what the kernel has to answer for it.
+# The page's rows, each followed by what the kernel has to answer for it.
 table() {
     cat <<'TABLE'
 | softroce | no, only its node | its netdev's | as its netdev | past `inet` tables, not past `netdev` rules of the parent | by tc | CPU |

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The audit lines: one for each attach, detach, refusal and recovery, in the form of
-// hook/README.md.
+// docs/reference/audit-log.md.
 #include <cerrno>
 #include <fstream>
 #include <regex>

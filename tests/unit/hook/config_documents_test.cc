@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// README and schema of the configuration say what the code takes; the files that we install for
+// Page and schema of the configuration say what the code takes; the files that we install for
 // engines are what their engines read.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -78,8 +78,8 @@ TEST(ConfigDocuments, SchemaOfAPoolsPolicyIsThePolicys) {
                          members);
 }
 
-TEST(ConfigDocuments, ReadmeListsEveryMember) {
-    const std::string readme = test::source_file("hook/README.md");
+TEST(ConfigDocuments, PageListsEveryMember) {
+    const std::string page = test::source_file("docs/reference/configuration.md");
     std::vector<std::string> expected;
     for (const auto member : config_members("pool"))
         expected.push_back("pools.NAME." + std::string(member));
@@ -92,15 +92,15 @@ TEST(ConfigDocuments, ReadmeListsEveryMember) {
             expected.emplace_back(member);
     }
     const auto rows = test::find_all(
-        readme,
+        page,
         R"(\n\| `(pools\.NAME\.\w+|policy\.\w+|policy|log\.\w+|state_dir|runtime|\$schema)`)");
     EXPECT_THAT(rows, UnorderedElementsAreArray(expected));
 }
 
-TEST(ConfigDocuments, ReadmeExampleIsAccepted) {
-    const std::string readme = test::source_file("hook/README.md");
-    const auto start = readme.find("```json\n") + 8;
-    const auto config = parse_config(readme.substr(start, readme.find("```", start) - start));
+TEST(ConfigDocuments, PageExampleIsAccepted) {
+    const std::string page = test::source_file("docs/reference/configuration.md");
+    const auto start = page.find("```json\n") + 8;
+    const auto config = parse_config(page.substr(start, page.find("```", start) - start));
     ASSERT_TRUE(config) << config.error().message();
     ASSERT_TRUE(config->policy);
     const auto request = parse_request({{"rdma.mode", "softroce"}}, *config);

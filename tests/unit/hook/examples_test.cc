@@ -43,13 +43,13 @@ TEST_F(Examples, ThePolicyAllowsThePod) {
     EXPECT_FALSE(judged());
 }
 
-// The README's lines for Docker are the same file.
-TEST_F(Examples, TheReadmesDaemonJsonIs) {
+// The page about Docker shows the same file.
+TEST_F(Examples, ThePagesDaemonJsonIs) {
     twice("docker");
-    const auto found = find_all(source_file("runtime-config/README.md"),
+    const auto found = find_all(source_file("docs/engines/docker.md"),
                                 "(    \\{\n      \"runtimes\"[^]*?\n    \\}\n)");
     ASSERT_EQ(found.size(), 1U);
-    const auto shown = base::parse_json(found[0], "README");
+    const auto shown = base::parse_json(found[0], "docker.md");
     ASSERT_TRUE(shown) << shown.error().message();
     EXPECT_EQ(*shown, *base::parse_json(get("/etc/docker/daemon.json"), "written"));
 }

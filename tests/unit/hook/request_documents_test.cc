@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 README, schema, completion and the tables of keys and modes
-// say the same; what the README shows is accepted.
+// SPDX-License-Identifier: Apache-2.0
+// The pages of annotations and exit codes, schema, completion and the tables of keys and modes say
+// the same; what the page shows is accepted.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
@@ -47,9 +48,9 @@ std::string join(const std::vector<std::string_view>& words, const std::string& 
     return fmt::format("{}", fmt::join(words, between));
 }
 
-TEST(RequestDocuments, ReadmeListsEveryKey) {
-    const auto rows =
-        test::find_all(test::source_file("hook/README.md"), R"(\n(\| `rdma\.[a-z_]+` \|[^\n]*))");
+TEST(RequestDocuments, PageListsEveryKey) {
+    const auto rows = test::find_all(test::source_file("docs/reference/annotations.md"),
+                                     R"(\n(\| `rdma\.[a-z_]+` \|[^\n]*))");
     ASSERT_EQ(rows.size(), all_keys().size());
     for (size_t i = 0; i < rows.size(); ++i) {
         const Key& key = all_keys()[i];
@@ -63,7 +64,7 @@ TEST(RequestDocuments, ReadmeListsEveryKey) {
 }
 
 // A row for the keys that the same modes take.
-TEST(RequestDocuments, ReadmeSaysWhichModesTakeAKey) {
+TEST(RequestDocuments, PageSaysWhichModesTakeAKey) {
     std::vector<std::pair<std::string, std::string>> rows;  // modes, keys
     for (const Key& key : all_keys()) {
         if (key.reach != Key::Reach::Mode)
@@ -82,7 +83,7 @@ TEST(RequestDocuments, ReadmeSaysWhichModesTakeAKey) {
         table += "---|";
     for (const auto& [modes, keys] : rows)
         table += fmt::format("\n| {} |{}", keys, modes);
-    test::expect_printed("hook/README.md", "| keys | ", "\n\n", table);
+    test::expect_printed("docs/reference/annotations.md", "| keys | ", "\n\n", table);
 }
 
 TEST(RequestDocuments, SchemaListsEveryKey) {
@@ -293,9 +294,9 @@ TEST(RequestDocuments, SchemaAndCodeAgreeOnValues) {
     }
 }
 
-TEST(RequestDocuments, ReadmeExamplesAreAccepted) {
-    const std::string readme = test::source_file("hook/README.md");
-    const auto commands = test::find_all(readme, R"(\n    (podman run [^\n]*))");
+TEST(RequestDocuments, PageExamplesAreAccepted) {
+    const std::string page = test::source_file("docs/reference/annotations.md");
+    const auto commands = test::find_all(page, R"(\n    (podman run [^\n]*))");
     EXPECT_GE(commands.size(), 3U);
     for (const auto& command : commands) {
         Annotations annotations;
@@ -315,9 +316,9 @@ TEST(RequestDocuments, ExampleInJournalIsAccepted) {
     EXPECT_EQ(base::dump_json(to_json(*attachment)), journals[0]);
 }
 
-TEST(RequestDocuments, ReadmeListsEveryExitCode) {
-    const std::string readme = test::source_file("hook/README.md");
-    const auto section = readme.substr(readme.find("## Exit codes"));
+TEST(RequestDocuments, PageListsEveryExitCode) {
+    const std::string page = test::source_file("docs/reference/exit-codes.md");
+    const auto section = page.substr(page.find("## rdma-hook"));
     const std::string table = section.substr(0, section.find("\n## "));
     size_t rows = test::find_all(table, R"(\n\| `([a-z_]+)` \| [0-9]+ \|)").size();
     for (int code = 0; code <= static_cast<int>(base::Code::Kernel); ++code) {

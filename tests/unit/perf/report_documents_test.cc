@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The schema of the report says what the code writes, and the README what the schema says.
+// The schema of the report says what the code writes, and the page of JSON what the schema says.
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -71,8 +71,8 @@ TEST(ReportDocuments, CheckSeesWhatIsWrong) {
     EXPECT_EQ(problems([](Json& r) { r["results"][0]["point"]["verb"] = "dance"; }), 1U);
 }
 
-TEST(ReportDocuments, ReadmeNamesEveryMember) {
-    const std::string readme = source_text("perf/README.md");
+TEST(ReportDocuments, PageNamesEveryMember) {
+    const std::string page = source_text("docs/rdma-perf/json.md");
     const Json schema = report_schema();
     Names names;
     for (const auto& [name, value] : schema["properties"].items())
@@ -82,7 +82,7 @@ TEST(ReportDocuments, ReadmeNamesEveryMember) {
             names.insert(name);
     }
     for (const std::string& name : names)
-        EXPECT_THAT(readme, testing::HasSubstr(name));
+        EXPECT_THAT(page, testing::HasSubstr(name));
 }
 
 }  // namespace
