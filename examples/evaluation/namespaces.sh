@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The host's sides of softroce.json: two network namespaces with two SoftRoCE devices each, as a host has them without containers.
 # Root. Kernel 7.1 or later.
-#   examples/evaluation/namespaces.sh PARENT     macvlans of this interface, in evaluation-a and evaluation-b
+#   examples/evaluation/namespaces.sh [PARENT]   macvlans of this interface, in evaluation-a and evaluation-b. Without PARENT: that
+#                                                of the default route, on which the plan's containers are
 #   examples/evaluation/namespaces.sh --remove
 set -euo pipefail
 
@@ -22,12 +23,16 @@ case ${1:-} in
     remove
     exit
     ;;
-'' | -*)
-    echo "usage: $0 PARENT | --remove" >&2
+-*)
+    echo "usage: $0 [PARENT | --remove]" >&2
     exit 2
     ;;
 esac
-parent=$1
+parent=${1:-$(ip route show default | sed -n 's/.* dev \([^ ]*\).*/\1/p' | head -n 1)}
+[[ -n $parent ]] || {
+    echo "$0: there is no default route; name an interface, and set rdma.0.parent and rdma.1.parent to it in the plan" >&2
+    exit 2
+}
 trap remove ERR
 host=0
 for side in a b; do
