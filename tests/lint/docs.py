@@ -5,7 +5,8 @@
 usage: docs.py ROOT
 
 Looks at links to files and their sections, at repository paths in `code` and in indented commands, at rdma.* annotations, which must be in
-the schema, and at the CVEs of SECURITY.md: each must have tests by its name, CVE-2024-0132 or Cve2024_0132. The table of
+the schema, at commands of rdmactl and rdma-perf with their options, which must be in the man pages, at the messages of
+docs/troubleshooting.md, which must be in the code, and at the CVEs of SECURITY.md: each must have tests by its name, CVE-2024-0132 or Cve2024_0132. The table of
 what modes isolate must be the one that the scenario isolation.sh asks the kernel about.
 """
 import functools
@@ -18,6 +19,12 @@ DOCUMENTS = ("*.md", "docs/**/*.md", "examples/*", "examples/*/*", "*/README.md"
 LINK = re.compile(r"\]\(([^)#:\s]*)(?:#([^)]*))?\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 PATH = re.compile(r"(?<![\w/.{=-])((?:examples|tests|hook|netns|perf|runtime-config|\.ci)/[\w./-]+)")
+MANUALS = {"rdmactl": "docs/man/rdmactl.8", "rdma-perf": "docs/man/rdma-perf.1"}
+COMMAND = re.compile(r"(?<![\w/.-])(rdmactl|rdma-perf) ([a-z][^|;&#`$()<>]*)")
+CODE = re.compile(r"`([^`]+)`")
+MESSAGES = "docs/troubleshooting.md"
+MESSAGE = re.compile(r"^\| `([^`]+)` \|", re.MULTILINE)
+SOURCES = ("hook", "netns", "runtime-config", "perf")
 CVE = re.compile(r"CVE-\d{4}-\d+")
 TESTS = ("tests/unit/*/*_test.cc", "tests/contract/*_test.cc", "tests/lab/scenarios/*.sh")
 PROMISED = "docs/admin/isolation.md"
@@ -28,6 +35,41 @@ KEY = re.compile(r"(?<![\w/.-])rdma\.[a-z0-9_.]+(?==)")
 def patterns(root):
     schema = json.loads((root / "runtime-config/install/schema/annotations.schema.json").read_text(encoding="utf-8"))
     return [re.compile(pattern) for pattern in schema["patternProperties"]]
+
+
+@functools.cache
+def manual(page):
+    """The options of each command of a man page by its name, and those of all commands by ''."""
+    parts = re.split(r"^\.S[sh] (.*)\n", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {"" if title.isupper() else title: set(re.findall(r"\bFl -([a-z][a-z-]*)", text))
+            for title, text in [("OPTIONS", "".join(part for title, part in zip(parts[1::2], parts[2::2]) if title.isupper())),
+                                *((title, part) for title, part in zip(parts[1::2], parts[2::2]) if not title.isupper())]}
+
+
+def commands(root, line):
+    """What is wrong with the commands of a line, which are indented or `code`."""
+    texts = [line.partition(" #")[0]] if line.startswith("    ") else CODE.findall(line)
+    for program, rest in (found for text in texts for found in COMMAND.findall(text)):
+        page = root / MANUALS[program]
+        known, words = manual(page) if page.exists() else {}, rest.split()
+        verbs = [verb for verb in (" ".join(words[:2]), words[0]) if verb in known]
+        if known and not verbs:
+            if not any(verb.startswith(words[0] + " ") for verb in known) or (len(words) > 1 and words[1].isalpha() and words[1].islower()):
+                yield f"{program} {' '.join(words[:2])} is no command of {page.name}"
+            continue
+        for option in re.findall(r"(?<!\S)--([a-z][a-z-]*)", rest):
+            if known and option not in known[verbs[0]] | known[""]:
+                yield f"{program} {verbs[0]} has no option --{option}"
+
+
+def messages(root):
+    page = root / MESSAGES
+    quoted = MESSAGE.findall(page.read_text(encoding="utf-8").partition("\n## Messages\n")[2].partition("\n## ")[0]) if page.exists() else []
+    texts = "".join(path.read_text(encoding="utf-8") for folder in SOURCES for path in sorted((root / folder).rglob("*.cc")))
+    texts = re.sub(r'"\s+"', "", texts)
+    for message in quoted:
+        if message not in texts:
+            yield f"{MESSAGES}: no program says: {message}"
 
 
 def check(root):
@@ -50,6 +92,9 @@ def check(root):
             for key in KEY.findall(line):
                 if not any(pattern.search(key) for pattern in known) and "rdma.mod=" not in line:
                     yield f"{where}: annotation {key} is not in the schema"
+            for problem in commands(root, line):
+                yield f"{where}: {problem}"
+    yield from messages(root)
     yield from vulnerabilities(root)
     yield from isolation(root)
 

@@ -69,8 +69,11 @@ BUDGET = [("hook/x.cc", LONG, True), ("tests/unit/x.h", LONG, True), ("tests/lab
           ("tests/data/x.json", LONG, False)]
 
 SCHEMA = {"runtime-config/install/schema/annotations.schema.json": '{"patternProperties": {"^rdma\\\\.([0-9]\\\\.)?mode$": {}}}',
-          "examples/run.sh": "", "other.md": "## `c.md`\n### c md\n"}
+          "examples/run.sh": "", "docs/man/rdmactl.8": ".Sh OPTIONS\n.It Fl -json\n.Ss vf list\n.It Fl -dry-run\n",
+          "hook/x.cc": 'f("it is "\n  "broken");', "other.md": "## `c.md`\n### c md\n"}
 DOCS = [("[x](examples/run.sh) `examples/run.sh`, rdma.1.mode=a, /usr/share/hook/x, rdma-hook/x", ""), ("[x](gone.md)", "a link"), ("# A b\n[x](#a-b)", ""), ("# A\n[x](#b)", "the section b"),
+        ("    rdmactl vf list --dry-run --json", ""), ("    rdmactl vf lost", "no command"), ("`rdmactl vg`", "no command"), ("`rdmactl vf`", ""),
+        ("    rdmactl vf list --fast", "no option --fast"), ("rdmactl vf lost", ""),
         ("[x](other.md#c-md)", ""), ("[x](other.md#c)", "the section c of other.md"),
         ("    examples/gone --help", "names examples/gone"), ("    -a rdma.mood=x", "not in the schema")]
 # What SECURITY.md names, a test, and what is said.
@@ -227,6 +230,9 @@ def main():
         expect(f"{name}, {text[:20]!r}", "budget.py", GOOD | {name: text}, int(bad), name if bad else "")
     for line, text in DOCS:
         expect(line, "docs.py", SCHEMA | {"README.md": line + "\n"}, int(bool(text)), text)
+    for quoted, status in (("it is broken", 0), ("it was broken", 1)):
+        page = {"docs/troubleshooting.md": f"# X\n## Messages\n| m | c |\n| `{quoted}` | x |\n## More\n| `never said` | x |\n"}
+        expect(quoted, "docs.py", SCHEMA | page, status, "no program says" if status else "")
     for name, test, text in CVES:
         expect(f"{name}, {test}", "docs.py", SCHEMA | {"SECURITY.md": name, "tests/unit/x/x_test.cc": test}, int(bool(text)), text)
     for asked, text in ISOLATED:
