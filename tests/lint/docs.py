@@ -18,7 +18,7 @@ from pathlib import Path
 DOCUMENTS = ("*.md", "docs/**/*.md", "examples/*", "examples/*/*", "*/README.md", "tests/*/README.md")
 LINK = re.compile(r"\]\(([^)#:\s]*)(?:#([^)]*))?\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
-PATH = re.compile(r"(?<![\w/.{=-])((?:examples|tests|hook|netns|perf|runtime-config|\.ci)/[\w./-]+)")
+PATH = re.compile(r"(?<![\w/.{=-])((?:docs|examples|tests|hook|netns|perf|runtime-config|\.ci)/[\w./-]+)")
 MANUALS = {"rdmactl": "docs/man/rdmactl.8", "rdma-perf": "docs/man/rdma-perf.1"}
 COMMAND = re.compile(r"(?<![\w/.-])(rdmactl|rdma-perf) ([a-z][^|;&#`$()<>]*)")
 CODE = re.compile(r"`([^`]+)`")

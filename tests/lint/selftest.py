@@ -99,6 +99,10 @@ WORDS = [("// Returns what is there. A file of the container's only.", ""), ("//
          ("// Asks the kernel. What does it answer? A number.", ""), ("// A lock for\n// ever.", '2: "for ever"'),
          ("// The driver is\n// told of it.", '2: "is told"'), ("// Root alone may.", '2: "alone"'), ("/* a row of ours */", '2: "ours"'),
          ("// `ours` and \"no more\" are quoted.", ""), ('auto url = "http://alone";', ""), ('R"(// alone)"; int b;  // mends', '2: "mends"')]
+# A page, its text, and what is said of it.
+PAGES = [("docs/a/b.md", "# X\n\nrdma-hook does it.\n", ""), ("docs/a/b.md", "# X\n\nThat we\ndo.\n", 'docs/a/b.md:3: "we"'),
+         ("README.md", "# X\n```\nours\n```\n    ours, anew\n`ours` [x](ours.md)\nIt is\nsaid.\n", 'README.md:7: "is said"'),
+         ("docs/dev/style.md", "Not: anew.\n", ""), ("elsewhere/a.md", "Anew.\n", "")]
 
 # A table of hardware with one adapter: a cell of it, and the lint's message.
 ADAPTERS = {"tests/fakes/adapters.cc": '{.nic = Nic::A, .name = "A"}', "README.md": "[x](docs/supported-hardware.md)",
@@ -242,6 +246,8 @@ def main():
     for line, said in WORDS:
         files = {"netns/x.cc": "// SPDX-License-Identifier: Apache-2.0\n" + line + "\n", "elsewhere/x.cc": "// alone\n"}
         expect(line, "words.py", files, int(bool(said)), f"netns/x.cc:{said}" if said else "")
+    for name, text, said in PAGES:
+        expect(text, "words.py", {name: text}, int(bool(said)), said)
     expect("a table of hardware", "hardware.py", ADAPTERS, 0)
     quirk = ADAPTERS | {"tests/fakes/adapters.cc": ADAPTERS["tests/fakes/adapters.cc"] + '\n    {"late", "comes late"}'}
     expect("a quirk that no fake has", "hardware.py", quirk, 1, "no fake has the quirk late")

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fails on words in comments that are private or translated, and on sentences that begin with "what" or "who".
+"""Fails on words in comments and documents that are private or translated, and on sentences that begin with "what" or "who".
 
 usage: words.py ROOT
 
-One line for each: file, line, the words. Text in quotes and `code` is not looked at.
+One line for each: file, line, the words. Text in quotes, `code` and commands is not looked at. docs/dev/style.md has the reasons.
 """
 import re
 import sys
@@ -13,11 +13,23 @@ from pathlib import Path
 # The folders whose comments are in the style of CONTRIBUTING.md. The list grows until it is the tree.
 FOLDERS = ("hook", "netns", "runtime-config/engines", "runtime-config/oci", "runtime-config/rdma-runtime", "tests/fakes")
 
+# Documents for people, with a longer list: docs/dev/style.md. The page of style shows what it forbids.
+DOCUMENTS = ("README.md", "docs/**/*.md", "hook/README.md", "perf/README.md", "runtime-config/README.md")
+EXCEPT = ("docs/dev/style.md",)
+
 WORDS = ("alone", "anew", "ours", "whoever", "mend(?:s|ed|ing)?", "be it", "for ever", "for want of", "no more",
          "(?:is|are|was|were) (?:told|said)", "(?:by|for|from|of|than|to|with) who")
 # A question is no headless sentence.
 HEADLESS = r"(?:\A|\n\s*\n|\n\s*- |[.!?]\)?\s)\s*(?P<head>who|whose|what|whatever)\b(?![^.:;]*\?)"
-WRONG = re.compile(r"\b(?P<word>" + "|".join(WORDS).replace(" ", r"\s+") + rf")\b|{HEADLESS}", re.IGNORECASE)
+# In documents rdma-hook has a name.
+MORE = ("we", "us", "our", "whatever", "RDMA netns mode", "(?:is|are) the administrator's", "none of its business")
+
+
+def pattern(words):
+    return re.compile(r"\b(?P<word>" + "|".join(words).replace(" ", r"\s+") + rf")\b|{HEADLESS}", re.IGNORECASE)
+
+
+WRONG, WRONG_IN_DOCUMENTS = pattern(WORDS), pattern(WORDS + MORE)
 # Strings and characters may hold "//".
 TOKEN = re.compile(r'R"([^(\s]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|//[^\n]*|/\*.*?\*/', re.DOTALL)
 QUOTED = re.compile(r'`[^`]*`|"[^"]*"')
@@ -40,18 +52,34 @@ def comments(text):
     return blocks
 
 
+def find(name, line, text, wrong):
+    """What is wrong with a text that begins at this line."""
+    text = QUOTED.sub(lambda quoted: re.sub(r"[^\n]", "_", quoted.group()), text)
+    for found in wrong.finditer(text):
+        group = "word" if found.group("word") else "head"
+        words = " ".join(found.group(group).split())
+        why = f'"{words}"' if group == "word" else f'a sentence begins with "{words}"'
+        yield f"{name}:{line + text.count(chr(10), 0, found.start(group))}: {why}"
+
+
+def prose(page):
+    """A page without its commands and without what links lead to; lines stay where they are."""
+    page = re.sub(r"^```.*?^```", lambda block: "\n" * block.group().count("\n"), page, flags=re.MULTILINE | re.DOTALL)
+    page = re.sub(r"^    .*$", "", page, flags=re.MULTILINE)
+    return re.sub(r"\]\([^)]*\)", "]", page)
+
+
 def check(root):
     problems = []
     paths = [path for folder in FOLDERS for path in sorted((root / folder).rglob("*")) if path.suffix in (".h", ".cc")]
     for path in paths:
         name = path.relative_to(root).as_posix()
         for line, comment in comments(path.read_text(encoding="utf-8")):
-            comment = QUOTED.sub(lambda quoted: re.sub(r"[^\n]", "_", quoted.group()), comment)
-            for found in WRONG.finditer(comment):
-                group = "word" if found.group("word") else "head"
-                words = " ".join(found.group(group).split())
-                why = f'"{words}"' if group == "word" else f'a sentence begins with "{words}"'
-                problems.append(f"{name}:{line + comment.count(chr(10), 0, found.start(group))}: {why}")
+            problems += find(name, line, comment, WRONG)
+    for path in sorted({path for glob in DOCUMENTS for path in root.glob(glob)}):
+        name = path.relative_to(root).as_posix()
+        if name not in EXCEPT:
+            problems += find(name, 1, prose(path.read_text(encoding="utf-8")), WRONG_IN_DOCUMENTS)
     return problems
 
 
