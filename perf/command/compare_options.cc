@@ -39,12 +39,13 @@ Result<std::vector<std::string>> parse_allow(const std::string& text) {
 
 void add_compare_options(CLI::App& app, CompareWords& words) {
     // Not required() for the parser: there is a subcommand beside them.
-    app.add_option("A", words.a, "report of before");
-    app.add_option("B", words.b, "report of now; ratios are B/A");
-    app.add_option("--allow", words.allow, "what may differ: list of " + listed());
-    app.add_option(
-        "--expect", words.expect, "equal, not-slower or faster: exit code 4 if it is not so");
-    app.add_option("--json", words.json, "write the comparison there as JSON; - for stdout");
+    app.add_option("A", words.a, "report from before");
+    app.add_option("B", words.b, "report from now; ratios are B/A");
+    app.add_option("--allow", words.allow, "settings that may differ: list of " + listed());
+    app.add_option("--expect",
+                   words.expect,
+                   "exit with 4 unless all results are: equal, not-slower or faster");
+    app.add_option("--json", words.json, "file for the comparison as JSON; - for stdout");
 }
 
 Result<CompareOptions> parse_compare(const CompareWords& words) {

@@ -37,7 +37,8 @@ void add_wish_options(CLI::App& app, Words& words) {
     app.add_option("--device", words.device, "RDMA device (default: the one whose GID fits)");
     app.add_option("--gid", words.gid, "GID index, or auto")->capture_default_str();
     app.add_option("--timeout", words.timeout, "deadline of each step")->capture_default_str();
-    app.add_option("--attach-file", words.attach_file, "what rdma-hook attached")
+    app.add_option(
+           "--attach-file", words.attach_file, "file in which rdma-hook says what it attached")
         ->capture_default_str();
 }
 
@@ -47,7 +48,7 @@ void add_side_options(CLI::App& app, Words& words, bool& explain_gid) {
 }
 
 void add_document_options(CLI::App& app, Words& words, LookOptions& look) {
-    app.add_option("--json", look.json, "write the answer there as JSON; - for stdout");
+    app.add_option("--json", look.json, "file for the answer as JSON; - for stdout");
     add_wish_options(app, words);
 }
 
@@ -58,11 +59,13 @@ void add_look_options(CLI::App& app, Words& words, LookOptions& look) {
 
 void add_measure_options(CLI::App& app, Words& words, MeasureOptions& measure) {
     add_plan_options(app, words.plan);
-    app.add_option("--json", measure.json, "write the report there as JSON; - for stdout");
-    app.add_option("--csv", measure.csv, "write each result there as a line; - for stdout");
-    app.add_option("--jsonl", measure.jsonl, "write each result there as JSON; - for stdout");
-    app.add_option("--markdown", measure.markdown, "write the tables there; - for stdout");
-    app.add_option("--expect", words.expect, "exit code 4 unless, as 'bw>=900MiB/s,p99<=60us'");
+    app.add_option("--json", measure.json, "file for the report as JSON; - for stdout");
+    app.add_option("--csv", measure.csv, "file for CSV, a line for each result; - for stdout");
+    app.add_option("--jsonl", measure.jsonl, "file for JSON, a line for each result; - for stdout");
+    app.add_option("--markdown", measure.markdown, "file for the tables as Markdown; - for stdout");
+    app.add_option("--expect",
+                   words.expect,
+                   "exit with 4 unless all results meet this, e.g. 'bw>=900MiB/s,p99<=60us'");
     add_side_options(app, words, measure.explain_gid);
 }
 
@@ -98,7 +101,7 @@ struct ThesisWords {
 void add_thesis_options(CLI::App& app, ThesisOptions& thesis, ThesisWords& words) {
     app.add_option("host",
                    thesis.hosts,
-                   "servers; multi_dev measures the first, the first two, and so on together")
+                   "servers; the suite multi_dev uses the first, the first two, and so on")
         ->required()
         ->expected(1, static_cast<int>(kMaxHosts));
     app.add_option("--port", thesis.port, "TCP port")->capture_default_str();
@@ -109,7 +112,7 @@ void add_thesis_options(CLI::App& app, ThesisOptions& thesis, ThesisWords& words
     app.add_option("--time", words.time, "time of each point")->capture_default_str();
     app.add_option("--reps", words.reps, "repetitions of each suite")->capture_default_str();
     app.add_option("--mtu", words.mtu, "path MTU in bytes, or auto")->capture_default_str();
-    app.add_option("--json", thesis.json, "write all tables there as JSON; - for stdout");
+    app.add_option("--json", thesis.json, "file for all tables as JSON; - for stdout");
 }
 
 Result<ThesisPlan> parse_thesis(const ThesisWords& words, size_t hosts) {
@@ -174,52 +177,53 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
                         "let clients run `isolate` against one page of this process");
     serve_app->add_flag("--allow-perftest",
                         words.allow_perftest,
-                        "let clients have ib_* programs started for `compare perftest`");
+                        "let clients start perftest here, for `compare perftest`");
     add_side_options(*serve_app, words, serve.explain_gid);
 
     auto* run_app = app.add_subcommand("run", "measure against a server");
     run_app
-        ->add_option("host",
-                     run.hosts,
-                     "addresses or names of servers, measured together; one may be named again")
+        ->add_option(
+            "host", run.hosts, "servers, measured at the same time; name one twice for two clients")
         ->required();
     run_app->add_option("--port", run.port, "TCP port")->capture_default_str();
     add_measure_options(*run_app, words, run.measure);
 
-    auto* loop_app = app.add_subcommand("loop", "both ends in this process: needs no peer");
+    auto* loop_app =
+        app.add_subcommand("loop", "measure with both ends in this process; needs no peer");
     add_measure_options(*loop_app, words, loop.measure);
 
     ThesisOptions thesis;
     ThesisWords thesis_words;
     thesis.port = kDefaultPort;
     auto* thesis_app = app.add_subcommand(
-        "thesis", "the four tables of a comparison of modes: sizes, processors, devices, QPs");
+        "thesis", "run the four-part benchmark suite: sizes, CPU cost, devices, queue pairs");
     add_thesis_options(*thesis_app, thesis, thesis_words);
     add_wish_options(*thesis_app, words);
 
     KvOptions kv_options;
     kv::Words kv_words;
     kv_options.port = kDefaultPort;
-    auto* kv_app =
-        app.add_subcommand("kv", "a key-value table: GET by SEND against GET by one-sided READ");
+    auto* kv_app = app.add_subcommand(
+        "kv", "measure a key-value table: GET by SEND against GET by one-sided READ");
     kv_app->add_option("host", kv_options.host, "address or name of a server")->required();
     kv_app->add_option("--port", kv_options.port, "TCP port")->capture_default_str();
     kv::add_options(*kv_app, kv_words);
-    kv_app->add_option("--json", kv_options.json, "write the report there as JSON; - for stdout");
+    kv_app->add_option("--json", kv_options.json, "file for the report as JSON; - for stdout");
     add_wish_options(*kv_app, words);
 
     CompareWords compare;
-    auto* compare_app = app.add_subcommand(
-        "compare", "compare two reports, with repetitions; or with perftest, in turn");
+    auto* compare_app =
+        app.add_subcommand("compare", "compare two reports; or rdma-perf with perftest");
     add_compare_options(*compare_app, compare);
     perftest::Words perftest_words;
     perftest_words.port = kDefaultPort;
     auto* perftest_app = compare_app->add_subcommand(
-        "perftest", "run ib_* programs beside us, with equal settings and in turn");
+        "perftest", "run perftest and rdma-perf in turn, with equal settings");
     perftest::add_options(*perftest_app, perftest_words);
     add_wish_options(*perftest_app, words);
 
-    auto* gids_app = app.add_subcommand("gids", "every GID, and which one would be used and why");
+    auto* gids_app =
+        app.add_subcommand("gids", "list every GID, and which one rdma-perf would use and why");
     add_look_options(*gids_app, words, gids.look);
 
     auto* doctor_app =
@@ -228,8 +232,8 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
         ->capture_default_str();
     add_look_options(*doctor_app, words, doctor.look);
 
-    auto* isolate_app =
-        app.add_subcommand("isolate", "try what must not work, against a server that agreed to it");
+    auto* isolate_app = app.add_subcommand(
+        "isolate", "try what isolation must prevent, against a server that agreed to it");
     isolate_app->add_option("host", isolate.look.peer, "address or name of the server")->required();
     isolate_app->add_option("--port", isolate.look.port, "TCP port")->capture_default_str();
     add_document_options(*isolate_app, words, isolate.look);

@@ -39,41 +39,47 @@ void add_words(CLI::App& app, PlanWords& words) {
                    words.transports,
                    "list of rc, uc (write, send), ud (send), tcp (send, to compare with)")
         ->capture_default_str();
-    app.add_flag("--cm", words.cm, "connect queue pairs by rdma_cm (rc): the only way of iWARP");
+    app.add_flag("--cm", words.cm, "connect with rdma_cm (rc only; required for iWARP)");
     app.add_option("--mode", words.modes, "list of bw, lat")->capture_default_str();
     app.add_option("--size", words.sizes, "4096 | 64,4K,64K | 2..8M:*2 | 1K..8K:+1K")
         ->capture_default_str();
-    auto* iterations = app.add_option("--iterations", words.iterations, "messages of each point");
+    auto* iterations = app.add_option(
+        "--iterations", words.iterations, "messages of each point, instead of --time");
     app.add_option("--time", words.time, "time of each point (default 500ms)")
         ->excludes(iterations);
-    app.add_option("--qps", words.qps, "list of numbers of queue pairs (bw)")
+    app.add_option("--qps", words.qps, "list: number of queue pairs (bw)")->capture_default_str();
+    app.add_option(
+           "--threads", words.threads, "worker threads on each side, at most one per queue pair")
         ->capture_default_str();
-    app.add_option("--threads", words.threads, "that drive them on each side, at most one for each")
+    app.add_option("--direction",
+                   words.direction,
+                   "direction of the data: forward (client to server), reverse or both (bw)")
         ->capture_default_str();
-    app.add_option("--direction", words.direction, "of the data: forward, reverse or both (bw)")
+    app.add_option("--depth", words.depth, "list: messages in flight (bw), or auto")
         ->capture_default_str();
-    app.add_option("--depth", words.depth, "list of messages in flight (bw), or auto")
-        ->capture_default_str();
-    app.add_option("--batch", words.batch, "list of messages posted at once (bw), or auto")
+    app.add_option("--batch", words.batch, "list: messages posted at once (bw), or auto")
         ->capture_default_str();
     app.add_option(
            "--signal", words.signal, "messages for each completion (bw), or auto: the batch")
         ->capture_default_str();
     app.add_option("--inline", words.inline_bytes, "bytes of the largest inline message, or auto")
         ->capture_default_str();
-    app.add_option(
-           "--reads", words.reads, "in flight (read, atomics), or auto: what devices can do")
+    app.add_option("--reads",
+                   words.reads,
+                   "list: operations in flight (read, atomics), or auto: what the devices can")
         ->capture_default_str();
     add_marks(app, words);
-    app.add_option("--rate", words.rate, "messages per second (lat): an open loop");
+    app.add_option(
+        "--rate", words.rate, "messages per second (lat); default: each waits for the one before");
     app.add_option("--poll", words.poll, "list of auto, spin, yield, event, hybrid, hybrid:Nus")
         ->capture_default_str();
     app.add_option("--mtu", words.mtu, "path MTU in bytes, or auto")->capture_default_str();
-    app.add_option("--ordering", words.ordering, "of writes on PCIe: list of relaxed, strict")
+    app.add_option("--ordering", words.ordering, "list: order of writes on PCIe: relaxed, strict")
         ->capture_default_str();
-    app.add_option("--verify", words.verify, "edges, full or off")->capture_default_str();
+    app.add_option("--verify", words.verify, "check the data: edges, full or off")
+        ->capture_default_str();
     app.add_option("--seed", words.seed, "seed of the data pattern (default: random)");
-    app.add_option("--reps", words.reps, "run the whole list of points that often")
+    app.add_option("--reps", words.reps, "repetitions of the whole list of points")
         ->capture_default_str();
 }
 
@@ -141,8 +147,10 @@ void add_plan_options(CLI::App& app, PlanWords& words) {
     const size_t others = app.get_options().size();
     add_words(app, words);
     const auto all = app.get_options();
-    auto* file = app.add_option(
-        "--plan", words.file, "the plan of a JSON report, or one by itself, instead of the above");
+    auto* file =
+        app.add_option("--plan",
+                       words.file,
+                       "file with a JSON report or a plan, to use instead of the options above");
     for (size_t i = others; i < all.size(); ++i)
         file->excludes(all[i]);
 }

@@ -14,7 +14,8 @@ import sys
 from pathlib import Path
 
 OPTION = re.compile(r"^\s+(?:-\w,\s*)?(--[a-z][a-z-]*)", re.MULTILINE)
-COMMANDS = re.compile(r"^Subcommands:\n((?:  .*\n?)+)", re.MULTILINE | re.IGNORECASE)
+BLOCK = re.compile(r"^(\w[\w ]*):\n((?:  .*\n?)+)", re.MULTILINE)
+NO_COMMANDS = ("options", "positionals", "positional arguments", "examples")  # other blocks of a help list commands, in groups
 NAME = re.compile(r"^  ([a-z][a-z0-9-]*)", re.MULTILINE)
 FLAG = re.compile(r"\bFl -([a-z][a-z-]*)")
 STATUS = re.compile(r"^\| (?:`\w+` \| )?(\d+) \|", re.MULTILINE)
@@ -28,8 +29,7 @@ $(complete -p "$1" | sed 's/.*-F \\([^ ]*\\) .*/\\1/'); printf '%s\\n' "${COMPRE
 def helps(program, words=()):
     """(words of a command, its options, its commands), of it and of all below."""
     text = subprocess.run([program, *words, "--help"], capture_output=True, text=True, check=True).stdout
-    block = COMMANDS.search(text)
-    commands = NAME.findall(block[1]) if block else []
+    commands = [name for title, block in BLOCK.findall(text) if title.lower() not in NO_COMMANDS for name in NAME.findall(block)]
     yield words, set(OPTION.findall(text)), commands
     for command in commands:
         yield from helps(program, (*words, command))

@@ -116,7 +116,7 @@ HARDWARE = [("test; so", "source", "is not `test`"), ("no: y", "test", "is not `
 PAGE, COMPLETION = "docs/man/rdmactl.8", "docs/completion/rdmactl.bash"
 MANUAL = {
     "program": "#!/bin/sh\nif [ $1 = go ]; then printf 'Options:\\n  -h,--help   x\\n  --fast x\\n'\n"
-               "else printf 'Options:\\n  -h,--help x\\n  --version x\\n\\nSubcommands:\\n  go  x\\n'; fi\n",
+               "else printf 'Options:\\n  -h,--help x\\n  --version x\\n\\nGo out:\\n  go  x\\n\\nExamples:\\n  went x\\n'; fi\n",
     PAGE: ".Sh OPTIONS\n.It Fl h , Fl -help\n.It Fl -version\n.Sh COMMANDS\n.Ss go\n.It Fl -fast\n",
     COMPLETION: 'f() { local words="--help --fast"; ((COMP_CWORD > 1)) || words="go --help --version"\n'
                 'COMPREPLY=($(compgen -W "$words" -- "${COMP_WORDS[COMP_CWORD]}")); }\ncomplete -F f rdmactl\n',

@@ -14,7 +14,7 @@ using base::make_error;
 using base::Result;
 
 void add_options(CLI::App& app, Words& words) {
-    app.add_option("--keys", words.keys, "in the table")->capture_default_str();
+    app.add_option("--keys", words.keys, "number of keys in the table")->capture_default_str();
     app.add_option("--value", words.value, "bytes of each value, up to 4096")
         ->capture_default_str();
     app.add_option("--zipf", words.skew, "skew of the keys that are asked for; 0: uniform")

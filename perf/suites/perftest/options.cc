@@ -55,12 +55,17 @@ void add_options(CLI::App& app, Words& words) {
         ->capture_default_str();
     app.add_option("--iterations", words.iterations, "messages of each run (lat)")
         ->capture_default_str();
-    app.add_option("--pairs", words.pairs, "until the interval is within 3 %: N or LEAST..MOST")
+    app.add_option("--pairs",
+                   words.pairs,
+                   "paired runs per point: N, or MIN..MAX to stop early at a 3 % interval")
         ->capture_default_str();
-    app.add_flag("--defaults", words.defaults, "no setting for either but verb, size and length");
-    app.add_option(
-        "--expect", words.expect, "equal, not-slower or faster: exit code 4 if it is not so");
-    app.add_option("--json", words.json, "write the comparison there as JSON; - for stdout");
+    app.add_flag("--defaults",
+                 words.defaults,
+                 "use each tool's own defaults; only verb, size and duration are set");
+    app.add_option("--expect",
+                   words.expect,
+                   "exit with 4 unless all results are: equal, not-slower or faster");
+    app.add_option("--json", words.json, "file for the comparison as JSON; - for stdout");
 }
 
 Result<Plan> parse_plan(const Words& words, uint64_t seed) {
