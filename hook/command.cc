@@ -38,7 +38,7 @@ Result<> check_later_stage(const Call& call) {
     if (!call.container.empty() && !call.attach.empty() && !call.state_dir.empty())
         return {};
     return make_error(Code::Usage, "this stage needs --state, --container and --attach")
-        .advise("they are written by precreate: see runtime-config/README.md");
+        .advise("create the container by its engine: precreate writes these options");
 }
 
 // True if the container was not prepared by precreate: plain hooks.

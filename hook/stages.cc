@@ -83,12 +83,13 @@ Result<Annotations> all_annotations(const oci::Spec& spec, const Call& call) {
     for (const auto& [key, value] : call.annotations) {
         const auto [there, added] = all.emplace(key, value);
         if (!added && there->second != value)
-            return make_error(Code::Refused,
-                              fmt::format("annotation {}={}, but the device that was asked for has "
-                                          "{}",
-                                          key,
-                                          base::printable(there->second),
-                                          base::printable(value)))
+            return make_error(
+                       Code::Refused,
+                       fmt::format("annotation {}='{}' contradicts the CDI device, which sets "
+                                   "'{}'",
+                                   key,
+                                   base::printable(there->second),
+                                   base::printable(value)))
                 .advise("leave out the annotation or the device");
     }
     return all;
@@ -156,7 +157,7 @@ Result<> create_runtime(std::string_view input, const Call& call) {
                 return make_error(Code::Refused,
                                   "the container's RDMA was prepared for another start (a restored "
                                   "checkpoint?) and is gone")
-                    .advise("create the container anew");
+                    .advise("create the container again");
             return commit_created(context, *container, state);
         });
 }

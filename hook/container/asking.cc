@@ -34,21 +34,22 @@ Result<> check_spec(const oci::Spec& spec, const Asking& asking, bool rootless) 
     if (rootless)
         TRY(check_rootless(asking));
     if (!asking.running && !rootless && spec.has_user_namespace())
-        return make_error(
-                   Code::Refused,
-                   "rdma.* annotations do not go with a user namespace: the network namespace "
-                   "cannot be made beforehand")
+        return make_error(Code::Refused,
+                          "rdma.* annotations cannot be combined with a user namespace: rdma-hook "
+                          "must make the network namespace first")
             .advise(
                 "leave out --userns, --uidmap and --gidmap (Docker with userns-remap: give "
                 "--userns=host), or use plain hooks");
     if (asking.network.kind == oci::Network::Kind::Host && !goes_with_hosts_network(asking.request))
         return make_error(
                    Code::Refused,
-                   "modes that give a container a network interface do not go with --network host")
+                   "this mode gives the container a network interface, and cannot be combined with "
+                   "--network host")
             .advise(std::string("leave out --network host, or ") + kHostsDevice);
     if (spec.redirects_hook_output())
-        return make_error(Code::Refused, "run.oci.hooks.std* annotations do not go with rdma.*")
-            .advise("leave them out");
+        return make_error(Code::Refused,
+                          "run.oci.hooks.std* and rdma.* annotations cannot be combined")
+            .advise("leave out run.oci.hooks.std*");
     return {};
 }
 

@@ -89,15 +89,17 @@ Error not_shared(const Attachment& attachment) {
     // rdma.ifname.
     if (attachment.ifname.empty())
         return make_error(Code::Refused,
-                          "the network's own interface has RDMA by other rdma.* annotations")
+                          "another container of this network has RDMA on the engine's interface, "
+                          "with other rdma.* annotations")
             .advise(
-                "use equal annotations to share it, or set rdma.parent to a host netdev for a "
-                "device of its own");
+                "use the same annotations to share the device, or set rdma.parent to an interface "
+                "of the host");
     return make_error(Code::Refused,
                       "another container of this network has " + attachment.ifname +
                           " with other rdma.* annotations")
         .advise(
-            "use equal annotations to share it, or another rdma.ifname for a device of its own");
+            "use the same annotations to share the device, or another rdma.ifname for a second "
+            "one");
 }
 
 Result<Granted> join_existing(const Holder& holder,
@@ -377,9 +379,11 @@ Result<> check_has_all(const Context& context,
             continue;
         if (asking.running_init)
             return make_error(Code::Refused, "the container was given other RDMA while it ran")
-                .advise("take that first: rdmactl detach " + container.id);
-        return make_error(Code::Refused, "a second hook asks for other RDMA than the container has")
-            .advise("give it one pool by --device, or all of them by annotations");
+                .advise("run first: rdmactl detach " + container.id);
+        return make_error(Code::Refused,
+                          "the container asks for two different RDMA attachments: by a CDI device "
+                          "and annotations, or by two CDI devices")
+            .advise("use one --device rdma-hook.org/pool=NAME, or only annotations");
     }
     return {};
 }

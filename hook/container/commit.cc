@@ -68,9 +68,9 @@ Result<std::vector<Journal>> load_held(const Context& context, const Container& 
         if (!journal || !journal->made ||
             std::ranges::find(journal->holders, container.key) == journal->holders.end())
             return make_error(Code::Unavailable,
-                              "what was attached for the container was taken back before it "
-                              "started: the engine that created it had died")
-                .advise("create the container anew");
+                              "the container's RDMA was removed before it started, because the "
+                              "engine process that created it died")
+                .advise("create the container again");
         held.push_back(*std::move(journal));
     }
     return held;
@@ -137,8 +137,11 @@ Result<> commit(const Context& context, const Container& pending, const netns::P
 
 Result<> commit_created(const Context& context, const Container& pending, const oci::State& state) {
     if (!pending.id.empty() && pending.id != state.id)
-        return make_error(Code::Refused,
-                          fmt::format("container {} has the bundle of {}", state.id, pending.id));
+        return make_error(
+                   Code::Refused,
+                   fmt::format(
+                       "container {} uses the bundle folder of container {}", state.id, pending.id))
+            .advise("remove container " + pending.id + ", or run: rdmactl gc");
     const auto init = TRY(find_init(context.host, state.pid));
     if (pending.netns) {
         const auto ns = TRY(context.host.namespaces.open_process(state.pid));

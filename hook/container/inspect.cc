@@ -19,7 +19,7 @@ constexpr std::chrono::seconds kPortTimeout{5};
 
 base::Error device_gone(const Endpoint& endpoint) {
     return make_error(Code::Unavailable, "RDMA device " + endpoint.device + " is gone")
-        .advise("start the containers that share it anew");
+        .advise("start the containers that share it again");
 }
 
 // True if the RDMA device is the container's own, for as long as the attachment lasts.

@@ -110,14 +110,17 @@ Result<netns::Link> find_parent(const Attachment& attachment, Site& site) {
         link = TRY(find_named(attachment.parent, site));
         if (!link)
             return make_error(Code::Unavailable,
-                              "the host has no netdev '" + attachment.parent + "'")
-                .advise("set rdma.parent to one that `ip -br link` shows");
+                              "rdma.parent='" + attachment.parent +
+                                  "': no such network interface or RDMA device on this host")
+                .advise("set rdma.parent to one that `rdma link show` or `ip -br link` lists");
     } else if (const auto index = TRY(links.default_route_link(site.host_ns))) {
         link = TRY(links.find(site.host_ns, *index));
     }
     if (!link)
-        return make_error(Code::Unavailable, "the host has no default route that names a parent")
-            .advise("set rdma.parent");
+        return make_error(Code::Unavailable,
+                          "rdma.parent is not set, and the host has no default route whose "
+                          "interface it could be")
+            .advise("set rdma.parent to one that `rdma link show` or `ip -br link` lists");
     if (link->loopback || !link->ethernet)
         return not_ethernet("netdev '" + link->name + "'");
     if (!link->up)

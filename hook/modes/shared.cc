@@ -76,9 +76,10 @@ Result<Hca> find_hca(const Attachment& a, Site& site) {
 Result<> check_netns_mode(Site& site) {
     if (TRY(site.host.rdma.mode()) == netns::RdmaNetnsMode::Shared)
         return {};
-    return make_error(Code::Unsupported,
-                      "in RDMA netns mode exclusive an HCA belongs to one network namespace alone")
-        .advise("boot with ib_core.netns_mode=1 (the mode shared), or set rdma.mode=vf");
+    return make_error(
+               Code::Unsupported,
+               "in RDMA namespace mode exclusive an adapter belongs to only one network namespace")
+        .advise("boot with ib_core.netns_mode=1 (namespace mode shared), or set rdma.mode=vf");
 }
 
 // Checks that the VF may carry a macvlan. A PF with spoof check drops frames that a VF sends from

@@ -85,10 +85,11 @@ Result<Plan> plan_software_device(const SoftwareDriver& driver,
 Result<> check_netns_mode(const SoftwareDriver& driver, RdmaNetnsMode mode) {
     if (mode == RdmaNetnsMode::Shared || driver.moves)
         return {};
-    return make_error(Code::Unsupported,
-                      fmt::format("in RDMA netns mode exclusive a container sees its own devices "
-                                  "alone, and no kernel moves one of type {} there",
-                                  driver.type))
+    return make_error(
+               Code::Unsupported,
+               fmt::format("in RDMA namespace mode exclusive a {} device cannot be given to a "
+                           "container: no kernel moves it",
+                           driver.type))
         .advise(driver.instead);
 }
 

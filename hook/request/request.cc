@@ -76,8 +76,10 @@ Result<> add(const Given& given, ParsedAnnotations& all) {
                          fmt::format("set rdma.{} instead", key->name));
     ParsedKeys& parsed = of_container ? all.container : all.attachments[parts.index];
     if (parsed.has(key->name))
-        return bad_input(fmt::format("{} is there beside {}", given.text(), parsed.text(key->name)),
-                         "remove one of them: both speak of attachment 0");
+        return bad_input(
+            fmt::format("{} and {} set the same thing", given.text(), parsed.text(key->name)),
+            fmt::format(
+                "remove one of them: rdma.{} is short for rdma.0.{}", key->name, key->name));
     parsed.values.index = parts.index;
     parsed.given.emplace(key->name, given);
     return parse_value(*key, given.annotation, given.value, parsed.values);

@@ -137,8 +137,8 @@ Result<FileLock> Store::lock(const char* kind,
     if (lock || !base::is_missing(lock.error()))
         return std::move(lock).context(what);
     return std::move(lock).error().in(what).advise(
-        "somebody has removed " + dir_ +
-        " and with it what was known of attachments; they go with their network namespaces");
+        "restart the containers that have RDMA: " + dir_ +
+        " was deleted while they ran, and their devices go with their network namespaces");
 }
 
 Result<FileLock> Store::lock_container(const std::string& key, Deadline deadline) const {
@@ -241,8 +241,8 @@ Result<std::vector<std::string>> string_list(const Json& json, const char* membe
 Result<> check_key(const Json& json, const std::string& key) {
     if (TRY(base::required<std::string>(json, "key")) == key)
         return {};
-    return make_error(Code::Internal, "it is about another key than its name says")
-        .advise("somebody has renamed it: give it its name back");
+    return make_error(Code::Internal, "its contents belong to another key than its name says")
+        .advise("rename it back, then run: rdmactl gc");
 }
 
 Result<base::Json> Store::read_json(const std::string& path) const {

@@ -31,10 +31,11 @@ Result<> check_not_open(netns::Processes& processes,
         processes.that_opened(node.major, node.minor, Deadline::in(kSearchTimeout));
     if (!openers && openers.error().code == Code::Timeout)
         return make_error(Code::Busy,
-                          fmt::format("whether RDMA device {} is still open is not known: {}",
+                          fmt::format("cannot find out whether RDMA device {} is still open: {}",
                                       name,
                                       openers.error().text))
-            .advise(fmt::format("see: fuser {}; end that, then run: rdmactl gc", node.path()));
+            .advise(fmt::format("see who has it open: fuser {}; end that, then run: rdmactl gc",
+                                node.path()));
     if (!openers)
         return openers.error();
     if (openers->empty())

@@ -74,7 +74,9 @@ Result<> write_file(const UniqueFd& folder, const char* name, const std::string&
     if (put < 0)
         return sys_error(fmt::format("write '{}' to {}", text, name));
     if (static_cast<size_t>(put) != text.size())
-        return make_error(Code::Kernel, fmt::format("{} took half of '{}'", name, text));
+        return make_error(Code::Kernel,
+                          fmt::format("only part of '{}' was written to {}", text, name))
+            .advise("start the container again; if it stays, report a defect of the kernel");
     return {};
 }
 

@@ -166,12 +166,13 @@ class KernelDeviceCgroups : public DeviceCgroups {
   public:
     Result<> check() override {
         if (const auto tree = CgroupTree::host(); !tree)
-            return make_error(Code::Unsupported,
-                              "/sys/fs/cgroup is not cgroup v2, where alone a container that is "
-                              "there already can be given a device")
+            return make_error(
+                       Code::Unsupported,
+                       "this host does not use cgroup v2, which plain hooks and `rdmactl attach` "
+                       "need")
                 .advise(
-                    "boot with cgroup v2 alone (systemd.unified_cgroup_hierarchy=1), or use "
-                    "Podman's precreate or rdma-runtime, which need no cgroup");
+                    "boot with systemd.unified_cgroup_hierarchy=1, or start the container by "
+                    "Podman or by Docker with --runtime=rdma, which do not need it");
         return {};
     }
 

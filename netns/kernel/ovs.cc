@@ -293,7 +293,9 @@ class DatabaseOvs : public Ovs {
             if (failed_guard(transaction, *outcome.refusal) != Guard::IsStillOurs)
                 return ovsdb::explain(*outcome.refusal, what);
         }
-        return make_error(Code::Busy, what + ": somebody changes them all the time");
+        return make_error(Code::Busy,
+                          what + ": another program keeps changing the same rows of Open vSwitch")
+            .advise("stop it, or try again: rdmactl gc");
     }
 
     std::string socket_;

@@ -26,7 +26,7 @@ constexpr unsigned kNoLinks = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
 
 Error refused(std::string text) {
     return make_error(Code::Refused, std::move(text))
-        .advise("the image, or what is mounted into the container, must leave it alone");
+        .advise("change the image, or its mounts: this path must stay free for rdma-hook");
 }
 
 // Opens a folder without following a link on the way.
@@ -38,8 +38,8 @@ Result<UniqueFd> open_below(const UniqueFd& from,
     if (fd)
         return fd;
     if (errno == ELOOP || errno == EXDEV || errno == ENOTDIR)
-        return refused(fmt::format(
-            "{} of the container is a symbolic link, or not what it should be", printable(path)));
+        return refused(fmt::format("{} of the container is a symbolic link, or not a directory",
+                                   printable(path)));
     return path_error("open " + printable(path) + " of the container");
 }
 
@@ -182,7 +182,7 @@ Result<> mount_there(const Reached& reached, const UniqueFd& tree, const Placeme
                                   O_RDONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                                   0000)};
     if (!point && errno == EEXIST)
-        return refused(what.name + " is there in the container, and is something else");
+        return refused(what.name + " exists already in the container, and is another file");
     if (!point)
         return sys_error("make " + what.name + " in the container");
     if (::move_mount(
@@ -192,7 +192,7 @@ Result<> mount_there(const Reached& reached, const UniqueFd& tree, const Placeme
     // Another folder may have the name by now.
     const auto seen = TRY(look_for(TRY(open_folder(reached, what)), what.name));
     if (!seen || !same_thing(*seen, source))
-        return refused(what.name + " has been taken away in the container");
+        return refused(what.name + " was removed in the container meanwhile");
     return {};
 }
 

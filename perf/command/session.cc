@@ -134,12 +134,11 @@ Result<> Session::handle(const Json& frame) {
     const auto type = TRY(base::required<std::string>(frame, "type"));
     const auto* step = std::ranges::find(kSteps, type, &Step::type);
     if (step == std::end(kSteps))
-        return make_error(Code::BadInput,
-                          "control message '" + base::printable(type, 40) + "' is not known");
+        return protocol_error("control message '" + base::printable(type, 40) + "' is not known");
     // A client without points that need a device asks for none.
     const bool early = type == "open" && state_ == State::Greeted;
     if (step->due != state_ && !early)
-        return make_error(Code::BadInput, "control message '" + type + "' is not due");
+        return protocol_error("control message '" + type + "' is not due");
     return (this->*step->handler)(frame);
 }
 
@@ -205,7 +204,7 @@ Waiting Session::waiting_for(const Point& point) {
 
 Result<> Session::open_verbs(const Point& point, const Json& frame) {
     if (!device_)
-        return make_error(Code::BadInput, "control message 'open' is not due before 'device'");
+        return protocol_error("control message 'open' is not due before 'device'");
     const auto remote = TRY(parse_endpoints(frame));
     const uint32_t mtu = TRY(agree_mtu(point.mtu, device_->info, peer_));
     Point own = point;

@@ -20,8 +20,8 @@ Result<> Session::on_perftest_probe(const Json&) {
 
 Result<> Session::on_perftest_start(const Json& frame) {
     if (!perftest_)
-        return make_error(Code::BadInput,
-                          "control message 'perftest_start' is not due before 'perftest_probe'");
+        return protocol_error(
+            "control message 'perftest_start' is not due before 'perftest_probe'");
     const perftest::Trial trial = TRY(perftest::parse_trial(frame));
     const uint16_t port = TRY(perftest_->start(trial));
     state_ = State::Beside;

@@ -24,7 +24,7 @@ base::Error words_of_peer(const Waiting& waiting) {
         if (said->value("type", base::Json()) == "error")
             return parse_error_message(*said);
     }
-    return make_error(Code::BadInput, "the peer spoke out of turn");
+    return protocol_error("the peer sent an unexpected message");
 }
 }  // namespace
 
@@ -33,8 +33,11 @@ base::Error wake_error(Wake wake, const Waiting& waiting) {
         case Wake::Stopped:
             return stopped_error();
         case Wake::TimedOut:
-            return make_error(Code::Timeout,
-                              fmt::format("no completion for {} ms", waiting.patience.count()));
+            return make_error(
+                       Code::Timeout,
+                       fmt::format("no completion for {} ms: the peer is gone, or packets are lost",
+                                   waiting.patience.count()))
+                .advise("check the path: rdma-perf doctor --peer HOST; or raise --timeout");
         case Wake::Removed:
             return gone_error(*waiting.device);
         case Wake::Failed:

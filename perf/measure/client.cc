@@ -291,7 +291,7 @@ Result<> Client::open_window() {
 Result<> Client::close_window() {
     closed_ = TRY(mark());
     if (closed_.forward.is_behind(opened_.forward) || closed_.reverse.is_behind(opened_.reverse))
-        return make_error(Code::BadInput, "the server's counts or clock went back");
+        return protocol_error("the server's counts or clock went back");
     return {};
 }
 

@@ -471,6 +471,11 @@ Json error_message(const base::Error& error) {
         {{"code", base::code_name(code)}, {"text", without_fix.message()}, {"fix", error.fix}});
 }
 
+base::Error protocol_error(const std::string& what) {
+    return make_error(Code::BadInput, "protocol error: " + what)
+        .advise("run the same version on both sides: rdma-perf --version");
+}
+
 base::Error parse_error_message(const Json& json) {
     using enum Code;
     const auto text = [&](const char* key) {

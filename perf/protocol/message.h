@@ -203,6 +203,9 @@ base::Result<Endpoint> parse_endpoint_of(const base::Json& frame);
 // The error that an "error" message carries, marked as the peer's.
 base::Error parse_error_message(const base::Json& json);
 
+// Returns the error for a message that no peer of this version sends here.
+base::Error protocol_error(const std::string& what);
+
 // Code::BadInput that names both versions and the side to upgrade, if the two cannot work together.
 base::Result<> check_compatible(const Hello& own, const Hello& peer);
 

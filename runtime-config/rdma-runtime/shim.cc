@@ -156,7 +156,7 @@ Result<> check_start(const Ours& ours) {
         return make_error(Code::Usage, ours.call.trouble)
             .advise("containers with rdma.* annotations need a command line as of runc or crun");
     if (!ours.call.config.empty())
-        return make_error(Code::Usage, "rdma.* annotations do not go with --config")
+        return make_error(Code::Usage, "rdma.* annotations cannot be combined with --config")
             .advise("name the file config.json");
     if (!oci::is_container_id(ours.call.id))
         return make_error(Code::BadInput,
@@ -259,12 +259,13 @@ Result<int> do_it(const Ours& ours,
             return remove(ours, argv, around);
         case Verb::Checkpoint:
             return make_error(Code::Refused, "a container with RDMA cannot be checkpointed")
-                .advise("stop it, and start it anew where it is wanted");
+                .advise("stop it, and start it again where you want it");
         case Verb::Restore:
-            return make_error(Code::Refused,
-                              "a checkpoint cannot be restored with rdma.* annotations: what its "
-                              "processes had of an RDMA device is not in it")
-                .advise("create the container anew");
+            return make_error(
+                       Code::Refused,
+                       "a checkpoint cannot be restored with rdma.* annotations: it does not "
+                       "contain what its processes had of an RDMA device")
+                .advise("create the container again");
         case Verb::Create:
         case Verb::Run:
         case Verb::Other:

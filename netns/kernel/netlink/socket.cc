@@ -233,7 +233,8 @@ Result<std::vector<Reply>> Socket::dump(Request& message, const std::string& wha
         if (TRY(collect(replies, Ends::WithAck, what)) == Round::Complete)
             return replies;
     }
-    return make_error(Code::Timeout, what + ": the list does not come to rest");
+    return make_error(Code::Timeout, what + ": the kernel's list kept changing while it was read")
+        .advise("try again: the host makes or removes many interfaces");
 }
 
 Result<std::string> Socket::link_name(uint32_t index) {

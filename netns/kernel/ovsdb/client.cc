@@ -138,8 +138,10 @@ Result<Json> Client::await_reply(int64_t id) {
             continue;
         }
         if (message.id != id)
-            return make_error(Code::Internal,
-                              "the database of Open vSwitch answers what nobody asked");
+            return make_error(
+                       Code::Internal,
+                       "protocol error: the database of Open vSwitch answered another request")
+                .advise("try again, and look at the log of ovsdb-server");
         if (message.kind == Kind::Failure)
             return explain(read_refusal(message.body, 0), "transact");
         return std::move(message.body);

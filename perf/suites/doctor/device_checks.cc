@@ -37,7 +37,7 @@ Finding refused_node(const std::string& path, int number, Status status) {
             return {status, why, "on the host: chmod 0666 " + path + ", or run as its owner"};
         case ENXIO:
         case ENODEV:
-            return {status, why, "the device is gone since: start the container anew"};
+            return {status, why, "the device has gone: start the container again"};
         default:
             return {status, why, "see `ls -l /dev/infiniband` in this container"};
     }
@@ -99,7 +99,7 @@ Findings check_rdma_cm(const Scene& scene) {
         return ok(path + " can be opened");
     if (number == ENOENT)
         return warning(path + " is not there: rdma_connect and iWARP cannot work, verbs can",
-                       "on the host: modprobe rdma_ucm; then start the container anew");
+                       "on the host: modprobe rdma_ucm; then start the container again");
     return {refused_node(path, number, Status::Warning)};
 }
 

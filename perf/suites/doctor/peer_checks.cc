@@ -33,7 +33,7 @@ Finding judge_attached(const Scene& scene, const AttachedGid& named) {
     if (it == rows.end())
         return {Status::Fail,
                 "attach.json names " + what + ", which no table has: stale, or the address is gone",
-                "start the container anew; on the host: rdmactl show CONTAINER"};
+                "start the container again; on the host: rdmactl show CONTAINER"};
     const bool there = std::ranges::any_of(rows, [&](const GidRow& row) {
         return row.gid == named.gid && row.device == named.device;
     });
@@ -62,7 +62,7 @@ Findings check_attachment(const Scene& scene) {
     const auto gids = parse_attach_file(*text);
     if (!gids)
         return fail("attach.json cannot be used: " + gids.error().message(),
-                    "start the container anew");
+                    "start the container again");
     if (const auto reason = failed_attach(*text))
         return fail(
             "rdma-hook could not attach, and rdma.optional let the container start: " + *reason,

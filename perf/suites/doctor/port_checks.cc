@@ -60,7 +60,7 @@ Findings judge_mtu(const std::string& name, uint32_t active, const Interface& ne
                                 path_mtu_for(netdev.mtu)));
     if (active < path_mtu_for(netdev.mtu))
         return warning(fmt::format("{}: {} would fit", seen, path_mtu_for(netdev.mtu)),
-                       "the port did not follow its netdev: make the link anew (rdma link del, "
+                       "make the link again, as the port did not follow its netdev (rdma link del, "
                        "add), or set the netdev's MTU again");
     if (active < kBestMtu)
         return ok(fmt::format(

@@ -198,8 +198,8 @@ annotations() {
     annotated "index of 30 digits" bad_input 'bad index' "rdma.$(long 30 9).mode=softroce"
     annotated "index below 0" bad_input 'unknown annotation' rdma.-1.mode=softroce
     annotated "index for the whole container's setting" bad_input 'holds for the whole container' $m rdma.1.memlock=1
-    annotated "rdma.0.mode beside rdma.mode" bad_input 'rdma.mode.*is there beside rdma.0.mode' $m rdma.0.mode=softroce
-    annotated "rdma.0.ip beside rdma.ip" bad_input 'is there beside' $m rdma.ip=10.9.0.1/24 rdma.0.ip=10.9.0.1/24
+    annotated "rdma.0.mode beside rdma.mode" bad_input 'rdma.mode.* and rdma.0.mode.* set the same thing' $m rdma.0.mode=softroce
+    annotated "rdma.0.ip beside rdma.ip" bad_input 'set the same thing' $m rdma.ip=10.9.0.1/24 rdma.0.ip=10.9.0.1/24
     annotated "second attachment without a mode" bad_input 'rdma.1.mode is missing' $m rdma.1.ip=10.9.0.1/24
     annotated "pool that nobody configured" bad_input 'is not a pool' $m rdma.pool=fast
     annotated "pool with a slash" bad_input 'not acceptable' $m rdma.pool=../fast
@@ -371,7 +371,7 @@ states() {
 
     text "{$plain_state}" >"$work/in"
     call createRuntime --state "$state" --container "$key" --attach "$uuid"
-    judge "state: of a container that was never prepared" refused '^rdma-hook: createRuntime: .*create the container anew' $?
+    judge "state: of a container that was never prepared" refused '^rdma-hook: createRuntime: .*create the container again' $?
 
     local later=(--state "$state" --container "$key" --attach "$uuid")
     usage "none" usage 'no phase given'

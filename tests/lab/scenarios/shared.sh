@@ -229,7 +229,7 @@ make_hca
 gids >"$work/gids"
 if ((LAB_EXCLUSIVE)); then
     world >"$work/before"
-    only_refusals 'exclusive an HCA belongs to one network namespace alone.*set rdma.mode=vf'
+    only_refusals 'exclusive an adapter belongs to only one network namespace.*set rdma.mode=vf'
 elif ((!LAB_HCA)); then
     world >"$work/before"
     only_refusals 'hca0 is a software device.*carries no traffic.*rdma.mode=softroce'

@@ -58,7 +58,7 @@ lives() {
 bad_input() {
     refused "placement is not for softiwarp" 'rdma.placement' iwarp a 10.9.0.1/24 placement=host
     drop a
-    refused "a parent that is not there" "no netdev 'lab1'" iwarp a 10.9.0.1/24 parent=lab1
+    refused "a parent that is not there" "rdma.parent='lab1': no such network interface" iwarp a 10.9.0.1/24 parent=lab1
     drop a
     same_world "what was refused leaves nothing" "$work/before"
 }
@@ -100,7 +100,7 @@ over_vfs() {
 
 world >"$work/before"
 if ((LAB_EXCLUSIVE)); then
-    refused "in exclusive mode siw is refused" 'RDMA netns mode exclusive.*type siw.*rdma.mode=softroce' iwarp a 10.9.0.1/24
+    refused "in exclusive mode siw is refused" 'RDMA namespace mode exclusive.*siw.*rdma.mode=softroce' iwarp a 10.9.0.1/24
     drop a
     same_world "the refused one leaves nothing" "$work/before"
 else

@@ -271,7 +271,7 @@ TEST_F(HostMode, InModeExclusiveItIsForTheHostsNetwork) {
 TEST_F(HostMode, AnotherModeBesideItIsRefusedInTheHostsNetwork) {
     Life one = beside(
         "one", host_mode("mlx5_0", {{"rdma.1.mode", "softroce"}, {"rdma.1.ip", "10.9.0.1/24"}}));
-    EXPECT_THAT(refusal(one).message(), HasSubstr("do not go with --network host"));
+    EXPECT_THAT(refusal(one).message(), HasSubstr("cannot be combined with --network host"));
     Life two = container("two", one.annotations);
     expect_start(two);
     EXPECT_EQ(two.environment("RDMA_DEVICE"), "mlx5_0");

@@ -113,7 +113,7 @@ TEST_F(Joining, ADifferentRequestForTheNetworksOwnInterfaceIsRefused) {
     ASSERT_TRUE(one.start());
     const auto error = refusal(two);
     EXPECT_EQ(error.code, Code::Refused);
-    EXPECT_THAT(error.message(), HasSubstr("the network's own interface has RDMA"));
+    EXPECT_THAT(error.message(), HasSubstr("has RDMA on the engine's interface"));
     EXPECT_THAT(error.message(), testing::Not(HasSubstr("rdma.ifname"))) << "it takes none";
     ASSERT_TRUE(one.poststop());
     expect_nothing_left();

@@ -69,11 +69,11 @@ TEST(RequestBadInput, Indexes) {
                              {"rdma." + index + ".mode='vf'", "bad index '", "0 to 15"}}});
     expect_bad_request({
         {{{"rdma.0.mode", "vf"}, {"rdma.mode", "vf"}},
-         {"rdma.mode='vf' is there beside rdma.0.mode='vf'", "remove one"}},
+         {"rdma.mode='vf' and rdma.0.mode='vf' set the same", "remove one"}},
         {{{"rdma.mode", "vf"}, {"rdma.0.mtu", "1500"}, {"rdma.mtu", "1500"}},
-         {"rdma.mtu='1500' is there beside rdma.0.mtu='1500'"}},
+         {"rdma.mtu='1500' and rdma.0.mtu='1500' set the same"}},
         {{{"rdma.mode", "vf"}, {"rdma.0.optional", "true"}, {"rdma.optional", "false"}},
-         {"rdma.optional='false' is there beside rdma.0.optional='true'"}},
+         {"rdma.optional='false' and rdma.0.optional='true' set"}},
         {{{"rdma.mode", "vf"}, {"rdma.1.memlock", "1"}},
          {"rdma.1.memlock='1' has an index", "set rdma.memlock"}},
         {{{"rdma.mode", "vf"}, {"rdma.2.optional", "true"}}, {"set rdma.optional instead"}},

@@ -108,7 +108,7 @@ TEST_P(StateDisk, GoneWhileAContainerRuns) {
     const auto stopped = life_.poststop();
     if (!life_
              .plain)  // a plain hook is called for every container, and had nothing to do with most
-        expect_line(stopped, "somebody has removed " + state_.path());
+        expect_line(stopped, state_.path() + " was deleted while they ran");
     EXPECT_FALSE(std::filesystem::exists(state_.path())) << "nothing is made at the end";
     Life next{fake_, state_, "two"};
     next.annotations = {{"rdma.mode", "softroce"}, {"rdma.placement", "host"}};

@@ -251,7 +251,7 @@ TEST_F(SharedHca, WhereThereIsNoHca) {
     Life one = container("one", "10.9.0.1/24");
     EXPECT_THAT(refusal(one).message(), HasSubstr("'eth0' has no RDMA device to share"));
     one.annotations["rdma.parent"] = "mlx5_7";
-    EXPECT_THAT(refusal(one).message(), HasSubstr("no netdev 'mlx5_7'"));
+    EXPECT_THAT(refusal(one).message(), HasSubstr("'mlx5_7': no such network interface"));
 }
 
 TEST_F(SharedHca, InExclusiveModeItBelongsToOneNamespace) {
