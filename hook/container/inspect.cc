@@ -222,9 +222,10 @@ std::vector<std::string> warnings(const std::vector<Granted>& granted) {
                             " is the host's: every container that shares it can use the others' "
                             "identity, and old kernels can crash on it; for tests only");
         } else if (!g.rdma_cm) {
-            lines.push_back(g.device.name +
-                            " has no rdma_cm on this kernel in RDMA netns mode exclusive: programs "
-                            "that exchange addresses themselves work, rdma_connect does not");
+            lines.push_back(
+                g.device.name +
+                " has no rdma_cm on this kernel in RDMA namespace mode exclusive: programs "
+                "that exchange addresses themselves work, rdma_connect does not");
         }
     }
     return lines;

@@ -154,9 +154,10 @@ Result<std::vector<Attachment>> expand_host(const Attachment& a,
                                             Site& site) {
     // Only in mode shared does the kernel let a device of another namespace be opened.
     if (!site.hosts_network && TRY(site.host.rdma.mode()) == netns::RdmaNetnsMode::Exclusive)
-        return make_error(Code::Unsupported,
-                          "in RDMA netns mode exclusive the host's devices can be opened in the "
-                          "host's network alone")
+        return make_error(
+                   Code::Unsupported,
+                   "in RDMA namespace mode exclusive the host's devices can be opened only in the "
+                   "host's network")
             .advise(
                 "start the container with --network host, or boot with ib_core.netns_mode=1 (the "
                 "mode shared)");

@@ -20,8 +20,9 @@ std::string host_interface(const netns::Link& parent) {
 
 Result<Plan> plan_on_host(const Attachment& a, const Survey& s) {
     if (TRY(s.site.host.rdma.mode()) == RdmaNetnsMode::Exclusive)
-        return make_error(Code::Unsupported,
-                          "in RDMA netns mode exclusive a container cannot use the host's device")
+        return make_error(
+                   Code::Unsupported,
+                   "in RDMA namespace mode exclusive a container cannot use the host's device")
             .advise(
                 "leave out rdma.placement=host, or boot with ib_core.netns_mode=1 (the mode "
                 "shared)");

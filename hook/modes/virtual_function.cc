@@ -22,7 +22,7 @@ Result<> check_own_device(const ChosenVf& chosen) {
         return {};
     return make_error(Code::Unsupported,
                       name_of(chosen.vf) +
-                          " is InfiniBand, and in RDMA netns mode exclusive the "
+                          " is InfiniBand, and in RDMA namespace mode exclusive the "
                           "move of its device would destroy its netdev")
         .advise("boot with ib_core.netns_mode=1 (the mode shared)");
 }

@@ -128,7 +128,8 @@ Result<> MoveRdmaDevice::apply(Site& site) const {
     auto moved = site.host.rdma.move(site.host_ns, *site.container, device->index);
     if (!moved && moved.error().code == Code::Unsupported)
         return std::move(moved).advise(
-            "this kernel cannot give the device to a container in RDMA netns mode exclusive (rxe: "
+            "this kernel cannot give the device to a container in RDMA namespace mode exclusive "
+            "(rxe: "
             "needs 7.3): boot with ib_core.netns_mode=1");
     return moved;
 }

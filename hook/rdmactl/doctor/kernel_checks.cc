@@ -113,7 +113,7 @@ bool wants_own_rxe(const Look& look) {
     return wants_rxe(look, false) || (look.options.mode == "softroce" && !wants_rxe(look, true));
 }
 
-// Lists, in words, the requests that no container gets in RDMA netns mode exclusive.
+// Lists, in words, the requests that no container gets in RDMA namespace mode exclusive.
 std::vector<std::string> refused_in_exclusive(const Look& look, Version kernel) {
     std::vector<std::string> refused;
     const auto add = [&](std::string_view mode, std::string_view why) {
@@ -222,16 +222,17 @@ Result<Findings> check_netns_mode(Look& look) {
                                 "/etc/modules-load.d",
                          .fix = "modprobe " + module_of(look.options.mode)}};
     if (TRY(mode) == netns::RdmaNetnsMode::Shared)
-        return Findings{{.status = Status::Ok, .why = "RDMA netns mode is shared"}};
+        return Findings{{.status = Status::Ok, .why = "RDMA namespace mode is shared"}};
     const auto refused = refused_in_exclusive(look, TRY(kernel_version(look)));
     if (refused.empty())
-        return Findings{{.status = Status::Ok, .why = "RDMA netns mode is exclusive"}};
-    return Findings{{.status = Status::Fail,
-                     .why = fmt::format("RDMA netns mode is exclusive: {}. While there are other "
-                                        "network namespaces it changes by a boot alone",
-                                        fmt::join(refused, "; ")),
-                     .fix = "echo options ib_core netns_mode=1 >/etc/modprobe.d/rdma-hook.conf "
-                            "&& rdma system set netns shared"}};
+        return Findings{{.status = Status::Ok, .why = "RDMA namespace mode is exclusive"}};
+    return Findings{
+        {.status = Status::Fail,
+         .why = fmt::format("RDMA namespace mode is exclusive: {}. While there are other "
+                            "network namespaces, only a reboot changes it",
+                            fmt::join(refused, "; ")),
+         .fix = "echo options ib_core netns_mode=1 >/etc/modprobe.d/rdma-hook.conf "
+                "&& rdma system set netns shared"}};
 }
 
 Result<Findings> check_gids(Look& look) {

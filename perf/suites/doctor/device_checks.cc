@@ -141,14 +141,15 @@ Findings check_access(const Scene& scene) {
         if (!device.error)
             continue;
         const bool foreign = device.error->sys == EPERM;
-        out.push_back({any ? Status::Warning : Status::Fail,
-                       bare_text(*device.error) +
-                           (foreign ? ": of another network namespace (RDMA netns mode exclusive), "
-                                      "or denied by the device cgroup"
-                                    : ""),
-                       foreign ? "use a device of this container (rdma dev), or on the host: rdma "
-                                 "dev set NAME netns PID"
-                               : device.error->fix});
+        out.push_back(
+            {any ? Status::Warning : Status::Fail,
+             bare_text(*device.error) +
+                 (foreign ? ": of another network namespace (RDMA namespace mode exclusive), "
+                            "or denied by the device cgroup"
+                          : ""),
+             foreign ? "use a device of this container (rdma dev), or on the host: rdma "
+                       "dev set NAME netns PID"
+                     : device.error->fix});
     }
     return out.empty() ? ok("every device can be opened") : out;
 }

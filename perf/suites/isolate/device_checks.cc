@@ -105,7 +105,7 @@ Result<Outcome> check_foreign_devices(Arena& arena) {
     return Outcome{IsolationVerdict::Fail,
                    "can be opened: " + some_of(opened, as_it_is),
                    "give the container its own node of /dev/infiniband only (rdma-hook does), or "
-                   "use RDMA netns mode exclusive; a container with --privileged sees all"};
+                   "use RDMA namespace mode exclusive; a container with --privileged sees all"};
 }
 
 Result<Outcome> check_foreign_gids(Arena& arena) {
