@@ -56,8 +56,8 @@ switch_database() {
     ovsdb-client backup unix:/run/openvswitch/db.sock Open_vSwitch 2>/dev/null | tail -n 1 | jq -S 'del(._date, ._comment, ._is_diff)
         | del(.. | .cur_cfg?, .next_cfg?)' | sed 's/^/ovsdb /'
 }
-files() { # and mounts
-    find /run /etc /var/lib/rdma-hook -xdev ! -path '/run/udev/*' ! -path '/run/rdma-hook/locks*' ! -path '/run/rdma-hook/errors/*' ! -path '/run/rdma-hook/runtimes*' ! -name '.config.json.rdma-*' \
+files() { # and mounts; not a layer of a bare bundle, where the runtime makes what it mounts on
+    find /run /etc /var/lib/rdma-hook -xdev ! -path '/run/udev/*' ! -path '/run/lab-bundles/*/upper/*' ! -path '/run/rdma-hook/locks*' ! -path '/run/rdma-hook/errors/*' ! -path '/run/rdma-hook/runtimes*' ! -name '.config.json.rdma-*' \
         ! -path '/run/libpod/persist/*' ! -path '/run/docker/netns/*' \
         -printf 'file %p %M %U:%G %l\n' -path '/etc/*' -type f -printf 'content %p %s %C@\n' 2>/dev/null
     awk '$5 != "/run/rdma-hook/netns" { print "mount", $5, $9 }' /proc/self/mountinfo | sed -E 's/ (-|shared:.*|master:.*)$//'
