@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Written by doc/generate from the man page and bash's completion: change those.
+# Written by docs/generate from the man page and bash's completion: change those.
 
 complete -c rdma-perf-report -s h -l help -d 'Print the options'
 complete -c rdma-perf-report -l html -r -F -d 'The page'

@@ -1,6 +1,6 @@
 #compdef rdma-perf-report
 # SPDX-License-Identifier: Apache-2.0
-# Written by doc/generate from the man page and bash's completion: change those.
+# Written by docs/generate from the man page and bash's completion: change those.
 
 _rdma_perf_report() {
     local curcontext=$curcontext state line

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Written by doc/generate from the man page and bash's completion: change those.
+# Written by docs/generate from the man page and bash's completion: change those.
 
 # Whether the words before the cursor are this command, and as many arguments behind it as the number, if there is one.
 function __rdma_perf_at
@@ -11,7 +11,7 @@ function __rdma_perf_at
             continue
         end
         switch $word
-            case --allow --attach-file --batch --bind --csv --depth --device --direction --expect --gid --iterations --json --jsonl --keys --markdown --mode --mtu --pairs --peer --plan --poll --port --qps --rate --reps --seed --size --suite --threads --time --timeout --transport --value --verb --verify --zipf
+            case --allow --attach-file --batch --bind --csv --depth --device --direction --dscp --expect --flow-label --gid --inline --iterations --json --jsonl --keys --markdown --mode --mtu --ordering --pairs --peer --pkey-index --plan --poll --port --qps --rate --reads --reps --seed --signal --size --sl --suite --tclass --threads --time --timeout --transport --value --verb --verify --zipf
                 set skip 1
             case '-*'
             case '*'
@@ -73,9 +73,18 @@ complete -c rdma-perf -n "__rdma_perf_at 'run'" -l threads -r -f -d 'Threads tha
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l direction -r -f -a 'forward reverse both' -d 'Of the data'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l depth -r -f -d 'Messages in flight on each queue pair (bw), or auto'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l batch -r -f -d 'Messages posted at once (bw), or auto'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l signal -r -f
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l inline -r -f
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l reads -r -f
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l tclass -r -f
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l dscp -r -f
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l sl -r -f
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l flow-label -r -f
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l pkey-index -r -f
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l rate -r -f -d 'Messages per second (lat)'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l poll -r -f -a 'auto spin yield event hybrid' -d 'Of auto, spin, yield, event, hybrid:20us'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l mtu -r -f -d 'Path MTU, or auto'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l ordering -r -f -a 'relaxed strict'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l verify -r -f -a 'edges full off' -d 'edges, full or off'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l seed -r -f -d 'Of the data pattern'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l reps -r -f -d 'How often everything is run, round by round'
@@ -103,9 +112,18 @@ complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l threads -r -f -d 'Threads th
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l direction -r -f -a 'forward reverse both' -d 'Of the data'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l depth -r -f -d 'Messages in flight on each queue pair (bw), or auto'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l batch -r -f -d 'Messages posted at once (bw), or auto'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l signal -r -f
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l inline -r -f
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l reads -r -f
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l tclass -r -f
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l dscp -r -f
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l sl -r -f
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l flow-label -r -f
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l pkey-index -r -f
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l rate -r -f -d 'Messages per second (lat)'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l poll -r -f -a 'auto spin yield event hybrid' -d 'Of auto, spin, yield, event, hybrid:20us'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l mtu -r -f -d 'Path MTU, or auto'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l ordering -r -f -a 'relaxed strict'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l verify -r -f -a 'edges full off' -d 'edges, full or off'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l seed -r -f -d 'Of the data pattern'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l reps -r -f -d 'How often everything is run, round by round'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Written by doc/generate from the man page and bash's completion: change those.
+# Written by docs/generate from the man page and bash's completion: change those.
 
 # Whether the words before the cursor are this command, and as many arguments behind it as the number, if there is one.
 function __rdmactl_at

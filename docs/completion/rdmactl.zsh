@@ -1,6 +1,6 @@
 #compdef rdmactl
 # SPDX-License-Identifier: Apache-2.0
-# Written by doc/generate from the man page and bash's completion: change those.
+# Written by docs/generate from the man page and bash's completion: change those.
 
 _rdmactl_containers() {
     local json=$(rdmactl list --json 2>/dev/null)

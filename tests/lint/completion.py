@@ -16,7 +16,7 @@ CONTAINERS = '{"containers": [{"id": "3f1d", "name": "server"}, {"id": "77aa"}]}
 
 
 def generator(root):
-    spec = importlib.util.spec_from_loader("generate", importlib.machinery.SourceFileLoader("generate", str(root / "doc/generate")))
+    spec = importlib.util.spec_from_loader("generate", importlib.machinery.SourceFileLoader("generate", str(root / "docs/generate")))
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -48,12 +48,12 @@ def check(root):
                 kind, values = words.values_of(names, argument)
                 if argument and kind == "words":
                     wanted[f"{line} {names[-1]} "] = set(values)
-        found = answers(root / f"doc/completion/{name}.fish", wanted)
+        found = answers(root / f"docs/completion/{name}.fish", wanted)
         for line, each in wanted.items():
             if found.get(line) != each:
                 yield f"{name}.fish: behind '{line}': {' '.join(sorted(found.get(line, ())))} instead of {' '.join(sorted(each))}"
         if shutil.which("zsh"):
-            done = subprocess.run(["zsh", "-n", root / f"doc/completion/{name}.zsh"], capture_output=True, text=True, check=False)
+            done = subprocess.run(["zsh", "-n", root / f"docs/completion/{name}.zsh"], capture_output=True, text=True, check=False)
             yield from done.stderr.splitlines()
 
 

@@ -33,7 +33,7 @@ PLACES = [
 # A value ends where a blank follows that is none of its own.
 ENDS = {"repository": r"\S+", "version": r"\S+", "owner": r"@\S+", "maintainer": r"`[^`\n]*`"}
 # They speak of placeholders, or give addresses of nobody on purpose.
-SPARED = re.compile(r"^(tests/|packaging/(project\.json|release)|RELEASING\.md|CHANGELOG\.md|doc/results/)")
+SPARED = re.compile(r"^(tests/|packaging/(project\.json|release)|RELEASING\.md|CHANGELOG\.md|docs/results/)")
 
 
 def version(root):

@@ -259,7 +259,7 @@ def main():
     expect("addresses", "project.py", PROJECT, 0)
     for name, old, new, said in PROJECTS:
         expect(f"{name}: {new!r} for {old!r}", "project.py", PROJECT | {name: PROJECT[name].replace(old, new)}, int(bool(said)), said)
-    expect("a placeholder elsewhere", "project.py", PROJECT | {"doc/x.md": "git clone REPOSITORY\n"}, 1, "doc/x.md:1: a placeholder")
+    expect("a placeholder elsewhere", "project.py", PROJECT | {"docs/x.md": "git clone REPOSITORY\n"}, 1, "docs/x.md:1: a placeholder")
     if importlib.import_module("workflows").yaml:
         expect("a workflow", "workflows.py", WORKFLOWS, 0)
         for name, old, new, said in WORKFLOW_MUTANTS:
@@ -267,14 +267,13 @@ def main():
     for row, status in (("| `rdma.mtu` | bytes", 0), ("| `rdma.mtu` | octets", 1)):
         checked += 1
         with tempfile.TemporaryDirectory() as folder:
-            shutil.copytree(HERE.parents[1] / "doc", Path(folder, "doc"))
-            readme = (HERE.parents[1] / "hook/README.md").read_text(encoding="utf-8").replace("| `rdma.mtu` | bytes", row)
-            Path(folder, "hook").mkdir()
-            Path(folder, "hook/README.md").write_text(readme, encoding="utf-8")
-            done = subprocess.run([sys.executable, "-B", Path(folder, "doc/generate"), "--check"], capture_output=True, text=True, check=False)
-            if done.returncode != status or (status and done.stdout != "doc/man/rdma-annotations.7 is not what its rows say: doc/generate\n"):
+            shutil.copytree(HERE.parents[1] / "docs", Path(folder, "docs"))
+            page = Path(folder, "docs/reference/annotations.md")
+            page.write_text(page.read_text(encoding="utf-8").replace("| `rdma.mtu` | bytes", row), encoding="utf-8")
+            done = subprocess.run([sys.executable, "-B", Path(folder, "docs/generate"), "--check"], capture_output=True, text=True, check=False)
+            if done.returncode != status or (status and done.stdout != "docs/man/rdma-annotations.7 is not what its rows say: docs/generate\n"):
                 failed += 1
-                print(f"not ok: doc/generate with {row}: status {done.returncode}, said {done.stdout}{done.stderr}")
+                print(f"not ok: docs/generate with {row}: status {done.returncode}, said {done.stdout}{done.stderr}")
     if problems := manual(MANUAL):
         failed += 1
         print("not ok: manual.py: a good page:", *problems)
