@@ -73,18 +73,18 @@ complete -c rdma-perf -n "__rdma_perf_at 'run'" -l threads -r -f -d 'Threads tha
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l direction -r -f -a 'forward reverse both' -d 'Of the data'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l depth -r -f -d 'Messages in flight on each queue pair (bw), or auto'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l batch -r -f -d 'Messages posted at once (bw), or auto'
-complete -c rdma-perf -n "__rdma_perf_at 'run'" -l signal -r -f
-complete -c rdma-perf -n "__rdma_perf_at 'run'" -l inline -r -f
-complete -c rdma-perf -n "__rdma_perf_at 'run'" -l reads -r -f
-complete -c rdma-perf -n "__rdma_perf_at 'run'" -l tclass -r -f
-complete -c rdma-perf -n "__rdma_perf_at 'run'" -l dscp -r -f
-complete -c rdma-perf -n "__rdma_perf_at 'run'" -l sl -r -f
-complete -c rdma-perf -n "__rdma_perf_at 'run'" -l flow-label -r -f
-complete -c rdma-perf -n "__rdma_perf_at 'run'" -l pkey-index -r -f
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l signal -r -f -d 'Messages for each completion (bw), or auto'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l inline -r -f -d 'Largest message that goes inline in its work request, or auto'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l reads -r -f -d 'Reads and atomics in flight on each queue pair, or auto'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l tclass -r -f -d 'Traffic class of all packets, 0 to 255'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l dscp -r -f -d 'Upper six bits of the traffic class, 0 to 63'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l sl -r -f -d 'Service level of all packets, 0 to 15'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l flow-label -r -f -d 'Flow label of all packets, 0 to 1048575'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l pkey-index -r -f -d 'Partition, by its index in the table of this side'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l rate -r -f -d 'Messages per second (lat)'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l poll -r -f -a 'auto spin yield event hybrid' -d 'Of auto, spin, yield, event, hybrid:20us'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l mtu -r -f -d 'Path MTU, or auto'
-complete -c rdma-perf -n "__rdma_perf_at 'run'" -l ordering -r -f -a 'relaxed strict'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l ordering -r -f -a 'relaxed strict' -d 'Of relaxed and strict'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l verify -r -f -a 'edges full off' -d 'edges, full or off'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l seed -r -f -d 'Of the data pattern'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l reps -r -f -d 'How often everything is run, round by round'
@@ -112,18 +112,18 @@ complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l threads -r -f -d 'Threads th
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l direction -r -f -a 'forward reverse both' -d 'Of the data'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l depth -r -f -d 'Messages in flight on each queue pair (bw), or auto'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l batch -r -f -d 'Messages posted at once (bw), or auto'
-complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l signal -r -f
-complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l inline -r -f
-complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l reads -r -f
-complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l tclass -r -f
-complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l dscp -r -f
-complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l sl -r -f
-complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l flow-label -r -f
-complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l pkey-index -r -f
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l signal -r -f -d 'Messages for each completion (bw), or auto'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l inline -r -f -d 'Largest message that goes inline in its work request, or auto'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l reads -r -f -d 'Reads and atomics in flight on each queue pair, or auto'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l tclass -r -f -d 'Traffic class of all packets, 0 to 255'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l dscp -r -f -d 'Upper six bits of the traffic class, 0 to 63'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l sl -r -f -d 'Service level of all packets, 0 to 15'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l flow-label -r -f -d 'Flow label of all packets, 0 to 1048575'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l pkey-index -r -f -d 'Partition, by its index in the table of this side'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l rate -r -f -d 'Messages per second (lat)'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l poll -r -f -a 'auto spin yield event hybrid' -d 'Of auto, spin, yield, event, hybrid:20us'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l mtu -r -f -d 'Path MTU, or auto'
-complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l ordering -r -f -a 'relaxed strict'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l ordering -r -f -a 'relaxed strict' -d 'Of relaxed and strict'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l verify -r -f -a 'edges full off' -d 'edges, full or off'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l seed -r -f -d 'Of the data pattern'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l reps -r -f -d 'How often everything is run, round by round'

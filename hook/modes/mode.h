@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mode: one way to give a container RDMA. A mode is one file in this folder, its name below, and
 // one row in hook/request/keys.cc, which has the facts that need no host. The file's name is the
-// value of rdma.mode and a section of the README.
+// value of rdma.mode and a page below docs/modes.
 #pragma once
 
 #include <set>

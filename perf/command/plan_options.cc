@@ -66,7 +66,7 @@ void add_words(CLI::App& app, PlanWords& words) {
         ->capture_default_str();
     app.add_option("--reads",
                    words.reads,
-                   "list: operations in flight (read, atomics), or auto: what the devices can")
+                   "operations in flight (read, atomics), or auto: what the devices can do")
         ->capture_default_str();
     add_marks(app, words);
     app.add_option(

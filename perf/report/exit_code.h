@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exit codes of rdma-perf. They are an interface: scripts decide by them. README.md has the same
-// table.
+// Exit codes of rdma-perf. They are an interface: scripts decide by them.
+// docs/reference/exit-codes.md has the same table.
 #pragma once
 
 #include "netns/base/error.h"
