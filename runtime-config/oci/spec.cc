@@ -96,9 +96,12 @@ std::string normal(std::string_view path) {
     return is_normal ? std::string(path) : std::filesystem::path(path).lexically_normal().string();
 }
 
-// Returns the source of a mount with a slash at its end.
+// Returns the source of a mount with a slash at its end; empty: it has none.
 std::string source_of(const Json& mount) {
-    return normal(fmt::format("{}/", text_of(member(&mount, "source"))));
+    const std::string source = normal(text_of(member(&mount, "source")));
+    if (source.empty() || source.ends_with('/'))  // libstdc++ leaves a path of slashes as it is
+        return source.find_first_not_of('/') == std::string::npos ? source.substr(0, 1) : source;
+    return source + "/";
 }
 
 // Returns whether Podman says so. Rootless, it writes no device rules that would show it.

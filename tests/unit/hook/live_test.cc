@@ -243,7 +243,7 @@ TEST_F(PoolDeviceTest, AnAnnotationMayNotContradictIt) {
     life_.annotations["rdma.pool"] = "slow";
     const base::Error error = refusal();
     EXPECT_EQ(error.code, Code::Refused);
-    EXPECT_NE(error.message().find("rdma.pool=slow"), std::string::npos) << error.message();
+    EXPECT_NE(error.message().find("rdma.pool='slow'"), std::string::npos) << error.message();
     life_.annotations["rdma.pool"] = "fast";
     start();
 }

@@ -329,7 +329,7 @@ TEST_F(SharedHca, SoftIwarpCannotBeMoved) {
     one.annotations["rdma.mode"] = "softiwarp";
     const auto error = refusal(one);
     EXPECT_EQ(error.code, Code::Unsupported);
-    EXPECT_THAT(error.message(), HasSubstr("type siw"));
+    EXPECT_THAT(error.message(), HasSubstr("a siw device cannot be given to a container"));
 }
 
 }  // namespace

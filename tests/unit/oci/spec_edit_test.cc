@@ -188,6 +188,7 @@ TEST(SpecEdit, MountsOfRdmaNodes) {
     const std::pair<const char*, bool> table[] = {{"/dev", true},
                                                   {"/dev/", true},
                                                   {"/", true},
+                                                  {"//", true},
                                                   {"/dev/infiniband", true},
                                                   {"/dev//infiniband/uverbs0", true},
                                                   {"/run/../dev/infiniband", true},
