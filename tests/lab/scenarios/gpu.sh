@@ -158,7 +158,9 @@ by_engine() {
         gone "$which: nothing is left after --gpus"
         echo cdi >$lab/mode
         check "--runtime $which --device nvidia.com/gpu=0" start $which one --device nvidia.com/gpu=0
-        check "$which: it can open the GPU and has an RDMA device" docker exec one bash -c ': >/dev/nvidia0 && [[ $LAB_GPU == 0 ]] && ibv_devices | grep -q rxe'
+        check "$which: it can open the GPU and has an RDMA device" docker exec one bash -c ': >/dev/nvidia0 && ibv_devices | grep -q rxe'
+        # docker exec takes the variables of the image and of `docker run`, and none of CDI's.
+        equal "$which: its process has the variable of CDI's file" LAB_GPU=0 "$(xargs -0 -n 1 <"/proc/$(docker inspect -f '{{.State.Pid}}' one)/environ" | grep ^LAB_GPU)"
         gone "$which: nothing is left after CDI"
     done
     check "podman --device nvidia.com/gpu=0" podman run --rm --network none --device nvidia.com/gpu=0 --annotation rdma.mode=softroce --rootfs $rootfs \
