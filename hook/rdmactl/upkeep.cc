@@ -26,7 +26,7 @@ Json to_json(const Collected& collected) {
             {"trouble", collected.trouble}};
 }
 
-// Adds the records of runtimes that were, or would be, forgotten.
+// Adds the records of runtimes that were, or would be, forgotten: rdma-runtime's, so root's.
 void add_runtimes(Collected& collected, const Result<std::vector<std::string>>& paths) {
     if (paths)
         collected.leftovers.insert(collected.leftovers.end(), paths->begin(), paths->end());
@@ -36,7 +36,8 @@ void add_runtimes(Collected& collected, const Result<std::vector<std::string>>& 
 
 Result<Answer> would_collect(const Options& options, const Context& context) {
     Collected found = find_garbage(context, Deadline::in(kCollectTimeout));
-    add_runtimes(found, Runtimes{context.host, options.runtimes}.find_gone());
+    if (!context.config.rootless)
+        add_runtimes(found, Runtimes{context.host, options.runtimes}.find_gone());
     Names names{context.host.files, options.host_root};
     std::vector<std::string> intents;
     for (const Known& known : TRY(known_containers(context, names))) {
@@ -77,7 +78,8 @@ Result<Answer> collect(const Options& options, netns::Host& host) {
     if (options.regrant)
         regranted = regrant(context);
     Collected collected = collect_garbage(context, Deadline::in(kCollectTimeout));
-    add_runtimes(collected, Runtimes{host, options.runtimes}.forget_gone());
+    if (!config.rootless)
+        add_runtimes(collected, Runtimes{host, options.runtimes}.forget_gone());
     collected.trouble.insert(
         collected.trouble.end(), regranted.trouble.begin(), regranted.trouble.end());
     std::ranges::copy_if(

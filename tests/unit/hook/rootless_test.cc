@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "hook/rdmactl/command.h"
 #include "hook/steps/ovs_marks.h"
 #include "tests/unit/hook/containers.h"
 
@@ -217,6 +218,21 @@ TEST_F(Rootless, ItsGcLeavesThePortsOfRootsContainers) {
     state_.config().rootless = false;
     (void)collect(fake_, state_);
     EXPECT_EQ(fake_.world.ovs.ports.count("rep0"), 0U) << "root's does remove it";
+}
+
+// A user may not even open the folder.
+TEST_F(Rootless, ItsGcLeavesRecordsOfRuntimesToRoot) {
+    netns::Host host = fake_.host();
+    hook::ctl::Options options;
+    options.load_config = [this]() -> base::Result<hook::Config> { return state_.config(); };
+    options.runtimes = "/dev/null";
+    for (const bool dry_run : {false, true}) {
+        options.dry_run = dry_run;
+        state_.config().rootless = true;
+        EXPECT_FALSE(hook::ctl::collect(options, host)->trouble);
+        state_.config().rootless = false;
+        EXPECT_TRUE(hook::ctl::collect(options, host)->trouble) << "root's does open it";
+    }
 }
 
 TEST_F(Rootless, TheUsersFolderMayNotBeThere) {
