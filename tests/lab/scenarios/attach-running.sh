@@ -162,7 +162,6 @@ others() {
     check "it is detached" rdmactl detach b
     bundle_remove b
     drop_bundles
-    same_world "nothing is left of others" "$work/running"
 }
 
 check "dockerd starts" docker_set_up
@@ -178,6 +177,7 @@ refusals
 ends
 dies
 others
+same_world "nothing is left of others" "$work/running"
 docker rm -f one two >/dev/null
 ((!failed)) || tail -n 40 /tmp/dockerd.log | sed 's/^/# /'
 clean_kernel_log
