@@ -227,9 +227,9 @@ Result<Plan> plan_shared(const Attachment& a, const Survey& s) {
 Result<> check_shareable(const netns::RdmaDevice& device, const Context&, Site& site) {
     Attachment named;
     named.parent = device.name;
-    return check_gids(TRY(find_hca(named, site)).device);
+    const Hca hca = TRY(find_hca(named, site));
+    return check_hca(hca.device, hca.parent, site);
 }
-
 }  // namespace
 
 Result<> check_hca(const netns::RdmaDevice& device,

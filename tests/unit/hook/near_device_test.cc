@@ -102,6 +102,14 @@ TEST_F(NearDevice, ModeSharedHasItAsItsParent) {
     EXPECT_TRUE(one.poststop());
 }
 
+TEST_F(NearDevice, ModeSharedPassesOverAnAdapterWhoseRoceIsOff) {
+    for (auto& [index, device] : fake_.world.rdma) {
+        if (device.device.name == "mlx5_2")
+            device.gid_slots = 0;
+    }
+    EXPECT_EQ(given(near("shared", "near:2")), "=mlx5_3");
+}
+
 TEST_F(NearDevice, ModeVfTakesTheNearestPfThatHasVfs) {
     EXPECT_THAT(refused(near("vf", "near:4")).message(), HasSubstr("has no VFs; run: rdmactl vf"));
     give_vfs(kAdapters[0]);
