@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "hook/container/end.h"
+#include "hook/container/granted_nodes.h"
 #include "hook/container/inspect.h"
 #include "hook/steps/executor.h"
 #include "netns/device_cgroup.h"
@@ -43,8 +44,11 @@ Result<> check_unused(const Context& context, const Container& container, const 
     const auto& [device, ns] = *found;
     const auto verbs = TRY(host.rdma.uverbs_node(ns, device.index));
     std::vector<netns::DeviceNumber> numbers{{verbs.major, verbs.minor}};
-    for (const auto& node : TRY(host.rdma.mad_nodes(device)))
-        numbers.push_back({node.major, node.minor});
+    // Only nodes that it was given: a search looks at every open file of the host.
+    for (const GrantedNode& node : TRY(granted_nodes(context.store, container.key))) {
+        if (node.index == device.index && node.number != numbers.front())
+            numbers.push_back(node.number);
+    }
     std::vector<pid_t> own;
     for (const auto& [major, minor] : numbers) {
         for (const pid_t pid :
