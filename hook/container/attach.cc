@@ -361,6 +361,18 @@ bool is_forgivable(const Error& error) {
            error.code != Code::BadConfig;
 }
 
+// True if the container has the nodes that the attachment asks for beside that of verbs (rdma.umad).
+// Containers that share a device of the host need not have the same ones.
+Result<bool> has_nodes(const Context& context,
+                       const Container& container,
+                       const Journal& journal,
+                       const Attachment& attachment) {
+    if (!attachment.umad.value_or(false))
+        return true;
+    const auto nodes = TRY(granted_nodes(context.store, container.key));
+    return std::ranges::count(nodes, journal.endpoint.rdma_index, &GrantedNode::index) > 1;
+}
+
 // Refuses more than the container has: it is attached once. prestart and createRuntime may ask for
 // the same; the hooks of two devices do not.
 Result<> check_has_all(const Context& context,
@@ -375,7 +387,8 @@ Result<> check_has_all(const Context& context,
         const bool has =
             std::ranges::find(container.attachments, akey) != container.attachments.end();
         const auto journal = has ? TRY(load_journal(context.store, akey)) : std::nullopt;
-        if (journal && may_share(*journal, attachment))
+        if (journal && may_share(*journal, attachment) &&
+            TRY(has_nodes(context, container, *journal, attachment)))
             continue;
         if (asking.running_init)
             return make_error(Code::Refused, "the container was given other RDMA while it ran")

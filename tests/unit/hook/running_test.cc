@@ -106,6 +106,34 @@ TEST_F(Running, TheSameAgainIsNothingMoreAndOtherIsRefused) {
     EXPECT_TRUE(ask(hook::ctl::attach)) << "after a detach";
 }
 
+// Containers that share a device of the host need not have the same nodes of it.
+TEST_F(Running, NodesThatItDoesNotHaveAreOtherRdma) {
+    auto& policy = state_.config().policy.emplace();
+    policy.modes = {"host"};
+    policy.devices = {*hook::parse_device_spec("all")};
+    policy.umad = true;
+    const uint32_t index = fake_.world.add_rdma(fake_.world.host, World::kHostLink, "rxe9", "rxe");
+    fake_.world.rdma.at(index).mad_nodes = {{"umad0", 231, 0}};
+    life_.annotations = {{"rdma.mode", "host"}, {"rdma.device", "rxe9"}};
+    start();
+    life_.annotations["rdma.umad"] = "on";
+    expect_refusal(hook::ctl::attach, Code::Refused, "other RDMA while it ran");
+    fake_.processes.searches = 0;
+    ASSERT_TRUE(ask(hook::ctl::detach));
+    const int searches = fake_.processes.searches;
+    EXPECT_GT(searches, 0);
+
+    ASSERT_TRUE(ask(hook::ctl::attach));
+    EXPECT_EQ(process().placed.count("dev/infiniband/umad0"), 1U);
+    const auto again = ask(hook::ctl::attach);
+    ASSERT_TRUE(again) << again.error().message();
+    EXPECT_THAT(again->text, HasSubstr("has this already"));
+    fake_.processes.searches = 0;
+    ASSERT_TRUE(ask(hook::ctl::detach));
+    EXPECT_EQ(fake_.processes.searches, 2 * searches) << "for the umad node, too";
+    EXPECT_EQ(state_.leftovers(), std::vector<std::string>{});
+}
+
 TEST_F(Running, AContainerThatStartedWithRdmaKeepsIt) {
     life_.running = false;
     life_.plain = true;
