@@ -414,8 +414,8 @@ Result<> leave_earlier(const Context& context, const Container& earlier) {
 
 Result<Notes> attach_container(const Context& context, const Asking& asking, Delivery& delivery) {
     TRY(context.store.open().advise(
-        context.config.rootless ? "your folder in /run/user comes with a login, or with: sudo "
-                                  "loginctl enable-linger USER"
+        context.config.rootless ? "log in to have your folder in /run/user, or run: sudo loginctl "
+                                  "enable-linger USER"
                                 : ""));
     TRY(sweep_pending(context));
     const std::string key = container_key(asking.bundle);

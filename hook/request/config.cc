@@ -341,7 +341,9 @@ Result<Config> load_config(const std::string& path) {
 Result<Config> load_users_config(const std::string& path, uid_t user, uid_t root) {
     auto config = load_owned_config(path, {.root = "/", .owner = root});
     if (!config && config.error().sys == EACCES)
-        return std::move(config).advise("let users read it: sudo chmod a+r " + printable(path));
+        return std::move(config).advise(fmt::format("let users read it: sudo chmod a+rX {} {}",
+                                                    printable(path.substr(0, path.rfind('/'))),
+                                                    printable(path)));
     Config users = TRY(std::move(config));
     users.rootless = true;
     if (user == 0)
