@@ -150,7 +150,7 @@ def start(run: Run, mode: str) -> str:
 def by_cm(run: Run, mode: str) -> str:
     """Connections by rdma_cm, both ways, by rdma-perf in the containers."""
     if run.facts.exclusive:
-        raise Skipped("RDMA mode exclusive: rdma_cm does not work over SoftRoCE there, and is not tried")
+        raise Skipped("RDMA namespace mode exclusive: rdma_cm does not work over SoftRoCE there, and is not tried")
     a, b = run.pair(mode)
     options = ["--cm", "--verb", "send", "--mode", "bw", "--size", "4096", "--time", "200ms"]
     return ", ".join(rate_text(inside(run, *way, options).bandwidth) for way in ((a, b), (b, a)))

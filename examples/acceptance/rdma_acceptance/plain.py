@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""R: mode softroce, by which a host without an adapter can be tried. S: mode shared. B: VFs of InfiniBand. X: RDMA mode exclusive."""
+"""R: mode softroce, by which a host without an adapter can be tried. S: mode shared. B: VFs of InfiniBand. X: RDMA namespace mode exclusive."""
 from __future__ import annotations
 
 import re
@@ -164,9 +164,9 @@ def by_lid(run: Run) -> str:
 
 # ---- X --------------------------------------------------------------------------------------------------------
 def exclusive(run: Run) -> str:
-    """The mode whose containers show it; Skipped in RDMA mode shared."""
+    """The mode whose containers show it; Skipped in RDMA namespace mode shared."""
     if not run.facts.exclusive:
-        raise Skipped("the RDMA mode is shared: boot with ib_core.netns_mode=0 to try this")
+        raise Skipped("the RDMA namespace mode is shared: boot with ib_core.netns_mode=0 to try this")
     return next((mode for mode in run.facts.modes if mode != "shared"), "softroce")
 
 

@@ -33,7 +33,7 @@ def platform_line(report: dict[str, Any]) -> str:
              f"firmware {of['firmware']}" if of.get("firmware") else "", of.get("link", ""),
              f"VFs {of['vfs']}" if of.get("vfs") else "",
              of.get("ofed") or ("modules: " + ", ".join(of["modules_not_of_the_kernel"]) if of.get("modules_not_of_the_kernel") else "the kernel's own modules"),
-             of.get("kernel", ""), of.get("system", ""), f"RDMA mode {of.get('rdma_mode', 'unknown')}", of.get("rdma_hook", ""), of.get("engine", "")]
+             of.get("kernel", ""), of.get("system", ""), f"RDMA namespace mode {of.get('rdma_mode', 'unknown')}", of.get("rdma_hook", ""), of.get("engine", "")]
     return " · ".join(part for part in parts if part)
 
 
