@@ -21,6 +21,7 @@ PLACEHOLDER = re.compile(r"\.invalid\b|\bREPOSITORY\b|@OWNER\b")
 # The file, what stands before the value, the value, and a form of it if the place has another.
 PLACES = [
     ("README.md", r"^    git clone ", "repository", "{}"),
+    ("docs/install.md", r"^    git clone ", "repository", "{}"),
     ("ansible/galaxy.yml", r"^repository: ", "repository", "{}"),
     ("ansible/galaxy.yml", r"^version: ", "version", "{}"),
     ("CITATION.cff", r"^repository-code: ", "repository", '"{}"'),
