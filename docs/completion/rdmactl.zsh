@@ -23,7 +23,7 @@ _rdmactl() {
     _arguments -s -C '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]' '--version[Print the version]' '1:command:->command' '*::argument:->argument' && return
     case $state in
     command)
-        local -a known=('plan:Print what would be done for a container' 'list:List containers with RDMA, and what could not be undone' 'show:Show all that is known of a container, its last failure too' 'stats:Show what RDMA devices and interfaces of running containers have counted' 'verify:Check with the host'\''s rdma-perf(1) that data arrives from a container at another one, at a host where rdma-perf serve runs, or, without peer, at itself' 'attach:Give RDMA to a container that runs and was started without' 'detach:Take back what attach gave' 'doctor:Look at all of this host that lets modes work, or those of mode' 'suggest:Print the command lines that give a container RDMA on this host' 'gc:Undo what dead containers left' 'recover:The same once at each boot' 'vf:list, enable, disable' 'asap2:enable, disable, status' 'runtime:configure, list' 'cdi:generate, list' 'config:check')
+        local -a known=('plan:Print what rdma-hook would do for a container' 'list:List containers with RDMA, and what could not be undone' 'show:Show everything that is known about a container, also its last failure' 'stats:Show the counters of RDMA devices and interfaces of running containers' 'verify:Check with the host'\''s rdma-perf(1) that data gets from a container to peer' 'attach:Give RDMA to a running container that was started without it' 'detach:Undo an attach' 'doctor:Check what all modes need on this host, or what mode needs' 'suggest:Print the command lines that give a container RDMA on this host' 'gc:Undo what dead containers left' 'recover:The same as gc, for rdma-hook-recover.service, which runs once after each boot' 'vf:list, enable, disable' 'asap2:enable, disable, status' 'runtime:configure, list' 'cdi:generate, list' 'config:check')
         _describe command known
         ;;
     argument)
@@ -44,7 +44,7 @@ _rdmactl() {
             _arguments -s '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]' '1:container:_rdmactl_containers' '2:peer:_rdmactl_containers'
             ;;
         attach)
-            _arguments -s '*'{-a,--annotation}'[What to give]:key=value: ' '--pid[The container'\''s init, with --bundle]:pid: ' '--bundle[The folder of its config.json]:folder:_files' '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]' '1:container:_rdmactl_containers'
+            _arguments -s '*'{-a,--annotation}'[An annotation to attach]:key=value: ' '--pid[The container'\''s init, with --bundle]:pid: ' '--bundle[The folder of its config.json]:folder:_files' '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]' '1:container:_rdmactl_containers'
             ;;
         detach)
             _arguments -s '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]' '1:container:_rdmactl_containers'
@@ -56,7 +56,7 @@ _rdmactl() {
             _arguments -s '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]' '1:mode:(softroce softiwarp shared vf asap2 host)'
             ;;
         gc)
-            _arguments -s '--regrant[Also allow living containers of plain hooks their devices anew]' '--forget[Take for gone what rdma-hook cannot see]' '--dry-run[Print what would be undone, and do nothing]' '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]'
+            _arguments -s '--regrant[Also restore the device access of running plain-hooks containers]' '--forget[Treat as gone what rdma-hook cannot see, and free its addresses and functions]' '--dry-run[Print what would be undone, and do nothing]' '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]'
             ;;
         recover)
             _arguments -s '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]'
@@ -65,7 +65,7 @@ _rdmactl() {
             _arguments -s -C '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]' '1:command:->command' '*::argument:->argument' && return
             case $state in
             command)
-                local -a known=('list:List virtual functions, their drivers and netdevs, and who has them' 'enable:Make virtual functions, with MAC addresses that are the same after each boot' 'disable:Destroy them, unless one is in use')
+                local -a known=('list:List virtual functions, their drivers and network interfaces' 'enable:Make virtual functions, with MAC addresses that are the same after each boot' 'disable:Destroy them, unless one is in use')
                 _describe command known
                 ;;
             argument)
@@ -87,13 +87,13 @@ _rdmactl() {
             _arguments -s -C '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]' '1:command:->command' '*::argument:->argument' && return
             case $state in
             command)
-                local -a known=('enable:Put an adapter'\''s e-switch under rules of Open vSwitch' 'disable:Bring the host back as it was' 'status:Say what is missing for offload, and why')
+                local -a known=('enable:Set up an adapter'\''s e-switch for rules of Open vSwitch' 'disable:Restore the host'\''s former state' 'status:Show what is missing for offload, and why')
                 _describe command known
                 ;;
             argument)
                 case $line[1] in
                 enable)
-                    _arguments -s '--vfs[How many virtual functions, instead of those that there are]:count: ' '--bridge[The bridge, made if it is not there]:name: ' '--tc-policy[Where rules are put]:policy:(none skip_sw skip_hw)' '--dry-run[Check, print what would be done, and do nothing]' '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]' '1:pf:_rdmactl_pfs'
+                    _arguments -s '--vfs[Number of virtual functions to make, instead of those that exist]:count: ' '--bridge[The Open vSwitch bridge]:name: ' '--tc-policy[Where Open vSwitch puts its rules]:policy:(none skip_sw skip_hw)' '--dry-run[Check, print what would be done, and do nothing]' '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]' '1:pf:_rdmactl_pfs'
                     ;;
                 disable)
                     _arguments -s '--dry-run[Check, print what would be done, and do nothing]' '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]' '1:pf:_rdmactl_pfs'
@@ -115,7 +115,7 @@ _rdmactl() {
             argument)
                 case $line[1] in
                 configure)
-                    _arguments -s '--runtime[docker, containerd and crio get a runtime]:engine:(docker containerd crio podman)' '--name[The runtime'\''s name]:name: ' '--low-level[The program that rdma-runtime calls for it, such as nvidia-container-runtime]:program:_files' '--dry-run[Print what would change]' '--unset[Take out what this command put in, unless somebody has changed it since]' '--memlock[Do something else]' '--starter-policy[Write a policy that allows nothing into the configuration, if it has none]' '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]'
+                    _arguments -s '--runtime[docker, containerd and crio get a runtime]:engine:(docker containerd crio podman)' '--name[The runtime'\''s name]:name: ' '--low-level[The program that rdma-runtime calls for it, such as nvidia-container-runtime]:program:_files' '--dry-run[Print what would change]' '--unset[Remove what this command wrote, unless it was changed since]' '--memlock[Instead, let every container of docker or podman lock memory without limit]' '--starter-policy[Write a policy that allows nothing into the configuration, if it has none]' '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]'
                     ;;
                 list)
                     _arguments -s '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]'
@@ -128,13 +128,13 @@ _rdmactl() {
             _arguments -s -C '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]' '1:command:->command' '*::argument:->argument' && return
             case $state in
             command)
-                local -a known=('generate:Write down what engines can give to containers as devices of the Container Device Interface' 'list:List the devices that it would write')
+                local -a known=('generate:Write the files by which engines give devices to containers (Container Device Interface)' 'list:List the devices that cdi generate would write')
                 _describe command known
                 ;;
             argument)
                 case $line[1] in
                 generate)
-                    _arguments -s '--output[Instead of /run/cdi]:folder:_files' '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]'
+                    _arguments -s '--output[Write to this folder instead of /run/cdi]:folder:_files' '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]'
                     ;;
                 list)
                     _arguments -s '--config[The configuration, instead of /etc/rdma-hook/config.json]:file:_files' '--json[Print JSON]' '(-h --help)'{-h,--help}'[Print help, also on a command]'
