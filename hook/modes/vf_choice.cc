@@ -225,7 +225,7 @@ Error nothing_left(const std::string& pfs, const Pool* pool) {
     return make_error(
                Code::Unavailable,
                fmt::format("no VF to choose from on {}: pool {} excludes all", pfs, pool->name))
-        .advise(fmt::format("mend pools.{}.exclude in the configuration", pool->name));
+        .advise(fmt::format("correct pools.{}.exclude in the configuration", pool->name));
 }
 
 Error none_free(const std::vector<Source>& sources,

@@ -327,7 +327,7 @@ int run(const hook::ctl::Options& options, const Chosen& chosen) {
 int main(int argc, char** argv) {
     const bool colours = hook::ctl::wants_colours();
     base::clean_surroundings();
-    CLI::App app{"Inspect and mend what rdma-hook attached to containers"};
+    CLI::App app{"Inspect and repair what rdma-hook attached to containers"};
     hook::ctl::Options options;
     Chosen chosen;
     declare(app, options, chosen);

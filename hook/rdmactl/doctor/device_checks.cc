@@ -38,7 +38,7 @@ Finding look_at_parent(const std::string& name, const std::optional<netns::Link>
     if (!link)
         return {.status = Status::Fail,
                 .why = fmt::format("a pool names {}, which the host has not", name),
-                .fix = "mend pools.*.parents, or see: ip link"};
+                .fix = "correct pools.*.parents, or see: ip link"};
     if (!link->up)
         return {
             .status = Status::Fail, .why = name + " is down", .fix = "ip link set " + name + " up"};

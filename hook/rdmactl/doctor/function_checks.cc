@@ -195,7 +195,7 @@ Result<> check_mapped(Look& look,
                    Code::Unavailable,
                    fmt::format(
                        "pool {} names {}, which the host has not", pool.name, mapped.function))
-            .advise(fmt::format("mend pools.{}.functions, or see: devlink dev show", pool.name));
+            .advise(fmt::format("correct pools.{}.functions, or see: devlink dev show", pool.name));
     return make_error(is_unusable(why) ? Code::Unavailable : Code::Busy,
                       fmt::format("{} of pool {} is {}", mapped.function, pool.name, why))
         .advise(freed_by(why, found.function));

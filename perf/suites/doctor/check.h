@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The checks of doctor: each looks at a Scene and says what it found, in one line for each object
-// (device, port), with the change that mends it. doctor.cc has the one table that names them. A
+// (device, port), with the change that repairs it. doctor.cc has the one table that names them. A
 // check never waits, never changes anything, and never fails itself: what it cannot see is a
 // warning.
 #pragma once

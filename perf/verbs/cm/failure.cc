@@ -43,7 +43,7 @@ std::string reject_text(int status, bool iwarp) {
     }
 }
 
-// What mends a failure that an errno names; empty if nothing is known to.
+// Returns how to repair a failure that an errno names; empty if nothing is known to.
 std::string advice_for(int number) {
     switch (number) {
         case ENETUNREACH:

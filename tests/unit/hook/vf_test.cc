@@ -284,7 +284,7 @@ TEST_F(Vf, OnlyWhatNobodyUsesIsFree) {
     Life d = from_pool("d");
     const base::Error excluded = refusal(d);
     EXPECT_EQ(excluded.text, "no VF to choose from on enp59s0: pool vfs excludes all");
-    EXPECT_EQ(excluded.fix, "mend pools.vfs.exclude in the configuration");
+    EXPECT_EQ(excluded.fix, "correct pools.vfs.exclude in the configuration");
 }
 
 // A range is given out once, however many PFs the pool has.
