@@ -136,8 +136,9 @@ TEST(Callers, AreReadFromTheMapOfTheirUserNamespace) {
 TEST(Callers, ThisProcess) {
     const Caller caller = find_caller();
     EXPECT_EQ(caller.root, is_machine_root());
-    if (caller.root)
+    if (caller.root) {
         EXPECT_EQ(caller, (Caller{.root = true, .user = 0, .root_uid = 0}));
+    }
 }
 
 TEST(Processes, WhoHasADeviceOpen) {
