@@ -499,7 +499,7 @@ TEST_F(CtlDoctor, FunctionsOfAPool) {
     fake_.world.pci.erase("0000:02:00.0");
     ASSERT_EQ(failures().size(), 1U);
     EXPECT_THAT(failures()[0],
-                HasSubstr("vf: pool passed names 0000:02:00.0, which the host has not -> mend "
+                HasSubstr("vf: pool passed names 0000:02:00.0, which the host has not -> correct "
                           "pools.passed.functions"));
     plug(each);
     fake_.world.set_up(fake_.world.host, fake_.world.netdev_of("0000:02:00.0")->second, true);
