@@ -56,7 +56,7 @@ def found_by_compiler(name):
     return path.resolve()
 
 
-# ---- whose it is ----------------------------------------------------------------------------------------------------------------
+# ---- the package of a file ----------------------------------------------------------------------------------------------------------------
 def owners(paths):
     """The Debian package of each path. /usr/lib may be known as /lib, from before the two became one."""
     known = {}

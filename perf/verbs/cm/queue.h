@@ -25,7 +25,7 @@ struct CmQueue {
     uint8_t initiator_depth = 0;
     uint8_t responder_depth = 0;
     bool software = false;  // the device: our own processors do its work
-    Marks marks = {};       // put into rdma_cm's path: ids that were accepted have no TOS of ours
+    Marks marks = {};       // put into the path: rdma-perf sets no TOS on ids that it accepts
 };
 
 // How a queue pair was connected, as far as the transport knows such things: all 0 for iWARP.
