@@ -78,8 +78,7 @@ std::string described(const Annotations& annotations) {
 
 // Returns the container's own annotations and those of the hook's arguments. For example, a CDI
 // device that is a pool, with an address by annotation.
-Result<Annotations> all_annotations(const oci::Spec& spec, const Call& call) {
-    Annotations all = spec.annotations();
+Result<Annotations> all_annotations(Annotations all, const Call& call) {
     for (const auto& [key, value] : call.annotations) {
         const auto [there, added] = all.emplace(key, value);
         if (!added && there->second != value)
@@ -93,6 +92,33 @@ Result<Annotations> all_annotations(const oci::Spec& spec, const Call& call) {
                 .advise("leave out the annotation or the device");
     }
     return all;
+}
+
+// Does nothing for a plain hook of a container that precreate has prepared. Refuses a CDI device
+// beside that.
+Result<Notes> leave_to_precreate(const Call& call) {
+    if (call.annotations.empty())
+        return Notes{};
+    return make_error(Code::Refused, "the container has its RDMA by annotation already")
+        .advise("leave out the annotations or the device " + described(call.annotations));
+}
+
+// A plain hook whose runtime does not say where config.json is. A container that precreate has
+// prepared is known by its id.
+Result<Notes> create_without_bundle(const oci::State& state, const Call& call) {
+    const auto annotations = TRY(all_annotations(state.annotations, call));
+    if (!mentions_rdma(annotations))
+        return Notes{};
+    base::log::set_container(state.id);
+    const Store store = TRY(open_store(call));
+    const auto marker = annotations.find(kMarker);
+    for (const Container& container : TRY(store.load_by_id(state.id))) {
+        if (marker != annotations.end() && container.uuid == marker->second)
+            return leave_to_precreate(call);
+    }
+    return make_error(Code::Refused,
+                      "the container's runtime does not tell its hooks where config.json is")
+        .advise("use crun 1.27 or newer, or runc; or leave out --userns and --uidmap");
 }
 
 }  // namespace
@@ -164,29 +190,31 @@ Result<> create_runtime(std::string_view input, const Call& call) {
 
 Result<> poststop(std::string_view input, const Call& call) {
     return with_prepared(
-        input, call, [](const Context& context, const auto& container, const auto& /*state*/) {
-            return container ? leave_all(context, *container) : Result<>{};
+        input, call, [](const Context& context, const auto& container, const oci::State& state) {
+            // A copy of the container's config.json, such as a restored checkpoint, has the same
+            // hooks and another id.
+            const bool has_ended =
+                container && (container->id.empty() || container->id == state.id);
+            return has_ended ? leave_all(context, *container) : Result<>{};
         });
 }
 
 Result<Notes> plain_create(std::string_view input, const Call& call) {
     const oci::State state = TRY(oci::parse_state(input));
+    if (!state.knows_bundle())
+        return create_without_bundle(state, call);
     const oci::Bundle bundle = TRY(oci::Bundle::open(state.bundle));
     oci::Spec spec =
         TRY(oci::Spec::parse_annotations(TRY(bundle.read(oci::kSpecFile, oci::kMaxSpecBytes))));
-    const auto annotations = TRY(all_annotations(spec, call));
+    const auto annotations = TRY(all_annotations(spec.annotations(), call));
     if (!mentions_rdma(annotations))
         return Notes{};
     base::log::set_container(state.id);
     TRY(bundle.check_owner());
     TRY(spec.check());
     const Store store = TRY(open_store(call));
-    if (TRY(is_prepared(store, annotations, bundle.path()))) {
-        if (!call.annotations.empty())
-            return make_error(Code::Refused, "the container has its RDMA by annotation already")
-                .advise("leave out the annotations or the device " + described(call.annotations));
-        return Notes{};
-    }
+    if (TRY(is_prepared(store, annotations, bundle.path())))
+        return leave_to_precreate(call);
     const Context context{call.host, *call.config.get(), store};
     Asking asking = TRY(read_asking(context, spec, annotations, true));
     auto delivery = TRY(IntoRunning::find(context, std::move(spec), bundle.path(), state.pid));

@@ -16,7 +16,7 @@ constexpr char kHostsDevice[] =
 
 // Refuses what only root of the machine can do: devices and interfaces are made, moved and limited
 // by nobody else.
-Result<> check_rootless(const oci::Spec& spec, const Asking& asking) {
+Result<> check_rootless(const Asking& asking) {
     if (asking.running || !goes_with_hosts_network(asking.request))
         return make_error(Code::Refused,
                           "a rootless engine can give a container devices of the host as they are, "
@@ -27,20 +27,12 @@ Result<> check_rootless(const oci::Spec& spec, const Asking& asking) {
     if (!asking.request.limits.empty())
         return make_error(Code::Refused, "rdma.max_hca_* limits need an engine of root")
             .advise("leave them out, or run the container as root");
-    // crun 1.21 tells hooks of such a container the bundle "/".
-    if (spec.has_user_namespace())
-        return make_error(Code::Refused,
-                          "a rootless container with a user namespace of its own cannot be told "
-                          "from others at its end")
-            .advise(
-                "leave out --userns and --uidmap, or name the device to the engine (CDI): "
-                "--device rdma-hook.org/hca=NAME");
     return {};
 }
 
 Result<> check_spec(const oci::Spec& spec, const Asking& asking, bool rootless) {
     if (rootless)
-        TRY(check_rootless(spec, asking));
+        TRY(check_rootless(asking));
     if (!asking.running && !rootless && spec.has_user_namespace())
         return make_error(Code::Refused,
                           "rdma.* annotations cannot be combined with a user namespace: rdma-hook "

@@ -28,14 +28,9 @@ Result<std::optional<std::string>> find_key(const Store& store, const oci::State
     if (by_bundle && by_bundle->id == state.id)
         return std::optional{std::move(key)};
     // Runtimes have been wrong about the bundle of a container that is gone.
-    const auto keys = store.container_keys();
-    if (!keys && base::is_missing(keys.error()))
-        return std::optional<std::string>{};  // nothing was attached since the boot
-    for (const std::string& other : TRY(keys)) {
-        const auto container = store.load_container(other);  // gc reports unreadable records
-        if (container && *container && (*container)->id == state.id &&
-            !(*container)->grants.empty())
-            return std::optional{other};
+    for (Container& container : TRY(store.load_by_id(state.id))) {
+        if (!container.grants.empty())
+            return std::optional{std::move(container.key)};
     }
     return std::optional<std::string>{};
 }

@@ -63,7 +63,11 @@ Result<oci::State> read_kept(base::Files& files, const Kept& kept) {
         return make_error(Code::Unavailable,
                           folder + " has neither runc's state.json nor crun's status")
             .advise("name the container by --pid and --bundle");
-    return oci::parse_crun_status(TRY(crun), kept.id).context(folder);
+    oci::State state = TRY(oci::parse_crun_status(TRY(crun), kept.id).context(folder));
+    if (!state.knows_bundle())
+        return make_error(Code::Unavailable, folder + "/status does not say where config.json is")
+            .advise("name the container by --pid and --bundle");
+    return state;
 }
 
 // Returns the container that its engine calls so; nothing if there is none.

@@ -173,6 +173,19 @@ Result<std::optional<Container>> Store::load_container(const std::string& key) c
     return std::optional<Container>{};
 }
 
+Result<std::vector<Container>> Store::load_by_id(const std::string& id) const {
+    std::vector<Container> found;
+    const auto keys = container_keys();
+    if (!keys && base::is_missing(keys.error()))
+        return found;  // nothing was attached since the boot
+    for (const std::string& key : TRY(keys)) {
+        auto container = load_container(key);
+        if (container && *container && (*container)->id == id)
+            found.push_back(**std::move(container));
+    }
+    return found;
+}
+
 Result<> Store::save_container(const Container& container) const {
     const std::string text = base::dump_json(to_json(container));
     if (!container.committed)

@@ -91,6 +91,9 @@ class Store {
 
     // Returns the container's record, committed before pending; nothing if there is none.
     Result<std::optional<Container>> load_container(const std::string& key) const;
+    // Returns the records of containers with this id: two engines may each have one. Those that
+    // cannot be read are left to gc.
+    Result<std::vector<Container>> load_by_id(const std::string& id) const;
     // Writes to containers/ or pending/ as `committed` says; a committed container leaves pending/.
     Result<> save_container(const Container& container) const;
     // Makes a committed record pending again. Its token names the process that undoes the

@@ -50,7 +50,7 @@ std::string canonical_path(std::string_view path) {
             out.append("/").append(name);
         path.remove_prefix(end);
     }
-    return out;
+    return out.empty() ? "/" : out;
 }
 
 // Without a process, crun writes 0 and runc no pid.
@@ -74,12 +74,26 @@ Result<std::string> parse_bundle(const std::string& bundle) {
     return path;
 }
 
+// Leaves out what is no text: the runtime has judged config.json.
+std::map<std::string, std::string> annotations_of(const Json& tree) {
+    std::map<std::string, std::string> all;
+    const auto list = tree.find("annotations");
+    if (list == tree.end() || !list->is_object())
+        return all;
+    for (const auto& [key, value] : list->items()) {
+        if (value.is_string())
+            all.emplace(key, value.get<std::string>());
+    }
+    return all;
+}
+
 Result<State> read_state(const Json& tree) {
     State state;
     state.id = TRY(parse_id(TRY(base::required<std::string>(tree, "id"))));
     state.bundle = TRY(parse_bundle(TRY(base::required<std::string>(tree, "bundle"))));
     state.status = TRY(base::optional_member<std::string>(tree, "status", ""));
     state.pid = TRY(parse_pid(tree));
+    state.annotations = annotations_of(tree);
     return state;
 }
 

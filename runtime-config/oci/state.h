@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -22,11 +23,16 @@ inline constexpr size_t kMaxStateBytes = kMaxSpecBytes + (64U << 10U);
 
 struct State {
     std::string id;
-    std::string bundle;  // absolute path
+    std::string bundle;  // absolute path; see knows_bundle()
     std::string status;  // may be empty
     pid_t pid = 0;       // 0: none (poststop)
     // Start time of that process, in clock ticks since the boot. Only kept states have it.
     uint64_t start = 0;
+    std::map<std::string, std::string> annotations{};  // for hooks; no kept state has them
+
+    // False: the runtime has named "/". crun before 1.27 does so for a container with a user
+    // namespace and devices, at all its hooks and in the state that it keeps.
+    [[nodiscard]] bool knows_bundle() const { return bundle != "/"; }
 };
 
 bool is_container_id(std::string_view id);

@@ -64,8 +64,15 @@ by_annotation() {
     equal "the user's list" "a b" "$(as_user rdmactl list --json | jq -r '.containers[].name' | sort | xargs)"
     check "show knows it by its name" as_user rdmactl show a
     equal "root's has none of them" 0 "$(rdmactl list --json | jq '.containers | length')"
-    refused "a user namespace of its own" 'leave out --userns|exit code: 77' attach k mode=host device=rxe1 -- --userns keep-id
+    check "with a user namespace of its own" attach k mode=host device=rxe1 -- --userns keep-id
+    check "it opens its device" inside k ibv_devinfo -d rxe1
+    equal "attach.json of it" "rxe1" "$(inside k cat /run/rdma/attach.json | jq -r '.attachments[0].device')"
     drop k
+    equal "its end is noticed" "a b" "$(as_user rdmactl list --json | jq -r '.containers[].name' | sort | xargs)"
+    check "one that does not map the user" attach k mode=host device=rxe1 -- --userns nomap
+    check "it opens its device" inside k ibv_devinfo -d rxe1
+    end_by kill k
+    equal "its end is noticed, too" "a b" "$(as_user rdmactl list --json | jq -r '.containers[].name' | sort | xargs)"
     end_by kill a
     check "b goes on" inside b ibv_devinfo -d rxe1
     drop b

@@ -95,6 +95,27 @@ TEST_F(JoiningTheHosts, ItIsAnRxeWhateverElseIsOnTheNetdev) {
     EXPECT_EQ(fake_.world.rdma.size(), 3U);
 }
 
+// A restored checkpoint has the same hooks and another id.
+TEST_F(Joining, TheEndOfACopyIsNotTheContainers) {
+    Life one = softroce("one", "10.9.0.1/24");
+    ASSERT_TRUE(one.start());
+    const auto before = state_.leftovers();
+    const auto args = one.spec()["hooks"]["poststop"][0]["args"].get<std::vector<std::string>>();
+    netns::Host host = fake_.host();
+    const hook::Call call{
+        .host = host,
+        .config = hook::ReadOnce{[this] { return base::Result<hook::Config>{state_.config()}; }},
+        .state_dir = args.at(3),
+        .container = args.at(5),
+        .attach = args.at(7)};
+    const oci::Json copy{{"ociVersion", "1.2.0"}, {"id", "copy"}, {"bundle", one.bundle()}};
+    EXPECT_TRUE(hook::poststop(copy.dump(), call));
+    EXPECT_EQ(state_.leftovers(), before);
+    EXPECT_EQ(fake_.world.rdma.size(), 1U);
+    ASSERT_TRUE(one.poststop());
+    expect_nothing_left();
+}
+
 // Somebody deleted it: what is left on the netdev is not what softroce may give.
 TEST_F(JoiningTheHosts, HardwareDoesNotTakeItsPlace) {
     Life one = container("one", hosts({}));

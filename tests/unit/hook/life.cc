@@ -110,7 +110,11 @@ hook::Call Life::later_call(const std::string& stage) {
 }
 
 std::string Life::state_json(pid_t pid) const {
-    return Json{{"ociVersion", "1.2.0"}, {"id", id_}, {"bundle", bundle_}, {"pid", pid}}.dump();
+    Json state{{"ociVersion", "1.2.0"}, {"id", id_}, {"pid", pid}};
+    state["bundle"] = told.empty() ? bundle_ : told;
+    if (const auto list = spec_.find("annotations"); list != spec_.end())
+        state["annotations"] = *list;
+    return state.dump();
 }
 
 Result<> Life::create_plain() {

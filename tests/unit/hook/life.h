@@ -61,6 +61,7 @@ class Life {
     std::map<std::string, std::string> annotations;
     std::string cpus;  // the container's cpuset
     bool user_namespace = false;
+    std::string told;  // the bundle that the runtime tells hooks; empty: the right one
     pid_t init = World::kContainer;
     // Plain hooks: precreate() leaves config.json in a bundle, create_runtime() attaches.
     bool plain = false;

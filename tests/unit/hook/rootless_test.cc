@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "hook/container/in_config.h"
 #include "hook/rdmactl/command.h"
 #include "hook/steps/ovs_marks.h"
 #include "tests/unit/hook/containers.h"
@@ -48,6 +49,14 @@ class Rootless : public Containers {
         life.denies_devices = false;
         life.mounts = Json::array({Json::parse(
             R"({"destination":"/sys","type":"bind","source":"/sys","options":["rbind","ro"]})")});
+        return life;
+    }
+
+    // crun before 1.27 tells its hooks the bundle "/".
+    Life with_user_namespace(const std::string& id) {
+        Life life = beside(id, one_of_hosts("mlx5_0"));
+        life.user_namespace = true;
+        life.told = "/";
         return life;
     }
 
@@ -175,14 +184,65 @@ TEST_F(Rootless, LockedMemoryIsTheUsersHardLimit) {
 }
 
 // podman run --userns keep-id
-TEST_F(Rootless, AUserNamespaceOfItsOwnIsRefused) {
-    Life one = beside("one", one_of_hosts("mlx5_0"));
-    one.user_namespace = true;
-    EXPECT_THAT(refusal(one).message(), HasSubstr("leave out --userns"));
+TEST_F(Rootless, AUserNamespaceOfItsOwnIsNoHindrance) {
+    for (const char* told : {"", "/"}) {
+        Life one = with_user_namespace("one");
+        one.told = told;
+        ASSERT_TRUE(one.start());
+        EXPECT_EQ(one.nodes().size(), 2U);
+        EXPECT_EQ(attach_json(one)["isolation"], "device nodes");
+        EXPECT_TRUE(one.poststop());
+        expect_nothing_kept();
+    }
+}
+
+TEST_F(Rootless, GcSeesTheEndOfOneWithAUserNamespace) {
+    Life one = with_user_namespace("one");
+    ASSERT_TRUE(one.start());
+    EXPECT_THAT(collect(fake_, state_).containers, IsEmpty());
+    fake_.world.processes.erase(one.init);
+    EXPECT_THAT(collect(fake_, state_).containers, ElementsAre(hook::container_key(one.bundle())));
     expect_nothing_kept();
 }
 
-TEST_F(Rootless, RootsContainersHaveNoUserNamespaceEither) {
+// Podman's hook and the plain hooks are both installed.
+TEST_F(Rootless, APlainHookThatIsNotToldTheBundleLeavesItToPrecreate) {
+    Life one = with_user_namespace("one");
+    ASSERT_TRUE(one.start());
+    const auto before = state_.leftovers();
+    one.plain = true;
+    EXPECT_TRUE(one.create_runtime());
+    EXPECT_EQ(state_.leftovers(), before);
+    one.asked = {{"rdma.pool", "fast"}};
+    const base::Error beside_it = error_of(one.create_runtime());
+    EXPECT_THAT(beside_it.message(), HasSubstr("by annotation already"));
+    EXPECT_EQ(state_.leftovers(), before);
+}
+
+TEST_F(Rootless, APlainHookThatIsNotToldTheBundleRefusesWhatWasNotPrepared) {
+    Life one = with_user_namespace("one");
+    ASSERT_TRUE(one.start());
+    const auto before = state_.leftovers();
+    const Keys rows[] = {
+        one_of_hosts("mlx5_0"),
+        one_of_hosts("mlx5_0", {{hook::kMarker, one.spec()["annotations"][hook::kMarker]}})};
+    for (const Keys& annotations : rows) {
+        Life two = with_user_namespace("two");
+        two.annotations = annotations;
+        two.plain = true;
+        const base::Error error = error_of(two.start());
+        EXPECT_EQ(error.code, Code::Refused);
+        EXPECT_THAT(error.message(),
+                    AllOf(HasSubstr("where config.json is"), HasSubstr("crun 1.27")));
+        EXPECT_EQ(state_.leftovers(), before);
+    }
+    Life three = with_user_namespace("three");
+    three.annotations = {};
+    three.plain = true;
+    EXPECT_TRUE(three.start()) << "it asks for nothing";
+}
+
+TEST_F(Rootless, RootsContainersHaveNoUserNamespace) {
     state_.config().rootless = false;
     Life of_root = beside("of_root", one_of_hosts("mlx5_0"));
     of_root.user_namespace = true;

@@ -398,6 +398,8 @@ TEST_F(KeptStates, WhatIsNoStateIsRefused) {
     expect_not_found("-e", Code::Unavailable, "no container");
     write("/run/crun/f/status", crun_status("/b/../c"));
     expect_not_found("f", Code::BadInput, "'bundle'");
+    write("/run/crun/g/status", crun_status("/"));
+    expect_not_found("g", Code::Unavailable, "--pid and --bundle");
     std::filesystem::create_directories(state_.root() + "/run/crun/g");
     std::filesystem::create_symlink("/etc/passwd", state_.root() + "/run/crun/g/status");
     EXPECT_FALSE(find("g"));

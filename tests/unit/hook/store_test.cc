@@ -42,6 +42,26 @@ TEST(Store, RecordsSurviveTheDisk) {
     EXPECT_FALSE(*store.load_container("k1"));
 }
 
+TEST(Store, RecordsAreFoundByTheIdToo) {
+    const test::TempDir dir;
+    base::RealFiles files;
+    const Store store{files, dir / "state"};
+    EXPECT_TRUE(store.load_by_id("id")->empty()) << "nothing was attached since the boot";
+    ASSERT_TRUE(store.open());
+    Container other = container("k0");
+    other.id = "id2";
+    ASSERT_TRUE(store.save_container(other));
+    Container one = container("k1");
+    one.committed = true;
+    ASSERT_TRUE(store.save_container(one));
+    ASSERT_TRUE(store.save_container(container("k2")));
+    ASSERT_TRUE(files.write(store.folder("pending") + "/k3.json", "{"));
+    const auto found = store.load_by_id("id").value();
+    ASSERT_EQ(found.size(), 2U) << "an unreadable one is none";
+    EXPECT_EQ(found[0], one);
+    EXPECT_EQ(found[1].key, "k2");
+}
+
 // As many as there are names: none waits for another's.
 TEST(Store, EachNameHasALockOfItsOwn) {
     constexpr int kNames = 200;

@@ -28,6 +28,9 @@ void take(const Way& way, Life& life, StateDir& state) {
     life.network = way.network;
     life.plain = way.plain;
     life.running = way.running;
+    life.user_namespace = way.user_namespace;
+    if (way.user_namespace)
+        life.told = "/";
     if (way.net_admin)
         life.capabilities = {"CAP_NET_ADMIN"};
 }

@@ -92,6 +92,9 @@ std::vector<Way> rootless_ways() {
     std::vector<Way> all = host_ways();
     std::erase_if(
         all, [](const Way& way) { return way.name == "limited" || way.name == "beside_softroce"; });
+    all.push_back(all.front());
+    all.back().name = "in_a_user_namespace";
+    all.back().user_namespace = true;
     for (Way& way : all) {
         way.name = "rootless_" + way.name;
         way.mode = "host";
