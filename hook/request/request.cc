@@ -180,7 +180,7 @@ Result<> choose_parent(Making& making) {
     if (making.pool == nullptr || making.pool->parents.empty())
         return {};
     const auto& parents = making.pool->parents;
-    if (making.has("device"))
+    if (making.has("device") && takes(*making.mode, "parent"))
         return {};  // near a GPU: one of them is chosen by the host's tree of PCI
     if (!making.has("parent"))
         making.values.parent = parents.front();

@@ -17,6 +17,7 @@ Config config() {
         "old": {"mode": "softroce", "parents": ["eth3"], "defaults": {"placement": "host",
                 "mtu": "1500"}},
         "hca": {"mode": "shared", "parents": ["mlx5_0"]},
+        "vfs": {"mode": "vf", "parents": ["eth4"], "devices": ["enp1s0"]},
         "bare": {"mode": "softroce"}}})");
     EXPECT_TRUE(parsed) << parsed.error().message();
     return std::move(parsed).value();
@@ -68,6 +69,28 @@ TEST(RequestPool, DefaultsApplyOnlyWhereTheyMakeSense) {
     EXPECT_EQ(engine.ip_source, IpSource::None);
     EXPECT_FALSE(engine.mtu);
     EXPECT_EQ(engine.pool, "fast");
+}
+
+// The parent of a pool of VFs is in journals, and an equal request joins by it. Beside near:GPU the
+// host decides which of the parents it is.
+TEST(RequestPool, TheParentBesideADevice) {
+    const struct {
+        const char* mode;
+        const char* pool;
+        const char* device;
+        const char* parent;
+    } rows[] = {{"vf", "vfs", "", "eth4"},
+                {"vf", "vfs", "enp1s0#3", "eth4"},
+                {"vf", "vfs", "near:0", "eth4"},
+                {"shared", "hca", "near:0", ""}};
+
+    for (const auto& row : rows) {
+        Annotations annotations{
+            {"rdma.mode", row.mode}, {"rdma.pool", row.pool}, {"rdma.ip", "10.9.0.1/24"}};
+        if (*row.device != '\0')
+            annotations["rdma.device"] = row.device;
+        EXPECT_EQ(parse_one(annotations).parent, row.parent) << row.mode << " " << row.device;
+    }
 }
 
 TEST(RequestPool, Refusals) {
