@@ -173,7 +173,8 @@ Call call_of(const Command& command, netns::Host& host) {
         !command.container.empty();
     return Call{
         .host = host,
-        .config = ReadOnce{[path = command.config_path] { return load_callers_config(path); }},
+        .config = ReadOnce{[path = command.config_path] { return load_callers_config(path); },
+                           callers_defaults},
         .self = prepared ? std::string{} : own_program(),
         .bundle = working_directory(),
         .state_dir = command.state_dir,

@@ -131,12 +131,17 @@ const Result<Config>& ReadOnce::get() const {
 
 Config ReadOnce::get_or_default() const {
     const auto& config = get();
-    return config ? *config : Config{};
+    return config ? *config : defaults_();
 }
 
 Result<Config> load_callers_config(const std::string& path) {
     const netns::Caller caller = netns::find_caller();
     return caller.root ? load_config(path) : load_users_config(path, caller.user, caller.root_uid);
+}
+
+Config callers_defaults() {
+    const netns::Caller caller = netns::find_caller();
+    return caller.root ? Config{} : as_users({}, caller.user);
 }
 
 Result<Output> precreate(std::string_view input, const Call& call) {

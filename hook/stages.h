@@ -17,7 +17,10 @@ namespace hook {
 // The configuration, read at the first call and not again. Copies share the content.
 class ReadOnce {
   public:
-    explicit ReadOnce(std::function<Result<Config>()> read) : read_(std::move(read)) {}
+    explicit ReadOnce(
+        std::function<Result<Config>()> read,
+        std::function<Config()> defaults = [] { return Config{}; })
+        : read_(std::move(read)), defaults_(std::move(defaults)) {}
 
     [[nodiscard]] const Result<Config>& get() const;
 
@@ -30,6 +33,7 @@ class ReadOnce {
 
   private:
     std::function<Result<Config>()> read_;
+    std::function<Config()> defaults_;
     std::shared_ptr<std::optional<Result<Config>>> config_ =
         std::make_shared<std::optional<Result<Config>>>();
 };
@@ -37,6 +41,8 @@ class ReadOnce {
 // Reads the configuration for the user of this process. A user who is not root has state of his own,
 // and config.rootless is set.
 Result<Config> load_callers_config(const std::string& path);
+// Returns the same user's configuration as it is without a file.
+Config callers_defaults();
 
 // The call of a stage: the values that the engine gave beside stdin.
 struct Call {

@@ -20,6 +20,7 @@ namespace hook::ctl {
 struct Options {
     std::string config_path = kConfigPath;
     std::function<Result<Config>()> load_config = [] { return hook::load_config(); };
+    std::function<Config()> default_config = [] { return Config{}; };
     bool json = false;
     Page page;  // the paper of an answer for people
     // plan, config check

@@ -334,6 +334,7 @@ int main(int argc, char** argv) {
     try {
         app.parse(argc, argv);
         options.load_config = [&] { return hook::load_callers_config(options.config_path); };
+        options.default_config = hook::callers_defaults;
         options.page = hook::ctl::page_of_output(colours);
         return run(options, chosen);
     } catch (const CLI::ParseError& e) {

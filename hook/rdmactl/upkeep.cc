@@ -62,7 +62,7 @@ Config config_for_upkeep(const Options& options) {
     if (config)
         return *std::move(config);
     fmt::print(stderr, "rdmactl: warning: {}\n", config.error().message());
-    return Config{};
+    return options.default_config();
 }
 
 Result<Answer> collect(const Options& options, netns::Host& host) {

@@ -344,13 +344,16 @@ Result<Config> load_users_config(const std::string& path, uid_t user, uid_t root
         return std::move(config).advise(fmt::format("let users read it: sudo chmod a+rX {} {}",
                                                     printable(path.substr(0, path.rfind('/'))),
                                                     printable(path)));
-    Config users = TRY(std::move(config));
-    users.rootless = true;
+    return as_users(TRY(std::move(config)), user);
+}
+
+Config as_users(Config config, uid_t user) {
+    config.rootless = true;
     if (user == 0)
-        return users;
-    users.state_dir = fmt::format("/run/user/{}/rdma-hook", user);
-    users.log_file.clear();
-    return users;
+        return config;
+    config.state_dir = fmt::format("/run/user/{}/rdma-hook", user);
+    config.log_file.clear();
+    return config;
 }
 
 Result<std::string> runtime_setting(const std::string& path) {

@@ -83,6 +83,8 @@ Result<Config> load_config(const std::string& path = kConfigPath);
 // the log is journald's. Root in a user namespace of its own keeps root's. `root`: the owner of
 // root's files as this process sees it (netns/process.h).
 Result<Config> load_users_config(const std::string& path, uid_t user, uid_t root);
+// Makes a configuration that of such a user.
+Config as_users(Config config, uid_t user);
 
 // Returns only the member `runtime`, whatever else is wrong with the configuration; empty if it is
 // missing. An error: the member cannot be read, and the caller uses the runtime that it knew before

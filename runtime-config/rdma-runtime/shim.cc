@@ -68,15 +68,12 @@ std::optional<Ours> look_at_start(Invocation call) {
 // itself.
 std::optional<Ours> look_at_id(Invocation call, const Surroundings& around) {
     const hook::Store store{around.host.files, around.config.get_or_default().state_dir};
-    const auto all = store.container_keys();
+    auto all = store.load_by_id(call.id);
     if (!all)
         return std::nullopt;
     Ours ours{.call = std::move(call), .bundle = {}, .spec = {}, .keys = {}};
-    for (const std::string& key : *all) {
-        const auto container = store.load_container(key);
-        if (container && *container && (*container)->id == ours.call.id)
-            ours.keys.push_back(key);
-    }
+    for (hook::Container& container : *all)
+        ours.keys.push_back(std::move(container.key));
     return ours.keys.empty() ? std::nullopt : std::optional(std::move(ours));
 }
 

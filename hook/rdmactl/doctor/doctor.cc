@@ -104,7 +104,7 @@ Result<Answer> doctor(const Options& options, netns::Host& host) {
         return make_error(Code::Usage, "no mode is called '" + printable(options.mode) + "'")
             .advise("leave it out for all of them, or say gpu");
     const auto loaded = options.load_config();
-    const Config config = loaded ? *loaded : Config{};
+    const Config config = loaded ? *loaded : options.default_config();
     const Store store{host.files, config.state_dir};
     const Context context{host, config, store};
     Site site = TRY(host_site(host));

@@ -121,6 +121,29 @@ TEST(Command, TheConfigurationIsReadOnce) {
     EXPECT_EQ(reads, 1);
 }
 
+// A user's failure is kept in the user's folder, and not in root's.
+TEST(Command, ABrokenConfigurationIsAUsersStill) {
+    test::FakeHost fake;
+    test::StateDir state;
+    netns::Host host = fake.host();
+    const Call call{.host = host,
+                    .config = ReadOnce{[]() -> Result<Config> {
+                                           return base::make_error(Code::BadConfig, "broken");
+                                       },
+                                       [&] {
+                                           Config config = as_users({}, 1000);
+                                           config.state_dir = state.path();
+                                           return config;
+                                       }},
+                    .bundle = "/b"};
+    EXPECT_TRUE(call.config.get_or_default().rootless);
+    const auto done =
+        precreate(R"({"ociVersion":"1.2.0","linux":{},"annotations":{"rdma.mode":"host"}})", call);
+    ASSERT_FALSE(done);
+    remember_failure(call, "precreate", done.error());
+    EXPECT_TRUE(host.files.read(state.path() + "/errors/" + container_key("/b") + ".json", 4096));
+}
+
 // The journals have all decisions.
 TEST(Command, TheLaterStagesReadNoConfiguration) {
     test::FakeHost fake;

@@ -57,6 +57,14 @@ TEST_F(ConfigFile, OfAUser) {
     EXPECT_TRUE(config->rootless);
     EXPECT_EQ(load_users_config("/nonexistent/rdma-hook.json", 0, 0)->state_dir, "/run/rdma-hook");
     EXPECT_FALSE(load_config("/nonexistent/rdma-hook.json")->rootless);
+    Config roots;
+    roots.log_file = "/var/log/rdma-hook.log";
+    roots.log_level = base::log::Level::Debug;
+    const Config users = as_users(roots, 1000);
+    EXPECT_TRUE(users.rootless);
+    EXPECT_EQ(users.state_dir, "/run/user/1000/rdma-hook");
+    EXPECT_EQ(users.log_file, "");
+    EXPECT_EQ(users.log_level, roots.log_level);
 
     struct stat root {};
 

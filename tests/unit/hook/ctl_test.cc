@@ -418,6 +418,12 @@ TEST_F(Ctl, ABrokenConfigurationKeepsNobodyFromCollecting) {
     const hook::Config config = hook::ctl::config_for_upkeep(options_);
     EXPECT_NE(testing::internal::GetCapturedStderr().find("broken"), std::string::npos);
     EXPECT_EQ(config.state_dir, hook::Config{}.state_dir);
+    options_.default_config = [] { return hook::as_users({}, 1000); };
+    testing::internal::CaptureStderr();
+    const hook::Config users = hook::ctl::config_for_upkeep(options_);
+    (void)testing::internal::GetCapturedStderr();
+    EXPECT_EQ(users.state_dir, "/run/user/1000/rdma-hook");
+    EXPECT_TRUE(users.rootless) << "its gc leaves root's alone";
     netns::Host host = fake_.host();
     EXPECT_EQ(hook::ctl::check_config(options_, host).error().code, base::Code::BadConfig);
 }
