@@ -29,10 +29,6 @@ struct Memlock {
     bool operator==(const Memlock&) const = default;
 };
 
-// Returns whether this process is root of the machine: effective uid 0 in the first user namespace.
-// Root of another one (a rootless engine's) cannot make devices.
-bool is_machine_root();
-
 // The user as whom a process acts. In a user namespace (user_namespaces(7)) users have other
 // numbers than outside, and those without one there share the overflow uid.
 struct Caller {

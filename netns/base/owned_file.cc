@@ -89,6 +89,16 @@ Result<std::string> read_regular(int fd, const std::string& place) {
 }
 }  // namespace
 
+bool is_machine_root() {
+    // PROC_USER_INIT_INO of <linux/proc_ns.h>: the first user namespace has this number since 3.8.
+    constexpr ino_t kFirstUserNamespace = 0xEFFFFFFDU;
+
+    struct stat st {};
+
+    return ::geteuid() == 0 && ::stat("/proc/self/ns/user", &st) == 0 &&
+           st.st_ino == kFirstUserNamespace;
+}
+
 Result<std::optional<std::string>> read_owned_file(const std::string& path, const Owned& owned) {
     TRY(check_is_path(path));
     UniqueFd at{::open(owned.root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};

@@ -12,6 +12,10 @@
 
 namespace base {
 
+// Returns whether this process is root of the machine: effective uid 0 in the first user namespace.
+// Root of another one (a rootless engine's) cannot make devices.
+bool is_machine_root();
+
 inline constexpr size_t kMaxConfigBytes = 1U << 20U;
 
 // The root of the search, and the owner that files must have. Tests use a folder of their own as

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "netns/base/files.h"
+#include "netns/base/owned_file.h"
 #include "netns/base/unique_fd.h"
 
 namespace netns {
@@ -215,16 +216,6 @@ bool KernelProcesses::exists(const std::string& path) {
     return ::stat(path.c_str(), &st) == 0 || !is_gone(errno);
 }
 
-bool is_machine_root() {
-    // PROC_USER_INIT_INO of <linux/proc_ns.h>: the first user namespace has this number since 3.8.
-    constexpr ino_t kFirstUserNamespace = 0xEFFFFFFDU;
-
-    struct stat st {};
-
-    return ::geteuid() == 0 && ::stat("/proc/self/ns/user", &st) == 0 &&
-           st.st_ino == kFirstUserNamespace;
-}
-
 Caller parse_caller(uid_t effective, std::string_view uid_map) {
     constexpr uid_t kOverflow = 65534;  // DEFAULT_OVERFLOWUID of <linux/highuid.h>
     Caller caller{.root = false, .user = kOverflow, .root_uid = kOverflow};
@@ -242,7 +233,7 @@ Caller parse_caller(uid_t effective, std::string_view uid_map) {
 }
 
 Caller find_caller() {
-    if (is_machine_root())
+    if (base::is_machine_root())
         return {.root = true, .user = 0, .root_uid = 0};
     // The kernel takes at most 340 ranges, and writes each in 33 bytes.
     constexpr size_t kMapLimit = 16384;

@@ -5,8 +5,8 @@
 #include <malloc.h>
 
 #include "netns/base/confine.h"
+#include "netns/base/owned_file.h"
 #include "netns/kernel_host.h"
-#include "netns/process.h"
 #include "runtime-config/rdma-runtime/shim.h"
 
 int main(int argc, char** argv) {
@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
     const shim::Surroundings around{.host = host,
                                     .config = hook::ReadOnce{[] { return hook::load_config(); }},
                                     .runtime_setting = [] { return hook::runtime_setting(); },
-                                    .root = netns::is_machine_root(),
+                                    .root = base::is_machine_root(),
                                     .low_level = low_level,
                                     .apart =
                                         [](const std::function<base::Result<>()>& work) {

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "netns/base/clock.h"
+#include "netns/base/owned_file.h"
 #include "netns/base/unique_fd.h"
 
 namespace netns {
@@ -135,7 +136,7 @@ TEST(Callers, AreReadFromTheMapOfTheirUserNamespace) {
 
 TEST(Callers, ThisProcess) {
     const Caller caller = find_caller();
-    EXPECT_EQ(caller.root, is_machine_root());
+    EXPECT_EQ(caller.root, base::is_machine_root());
     if (caller.root) {
         EXPECT_EQ(caller, (Caller{.root = true, .user = 0, .root_uid = 0}));
     }
