@@ -13,6 +13,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "netns/base/owned_file.h"
 #include "netns/base/unique_fd.h"
 
 namespace base {
@@ -88,7 +89,7 @@ Result<> check_own_folder(const std::string& path) {
         return sys_error("examine " + path);
     if (!S_ISDIR(st.st_mode) || st.st_uid != ::geteuid() || (st.st_mode & 0022U) != 0)
         return make_error(Code::Refused, path + " is not a folder of ours alone")
-            .advise("run: chown root " + path + " && chmod 700 " + path);
+            .advise(advise_to_own(path, "700"));
     return {};
 }
 

@@ -72,7 +72,7 @@ Result<> check_only_owner_changes(const std::string& place, uid_t owner) {
     if (st.st_uid == owner && ((st.st_mode & (S_IWGRP | S_IWOTH)) == 0 || sticky))
         return {};
     return make_error(Code::Refused, printable(place) + " can be changed by others than root")
-        .advise("run: chown root " + printable(place) + " && chmod go-w " + printable(place));
+        .advise(advise_to_own(place, "go-w", true));
 }
 
 Result<std::string> read_regular(int fd, const std::string& place) {
@@ -97,6 +97,16 @@ bool is_machine_root() {
 
     return ::geteuid() == 0 && ::stat("/proc/self/ns/user", &st) == 0 &&
            st.st_ino == kFirstUserNamespace;
+}
+
+std::string advise_to_own(const std::string& path, const char* mode, bool is_root) {
+    const std::string place = printable(path);
+    return fmt::format("run: {} {} && {} {} {}",
+                       is_root ? "chown root" : "sudo chown USER",
+                       place,
+                       is_root ? "chmod" : "sudo chmod",
+                       mode,
+                       place);
 }
 
 Result<std::optional<std::string>> read_owned_file(const std::string& path, const Owned& owned) {

@@ -16,6 +16,12 @@ namespace base {
 // Root of another one (a rootless engine's) cannot make devices.
 bool is_machine_root();
 
+// Returns the advice for a path that should be the caller's alone. To root it names root; to others
+// "USER", because in a user namespace they are root, too. `mode`: of chmod.
+std::string advise_to_own(const std::string& path,
+                          const char* mode,
+                          bool is_root = is_machine_root());
+
 inline constexpr size_t kMaxConfigBytes = 1U << 20U;
 
 // The root of the search, and the owner that files must have. Tests use a folder of their own as

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "netns/base/files.h"
+#include "netns/base/owned_file.h"
 
 namespace oci {
 
@@ -35,7 +36,7 @@ Result<> check_only_we_write(const struct stat& st, const std::string& place) {
     if (st.st_uid == ::geteuid() && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0)
         return {};
     return make_error(Code::Refused, printable(place) + " can be written by others")
-        .advise("run: chown root " + printable(place) + " && chmod go-w " + printable(place));
+        .advise(base::advise_to_own(place, "go-w"));
 }
 
 Result<struct stat> look_at(int dir, const std::string& place) {

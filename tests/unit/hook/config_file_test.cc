@@ -112,6 +112,15 @@ TEST_F(ConfigFile, BelongsToTheOwner) {
     EXPECT_NE(text.error().fix.find("chown"), std::string::npos);
 }
 
+// root in a user namespace is the user outside, who types the command there.
+TEST(OwnPaths, AreGivenToTheUserWhoseEngineCalls) {
+    EXPECT_EQ(base::advise_to_own("/run/x", "700", true),
+              "run: chown root /run/x && chmod 700 /run/x");
+    EXPECT_EQ(base::advise_to_own("/run/user/1000/x\n", "go-w", false),
+              "run: sudo chown USER /run/user/1000/x\\x0a && sudo chmod go-w "
+              "/run/user/1000/x\\x0a");
+}
+
 TEST_F(ConfigFile, SymbolicLinksAreNotFollowed) {
     const std::string file = dir_ / "etc/rdma-hook/config.json";
     ASSERT_EQ(::rename(file.c_str(), (dir_ / "other").c_str()), 0);
