@@ -41,9 +41,10 @@ struct Caller {
 // Returns the user of this process.
 Caller find_caller();
 
-// Returns the user of a process that is not root of the machine, by its effective uid and the text
-// of its /proc/PID/uid_map.
-Caller parse_caller(uid_t effective, std::string_view uid_map);
+// Returns the user of a process that is not root of the machine, by its effective uid, the text of
+// its /proc/PID/uid_map, and the owner of "/" as it sees that. The map has numbers of the user
+// namespace above it: the 0 there is root's only if "/" is its own.
+Caller parse_caller(uid_t effective, std::string_view uid_map, uid_t owner_of_all);
 
 // Writes a line to the standard error of the parent process, the engine. Podman discards what a
 // precreate hook writes; the person who typed the command must still see why it failed. It writes on

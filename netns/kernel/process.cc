@@ -22,6 +22,7 @@ namespace netns {
 
 namespace {
 constexpr size_t kStatLimit = 4096;
+constexpr uid_t kOverflow = 65534;  // DEFAULT_OVERFLOWUID of <linux/highuid.h>
 
 bool is_gone(int number) {
     return number == ENOENT || number == ESRCH || number == ENOTDIR;
@@ -216,8 +217,7 @@ bool KernelProcesses::exists(const std::string& path) {
     return ::stat(path.c_str(), &st) == 0 || !is_gone(errno);
 }
 
-Caller parse_caller(uid_t effective, std::string_view uid_map) {
-    constexpr uid_t kOverflow = 65534;  // DEFAULT_OVERFLOWUID of <linux/highuid.h>
+Caller parse_caller(uid_t effective, std::string_view uid_map, uid_t owner_of_all) {
     Caller caller{.root = false, .user = kOverflow, .root_uid = kOverflow};
     for (;;) {
         const auto inside = take_number(uid_map);
@@ -225,10 +225,12 @@ Caller parse_caller(uid_t effective, std::string_view uid_map) {
         const auto count = take_number(uid_map);
         if (!inside || !outside || !count)
             return caller;
-        if (effective >= *inside && effective - *inside < *count)
+        const bool has_root = *outside == 0 && *count != 0 && *inside == owner_of_all;
+        if (has_root)
+            caller.root_uid = owner_of_all;
+        const bool is_it = effective >= *inside && effective - *inside < *count;
+        if (is_it && (has_root || *outside + (effective - *inside) != 0))
             caller.user = static_cast<uid_t>(*outside + (effective - *inside));
-        if (*outside == 0 && *count != 0)
-            caller.root_uid = static_cast<uid_t>(*inside);
     }
 }
 
@@ -240,7 +242,11 @@ Caller find_caller() {
     const UniqueFd map{::open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC)};
     const auto text = map ? base::read_all(map.get(), kMapLimit, "/proc/self/uid_map")
                           : Result<std::string>{std::string{}};
-    return parse_caller(::geteuid(), text ? *text : "");
+
+    struct stat all {};
+
+    const uid_t owner = ::stat("/", &all) == 0 ? all.st_uid : kOverflow;
+    return parse_caller(::geteuid(), text ? *text : "", owner);
 }
 
 void tell_parent(std::string_view line) {

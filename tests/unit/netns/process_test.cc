@@ -116,22 +116,28 @@ TEST(Callers, AreReadFromTheMapOfTheirUserNamespace) {
     const struct {
         uid_t effective;
         const char* map;
+        uid_t owner_of_all;
         Caller caller;
     } rows[] = {
-        {1000, "         0          0 4294967295\n", {false, 1000, 0}},
-        {0, "0 1000 1\n1 100000 65536\n", {false, 1000, 65534}},
+        {1000, "         0          0 4294967295\n", 0, {false, 1000, 0}},
+        {0, "0 1000 1\n1 100000 65536\n", 65534, {false, 1000, 65534}},
         {5,
          "         0       1000          1\n         1     100000      65536\n",
+         65534,
          {false, 100004, 65534}},
-        {0, "0 0 1\n", {false, 0, 0}},
-        {7, "5 0 1\n", {false, 65534, 5}},
-        {0, "", {false, 65534, 65534}},
-        {0, "0 x", {false, 65534, 65534}},
-        {0, "0 1000", {false, 65534, 65534}},
+        {0, "0 0 1\n", 0, {false, 0, 0}},
+        {7, "5 0 1\n", 5, {false, 65534, 5}},
+        // The namespace above is a user's, whose root the user is.
+        {0, "0 0 1\n", 65534, {false, 65534, 65534}},
+        {0, "0 0 65536\n", 65534, {false, 65534, 65534}},
+        {3, "0 0 65536\n", 65534, {false, 3, 65534}},
+        {0, "", 0, {false, 65534, 65534}},
+        {0, "0 x", 0, {false, 65534, 65534}},
+        {0, "0 1000", 0, {false, 65534, 65534}},
     };
 
-    for (const auto& [effective, map, caller] : rows)
-        EXPECT_EQ(parse_caller(effective, map), caller) << map;
+    for (const auto& [effective, map, owner_of_all, caller] : rows)
+        EXPECT_EQ(parse_caller(effective, map, owner_of_all), caller) << map << owner_of_all;
 }
 
 TEST(Callers, ThisProcess) {
