@@ -37,8 +37,10 @@ Result<Json> describe(const Context& context, Names& names, const Container& con
     json["granted"] = attach ? *attach : Json::object();
     json["stale"] = Json::array();
     for (const GrantedNode& node : TRY(granted_nodes(context.store, container.key))) {
-        if (TRY(is_stale(context.host, node)))
-            json["stale"].push_back(node.device);
+        const Json device = node.device;  // several nodes may be one device's
+        if (TRY(is_stale(context.host, node)) &&
+            std::ranges::find(json["stale"], device) == json["stale"].end())
+            json["stale"].push_back(device);
     }
     return json;
 }

@@ -346,6 +346,21 @@ TEST_F(HostMode, UmadIsGivenByPolicyAlone) {
 
     Life two = container("two", host_mode("mlx5_0,mlx5_1", {{"rdma.umad", "off"}}));
     expect_start(two);
+    const auto gone = [&] {
+        netns::Host host = fake_.host();
+        hook::ctl::Options options = options_for(state_, "");
+        const auto answer = hook::ctl::list(options, host);
+        oci::Json all = oci::Json::array();
+        for (const oci::Json& each : answer.value().json["containers"]) {
+            if (each["id"] == one.id())
+                all = each["stale"];
+        }
+        return all;
+    };
+    EXPECT_EQ(gone(), oci::Json::array());
+    device("mlx5_0").device.node_guid += 1;
+    EXPECT_EQ(gone(), oci::Json::array({"mlx5_0"})) << "once, and not for each node";
+    device("mlx5_0").device.node_guid -= 1;
     EXPECT_THAT(two.nodes(),
                 ElementsAre(device("mlx5_0").uverbs.path(), device("mlx5_1").uverbs.path()))
         << "policy alone gives nothing, and a device that is shared is not its nodes";
