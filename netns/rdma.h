@@ -184,8 +184,9 @@ class RdmaDevices {
                                                 const Netns& netdev_ns,
                                                 base::Deadline deadline) = 0;
 
-    // Returns the room in the GID table; counts at most `enough` free slots. Slots that MLNX_OFED
-    // hides from the host count as free. Unsupported: the port has no GIDs at all, since RoCE is
+    // Returns the room in the GID table; counts at most `enough` free slots. With 0 it counts
+    // nothing and only looks for the error. Slots that MLNX_OFED hides from the host count as free.
+    // Unsupported: the port has no GIDs at all, since RoCE is
     // switched off.
     virtual Result<GidSpace> gid_space(const Netns& ns,
                                        const RdmaDevice& device,

@@ -104,7 +104,9 @@ Result<std::string> nearest_function(netns::PciTree& tree,
     std::vector<PciPlace> places;
     std::vector<std::string> there;
     for (const std::string& function : functions) {
-        if (auto place = TRY(tree.place(function))) {
+        const auto card = std::ranges::find(cards, function, &PciCard::address);
+        auto place = card != cards.end() ? std::optional{card->place} : TRY(tree.place(function));
+        if (place) {
             places.push_back(*std::move(place));
             there.push_back(function);
         }

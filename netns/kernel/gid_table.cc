@@ -84,9 +84,11 @@ Result<std::optional<GidEntry>> find_gid_in(const SysTree& sys,
 Result<GidSpace> gid_space_in(const SysTree& sys, const std::string& device, uint32_t enough) {
     const auto [port, gids] = TRY(enter_table(sys, device));
     GidSpace space;
-    space.size = TRY(usable_slots(gids));
-    if (space.size == 0)
+    if (!TRY(gids.read("0")))
         return no_roce(device);
+    if (enough == 0)
+        return space;
+    space.size = TRY(usable_slots(gids));
     for (uint32_t index = space.size; index > 0 && space.free < enough; --index) {
         const auto text = TRY(gids.read(std::to_string(index - 1)));
         if (text && is_free(*text))

@@ -20,7 +20,7 @@ Result<std::optional<GidEntry>> find_gid_in(const SysTree& sys,
                                             const WantedGid& wanted);
 
 // Counts free slots from the table's end, where they are: the kernel fills the first free one.
-// Errors as above.
+// Counts nothing if `enough` is 0. Errors as above.
 Result<GidSpace> gid_space_in(const SysTree& sys, const std::string& device, uint32_t enough);
 
 }  // namespace netns

@@ -76,15 +76,14 @@ std::optional<uint16_t> parse_acs(std::string_view config) {
     return std::nullopt;
 }
 
-Result<std::optional<PciPlace>> place_of(const SysTree& tree, const std::string& address) {
-    if (!is_pci_address(address))
-        return std::optional<PciPlace>{};
+Result<std::optional<PciPlace>> place_of(const SysTree& tree,
+                                         const std::string& address,
+                                         const SysTree& folder) {
     const auto path = TRY(tree.target(kFunctions + address));
-    const auto folder = TRY(tree.enter(kFunctions + address));
-    if (!path || !folder)
+    if (!path)
         return std::optional<PciPlace>{};
     PciPlace place = parse_place(*path);
-    place.numa_node = TRY(node_in(*folder));
+    place.numa_node = TRY(node_in(folder));
     return std::optional{std::move(place)};
 }
 
@@ -100,8 +99,10 @@ Result<std::optional<PciCard>> card_of(const SysTree& tree, const std::string& a
     card.pci_class = TRY(hex_in(*folder, "class"));
     card.rdma_names = TRY(folder->list("infiniband"));
     const uint32_t base = card.pci_class >> 16U;
-    auto place = TRY(place_of(tree, address));
-    if (!place || (base != kDisplay && base != kAccelerator && card.rdma_names.empty()))
+    if (base != kDisplay && base != kAccelerator && card.rdma_names.empty())
+        return std::optional<PciCard>{};
+    auto place = TRY(place_of(tree, address, *folder));
+    if (!place)
         return std::optional<PciCard>{};
     card.place = *std::move(place);
     card.vendor = static_cast<uint16_t>(TRY(hex_in(*folder, "vendor")));
@@ -130,7 +131,13 @@ class KernelPciTree : public PciTree {
     }
 
     Result<std::optional<PciPlace>> place(const std::string& address) override {
-        return place_of(TRY(SysTree::at(sys_)), address);
+        if (!is_pci_address(address))
+            return std::optional<PciPlace>{};
+        const SysTree tree = TRY(SysTree::at(sys_));
+        const auto folder = TRY(tree.enter(kFunctions + address));
+        if (!folder)
+            return std::optional<PciPlace>{};
+        return place_of(tree, address, *folder);
     }
 
     Result<std::optional<uint16_t>> acs(const std::string& bridge) override {

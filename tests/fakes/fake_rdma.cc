@@ -290,6 +290,8 @@ Result<netns::GidSpace> FakeRdmaDevices::gid_space(const Netns& ns,
         return coded(Code::Unavailable, ENOENT, "RDMA device " + device.name + " is not there");
     if ((*found)->gid_slots == 0)
         return no_roce(device);
+    if (enough == 0)
+        return netns::GidSpace{};
     const uint32_t size = std::min((*found)->gid_slots, 256U);
     const auto is_seen = [&](const FakeGid& entry) {
         return !world_.has_quirk((*found)->pci, "gids_by_reader") || entry.ns == world_.host;

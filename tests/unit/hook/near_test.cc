@@ -145,5 +145,29 @@ TEST_F(Near, ANameOrAnAddress) {
                 HasSubstr("no GPU 0 among the 0"));
 }
 
+// A tree that cannot be read.
+class NoTree final : public netns::PciTree {
+  public:
+    Result<std::vector<PciCard>> cards() override { return closed(); }
+
+    Result<std::optional<PciPlace>> place(const std::string& /*address*/) override {
+        return closed();
+    }
+
+    Result<std::optional<uint16_t>> acs(const std::string& /*bridge*/) override { return closed(); }
+
+  private:
+    static base::Error closed() { return base::make_error(Code::Unavailable, "closed"); }
+};
+
+TEST_F(Near, PlacesOfCardsAreReadOnce) {
+    NoTree none;
+    const std::vector<std::string> both = {function_of("mlx5_0"), function_of("mlx5_6")};
+    EXPECT_EQ(*nearest_function(none, fake_.world.cards, "0", both), both[0]);
+    const auto other = nearest_function(none, fake_.world.cards, "0", {both[0], "0000:99:00.0"});
+    ASSERT_FALSE(other) << "it is none of the cards";
+    EXPECT_EQ(other.error().message(), "closed");
+}
+
 }  // namespace
 }  // namespace hook

@@ -83,7 +83,8 @@ TEST_F(GidTable, FreeSlotsAreCountedFromTheEnd) {
     EXPECT_EQ(space(4).free, 4U);
     EXPECT_EQ(space(1000).free, 252U);
     write("gid_attrs/types/0", "IB/RoCE v1");
-    EXPECT_EQ(space(0).per_address, 2U);
+    EXPECT_EQ(space(1).per_address, 2U);
+    EXPECT_EQ(space(0).size, 0U) << "nothing is counted";
     const auto missing = gid_space_in(SysTree::at(root_.path()).value(), "rxe8", 1);
     ASSERT_FALSE(missing);
     EXPECT_EQ(missing.error().code, base::Code::Unavailable);
@@ -96,7 +97,11 @@ TEST_F(GidTable, ATableWithoutSlotsHasNoRoce) {
     ASSERT_FALSE(none);
     EXPECT_EQ(none.error().code, base::Code::Unsupported);
     EXPECT_NE(none.error().message().find("RoCE is switched off"), std::string::npos);
-    EXPECT_FALSE(gid_space_in(SysTree::at(root_.path()).value(), "rxe7", 1));
+    for (const uint32_t enough : {0U, 1U}) {
+        const auto space = gid_space_in(SysTree::at(root_.path()).value(), "rxe7", enough);
+        ASSERT_FALSE(space) << enough;
+        EXPECT_EQ(space.error().code, base::Code::Unsupported) << enough;
+    }
 }
 
 TEST_F(GidTable, AMissingDeviceIsUnavailable) {
