@@ -59,6 +59,17 @@ Result<bool> is_claimed(const std::string& function, const Store& store) {
     return lease.has_value();
 }
 
+// Returns whether root's containers have the function. A user does not see root's claims. But the
+// adapters that a pool lends are in the configuration, and one that is lent has no netdev here.
+bool is_lent_by_root(const netns::PciFunction& function, const Config& config) {
+    return config.rootless && function.netdevs.empty() &&
+           std::ranges::any_of(config.pools, [&](const Pool& pool) {
+               return std::ranges::find(pool.functions,
+                                        function.address,
+                                        &MappedFunction::function) != pool.functions.end();
+           });
+}
+
 // Names of devices for people.
 std::string names_of(const std::vector<RdmaDevice>& devices) {
     std::vector<std::string> names;
@@ -69,8 +80,8 @@ std::string names_of(const std::vector<RdmaDevice>& devices) {
 
 // The host's devices, and the way from what a container names to one of them.
 struct Search {
+    const Context& context;
     Site& site;
-    const Store& store;
     std::vector<RdmaDevice> devices;  // all that the host sees
 
     [[nodiscard]] std::optional<RdmaDevice> named(const std::string& name) const {
@@ -79,7 +90,7 @@ struct Search {
     }
 
     [[nodiscard]] Error missing(const std::string& name) const {
-        const auto own = list_hosts_own(site, store);
+        const auto own = list_hosts_own(context, site);
         return make_error(Code::Unavailable,
                           fmt::format("the host has no RDMA device, and no netdev or PCI function "
                                       "with one, that is called '{}'",
@@ -129,15 +140,17 @@ struct Search {
 };
 
 // Returns the devices that a container asks for.
-Result<std::vector<RdmaDevice>> asked_devices(const Attachment& a, Site& site, const Store& store) {
+Result<std::vector<RdmaDevice>> asked_devices(const Attachment& a,
+                                              const Context& context,
+                                              Site& site) {
     const Search search{
-        .site = site, .store = store, .devices = TRY(site.host.rdma.list(site.host_ns))};
+        .context = context, .site = site, .devices = TRY(site.host.rdma.list(site.host_ns))};
     std::vector<RdmaDevice> devices;
     for (const DeviceSpec& spec : a.devices) {
         if (names_all(spec))
-            return list_hosts_own(site, store);
+            return list_hosts_own(context, site);
         RdmaDevice device = TRY(search.find(spec.device));
-        TRY(check_hosts_own(device, site, store));
+        TRY(check_hosts_own(device, context, site));
         if (std::ranges::find(devices, device) != devices.end())
             return make_error(Code::BadInput,
                               fmt::format("rdma.device='{}' names {} twice",
@@ -162,7 +175,7 @@ Result<std::vector<Attachment>> expand_host(const Attachment& a,
                 "start the container with --network host, or boot with ib_core.netns_mode=1 (the "
                 "mode shared)");
     std::vector<Attachment> all;
-    for (const RdmaDevice& device : TRY(asked_devices(a, site, context.store))) {
+    for (const RdmaDevice& device : TRY(asked_devices(a, context, site))) {
         all.push_back(a);
         all.back().devices = {{.device = device.name, .vfs = {}}};
     }
@@ -196,7 +209,7 @@ Result<Plan> plan_host(const Attachment& a, const Survey& s) {
     if (s.attachment_key != attachment_key(s.site.host_ns.id(), scope_of(device).interface))
         return make_error(Code::Busy, "another RDMA device is called " + device.name + " meanwhile")
             .advise("start the container again");
-    TRY(check_hosts_own(device, s.site, s.store));
+    TRY(check_hosts_own(device, s, s.site));
     Plan plan;
     plan.endpoint = {
         .where = Where::Host,
@@ -209,10 +222,11 @@ Result<Plan> plan_host(const Attachment& a, const Survey& s) {
 }
 }  // namespace
 
-Result<> check_hosts_own(const RdmaDevice& device, Site& site, const Store& store) {
+Result<> check_hosts_own(const RdmaDevice& device, const Context& context, Site& site) {
     const auto address = TRY(site.host.sriov.find_by_rdma(device.name));
     const auto function = address ? TRY(site.host.sriov.find(*address)) : std::nullopt;
-    if (function && TRY(is_claimed(function->address, store)))
+    if (function && (TRY(is_claimed(function->address, context.store)) ||
+                     is_lent_by_root(*function, context.config)))
         return not_hosts("RDMA device '" + device.name + "' is a container's",
                          "name another; see who has it: rdmactl list");
     if (function && !function->pf.empty())
@@ -220,13 +234,13 @@ Result<> check_hosts_own(const RdmaDevice& device, Site& site, const Store& stor
                          "name its PF; or give the VF: rdma.mode=vf");
     if (TRY(site.host.rdma.software_type(site.host_ns, device)).empty())
         return {};
-    return check_software(device, site, store);
+    return check_software(device, site, context.store);
 }
 
-Result<std::vector<RdmaDevice>> list_hosts_own(Site& site, const Store& store) {
+Result<std::vector<RdmaDevice>> list_hosts_own(const Context& context, Site& site) {
     std::vector<RdmaDevice> own;
     for (RdmaDevice& device : TRY(site.host.rdma.list(site.host_ns))) {
-        auto checked = check_hosts_own(device, site, store);
+        auto checked = check_hosts_own(device, context, site);
         if (checked)
             own.push_back(std::move(device));
         else if (checked.error().code != Code::Refused && checked.error().code != Code::Unavailable)
@@ -239,8 +253,6 @@ const Mode kHost{.name = "host",
                  .expand = expand_host,
                  .scope = host_scope,
                  .plan = plan_host,
-                 .check_device = [](const RdmaDevice& device, const Context& context, Site& site) {
-                     return check_hosts_own(device, site, context.store);
-                 }};
+                 .check_device = check_hosts_own};
 
 }  // namespace hook

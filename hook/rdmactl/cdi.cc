@@ -51,10 +51,11 @@ bool is_cdi_name(const std::string& name) {
            });
 }
 
-Result<std::vector<Hca>> find_hcas(netns::Host& host, const Store& store) {
+Result<std::vector<Hca>> find_hcas(const Context& context) {
     std::vector<Hca> found;
+    netns::Host& host = context.host;
     Site site = TRY(host_site(host));
-    for (const netns::RdmaDevice& device : TRY(list_hosts_own(site, store))) {
+    for (const netns::RdmaDevice& device : TRY(list_hosts_own(context, site))) {
         if (!is_cdi_name(device.name))
             continue;
         const auto index = TRY(host.rdma.netdev_of(site.host_ns, device.index));
@@ -75,7 +76,7 @@ Result<Inventory> inventory_of(const Options& options, netns::Host& host) {
     Config config;
     const Store store = TRY(open_store(options, host, config));
     Inventory found;
-    found.hcas = TRY(find_hcas(host, store));
+    found.hcas = TRY(find_hcas({host, config, store}));
     std::ranges::copy_if(config.pools, std::back_inserter(found.pools), [](const Pool& pool) {
         return is_cdi_name(pool.name);
     });

@@ -156,7 +156,7 @@ Result<Findings> check_hcas(Look& look) {
 Result<Findings> check_hosts_devices(Look& look) {
     const bool exclusive = TRY(look.site.host.rdma.mode()) == netns::RdmaNetnsMode::Exclusive;
     Findings found;
-    for (const auto& device : TRY(list_hosts_own(look.site, look.context.store)))
+    for (const auto& device : TRY(list_hosts_own(look.context, look.site)))
         found.push_back({.status = Status::Ok,
                          .why = device.name + " is the host's own" +
                                 (exclusive ? ", for containers with --network host" : "")});
