@@ -16,7 +16,7 @@ namespace base {
 // Root of another one (a rootless engine's) cannot make devices.
 bool is_machine_root();
 
-// Returns the advice for a path that should be the caller's alone. To root it names root; to others
+// Returns the advice for a path that only the caller should change. To root it names root; to others
 // "USER", because in a user namespace they are root, too. `mode`: of chmod.
 std::string advise_to_own(const std::string& path,
                           const char* mode,
