@@ -2,7 +2,7 @@
 # Mode host: of two rxe of the host the one that was asked for, and no other, with --network host and in a network of the
 # container's own; in RDMA mode exclusive with --network host alone. Afterwards the host's devices are as before.
 #   tests/lab/run --kernel 7.3 [--exclusive] tests/lab/scenarios/host.sh [--full]
-# --full: under Docker, too, and by plain hooks.
+# --full: under Docker and its compose, too, and by plain hooks.
 source "${BASH_SOURCE[0]%/*}/engines-lib.sh"
 source "${BASH_SOURCE[0]%/*}/isolation-lib.sh"
 engine=podman
@@ -83,6 +83,31 @@ own_network() {
     same "nothing is left of networks of their own"
 }
 
+# As compose files of inference servers are, but for their "privileged: true".
+composed() {
+    local file=$work/compose.yaml
+    cat >"$file" <<'COMPOSE'
+name: lab
+services:
+  a:
+    container_name: a
+    image: lab:1
+    runtime: rdma
+    network_mode: host
+    cap_add: [MKNOD]
+    annotations:
+      rdma.mode: host
+      rdma.device: rxe1
+    volumes: ["/usr/lib/lab/rootfs/usr:/usr:ro"]
+    command: sleep 100000
+COMPOSE
+    check "compose: up" timeout 300 docker compose -f "$file" up -d
+    docker inspect -f '{{.Id}}' a >"$docker_ids/a"
+    opens_one a rxe1 "rdma_cm $(node_of rxe1)"
+    check "compose: down" timeout 100 docker compose -f "$file" down -t 0
+    same "nothing is left of compose"
+}
+
 refusals() {
     refused "$engine: another mode in the host's network" 'rdma.mode=host|exit code: 77' attach r mode=softroce ip=10.9.0.1/24 -- --network host
     drop r
@@ -121,6 +146,7 @@ for engine in "${engines[@]}"; do
     else
         own_network
     fi
+    [[ $engine != docker ]] || composed
     case $engine in podman | docker) refusals ;; esac
 done
 check "CDI lists them in either mode" rdmactl cdi generate --output -

@@ -81,6 +81,23 @@ TEST_F(Audit, WhoJoinsAndWhoStaysIsSaid) {
     expect_form(only_line(), "container=" + one.id() + " event=detach .* users=1 result=ok");
 }
 
+TEST_F(Audit, EachDeviceOfTheHostIsALine) {
+    fake_.world.add_sriov("enp1s0", "0000:01:00.0", 0, Nic::Mlx5);
+    fake_.world.add_sriov("enp2s0", "0000:02:00.0", 0, Nic::Mlx5);
+    Life one = container("one", {{"rdma.mode", "host"}, {"rdma.device", "all"}});
+    ASSERT_TRUE(one.start());
+    const auto attached = lines();
+    ASSERT_EQ(attached.size(), 2U);
+    for (size_t i = 0; i < attached.size(); ++i) {
+        const std::string number = std::to_string(i);
+        expect_form(attached[i],
+                    "container=" + one.id() + " event=attach .* index=" + number +
+                        " mode=host device=mlx5_" + number + " .*joined=no");
+    }
+    ASSERT_TRUE(one.poststop());
+    EXPECT_EQ(lines().size(), 2U);
+}
+
 TEST_F(Audit, ARefusalIsALineWithStageCodeAndReason) {
     Life one = softroce("one", "10.9.0.1/24");
     Life two = softroce("two", "10.9.0.1/24");

@@ -133,6 +133,24 @@ TEST_F(Prometheus, CountersHaveTheirContainersLabels) {
     EXPECT_EQ(of_metric(samples, "rdma_hook_unread_attachments")[0].value, 0U);
 }
 
+TEST_F(Prometheus, ADeviceOfTheHostIsSharedByItsContainers) {
+    fake_.world.add_sriov("enp1s0", "0000:01:00.0", 0, Nic::Mlx5);
+    fake_.world.rdma.begin()->second.counters = {{"sent_pkts", 7}};
+    std::vector<Life> both;
+    for (const char* id : {"one", "two"}) {
+        both.push_back(container(id, {{"rdma.mode", "host"}, {"rdma.device", "mlx5_0"}}));
+        ASSERT_TRUE(both.back().start());
+    }
+    const auto sent = of_metric(read_text(ask().text), "rdma_hook_device_sent_pkts_total");
+    ASSERT_EQ(sent.size(), 2U);
+    EXPECT_NE(sent[0].labels.at("container"), sent[1].labels.at("container"));
+    for (const Sample& each : sent) {
+        EXPECT_THAT(each.labels, Contains(Pair("device", "mlx5_0")));
+        EXPECT_THAT(each.labels, Contains(Pair("mode", "host")));
+        EXPECT_THAT(each.labels, Contains(Pair("shared", "true")));
+    }
+}
+
 TEST_F(Prometheus, AHostWithoutContainersSaysSo) {
     const auto samples = read_text(ask().text);
     ASSERT_EQ(samples.size(), 2U);

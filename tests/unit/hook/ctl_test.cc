@@ -210,11 +210,13 @@ TEST_F(Ctl, ListHasALineForEachAddress) {
                               "10.9.0.1/24\n +fd00::1/64\n$"));
     options_.page.colours = true;
     EXPECT_THAT(ask(hook::ctl::list).text, HasSubstr("\033[32mlive\033[0m"));
-    options_.page.columns = 66;
     options_.page.colours = false;
-    std::istringstream lines(ask(hook::ctl::list).text);
-    for (std::string line; std::getline(lines, line);)
-        EXPECT_LE(line.size(), 66U) << line;
+    for (const size_t columns : {66U, 80U, 120U}) {
+        options_.page.columns = columns;
+        std::istringstream lines(ask(hook::ctl::list).text);
+        for (std::string line; std::getline(lines, line);)
+            EXPECT_LE(line.size(), columns) << line;
+    }
 }
 
 TEST_F(Ctl, ContainersAreFoundByName) {
