@@ -38,9 +38,10 @@ Result<Json> describe(const Context& context, Names& names, const Container& con
     json["stale"] = Json::array();
     for (const GrantedNode& node : TRY(granted_nodes(context.store, container.key))) {
         const Json device = node.device;  // several nodes may be one device's
+        Json& stale = json["stale"];
         if (TRY(is_stale(context.host, node)) &&
-            std::ranges::find(json["stale"], device) == json["stale"].end())
-            json["stale"].push_back(device);
+            std::find(stale.begin(), stale.end(), device) == stale.end())
+            stale.push_back(device);
     }
     return json;
 }
