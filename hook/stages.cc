@@ -118,7 +118,7 @@ Result<Notes> create_without_bundle(const oci::State& state, const Call& call) {
     }
     return make_error(Code::Refused,
                       "the container's runtime does not tell its hooks where config.json is")
-        .advise("use crun 1.27 or newer, or runc; or leave out --userns and --uidmap");
+        .advise("use runc, or leave out --userns and --uidmap");
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ struct State {
     uint64_t start = 0;
     std::map<std::string, std::string> annotations{};  // for hooks; no kept state has them
 
-    // False: the runtime has named "/". crun before 1.27 does so for a container with a user
+    // False: the runtime has named "/". crun 1.21 to 1.29 does so for a container with a user
     // namespace and devices, at all its hooks and in the state that it keeps.
     [[nodiscard]] bool knows_bundle() const { return bundle != "/"; }
 };

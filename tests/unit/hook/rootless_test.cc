@@ -52,7 +52,7 @@ class Rootless : public Containers {
         return life;
     }
 
-    // crun before 1.27 tells its hooks the bundle "/".
+    // crun tells its hooks the bundle "/".
     Life with_user_namespace(const std::string& id) {
         Life life = beside(id, one_of_hosts("mlx5_0"));
         life.user_namespace = true;
@@ -233,7 +233,7 @@ TEST_F(Rootless, APlainHookThatIsNotToldTheBundleRefusesWhatWasNotPrepared) {
         const base::Error error = error_of(two.start());
         EXPECT_EQ(error.code, Code::Refused);
         EXPECT_THAT(error.message(),
-                    AllOf(HasSubstr("where config.json is"), HasSubstr("crun 1.27")));
+                    AllOf(HasSubstr("where config.json is"), HasSubstr("use runc")));
         EXPECT_EQ(state_.leftovers(), before);
     }
     Life three = with_user_namespace("three");

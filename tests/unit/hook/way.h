@@ -22,7 +22,7 @@ struct Way {
     bool running = false;  // by rdmactl attach and detach
     // With CAP_NET_ADMIN, so that a netdev of the host's comes back as a new one.
     bool net_admin = false;
-    // The container has a user namespace, and crun before 1.27 tells its hooks the bundle "/".
+    // The container has a user namespace, and crun tells its hooks the bundle "/".
     bool user_namespace = false;
     std::string mode = {};  // set by all_ways()
 };

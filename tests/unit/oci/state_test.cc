@@ -85,7 +85,7 @@ TEST(State, OneSpellingOfABundle) {
             << bundle;
 }
 
-// Before crun 1.27, of a container with a user namespace.
+// crun, of a container with a user namespace.
 TEST(State, ARuntimeMayNotTellTheBundle) {
     for (const char* bundle : {"/", "//", "/."})
         EXPECT_FALSE(
