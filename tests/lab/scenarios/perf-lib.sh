@@ -77,6 +77,11 @@ stop_server() { # its status is that of the server
 peer_run() { exec ip netns exec perf-b "$perf" run "${address[a]}" --timeout 30s "$@"; }
 run_b() (peer_run "$@")
 
+# rdma-perf and perftest in turn, between the two sides.
+duel() { # ADDRESS OPTION...
+    "$(realpath "${BASH_SOURCE[0]%/*}/../../bench/duel")" "$@" --rdma-perf "$perf" --there 'ip netns exec perf-a' --here 'ip netns exec perf-b'
+}
+
 # Without a verify pass the first packets on the wire are the measurement's: call begin_watch, start, wait for busy.
 sent() { cat /sys/class/infiniband/rxeb/ports/1/hw_counters/sent_pkts; }
 begin_watch() { before=$(sent); }
