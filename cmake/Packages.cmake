@@ -68,7 +68,7 @@ mends what is attached.")
 set(CPACK_DEBIAN_PERF_PACKAGE_SECTION net)
 # librdmacm is loaded when it is asked for; the providers are loaded by libibverbs.
 set(CPACK_DEBIAN_PERF_PACKAGE_RECOMMENDS "ibverbs-providers, librdmacm1t64 | librdmacm1")
-set(CPACK_DEBIAN_PERF_PACKAGE_SUGGESTS "perftest, rdma-perf-report")
+set(CPACK_DEBIAN_PERF_PACKAGE_SUGGESTS "rdma-perf-report")
 set(CPACK_DEBIAN_PERF_DESCRIPTION "validates and measures RDMA
 Checks every byte before it times anything: between two hosts, two containers,
 or within one process. Chooses device and GID by itself, compares reports, and

@@ -21,9 +21,7 @@ int main(int argc, char** argv) {
         if (auto done = perf::stop_on_signals(stop); !done)
             return fail(done.error());
         perf::Surroundings around{perf::system_verbs(), stop, stdout, stderr};
-        // Not a server that starts perftest for its clients: that would be confined, too.
-        const auto* serving = std::get_if<perf::ServeOptions>(&*command);
-        if (serving != nullptr && !serving->side.allow_perftest)
+        if (std::holds_alternative<perf::ServeOptions>(*command))
             around.settle_down = [] { return base::confine(base::Profile::Serve); };
         return static_cast<int>(perf::run_command(*command, around));
     } catch (const std::exception& error) {

@@ -7,7 +7,7 @@ _rdma_perf_words() {
     local wish='--device --gid --timeout --attach-file'
     case $1 in
     '') echo serve run loop thesis kv compare gids doctor isolate --version ;;
-    serve) echo --bind --port --once --allow-isolation-tests --allow-perftest --explain-gid "$wish" ;;
+    serve) echo --bind --port --once --allow-isolation-tests --explain-gid "$wish" ;;
     run | loop)
         [[ $1 == loop ]] || echo --port
         echo --verb --transport --cm --mode --size --iterations --time --qps --threads --direction --depth --batch --rate
@@ -16,10 +16,7 @@ _rdma_perf_words() {
         ;;
     thesis) echo --port --suite --size --qps --time --reps --mtu --json "$wish" ;;
     kv) echo --port --keys --value --zipf --time --reps --poll --seed --json "$wish" ;;
-    compare) echo perftest --allow --expect --json ;;
-    'compare perftest')
-        echo --port --verb --mode --size --time --iterations --pairs --defaults --expect --json "$wish"
-        ;;
+    compare) echo --allow --expect --json ;;
     gids) echo --peer --json "$wish" ;;
     doctor) echo --port --peer --json "$wish" ;;
     isolate) echo --port --json "$wish" ;;
@@ -39,15 +36,9 @@ _rdma_perf() {
     for ((i = 1; i < COMP_CWORD; ++i)); do
         each=${COMP_WORDS[i]}
         case $each in
-        --once | --allow-* | --cm | --defaults | --explain-gid | --help) ;;
+        --once | --allow-isolation-tests | --cm | --explain-gid | --help) ;;
         --*) i=$((i + 1)) ;;
-        *)
-            if [[ -z $command ]]; then
-                command=$each
-            elif [[ $command == compare && $each == perftest ]]; then
-                command+=' perftest'
-            fi
-            ;;
+        *) [[ -n $command ]] || command=$each ;;
         esac
     done
     COMPREPLY=()
@@ -65,7 +56,7 @@ _rdma_perf() {
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
         return
         ;;
-    --once | --allow-isolation-tests | --allow-perftest | --cm | --defaults | --explain-gid | --help | [!-]*)
+    --once | --allow-isolation-tests | --cm | --explain-gid | --help | [!-]*)
         words=$(_rdma_perf_words "$command")
         if [[ $command == compare && $word != -* ]]; then
             compopt -o filenames 2>/dev/null

@@ -11,14 +11,14 @@ function __rdma_perf_at
             continue
         end
         switch $word
-            case --allow --attach-file --batch --bind --csv --depth --device --direction --dscp --expect --flow-label --gid --inline --iterations --json --jsonl --keys --markdown --mode --mtu --ordering --pairs --peer --pkey-index --plan --poll --port --qps --rate --reads --reps --seed --signal --size --sl --suite --tclass --threads --time --timeout --transport --value --verb --verify --zipf
+            case --allow --attach-file --batch --bind --csv --depth --device --direction --dscp --expect --flow-label --gid --inline --iterations --json --jsonl --keys --markdown --mode --mtu --ordering --peer --pkey-index --plan --poll --port --qps --rate --reads --reps --seed --signal --size --sl --suite --tclass --threads --time --timeout --transport --value --verb --verify --zipf
                 set skip 1
             case '-*'
             case '*'
                 set -a found $word
         end
     end
-    set -l known 'serve' 'run' 'loop' 'thesis' 'kv' 'compare' 'compare perftest' 'gids' 'doctor' 'isolate'
+    set -l known 'serve' 'run' 'loop' 'thesis' 'kv' 'compare' 'gids' 'doctor' 'isolate'
     set -l command
     while set -q found[1]
         set -l longer (string join ' ' $command $found[1])
@@ -54,7 +54,6 @@ complete -c rdma-perf -n "__rdma_perf_at 'serve'" -l bind -r -f -d 'Address to l
 complete -c rdma-perf -n "__rdma_perf_at 'serve'" -l port -r -f -d 'TCP port of the control connection'
 complete -c rdma-perf -n "__rdma_perf_at 'serve'" -l once -d 'End after the first client'
 complete -c rdma-perf -n "__rdma_perf_at 'serve'" -l allow-isolation-tests -d 'Let clients run isolate against one page of this process'
-complete -c rdma-perf -n "__rdma_perf_at 'serve'" -l allow-perftest -d 'Let clients start programs of perftest'
 complete -c rdma-perf -n "__rdma_perf_at 'serve'" -l device -r -f -a '(__rdma_perf_devices)' -d 'RDMA device, instead of the one whose GID fits'
 complete -c rdma-perf -n "__rdma_perf_at 'serve'" -l gid -r -f -d 'GID index, or auto'
 complete -c rdma-perf -n "__rdma_perf_at 'serve'" -l timeout -r -f -d 'Deadline of each step'
@@ -165,27 +164,11 @@ complete -c rdma-perf -n "__rdma_perf_at 'kv'" -l gid -r -f -d 'GID index, or au
 complete -c rdma-perf -n "__rdma_perf_at 'kv'" -l timeout -r -f -d 'Deadline of each step'
 complete -c rdma-perf -n "__rdma_perf_at 'kv'" -l attach-file -r -F -d 'File with the devices of this container'
 complete -c rdma-perf -n "__rdma_perf_at 'kv' 0" -f
-complete -c rdma-perf -n "__rdma_perf_at 'compare'" -f -a perftest -d 'Run the programs of perftest and rdma-perf in turn, and print the ratio'
 complete -c rdma-perf -n "__rdma_perf_at 'compare'" -l allow -r -f -d 'Settings that may differ between the reports'
 complete -c rdma-perf -n "__rdma_perf_at 'compare'" -l expect -r -f -d 'Exit with 4 unless the results reach this'
 complete -c rdma-perf -n "__rdma_perf_at 'compare'" -l json -r -F -d 'Write the report there'
 complete -c rdma-perf -n "__rdma_perf_at 'compare' 0" -f
 complete -c rdma-perf -n "__rdma_perf_at 'compare' 1" -f
-complete -c rdma-perf -n "__rdma_perf_at 'compare perftest'" -l port -r -f -d 'TCP port of the control connection'
-complete -c rdma-perf -n "__rdma_perf_at 'compare perftest'" -l verb -r -f -a 'write read send write_imm send_imm fetch_add cmp_swap' -d 'Of write, read, send, write_imm, send_imm, fetch_add, cmp_swap'
-complete -c rdma-perf -n "__rdma_perf_at 'compare perftest'" -l mode -r -f -a 'bw lat' -d 'Of bw and lat'
-complete -c rdma-perf -n "__rdma_perf_at 'compare perftest'" -l size -r -f -d 'Bytes, K, M'
-complete -c rdma-perf -n "__rdma_perf_at 'compare perftest'" -l time -r -f -d 'Length of each point or trial, such as 500ms'
-complete -c rdma-perf -n "__rdma_perf_at 'compare perftest'" -l iterations -r -f -d 'Messages of each point, instead of a time'
-complete -c rdma-perf -n "__rdma_perf_at 'compare perftest'" -l pairs -r -f -d 'Pairs of runs, until the interval is within 3 %'
-complete -c rdma-perf -n "__rdma_perf_at 'compare perftest'" -l defaults -d 'Use each tool\'s own defaults'
-complete -c rdma-perf -n "__rdma_perf_at 'compare perftest'" -l expect -r -f -d 'Exit with 4 unless the results reach this'
-complete -c rdma-perf -n "__rdma_perf_at 'compare perftest'" -l json -r -F -d 'Write the report there'
-complete -c rdma-perf -n "__rdma_perf_at 'compare perftest'" -l device -r -f -a '(__rdma_perf_devices)' -d 'RDMA device, instead of the one whose GID fits'
-complete -c rdma-perf -n "__rdma_perf_at 'compare perftest'" -l gid -r -f -d 'GID index, or auto'
-complete -c rdma-perf -n "__rdma_perf_at 'compare perftest'" -l timeout -r -f -d 'Deadline of each step'
-complete -c rdma-perf -n "__rdma_perf_at 'compare perftest'" -l attach-file -r -F -d 'File with the devices of this container'
-complete -c rdma-perf -n "__rdma_perf_at 'compare perftest' 0" -f
 complete -c rdma-perf -n "__rdma_perf_at 'gids'" -l peer -r -f -d 'The other side'
 complete -c rdma-perf -n "__rdma_perf_at 'gids'" -l json -r -F -d 'Write the report there'
 complete -c rdma-perf -n "__rdma_perf_at 'gids'" -l device -r -f -a '(__rdma_perf_devices)' -d 'RDMA device, instead of the one whose GID fits'

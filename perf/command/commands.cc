@@ -143,8 +143,6 @@ Exit run_command(const Command& command, const Surroundings& around) {
         return run(*options, around);
     if (const auto* options = std::get_if<CompareOptions>(&command))
         return compare(*options, around);
-    if (const auto* options = std::get_if<PerftestOptions>(&command))
-        return compare_perftest(*options, around);
     if (const auto* options = std::get_if<ThesisOptions>(&command))
         return thesis(*options, around);
     if (const auto* options = std::get_if<KvOptions>(&command))

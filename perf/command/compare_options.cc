@@ -38,9 +38,8 @@ Result<std::vector<std::string>> parse_allow(const std::string& text) {
 }  // namespace
 
 void add_compare_options(CLI::App& app, CompareWords& words) {
-    // Not required() for the parser: there is a subcommand beside them.
-    app.add_option("A", words.a, "report from before");
-    app.add_option("B", words.b, "report from now; ratios are B/A");
+    app.add_option("A", words.a, "report from before")->required();
+    app.add_option("B", words.b, "report from now; ratios are B/A")->required();
     app.add_option("--allow", words.allow, "settings that may differ: list of " + listed());
     app.add_option("--expect",
                    words.expect,
@@ -49,9 +48,6 @@ void add_compare_options(CLI::App& app, CompareWords& words) {
 }
 
 Result<CompareOptions> parse_compare(const CompareWords& words) {
-    if (words.a.empty() || words.b.empty())
-        return make_error(Code::Usage, "compare needs two reports")
-            .advise("run: rdma-perf compare A.json B.json, or: rdma-perf compare perftest HOST");
     CompareOptions options;
     options.a = words.a;
     options.b = words.b;

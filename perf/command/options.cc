@@ -11,7 +11,6 @@
 #include "perf/measure/schedule.h"
 #include "perf/report/outputs.h"
 #include "perf/suites/kv/options.h"
-#include "perf/suites/perftest/options.h"
 #include "perf/system/tcp.h"
 
 namespace perf {
@@ -30,7 +29,6 @@ struct Words {
     std::string device;
     std::string attach_file{kAttachFile};
     bool allow_isolation_tests = false;
-    bool allow_perftest = false;
 };
 
 void add_wish_options(CLI::App& app, Words& words) {
@@ -81,7 +79,6 @@ Result<SideOptions> parse_side(const Words& words) {
     if (words.gid != "auto")
         side.wish.gid_index = TRY(parse_count("--gid", words.gid, 255));
     side.allow_isolation_tests = words.allow_isolation_tests;
-    side.allow_perftest = words.allow_perftest;
     side.wish.attach_file = words.attach_file;
     side.wish.env_device = environment("RDMA_DEVICE");
     side.wish.env_gid = environment("RDMA_GID");
@@ -175,9 +172,6 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
     serve_app->add_flag("--allow-isolation-tests",
                         words.allow_isolation_tests,
                         "let clients run `isolate` against one page of this process");
-    serve_app->add_flag("--allow-perftest",
-                        words.allow_perftest,
-                        "let clients start perftest here, for `compare perftest`");
     add_side_options(*serve_app, words, serve.explain_gid);
 
     auto* run_app = app.add_subcommand("run", "measure against a server");
@@ -212,15 +206,8 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
     add_wish_options(*kv_app, words);
 
     CompareWords compare;
-    auto* compare_app =
-        app.add_subcommand("compare", "compare two reports; or rdma-perf with perftest");
+    auto* compare_app = app.add_subcommand("compare", "compare two reports");
     add_compare_options(*compare_app, compare);
-    perftest::Words perftest_words;
-    perftest_words.port = kDefaultPort;
-    auto* perftest_app = compare_app->add_subcommand(
-        "perftest", "run perftest and rdma-perf in turn, with equal settings");
-    perftest::add_options(*perftest_app, perftest_words);
-    add_wish_options(*perftest_app, words);
 
     auto* gids_app =
         app.add_subcommand("gids", "list every GID, and which one rdma-perf would use and why");
@@ -265,18 +252,6 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
         kv_options.side = TRY(as_usage(parse_side(words)));
         kv_options.plan = TRY(as_usage(kv::parse_plan(kv_words, random_seed())));
         return Command(kv_options);
-    }
-    if (perftest_app->parsed()) {
-        // One after the other: what a braced list has made so far leaks when a later TRY returns
-        // (GCC 12, bug 66139).
-        PerftestOptions perftest;
-        perftest.host = perftest_words.host;
-        perftest.port = perftest_words.port;
-        perftest.plan = TRY(as_usage(perftest::parse_plan(perftest_words, random_seed())));
-        perftest.json = perftest_words.json;
-        perftest.expect = TRY(parse_expect(perftest_words.expect));
-        perftest.side = TRY(as_usage(parse_side(words)));
-        return Command(perftest);
     }
     if (compare_app->parsed())
         return Command(TRY(parse_compare(compare)));

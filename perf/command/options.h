@@ -14,7 +14,6 @@
 #include "perf/suites/gids/gids.h"
 #include "perf/suites/isolate/isolate.h"
 #include "perf/suites/kv/command.h"
-#include "perf/suites/perftest/command.h"
 
 namespace perf {
 
@@ -53,7 +52,6 @@ using Command = std::variant<ServeOptions,
                              RunOptions,
                              LoopOptions,
                              CompareOptions,
-                             PerftestOptions,
                              ThesisOptions,
                              KvOptions,
                              GidsOptions,

@@ -81,9 +81,6 @@ const Session::Step Session::kSteps[] = {
     {"kv_start", State::Table, &Session::on_kv_start},
     {"kv_stop", State::Answering, &Session::on_kv_stop},
     {"kv_close", State::Table, &Session::on_kv_close},
-    {"perftest_probe", State::Ready, &Session::on_perftest_probe},
-    {"perftest_start", State::Ready, &Session::on_perftest_start},
-    {"perftest_end", State::Beside, &Session::on_perftest_end},
 };
 
 Session::Session(Verbs& verbs, Control control, SideOptions options)
@@ -146,8 +143,6 @@ Result<> Session::on_hello(const Json& frame) {
     Hello own = own_hello();
     if (options_.allow_isolation_tests)
         own.capabilities.emplace_back(kIsolationCapability);
-    if (options_.allow_perftest)
-        own.capabilities.emplace_back(perftest::kCapability);
     TRY(check_compatible(own, TRY(parse_hello(frame))));
     state_ = State::Greeted;
     account_.begin_idle();  // the client now measures its own, then opens the first point
@@ -377,8 +372,6 @@ std::chrono::milliseconds Session::idle() const {
     const bool beginning = state_ == State::New || (state_ == State::Greeted && points_ == 0);
     if (beginning)
         return options_.timeout;
-    if (state_ == State::Beside)
-        return perftest_->patience() + options_.pause;
     // Its other servers, one after the other, verify for as long as the point lasts.
     if (state_ == State::Open && team_->point().verify == Verify::Full)
         return kMaxHosts * longest_of(team_.get()) + options_.pause;
@@ -395,8 +388,6 @@ std::string Session::where() const {
         return "serving isolation tests";
     if (service_)
         return "serving the key-value exercise";
-    if (perftest_ && !team_)
-        return "serving a comparison with perftest";
     return team_ ? "serving " + describe(team_->point()) : std::string("serving");
 }
 

@@ -17,7 +17,6 @@
 #include "perf/protocol/control.h"
 #include "perf/suites/isolate/target.h"
 #include "perf/suites/kv/server.h"
-#include "perf/suites/perftest/service.h"
 #include "perf/verbs/cm/connection.h"
 #include "perf/verbs/device.h"
 
@@ -40,9 +39,8 @@ class Session {
   private:
     using Handler = base::Result<> (Session::*)(const base::Json&);
 
-    // Of suites/: Exposed of isolate, Table and Answering of kv, Beside of perftest, one of whose
-    // programs runs.
-    enum class State { New, Greeted, Ready, Open, Running, Exposed, Table, Answering, Beside };
+    // Of suites/: Exposed of isolate, Table and Answering of kv.
+    enum class State { New, Greeted, Ready, Open, Running, Exposed, Table, Answering };
 
     struct Step {
         std::string_view type;
@@ -80,9 +78,6 @@ class Session {
     base::Result<> on_kv_start(const base::Json& frame);
     base::Result<> on_kv_stop(const base::Json& frame);
     base::Result<> on_kv_close(const base::Json& frame);
-    base::Result<> on_perftest_probe(const base::Json& frame);
-    base::Result<> on_perftest_start(const base::Json& frame);
-    base::Result<> on_perftest_end(const base::Json& frame);
 
     base::Result<> reply(std::string_view type, base::Json body = base::Json::object());
     base::Result<base::Json> next_frame();
@@ -120,7 +115,6 @@ class Session {
     std::unique_ptr<Team> team_;
     std::unique_ptr<Target> target_;
     std::unique_ptr<kv::Service> service_;
-    std::optional<perftest::Service> perftest_;
     Account account_;
 };
 

@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <string>
-#include <vector>
 
 #include "perf/verbs/cm/cm.h"
 #include "perf/verbs/device.h"
@@ -19,9 +18,6 @@ struct SideOptions {
     // A server: that a client is silent between its steps, busy with its other servers.
     std::chrono::milliseconds pause{30000};
     bool allow_isolation_tests = false;  // a server: of any client
-    bool allow_perftest = false;         // a server: to any client
-    // Where programs of perftest are looked for: packages, then what an administrator built.
-    std::vector<std::string> perftest_folders = {"/usr/bin", "/usr/local/bin"};
 };
 
 // Of commands that look and change nothing.

@@ -32,7 +32,6 @@
 //                          or after a second
 //   release  -> released   the page and its keys are gone
 //   kv_open, kv_start, kv_stop, kv_close: suites/kv/message.h
-//   perftest_probe, perftest_start, perftest_end: suites/perftest/message.h
 //   any      -> error      code, text and fix; the server then ends the connection
 //
 // The client ends by closing the connection. Versions: `protocol` changes when an old peer could

@@ -182,6 +182,20 @@ Json json_of(const Compared& row) {
             {"ci95", interval ? Json::array({interval->low, interval->high}) : Json()},
             {"verdict", name_of(row.verdict)}};
 }
+
+bool is_as_expected(Verdict verdict, Expect expect) {
+    switch (expect) {
+        case Expect::Nothing:
+            return true;
+        case Expect::Equal:
+            return verdict == Verdict::Equal;
+        case Expect::NotSlower:
+            return verdict == Verdict::Equal || verdict == Verdict::Faster;
+        case Expect::Faster:
+            break;
+    }
+    return verdict == Verdict::Faster;
+}
 }  // namespace
 
 Result<Expect> parse_expect(const std::string& word) {
@@ -196,20 +210,6 @@ Result<Expect> parse_expect(const std::string& word) {
     return make_error(Code::Usage,
                       fmt::format("--expect '{}' is not known (allowed: equal, not-slower, faster)",
                                   base::printable(word)));
-}
-
-bool is_as_expected(Verdict verdict, Expect expect) {
-    switch (expect) {
-        case Expect::Nothing:
-            return true;
-        case Expect::Equal:
-            return verdict == Verdict::Equal;
-        case Expect::NotSlower:
-            return verdict == Verdict::Equal || verdict == Verdict::Faster;
-        case Expect::Faster:
-            break;
-    }
-    return verdict == Verdict::Faster;
 }
 
 bool Comparison::fair() const {

@@ -51,8 +51,6 @@ struct Comparison {
     [[nodiscard]] bool meets(Expect expect) const;
 };
 
-bool is_as_expected(Verdict verdict, Expect expect);
-
 Comparison compare_reports(const ReportFile& a,
                            const ReportFile& b,
                            const std::vector<std::string>& allow);

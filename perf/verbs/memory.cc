@@ -145,10 +145,6 @@ Result<Memory> Memory::map(const Layout& layout) {
     }
     Memory memory;
     memory.all_ = {static_cast<std::byte*>(address), layout.bytes};
-    // A forked child (suites/perftest/program.h) that touched a page would take it away from the
-    // device before Linux 5.12, and make the fork copy all of it since.
-    if (::madvise(address, layout.bytes, MADV_DONTFORK) != 0)
-        return base::sys_error("keep memory out of children");
     for (size_t i = 0; i < memory.all_.size(); ++i)
         memory.all_[i] = std::byte{poison(i)};
     return memory;

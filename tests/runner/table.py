@@ -70,7 +70,7 @@ def full(kernel, *run, seconds, sees="", **more):
 PERF = "RDMA_PERF=/usr/bin/rdma-perf|"
 EVERYTHING = " ".join(AREAS)
 FUZZED = ("annotations container_record container_spec container_state control_frame eswitch_baseline hook_config journal",
-          "json_document neighbour netlink_reply ovsdb_reply perftest_output plan_file plan_words report_file")
+          "json_document neighbour netlink_reply ovsdb_reply plan_file plan_words report_file")
 # The test programs, and what each can see.
 UNITS = {
     "base_test": "build core units confine",

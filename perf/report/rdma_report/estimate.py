@@ -45,7 +45,7 @@ def sign_critical(n: int) -> int:
 
 def of_ratio(pairs: Sequence[tuple[float, float]]) -> Estimate | None:
     """b/a of runs that were neighbours in time: Hodges and Lehmann on a logarithmic scale, with the interval of Wilcoxon's
-    signed-rank test, as `rdma-perf compare perftest` has it."""
+    signed-rank test. One disturbed run moves neither."""
     logs = [math.log(b / a) for a, b in pairs if a > 0 and b > 0]
     n = len(logs)
     if not n:

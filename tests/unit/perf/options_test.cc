@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "perf/suites/perftest/duel.h"
 #include "perf/system/tcp.h"
 
 namespace perf {
@@ -50,8 +49,6 @@ TEST(Options, RunByDefaultIsWhatAPersonWants) {
 TEST(Options, NegativeTestsAreAskedForOnBothSides) {
     EXPECT_FALSE(get<ServeOptions>({"serve"}).side.allow_isolation_tests);
     EXPECT_TRUE(get<ServeOptions>({"serve", "--allow-isolation-tests"}).side.allow_isolation_tests);
-    EXPECT_FALSE(get<ServeOptions>({"serve", "--allow-isolation-tests"}).side.allow_perftest);
-    EXPECT_TRUE(get<ServeOptions>({"serve", "--allow-perftest"}).side.allow_perftest);
     const auto isolate = get<IsolateOptions>({"isolate", "10.9.0.2", "--json", "-"});
     EXPECT_EQ(isolate.look.peer, "10.9.0.2");
     EXPECT_EQ(isolate.look.port, kDefaultPort);
@@ -129,50 +126,6 @@ TEST(Options, Compare) {
     (void)refusal({"compare", "a"});
     EXPECT_THAT(refusal({"compare", "a", "b", "--allow", "cpu"}), HasSubstr("mtu,inline,depth"));
     EXPECT_THAT(refusal({"compare", "a", "b", "--expect", "fast"}), HasSubstr("not-slower"));
-}
-
-TEST(Options, ComparePerftest) {
-    const auto plain = get<PerftestOptions>({"compare", "perftest", "10.9.0.1"});
-    EXPECT_EQ(plain.host, "10.9.0.1");
-    EXPECT_EQ(points_of(plain.plan).size(), 18U);
-    EXPECT_EQ(plain.plan.least_pairs, 6U);
-    EXPECT_EQ(plain.plan.most_pairs, 12U);
-    EXPECT_EQ(plain.plan.seconds, 1U);
-    EXPECT_EQ(plain.expect, Expect::Nothing);
-    const auto full = get<PerftestOptions>(
-        {"compare", "perftest", "h",        "--verb",  "send",  "--mode",     "lat",      "--size",
-         "4K",      "--time",   "3s",       "--pairs", "8..60", "--defaults", "--expect", "faster",
-         "--json",  "-",        "--device", "rxe1",    "--gid", "2",          "--port",   "7"});
-    EXPECT_EQ(points_of(full.plan).size(), 1U);
-    EXPECT_EQ(full.plan.seconds, 3U);
-    EXPECT_EQ(full.plan.least_pairs, 8U);
-    EXPECT_EQ(full.plan.most_pairs, 60U);
-    EXPECT_TRUE(full.plan.defaults);
-    EXPECT_EQ(full.expect, Expect::Faster);
-    EXPECT_EQ(full.json, "-");
-    EXPECT_EQ(full.side.wish.device, "rxe1");
-    EXPECT_EQ(full.port, 7);
-    EXPECT_EQ(get<PerftestOptions>({"compare", "perftest", "h", "--pairs", "9"}).plan.most_pairs,
-              9U);
-}
-
-TEST(Options, ComparePerftestRefusesWhatPerftestCannot) {
-    const auto refused = [](std::vector<const char*> more) {
-        more.insert(more.begin(), {"compare", "perftest", "h"});
-        return refusal(more);
-    };
-    (void)refusal({"compare", "perftest"});
-    (void)refused({"another-host"});
-    (void)refused({"--transport", "ud"});
-    (void)refused({"--cm"});
-    EXPECT_THAT(refused({"--verb", "fetch_add"}), HasSubstr("write, read and send, not fetch_add"));
-    EXPECT_THAT(refused({"--verb", "write_imm"}), HasSubstr("write_imm"));
-    EXPECT_THAT(refused({"--time", "500ms"}), HasSubstr("whole seconds"));
-    EXPECT_THAT(refused({"--time", "61s"}), HasSubstr("whole seconds"));
-    EXPECT_THAT(refused({"--iterations", "4"}), HasSubstr("iterations"));
-    EXPECT_THAT(refused({"--expect", "slower"}), HasSubstr("faster"));
-    for (const char* pairs : {"5", "0..6", "8..7", "6..1001", "..", "6..", "six"})
-        EXPECT_THAT(refused({"--pairs", pairs}), HasSubstr("LEAST..MOST"));
 }
 
 TEST(Options, HelpAndVersion) {
