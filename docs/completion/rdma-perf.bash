@@ -12,7 +12,7 @@ _rdma_perf_words() {
         [[ $1 == loop ]] || echo --port
         echo --verb --transport --cm --mode --size --iterations --time --qps --threads --direction --depth --batch --rate
         echo --signal --inline --reads --tclass --dscp --sl --flow-label --pkey-index
-        echo --poll --mtu --ordering --verify --seed --reps --plan --json --csv --jsonl --markdown --expect --explain-gid "$wish"
+        echo --poll --mtu --ordering --verify --seed --reps --plan --json --csv --jsonl --expect --explain-gid "$wish"
         ;;
     thesis) echo --port --suite --size --qps --time --reps --mtu --json "$wish" ;;
     kv) echo --port --keys --value --zipf --time --reps --poll --seed --json "$wish" ;;
@@ -51,7 +51,7 @@ _rdma_perf() {
     --poll) words='auto spin yield event hybrid' ;;
     --ordering) words='relaxed strict' ;;
     --verify) words='edges full off' ;;
-    --json | --csv | --jsonl | --markdown | --plan | --attach-file)
+    --json | --csv | --jsonl | --plan | --attach-file)
         compopt -o filenames 2>/dev/null
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
         return

@@ -11,7 +11,7 @@ function __rdma_perf_at
             continue
         end
         switch $word
-            case --allow --attach-file --batch --bind --csv --depth --device --direction --dscp --expect --flow-label --gid --inline --iterations --json --jsonl --keys --markdown --mode --mtu --ordering --peer --pkey-index --plan --poll --port --qps --rate --reads --reps --seed --signal --size --sl --suite --tclass --threads --time --timeout --transport --value --verb --verify --zipf
+            case --allow --attach-file --batch --bind --csv --depth --device --direction --dscp --expect --flow-label --gid --inline --iterations --json --jsonl --keys --mode --mtu --ordering --peer --pkey-index --plan --poll --port --qps --rate --reads --reps --seed --signal --size --sl --suite --tclass --threads --time --timeout --transport --value --verb --verify --zipf
                 set skip 1
             case '-*'
             case '*'
@@ -91,7 +91,6 @@ complete -c rdma-perf -n "__rdma_perf_at 'run'" -l plan -r -F -d 'The plan of a 
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l json -r -F -d 'Write the report there'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l csv -r -F -d 'Write each result there as a line'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l jsonl -r -F -d 'Write each result there as JSON'
-complete -c rdma-perf -n "__rdma_perf_at 'run'" -l markdown -r -F -d 'Write the tables there'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l expect -r -f -d 'Exit with 4 unless the results reach this'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l device -r -f -a '(__rdma_perf_devices)' -d 'RDMA device, instead of the one whose GID fits'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l gid -r -f -d 'GID index, or auto'
@@ -130,7 +129,6 @@ complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l plan -r -F -d 'The plan of a
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l json -r -F -d 'Write the report there'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l csv -r -F -d 'Write each result there as a line'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l jsonl -r -F -d 'Write each result there as JSON'
-complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l markdown -r -F -d 'Write the tables there'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l expect -r -f -d 'Exit with 4 unless the results reach this'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l device -r -f -a '(__rdma_perf_devices)' -d 'RDMA device, instead of the one whose GID fits'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l gid -r -f -d 'GID index, or auto'

@@ -60,7 +60,6 @@ void add_measure_options(CLI::App& app, Words& words, MeasureOptions& measure) {
     app.add_option("--json", measure.json, "file for the report as JSON; - for stdout");
     app.add_option("--csv", measure.csv, "file for CSV, a line for each result; - for stdout");
     app.add_option("--jsonl", measure.jsonl, "file for JSON, a line for each result; - for stdout");
-    app.add_option("--markdown", measure.markdown, "file for the tables as Markdown; - for stdout");
     app.add_option("--expect",
                    words.expect,
                    "exit with 4 unless all results meet this, e.g. 'bw>=900MiB/s,p99<=60us'");

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "perf/report/csv.h"
-#include "perf/report/markdown.h"
 
 namespace perf {
 
@@ -20,8 +19,8 @@ std::string line_of(std::string_view type, const Json& members) {
     return base::dump_json(line) + "\n";
 }
 
-std::array<std::string_view, 4> places(const MeasureOptions& options) {
-    return {options.json, options.csv, options.jsonl, options.markdown};
+std::array<std::string_view, 3> places(const MeasureOptions& options) {
+    return {options.json, options.csv, options.jsonl};
 }
 }  // namespace
 
@@ -31,7 +30,6 @@ Result<Outputs> Outputs::open(const MeasureOptions& options, std::FILE* out) {
     outputs.out_ = out;
     outputs.csv_ = TRY(Sink::open(options.csv, out));
     outputs.jsonl_ = TRY(Sink::open(options.jsonl, out));
-    outputs.markdown_ = TRY(Sink::open(options.markdown, out));
     return outputs;
 }
 
@@ -49,8 +47,6 @@ Result<> Outputs::add(const PointResult& result) const {
 Result<> Outputs::conclude(const Report& report) const {
     if (jsonl_.wanted())
         TRY(jsonl_.write(line_of("end", json_tail(report))));
-    if (markdown_.wanted())
-        TRY(markdown_.write(to_markdown(report)));
     if (json_.empty())
         return {};
     // Only now: what an earlier run left there is kept until there is something better.
@@ -64,9 +60,8 @@ bool data_on_stdout(const MeasureOptions& options) {
 Result<> check_outputs(const MeasureOptions& options) {
     if (std::ranges::count(places(options), "-") <= 1)
         return {};
-    return base::make_error(
-               base::Code::Usage,
-               "of --json, --csv, --jsonl and --markdown only one can be standard output ('-')")
+    return base::make_error(base::Code::Usage,
+                            "of --json, --csv and --jsonl only one can be standard output ('-')")
         .advise("name a file for the others");
 }
 

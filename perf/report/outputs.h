@@ -26,7 +26,6 @@ struct MeasureOptions {
     std::string json;
     std::string csv;
     std::string jsonl;
-    std::string markdown;
     std::vector<Expectation> expectations;
     bool explain_gid = false;
 };
@@ -44,7 +43,6 @@ class Outputs {
     std::FILE* out_ = nullptr;
     Sink csv_;
     Sink jsonl_;
-    Sink markdown_;
 };
 
 // Where the table goes: not where data goes.

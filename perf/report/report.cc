@@ -117,6 +117,49 @@ std::string fold(std::string row) {
     }
     return row;
 }
+
+// Who measured with whom: a line for each side of each client.
+std::string sides_text(const Report& report) {
+    std::string out;
+    const auto add = [&](const auto& client, const auto& server, const Hello& at) {
+        out += fmt::format("client {} on {}\nserver {} on {}\n",
+                           device_text(client),
+                           report.client.host,
+                           device_text(server),
+                           at.host);
+    };
+    add(report.client_device, report.server_device, report.server);
+    for (const Pairing& more : report.more_pairs)
+        add(more.client_device, more.server_device, more.server);
+    return out;
+}
+
+std::string result_text(const PointResult& result) {
+    if (result.bandwidth)
+        return fmt::format("{:>7.1f} MiB/s {:>8.2f} kmsg/s",
+                           bytes_per_second(result) / kMiB,
+                           messages_per_second(*result.bandwidth) / 1000);
+    if (!result.latency)
+        return "not measured";
+    const LatencySummary& l = *result.latency;
+    const auto us = [](uint64_t ns, bool carried = true) {
+        return carried ? fmt::format("{:.2f}", static_cast<double>(ns) / 1000) : "-";
+    };
+    return fmt::format("p50 {}  p90 {}  p99 {}  p99.9 {}  p99.99 {}  max {} us",
+                       us(l.p50_ns),
+                       us(l.p90_ns),
+                       us(l.p99_ns),
+                       us(l.p999_ns, l.carries_p999()),
+                       us(l.p9999_ns, l.carries_p9999()),
+                       us(l.max_ns));
+}
+
+std::string data_text(const PointResult& result) {
+    if (result.checked.wrong)
+        return "WRONG";
+    return result.point.verify == Verify::Off ? "not checked"
+                                              : "ok " + human_size(result.checked.bytes);
+}
 }  // namespace
 
 bool Report::corrupt() const {
@@ -219,59 +262,17 @@ Json to_json(const Report& report) {
     return out;
 }
 
-std::vector<std::string> sides_text(const Report& report) {
-    std::vector<std::string> lines;
-    const auto add = [&](const auto& client, const auto& server, const Hello& at) {
-        lines.push_back(fmt::format("client {} on {}", device_text(client), report.client.host));
-        lines.push_back(fmt::format("server {} on {}", device_text(server), at.host));
-    };
-    add(report.client_device, report.server_device, report.server);
-    for (const Pairing& more : report.more_pairs)
-        add(more.client_device, more.server_device, more.server);
-    return lines;
-}
-
-std::string result_text(const PointResult& result) {
-    if (result.bandwidth)
-        return fmt::format("{:>7.1f} MiB/s {:>8.2f} kmsg/s",
-                           bytes_per_second(result) / kMiB,
-                           messages_per_second(*result.bandwidth) / 1000);
-    if (!result.latency)
-        return "not measured";
-    const LatencySummary& l = *result.latency;
-    const auto us = [](uint64_t ns, bool carried = true) {
-        return carried ? fmt::format("{:.2f}", static_cast<double>(ns) / 1000) : "-";
-    };
-    return fmt::format("p50 {}  p90 {}  p99 {}  p99.9 {}  p99.99 {}  max {} us",
-                       us(l.p50_ns),
-                       us(l.p90_ns),
-                       us(l.p99_ns),
-                       us(l.p999_ns, l.carries_p999()),
-                       us(l.p9999_ns, l.carries_p9999()),
-                       us(l.max_ns));
-}
-
-std::string data_text(const PointResult& result) {
-    if (result.checked.wrong)
-        return "WRONG";
-    return result.point.verify == Verify::Off ? "not checked"
-                                              : "ok " + human_size(result.checked.bytes);
-}
-
 std::string table_head(const Report& report) {
-    std::string out;
-    for (const std::string& side : sides_text(report))
-        out += side + "\n";
-    return out + fmt::format("{:<10}{:<4}{:<4}{:>7} {:>3} {:>5} {:>4}  {:<12} {}\n",
-                             "verb",
-                             "via",
-                             "mode",
-                             "size",
-                             "qps",
-                             "depth",
-                             "mtu",
-                             "data",
-                             "result");
+    return sides_text(report) + fmt::format("{:<10}{:<4}{:<4}{:>7} {:>3} {:>5} {:>4}  {:<12} {}\n",
+                                            "verb",
+                                            "via",
+                                            "mode",
+                                            "size",
+                                            "qps",
+                                            "depth",
+                                            "mtu",
+                                            "data",
+                                            "result");
 }
 
 std::string table_row(const PointResult& result) {

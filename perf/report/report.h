@@ -59,13 +59,6 @@ base::Json point_json(const PointResult& result);
 // "errors" of every document: what ended it early, or nothing.
 base::Json errors_json(const std::optional<base::Error>& error);
 
-// Who measured with whom: a line for each side of each client.
-std::vector<std::string> sides_text(const Report& report);
-
-// Of one result: "ok 2 MiB", and its bandwidth or latencies.
-std::string data_text(const PointResult& result);
-std::string result_text(const PointResult& result);
-
 // One line, with the line about wrong data behind it if there is one.
 std::string table_row(const PointResult& result);
 

@@ -11,6 +11,7 @@ namespace perf {
 
 using base::Json;
 
+namespace {
 std::string interval_text(const SummaryRow& row) {
     if (!row.estimate.interval)
         return "-";
@@ -18,6 +19,7 @@ std::string interval_text(const SummaryRow& row) {
                        human_value(*row.metric, row.estimate.interval->low),
                        human_value(*row.metric, row.estimate.interval->high));
 }
+}  // namespace
 
 std::vector<std::vector<const PointResult*>> by_point(const std::vector<PointResult>& results) {
     std::vector<std::vector<const PointResult*>> groups;

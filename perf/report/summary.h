@@ -29,9 +29,6 @@ std::vector<double> sample_of(const std::vector<const PointResult*>& repetitions
 // [{"metric", "median", "ci95": [low, high] or null, "n"}] without the point.
 base::Json json_of(const SummaryRow& row);
 
-// "3.90 us to 4.40 us", or "-" where there are too few repetitions.
-std::string interval_text(const SummaryRow& row);
-
 // The end of the table.
 std::string summary_table(const std::vector<SummaryRow>& rows, uint32_t reps);
 

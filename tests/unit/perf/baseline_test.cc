@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page of Markdown, and what RDMA gains over TCP.
-#include "perf/report/markdown.h"
+#include "perf/report/baseline.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "perf/report/baseline.h"
 #include "tests/unit/perf/report_samples.h"
 
 namespace perf {
@@ -14,7 +12,6 @@ namespace {
 using test::latency_result;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Not;
 
 PointResult over_tcp(PointResult result) {
     result.point.transport = Transport::Tcp;
@@ -38,24 +35,6 @@ TEST(TcpRatio, IsThatOfTheSamePointOnly) {
     EXPECT_THAT(tcp_table(summarize({latency_result(1, 4000), asleep}, 1)),
                 HasSubstr("0.50 x tcp  (yield against event)"));
     EXPECT_THAT(tcp_table(summarize({latency_result(1, 4000)}, 1)), IsEmpty());
-}
-
-TEST(Markdown, HasARowForEachResultAndTheMedians) {
-    Report report;
-    report.started = "2026-01-01T00:00:00Z";
-    report.client.host = "a|b";
-    report.results = {
-        test::bandwidth_result(1, 1000), test::bandwidth_result(2, 2000), test::wrong_result(3)};
-    const std::string text = to_markdown(report);
-    EXPECT_THAT(text, HasSubstr("## rdma-perf"));
-    EXPECT_THAT(text, HasSubstr("on a\\|b"));
-    EXPECT_THAT(text,
-                HasSubstr("| write | rc | bw | 4 KiB | 1 | 128 | 1024 | ok 1 MiB | 3.9 MiB/s"));
-    EXPECT_THAT(text, HasSubstr("| WRONG | not measured |"));
-    EXPECT_THAT(
-        text,
-        HasSubstr("| write bw 4096 B | rc | bandwidth_bytes_per_s | 5.9 MiB/s | - | 2 | - |"));
-    EXPECT_THAT(text, Not(HasSubstr("ended early")));
 }
 
 }  // namespace
