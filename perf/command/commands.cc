@@ -12,6 +12,7 @@
 #include "perf/measure/hosts.h"
 #include "perf/measure/schedule.h"
 #include "perf/report/baseline.h"
+#include "perf/report/document.h"
 #include "perf/report/output.h"
 #include "perf/report/outputs.h"
 #include "perf/report/summary.h"
@@ -74,9 +75,7 @@ Exit conclude(Measured measured,
     Report& report = measured.report;
     Exit exit = report.corrupt() ? Exit::Corruption : Exit::Ok;
     if (!done) {
-        print(a.err, "rdma-perf: " + done.error().message() + "\n");
-        if (exit == Exit::Ok)
-            exit = exit_of(done.error());
+        exit = complain(done.error(), exit, a);
         report.error = std::move(done).error();
     } else if (const auto lines = unmet(expectations, report.results); !lines.empty()) {
         for (const std::string& line : lines)
@@ -84,11 +83,8 @@ Exit conclude(Measured measured,
         if (exit == Exit::Ok)
             exit = Exit::Threshold;
     }
-    if (auto written = measured.outputs.conclude(report); !written) {
-        print(a.err, "rdma-perf: " + written.error().message() + "\n");
-        return exit == Exit::Ok ? Exit::Internal : exit;
-    }
-    return exit;
+    const auto written = measured.outputs.conclude(report);
+    return written ? exit : complain(written.error(), exit, a);
 }
 
 // Opens the outputs, measures over the connection that `connect` makes, and concludes.

@@ -15,6 +15,7 @@
 
 #include "perf/command/commands.h"
 #include "perf/command/session.h"
+#include "perf/report/document.h"
 #include "perf/system/tcp.h"
 #include "perf/verbs/memory.h"
 
@@ -181,8 +182,7 @@ Exit serve(const ServeOptions& options, const Surroundings& around) {
     auto done = Server(options, around).run();
     if (done)
         return *done;
-    (void)std::fputs(("rdma-perf: " + done.error().message() + "\n").c_str(), around.err);
-    return exit_of(done.error());
+    return complain(done.error(), Exit::Ok, around);
 }
 
 }  // namespace perf

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "netns/base/clock.h"
 #include "perf/command/commands.h"
 #include "perf/command/thesis.h"
 #include "perf/measure/conduct.h"
 #include "perf/measure/hosts.h"
+#include "perf/report/document.h"
 #include "perf/report/output.h"
 #include "perf/report/report.h"
 
@@ -15,8 +15,6 @@ using base::Json;
 using base::Result;
 
 namespace {
-constexpr std::string_view kThesisSchema = "rdma-perf-thesis/1";
-
 class ThesisRun {
   public:
     ThesisRun(const ThesisOptions& options, const Surroundings& around)
@@ -37,16 +35,12 @@ class ThesisRun {
 
     [[nodiscard]] bool corrupt() const { return corrupt_; }
 
-    [[nodiscard]] Json document(const Result<>& done) const {
-        return {{"schema", kThesisSchema},
-                {"tool", {{"name", "rdma-perf"}, {"version", RDMA_VERSION}}},
-                {"started", started_},
-                {"reps", options_.plan.reps},
+    [[nodiscard]] Json members() const {
+        return {{"reps", options_.plan.reps},
                 {"time_ms", options_.plan.time_ms},
                 {"plan", to_json(options_.plan)},
                 {"env", met_ == 0 ? Json() : env_json(sides_)},
-                {"suites", suites_},
-                {"errors", errors_json(done ? std::nullopt : std::optional(done.error()))}};
+                {"suites", suites_}};
     }
 
   private:
@@ -91,7 +85,6 @@ class ThesisRun {
 
     const ThesisOptions& options_;
     const Surroundings& around_;
-    std::string started_ = base::rfc3339_now();
     Json suites_ = Json::array();
     Report sides_ = with_client();  // of the trial with the most clients so far
     size_t met_ = 0;                // so many clients
@@ -100,26 +93,16 @@ class ThesisRun {
 }  // namespace
 
 Exit thesis(const ThesisOptions& options, const Surroundings& around) {
+    Document document{.kind = "thesis"};
     ThesisRun run(options, around);
-    auto done = [&]() -> Result<> {
+    const auto done = [&]() -> Result<> {
         for (const Suite suite : options.plan.suites)
             TRY(run.suite(suite));
         return {};
     }();
-    Exit exit = run.corrupt() ? Exit::Corruption : Exit::Ok;
-    const auto fail = [&](const base::Error& error) {
-        print(around.err, "rdma-perf: " + error.message() + "\n");
-        if (exit == Exit::Ok)
-            exit = exit_of(error);
-    };
-    if (!done)
-        fail(done.error());
-    if (!options.json.empty()) {
-        if (const auto written = write_document(run.document(done), options.json, around.out);
-            !written)
-            fail(written.error());
-    }
-    return exit;
+    document.members = run.members();
+    return conclude(
+        document, done, run.corrupt() ? Exit::Corruption : Exit::Ok, options.json, around);
 }
 
 }  // namespace perf

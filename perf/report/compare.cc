@@ -282,8 +282,7 @@ std::string table_of(const Comparison& comparison, const ReportFile& a, const Re
 }
 
 Json json_of(const Comparison& comparison, const ReportFile& a, const ReportFile& b) {
-    Json out = {{"schema", "rdma-perf-compare/1"},
-                {"a", {{"file", a.name}, {"started", a.started}}},
+    Json out = {{"a", {{"file", a.name}, {"started", a.started}}},
                 {"b", {{"file", b.name}, {"started", b.started}}},
                 {"allowed", Json::array()},
                 {"rows", Json::array()},

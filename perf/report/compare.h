@@ -60,7 +60,7 @@ std::string refusal_text(const Comparison& comparison, const ReportFile& a, cons
 
 std::string table_of(const Comparison& comparison, const ReportFile& a, const ReportFile& b);
 
-// Schema "rdma-perf-compare/1".
+// Members of a document of kind "compare".
 base::Json json_of(const Comparison& comparison, const ReportFile& a, const ReportFile& b);
 
 }  // namespace perf

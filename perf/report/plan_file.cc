@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "perf/report/report.h"
+#include "perf/report/document.h"
 #include "perf/system/input.h"
 
 namespace perf {

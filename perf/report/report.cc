@@ -7,6 +7,7 @@
 
 #include "perf/measure/client.h"
 #include "perf/report/baseline.h"
+#include "perf/report/document.h"
 #include "perf/report/plan_file.h"
 #include "perf/report/summary.h"
 #include "perf/verbs/memory.h"
@@ -79,13 +80,6 @@ Json json_of(const LatencySummary& latency, const Point& point) {
 
 Json json_of(const std::optional<DeviceInfo>& device) {
     return device ? to_json(*device) : Json();
-}
-
-Json side_of(const Hello& hello, const std::optional<DeviceInfo>& device) {
-    return {{"host", hello.host},
-            {"kernel", hello.kernel},
-            {"version", hello.version},
-            {"device", json_of(device)}};
 }
 
 // What a point has that is not ordinary, and no column of its own.
@@ -212,32 +206,29 @@ Json to_json(const PointResult& result) {
     return out;
 }
 
+Json side_json(const Hello& hello, const std::optional<DeviceInfo>& device) {
+    return {{"host", hello.host},
+            {"kernel", hello.kernel},
+            {"version", hello.version},
+            {"device", json_of(device)}};
+}
+
 Json env_json(const Report& report) {
-    Json env = {{"client", side_of(report.client, report.client_device)},
-                {"server", side_of(report.server, report.server_device)}};
+    Json env = {{"client", side_json(report.client, report.client_device)},
+                {"server", side_json(report.server, report.server_device)}};
     if (!report.more_pairs.empty())
         env["more_pairs"] = Json::array();
     for (const Pairing& pair : report.more_pairs)
         env["more_pairs"].push_back({{"client_device", json_of(pair.client_device)},
-                                     {"server", side_of(pair.server, pair.server_device)}});
+                                     {"server", side_json(pair.server, pair.server_device)}});
     return env;
 }
 
 Json json_head(const Report& report) {
-    return {{"schema", kSchema},
-            {"tool", {{"name", "rdma-perf"}, {"version", RDMA_VERSION}}},
-            {"started", report.started},
-            {"plan", to_json(report.plan)},
-            {"env", env_json(report)}};
-}
-
-Json errors_json(const std::optional<base::Error>& error) {
-    Json errors = Json::array();
-    if (error)
-        errors.push_back({{"code", base::code_name(error->code)},
-                          {"text", error->message()},
-                          {"fix", error->fix}});
-    return errors;
+    Json out = head_of("run", report.started);
+    out["plan"] = to_json(report.plan);
+    out["env"] = env_json(report);
+    return out;
 }
 
 Json json_tail(const Report& report) {

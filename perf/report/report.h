@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports: a table for people, and JSON of the schema "rdma-perf/1" that explains itself (plan,
-// both sides, results). JSON names carry their units; within a schema's number nothing changes its
-// meaning.
+// Reports of run and loop: a table for people, and a document of kind "run" that explains itself
+// (plan, both sides, results).
 #pragma once
 
 #include <optional>
@@ -14,8 +13,6 @@
 namespace perf {
 
 class Client;
-
-inline constexpr std::string_view kSchema = "rdma-perf/1";
 
 // Both ends of one client.
 struct Pairing {
@@ -47,6 +44,7 @@ base::Json to_json(const Report& report);
 // one result, and what is known after the last one.
 base::Json json_head(const Report& report);
 base::Json env_json(const Report& report);
+base::Json side_json(const Hello& hello, const std::optional<DeviceInfo>& device);
 base::Json to_json(const PointResult& result);
 base::Json json_tail(const Report& report);
 
@@ -55,9 +53,6 @@ std::string table_head(const Report& report);
 
 // The point as it was run, with what both sides agreed on.
 base::Json point_json(const PointResult& result);
-
-// "errors" of every document: what ended it early, or nothing.
-base::Json errors_json(const std::optional<base::Error>& error);
 
 // One line, with the line about wrong data behind it if there is one.
 std::string table_row(const PointResult& result);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "perf/measure/metrics.h"
+#include "perf/report/document.h"
 #include "perf/report/report.h"
 #include "perf/system/input.h"
 
@@ -194,8 +195,13 @@ void tell_apart(std::vector<Series>& all) {
 
 Result<> check_schema(const Json& root) {
     const auto schema = TRY(base::required<std::string>(root, "schema"));
-    if (schema == kSchema)
+    // Reports of older programs have no kind.
+    const auto kind = TRY(base::optional_member<std::string>(root, "kind", "run"));
+    if (schema == kSchema && kind == "run")
         return {};
+    if (schema == kSchema)
+        return make_error(Code::BadInput,
+                          fmt::format("it is of kind '{}', not a report", base::printable(kind)));
     return make_error(
         Code::BadInput,
         fmt::format("schema '{}' is not known (known: {})", base::printable(schema), kSchema));

@@ -69,6 +69,8 @@ class SchemaCheck {
     void check(const Json& rule, const Json& value, const std::string& where) {
         if (rule.contains("$ref"))
             return follow(rule["$ref"], value, where);
+        if (rule.contains("oneOf"))
+            return choose(rule["oneOf"], value, where);
         if (rule.contains("anyOf"))  // always a rule or null
             return value.is_null() ? void() : check(rule["anyOf"][0], value, where);
         if (rule.contains("type")) {
@@ -89,8 +91,23 @@ class SchemaCheck {
         }
     }
 
+    // Always definitions of objects, which a constant "kind" tells apart.
+    void choose(const Json& rules, const Json& value, const std::string& where) {
+        const Json kind = value.is_object() ? value.value("kind", Json()) : Json();
+        for (const Json& rule : rules) {
+            const Json& definition = root_["$defs"][name_of(rule["$ref"])];
+            if (definition["properties"]["kind"]["const"] == kind)
+                return follow(rule["$ref"], value, where);
+        }
+        complain(where, "is of no kind", kind);
+    }
+
+    static std::string name_of(const std::string& target) {
+        return target.substr(std::string("#/$defs/").size());
+    }
+
     void follow(const std::string& target, const Json& value, const std::string& where) {
-        const std::string name = target.substr(std::string("#/$defs/").size());
+        const std::string name = name_of(target);
         const std::string outer = std::exchange(object_, name);
         check(root_["$defs"][name], value, where);
         object_ = outer;

@@ -9,7 +9,7 @@ from pathlib import Path
 from .strict import BadDocument, Node, load
 
 RUN = "rdma-perf/1"
-THESIS = "rdma-perf-thesis/1"
+THESIS = "rdma-perf-thesis/1"  # until documents had a kind
 ENVELOPE = "rdma-evaluation-run/1"
 EVALUATION = "rdma-evaluation/1"
 SUITES = ("basic", "cpu", "multi_dev", "multi_qp", "transfers", "software", "run")
@@ -127,7 +127,7 @@ def read_run(path: Path, name: str = "") -> Run:
 def _report(node: Node, source: str, system: System, suite: str | None, repetition: int) -> Run:
     """What rdma-perf itself wrote."""
     results: list[Result] = []
-    if node["schema"].word((RUN, THESIS)) == RUN:
+    if node["schema"].word((RUN, THESIS)) == RUN and node.optional_text("kind") != "thesis":
         for each in node["results"].items():
             results.append(_result(each, suite or "run", repetition))
     else:

@@ -5,9 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "netns/base/clock.h"
+#include "perf/report/document.h"
 #include "perf/report/output.h"
-#include "perf/report/report.h"
 #include "perf/verbs/memory.h"
 
 namespace perf {
@@ -15,8 +14,6 @@ namespace perf {
 using base::Json;
 
 namespace {
-constexpr const char* kDoctorSchema = "rdma-perf-doctor/1";
-
 constexpr Check kChecks[] = {
     {"kernel", check_kernel},
     {"nodes", check_nodes},
@@ -80,31 +77,23 @@ std::vector<Diagnosis> examine(const Scene& scene) {
 }
 
 Json to_json(const std::vector<Diagnosis>& diagnoses, const std::string& peer) {
-    Json out = {{"schema", kDoctorSchema},
-                {"tool", {{"name", "rdma-perf"}, {"version", RDMA_VERSION}}},
-                {"started", base::rfc3339_now()},
-                {"peer", peer.empty() ? Json() : Json(peer)},
-                {"usable", !base::any_failed(diagnoses)},
-                {"checks", base::to_json(diagnoses)}};
-    return out;
+    return {{"peer", peer.empty() ? Json() : Json(peer)},
+            {"usable", !base::any_failed(diagnoses)},
+            {"checks", base::to_json(diagnoses)}};
 }
 
 Exit doctor(const DoctorOptions& options, const Surroundings& around) {
     const LookOptions& look = options.look;
+    Document document{.kind = "doctor"};
     Scene scene = gather(look, around.verbs, around.stop, "");
     scene.needed_bytes = bytes_of(options.usual);
     const auto diagnoses = examine(scene);
     print(look.json == "-" ? around.err : around.out, base::to_text(diagnoses));
-    if (!look.json.empty()) {
-        const auto written = write_document(to_json(diagnoses, look.peer), look.json, around.out);
-        if (!written) {
-            print(around.err, "rdma-perf: " + written.error().message() + "\n");
-            return Exit::Internal;
-        }
-    }
+    document.members = to_json(diagnoses, look.peer);
+    Exit exit = base::any_failed(diagnoses) ? Exit::Environment : Exit::Ok;
     if (around.stop.requested())
-        return Exit::Interrupted;
-    return base::any_failed(diagnoses) ? Exit::Environment : Exit::Ok;
+        exit = Exit::Interrupted;
+    return conclude(document, base::Result<>(), exit, look.json, around);
 }
 
 }  // namespace perf

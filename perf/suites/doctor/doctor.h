@@ -23,6 +23,7 @@ using base::Diagnosis;
 
 std::vector<Diagnosis> examine(const Scene& scene);
 
+// Members of a document of kind "doctor".
 base::Json to_json(const std::vector<Diagnosis>& diagnoses, const std::string& peer);
 
 struct DoctorOptions {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "perf/report/document.h"
 #include "perf/report/output.h"
 #include "perf/system/route.h"
 #include "perf/verbs/candidates.h"
@@ -15,8 +16,6 @@ using base::Json;
 using base::Result;
 
 namespace {
-constexpr const char* kGidsSchema = "rdma-perf-gids/1";
-
 Json row_json(const Candidates& found, const GidVerdict& verdict) {
     const GidRow& row = found.tables.rows[verdict.row];
     return {{"device", row.device},
@@ -34,9 +33,7 @@ Json row_json(const Candidates& found, const GidVerdict& verdict) {
 }
 
 Json to_json(const Candidates& found, const std::string& peer) {
-    Json out = {{"schema", kGidsSchema},
-                {"tool", {{"name", "rdma-perf"}, {"version", RDMA_VERSION}}},
-                {"peer", peer.empty() ? Json() : Json(peer)},
+    Json out = {{"peer", peer.empty() ? Json() : Json(peer)},
                 {"sources", Json::array()},
                 {"gids", Json::array()},
                 {"remarks", found.choice.remarks}};
@@ -49,7 +46,7 @@ Json to_json(const Candidates& found, const std::string& peer) {
     return out;
 }
 
-Result<Exit> look(const LookOptions& options, const Surroundings& around) {
+Result<> look(const LookOptions& options, const Surroundings& around, Json& members) {
     std::vector<Address> sources;
     if (!options.peer.empty())
         sources = TRY(sources_towards(options.peer));
@@ -58,21 +55,17 @@ Result<Exit> look(const LookOptions& options, const Surroundings& around) {
     print(table, found.explanation());
     if (options.peer.empty())
         print(table, "note: without --peer no route is asked: chosen as for `rdma-perf loop`\n");
-    if (!options.json.empty())
-        TRY(write_document(to_json(found, options.peer), options.json, around.out));
+    members = to_json(found, options.peer);
     if (found.chosen() != nullptr)
-        return Exit::Ok;
-    print(around.err, "rdma-perf: no GID is usable; " + found.way_out() + "\n");
-    return Exit::Environment;
+        return {};
+    return base::make_error(base::Code::Unsupported, "no GID is usable").advise(found.way_out());
 }
 }  // namespace
 
 Exit gids(const GidsOptions& options, const Surroundings& around) {
-    const auto exit = look(options.look, around);
-    if (exit)
-        return *exit;
-    print(around.err, "rdma-perf: " + exit.error().message() + "\n");
-    return exit_of(exit.error());
+    Document document{.kind = "gids"};
+    const auto done = look(options.look, around, document.members);
+    return conclude(document, done, Exit::Ok, options.look.json, around);
 }
 
 }  // namespace perf

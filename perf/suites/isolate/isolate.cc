@@ -5,9 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "netns/base/clock.h"
+#include "perf/report/document.h"
 #include "perf/report/output.h"
-#include "perf/report/report.h"
 #include "perf/system/tcp.h"
 
 namespace perf {
@@ -16,7 +15,6 @@ using base::Json;
 using base::Result;
 
 namespace {
-constexpr const char* kIsolateSchema = "rdma-perf-isolate/1";
 constexpr std::string_view kRefused = "refused as a remote access error, memory unchanged";
 
 constexpr IsolationCheck kIsolationChecks[] = {
@@ -56,12 +54,6 @@ Trials try_against(const IsolateOptions& options, const Surroundings& around) {
     if (!done)
         trials.error = std::move(done).error();
     return trials;
-}
-
-Exit exit_after(const Trials& trials) {
-    if (any_violation(trials))
-        return Exit::Isolation;
-    return trials.error ? exit_of(*trials.error) : Exit::Ok;
 }
 }  // namespace
 
@@ -118,42 +110,28 @@ std::string to_text(const Trials& trials) {
 }
 
 Json to_json(const Trials& trials, const std::string& peer) {
-    Json out = {{"schema", kIsolateSchema},
-                {"tool", {{"name", "rdma-perf"}, {"version", RDMA_VERSION}}},
-                {"started", base::rfc3339_now()},
-                {"peer", peer},
-                {"violated", any_violation(trials)},
-                {"checks", Json::array()},
-                {"errors", Json::array()}};
+    Json out = {{"peer", peer}, {"violated", any_violation(trials)}, {"checks", Json::array()}};
     for (const auto& [check, outcome] : trials.done)
         out["checks"].push_back({{"id", check->id},
                                  {"expected", check->expected},
                                  {"observed", outcome.observed},
                                  {"verdict", name_of(outcome.verdict)},
                                  {"fix", outcome.fix}});
-    if (trials.error) {
-        Json error = error_message(*trials.error);
-        error.erase("type");
-        out["errors"].push_back(std::move(error));
-    }
     return out;
 }
 
 Exit isolate(const IsolateOptions& options, const Surroundings& around) {
     const LookOptions& look = options.look;
+    Document document{.kind = "isolate"};
     const Trials trials = try_against(options, around);
     if (!trials.done.empty())
         print(look.json == "-" ? around.err : around.out, to_text(trials));
-    if (trials.error)
-        print(around.err, "rdma-perf: " + trials.error->message() + "\n");
-    if (!look.json.empty()) {
-        const auto written = write_document(to_json(trials, look.peer), look.json, around.out);
-        if (!written) {
-            print(around.err, "rdma-perf: " + written.error().message() + "\n");
-            return Exit::Internal;
-        }
-    }
-    return exit_after(trials);
+    document.members = to_json(trials, look.peer);
+    return conclude(document,
+                    trials.error ? Result<>(*trials.error) : Result<>(),
+                    any_violation(trials) ? Exit::Isolation : Exit::Ok,
+                    look.json,
+                    around);
 }
 
 }  // namespace perf

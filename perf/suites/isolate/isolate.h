@@ -34,7 +34,7 @@ bool any_violation(const Trials& trials);
 
 std::string_view name_of(IsolationVerdict verdict);
 std::string to_text(const Trials& trials);
-base::Json to_json(const Trials& trials, const std::string& peer);
+base::Json to_json(const Trials& trials, const std::string& peer);  // members of the document
 
 // Negative tests between this side and a server that agreed to them.
 struct IsolateOptions {

@@ -4,11 +4,9 @@
 #include <algorithm>
 #include <array>
 
-#include "netns/base/clock.h"
 #include "perf/measure/hosts.h"
-#include "perf/report/conclude.h"
+#include "perf/report/document.h"
 #include "perf/report/output.h"
-#include "perf/report/report.h"
 #include "perf/suites/kv/report.h"
 
 namespace perf {
@@ -52,14 +50,16 @@ Result<> measure_kv(const KvOptions& options, const Surroundings& around, kv::Fi
 }  // namespace
 
 Exit kv_exercise(const KvOptions& options, const Surroundings& around) {
+    Document document{.kind = "kv"};
     kv::Findings findings;
-    findings.started = base::rfc3339_now();
     findings.plan = options.plan;
-    auto done = measure_kv(options, around, findings);
+    const auto done = measure_kv(options, around, findings);
     // What was measured before an error is worth having.
     if (!findings.trials.empty())
         print(options.json == "-" ? around.err : around.out, kv::table_of(findings));
-    return conclude(findings, std::move(done), options.json, around);
+    document.members = to_json(findings);
+    return conclude(
+        document, done, findings.corrupt() ? Exit::Corruption : Exit::Ok, options.json, around);
 }
 
 }  // namespace perf

@@ -153,12 +153,8 @@ Json json_of(const Plan& plan) {
 Json env_of(const Findings& findings) {
     if (!findings.server)
         return {};
-    return {{"client", {{"device", perf::to_json(findings.client_device)}}},
-            {"server",
-             {{"host", findings.server->host},
-              {"kernel", findings.server->kernel},
-              {"version", findings.server->version},
-              {"device", perf::to_json(findings.server_device)}}},
+    return {{"client", side_json(own_hello(), findings.client_device)},
+            {"server", side_json(*findings.server, findings.server_device)},
             {"mtu_bytes", findings.mtu},
             {"poll", perf::name_of(findings.poll)},
             {"server_poll", perf::name_of(findings.server_poll)}};
@@ -217,10 +213,7 @@ std::string table_of(const Findings& findings) {
 
 Json to_json(const Findings& findings) {
     const RatioEstimate ratio = read_over_send(findings);
-    Json out = {{"schema", kReportSchema},
-                {"tool", {{"name", "rdma-perf"}, {"version", RDMA_VERSION}}},
-                {"started", findings.started},
-                {"plan", json_of(findings.plan)},
+    Json out = {{"plan", json_of(findings.plan)},
                 {"env", env_of(findings)},
                 {"results", Json::array()},
                 {"summary",
@@ -229,8 +222,7 @@ Json to_json(const Findings& findings) {
                   {"read_over_send",
                    {{"ratio", ratio.ratio},
                     {"ci95", interval_of(ratio.interval)},
-                    {"verdict", perf::name_of(judge(ratio, Better::Higher))}}}}},
-                {"errors", errors_json(findings.error)}};
+                    {"verdict", perf::name_of(judge(ratio, Better::Higher))}}}}}};
     for (const Trial& trial : findings.trials)
         out["results"].push_back(json_of(trial));
     return out;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is said of the key-value exercise: a line for each trial, a table of both methods over all
-// repetitions with their ratio, and JSON of the schema "rdma-perf-kv/1".
+// repetitions with their ratio, and the members of a document of kind "kv".
 #pragma once
 
 #include <string>
@@ -11,10 +11,7 @@
 
 namespace perf::kv {
 
-inline constexpr std::string_view kReportSchema = "rdma-perf-kv/1";
-
 struct Findings {
-    std::string started;  // ISO 8601, UTC
     Plan plan;
     // Once a server was reached.
     std::optional<Hello> server;
@@ -24,7 +21,6 @@ struct Findings {
     Poll poll;
     Poll server_poll;
     std::vector<Trial> trials;
-    std::optional<base::Error> error;  // why the rest is missing
 
     [[nodiscard]] bool corrupt() const;
 };

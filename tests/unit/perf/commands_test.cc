@@ -13,6 +13,7 @@
 #include "netns/base/json.h"
 #include "perf/system/tcp.h"
 #include "tests/support/temp_dir.h"
+#include "tests/unit/perf/document_check.h"
 #include "tests/unit/perf/fake_verbs.h"
 #include "tests/unit/perf/paper.h"
 
@@ -129,6 +130,8 @@ TEST_F(Commands, ThesisPrintsItsTables) {
     stop_server();
     const auto document = base::parse_json(out_.text(), "thesis");
     ASSERT_TRUE(document) << document.error().message();
+    EXPECT_EQ((*document)["kind"], "thesis");
+    EXPECT_THAT(test::schema_problems(*document), testing::IsEmpty());
     EXPECT_EQ((*document)["suites"].size(), 4U);
     EXPECT_EQ((*document)["suites"][2]["rows"].size(), 6U) << "three verbs, one and two clients";
     EXPECT_EQ((*document)["suites"][2]["results"].size(), 12U) << "each of them twice";
@@ -147,6 +150,8 @@ TEST_F(Commands, JsonExplainsItself) {
     ASSERT_TRUE(report) << report.error().message();
     const Json& json = *report;
     EXPECT_EQ(json["schema"], "rdma-perf/1");
+    EXPECT_EQ(json["kind"], "run");
+    EXPECT_THAT(test::schema_problems(json), testing::IsEmpty());
     EXPECT_EQ(json["plan"]["seed"], 3);
     EXPECT_EQ(json["env"]["client"]["device"]["gid"], "0000:0000:0000:0000:0000:ffff:7f00:0001");
     EXPECT_EQ(json["results"].size(), 12U);
@@ -247,7 +252,8 @@ TEST_F(Commands, KvComparesBothWaysToGet) {
     const auto report = base::parse_json(out_.text(), "report");
     ASSERT_TRUE(report) << report.error().message();
     const Json& json = *report;
-    EXPECT_EQ(json["schema"], "rdma-perf-kv/1");
+    EXPECT_EQ(json["kind"], "kv");
+    EXPECT_THAT(test::schema_problems(json), testing::IsEmpty());
     EXPECT_EQ(json["plan"]["slots"], 400);
     EXPECT_EQ(json["env"]["server"]["device"]["device"], "rxe0");
     std::string order;
@@ -284,6 +290,7 @@ TEST_F(Commands, KvWrongValueIsExitThree) {
     const auto report = base::parse_json(out_.text(), "report");
     ASSERT_TRUE(report);
     EXPECT_EQ((*report)["results"].back()["data_ok"], false);
+    EXPECT_THAT(test::schema_problems(*report), testing::IsEmpty());
     EXPECT_THAT((*report)["results"].back()["wrong"]["what"].get<std::string>(),
                 HasSubstr("byte 24 of the value"));
     stop_server();

@@ -13,6 +13,7 @@
 #include "perf/command/commands.h"
 #include "perf/suites/isolate/keys.h"
 #include "tests/unit/perf/doctor/fixture.h"
+#include "tests/unit/perf/document_check.h"
 #include "tests/unit/perf/session_pair.h"
 
 namespace perf {
@@ -321,7 +322,8 @@ TEST_F(IsolateCommand, SaysWhatWasExpectedAndSeen) {
     start_server(true);
     EXPECT_EQ(try_it(), Exit::Ok) << text_;
     EXPECT_THAT(text_, HasSubstr("pass           wrong_key        write: remote access error"));
-    EXPECT_EQ(json_["schema"], "rdma-perf-isolate/1");
+    EXPECT_EQ(json_["kind"], "isolate");
+    EXPECT_THAT(test::schema_problems(json_), testing::IsEmpty());
     EXPECT_EQ(json_["violated"], false);
     ASSERT_EQ(json_["checks"].size(), isolation_checks().size());
     EXPECT_EQ(json_["checks"][6]["id"], "wrong_key");
@@ -343,6 +345,7 @@ TEST_F(IsolateCommand, AServerThatDoesNotAgreeIsExitEight) {
     EXPECT_EQ(try_it(), Exit::Version);
     EXPECT_THAT(text_, HasSubstr("rdma-perf serve --allow-isolation-tests"));
     EXPECT_TRUE(json_["checks"].empty());
+    EXPECT_EQ(json_["errors"].size(), 1U);
     EXPECT_EQ(json_["errors"][0]["code"], "bad_input");
 }
 

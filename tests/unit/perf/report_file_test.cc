@@ -90,6 +90,7 @@ TEST(ReportFiles, OtherDocuments) {
     for (const char* text : {"null", "7", "[]", "{}", R"("x")", R"({"schema":1})"})
         EXPECT_THAT(refusal_of(text), HasSubstr("schema")) << text;
     EXPECT_THAT(refusal_of(R"({"schema":"rdma-perf/2"})"), HasSubstr("known: rdma-perf/1"));
+    EXPECT_THAT(refusal_of(R"({"schema":"rdma-perf/1","kind":"kv"})"), HasSubstr("kind 'kv'"));
 }
 
 TEST(ReportFiles, MissingMembersAreNamed) {

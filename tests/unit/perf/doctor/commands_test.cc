@@ -9,6 +9,7 @@
 #include "perf/system/route.h"
 #include "perf/system/tcp.h"
 #include "tests/unit/perf/doctor/fixture.h"
+#include "tests/unit/perf/document_check.h"
 
 namespace perf {
 namespace {
@@ -52,7 +53,8 @@ TEST_F(Look, GidsShowsTheTableAndTheChoice) {
     EXPECT_EQ(ask(gids, verbs), Exit::Ok) << text_;
     EXPECT_THAT(text_, HasSubstr("source address towards the peer: 127.0.0.1"));
     EXPECT_THAT(text_, HasSubstr("* rxe0"));
-    EXPECT_EQ(json_["schema"], "rdma-perf-gids/1");
+    EXPECT_EQ(json_["kind"], "gids");
+    EXPECT_THAT(test::schema_problems(json_), testing::IsEmpty());
     ASSERT_EQ(json_["gids"].size(), 2U);
     EXPECT_EQ(json_["gids"][1]["chosen"], true);
     EXPECT_EQ(json_["gids"][1]["address"], "127.0.0.1");
@@ -67,6 +69,7 @@ TEST_F(Look, GidsWithoutAUsableOneIsExitSix) {
     EXPECT_THAT(text_, HasSubstr("foreign"));
     EXPECT_THAT(text_, HasSubstr("no GID is usable"));
     EXPECT_EQ(json_["gids"][0]["chosen"], false);
+    EXPECT_EQ(json_["errors"][0]["code"], "unsupported");
 }
 
 TEST_F(Look, GidsOfAPeerThatHasNoName) {
@@ -74,6 +77,8 @@ TEST_F(Look, GidsOfAPeerThatHasNoName) {
     look_.peer = "no such host";
     EXPECT_EQ(ask(gids, verbs), Exit::Peer);
     EXPECT_THAT(text_, HasSubstr("no such host"));
+    EXPECT_EQ(json_["errors"].size(), 1U);
+    EXPECT_THAT(test::schema_problems(json_), testing::IsEmpty());
 }
 
 TEST_F(Look, GatherSeesTheProviderAndThePeer) {
@@ -108,6 +113,8 @@ TEST_F(Look, DoctorNeverWaitsLongForADeadPeer) {
     EXPECT_EQ(ask(doctor, verbs), Exit::Environment);
     EXPECT_THAT(text_, HasSubstr("fail     peer"));
     EXPECT_EQ(json_["usable"], false);
+    EXPECT_EQ(json_["kind"], "doctor");
+    EXPECT_THAT(test::schema_problems(json_), testing::IsEmpty());
 }
 
 TEST_F(Look, DoctorOfAForeignDevice) {

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Document: what --json of every command writes, and the end that all commands have. One schema
+// (perf/schema/report.schema.json) has a definition for each `kind`. JSON names carry their units;
+// within a schema's number nothing changes its meaning.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "netns/base/clock.h"
+#include "netns/base/json.h"
+#include "perf/measure/surroundings.h"
+#include "perf/report/exit_code.h"
+
+namespace perf {
+
+inline constexpr std::string_view kSchema = "rdma-perf/1";
+
+struct Document {
+    std::string_view kind;                      // "run", "kv", ...
+    std::string started = base::rfc3339_now();  // ISO 8601, UTC
+    base::Json members = base::Json::object();  // of its kind
+};
+
+// What every document begins with.
+base::Json head_of(std::string_view kind, const std::string& started);
+
+// "errors" of every document: what ended it early, or nothing.
+base::Json errors_json(const std::optional<base::Error>& error);
+
+base::Json to_json(const Document& document, const std::optional<base::Error>& error);
+
+// Says why something failed. Returns `exit`, or what the error makes of Exit::Ok.
+Exit complain(const base::Error& error, Exit exit, const Surroundings& around);
+
+// The end of a command: an error is said and stands in the document, which goes where `json` says
+// (a file, "-" for standard output, empty: nowhere). Returns as complain() does.
+Exit conclude(const Document& document,
+              const base::Result<>& done,
+              Exit exit,
+              const std::string& json,
+              const Surroundings& around);
+
+}  // namespace perf
