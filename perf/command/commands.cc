@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perf/command/commands.h"
 
+#include <functional>
+#include <span>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include <sys/socket.h>
 
@@ -29,28 +32,38 @@ struct Measured {
     Outputs outputs;
 };
 
+// Connects so many clients, to the first servers.
+using ConnectClients = std::function<Result<std::vector<Client>>(size_t clients)>;
+
 // Runs the plan over control connections; what was measured stays in the report even on an error.
-Result<> measure(std::vector<Client> clients,
+Result<> measure(const ConnectClients& connect,
+                 size_t hosts,
                  const MeasureOptions& options,
                  const Surroundings& around,
                  Measured& measured) {
     Report& report = measured.report;
     std::FILE* table = data_on_stdout(options) ? around.err : around.out;
-    introduce(clients, report);
-    for (const Client& client : clients) {
-        if (options.explain_gid && client.has_device())
-            print(around.err, client.device().explanation);
-    }
-    TRY(measured.outputs.begin(report));
-    print(table, table_head(report));
-    for (Client& client : clients)
-        TRY(client.watch_idle());
-    for (const Turn& turn : schedule(options.plan)) {
-        PointResult result = TRY(conduct(clients, turn.point));
-        result.rep = turn.rep;
-        report.results.push_back(std::move(result));
-        TRY(measured.outputs.add(report.results.back()));
-        print(table, table_row(report.results.back()));
+    bool begun = false;
+    for (const Batch& batch : batches(options.plan, hosts)) {
+        auto clients = TRY(connect(batch.clients));
+        if (!std::exchange(begun, true)) {
+            introduce(clients, report);
+            for (const Client& client : clients) {
+                if (options.explain_gid && client.has_device())
+                    print(around.err, client.device().explanation);
+            }
+            TRY(measured.outputs.begin(report));
+            print(table, table_head(report));
+        }
+        for (Client& client : clients)
+            TRY(client.watch_idle());
+        for (const Turn& turn : batch.turns) {
+            PointResult result = TRY(conduct(clients, turn.point));
+            result.rep = turn.rep;
+            report.results.push_back(std::move(result));
+            TRY(measured.outputs.add(report.results.back()));
+            print(table, table_row(report.results.back()));
+        }
     }
     const auto rows = summarize(report.results, options.plan.seed);
     if (options.plan.reps > 1)
@@ -87,45 +100,49 @@ Exit conclude(Measured measured,
     return written ? exit : complain(written.error(), exit, a);
 }
 
-// Opens the outputs, measures over the connection that `connect` makes, and concludes.
-template <class Connect>
-Exit measure_over(const MeasureOptions& options, const Surroundings& around, Connect connect) {
+// Opens the outputs, measures, and concludes.
+Exit measure_over(const ConnectClients& connect,
+                  size_t hosts,
+                  const MeasureOptions& options,
+                  const Surroundings& around) {
     Measured measured{.report = new_report(options), .outputs = {}};
     auto done = [&]() -> Result<> {
         measured.outputs = TRY(Outputs::open(options, around.out));
-        return connect(measured);
+        return measure(connect, hosts, options, around, measured);
     }();
     return conclude(std::move(measured), std::move(done), options.expectations, around);
 }
 }  // namespace
 
 Exit run(const RunOptions& options, const Surroundings& around) {
-    return measure_over(options.measure, around, [&](Measured& measured) -> Result<> {
-        auto clients = TRY(connect_clients(options.hosts,
-                                           options.port,
-                                           options.measure.side,
-                                           around,
-                                           needs_device(options.measure.plan)));
-        return measure(std::move(clients), options.measure, around, measured);
-    });
+    const MeasureOptions& asked = options.measure;
+    const auto connect = [&](size_t clients) {
+        return connect_clients(std::span(options.hosts).first(clients),
+                               options.port,
+                               asked.side,
+                               around,
+                               needs_device(asked.plan));
+    };
+    return measure_over(connect, options.hosts.size(), asked, around);
 }
 
 Exit loop(const LoopOptions& options, const Surroundings& around) {
-    return measure_over(options.measure, around, [&](Measured& measured) -> Result<> {
+    const MeasureOptions& asked = options.measure;
+    std::jthread server;  // ends with its client
+    const auto connect = [&](size_t) -> Result<std::vector<Client>> {
         int pair[2] = {-1, -1};
         if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0)
             return base::sys_error("socketpair");
         std::vector<Control> ours;
         ours.emplace_back(UniqueFd(pair[0]), around.stop);
         // The session tells its errors to the client, which reports them.
-        std::jthread server([&around, &options, fd = pair[1]] {
-            Session session(around.verbs, Control(UniqueFd(fd), around.stop), options.measure.side);
+        server = std::jthread([&around, &asked, fd = pair[1]] {
+            Session session(around.verbs, Control(UniqueFd(fd), around.stop), asked.side);
             (void)session.run();
         });
-        auto clients = TRY(start_clients(
-            std::move(ours), options.measure.side, around, needs_device(options.measure.plan)));
-        return measure(std::move(clients), options.measure, around, measured);
-    });
+        return start_clients(std::move(ours), asked.side, around, needs_device(asked.plan));
+    };
+    return measure_over(connect, 1, asked, around);
 }
 
 Exit run_command(const Command& command, const Surroundings& around) {
@@ -139,8 +156,6 @@ Exit run_command(const Command& command, const Surroundings& around) {
         return run(*options, around);
     if (const auto* options = std::get_if<CompareOptions>(&command))
         return compare(*options, around);
-    if (const auto* options = std::get_if<ThesisOptions>(&command))
-        return thesis(*options, around);
     if (const auto* options = std::get_if<KvOptions>(&command))
         return kv_exercise(*options, around);
     if (const auto* options = std::get_if<GidsOptions>(&command))

@@ -12,7 +12,6 @@ Exit serve(const ServeOptions& options, const Surroundings& around);
 Exit run(const RunOptions& options, const Surroundings& around);
 Exit loop(const LoopOptions& options, const Surroundings& around);
 Exit compare(const CompareOptions& options, const Surroundings& around);
-Exit thesis(const ThesisOptions& options, const Surroundings& around);
 
 // The one that the command line asked for.
 Exit run_command(const Command& command, const Surroundings& around);

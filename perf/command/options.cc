@@ -8,7 +8,6 @@
 
 #include "perf/address/attach.h"
 #include "perf/command/plan_options.h"
-#include "perf/measure/schedule.h"
 #include "perf/report/outputs.h"
 #include "perf/suites/kv/options.h"
 #include "perf/system/tcp.h"
@@ -84,53 +83,47 @@ Result<SideOptions> parse_side(const Words& words) {
     return side;
 }
 
-// The words of "thesis", which has few of its own.
+// The words of "thesis": run with a plan of examples/evaluation/plans, for evaluations that still
+// say so.
 struct ThesisWords {
-    std::string suites = "basic,cpu,multi_dev,multi_qp";
+    std::string suite;
     std::string sizes = "2..8M:*2";
     std::string qps = "1,2,4,8,16,32";
     std::string time = "500ms";
     std::string mtu = "auto";
-    uint32_t reps = 5;
+    uint32_t reps = 1;
 };
 
-void add_thesis_options(CLI::App& app, ThesisOptions& thesis, ThesisWords& words) {
-    app.add_option("host",
-                   thesis.hosts,
-                   "servers; the suite multi_dev uses the first, the first two, and so on")
+void add_thesis_options(CLI::App& app, RunOptions& run, ThesisWords& words) {
+    app.add_option("host", run.hosts, "servers; the suite multi_dev uses the first, and so on")
         ->required()
         ->expected(1, static_cast<int>(kMaxHosts));
-    app.add_option("--port", thesis.port, "TCP port")->capture_default_str();
-    app.add_option("--suite", words.suites, "list of basic, cpu, multi_dev, multi_qp")
-        ->capture_default_str();
+    app.add_option("--port", run.port, "TCP port")->capture_default_str();
+    app.add_option("--suite", words.suite, "basic, cpu, multi_dev or multi_qp")
+        ->required()
+        ->check(CLI::IsMember({"basic", "cpu", "multi_dev", "multi_qp"}));
     app.add_option("--size", words.sizes, "sizes of basic and cpu")->capture_default_str();
     app.add_option("--qps", words.qps, "queue pairs of multi_qp")->capture_default_str();
     app.add_option("--time", words.time, "time of each point")->capture_default_str();
-    app.add_option("--reps", words.reps, "repetitions of each suite")->capture_default_str();
+    app.add_option("--reps", words.reps, "repetitions")->capture_default_str();
     app.add_option("--mtu", words.mtu, "path MTU in bytes, or auto")->capture_default_str();
-    app.add_option("--json", thesis.json, "file for all tables as JSON; - for stdout");
+    app.add_option("--json", run.measure.json, "file for the report as JSON; - for stdout");
 }
 
-Result<ThesisPlan> parse_thesis(const ThesisWords& words, size_t hosts) {
-    ThesisPlan plan;
-    for (const auto word : split(words.suites, ','))
-        plan.suites.push_back(TRY(parse_suite(word)));
-    plan.sizes = TRY(parse_sizes(words.sizes));
-    plan.qps = TRY(parse_counts("--qps", words.qps, kMaxQps));
-    plan.time_ms = TRY(parse_time_ms(words.time));
-    if (words.mtu != "auto")
-        plan.mtu = TRY(parse_count("--mtu", words.mtu, 4096));
+Result<Plan> parse_thesis(const ThesisWords& words) {
+    PlanWords plan;
+    plan.verbs = "read,write,send";
+    plan.modes = words.suite == "basic" ? "bw,lat" : "bw";
+    plan.sizes = words.suite == "basic" || words.suite == "cpu" ? words.sizes : "64K";
+    // What a thread that polls burns says nothing of the payload.
+    plan.poll = words.suite == "cpu" ? "event" : "auto";
+    plan.qps = words.suite == "multi_qp" ? words.qps : "1";
+    plan.time = words.time;
+    plan.mtu = words.mtu;
     plan.reps = words.reps;
-    plan.hosts = hosts;
-    plan.seed = random_seed();
-    for (const Suite suite : plan.suites) {
-        for (const ThesisTrial& trial : trials_of(suite, plan)) {
-            TRY(check_reps(plan.reps, trial.points.size()));
-            for (const Point& point : trial.points)
-                TRY(check_limits(point).context(describe(point)));
-        }
-    }
-    return plan;
+    Plan parsed = TRY(parse_plan(plan));
+    parsed.hosts = words.suite == "multi_dev" ? Hosts::Ramp : Hosts::All;
+    return parsed;
 }
 
 Result<MeasureOptions> parse_measure(const Words& words, MeasureOptions measure) {
@@ -185,11 +178,11 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
         app.add_subcommand("loop", "measure with both ends in this process; needs no peer");
     add_measure_options(*loop_app, words, loop.measure);
 
-    ThesisOptions thesis;
+    RunOptions thesis;
     ThesisWords thesis_words;
     thesis.port = kDefaultPort;
-    auto* thesis_app = app.add_subcommand(
-        "thesis", "run the four-part benchmark suite: sizes, CPU cost, devices, queue pairs");
+    auto* thesis_app =
+        app.add_subcommand("thesis", "run a suite: sizes, CPU cost, devices or queue pairs");
     add_thesis_options(*thesis_app, thesis, thesis_words);
     add_wish_options(*thesis_app, words);
 
@@ -243,8 +236,8 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
         return Command(loop);
     }
     if (thesis_app->parsed()) {
-        thesis.side = TRY(as_usage(parse_side(words)));
-        thesis.plan = TRY(as_usage(parse_thesis(thesis_words, thesis.hosts.size())));
+        thesis.measure.side = TRY(as_usage(parse_side(words)));
+        thesis.measure.plan = TRY(as_usage(parse_thesis(thesis_words)));
         return Command(thesis);
     }
     if (kv_app->parsed()) {

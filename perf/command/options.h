@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "perf/command/compare_options.h"
-#include "perf/command/thesis.h"
 #include "perf/measure/side_options.h"
 #include "perf/report/outputs.h"
 #include "perf/suites/doctor/doctor.h"
@@ -35,14 +34,6 @@ struct LoopOptions {
     MeasureOptions measure;
 };
 
-struct ThesisOptions {
-    std::vector<std::string> hosts;
-    uint16_t port = 0;
-    ThesisPlan plan;
-    std::string json;  // as in MeasureOptions
-    SideOptions side;
-};
-
 // --help and --version: to be printed, then done.
 struct HelpText {
     std::string text;
@@ -52,7 +43,6 @@ using Command = std::variant<ServeOptions,
                              RunOptions,
                              LoopOptions,
                              CompareOptions,
-                             ThesisOptions,
                              KvOptions,
                              GidsOptions,
                              DoctorOptions,

@@ -13,10 +13,12 @@
 namespace perf {
 
 struct Metric {
-    std::string_view group;  // the member of a result: "bandwidth" or "latency"
+    std::string_view group;  // the member of a result: "bandwidth", "latency" or "cpu"
     std::string_view name;   // the member of the group, with its unit
     Better better;
-    bool compared;  // rate says the same as bandwidth between points of one size
+    // Between reports. Rate says the same as bandwidth between points of one size; cost says as much
+    // of how threads wait as of the payload.
+    bool compared;
     std::optional<double> (*value)(const PointResult& result);
 };
 

@@ -2,6 +2,7 @@
 #include "perf/measure/schedule.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -20,6 +21,21 @@ std::vector<Turn> schedule(const Plan& plan) {
         std::ranges::reverse(points);
     }
     return turns;
+}
+
+std::vector<Batch> batches(const Plan& plan, size_t hosts) {
+    std::vector<Turn> turns = schedule(plan);
+    if (plan.hosts == Hosts::All)
+        return {{.clients = hosts, .turns = std::move(turns)}};
+    std::vector<Batch> out;
+    for (uint32_t rep = 1; rep <= plan.reps; ++rep) {
+        std::vector<Turn> of_rep;
+        std::ranges::copy_if(
+            turns, std::back_inserter(of_rep), [&](const Turn& turn) { return turn.rep == rep; });
+        for (size_t i = 0; i < hosts; ++i)
+            out.push_back({.clients = rep % 2 == 1 ? hosts - i : i + 1, .turns = of_rep});
+    }
+    return out;
 }
 
 namespace {

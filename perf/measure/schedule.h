@@ -17,6 +17,17 @@ struct Turn {
 
 std::vector<Turn> schedule(const Plan& plan);
 
+// Turns of so many clients, over connections of their own: a server does not wait long for a client
+// that is silent.
+struct Batch {
+    size_t clients = 1;
+    std::vector<Turn> turns;
+};
+
+// One batch; of a ramp, in each repetition one for each number of clients. All are in the first,
+// and every second repetition goes from one to all.
+std::vector<Batch> batches(const Plan& plan, size_t hosts);
+
 // Code::Usage or BadInput if it has too many points or results, or one beyond its limits.
 base::Result<> check_plan(const Plan& plan);
 

@@ -119,6 +119,10 @@ inline constexpr uint32_t kMaxPkeyIndex = 0xffff;
 // the only way of iWARP).
 enum class Connect { Exchange, Cm };
 
+// Which of several servers a point has: all of them; or it runs with the first, with the first two,
+// and so on.
+enum class Hosts { All, Ramp };
+
 struct Plan {
     std::vector<Verb> verbs;
     std::vector<Mode> modes;
@@ -143,6 +147,7 @@ struct Plan {
     uint32_t signal = 0;                        // messages for each completion (bw); 0: the batch
     uint64_t seed = 0;
     uint32_t reps = 1;  // how often the whole list of points runs
+    Hosts hosts = Hosts::All;
 };
 
 struct Point {
@@ -221,6 +226,7 @@ std::string_view name_of(Verb verb);
 std::string_view name_of(Mode mode);
 std::string_view name_of(Direction direction);
 std::string_view name_of(Connect connect);
+std::string_view name_of(Hosts hosts);
 std::string_view name_of(PollMode mode);
 std::string name_of(const Poll& poll);  // "hybrid:20us"
 std::string_view name_of(Verify verify);
@@ -233,6 +239,7 @@ base::Result<Mode> parse_mode(std::string_view word);
 base::Result<Poll> parse_poll(std::string_view word);  // hybrid alone: kDefaultSpinUs
 base::Result<Direction> parse_direction(std::string_view word);
 base::Result<Connect> parse_connect(std::string_view word);
+base::Result<Hosts> parse_hosts(std::string_view word);
 base::Result<Verify> parse_verify(std::string_view word);
 base::Result<Ordering> parse_ordering(std::string_view word);
 base::Result<Transport> parse_transport(std::string_view word);

@@ -45,6 +45,9 @@ constexpr std::pair<Direction, std::string_view> kDirections[] = {
 constexpr std::pair<Connect, std::string_view> kConnects[] = {{Connect::Exchange, "exchange"},
                                                               {Connect::Cm, "cm"}};
 
+constexpr std::pair<Hosts, std::string_view> kHosts[] = {{Hosts::All, "all"},
+                                                         {Hosts::Ramp, "ramp"}};
+
 constexpr std::pair<Ordering, std::string_view> kOrderings[] = {{Ordering::Relaxed, "relaxed"},
                                                                 {Ordering::Strict, "strict"}};
 
@@ -148,6 +151,10 @@ std::string name_of(const Poll& poll) {
     return poll.mode == PollMode::Hybrid ? fmt::format("{}:{}us", mode, poll.spin_us) : mode;
 }
 
+std::string_view name_of(Hosts hosts) {
+    return word_of<Hosts>(kHosts, hosts);
+}
+
 std::string_view name_of(Verify verify) {
     return word_of<Verify>(kVerifies, verify);
 }
@@ -194,6 +201,10 @@ Result<Poll> parse_poll(std::string_view text) {
 
 Result<Connect> parse_connect(std::string_view word) {
     return parse_word<Connect>(kConnects, "way to connect", word);
+}
+
+Result<Hosts> parse_hosts(std::string_view word) {
+    return parse_word<Hosts>(kHosts, "choice of hosts", word);
 }
 
 Result<Direction> parse_direction(std::string_view word) {

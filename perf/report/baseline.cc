@@ -19,6 +19,7 @@ bool is_like(const SummaryRow& a, const SummaryRow& b) {
                           point.mode,
                           point.size,
                           point.qps,
+                          row.first->clients,
                           point.threads,
                           point.direction,
                           point.rate);

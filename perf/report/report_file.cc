@@ -124,6 +124,8 @@ Result<Series> new_series(const Json& point) {
 
 Result<> add_samples(const Json& result, Series& series) {
     for (const Metric& metric : all_metrics()) {
+        if (!metric.compared)
+            continue;
         const auto group = result.find(metric.group);
         if (group == result.end() || group->is_null())
             continue;

@@ -25,8 +25,8 @@ std::vector<std::vector<const PointResult*>> by_point(const std::vector<PointRes
     std::vector<std::vector<const PointResult*>> groups;
     std::map<std::string, size_t> places;
     for (const PointResult& result : results) {
-        const auto [place, added] =
-            places.emplace(base::dump_json(to_json(result.point)), groups.size());
+        const auto [place, added] = places.emplace(
+            std::to_string(result.clients) + base::dump_json(to_json(result.point)), groups.size());
         if (added)
             groups.emplace_back();
         groups[place->second].push_back(&result);
@@ -68,11 +68,12 @@ std::string summary_table(const std::vector<SummaryRow>& rows, uint32_t reps) {
     std::string out = fmt::format("\nmedian of {} repetitions and its 95 % interval\n", reps);
     for (const SummaryRow& row : rows) {
         const Point& point = row.first->point;
-        out += fmt::format("{:<10}{:<5}{:<5}{:>9}  {:<22}{:>15}  {:<30} n {}\n",
+        out += fmt::format("{:<10}{:<5}{:<5}{:>9} {:>4} qps  {:<22}{:>15}  {:<30} n {}\n",
                            name_of(point.verb),
                            name_of(point.transport),
                            name_of(point.mode),
                            human_size(point.size),
+                           point.qps * row.first->clients,
                            row.metric->name,
                            human_value(*row.metric, row.estimate.median),
                            interval_text(row),

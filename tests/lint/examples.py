@@ -45,6 +45,7 @@ RUN_BY = {
     "evaluation/softroce.json": LAB + "evaluation.sh",
     "evaluation/namespaces.sh": LAB + "evaluation.sh",
     "evaluation/fleet.json": "tests/unit/evaluation/evaluation_test.py",
+    "evaluation/plans/": "tests/unit/perf/plan_file_test.cc",
     "evaluation/rdma_evaluation/": "tests/unit/evaluation/evaluation_test.py",
     "evaluation/README.md": "- about the others",
     "acceptance/accept": LAB + "accept.sh",

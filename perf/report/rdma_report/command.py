@@ -18,7 +18,7 @@ def parser() -> argparse.ArgumentParser:
         prog="rdma-perf-report", description="Makes one page, without anything from a network, of what rdma-perf measured.",
         epilog="Example: rdma-perf-report --html report.html --baseline host host=host.json container=container.json")
     parser.add_argument("source", nargs="*", type=str,
-                        help="the folder of an evaluation, or [NAME=]FILE of `rdma-perf run --json` or `thesis --json`")
+                        help="the folder of an evaluation, or [NAME=]FILE of `rdma-perf run --json`")
     parser.add_argument("--html", type=Path, default=Path("report.html"), help="the page (default: report.html)")
     parser.add_argument("--figures", type=Path, help="a folder that gets each figure as SVG and PNG, too")
     parser.add_argument("--no-figures", action="store_true", help="tables only; needs no matplotlib")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the files mean: of each run who was measured, how, and every result. Three kinds of files are known: those of
-`rdma-perf run --json`, of `rdma-perf thesis --json`, and either of them in the envelope of an evaluation."""
+`rdma-perf run --json`, of `rdma-perf thesis --json` as older programs wrote them, and either of them in the envelope of an evaluation."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
@@ -9,7 +9,7 @@ from pathlib import Path
 from .strict import BadDocument, Node, load
 
 RUN = "rdma-perf/1"
-THESIS = "rdma-perf-thesis/1"  # until documents had a kind
+THESIS = "rdma-perf-thesis/1"  # of older programs: several suites in one document
 ENVELOPE = "rdma-evaluation-run/1"
 EVALUATION = "rdma-evaluation/1"
 SUITES = ("basic", "cpu", "multi_dev", "multi_qp", "transfers", "software", "run")
@@ -127,7 +127,7 @@ def read_run(path: Path, name: str = "") -> Run:
 def _report(node: Node, source: str, system: System, suite: str | None, repetition: int) -> Run:
     """What rdma-perf itself wrote."""
     results: list[Result] = []
-    if node["schema"].word((RUN, THESIS)) == RUN and node.optional_text("kind") != "thesis":
+    if node["schema"].word((RUN, THESIS)) == RUN:
         for each in node["results"].items():
             results.append(_result(each, suite or "run", repetition))
     else:

@@ -77,7 +77,7 @@ holds "all data was right" '[.. | .data_ok? | select(. != null)] | length > '$ch
     == ["host", "container", "container", "host"]'
 holds "one and four transfers, over TCP and RDMA" '[.[] | select(.suite == "transfers") | .report.results[].point | [.clients, .transport]]
     | unique == [[1, "rc"], [1, "tcp"], [4, "rc"], [4, "tcp"]]'
-holds "two devices together" '[.[] | select(.suite == "multi_dev") | .report.suites[].results[].point.clients] | unique == [1, 2]'
+holds "two devices together" '[.[] | select(.suite == "multi_dev") | .report.results[].point.clients] | unique == [1, 2]'
 holds "Soft-iWARP beside SoftRoCE" '[.[] | select(.suite == "software") | .system.mode] | unique == ["softiwarp", "softroce"]'
 holds "environment and command are in every file" 'all(.[]; (.command | length) > 4 and .environment.client.processors != null and
     .environment.server.system != null and (.report.env | .client.kernel != null and .server.kernel != null))'

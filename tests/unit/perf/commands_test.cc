@@ -113,33 +113,37 @@ TEST_F(Commands, WrongDataIsExitThreeAndSaysWhere) {
     EXPECT_THAT(out_.text(), HasSubstr("(bit flip)"));
 }
 
-TEST_F(Commands, ThesisPrintsItsTables) {
-    ThesisOptions options;
+TEST_F(Commands, ARampMeasuresWithAllServersDownToOneAndBack) {
+    RunOptions options;
     options.port = start_server();
     options.hosts = {"127.0.0.1", "127.0.0.1"};
-    options.json = "-";
-    options.side.timeout = 2s;
-    options.plan = {.suites = {Suite::Basic, Suite::Cpu, Suite::MultiDevice, Suite::MultiQp},
-                    .sizes = {64},
-                    .qps = {1, 2},
-                    .time_ms = 5,
-                    .reps = 2,
-                    .hosts = 2,
-                    .seed = 1};
-    EXPECT_EQ(thesis(options, {verbs_, stop_, out_.file(), err_.file()}), Exit::Ok) << err_.text();
+    options.measure = short_measure();
+    options.measure.json = "-";
+    Plan& plan = options.measure.plan;
+    plan.verbs = {Verb::Write};
+    plan.modes = {Mode::Bandwidth};
+    plan.sizes = {64};
+    plan.iterations = 0;
+    plan.time_ms = 5;
+    plan.reps = 2;
+    plan.hosts = Hosts::Ramp;
+    EXPECT_EQ(run(options, {verbs_, stop_, out_.file(), err_.file()}), Exit::Ok) << err_.text();
     stop_server();
-    const auto document = base::parse_json(out_.text(), "thesis");
+    const auto document = base::parse_json(out_.text(), "report");
     ASSERT_TRUE(document) << document.error().message();
-    EXPECT_EQ((*document)["kind"], "thesis");
-    EXPECT_THAT(test::schema_problems(*document), testing::IsEmpty());
-    EXPECT_EQ((*document)["suites"].size(), 4U);
-    EXPECT_EQ((*document)["suites"][2]["rows"].size(), 6U) << "three verbs, one and two clients";
-    EXPECT_EQ((*document)["suites"][2]["results"].size(), 12U) << "each of them twice";
-    EXPECT_TRUE((*document)["suites"][0]["results"][0].contains("flags"));
-    EXPECT_EQ((*document)["env"]["client"]["device"]["gid_type"], "RoCE v2");
-    EXPECT_EQ((*document)["env"]["more_pairs"].size(), 1U) << "the second client of multi_dev";
-    EXPECT_EQ((*document)["plan"]["qps"], base::Json::array({1, 2}));
-    EXPECT_THAT(err_.text(), HasSubstr("multi_qp: several queue pairs"));
+    const Json& json = *document;
+    EXPECT_THAT(test::schema_problems(json), testing::IsEmpty());
+    std::vector<int> clients;
+    for (const Json& result : json["results"])
+        clients.push_back(result["point"]["clients"].get<int>());
+    EXPECT_THAT(clients, testing::ElementsAre(2, 1, 1, 2));
+    EXPECT_EQ(json["env"]["more_pairs"].size(), 1U) << "both servers are known";
+    std::vector<int> summarized;
+    for (const Json& row : json["summary"]) {
+        if (row["metric"] == "bandwidth_bytes_per_s")
+            summarized.push_back(row["point"]["clients"].get<int>() * 10 + row["n"].get<int>());
+    }
+    EXPECT_THAT(summarized, testing::ElementsAre(22, 12)) << "two repetitions of each";
 }
 
 TEST_F(Commands, JsonExplainsItself) {

@@ -48,6 +48,40 @@ TEST(Schedule, RoundsAlternateTheirDirection) {
     EXPECT_THAT(reps, ElementsAre(1, 1, 1, 2, 2, 2, 3, 3, 3));
 }
 
+TEST(Schedule, ARampHasABatchForEachNumberOfClients) {
+    Plan plan{.verbs = {Verb::Write},
+              .modes = {Mode::Bandwidth},
+              .sizes = {1, 2},
+              .iterations = 1,
+              .reps = 2};
+    const auto together = batches(plan, 3);
+    ASSERT_EQ(together.size(), 1U);
+    EXPECT_EQ(together[0].clients, 3U);
+    EXPECT_EQ(together[0].turns.size(), 4U);
+    plan.hosts = Hosts::Ramp;
+    std::vector<size_t> clients;
+    std::vector<uint32_t> first_sizes;
+    for (const Batch& batch : batches(plan, 3)) {
+        clients.push_back(batch.clients);
+        ASSERT_EQ(batch.turns.size(), 2U);
+        first_sizes.push_back(batch.turns[0].point.size);
+    }
+    EXPECT_THAT(clients, ElementsAre(3, 2, 1, 1, 2, 3));
+    EXPECT_THAT(first_sizes, ElementsAre(1, 1, 1, 2, 2, 2)) << "the second round runs backwards";
+}
+
+TEST(Summary, CostIsOfBothMachinesForWhatWasMoved) {
+    PointResult result = test::bandwidth_result(1, 1000);
+    result.usage.client.cpu->machine_busy_s = 0.5;
+    result.usage.server.cpu->machine_busy_s = 0.25;
+    result.usage.payload_bytes = 2'000'000'000;
+    const auto rows = summarize({result}, 1);
+    ASSERT_EQ(rows.size(), 3U);
+    EXPECT_EQ(rows[2].metric->name, "core_s_per_gb");
+    EXPECT_DOUBLE_EQ(rows[2].estimate.median, 0.375);
+    EXPECT_EQ(human_value(*rows[2].metric, 0.375), "0.38 core s/GB");
+}
+
 TEST(Schedule, LimitsAreNamed) {
     const auto refused = [](uint32_t reps, size_t points) {
         Plan plan;

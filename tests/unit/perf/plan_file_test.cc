@@ -37,6 +37,7 @@ Plan every_member() {
     plan.verify = Verify::Full;
     plan.transports = {Transport::Rc, Transport::Tcp};
     plan.connect = Connect::Cm;
+    plan.hosts = Hosts::Ramp;
     plan.orderings = {Ordering::Strict, Ordering::Relaxed};
     plan.marks = {.traffic_class = 4, .service_level = 3, .flow_label = 2, .pkey_index = 1};
     plan.reads = 5;
@@ -148,6 +149,19 @@ TEST_F(PlanFile, StandsForAllOptionsOfAPlan) {
     EXPECT_TRUE(measure.side.by_cm);
     const char* both[] = {"rdma-perf", "run", "h", "--plan", path_.c_str(), "--verb", "read"};
     EXPECT_EQ(parse_command_line(7, both).error().code, Code::Usage);
+}
+
+TEST_F(PlanFile, ThoseOfEvaluationsAreWhatTheWordThesisMeans) {
+    for (const std::string suite : {"basic", "cpu", "multi_dev", "multi_qp"}) {
+        auto plan = read_plan(SOURCE_DIR "/examples/evaluation/plans/" + suite + ".json");
+        ASSERT_TRUE(plan) << plan.error().message();
+        const char* words[] = {"rdma-perf", "thesis", "h", "--suite", suite.c_str()};
+        const auto command = parse_command_line(5, words);
+        ASSERT_TRUE(command) << command.error().message();
+        const Plan& meant = std::get<RunOptions>(*command).measure.plan;
+        plan->seed = meant.seed;
+        EXPECT_EQ(to_json(*plan), to_json(meant)) << suite;
+    }
 }
 
 }  // namespace

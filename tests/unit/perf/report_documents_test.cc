@@ -18,8 +18,7 @@ using Names = std::set<std::string>;
 // What other kinds have, which commands write in their own tests.
 bool is_of_a_report(const std::string& member) {
     const std::string definition = member.substr(0, member.find('.'));
-    const Names others = {
-        "thesis", "kv", "compare", "gids", "doctor", "isolate", "estimate", "file"};
+    const Names others = {"kv", "compare", "gids", "doctor", "isolate", "estimate", "file"};
     return !others.contains(definition);
 }
 
