@@ -71,20 +71,13 @@ const Session::Step Session::kSteps[] = {
     {"mark", State::Running, &Session::on_mark},
     {"stop", State::Running, &Session::on_stop},
     {"close", State::Open, &Session::on_close},
-    {"isolate", State::Ready, &Session::on_isolate},
-    {"probe", State::Exposed, &Session::on_probe},
-    {"inspect", State::Exposed, &Session::on_inspect},
-    {"listen", State::Exposed, &Session::on_listen},
-    {"hear", State::Exposed, &Session::on_hear},
-    {"release", State::Exposed, &Session::on_release},
-    {"kv_open", State::Ready, &Session::on_kv_open},
-    {"kv_start", State::Table, &Session::on_kv_start},
-    {"kv_stop", State::Answering, &Session::on_kv_stop},
-    {"kv_close", State::Table, &Session::on_kv_close},
 };
 
-Session::Session(Verbs& verbs, Control control, SideOptions options)
-    : verbs_(&verbs), control_(std::move(control)), options_(std::move(options)) {}
+Session::Session(Verbs& verbs,
+                 Control control,
+                 SideOptions options,
+                 std::span<const ServedSuite* const> suites)
+    : verbs_(&verbs), control_(std::move(control)), options_(std::move(options)), suites_(suites) {}
 
 Result<> Session::run() {
     for (;;) {
@@ -102,26 +95,33 @@ Result<> Session::run() {
 
 Result<Json> Session::next_frame() {
     const Deadline deadline = Deadline::in(idle());
-    if (state_ == State::Running || state_ == State::Answering)
+    if (state_ == State::Running || (half_ && half_->busy()))
         TRY(attend_crew([] { return false; }));  // until the client speaks
     return control_.receive(deadline);
 }
 
 // Until done(), or the client speaks, goes or has had its time; a worker's failure is an error.
 Result<Attention::Cause> Session::attend_crew(const std::function<bool()>& done) {
-    const Watched watched{.control = &control_, .crew = &crew()};
+    const Busy now = busy();
+    const Watched watched{.control = &control_, .crew = now.crew};
     const auto patience = static_cast<uint64_t>(std::chrono::nanoseconds(idle()).count());
     const Attention attention = TRY(attend({&watched, 1}, now_ns() + patience, done));
     if (attention.cause == Attention::Cause::Failed)
-        return ending_error(*crew().failure(), waiting());
+        return ending_error(*now.crew->failure(), *now.waiting);
     return attention.cause;
+}
+
+Busy Session::busy() const {
+    if (half_)
+        return half_->busy().value_or(Busy{});
+    return {.crew = &team_->crew(), .waiting = &team_->waiting()};
 }
 
 // The client waits for our answer: whatever comes from it now is its end.
 Result<> Session::await_crew(const std::function<bool()>& done) {
     const Attention::Cause cause = TRY(attend_crew(done));
     if (cause == Attention::Cause::Spoken)
-        return wake_error(Wake::Gone, waiting());
+        return wake_error(Wake::Gone, *busy().waiting);
     if (cause == Attention::Cause::TimeUp)
         return make_error(Code::Timeout, "the measurement does not come to its end");
     return {};
@@ -131,18 +131,50 @@ Result<> Session::handle(const Json& frame) {
     const auto type = TRY(base::required<std::string>(frame, "type"));
     const auto* step = std::ranges::find(kSteps, type, &Step::type);
     if (step == std::end(kSteps))
-        return protocol_error("control message '" + base::printable(type, 40) + "' is not known");
+        return serve_suite(type, frame);
     // A client without points that need a device asks for none.
     const bool early = type == "open" && state_ == State::Greeted;
     if (step->due != state_ && !early)
-        return protocol_error("control message '" + type + "' is not due");
+        return not_due(type);
     return (this->*step->handler)(frame);
+}
+
+Result<> Session::serve_suite(const std::string& type, const Json& frame) {
+    const auto suite = std::ranges::find_if(suites_, [&](const ServedSuite* each) {
+        return std::ranges::find(each->messages, type) != each->messages.end();
+    });
+    if (suite == suites_.end())
+        return protocol_error("control message '" + base::printable(type, 40) + "' is not known");
+    if (state_ == State::Ready && type == (*suite)->messages.front())
+        open_suite(**suite);
+    if (state_ != State::Suite || suite_ != *suite)
+        return not_due(type);
+    Json answer = TRY(half_->answer(type, frame));
+    if (half_->is_over()) {
+        half_.reset();
+        ++points_;
+        state_ = State::Ready;
+    }
+    return control_.send(answer, step());
+}
+
+void Session::open_suite(const ServedSuite& suite) {
+    suite_ = &suite;
+    half_ = suite.make({.control = &control_,
+                        .options = &options_,
+                        .device = &*device_,
+                        .peer = &peer_,
+                        .account = &account_,
+                        .await = [this](const auto& done) { return await_crew(done); }});
+    state_ = State::Suite;
 }
 
 Result<> Session::on_hello(const Json& frame) {
     Hello own = own_hello();
-    if (options_.allow_isolation_tests)
-        own.capabilities.emplace_back(kIsolationCapability);
+    for (const ServedSuite* suite : suites_) {
+        if (suite->takes_part(options_))
+            own.capabilities.emplace_back(suite->capability);
+    }
     TRY(check_compatible(own, TRY(parse_hello(frame))));
     state_ = State::Greeted;
     account_.begin_idle();  // the client now measures its own, then opens the first point
@@ -318,45 +350,6 @@ Result<> Session::on_close(const Json&) {
     return reply("closed");
 }
 
-Result<> Session::on_kv_open(const Json& frame) {
-    account_.end_idle();
-    const kv::Opening opening = TRY(kv::parse_opening(frame));
-    const Poll poll = resolve_poll(opening.poll, Transport::Rc, 1, poll_place(*device_));
-    const uint32_t mtu = TRY(agree_mtu(0, device_->info, peer_));
-    service_ = TRY(kv::Service::open(
-        *device_,
-        opening,
-        peer_,
-        mtu,
-        {.control = &control_, .device = &*device_, .patience = options_.timeout, .poll = poll}));
-    state_ = State::Table;
-    return reply("kv_opened",
-                 to_json(Opened{.endpoints = {service_->endpoint()}, .mtu = mtu, .poll = poll}));
-}
-
-Result<> Session::on_kv_start(const Json& frame) {
-    TRY(service_->start(TRY(kv::parse_start(frame))));
-    state_ = State::Answering;
-    account_.begin(device_->info);
-    return reply("kv_started");
-}
-
-Result<> Session::on_kv_stop(const Json&) {
-    crew().close();
-    TRY(await_crew([this] { return crew().all_ended(); }));
-    Json body = {{"answers", service_->finish()}};
-    body.update(to_json(account_.end()));
-    state_ = State::Table;
-    return reply("kv_stopped", std::move(body));
-}
-
-Result<> Session::on_kv_close(const Json&) {
-    service_.reset();
-    ++points_;
-    state_ = State::Ready;
-    return reply("kv_closed");
-}
-
 Result<> Session::reply(std::string_view type, Json body) {
     return control_.send(message(type, std::move(body)), step());
 }
@@ -375,7 +368,7 @@ std::chrono::milliseconds Session::idle() const {
     // Its other servers, one after the other, verify for as long as the point lasts.
     if (state_ == State::Open && team_->point().verify == Verify::Full)
         return kMaxHosts * longest_of(team_.get()) + options_.pause;
-    const bool measuring = state_ == State::Running || state_ == State::Answering;
+    const bool measuring = state_ == State::Running || (half_ && half_->busy());
     return measuring ? longest_of(team_.get()) + options_.timeout + options_.pause : options_.pause;
 }
 
@@ -384,10 +377,8 @@ bool Session::between_points() const {
 }
 
 std::string Session::where() const {
-    if (target_)
-        return "serving isolation tests";
-    if (service_)
-        return "serving the key-value exercise";
+    if (half_)
+        return "serving " + std::string(suite_->what);
     return team_ ? "serving " + describe(team_->point()) : std::string("serving");
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Session: the server's side of one control connection, from hello to the client's close. It knows
-// no options of a test: the client says what is to be done, within the limits of plan.h. One
-// thread.
+// no options of a test: the client says what is to be done, within the limits of plan.h. What is no
+// message of points is a suite's. One thread.
 #pragma once
 
 #include <chrono>
@@ -9,14 +9,13 @@
 #include <optional>
 #include <string>
 
+#include "perf/command/served_suites.h"
 #include "perf/engine/attention.h"
 #include "perf/engine/cm_links.h"
 #include "perf/engine/team.h"
 #include "perf/measure/account.h"
 #include "perf/measure/side_options.h"
 #include "perf/protocol/control.h"
-#include "perf/suites/isolate/target.h"
-#include "perf/suites/kv/server.h"
 #include "perf/verbs/cm/connection.h"
 #include "perf/verbs/device.h"
 
@@ -24,7 +23,10 @@ namespace perf {
 
 class Session {
   public:
-    Session(Verbs& verbs, Control control, SideOptions options);
+    Session(Verbs& verbs,
+            Control control,
+            SideOptions options,
+            std::span<const ServedSuite* const> suites = served_suites());
 
     // Serves until the client closes. An error has been told to the client where that was possible.
     base::Result<> run();
@@ -39,8 +41,7 @@ class Session {
   private:
     using Handler = base::Result<> (Session::*)(const base::Json&);
 
-    // Of suites/: Exposed of isolate, Table and Answering of kv.
-    enum class State { New, Greeted, Ready, Open, Running, Exposed, Table, Answering };
+    enum class State { New, Greeted, Ready, Open, Running, Suite };
 
     struct Step {
         std::string_view type;
@@ -68,16 +69,8 @@ class Session {
     base::Result<> on_mark(const base::Json& frame);
     base::Result<> on_stop(const base::Json& frame);
     base::Result<> on_close(const base::Json& frame);
-    base::Result<> on_isolate(const base::Json& frame);
-    base::Result<> on_probe(const base::Json& frame);
-    base::Result<> on_inspect(const base::Json& frame);
-    base::Result<> on_listen(const base::Json& frame);
-    base::Result<> on_hear(const base::Json& frame);
-    base::Result<> on_release(const base::Json& frame);
-    base::Result<> on_kv_open(const base::Json& frame);
-    base::Result<> on_kv_start(const base::Json& frame);
-    base::Result<> on_kv_stop(const base::Json& frame);
-    base::Result<> on_kv_close(const base::Json& frame);
+    base::Result<> serve_suite(const std::string& type, const base::Json& frame);
+    void open_suite(const ServedSuite& suite);
 
     base::Result<> reply(std::string_view type, base::Json body = base::Json::object());
     base::Result<base::Json> next_frame();
@@ -88,11 +81,7 @@ class Session {
     [[nodiscard]] base::Deadline step() const { return base::Deadline::in(options_.timeout); }
 
     // Of what is running.
-    [[nodiscard]] Crew& crew() { return service_ ? service_->crew() : team_->crew(); }
-
-    [[nodiscard]] const Waiting& waiting() const {
-        return service_ ? service_->waiting() : team_->waiting();
-    }
+    [[nodiscard]] Busy busy() const;
 
     // How long the client may be silent now.
     [[nodiscard]] std::chrono::milliseconds idle() const;
@@ -107,15 +96,16 @@ class Session {
     Verbs* verbs_;
     Control control_;
     SideOptions options_;
+    std::span<const ServedSuite* const> suites_;
     State state_ = State::New;
     uint64_t points_ = 0;
     DeviceInfo peer_;
     std::optional<Device> device_;  // once the client asked for one
-    // What uses the device: an open point, the target of negative tests, an open table.
-    std::unique_ptr<Team> team_;
-    std::unique_ptr<Target> target_;
-    std::unique_ptr<kv::Service> service_;
     Account account_;
+    // What uses the device: an open point or an open suite.
+    std::unique_ptr<Team> team_;
+    const ServedSuite* suite_ = nullptr;  // of the half
+    std::unique_ptr<ServerHalf> half_;
 };
 
 }  // namespace perf

@@ -100,7 +100,7 @@ Hello own_hello() {
             .capabilities = {"rc",   "uc",        "ud",       "tcp",       "write",    "read",
                              "send", "write_imm", "send_imm", "fetch_add", "cmp_swap", "bw",
                              "lat",  "verify",    "qps",      "reverse",   "both",     "rate",
-                             "cm",   "kv",        "marks",    "reads",     "inline",   "signal"},
+                             "cm",   "marks",     "reads",    "inline",    "signal"},
             .machine = machine_name()};
 }
 

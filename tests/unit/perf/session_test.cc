@@ -391,5 +391,75 @@ TEST(Session, DepthBeyondTheDeviceIsRefused) {
     EXPECT_THAT(result.error().message(), HasSubstr("--depth"));
 }
 
+// ---- a suite is a folder and a line of served_suites.cc -----------------------------------------
+
+constexpr std::string_view kEchoMessages[] = {"echo", "echo_end"};
+
+class EchoHalf : public ServerHalf {
+  public:
+    explicit EchoHalf(std::string device) : device_(std::move(device)) {}
+
+    Result<base::Json> answer(std::string_view type, const base::Json& frame) override {
+        over_ = type == "echo_end";
+        return message("echoed", {{"said", frame.value("say", "")}, {"device", device_}});
+    }
+
+    [[nodiscard]] bool is_over() const override { return over_; }
+
+  private:
+    std::string device_;
+    bool over_ = false;
+};
+
+constexpr ServedSuite kServedEcho = {
+    .what = "an echo",
+    .capability = "echo",
+    .takes_part = [](const SideOptions&) { return true; },
+    .messages = kEchoMessages,
+    .make = [](const Lent& lent) -> std::unique_ptr<ServerHalf> {
+        return std::make_unique<EchoHalf>(lent.device->info.device);
+    },
+};
+
+TEST(Suites, AnotherOneIsServedBesidePoints) {
+    FakeVerbs verbs;
+    Stop stop;
+    int fds[2] = {-1, -1};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds), 0);
+    Result<> outcome;
+    uint64_t points = 0;
+    std::jthread server([&] {
+        const ServedSuite* const suites[] = {&kServedEcho};
+        Session session(verbs, Control(base::UniqueFd(fds[1]), stop), options(), suites);
+        outcome = session.run();
+        points = session.points();
+    });
+    {
+        auto client = Client::start(verbs, Control(base::UniqueFd(fds[0]), stop), options());
+        ASSERT_TRUE(client) << client.error().message();
+        EXPECT_TRUE(can(client->server(), "echo"));
+        EXPECT_FALSE(can(client->server(), "kv"));
+        const auto ask = [&](std::string_view type) {
+            base::Json body = base::Json::object();
+            body["say"] = "hello";
+            return client->control().ask(message(type, body), "echoed", Deadline::in(2s));
+        };
+        const auto echoed = ask("echo");
+        ASSERT_TRUE(echoed) << echoed.error().message();
+        EXPECT_EQ((*echoed)["said"], "hello");
+        EXPECT_EQ((*echoed)["device"], "rxe0");
+        EXPECT_TRUE(ask("echo_end"));
+        const auto result = client->run(point(Verb::Write, Mode::Latency));
+        EXPECT_TRUE(result) << result.error().message();
+        const auto early = ask("echo_end");
+        ASSERT_FALSE(early);
+        EXPECT_THAT(early.error().message(), HasSubstr("'echo_end' is not due"));
+    }
+    server.join();
+    EXPECT_FALSE(outcome);
+    EXPECT_EQ(points, 2U) << "the suite and the point";
+    EXPECT_EQ(verbs.objects(), 0U);
+}
+
 }  // namespace
 }  // namespace perf
