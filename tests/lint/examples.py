@@ -46,6 +46,8 @@ RUN_BY = {
     "evaluation/namespaces.sh": LAB + "evaluation.sh",
     "evaluation/fleet.json": "tests/unit/evaluation/evaluation_test.py",
     "evaluation/plans/": "tests/unit/perf/plan_file_test.cc",
+    "evaluation/rdma-perf-report": "tests/unit/report/report_test.py",
+    "evaluation/rdma_report/": "tests/unit/report/report_test.py",
     "evaluation/rdma_evaluation/": "tests/unit/evaluation/evaluation_test.py",
     "evaluation/README.md": "- about the others",
     "acceptance/accept": LAB + "accept.sh",

@@ -28,7 +28,7 @@ AREAS = {
     "podman": ["runtime-config/install/podman/"],
     "confine": ["netns/base/confine*"],
     "perf": ["perf/"],
-    "report": ["perf/report/rdma*", "perf/schema/", "examples/evaluation/", "docs/results/"],
+    "report": ["perf/schema/", "examples/evaluation/", "docs/results/"],
     "packaging": ["packaging/", "runtime-config/install/systemd/", "runtime-config/install/udev/", "cmake/Packages.cmake", "docs/man/", "docs/completion/",
                   "LICENSE"],
     "examples": ["examples/"],

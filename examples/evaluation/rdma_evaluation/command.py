@@ -17,7 +17,7 @@ from .plan import SUITES, Refused, read_plan
 from .store import Store
 
 HERE = Path(__file__).resolve().parents[1]
-REPORTER = HERE.parents[1] / "perf/report/rdma-perf-report"
+REPORTER = HERE / "rdma-perf-report"
 
 
 def parser() -> argparse.ArgumentParser:

@@ -20,7 +20,7 @@ from typing import Any
 sys.dont_write_bytecode = True
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = ROOT / "examples/evaluation"
-sys.path[:0] = [str(EXAMPLES), str(ROOT / "perf/report"), str(ROOT / "tests/unit/report")]
+sys.path[:0] = [str(EXAMPLES), str(ROOT / "tests/unit/report")]
 
 import samples  # noqa: E402
 from rdma_evaluation import command, mtu, places, schedule  # noqa: E402

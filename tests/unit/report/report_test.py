@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""rdma-perf-report on files as rdma-perf writes them, and on hostile ones."""
+"""examples/evaluation/rdma-perf-report and its modules in examples/evaluation/rdma_report, on files as rdma-perf writes them, and on
+hostile ones."""
 from __future__ import annotations
 
 import copy
@@ -16,7 +17,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-sys.path[:0] = [str(HERE), str(ROOT / "perf/report")]
+sys.path[:0] = [str(HERE), str(ROOT / "examples/evaluation")]
 
 import samples  # noqa: E402
 
