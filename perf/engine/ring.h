@@ -38,6 +38,10 @@ uint32_t window_of(const Point& point);
 // How many receives a side keeps posted, in whole rings.
 uint32_t receives_of(const Point& point, Side side);
 
+// How many of them a stream posts again at once. The rest, three quarters at least, takes what
+// comes meanwhile.
+uint32_t reposts_of(const Point& point, Side side);
+
 // The next multiple of the slots: so consecutive receives use consecutive slots, and a verify round
 // never uses one twice.
 uint32_t in_whole_rings(const Point& point, uint32_t receives);
@@ -78,6 +82,9 @@ class Ring {
     // Data messages that one completion stands for.
     [[nodiscard]] uint32_t signal() const { return signal_; }
 
+    // Receives that a stream posts again at once.
+    [[nodiscard]] uint32_t reposts() const { return reposts_; }
+
     // Credits (Lane has them): none.
     [[nodiscard]] static constexpr uint32_t messages_per_credit() noexcept { return 0; }
 
@@ -92,6 +99,7 @@ class Ring {
           window_(window_of(point)),
           batch_(point.batch),
           signal_(signal_of(point)),
+          reposts_(reposts_of(point, side)),
           layout_(layout),
           memory_(std::move(memory)) {}
 
@@ -102,6 +110,7 @@ class Ring {
     uint32_t window_;
     uint32_t batch_;
     uint32_t signal_;
+    uint32_t reposts_;
     int64_t missing_ = 0;
     Layout layout_;
     Memory memory_;

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "perf/engine/ring.h"
+
 namespace perf::perftest {
 
 using base::Code;
@@ -47,7 +49,7 @@ void add_bandwidth(std::vector<std::string>& words, const Trial& trial, const Se
     if (settings.batch > 1)
         add(words, "-l", settings.batch);
     if (trial.verb == Verb::Send)
-        add(words, "-r", uint64_t{2} * settings.depth);
+        add(words, "-r", receives_of({.verb = trial.verb, .depth = settings.depth}, Side::Server));
 }
 
 void add_settings(std::vector<std::string>& words, const Trial& trial, const Settings& settings) {

@@ -51,7 +51,7 @@ TEST(PerftestArguments, OfEachVerbAndMode) {
     EXPECT_EQ(words(Verb::Read, Mode::Bandwidth),
               head + "-D 1 -m 4096 -t 128 -Q 16 -l 16 -o 16 10.9.0.1");
     EXPECT_EQ(words(Verb::Send, Mode::Bandwidth),
-              head + "-D 1 -m 4096 -t 128 -Q 16 -l 16 -r 256 -I 64 10.9.0.1");
+              head + "-D 1 -m 4096 -t 128 -Q 16 -l 16 -r 512 -I 64 10.9.0.1");
     EXPECT_EQ(words(Verb::Write, Mode::Latency),
               head + "-n 1000 -m 4096 -I 64 --write_with_imm 10.9.0.1");
     EXPECT_EQ(words(Verb::Read, Mode::Latency), head + "-n 1000 -m 4096 -o 16 10.9.0.1");
