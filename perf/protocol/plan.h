@@ -141,6 +141,7 @@ struct Plan {
     uint32_t reads = 0;                         // in flight; 0: as many as both devices can
     std::optional<uint32_t> inline_bytes = {};  // of larger messages nothing is inline; none: auto
     uint32_t signal = 0;                        // messages for each completion (bw); 0: the batch
+    uint32_t ring_bytes = 0;                    // that messages go round in, of a side; 0: auto
     uint64_t seed = 0;
     uint32_t reps = 1;  // how often the whole list of points runs
 };

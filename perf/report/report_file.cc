@@ -34,6 +34,7 @@ constexpr Setting kPointSettings[] = {
     {"pkey", "pkey_index", "partition key's index", "0"},
     {"reads", "reads", "reads in flight", "0"},
     {"signal", "signal", "messages for each completion", "@batch"},
+    {"ring", "slots", "messages in a ring"},
 };
 constexpr Setting kSideSettings[] = {
     {"kernel", "", "client's kernel"},
@@ -43,7 +44,7 @@ constexpr Setting kSideSettings[] = {
 };
 
 // Members of a point that neither name it nor change what is measured.
-constexpr std::string_view kIgnored[] = {"slots", "iterations", "time_ms", "verify", "seed"};
+constexpr std::string_view kIgnored[] = {"iterations", "time_ms", "verify", "seed"};
 
 // Members that the label has in a form of its own.
 constexpr std::string_view kNamed[] = {"verb", "mode", "size_bytes"};

@@ -29,6 +29,8 @@ Point point_of(const Plan& plan, Verb verb, Mode mode, uint32_t size) {
                          // As perftest does, which knows no other way over all verbs.
                          .polls = {{.mode = plan.defaults ? PollMode::Auto : PollMode::Spin}},
                          .verify = Verify::Off,
+                         // perftest has one buffer, and of small messages a page.
+                         .ring_bytes = plan.defaults ? 0 : std::max(size, uint32_t{kPage}),
                          .seed = plan.seed};
     return expand(one).front();
 }

@@ -454,6 +454,8 @@ TEST(AdapterOptions, AreOfThePlan) {
     EXPECT_EQ(plan({"--inline", "0"}).inline_bytes, 0U);
     EXPECT_FALSE(plan({"--inline", "auto"}).inline_bytes);
     EXPECT_EQ(plan({"--mode", "bw", "--signal", "32"}).signal, 32U);
+    EXPECT_EQ(plan({"--ring", "2M"}).ring_bytes, 2U << 20U);
+    EXPECT_EQ(plan({"--ring", "auto"}).ring_bytes, 0U);
     for (const auto& [option, value] : {std::pair("--tclass", "256"),
                                         {"--dscp", "64"},
                                         {"--sl", "16"},
@@ -464,6 +466,7 @@ TEST(AdapterOptions, AreOfThePlan) {
                                         {"--inline", "5000"},
                                         {"--signal", "0"},
                                         {"--signal", "3"},
+                                        {"--ring", "0"},
                                         {"--ordering", "loose"}}) {
         const char* words[] = {"rdma-perf", "run", "h", option, value};
         const auto command = parse_command_line(5, words);
