@@ -102,6 +102,7 @@ QueueDepths queue_depths(const Point& point, Side side, bool by_credits) {
 }
 
 Result<Lane> Lane::create(const Device& device,
+                          ibv_pd* pd,
                           CompletionQueue& queue,
                           const Point& point,
                           Side side,
@@ -119,7 +120,7 @@ Result<Lane> Lane::create(const Device& device,
         access_of(point, side) | iwarp_access(device, point, side) | ordering_of(point)));
     if (needs_credits(device, point))
         lane.messages_per_credit_ = std::max(point.depth / 2, 1U);
-    TRY(lane.create_queue_pair(device));
+    TRY(lane.create_queue_pair(device, pd));
     TRY(cm != nullptr ? cm->init(lane.cm_queue(0))
                       : to_init(lane.end_, lane.qp_.get(), access_of(point, side), kQueueKey));
     lane.build_receives();
@@ -128,7 +129,7 @@ Result<Lane> Lane::create(const Device& device,
     return lane;
 }
 
-Result<> Lane::create_queue_pair(const Device& device) {
+Result<> Lane::create_queue_pair(const Device& device, ibv_pd* pd) {
     const QueueDepths depths = queue_depths(point_, side_, messages_per_credit_ != 0);
     ibv_qp_cap caps{};
     caps.max_send_wr = depths.sends;
@@ -139,8 +140,7 @@ Result<> Lane::create_queue_pair(const Device& device) {
         point_.size <= point_.inline_bytes.value_or(kInlineLimit))
         caps.max_inline_data = point_.size;
     const uint32_t wanted_inline = caps.max_inline_data;
-    qp_ = TRY(create_qp(
-        *device.verbs, device.pd.get(), queue_->cq.get(), type_of(point_.transport), caps));
+    qp_ = TRY(create_qp(*device.verbs, pd, queue_->cq.get(), type_of(point_.transport), caps));
     if (wanted_inline != 0 && caps.max_inline_data >= wanted_inline)
         inline_bytes_ = wanted_inline;
     if (point_.inline_bytes && inline_bytes_ != wanted_inline)

@@ -34,9 +34,10 @@ bool needs_credits(const Device& device, const Point& point);
 
 class Lane : public Ring {
   public:
-    // Makes everything up to a queue pair in INIT with its receives posted. The queue must live
-    // longer than the lane. With `cm` rdma_cm moves it there.
+    // Makes everything up to a queue pair in INIT with its receives posted. The domain, where it is
+    // made, and the queue must live longer than the lane. With `cm` rdma_cm moves it to INIT.
     static base::Result<Lane> create(const Device& device,
+                                     ibv_pd* pd,
                                      CompletionQueue& queue,
                                      const Point& point,
                                      Side side,
@@ -121,7 +122,7 @@ class Lane : public Ring {
   private:
     explicit Lane(Ring ring) : Ring(std::move(ring)) {}
 
-    base::Result<> create_queue_pair(const Device& device);
+    base::Result<> create_queue_pair(const Device& device, ibv_pd* pd);
     base::Result<> choose_reads(const DeviceInfo& peer);
     void build_receives();
     void build_sends(const Endpoint& remote);

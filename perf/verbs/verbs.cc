@@ -86,6 +86,20 @@ class SystemVerbs : public Verbs {
 
     int dealloc_pd(ibv_pd* pd) override { return ::ibv_dealloc_pd(pd); }
 
+    ibv_td* alloc_td(ibv_context* context) override {
+        ibv_td_init_attr none{};
+        return ::ibv_alloc_td(context, &none);
+    }
+
+    int dealloc_td(ibv_td* td) override { return ::ibv_dealloc_td(td); }
+
+    ibv_pd* alloc_parent_domain(ibv_context* context, ibv_pd* pd, ibv_td* td) override {
+        ibv_parent_domain_init_attr attr{};
+        attr.pd = pd;
+        attr.td = td;
+        return ::ibv_alloc_parent_domain(context, &attr);
+    }
+
     ibv_mr* reg_mr(ibv_pd* pd, std::span<std::byte> memory, int access) override {
         return ibv_reg_mr(pd, memory.data(), memory.size(), access);
     }
@@ -197,6 +211,14 @@ Result<Owned<ibv_pd>> alloc_pd(Verbs& verbs, ibv_context* context) {
         return sys_error("allocate a protection domain")
             .advise("ENOSPC or EAGAIN: the rdma cgroup limit of this container is reached");
     return pd;
+}
+
+ThreadDomain alloc_thread_domain(Verbs& verbs, ibv_context* context, ibv_pd* pd) {
+    ThreadDomain domain{.td = Owned<ibv_td>(verbs.alloc_td(context), Release{&verbs}), .pd = {}};
+    if (domain.td)
+        domain.pd =
+            Owned<ibv_pd>(verbs.alloc_parent_domain(context, pd, domain.td.get()), Release{&verbs});
+    return domain;
 }
 
 Result<Owned<ibv_mr>> register_memory(Verbs& verbs,

@@ -24,10 +24,12 @@ namespace {
 
 using test::FakeDevice;
 using test::FakeVerbs;
+using testing::AllOf;
 using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
+using testing::SizeIs;
 using namespace std::chrono_literals;
 
 // mlx5's, as far as this is known to verbs.
@@ -189,6 +191,22 @@ TEST(Partition, IsTheSameWhereverTheServersTableHasIt) {
     EXPECT_TRUE(run_in_partition(0));
     EXPECT_THAT(refusal(run_in_partition(2)).message(), HasSubstr("not in the partition 0x8009"));
     EXPECT_THAT(refusal(run_in_partition(3)).message(), HasSubstr("no partition key at index 3"));
+}
+
+TEST(ThreadDomain, IsOfEachThreadWhereTheProviderHasThem) {
+    for (const uint32_t there : {0U, 1U, 16U}) {
+        FakeDevice device = adapter();
+        device.thread_domains = there;
+        FakeVerbs verbs({device});
+        Point wanted = point(Verb::Send, Mode::Bandwidth);
+        wanted.qps = 6;
+        wanted.threads = 2;
+        const auto result = run_one(verbs, wanted);
+        ASSERT_TRUE(result) << result.error().message();
+        EXPECT_FALSE(result->checked.wrong);
+        // Two threads on each side, with three queue pairs each.
+        EXPECT_THAT(verbs.thread_domains(), AllOf(SizeIs(std::min(there, 4U)), Each(3U)));
+    }
 }
 
 TEST(Reads, AreAsManyAsTheDevicesCan) {

@@ -16,6 +16,14 @@ struct FakeVerbs::Context : ibv_context {
     bool removed = false;
 };
 
+// What a parent domain stands for.
+struct FakeVerbs::Domain {
+    ibv_pd* pd = nullptr;
+    ibv_td* td = nullptr;
+    unsigned pairs = 0;      // there are
+    unsigned all_pairs = 0;  // there ever were
+};
+
 struct FakeVerbs::Region : ibv_mr {
     int access = 0;
 };
@@ -50,6 +58,8 @@ struct FakeVerbs::Request {
 struct FakeVerbs::Pair : ibv_qp {
     ibv_qp_cap caps{};
     ibv_qp_type kind = IBV_QPT_RC;
+    ibv_pd* reaches = nullptr;  // the memory of this domain
+    std::shared_ptr<Domain> domain;
     uint32_t peer = 0;  // 0: datagrams name their own
     unsigned access = 0;
     uint32_t queue_key = 0;  // of datagrams

@@ -86,6 +86,14 @@ std::vector<int> FakeVerbs::reads() {
     return reads_;
 }
 
+std::vector<unsigned> FakeVerbs::thread_domains() {
+    const Guard guard(lock_);
+    std::vector<unsigned> pairs;
+    for (const auto& domain : past_domains_)
+        pairs.push_back(domain->all_pairs);
+    return pairs;
+}
+
 std::vector<int> FakeVerbs::accesses() {
     const Guard guard(lock_);
     return accesses_;
@@ -228,9 +236,47 @@ ibv_pd* FakeVerbs::alloc_pd(ibv_context* context) {
 
 int FakeVerbs::dealloc_pd(ibv_pd* pd) {
     const Guard guard(lock_);
+    const auto domain = domains_.find(pd);
+    if (domain != domains_.end()) {
+        if (domain->second->pairs != 0)
+            complain("a parent domain goes before its queue pairs: the real call answers EBUSY");
+        domains_.erase(domain);
+    }
     objects_.erase(pd);
     delete pd;
     return 0;
+}
+
+ibv_td* FakeVerbs::alloc_td(ibv_context* context) {
+    const Guard guard(lock_);
+    const uint32_t most = static_cast<Context*>(context)->device->thread_domains;
+    if (thread_domains_in_use_ == most) {
+        errno = most == 0 ? EOPNOTSUPP : ENOMEM;
+        return nullptr;
+    }
+    ++thread_domains_in_use_;
+    auto* td = new ibv_td{};
+    td->context = context;
+    objects_.insert(td);
+    return td;
+}
+
+int FakeVerbs::dealloc_td(ibv_td* td) {
+    const Guard guard(lock_);
+    if (std::ranges::any_of(domains_, [td](const auto& one) { return one.second->td == td; }))
+        complain("a thread domain goes before its parent domain: the real call answers EBUSY");
+    --thread_domains_in_use_;
+    objects_.erase(td);
+    delete td;
+    return 0;
+}
+
+ibv_pd* FakeVerbs::alloc_parent_domain(ibv_context* context, ibv_pd* pd, ibv_td* td) {
+    ibv_pd* parent = alloc_pd(context);
+    const Guard guard(lock_);
+    domains_[parent] = std::make_shared<Domain>(Domain{.pd = pd, .td = td});
+    past_domains_.push_back(domains_[parent]);
+    return parent;
 }
 
 ibv_mr* FakeVerbs::reg_mr(ibv_pd* pd, std::span<std::byte> memory, int access) {
@@ -353,6 +399,13 @@ ibv_qp* FakeVerbs::create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) {
     pair->qp_num = next_number_++;
     pair->caps = attr->cap;
     pair->kind = pair->qp_type = attr->qp_type;
+    pair->reaches = pd;
+    if (const auto domain = domains_.find(pd); domain != domains_.end()) {
+        pair->domain = domain->second;
+        pair->reaches = pair->domain->pd;
+        ++pair->domain->pairs;
+        ++pair->domain->all_pairs;
+    }
     pairs_[pair->qp_num] = pair;
     objects_.insert(pair);
     return pair;
@@ -365,6 +418,8 @@ int FakeVerbs::destroy_qp(ibv_qp* qp) {
         if (entry.pair == pair)
             entry.pair = nullptr;
     }
+    if (pair->domain)
+        --pair->domain->pairs;
     pairs_.erase(qp->qp_num);
     objects_.erase(qp);
     delete pair;

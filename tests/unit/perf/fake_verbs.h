@@ -52,10 +52,11 @@ struct FakeDevice {
     bool iwarp = false;               // queue pairs get to RTS by connect_iwarp() only
     std::set<uint32_t> guarded_gids;  // indexes that are refused as a source
     bool link_up = true;
-    bool infiniband = false;  // the link layer; rows of `gids` are of that type
-    bool wants_grh = false;   // as an mlx5 port of a VF: without one RTR answers EINVAL
-    bool has_rc = true;       // EFA has none: EOPNOTSUPP
-    int max_reads = 128;      // of either side
+    bool infiniband = false;      // the link layer; rows of `gids` are of that type
+    bool wants_grh = false;       // as an mlx5 port of a VF: without one RTR answers EINVAL
+    bool has_rc = true;           // EFA has none: EOPNOTSUPP
+    int max_reads = 128;          // of either side
+    uint32_t thread_domains = 0;  // of its providers; 0: EOPNOTSUPP, as of rxe
     std::vector<uint16_t> pkeys = {0xffff};
 };
 
@@ -112,6 +113,8 @@ class FakeVerbs : public perf::Verbs {
     [[nodiscard]] std::vector<ibv_ah_attr> paths();
     [[nodiscard]] std::vector<int> reads();     // in flight, of all that got to RTS as RC
     [[nodiscard]] std::vector<int> accesses();  // of all memory that was ever registered
+    // For each thread domain that ever was, how many queue pairs were made in it.
+    [[nodiscard]] std::vector<unsigned> thread_domains();
 
     base::Result<std::vector<std::string>> device_names() override;
     ibv_context* open_device(const std::string& name) override;
@@ -124,6 +127,9 @@ class FakeVerbs : public perf::Verbs {
     int query_pkey(ibv_context* context, uint8_t port, int index, uint16_t* key) override;
     ibv_pd* alloc_pd(ibv_context* context) override;
     int dealloc_pd(ibv_pd* pd) override;
+    ibv_td* alloc_td(ibv_context* context) override;
+    int dealloc_td(ibv_td* td) override;
+    ibv_pd* alloc_parent_domain(ibv_context* context, ibv_pd* pd, ibv_td* td) override;
     ibv_mr* reg_mr(ibv_pd* pd, std::span<std::byte> memory, int access) override;
     int dereg_mr(ibv_mr* mr) override;
     ibv_comp_channel* create_channel(ibv_context* context) override;
@@ -140,6 +146,7 @@ class FakeVerbs : public perf::Verbs {
 
   private:
     struct Context;
+    struct Domain;
     struct Region;
     struct Channel;
     struct Queue;
@@ -196,6 +203,9 @@ class FakeVerbs : public perf::Verbs {
     std::vector<int> accesses_;
     std::vector<ibv_ah_attr> paths_;
     std::vector<int> reads_;
+    std::map<ibv_pd*, std::shared_ptr<Domain>> domains_;  // all parent domains
+    std::vector<std::shared_ptr<Domain>> past_domains_;   // and those that were, in their order
+    uint32_t thread_domains_in_use_ = 0;
     std::set<Leak> leaks_;
     ibv_wc_status access_refusal_ = IBV_WC_REM_ACCESS_ERR;
     bool heeds_memory_limit_ = false;

@@ -236,13 +236,14 @@ const FakeVerbs::Region* FakeVerbs::find_region(const Pair& peer, uint32_t rkey)
     if (!leaks(Leak::WrongKey))
         return nullptr;
     const auto any = std::ranges::find_if(regions_, [&](const auto& entry) {
-        return entry.second->pd == peer.pd && (entry.second->access & IBV_ACCESS_REMOTE_WRITE) != 0;
+        return entry.second->pd == peer.reaches &&
+               (entry.second->access & IBV_ACCESS_REMOTE_WRITE) != 0;
     });
     return any == regions_.end() ? nullptr : any->second;
 }
 
 bool FakeVerbs::admits(const Pair& peer, const Region& region, unsigned needed) const {
-    const bool domain = leaks(Leak::Domain) || region.pd == peer.pd;
+    const bool domain = leaks(Leak::Domain) || region.pd == peer.reaches;
     const bool direction =
         leaks(Leak::Direction) || (static_cast<unsigned>(region.access) & needed) != 0;
     return domain && direction && (peer.access & needed) != 0;
