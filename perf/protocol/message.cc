@@ -155,6 +155,15 @@ Result<> check_compatible(const Hello& own, const Hello& peer) {
                                              : "upgrade rdma-perf on the peer");
 }
 
+namespace {
+constexpr std::pair<std::string_view, std::string Identity::*> kIdentity[] = {
+    {"part", &Identity::part},
+    {"board", &Identity::board},
+    {"firmware", &Identity::firmware},
+    {"pcie", &Identity::pcie},
+    {"numa_node", &Identity::numa_node}};
+}  // namespace
+
 Json to_json(const DeviceInfo& info) {
     Json out = {{"device", info.device},
                 {"netdev", info.netdev},
@@ -172,6 +181,10 @@ Json to_json(const DeviceInfo& info) {
         out["iwarp"] = true;
     if (info.grh)
         out["grh"] = true;
+    for (const auto& [name, value] : kIdentity) {
+        if (!(info.identity.*value).empty())
+            out[std::string(name)] = info.identity.*value;
+    }
     return out;
 }
 
@@ -193,6 +206,10 @@ Result<DeviceInfo> parse_device_info(const Json& json) {
     info.link_bps = TRY(optional_member<uint64_t>(json, "link_bits_per_s", 0));
     info.iwarp = TRY(optional_member<bool>(json, "iwarp", false));
     info.grh = TRY(optional_member<bool>(json, "grh", false));
+    for (const auto& [name, value] : kIdentity) {
+        if (json.contains(name))
+            info.identity.*value = TRY(text_member(json, name));
+    }
     return info;
 }
 

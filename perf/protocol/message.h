@@ -71,6 +71,15 @@ Hello own_hello();
 
 bool can(const Hello& hello, std::string_view capability);
 
+// Which adapter a device is, as far as its driver and sysfs say; empty: they do not.
+struct Identity {
+    std::string part = {};      // vendor and part id, "02c9:101d"
+    std::string board = {};     // "MT_0000000359"
+    std::string firmware = {};  // its version
+    std::string pcie = {};      // as its slot runs now, "16.0 GT/s PCIe x16"
+    std::string numa_node = {};
+};
+
 // One side's device as the other side and the report see it.
 struct DeviceInfo {
     std::string device;
@@ -86,6 +95,7 @@ struct DeviceInfo {
     bool iwarp = false;            // no path MTU, and a GID that is no address
     bool grh = false;              // InfiniBand: the port wants a GRH, or its user does
     uint64_t link_bps = 0;         // of the port; 0: unknown, or a software device, which has none
+    Identity identity = {};
 };
 
 // One side's queue pair and memory.

@@ -40,6 +40,11 @@ struct Device {
 // Where loops of this process wait for the device's completions.
 PollPlace poll_place(const Device& device);
 
+// What the driver said of the device, and what sysfs says of its slot.
+Identity identity_of(const std::string& device,
+                     const ibv_device_attr& attr,
+                     const std::string& sysfs = "/sys");
+
 // The device that rdma_cm has for an address: of iWARP, whose GIDs are no addresses.
 base::Result<Device> open_cm_device(Verbs& verbs, const CmDevice& found);
 

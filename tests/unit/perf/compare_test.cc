@@ -90,6 +90,23 @@ TEST(Compare, UnequalSettingsAreRefusedUntilAllowed) {
         HasSubstr("not equal, allowed: path MTU: 1024 in a.json, 4096 in b.json (2 points)"));
 }
 
+TEST(Compare, AdaptersAreToldApartWhereBothReportsTell) {
+    Report report = test::sample_report();
+    const auto silent = file_of(to_json(report), "silent");
+    report.client_device->identity = {.part = "02c9:1017", .firmware = "16.35.4030"};
+    const auto older = file_of(to_json(report), "older");
+    report.client_device->identity = {
+        .part = "02c9:101d", .firmware = "22.41.1000", .pcie = "16.0 GT/s PCIe x8"};
+    const auto newer = file_of(to_json(report), "newer");
+    EXPECT_TRUE(compare_reports(silent, newer, {}).fair());
+    const auto refused = compare_reports(older, newer, {"firmware"});
+    EXPECT_FALSE(refused.fair());
+    const std::string text = refusal_text(refused, older, newer);
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
+    EXPECT_THAT(text, HasSubstr("client's adapter: 02c9:1017 in older, 02c9:101d in newer"));
+    EXPECT_TRUE(compare_reports(older, newer, {"adapter", "firmware"}).fair());
+}
+
 TEST(Compare, EverySettingOfAPointCounts) {
     for (const Setting& setting : point_settings()) {
         Json report = to_json(test::sample_report());

@@ -120,6 +120,18 @@ TEST(Message, LinkSpeedMayBeMissing) {
     }
 }
 
+TEST(Message, AnAdapterIsNamedWhereItsSideTells) {
+    Json device = good_device();
+    EXPECT_EQ(parse_device_info(device)->identity.part, "");
+    device["part"] = "02c9:101d";
+    device["firmware"] = "22.41.1000";
+    device["pcie"] = "16.0 GT/s PCIe x16";
+    device["numa_node"] = "1";
+    EXPECT_EQ(to_json(*parse_device_info(device)), device);
+    device["board"] = 7;
+    EXPECT_FALSE(parse_device_info(device));
+}
+
 TEST(Message, TextOfThePeerIsMadeSafe) {
     Json device = good_device();
     device["device"] = "rxe\x1b[2J" + std::string(1000, 'x');
