@@ -167,7 +167,7 @@ class Stream {
         return end_.post_error == 0 && (!by_credits_ || give_credits(place));
     }
 
-    // Whoever uses the lanes next finds all of their receives posted.
+    // The next user of the lanes finds all of their receives posted.
     bool repost_all() noexcept {
         for (uint32_t place = 0; place < flows_.size(); ++place) {
             if (flows_[place].owed != 0 && !repost(place)) [[unlikely]]
@@ -214,7 +214,7 @@ class Stream {
         const uint64_t window = lane.window();
         const uint64_t batch = lane.batch();
         const uint64_t room = lane.room();
-        // Who is closed in the middle of what one completion stands for goes on to its end.
+        // A lane that is closed in the middle of what one completion stands for goes on to its end.
         while ((open_ || flow.at % lane.signal() != 0) && flow.posted < flow.quota &&
                flow.posted - flow.completed + batch <= window &&
                flow.posted - flow.granted + batch <= room) {

@@ -35,8 +35,8 @@ int access_of(const Point& point, Side side) {
     return access;
 }
 
-// Safe here with relaxed ordering, because nobody looks at data before a completion says that it is
-// there, and those keep their order (PCIe: they are written without the attribute).
+// Relaxed ordering is safe here: no side looks at data before a completion says that it is there,
+// and completions keep their order (PCIe: they are written without the attribute).
 int ordering_of(const Point& point) {
     return point.ordering == Ordering::Relaxed ? IBV_ACCESS_RELAXED_ORDERING : 0;
 }

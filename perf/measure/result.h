@@ -53,8 +53,8 @@ struct Bandwidth {
 Bandwidth sum_of(std::vector<Part> parts, bool one_window = true);
 
 // Messages per second of all streams: the sum of their rates in one window. By iterations each has
-// a window of its own, and who is done leaves the link to the others: all messages over the
-// longest.
+// a window of its own, and a stream that is done leaves the link to the others: all messages over
+// the longest.
 double messages_per_second(const Bandwidth& bandwidth);
 
 struct PointResult {

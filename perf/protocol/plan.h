@@ -195,7 +195,7 @@ std::vector<Point> expand(const Plan& plan);
 // Code::BadInput naming the member, for values that no point of expand() has.
 base::Result<> check_limits(const Point& point);
 
-// For a plan whose seed nobody says. 53 bits: tools that hold numbers of JSON as doubles round
+// For a plan without a seed. 53 bits: tools that hold numbers of JSON as doubles round
 // larger ones, and the plan that they hand on would have other data.
 uint64_t random_seed();
 

@@ -120,7 +120,7 @@ Result<Device> open_best_device(Verbs& verbs,
         return make_error(Code::Unsupported, "no GID leads to the peer\n" + explanation)
             .advise(candidates.way_out());
     Device device = TRY(open_row(verbs, *row));
-    // Whoever names a GID wants packets to carry it.
+    // A GID that was named by hand is meant to be in the packets.
     device.info.grh =
         device.info.grh || (wish.gid_index && device.port.link_layer == IBV_LINK_LAYER_INFINIBAND);
     device.explanation = std::move(explanation);

@@ -34,7 +34,7 @@ struct Device {
     DeviceInfo info;
     bool software = false;    // rxe or siw: our own CPU does the device's work
     std::string explanation;  // the table of candidates, for --explain-gid
-    std::string note;         // what nobody may miss: the GID is a guess
+    std::string note;         // for the user, in any case: the GID is a guess
 };
 
 // Where loops of this process wait for the device's completions.

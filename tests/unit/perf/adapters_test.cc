@@ -433,7 +433,8 @@ TEST(Reading, IsTakenAgainIfItTookLong) {
     EXPECT_LE(seen.at_ns, now_ns());
 }
 
-// By iterations who is done leaves the link to the others: rates of different times do not add up.
+// By iterations a stream that is done leaves the link to the others: rates of different times do
+// not add up.
 TEST(Rate, OfStreamsByIterationsIsOverTheLongest) {
     const std::vector<Part> parts = {Part{.messages = 100, .elapsed_ns = 1'000'000'000},
                                      Part{.client = 1, .messages = 100, .elapsed_ns = 500'000'000}};
@@ -550,7 +551,7 @@ TEST(Loops, AreAbortedAmongCompletions) {
             wanted.verify = Verify::Off;
             ASSERT_TRUE(client->open(wanted));
             ASSERT_TRUE(client->begin());
-            // The client aborts what runs; who is not would run for an hour.
+            // The client aborts what runs; a thread that misses that would run for an hour.
         }
         (void)pair.outcome();
         EXPECT_EQ(verbs.objects(), 0U);

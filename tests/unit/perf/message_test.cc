@@ -82,7 +82,7 @@ TEST(Message, PointRoundTrip) {
     EXPECT_EQ(to_json(*back), to_json(point));
 }
 
-// Older programs registered their memory with strict ordering, and asked nobody for anything else.
+// Older programs registered their memory with strict ordering, and knew nothing else.
 TEST(Message, OlderPeersMeanWhatTheyDid) {
     Json point = good_point();
     ASSERT_EQ(parse_point(point)->ordering, Ordering::Relaxed);

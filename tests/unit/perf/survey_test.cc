@@ -101,7 +101,7 @@ TEST(Survey, KnowsThePortOfAnIpoibInterface) {
     EXPECT_EQ(port_of_lo("32", "-1"), "/0");
     EXPECT_EQ(port_of_lo("32", "254"), "/0");
     std::filesystem::create_directories(lo + "/device/infiniband/mlx5_2");
-    EXPECT_EQ(port_of_lo("32", "0"), "/0") << "which of two nobody says";
+    EXPECT_EQ(port_of_lo("32", "0"), "/0") << "which of two is not known";
 }
 
 TEST(Survey, OldKernelsAreReadEntryByEntry) {
