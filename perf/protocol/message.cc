@@ -97,10 +97,11 @@ Hello own_hello() {
             .version = RDMA_VERSION,
             .host = host_name(),
             .kernel = kernel_release(),
-            .capabilities = {"rc",   "uc",        "ud",       "tcp",       "write",    "read",
-                             "send", "write_imm", "send_imm", "fetch_add", "cmp_swap", "bw",
-                             "lat",  "verify",    "qps",      "reverse",   "both",     "rate",
-                             "cm",   "kv",        "marks",    "reads",     "inline",   "signal"},
+            .capabilities = {"rc",       "uc",    "ud",        "tcp",      "write",
+                             "read",     "send",  "write_imm", "send_imm", "fetch_add",
+                             "cmp_swap", "bw",    "lat",       "verify",   "qps",
+                             "reverse",  "both",  "rate",      "cm",       "kv",
+                             "marks",    "reads", "inline",    "signal",   "load"},
             .machine = machine_name()};
 }
 
@@ -392,9 +393,19 @@ Result<Posted> parse_posted(const Json& json, uint32_t lanes) {
     return posted;
 }
 
-Result<RoundOf> parse_round(const Json& json, uint32_t lanes) {
-    return RoundOf{.lane = TRY(bounded<uint32_t>(json, "lane", 0, lanes - 1)),
-                   .number = TRY(required<uint32_t>(json, "round"))};
+Json to_json(const RoundOf& round) {
+    Json out = {{"lane", round.lane}, {"round", round.number}};
+    if (round.left != 0)
+        out["left"] = round.left;
+    return out;
+}
+
+Result<RoundOf> parse_round(const Json& json, const Point& point) {
+    RoundOf round{.lane = TRY(bounded<uint32_t>(json, "lane", 0, point.qps - 1)),
+                  .number = TRY(required<uint32_t>(json, "round"))};
+    if (json.contains("left"))
+        round.left = TRY(bounded<uint32_t>(json, "left", 1, point.slots));
+    return round;
 }
 
 Json to_json(const Checked& checked) {

@@ -9,11 +9,13 @@
 //                          lane (streams.h). Only points that need a device need "device" before
 //   link     -> linked     if `opened` asked for it (cm.confirm): the lanes are connected on both
 //                          sides, the client may send
-//   verify   -> verified   {lane, round}: the client sends, the server checks; atomics: the server
-//                          checks what they left in its memory
-//   emit     -> emitted    {lane, round}: the server sends, the client checks
+//   verify   -> verified   {lane, round, left}: the client sends, the server checks; atomics: the
+//                          server checks what they left in its memory. With `left` (capability
+//                          "load"; of emit and fetch, too) nothing is sent: so many slots are
+//                          checked for the round's data, which the measurement has sent since
+//   emit     -> emitted    {lane, round, left}: the server sends, the client checks
 //   fill     -> filled     {lane, round}: the server puts the round's pattern into its memory
-//   fetch    -> fetched    {lane, round}: the server reads the client's memory and checks
+//   fetch    -> fetched    {lane, round, left}: the server reads the client's memory and checks
 //   start    -> started    the measurement begins: what the server has to send or take, it does
 //   mark     -> marked     {messages, received, at_ns}: what the server has sent by now, and what
 //                          it has received, by its own clock
@@ -136,6 +138,7 @@ struct Posted {
 struct RoundOf {
     uint32_t lane = 0;
     uint32_t number = 0;
+    uint32_t left = 0;
 };
 
 // The outcome of the checks of one round or point.
@@ -182,6 +185,7 @@ base::Json to_json(const Endpoint& endpoint);
 base::Json to_json(const std::vector<Endpoint>& endpoints);
 base::Json to_json(const Opened& opened);
 base::Json to_json(const StreamOffer& offer);
+base::Json to_json(const RoundOf& round);
 base::Json to_json(const Posted& posted);  // members of "stopped"
 base::Json to_json(const Checked& checked);
 base::Json to_json(const Exposure& exposure);
@@ -196,7 +200,7 @@ base::Result<std::vector<Endpoint>> parse_endpoints(const base::Json& frame);
 base::Result<Opened> parse_opened(const base::Json& json);
 base::Result<StreamOffer> parse_stream_offer(const base::Json& json);
 base::Result<Posted> parse_posted(const base::Json& json, uint32_t lanes);
-base::Result<RoundOf> parse_round(const base::Json& json, uint32_t lanes);
+base::Result<RoundOf> parse_round(const base::Json& json, const Point& point);
 
 // A list of `lanes` counts.
 base::Result<std::vector<uint64_t>> parse_counts(const base::Json& json,

@@ -390,6 +390,7 @@ TEST(OlderServer, IsNotAskedForWhatItDoesNotKnow) {
         const auto plain = client->run(point(Verb::Write, Mode::Bandwidth));
         ASSERT_TRUE(plain) << plain.error().message();
         EXPECT_EQ(plain->server_ordering, Ordering::Strict);
+        EXPECT_EQ(plain->checked.messages, 3 * plain->point.slots) << "only rounds of messages";
         Point wanted = point(Verb::Write, Mode::Bandwidth);
         wanted.marks.traffic_class = 104;
         const auto refused = refusal(client->run(wanted));
