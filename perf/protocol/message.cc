@@ -92,6 +92,38 @@ std::string machine_name() {
 }
 }  // namespace
 
+namespace {
+template <class T>
+using Text = std::pair<std::string_view, std::string T::*>;
+
+constexpr Text<Platform> kPlatform[] = {{"cpu_model", &Platform::cpu},
+                                        {"governor", &Platform::governor},
+                                        {"rdma_core", &Platform::rdma_core}};
+constexpr Text<Identity> kIdentity[] = {{"part", &Identity::part},
+                                        {"board", &Identity::board},
+                                        {"firmware", &Identity::firmware},
+                                        {"pcie", &Identity::pcie},
+                                        {"numa_node", &Identity::numa_node}};
+
+// What a side does not tell is no member.
+template <class T, size_t N>
+void write_texts(Json& out, const Text<T> (&members)[N], const T& texts) {
+    for (const auto& [name, value] : members) {
+        if (!(texts.*value).empty())
+            out[std::string(name)] = texts.*value;
+    }
+}
+
+template <class T, size_t N>
+Result<> read_texts(const Json& json, const Text<T> (&members)[N], T& texts) {
+    for (const auto& [name, value] : members) {
+        if (json.contains(name))
+            texts.*value = TRY(text_member(json, name));
+    }
+    return {};
+}
+}  // namespace
+
 Hello own_hello() {
     return {.protocol = kProtocol,
             .version = RDMA_VERSION,
@@ -102,7 +134,8 @@ Hello own_hello() {
                              "cmp_swap", "bw",    "lat",       "verify",   "qps",
                              "reverse",  "both",  "rate",      "cm",       "kv",
                              "marks",    "reads", "inline",    "signal",   "load"},
-            .machine = machine_name()};
+            .machine = machine_name(),
+            .platform = own_platform()};
 }
 
 bool can(const Hello& hello, std::string_view capability) {
@@ -124,6 +157,13 @@ Json to_json(const Hello& hello) {
                 {"capabilities", hello.capabilities}};
     if (!hello.machine.empty())
         out["machine"] = hello.machine;
+    out.update(to_json(hello.platform));
+    return out;
+}
+
+Json to_json(const Platform& platform) {
+    Json out = Json::object();
+    write_texts(out, kPlatform, platform);
     return out;
 }
 
@@ -140,6 +180,7 @@ Result<Hello> parse_hello(const Json& json) {
         hello.capabilities.push_back(TRY(base::as<std::string>(entry, "capabilities")));
     if (json.contains("machine"))
         hello.machine = TRY(text_member(json, "machine"));
+    TRY(read_texts(json, kPlatform, hello.platform));
     return hello;
 }
 
@@ -155,15 +196,6 @@ Result<> check_compatible(const Hello& own, const Hello& peer) {
         .advise(own.protocol < peer.protocol ? "upgrade rdma-perf on this side"
                                              : "upgrade rdma-perf on the peer");
 }
-
-namespace {
-constexpr std::pair<std::string_view, std::string Identity::*> kIdentity[] = {
-    {"part", &Identity::part},
-    {"board", &Identity::board},
-    {"firmware", &Identity::firmware},
-    {"pcie", &Identity::pcie},
-    {"numa_node", &Identity::numa_node}};
-}  // namespace
 
 Json to_json(const DeviceInfo& info) {
     Json out = {{"device", info.device},
@@ -182,10 +214,7 @@ Json to_json(const DeviceInfo& info) {
         out["iwarp"] = true;
     if (info.grh)
         out["grh"] = true;
-    for (const auto& [name, value] : kIdentity) {
-        if (!(info.identity.*value).empty())
-            out[std::string(name)] = info.identity.*value;
-    }
+    write_texts(out, kIdentity, info.identity);
     return out;
 }
 
@@ -207,10 +236,7 @@ Result<DeviceInfo> parse_device_info(const Json& json) {
     info.link_bps = TRY(optional_member<uint64_t>(json, "link_bits_per_s", 0));
     info.iwarp = TRY(optional_member<bool>(json, "iwarp", false));
     info.grh = TRY(optional_member<bool>(json, "grh", false));
-    for (const auto& [name, value] : kIdentity) {
-        if (json.contains(name))
-            info.identity.*value = TRY(text_member(json, name));
-    }
+    TRY(read_texts(json, kIdentity, info.identity));
     return info;
 }
 

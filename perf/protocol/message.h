@@ -52,6 +52,7 @@
 #include "perf/protocol/pattern.h"
 #include "perf/protocol/plan.h"
 #include "perf/protocol/tag.h"
+#include "perf/system/platform.h"
 
 namespace perf {
 
@@ -66,6 +67,7 @@ struct Hello {
     // The same in all containers of a machine, whose host names differ. Empty: an older side, or
     // one that cannot tell.
     std::string machine = {};
+    Platform platform = {};
 };
 
 // What this program says of itself.
@@ -179,6 +181,7 @@ struct Listening {
 inline constexpr size_t kMaxHeard = 64;
 
 base::Json to_json(const Hello& hello);
+base::Json to_json(const Platform& platform);  // members of a side
 base::Json to_json(const DeviceInfo& info);
 base::Json to_json(const Point& point);
 base::Json to_json(const Endpoint& endpoint);

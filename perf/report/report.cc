@@ -98,10 +98,12 @@ Json json_of(const std::optional<DeviceInfo>& device) {
 }
 
 Json side_of(const Hello& hello, const std::optional<DeviceInfo>& device) {
-    return {{"host", hello.host},
-            {"kernel", hello.kernel},
-            {"version", hello.version},
-            {"device", json_of(device)}};
+    Json side = {{"host", hello.host},
+                 {"kernel", hello.kernel},
+                 {"version", hello.version},
+                 {"device", json_of(device)}};
+    side.update(to_json(hello.platform));
+    return side;
 }
 
 // What a point has that is not ordinary, and no column of its own.

@@ -48,6 +48,12 @@ constexpr Setting kSideSettings[] = {
     {"firmware", "", "server's firmware"},
     {"pcie", "", "client's PCIe link"},
     {"pcie", "", "server's PCIe link"},
+    {"cpu", "", "client's processor"},
+    {"cpu", "", "server's processor"},
+    {"governor", "", "client's frequency governor"},
+    {"governor", "", "server's frequency governor"},
+    {"rdma-core", "", "client's rdma-core"},
+    {"rdma-core", "", "server's rdma-core"},
 };
 
 // Members of a point that neither name it nor change what is measured.
@@ -185,6 +191,8 @@ Result<> add_side(const Json& env, std::string_view name, SideValues& out) {
     size_t place = 2;
     for (const std::string_view identity : {"part", "firmware", "pcie"})
         out.at(place++).push_back(TRY(base::optional_member<std::string>(device, identity, "")));
+    for (const std::string_view platform : {"cpu_model", "governor", "rdma_core"})
+        out.at(place++).push_back(TRY(base::optional_member<std::string>(side, platform, "")));
     return {};
 }
 

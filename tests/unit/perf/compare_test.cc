@@ -107,6 +107,27 @@ TEST(Compare, AdaptersAreToldApartWhereBothReportsTell) {
     EXPECT_TRUE(compare_reports(older, newer, {"adapter", "firmware"}).fair());
 }
 
+TEST(Compare, MachinesAreToldApartWhereBothReportsTell) {
+    Report report = test::sample_report();
+    report.client.platform = report.server.platform = {};
+    const auto silent = file_of(to_json(report), "silent");
+    report.server.platform = {.cpu = "one", .governor = "powersave", .rdma_core = "44.0"};
+    const auto before = file_of(to_json(report), "before");
+    report.server.platform = {.cpu = "other", .governor = "performance", .rdma_core = "58.0"};
+    const auto after = file_of(to_json(report), "after");
+    EXPECT_TRUE(compare_reports(silent, after, {}).fair());
+    const auto refused = compare_reports(before, after, {});
+    EXPECT_FALSE(refused.fair());
+    const std::string text = refusal_text(refused, before, after);
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3) << text;
+    EXPECT_THAT(
+        text,
+        AllOf(HasSubstr("server's processor: one in before, other in after; --allow cpu"),
+              HasSubstr("server's frequency governor: powersave in before, performance in after"),
+              HasSubstr("server's rdma-core: 44.0 in before, 58.0 in after; --allow rdma-core")));
+    EXPECT_TRUE(compare_reports(before, after, {"cpu", "governor", "rdma-core"}).fair());
+}
+
 TEST(Compare, EverySettingOfAPointCounts) {
     for (const Setting& setting : point_settings()) {
         Json report = to_json(test::sample_report());
