@@ -21,7 +21,7 @@ inline constexpr size_t kPollBatch = 16;
 using CompletionArray = std::array<ibv_wc, kPollBatch>;
 
 // How far one lane has come.
-struct Flow {
+struct alignas(kCacheLine) Flow {
     uint64_t quota = 0;  // data messages to post, of all there will be
     uint64_t posted = 0;
     uint64_t completed = 0;

@@ -17,7 +17,7 @@ using base::Result;
 namespace {
 constexpr uint32_t kPingPongSends = 4 * kSignalEvery;
 // A credit is for half of the depth, and there are never more messages than twice the depth without
-// one (Lane::room()): four under way, six where the half is rounded down.
+// one (Ring::room()): four under way, six where the half is rounded down.
 constexpr uint32_t kCreditsUnderWay = 8;
 // Small messages ride in the work request itself; larger ones cost more to copy twice.
 constexpr uint32_t kInlineLimit = 220;
@@ -118,8 +118,10 @@ Result<Lane> Lane::create(const Device& device,
         device.pd.get(),
         lane.memory_.all(),
         access_of(point, side) | iwarp_access(device, point, side) | ordering_of(point)));
-    if (needs_credits(device, point))
+    if (needs_credits(device, point)) {
         lane.messages_per_credit_ = std::max(point.depth / 2, 1U);
+        lane.hot_.room = 2UL * point.depth;
+    }
     TRY(lane.create_queue_pair(device, pd));
     TRY(cm != nullptr ? cm->init(lane.cm_queue(0))
                       : to_init(lane.end_, lane.qp_.get(), access_of(point, side), kQueueKey));
@@ -141,6 +143,7 @@ Result<> Lane::create_queue_pair(const Device& device, ibv_pd* pd) {
         caps.max_inline_data = point_.size;
     const uint32_t wanted_inline = caps.max_inline_data;
     qp_ = TRY(create_qp(*device.verbs, pd, queue_->cq.get(), type_of(point_.transport), caps));
+    hot_.qp = qp_.get();
     if (wanted_inline != 0 && caps.max_inline_data >= wanted_inline)
         inline_bytes_ = wanted_inline;
     if (point_.inline_bytes && inline_bytes_ != wanted_inline)
@@ -226,7 +229,7 @@ void Lane::build_receives() {
     for (uint32_t i = 0; i < receives_.size(); ++i) {
         const uint32_t slot = i % point_.slots;
         receives_[i] = {};
-        receives_[i].wr_id = tag_ | slot;
+        receives_[i].wr_id = hot_.tag | slot;
         // WRITE places its data by itself, and its receive only takes the immediate or the credit;
         // but libsiw refuses a receive without memory. Where only credits come, nothing does.
         const Area& area = layout_.in.exists() ? layout_.in : layout_.out;
@@ -243,15 +246,16 @@ void Lane::build_sends(const Endpoint& remote) {
         return;
     const Area& local = fetches(point_.verb) ? layout_.in : layout_.out;
     opcode_ = opcode_of(point_);
-    send_pieces_.resize(window_);
-    sends_.resize(window_);
-    for (uint32_t i = 0; i < window_; ++i) {
+    send_pieces_.resize(window());
+    sends_.resize(window());
+    hot_.sends = sends_.data();
+    for (uint32_t i = 0; i < window(); ++i) {
         const uint32_t slot = i % point_.slots;
-        const bool last = (i + 1) % batch_ == 0;
+        const bool last = (i + 1) % batch() == 0;
         send_pieces_[i] = {memory_.address(local.slot(slot)), point_.size, mr_->lkey};
-        ibv_send_wr& request = sends_[i];
+        SendRequest& request = sends_[i];
         request = {};
-        request.wr_id = tag_ | signal_;
+        request.wr_id = hot_.tag | signal();
         request.sg_list = &send_pieces_[i];
         request.num_sge = 1;
         request.next = last ? nullptr : &sends_[i + 1];
@@ -276,7 +280,7 @@ void Lane::number_messages(uint32_t first) {
             sends_[i].opcode = with_immediate(opcode_);
         sends_[i].imm_data = htonl(first + i);
         // post_one() may have left it otherwise.
-        sends_[i].send_flags = (i + 1) % signal_ == 0 ? flags_ | IBV_SEND_SIGNALED : flags_;
+        sends_[i].send_flags = (i + 1) % signal() == 0 ? flags_ | IBV_SEND_SIGNALED : flags_;
     }
 }
 
@@ -312,7 +316,7 @@ int Lane::post_receives(uint32_t count) noexcept {
 
 int Lane::post_credit() noexcept {
     ibv_send_wr request{};
-    request.wr_id = tag_;
+    request.wr_id = hot_.tag;
     request.opcode = IBV_WR_SEND;
     request.send_flags = IBV_SEND_SIGNALED;
     ibv_send_wr* bad = nullptr;

@@ -61,26 +61,27 @@ class Lane : public Ring {
     // batch or a shorter last piece. A completion for each signal() messages, and for what is left
     // of them once `is_last`: nothing follows, or the next one begins at 0.
     int post_batch(uint32_t at, uint32_t count, bool is_last) noexcept {
-        ibv_send_wr& last = sends_[at + count - 1];
+        SendRequest* first = hot_.sends + at;
         ibv_send_wr* bad = nullptr;
-        const uint32_t left = (at + count) % signal_;
-        if (count == batch_ && (!is_last || left == 0)) [[likely]]
-            return ibv_post_send(qp_.get(), &sends_[at], &bad);
-        const ibv_send_wr kept = last;
+        const uint32_t left = (at + count) % hot_.signal;
+        if (count == hot_.batch && (!is_last || left == 0)) [[likely]]
+            return ibv_post_send(hot_.qp, first, &bad);
+        SendRequest& last = first[count - 1];
+        const SendRequest kept = last;
         last.next = nullptr;
-        last.wr_id = tag_ | (left != 0 ? left : signal_);
+        last.wr_id = hot_.tag | (left != 0 ? left : hot_.signal);
         last.send_flags |= IBV_SEND_SIGNALED;
-        const int rc = ibv_post_send(qp_.get(), &sends_[at], &bad);
+        const int rc = ibv_post_send(hot_.qp, first, &bad);
         last = kept;
         return rc;
     }
 
     // Posts the message at position `at` alone, with a completion only if `signaled`.
     int post_one(uint32_t at, bool signaled) noexcept {
-        ibv_send_wr& request = sends_[at];
+        SendRequest& request = hot_.sends[at];
         request.send_flags = signaled ? flags_ | IBV_SEND_SIGNALED : flags_;
         ibv_send_wr* bad = nullptr;
-        return ibv_post_send(qp_.get(), &request, &bad);
+        return ibv_post_send(hot_.qp, &request, &bad);
     }
 
     // Posts the next `count` receives of the ring (count <= receives()).
@@ -114,11 +115,6 @@ class Lane : public Ring {
     // 0: the transport itself holds the sender back, or loses what is too much.
     [[nodiscard]] uint32_t messages_per_credit() const noexcept { return messages_per_credit_; }
 
-    // How many messages may be under way that no credit has been got for.
-    [[nodiscard]] uint64_t room() const noexcept {
-        return messages_per_credit_ != 0 ? 2UL * point_.depth : UINT64_MAX;
-    }
-
   private:
     explicit Lane(Ring ring) : Ring(std::move(ring)) {}
 
@@ -141,7 +137,7 @@ class Lane : public Ring {
     Owned<ibv_qp> qp_;
     Owned<ibv_ah> ah_;  // of the peer, for datagrams
     std::vector<ibv_sge> send_pieces_;
-    std::vector<ibv_send_wr> sends_;
+    std::vector<SendRequest> sends_;
     std::vector<ibv_sge> receive_pieces_;
     std::vector<ibv_recv_wr> receives_;
 };

@@ -201,7 +201,6 @@ bool needs_device(const Plan& plan) {
 }
 
 uint64_t stride_of(const Point& point, uint64_t lead) {
-    constexpr uint64_t kCacheLine = 64;
     const uint64_t unit = point.size >= kPage ? kPage : kCacheLine;
     return (point.size + kGuard + lead + unit - 1) / unit * unit;
 }

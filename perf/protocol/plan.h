@@ -176,6 +176,7 @@ struct Point {
 // datagrams the GRH that a device writes (ibv_post_recv(3)). Messages of a page or more begin on a
 // page, as an application's would; small ones on a cache line.
 inline constexpr uint64_t kPage = 4096;
+inline constexpr uint64_t kCacheLine = 64;
 inline constexpr uint64_t kGuard = 64;
 inline constexpr uint64_t kGrhSize = 40;
 uint64_t stride_of(const Point& point, uint64_t lead);
