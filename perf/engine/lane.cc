@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "perf/engine/cm_links.h"
+#include "perf/engine/poster.h"
 
 namespace perf {
 
@@ -73,6 +74,13 @@ ibv_wr_opcode opcode_of(const Point& point) {
 
 ibv_wr_opcode with_immediate(ibv_wr_opcode opcode) {
     return opcode == IBV_WR_SEND ? IBV_WR_SEND_WITH_IMM : opcode;
+}
+
+// Those that messages ever have: in rounds of verification they are numbered.
+uint64_t operations_of(const Point& point) {
+    const ibv_wr_opcode opcode = opcode_of(point);
+    return send_calls_of(opcode) |
+           (is_reliable(point.transport) ? 0 : send_calls_of(with_immediate(opcode)));
 }
 
 ibv_qp_type type_of(Transport transport) {
@@ -142,8 +150,11 @@ Result<> Lane::create_queue_pair(const Device& device, ibv_pd* pd) {
         point_.size <= point_.inline_bytes.value_or(kInlineLimit))
         caps.max_inline_data = point_.size;
     const uint32_t wanted_inline = caps.max_inline_data;
-    qp_ = TRY(create_qp(*device.verbs, pd, queue_->cq.get(), type_of(point_.transport), caps));
+    SendCalls calls{.wanted = posts_data(point_, side_) ? operations_of(point_) : 0};
+    qp_ = TRY(
+        create_qp(*device.verbs, pd, queue_->cq.get(), type_of(point_.transport), caps, &calls));
     hot_.qp = qp_.get();
+    hot_.extended = calls.qp;
     if (wanted_inline != 0 && caps.max_inline_data >= wanted_inline)
         inline_bytes_ = wanted_inline;
     if (point_.inline_bytes && inline_bytes_ != wanted_inline)
@@ -274,10 +285,16 @@ void Lane::build_sends(const Endpoint& remote) {
     plain_messages();
 }
 
+void Lane::set_opcode(ibv_wr_opcode opcode) {
+    for (SendRequest& request : sends_)
+        request.opcode = opcode;
+    hot_.post = poster_of(opcode, flags_ != 0, ah_ != nullptr, hot_.extended != nullptr);
+}
+
 void Lane::number_messages(uint32_t first) {
+    if (!is_reliable(point_.transport))
+        set_opcode(with_immediate(opcode_));
     for (uint32_t i = 0; i < sends_.size(); ++i) {
-        if (!is_reliable(point_.transport))
-            sends_[i].opcode = with_immediate(opcode_);
         sends_[i].imm_data = htonl(first + i);
         // post_one() may have left it otherwise.
         sends_[i].send_flags = (i + 1) % signal() == 0 ? flags_ | IBV_SEND_SIGNALED : flags_;
@@ -290,8 +307,8 @@ void Lane::set_operands(uint32_t at, uint64_t compare_add, uint64_t swap) {
 }
 
 void Lane::plain_messages() {
+    set_opcode(opcode_);
     for (uint32_t i = 0; i < sends_.size(); ++i) {
-        sends_[i].opcode = opcode_;
         // What comes late must not look like a message of the round behind the measurement, as the
         // numbers beyond the ring do.
         sends_[i].imm_data = sends_.front().imm_data;

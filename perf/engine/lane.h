@@ -62,16 +62,15 @@ class Lane : public Ring {
     // of them once `is_last`: nothing follows, or the next one begins at 0.
     int post_batch(uint32_t at, uint32_t count, bool is_last) noexcept {
         SendRequest* first = hot_.sends + at;
-        ibv_send_wr* bad = nullptr;
         const uint32_t left = (at + count) % hot_.signal;
         if (count == hot_.batch && (!is_last || left == 0)) [[likely]]
-            return ibv_post_send(hot_.qp, first, &bad);
+            return hot_.post(hot_, first, count);
         SendRequest& last = first[count - 1];
         const SendRequest kept = last;
         last.next = nullptr;
         last.wr_id = hot_.tag | (left != 0 ? left : hot_.signal);
         last.send_flags |= IBV_SEND_SIGNALED;
-        const int rc = ibv_post_send(hot_.qp, first, &bad);
+        const int rc = hot_.post(hot_, first, count);
         last = kept;
         return rc;
     }
@@ -80,8 +79,7 @@ class Lane : public Ring {
     int post_one(uint32_t at, bool signaled) noexcept {
         SendRequest& request = hot_.sends[at];
         request.send_flags = signaled ? flags_ | IBV_SEND_SIGNALED : flags_;
-        ibv_send_wr* bad = nullptr;
-        return ibv_post_send(hot_.qp, &request, &bad);
+        return hot_.post(hot_, &request, 1);
     }
 
     // Posts the next `count` receives of the ring (count <= receives()).
@@ -122,6 +120,8 @@ class Lane : public Ring {
     base::Result<> choose_reads(const DeviceInfo& peer);
     void build_receives();
     void build_sends(const Endpoint& remote);
+    // All requests have it from now on.
+    void set_opcode(ibv_wr_opcode opcode);
 
     CompletionQueue* queue_ = nullptr;
     End end_;

@@ -49,6 +49,11 @@ uint32_t in_whole_rings(const Point& point, uint32_t receives);
 // A work request whose operation, data and address are on one cache line.
 struct alignas(kCacheLine) SendRequest : ibv_send_wr {};
 
+struct Hot;
+
+// Posts `count` requests that follow each other (poster.h). An errno value, or 0.
+using Post = int (*)(const Hot& hot, SendRequest* first, uint32_t count) noexcept;
+
 // What a loop reads of a lane for each completion, on one cache line.
 struct alignas(kCacheLine) Hot {
     uint32_t window = 0;
@@ -59,7 +64,9 @@ struct alignas(kCacheLine) Hot {
     uint64_t room = UINT64_MAX;
     // Of a queue pair:
     ibv_qp* qp = nullptr;
+    ibv_qp_ex* extended = nullptr;  // null: its provider has no ibv_wr_*(3)
     SendRequest* sends = nullptr;
+    Post post = nullptr;
 };
 
 static_assert(sizeof(Hot) == kCacheLine);

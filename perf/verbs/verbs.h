@@ -52,6 +52,8 @@ class Verbs {
     virtual int get_cq_event(ibv_comp_channel* channel, ibv_cq** cq) = 0;
     virtual void ack_cq_event(ibv_cq* cq) = 0;
     virtual ibv_qp* create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) = 0;
+    // In attr->pd; `extended` is what ibv_wr_*(3) take.
+    virtual ibv_qp* create_qp_ex(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) = 0;
     virtual int destroy_qp(ibv_qp* qp) = 0;
     virtual int modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) = 0;
     virtual ibv_ah* create_ah(ibv_pd* pd, ibv_ah_attr* attr) = 0;
@@ -136,9 +138,20 @@ struct CompletionQueue {
 
 base::Result<CompletionQueue> create_cq(Verbs& verbs, ibv_context* context, int entries);
 
+// The operations that are to be posted by ibv_wr_*(3), as IBV_QP_EX_WITH_*, and through what; null:
+// its provider has no such calls, or not for all of them, and ibv_post_send(3) takes them.
+struct SendCalls {
+    uint64_t wanted = 0;
+    ibv_qp_ex* qp = nullptr;
+};
+
 // A queue pair in RESET. `caps` holds what is wanted and is set to what there is.
-base::Result<Owned<ibv_qp>> create_qp(
-    Verbs& verbs, ibv_pd* pd, ibv_cq* cq, ibv_qp_type type, ibv_qp_cap& caps);
+base::Result<Owned<ibv_qp>> create_qp(Verbs& verbs,
+                                      ibv_pd* pd,
+                                      ibv_cq* cq,
+                                      ibv_qp_type type,
+                                      ibv_qp_cap& caps,
+                                      SendCalls* calls = nullptr);
 
 // 1024 <-> IBV_MTU_1024; 0 for values that are no path MTU.
 uint32_t mtu_bytes(ibv_mtu mtu);

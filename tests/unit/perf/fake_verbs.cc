@@ -81,6 +81,16 @@ int FakeVerbs::take_path(const Context& context, const ibv_ah_attr& path) {
     return 0;
 }
 
+uint64_t FakeVerbs::posted_by_calls() {
+    const Guard guard(lock_);
+    return posted_by_calls_;
+}
+
+uint64_t FakeVerbs::posted_by_lists() {
+    const Guard guard(lock_);
+    return posted_by_lists_;
+}
+
 std::vector<int> FakeVerbs::reads() {
     const Guard guard(lock_);
     return reads_;
@@ -409,6 +419,33 @@ ibv_qp* FakeVerbs::create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) {
     pairs_[pair->qp_num] = pair;
     objects_.insert(pair);
     return pair;
+}
+
+ibv_qp* FakeVerbs::create_qp_ex(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) {
+    const FakeDevice& device = *static_cast<Context*>(attr->pd->context)->device;
+    if (!device.has_calls || device.iwarp) {
+        errno = EOPNOTSUPP;
+        return nullptr;
+    }
+    if (attr->comp_mask != (IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)) {
+        errno = EINVAL;
+        return nullptr;
+    }
+    ibv_qp_init_attr plain{};
+    plain.send_cq = attr->send_cq;
+    plain.recv_cq = attr->recv_cq;
+    plain.cap = attr->cap;
+    plain.qp_type = attr->qp_type;
+    ibv_qp* qp = create_qp(attr->pd, &plain);
+    if (qp == nullptr)
+        return nullptr;
+    auto calls = std::make_unique<Extended>();
+    calls->pair = static_cast<Pair*>(qp);
+    calls->operations = attr->send_ops_flags;
+    equip(*calls);
+    *extended = calls.get();
+    static_cast<Pair*>(qp)->extended = std::move(calls);
+    return qp;
 }
 
 int FakeVerbs::destroy_qp(ibv_qp* qp) {
