@@ -68,7 +68,7 @@ struct GidChoice {
     std::optional<size_t> chosen;  // index into the rows
     std::vector<GidVerdict> verdicts;
     std::vector<std::string> remarks;
-    std::string note = {};  // what nobody may miss: the choice is a guess, and which
+    std::string note = {};  // for the user, in any case: the choice is a guess, and which
 };
 
 GidChoice choose_gid(const std::vector<GidRow>& rows,

@@ -69,6 +69,8 @@ void add_words(CLI::App& app, PlanWords& words) {
                    "operations in flight (read, atomics), or auto: what the devices can do")
         ->capture_default_str();
     add_marks(app, words);
+    app.add_option("--ring", words.ring, "bytes of memory that messages go round in, or auto")
+        ->capture_default_str();
     app.add_option(
         "--rate", words.rate, "messages per second (lat); default: each waits for the one before");
     app.add_option("--poll", words.poll, "list of auto, spin, yield, event, hybrid, hybrid:Nus")
@@ -111,6 +113,8 @@ Result<> parse_settings(const PlanWords& words, Plan& plan) {
     }
     plan.reads = TRY(parse_positive("--reads", words.reads, kMaxReads));
     plan.signal = TRY(parse_positive("--signal", words.signal, kMaxDepth));
+    if (words.ring != "auto")
+        plan.ring_bytes = TRY(parse_size(words.ring).context("--ring"));
     if (words.inline_bytes != "auto")
         plan.inline_bytes = TRY(parse_count("--inline", words.inline_bytes, kMaxInlineBytes));
     return {};

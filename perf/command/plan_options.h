@@ -39,6 +39,7 @@ struct PlanWords {
     std::string reads = "auto";
     std::string inline_bytes = "auto";
     std::string signal = "auto";
+    std::string ring = "auto";
     std::optional<uint64_t> seed;
     uint32_t reps = 1;
     std::string file;  // instead of all these

@@ -270,8 +270,8 @@ Result<> Session::on_verify(const Json& frame) {
     const Point& point = team_->point();
     if (point.verb == Verb::Read || !posts_data(point, Side::Client))
         return make_error(Code::BadInput, "'verify' is not for " + describe(point));
-    const RoundOf asked = TRY(parse_round(frame, point.qps));
-    const Round round{.number = asked.number, .from = Side::Client};
+    const RoundOf asked = TRY(parse_round(frame, point));
+    const Round round{.number = asked.number, .from = Side::Client, .left = asked.left};
     if (is_atomic(point.verb))
         return reply("verified", to_json(team_->check(asked.lane, round)));
     return reply("verified", to_json(TRY(team_->collect(asked.lane, round))));
@@ -281,7 +281,7 @@ Result<> Session::on_fill(const Json& frame) {
     const Point& point = team_->point();
     if (!fetches(point.verb) || !posts_data(point, Side::Client))
         return make_error(Code::BadInput, "'fill' is not for " + describe(point));
-    const RoundOf asked = TRY(parse_round(frame, point.qps));
+    const RoundOf asked = TRY(parse_round(frame, point));
     team_->fill(asked.lane, {.number = asked.number, .from = Side::Server});
     return reply("filled");
 }
@@ -290,8 +290,8 @@ Result<> Session::on_emit(const Json& frame) {
     const Point& point = team_->point();
     if (fetches(point.verb) || !posts_data(point, Side::Server))
         return make_error(Code::BadInput, "'emit' is not for " + describe(point));
-    const RoundOf asked = TRY(parse_round(frame, point.qps));
-    const Round round{.number = asked.number, .from = Side::Server};
+    const RoundOf asked = TRY(parse_round(frame, point));
+    const Round round{.number = asked.number, .from = Side::Server, .left = asked.left};
     TRY(team_->emit(asked.lane, round));
     // The client must not send before this: its message would come among our own completions.
     return reply("emitted");
@@ -301,12 +301,14 @@ Result<> Session::on_fetch(const Json& frame) {
     const Point& point = team_->point();
     if (!fetches(point.verb) || !posts_data(point, Side::Server))
         return make_error(Code::BadInput, "'fetch' is not for " + describe(point));
-    const RoundOf asked = TRY(parse_round(frame, point.qps));
-    const Round round{.number = asked.number, .from = Side::Client};
+    const RoundOf asked = TRY(parse_round(frame, point));
+    const Round round{.number = asked.number, .from = Side::Client, .left = asked.left};
     return reply("fetched", to_json(TRY(team_->fetch(asked.lane, round))));
 }
 
 Result<> Session::on_start(const Json&) {
+    if (looks_at_memory(team_->point()))
+        team_->wipe();
     account_.begin(device_ ? device_->info : DeviceInfo());
     TRY(team_->start());
     state_ = State::Running;

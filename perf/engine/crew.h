@@ -22,8 +22,8 @@ struct Reading {
     uint64_t at_ns = 0;
 };
 
-// What read() gives and when, close to each other: whoever lost the processor in between, for a
-// time slice, tries again.
+// What read() gives and when, close to each other: after the loss of the processor in between, for
+// a time slice, it tries again.
 template <class Read>
 Reading read_in_time(Read&& read) {
     constexpr uint64_t kClose = 20'000;

@@ -21,12 +21,13 @@ inline constexpr size_t kPollBatch = 16;
 using CompletionArray = std::array<ibv_wc, kPollBatch>;
 
 // How far one lane has come.
-struct Flow {
+struct alignas(kCacheLine) Flow {
     uint64_t quota = 0;  // data messages to post, of all there will be
     uint64_t posted = 0;
     uint64_t completed = 0;
     uint32_t at = 0;     // position of the next one
     uint64_t taken = 0;  // data messages of the other side
+    uint32_t owed = 0;   // receives that were taken and are not posted again
     // By credits (lane.h):
     uint64_t granted = 0;   // of those posted, how many the other side has taken for sure
     uint64_t credited = 0;  // of those taken, for how many we gave credits
@@ -44,7 +45,8 @@ class Stream {
           completer_(completer),
           worker_(worker),
           flows_(flows),
-          by_credits_(group.lanes.front().messages_per_credit() != 0) {}
+          by_credits_(group.lanes.front().messages_per_credit() != 0),
+          reposts_(by_credits_ ? 1 : group.lanes.front().reposts()) {}
 
     // Until the quotas are posted (or the worker was closed) and completed. May be called again
     // with larger quotas.
@@ -67,7 +69,11 @@ class Stream {
         Ending end = run(all_came);
         while (end.wake == Wake::TimedOut && loses() && !sender_stopped_)
             end = run(all_came);
-        return end.wake == Wake::TimedOut && loses() ? Ending{} : end;
+        if (end.wake != Wake::TimedOut || !loses())
+            return end;
+        end_ = {};
+        (void)repost_all();
+        return end_;
     }
 
   private:
@@ -89,6 +95,7 @@ class Stream {
             if (end_.wake != Wake::Completions || !take(got)) [[unlikely]]
                 return end_;
         }
+        (void)repost_all();
         return end_;
     }
 
@@ -123,7 +130,7 @@ class Stream {
         }
         worker_.note_sent(sent_);
         worker_.note_received(received_);
-        return repost();
+        return true;
     }
 
     bool take_sent(const ibv_wc& wc) noexcept {
@@ -140,25 +147,33 @@ class Stream {
         return fill(place_of(wc));
     }
 
-    // Receives are posted again in one piece for each run of completions of the same lane.
+    // Each lane's receives are posted again several at a time: one call for each would cost a good
+    // part of a small message.
     bool take_received(const ibv_wc& wc) noexcept {
-        if (place_of(wc) != taken_place_ && !repost()) [[unlikely]]
-            return false;
-        taken_place_ = place_of(wc);
-        ++taken_;
+        const uint32_t place = place_of(wc);
+        Flow& flow = flows_[place];
+        ++flow.owed;
         if (by_credits_ && wc.byte_len == 0)
-            return take_credit(wc);
+            return repost(place) && take_credit(wc);
         ++received_;
-        ++flows_[taken_place_].taken;
-        return true;
+        ++flow.taken;
+        return flow.owed < reposts_ || repost(place);
     }
 
-    bool repost() noexcept {
-        if (taken_ == 0)
-            return true;
-        end_.post_error = group_.lanes[taken_place_].post_receives(taken_);
-        taken_ = 0;
-        return end_.post_error == 0 && (!by_credits_ || give_credits(taken_place_));
+    bool repost(uint32_t place) noexcept {
+        Flow& flow = flows_[place];
+        end_.post_error = group_.lanes[place].post_receives(flow.owed);
+        flow.owed = 0;
+        return end_.post_error == 0 && (!by_credits_ || give_credits(place));
+    }
+
+    // The next user of the lanes finds all of their receives posted.
+    bool repost_all() noexcept {
+        for (uint32_t place = 0; place < flows_.size(); ++place) {
+            if (flows_[place].owed != 0 && !repost(place)) [[unlikely]]
+                return false;
+        }
+        return true;
     }
 
     // ---- credits: no data message is empty ------------------------------------------------------
@@ -199,7 +214,7 @@ class Stream {
         const uint64_t window = lane.window();
         const uint64_t batch = lane.batch();
         const uint64_t room = lane.room();
-        // Who is closed in the middle of what one completion stands for goes on to its end.
+        // A lane that is closed in the middle of what one completion stands for goes on to its end.
         while ((open_ || flow.at % lane.signal() != 0) && flow.posted < flow.quota &&
                flow.posted - flow.completed + batch <= window &&
                flow.posted - flow.granted + batch <= room) {
@@ -221,6 +236,7 @@ class Stream {
     Worker& worker_;
     std::span<Flow> flows_;
     const bool by_credits_;
+    const uint32_t reposts_;  // receives at once; by credits 1: none may wait for a next message
     CompletionArray wc_;
     Ending end_;
     bool open_ = true;
@@ -229,8 +245,6 @@ class Stream {
     uint64_t credits_out_ = 0;  // given, not completed yet
     uint64_t sent_ = 0;
     uint64_t received_ = 0;
-    uint32_t taken_ = 0;
-    uint32_t taken_place_ = 0;
 };
 
 }  // namespace perf

@@ -40,12 +40,14 @@ Result<Group> Group::create(const Device& device,
         entries > limit(device.attr.max_cqe))
         return too_deep(device, point);
     Group group;
+    group.domain = alloc_thread_domain(*device.verbs, device.context.get(), device.pd.get());
+    ibv_pd* pd = group.domain.pd ? group.domain.pd.get() : device.pd.get();
     group.queue = std::make_unique<CompletionQueue>(
         TRY(create_cq(*device.verbs, device.context.get(), static_cast<int>(entries))));
     group.lanes.reserve(count);
     for (uint32_t place = 0; place < count; ++place)
         group.lanes.push_back(TRY(Lane::create(
-            device, *group.queue, point, side, {.number = first + place, .place = place}, cm)));
+            device, pd, *group.queue, point, side, {.number = first + place, .place = place}, cm)));
     return group;
 }
 

@@ -11,6 +11,7 @@
 namespace perf {
 
 struct Group {
+    ThreadDomain domain;                     // of the queue pairs; goes after them
     std::unique_ptr<CompletionQueue> queue;  // the lanes point to it; goes after them
     std::vector<Lane> lanes;
 

@@ -139,8 +139,10 @@ void check_arrival(const Ring& lane, const Round& round, const ibv_wc& wc, Arriv
 }
 
 // Completions that a round is for its receiver.
-uint32_t due_of(const Point& point) {
-    return arrives_by_credit(point) ? 1 : point.slots;
+uint32_t due_of(const Point& point, const Round& round) {
+    if (arrives_by_credit(point))
+        return 1;
+    return round.left == 0 ? point.slots : 0;
 }
 
 // True: the last one that is due, or one that ends the round.
@@ -153,7 +155,7 @@ bool take_arrival(const Seat<L>& seat, const Round& round, const ibv_wc& wc, Arr
         return arrivals.post_error != 0;
     if (!arrivals.stray && !arrives_by_credit(point))
         check_arrival(seat.lane, round, wc, arrivals);
-    return ++arrivals.came == due_of(point);
+    return ++arrivals.came == due_of(point, round);
 }
 
 // Calls take(wc, completer) for each completion until it says that it has them all.
@@ -233,8 +235,10 @@ void fill_round(const Ring& lane, const Round& round) {
 template <class L>
 Result<> emit_round(const Seat<L>& seat, const Waiting& waiting, const Round& round) {
     L& lane = seat.lane;
-    fill_round(lane, round);
-    TRY(send_ring(seat, waiting, round));
+    if (round.left == 0) {
+        fill_round(lane, round);
+        TRY(send_ring(seat, waiting, round));
+    }
     if constexpr (requires { lane.post_credit(); }) {
         if (!arrives_by_credit(lane.point()))
             return {};
@@ -245,11 +249,23 @@ Result<> emit_round(const Seat<L>& seat, const Waiting& waiting, const Round& ro
     return {};
 }
 
+void wipe_ring(const Ring& lane) {
+    const auto all = lane.memory().all();
+    const Area& in = lane.layout().in;
+    for (uint32_t slot = 0; slot < in.slots; ++slot) {
+        for (size_t at = in.slot(slot); at < in.slot(slot) + in.size; ++at)
+            all[at] = std::byte{poison(at)};
+    }
+}
+
 Checked check_ring(const Ring& lane, const Round& round) {
     Checked checked;
-    for (uint32_t slot = 0; slot < lane.point().slots; ++slot)
+    const uint32_t slots = round.left == 0 ? lane.point().slots : round.left;
+    for (uint32_t slot = 0; slot < slots; ++slot)
         check_slot(lane, round, slot, slot, checked);
     check_bands(lane, round, checked);
+    if (round.left != 0 && checked.wrong)
+        checked.wrong->mismatch.kind += ", after the measurement";
     return checked;
 }
 
@@ -262,15 +278,17 @@ Result<Checked> collect_round(const Seat<L>& seat, Waiting waiting, const Round&
     arrivals.seen.resize(point.slots);
     if (loses)
         waiting.patience = std::min(waiting.patience, kFirstPatience);
-    auto done = take_until(lane, waiting, [&](const ibv_wc& wc, auto& completer) {
-        const bool all = take_arrival(seat, round, wc, arrivals);
-        if (loses && arrivals.came != 0)
-            completer.be_patient_for(std::min(waiting.patience, kLossPatience));
-        return all;
-    });
+    Result<> done;
+    if (due_of(point, round) != 0)
+        done = take_until(lane, waiting, [&](const ibv_wc& wc, auto& completer) {
+            const bool all = take_arrival(seat, round, wc, arrivals);
+            if (loses && arrivals.came != 0)
+                completer.be_patient_for(std::min(waiting.patience, kLossPatience));
+            return all;
+        });
     Checked& checked = arrivals.checked;
     if (!done && loses && done.error().code == Code::Timeout)
-        checked.lost = due_of(point) - arrivals.came;
+        checked.lost = due_of(point, round) - arrivals.came;
     else
         TRY(std::move(done));
     lane.miss(static_cast<int64_t>(checked.lost));
@@ -278,7 +296,7 @@ Result<Checked> collect_round(const Seat<L>& seat, Waiting waiting, const Round&
         return base::sys_error(arrivals.post_error, "post receives");
     if (arrivals.stray)
         return make_error(Code::Internal, "a completion of a send where a receive was due");
-    if (arrives_by_credit(point))
+    if (arrives_by_credit(point) || round.left != 0)
         checked = check_ring(lane, round);
     else
         check_bands(lane, round, checked);
@@ -291,7 +309,8 @@ Result<Checked> fetch_round(const Seat<Lane>& seat, const Waiting& waiting, cons
     Lane& lane = seat.lane;
     if (is_atomic(lane.point().verb))
         exchange_words(lane, round);
-    TRY(send_ring(seat, waiting, round));
+    if (round.left == 0)
+        TRY(send_ring(seat, waiting, round));
     return check_ring(lane, round);
 }
 

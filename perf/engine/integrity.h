@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Integrity: rounds in which every byte of a ring full of messages is checked, before and after
-// something is timed, lane by lane. A round's messages have patterns of their own, so that what is
+// something is timed, lane by lane; and a look at what this left in memory. A round's messages have patterns of their own, so that what is
 // left of the round before does not look right. The receiving side checks only what the verbs
 // promise to be there: SEND and WRITE with immediate after their receive's completion, WRITE after
 // the receive of an empty SEND that follows it on the same queue pair (a completion at the writer
@@ -18,10 +18,13 @@ namespace perf {
 inline constexpr uint32_t kRoundsBefore = 2;
 inline constexpr uint32_t kRoundsAfter = 1;
 
-// One round of one lane; `from` whom its data comes. A number is used once.
+// One round of one lane; `from` whom its data comes. A number is used once, but for a look at what
+// a measurement left: so many slots hold what it sent, which is the data of the round before it.
+// Such a round sends no messages.
 struct Round {
     uint64_t number = 0;
     Side from = Side::Client;
+    uint32_t left = 0;
 };
 
 // A lane, and all that complete to the same queue: what comes late may be of any of them.
@@ -44,7 +47,10 @@ base::Result<> emit_round(const Seat<L>& seat, const Waiting& waiting, const Rou
 template <class L>
 base::Result<Checked> collect_round(const Seat<L>& seat, Waiting waiting, const Round& round);
 
-// Checks what is in the ring now: the words that atomics left.
+// Puts poison where messages come in, so that a slot which a measurement does not write is found.
+void wipe_ring(const Ring& lane);
+
+// Checks what is in the ring now: the words that atomics left, or what a measurement did.
 Checked check_ring(const Ring& lane, const Round& round);
 
 // READ and atomics: fetches the other side's slots and checks what came back.

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "perf/engine/cm_links.h"
+#include "perf/engine/poster.h"
 
 namespace perf {
 
@@ -17,7 +18,7 @@ using base::Result;
 namespace {
 constexpr uint32_t kPingPongSends = 4 * kSignalEvery;
 // A credit is for half of the depth, and there are never more messages than twice the depth without
-// one (Lane::room()): four under way, six where the half is rounded down.
+// one (Ring::room()): four under way, six where the half is rounded down.
 constexpr uint32_t kCreditsUnderWay = 8;
 // Small messages ride in the work request itself; larger ones cost more to copy twice.
 constexpr uint32_t kInlineLimit = 220;
@@ -35,8 +36,8 @@ int access_of(const Point& point, Side side) {
     return access;
 }
 
-// Safe here with relaxed ordering, because nobody looks at data before a completion says that it is
-// there, and those keep their order (PCIe: they are written without the attribute).
+// Relaxed ordering is safe here: no side looks at data before a completion says that it is there,
+// and completions keep their order (PCIe: they are written without the attribute).
 int ordering_of(const Point& point) {
     return point.ordering == Ordering::Relaxed ? IBV_ACCESS_RELAXED_ORDERING : 0;
 }
@@ -75,6 +76,13 @@ ibv_wr_opcode with_immediate(ibv_wr_opcode opcode) {
     return opcode == IBV_WR_SEND ? IBV_WR_SEND_WITH_IMM : opcode;
 }
 
+// Those that messages ever have: in rounds of verification they are numbered.
+uint64_t operations_of(const Point& point) {
+    const ibv_wr_opcode opcode = opcode_of(point);
+    return send_calls_of(opcode) |
+           (is_reliable(point.transport) ? 0 : send_calls_of(with_immediate(opcode)));
+}
+
 ibv_qp_type type_of(Transport transport) {
     return transport == Transport::Ud   ? IBV_QPT_UD
            : transport == Transport::Uc ? IBV_QPT_UC
@@ -102,6 +110,7 @@ QueueDepths queue_depths(const Point& point, Side side, bool by_credits) {
 }
 
 Result<Lane> Lane::create(const Device& device,
+                          ibv_pd* pd,
                           CompletionQueue& queue,
                           const Point& point,
                           Side side,
@@ -117,9 +126,11 @@ Result<Lane> Lane::create(const Device& device,
         device.pd.get(),
         lane.memory_.all(),
         access_of(point, side) | iwarp_access(device, point, side) | ordering_of(point)));
-    if (needs_credits(device, point))
+    if (needs_credits(device, point)) {
         lane.messages_per_credit_ = std::max(point.depth / 2, 1U);
-    TRY(lane.create_queue_pair(device));
+        lane.hot_.room = 2UL * point.depth;
+    }
+    TRY(lane.create_queue_pair(device, pd));
     TRY(cm != nullptr ? cm->init(lane.cm_queue(0))
                       : to_init(lane.end_, lane.qp_.get(), access_of(point, side), kQueueKey));
     lane.build_receives();
@@ -128,7 +139,7 @@ Result<Lane> Lane::create(const Device& device,
     return lane;
 }
 
-Result<> Lane::create_queue_pair(const Device& device) {
+Result<> Lane::create_queue_pair(const Device& device, ibv_pd* pd) {
     const QueueDepths depths = queue_depths(point_, side_, messages_per_credit_ != 0);
     ibv_qp_cap caps{};
     caps.max_send_wr = depths.sends;
@@ -139,8 +150,11 @@ Result<> Lane::create_queue_pair(const Device& device) {
         point_.size <= point_.inline_bytes.value_or(kInlineLimit))
         caps.max_inline_data = point_.size;
     const uint32_t wanted_inline = caps.max_inline_data;
-    qp_ = TRY(create_qp(
-        *device.verbs, device.pd.get(), queue_->cq.get(), type_of(point_.transport), caps));
+    SendCalls calls{.wanted = posts_data(point_, side_) ? operations_of(point_) : 0};
+    qp_ = TRY(
+        create_qp(*device.verbs, pd, queue_->cq.get(), type_of(point_.transport), caps, &calls));
+    hot_.qp = qp_.get();
+    hot_.extended = calls.qp;
     if (wanted_inline != 0 && caps.max_inline_data >= wanted_inline)
         inline_bytes_ = wanted_inline;
     if (point_.inline_bytes && inline_bytes_ != wanted_inline)
@@ -226,7 +240,7 @@ void Lane::build_receives() {
     for (uint32_t i = 0; i < receives_.size(); ++i) {
         const uint32_t slot = i % point_.slots;
         receives_[i] = {};
-        receives_[i].wr_id = tag_ | slot;
+        receives_[i].wr_id = hot_.tag | slot;
         // WRITE places its data by itself, and its receive only takes the immediate or the credit;
         // but libsiw refuses a receive without memory. Where only credits come, nothing does.
         const Area& area = layout_.in.exists() ? layout_.in : layout_.out;
@@ -243,15 +257,16 @@ void Lane::build_sends(const Endpoint& remote) {
         return;
     const Area& local = fetches(point_.verb) ? layout_.in : layout_.out;
     opcode_ = opcode_of(point_);
-    send_pieces_.resize(window_);
-    sends_.resize(window_);
-    for (uint32_t i = 0; i < window_; ++i) {
+    send_pieces_.resize(window());
+    sends_.resize(window());
+    hot_.sends = sends_.data();
+    for (uint32_t i = 0; i < window(); ++i) {
         const uint32_t slot = i % point_.slots;
-        const bool last = (i + 1) % batch_ == 0;
+        const bool last = (i + 1) % batch() == 0;
         send_pieces_[i] = {memory_.address(local.slot(slot)), point_.size, mr_->lkey};
-        ibv_send_wr& request = sends_[i];
+        SendRequest& request = sends_[i];
         request = {};
-        request.wr_id = tag_ | signal_;
+        request.wr_id = hot_.tag | signal();
         request.sg_list = &send_pieces_[i];
         request.num_sge = 1;
         request.next = last ? nullptr : &sends_[i + 1];
@@ -270,13 +285,19 @@ void Lane::build_sends(const Endpoint& remote) {
     plain_messages();
 }
 
+void Lane::set_opcode(ibv_wr_opcode opcode) {
+    for (SendRequest& request : sends_)
+        request.opcode = opcode;
+    hot_.post = poster_of(opcode, flags_ != 0, ah_ != nullptr, hot_.extended != nullptr);
+}
+
 void Lane::number_messages(uint32_t first) {
+    if (!is_reliable(point_.transport))
+        set_opcode(with_immediate(opcode_));
     for (uint32_t i = 0; i < sends_.size(); ++i) {
-        if (!is_reliable(point_.transport))
-            sends_[i].opcode = with_immediate(opcode_);
         sends_[i].imm_data = htonl(first + i);
         // post_one() may have left it otherwise.
-        sends_[i].send_flags = (i + 1) % signal_ == 0 ? flags_ | IBV_SEND_SIGNALED : flags_;
+        sends_[i].send_flags = (i + 1) % signal() == 0 ? flags_ | IBV_SEND_SIGNALED : flags_;
     }
 }
 
@@ -286,8 +307,8 @@ void Lane::set_operands(uint32_t at, uint64_t compare_add, uint64_t swap) {
 }
 
 void Lane::plain_messages() {
+    set_opcode(opcode_);
     for (uint32_t i = 0; i < sends_.size(); ++i) {
-        sends_[i].opcode = opcode_;
         // What comes late must not look like a message of the round behind the measurement, as the
         // numbers beyond the ring do.
         sends_[i].imm_data = sends_.front().imm_data;
@@ -312,7 +333,7 @@ int Lane::post_receives(uint32_t count) noexcept {
 
 int Lane::post_credit() noexcept {
     ibv_send_wr request{};
-    request.wr_id = tag_;
+    request.wr_id = hot_.tag;
     request.opcode = IBV_WR_SEND;
     request.send_flags = IBV_SEND_SIGNALED;
     ibv_send_wr* bad = nullptr;

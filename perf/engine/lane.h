@@ -34,9 +34,10 @@ bool needs_credits(const Device& device, const Point& point);
 
 class Lane : public Ring {
   public:
-    // Makes everything up to a queue pair in INIT with its receives posted. The queue must live
-    // longer than the lane. With `cm` rdma_cm moves it there.
+    // Makes everything up to a queue pair in INIT with its receives posted. The domain, where it is
+    // made, and the queue must live longer than the lane. With `cm` rdma_cm moves it to INIT.
     static base::Result<Lane> create(const Device& device,
+                                     ibv_pd* pd,
                                      CompletionQueue& queue,
                                      const Point& point,
                                      Side side,
@@ -60,26 +61,25 @@ class Lane : public Ring {
     // batch or a shorter last piece. A completion for each signal() messages, and for what is left
     // of them once `is_last`: nothing follows, or the next one begins at 0.
     int post_batch(uint32_t at, uint32_t count, bool is_last) noexcept {
-        ibv_send_wr& last = sends_[at + count - 1];
-        ibv_send_wr* bad = nullptr;
-        const uint32_t left = (at + count) % signal_;
-        if (count == batch_ && (!is_last || left == 0)) [[likely]]
-            return ibv_post_send(qp_.get(), &sends_[at], &bad);
-        const ibv_send_wr kept = last;
+        SendRequest* first = hot_.sends + at;
+        const uint32_t left = (at + count) % hot_.signal;
+        if (count == hot_.batch && (!is_last || left == 0)) [[likely]]
+            return hot_.post(hot_, first, count);
+        SendRequest& last = first[count - 1];
+        const SendRequest kept = last;
         last.next = nullptr;
-        last.wr_id = tag_ | (left != 0 ? left : signal_);
+        last.wr_id = hot_.tag | (left != 0 ? left : hot_.signal);
         last.send_flags |= IBV_SEND_SIGNALED;
-        const int rc = ibv_post_send(qp_.get(), &sends_[at], &bad);
+        const int rc = hot_.post(hot_, first, count);
         last = kept;
         return rc;
     }
 
     // Posts the message at position `at` alone, with a completion only if `signaled`.
     int post_one(uint32_t at, bool signaled) noexcept {
-        ibv_send_wr& request = sends_[at];
+        SendRequest& request = hot_.sends[at];
         request.send_flags = signaled ? flags_ | IBV_SEND_SIGNALED : flags_;
-        ibv_send_wr* bad = nullptr;
-        return ibv_post_send(qp_.get(), &request, &bad);
+        return hot_.post(hot_, &request, 1);
     }
 
     // Posts the next `count` receives of the ring (count <= receives()).
@@ -113,18 +113,15 @@ class Lane : public Ring {
     // 0: the transport itself holds the sender back, or loses what is too much.
     [[nodiscard]] uint32_t messages_per_credit() const noexcept { return messages_per_credit_; }
 
-    // How many messages may be under way that no credit has been got for.
-    [[nodiscard]] uint64_t room() const noexcept {
-        return messages_per_credit_ != 0 ? 2UL * point_.depth : UINT64_MAX;
-    }
-
   private:
     explicit Lane(Ring ring) : Ring(std::move(ring)) {}
 
-    base::Result<> create_queue_pair(const Device& device);
+    base::Result<> create_queue_pair(const Device& device, ibv_pd* pd);
     base::Result<> choose_reads(const DeviceInfo& peer);
     void build_receives();
     void build_sends(const Endpoint& remote);
+    // All requests have it from now on.
+    void set_opcode(ibv_wr_opcode opcode);
 
     CompletionQueue* queue_ = nullptr;
     End end_;
@@ -140,7 +137,7 @@ class Lane : public Ring {
     Owned<ibv_qp> qp_;
     Owned<ibv_ah> ah_;  // of the peer, for datagrams
     std::vector<ibv_sge> send_pieces_;
-    std::vector<ibv_send_wr> sends_;
+    std::vector<SendRequest> sends_;
     std::vector<ibv_sge> receive_pieces_;
     std::vector<ibv_recv_wr> receives_;
 };

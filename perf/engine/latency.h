@@ -248,7 +248,7 @@ class OpenLoop {
         return end_.post_error == 0;
     }
 
-    // Nobody owes anything while all that was sent is answered: then patience ends nothing.
+    // While all that was sent is answered, no answer is owed: then patience ends nothing.
     bool wait(uint64_t until_ns, bool owed, int& got) noexcept {
         end_.wake = completer_.wait_until(until_ns, wc_, got);
         if (end_.wake == Wake::Due || (end_.wake == Wake::TimedOut && !owed))

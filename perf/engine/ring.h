@@ -38,9 +38,38 @@ uint32_t window_of(const Point& point);
 // How many receives a side keeps posted, in whole rings.
 uint32_t receives_of(const Point& point, Side side);
 
+// How many of them a stream posts again at once. The rest, three quarters at least, takes what
+// comes meanwhile.
+uint32_t reposts_of(const Point& point, Side side);
+
 // The next multiple of the slots: so consecutive receives use consecutive slots, and a verify round
 // never uses one twice.
 uint32_t in_whole_rings(const Point& point, uint32_t receives);
+
+// A work request whose operation, data and address are on one cache line.
+struct alignas(kCacheLine) SendRequest : ibv_send_wr {};
+
+struct Hot;
+
+// Posts `count` requests that follow each other (poster.h). An errno value, or 0.
+using Post = int (*)(const Hot& hot, SendRequest* first, uint32_t count) noexcept;
+
+// What a loop reads of a lane for each completion, on one cache line.
+struct alignas(kCacheLine) Hot {
+    uint32_t window = 0;
+    uint32_t batch = 0;
+    uint32_t signal = 0;
+    uint32_t reposts = 0;
+    uint64_t tag = 0;  // the place, where wr_id has it
+    uint64_t room = UINT64_MAX;
+    // Of a queue pair:
+    ibv_qp* qp = nullptr;
+    ibv_qp_ex* extended = nullptr;  // null: its provider has no ibv_wr_*(3)
+    SendRequest* sends = nullptr;
+    Post post = nullptr;
+};
+
+static_assert(sizeof(Hot) == kCacheLine);
 
 class Ring {
   public:
@@ -71,37 +100,39 @@ class Ring {
     [[nodiscard]] const Layout& layout() const { return layout_; }
 
     // Data messages that may be in flight, and how many of them are posted at once.
-    [[nodiscard]] uint32_t window() const { return window_; }
+    [[nodiscard]] uint32_t window() const { return hot_.window; }
 
-    [[nodiscard]] uint32_t batch() const { return batch_; }
+    [[nodiscard]] uint32_t batch() const { return hot_.batch; }
 
     // Data messages that one completion stands for.
-    [[nodiscard]] uint32_t signal() const { return signal_; }
+    [[nodiscard]] uint32_t signal() const { return hot_.signal; }
+
+    // Receives that a stream posts again at once.
+    [[nodiscard]] uint32_t reposts() const { return hot_.reposts; }
 
     // Credits (Lane has them): none.
     [[nodiscard]] static constexpr uint32_t messages_per_credit() noexcept { return 0; }
 
-    [[nodiscard]] static constexpr uint64_t room() noexcept { return UINT64_MAX; }
+    // How many messages may be under way that no credit has been got for.
+    [[nodiscard]] uint64_t room() const noexcept { return hot_.room; }
 
   protected:
     Ring(const Point& point, Side side, LaneId id, const Layout& layout, Memory memory)
-        : point_(point),
+        : hot_{.window = window_of(point),
+               .batch = point.batch,
+               .signal = signal_of(point),
+               .reposts = reposts_of(point, side),
+               .tag = uint64_t{id.place} << 32U},
+          point_(point),
           side_(side),
           id_(id),
-          tag_(uint64_t{id.place} << 32U),
-          window_(window_of(point)),
-          batch_(point.batch),
-          signal_(signal_of(point)),
           layout_(layout),
           memory_(std::move(memory)) {}
 
+    Hot hot_;
     Point point_;
     Side side_;
     LaneId id_;
-    uint64_t tag_;  // the place, where wr_id has it
-    uint32_t window_;
-    uint32_t batch_;
-    uint32_t signal_;
     int64_t missing_ = 0;
     Layout layout_;
     Memory memory_;

@@ -52,7 +52,7 @@ Result<TcpLane> TcpLane::create(TcpQueue& queue, const Point& point, Side side, 
     lane.queue_ = &queue;
     lane.free_ = receives_of(point, side);
     // A pong may owe an answer for each receive.
-    lane.jobs_.resize(std::max({point.depth, lane.window_, lane.free_}));
+    lane.jobs_.resize(std::max({point.depth, lane.window(), lane.free_}));
     return lane;
 }
 
@@ -210,7 +210,7 @@ size_t TcpLane::report(std::span<ibv_wc> out) noexcept {
     const auto add = [&](ibv_wc_opcode opcode, uint32_t low) {
         ibv_wc& wc = out[count++];
         wc = {};
-        wc.wr_id = tag_ | low;
+        wc.wr_id = hot_.tag | low;
         wc.opcode = opcode;
         wc.byte_len = point_.size;
         wc.qp_num = number();

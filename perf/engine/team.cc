@@ -18,6 +18,11 @@ bool Team::expects() const {
            (point_.mode == Mode::Bandwidth || side_ == Side::Server);
 }
 
+void Team::wipe() {
+    for (uint32_t lane = 0; lane < point_.qps; ++lane)
+        wipe_ring(ring(lane));
+}
+
 Result<> Team::start() {
     crew_ = TRY(Crew::create());
     shifts_.assign(point_.threads, {});

@@ -40,6 +40,9 @@ class Team {
 
     Checked check(uint32_t lane, const Round& round) { return check_ring(ring(lane), round); }
 
+    // Of all lanes: before a measurement whose data is looked at.
+    void wipe();
+
     virtual base::Result<> emit(uint32_t lane, const Round& round) = 0;
     virtual base::Result<Checked> collect(uint32_t lane, const Round& round) = 0;
     virtual base::Result<Checked> fetch(uint32_t lane, const Round& round) = 0;

@@ -123,7 +123,7 @@ Result<> Client::open(const Point& point) {
         point.poll, point.transport, point.threads, device_ ? poll_place(*device_) : PollPlace{});
     parts_.clear();
     next_round_ = 0;
-    sent_by_server_ = 0;
+    sent_by_server_.clear();
     return needs_device(point.transport) ? open_verbs(point) : open_tcp(point);
 }
 
@@ -179,7 +179,10 @@ Result<> Client::verify_before() {
 }
 
 Result<> Client::verify_after() {
-    return result_.point.verify == Verify::Off ? Result<>() : verify_rounds(kRoundsAfter);
+    if (result_.point.verify == Verify::Off)
+        return {};
+    TRY(verify_left());
+    return verify_rounds(kRoundsAfter);
 }
 
 Result<> Client::verify_rounds(uint32_t count) {
@@ -202,61 +205,85 @@ Result<> Client::verify_for_the_time() {
 }
 
 Result<> Client::verify_round(uint32_t number) {
-    for (uint32_t qp = 0; qp < result_.point.qps && !result_.checked.wrong; ++qp)
-        add(result_.checked, TRY(verify_lane(qp, number)));
+    for (uint32_t lane = 0; lane < result_.point.qps; ++lane) {
+        for (const Side poster : {Side::Client, Side::Server})
+            TRY(verify_of(poster, {.lane = lane, .number = number}));
+    }
     return {};
 }
 
-Result<Checked> Client::verify_lane(uint32_t lane, uint32_t number) {
-    const Json round = {{"lane", lane}, {"round", number}};
+// The messages of the measurement are those of the last round, again and again. By iterations those
+// of the warm-up are in the same slots.
+Result<> Client::verify_left() {
+    const Point& point = result_.point;
+    if (!checks_left())
+        return {};
+    for (const Side poster : {Side::Client, Side::Server}) {
+        const auto sent = poster == Side::Client ? team_->posted().by_lane : sent_by_server_;
+        for (uint32_t lane = 0; posts(poster) && lane < point.qps; ++lane) {
+            const uint64_t messages =
+                point.iterations != 0 ? iterations_of(point, lane) : sent[lane];
+            const auto left = static_cast<uint32_t>(std::min<uint64_t>(messages, point.slots));
+            if (left != 0)
+                TRY(verify_of(poster, {.lane = lane, .number = next_round_ - 1, .left = left}));
+        }
+    }
+    return {};
+}
+
+// Nothing, once anything was wrong.
+Result<> Client::verify_of(Side poster, const RoundOf& round) {
+    if (!posts(poster) || result_.checked.wrong)
+        return {};
     const bool fetching = fetches(result_.point.verb);
-    Checked checked;
-    if (posts(Side::Client))
-        add(checked,
-            TRY(fetching ? fetch_from_server(lane, round, number)
-                         : send_to_server(lane, round, number)));
-    if (posts(Side::Server) && !checked.wrong)
-        add(checked,
-            TRY(fetching ? serve_fetch(lane, round, number)
-                         : take_from_server(lane, round, number)));
-    return checked;
+    if (poster == Side::Client)
+        add(result_.checked, TRY(fetching ? fetch_from_server(round) : send_to_server(round)));
+    else
+        add(result_.checked, TRY(fetching ? serve_fetch(round) : take_from_server(round)));
+    return {};
 }
 
-Result<Checked> Client::fetch_from_server(uint32_t lane, const Json& round, uint32_t number) {
-    TRY(control_.ask(message("fill", round), "filled", step()));
-    Checked checked = TRY(team_->fetch(lane, {number, Side::Server}));
+Result<Checked> Client::fetch_from_server(const RoundOf& round) {
+    if (round.left == 0)
+        TRY(control_.ask(message("fill", to_json(round)), "filled", step()));
+    Checked checked = TRY(team_->fetch(round.lane, {round.number, Side::Server, round.left}));
     if (is_atomic(result_.point.verb) && !checked.wrong)
         add(checked,
-            TRY(parse_checked(TRY(control_.ask(message("verify", round), "verified", step())))));
+            TRY(parse_checked(
+                TRY(control_.ask(message("verify", to_json(round)), "verified", step())))));
     return checked;
 }
 
-Result<Checked> Client::serve_fetch(uint32_t lane, const Json& round, uint32_t number) {
-    team_->fill(lane, {number, Side::Client});
+Result<Checked> Client::serve_fetch(const RoundOf& round) {
+    if (round.left == 0)
+        team_->fill(round.lane, {round.number, Side::Client});
     Checked checked =
-        TRY(parse_checked(TRY(control_.ask(message("fetch", round), "fetched", step()))));
+        TRY(parse_checked(TRY(control_.ask(message("fetch", to_json(round)), "fetched", step()))));
     if (is_atomic(result_.point.verb) && !checked.wrong)
-        add(checked, team_->check(lane, {number, Side::Server}));
+        add(checked, team_->check(round.lane, {round.number, Side::Server}));
     return checked;
 }
 
-Result<Checked> Client::send_to_server(uint32_t lane, const Json& round, uint32_t number) {
-    TRY(control_.send(message("verify", round), step()));
-    TRY(team_->emit(lane, {number, Side::Client}));
+Result<Checked> Client::send_to_server(const RoundOf& round) {
+    TRY(control_.send(message("verify", to_json(round)), step()));
+    TRY(team_->emit(round.lane, {round.number, Side::Client, round.left}));
     // If all is lost, it is so long that the server waits for it.
     const bool loses = !is_reliable(result_.point.transport);
     const auto patience = loses ? timeout_ + kFirstPatience : timeout_;
     return parse_checked(TRY(control_.expect("verified", base::Deadline::in(patience))));
 }
 
-Result<Checked> Client::take_from_server(uint32_t lane, const Json& round, uint32_t number) {
-    TRY(control_.send(message("emit", round), step()));
-    const Checked checked = TRY(team_->collect(lane, {number, Side::Server}));
+Result<Checked> Client::take_from_server(const RoundOf& round) {
+    TRY(control_.send(message("emit", to_json(round)), step()));
+    const Checked checked =
+        TRY(team_->collect(round.lane, {round.number, Side::Server, round.left}));
     TRY(control_.expect("emitted", step()));
     return checked;
 }
 
 Result<> Client::begin() {
+    if (checks_left())
+        team_->wipe();
     // Once the server has begun nothing of ours may take long: it sends already.
     account_.look(device_ ? device_->info : DeviceInfo());
     // Who only receives is there before the first message. Who sends waits for the other side.
@@ -345,7 +372,7 @@ Result<> Client::count_forward(uint64_t seen) {
 Result<> Client::count_reverse(const Json& stopped) {
     const Posted posted = TRY(parse_posted(stopped, result_.point.qps));
     team_->expect(posted.by_lane);
-    sent_by_server_ = sum(posted.by_lane);
+    sent_by_server_ = posted.by_lane;
     Part part = part_of(Direction::Reverse, posted);
     if (result_.point.iterations == 0)
         put_window(part, opened_.reverse, closed_.reverse);
@@ -373,8 +400,9 @@ Part Client::part_of(Direction direction, const Posted& posted) {
 Result<> Client::settle() {
     if (receives_data(result_.point, Side::Client) && !is_ping_pong(result_.point)) {
         const uint64_t seen = team_->crew().received();
-        const uint64_t lost = TRY(lost_of(result_, sent_by_server_, seen));
-        account_loss(parts_.back(), result_.point, sent_by_server_, lost);
+        const uint64_t sent = sum(sent_by_server_);
+        const uint64_t lost = TRY(lost_of(result_, sent, seen));
+        account_loss(parts_.back(), result_.point, sent, lost);
     }
     team_->finish();
     latencies_ = team_->shifts().front().latencies;

@@ -109,13 +109,12 @@ class Client {
     base::Result<> verify_rounds(uint32_t count);
     base::Result<> verify_for_the_time();
     base::Result<> verify_round(uint32_t number);
-    base::Result<Checked> verify_lane(uint32_t lane, uint32_t number);
-    base::Result<Checked> fetch_from_server(uint32_t lane,
-                                            const base::Json& round,
-                                            uint32_t number);
-    base::Result<Checked> serve_fetch(uint32_t lane, const base::Json& round, uint32_t number);
-    base::Result<Checked> send_to_server(uint32_t lane, const base::Json& round, uint32_t number);
-    base::Result<Checked> take_from_server(uint32_t lane, const base::Json& round, uint32_t number);
+    base::Result<> verify_left();
+    base::Result<> verify_of(Side poster, const RoundOf& round);
+    base::Result<Checked> fetch_from_server(const RoundOf& round);
+    base::Result<Checked> serve_fetch(const RoundOf& round);
+    base::Result<Checked> send_to_server(const RoundOf& round);
+    base::Result<Checked> take_from_server(const RoundOf& round);
     base::Result<Mark> mark();
     base::Result<> count(const base::Json& stopped);
     base::Result<> count_forward(uint64_t seen);
@@ -124,6 +123,11 @@ class Client {
     static void put_window(Part& part, const Count& opened, const Count& closed);
 
     [[nodiscard]] bool posts(Side side) const { return posts_data(result_.point, side); }
+
+    // Whether what the measurement leaves in memory is checked. An older server does not know how.
+    [[nodiscard]] bool checks_left() const {
+        return looks_at_memory(result_.point) && can(server_, "load");
+    }
 
     // When our own threads have nothing left to post: by iterations its measurement may be whole.
     [[nodiscard]] bool server_goes_on() const {
@@ -151,7 +155,7 @@ class Client {
     uint32_t next_round_ = 0;
     Mark opened_;
     Mark closed_;
-    uint64_t sent_by_server_ = 0;
+    std::vector<uint64_t> sent_by_server_;  // by lane
     uint64_t answer_due_ns_ = 0;
 };
 

@@ -130,7 +130,7 @@ class Conductor {
     Result<> window() {
         TRY(pass(warmup_ns(point_)));
         TRY(each(&Client::open_window));
-        TRY(pass(uint64_t{point_.time_ms} * 1'000'000));
+        TRY(pass_in_slices(uint64_t{point_.time_ms} * 1'000'000));
         TRY(each(&Client::close_window));
         for (Client& client : clients_)
             client.watched().crew->close();
@@ -140,6 +140,30 @@ class Conductor {
     // Lets the threads work for some time.
     Result<> pass(uint64_t time_ns) {
         return attend_all(now_ns() + time_ns, [] { return false; });
+    }
+
+    Result<> pass_in_slices(uint64_t time_ns) {
+        constexpr uint64_t kSlice = kSliceMs * 1'000'000;
+        const uint64_t begin = now_ns();
+        readings_ = {read_in_time([this] { return counted(); })};
+        for (uint64_t passed = kSlice; passed <= time_ns; passed += kSlice) {
+            TRY(attend_all(begin + passed, [] { return false; }));
+            const Reading reading = read_in_time([this] { return counted(); });
+            // Behind a slice that took too long comes a short one: it is a part of the next.
+            if (reading.at_ns - readings_.back().at_ns >= kSlice / 2)
+                readings_.push_back(reading);
+        }
+        return attend_all(begin + time_ns, [] { return false; });
+    }
+
+    // Messages that the clients have sent, and seen come.
+    uint64_t counted() {
+        uint64_t sum = 0;
+        for (Client& client : clients_) {
+            const Crew& crew = *client.watched().crew;
+            sum += crew.sent() + crew.received();
+        }
+        return sum;
     }
 
     Result<> attend_all(uint64_t until_ns, const std::function<bool()>& done) {
@@ -171,9 +195,16 @@ class Conductor {
         if (point_.mode == Mode::Latency)
             all.latency = summarize(latencies());
         else
-            all.bandwidth = sum_of(parts(), point_.time_ms != 0);
+            all.bandwidth = bandwidth();
         if (clients_.size() == 1 && all.bandwidth && all.bandwidth->elapsed_ns != 0)
             all.share_of_limit = clients_.front().share_of_limit(*all.bandwidth);
+        return all;
+    }
+
+    [[nodiscard]] Bandwidth bandwidth() const {
+        Bandwidth all = sum_of(parts(), point_.time_ms != 0);
+        const uint64_t at_once = std::max(point_.batch, signal_of(point_));
+        all.slices = slices_of(readings_, clients_.size() * point_.qps * at_once);
         return all;
     }
 
@@ -261,6 +292,7 @@ class Conductor {
     const Point& point_;
     std::vector<Progress> progress_;  // of each client
     std::vector<size_t> ended_;       // the clients, as their windows ended
+    std::vector<Reading> readings_;   // of the window's slices
 };
 }  // namespace
 

@@ -27,6 +27,29 @@ Bandwidth sum_of(std::vector<Part> parts, bool one_window) {
     return all;
 }
 
+std::optional<Slices> slices_of(const std::vector<Reading>& readings, uint64_t at_once) {
+    constexpr size_t kFewest = 5;
+    constexpr uint64_t kCompletions = 10;  // in each slice
+    if (readings.size() <= kFewest)
+        return std::nullopt;
+    const Reading& first = readings.front();
+    const Reading& last = readings.back();
+    const uint64_t messages = last.count - first.count;
+    const size_t count = readings.size() - 1;
+    if (messages < count * kCompletions * at_once)
+        return std::nullopt;
+    std::vector<double> rates;
+    for (size_t i = 0; i < count; ++i)
+        rates.push_back(per_second(readings[i + 1].count - readings[i].count,
+                                   readings[i + 1].at_ns - readings[i].at_ns));
+    std::ranges::sort(rates);
+    return Slices{.count = count,
+                  .least = rates.front(),
+                  .p1 = rates[count / 100],
+                  .mean = per_second(messages, last.at_ns - first.at_ns),
+                  .most = rates.back()};
+}
+
 double messages_per_second(const Bandwidth& bandwidth) {
     if (bandwidth.parts.empty() || !bandwidth.one_window)
         return per_second(bandwidth.messages, bandwidth.elapsed_ns);

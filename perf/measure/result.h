@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "perf/engine/crew.h"
 #include "perf/engine/stats.h"
 #include "perf/measure/account.h"
 #include "perf/protocol/message.h"
@@ -22,6 +23,21 @@ struct Part {
     uint64_t lost = 0;  // of both, sent and never received: unreliable transports only
 };
 
+inline constexpr uint64_t kSliceMs = 20;
+
+// The rate in slices of the window: a stall that the mean over all of it hides.
+struct Slices {
+    size_t count = 0;
+    double least = 0;  // messages per second, of what the client's side counts
+    double p1 = 0;
+    double mean = 0;
+    double most = 0;
+};
+
+// Of the counts at the ends of the slices. Nothing where there are too few of them, or too few
+// messages in each: these complete `at_once`.
+std::optional<Slices> slices_of(const std::vector<Reading>& readings, uint64_t at_once);
+
 // All streams of a point together. By time: what completed within one window that all of them
 // share. By iterations: from the first post to the last completion of each.
 struct Bandwidth {
@@ -31,13 +47,14 @@ struct Bandwidth {
     uint64_t lost = 0;
     std::vector<Part> parts = {};  // empty: a single one
     bool one_window = true;        // by time
+    std::optional<Slices> slices = {};
 };
 
 Bandwidth sum_of(std::vector<Part> parts, bool one_window = true);
 
 // Messages per second of all streams: the sum of their rates in one window. By iterations each has
-// a window of its own, and who is done leaves the link to the others: all messages over the
-// longest.
+// a window of its own, and a stream that is done leaves the link to the others: all messages over
+// the longest.
 double messages_per_second(const Bandwidth& bandwidth);
 
 struct PointResult {

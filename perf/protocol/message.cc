@@ -92,6 +92,38 @@ std::string machine_name() {
 }
 }  // namespace
 
+namespace {
+template <class T>
+using Text = std::pair<std::string_view, std::string T::*>;
+
+constexpr Text<Platform> kPlatform[] = {{"cpu_model", &Platform::cpu},
+                                        {"governor", &Platform::governor},
+                                        {"rdma_core", &Platform::rdma_core}};
+constexpr Text<Identity> kIdentity[] = {{"part", &Identity::part},
+                                        {"board", &Identity::board},
+                                        {"firmware", &Identity::firmware},
+                                        {"pcie", &Identity::pcie},
+                                        {"numa_node", &Identity::numa_node}};
+
+// What a side does not tell is no member.
+template <class T, size_t N>
+void write_texts(Json& out, const Text<T> (&members)[N], const T& texts) {
+    for (const auto& [name, value] : members) {
+        if (!(texts.*value).empty())
+            out[std::string(name)] = texts.*value;
+    }
+}
+
+template <class T, size_t N>
+Result<> read_texts(const Json& json, const Text<T> (&members)[N], T& texts) {
+    for (const auto& [name, value] : members) {
+        if (json.contains(name))
+            texts.*value = TRY(text_member(json, name));
+    }
+    return {};
+}
+}  // namespace
+
 Hello own_hello() {
     return {.protocol = kProtocol,
             .version = RDMA_VERSION,
@@ -100,8 +132,9 @@ Hello own_hello() {
             .capabilities = {"rc",   "uc",        "ud",       "tcp",       "write",    "read",
                              "send", "write_imm", "send_imm", "fetch_add", "cmp_swap", "bw",
                              "lat",  "verify",    "qps",      "reverse",   "both",     "rate",
-                             "cm",   "marks",     "reads",    "inline",    "signal"},
-            .machine = machine_name()};
+                             "cm",   "marks",     "reads",    "inline",    "signal",   "load"},
+            .machine = machine_name(),
+            .platform = own_platform()};
 }
 
 bool can(const Hello& hello, std::string_view capability) {
@@ -123,6 +156,13 @@ Json to_json(const Hello& hello) {
                 {"capabilities", hello.capabilities}};
     if (!hello.machine.empty())
         out["machine"] = hello.machine;
+    out.update(to_json(hello.platform));
+    return out;
+}
+
+Json to_json(const Platform& platform) {
+    Json out = Json::object();
+    write_texts(out, kPlatform, platform);
     return out;
 }
 
@@ -139,6 +179,7 @@ Result<Hello> parse_hello(const Json& json) {
         hello.capabilities.push_back(TRY(base::as<std::string>(entry, "capabilities")));
     if (json.contains("machine"))
         hello.machine = TRY(text_member(json, "machine"));
+    TRY(read_texts(json, kPlatform, hello.platform));
     return hello;
 }
 
@@ -172,6 +213,7 @@ Json to_json(const DeviceInfo& info) {
         out["iwarp"] = true;
     if (info.grh)
         out["grh"] = true;
+    write_texts(out, kIdentity, info.identity);
     return out;
 }
 
@@ -193,6 +235,7 @@ Result<DeviceInfo> parse_device_info(const Json& json) {
     info.link_bps = TRY(optional_member<uint64_t>(json, "link_bits_per_s", 0));
     info.iwarp = TRY(optional_member<bool>(json, "iwarp", false));
     info.grh = TRY(optional_member<bool>(json, "grh", false));
+    TRY(read_texts(json, kIdentity, info.identity));
     return info;
 }
 
@@ -375,9 +418,19 @@ Result<Posted> parse_posted(const Json& json, uint32_t lanes) {
     return posted;
 }
 
-Result<RoundOf> parse_round(const Json& json, uint32_t lanes) {
-    return RoundOf{.lane = TRY(bounded<uint32_t>(json, "lane", 0, lanes - 1)),
-                   .number = TRY(required<uint32_t>(json, "round"))};
+Json to_json(const RoundOf& round) {
+    Json out = {{"lane", round.lane}, {"round", round.number}};
+    if (round.left != 0)
+        out["left"] = round.left;
+    return out;
+}
+
+Result<RoundOf> parse_round(const Json& json, const Point& point) {
+    RoundOf round{.lane = TRY(bounded<uint32_t>(json, "lane", 0, point.qps - 1)),
+                  .number = TRY(required<uint32_t>(json, "round"))};
+    if (json.contains("left"))
+        round.left = TRY(bounded<uint32_t>(json, "left", 1, point.slots));
+    return round;
 }
 
 Json to_json(const Checked& checked) {

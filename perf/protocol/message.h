@@ -9,11 +9,13 @@
 //                          lane (streams.h). Only points that need a device need "device" before
 //   link     -> linked     if `opened` asked for it (cm.confirm): the lanes are connected on both
 //                          sides, the client may send
-//   verify   -> verified   {lane, round}: the client sends, the server checks; atomics: the server
-//                          checks what they left in its memory
-//   emit     -> emitted    {lane, round}: the server sends, the client checks
+//   verify   -> verified   {lane, round, left}: the client sends, the server checks; atomics: the
+//                          server checks what they left in its memory. With `left` (capability
+//                          "load"; of emit and fetch, too) nothing is sent: so many slots are
+//                          checked for the round's data, which the measurement has sent since
+//   emit     -> emitted    {lane, round, left}: the server sends, the client checks
 //   fill     -> filled     {lane, round}: the server puts the round's pattern into its memory
-//   fetch    -> fetched    {lane, round}: the server reads the client's memory and checks
+//   fetch    -> fetched    {lane, round, left}: the server reads the client's memory and checks
 //   start    -> started    the measurement begins: what the server has to send or take, it does
 //   mark     -> marked     {messages, received, at_ns}: what the server has sent by now, and what
 //                          it has received, by its own clock
@@ -49,6 +51,7 @@
 #include "perf/protocol/pattern.h"
 #include "perf/protocol/plan.h"
 #include "perf/protocol/tag.h"
+#include "perf/system/platform.h"
 
 namespace perf {
 
@@ -63,12 +66,22 @@ struct Hello {
     // The same in all containers of a machine, whose host names differ. Empty: an older side, or
     // one that cannot tell.
     std::string machine = {};
+    Platform platform = {};
 };
 
 // What this program says of itself.
 Hello own_hello();
 
 bool can(const Hello& hello, std::string_view capability);
+
+// Which adapter a device is, as far as its driver and sysfs say; empty: they do not.
+struct Identity {
+    std::string part = {};      // vendor and part id, "02c9:101d"
+    std::string board = {};     // "MT_0000000359"
+    std::string firmware = {};  // its version
+    std::string pcie = {};      // as its slot runs now, "16.0 GT/s PCIe x16"
+    std::string numa_node = {};
+};
 
 // One side's device as the other side and the report see it.
 struct DeviceInfo {
@@ -85,6 +98,7 @@ struct DeviceInfo {
     bool iwarp = false;            // no path MTU, and a GID that is no address
     bool grh = false;              // InfiniBand: the port wants a GRH, or its user does
     uint64_t link_bps = 0;         // of the port; 0: unknown, or a software device, which has none
+    Identity identity = {};
 };
 
 // One side's queue pair and memory.
@@ -125,6 +139,7 @@ struct Posted {
 struct RoundOf {
     uint32_t lane = 0;
     uint32_t number = 0;
+    uint32_t left = 0;
 };
 
 // The outcome of the checks of one round or point.
@@ -165,12 +180,14 @@ struct Listening {
 inline constexpr size_t kMaxHeard = 64;
 
 base::Json to_json(const Hello& hello);
+base::Json to_json(const Platform& platform);  // members of a side
 base::Json to_json(const DeviceInfo& info);
 base::Json to_json(const Point& point);
 base::Json to_json(const Endpoint& endpoint);
 base::Json to_json(const std::vector<Endpoint>& endpoints);
 base::Json to_json(const Opened& opened);
 base::Json to_json(const StreamOffer& offer);
+base::Json to_json(const RoundOf& round);
 base::Json to_json(const Posted& posted);  // members of "stopped"
 base::Json to_json(const Checked& checked);
 base::Json to_json(const Exposure& exposure);
@@ -185,7 +202,7 @@ base::Result<std::vector<Endpoint>> parse_endpoints(const base::Json& frame);
 base::Result<Opened> parse_opened(const base::Json& json);
 base::Result<StreamOffer> parse_stream_offer(const base::Json& json);
 base::Result<Posted> parse_posted(const base::Json& json, uint32_t lanes);
-base::Result<RoundOf> parse_round(const base::Json& json, uint32_t lanes);
+base::Result<RoundOf> parse_round(const base::Json& json, const Point& point);
 
 // A list of `lanes` counts.
 base::Result<std::vector<uint64_t>> parse_counts(const base::Json& json,

@@ -18,7 +18,10 @@ using base::Result;
 namespace {
 // Deep enough to keep a fast link busy, small enough for the 8 MiB that RLIMIT_MEMLOCK allows by
 // default. rxe keeps at most 128 packets of a queue pair in flight, whatever the depth.
-constexpr uint32_t kRingBytes = 2U << 20U;
+constexpr uint32_t kAutoBytes = 4U << 20U;  // in flight
+// Applications use their buffers again, and perftest has one for each queue pair: small enough for
+// the cache of a processor, with several messages in it, so that one in a wrong place is seen.
+constexpr uint32_t kAutoRing = 256U << 10U;
 constexpr uint32_t kBatchBytes = 256U << 10U;
 constexpr uint32_t kAutoDepth = 128;
 constexpr uint32_t kAutoBatch = 16;
@@ -44,17 +47,17 @@ struct Choice {
 // counts.
 constexpr uint32_t kOpenLoopDepth = 32;
 
-void shape_latency(Point& point) {
+void shape_latency(Point& point, uint32_t ring) {
     point.depth = point.rate != 0 ? kOpenLoopDepth : 1;
-    point.slots = fit(kRingBytes, point.size, 1, point.rate != 0 ? kOpenLoopDepth : 8);
+    point.slots = fit(ring, point.size, 1, point.rate != 0 ? kOpenLoopDepth : 8);
     point.qps = 1;
     point.threads = 1;
     point.direction = Direction::Forward;
 }
 
-void shape_bandwidth(Point& point, const Choice& choice) {
+void shape_bandwidth(Point& point, const Choice& choice, uint32_t ring) {
     point.rate = 0;
-    point.depth = choice.depth != 0 ? choice.depth : fit(2 * kRingBytes, point.size, 4, kAutoDepth);
+    point.depth = choice.depth != 0 ? choice.depth : fit(kAutoBytes, point.size, 4, kAutoDepth);
     point.batch = choice.batch;
     if (point.batch == 0) {
         // A completion for each half of the depth at least, or the queue would run dry.
@@ -64,8 +67,8 @@ void shape_bandwidth(Point& point, const Choice& choice) {
         while (point.depth % point.batch != 0)
             --point.batch;
     }
-    // The ring is one whatever the number of queue pairs: locked memory is scarce.
-    point.slots = std::min(point.depth, fit(kRingBytes / point.qps, point.size, 1, point.depth));
+    // The queue pairs share the ring: locked memory is scarce, and so is a cache.
+    point.slots = fit(ring / point.qps, point.size, 1, point.depth);
 }
 
 Point make_point(const Plan& plan, const Choice& choice) {
@@ -91,10 +94,11 @@ Point make_point(const Plan& plan, const Choice& choice) {
         point.inline_bytes = plan.inline_bytes;
         point.signal = choice.mode == Mode::Bandwidth ? plan.signal : 0;
     }
+    const uint32_t ring = plan.ring_bytes != 0 ? plan.ring_bytes : kAutoRing;
     if (choice.mode == Mode::Latency)
-        shape_latency(point);
+        shape_latency(point, ring);
     else
-        shape_bandwidth(point, choice);
+        shape_bandwidth(point, choice, ring);
     return point;
 }
 
@@ -197,7 +201,6 @@ bool needs_device(const Plan& plan) {
 }
 
 uint64_t stride_of(const Point& point, uint64_t lead) {
-    constexpr uint64_t kCacheLine = 64;
     const uint64_t unit = point.size >= kPage ? kPage : kCacheLine;
     return (point.size + kGuard + lead + unit - 1) / unit * unit;
 }

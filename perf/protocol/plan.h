@@ -145,6 +145,7 @@ struct Plan {
     uint32_t reads = 0;                         // in flight; 0: as many as both devices can
     std::optional<uint32_t> inline_bytes = {};  // of larger messages nothing is inline; none: auto
     uint32_t signal = 0;                        // messages for each completion (bw); 0: the batch
+    uint32_t ring_bytes = 0;                    // that messages go round in, of a side; 0: auto
     uint64_t seed = 0;
     uint32_t reps = 1;  // how often the whole list of points runs
     Hosts hosts = Hosts::All;
@@ -180,6 +181,7 @@ struct Point {
 // datagrams the GRH that a device writes (ibv_post_recv(3)). Messages of a page or more begin on a
 // page, as an application's would; small ones on a cache line.
 inline constexpr uint64_t kPage = 4096;
+inline constexpr uint64_t kCacheLine = 64;
 inline constexpr uint64_t kGuard = 64;
 inline constexpr uint64_t kGrhSize = 40;
 uint64_t stride_of(const Point& point, uint64_t lead);
@@ -199,7 +201,7 @@ std::vector<Point> expand(const Plan& plan);
 // Code::BadInput naming the member, for values that no point of expand() has.
 base::Result<> check_limits(const Point& point);
 
-// For a plan whose seed nobody says. 53 bits: tools that hold numbers of JSON as doubles round
+// For a plan without a seed. 53 bits: tools that hold numbers of JSON as doubles round
 // larger ones, and the plan that they hand on would have other data.
 uint64_t random_seed();
 

@@ -91,7 +91,8 @@ std::vector<Difference> differences_of(const ReportFile& a,
     std::vector<Difference> out;
     const auto sides = side_settings();
     for (size_t i = 0; i < sides.size(); ++i) {
-        if (a.settings[i] != b.settings[i])
+        // What one of the reports does not tell is no difference.
+        if (a.settings[i] != b.settings[i] && !a.settings[i].empty() && !b.settings[i].empty())
             note(out, {&sides[i], a.settings[i], b.settings[i], 0, false});
     }
     const auto settings = point_settings();

@@ -108,6 +108,7 @@ constexpr PlanMember kPlanMembers[] = {
     {"reads", read_number<&Plan::reads>},
     {"inline_bytes", read_inline},
     {"signal", read_number<&Plan::signal>},
+    {"ring_bytes", read_number<&Plan::ring_bytes>},
     {"seed", read_number<&Plan::seed>},
     {"reps", read_number<&Plan::reps>},
 };
@@ -160,6 +161,7 @@ Json to_json(const Plan& plan) {
             {"reads", plan.reads},
             {"inline_bytes", plan.inline_bytes ? Json(*plan.inline_bytes) : Json("auto")},
             {"signal", plan.signal},
+            {"ring_bytes", plan.ring_bytes},
             {"seed", plan.seed},
             {"reps", plan.reps}};
 }

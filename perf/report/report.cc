@@ -50,6 +50,21 @@ Json json_of(const Part& part, uint32_t size) {
             {"bandwidth_bytes_per_s", rate * size}};
 }
 
+Json json_of(const Slices& slices, uint32_t size) {
+    return {{"count", slices.count},
+            {"min_bytes_per_s", slices.least * size},
+            {"p1_bytes_per_s", slices.p1 * size},
+            {"max_bytes_per_s", slices.most * size}};
+}
+
+// The slowest slice, where it is far from the mean.
+std::string stall_text(const std::optional<Slices>& slices) {
+    constexpr double kFar = 0.8;
+    if (!slices || slices->least >= kFar * slices->mean)
+        return "";
+    return fmt::format("  slowest {} ms {:.0f} %", kSliceMs, 100 * slices->least / slices->mean);
+}
+
 Json json_of(const Bandwidth& bandwidth, uint32_t size) {
     Json parts = Json::array();
     for (const Part& part : bandwidth.parts)
@@ -60,6 +75,7 @@ Json json_of(const Bandwidth& bandwidth, uint32_t size) {
             {"window_s", seconds(bandwidth)},
             {"bandwidth_bytes_per_s", messages_per_second(bandwidth) * size},
             {"rate_messages_per_s", messages_per_second(bandwidth)},
+            {"slices", bandwidth.slices ? json_of(*bandwidth.slices, size) : Json()},
             {"parts", std::move(parts)}};
 }
 
@@ -130,9 +146,10 @@ std::string sides_text(const Report& report) {
 
 std::string result_text(const PointResult& result) {
     if (result.bandwidth)
-        return fmt::format("{:>7.1f} MiB/s {:>8.2f} kmsg/s",
+        return fmt::format("{:>7.1f} MiB/s {:>8.2f} kmsg/s{}",
                            bytes_per_second(result) / kMiB,
-                           messages_per_second(*result.bandwidth) / 1000);
+                           messages_per_second(*result.bandwidth) / 1000,
+                           stall_text(result.bandwidth->slices));
     if (!result.latency)
         return "not measured";
     const LatencySummary& l = *result.latency;
@@ -207,10 +224,12 @@ Json to_json(const PointResult& result) {
 }
 
 Json side_json(const Hello& hello, const std::optional<DeviceInfo>& device) {
-    return {{"host", hello.host},
-            {"kernel", hello.kernel},
-            {"version", hello.version},
-            {"device", json_of(device)}};
+    Json side = {{"host", hello.host},
+                 {"kernel", hello.kernel},
+                 {"version", hello.version},
+                 {"device", json_of(device)}};
+    side.update(to_json(hello.platform));
+    return side;
 }
 
 Json env_json(const Report& report) {

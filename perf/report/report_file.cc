@@ -2,6 +2,7 @@
 #include "perf/report/report_file.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -35,16 +36,29 @@ constexpr Setting kPointSettings[] = {
     {"pkey", "pkey_index", "partition key's index", "0"},
     {"reads", "reads", "reads in flight", "0"},
     {"signal", "signal", "messages for each completion", "@batch"},
+    {"ring", "slots", "messages in a ring"},
 };
 constexpr Setting kSideSettings[] = {
     {"kernel", "", "client's kernel"},
     {"kernel", "", "server's kernel"},
     {"gid", "", "client's GID type"},
     {"gid", "", "server's GID type"},
+    {"adapter", "", "client's adapter"},
+    {"adapter", "", "server's adapter"},
+    {"firmware", "", "client's firmware"},
+    {"firmware", "", "server's firmware"},
+    {"pcie", "", "client's PCIe link"},
+    {"pcie", "", "server's PCIe link"},
+    {"cpu", "", "client's processor"},
+    {"cpu", "", "server's processor"},
+    {"governor", "", "client's frequency governor"},
+    {"governor", "", "server's frequency governor"},
+    {"rdma-core", "", "client's rdma-core"},
+    {"rdma-core", "", "server's rdma-core"},
 };
 
 // Members of a point that neither name it nor change what is measured.
-constexpr std::string_view kIgnored[] = {"slots", "iterations", "time_ms", "verify", "seed"};
+constexpr std::string_view kIgnored[] = {"iterations", "time_ms", "verify", "seed"};
 
 // Members that the label has in a form of its own.
 constexpr std::string_view kNamed[] = {"verb", "mode", "size_bytes"};
@@ -166,12 +180,22 @@ Result<> add_result(const Json& result, std::map<std::string, size_t>& places, R
     return add_samples(result, series);
 }
 
-Result<> add_side(const Json& env, std::string_view name, std::vector<std::string> (&out)[2]) {
+// For each pair of kSideSettings the values of the two sides.
+using SideValues = std::array<std::vector<std::string>, std::size(kSideSettings) / 2>;
+
+Result<> add_side(const Json& env, std::string_view name, SideValues& out) {
     const Json& side = *TRY(member(env, name, Json::value_t::object));
+    const auto found = side.find("device");
+    const bool none = found == side.end() || found->is_null();
+    const Json device = none ? Json::object() : *found;
     out[0].push_back(TRY(base::required<std::string>(side, "kernel")));
-    const auto device = side.find("device");
-    const bool none = device == side.end() || device->is_null();
-    out[1].push_back(none ? "none" : TRY(base::required<std::string>(*device, "gid_type")));
+    out[1].push_back(none ? "none" : TRY(base::required<std::string>(device, "gid_type")));
+    // Older programs do not tell these.
+    size_t place = 2;
+    for (const std::string_view identity : {"part", "firmware", "pcie"})
+        out.at(place++).push_back(TRY(base::optional_member<std::string>(device, identity, "")));
+    for (const std::string_view platform : {"cpu_model", "governor", "rdma_core"})
+        out.at(place++).push_back(TRY(base::optional_member<std::string>(side, platform, "")));
     return {};
 }
 
@@ -218,7 +242,7 @@ Result<ReportFile> parse(std::string_view text, const std::string& name) {
     const Json& plan = *TRY(member(root, "plan", Json::value_t::object));
     file.seed = TRY(base::optional_member<uint64_t>(plan, "seed", 0));
     const Json& env = *TRY(member(root, "env", Json::value_t::object));
-    std::vector<std::string> sides[2];
+    SideValues sides;
     TRY(add_side(env, "client", sides).context("env.client"));
     TRY(add_side(env, "server", sides).context("env.server"));
     for (const auto& values : sides)

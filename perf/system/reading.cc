@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "netns/base/files.h"
 #include "netns/base/unique_fd.h"
@@ -25,17 +26,33 @@ std::string_view trimmed(std::string_view text) {
     return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
+base::UniqueFd open_regular(const std::string& path) {
+    base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+
+    struct stat st {};
+
+    return fd && ::fstat(fd.get(), &st) == 0 && S_ISREG(st.st_mode) ? std::move(fd)
+                                                                    : base::UniqueFd();
+}
+
 bool is_plain(std::string_view name) {
     return std::ranges::all_of(name, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
 }
 }  // namespace
 
+std::optional<std::string> read_start(const std::string& path) {
+    const base::UniqueFd fd = open_regular(path);
+    std::string text(4096, '\0');
+    const ssize_t size = fd ? ::read(fd.get(), text.data(), text.size()) : -1;
+    if (size < 0)
+        return std::nullopt;
+    text.resize(static_cast<size_t>(size));
+    return text;
+}
+
 std::optional<std::string> read_small(const std::string& path) {
-    const base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-
-    struct stat st {};
-
-    if (!fd || ::fstat(fd.get(), &st) != 0 || !S_ISREG(st.st_mode))
+    const base::UniqueFd fd = open_regular(path);
+    if (!fd)
         return std::nullopt;
     auto text = base::read_all(fd.get(), kReadLimit, path);
     if (!text)

@@ -14,6 +14,9 @@ namespace perf {
 // The content, at most 64 KiB: a larger file, a missing one or no file at all is nothing.
 std::optional<std::string> read_small(const std::string& path);
 
+// At most the first 4 KiB, of a file of any length.
+std::optional<std::string> read_start(const std::string& path);
+
 // The first line, without control characters and cut to what fits on a line.
 std::optional<std::string> read_line(const std::string& path);
 

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include <fmt/format.h>
 #include <poll.h>
 #include <sched.h>
 
 #include "netns/base/clock.h"
+#include "perf/system/reading.h"
 #include "perf/verbs/candidates.h"
 #include "perf/verbs/limit.h"
 
@@ -48,6 +50,7 @@ Result<Device> open_row(Verbs& verbs, const GidRow& row) {
                    .lid = device.port.lid,
                    .initiator_depth = reads(device.attr.max_qp_init_rd_atom),
                    .responder_depth = reads(device.attr.max_qp_rd_atom)};
+    device.info.identity = identity_of(row.device, device.attr);
     device.info.grh = device.port.link_layer == IBV_LINK_LAYER_INFINIBAND &&
                       (device.port.flags & IBV_QPF_GRH_REQUIRED) != 0;
     // What rxe and siw report as their speed is the netdev's, a guess, or a constant: no limit.
@@ -63,6 +66,28 @@ Result<Device> open_row(Verbs& verbs, const GidRow& row) {
 }
 
 }  // namespace
+
+Identity identity_of(const std::string& device,
+                     const ibv_device_attr& attr,
+                     const std::string& sysfs) {
+    const std::string folder = fmt::format("{}/class/infiniband/{}/", sysfs, device);
+    const auto line = [&](std::string_view name) {
+        return read_line(folder + std::string(name)).value_or("");
+    };
+    Identity identity{
+        .part = fmt::format("{:04x}:{:04x}", attr.vendor_id, attr.vendor_part_id),
+        .board = line("board_id"),
+        .firmware = base::printable({attr.fw_ver, ::strnlen(attr.fw_ver, sizeof attr.fw_ver)}, 64),
+        .pcie = {},
+        .numa_node = line("device/numa_node")};
+    // A virtual function's link is its adapter's: "Unknown", with a width of 0.
+    const std::string speed = line("device/current_link_speed");
+    if (!speed.empty() && !speed.starts_with("Unknown"))
+        identity.pcie = fmt::format("{} x{}", speed, line("device/current_link_width"));
+    if (identity.numa_node == "-1")
+        identity.numa_node.clear();
+    return identity;
+}
 
 PollPlace poll_place(const Device& device) {
     cpu_set_t set;
@@ -95,7 +120,7 @@ Result<Device> open_best_device(Verbs& verbs,
         return make_error(Code::Unsupported, "no GID leads to the peer\n" + explanation)
             .advise(candidates.way_out());
     Device device = TRY(open_row(verbs, *row));
-    // Whoever names a GID wants packets to carry it.
+    // A GID that was named by hand is meant to be in the packets.
     device.info.grh =
         device.info.grh || (wish.gid_index && device.port.link_layer == IBV_LINK_LAYER_INFINIBAND);
     device.explanation = std::move(explanation);

@@ -34,11 +34,16 @@ struct Device {
     DeviceInfo info;
     bool software = false;    // rxe or siw: our own CPU does the device's work
     std::string explanation;  // the table of candidates, for --explain-gid
-    std::string note;         // what nobody may miss: the GID is a guess
+    std::string note;         // for the user, in any case: the GID is a guess
 };
 
 // Where loops of this process wait for the device's completions.
 PollPlace poll_place(const Device& device);
+
+// What the driver said of the device, and what sysfs says of its slot.
+Identity identity_of(const std::string& device,
+                     const ibv_device_attr& attr,
+                     const std::string& sysfs = "/sys");
 
 // The device that rdma_cm has for an address: of iWARP, whose GIDs are no addresses.
 base::Result<Device> open_cm_device(Verbs& verbs, const CmDevice& found);

@@ -78,6 +78,11 @@ bool has_in(const Point& point, Side side) {
     return point.verb == Verb::Read ? posts_data(point, side) : serves_data(point, side);
 }
 
+bool looks_at_memory(const Point& point) {
+    return point.verify != Verify::Off && point.mode == Mode::Bandwidth &&
+           is_reliable(point.transport) && !is_send(point.verb) && !is_atomic(point.verb);
+}
+
 bool receives_data(const Point& point, Side side) {
     return takes_receives(point) && serves_data(point, side);
 }

@@ -2,17 +2,15 @@
 #include "perf/verbs/survey.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <memory>
-#include <optional>
 
 #include <fmt/format.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <net/if_arp.h>
 
-#include "netns/base/files.h"
+#include "perf/system/reading.h"
 
 namespace perf {
 
@@ -23,30 +21,15 @@ struct FreeInterfaces {
     void operator()(ifaddrs* list) const { ::freeifaddrs(list); }
 };
 
-constexpr size_t kAttributeLimit = 4096;
 constexpr unsigned kMostPorts = 254;
-
-std::optional<unsigned> port_in(const std::string& text) {
-    unsigned value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc() && end == text.data() + text.size() ? std::optional(value)
-                                                                    : std::nullopt;
-}
-
-std::string first_line(const std::string& path) {
-    base::RealFiles files;
-    const auto text = files.read(path, kAttributeLimit);
-    return text ? text->substr(0, text->find('\n')) : "";
-}
 
 // Fills in device and port if the interface is IPoIB's.
 void find_infiniband(const std::string& sysfs, LocalAddress& local) {
     const std::string netdev = sysfs + "/class/net/" + local.netdev;
-    if (first_line(netdev + "/type") != std::to_string(ARPHRD_INFINIBAND))
+    if (read_line(netdev + "/type") != std::to_string(ARPHRD_INFINIBAND))
         return;
-    base::RealFiles files;
-    const auto devices = files.list(netdev + "/device/infiniband");
-    const auto port = port_in(first_line(netdev + "/dev_port"));
+    const auto devices = read_names(netdev + "/device/infiniband");
+    const auto port = number_of(read_line(netdev + "/dev_port").value_or(""));
     if (!devices || devices->size() != 1 || port.value_or(kMostPorts) >= kMostPorts)
         return;
     local.device = devices->front();
@@ -152,8 +135,13 @@ class DeviceReader {
 
     [[nodiscard]] std::string attribute(uint8_t port, std::string_view kind, uint32_t index) const {
         // Empty entries answer EINVAL, masked ones ENOENT: not knowing is fine.
-        return first_line(fmt::format(
-            "{}/class/infiniband/{}/ports/{}/gid_attrs/{}/{}", sysfs_, name_, port, kind, index));
+        return read_line(fmt::format("{}/class/infiniband/{}/ports/{}/gid_attrs/{}/{}",
+                                     sysfs_,
+                                     name_,
+                                     port,
+                                     kind,
+                                     index))
+            .value_or("");
     }
 
     Verbs* verbs_;

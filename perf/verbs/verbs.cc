@@ -86,6 +86,20 @@ class SystemVerbs : public Verbs {
 
     int dealloc_pd(ibv_pd* pd) override { return ::ibv_dealloc_pd(pd); }
 
+    ibv_td* alloc_td(ibv_context* context) override {
+        ibv_td_init_attr none{};
+        return ::ibv_alloc_td(context, &none);
+    }
+
+    int dealloc_td(ibv_td* td) override { return ::ibv_dealloc_td(td); }
+
+    ibv_pd* alloc_parent_domain(ibv_context* context, ibv_pd* pd, ibv_td* td) override {
+        ibv_parent_domain_init_attr attr{};
+        attr.pd = pd;
+        attr.td = td;
+        return ::ibv_alloc_parent_domain(context, &attr);
+    }
+
     ibv_mr* reg_mr(ibv_pd* pd, std::span<std::byte> memory, int access) override {
         return ibv_reg_mr(pd, memory.data(), memory.size(), access);
     }
@@ -115,6 +129,12 @@ class SystemVerbs : public Verbs {
 
     ibv_qp* create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) override {
         return ::ibv_create_qp(pd, attr);
+    }
+
+    ibv_qp* create_qp_ex(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) override {
+        ibv_qp* qp = ::ibv_create_qp_ex(attr->pd->context, attr);
+        *extended = qp != nullptr ? ::ibv_qp_to_qp_ex(qp) : nullptr;
+        return qp;
     }
 
     int destroy_qp(ibv_qp* qp) override { return ::ibv_destroy_qp(qp); }
@@ -199,6 +219,14 @@ Result<Owned<ibv_pd>> alloc_pd(Verbs& verbs, ibv_context* context) {
     return pd;
 }
 
+ThreadDomain alloc_thread_domain(Verbs& verbs, ibv_context* context, ibv_pd* pd) {
+    ThreadDomain domain{.td = Owned<ibv_td>(verbs.alloc_td(context), Release{&verbs}), .pd = {}};
+    if (domain.td)
+        domain.pd =
+            Owned<ibv_pd>(verbs.alloc_parent_domain(context, pd, domain.td.get()), Release{&verbs});
+    return domain;
+}
+
 Result<Owned<ibv_mr>> register_memory(Verbs& verbs,
                                       ibv_pd* pd,
                                       std::span<std::byte> memory,
@@ -228,19 +256,40 @@ Result<CompletionQueue> create_cq(Verbs& verbs, ibv_context* context, int entrie
     return queue;
 }
 
+namespace {
+// Whatever keeps a provider from the calls, it may make the queue pair without them.
+ibv_qp* make_qp(Verbs& verbs, ibv_pd* pd, ibv_qp_init_attr& attr, SendCalls* calls) {
+    if (calls == nullptr || calls->wanted == 0)
+        return verbs.create_qp(pd, &attr);
+    ibv_qp_init_attr_ex more{};
+    more.send_cq = attr.send_cq;
+    more.recv_cq = attr.recv_cq;
+    more.cap = attr.cap;
+    more.qp_type = attr.qp_type;
+    more.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+    more.pd = pd;
+    more.send_ops_flags = calls->wanted;
+    ibv_qp* qp = verbs.create_qp_ex(&more, &calls->qp);
+    if (qp == nullptr)
+        return verbs.create_qp(pd, &attr);
+    attr.cap = more.cap;
+    return qp;
+}
+}  // namespace
+
 Result<Owned<ibv_qp>> create_qp(
-    Verbs& verbs, ibv_pd* pd, ibv_cq* cq, ibv_qp_type type, ibv_qp_cap& caps) {
+    Verbs& verbs, ibv_pd* pd, ibv_cq* cq, ibv_qp_type type, ibv_qp_cap& caps, SendCalls* calls) {
     ibv_qp_init_attr attr{};
     attr.send_cq = cq;
     attr.recv_cq = cq;
     attr.qp_type = type;
     attr.cap = caps;
-    Owned<ibv_qp> qp(verbs.create_qp(pd, &attr), Release{&verbs});
+    Owned<ibv_qp> qp(make_qp(verbs, pd, attr, calls), Release{&verbs});
     if (!qp && caps.max_inline_data != 0) {
         // How much fits inline is the device's affair, and it can only be asked so.
         attr.cap = caps;
         attr.cap.max_inline_data = 0;
-        qp.reset(verbs.create_qp(pd, &attr));
+        qp.reset(make_qp(verbs, pd, attr, calls));
     }
     if (!qp && is_unsupported(errno))
         return sys_error(fmt::format("create a queue pair: the device has no {}", name_of(type)))

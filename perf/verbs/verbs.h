@@ -39,7 +39,10 @@ class Verbs {
     virtual int query_pkey(ibv_context* context, uint8_t port, int index, uint16_t* key) = 0;
 
     virtual ibv_pd* alloc_pd(ibv_context* context) = 0;
-    virtual int dealloc_pd(ibv_pd* pd) = 0;
+    virtual int dealloc_pd(ibv_pd* pd) = 0;  // or a parent domain
+    virtual ibv_td* alloc_td(ibv_context* context) = 0;
+    virtual int dealloc_td(ibv_td* td) = 0;
+    virtual ibv_pd* alloc_parent_domain(ibv_context* context, ibv_pd* pd, ibv_td* td) = 0;
     virtual ibv_mr* reg_mr(ibv_pd* pd, std::span<std::byte> memory, int access) = 0;
     virtual int dereg_mr(ibv_mr* mr) = 0;
     virtual ibv_comp_channel* create_channel(ibv_context* context) = 0;
@@ -49,6 +52,8 @@ class Verbs {
     virtual int get_cq_event(ibv_comp_channel* channel, ibv_cq** cq) = 0;
     virtual void ack_cq_event(ibv_cq* cq) = 0;
     virtual ibv_qp* create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) = 0;
+    // In attr->pd; `extended` is what ibv_wr_*(3) take.
+    virtual ibv_qp* create_qp_ex(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) = 0;
     virtual int destroy_qp(ibv_qp* qp) = 0;
     virtual int modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) = 0;
     virtual ibv_ah* create_ah(ibv_pd* pd, ibv_ah_attr* attr) = 0;
@@ -67,6 +72,8 @@ struct Release {
 
     void operator()(ibv_pd* p) const { (void)verbs->dealloc_pd(p); }
 
+    void operator()(ibv_td* p) const { (void)verbs->dealloc_td(p); }
+
     void operator()(ibv_mr* p) const { (void)verbs->dereg_mr(p); }
 
     void operator()(ibv_comp_channel* p) const { (void)verbs->destroy_channel(p); }
@@ -83,6 +90,17 @@ using Owned = std::unique_ptr<T, Release>;
 
 base::Result<Owned<ibv_context>> open_device(Verbs& verbs, const std::string& name);
 base::Result<Owned<ibv_pd>> alloc_pd(Verbs& verbs, ibv_context* context);
+
+// What the queue pairs of one thread are made in. Only one thread at a time may use them; so they
+// need no lock, and have a doorbell to themselves. mlx5 has four of those for each process, which
+// the first queue pairs get, and twelve that the others share (get_num_low_lat_uuars() in
+// rdma-core).
+struct ThreadDomain {
+    Owned<ibv_td> td;
+    Owned<ibv_pd> pd;  // goes first; none where the provider has no thread domains, or none left
+};
+
+ThreadDomain alloc_thread_domain(Verbs& verbs, ibv_context* context, ibv_pd* pd);
 
 // Errors carry the hint about RLIMIT_MEMLOCK with the limit that holds.
 base::Result<Owned<ibv_mr>> register_memory(Verbs& verbs,
@@ -120,9 +138,20 @@ struct CompletionQueue {
 
 base::Result<CompletionQueue> create_cq(Verbs& verbs, ibv_context* context, int entries);
 
+// The operations that are to be posted by ibv_wr_*(3), as IBV_QP_EX_WITH_*, and through what; null:
+// its provider has no such calls, or not for all of them, and ibv_post_send(3) takes them.
+struct SendCalls {
+    uint64_t wanted = 0;
+    ibv_qp_ex* qp = nullptr;
+};
+
 // A queue pair in RESET. `caps` holds what is wanted and is set to what there is.
-base::Result<Owned<ibv_qp>> create_qp(
-    Verbs& verbs, ibv_pd* pd, ibv_cq* cq, ibv_qp_type type, ibv_qp_cap& caps);
+base::Result<Owned<ibv_qp>> create_qp(Verbs& verbs,
+                                      ibv_pd* pd,
+                                      ibv_cq* cq,
+                                      ibv_qp_type type,
+                                      ibv_qp_cap& caps,
+                                      SendCalls* calls = nullptr);
 
 // 1024 <-> IBV_MTU_1024; 0 for values that are no path MTU.
 uint32_t mtu_bytes(ibv_mtu mtu);

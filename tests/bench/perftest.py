@@ -34,7 +34,7 @@ def settings_of(point):
         if point["batch"] > 1:
             words += ["-l", point["batch"]]
         if point["verb"] == "send":
-            words += ["-r", 2 * point["depth"]]
+            words += ["-r", max(2 * point["depth"], 512)]  # receives_of() of perf/engine/ring.cc
     words += ["-o", point["reads"]] if point["verb"] == "read" else ["-I", point["inline_bytes"]]
     return [str(word) for word in words]
 

@@ -36,7 +36,7 @@ void parse_object(const Json& object) {
     (void)perf::parse_endpoints(object);
     (void)perf::parse_counts(object, "messages", 2);
     (void)perf::parse_posted(object, 2);
-    (void)perf::parse_round(object, 2);
+    (void)perf::parse_round(object, perf::Point{.qps = 2});
     round_trip(perf::parse_opened, object, Texts::None);
     round_trip(perf::parse_checked, object, Texts::Escaped);
     round_trip(perf::parse_usage, object, Texts::Escaped);

@@ -48,8 +48,8 @@ Result<Outcome> must_be_refused(Arena& arena, std::initializer_list<Aim> aims) {
                                         breach.empty() ? "" : ", " + breach);
         if (!breach.empty())
             outcome.verdict = IsolationVerdict::Fail;
-        // A provider may call a refusal by another name: no barrier was passed, but who was to say
-        // no did not say it.
+        // A provider may call a refusal by another name: no barrier was passed, but the refusal is
+        // not the one that the standard asks for.
         else if (!is_refusal(status) && outcome.verdict == IsolationVerdict::Pass)
             outcome.verdict = IsolationVerdict::Finding;
     }

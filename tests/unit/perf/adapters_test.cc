@@ -24,10 +24,12 @@ namespace {
 
 using test::FakeDevice;
 using test::FakeVerbs;
+using testing::AllOf;
 using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
+using testing::SizeIs;
 using namespace std::chrono_literals;
 
 // mlx5's, as far as this is known to verbs.
@@ -189,6 +191,22 @@ TEST(Partition, IsTheSameWhereverTheServersTableHasIt) {
     EXPECT_TRUE(run_in_partition(0));
     EXPECT_THAT(refusal(run_in_partition(2)).message(), HasSubstr("not in the partition 0x8009"));
     EXPECT_THAT(refusal(run_in_partition(3)).message(), HasSubstr("no partition key at index 3"));
+}
+
+TEST(ThreadDomain, IsOfEachThreadWhereTheProviderHasThem) {
+    for (const uint32_t there : {0U, 1U, 16U}) {
+        FakeDevice device = adapter();
+        device.thread_domains = there;
+        FakeVerbs verbs({device});
+        Point wanted = point(Verb::Send, Mode::Bandwidth);
+        wanted.qps = 6;
+        wanted.threads = 2;
+        const auto result = run_one(verbs, wanted);
+        ASSERT_TRUE(result) << result.error().message();
+        EXPECT_FALSE(result->checked.wrong);
+        // Two threads on each side, with three queue pairs each.
+        EXPECT_THAT(verbs.thread_domains(), AllOf(SizeIs(std::min(there, 4U)), Each(3U)));
+    }
 }
 
 TEST(Reads, AreAsManyAsTheDevicesCan) {
@@ -372,6 +390,7 @@ TEST(OlderServer, IsNotAskedForWhatItDoesNotKnow) {
         const auto plain = client->run(point(Verb::Write, Mode::Bandwidth));
         ASSERT_TRUE(plain) << plain.error().message();
         EXPECT_EQ(plain->server_ordering, Ordering::Strict);
+        EXPECT_EQ(plain->checked.messages, 3 * plain->point.slots) << "only rounds of messages";
         Point wanted = point(Verb::Write, Mode::Bandwidth);
         wanted.marks.traffic_class = 104;
         const auto refused = refusal(client->run(wanted));
@@ -415,7 +434,8 @@ TEST(Reading, IsTakenAgainIfItTookLong) {
     EXPECT_LE(seen.at_ns, now_ns());
 }
 
-// By iterations who is done leaves the link to the others: rates of different times do not add up.
+// By iterations a stream that is done leaves the link to the others: rates of different times do
+// not add up.
 TEST(Rate, OfStreamsByIterationsIsOverTheLongest) {
     const std::vector<Part> parts = {Part{.messages = 100, .elapsed_ns = 1'000'000'000},
                                      Part{.client = 1, .messages = 100, .elapsed_ns = 500'000'000}};
@@ -454,6 +474,8 @@ TEST(AdapterOptions, AreOfThePlan) {
     EXPECT_EQ(plan({"--inline", "0"}).inline_bytes, 0U);
     EXPECT_FALSE(plan({"--inline", "auto"}).inline_bytes);
     EXPECT_EQ(plan({"--mode", "bw", "--signal", "32"}).signal, 32U);
+    EXPECT_EQ(plan({"--ring", "2M"}).ring_bytes, 2U << 20U);
+    EXPECT_EQ(plan({"--ring", "auto"}).ring_bytes, 0U);
     for (const auto& [option, value] : {std::pair("--tclass", "256"),
                                         {"--dscp", "64"},
                                         {"--sl", "16"},
@@ -464,6 +486,7 @@ TEST(AdapterOptions, AreOfThePlan) {
                                         {"--inline", "5000"},
                                         {"--signal", "0"},
                                         {"--signal", "3"},
+                                        {"--ring", "0"},
                                         {"--ordering", "loose"}}) {
         const char* words[] = {"rdma-perf", "run", "h", option, value};
         const auto command = parse_command_line(5, words);
@@ -529,7 +552,7 @@ TEST(Loops, AreAbortedAmongCompletions) {
             wanted.verify = Verify::Off;
             ASSERT_TRUE(client->open(wanted));
             ASSERT_TRUE(client->begin());
-            // The client aborts what runs; who is not would run for an hour.
+            // The client aborts what runs; a thread that misses that would run for an hour.
         }
         (void)pair.outcome();
         EXPECT_EQ(verbs.objects(), 0U);

@@ -91,6 +91,44 @@ TEST(Compare, UnequalSettingsAreRefusedUntilAllowed) {
         HasSubstr("not equal, allowed: path MTU: 1024 in a.json, 4096 in b.json (2 points)"));
 }
 
+TEST(Compare, AdaptersAreToldApartWhereBothReportsTell) {
+    Report report = test::sample_report();
+    const auto silent = file_of(to_json(report), "silent");
+    report.client_device->identity = {.part = "02c9:1017", .firmware = "16.35.4030"};
+    const auto older = file_of(to_json(report), "older");
+    report.client_device->identity = {
+        .part = "02c9:101d", .firmware = "22.41.1000", .pcie = "16.0 GT/s PCIe x8"};
+    const auto newer = file_of(to_json(report), "newer");
+    EXPECT_TRUE(compare_reports(silent, newer, {}).fair());
+    const auto refused = compare_reports(older, newer, {"firmware"});
+    EXPECT_FALSE(refused.fair());
+    const std::string text = refusal_text(refused, older, newer);
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
+    EXPECT_THAT(text, HasSubstr("client's adapter: 02c9:1017 in older, 02c9:101d in newer"));
+    EXPECT_TRUE(compare_reports(older, newer, {"adapter", "firmware"}).fair());
+}
+
+TEST(Compare, MachinesAreToldApartWhereBothReportsTell) {
+    Report report = test::sample_report();
+    report.client.platform = report.server.platform = {};
+    const auto silent = file_of(to_json(report), "silent");
+    report.server.platform = {.cpu = "one", .governor = "powersave", .rdma_core = "44.0"};
+    const auto before = file_of(to_json(report), "before");
+    report.server.platform = {.cpu = "other", .governor = "performance", .rdma_core = "58.0"};
+    const auto after = file_of(to_json(report), "after");
+    EXPECT_TRUE(compare_reports(silent, after, {}).fair());
+    const auto refused = compare_reports(before, after, {});
+    EXPECT_FALSE(refused.fair());
+    const std::string text = refusal_text(refused, before, after);
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3) << text;
+    EXPECT_THAT(
+        text,
+        AllOf(HasSubstr("server's processor: one in before, other in after; --allow cpu"),
+              HasSubstr("server's frequency governor: powersave in before, performance in after"),
+              HasSubstr("server's rdma-core: 44.0 in before, 58.0 in after; --allow rdma-core")));
+    EXPECT_TRUE(compare_reports(before, after, {"cpu", "governor", "rdma-core"}).fair());
+}
+
 TEST(Compare, EverySettingOfAPointCounts) {
     for (const Setting& setting : point_settings()) {
         Json report = to_json(test::sample_report());

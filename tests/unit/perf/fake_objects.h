@@ -4,6 +4,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <memory>
 
 #include "tests/unit/perf/fake_verbs.h"
 
@@ -14,6 +15,14 @@ struct FakeVerbs::Context : ibv_context {
     FakeDevice* device = nullptr;
     std::deque<ibv_event_type> events;
     bool removed = false;
+};
+
+// What a parent domain stands for.
+struct FakeVerbs::Domain {
+    ibv_pd* pd = nullptr;
+    ibv_td* td = nullptr;
+    unsigned pairs = 0;      // there are
+    unsigned all_pairs = 0;  // there ever were
 };
 
 struct FakeVerbs::Region : ibv_mr {
@@ -45,11 +54,34 @@ struct FakeVerbs::Request {
     ibv_sge piece{};
     std::vector<std::byte> inline_data;
     uint64_t index = 0;
+
+    // From now on the sender's memory is its own again.
+    void copy_data() {
+        const auto* data = reinterpret_cast<const std::byte*>(piece.addr);
+        inline_data.assign(data, data + piece.length);
+    }
+};
+
+// What ibv_wr_*(3) build between start and complete.
+struct FakeVerbs::Extended : ibv_qp_ex {
+    struct Building {
+        Request request;
+        unsigned data = 0;       // setters that were called
+        unsigned addresses = 0;  // of datagrams
+    };
+
+    Pair* pair = nullptr;
+    uint64_t operations = 0;  // that the queue pair was created for
+    bool is_open = false;
+    int error = 0;
+    std::vector<Building> built;
 };
 
 struct FakeVerbs::Pair : ibv_qp {
     ibv_qp_cap caps{};
     ibv_qp_type kind = IBV_QPT_RC;
+    ibv_pd* reaches = nullptr;  // the memory of this domain
+    std::shared_ptr<Domain> domain;
     uint32_t peer = 0;  // 0: datagrams name their own
     unsigned access = 0;
     uint32_t queue_key = 0;  // of datagrams
@@ -58,6 +90,7 @@ struct FakeVerbs::Pair : ibv_qp {
     std::deque<std::pair<ibv_recv_wr, ibv_sge>> receives;
     uint64_t posted = 0;
     uint64_t freed = 0;
+    std::unique_ptr<Extended> extended;
 };
 
 }  // namespace test

@@ -81,9 +81,27 @@ int FakeVerbs::take_path(const Context& context, const ibv_ah_attr& path) {
     return 0;
 }
 
+uint64_t FakeVerbs::posted_by_calls() {
+    const Guard guard(lock_);
+    return posted_by_calls_;
+}
+
+uint64_t FakeVerbs::posted_by_lists() {
+    const Guard guard(lock_);
+    return posted_by_lists_;
+}
+
 std::vector<int> FakeVerbs::reads() {
     const Guard guard(lock_);
     return reads_;
+}
+
+std::vector<unsigned> FakeVerbs::thread_domains() {
+    const Guard guard(lock_);
+    std::vector<unsigned> pairs;
+    for (const auto& domain : past_domains_)
+        pairs.push_back(domain->all_pairs);
+    return pairs;
 }
 
 std::vector<int> FakeVerbs::accesses() {
@@ -228,9 +246,47 @@ ibv_pd* FakeVerbs::alloc_pd(ibv_context* context) {
 
 int FakeVerbs::dealloc_pd(ibv_pd* pd) {
     const Guard guard(lock_);
+    const auto domain = domains_.find(pd);
+    if (domain != domains_.end()) {
+        if (domain->second->pairs != 0)
+            complain("a parent domain goes before its queue pairs: the real call answers EBUSY");
+        domains_.erase(domain);
+    }
     objects_.erase(pd);
     delete pd;
     return 0;
+}
+
+ibv_td* FakeVerbs::alloc_td(ibv_context* context) {
+    const Guard guard(lock_);
+    const uint32_t most = static_cast<Context*>(context)->device->thread_domains;
+    if (thread_domains_in_use_ == most) {
+        errno = most == 0 ? EOPNOTSUPP : ENOMEM;
+        return nullptr;
+    }
+    ++thread_domains_in_use_;
+    auto* td = new ibv_td{};
+    td->context = context;
+    objects_.insert(td);
+    return td;
+}
+
+int FakeVerbs::dealloc_td(ibv_td* td) {
+    const Guard guard(lock_);
+    if (std::ranges::any_of(domains_, [td](const auto& one) { return one.second->td == td; }))
+        complain("a thread domain goes before its parent domain: the real call answers EBUSY");
+    --thread_domains_in_use_;
+    objects_.erase(td);
+    delete td;
+    return 0;
+}
+
+ibv_pd* FakeVerbs::alloc_parent_domain(ibv_context* context, ibv_pd* pd, ibv_td* td) {
+    ibv_pd* parent = alloc_pd(context);
+    const Guard guard(lock_);
+    domains_[parent] = std::make_shared<Domain>(Domain{.pd = pd, .td = td});
+    past_domains_.push_back(domains_[parent]);
+    return parent;
 }
 
 ibv_mr* FakeVerbs::reg_mr(ibv_pd* pd, std::span<std::byte> memory, int access) {
@@ -353,9 +409,43 @@ ibv_qp* FakeVerbs::create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) {
     pair->qp_num = next_number_++;
     pair->caps = attr->cap;
     pair->kind = pair->qp_type = attr->qp_type;
+    pair->reaches = pd;
+    if (const auto domain = domains_.find(pd); domain != domains_.end()) {
+        pair->domain = domain->second;
+        pair->reaches = pair->domain->pd;
+        ++pair->domain->pairs;
+        ++pair->domain->all_pairs;
+    }
     pairs_[pair->qp_num] = pair;
     objects_.insert(pair);
     return pair;
+}
+
+ibv_qp* FakeVerbs::create_qp_ex(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) {
+    const FakeDevice& device = *static_cast<Context*>(attr->pd->context)->device;
+    if (!device.has_calls || device.iwarp) {
+        errno = EOPNOTSUPP;
+        return nullptr;
+    }
+    if (attr->comp_mask != (IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)) {
+        errno = EINVAL;
+        return nullptr;
+    }
+    ibv_qp_init_attr plain{};
+    plain.send_cq = attr->send_cq;
+    plain.recv_cq = attr->recv_cq;
+    plain.cap = attr->cap;
+    plain.qp_type = attr->qp_type;
+    ibv_qp* qp = create_qp(attr->pd, &plain);
+    if (qp == nullptr)
+        return nullptr;
+    auto calls = std::make_unique<Extended>();
+    calls->pair = static_cast<Pair*>(qp);
+    calls->operations = attr->send_ops_flags;
+    equip(*calls);
+    *extended = calls.get();
+    static_cast<Pair*>(qp)->extended = std::move(calls);
+    return qp;
 }
 
 int FakeVerbs::destroy_qp(ibv_qp* qp) {
@@ -365,6 +455,8 @@ int FakeVerbs::destroy_qp(ibv_qp* qp) {
         if (entry.pair == pair)
             entry.pair = nullptr;
     }
+    if (pair->domain)
+        --pair->domain->pairs;
     pairs_.erase(qp->qp_num);
     objects_.erase(qp);
     delete pair;

@@ -52,10 +52,12 @@ struct FakeDevice {
     bool iwarp = false;               // queue pairs get to RTS by connect_iwarp() only
     std::set<uint32_t> guarded_gids;  // indexes that are refused as a source
     bool link_up = true;
-    bool infiniband = false;  // the link layer; rows of `gids` are of that type
-    bool wants_grh = false;   // as an mlx5 port of a VF: without one RTR answers EINVAL
-    bool has_rc = true;       // EFA has none: EOPNOTSUPP
-    int max_reads = 128;      // of either side
+    bool infiniband = false;      // the link layer; rows of `gids` are of that type
+    bool wants_grh = false;       // as an mlx5 port of a VF: without one RTR answers EINVAL
+    bool has_rc = true;           // EFA has none: EOPNOTSUPP
+    bool has_calls = true;        // ibv_wr_*(3); iWARP's siw has none: EOPNOTSUPP
+    int max_reads = 128;          // of either side
+    uint32_t thread_domains = 0;  // of its providers; 0: EOPNOTSUPP, as of rxe
     std::vector<uint16_t> pkeys = {0xffff};
 };
 
@@ -110,8 +112,12 @@ class FakeVerbs : public perf::Verbs {
     [[nodiscard]] uint64_t messages();      // with data, delivered
     // Of all queue pairs that got to RTR and all address handles, in their order.
     [[nodiscard]] std::vector<ibv_ah_attr> paths();
+    [[nodiscard]] uint64_t posted_by_calls();   // requests, by ibv_wr_*(3)
+    [[nodiscard]] uint64_t posted_by_lists();   // by ibv_post_send(3)
     [[nodiscard]] std::vector<int> reads();     // in flight, of all that got to RTS as RC
     [[nodiscard]] std::vector<int> accesses();  // of all memory that was ever registered
+    // For each thread domain that ever was, how many queue pairs were made in it.
+    [[nodiscard]] std::vector<unsigned> thread_domains();
 
     base::Result<std::vector<std::string>> device_names() override;
     ibv_context* open_device(const std::string& name) override;
@@ -124,6 +130,9 @@ class FakeVerbs : public perf::Verbs {
     int query_pkey(ibv_context* context, uint8_t port, int index, uint16_t* key) override;
     ibv_pd* alloc_pd(ibv_context* context) override;
     int dealloc_pd(ibv_pd* pd) override;
+    ibv_td* alloc_td(ibv_context* context) override;
+    int dealloc_td(ibv_td* td) override;
+    ibv_pd* alloc_parent_domain(ibv_context* context, ibv_pd* pd, ibv_td* td) override;
     ibv_mr* reg_mr(ibv_pd* pd, std::span<std::byte> memory, int access) override;
     int dereg_mr(ibv_mr* mr) override;
     ibv_comp_channel* create_channel(ibv_context* context) override;
@@ -133,6 +142,7 @@ class FakeVerbs : public perf::Verbs {
     int get_cq_event(ibv_comp_channel* channel, ibv_cq** cq) override;
     void ack_cq_event(ibv_cq* cq) override;
     ibv_qp* create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) override;
+    ibv_qp* create_qp_ex(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) override;
     int destroy_qp(ibv_qp* qp) override;
     int modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) override;
     ibv_ah* create_ah(ibv_pd* pd, ibv_ah_attr* attr) override;
@@ -140,11 +150,13 @@ class FakeVerbs : public perf::Verbs {
 
   private:
     struct Context;
+    struct Domain;
     struct Region;
     struct Channel;
     struct Queue;
     struct Pair;
     struct Request;
+    struct Extended;
 
     static int poll_cq(ibv_cq* cq, int count, ibv_wc* out);
     static int req_notify_cq(ibv_cq* cq, int solicited);
@@ -152,7 +164,13 @@ class FakeVerbs : public perf::Verbs {
     static int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad);
 
     int take_path(const Context& context, const ibv_ah_attr& path);
-    int accept(Pair& pair, const ibv_send_wr& wr);
+    // ibv_wr_*(3)
+    static void equip(Extended& calls);
+    static Request& build(ibv_qp_ex* qp, ibv_wr_opcode opcode, uint64_t operation);
+    static void set_data(ibv_qp_ex* qp, uint64_t address, size_t length, bool is_inline);
+    static int complete_calls(ibv_qp_ex* qp);
+
+    int accept(Pair& pair, Request request);
     void progress(Pair& pair);
     bool execute(Pair& pair, const Request& request);
     bool deliver(Pair& peer, const Request& request, ibv_wc& mine, bool reliable);
@@ -181,6 +199,8 @@ class FakeVerbs : public perf::Verbs {
     std::map<uint32_t, Region*> regions_;
     uint32_t next_number_ = 0x11;
     uint64_t messages_ = 0;
+    uint64_t posted_by_calls_ = 0;
+    uint64_t posted_by_lists_ = 0;
     Fault fault_ = Fault::None;
     uint64_t fault_at_ = UINT64_MAX;
     uint64_t fault_count_ = 1;
@@ -196,6 +216,9 @@ class FakeVerbs : public perf::Verbs {
     std::vector<int> accesses_;
     std::vector<ibv_ah_attr> paths_;
     std::vector<int> reads_;
+    std::map<ibv_pd*, std::shared_ptr<Domain>> domains_;  // all parent domains
+    std::vector<std::shared_ptr<Domain>> past_domains_;   // and those that were, in their order
+    uint32_t thread_domains_in_use_ = 0;
     std::set<Leak> leaks_;
     ibv_wc_status access_refusal_ = IBV_WC_REM_ACCESS_ERR;
     bool heeds_memory_limit_ = false;

@@ -57,34 +57,126 @@ int FakeVerbs::post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad) {
         *bad = wr;
         if (static_cast<Context*>(qp->context)->removed)
             return EIO;
-        if (const int rc = self.accept(pair, *wr); rc != 0)
+        Request request;
+        request.wr = *wr;
+        request.wr.next = nullptr;
+        if (wr->num_sge == 1)
+            request.piece = *wr->sg_list;
+        if ((wr->send_flags & IBV_SEND_INLINE) != 0)
+            request.copy_data();
+        if (const int rc = self.accept(pair, std::move(request)); rc != 0)
             return rc;
+        ++self.posted_by_lists_;
     }
+    if (pair.extended && pair.extended->is_open)
+        self.complain("a list of requests is posted between ibv_wr_start and ibv_wr_complete");
     self.progress(pair);
     return 0;
 }
 
-int FakeVerbs::accept(Pair& pair, const ibv_send_wr& wr) {
-    if (pair.state != IBV_QPS_RTS)
+int FakeVerbs::accept(Pair& pair, Request request) {
+    if (pair.state != IBV_QPS_RTS || request.inline_data.size() > pair.caps.max_inline_data)
         return EINVAL;
     if (pair.posted - pair.freed >= pair.caps.max_send_wr) {
         complain("the send queue overflows");
         return ENOMEM;
     }
-    Request request;
-    request.wr = wr;
-    request.wr.next = nullptr;
-    if (wr.num_sge == 1)
-        request.piece = *wr.sg_list;
-    if ((wr.send_flags & IBV_SEND_INLINE) != 0) {
-        if (request.piece.length > pair.caps.max_inline_data)
-            return EINVAL;
-        const auto* data = reinterpret_cast<const std::byte*>(request.piece.addr);
-        request.inline_data.assign(data, data + request.piece.length);
-    }
     request.index = pair.posted++;
     pair.sends.push_back(std::move(request));
     return 0;
+}
+
+// ---- ibv_wr_*(3): nothing is posted before complete ---------------------------------------------
+FakeVerbs::Request& FakeVerbs::build(ibv_qp_ex* qp, ibv_wr_opcode opcode, uint64_t operation) {
+    auto& calls = *static_cast<Extended*>(qp);
+    if (!calls.is_open || (calls.operations & operation) == 0)
+        calls.error = EINVAL;
+    Request& request = calls.built.emplace_back().request;
+    request.wr.wr_id = qp->wr_id;
+    request.wr.send_flags = qp->wr_flags;
+    request.wr.opcode = opcode;
+    return request;
+}
+
+void FakeVerbs::set_data(ibv_qp_ex* qp, uint64_t address, size_t length, bool is_inline) {
+    auto& building = static_cast<Extended*>(qp)->built.back();
+    ++building.data;
+    building.request.piece = {address, static_cast<uint32_t>(length), 0};
+    if (is_inline)
+        building.request.copy_data();
+}
+
+int FakeVerbs::complete_calls(ibv_qp_ex* qp) {
+    auto& calls = *static_cast<Extended*>(qp);
+    Pair& pair = *calls.pair;
+    auto& context = *static_cast<Context*>(pair.context);
+    auto& self = *context.owner;
+    const auto built = std::exchange(calls.built, {});
+    for (size_t i = 0; i < built.size(); ++i)
+        std::this_thread::sleep_for(self.slowness_);
+    const Guard guard(self.lock_);
+    calls.is_open = false;
+    if (std::exchange(calls.error, 0) != 0) {
+        self.complain("an operation is posted that the queue pair was not created for");
+        return EINVAL;
+    }
+    if (context.removed)
+        return EIO;
+    const unsigned addresses = pair.kind == IBV_QPT_UD ? 1 : 0;
+    for (const auto& building : built) {
+        if (building.data != 1 || building.addresses != addresses)
+            self.complain("a request has no data or no address, or two of them");
+        if (const int rc = self.accept(pair, building.request); rc != 0)
+            return rc;
+        ++self.posted_by_calls_;
+    }
+    self.progress(pair);
+    return 0;
+}
+
+void FakeVerbs::equip(Extended& calls) {
+    calls.wr_start = [](ibv_qp_ex* qp) {
+        auto& own = *static_cast<Extended*>(qp);
+        own.error = own.is_open ? EINVAL : 0;
+        own.is_open = true;
+    };
+    calls.wr_complete = complete_calls;
+    calls.wr_send = [](ibv_qp_ex* qp) { build(qp, IBV_WR_SEND, IBV_QP_EX_WITH_SEND); };
+    calls.wr_send_imm = [](ibv_qp_ex* qp, __be32 immediate) {
+        build(qp, IBV_WR_SEND_WITH_IMM, IBV_QP_EX_WITH_SEND_WITH_IMM).wr.imm_data = immediate;
+    };
+    calls.wr_rdma_write = [](ibv_qp_ex* qp, uint32_t key, uint64_t to) {
+        build(qp, IBV_WR_RDMA_WRITE, IBV_QP_EX_WITH_RDMA_WRITE).wr.wr.rdma = {to, key};
+    };
+    calls.wr_rdma_write_imm = [](ibv_qp_ex* qp, uint32_t key, uint64_t to, __be32 immediate) {
+        ibv_send_wr& wr =
+            build(qp, IBV_WR_RDMA_WRITE_WITH_IMM, IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM).wr;
+        wr.wr.rdma = {to, key};
+        wr.imm_data = immediate;
+    };
+    calls.wr_rdma_read = [](ibv_qp_ex* qp, uint32_t key, uint64_t from) {
+        build(qp, IBV_WR_RDMA_READ, IBV_QP_EX_WITH_RDMA_READ).wr.wr.rdma = {from, key};
+    };
+    calls.wr_atomic_fetch_add = [](ibv_qp_ex* qp, uint32_t key, uint64_t at, uint64_t addend) {
+        build(qp, IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD).wr.wr.atomic = {
+            at, addend, 0, key};
+    };
+    calls.wr_atomic_cmp_swp =
+        [](ibv_qp_ex* qp, uint32_t key, uint64_t at, uint64_t compare, uint64_t swap) {
+            build(qp, IBV_WR_ATOMIC_CMP_AND_SWP, IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP).wr.wr.atomic = {
+                at, compare, swap, key};
+        };
+    calls.wr_set_ud_addr = [](ibv_qp_ex* qp, ibv_ah* ah, uint32_t number, uint32_t key) {
+        auto& building = static_cast<Extended*>(qp)->built.back();
+        ++building.addresses;
+        building.request.wr.wr.ud = {ah, number, key};
+    };
+    calls.wr_set_sge = [](ibv_qp_ex* qp, uint32_t, uint64_t address, uint32_t length) {
+        set_data(qp, address, length, false);
+    };
+    calls.wr_set_inline_data = [](ibv_qp_ex* qp, void* data, size_t length) {
+        set_data(qp, reinterpret_cast<uint64_t>(data), length, true);
+    };
 }
 
 void FakeVerbs::progress(Pair& pair) {
@@ -105,10 +197,8 @@ bool FakeVerbs::lose(const Pair& pair, uint32_t to, const Request& request) {
         fault_ = Fault::None;
         late_ = std::make_shared<Request>(request);
         late_for_ = to;
-        if (late_->inline_data.empty()) {  // the sender's memory is its own again
-            const auto* data = reinterpret_cast<const std::byte*>(request.piece.addr);
-            late_->inline_data.assign(data, data + request.piece.length);
-        }
+        if (late_->inline_data.empty())
+            late_->copy_data();
         return true;
     }
     if (fault_ != Fault::Lost)
@@ -236,13 +326,14 @@ const FakeVerbs::Region* FakeVerbs::find_region(const Pair& peer, uint32_t rkey)
     if (!leaks(Leak::WrongKey))
         return nullptr;
     const auto any = std::ranges::find_if(regions_, [&](const auto& entry) {
-        return entry.second->pd == peer.pd && (entry.second->access & IBV_ACCESS_REMOTE_WRITE) != 0;
+        return entry.second->pd == peer.reaches &&
+               (entry.second->access & IBV_ACCESS_REMOTE_WRITE) != 0;
     });
     return any == regions_.end() ? nullptr : any->second;
 }
 
 bool FakeVerbs::admits(const Pair& peer, const Region& region, unsigned needed) const {
-    const bool domain = leaks(Leak::Domain) || region.pd == peer.pd;
+    const bool domain = leaks(Leak::Domain) || region.pd == peer.reaches;
     const bool direction =
         leaks(Leak::Direction) || (static_cast<unsigned>(region.access) & needed) != 0;
     return domain && direction && (peer.access & needed) != 0;

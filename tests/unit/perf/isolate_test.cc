@@ -127,7 +127,7 @@ INSTANTIATE_TEST_SUITE_P(
         // Its neighbours are doors that are shut: an open one beside it would be no leak.
         LeakCase{Leak::KeysInOrder, {}}));
 
-// Nothing moved, but who was to refuse it called it something else.
+// Nothing moved, but the refusal has another name.
 TEST_F(Isolation, ARefusalByAnotherNameIsAFinding) {
     FakeVerbs verbs({own_device()});
     verbs.refuse_access_as(IBV_WC_REM_OP_ERR);

@@ -35,20 +35,26 @@ class IdleLane {
 
     [[nodiscard]] static uint64_t room() { return UINT64_MAX; }
 
+    [[nodiscard]] static uint32_t reposts() { return 16; }
+
     static int post_batch(uint32_t, uint32_t, bool) noexcept { return 0; }
 
     static int post_one(uint32_t, bool) noexcept { return 0; }
 
     int post_receives(uint32_t count) noexcept {
         receives_ += count;
+        ++calls_;
         return 0;
     }
 
     [[nodiscard]] uint32_t receives() const { return receives_; }
 
+    [[nodiscard]] uint32_t calls() const { return calls_; }
+
   private:
     Point point_;
     uint32_t receives_ = 0;
+    uint32_t calls_ = 0;  // that posted them
 };
 
 struct IdleGroup {
@@ -173,6 +179,54 @@ TEST(Loops, WhoOnlySendsKeepsItsPatienceWhenItIsClosed) {
     EXPECT_TRUE(stream.send().good());
     EXPECT_EQ(flows.front().completed, 1U);
     EXPECT_FALSE(completer.patience());
+}
+
+// Completions of a thread's queue pairs come mixed: runs of one of them would be short.
+TEST(Loops, ReceivesOfALaneArePostedSeveralAtOnce) {
+    constexpr uint32_t kRounds = 4;
+    constexpr uint32_t kEach = kRounds * kPollBatch / 2;  // of two lanes
+    std::vector<ibv_wc> mixed;
+    for (uint64_t i = 0; i < kPollBatch; ++i)
+        mixed.push_back(one_completion(IBV_WC_RECV, (i % 2) << 32U));
+    std::vector<ScriptStep> steps(kRounds, these_come(mixed));
+    steps.push_back(these_come({one_completion(IBV_WC_RECV, 0)}));
+    Worker worker(new_word(), true);
+    worker.expect(2 * kEach + 1);
+    ScriptedCompleter completer(std::move(steps));
+    IdleGroup group{.lanes = {IdleLane(Transport::Rc), IdleLane(Transport::Rc)}};
+    std::vector<Flow> flows(2);
+    EXPECT_TRUE(Stream(group, completer, worker, std::span(flows)).receive().good());
+    EXPECT_EQ(group.lanes[0].receives(), kEach + 1) << "at the end all are posted";
+    EXPECT_EQ(group.lanes[1].receives(), kEach);
+    EXPECT_EQ(group.lanes[0].calls(), kEach / IdleLane::reposts() + 1);
+    EXPECT_EQ(group.lanes[1].calls(), kEach / IdleLane::reposts());
+}
+
+// What never came is given up, what came is posted.
+TEST(Loops, ReceivesArePostedAgainWhereTheRestIsLost) {
+    Worker worker(new_word(), true);
+    ScriptedCompleter completer({these_come({one_completion(IBV_WC_RECV, 0)}),
+                                 a_word([&] { worker.expect(2); }),
+                                 nothing_comes()});
+    IdleGroup group{.lanes = {IdleLane(Transport::Uc)}};
+    std::vector<Flow> flows(1);
+    EXPECT_TRUE(Stream(group, completer, worker, std::span(flows)).receive().good());
+    EXPECT_EQ(group.lanes.front().receives(), 1U);
+}
+
+TEST(Receives, OutlastAPauseOfTheirReceiver) {
+    Point wanted{.verb = Verb::Send, .depth = 128, .slots = 128, .iterations = 1};
+    EXPECT_EQ(receives_of(wanted, Side::Server), 512U);
+    EXPECT_EQ(reposts_of(wanted, Side::Server), 16U);
+    EXPECT_EQ(receives_of(wanted, Side::Client), 0U);
+    wanted.qps = 8;
+    EXPECT_EQ(receives_of(wanted, Side::Server), 256U) << "twice the depth, of each";
+    wanted.qps = 256;
+    wanted.depth = wanted.slots = 1;
+    EXPECT_EQ(receives_of(wanted, Side::Server), 2U);
+    EXPECT_EQ(reposts_of(wanted, Side::Server), 1U);
+    wanted = {.verb = Verb::Send, .depth = 6, .slots = 6, .iterations = 1};
+    EXPECT_EQ(receives_of(wanted, Side::Server), 516U) << "in whole rings";
 }
 
 // A late datagram comes with the one that is waited for.

@@ -82,7 +82,7 @@ TEST(Message, PointRoundTrip) {
     EXPECT_EQ(to_json(*back), to_json(point));
 }
 
-// Older programs registered their memory with strict ordering, and asked nobody for anything else.
+// Older programs registered their memory with strict ordering, and knew nothing else.
 TEST(Message, OlderPeersMeanWhatTheyDid) {
     Json point = good_point();
     ASSERT_EQ(parse_point(point)->ordering, Ordering::Relaxed);
@@ -118,6 +118,18 @@ TEST(Message, LinkSpeedMayBeMissing) {
         device["link_bits_per_s"] = bad;
         EXPECT_FALSE(parse_device_info(device)) << bad.dump();
     }
+}
+
+TEST(Message, AnAdapterIsNamedWhereItsSideTells) {
+    Json device = good_device();
+    EXPECT_EQ(parse_device_info(device)->identity.part, "");
+    device["part"] = "02c9:101d";
+    device["firmware"] = "22.41.1000";
+    device["pcie"] = "16.0 GT/s PCIe x16";
+    device["numa_node"] = "1";
+    EXPECT_EQ(to_json(*parse_device_info(device)), device);
+    device["board"] = 7;
+    EXPECT_FALSE(parse_device_info(device));
 }
 
 TEST(Message, TextOfThePeerIsMadeSafe) {
@@ -204,7 +216,8 @@ TEST(Message, CheckedRoundTrip) {
 
 TEST(Message, HelloAndVersions) {
     Hello own = own_hello();
-    own.machine.clear();  // may be missing
+    own.machine.clear();  // may be missing, as these may
+    own.platform = {};
     expect_strict(to_json(own), parse_hello);
     EXPECT_TRUE(check_compatible(own, own));
     Hello newer = own;

@@ -43,6 +43,7 @@ Plan every_member() {
     plan.reads = 5;
     plan.inline_bytes = 0;
     plan.signal = 8;
+    plan.ring_bytes = 1U << 20U;
     plan.seed = 0xfedcba9876543210;
     plan.reps = 3;
     return plan;

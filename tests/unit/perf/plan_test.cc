@@ -93,6 +93,29 @@ TEST(Expand, AutoFitsTheDefaultMemoryLimit) {
     }
 }
 
+TEST(Expand, MessagesGoRoundInTheRing) {
+    Plan plan{.verbs = {Verb::Write},
+              .modes = {Mode::Bandwidth},
+              .sizes = {64, 4096, 65536, 1U << 20U},
+              .iterations = 1};
+    const auto slots = [&] {
+        std::vector<uint32_t> all;
+        for (const Point& point : expand(plan))
+            all.push_back(point.slots);
+        return all;
+    };
+    EXPECT_EQ(slots(), (std::vector<uint32_t>{128, 64, 4, 1})) << "in 256 KiB, and the depth";
+    plan.ring_bytes = 2U << 20U;
+    EXPECT_EQ(slots(), (std::vector<uint32_t>{128, 128, 32, 2}));
+    plan.qps = {8};
+    EXPECT_EQ(slots(), (std::vector<uint32_t>{128, 64, 4, 1})) << "shared";
+    plan.qps = {1};
+    plan.ring_bytes = 65536;
+    EXPECT_EQ(slots(), (std::vector<uint32_t>{128, 16, 1, 1}));
+    plan.modes = {Mode::Latency};
+    EXPECT_EQ(slots(), (std::vector<uint32_t>{8, 8, 1, 1}));
+}
+
 TEST(Expand, EachTransportGetsTheVerbsThatItCanCarry) {
     Plan plan{.verbs = {Verb::Write, Verb::Send},
               .modes = {Mode::Bandwidth},

@@ -30,6 +30,9 @@ TEST(ReportDocuments, SchemaAndReportHaveTheSameMembers) {
     report.results.front().bandwidth->parts = {Part{.messages = 1, .elapsed_ns = 1},
                                                Part{.direction = Direction::Reverse}};
     report.client_device->iwarp = report.client_device->grh = true;
+    report.client_device->identity = {
+        .part = "p", .board = "b", .firmware = "f", .pcie = "x16", .numa_node = "0"};
+    report.client.platform = {.cpu = "c", .governor = "g", .rdma_core = "r"};
     report.results.push_back(test::latency_result(1, 40'000));
     report.results.back().point.transport = Transport::Tcp;
     report.more_pairs = {{*report.client_device, report.server, *report.server_device}};

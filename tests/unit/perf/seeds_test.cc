@@ -68,7 +68,7 @@ TEST(FuzzSeeds, MessagesAreRead) {
     expect_read(parse_endpoints, seed_message("open"));
     EXPECT_TRUE(parse_counts(seed_message("stop"), "messages", 2));
     EXPECT_TRUE(parse_posted(seed_message("stopped"), 2));
-    EXPECT_TRUE(parse_round(seed_message("fetch"), 2));
+    EXPECT_TRUE(parse_round(seed_message("fetch"), Point{.qps = 2}));
     expect_read(parse_opened, seed_message("opened"));
     expect_read(parse_checked, seed_message("verified"));
     expect_read(parse_usage, seed_message("stopped"));

@@ -3,6 +3,7 @@
 // its connection.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -105,6 +106,14 @@ inline base::Result<PointResult> run_by_time(Point wanted, uint32_t time_ms) {
         if (!is_empty || time_ms >= 2000)
             return result;
     }
+}
+
+// Messages that are checked in one direction: those of the rounds, and what a measurement left.
+inline uint64_t messages_checked(const Point& wanted) {
+    uint64_t all = uint64_t{kRoundsBefore + kRoundsAfter} * wanted.slots * wanted.qps;
+    for (uint32_t lane = 0; looks_at_memory(wanted) && lane < wanted.qps; ++lane)
+        all += std::min<uint64_t>(wanted.slots, iterations_of(wanted, lane));
+    return all;
 }
 
 inline constexpr Verb kVerbs[] = {Verb::Write,

@@ -78,8 +78,8 @@ TEST_P(EveryPoint, IsVerifiedAndMeasured) {
         ASSERT_TRUE(result) << result.error().message();
         EXPECT_FALSE(result->checked.wrong) << result->checked.wrong->mismatch.kind;
         const uint64_t directions = is_ping_pong(p) || is_atomic(p.verb) ? 2 : 1;
-        EXPECT_EQ(result->checked.messages, directions * 3 * p.slots);
-        EXPECT_EQ(result->checked.bytes, directions * 3 * p.slots * p.size);
+        EXPECT_EQ(result->checked.messages, directions * messages_checked(p));
+        EXPECT_EQ(result->checked.bytes, directions * messages_checked(p) * p.size);
         EXPECT_EQ(result->checked.lost, 0U);
         EXPECT_EQ(result->bandwidth.has_value(), p.mode == Mode::Bandwidth);
         EXPECT_EQ(result->latency.has_value(), p.mode == Mode::Latency);

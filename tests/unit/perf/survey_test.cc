@@ -2,6 +2,7 @@
 #include "perf/verbs/survey.h"
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -38,6 +39,36 @@ class FakeSys {
     test::TempDir dir_;
 };
 
+TEST(Identity, IsWhatDriverAndSysfsSay) {
+    const test::TempDir sys;
+    const std::string folder = sys / "class/infiniband/mlx5_0";
+    std::filesystem::create_directories(folder + "/device");
+    const auto write = [&](const std::string& name, const std::string& text) {
+        std::ofstream(folder + "/" + name) << text << '\n';
+    };
+    ibv_device_attr attr{};
+    attr.vendor_id = 0x2c9;
+    attr.vendor_part_id = 0x101d;
+    std::strcpy(attr.fw_ver, "22.41.1000");
+    write("board_id", "MT_0000000359");
+    write("device/current_link_speed", "16.0 GT/s PCIe");
+    write("device/current_link_width", "16");
+    write("device/numa_node", "1");
+    const Identity adapter = identity_of("mlx5_0", attr, sys.path());
+    EXPECT_EQ(adapter.part, "02c9:101d");
+    EXPECT_EQ(adapter.board, "MT_0000000359");
+    EXPECT_EQ(adapter.firmware, "22.41.1000");
+    EXPECT_EQ(adapter.pcie, "16.0 GT/s PCIe x16");
+    EXPECT_EQ(adapter.numa_node, "1");
+    write("device/current_link_speed", "Unknown");
+    write("device/current_link_width", "0");
+    write("device/numa_node", "-1");
+    const Identity function = identity_of("mlx5_0", attr, sys.path());
+    EXPECT_EQ(function.pcie, "") << "a virtual function has no link of its own";
+    EXPECT_EQ(function.numa_node, "");
+    EXPECT_EQ(identity_of("rxe0", attr, sys.path()).board, "") << "sysfs has no such file";
+}
+
 TEST(Survey, ReadsTheTableAndTheNetdevs) {
     FakeVerbs verbs;
     const FakeSys sys;
@@ -70,7 +101,7 @@ TEST(Survey, KnowsThePortOfAnIpoibInterface) {
     EXPECT_EQ(port_of_lo("32", "-1"), "/0");
     EXPECT_EQ(port_of_lo("32", "254"), "/0");
     std::filesystem::create_directories(lo + "/device/infiniband/mlx5_2");
-    EXPECT_EQ(port_of_lo("32", "0"), "/0") << "which of two nobody says";
+    EXPECT_EQ(port_of_lo("32", "0"), "/0") << "which of two is not known";
 }
 
 TEST(Survey, OldKernelsAreReadEntryByEntry) {

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a measurement leaves in memory is checked at its end.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "perf/engine/integrity.h"
+#include "tests/unit/perf/session_pair.h"
+
+namespace perf {
+namespace {
+
+using test::FakeVerbs;
+using test::Fault;
+using testing::HasSubstr;
+
+struct Way {
+    Verb verb;
+    Direction direction;
+};
+
+constexpr Way kWays[] = {{Verb::Write, Direction::Forward},
+                         {Verb::Write, Direction::Reverse},
+                         {Verb::WriteImm, Direction::Forward},
+                         {Verb::WriteImm, Direction::Reverse},
+                         {Verb::Read, Direction::Forward},
+                         {Verb::Read, Direction::Reverse}};
+
+Point loaded(const Way& way, uint64_t iterations) {
+    Point p = point(way.verb, Mode::Bandwidth, 500);
+    p.direction = way.direction;
+    p.iterations = iterations;
+    return p;
+}
+
+// The number of the measurement's last message, of all that the provider moves.
+uint64_t last_of(const Point& p) {
+    return kRoundsBefore * p.slots + warmup_of(p, p.iterations) + p.iterations - 1;
+}
+
+std::string_view side_that_sees(const Way& way) {
+    const bool posts_here = way.direction == Direction::Forward;
+    return posts_here == (way.verb == Verb::Read) ? "client" : "server";
+}
+
+TEST(Load, AWrongBitOfAMeasuredMessageIsFound) {
+    for (const Way& way : kWays) {
+        const Point p = loaded(way, 777);
+        FakeVerbs verbs;
+        verbs.inject(Fault::BitFlip, last_of(p));
+        const auto result = run_one(verbs, p);
+        ASSERT_TRUE(result) << result.error().message();
+        ASSERT_TRUE(result->checked.wrong) << describe(p);
+        EXPECT_EQ(result->checked.wrong->mismatch.kind, "bit flip, after the measurement");
+        EXPECT_EQ(result->checked.wrong->side, side_that_sees(way));
+        EXPECT_TRUE(result->bandwidth) << "the numbers are there, and so is what they are worth";
+    }
+}
+
+TEST(Load, AByteInAGuardBandIsFound) {
+    for (const Way& way : kWays) {
+        const Point p = loaded(way, 777);
+        FakeVerbs verbs;
+        verbs.inject(Fault::Stray, kRoundsBefore * p.slots + 300);
+        const auto result = run_one(verbs, p);
+        ASSERT_TRUE(result) << result.error().message();
+        ASSERT_TRUE(result->checked.wrong) << describe(p);
+        EXPECT_TRUE(result->checked.wrong->guard);
+        EXPECT_THAT(result->checked.wrong->mismatch.kind, HasSubstr("after the measurement"));
+    }
+}
+
+// The round before has left the same data in the slot.
+TEST(Load, ASlotThatIsNeverWrittenIsFound) {
+    for (const Way& way : kWays) {
+        const Point p = loaded(way, point(way.verb, Mode::Bandwidth, 500).slots);
+        FakeVerbs verbs;
+        verbs.inject(Fault::Stale, last_of(p));
+        const auto result = run_one(verbs, p);
+        ASSERT_TRUE(result) << result.error().message();
+        ASSERT_TRUE(result->checked.wrong) << describe(p);
+        EXPECT_EQ(result->checked.wrong->message, kRoundsBefore * p.slots - 1);
+        EXPECT_EQ(result->checked.wrong->mismatch.offset, 0U);
+        EXPECT_THAT(result->checked.wrong->mismatch.kind, HasSubstr("after the measurement"));
+    }
+}
+
+TEST(Load, OfFewMessagesIsInTheirSlots) {
+    for (const Way& way : kWays) {
+        Point p = loaded(way, 7);
+        p.qps = 2;
+        FakeVerbs verbs;
+        const auto result = run_one(verbs, p);
+        ASSERT_TRUE(result) << result.error().message();
+        EXPECT_FALSE(result->checked.wrong) << result->checked.wrong->mismatch.kind;
+        EXPECT_EQ(result->checked.messages, 3 * 2 * p.slots + 7);
+    }
+}
+
+TEST(Load, ByTimeIsInAllSlotsOfAllLanes) {
+    for (const Verb verb : {Verb::Write, Verb::WriteImm, Verb::Read}) {
+        Point p = loaded({verb, Direction::Both}, 0);
+        p.qps = 3;
+        p.threads = 2;
+        p.depth = p.slots = p.batch = 4;
+        const auto result = run_by_time(p, 50);
+        ASSERT_TRUE(result) << result.error().message();
+        EXPECT_FALSE(result->checked.wrong) << result->checked.wrong->mismatch.kind;
+        EXPECT_GT(result->checked.messages, 2 * 3 * 3 * p.slots);
+        EXPECT_LE(result->checked.messages, 2 * 4 * 3 * p.slots);
+    }
+}
+
+// What may get lost, and what a receive takes wherever it is, is not looked at.
+TEST(Load, IsLookedAtWhereItsPlaceIsKnown) {
+    EXPECT_FALSE(looks_at_memory(point(Verb::Send, Mode::Bandwidth)));
+    EXPECT_FALSE(looks_at_memory(point(Verb::FetchAdd, Mode::Bandwidth)));
+    EXPECT_FALSE(looks_at_memory(point(Verb::Write, Mode::Latency)));
+    EXPECT_FALSE(looks_at_memory(point(Verb::Write, Mode::Bandwidth, 500, Transport::Uc)));
+    EXPECT_TRUE(looks_at_memory(point(Verb::Write, Mode::Bandwidth)));
+}
+
+TEST(Load, SlotsOfTheWireAreNotBelieved) {
+    const Point p{.qps = 2, .depth = 8, .slots = 4};
+    base::Json round = to_json(RoundOf{.lane = 1, .number = 3, .left = 4});
+    ASSERT_TRUE(parse_round(round, p));
+    EXPECT_EQ(parse_round(round, p)->left, 4U);
+    for (const int bad : {-1, 0, 5}) {
+        round["left"] = bad;
+        EXPECT_FALSE(parse_round(round, p)) << bad;
+    }
+    EXPECT_FALSE(to_json(RoundOf{.lane = 1, .number = 3}).contains("left"));
+}
+
+}  // namespace
+}  // namespace perf

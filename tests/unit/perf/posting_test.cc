@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// How messages are posted: by ibv_wr_*(3), or in lists where the provider has no such calls.
+#include <gtest/gtest.h>
+
+#include "tests/unit/perf/session_pair.h"
+
+namespace perf {
+namespace {
+
+using test::FakeDevice;
+using test::FakeVerbs;
+
+FakeDevice device_with(bool calls) {
+    FakeDevice device = test::loopback_device();
+    device.has_calls = calls;
+    return device;
+}
+
+std::vector<Point> all_points() {
+    std::vector<Point> points;
+    for (const Verb verb : kVerbs) {
+        for (const Mode mode : {Mode::Bandwidth, Mode::Latency}) {
+            for (const Transport transport : {Transport::Rc, Transport::Uc, Transport::Ud}) {
+                for (const uint32_t size : {64U, 500U}) {  // inline, and not
+                    if (can_carry(transport, verb))
+                        points.push_back(point(verb, mode, size, transport));
+                }
+            }
+        }
+    }
+    return points;
+}
+
+// Behind each round of writes, and behind the measurement.
+uint64_t credits_of(const Point& p) {
+    return arrives_by_credit(p) ? kRoundsBefore + kRoundsAfter + 1 : 0;
+}
+
+TEST(Posting, IsByCallsWhereTheProviderHasThem) {
+    for (const Point& p : all_points()) {
+        for (const bool calls : {true, false}) {
+            FakeVerbs verbs({device_with(calls)});
+            const auto result = run_one(verbs, p);
+            ASSERT_TRUE(result) << describe(p) << ": " << result.error().message();
+            EXPECT_FALSE(result->checked.wrong) << result->checked.wrong->mismatch.kind;
+            const uint64_t messages = verbs.posted_by_calls() + verbs.posted_by_lists();
+            EXPECT_GE(messages, 777U);
+            EXPECT_EQ(verbs.posted_by_lists(), calls ? credits_of(p) : messages) << describe(p);
+        }
+    }
+}
+
+// The last batch of a quota is shorter than the others, and has a completion of its own.
+TEST(Posting, OfAnyNumberOfMessagesCompletes) {
+    for (const uint64_t iterations : {1U, 15U, 16U, 17U, 100U}) {
+        for (const bool calls : {true, false}) {
+            FakeVerbs verbs({device_with(calls)});
+            Point p = point(Verb::Write, Mode::Bandwidth, 64);
+            p.iterations = iterations;
+            const auto result = run_one(verbs, p);
+            ASSERT_TRUE(result) << result.error().message();
+            EXPECT_EQ(result->bandwidth->messages, iterations);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace perf
