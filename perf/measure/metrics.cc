@@ -18,10 +18,12 @@ std::optional<double> bandwidth_of(const PointResult& result) {
 }
 
 namespace {
-// Core-seconds per gigabyte, of both machines and with the warm-up in both.
+// Core-seconds per gigabyte, of both machines and with the warm-up in both. Of windows long enough
+// for the machines' clocks.
 std::optional<double> cost_of(const PointResult& result) {
     const PointUsage& usage = result.usage;
-    if (!result.bandwidth || !usage.client.cpu || !usage.server.cpu || usage.payload_bytes == 0)
+    if (!result.bandwidth || !busy_cores(usage.client) || !busy_cores(usage.server) ||
+        usage.payload_bytes == 0)
         return std::nullopt;
     return (usage.client.cpu->machine_busy_s + usage.server.cpu->machine_busy_s) /
            (static_cast<double>(usage.payload_bytes) / 1e9);

@@ -4,7 +4,7 @@
 # --full: their own sizes up to 8 MiB and five repetitions; prints their tables.
 source "${BASH_SOURCE[0]%/*}/bundles-lib.sh"
 plans=$(realpath "${BASH_SOURCE[0]%/*}/../../../examples/evaluation/plans")
-shorter='{time_ms: 30, reps: 3} + if .sizes_bytes | length > 1 then {sizes_bytes: [4096]} else {} end + if .qps then {qps: [1, 4]} else {} end'
+shorter='{time_ms: 200, reps: 3} + if .sizes_bytes | length > 1 then {sizes_bytes: [4096]} else {} end + if .qps then {qps: [1, 4]} else {} end'
 [[ ${1:-} != --full ]] || shorter='{time_ms: 300, reps: 5}'
 
 start() { # NAME HOST: a container that waits, 10.9.0.HOST and 10.9.1.HOST
