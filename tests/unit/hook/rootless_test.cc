@@ -283,31 +283,35 @@ TEST_F(Rootless, ItsGcLeavesThePortsOfRootsContainers) {
 
 // The claim is in root's folder. The pool is in the configuration, and the netdev is not here.
 TEST_F(Rootless, AnAdapterThatRootsPoolHasLentIsNotGiven) {
+    const std::string function = "0000:03:00.0";
+    fake_.world.add_sriov("enp3s0", function, 0, Nic::VfWithoutPf);
     StateDir roots;
     for (StateDir* each : {&roots, &state_}) {
         each->add_pool("lent", "vf");
-        each->config().pools.back().functions = {{"0000:02:00.0", "", ""}};
+        each->config().pools.back().functions = {{function, "", ""}};
     }
+    Life before = beside("before", one_of_hosts("mlx5_2"));
+    ASSERT_TRUE(before.start()) << "it is the host's";
+    EXPECT_TRUE(before.poststop());
+
     Life lent{fake_, roots, "lent"};
     lent.init = 7000;
     lent.annotations = {{"rdma.mode", "vf"}, {"rdma.pool", "lent"}, {"rdma.ip", "10.9.0.1/24"}};
-    Life before = beside("before", one_of_hosts("mlx5_1"));
-    ASSERT_TRUE(before.start()) << "it is the host's";
-    EXPECT_TRUE(before.poststop());
+    fake_.world.set_up(fake_.world.host, fake_.world.netdev_of(function)->second, false);
     ASSERT_TRUE(lent.start());
-    ASSERT_EQ(lent.environment("RDMA_DEVICE"), "mlx5_1");
-
-    Life named = beside("named", one_of_hosts("mlx5_1"));
-    EXPECT_THAT(refusal(named).message(), HasSubstr("'mlx5_1' is a container's"));
+    ASSERT_EQ(lent.environment("RDMA_DEVICE"), "mlx5_2");
+    Life named = beside("named", one_of_hosts("mlx5_2"));
+    EXPECT_THAT(refusal(named).message(), HasSubstr("'mlx5_2' is a container's"));
     Life all = container("all", one_of_hosts("all"));
     ASSERT_TRUE(all.start());
-    EXPECT_EQ(all.environment("RDMA_DEVICE"), "mlx5_0");
-    EXPECT_EQ(all.nodes().size(), 1U);
+    EXPECT_EQ(all.nodes().size(), 2U);
+    EXPECT_EQ(all.environment("RDMA_DEVICE_2"), "");
     EXPECT_TRUE(all.poststop());
 
     ASSERT_TRUE(lent.poststop());
     fake_.settle();
-    Life after = beside("after", one_of_hosts("mlx5_1"));
+    fake_.world.set_up(fake_.world.host, fake_.world.netdev_of(function)->second, true);
+    Life after = beside("after", one_of_hosts("mlx5_2"));
     EXPECT_TRUE(after.start());
     EXPECT_TRUE(after.poststop());
     expect_nothing_kept();
