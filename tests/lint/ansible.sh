@@ -31,11 +31,11 @@ for specs in sorted(glob.glob("roles/*/meta/argument_specs.yml")):
         continue
     options = yaml.safe_load(open(specs))["argument_specs"]["main"]["options"]
     defaults = yaml.safe_load(open(f"roles/{role}/defaults/main.yml"))
-    readme = open("README.md").read()
+    page = open("../docs/admin/ansible.md").read()
     wrong += [f"{role}: {name} has a default and no type" for name in sorted(defaults.keys() - options.keys())]
     wrong += [f"{role}: {name} has a type and no default" for name in sorted(options.keys() - defaults.keys())
               if name.startswith(role + "_")]
-    wrong += [f"README.md does not name role {role}"] if f"`{role}`" not in readme else []
+    wrong += [f"docs/admin/ansible.md does not name role {role}"] if f"`{role}`" not in page else []
 print("\n".join(wrong) or "ansible: every variable of a role has a type and a default")
 sys.exit(bool(wrong))
 EOF
@@ -140,6 +140,14 @@ ranges() { ansible-playbook -c local "$HOME/ranges.yml" "$@" >"$HOME/played" 2>&
 if ! ranges -i inventory/hosts.yaml || grep -q 'ok=0 ' "$HOME/played"; then
     cat "$HOME/played"
     echo "ansible: the hosts of inventory/hosts.yaml would give out the same addresses"
+    exit 1
+fi
+# So do those of the page's example.
+# shellcheck disable=SC2016  # no expansion: the fence of a block
+sed -n '/^```yaml$/,/^```$/{//!p}' ../docs/admin/ansible.md >"$HOME/page.yaml"
+if ! ranges -i "$HOME/page.yaml" || grep -q 'ok=0 ' "$HOME/played"; then
+    cat "$HOME/played"
+    echo "ansible: the inventory of docs/admin/ansible.md is not taken"
     exit 1
 fi
 if ranges -i inventory/hosts.yaml -e rdma_addresses=10.9.0.10-10.9.0.200/24 --limit no_mlnx_ofed_node1 || ! grep -q 'node1: pool soft, .* and no_mlnx_ofed_node2: pool soft' "$HOME/played"; then
