@@ -27,7 +27,7 @@ EPILOG = """\
 Without a form: each fact once (the short form).
   unit       no privilege, no kernel
   contract   the fakes and this machine's kernel, asked the same questions
-  lab        guests with real RDMA under several kernels (tests/lab/README.md)
+  lab        guests with real RDMA under several kernels (docs/dev/lab.md)
 
 Logs are in build/log. Ends with the ten dearest tests and the number of tests run, passed, failed and skipped, with the
 reasons. Status: 0 if none failed, 1 if one did, 64 for wrong usage, 69 if something is missing on this machine."""

@@ -119,7 +119,7 @@ died() {
     same_world "brings all back" "$work/before"
 }
 
-# ---- vf: igb of QEMU forwards frames with a spoofed source, whatever spoofchk says (tests/lab/README.md), and its rings are short ----
+# ---- vf: igb of QEMU forwards frames with a spoofed source, whatever spoofchk says (docs/dev/lab.md), and its rings are short ----
 vf() {
     modprobe -a igbvf || exit 1
     ip link set enp1s0 up

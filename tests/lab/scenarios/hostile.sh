@@ -178,7 +178,7 @@ begin_plain() { # NAME JQ
     return $status
 }
 
-# The hostile image for engines: without /usr, which is mounted (tests/lab/README.md).
+# The hostile image for engines: without /usr, which is mounted (docs/dev/lab.md).
 make_image() { # TAG [PLACE=TARGET...]
     local tree=$work/tree each changes=()
     mkdir -p "$tree"
