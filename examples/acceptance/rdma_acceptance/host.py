@@ -27,6 +27,14 @@ def text_of(path: Path, missing: str = "") -> str:
         return missing
 
 
+def virtual(processors: str, vendor: str, clocks: str) -> str:
+    """By /proc/cpuinfo, DMI's vendor and the clock sources that there are: empty, virtual, or emulated (QEMU without KVM, whose
+    guests have no clock of KVM)."""
+    if not re.search(r"^flags\s*:.*\bhypervisor\b", processors, re.MULTILINE):
+        return ""
+    return "emulated" if "QEMU" in vendor and "kvm-clock" not in clocks.split() else "virtual"
+
+
 def names_in(path: Path) -> list[str]:
     try:
         return sorted(each.name for each in path.iterdir())

@@ -6,7 +6,7 @@ import re
 import socket
 from pathlib import Path
 
-from .host import PCI, SYS, gids_of, names_in, representors, text_of
+from .host import PCI, SYS, gids_of, names_in, representors, text_of, virtual
 from .modes import Traffic, to_peer
 from .run import Check, Run
 from .tools import Failed, Skipped
@@ -30,7 +30,9 @@ def system(run: Run) -> str:
     version = run.tools.need(["rdmactl", "--version"]).out.strip()
     engine = run.tools.run([run.engine.name, "--version"]).out.strip()
     run.facts.platform |= {"kernel": run.facts.kernel, "system": os_name(), "rdma_hook": version, "engine": engine, "machine": run.facts.platform.get("machine", ""),
-                           "modules_not_of_the_kernel": foreign, "ofed": ofed.out.strip().rstrip(":") if ofed.ok else ""}
+                           "modules_not_of_the_kernel": foreign, "ofed": ofed.out.strip().rstrip(":") if ofed.ok else "",
+                           "virtual": virtual(text_of(Path("/proc/cpuinfo")), text_of(SYS / "class/dmi/id/sys_vendor"),
+                                              text_of(SYS / "devices/system/clocksource/clocksource0/available_clocksource"))}
     return ", ".join(filter(None, (os_name(), run.facts.kernel, version, engine))) + (f"; not the kernel's own: {', '.join(foreign)}" if foreign else "")
 
 

@@ -17,6 +17,10 @@ from .modes import rate_text
 from .run import Outcome, Run
 
 SCHEMA = "rdma-acceptance/1"
+# Of platform.virtual, above the numbers.
+MACHINES = {"emulated": "**This machine is emulated** (QEMU without KVM): its throughput, latencies and times are not those of a real machine.",
+            "virtual": "This machine is virtual: its throughput, latencies and times depend on what else its host does."}
+
 
 def document(run: Run, host: str, started: str, state: str) -> dict[str, Any]:
     """Schema rdma-acceptance/1. `state`: complete, interrupted or stopped."""
@@ -52,7 +56,8 @@ def numbers_table(report: dict[str, Any]) -> list[str]:
         lines.append(f"| {mode}" + (f", by {of['provider']}" if of.get("provider") else "") + " | " + " | ".join(cells) + " |")
     if len(lines) == 2:
         return ["Nothing was measured."]
-    return [*lines, "", "Container start: the engine's whole `run`, with the attach in it. Data: the best bandwidth and the least median latency of write, read and "
+    machine = MACHINES.get(report["platform"].get("virtual", ""))
+    return [*([machine, ""] if machine else []), *lines, "", "Container start: the engine's whole `run`, with the attach in it. Data: the best bandwidth and the least median latency of write, read and "
             "send over one queue pair, of 64 B, 4 KiB and 64 KiB if the command says nothing else; the bytes are checked."]
 
 

@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT / "examples/acceptance"))
 from rdma_acceptance import report  # noqa: E402
 from rdma_acceptance.anonymous import Anonymous, eui64  # noqa: E402
 from rdma_acceptance.engine import Engine  # noqa: E402
-from rdma_acceptance.host import Facts, Pf  # noqa: E402
+from rdma_acceptance.host import Facts, Pf, virtual  # noqa: E402
 from rdma_acceptance.run import Check, Run  # noqa: E402
 from rdma_acceptance.tools import Failed, Tools  # noqa: E402
 from rdma_acceptance.undo import Undo  # noqa: E402
@@ -114,6 +114,21 @@ class Reports(unittest.TestCase):
         self.assertEqual(document["checks"][0]["status"], "FAIL")
         for each in ("| vf | 412 ms | - | - | 98.0 Gbit/s, 1.8 us | - |", "**1 checks: 0 ok, 1 failed, 0 skipped.**", "\\| box says no"):
             self.assertIn(each, texts)
+
+    def test_numbers_of_a_guest_are_said_to_be_a_guests(self) -> None:
+        of = {"numbers": {}, "platform": {}}
+        self.assertNotIn("machine", "".join(report.numbers_table(of)))
+        of = {"numbers": {"vf": {"start_ms": 1}}, "platform": {"virtual": "emulated"}}
+        self.assertIn("**This machine is emulated** (QEMU without KVM): its throughput", report.numbers_table(of)[0])
+        of["platform"] = {"virtual": "virtual"}
+        self.assertIn("This machine is virtual", report.numbers_table(of)[0])
+
+    def test_what_kind_of_machine_it_is(self) -> None:
+        guest, host = "flags\t\t: fpu hypervisor lahf_lm\n", "flags\t\t: fpu lahf_lm\nbugs\t: hypervisor\n"
+        self.assertEqual(virtual(host, "QEMU", ""), "")
+        self.assertEqual(virtual(guest, "QEMU", "tsc hpet acpi_pm"), "emulated")
+        self.assertEqual(virtual(guest, "QEMU", "kvm-clock tsc"), "virtual")
+        self.assertEqual(virtual(guest, "VMware, Inc.", "tsc"), "virtual")
 
     def test_an_anonymous_one(self) -> None:
         name, document, texts = self.whole(True)
