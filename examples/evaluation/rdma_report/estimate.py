@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from statistics import median
 
 ENOUGH = 6  # repetitions: with fewer not even the whole range covers 95 %
+UNDECIDED = "not enough data"
 MARGIN = 0.05  # as that of `rdma-perf compare`
 
 
@@ -75,11 +76,23 @@ def signed_rank_critical(n: int) -> int:
 
 def verdict(ratio: Estimate | None, more_is_better: bool) -> str:
     if ratio is None or not ratio.certain:
-        return "not enough data"
-    if 1 - MARGIN <= ratio.low and ratio.high <= 1 + MARGIN:
+        return UNDECIDED
+    if is_equal(ratio):
         return "equal"
     if ratio.low > 1:
         return "faster" if more_is_better else "slower"
     if ratio.high < 1:
         return "slower" if more_is_better else "faster"
-    return "not enough data"
+    return UNDECIDED
+
+
+def is_equal(ratio: Estimate) -> bool:
+    return 1 - MARGIN <= ratio.low and ratio.high <= 1 + MARGIN
+
+
+def repetitions_needed(ratio: Estimate) -> int:
+    """About how many would decide, whether by an interval without 1 or by one within the margin. An interval shrinks with the root
+    of their number; the range of fewer than six stands for the interval that six would have."""
+    middle, half = abs(math.log(ratio.value)), math.log(ratio.high / ratio.low) / 2
+    wanted = max(middle, math.log(1 + MARGIN) - middle)
+    return max(ENOUGH, ratio.n + 1, math.ceil(max(ratio.n, ENOUGH) * (half / wanted) ** 2))

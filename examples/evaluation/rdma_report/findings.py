@@ -25,7 +25,7 @@ def of_measurements(collection: Collection, runs: list[Run]) -> list[Finding]:
     if collection.series and fewest < estimate.ENOUGH:
         found.append(Finding("note", "No 95 % intervals",
                              f"At least one point has {fewest} repetitions. Below {estimate.ENOUGH} not even the whole range of what was "
-                             "seen covers 95 %: brackets [ ] show that range instead."))
+                             f"seen covers 95 %: brackets [ ] show that range instead. Measure {estimate.ENOUGH} repetitions or more."))
     return found
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from . import answers, estimate
 from .documents import MODES, Evaluation, Point, Run, human_size
 from .estimate import Estimate
 from .figures import TITLES, Figure
@@ -97,7 +98,10 @@ def ratio_table(caption: str, found: list[Ratio]) -> Table:
 def _judged(ratio: Ratio | None) -> str:
     if ratio is None:
         return "–"
-    return estimated(ratio.ratio) + (f" {ratio.verdict}" if ratio.ratio.certain else "")
+    if not ratio.ratio.certain:
+        return estimated(ratio.ratio)
+    more = f": {estimate.repetitions_needed(ratio.ratio)} would do" if ratio.verdict == estimate.UNDECIDED else ""
+    return f"{estimated(ratio.ratio)} {ratio.verdict}{more}"
 
 
 def published_table(publication: Publication, collection: Collection, found: list[Ratio]) -> Table:
@@ -182,7 +186,7 @@ def render(evaluation: Evaluation, collection: Collection, runs: list[Run], find
                               lstrip_blocks=True)
     started = sorted(run.started for run in runs)
     return environment.get_template("page.html").render(
-        style=Markup((HERE / "page.css").read_text(encoding="utf-8")), about=evaluation, findings=findings, sections=sections,
+        style=Markup((HERE / "page.css").read_text(encoding="utf-8")), about=evaluation, answers=answers.of(collection), findings=findings, sections=sections,
         systems=collection.systems, publication=publication, runs=len(runs), results=sum(len(run.results) for run in runs),
         first=started[0] if started else "", last=started[-1] if started else "", tools=sorted({run.tool for run in runs}),
         environment=environment_table(runs), settings=settings_table(collection), commands=commands(runs), figure=Markup)

@@ -53,7 +53,7 @@ def _ratio_sections(found: list[Ratio], painter: figures.Painter | None) -> list
         of_pair = list(group)
         section = Section(f"ratio-{len(made) + 1}", f"{system} against {baseline}", [
             f"{system}/{baseline}: runs that followed each other are pairs, and who came first changed from repetition to repetition. "
-            "equal: the whole interval is within 5 % of 1."])
+            "equal: the whole interval is within 5 % of 1. Where six and more pairs are not enough data, the cell says about how many would do."])
         if painter:
             for name in ASKED:
                 of_metric = [each for each in of_pair if each.metric.name == name]

@@ -28,7 +28,7 @@ except ImportError as missing:
     print(f"skipped: python3-{missing.name} is not installed")
     sys.exit(77)
 
-from rdma_report import command, documents, estimate, findings, published, series, strict  # noqa: E402
+from rdma_report import answers, command, documents, estimate, findings, published, series, strict  # noqa: E402
 
 VOID = {"meta", "br", "link", "input"}
 
@@ -116,6 +116,81 @@ class Estimates(unittest.TestCase):
     def test_equal_is_within_five_percent(self) -> None:
         self.assertEqual(estimate.verdict(estimate.Estimate(1, 0.96, 1.04, 6), True), "equal")
         self.assertEqual(estimate.verdict(estimate.Estimate(1, 0.96, 1.07, 6), True), "not enough data")
+
+
+    def test_repetitions_that_would_decide(self) -> None:
+        def needed(value: float, low: float, high: float, n: int) -> int:
+            return estimate.repetitions_needed(estimate.Estimate(value, low, high, n))
+
+        # By an interval within the margin: it must shrink from 10 % to 4.9 % on each side.
+        self.assertEqual(needed(1, 1 / 1.1, 1.1, 8), 31)
+        # By one without 1: from 20 % to 10 % on each side.
+        self.assertEqual(needed(1.1, 1.1 / 1.2, 1.1 * 1.2, 6), 22)
+        self.assertEqual(needed(0.9, 0.9, 0.9, 1), 6)  # nothing is known of the scatter
+        self.assertEqual(needed(0.9, 0.89, 0.91, 3), 6)
+        self.assertEqual(needed(1.03, 0.999, 1.06, 12), 13)  # nearly
+        self.assertLess(needed(1.2, 1.0, 1.44, 6), needed(1.1, 1.1 / 1.2, 1.1 * 1.2, 6))
+
+
+class Answers(Case):
+    """The first sentence of a page."""
+
+    def answer(self, runs: list[samples.Json]) -> str:
+        _, read = documents.read_evaluation(samples.write(self.folder / f"e{len(list(self.folder.iterdir()))}", runs))
+        found = answers.of(series.collect(read))
+        self.assertEqual(len(found), 1)
+        return found[0]
+
+    def runs(self, ratios: list[float], mode: str = "bw", **more: object) -> list[samples.Json]:
+        """One point, whose ratio container/host is this in each repetition."""
+        made = []
+        for repetition, ratio in enumerate(ratios, 1):
+            for name, factor in (("host", 1.0), ("container", ratio)):
+                at = samples.point(mode=mode, **(more if name == "container" else {}))
+                made.append(samples.envelope("run", name, repetition, samples.report([samples.result(at, 1e6 * factor)])))
+        return made
+
+    def test_a_difference_with_its_interval(self) -> None:
+        self.assertEqual(self.answer(self.runs([0.88, 0.89, 0.90, 0.91, 0.90, 0.92])),
+                         "container against host: bandwidth is 10 % lower (95 % interval: 12 % lower to 8.0 % lower).")
+        self.assertIn("latency is 3 times as high (95", self.answer(self.runs([3] * 6, "lat")))
+
+    def test_noise_says_how_many_repetitions_would_do(self) -> None:
+        self.assertEqual(self.answer(self.runs([0.99, 1.01, 0.98, 1.02, 1.01, 0.99])),
+                         "container against host: bandwidth is the same, not told apart from noise (95 % interval: 2.0 % lower to 2.0 % higher).")
+        self.assertRegex(self.answer(self.runs([0.8, 1.2, 0.9, 1.1, 1.25, 0.85])), r"noise \(.*\); about \d\d+ repetitions would do\.$")
+        self.assertRegex(self.answer(self.runs([0.5, 2, 0.5, 2, 0.5, 2])), r"more than 1000 repetitions would do\.$")
+
+    def test_too_few(self) -> None:
+        self.assertEqual(self.answer(self.runs([0.9])), "container against host: bandwidth is 10 % lower, but 1 repetition cannot tell that "
+                                                        "from noise; about 6 repetitions would do.")
+        self.assertIn("5 repetitions cannot tell", self.answer(self.runs([0.9] * 5)))
+
+    def test_all_points_count_alike_and_tcp_does_not(self) -> None:
+        made = []
+        for repetition in range(1, 7):
+            for name, factor in (("host", 1.0), ("container", 0.5)):
+                results = [samples.result(samples.point(size=64), 1e3), samples.result(samples.point(size=4096), 1e9 * factor),
+                           samples.result(samples.point(transport="tcp"), 1e9 / factor**9)]
+                made.append(samples.envelope("run", name, repetition, samples.report(results)))
+        self.assertIn("bandwidth is 29 % lower (", self.answer(made))  # the root of a half
+
+    def test_sizes_speak_for_the_rest(self) -> None:
+        runs = self.runs([0.5] * 6) + [samples.basic(name, repetition) for repetition in range(1, 7) for name in ("host", "container")]
+        self.assertRegex(self.answer(runs), "bandwidth is 1[01] % lower .*; latency is 1[01] % higher ")
+
+    def test_unequal_sides_get_no_answer(self) -> None:
+        self.assertEqual(self.answer(self.runs([0.9] * 6, mtu_bytes=4096)), "container against host: no answer, because their path MTUs differ.")
+        runs = self.runs([0.9] * 6)
+        runs[-1]["report"]["results"][0]["verify"]["data_ok"] = False
+        self.assertEqual(self.answer(runs), "container against host: no answer, because wrong data arrived.")
+        self.assertIn("nothing that both measured", self.answer(self.runs([0.9] * 6, size=64)))
+
+    def test_the_page_begins_with_it(self) -> None:
+        text = self.page("--no-figures", "--no-published", samples.write(self.folder / "e", self.runs([0.9] * 6)))
+        self.assertLess(text.index("bandwidth is 10 % lower"), text.index("What to know first"))
+        path = self.file("a.json", samples.report([samples.result(samples.point(), 1e6)]))
+        self.assertIn("No system is compared with another", self.page("--no-figures", "--no-published", path))
 
 
 class Strict(Case):
@@ -259,6 +334,7 @@ class Pages(Case):
         outline = Outline(self.page("--no-figures", "--no-published", "--baseline", "host", *paths))
         self.assertIn("container against host", outline.text)
         self.assertIn("0.500 (0.500–0.500) slower", outline.text)
+        self.assertIn("container against host: bandwidth is 50 % lower (95 % interval: 50 % lower to 50 % lower).", outline.text)
         self.assertNotIn("svg", {tag for tag, _ in outline.tags})
 
     def test_the_thesis_alone(self) -> None:
