@@ -48,6 +48,8 @@ RUN_BY = {
     "evaluation/plans/": "tests/unit/perf/plan_file_test.cc",
     "evaluation/rdma-perf-report": "tests/unit/report/report_test.py",
     "evaluation/rdma_report/": "tests/unit/report/report_test.py",
+    "evaluation/fleet-vf.json": "tests/unit/evaluation/evaluation_test.py",
+    "evaluation/fleet-asap2.json": "tests/unit/evaluation/evaluation_test.py",
     "evaluation/rdma_evaluation/": "tests/unit/evaluation/evaluation_test.py",
     "evaluation/README.md": "- about the others",
     "acceptance/accept": LAB + "accept.sh",

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from . import mtu, schedule
+from . import mtu, parents, schedule
 from .places import Failed, Place, call, facts_of
 from .plan import Plan, Refused, System
 from .schedule import Trial
@@ -106,14 +106,18 @@ class Campaign:
                     self._say(f"{system.name}: again, because {str(error).splitlines()[-1]}")
 
     def _agree(self, pairs: dict[str, Pair], suites: set[str]) -> mtu.Agreed:
-        seen = []
+        seen, ends = [], []
+        baselines = {system.name: system.baseline for system in self._plan.systems}
         for name, pair in pairs.items():
             netdevs = {}
             for which, place in (("server", pair.server), ("client", pair.client)):
                 device = pair.environment["probe"][which]["device"]
                 netdev = device["netdev"] or place.netdev_of(device["device"])
                 netdevs[f"{which} {netdev}"] = place.mtu_of(netdev)
+                ends.append(parents.Seen(name, baselines[name], which, place.side.node, netdev, *place.parent_of(netdev)))
             seen.append(mtu.Seen(name, pair.path_mtu, netdevs))
+        if self._plan.one_parent:
+            parents.check(ends)
         agreed = mtu.agree(self._plan.mtu_rule, seen, bool(suites & set(NETDEVS_MATTER)))
         self._say(f"path MTU {agreed.path or 'none'} for all{', set by us' if agreed.set_by_us else ''}")
         return agreed

@@ -28,6 +28,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--profile", default="quick", help="of the plan: how long (default: quick)")
     parser.add_argument("--out", type=Path, default=Path("evaluation"), metavar="FOLDER", help="what is measured goes there (default: evaluation)")
     parser.add_argument("--suite", default="", metavar="LIST", help=f"only these of the profile: {','.join(SUITES)}")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a value that the plan needs; repeatable")
     parser.add_argument("--inventory", type=Path, metavar="FILE", help="an Ansible inventory, for plans that name its hosts")
     parser.add_argument("--dry-run", action="store_true", help="print the commands and change nothing")
     parser.add_argument("--no-report", action="store_true", help="measure only")
@@ -50,9 +51,19 @@ def report(folder: Path) -> int:
     return status
 
 
+def values_of(words: list[str]) -> dict[str, str]:
+    values = {}
+    for each in words:
+        name, equals, value = each.partition("=")
+        if not equals or not value:
+            raise Refused(f"--set {each}: is not NAME=VALUE")
+        values[name] = value
+    return values
+
+
 def evaluate(options: argparse.Namespace) -> int:
     inventory = read_inventory(options.inventory) if options.inventory else {}
-    plan = read_plan(options.plan, options.profile, inventory)
+    plan = read_plan(options.plan, options.profile, inventory, values_of(options.set))
     suites = [each for each in options.suite.split(",") if each]
     in_profile = [suite.name for suite in plan.profile.suites]
     for suite in suites:

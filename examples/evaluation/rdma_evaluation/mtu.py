@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Equal MTU: what the thesis lacked. Pure."""
+"""Equal MTU of all systems. Pure."""
 from __future__ import annotations
 
 from collections.abc import Iterable

@@ -176,6 +176,18 @@ class Place:
     def mtu_of(self, netdev: str) -> int:
         return int(call(self.words(["cat", f"/sys/class/net/{netdev}/mtu"]), SHORT))
 
+    def parent_of(self, netdev: str) -> tuple[str, str]:
+        """The index of the interface below, and the PCI function: a VF's is its PF. Empty is what cannot be seen."""
+        at = f"/sys/class/net/{netdev}"
+        return (self._look(["cat", f"{at}/iflink"]),
+                self._look(["readlink", "-e", f"{at}/device/physfn"]) or self._look(["readlink", "-e", f"{at}/device"]))
+
+    def _look(self, words: Sequence[str]) -> str:
+        try:
+            return call(self.words(words), SHORT).strip()
+        except Failed:
+            return ""
+
     def engine_version(self) -> dict[str, str]:
         if not self._container:
             return {}

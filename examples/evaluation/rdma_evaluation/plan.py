@@ -15,7 +15,9 @@ SUITES = ("basic", "cpu", "multi_dev", "multi_qp", "transfers", "software")
 ENGINES = ("podman", "docker")
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,30}")
 DESTINATION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@:-]{0,200}")  # of ssh: never an option
+REPETITIONS = 6  # fewer have no 95 % interval
 MOST_REPETITIONS = 1000
+PLACE_OF_VALUE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 
 
 class Refused(Exception):
@@ -78,6 +80,7 @@ class Plan:
     title: str
     emulation: str
     mtu_rule: str  # refuse, lowest
+    one_parent: bool  # each system and its baseline are on one adapter, or nothing is measured
     program: str
     deadline: int  # seconds, of one run
     systems: tuple[System, ...]
@@ -155,12 +158,40 @@ class Reader:
             raise Refused(f"{self._where}: {name} is not known" + (f": did you mean {close[0]}?" if close else f" (known: {', '.join(sorted(self._known))})"))
 
 
-def read_plan(path: Path, profile: str, inventory: dict[str, Node]) -> Plan:
+def read_plan(path: Path, profile: str, inventory: dict[str, Node], given: dict[str, str] | None = None) -> Plan:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise Refused(f"{path}: {error}") from error
-    return parse_plan(document, str(path), profile, inventory)
+    return parse_plan(fill(document, str(path), given or {}), str(path), profile, inventory)
+
+
+def fill(document: Any, where: str, given: dict[str, str]) -> Any:
+    """The document without its `values`: each {NAME} of its texts is what was given, or else the value's default."""
+    if not isinstance(document, dict):
+        return document
+    helps, values = {}, {}
+    for name, reader in Reader(document.get("values", {}), f"{where}: values").members():
+        helps[name] = reader.text("help")
+        default = reader.text("default", "")
+        values[name] = given.get(name, default)
+        reader.finish()
+    for name in given.keys() - helps.keys():
+        close = difflib.get_close_matches(name, helps, 1)
+        known = f"did you mean {close[0]}?" if close else f"known: {', '.join(sorted(helps)) or 'none'}"
+        raise Refused(f"--set {name}: {where} has no such value; {known}")
+    missing = [f"\n  --set {name}=VALUE   {helps[name]}" for name, value in values.items() if not value]
+    if missing:
+        raise Refused(f"{where} needs values of yours:{''.join(missing)}")
+
+    def filled(value: Any) -> Any:
+        if isinstance(value, str):
+            return PLACE_OF_VALUE.sub(lambda found: values.get(found[1], found[0]), value)
+        if isinstance(value, list):
+            return [filled(each) for each in value]
+        return {name: filled(each) for name, each in value.items()} if isinstance(value, dict) else value
+
+    return filled({name: value for name, value in document.items() if name != "values"})
 
 
 def parse_plan(document: Any, where: str, profile: str, inventory: dict[str, Node]) -> Plan:
@@ -174,7 +205,7 @@ def parse_plan(document: Any, where: str, profile: str, inventory: dict[str, Nod
     chosen = _profile(profile, profiles[profile])
     mtu = top.object("mtu", {})
     plan = Plan(top.text("name", pattern=NAME), top.text("title"), top.text("emulation", ""), mtu.text("rule", "refuse", ("refuse", "lowest")),
-                top.text("rdma_perf", "rdma-perf"), top.number("deadline_s", 600, 1, 86400), systems, chosen, _digest(document, profile))
+                top.text("parents", "equal", ("equal", "any")) == "equal", top.text("rdma_perf", "rdma-perf"), top.number("deadline_s", 600, 1, 86400), systems, chosen, _digest(document, profile))
     mtu.finish()
     top.finish()
     _check(plan, where)
@@ -182,8 +213,8 @@ def parse_plan(document: Any, where: str, profile: str, inventory: dict[str, Nod
 
 
 def _digest(document: dict[str, Any], profile: str) -> str:
-    """Of what decides the measurement: titles and other profiles may change while it goes on."""
-    relevant = {name: value for name, value in document.items() if name not in ("title", "emulation", "profiles", "deadline_s")}
+    """Of what decides the measurement: titles, other profiles and what is refused may change while it goes on."""
+    relevant = {name: value for name, value in document.items() if name not in ("title", "emulation", "profiles", "deadline_s", "parents")}
     relevant["profile"] = [profile, document["profiles"][profile]]
     return hashlib.sha256(json.dumps(relevant, sort_keys=True).encode()).hexdigest()
 
@@ -225,7 +256,7 @@ def _profile(name: str, reader: Reader) -> Profile:
             raise Refused(f"suite {suite} is not known (allowed: {', '.join(SUITES)})")
         suites.append(Suite(suite, settings.text("sizes", "64K"), settings.text("qps", "1,2,4"), settings.numbers("transfers", [1, 4], 1, 32)))
         settings.finish()
-    profile = Profile(name, reader.number("repetitions", None, 1, MOST_REPETITIONS), reader.text("time"), tuple(suites))
+    profile = Profile(name, reader.number("repetitions", REPETITIONS, 1, MOST_REPETITIONS), reader.text("time"), tuple(suites))
     reader.finish()
     return profile
 

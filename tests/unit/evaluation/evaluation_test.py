@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """The decisions of examples/evaluation/rdma_evaluation: plan, order, MTU, what is kept; and whole campaigns with a stand-in for
-rdma-perf. The plan examples/evaluation/fleet.json names hosts: what would be called there is looked at."""
+rdma-perf. The plans examples/evaluation/fleet.json, examples/evaluation/fleet-vf.json and examples/evaluation/fleet-asap2.json name
+hosts: what would be called there is looked at."""
 from __future__ import annotations
 
 import copy
@@ -16,6 +17,7 @@ import unittest
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 sys.dont_write_bytecode = True
 ROOT = Path(__file__).resolve().parents[3]
@@ -23,8 +25,8 @@ EXAMPLES = ROOT / "examples/evaluation"
 sys.path[:0] = [str(EXAMPLES), str(ROOT / "tests/unit/report")]
 
 import samples  # noqa: E402
-from rdma_evaluation import command, mtu, places, schedule  # noqa: E402
-from rdma_evaluation.plan import Node, Plan, Refused, parse_plan  # noqa: E402
+from rdma_evaluation import command, mtu, parents, places, schedule  # noqa: E402
+from rdma_evaluation.plan import Node, Plan, Refused, fill, parse_plan  # noqa: E402
 from rdma_evaluation.store import Store, write_atomically  # noqa: E402
 from rdma_report import documents  # noqa: E402
 
@@ -40,16 +42,61 @@ def sample() -> dict[str, Any]:
             "profiles": {"quick": {"repetitions": 3, "time": "50ms", "suites": {"basic": {"sizes": "2,64K"}, "transfers": {"transfers": [1, 4]}}}}}
 
 
+VALUES = {"server": "alpha", "client": "beta", "parent": "ens1f0np0", "image": "registry.example/rdma", "host_ip": "10.9.0.1",
+          "server_ip": "10.9.0.11", "client_ip": "10.9.0.12"}
+FLEETS = {"fleet.json": {"rdma.mode": "shared", "rdma.parent": "ens1f0np0"}, "fleet-vf.json": {"rdma.mode": "vf", "rdma.device": "ens1f0np0"},
+          "fleet-asap2.json": {"rdma.mode": "asap2", "rdma.device": "ens1f0np0", "rdma.bridge": "ovs-sriov"}}
+
+
+def example(name: str, **given: str) -> dict[str, Any]:
+    document = json.loads((EXAMPLES / name).read_text(encoding="utf-8"))
+    filled: dict[str, Any] = fill(document, name, (VALUES | given) if name in FLEETS else given)
+    return filled
+
+
 def plan_of(document: dict[str, Any], profile: str = "quick") -> Plan:
     return parse_plan(document, "plan", profile, NODES)
 
 
 class Plans(unittest.TestCase):
     def test_those_of_the_examples_are_good(self) -> None:
-        for name in ("softroce.json", "fleet.json"):
-            document = json.loads((EXAMPLES / name).read_text(encoding="utf-8"))
+        self.assertEqual({path.name for path in EXAMPLES.glob("*.json")}, {"softroce.json", *FLEETS})
+        for name in ("softroce.json", *FLEETS):
+            document = example(name)
+            self.assertNotRegex(json.dumps(document), r"\{[a-z_]+\}", name)
             for profile in document["profiles"]:
-                self.assertTrue(schedule.trials_of(plan_of(document, profile)), name)
+                plan = plan_of(document, profile)
+                self.assertTrue(schedule.trials_of(plan), name)
+                self.assertGreaterEqual(plan.profile.repetitions, 6, f"{name}: {profile} has no 95 % interval")
+                self.assertTrue(plan.one_parent, name)
+
+    def test_both_containers_of_a_fleet_are_on_the_adapter_of_the_host(self) -> None:
+        for name, wanted in FLEETS.items():
+            system = plan_of(example(name)).systems[1]
+            for side, address in ((system.server, "10.9.0.11/24"), (system.client, "10.9.0.12/24")):
+                self.assertEqual(dict(side.annotations), wanted | {"rdma.ip": address}, name)
+            self.assertEqual((system.server.node, system.client.node), (NODES["alpha"], NODES["beta"]), name)
+        plan = plan_of(example("fleet.json", mode="softroce", engine="podman", prefix="16"))
+        self.assertEqual({system.mode for system in plan.systems}, {"softroce"})
+        self.assertEqual((plan.systems[1].engine, dict(plan.systems[1].client.annotations)["rdma.ip"]), ("podman", "10.9.0.12/16"))
+
+    def test_values_are_asked_for_by_name(self) -> None:
+        document = json.loads((EXAMPLES / "fleet.json").read_text(encoding="utf-8"))
+        with self.assertRaisesRegex(Refused, "fleet.json needs values of yours:\n  --set client=VALUE   another, which measures\n  --set parent="):
+            fill(document, "fleet.json", {"server": "alpha"})
+        with self.assertRaisesRegex(Refused, "--set paren: fleet.json has no such value; did you mean parent?"):
+            fill(document, "fleet.json", VALUES | {"paren": "eth1"})
+        with self.assertRaisesRegex(Refused, "has no such value; known: none"):
+            fill(sample(), "plan", {"x": "y"})
+        with self.assertRaisesRegex(Refused, "did you mean help?"):
+            fill(sample() | {"values": {"a": {"help": "x", "hepl": "y"}}}, "plan", {"a": "b"})
+        filled = fill(sample() | {"values": {"a": {"help": "x"}}, "title": "{a} {b} {a}", "rdma_perf": "{{a}}"}, "plan", {"a": "{a}"})
+        self.assertEqual((filled["title"], filled["rdma_perf"]), ("{a} {b} {a}", "{{a}}"))
+        self.assertNotIn("values", filled)
+        self.assertNotEqual(plan_of(example("fleet.json")).digest, plan_of(example("fleet.json", parent="eth1")).digest)
+        # Words that a value makes are checked as all others: of ssh, no option.
+        with self.assertRaisesRegex(Refused, "ssh '-oProxyCommand=x' has a character"):
+            plan_of(fill(sample() | {"values": {"a": {"help": "x"}}, "nodes": {"n": {"ssh": "{a}"}}}, "plan", {"a": "-oProxyCommand=x"}))
 
     def test_what_is_wrong_is_named(self) -> None:
         def changed(**more: Any) -> dict[str, Any]:
@@ -156,6 +203,29 @@ class Mtus(unittest.TestCase):
         self.assertEqual(mtu.path_of(report, report["results"][0]), 0)
 
 
+class Parents(unittest.TestCase):
+    def seen(self, name: str, below: str, function: str = "", node: Node = Node(), baseline: str = "host") -> parents.Seen:
+        return parents.Seen(name, baseline if name != baseline else "", "server", node, f"net-{name}", below, function)
+
+    def test_a_child_is_on_the_interface_below_it(self) -> None:
+        pf = "/sys/devices/pci0000:00/0000:00:01.0"
+        parents.check([self.seen("host", "5", pf), self.seen("container", "5")])  # a macvlan of it
+        parents.check([self.seen("host", "5"), self.seen("container", "5")])  # two macvlans
+        parents.check([self.seen("host", "5", pf), self.seen("container", "9", pf)])  # a VF of it
+
+    def test_two_adapters_are_refused_with_both_names(self) -> None:
+        with self.assertRaisesRegex(Refused, "different adapters, server: net-container of container is on interface 7, and net-host of host is on "
+                                             "0000:00:01.0. Give both one parent"):
+            parents.check([self.seen("host", "5", "/sys/devices/pci0000:00/0000:00:01.0"), self.seen("container", "7")])
+        with self.assertRaisesRegex(Refused, "on 0000:00:02.0, and"):
+            parents.check([self.seen("host", "5", "/sys/0000:00:01.0"), self.seen("container", "7", "/sys/0000:00:02.0")])
+
+    def test_what_cannot_be_compared_is_not(self) -> None:
+        parents.check([self.seen("host", "5"), self.seen("container", "")])
+        parents.check([self.seen("host", "5", node=NODES["alpha"]), self.seen("container", "7")])
+        parents.check([self.seen("container", "7")])
+
+
 class Words(unittest.TestCase):
     def test_ssh_gets_one_quoted_word_and_a_host_none_of_it(self) -> None:
         words = places.over(NODES["alpha"], ["echo", "a b", "$(x)", ";reboot"])
@@ -165,8 +235,7 @@ class Words(unittest.TestCase):
         self.assertEqual(places.over(Node(), ["a b"]), ["a b"])
 
     def test_containers_are_the_engines(self) -> None:
-        document = json.loads((EXAMPLES / "fleet.json").read_text(encoding="utf-8"))
-        plan = plan_of(document)
+        plan = plan_of(example("fleet.json"))
         system = plan.systems[1]
         server, client = places.Place(plan, system, system.server, "server"), places.Place(plan, system, system.client, "client")
         started = shlex.split(server.start_words()[-1])
@@ -201,6 +270,12 @@ class Interfaces(unittest.TestCase):
         container = {"kind": "container", "mode": "softiwarp", "image": ["x"], "engine": "podman", "server": {}}
         attached = '{"format":1,"attachments":[{"device":"siw1","netdev":"rdma1"},{"device":"siw0","netdev":"rdma0"}]}'
         self.assertEqual(self.place(container, attached).netdev_of("siw0"), "rdma0")
+
+    def test_the_interface_below_as_the_kernel_says(self) -> None:
+        plan = plan_of(sample())
+        place = places.Place(plan, plan.systems[0], plan.systems[0].server, "server")
+        self.assertEqual(place.parent_of("lo"), ("1", ""))
+        self.assertEqual(place.parent_of("gone"), ("", ""))
 
     def test_that_nobody_knows(self) -> None:
         for said in ("", "{}", "[]", "[{}]", "[1]"):
@@ -293,6 +368,16 @@ class Campaigns(unittest.TestCase):
         self.assertEqual(self.evaluate("--suite", "basic")[0], 0)
         self.assertTrue(all("--mtu 1024" in call for call in self.calls()))
 
+    def test_two_adapters_are_refused_before_anything_is_measured(self) -> None:
+        (self.folder / "netdevs").write_text(json.dumps({"10.0.2.1": "stand-in"}))
+        with mock.patch.object(places.Place, "parent_of", lambda _self, netdev: ("1" if netdev == "lo" else "2", "")), \
+                mock.patch.object(places.Place, "mtu_of", lambda _self, _netdev: 1500):
+            status, _, said = self.evaluate()
+            self.assertEqual((status, self.calls(), self.files()), (2, [], []))
+            self.assertIn("other and host use different adapters, server", said)
+            self.plan(sample() | {"parents": "any"})
+            self.assertEqual(self.evaluate("--suite", "basic")[0], 0)
+
     def test_an_mtu_that_changes_meanwhile_is_not_kept(self) -> None:
         (self.folder / "mtu-2").write_text("4096")
         status, _, said = self.evaluate("--suite", "basic")
@@ -354,6 +439,9 @@ class Campaigns(unittest.TestCase):
     def test_wrong_words(self) -> None:
         self.assertIn("--suite cpu: profile quick has only basic, transfers", self.evaluate("--suite", "cpu")[2])
         self.assertIn("no profile x", self.evaluate("--profile", "x")[2])
+        for bad in ("parent", "parent="):
+            self.assertIn(f"--set {bad}: is not NAME=VALUE", self.evaluate("--set", bad)[2])
+        self.assertIn("--set parent: ", self.evaluate("--set", "parent=eth1")[2])
 
 
 if __name__ == "__main__":

@@ -37,6 +37,7 @@ if (folder / f"mtu-{calls}").exists():
     mtu = int((folder / f"mtu-{calls}").read_text())
 results = [samples.result(samples.point(mtu_bytes=mtu), 1e6)]
 document = samples.thesis(words[words.index("--suite") + 1], results) if words[0] == "thesis" else samples.report(results)
+netdevs = json.loads((folder / "netdevs").read_text()) if (folder / "netdevs").exists() else {}
 for side in ("client", "server"):
-    document["env"][side]["device"]["netdev"] = "lo"
+    document["env"][side]["device"]["netdev"] = netdevs.get(address, "lo")
 print(json.dumps(document))
