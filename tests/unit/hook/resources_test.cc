@@ -221,7 +221,7 @@ TEST_F(Resources, HugeInputsAreRefusedInALine) {
     Life plain = softroce("four", "10.9.0.1/24");
     plain.plain = true;
     plain.annotations["somebody.else/s"] = std::string(20U << 20U, 'x');
-    expect_line(plain.start(), "config.json is larger than 4194304 bytes");
+    expect_line(plain.start(), "container state is larger than 4259840 bytes");
     fake_.world.processes.erase(plain.init);
     Life fits = softroce("five", "10.9.0.1/24");
     fits.annotations["somebody.else/s"] = std::string(1U << 20U, 'x');

@@ -400,9 +400,9 @@ TEST_F(KeptStates, WhatIsNoStateIsRefused) {
     expect_not_found("f", Code::BadInput, "'bundle'");
     write("/run/crun/g/status", crun_status("/"));
     expect_not_found("g", Code::Unavailable, "--pid and --bundle");
-    std::filesystem::create_directories(state_.root() + "/run/crun/g");
-    std::filesystem::create_symlink("/etc/passwd", state_.root() + "/run/crun/g/status");
-    EXPECT_FALSE(find("g"));
+    std::filesystem::create_directories(state_.root() + "/run/crun/h");
+    std::filesystem::create_symlink("/etc/passwd", state_.root() + "/run/crun/h/status");
+    EXPECT_FALSE(find("h"));
 }
 
 TEST_F(KeptStates, APidThatIsAnotherProcessByNowIsNobodys) {
