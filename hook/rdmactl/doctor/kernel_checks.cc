@@ -18,6 +18,7 @@ constexpr size_t kMaxModuleList = 16U << 20U;
 constexpr size_t kMaxSymbolList = 256U << 20U;  // 20 MiB, with all modules loaded
 // The symbol of MLNX_OFED 24.07, core/cache.c. Linux has no such function.
 constexpr std::string_view kGidFilter = " rdma_check_gid_user_access\t";
+constexpr size_t kMaxOptions = 1U << 20U;
 constexpr uint64_t kEnoughMemlock = 64U << 20U;  // enough for a benchmark of a few queue pairs
 
 Result<std::string> release(Look& look) {
@@ -137,6 +138,91 @@ std::string module_of(const std::string& mode) {
     return std::string(info != nullptr ? info->module : ModeInfo{}.module);
 }
 
+// Takes the next word off a line, and returns it; empty at the end.
+std::string_view take_word(std::string_view& line) {
+    constexpr std::string_view kBlank = " \t";
+    line.remove_prefix(std::min(line.find_first_not_of(kBlank), line.size()));
+    const std::string_view word = line.substr(0, line.find_first_of(kBlank));
+    line.remove_prefix(word.size());
+    return word;
+}
+
+// Returns the value that a text in the form of modprobe.d(5) gives a parameter of a module: the
+// last one, as the kernel takes it. Empty if it gives none.
+std::string_view option_of(std::string_view text,
+                           std::string_view module,
+                           std::string_view parameter) {
+    std::string_view value;
+    while (!text.empty()) {
+        std::string_view line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(line.size() + 1, text.size()));
+        if (take_word(line) != "options" || take_word(line) != module)
+            continue;
+        for (auto word = take_word(line); !word.empty(); word = take_word(line)) {
+            if (word.starts_with(parameter) && word.substr(parameter.size()).starts_with('='))
+                value = word.substr(parameter.size() + 1);
+        }
+    }
+    return value;
+}
+
+std::string_view as_text(netns::RdmaNetnsMode mode) {
+    return mode == netns::RdmaNetnsMode::Shared ? "shared" : "exclusive";
+}
+
+// Judges the mode that the kernel has.
+Result<Finding> judge_mode(Look& look, netns::RdmaNetnsMode mode) {
+    if (mode == netns::RdmaNetnsMode::Shared)
+        return Finding{.status = Status::Ok, .why = "RDMA namespace mode is shared"};
+    const auto refused = refused_in_exclusive(look, TRY(kernel_version(look)));
+    if (refused.empty())
+        return Finding{.status = Status::Ok, .why = "RDMA namespace mode is exclusive"};
+    return Finding{.status = Status::Fail,
+                   .why = fmt::format("RDMA namespace mode is exclusive: {}. While there are other "
+                                      "network namespaces, only a reboot changes it",
+                                      fmt::join(refused, "; ")),
+                   .fix =
+                       "echo options ib_core netns_mode=1 >/etc/modprobe.d/rdma-hook.conf "
+                       "&& rdma system set netns shared"};
+}
+
+// Reports a file of modprobe that asks for another mode than the kernel has. An initramfs has a
+// copy of these files, made when it was made: by mkinitramfs always, by dracut if it is for one
+// host. dracut's module of rdma-core brings ib_core into it. The kernel's command line is for both.
+Findings mode_after_boot(Look& look, netns::RdmaNetnsMode mode) {
+    const std::string folder = "/etc/modprobe.d";
+    const auto names = look.site.host.files.list(look.at(folder));
+    const auto line = text_of(look, "/proc/cmdline");
+    if (!names || !line || line->find("ib_core.netns_mode=") != std::string::npos)
+        return {};
+    std::string file;
+    netns::RdmaNetnsMode asked = mode;
+    for (const std::string& name : *names) {
+        const std::string path = folder + "/" + name;
+        const auto text = name.ends_with(".conf")
+                              ? look.site.host.files.read(look.at(path), kMaxOptions)
+                              : Result<std::string>("");
+        const auto value = text ? option_of(*text, "ib_core", "netns_mode") : std::string_view();
+        if (value.empty())
+            continue;
+        file = path;
+        asked = value.find_first_of("1yYtT") == 0 || value == "on"
+                    ? netns::RdmaNetnsMode::Shared
+                    : netns::RdmaNetnsMode::Exclusive;
+    }
+    if (asked == mode)
+        return {};
+    return {{.status = Status::Warning,
+             .why = fmt::format("RDMA namespace mode is {}, and {} asks for {}: ib_core was loaded "
+                                "before that was written, or by an initramfs with an older copy",
+                                as_text(mode),
+                                file,
+                                as_text(asked)),
+             .fix = fmt::format("update-initramfs -u (Fedora, RHEL, SUSE: dracut --force), and "
+                                "reboot; or boot with ib_core.netns_mode={}",
+                                asked == netns::RdmaNetnsMode::Shared ? 1 : 0)}};
+}
+
 std::string as_text(uint64_t bytes) {
     return bytes == kMemlockUnlimited ? "unlimited" : fmt::format("{} KiB", bytes >> 10U);
 }
@@ -232,18 +318,10 @@ Result<Findings> check_netns_mode(Look& look) {
                                 "container with rdma.* is refused. To have it after a boot, too: "
                                 "/etc/modules-load.d",
                          .fix = "modprobe " + module_of(look.options.mode)}};
-    if (TRY(mode) == netns::RdmaNetnsMode::Shared)
-        return Findings{{.status = Status::Ok, .why = "RDMA namespace mode is shared"}};
-    const auto refused = refused_in_exclusive(look, TRY(kernel_version(look)));
-    if (refused.empty())
-        return Findings{{.status = Status::Ok, .why = "RDMA namespace mode is exclusive"}};
-    return Findings{
-        {.status = Status::Fail,
-         .why = fmt::format("RDMA namespace mode is exclusive: {}. While there are other "
-                            "network namespaces, only a reboot changes it",
-                            fmt::join(refused, "; ")),
-         .fix = "echo options ib_core netns_mode=1 >/etc/modprobe.d/rdma-hook.conf "
-                "&& rdma system set netns shared"}};
+    Findings found{TRY(judge_mode(look, TRY(mode)))};
+    const Findings later = mode_after_boot(look, TRY(mode));
+    found.insert(found.end(), later.begin(), later.end());
+    return found;
 }
 
 Result<Findings> check_gids(Look& look) {

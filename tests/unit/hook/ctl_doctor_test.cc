@@ -215,6 +215,55 @@ TEST_F(CtlDoctor, ModeExclusiveRefusesWhatCannotMove) {
     EXPECT_THAT(said("netns_mode"), HasSubstr("(pools iwarp); no container can use the host's"));
 }
 
+// ib_core was loaded early, by an initramfs that has no such file yet.
+TEST_F(CtlDoctor, AModeThatAFileAsksForAndTheKernelHasNot) {
+    // All lines of the check: the mode itself, and what does not fit it.
+    const auto lines = [this] {
+        std::vector<std::string> all;
+        const auto answer = examine();
+        for (const auto& check : answer.json["checks"]) {
+            if (check["id"] == "netns_mode") {
+                all.push_back(check["status"].get<std::string>() + ": " +
+                              check["why"].get<std::string>() + " -> " +
+                              check["fix"].get<std::string>());
+            }
+        }
+        return all;
+    };
+    const std::string file = "/etc/modprobe.d/rdma-hook.conf";
+    put("/etc/modprobe.d/other.conf", "# options ib_core netns_mode=0\noptions rdma_rxe x=0\n");
+    put("/etc/modprobe.d/off.conf.disabled", "options ib_core netns_mode=0\n");
+    EXPECT_EQ(lines().size(), 1U);
+    for (const char* text : {"options ib_core netns_mode=1\n",
+                             "options ib_core netns_mode=Y",
+                             "options ib_core netns_mode=0 netns_mode=on\n",
+                             "options ib_core netns_modes=0\noptions ib_corex netns_mode=0\n",
+                             "options\noptions ib_core\n\n"}) {
+        put(file, text);
+        EXPECT_EQ(lines().size(), 1U) << text;
+    }
+    for (const char* text :
+         {"options ib_core netns_mode=0\n",
+          "options ib_core netns_mode=1\n\toptions  ib_core\tx=1 netns_mode=N"}) {
+        put(file, text);
+        ASSERT_EQ(lines().size(), 2U) << text;
+        EXPECT_THAT(lines()[0], testing::StartsWith("ok: "));
+        EXPECT_THAT(lines()[1],
+                    HasSubstr("warning: RDMA namespace mode is shared, and " + file +
+                              " asks for exclusive"));
+        EXPECT_THAT(lines()[1], HasSubstr("or boot with ib_core.netns_mode=0"));
+    }
+    EXPECT_EQ(failures(), std::vector<std::string>{}) << "containers are not refused for it";
+    put("/proc/cmdline", "quiet ib_core.netns_mode=1\n");
+    EXPECT_EQ(lines().size(), 1U) << "the command line is meant to win";
+    put("/proc/cmdline", "quiet\n");
+    fake_.world.mode = netns::RdmaNetnsMode::Exclusive;
+    EXPECT_EQ(lines().size(), 1U) << "the kernel has what the file asks for";
+    put(file, "options ib_core netns_mode=1\n");
+    ASSERT_EQ(lines().size(), 2U);
+    EXPECT_THAT(lines()[1], HasSubstr("mode is exclusive, and " + file + " asks for shared"));
+}
+
 TEST_F(CtlDoctor, TheHostsOwnDevices) {
     EXPECT_EQ(status("host"), "skipped") << "nobody asks for them";
     EXPECT_EQ(status("host", "host"), "fail");
