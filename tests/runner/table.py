@@ -29,7 +29,7 @@ AREAS = {
     "confine": ["netns/base/confine*"],
     "perf": ["perf/"],
     "report": ["perf/schema/", "examples/evaluation/", "docs/results/"],
-    "packaging": ["packaging/", "runtime-config/install/systemd/", "runtime-config/install/udev/", "cmake/Packages.cmake", "docs/man/", "docs/completion/",
+    "packaging": ["packaging/", "runtime-config/install/systemd/", "runtime-config/install/udev/", "cmake/Packages.cmake", "cmake/Rpm.cmake", "docs/man/", "docs/completion/",
                   "LICENSE"],
     "examples": ["examples/"],
     "ansible": ["ansible/"],
@@ -39,11 +39,11 @@ AREAS = {
     "fuzz": ["tests/fuzz/"],
     "contract": ["tests/contract/"],
     "bench": ["tests/bench/"],
-    "packages": ["tests/packages", "tests/reproducible"],
+    "packages": ["tests/packages", "tests/reproducible", "tests/rpm"],
     "lab": ["tests/lab/", "tests/upstream/"],
     "pair": ["tests/lab/pair"],
     "power-loss": ["tests/lab/power-loss"],
-    "newest-libc": ["tests/lab/newest-libc"],
+    "newest-libc": ["tests/lab/newest-libc", "tests/lab/lib/chroot.sh"],
 }
 MODES = "children softroce softiwarp shared vf asap2 host"
 # A guest sees these whatever its scenario is about.
@@ -204,6 +204,7 @@ JOBS = [
     *(full("7.3 --hca --nics igb", f"SEED={seed}|soak.sh|1000", seconds=4000) for seed in (1, 2)),
     *(host(f"power-loss {seed}", "env", f"SEED={seed}", "tests/lab/power-loss", "25", rung="lab", form="full", seconds=3600, sees=GUESTS,
            after=("lab", "programs"), timeout=14400) for seed in (1, 2)),
+    host("rpm", "tests/rpm", rung="lab", form="full", seconds=60, sees="build packaging packages documents report", after=("lab", "tests")),
     host("reproducible", "tests/reproducible", rung="lab", form="full", seconds=500, sees="build packaging packages", cpus=2),
     host("newest-libc", "tests/lab/newest-libc", rung="lab", form="full", seconds=1500, sees="build confine newest-libc", cpus=2),
     host("sanitizer asan", "asan", rung="unit", form="full", seconds=900, sees=EVERYTHING, cpus=2),
