@@ -49,8 +49,16 @@ def needed(program):
     return re.findall(r"\(NEEDED\)\s+Shared library: \[([^\]]+)\]", output("readelf", "--dynamic", "--wide", program))
 
 
-def found_by_compiler(name):
-    path = Path(output("c++", f"-print-file-name={name}").strip())
+def compiler_of(build):
+    """The compiler of a build, which may be one for another architecture."""
+    for known in sorted(Path(build, "CMakeFiles").glob("*/CMakeCXXCompiler.cmake")):
+        if found := re.search(r'^set\(CMAKE_CXX_COMPILER "(.+)"\)$', known.read_text(encoding="utf-8"), re.MULTILINE):
+            return found[1]
+    raise Unknown(f"{build}: CMake knows no compiler")
+
+
+def found_by_compiler(compiler, name):
+    path = Path(output(compiler, f"-print-file-name={name}").strip())
     if not path.is_absolute():
         raise Unknown(f"the compiler does not find {name}")
     return path.resolve()
@@ -96,7 +104,7 @@ def identifier(kind, name):
 def foreign(name, about, vendor):
     package, (number, architecture, source, source_version) = identifier("Package", name), about
     return {"name": name, "SPDXID": package, "versionInfo": number, "downloadLocation": "NOASSERTION", "filesAnalyzed": False,
-            "licenseConcluded": "NOASSERTION", "licenseDeclared": LICENCES.get(re.sub(r"-[0-9]+$", "", source), "NOASSERTION"), "copyrightText": "NOASSERTION",
+            "licenseConcluded": "NOASSERTION", "licenseDeclared": LICENCES.get(re.sub(r"-[0-9]+(-cross)?$", "", source), "NOASSERTION"), "copyrightText": "NOASSERTION",
             "sourceInfo": f"built from the source package {source} {source_version}",
             "externalRefs": [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl",
                               "referenceLocator": f"pkg:deb/{vendor}/{name.replace('+', '%2B')}@{number.replace('+', '%2B')}?arch={architecture}"}]}
@@ -132,6 +140,7 @@ def document(number, when, repository, programs, read, about, vendor):
 def write(path, build, files, number, when):
     """Writes the document of what is in files/usr/bin and was built in the folder build."""
     compiled = headers(output("ninja", "-C", build, "-t", "deps"), build)
+    compiler = compiler_of(build)
     linked = {}
     for program in sorted((files / "usr/bin").iterdir()):
         content = program.read_bytes()
@@ -142,8 +151,8 @@ def write(path, build, files, number, when):
         if not commands:
             raise Unknown(f"ninja has no command that links {program.name}")
         static, whole = archives(commands[-1])
-        static = [Path(each).resolve() for each in static] + ([found_by_compiler(each) for each in RUNTIME] if whole else [])
-        linked[program.name] = (content, static, [found_by_compiler(each) for each in needed(program)])
+        static = [Path(each).resolve() for each in static] + ([found_by_compiler(compiler, each) for each in RUNTIME] if whole else [])
+        linked[program.name] = (content, static, [found_by_compiler(compiler, each) for each in needed(program)])
     if not linked:
         raise Unknown(f"{files}/usr/bin has no program")
     owner = owners([*compiled, *(each for _, static, dynamic in linked.values() for each in (*static, *dynamic))])

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Tests of packaging/release, packaging/sbom.py and of the tarball's scripts: on small files, and in a root file system of a folder."""
+import contextlib
 import importlib.machinery
 import importlib.util
+import io
 import os
 import subprocess
 import sys
@@ -49,6 +51,16 @@ class Changelog(unittest.TestCase):
     def test_the_projects_own_changelog_has_something_to_release(self):
         number, text = release.version(release.read("CMakeLists.txt")), release.read("CHANGELOG.md")
         self.assertTrue(release.section(text, number)[1] or release.section(text, "Unreleased")[1])
+
+
+class CommandLine(unittest.TestCase):
+    def test_another_architecture_is_for_build_only(self):
+        self.assertEqual(release.parse(["build", "out", "--arch", "arm64"]).arch, "arm64")
+        self.assertIsNone(release.parse(["build", "out"]).arch)
+        for words in (["build", "out", "--arch", "s390x"], ["dry-run", "out", "--arch", "arm64"], ["check", "--arch", "arm64"]):
+            with self.assertRaises(SystemExit) as end, contextlib.redirect_stderr(io.StringIO()):
+                release.parse(words)
+            self.assertEqual(end.exception.code, 64)
 
 
 class Artefacts(unittest.TestCase):
@@ -144,6 +156,16 @@ class Bill(unittest.TestCase):
         made = self.made()
         made["packages"].pop()
         self.assertIn("is named and not there", "\n".join(sbom.check(made)))
+
+    def test_the_compiler_is_that_of_the_build(self):
+        with tempfile.TemporaryDirectory() as folder:
+            known = Path(folder, "CMakeFiles/3.25.1/CMakeCXXCompiler.cmake")
+            known.parent.mkdir(parents=True)
+            known.write_text('set(CMAKE_CXX_COMPILER "/usr/bin/aarch64-linux-gnu-g++")\nset(CMAKE_CXX_COMPILER_ARG1 "")\n', encoding="utf-8")
+            self.assertEqual(sbom.compiler_of(folder), "/usr/bin/aarch64-linux-gnu-g++")
+            known.write_text('set(CMAKE_CXX_COMPILER_AR "/usr/bin/ar")\n', encoding="utf-8")
+            with self.assertRaisesRegex(sbom.Unknown, "knows no compiler"):
+                sbom.compiler_of(folder)
 
     def test_what_ninja_says(self):
         deps = "a.o: #deps 3, deps mtime 1 (VALID)\n    ../../hook/a.h\n    /usr/include/a.h\n    cmake_pch.hxx\n\n"

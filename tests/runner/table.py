@@ -44,6 +44,7 @@ AREAS = {
     "pair": ["tests/lab/pair"],
     "power-loss": ["tests/lab/power-loss"],
     "newest-libc": ["tests/lab/newest-libc", "tests/lab/lib/chroot.sh"],
+    "arm64": ["tests/lab/arm64", "tests/lab/lib/chroot.sh", "cmake/arm64.cmake"],
 }
 MODES = "children softroce softiwarp shared vf asap2 host"
 # A guest sees these whatever its scenario is about.
@@ -207,6 +208,8 @@ JOBS = [
     host("rpm", "tests/rpm", rung="lab", form="full", seconds=60, sees="build packaging packages documents report", after=("lab", "tests")),
     host("reproducible", "tests/reproducible", rung="lab", form="full", seconds=500, sees="build packaging packages", cpus=2),
     host("newest-libc", "tests/lab/newest-libc", rung="lab", form="full", seconds=1500, sees="build confine newest-libc", cpus=2),
+    # The unit tests run some ten times slower there: QEMU translates each instruction.
+    host("arm64", "tests/lab/arm64", rung="lab", form="full", seconds=2400, sees="build core units confine packaging arm64", cpus=2, timeout=14400),
     host("sanitizer asan", "asan", rung="unit", form="full", seconds=900, sees=EVERYTHING, cpus=2),
     # GCC 12's thread sanitizer does not start where addresses are drawn from more than it knows, as new kernels do.
     host("sanitizer tsan", "tsan", "setarch", "-R", rung="unit", form="full", seconds=900, sees=EVERYTHING, cpus=2),
