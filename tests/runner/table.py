@@ -45,6 +45,7 @@ AREAS = {
     "power-loss": ["tests/lab/power-loss"],
     "newest-libc": ["tests/lab/newest-libc", "tests/lab/lib/chroot.sh"],
     "arm64": ["tests/lab/arm64", "tests/lab/lib/chroot.sh", "cmake/arm64.cmake"],
+    "next": ["tests/lab/trees/next"],
 }
 MODES = "children softroce softiwarp shared vf asap2 host"
 # A guest sees these whatever its scenario is about.
@@ -68,6 +69,11 @@ def full(kernel, *run, seconds, sees="", **more):
     return guest(kernel, *run, seconds=seconds, sees=sees, form="full", **more)
 
 
+def following(options, *run, seconds, sees="", form="full"):
+    """One guest of the lab's tree `next`: with the engines, the C library and the kernel of Debian's next release."""
+    return guest(f"new --tree next {options}".rstrip(), *run, seconds=seconds, sees=f"next {sees}", form=form, after=("lab next", "programs"))
+
+
 PERF = "RDMA_PERF=/usr/bin/rdma-perf|"
 EVERYTHING = " ".join(AREAS)
 FUZZED = ("annotations container_record container_spec container_state control_frame eswitch_baseline hook_config journal",
@@ -88,6 +94,7 @@ UNITS = {
 JOBS = [
     # ---- what all else comes after
     host("lab", rung="build", form="both", seconds=130, sees="lab"),
+    host("lab next", "--tree", "next", rung="build", form="both", seconds=300, sees="lab next"),
     host("programs", rung="build", form="both", seconds=120, sees=EVERYTHING),  # takes two, but the tree may be made beside it
     host("tests", rung="build", form="both", seconds=300, sees=EVERYTHING, spare=True, after=("programs",)),
     # ---- without a guest
@@ -183,6 +190,12 @@ JOBS = [
     full("7.2 --nics igb", "contract-igb.sh", seconds=30),
     full("7.3 --nics igb", "vf.sh|--full", seconds=1200),
     full("7.3 --exclusive --nics igb", "vf.sh|--full", seconds=1200),
+    # The engines that come.
+    *(following(options, run, seconds=seconds, sees=f"{MODES} podman runtime running") for options, run, seconds in (
+        ("", "podman.sh|--full|crun|runc", 900), ("", "docker.sh|--full", 900), ("", "containerd.sh|--full", 200), ("", "engines.sh", 130),
+        ("", "plain-hooks.sh", 116), ("", "attach-running.sh", 300), ("", "gpu.sh", 300), ("", "container-link.sh", 48), ("", "host.sh", 60),
+        ("", "confine.sh|--full", 400), ("", "contract.sh", 60), ("--nics igb", "matrix.sh|--full", 1800), ("--hca", "matrix.sh|--full|shared", 600),
+        ("--debs uidmap", "rootless.sh", 300))),
     # On doubles of adapters and of their drivers.
     *(full(f"{kernel} --hca --nics igb", "adapter.sh", seconds=90, sees="vf shared perf") for kernel in ("7.2", "7.3", "7.3 --exclusive")),
     *(full(f"7.3{mode} --hca --nics igb", "matrix.sh|--brief|adapter|asap2_adapter", seconds=90, sees="vf asap2 podman runtime")

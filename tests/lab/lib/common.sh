@@ -28,17 +28,26 @@ die() {
 # Progress of long work, with the seconds since the script began.
 progress() { say "$(printf '[%3d s]' "$SECONDS") $*"; }
 
+# The lab has one tree by the recipe as it is, and one for each file of trees/, which changes a copy of it. `variant` is such a
+# file's name, or empty.
+variant=''
+variants() { (cd "$lab/trees" && echo *); }
+choose_variant() { # NAME
+    [[ -n $1 && " $(variants) " == *" $1 "* ]] || die $EXIT_USAGE "no such tree: '$1'; there is $(variants), and without --tree the usual one"
+    variant=$1
+}
+
 # A tree is known by what made it: any change of the recipe is another tree.
-recipe_key() {
+recipe_key() { # [VARIANT]
     (
         cd "$lab" || exit
         uname -m
-        find recipe -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum
+        find recipe ${1:+"trees/$1"} -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum
     ) | sha256sum | cut -c1-16
 }
 
 # LAB_RECIPE names a tree that is there already; for work on the recipe itself.
-tree_key() { printf '%s' "${LAB_RECIPE:-$(recipe_key)}"; }
+tree_key() { printf '%s' "${LAB_RECIPE:-$(recipe_key "$variant")}"; }
 
 need_root() {
     ((EUID == 0)) || die $EXIT_UNAVAILABLE "needs root: it mounts and runs chroot; try: sudo $0"

@@ -2,7 +2,7 @@
 # shellcheck disable=SC2154 # from common.sh
 # Which tree, and who uses it. Sourced, after common.sh.
 
-# use_tree: makes sure that the tree of the present recipe is there, and keeps it from being removed while this process
+# use_tree: makes sure that the tree of the present recipe, or of $variant, is there, and keeps it from being removed while this process
 # (or a child of it) lives. Sets tree.
 use_tree() {
     local key
@@ -13,18 +13,19 @@ use_tree() {
     flock -s 8
     until [[ -e $tree/complete ]]; do
         flock -u 8
-        "$lab/build" || exit
+        "$lab/build" ${variant:+--tree "$variant"} || exit
         flock -s 8
     done
     touch "$tree.lock"
 }
 
-# remove_other_trees KEY: those of other recipes, and what a killed build left behind, unless a guest runs in them.
+# remove_other_trees: those of other recipes, and what a killed build left behind, unless a guest runs in them.
 remove_other_trees() {
-    local lock other
+    local each lock other keep
+    keep=" $(recipe_key) $(for each in $(variants); do recipe_key "$each"; done | xargs) "
     for other in "$cache"/trees/*; do
         # Only names that recipe_key makes: a tree by another name is somebody's, for LAB_RECIPE.
-        [[ ${other##*/} =~ ^[0-9a-f]{16}(\.part)?$ && -d $other && ${other##*/} != "$1" ]] || continue
+        [[ ${other##*/} =~ ^[0-9a-f]{16}(\.part)?$ && -d $other && $keep != *" ${other##*/} "* ]] || continue
         lock=${other%.part}.lock
         if (exec 7>"$lock" && flock -n 7 && rm -rf --one-file-system "$other"); then
             rm -f "$lock"

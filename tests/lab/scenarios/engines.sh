@@ -115,7 +115,7 @@ containerd_file() {
         rdmactl runtime configure --runtime=containerd --starter-policy
     equal "which is written" '{"modes":[]}' "$(jq -c .policy /etc/rdma-hook/config.json)"
     equal "the doctor takes it" ok "$(rdmactl doctor --json | jq -r '.checks[] | select(.id == "kubernetes").status')"
-    containerd config dump >"$work/dump" 2>/dev/null
+    containerd config dump 2>/dev/null | tr "'" '"' >"$work/dump" # 2.x quotes otherwise than 1.x
     check "containerd reads our runtime" grep -q 'BinaryName = "/usr/bin/rdma-runtime"' "$work/dump"
     check "and has its runc still" grep -q 'containerd.runtimes.runc\]' "$work/dump"
     check "and what Debian set" grep -q 'bin_dir = "/usr/lib/cni"' "$work/dump"

@@ -188,15 +188,29 @@ row() { # of the table
     done
     mode_down
 }
+# As people call it: 28.5.2 of 28.5.2+dfsg4-5.
+version() { dpkg-query -W -f '${Version}' "$1" | sed 's/^[0-9]*://; s/[-+~].*//'; } # PACKAGE
+declare -A TITLES=(
+    [docker]="Docker $(version docker.io), containerd $(version containerd), runc $(version runc)"
+    [docker28]="the order of Docker 28, runc $(version runc)"
+    [podman]="Podman $(version podman), crun $(version crun)"
+    [podman_hooks]="Podman $(version podman), plain hooks, crun $(version crun)"
+    [runc]="plain hooks, runc $(version runc)"
+    [crun]="plain hooks, crun $(version crun)"
+    [containerd]="containerd $(version containerd), runc $(version runc)"
+    [both]="Docker $(version docker.io) and Podman $(version podman)"
+)
+# In Markdown, for docs/tested.
 table() {
-    local width=22
-    printf '# %-14s' engine
-    printf "%-${width}s" "${modes[@]}"
+    local line
+    echo "# tested on Linux $(uname -r | cut -d+ -f1), glibc $(version libc6), rdma-core $(version rdma-core), Open vSwitch $(version openvswitch-switch)"
+    printf -v line '| %s ' engine "${modes[@]}"
+    printf '# %s|\n# |%s\n' "$line" "$(printf -- '---|%.0s' engine "${modes[@]}")"
     for engine in "${engines[@]}"; do
-        printf '\n# %-14s' "$engine"
-        for mode in "${modes[@]}"; do printf "%-${width}s" "${cell[$mode,$engine]}"; done
+        printf -v line '| %s ' "${TITLES[$engine]}"
+        for mode in "${modes[@]}"; do line+="| ${cell[$mode,$engine]} "; done
+        echo "# $line|"
     done
-    echo
 }
 
 modprobe -a rdma_rxe ib_uverbs rdma_ucm macvlan veth overlay bridge nf_tables || exit 1

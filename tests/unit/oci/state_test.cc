@@ -21,6 +21,19 @@ TEST(State, WhatRuntimesSend) {
     EXPECT_EQ(parse_state(R"({"id":"a","bundle":"/b","pid":null})")->status, "");
 }
 
+// crun 1.28 alone writes its state over several lines, with a backslash before each slash.
+TEST(State, WhatCrun128Sends) {
+    const auto state = parse_state(
+        "{\n  \"ociVersion\": \"1.0\",\n  \"id\": \"d5ee\",\n  \"pid\": 5537,\n"
+        "  \"root\": \"\\/run\\/merged\",\n  \"bundle\": \"\\/run\\/d5ee\\/userdata\",\n"
+        "  \"status\": \"created\",\n  \"annotations\": {\n    \"rdma.ip\": \"::1\\/64\"\n  "
+        "}\n}\n");
+    ASSERT_TRUE(state) << state.error().message();
+    EXPECT_EQ(state->bundle, "/run/d5ee/userdata");
+    EXPECT_EQ(state->pid, 5537);
+    EXPECT_EQ(state->status, "created");
+}
+
 TEST(State, WhatRuntimesKeep) {
     const std::string id = parse_state(test::oci_fixture("state-runc-create-runtime.json"))->id;
     const auto runc = parse_runc_state(test::oci_fixture("kept-runc.json"), id);
