@@ -58,6 +58,14 @@ class Choice(unittest.TestCase):
             self.assertEqual([each.name for each in plan.of_scenarios(rows, [words])], names, words)
         self.assertIn("7.3 exclusive hca nics igb / adapter.sh", [each.name for each in plan.of_scenarios(table.JOBS, ["adapter.sh"])])
 
+    def test_guests_of_another_tree_come_after_it(self):
+        for each in table.JOBS:
+            if each.kind == "guest":
+                tree = "lab next" if "--tree next" in each.options else "lab"
+                self.assertEqual([name for name in each.after if name.startswith("lab")], [tree], each.name)
+        for row in (each for each in table.JOBS if "lab next" in each.after):
+            self.assertEqual([each.name for each in plan.with_needs([row], table.JOBS)], ["lab next", "programs", row.name])
+
     def test_what_a_job_comes_after_is_there(self):
         jobs = [job("tree"), job("build", after=("tree",)), job("a", after=("build",)), job("b")]
         self.assertEqual([each.name for each in plan.with_needs([jobs[2]], jobs)], ["tree", "build", "a"])
