@@ -32,6 +32,8 @@ Result<toml::table> parse_toml(const std::string& path, const std::string& text)
     return std::move(parsed).table();
 }
 
+// The plugin's name in a file of version 2, and in one of version 3 or 4. There the first is the
+// server's, and disables the plugin still.
 constexpr char kPlugin2[] = "io.containerd.grpc.v1.cri";
 constexpr char kPlugin3[] = "io.containerd.cri.v1.runtime";
 
@@ -45,11 +47,11 @@ Result<Plugin> plugin_of(const EngineEdit& edit, const toml::table& file) {
     const auto version = file["version"].value<int64_t>().value_or(file.empty() ? 2 : 1);
     if (version == 2)
         return Plugin{};
-    if (version == 3)
-        return Plugin{.version = 3, .name = kPlugin3};
+    if (version == 3 || version == 4)
+        return Plugin{.version = version, .name = kPlugin3};
     return make_error(Code::Unsupported, fmt::format("{} is of version {}", edit.path, version))
         .advise(
-            "versions 2 and 3 are known; containerd makes one of an older: containerd config "
+            "versions 2 to 4 are known; containerd makes one of an older: containerd config "
             "migrate");
 }
 
@@ -78,7 +80,8 @@ Result<Found> look_at(const EngineEdit& edit, const toml::table& file) {
     if (const toml::array* disabled = file["disabled_plugins"].as_array()) {
         for (const toml::node& each : *disabled) {
             const auto name = each.value<std::string>().value_or("");
-            found.disabled = found.disabled || name == "cri" || name == found.plugin.name;
+            found.disabled =
+                found.disabled || name == "cri" || name == kPlugin2 || name == found.plugin.name;
         }
     }
     const toml::array* imports = file["imports"].as_array();

@@ -51,7 +51,7 @@ Result<Edited> edit_docker(const EngineEdit& edit);
 // names none. An entry that is another limit is Busy.
 Result<Edited> edit_docker_memlock(const EngineEdit& edit);
 
-// Edits a file of containerd's version 2 or 3: lines at its end, between two marks.
+// Edits a file of containerd's version 2, 3 or 4: lines at its end, between two marks.
 Result<Edited> edit_containerd(const EngineEdit& edit);
 
 // Edits a file that holds only rdma-hook's lines and begins with a mark.

@@ -53,17 +53,21 @@ TEST_F(RuntimeContainerd, TheRestStaysAsItIs) {
     EXPECT_EQ(get(kMain).rfind(runtimes + "runc]\n"), get(kMain).find(runtimes + "runc]\n"));
     expect_there_and_back(with_runc + runtimes + "runc.options]\nSystemdCgroup = true\n",
                           "rdma-runtime\"\n    SystemdCgroup = true\n");
-    expect_there_and_back("version = 3\n", "[plugins.\"io.containerd.cri.v1.runtime\".containerd");
+    for (const char* version : {"version = 3\n", "version = 4\n"})
+        expect_there_and_back(version, "[plugins.\"io.containerd.cri.v1.runtime\".containerd");
 }
 
 TEST_F(RuntimeContainerd, ADropInWhereTheyAreMerged) {
-    const std::string before = "version = 3\nimports = ['/etc/containerd/conf.d/*.toml']\n";
-    put(kMain, before);
-    EXPECT_EQ(twice("containerd").json["file"], kPart);
-    EXPECT_EQ(get(kMain), before);
-    EXPECT_TRUE(get(kPart).starts_with("# rdma-hook begin "));
-    twice("containerd", true);
-    EXPECT_EQ(get(kPart), "(no file)");
+    for (const std::string version : {"version = 3\n", "version = 4\n"}) {
+        const std::string before = version + "imports = ['/etc/containerd/conf.d/*.toml']\n";
+        put(kMain, before);
+        EXPECT_EQ(twice("containerd").json["file"], kPart);
+        EXPECT_EQ(get(kMain), before);
+        EXPECT_TRUE(get(kPart).starts_with("# rdma-hook begin "));
+        EXPECT_NE(get(kPart).find("\n" + version), std::string::npos) << get(kPart);
+        twice("containerd", true);
+        EXPECT_EQ(get(kPart), "(no file)");
+    }
     // Before version 3 it would take the place of all that the main file says.
     put(kMain, "version = 2\nimports = ['/etc/containerd/conf.d/*.toml']\n");
     const auto answer = twice("containerd");
@@ -90,7 +94,7 @@ TEST_F(RuntimeContainerd, RefusesWhatItDoesNotUnderstand) {
     const std::string cri = "[plugins.\"io.containerd.grpc.v1.cri\".containerd";
     const std::pair<std::string, const char*> table[] = {
         {"disabled_plugins = [\"cri\"]\n", "is of version 1"},
-        {"version = 4\n", "is of version 4"},
+        {"version = 5\n", "is of version 5"},
         {"version = 2\nx = \n", "is not valid TOML: line 2"},
         {"version = 2\nversion = 2\n", "is not valid TOML"},
         {"version = 2\n" + cri + ".runtimes.rdma]\n", "the runtime rdma is not rdmactl's"},
@@ -108,8 +112,13 @@ TEST_F(RuntimeContainerd, RefusesWhatItDoesNotUnderstand) {
 }
 
 TEST_F(RuntimeContainerd, SaysThatThePluginIsDisabled) {
-    put(kMain, "version = 2\ndisabled_plugins = [\"cri\"]");
-    EXPECT_NE(twice("containerd").text.find("disables the plugin cri"), std::string::npos);
+    for (const char* text : {"version = 2\ndisabled_plugins = [\"cri\"]",
+                             "version = 3\ndisabled_plugins = [\"io.containerd.grpc.v1.cri\"]"}) {
+        put(kMain, text);
+        EXPECT_NE(twice("containerd").text.find("disables the plugin cri"), std::string::npos)
+            << text;
+        twice("containerd", true);
+    }
 }
 
 }  // namespace
