@@ -102,7 +102,10 @@ WORDS = [("// Returns what is there. A file of the container's only.", ""), ("//
 # A page, its text, and what is said of it.
 PAGES = [("docs/a/b.md", "# X\n\nrdma-hook does it.\n", ""), ("docs/a/b.md", "# X\n\nThat we\ndo.\n", 'docs/a/b.md:3: "we"'),
          ("README.md", "# X\n```\nours\n```\n    ours, anew\n`ours` [x](ours.md)\nIt is\nsaid.\n", 'README.md:7: "is said"'),
-         ("docs/dev/style.md", "Not: anew.\n", ""), ("elsewhere/a.md", "Anew.\n", "")]
+         ("docs/dev/style.md", "Not: anew.\n", ""), ("elsewhere/a.md", "Anew.\n", ""),
+         ("docs/a.md", f"- It is.\n- {'So ' * 26}it\n  is.\n", "docs/a.md: more than 25 words: So So"), ("docs/a.md", f"{'So ' * 25}.\n", ""),
+         ("docs/a.md", f"{'So ' * 20}`{'so ' * 20}`.\n\n| {'so ' * 30} |\n\n    {'so ' * 30}\n", ""),
+         ("docs/a.md", f"{'It is. ' * 60}{'So ' * 30}.\n", ""), ("elsewhere/a.md", f"{'So ' * 30}.\n", "")]
 
 # A table of hardware with one adapter: a cell of it, and the lint's message.
 ADAPTERS = {"tests/fakes/adapters.cc": '{.nic = Nic::A, .name = "A"}', "README.md": "[x](docs/supported-hardware.md)",

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fails on words in comments and documents that are private or translated, and on sentences that begin with "what" or "who".
+"""Fails on words in comments and documents that are private or translated, on sentences that begin with "what" or "who", and on
+documents of which more than one sentence in fifty has more than 25 words.
 
 usage: words.py ROOT
 
@@ -69,6 +70,27 @@ def prose(page):
     return re.sub(r"\]\([^)]*\)", "]", page)
 
 
+SENTENCE = re.compile(r"(?<=[.!?])[)\"*_`]*\s+(?=[\"(*_\[]*(?:[A-Z0-9`]|rdma-|rdmactl|crun|runc|mlx5|siw|rxe))")
+MOST, SHARE = 25, 0.02  # words of a sentence; of all sentences those that may have more
+
+
+def sentences(page):
+    """Those of paragraphs and lists; `code` is a word."""
+    lines = ("" if line.lstrip().startswith(("|", "#")) else re.sub(r"^\s*(?:- |\d+\. )", "\n", line) for line in prose(page).splitlines())
+    for block in re.split(r"\n\s*\n", re.sub(r"`[^`]*`", "`code`", "\n".join(lines))):
+        yield from (found for found in SENTENCE.split(" ".join(block.split())) if found)
+
+
+def too_long(root):
+    """A line for each long sentence, if there are too many."""
+    pages = sorted({path for glob in ("README.md", "docs/**/*.md") for path in root.glob(glob)})
+    found = [(path.relative_to(root).as_posix(), sentence) for path in pages for sentence in sentences(path.read_text(encoding="utf-8"))]
+    long = [(name, sentence) for name, sentence in found if len(re.findall(r"\S*\w\S*", sentence)) > MOST]
+    if len(long) <= SHARE * len(found):
+        return []
+    return [f"{name}: more than {MOST} words: {' '.join(sentence.split()[:8])} ..." for name, sentence in long]
+
+
 def check(root):
     problems = []
     paths = [path for folder in FOLDERS for path in sorted((root / folder).rglob("*")) if path.suffix in (".h", ".cc")]
@@ -80,7 +102,7 @@ def check(root):
         name = path.relative_to(root).as_posix()
         if name not in EXCEPT:
             problems += find(name, 1, prose(path.read_text(encoding="utf-8")), WRONG_IN_DOCUMENTS)
-    return problems
+    return problems + too_long(root)
 
 
 def main():
