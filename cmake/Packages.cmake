@@ -33,6 +33,11 @@ foreach(part hook perf perf-report)
   set(CPACK_RPM_${name}_PACKAGE_NAME rdma-${part})
 endforeach()
 
+if(RDMA_MKDOCS)
+  install(FILES ${packaging}/rdma-hook/doc-base DESTINATION ${CMAKE_INSTALL_DATADIR}/doc-base RENAME rdma-hook
+    COMPONENT hook_deb EXCLUDE_FROM_ALL)
+endif()
+
 find_program(RDMA_DPKG dpkg)
 set(CPACK_GENERATOR RPM)
 if(RDMA_DPKG)

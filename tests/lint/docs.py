@@ -15,10 +15,11 @@ import re
 import sys
 from pathlib import Path
 
-DOCUMENTS = ("*.md", "docs/**/*.md", "examples/*", "examples/*/*", "*/README.md", "tests/*/README.md")
+DOCUMENTS = ("*.md", "[!b.]*/**/*.md", ".github/*.md", "examples/*", "examples/*/*")  # not what is below build/
 LINK = re.compile(r"\]\(([^)#:\s]*)(?:#([^)]*))?\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 PATH = re.compile(r"(?<![\w/.{=-])((?:docs|examples|tests|hook|netns|perf|runtime-config|\.ci)/[\w./-]+)")
+PLACEHOLDER = re.compile("NAME|KEY")
 MANUALS = {"rdmactl": "docs/man/rdmactl.8", "rdma-perf": "docs/man/rdma-perf.1"}
 COMMAND = re.compile(r"(?<![\w/.-])(rdmactl|rdma-perf) ([a-z][^|;&#`$()<>]*)")
 CODE = re.compile(r"`([^`]+)`")
@@ -74,7 +75,7 @@ def messages(root):
 
 def check(root):
     known = patterns(root)
-    for document in sorted(path for glob in DOCUMENTS for path in root.glob(glob) if path.is_file()):
+    for document in sorted({path for glob in DOCUMENTS for path in root.glob(glob) if path.is_file()}):
         for number, line in enumerate(document.read_text(encoding="utf-8").splitlines(), 1):
             where = f"{document.relative_to(root)}:{number}"
             for target, section in LINK.findall(line):
@@ -85,7 +86,7 @@ def check(root):
                     yield f"{where}: a link to the section {section} of {page.name}, which is not there"
             for name in PATH.findall(line):
                 name = name.rstrip("./") if not (root / name).exists() else name
-                if "NAME" not in name and not (root / name).exists() and not (document.parent / name).exists():
+                if not PLACEHOLDER.search(name) and not (root / name).exists() and not (document.parent / name).exists():
                     # A name without its ending means header and source.
                     if not list((root / name).parent.glob(Path(name).name + "*")):
                         yield f"{where}: names {name}, which is not there"
@@ -99,11 +100,15 @@ def check(root):
     yield from isolation(root)
 
 
+def anchor(title):
+    """The name of a heading in links, as GitHub makes it."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
 @functools.cache
 def sections(page):
-    """The names of a page's headings in links, as GitHub makes them."""
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
-    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in HEADING.findall(text)}
+    return {anchor(title) for title in HEADING.findall(text)}
 
 
 def rows(text):

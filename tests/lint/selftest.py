@@ -76,6 +76,11 @@ DOCS = [("[x](examples/run.sh) `examples/run.sh`, rdma.1.mode=a, /usr/share/hook
         ("    rdmactl vf list --fast", "no option --fast"), ("rdmactl vf lost", ""),
         ("[x](other.md#c-md)", ""), ("[x](other.md#c)", "the section c of other.md"),
         ("    examples/gone --help", "names examples/gone"), ("    -a rdma.mood=x", "not in the schema")]
+# A page of the site, another one, and what is said.
+SITE = [('<p id="a"><a href="x/y.html#b">', '<p id="b"><a href="../index.html#a"><link rel="stylesheet" href="../s.css">', ""),
+        ('<a href="https://elsewhere/x#y"><a href="mailto:a@b"><a href="#c"><i id="c">', "", ""), ('<a href="gone.html">', "", "a link to gone.html, which"),
+        ('<a href="x/">', "", "a link to x/"), ("", '<a href="../index.html#b">', "x/y.html: a link to ../index.html#b, which has no such"), ('<a href="s.css#b">', "", "no such section"),
+        ('<img src="https://elsewhere/x.png">', "", "loads https"), ('<script src="//elsewhere/x.js">', "", "loads //")]
 # What SECURITY.md names, a test, and what is said.
 CVES = [("CVE-2024-013", "check CVE-2024-013:", ""), ("CVE-2024-013", "TEST(Cve2024_013, X)", ""),
         ("CVE-2024-013", "TEST(Cve2024_0132, X)", "named after CVE-2024-013"), ("CVE-2024-013", "CVE-2024-0132", "named after CVE-2024-013")]
@@ -241,6 +246,10 @@ def main():
     for quoted, status in (("it is broken", 0), ("it was broken", 1)):
         page = {"docs/troubleshooting.md": f"# X\n## Messages\n| m | c |\n| `{quoted}` | x |\n## More\n| `never said` | x |\n"}
         expect(quoted, "docs.py", SCHEMA | page, status, "no program says" if status else "")
+    expect("a page in a folder", "docs.py", SCHEMA | {"tests/data/x/README.md": "[x](gone.md)\n"}, 1, "tests/data/x/README.md:1: a link")
+    for index, page, text in SITE:
+        expect(index + page, "website.py", {"index.html": index, "x/y.html": page, "s.css": ""}, int(bool(text)), text)
+    expect("a folder without a site", "website.py", {"x.html": ""}, 1, "index.html is not there")
     for name, test, text in CVES:
         expect(f"{name}, {test}", "docs.py", SCHEMA | {"SECURITY.md": name, "tests/unit/x/x_test.cc": test}, int(bool(text)), text)
     for asked, text in ISOLATED:

@@ -33,7 +33,7 @@ AREAS = {
                   "LICENSE"],
     "examples": ["examples/"],
     "ansible": ["ansible/"],
-    "documents": ["*.md", "CITATION.cff", ".github/", "docs/", "runtime-config/install/schema/", ".clang-*", ".editorconfig", ".gitignore", "tests/lint/", "tests/run",
+    "documents": ["*.md", "mkdocs.yml", "CITATION.cff", ".github/", "docs/", "runtime-config/install/schema/", ".clang-*", ".editorconfig", ".gitignore", "tests/lint/", "tests/run",
                   "tests/runner/"],
     "units": ["tests/unit/", "tests/fakes/", "tests/support/", "tests/data/", "tests/CMakeLists.txt"],
     "fuzz": ["tests/fuzz/"],
