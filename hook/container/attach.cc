@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "hook/container/commit.h"
 #include "hook/container/end.h"
@@ -37,7 +38,8 @@ netns::ProcessToken init_of(const Asking& asking) {
 Result<const Mode*> mode_of(const Attachment& attachment) {
     const Mode* mode = find_mode(attachment.mode);
     if (mode == nullptr)
-        return make_error(Code::BadInput, "unknown rdma.mode '" + attachment.mode + "'");
+        return make_error(Code::BadInput, "unknown rdma.mode '" + attachment.mode + "'")
+            .advise(fmt::format("set rdma.mode to one of: {}", fmt::join(mode_names(), ", ")));
     return mode;
 }
 

@@ -32,7 +32,8 @@ Result<> add_target(const Context& context,
                     Targets& targets) {
     const auto journal = TRY(load_journal(context.store, akey));
     if (!journal)
-        return make_error(Code::Unavailable, "the attachment to limit is gone");
+        return make_error(Code::Unavailable, "the attachment to limit is gone")
+            .advise("create the container again");
     Site site = TRY(open_site(context.host, context.store, *journal));
     const auto [device, ns] = TRY(find_device(site, journal->endpoint));
     const auto [it, added] = targets.emplace(device.name, Target{.ns = ns, .limits = limits});
@@ -101,7 +102,8 @@ Result<> announce(const Context& context, const Journal& journal) {
 Result<netns::ProcessToken> find_init(netns::Host& host, pid_t init) {
     const auto token = TRY(host.processes.token(init));
     if (!token)
-        return make_error(Code::Unavailable, fmt::format("the container's init {} is gone", init));
+        return make_error(Code::Unavailable, fmt::format("the container's init {} is gone", init))
+            .advise("start the container again");
     return *token;
 }
 
@@ -147,8 +149,11 @@ Result<> commit_created(const Context& context, const Container& pending, const 
         const auto ns = TRY(context.host.namespaces.open_process(state.pid));
         if (ns.id() != *pending.netns)
             return make_error(
-                Code::Refused,
-                "the container is not in the network namespace that was prepared for it");
+                       Code::Refused,
+                       "the container is not in the network namespace that was prepared for it")
+                .advise(
+                    "create the container again, and let no other hook change its network "
+                    "namespace");
     }
     Container container = pending;
     container.id = state.id;

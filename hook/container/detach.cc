@@ -91,7 +91,8 @@ Result<> detach_container(const Context& context, const std::string& key) {
     const auto lock = TRY(context.store.lock_container(key, Deadline::in(kLockTimeout)));
     const auto container = TRY(context.store.load_container(key));
     if (!container)
-        return make_error(Code::Unavailable, "the container has no RDMA any more");
+        return make_error(Code::Unavailable, "the container has no RDMA any more")
+            .advise("see what is left: rdmactl list");
     if (!container->running_init)
         return make_error(Code::Refused,
                           "the container has its RDMA by annotations since its start, and its "

@@ -138,7 +138,8 @@ Result<FoundDevice> find_device(Site& site, const Endpoint& endpoint) {
     const bool hosts = endpoint.hca_netdev != 0;
     const netns::Netns* ns = hosts ? &site.host_ns : site.ns(endpoint.where);
     if (ns == nullptr)
-        return make_error(Code::Unavailable, "the attachment's network namespace is gone");
+        return make_error(Code::Unavailable, "the attachment's network namespace is gone")
+            .advise("run: rdmactl gc");
     // rdma.placement=host: another mode gives the parent's hardware.
     const bool shared_rxe = !hosts && endpoint.where == Where::Host;
     const uint32_t netdev = hosts ? endpoint.hca_netdev : endpoint.netdev;

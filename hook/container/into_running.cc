@@ -75,11 +75,13 @@ Result<IntoRunning> IntoRunning::find(
     const auto token = TRY(find_init(context.host, init));
     std::string root = spec.root(bundle);
     if (root.empty())
-        return make_error(Code::BadInput, "config.json has no root.path");
+        return make_error(Code::BadInput, "config.json has no root.path")
+            .advise("report it to the engine that wrote this config.json");
     auto ns = TRY(context.host.namespaces.open_process(init));
     // This check proves that the namespace is this process's: the pid is not another's yet.
     if (TRY(find_init(context.host, init)) != token)
-        return make_error(Code::Unavailable, "the container's init has just ended");
+        return make_error(Code::Unavailable, "the container's init has just ended")
+            .advise("start the container again");
     return IntoRunning{
         context, std::move(spec), {.init = token, .path = std::move(root)}, std::move(ns), now};
 }
@@ -169,7 +171,8 @@ Result<> leave_ended(const Context& context, const oci::State& state) {
     if (!container)
         return {};
     if (TRY(is_alive(context, *container)))
-        return make_error(Code::Busy, "the container whose end was reported is running");
+        return make_error(Code::Busy, "the container whose end was reported is running")
+            .advise("stop the container, or run: rdmactl detach");
     return leave_all(context, *container);
 }
 

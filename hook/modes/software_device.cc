@@ -48,7 +48,7 @@ Result<Plan> plan_on_container_link(const SoftwareDriver& driver,
                                     const Survey& s) {
     if (a.ip_source == IpSource::Auto)
         return make_error(Code::BadInput, "rdma.ip=auto does not go with rdma.parent=container")
-            .advise("the interface has the engine's address: set rdma.ip=none");
+            .advise("set rdma.ip=none: the interface has the engine's address");
     const RdmaNetnsMode mode = TRY(s.site.host.rdma.mode());
     TRY(check_netns_mode(driver, mode));
     const netns::Link link = TRY(find_container_link(s.site));

@@ -68,7 +68,8 @@ Result<Answer> attach_to(const Options& options, netns::Host& host, const oci::S
         context, std::move(spec), bundle.path(), state.pid, IntoRunning::Init::Runs));
     const auto self = TRY(host.processes.token(host.processes.self()));
     if (!self || delivery.init().start != state.start)
-        return make_error(Code::Unavailable, "container " + state.id + " has just ended");
+        return make_error(Code::Unavailable, "container " + state.id + " has just ended")
+            .advise("start it, then run this again");
     asking.bundle = bundle.path();
     asking.id = state.id;
     asking.life = *self;

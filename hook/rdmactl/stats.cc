@@ -30,7 +30,7 @@ Result<> add_netdev(Site& site, const Endpoint& endpoint, Json& out) {
     const auto link =
         ns == nullptr ? std::nullopt : TRY(site.host.links.find(*ns, endpoint.netdev));
     if (!link)
-        return make_error(Code::Unavailable, "its interface is gone");
+        return make_error(Code::Unavailable, "its interface is gone").advise("run: rdmactl gc");
     out["netdev"] = link->name;
     out["netdev_counters"] = TRY(site.host.statistics.of_link(*ns, endpoint.netdev));
     return {};

@@ -101,7 +101,8 @@ class Stage {
             if (const auto port = listening_port(server.err))
                 return *port;
             if (server.status)
-                return make_error(Code::Unavailable, "the server ended before it listened");
+                return make_error(Code::Unavailable, "the server ended before it listened")
+                    .advise("read what it printed above");
             TRY(step(deadline_).context("waiting for the server to listen"));
         }
     }
@@ -143,7 +144,8 @@ Result<Json> granted_of(const Context& context, const Container& container) {
     const auto list = json.find("attachments");
     if (list == json.end() || !list->is_array() || list->empty())
         return make_error(Code::Unavailable,
-                          "container " + container.id + " has no RDMA attachment");
+                          "container " + container.id + " has no RDMA attachment")
+            .advise("see which containers have one: rdmactl list");
     return list->front();
 }
 
@@ -228,7 +230,8 @@ Result<Target> target_of(const Context& context, const Container& container) {
     if (!TRY(is_alive(context, container)))
         return not_running();
     if (container.netns && !(*container.netns == ns.id()))
-        return make_error(Code::Refused, "container " + name + " has left its network namespace");
+        return make_error(Code::Refused, "container " + name + " has left its network namespace")
+            .advise("create the container again");
     const Json granted = TRY(granted_of(context, container));
     return Target{.id = name.substr(0, 12),
                   .ns = ns,

@@ -477,22 +477,26 @@ std::vector<std::string_view> names_of(std::span<const Row> rows) {
 }
 
 Result<Attachment> read_attachment(const Json& json) {
+    const auto broken = [](std::string what) {
+        return make_error(Code::BadInput, std::move(what))
+            .advise("run rdmactl gc of the version that wrote it");
+    };
     if (!json.is_object())
-        return make_error(Code::BadInput, "not an object");
+        return broken("not an object");
     KeyValues values;
     values.index = TRY(base::required<unsigned>(json, "index"));
     if (values.index > kMaxIndex)
-        return make_error(Code::BadInput, fmt::format("index {} is too large", values.index));
+        return broken(fmt::format("index {} is too large", values.index));
     for (const auto& [name, value] : json.items()) {
         if (name == "index")
             continue;
         const Key* key = find_key(name);
         if (key == nullptr || key->in_journal == 0)
-            return make_error(Code::BadInput, fmt::format("unknown member '{}'", printable(name)));
+            return broken(fmt::format("unknown member '{}'", printable(name)));
         TRY(parse_value(*key, name, TRY(base::as<std::string>(value, name)), values));
     }
     if (!json.contains("mode") || !json.contains("ip"))
-        return make_error(Code::BadInput, "mode or ip is missing");
+        return broken("mode or ip is missing");
     return Attachment(std::move(values));
 }
 

@@ -29,7 +29,8 @@ std::string ProbeAddresses::describe() const {
 Result<> ProbeAddresses::apply(Site& site) const {
     const auto own = TRY(site.host.links.find(*site.container, link));
     if (!own)
-        return make_error(Code::Unavailable, "the container's interface is gone");
+        return make_error(Code::Unavailable, "the container's interface is gone")
+            .advise("create the container again");
     for (const netns::Address& address : addresses) {
         const auto owner = TRY(site.host.neighbours.find_owner(
             *site.container, {own->index, own->mac}, address, base::Deadline::in(wait)));

@@ -36,10 +36,8 @@ Result<bool> lacks_ipoib(const PciFunction& function, Site& site) {
 base::Error without_netdev(const std::string& rdma) {
     return base::make_error(base::Code::Unavailable,
                             "RDMA device '" + rdma + "' has no netdev on the host")
-        .advise(
-            "an adapter that has none (EFA) is given as it is: set rdma.mode=host and "
-            "rdma.device=" +
-            rdma);
+        .advise("set rdma.mode=host and rdma.device=" + rdma +
+                ", which gives an adapter without one (EFA) as it is");
 }
 
 Result<> check_netdev(const PciFunction& pf, Site& site) {
@@ -54,8 +52,8 @@ Result<> check_netdev(const PciFunction& pf, Site& site) {
             "run: modprobe ib_ipoib, which makes the netdevs of InfiniBand; else see where it is: "
             "ip -all netns exec ip link");
     return std::move(error).advise(
-        "a second function of a Socket Direct adapter has none, and its VFs cannot be set up: name "
-        "the VFs of the first; else see where it is: ip -all netns exec ip link");
+        "see where it is: ip -all netns exec ip link; a second function of a Socket Direct adapter "
+        "has none: name the VFs of the first");
 }
 
 bool serves_vfs(const std::optional<netns::Link>& pf) {

@@ -12,7 +12,7 @@ Result<AnyStep> load_kind(const std::string& kind, const Json& json) {
     if constexpr (I == std::variant_size_v<AnyStep>) {
         return base::make_error(base::Code::Internal,
                                 "unknown step '" + base::printable(kind) + "'")
-            .advise("the journal is of another version of rdma-hook: use that one to undo it");
+            .advise("undo it with the version of rdma-hook that wrote the journal");
     } else {
         using S = std::variant_alternative_t<I, AnyStep>;
         if constexpr (kIsJournaled<S>) {

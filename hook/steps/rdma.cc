@@ -124,13 +124,13 @@ Result<> MoveRdmaDevice::apply(Site& site) const {
         TRY(of ? rdma_device_of(site, of->vf) : site.host.rdma.find_by_name(site.host_ns, name));
     if (!device)
         return make_error(Code::Unavailable,
-                          "RDMA device " + name + " is not in the host's namespace");
+                          "RDMA device " + name + " is not in the host's namespace")
+            .advise("see where it is: rdma dev show; if it is gone, load its driver");
     auto moved = site.host.rdma.move(site.host_ns, *site.container, device->index);
     if (!moved && moved.error().code == Code::Unsupported)
         return std::move(moved).advise(
-            "this kernel cannot give the device to a container in RDMA namespace mode exclusive "
-            "(rxe: "
-            "needs 7.3): boot with ib_core.netns_mode=1");
+            "boot with ib_core.netns_mode=1: this kernel cannot give the device to a container in "
+            "RDMA namespace mode exclusive (rxe: needs 7.3)");
     return moved;
 }
 

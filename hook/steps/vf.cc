@@ -236,11 +236,13 @@ Result<bool> needs_rebind(Site& site, const RestoreVf& was, const PciFunction& f
 // Gives the netdev its names and MTU back, and takes it down. Returns the MAC that it then has.
 Result<netns::Mac> restore_link(Site& site, const RestoreVf& was, const PciFunction& function) {
     if (function.netdevs.empty())
-        return make_error(Code::Unavailable, "VF " + was.vf + " has lost its netdev again");
+        return make_error(Code::Unavailable, "VF " + was.vf + " has lost its netdev again")
+            .advise("wait for its driver, then run: rdmactl gc");
     const uint32_t index = function.netdevs.front().index;
     const auto link = TRY(site.host.links.find(site.host_ns, index));
     if (!link)
-        return make_error(Code::Unavailable, "the netdev of VF " + was.vf + " is gone");
+        return make_error(Code::Unavailable, "the netdev of VF " + was.vf + " is gone")
+            .advise("wait for its driver, then run: rdmactl gc");
     TRY(free_netdev_name(site, was.vf, *link, was.name));
     // The kernel brings altnames along from a namespace that died without an undo.
     TRY(drop_altnames(site, site.host_ns, *link, was.altnames));
@@ -288,7 +290,7 @@ Result<> restore_rdma(Site& site, const RestoreVf& was) {
         return {};
     TRY(site.host.sriov.wait_for_rdma(was.vf, Deadline::in(kReturnTimeout))
             .context("RDMA device " + was.rdma + " has not come back")
-            .advise("it may need a moment; then run: rdmactl gc"));
+            .advise("wait a moment, then run: rdmactl gc"));
     return name_rdma_device(site, was.vf, was.rdma);
 }
 }  // namespace
@@ -366,7 +368,8 @@ std::string ConfigureVf::describe() const {
 Result<> ConfigureVf::apply(Site& site) const {
     const auto link = TRY(find_pf_link(site, *this));
     if (!link)
-        return make_error(Code::Unavailable, fmt::format("PF {} has lost its VF {}", pf, number));
+        return make_error(Code::Unavailable, fmt::format("PF {} has lost its VF {}", pf, number))
+            .advise("see what there is: rdmactl vf list");
     return site.host.sriov.configure(
         site.host_ns, *link, number, after, Deadline::in(kReadyTimeout));
 }
@@ -426,7 +429,8 @@ Result<Link> find_netdev(Site& site, const MoveLink& step) {
     }
     if (!link)
         return make_error(Code::Unavailable,
-                          "VF " + step.vf + " has no netdev in the host's namespace");
+                          "VF " + step.vf + " has no netdev in the host's namespace")
+            .advise("see dmesg: what keeps its driver from making one");
     return *std::move(link);
 }
 }  // namespace

@@ -92,7 +92,7 @@ Result<> load(std::span<const sock_filter> filter, unsigned long flags) {
     if (done == 0)
         return {};
     return sys_error(done > 0 ? EAGAIN : errno, "load the filter of system calls")
-        .advise("the kernel needs CONFIG_SECCOMP_FILTER");
+        .advise("boot a kernel with CONFIG_SECCOMP_FILTER");
 }
 
 Json to_json(const Error& error) {

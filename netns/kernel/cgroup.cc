@@ -19,7 +19,8 @@ class KernelCgroups : public Cgroups {
         // This check proves that the answer was about this process.
         if (TRY(KernelProcesses{}.token(process.pid)) != process)
             return make_error(Code::Unavailable,
-                              "process " + std::to_string(process.pid) + " is gone");
+                              "process " + std::to_string(process.pid) + " is gone")
+                .advise("start the container again");
         // This is the engine's cgroup, or one above it: the limit would hit the engine and other
         // containers.
         if (is_same_or_above(path, TRY(cgroup_of("self"))))

@@ -195,10 +195,12 @@ Result<UniqueFd> CgroupTree::open(const std::string& path) const {
 Result<> CgroupTree::set_rdma_max(const std::string& path, const RdmaLimit& limit) const {
     if (limit.device.empty() || limit.device.find_first_of(" \n\t") != std::string::npos)
         return make_error(Code::BadInput,
-                          "no RDMA device is called '" + printable(limit.device) + "'");
+                          "no RDMA device is called '" + printable(limit.device) + "'")
+            .advise("name one of: rdma dev show");
     const UniqueFd folder = TRY(walk_down(root_, path));
     if (!folder)
-        return make_error(Code::Unsupported, "the root cgroup cannot be limited");
+        return make_error(Code::Unsupported, "the root cgroup cannot be limited")
+            .advise("start the container in a cgroup of its own");
     const std::string command = command_of(limit);
     auto done = write_file(folder, "rdma.max", command);
     if (!done && done.error().sys == ENODEV)
@@ -220,7 +222,8 @@ Result<std::string> parse_cgroup_path(std::string_view text) {
             continue;
         std::string path = line.substr(3);
         if (path.ends_with(kDeleted))
-            return make_error(Code::Unavailable, "cgroup " + printable(path));
+            return make_error(Code::Unavailable, "cgroup " + printable(path))
+                .advise("start the container again");
         if (!path.starts_with('/'))
             return make_error(Code::Internal,
                               "'" + printable(line) + "' is not as cgroups(7) says");

@@ -159,7 +159,8 @@ Result<std::vector<std::string>> own_cgroups(const ProcessToken& init) {
 }
 
 base::Error gone(const ProcessToken& init) {
-    return make_error(Code::Unavailable, fmt::format("the container's init {} is gone", init.pid));
+    return make_error(Code::Unavailable, fmt::format("the container's init {} is gone", init.pid))
+        .advise("start the container again");
 }
 
 class KernelDeviceCgroups : public DeviceCgroups {

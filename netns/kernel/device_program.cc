@@ -93,7 +93,8 @@ Result<> check_reloadable(const BpfCode& code) {
         return make_error(Code::Unsupported,
                           fmt::format("the container's device program {}, so that it cannot be "
                                       "rebuilt with one more device",
-                                      what));
+                                      what))
+            .advise("use precreate or rdma-runtime, which need no rebuilt program");
     };
     if (code.empty())
         return refuse("is not shown by the kernel");

@@ -140,7 +140,8 @@ Result<std::optional<Eswitch>> parse_eswitch(const Reply& reply) {
     if (*mode != DEVLINK_ESWITCH_MODE_LEGACY && *mode != DEVLINK_ESWITCH_MODE_SWITCHDEV)
         return make_error(Code::Unsupported,
                           "the e-switch is in mode " + std::to_string(*mode) +
-                              ", which is neither legacy nor switchdev");
+                              ", which is neither legacy nor switchdev")
+            .advise("set it by: devlink dev eswitch set DEVICE mode switchdev");
     Eswitch found;
     found.mode =
         *mode == DEVLINK_ESWITCH_MODE_SWITCHDEV ? EswitchMode::Switchdev : EswitchMode::Legacy;

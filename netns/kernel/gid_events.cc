@@ -51,6 +51,11 @@ UniqueFd get_context(const UniqueFd& node) {
     std::memcpy(&events, answer.data(), sizeof events);
     return UniqueFd{events};
 }
+
+base::Error device_gone() {
+    return make_error(Code::Unavailable, "the RDMA device has gone")
+        .advise("load its driver again, then create the container again");
+}
 }  // namespace
 
 GidEvents GidEvents::open(const Netns& ns, const CharDevice& node) {
@@ -76,12 +81,12 @@ Result<bool> GidEvents::wait(base::Deadline deadline) {
     if (count <= 0)
         return false;
     if ((ready.revents & POLLIN) == 0)
-        return make_error(Code::Unavailable, "the RDMA device has gone");
+        return device_gone();
     pace_.hurry();
     ib_uverbs_async_event_desc event{};
     // Any event is a reason to look again.
     if (::read(events_.get(), &event, sizeof event) < 0 && errno != EAGAIN && errno != EINTR)
-        return make_error(Code::Unavailable, "the RDMA device has gone");
+        return device_gone();
     return true;
 }
 

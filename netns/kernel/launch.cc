@@ -73,7 +73,7 @@ class KernelPrograms : public Programs {
         for (;;) {
             auto waits = what_to_wait_for();
             if (waits.fds.empty())
-                return make_error(Code::Unavailable, "no program runs");
+                return make_error(Code::Internal, "no program runs");
             const int ready = ::poll(waits.fds.data(), waits.fds.size(), deadline.left_ms());
             if (ready < 0 && errno != EINTR)
                 return sys_error("poll");

@@ -157,8 +157,9 @@ class KernelLinks : public Links {
         // EINVAL before the move: the link cannot leave. After the move: it cannot have a value.
         const bool stayed = done.error().sys == EINVAL && TRY(find(from, index));
         if (stayed && !(from.id() == to.id()))
-            return std::move(done).error().as(Code::Refused,
-                                              "the interface cannot leave its network namespace");
+            return std::move(done).error().as(
+                Code::Refused,
+                "use another interface: this one cannot leave its network namespace");
         return explain_change(change, std::move(done).error());
     }
 
@@ -226,8 +227,8 @@ class KernelLinks : public Links {
             case EACCES:  // from the IPv6 code if disable_ipv6 is set
                 return std::move(done).error().as(
                     Code::Refused,
-                    "IPv6 is off in the container: run it with --sysctl "
-                    "net.ipv6.conf.all.disable_ipv6=0 or give it IPv4 addresses only");
+                    "run the container with --sysctl net.ipv6.conf.all.disable_ipv6=0, as IPv6 is "
+                    "off in it, or give it only IPv4 addresses");
             default:
                 return std::move(done).error();
         }

@@ -21,17 +21,16 @@ Error explain_taken(Links& links, const Netns& target, const ChildSpec& spec, Er
     const auto named = links.find_by_name(target, spec.name);
     if (named && *named)
         return std::move(refusal).as(Code::Busy,
-                                     "the container has an interface " +
-                                         base::printable(spec.name) +
-                                         " already: choose another rdma.ifname");
+                                     "choose another rdma.ifname: the container has an interface " +
+                                         base::printable(spec.name));
     if (spec.type.kind == ChildKind::Vlan)
-        return std::move(refusal).as(
-            Code::Busy,
-            fmt::format("VLAN {} of the parent is taken by another interface, or the index {}",
-                        spec.type.vlan,
-                        spec.index));
+        return std::move(refusal).as(Code::Busy,
+                                     fmt::format("choose another rdma.vlan: another interface has "
+                                                 "VLAN {} of the parent, or the index {}",
+                                                 spec.type.vlan,
+                                                 spec.index));
     return std::move(refusal).as(
-        Code::Busy, "an interface with index " + std::to_string(spec.index) + " is there already");
+        Code::Busy, "try again: another interface has the index " + std::to_string(spec.index));
 }
 
 // EBUSY is about the parent; before 6.15 also about an index that is taken in the target namespace.
@@ -39,10 +38,9 @@ Error explain_busy(Links& links, const Netns& target, const ChildSpec& spec, Err
     const auto indexed = links.find(target, spec.index);
     if (indexed && *indexed)
         return explain_taken(links, target, spec, std::move(refusal));
-    return std::move(refusal).as(
-        Code::Refused,
-        "the parent is a port of a bridge, a bond or Open vSwitch, or has children of another "
-        "kind: set rdma.parent to an interface that is none");
+    return std::move(refusal).as(Code::Refused,
+                                 "set rdma.parent to an interface that is no port of a bridge, a "
+                                 "bond or Open vSwitch, and has no children of another kind");
 }
 
 Error explain_parent(Links& links, const Netns& host, const ChildSpec& spec, Error refusal) {
@@ -59,7 +57,8 @@ Error explain_parent(Links& links, const Netns& host, const ChildSpec& spec, Err
             "set rdma.mtu to at most " + std::to_string(link.mtu) + ", the MTU of " + link.name);
     if (link.loopback || !link.ethernet)
         return std::move(refusal).as(
-            Code::Refused, link.name + " is no Ethernet interface: set rdma.parent to one that is");
+            Code::Refused,
+            "set rdma.parent to an Ethernet interface, which " + link.name + " is not");
     return std::move(refusal).as(Code::BadInput);
 }
 }  // namespace
@@ -82,11 +81,11 @@ Result<> check_change(const std::string& what, const LinkChange& change) {
 Error explain_change(const LinkChange& change, Error refusal) {
     switch (refusal.sys) {
         case EEXIST:
-            return std::move(refusal).as(Code::Busy,
-                                         change.name
-                                             ? "an interface there has the name " +
-                                                   base::printable(*change.name) + ", or this one's"
-                                             : "an interface there has this one's name");
+            return std::move(refusal).as(
+                Code::Busy,
+                change.name ? "rename the interface there that has the name " +
+                                  base::printable(*change.name) + ", or this one's"
+                            : "rename the interface there that has this one's name");
         case EAGAIN:
         case EBUSY:
         case EADDRINUSE:
@@ -94,9 +93,9 @@ Error explain_change(const LinkChange& change, Error refusal) {
         case ENODEV:
             return std::move(refusal).as(Code::Unavailable);
         case EADDRNOTAVAIL:
-            return std::move(refusal).as(
-                Code::BadInput,
-                "the MAC is no unicast address, or the PF has set another for this VF");
+            return std::move(refusal).as(Code::BadInput,
+                                         "set rdma.mac to a unicast address; if it is one, leave "
+                                         "it out: the PF has set another for this VF");
         case EINVAL:
         case ERANGE:
             return std::move(refusal).as(Code::BadInput);
@@ -115,9 +114,10 @@ Error explain_child(
         case EEXIST:
             return explain_taken(links, target, spec, std::move(refusal));
         case EADDRINUSE:
-            return std::move(refusal).as(Code::Busy,
-                                         "another link on this parent has the MAC " +
-                                             to_string(spec.mac) + ": choose another rdma.mac");
+            return std::move(refusal).as(
+                Code::Busy,
+                "choose another rdma.mac: another interface on this parent has " +
+                    to_string(spec.mac));
         case EADDRNOTAVAIL:
             return std::move(refusal).as(Code::BadInput,
                                          "choose a unicast MAC that is not zero as rdma.mac");

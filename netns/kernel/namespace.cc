@@ -65,12 +65,14 @@ Result<Netns> adopt(const UniqueFd& place, const std::string& name) {
     if (::fstatfs(place.get(), &fs) != 0)
         return sys_error("examine " + name);
     if (fs.f_type != NSFS_MAGIC)
-        return make_error(Code::BadInput, name + " is not a network namespace");
+        return make_error(Code::BadInput, name + " is not a network namespace")
+            .advise("name one that `ip netns` lists, or /proc/PID/ns/net");
     UniqueFd fd{::open(fd_path(place).c_str(), O_RDONLY | O_CLOEXEC)};
     if (!fd)
         return open_error("open network namespace " + name);
     if (::ioctl(fd.get(), NS_GET_NSTYPE) != CLONE_NEWNET)
-        return make_error(Code::BadInput, name + " is a namespace, but not a network namespace");
+        return make_error(Code::BadInput, name + " is a namespace, but not a network namespace")
+            .advise("name one that `ip netns` lists, or /proc/PID/ns/net");
     const NetnsId id = TRY(id_of(fd.get(), name));
     return Netns{id, std::move(fd)};
 }

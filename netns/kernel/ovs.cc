@@ -196,7 +196,7 @@ class DatabaseOvs : public Ovs {
                                       : outcome.error().code == Code::Timeout;
             if (late)
                 return make_error(Code::Timeout, "ovs-vswitchd has not applied the change")
-                    .advise("is it running? systemctl status ovs-vswitchd");
+                    .advise("see whether it runs: systemctl status ovs-vswitchd");
             const auto found = TRY(std::move(outcome));
             if (found.refusal)
                 return ovsdb::explain(*found.refusal, "wait for ovs-vswitchd");
@@ -215,7 +215,8 @@ class DatabaseOvs : public Ovs {
         const auto rows = TRY(ovsdb::read_interfaces(found.back()));
         if (rows.empty())
             return make_error(Code::Unavailable,
-                              "somebody removed " + name + " from Open vSwitch again");
+                              "somebody removed " + name + " from Open vSwitch again")
+                .advise("stop the program that removes it, then try again");
         const ovsdb::InterfaceRow& row = rows.front();
         // The number comes with cur_cfg, or never: on a bridge without datapath there is none.
         if (row.error.empty() && row.ofport.value_or(-1) != -1)

@@ -122,14 +122,16 @@ Result<Reached> reach(const ContainerRoot& root, const Placement& what) {
     reached.mounts = TRY(open_plain(process + "/ns/mnt", O_RDONLY));
     const UniqueFd own = TRY(open_plain("/proc/thread-self/ns/mnt", O_RDONLY));
     if (same_file(TRY(look_at(own, "mnt")), TRY(look_at(reached.mounts, "mnt"))))
-        return make_error(Code::Refused, "the container has no mount namespace of its own");
+        return make_error(Code::Refused, "the container has no mount namespace of its own")
+            .advise("create it with one, or give it the devices by --device");
     const UniqueFd top = TRY(open_root(root, process));
     reached.mount = TRY(open_below(top, what.mount, RESOLVE_BENEATH));
     TRY(check_tmpfs(reached, top, what.mount));
     // This check proves that all of this belongs to the container's init.
     if (TRY(KernelProcesses{}.token(root.init.pid)) != root.init)
         return make_error(Code::Unavailable,
-                          fmt::format("the container's init {} is gone", root.init.pid));
+                          fmt::format("the container's init {} is gone", root.init.pid))
+            .advise("start the container again");
     return reached;
 }
 
@@ -143,7 +145,8 @@ Result<UniqueFd> copy_of(const std::string& source) {
     if (S_ISCHR(st.st_mode))
         return tree;
     if (!S_ISREG(st.st_mode))
-        return make_error(Code::Refused, source + " is neither a device node nor a file");
+        return make_error(Code::Refused, source + " is neither a device node nor a file")
+            .advise("remove it, then load the driver of the adapter again");
     mount_attr attr{};
     attr.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
     if (::mount_setattr(tree.get(), "", AT_EMPTY_PATH, &attr, sizeof attr) != 0)

@@ -106,7 +106,8 @@ std::optional<uint64_t> take_number(std::string_view& text) {
 // back.
 Result<> change_memlock(const ProcessToken& process, const rlimit* wanted, rlimit& before) {
     const std::string name = "RLIMIT_MEMLOCK of process " + std::to_string(process.pid);
-    Error error = make_error(Code::Unavailable, name + ": it is gone");
+    Error error =
+        make_error(Code::Unavailable, name + ": it is gone").advise("start the container again");
     if (TRY(KernelProcesses{}.token(process.pid)) != process)
         return error;
     if (::prlimit(process.pid, RLIMIT_MEMLOCK, wanted, &before) == 0) {

@@ -336,7 +336,7 @@ class KernelRdmaDevices : public RdmaDevices {
         if (!TRY(is_there(ns, device)))
             return {};
         return std::move(done).error().as(Code::Unsupported,
-                                          "only rxe and siw links can be removed");
+                                          "name an rxe or siw link: no other can be removed");
     }
 
     Result<> move(const Netns& from, const Netns& to, uint32_t device) override {
@@ -355,7 +355,8 @@ class KernelRdmaDevices : public RdmaDevices {
                 return std::move(done).error().as(Code::Unavailable);
             case EEXIST:
                 return std::move(done).error().as(
-                    Code::Busy, "the target has an RDMA device of this name already");
+                    Code::Busy,
+                    "rename the RDMA device of this name that the target has: rdma dev set");
             default:
                 return done;
         }

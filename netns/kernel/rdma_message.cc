@@ -97,18 +97,20 @@ bool lists_gsi_qp(const Reply& reply) {
 Error explain_new_link(const RdmaLinkSpec& spec, Error refusal) {
     switch (refusal.sys) {
         case EEXIST:
-            return std::move(refusal).as(Code::Busy,
-                                         "the interface has an RDMA link of this type already");
+            return std::move(refusal).as(
+                Code::Busy,
+                "remove the RDMA link of this type that the interface has: rdma link delete");
         case ENFILE:
             return std::move(refusal).as(
-                Code::Busy, "another RDMA device has this name, perhaps one that is being removed");
+                Code::Busy,
+                "try again: another RDMA device has this name, perhaps one that is being removed");
         case ENODEV:
             return std::move(refusal).as(Code::Unavailable);
         case EPERM:
             return std::move(refusal).as(
                 Code::Refused,
-                "UDP port 4791 is taken in that network namespace, or the interface is a "
-                "VLAN, or this is not root of the first user namespace");
+                "free UDP port 4791 in that network namespace, or use an interface that is no "
+                "VLAN, as root of the first user namespace");
         case EINVAL:
             if (spec.name.empty() || spec.name.find('%') != std::string::npos)
                 return std::move(refusal).as(Code::BadInput);
@@ -116,7 +118,7 @@ Error explain_new_link(const RdmaLinkSpec& spec, Error refusal) {
                                          spec.type == "rxe" ? "run: modprobe rdma_rxe"
                                          : spec.type == "siw"
                                              ? "run: modprobe siw (Debian's kernels have none)"
-                                             : "link types are rxe and siw");
+                                             : "choose rxe or siw");
         default:
             return refusal;
     }

@@ -124,7 +124,8 @@ Result<uint32_t> number_of(const SysTree& tree, const std::string& pf, const std
         if (*vf == address)
             return number;
     }
-    return base::make_error(Code::Unavailable, "PF " + pf + " no longer has the VF " + address);
+    return base::make_error(Code::Unavailable, "PF " + pf + " no longer has the VF " + address)
+        .advise("see what there is: rdmactl vf list");
 }
 
 Result<std::string> driver_of(const SysTree& tree, const std::string& address) {
@@ -138,14 +139,15 @@ Result<bool> is_there(const SysTree& tree, const std::string& address) {
 Error explain_num_vfs(const std::string& pf, Error refusal) {
     switch (refusal.sys) {
         case EBUSY:
-            return std::move(refusal).as(
-                Code::Busy, "it has VFs already: write 0 first, when no container uses one");
+            return std::move(refusal).as(Code::Busy,
+                                         "set the number to 0 first, when no container uses a VF");
         case ERANGE:
             return std::move(refusal).as(Code::BadInput,
                                          "see " + ("/sys/" + path_of(pf)) + "/sriov_totalvfs");
         case ENOENT:
-            return std::move(refusal).as(Code::Unavailable,
-                                         "the function has no SR-IOV, or no driver that makes VFs");
+            return std::move(refusal).as(
+                Code::Unavailable,
+                "load the driver that makes its VFs; see also whether the adapter has SR-IOV");
         default:
             return refusal;
     }
@@ -254,7 +256,8 @@ class KernelSriov : public Sriov {
         if (number < count_vfs(vfs))
             return parse_vf(vfs, number);
         return make_error(Code::Unavailable,
-                          "link " + std::to_string(pf) + " has no VF " + std::to_string(number));
+                          "link " + std::to_string(pf) + " has no VF " + std::to_string(number))
+            .advise("see what there is: rdmactl vf list");
     }
 
     Result<> configure(const Netns& host,
@@ -330,7 +333,7 @@ class KernelSriov : public Sriov {
             return {};
         if (!present.empty())
             return sys_error(EBUSY, what)
-                .as(Code::Busy, printable(present) + " has the function: unbind it first");
+                .as(Code::Busy, "unbind it first from " + printable(present));
         if (!is_entry(driver))
             return sys_error(EINVAL, what).as(Code::BadInput);
         auto done = write_bind(tree, address, driver);
@@ -343,8 +346,7 @@ class KernelSriov : public Sriov {
             case ENODEV:
                 return std::move(done).error().in(what).as(
                     Code::Unavailable,
-                    "the driver does not take this function, or failed to start it (see "
-                    "dmesg)");
+                    "see dmesg: the driver does not take this function, or failed to start it");
             case EBUSY:
                 if (TRY(driver_of(tree, address)) == driver)  // the kernel has bound it meanwhile
                     return {};

@@ -256,17 +256,19 @@ Error explain_setting(const std::string& setting, Error refusal) {
         case EOPNOTSUPP:
             return std::move(refusal).as(
                 Code::Unsupported,
-                "the PF's driver, or its e-switch mode, does not let " + setting + " be set");
+                "leave out " + setting +
+                    ": the PF's driver, or its e-switch mode, does not let it be set");
         case EPROTONOSUPPORT:
-            return std::move(refusal).as(Code::Unsupported, "the PF's driver knows 802.1q only");
+            return std::move(refusal).as(
+                Code::Unsupported, "set rdma.vlan_proto=802.1q: the PF's driver knows no other");
         case EINVAL:
         case ERANGE:
         case EADDRNOTAVAIL:
-            return std::move(refusal).as(Code::BadInput,
-                                         setting == "rate"
-                                             ? "a rate is at most the speed of the PF's link, "
-                                               "which has to be up"
-                                             : "");
+            return std::move(refusal).as(
+                Code::BadInput,
+                setting == "rate"
+                    ? "set a rate of at most the speed of the PF's link, which must be up"
+                    : "");
         case ENODEV:
             return std::move(refusal).as(Code::Unavailable);
         case EAGAIN:

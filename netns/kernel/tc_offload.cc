@@ -28,11 +28,12 @@ Error explain_feature(Error refusal) {
 Error feature_stays(const std::string& what, const TcFeature& feature) {
     if (!feature.fixed && feature.on)
         return base::sys_error(EBUSY, what)
-            .as(Code::Busy, "its driver keeps the feature on while it has tc rules");
+            .as(Code::Busy,
+                "remove its tc rules first: its driver keeps the feature on while there are any");
     return base::sys_error(EOPNOTSUPP, what)
         .as(Code::Unsupported,
-            feature.fixed ? "the driver or this kernel lacks it: ethtool -k says fixed"
-                          : "the driver does not take it");
+            feature.fixed ? "see ethtool -k, which says fixed: the driver or this kernel lacks it"
+                          : "see dmesg: the driver does not take it");
 }
 
 class KernelTcOffload : public TcOffload {

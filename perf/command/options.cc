@@ -137,9 +137,9 @@ Result<MeasureOptions> parse_measure(const Words& words, MeasureOptions measure)
 
 template <class T>
 Result<T> as_usage(Result<T> result) {
-    if (!result && result.error().code == Code::BadInput)
-        result.error().code = Code::Usage;
-    return result;
+    if (result || result.error().code != Code::BadInput)
+        return result;
+    return std::move(result).error().as(Code::Usage, "see rdma-perf --help");
 }
 }  // namespace
 

@@ -138,7 +138,8 @@ class Server {
 
     void refuse(Control& control, const std::string& name, const std::string& why) const {
         // Best effort: the client sees the connection close in any case.
-        (void)control.send(error_message(base::make_error(Code::Busy, why)),
+        (void)control.send(error_message(base::make_error(Code::Busy, why)
+                                             .advise("try again when another client has ended")),
                            base::Deadline::in(std::chrono::milliseconds(100)));
         say("client " + name + ": refused: " + why);
     }

@@ -87,9 +87,10 @@ Result<> Session::run() {
         auto done = frame ? handle(*frame) : Result<>(std::move(frame).error());
         if (done)
             continue;
+        base::Error error = explain_input(std::move(done).error());
         // The client may be gone, which is why we are here: then this goes nowhere.
-        (void)control_.send(error_message(done.error()), Deadline::in(std::chrono::seconds(1)));
-        return std::move(done).context(where());
+        (void)control_.send(error_message(error), Deadline::in(std::chrono::seconds(1)));
+        return std::move(error).in(where());
     }
 }
 

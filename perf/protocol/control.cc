@@ -17,12 +17,6 @@ using base::Json;
 using base::make_error;
 using base::Result;
 
-namespace {
-base::Error closed_error() {
-    return make_error(Code::Unavailable, "the peer closed the control connection");
-}
-}  // namespace
-
 Result<std::string> encode_frame(const Json& body) {
     const std::string text = base::dump_json(body);
     if (text.size() > kFrameLimit)

@@ -524,9 +524,14 @@ Json error_message(const base::Error& error) {
         {{"code", base::code_name(code)}, {"text", without_fix.message()}, {"fix", error.fix}});
 }
 
+base::Error explain_input(base::Error error) {
+    if (error.code != Code::BadInput)
+        return error;
+    return std::move(error).advise("run the same version on both sides: rdma-perf --version");
+}
+
 base::Error protocol_error(const std::string& what) {
-    return make_error(Code::BadInput, "protocol error: " + what)
-        .advise("run the same version on both sides: rdma-perf --version");
+    return explain_input(make_error(Code::BadInput, "protocol error: " + what));
 }
 
 base::Error parse_error_message(const Json& json) {

@@ -222,6 +222,10 @@ base::Error parse_error_message(const base::Json& json);
 // Returns the error for a message that no peer of this version sends here.
 base::Error protocol_error(const std::string& what);
 
+// Returns the same error. Bad input gets its fix here: only a peer of another version sends it, once
+// the command line was read.
+base::Error explain_input(base::Error error);
+
 // Code::BadInput that names both versions and the side to upgrade, if the two cannot work together.
 base::Result<> check_compatible(const Hello& own, const Hello& peer);
 

@@ -77,7 +77,7 @@ class Doorman {
         if (ready < 0 && errno != EINTR)
             return base::sys_error("poll");
         if (fds[1].revents != 0 && ready > 0)
-            return make_error(Code::Unavailable, "the peer closed the control connection");
+            return closed_error();
         // Even if something came: strangers must not keep us for ever.
         if (deadline.passed())
             return make_error(Code::Timeout,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perf/report/document.h"
 
+#include "perf/protocol/message.h"
 #include "perf/report/output.h"
 
 namespace perf {
@@ -16,10 +17,11 @@ Json head_of(std::string_view kind, const std::string& started) {
 
 Json errors_json(const std::optional<base::Error>& error) {
     Json errors = Json::array();
-    if (error)
-        errors.push_back({{"code", base::code_name(error->code)},
-                          {"text", error->message()},
-                          {"fix", error->fix}});
+    if (!error)
+        return errors;
+    const base::Error known = explain_input(*error);
+    errors.push_back(
+        {{"code", base::code_name(known.code)}, {"text", known.message()}, {"fix", known.fix}});
     return errors;
 }
 
@@ -31,7 +33,7 @@ Json to_json(const Document& document, const std::optional<base::Error>& error) 
 }
 
 Exit complain(const base::Error& error, Exit exit, const Surroundings& around) {
-    print(around.err, "rdma-perf: " + error.message() + "\n");
+    print(around.err, "rdma-perf: " + explain_input(error).message() + "\n");
     return exit == Exit::Ok ? exit_of(error) : exit;
 }
 

@@ -70,7 +70,7 @@ std::string names_of(const Rows& rows) {
 
 base::Error not_known(std::string_view text, const std::string& why) {
     return make_error(Code::Usage, fmt::format("--expect '{}': {}", base::printable(text), why))
-        .advise("as in: --expect 'bw>=900MiB/s,p99<=60us'");
+        .advise("write it as in: --expect 'bw>=900MiB/s,p99<=60us'");
 }
 
 Result<Expectation> parse_one(std::string_view text) {

@@ -192,7 +192,7 @@ Result<Plan> read_plan(const std::string& path) {
     plan.error().code = Code::Usage;
     return std::move(plan)
         .context(base::printable(path))
-        .advise("--plan takes a report that --json wrote, or its \"plan\" alone");
+        .advise("pass --plan a report that --json wrote, or only its \"plan\"");
 }
 
 }  // namespace perf

@@ -50,6 +50,11 @@ base::Error stopped_error() {
     return error;
 }
 
+base::Error closed_error() {
+    return base::make_error(base::Code::Unavailable, "the peer closed the control connection")
+        .advise("see what the other side printed");
+}
+
 base::Result<> wait_ready(int fd, short events, const base::Deadline& deadline, const Stop& stop) {
     for (;;) {
         pollfd fds[2] = {{fd, events, 0}, {stop.fd(), POLLIN, 0}};

@@ -34,6 +34,9 @@ base::Result<> stop_on_signals(Stop& stop);
 // The error of a step that was ended by a stop: sys is ECANCELED.
 base::Error stopped_error();
 
+// The error of a peer that closed the control connection.
+base::Error closed_error();
+
 // Waits until poll(2) reports `events` (or a hang-up) on fd. Code::Timeout when the deadline
 // passes.
 base::Result<> wait_ready(int fd, short events, const base::Deadline& deadline, const Stop& stop);

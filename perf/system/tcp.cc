@@ -39,7 +39,8 @@ Result<Addresses> resolve(const std::string& host, uint16_t port, int flags) {
     const int rc = ::getaddrinfo(host.c_str(), service.c_str(), &hints, &list);
     if (rc != 0)
         return make_error(Code::Unavailable,
-                          fmt::format("address '{}': {}", base::printable(host), gai_strerror(rc)));
+                          fmt::format("address '{}': {}", base::printable(host), gai_strerror(rc)))
+            .advise("name an address, or a host that `getent hosts` finds");
     return Addresses(list);
 }
 
@@ -174,7 +175,7 @@ Result<UniqueFd> connect_beside(int fd, uint16_t port, const Deadline& deadline,
         error.code = Code::Unavailable;
     return std::move(error)
         .in(fmt::format("connect to port {} of the server for data", port))
-        .advise("a firewall in between must let connections to any TCP port of the server pass");
+        .advise("let a firewall in between pass connections to any TCP port of the server");
 }
 
 base::Error socket_error(int number, std::string what) {
@@ -201,7 +202,8 @@ Result<UniqueFd> connect_to(const std::string& host,
                             const Deadline& deadline,
                             const Stop& stop) {
     const Addresses list = TRY(resolve(host, port, AI_ADDRCONFIG));
-    base::Error last = make_error(Code::Unavailable, "no address");
+    base::Error last = make_error(Code::Unavailable, "no address")
+                           .advise("name an address, or a host that `getent hosts` finds");
     for (const addrinfo* target = list.get(); target != nullptr; target = target->ai_next) {
         auto connected = connect_one(*target, deadline, stop);
         if (connected)
@@ -214,7 +216,8 @@ Result<UniqueFd> connect_to(const std::string& host,
         last.code = Code::Unavailable;
     return std::move(last)
         .in(fmt::format("connect to {} port {}", base::printable(host), port))
-        .advise("is `rdma-perf serve --bind ADDRESS` running there and reachable?");
+        .advise(
+            "start `rdma-perf serve --bind ADDRESS` there, or see what keeps you from reaching it");
 }
 
 Result<std::vector<Address>> addresses_of(const std::string& host) {

@@ -59,7 +59,8 @@ Result<Device> open_row(Verbs& verbs, const GidRow& row) {
             port_bps(device.port, device.port.link_layer == IBV_LINK_LAYER_ETHERNET);
     if (row.index > 255)  // ibv_global_route holds it in eight bits
         return make_error(Code::Unsupported,
-                          fmt::format("GID index {} of {} cannot be used", row.index, row.device));
+                          fmt::format("GID index {} of {} cannot be used", row.index, row.device))
+            .advise("choose one below 256: rdma-perf gids");
     if (device.info.active_mtu == 0)
         return make_error(Code::Kernel, "the port of " + row.device + " has no path MTU");
     return device;
@@ -176,7 +177,9 @@ Result<uint32_t> partition_index(const Device& device, uint16_t key) {
                       fmt::format("port {} of {} is not in the partition {:#06x}",
                                   device.info.port,
                                   device.info.device,
-                                  key));
+                                  key))
+        .advise(fmt::format(
+            "see /sys/class/infiniband/{}/ports/{}/pkeys", device.info.device, device.info.port));
 }
 
 std::optional<base::Error> port_error(const Device& device) {
@@ -188,7 +191,7 @@ std::optional<base::Error> port_error(const Device& device) {
     const std::string& netdev = device.info.netdev;
     return make_error(Code::Unavailable,
                       fmt::format("port {} of {} is down", number, device.info.device))
-        .advise(netdev.empty() ? "see `rdma link`" : "ip link set " + netdev + " up");
+        .advise(netdev.empty() ? "see `rdma link`" : "run: ip link set " + netdev + " up");
 }
 
 }  // namespace perf

@@ -29,7 +29,7 @@ class SystemVerbs : public Verbs {
         const DeviceList list(::ibv_get_device_list(&count));
         if (!list)
             return sys_error("list RDMA devices")
-                .advise("is ib_uverbs loaded, and /dev/infiniband in this container?");
+                .advise("load ib_uverbs on the host, and give the container /dev/infiniband");
         std::vector<std::string> names;
         for (int i = 0; i < count; ++i)
             names.emplace_back(::ibv_get_device_name(list.get()[i]));
@@ -207,7 +207,8 @@ Result<Owned<ibv_context>> open_device(Verbs& verbs, const std::string& name) {
     }
     base::Error error = sys_error("open RDMA device " + name);
     if (error.sys == EPERM)
-        return std::move(error).advise("the device belongs to another network namespace");
+        return std::move(error).advise(
+            "run this in the network namespace that the device belongs to");
     return std::move(error).advise("see `ls -l /dev/infiniband` and `rdma dev` in this container");
 }
 
@@ -215,7 +216,9 @@ Result<Owned<ibv_pd>> alloc_pd(Verbs& verbs, ibv_context* context) {
     Owned<ibv_pd> pd(verbs.alloc_pd(context), Release{&verbs});
     if (!pd)
         return sys_error("allocate a protection domain")
-            .advise("ENOSPC or EAGAIN: the rdma cgroup limit of this container is reached");
+            .advise(
+                "raise the container's limit of objects, if it is reached (rdma.max of its "
+                "cgroup)");
     return pd;
 }
 
@@ -236,10 +239,10 @@ Result<Owned<ibv_mr>> register_memory(Verbs& verbs,
         return mr;
     base::Error error = sys_error(fmt::format("register {} bytes of memory", memory.size()));
     if (error.sys == ENOMEM || error.sys == EAGAIN)
-        return std::move(error).advise(fmt::format(
-            "RLIMIT_MEMLOCK is {}: raise it (docker run --ulimit memlock=-1, annotation "
-            "rdma.memlock=unlimited), or use a smaller --size or --depth",
-            memlock_text()));
+        return std::move(error).advise(
+            fmt::format("raise RLIMIT_MEMLOCK, which is {} (docker run --ulimit memlock=-1, "
+                        "annotation rdma.memlock=unlimited), or use a smaller --size or --depth",
+                        memlock_text()));
     return error;
 }
 

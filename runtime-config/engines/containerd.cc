@@ -28,7 +28,8 @@ Result<toml::table> parse_toml(const std::string& path, const std::string& text)
                           fmt::format("{} is not valid TOML: line {}: {}",
                                       path,
                                       parsed.error().source().begin.line,
-                                      base::printable(parsed.error().description())));
+                                      base::printable(parsed.error().description())))
+            .advise("correct that line");
     return std::move(parsed).table();
 }
 
@@ -50,9 +51,7 @@ Result<Plugin> plugin_of(const EngineEdit& edit, const toml::table& file) {
     if (version == 3 || version == 4)
         return Plugin{.version = version, .name = kPlugin3};
     return make_error(Code::Unsupported, fmt::format("{} is of version {}", edit.path, version))
-        .advise(
-            "versions 2 to 4 are known; containerd makes one of an older: containerd config "
-            "migrate");
+        .advise("make one of version 2, 3 or 4: containerd config migrate");
 }
 
 struct Found {

@@ -68,7 +68,7 @@ Result<> put(const std::string& place, const std::string& text, const Looks& loo
     const std::string temp = place + ".rdma-hook-new";
     auto done = fill(temp, text, looks);
     if (!done && done.error().sys == EEXIST)
-        return std::move(done).advise("if no other rdmactl runs: rm " + temp);
+        return std::move(done).advise("remove it, if no other rdmactl runs: rm " + temp);
     if (done && ::rename(temp.c_str(), place.c_str()) != 0)
         done = sys_error("rename to " + place);
     if (!done) {

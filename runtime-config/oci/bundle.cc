@@ -45,7 +45,8 @@ Result<struct stat> look_at(int dir, const std::string& place) {
     if (::fstatat(dir, kSpecFile, &st, AT_SYMLINK_NOFOLLOW) != 0)
         return sys_error("examine " + place);
     if (!S_ISREG(st.st_mode))
-        return make_error(Code::Refused, printable(place) + " is not a regular file");
+        return make_error(Code::Refused, printable(place) + " is not a regular file")
+            .advise("put a plain file there: the runtime writes no other");
     return st;
 }
 
@@ -77,7 +78,8 @@ Result<std::string> Bundle::read(const std::string& name, size_t limit) const {
     if (::fstat(fd.get(), &st) != 0)
         return sys_error("examine " + printable(place));
     if (!S_ISREG(st.st_mode))
-        return make_error(Code::BadInput, printable(place) + " is not a regular file");
+        return make_error(Code::BadInput, printable(place) + " is not a regular file")
+            .advise("put a plain file there: the runtime writes no other");
     return base::read_all(fd.get(), limit, place);
 }
 

@@ -165,7 +165,8 @@ Result<> Spec::check() const {
 Result<Spec> Spec::parse_annotations(std::string_view text) {
     if (text.size() > kMaxSpecBytes)
         return make_error(Code::BadInput,
-                          fmt::format("config.json is larger than {} bytes", kMaxSpecBytes));
+                          fmt::format("config.json is larger than {} bytes", kMaxSpecBytes))
+            .advise("report it to the engine that wrote this config.json");
     Json tree = TRY(base::parse_json_keeping(kKept, text, "config.json"));
     TRY(check_annotations(tree));
     return Spec(std::move(tree));

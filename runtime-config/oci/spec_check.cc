@@ -93,7 +93,7 @@ std::string_view type_label(Type type) {
 
 Result<> bad(const std::string& place, const std::string& why) {
     return make_error(Code::BadInput, fmt::format("config.json: '{}' {}", printable(place), why))
-        .advise("the engine that wrote this config.json is at fault: report it there");
+        .advise("report it to the engine that wrote this config.json");
 }
 
 Result<> wrong_type(const Json& value, Type type, const std::string& place) {
@@ -252,7 +252,8 @@ const Json* member(const Json* object, const char* key) {
 
 Result<> check_annotations(const Json& tree) {
     if (!tree.is_object())
-        return make_error(Code::BadInput, "config.json is not a JSON object");
+        return make_error(Code::BadInput, "config.json is not a JSON object")
+            .advise("report it to the engine that wrote this config.json");
     const Json* annotations = member(&tree, "annotations");
     if (annotations == nullptr)
         return {};

@@ -20,10 +20,12 @@ namespace {
 constexpr size_t kMaxIdBytes = 1024;
 constexpr size_t kMaxPathBytes = 4096;  // PATH_MAX
 
+constexpr char kReport[] = "report it to the container's runtime";
+
 base::Error bad(std::string_view key, const std::string& value, std::string_view allowed) {
     return make_error(Code::BadInput,
                       fmt::format("'{}' must be {}, not '{}'", key, allowed, printable(value)))
-        .advise("the container's runtime is at fault: report it there");
+        .advise(kReport);
 }
 
 bool is_alnum(char c) {
@@ -100,10 +102,11 @@ Result<State> read_state(const Json& tree) {
 Result<Json> parse_tree(std::string_view text) {
     if (text.size() > kMaxStateBytes)
         return make_error(Code::BadInput,
-                          fmt::format("container state is larger than {} bytes", kMaxStateBytes));
+                          fmt::format("container state is larger than {} bytes", kMaxStateBytes))
+            .advise(kReport);
     Json tree = TRY(base::parse_json(text, "container state"));
     if (!tree.is_object())
-        return make_error(Code::BadInput, "container state is not a JSON object");
+        return make_error(Code::BadInput, "container state is not a JSON object").advise(kReport);
     return tree;
 }
 
@@ -122,7 +125,7 @@ Result<std::string> runc_bundle(const Json& tree) {
     constexpr std::string_view kLabel = "bundle=";
     const auto config = tree.find("config");
     if (config == tree.end() || !config->is_object())
-        return make_error(Code::BadInput, "it has no 'config'");
+        return make_error(Code::BadInput, "it has no 'config'").advise(kReport);
     std::string bundle;
     for (const Json& entry : base::array_of(*config, "labels")) {
         const auto label = TRY(base::as<std::string>(entry, "labels"));
@@ -137,7 +140,8 @@ Result<State> read_runc_state(const Json& tree, const std::string& id) {
     state.id = TRY(parse_id(TRY(base::required<std::string>(tree, "id"))));
     if (state.id != id)
         return make_error(Code::BadInput,
-                          "it is about container " + state.id + " and not about " + id);
+                          "it is about container " + state.id + " and not about " + id)
+            .advise(kReport);
     TRY(read_process(tree, "init_process_pid", "init_process_start", state));
     state.bundle = TRY(runc_bundle(tree));
     return state;

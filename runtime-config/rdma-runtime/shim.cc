@@ -151,16 +151,19 @@ void remember_runtime(const Invocation& call,
 Result<> check_start(const Ours& ours) {
     if (!ours.call.trouble.empty())
         return make_error(Code::Usage, ours.call.trouble)
-            .advise("containers with rdma.* annotations need a command line as of runc or crun");
+            .advise(
+                "call it as runc or crun is called: containers with rdma.* annotations need that");
     if (!ours.call.config.empty())
         return make_error(Code::Usage, "rdma.* annotations cannot be combined with --config")
             .advise("name the file config.json");
     if (!oci::is_container_id(ours.call.id))
         return make_error(Code::BadInput,
-                          "'" + base::printable(ours.call.id) + "' is not a container's id");
+                          "'" + base::printable(ours.call.id) + "' is not a container's id")
+            .advise("use letters, digits and _+-. in the id");
     if (ours.spec.size() > oci::kMaxSpecBytes)
         return make_error(Code::BadInput,
-                          fmt::format("config.json is larger than {} bytes", oci::kMaxSpecBytes));
+                          fmt::format("config.json is larger than {} bytes", oci::kMaxSpecBytes))
+            .advise("report it to the engine that wrote this config.json");
     return ours.bundle->check_owner();
 }
 

@@ -81,6 +81,14 @@ SITE = [('<p id="a"><a href="x/y.html#b">', '<p id="b"><a href="../index.html#a"
         ('<a href="https://elsewhere/x#y"><a href="mailto:a@b"><a href="#c"><i id="c">', "", ""), ('<a href="gone.html">', "", "a link to gone.html, which"),
         ('<a href="x/">', "", "a link to x/"), ("", '<a href="../index.html#b">', "x/y.html: a link to ../index.html#b, which has no such"), ('<a href="s.css#b">', "", "no such section"),
         ('<img src="https://elsewhere/x.png">', "", "loads https"), ('<script src="//elsewhere/x.js">', "", "loads //")]
+# A line of C++, and what is said of it.
+ERRORS = [('return make_error(Code::Busy, "x (y").in("z").advise(fmt::format("end {}", p));', ""), ('return make_error(Code::Kernel, "x");', ""),
+          ('return base::make_error(base::Code::Busy, "x");', "an error Busy without a fix"), ('// make_error(Code::Busy, "x");', ""),
+          ('auto e = make_error(Code::Refused, "x");\nif (y)\n    return std::move(e).advise("see y");', ""),
+          ('auto e = make_error(Code::Refused, "x");\nreturn e;', "x.cc:1: an error Refused"), ('e.as(Code::Busy, "it is " "taken");', "a verb: it is taken"),
+          ('e.advise(a ? "run: b" : "b is needed");', "a verb: b is needed"), ('e.advise("set a" + (b ? " to c" : " to d"));', ""),
+          ('e.advise(why);', ""), ('make_error(Code::Busy, "x").as(Code::Kernel);', "without a fix"), ('print("see docs/x.md");', "a file of the source"),
+          ('#include "hook/x.h"', ""), ('print("see /usr/share/doc/docs/x.md");', ""), ('make_error(y ? Code::Kernel : Code::BadInput, "x");', "an error BadInput")]
 # What SECURITY.md names, a test, and what is said.
 CVES = [("CVE-2024-013", "check CVE-2024-013:", ""), ("CVE-2024-013", "TEST(Cve2024_013, X)", ""),
         ("CVE-2024-013", "TEST(Cve2024_0132, X)", "named after CVE-2024-013"), ("CVE-2024-013", "CVE-2024-0132", "named after CVE-2024-013")]
@@ -241,6 +249,10 @@ def main():
     expect("standard descriptors of a child", "cloexec.py", GOOD | {"netns/base/child.cc": "::dup2(1, 2);\n"}, 0)
     for name, text, bad in BUDGET:
         expect(f"{name}, {text[:20]!r}", "budget.py", GOOD | {name: text}, int(bad), name if bad else "")
+    for line, text in ERRORS:
+        expect(line, "errors.py", {"hook/x.cc": line + "\n"}, int(bool(text)), text)
+    expect("an error whose fix others give", "errors.py", {"perf/measure/x.cc": 'make_error(Code::Busy, "x");\n'}, 0)
+    expect("a place that needs no others", "errors.py", {"netns/base/error.cc": ""}, 1, "netns/base/json.cc has no error")
     for line, text in DOCS:
         expect(line, "docs.py", SCHEMA | {"README.md": line + "\n"}, int(bool(text)), text)
     for quoted, status in (("it is broken", 0), ("it was broken", 1)):

@@ -115,7 +115,7 @@ Result<std::optional<Setup>> setup_to_undo(const Context& context,
     if (!setup && now.eswitch.mode == EswitchMode::Switchdev)
         return make_error(Code::Refused,
                           device.handle + " is in switchdev, and not by `rdmactl asap2 enable`")
-            .advise("to end that: devlink dev eswitch set " + device.handle + " mode legacy");
+            .advise("end that: devlink dev eswitch set " + device.handle + " mode legacy");
     return setup;
 }
 

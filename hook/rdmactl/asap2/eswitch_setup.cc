@@ -68,7 +68,8 @@ bool is_pci(const EswitchDevice& device) {
 Result<netns::PciFunction> present_function(Site& site, const EswitchDevice& device) {
     auto now = TRY(site.host.sriov.find(device.function.address));
     if (!now)
-        return make_error(Code::Unavailable, device.handle + " is gone");
+        return make_error(Code::Unavailable, device.handle + " is gone")
+            .advise("see what there is: devlink dev show");
     return *std::move(now);
 }
 
@@ -309,7 +310,8 @@ Result<EswitchState> read_state(Site& site, const EswitchDevice& device) {
     const auto function = TRY(site.host.sriov.find(device.function.address));
     const auto eswitch = TRY(site.host.devlink.eswitch(site.host_ns, device.handle));
     if (!function || !eswitch)
-        return make_error(Code::Unavailable, device.handle + " is gone");
+        return make_error(Code::Unavailable, device.handle + " is gone")
+            .advise("see what there is: devlink dev show");
     state.num_vfs = function->num_vfs;
     state.eswitch = *eswitch;
     const netns::Link uplink = TRY(find_uplink(site, device.handle));

@@ -45,7 +45,8 @@ Result<std::string> find_our_runtime(netns::Host& host) {
     std::string path = TRY(host.programs.beside_us("rdma-runtime"));
     if (!is_plain(path))
         return make_error(Code::Unsupported,
-                          base::printable(path) + " has letters that engines may not understand");
+                          base::printable(path) + " has letters that engines may not understand")
+            .advise("install rdma-runtime at a path of letters, digits and ./_+-");
     return path;
 }
 
@@ -82,7 +83,7 @@ Result<std::string> find_low_level(const Options& options, const std::string& ou
     const base::Owned& owned = options.engine_files;
     if (!is_plain(asked))
         return make_error(Code::Usage, "'" + base::printable(asked) + "' is no program's path")
-            .advise("letters, digits and ./_+- are understood");
+            .advise("use only letters, digits and ./_+-");
     std::string path = asked;
     auto program = base::find_owned_program(path, owned);
     for (const char* folder : kProgramFolders) {

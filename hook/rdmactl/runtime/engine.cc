@@ -115,7 +115,7 @@ Result<const Engine*> find_engine(const std::string& name) {
             return &engine;
     }
     return make_error(Code::Usage, "no engine is called '" + base::printable(name) + "'")
-        .advise("there are docker, containerd, crio and podman");
+        .advise("name docker, containerd, crio or podman");
 }
 
 std::vector<Configured> configured_runtimes(const Options& options) {

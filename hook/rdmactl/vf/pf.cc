@@ -123,7 +123,8 @@ Result<AtWork> begin(const Context& context,
                      const std::vector<VfSettings>& kept) {
     const auto link = TRY(site.host.links.find(site.host_ns, pf.netdev.index));
     if (!link)
-        return make_error(Code::Unavailable, "PF " + pf.netdev.name + " is gone");
+        return make_error(Code::Unavailable, "PF " + pf.netdev.name + " is gone")
+            .advise("see what there is: rdmactl vf list");
     return AtWork{context, site, pf, *link, kept};
 }
 

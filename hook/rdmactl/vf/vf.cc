@@ -125,7 +125,7 @@ Result<Answer> vf_enable(const Options& options, netns::Host& host) {
                                       found.netdev.name,
                                       found.function.total_vfs,
                                       options.count))
-            .advise("to have none: rdmactl vf disable " + found.netdev.name);
+            .advise("remove all: rdmactl vf disable " + found.netdev.name);
     return carry_out(context,
                      site,
                      options,

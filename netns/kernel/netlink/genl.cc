@@ -46,7 +46,7 @@ Result<GenlFamily> GenlSockets::family(const Netns& ns) {
         auto reply = TRY(sockets_.get(ns))->get(request, what);
         if (!reply && reply.error().sys == ENOENT)
             return std::move(reply).error().as(Code::Unsupported,
-                                               "this kernel is built without it");
+                                               "boot a kernel that is built with it");
         id_ = parse_family(TRY(std::move(reply)));
         if (!id_)
             return make_error(Code::Internal, what + ": the kernel's answer is malformed");

@@ -62,7 +62,7 @@ Error late(const std::string& what) {
 
 Error lost(const std::string& what) {
     return sys_error(ENOBUFS, what + ": the kernel's answer was lost")
-        .advise("the machine is short of memory: try again");
+        .advise("try again: the machine is short of memory");
 }
 
 // Connects to the kernel. Other processes with CAP_NET_ADMIN in the socket's namespace, as

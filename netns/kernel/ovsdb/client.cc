@@ -55,7 +55,7 @@ Error broken(const std::string& what) {
 
 Error too_late() {
     return make_error(Code::Timeout, "the database of Open vSwitch has not answered")
-        .advise("is it running? systemctl status ovsdb-server");
+        .advise("see whether it runs: systemctl status ovsdb-server");
 }
 
 timeval span_of(const base::Deadline& deadline) {

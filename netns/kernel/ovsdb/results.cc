@@ -165,12 +165,14 @@ struct Meaning {
 constexpr std::array<Meaning, 8> kMeanings = {{
     {"timed out", Code::Timeout, ""},
     {"canceled", Code::Unavailable, ""},
-    {"unknown database", Code::Unavailable, "is this the socket of Open vSwitch's database?"},
+    {"unknown database",
+     Code::Unavailable,
+     "see whether this is the socket of Open vSwitch's database"},
     {"resources exhausted", Code::Refused, "see the log of ovsdb-server"},
     {"I/O error", Code::Refused, "see the log of ovsdb-server, and whether its disk is full"},
-    {"not allowed", Code::Refused, "the database is read-only here: use the active server's"},
-    {"not leader", Code::Refused, "the database is a cluster's: use the socket of its leader"},
-    {"cluster error", Code::Refused, "the database is a cluster's: see the log of ovsdb-server"},
+    {"not allowed", Code::Refused, "use the active server's database: this one is read-only"},
+    {"not leader", Code::Refused, "use the socket of the cluster's leader"},
+    {"cluster error", Code::Refused, "see the log of ovsdb-server: the database is a cluster's"},
 }};
 }  // namespace
 

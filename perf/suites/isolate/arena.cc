@@ -8,6 +8,7 @@
 #include <sys/random.h>
 
 #include "perf/address/attach.h"
+#include "perf/protocol/message.h"
 #include "perf/system/reading.h"
 
 namespace perf {
@@ -72,7 +73,7 @@ Result<Arena> Arena::enter(Verbs& verbs,
     const Json frame = TRY(arena.ask("isolate", {{"seed", arena.seed_}}, "isolated"));
     arena.exposure_ = TRY(parse_exposure(frame));
     if (arena.exposure_.length != arena.page().size())
-        return make_error(Code::BadInput, "the server exposes a page of another size");
+        return protocol_error("the server exposes a page of another size");
     return arena;
 }
 
@@ -143,7 +144,7 @@ Result<> Arena::control_run() {
     const auto wrong = check_pattern(page(), key);
     if (wrong || TRY(damage()))
         return make_error(Code::Unsupported, "what was written with the right key is not there")
-            .advise("first see whether data is right at all: rdma-perf run");
+            .advise("see first whether data is right at all: rdma-perf run");
     return {};
 }
 

@@ -124,7 +124,8 @@ Result<Outcome> check_foreign_source(Arena& arena) {
         return Outcome{IsolationVerdict::NotApplicable, "no foreign GID that could be tried"};
     if (auto own = try_source(arena, own_row(arena.device())); !own)
         return make_error(Code::Unsupported,
-                          "even its own GID cannot be a source: " + own.error().message());
+                          "even its own GID cannot be a source: " + own.error().message())
+            .advise("see whether data passes at all: rdma-perf run");
     std::vector<GidRow> usable;
     std::string refusal;
     for (const GidRow& row : rows) {

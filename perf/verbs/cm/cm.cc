@@ -16,10 +16,10 @@ base::Error node_error() {
     base::Error error = sys_error("open rdma_cm (/dev/infiniband/rdma_cm)");
     if (error.sys == ENODEV)
         return std::move(error).advise(
-            "this process has no RDMA device: see `rdma link` and `ls /dev/infiniband`");
+            "see `rdma link` and `ls /dev/infiniband`: this process has no RDMA device");
     return std::move(error).advise(
-        "on the host `modprobe rdma_ucm`; a container needs the node /dev/infiniband/rdma_cm "
-        "(podman run --device /dev/infiniband/rdma_cm)");
+        "run `modprobe rdma_ucm` on the host, and give a container the node (podman run --device "
+        "/dev/infiniband/rdma_cm)");
 }
 }  // namespace
 

@@ -62,7 +62,7 @@ Result<> resolve(const CmBound& bound, const Address& to, uint16_t port, const C
     (void)to_sockaddr(to, port, raw);
     TRY(resolve_address(bound, reinterpret_cast<sockaddr*>(&raw), wait)
             .context("resolve the address")
-            .advise("no ARP or neighbour answer: is the address right, and its interface up?"));
+            .advise("check the address, and that its interface is up: no ARP or neighbour answer"));
     return resolve_route(bound, wait).context("resolve the route");
 }
 

@@ -48,24 +48,23 @@ std::string advice_for(int number) {
     switch (number) {
         case ENETUNREACH:
         case EHOSTUNREACH:
-            return "no route leads there from this network namespace: see `ip route get ADDRESS`";
+            return "see `ip route get ADDRESS`: no route leads there from this network namespace";
         case ETIMEDOUT:
-            return "no ARP or neighbour answer, or no answer from the peer's rdma_cm: wrong "
-                   "network "
-                   "or VLAN, a firewall, or the interface is down";
+            return "check network, VLAN, firewall and interface: no ARP or neighbour answer, or no "
+                   "answer from the peer's rdma_cm";
         case ENODEV:
-            return "no RDMA device that this process may use belongs to the interface of that "
-                   "address: see `rdma link` and `ls /dev/infiniband`";
+            return "see `rdma link` and `ls /dev/infiniband`: no RDMA device that this process may "
+                   "use belongs to the interface of that address";
         case EADDRNOTAVAIL:
-            return "the address is not one of this network namespace: see `ip address`";
+            return "see `ip address`: the address is not one of this network namespace";
         case EADDRINUSE:
-            return "another program has the port that rdma_cm chose: try again";
+            return "try again: another program has the port that rdma_cm chose";
         case ECONNREFUSED:
         case ECONNRESET:
             return kOtherSide;
         case EINVAL:
-            return "the device may not be able to do rdma_cm here: after a move between network "
-                   "namespaces in exclusive mode Soft-RoCE cannot";
+            return "connect without --cm: the device may not be able to do rdma_cm here, as "
+                   "Soft-RoCE after a move between network namespaces in exclusive mode";
         default:
             return "";
     }
@@ -79,7 +78,8 @@ bool is_peers_fault(int number) {
 Error event_failure(const std::string& text, int status) {
     // -1 is librdmacm's own failure to look something up, without its reason.
     if (status >= -1)
-        return make_error(Code::Unavailable, fmt::format("{} (status {})", text, status));
+        return make_error(Code::Unavailable, fmt::format("{} (status {})", text, status))
+            .advise("see the address and its route: ip route get ADDRESS");
     Error error = sys_error(-status, text);
     if (is_peers_fault(-status))
         error.code = Code::Unavailable;
@@ -102,7 +102,8 @@ Error event_error(const rdma_cm_event& event, bool iwarp) {
                 .advise(kOtherSide);
         case RDMA_CM_EVENT_UNREACHABLE:
             return event_failure("the peer's rdma_cm does not answer", status)
-                .advise("is UDP 4791 (RoCE) open between the two, and the peer's device up?");
+                .advise(
+                    "open UDP 4791 (RoCE) between the two, and see that the peer's device is up");
         case RDMA_CM_EVENT_CONNECT_ERROR:
             return event_failure("the connection failed while it was made", status)
                 .advise(kOtherSide);
@@ -110,7 +111,8 @@ Error event_error(const rdma_cm_event& event, bool iwarp) {
             return make_error(Code::Unavailable, "the peer closed the connection")
                 .advise(kOtherSide);
         case RDMA_CM_EVENT_DEVICE_REMOVAL:
-            return make_error(Code::Unsupported, "the RDMA device was removed");
+            return make_error(Code::Unsupported, "the RDMA device was removed")
+                .advise("see `rdma link`: was it, its netdev or its network namespace removed?");
         default:
             return make_error(Code::Internal,
                               fmt::format("event {} of rdma_cm (status {}) is not due",

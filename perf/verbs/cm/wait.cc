@@ -26,7 +26,7 @@ Result<> wait_readable(int fd, const Deadline& deadline, const CmWait& wait) {
         if (ready > 0 && fds[0].revents != 0)
             return {};
         if (ready > 0 && fds[2].revents != 0)
-            return make_error(Code::Unavailable, "the peer closed the control connection");
+            return closed_error();
         if (deadline.passed())
             return make_error(Code::Timeout, "the deadline passed");
     }

@@ -66,7 +66,7 @@ grep -q 'stale' "$work/out"
 report $? "and is named" "$work/out"
 expect 6 "memory lock limit: exit 6" in_b bash -c "ulimit -l 64; exec setpriv --bounding-set=-ipc_lock \
     --inh-caps=-ipc_lock '$perf' run 10.9.0.1 --timeout 30s --size 1M --time 40ms"
-grep -q 'RLIMIT_MEMLOCK is 65536 bytes' "$work/out"
+grep -q 'RLIMIT_MEMLOCK, which is 65536 bytes' "$work/out"
 report $? "and the line names the limit" "$work/out"
 
 # ---- what must not work -------------------------------------------------------------------------------

@@ -64,11 +64,10 @@ TEST(Steps, BrokenStepsAreRefusedByMember) {
     } rows[] = {
         {R"({})", "'kind' is missing (a string)"},
         {R"({"kind":"fly"})",
-         "unknown step 'fly'; the journal is of another version of rdma-hook: use that one to "
-         "undo it"},
+         "unknown step 'fly'; undo it with the version of rdma-hook that wrote the journal"},
         {R"({"kind":"probe_addresses"})",
-         "unknown step 'probe_addresses'; the journal is of another version of rdma-hook: use that "
-         "one to undo it"},
+         "unknown step 'probe_addresses'; undo it with the version of rdma-hook that wrote the "
+         "journal"},
         {R"({"kind":"pin_netns"})", "step pin_netns: 'path' is missing (a string)"},
         {R"({"kind":"pin_netns","path":4})", "step pin_netns: 'path' must be a string, not 4"},
         {R"({"kind":"strict_arp","link":4294967296})",

@@ -168,7 +168,7 @@ TEST(OvsRoom, NoAnswerAtAllIsATimeout) {
         settings_after([](Peer& peer, const Json&) { (void)peer.receive(); }, at_once());
     ASSERT_FALSE(settings);
     EXPECT_EQ(settings.error().code, Code::Timeout);
-    EXPECT_EQ(settings.error().fix, "is it running? systemctl status ovsdb-server");
+    EXPECT_EQ(settings.error().fix, "see whether it runs: systemctl status ovsdb-server");
 }
 
 TEST(OvsRoom, AServerThatDoesNotReadIsATimeout) {
@@ -295,7 +295,7 @@ TEST(OvsRoom, VswitchdThatDoesNotActIsATimeout) {
         ASSERT_FALSE(done);
         EXPECT_EQ(done.error().code, Code::Timeout);
         EXPECT_EQ(done.error().text, "ovs-vswitchd has not applied the change");
-        EXPECT_EQ(done.error().fix, "is it running? systemctl status ovs-vswitchd");
+        EXPECT_EQ(done.error().fix, "see whether it runs: systemctl status ovs-vswitchd");
     }
 }
 
