@@ -20,6 +20,7 @@
 #include "hook/rdmactl/find.h"
 #include "hook/rdmactl/text.h"
 #include "hook/rdmactl/vf/pf.h"
+#include "netns/base/text.h"
 #include "netns/launch.h"
 #include "netns/link.h"
 #include "netns/rdma.h"
@@ -204,8 +205,8 @@ Result<Answer> cdi_generate(const Options& options, netns::Host& host) {
         const size_t devices = spec.is_null() ? 0 : spec["devices"].size();
         answer.json["files"].push_back(
             {{"file", path}, {"changed", changed}, {"devices", devices}});
-        answer.text +=
-            fmt::format("{}: {} devices{}\n", path, devices, changed ? "" : ", as before");
+        answer.text += fmt::format(
+            "{}: {}{}\n", path, base::number_of(devices, "device"), changed ? "" : ", as before");
     }
     return answer;
 }

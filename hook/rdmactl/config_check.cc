@@ -8,6 +8,7 @@
 #include "hook/modes/near_device.h"
 #include "hook/rdmactl/asked.h"
 #include "hook/rdmactl/text.h"
+#include "netns/base/text.h"
 
 namespace hook::ctl {
 
@@ -67,9 +68,9 @@ Result<Answer> check_config(const Options& options, netns::Host& host) {
               {"pools", config.pools.size()},
               {"policy", config.policy.has_value()}};
     Answer answer{.json = {},
-                  .text = fmt::format("{}: valid, {} pools, {}\n",
+                  .text = fmt::format("{}: valid, {}, {}\n",
                                       options.config_path,
-                                      config.pools.size(),
+                                      base::number_of(config.pools.size(), "pool"),
                                       config.policy ? "with a policy" : "default policy")};
     if (mentions_rdma(asked.annotations)) {
         json["verdicts"] = Json::array();

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <functional>
+#include <memory>
 #include <optional>
 
 #include <CLI/CLI.hpp>
@@ -12,6 +13,7 @@
 #include "hook/rdmactl/watch.h"
 #include "hook/stages.h"
 #include "netns/base/confine.h"
+#include "netns/base/help.h"
 #include "netns/base/log.h"
 #include "netns/kernel_host.h"
 
@@ -327,7 +329,8 @@ int run(const hook::ctl::Options& options, const Chosen& chosen) {
 int main(int argc, char** argv) {
     const bool colours = hook::ctl::wants_colours();
     base::clean_surroundings();
-    CLI::App app{"Inspect and repair what rdma-hook attached to containers"};
+    CLI::App app{"Inspect and repair what rdma-hook attached to containers", "rdmactl"};
+    app.formatter(std::make_shared<base::HelpFormatter>());
     hook::ctl::Options options;
     Chosen chosen;
     declare(app, options, chosen);

@@ -11,6 +11,7 @@
 #include "hook/rdmactl/find.h"
 #include "hook/state/runtimes.h"
 #include "netns/base/log.h"
+#include "netns/base/text.h"
 
 namespace hook::ctl {
 
@@ -87,13 +88,14 @@ Result<Answer> collect(const Options& options, netns::Host& host) {
             return std::ranges::find(collected.locked, name) == collected.locked.end();
         });
     Json json = to_json(collected);
-    std::string text = fmt::format("undone: {} containers, {} attachments, {} files\n",
-                                   collected.containers.size(),
-                                   collected.journals.size(),
-                                   collected.leftovers.size());
+    std::string text = fmt::format("undone: {}, {}, {}\n",
+                                   base::number_of(collected.containers.size(), "container"),
+                                   base::number_of(collected.journals.size(), "attachment"),
+                                   base::number_of(collected.leftovers.size(), "file"));
     if (options.regrant) {
         json["regranted"] = regranted.containers;
-        text += fmt::format("granted again: {} containers\n", regranted.containers.size());
+        text +=
+            "granted again: " + base::number_of(regranted.containers.size(), "container") + "\n";
     }
     for (const std::string& name : collected.locked)
         text += "left, since another process is at work on it: " + name + "\n";

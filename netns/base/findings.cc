@@ -6,10 +6,13 @@
 #include <fmt/format.h>
 
 #include "netns/base/colour.h"
+#include "netns/base/text.h"
 
 namespace base {
 
 namespace {
+constexpr size_t kWhy = 22;  // the column where the text of a finding begins
+
 Colour colour_of(Status status) {
     switch (status) {
         case Status::Ok:
@@ -48,22 +51,23 @@ bool any_failed(const std::vector<Diagnosis>& diagnoses) {
     return count(diagnoses, Status::Fail) != 0;
 }
 
-std::string to_text(const std::vector<Diagnosis>& diagnoses, bool colours) {
+std::string to_text(const std::vector<Diagnosis>& diagnoses, bool colours, size_t columns) {
     std::string out;
     for (const Diagnosis& d : diagnoses) {
         const std::string status = fmt::format("{:<8}", name_of(d.finding.status));
         out += fmt::format("{} {:<12} {}\n",
                            paint(status, colour_of(d.finding.status), colours),
                            d.id,
-                           d.finding.why);
+                           columns == 0 ? d.finding.why : wrap(d.finding.why, kWhy, columns));
         if (!d.finding.fix.empty())
             out += fmt::format("{:<8} {:<12} -> {}\n", "", "", d.finding.fix);
     }
-    return out + fmt::format("{} failed, {} warnings, {} ok, {} skipped\n",
-                             count(diagnoses, Status::Fail),
-                             count(diagnoses, Status::Warning),
-                             count(diagnoses, Status::Ok),
-                             count(diagnoses, Status::Skipped));
+    return out +
+           fmt::format("{} failed, {}, {} ok, {} skipped\n",
+                       count(diagnoses, Status::Fail),
+                       number_of(static_cast<size_t>(count(diagnoses, Status::Warning)), "warning"),
+                       count(diagnoses, Status::Ok),
+                       count(diagnoses, Status::Skipped));
 }
 
 Json to_json(const std::vector<Diagnosis>& diagnoses) {

@@ -28,7 +28,9 @@ struct Diagnosis {
 
 std::string_view name_of(Status status);
 bool any_failed(const std::vector<Diagnosis>& diagnoses);
-std::string to_text(const std::vector<Diagnosis>& diagnoses, bool colours = false);
+std::string to_text(const std::vector<Diagnosis>& diagnoses,
+                    bool colours = false,
+                    size_t columns = 0);
 // An array of {id, status, why, fix}.
 Json to_json(const std::vector<Diagnosis>& diagnoses);
 

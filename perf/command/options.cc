@@ -2,10 +2,12 @@
 #include "perf/command/options.h"
 
 #include <cstdlib>
+#include <memory>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "netns/base/help.h"
 #include "perf/address/attach.h"
 #include "perf/command/plan_options.h"
 #include "perf/report/outputs.h"
@@ -146,6 +148,7 @@ Result<T> as_usage(Result<T> result) {
 Result<Command> parse_command_line(int argc, const char* const* argv) {
     CLI::App app("Validates and measures RDMA: every byte is checked before anything is timed.",
                  "rdma-perf");
+    app.formatter(std::make_shared<base::HelpFormatter>());
     app.set_version_flag("--version", std::string("rdma-perf ") + RDMA_VERSION);
     app.require_subcommand(1);
     Words words;

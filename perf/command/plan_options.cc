@@ -23,11 +23,12 @@ constexpr uint32_t kEcnBits = 2;  // below it in the traffic class
 void add_marks(CLI::App& app, PlanWords& words) {
     auto* traffic_class =
         app.add_option("--tclass", words.marks.traffic_class, "traffic class of packets, 0 to 255");
-    app.add_option("--dscp", words.dscp, "its upper six bits, 0 to 63")->excludes(traffic_class);
+    app.add_option("--dscp", words.dscp, "upper six bits of the traffic class, 0 to 63")
+        ->excludes(traffic_class);
     app.add_option("--sl", words.marks.service_level, "service level of packets, 0 to 15");
     app.add_option("--flow-label", words.marks.flow_label, "flow label of packets, 0 to 1048575");
     app.add_option(
-        "--pkey-index", words.marks.pkey_index, "of the partition, in this side's table");
+        "--pkey-index", words.marks.pkey_index, "index of the partition in this side's table");
 }
 
 void add_words(CLI::App& app, PlanWords& words) {

@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "netns/base/text.h"
 #include "perf/command/commands.h"
 #include "perf/command/session.h"
 #include "perf/report/document.h"
@@ -153,7 +154,7 @@ class Server {
         if (options_.explain_gid)
             say("client " + name + ":\n" + session.explanation());
         if (done) {
-            say(fmt::format("client {}: done, {} points", name, session.points()));
+            say("client " + name + ": done, " + base::number_of(session.points(), "point"));
             return;
         }
         guest.exit = exit_of(done.error());

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "netns/base/text.h"
+
 namespace perf {
 
 using base::Code;
@@ -147,7 +149,7 @@ std::string line_of(const Difference& difference, const ReportFile& a, const Rep
                                    base::printable(difference.b),
                                    base::printable(b.name));
     if (difference.points != 0)
-        line += fmt::format(" ({} points)", difference.points);
+        line += " (" + base::number_of(difference.points, "point") + ")";
     return line;
 }
 

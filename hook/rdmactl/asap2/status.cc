@@ -11,6 +11,7 @@
 #include "hook/rdmactl/vf/pf.h"
 #include "hook/steps/eswitch.h"
 #include "hook/steps/ovs_marks.h"
+#include "netns/base/text.h"
 #include "netns/devlink.h"
 #include "netns/link.h"
 #include "netns/tc_offload.h"
@@ -198,10 +199,10 @@ std::string status_text(const Json& json, const Page& page) {
     std::string text;
     for (const Json& device : json["devices"]) {
         text += fmt::format(
-            "{}: {}, {} VFs{}\n",
+            "{}: {}, {}{}\n",
             device["device"].get<std::string>(),
             device["mode"].get<std::string>(),
-            device["vfs"].get<uint32_t>(),
+            base::number_of(device["vfs"].get<uint32_t>(), "VF"),
             device["bridge"] == "" ? "" : ", bridge " + device["bridge"].get<std::string>());
         Rows rows = {{"PORT", "NETDEV", "HW-TC-OFFLOAD"}};
         for (const char* kind : {"uplinks", "representors"}) {

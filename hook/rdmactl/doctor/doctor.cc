@@ -118,9 +118,11 @@ Result<Answer> doctor(const Options& options, netns::Host& host) {
     Json json{{"healthy", !base::any_failed(all)}, {"checks", base::to_json(all)}};
     for (Json& check : json["checks"])
         check["modes"] = modes_of(check["id"].get<std::string>());
-    return Answer{.json = std::move(json),
-                  .text = base::to_text(all, options.page.colours),
-                  .trouble = base::any_failed(all)};
+    return Answer{
+        .json = std::move(json),
+        .text = base::to_text(
+            all, options.page.colours, options.page.is_terminal ? options.page.columns : 0),
+        .trouble = base::any_failed(all)};
 }
 
 }  // namespace hook::ctl

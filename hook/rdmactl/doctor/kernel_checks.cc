@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "hook/rdmactl/doctor/check.h"
+#include "netns/base/text.h"
 #include "netns/cgroup.h"
 #include "netns/device_cgroup.h"
 #include "netns/rdma.h"
@@ -230,10 +231,11 @@ std::string as_text(uint64_t bytes) {
 
 Result<Findings> check_config_file(Look& look) {
     if (look.config_trouble.empty())
-        return Findings{{.status = Status::Ok,
-                         .why = fmt::format("{}, {} pools",
-                                            look.context.config.policy ? "a policy" : "no policy",
-                                            look.context.config.pools.size())}};
+        return Findings{
+            {.status = Status::Ok,
+             .why = fmt::format("{}, {}",
+                                look.context.config.policy ? "a policy" : "no policy",
+                                base::number_of(look.context.config.pools.size(), "pool"))}};
     return Findings{{.status = Status::Fail,
                      .why = look.config_trouble,
                      .fix = "correct the file; see: rdmactl config check"}};

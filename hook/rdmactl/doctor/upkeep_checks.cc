@@ -5,6 +5,7 @@
 #include "hook/container/end.h"
 #include "hook/rdmactl/doctor/check.h"
 #include "hook/rdmactl/runtime/engine.h"
+#include "netns/base/text.h"
 
 namespace hook::ctl {
 
@@ -173,10 +174,11 @@ Result<Findings> check_leftovers(Look& look) {
             ++dead;
     }
     if (dead != 0)
-        return one(Status::Warning,
-                   fmt::format("{} containers are dead, and what they had is not taken back", dead),
-                   "rdmactl gc");
-    return one(Status::Ok, fmt::format("{} containers, none of them dead", keys->size()));
+        return one(
+            Status::Warning,
+            "dead, and what they had is not taken back: " + base::number_of(dead, "container"),
+            "rdmactl gc");
+    return one(Status::Ok, base::number_of(keys->size(), "container") + ", none of them dead");
 }
 
 // Tells what images lacked as their containers started, as attach.json has it.

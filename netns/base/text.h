@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The form of text that people read: plurals, and lines that fit.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace base {
+
+// The width of help texts, which every terminal has.
+constexpr size_t kHelpColumns = 80;
+
+// Returns "1 pool", "2 pools".
+std::string number_of(size_t number, std::string_view noun);
+
+// Breaks a text that begins at `column` at blanks, so that it fits into so many columns. Its other
+// lines begin at that column, too, and none of them with an option's name. A word that is too long
+// stays whole.
+std::string wrap(std::string_view text, size_t column, size_t columns);
+
+// Wraps the lines of CLI11's help that are too long: descriptions, which begin at column 30, and
+// lines without indent. Others, such as examples, stay as they are.
+std::string wrap_help(std::string_view text);
+
+}  // namespace base
