@@ -137,6 +137,19 @@ Result<MeasureOptions> parse_measure(const Words& words, MeasureOptions measure)
     return measure;
 }
 
+constexpr char kFooter[] =
+    "Examples:\n"
+    "  rdma-perf serve --bind 10.9.0.1       there: serves every test\n"
+    "  rdma-perf run 10.9.0.1                here: checks the data, and measures\n"
+    "  rdma-perf doctor --peer 10.9.0.1      what keeps the two apart\n"
+    "  rdma-perf loop                        both ends in this process\n"
+    "See rdma-perf(1), and rdma-perf COMMAND --help.";
+constexpr char kRunFooter[] =
+    "Examples:\n"
+    "  rdma-perf run 10.9.0.1 --verb write --mode bw --time 2s --json report.json\n"
+    "  rdma-perf run 10.9.0.1 --verb send --mode lat --size 64 --poll event\n"
+    "See rdma-perf(1).";
+
 template <class T>
 Result<T> as_usage(Result<T> result) {
     if (result || result.error().code != Code::BadInput)
@@ -220,6 +233,9 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
     isolate_app->add_option("--port", isolate.look.port, "TCP port")->capture_default_str();
     add_document_options(*isolate_app, words, isolate.look);
 
+    // Last: what is declared under an App takes over its footer.
+    app.footer(kFooter);
+    run_app->footer(kRunFooter);
     try {
         app.parse(argc, argv);
     } catch (const CLI::CallForHelp&) {
