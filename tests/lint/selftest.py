@@ -61,6 +61,15 @@ CLOEXEC = [("int a = ::open(path, O_RDONLY | O_CLOEXEC), b = pool.open(x) + Sink
            ("::accept(fd, nullptr, nullptr);", "use accept4"), ("::dup2(1, 2);", "use fcntl"), ("::fcntl(fd, F_DUPFD, 3);", "F_DUPFD_CLOEXEC"),
            ("std::ifstream file(path);", "std::ifstream"), ("::epoll_create1(0);", "EPOLL_CLOEXEC")]
 
+# Two libraries, a line of the script that sources one of them, and what is said of it.
+LIBRARY = "#!/bin/bash\n# shellcheck disable=SC2034,SC2154\n:\n"
+LIBRARIES = {"tests/lib.sh": LIBRARY + 'list=(a b)\none=1\nread -r first\necho "$above"\nf() { local inner; inner=1; echo "$((inner + counted))"; }\n',
+             "tests/more-lib.sh": LIBRARY + 'source "${BASH_SOURCE[0]%/*}/lib.sh"\ndeclare -A table\nmapfile -t lines\n'}
+SOURCED = '#!/bin/bash\nabove=1\ncounted=1\nsource "${BASH_SOURCE[0]%/*}/more-lib.sh"\n'
+SHELL = [('echo "$one $first ${list[0]} ${table[a]} ${lines[0]}"', ""), ('echo "$two"', "two is referenced but not assigned"),
+         ("two=1", "two appears unused"), ('echo "$list"', "SC2128"), ('echo "$table"', "SC2128"), ('echo "$lines"', "SC2128"), ("list=a", "SC2178"),
+         ("# lost=1\necho $lost", "lost is referenced but not assigned"), ("cd x", "SC2164"), ("if true; then", "SC1"), ("f", "")]
+
 LONG = "int i;\n" * 801
 BUDGET = [("hook/x.cc", LONG, True), ("tests/unit/x.h", LONG, True), ("tests/lab/x.sh", LONG, True),
           ("tests/lab/x", "#!/usr/bin/env bash\n" + LONG, True), ("hook/x.cc", "// budget:\n" + LONG, True),
@@ -247,6 +256,8 @@ def main():
     for line, text in CLOEXEC:
         expect(line, "cloexec.py", GOOD | {"perf/x.cc": line + "\n"}, int(bool(text)), text)
     expect("standard descriptors of a child", "cloexec.py", GOOD | {"netns/base/child.cc": "::dup2(1, 2);\n"}, 0)
+    for line, said in SHELL if shutil.which("shellcheck") else ():
+        expect(line, "shell.py", LIBRARIES | {"tests/a": SOURCED + line + "\n"}, int(bool(said)), said)
     for name, text, bad in BUDGET:
         expect(f"{name}, {text[:20]!r}", "budget.py", GOOD | {name: text}, int(bad), name if bad else "")
     for line, text in ERRORS:
