@@ -77,6 +77,7 @@ class Painter:
         canvas.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
         if self._folder:
             (self._folder / f"{name}.svg").write_text(buffer.getvalue(), encoding="utf-8")
+            canvas.set_layout_engine("none")  # it keeps the places that it has in the SVG
             canvas.savefig(self._folder / f"{name}.png", dpi=160)
         return Figure(name, title, alt, _inline(buffer.getvalue(), name))
 

@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/python3 -BIS
 # SPDX-License-Identifier: Apache-2.0
 """In the place of rdma-perf where there is no RDMA: writes the report of what it was asked for, and logs what it measured."""
 import json

@@ -289,7 +289,7 @@ class Pages(Case):
             self.assertNotIn(tag, ("script", "link", "img", "iframe", "object"))
         self.assertEqual([link for link in links if link and not link.startswith("#")], ["https://github.com/emersonford/thesis"])
         figures = [attrs for tag, attrs in outline.tags if attrs.get("role") == "img"]
-        self.assertGreater(len(figures), 20)
+        self.assertGreater(len(figures), 15)
         self.assertTrue(all(len(attrs["aria-label"] or "") > 40 for attrs in figures))
         self.assertIn("Emulation.", outline.text)
         self.assertIn("container/host", outline.text)
@@ -302,11 +302,11 @@ class Pages(Case):
 
     def test_the_same_files_make_the_same_page(self) -> None:
         folder = samples.write(self.folder / "e", [samples.transfers(name, 1) for name in ("host", "container")])
-        self.assertEqual(self.page(folder), self.page(folder))
+        self.assertEqual(self.page("--no-published", folder), self.page("--no-published", folder))
 
     def test_what_is_foreign_is_text(self) -> None:
         evil = "<script>alert('x')</script>&\"'$\\frac{1}{2}$\u202e\x07"
-        run = samples.basic("host", 1)
+        run = samples.basic("host", 1, verbs=("read",))
         run["system"]["name"] = evil[:60]
         run["command"] = [evil]
         run["environment"]["client"] = {evil: evil}
