@@ -44,6 +44,9 @@ class Gate {
     // Acts as other processes at the same time: called before each call, with its number.
     std::function<void(int)> meanwhile;
 
+    // Looks at the world after each call that had its effect, with its number.
+    std::function<void(int)> afterwards;
+
     // Acts as other processes while the program waits for them and still has time.
     std::function<void()> others;
 
@@ -62,6 +65,8 @@ class Gate {
         if (fault == Fault::Fail)
             return refusal(what);
         base::Result<T> done = effect();
+        if (afterwards)
+            afterwards(mutating_calls() - 1);
         if (fault == Fault::CrashAfter)
             die(what);
         if (fault == Fault::Lie)

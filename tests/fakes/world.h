@@ -253,6 +253,9 @@ struct World : WorldState {
     // do not count: no kernel gives them back. Its names, its MAC and everything else count.
     bool operator==(const World& other) const;
 
+    // True if what comparisons ignore of devices and functions (Unseen) is the same, too.
+    [[nodiscard]] bool is_exactly(const World& other) const;
+
     // Returns a host with lo (1), and eth0 (2) with 192.0.2.10/24 and the default route. It has an
     // engine, pid 1000, and a container, pid 4711. The container's namespace has lo (up) and the
     // path /run/netns/container1.

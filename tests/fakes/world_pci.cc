@@ -159,6 +159,22 @@ bool World::operator==(const World& other) const {
     return static_cast<const WorldState&>(first) == static_cast<const WorldState&>(second);
 }
 
+bool World::is_exactly(const World& other) const {
+    const auto unseen = [](const World& world) {
+        std::vector<bool> values;
+        for (const auto& [index, device] : world.rdma) {
+            for (const Unseen* value : {&device.comes_up, &device.deaf, &device.unlisted})
+                values.push_back(value->value);
+        }
+        for (const auto& [address, function] : world.pci) {
+            values.push_back(function.mac_given.value);
+            values.push_back(function.in_reset.value);
+        }
+        return values;
+    };
+    return *this == other && unseen(*this) == unseen(other);
+}
+
 void World::add_sriov(const std::string& name,
                       const std::string& address,
                       uint32_t count,

@@ -11,6 +11,24 @@ namespace test {
 
 using oci::Json;
 
+void StateDir::reset_config() {
+    config_ = {};
+    config_.state_dir = dir_ / "state";
+}
+
+void StateDir::prepare() const {
+    base::RealFiles files;
+    EXPECT_TRUE(hook::Store(files, path()).open());
+}
+
+void StateDir::reuse() {
+    reset_config();
+    for (const char* folder : {"/locks", "/errors"}) {
+        for (const auto& entry : std::filesystem::directory_iterator(path() + folder))
+            std::filesystem::remove(entry.path());
+    }
+}
+
 std::string StateDir::make_bundle(const std::string& id) const {
     std::string path = dir_ / ("bundle-" + id);
     std::filesystem::create_directories(path);

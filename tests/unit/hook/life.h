@@ -22,7 +22,13 @@ namespace test {
 // The folder of state that all containers of a test share.
 class StateDir {
   public:
-    StateDir() { config_.state_dir = dir_ / "state"; }
+    StateDir() { reset_config(); }
+
+    // Makes the folders that the first container since the boot makes.
+    void prepare() const;
+
+    // Goes back to what prepare() leaves, for another life. Nothing may be left: see leftovers().
+    void reuse();
 
     [[nodiscard]] hook::Config& config() { return config_; }
 
@@ -46,6 +52,8 @@ class StateDir {
     [[nodiscard]] std::vector<std::string> leftovers() const;
 
   private:
+    void reset_config();
+
     TempDir dir_;
     hook::Config config_;
 };

@@ -50,6 +50,7 @@ std::vector<Way> all_ways() {
             all.push_back(std::move(way));
         }
     }
+    all.front().first = true;
     return all;
 }
 

@@ -103,6 +103,7 @@ std::vector<Way> rootless_ways() {
             config.rootless = true;
         };
     }
+    all.front().first = true;
     return all;
 }
 

@@ -30,6 +30,7 @@ std::vector<Way> plain_ways() {
     without_run.name = "plain_without_run";
     without_run.plain = true;
     all.push_back(std::move(without_run));
+    all.front().first = true;
     return all;
 }
 
