@@ -69,8 +69,8 @@ Result<> Crew::start() {
 }
 
 void Crew::work(Hand& hand, const Body& body) {
-    // ppoll(2) may sleep 50 us longer than asked (PR_SET_TIMERSLACK(2const)); in an open loop all of
-    // that would count as latency.
+    // ppoll(2) may sleep 50 us longer than asked (PR_SET_TIMERSLACK(2const)); in an open loop all
+    // of that would count as latency.
     (void)::prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
     hand.meet();
     hand.ending_ = body(hand);

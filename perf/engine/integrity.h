@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Integrity: rounds in which every byte of a ring full of messages is checked, before and after
-// something is timed, lane by lane; and a look at what this left in memory. A round's messages have patterns of their own, so that what is
-// left of the round before does not look right. The receiving side checks only what the verbs
-// promise to be there: SEND and WRITE with immediate after their receive's completion, WRITE after
-// the receive of an empty SEND that follows it on the same queue pair (a completion at the writer
-// says nothing about the reader's memory), READ after its own completion, atomics at both ends: the
-// words that came back and those that they left. Guard bands are checked with each round.
+// something is timed, lane by lane; and a look at what this left in memory. A round's messages have
+// patterns of their own, so that what is left of the round before does not look right. The
+// receiving side checks only what the verbs promise to be there: SEND and WRITE with immediate
+// after their receive's completion, WRITE after the receive of an empty SEND that follows it on the
+// same queue pair (a completion at the writer says nothing about the reader's memory), READ after
+// its own completion, atomics at both ends: the words that came back and those that they left.
+// Guard bands are checked with each round.
 #pragma once
 
 #include <span>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Poster: how a queue pair takes work requests. By ibv_wr_*(3) where its provider has them: the
-// operation is decided once, and not for each request anew as ibv_post_send(3) must. Else by that.
+// Poster: how a queue pair takes work requests. By ibv_wr_*(3) where its provider has them, whose
+// callers decide once what is posted; else by ibv_post_send(3), which decides for each request.
 #pragma once
 
 #include "perf/engine/ring.h"

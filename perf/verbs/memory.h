@@ -41,8 +41,8 @@ bool posts_data(const Point& point, Side side);
 bool has_out(const Point& point, Side side);
 bool has_in(const Point& point, Side side);
 
-// Whether the memory that a measurement writes is checked at its end: each slot is written again and
-// again, always with the same data, and nothing gets lost.
+// Whether the memory that a measurement writes is checked at its end: each slot is written again
+// and again, always with the same data, and nothing gets lost.
 bool looks_at_memory(const Point& point);
 
 // The messages of the measurement complete a receive on this side.

@@ -79,7 +79,7 @@ TEST(Load, ASlotThatIsNeverWrittenIsFound) {
         ASSERT_TRUE(result) << result.error().message();
         ASSERT_TRUE(result->checked.wrong) << describe(p);
         EXPECT_EQ(result->checked.wrong->message, kRoundsBefore * p.slots - 1);
-        EXPECT_EQ(result->checked.wrong->mismatch.offset, 0U);
+        EXPECT_LT(result->checked.wrong->mismatch.offset, 8U);
         EXPECT_THAT(result->checked.wrong->mismatch.kind, HasSubstr("after the measurement"));
     }
 }
