@@ -124,7 +124,7 @@ TEST(Options, Compare) {
     EXPECT_EQ(full.expect, Expect::NotSlower);
     EXPECT_EQ(full.json, "-");
     (void)refusal({"compare", "a"});
-    EXPECT_THAT(refusal({"compare", "a", "b", "--allow", "cpu"}), HasSubstr("mtu,inline,depth"));
+    EXPECT_THAT(refusal({"compare", "a", "b", "--allow", "color"}), HasSubstr("mtu,inline,depth"));
     EXPECT_THAT(refusal({"compare", "a", "b", "--expect", "fast"}), HasSubstr("not-slower"));
 }
 
