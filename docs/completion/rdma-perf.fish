@@ -11,7 +11,7 @@ function __rdma_perf_at
             continue
         end
         switch $word
-            case --allow --attach-file --batch --bind --csv --depth --device --direction --dscp --expect --flow-label --gid --inline --iterations --json --jsonl --keys --mode --mtu --ordering --peer --pkey-index --plan --poll --port --qps --rate --reads --reps --seed --signal --size --sl --suite --tclass --threads --time --timeout --transport --value --verb --verify --zipf
+            case --allow --attach-file --batch --bind --csv --depth --device --direction --dscp --expect --flow-label --gid --inline --iterations --json --jsonl --keys --mode --mtu --ordering --peer --pkey-index --plan --poll --port --qps --rate --reads --reps --ring --seed --signal --size --sl --suite --tclass --threads --time --timeout --transport --value --verb --verify --zipf
                 set skip 1
             case '-*'
             case '*'
@@ -73,6 +73,7 @@ complete -c rdma-perf -n "__rdma_perf_at 'run'" -l direction -r -f -a 'forward r
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l depth -r -f -d 'Messages in flight on each queue pair (bw), or auto'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l batch -r -f -d 'Messages posted at once (bw), or auto'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l signal -r -f -d 'Messages for each completion (bw), or auto'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l ring -r -f -d 'Memory that the messages of a side go round in, or auto'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l inline -r -f -d 'Largest message that goes inline in its work request, or auto'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l reads -r -f -d 'Reads and atomics in flight on each queue pair, or auto'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l tclass -r -f -d 'Traffic class of all packets, 0 to 255'
@@ -111,6 +112,7 @@ complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l direction -r -f -a 'forward 
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l depth -r -f -d 'Messages in flight on each queue pair (bw), or auto'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l batch -r -f -d 'Messages posted at once (bw), or auto'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l signal -r -f -d 'Messages for each completion (bw), or auto'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l ring -r -f -d 'Memory that the messages of a side go round in, or auto'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l inline -r -f -d 'Largest message that goes inline in its work request, or auto'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l reads -r -f -d 'Reads and atomics in flight on each queue pair, or auto'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l tclass -r -f -d 'Traffic class of all packets, 0 to 255'
