@@ -185,7 +185,7 @@ TEST_P(EveryEnding, SilenceEndsAtTheDeadline) {
                     testing::AnyOf(HasSubstr("no completion for"), HasSubstr("deadline")));
     }
     (void)pair.outcome();
-    EXPECT_LT(Deadline::Clock::now() - begin, 5s);
+    EXPECT_LT(Deadline::Clock::now() - begin, 30s);
 }
 
 TEST_P(EveryPoint, ARemovedDeviceEndsIt) {

@@ -131,7 +131,7 @@ TEST_P(EveryTcpPoint, SilenceEndsAtTheDeadline) {
     ASSERT_FALSE(result);
     EXPECT_THAT(result.error().message(),
                 testing::AnyOf(HasSubstr("no completion for"), HasSubstr("deadline")));
-    EXPECT_LT(Deadline::Clock::now() - begin, 5s);
+    EXPECT_LT(Deadline::Clock::now() - begin, 30s);
 }
 
 TEST_P(EveryTcpPoint, ACutDataConnectionIsALostPeer) {
