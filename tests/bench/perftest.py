@@ -7,7 +7,7 @@ import math
 
 MIB = 1 << 20
 # Options that not every version has. `help` of both sides says whether it can have them.
-OPTIONAL = ("--write_with_imm", "--disable_pcie_relaxed", "--use_old_post_send", "--disable_numa")
+OPTIONAL = ("--write_with_imm", "--disable_pcie_relaxed", "--disable_numa")
 BANDWIDTH = "#bytes #iterations BW peak[MiB/sec] BW average[MiB/sec] MsgRate[Mpps]"
 LATENCY = "#bytes #iterations t_min[usec] t_max[usec] t_typical[usec]"
 
@@ -41,7 +41,7 @@ def settings_of(point):
 
 def options_of(point, known):
     """Of OPTIONAL, those that make it work as the point did, if it knows them. What it does not know it does not do either."""
-    wanted = {"--disable_numa", "--use_old_post_send"}  # rdma-perf binds no thread, and calls ibv_post_send
+    wanted = {"--disable_numa"}  # rdma-perf binds no thread; both post by ibv_wr_* where the provider has these
     if "strict" in (point["ordering"], point["server_ordering"]):
         wanted.add("--disable_pcie_relaxed")
     if point["verb"] == "write" and point["mode"] == "lat":

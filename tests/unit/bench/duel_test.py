@@ -73,7 +73,7 @@ def serve():
 if me.name == "rdma-perf":
     rdma_perf()
 elif "--help" in words:
-    print("--write_with_imm --disable_pcie_relaxed" + ("" if "old" in behaviour else " --use_old_post_send --disable_numa"))
+    print("--write_with_imm --disable_pcie_relaxed" + ("" if "old" in behaviour else " --disable_numa"))
     sys.exit(1)
 elif words[-1] != "127.0.0.1":
     if "gone" in behaviour:
@@ -111,7 +111,7 @@ class Harness(unittest.TestCase):
         prefix = f"env PATH={self.folder}:/usr/bin:/bin"
         said = io.StringIO()
         with redirect_stdout(said), redirect_stderr(said):
-            status = duel.main(["127.0.0.1", "--there", prefix, "--here", prefix, "--perftest-port", str(self.port), "--json",
+            status = duel.main(["127.0.0.1", "--timeout", "250", "--there", prefix, "--here", prefix, "--perftest-port", str(self.port), "--json",
                                 str(self.folder / "json"), *words])
         return status, json.loads((self.folder / "json").read_text(encoding="utf-8")), said.getvalue()
 
@@ -127,7 +127,7 @@ class Harness(unittest.TestCase):
         self.assertEqual(len(cell["pairs"]), 6)
         self.assertAlmostEqual(cell["ratio"], 2, places=3)
         self.assertEqual(cell["verdict"], "faster")
-        settings = "-m 1024 -t 64 -Q 8 -l 16 -I 220 --use_old_post_send --disable_numa".split()
+        settings = "-m 1024 -t 64 -Q 8 -l 16 -I 220 --disable_numa".split()
         self.assertEqual(cell["settings"], settings)
         # A client that came too early is there again.
         first = [call for call in self.calls("ib_write_bw") if call[call.index("-p") + 1] == str(self.port)]
@@ -154,7 +154,7 @@ class Harness(unittest.TestCase):
         latency = point | {"verb": "write", "mode": "lat", "server_ordering": "strict"}
         self.assertEqual(perftest.settings_of(latency), "-m 4096 -I 0".split())
         known = set(perftest.OPTIONAL)
-        self.assertEqual(perftest.options_of(point, known), ["--use_old_post_send", "--disable_numa"])
+        self.assertEqual(perftest.options_of(point, known), ["--disable_numa"])
         self.assertEqual(perftest.options_of(latency, known), list(perftest.OPTIONAL))
         self.assertEqual(perftest.options_of(latency, {"--write_with_imm"}), ["--write_with_imm"])
 
