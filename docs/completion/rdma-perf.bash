@@ -11,7 +11,7 @@ _rdma_perf_words() {
     run | loop)
         [[ $1 == loop ]] || echo --port
         echo --verb --transport --cm --mode --size --iterations --time --qps --threads --direction --depth --batch --rate
-        echo --signal --inline --reads --tclass --dscp --sl --flow-label --pkey-index
+        echo --signal --inline --reads --ring --tclass --dscp --sl --flow-label --pkey-index
         echo --poll --mtu --ordering --verify --seed --reps --plan --json --csv --jsonl --expect --explain-gid "$wish"
         ;;
     thesis) echo --port --suite --size --qps --time --reps --mtu --json "$wish" ;;

@@ -24,7 +24,7 @@ struct Way {
     bool net_admin = false;
     // The container has a user namespace, and crun tells its hooks the bundle "/".
     bool user_namespace = false;
-    bool first = false;  // the first since the boot: it makes the folders of the state
+    bool first = false;     // the first since the boot: it makes the folders of the state
     std::string mode = {};  // set by all_ways()
 };
 

@@ -132,7 +132,7 @@ TEST_F(Launch, KillReachesTheWholeGroup) {
     programs_->kill(*number);
     programs_->kill(*number);
     EXPECT_EQ(programs_->next(base::Deadline::in(std::chrono::seconds(1))).error().code,
-              base::Code::Unavailable);
+              base::Code::Internal);
     // Killed; the process that adopts it may take its time to reap.
     KernelProcesses processes;
     const auto deadline = base::Deadline::in(std::chrono::seconds(20));

@@ -123,7 +123,8 @@ TEST(Survey, DeviceOfAnotherNamespaceIsARemark) {
     ASSERT_TRUE(found);
     EXPECT_EQ(found->rows.size(), 2U);
     ASSERT_EQ(found->remarks.size(), 1U);
-    EXPECT_NE(found->remarks[0].find("another network namespace"), std::string::npos);
+    EXPECT_NE(found->remarks[0].find("in the network namespace that the device belongs to"),
+              std::string::npos);
 }
 
 TEST(Device, NoneIsAnErrorWithTheTable) {
@@ -159,7 +160,8 @@ TEST(Device, NoDeviceAtAllSaysSo) {
     const auto opened = open_best_device(verbs, {}, {});
     ASSERT_FALSE(opened);
     EXPECT_NE(opened.error().fix.find("no RDMA device"), std::string::npos);
-    EXPECT_NE(opened.error().message().find("another network namespace"), std::string::npos);
+    EXPECT_NE(opened.error().message().find("in the network namespace that the device belongs to"),
+              std::string::npos);
 }
 
 }  // namespace
