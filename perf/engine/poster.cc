@@ -39,7 +39,8 @@ int post_calls(const Hot& hot, SendRequest* first, uint32_t count) noexcept {
     ibv_wr_start(qp);
     for (const SendRequest& request : std::span(first, count)) {
         qp->wr_id = request.wr_id;
-        qp->wr_flags = request.send_flags & IBV_SEND_SIGNALED;
+        // With IBV_SEND_INLINE: librxe (rdma-core 65) marks no inline data as such by itself.
+        qp->wr_flags = request.send_flags;
         begin_request<kOpcode>(qp, request);
         if constexpr (kAddress)
             ibv_wr_set_ud_addr(

@@ -126,6 +126,9 @@ int FakeVerbs::complete_calls(ibv_qp_ex* qp) {
     for (const auto& building : built) {
         if (building.data != 1 || building.addresses != addresses)
             self.complain("a request has no data or no address, or two of them");
+        const bool is_inline = !building.request.inline_data.empty();
+        if (is_inline != ((building.request.wr.send_flags & IBV_SEND_INLINE) != 0))
+            self.complain("inline data lacks its flag, which rxe goes by");
         if (const int rc = self.accept(pair, building.request); rc != 0)
             return rc;
         ++self.posted_by_calls_;
