@@ -148,7 +148,7 @@ taken() {
     refuse 'address fd09::77 is in use on the network' parent=lab0 ip=10.9.0.1/24,fd09::77/64
     ip netns del stranger
     ip link add link lab0 name lab0.7 type vlan id 7
-    refuse 'VLAN 7 of .*taken' parent=lab0 vlan=7 ip=10.9.0.1/24
+    refuse 'another interface has VLAN 7 of the parent' parent=lab0 vlan=7 ip=10.9.0.1/24
     ip link del lab0.7
     share a 10.9.0.1/24 >/dev/null 2>&1
     refuse 'address 10.9.0.1 is in use by another container' parent=lab0 ip=10.9.0.1/24
