@@ -34,8 +34,8 @@ base::Json to_json(const Document& document, const std::optional<base::Error>& e
 // Says why something failed. Returns `exit`, or what the error makes of Exit::Ok.
 Exit complain(const base::Error& error, Exit exit, const Surroundings& around);
 
-// The end of a command: an error is said and stands in the document, which goes where `json` says
-// (a file, "-" for standard output, empty: nowhere). Returns as complain() does.
+// Ends a command: reports an error, and writes the document, which has the error, to `json` (a file;
+// "-" for standard output; empty: nowhere). Returns as complain() does.
 Exit conclude(const Document& document,
               const base::Result<>& done,
               Exit exit,

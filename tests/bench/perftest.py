@@ -45,7 +45,7 @@ def options_of(point, known):
     if "strict" in (point["ordering"], point["server_ordering"]):
         wanted.add("--disable_pcie_relaxed")
     if point["verb"] == "write" and point["mode"] == "lat":
-        wanted.add("--write_with_imm")  # rdma-perf's is told of its data by an immediate
+        wanted.add("--write_with_imm")  # rdma-perf's receiver learns by an immediate that data came
     return [option for option in OPTIONAL if option in wanted and option in known]
 
 

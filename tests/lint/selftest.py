@@ -61,7 +61,7 @@ CLOEXEC = [("int a = ::open(path, O_RDONLY | O_CLOEXEC), b = pool.open(x) + Sink
            ("::accept(fd, nullptr, nullptr);", "use accept4"), ("::dup2(1, 2);", "use fcntl"), ("::fcntl(fd, F_DUPFD, 3);", "F_DUPFD_CLOEXEC"),
            ("std::ifstream file(path);", "std::ifstream"), ("::epoll_create1(0);", "EPOLL_CLOEXEC")]
 
-# Two libraries, a line of the script that sources one of them, and what is said of it.
+# Two libraries, a line of the script that sources one of them, and the finding.
 LIBRARY = "#!/bin/bash\n# shellcheck disable=SC2034,SC2154\n:\n"
 LIBRARIES = {"tests/lib.sh": LIBRARY + 'list=(a b)\none=1\nread -r first\necho "$above"\nf() { local inner; inner=1; echo "$((inner + counted))"; }\n',
              "tests/more-lib.sh": LIBRARY + 'source "${BASH_SOURCE[0]%/*}/lib.sh"\ndeclare -A table\nmapfile -t lines\n'}
@@ -85,12 +85,12 @@ DOCS = [("[x](examples/run.sh) `examples/run.sh`, rdma.1.mode=a, /usr/share/hook
         ("    rdmactl vf list --fast", "no option --fast"), ("rdmactl vf lost", ""),
         ("[x](other.md#c-md)", ""), ("[x](other.md#c)", "the section c of other.md"),
         ("    examples/gone --help", "names examples/gone"), ("    -a rdma.mood=x", "not in the schema")]
-# A page of the site, another one, and what is said.
+# A page of the site, another one, and the finding.
 SITE = [('<p id="a"><a href="x/y.html#b">', '<p id="b"><a href="../index.html#a"><link rel="stylesheet" href="../s.css">', ""),
         ('<a href="https://elsewhere/x#y"><a href="mailto:a@b"><a href="#c"><i id="c">', "", ""), ('<a href="gone.html">', "", "a link to gone.html, which"),
         ('<a href="x/">', "", "a link to x/"), ("", '<a href="../index.html#b">', "x/y.html: a link to ../index.html#b, which has no such"), ('<a href="s.css#b">', "", "no such section"),
         ('<img src="https://elsewhere/x.png">', "", "loads https"), ('<script src="//elsewhere/x.js">', "", "loads //")]
-# A line of C++, and what is said of it.
+# A line of C++, and the finding.
 ERRORS = [('return make_error(Code::Busy, "x (y").in("z").advise(fmt::format("end {}", p));', ""), ('return make_error(Code::Kernel, "x");', ""),
           ('return base::make_error(base::Code::Busy, "x");', "an error Busy without a fix"), ('// make_error(Code::Busy, "x");', ""),
           ('auto e = make_error(Code::Refused, "x");\nif (y)\n    return std::move(e).advise("see y");', ""),

@@ -10,7 +10,7 @@ runtime=${1:-crun}
 
 modprobe -a siw rdma_rxe ib_uverbs rdma_ucm veth overlay bridge nf_tables || exit 1
 podman run --rm --rootfs $rootfs true
-for each in 1 2; do # Podman 6 lets no bridge talk to another unless it is said
+for each in 1 2; do # Podman 6 isolates bridges from each other without this option
     podman network create --opt isolate=false --interface-name lab-net$each --subnet 10.90.$each.0/24 lab-net$each >/dev/null || exit 1
 done
 
