@@ -37,7 +37,7 @@ traffic() {
     check "$runtime: one starts" start one 10.9.0.1
     check "$runtime: two starts" start two 10.9.0.2
     check "$runtime: Docker's own interface is there too" docker exec one bash -c 'ip -br address show eth0 | grep -q UP'
-    check "$runtime: and works" docker exec one ping -c 1 -W 5 "$(docker inspect -f '{{.NetworkSettings.Gateway}}' one)"
+    check "$runtime: and works" docker exec one ping -c 1 -W 5 "$(docker inspect -f '{{.NetworkSettings.Networks.bridge.Gateway}}' one)"
     equal "$runtime: rdmactl shows the container by Docker's id" live "$(rdmactl show "$(container_id one)" --json | jq -r .container.state)"
     equal "$runtime: and by its name" live "$(rdmactl show docker:one --json | jq -r .container.state)"
     check "$runtime: its bundle says that it runs under rdma-runtime" in_bundle one

@@ -62,8 +62,8 @@ wait_for() { # SECONDS COMMAND...: until the command succeeds
 
 # compiled SOURCE: the program of a C file beside this one, made once in a guest; it is /run/lab/NAME.
 compiled() {
-    local program=/run/lab/${1%.c}
-    mkdir -p /run/lab && { [[ -x $program ]] || gcc-14 -O1 -Wall -Werror -o "$program" "${BASH_SOURCE[0]%/*}/$1"; }
+    local program=/run/lab/${1%.c} compilers=(/usr/bin/gcc-[0-9]*) # another number in each tree
+    mkdir -p /run/lab && { [[ -x $program ]] || "${compilers[0]}" -O1 -Wall -Werror -o "$program" "${BASH_SOURCE[0]%/*}/$1"; }
 }
 
 now_ms() { date +%s%3N; }
