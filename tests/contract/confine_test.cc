@@ -113,7 +113,7 @@ TEST_F(Confined, ALockThatIsTakenTimesOut) {
     EXPECT_EQ(fate(Profile::Hook,
                    [&] {
                        const auto lock = FileLock::acquire(
-                           dir_ / "lock", Deadline::in(std::chrono::milliseconds(30)));
+                           dir_ / "lock", Deadline::in(std::chrono::milliseconds(300)));
                        return !lock && lock.error().code == Code::Timeout;
                    }),
               0);
