@@ -42,8 +42,8 @@ quadlet() {
     check "systemctl start rdma-server" systemctl --user start rdma-server
     check "its container has a device, and rdma-perf serves" wait_for 60 serves
     equal "which is its own" 1 "$(podman exec systemd-rdma-server ibv_devices | grep -c rxe)"
-    check "another container measures it" podman run --rm --annotation rdma.mode=softroce --annotation rdma.ip=10.9.0.2/24 "${with_perf[@]}" \
-        --rootfs $rootfs timeout 100 rdma-perf run 10.9.0.1 --time 200ms
+    check "another container measures it" podman run --rm --timeout 100 --annotation rdma.mode=softroce --annotation rdma.ip=10.9.0.2/24 "${with_perf[@]}" \
+        --rootfs $rootfs rdma-perf run 10.9.0.1 --time 200ms
     check "systemctl restart" systemctl --user restart rdma-server
     check "it serves again" wait_for 60 serves
     check "systemctl stop" systemctl --user stop rdma-server
