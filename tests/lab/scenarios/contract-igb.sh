@@ -1,5 +1,5 @@
 #!/bin/bash
-# The contract tests of VFs, with QEMU's igb: what the fakes say of it is what it does.
+# The contract tests of VFs, with QEMU's igb: what the fakes say of it is what it does. The fakes are asked outside.
 #   tests/lab/run [--kernel SERIES] --nics igb tests/lab/scenarios/contract-igb.sh [GoogleTest options]
 # With --no-install --share BUILD/tests/contract those of a build folder.
 set -u
@@ -12,7 +12,7 @@ modprobe -a igbvf macvlan veth || exit 1
 export CONTRACT_ON_HOST=1
 program=/data/contract_test
 [[ -x $program ]] || program=/usr/libexec/rdma-hook/tests/contract_test
-"$program" --gtest_brief=1 --gtest_filter='VfsContract*:MovesContract*' "$@"
+"$program" --gtest_brief=1 --gtest_filter='VfsContract/Kernel*' "$@"
 status=$?
 # The next scenario of this guest finds the PFs as at boot.
 for each in /sys/bus/pci/devices/*/sriov_numvfs; do echo 0 >"$each"; done
