@@ -119,7 +119,7 @@ JOBS = [
     guest("7.3", "bad-input.sh|--podman", seconds=20, sees=f"{MODES} podman running"),
     guest("7.3", "limits.sh|crun", seconds=24, sees="softroce running"),
     guest("7.3 --hca --nics igb", "shared.sh", seconds=110, sees="shared children perf"),
-    guest("7.3", "asap2.sh", seconds=200, sees="asap2 examples perf running"),
+    guest("7.3", "asap2.sh|--brief", seconds=80, sees="asap2 perf running"),
     guest("7.3 --hca --nics igb", "vf.sh|--brief", seconds=50, sees="vf perf running"),
     guest("7.3 --hca --nics igb", "contract-igb.sh", seconds=20, sees="vf contract", form="both"),
     guest("7.2", "podman.sh|--brief|runc", seconds=100, sees="softroce children podman"),
@@ -170,7 +170,7 @@ JOBS = [
     full("6.12 --nics igb", "softiwarp.sh|--full", seconds=600),
     full("7.3 --hca", "shared.sh|--full", seconds=900),
     *(full(f"7.3{mode}", "host.sh|--full", seconds=300) for mode in ("", " --exclusive")),
-    full("7.3", "asap2.sh|--full", seconds=900),
+    full("7.3", "asap2.sh|--full", seconds=900, sees="asap2 examples"),
     full("7.3", "evaluation.sh", seconds=300, sees="report examples"),
     full("7.3", "evaluation.sh|--full", seconds=1000),
     *(full(f"7.3{options}", f"accept.sh|{host}", seconds=200, sees=f"examples perf {mode}") for options, host, mode in (
