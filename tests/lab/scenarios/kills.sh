@@ -23,9 +23,10 @@ KILLS=${KILLS:-3}
 (($# == 0)) || cells=("$@")
 SEED=${SEED:-$RANDOM}
 RANDOM=$SEED
-used=("${engines[@]}") # and those that a cell names
+used=(crun) # which use_once wants
 for each in "${cells[@]}"; do
     IFS=: read -ra chosen <<<"$each"
+    ((${#chosen[@]} > 1)) || chosen+=("${engines[@]}")
     for engine in "${chosen[@]:1}"; do [[ " ${used[*]} " == *" $engine "* ]] || used+=("$engine"); done
 done
 kills=0 differences=0 later=0 missed=0
