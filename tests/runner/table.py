@@ -111,7 +111,7 @@ JOBS = [
 
     # ---- guests of the short form
     # Mode softroce under engines is for podman.sh and docker.sh; softiwarp is wired as softroce is.
-    guest("7.3 --hca --nics igb", "matrix.sh|--brief|shared|vf|asap2", prompt=True, seconds=90, sees=f"{MODES} podman runtime perf"),
+    guest("7.3 --hca --nics igb", "matrix.sh|--brief|shared|vf|asap2", prompt=True, seconds=75, sees=f"{MODES} podman runtime perf"),
     # The unit tests have a death at each call in every mode. Here is the mode with most calls, and with a database that keeps its own.
     guest("7.3", "KILLS=2|kills.sh|asap2:crun", seconds=65, sees=f"{MODES} running"),
     guest("7.3", "confine.sh|softroce", seconds=42, sees=f"{MODES} confine perf running doctor runtime"),

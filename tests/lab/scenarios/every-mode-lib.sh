@@ -24,7 +24,8 @@ shared_down() { rdma link delete hca0; }
 
 vf_lacks() { if [[ $LAB_NICS == igb ]]; then old_rxe; else echo "no SR-IOV: --nics igb"; fi; }
 vf_keys() { echo mode=vf "device=${pfs[$1 - 1]}"; }
-vf_up() { modprobe igbvf && enable_vfs; }
+vf_count=7 # of each PF
+vf_up() { modprobe igbvf && enable_vfs "$vf_count"; }
 vf_world() { vfs; }
 vf_down() {
     local pf
@@ -34,7 +35,7 @@ vf_down() {
 # Mode vf where VFs have an RDMA device of their own: the double of an adapter.
 adapter_lacks() { if ((LAB_HCA)); then vf_lacks; else echo "no adapter: --hca"; fi; }
 adapter_keys() { vf_keys "$1"; }
-adapter_up() { modprobe igbvf && enable_vfs && load_adapter lab_guid=1 && adapter_is_there; } # node GUIDs of the MACs that stay
+adapter_up() { modprobe igbvf && enable_vfs "$vf_count" && load_adapter lab_guid=1 && adapter_is_there; } # node GUIDs of the MACs that stay
 adapter_world() { vfs && adapter_devices; }
 adapter_down() { vf_down && unload_adapter; }
 

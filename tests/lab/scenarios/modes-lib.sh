@@ -18,10 +18,10 @@ settled() {
     for pf in "${pfs[@]}"; do wait_for 30 grep -qx 1 "/sys/class/net/$pf/carrier"; done
     udevadm settle
 }
-enable_vfs() {
+enable_vfs() { # [COUNT]: of each PF, or else all
     local pf
     for pf in "${pfs[@]}"; do
-        ip link set "$pf" up && rdmactl vf enable "$pf" 7 || return
+        ip link set "$pf" up && rdmactl vf enable "$pf" "${1:-7}" || return
     done
     settled
 }
