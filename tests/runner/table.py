@@ -137,11 +137,11 @@ JOBS = [
     guest("7.3", "container-link.sh", seconds=48, sees="softroce"),
     guest("7.3", "contract.sh|--brief", "contract-eswitch.sh", seconds=40, sees=f"contract {MODES} running"),
     guest("7.3", "cm.sh", prompt=True, seconds=50, sees="perf", form="both"),
-    guest("7.3", f"{PERF}perf-netns.sh", prompt=True, seconds=60, sees="perf"),
-    guest("7.3", f"{PERF}perf-many.sh", prompt=True, seconds=60, sees="perf", form="both"),
-    guest("7.3", f"{PERF}perf-cm.sh", prompt=True, seconds=60, sees="perf", form="both"),
-    guest("7.3", "thesis.sh", prompt=True, seconds=60, sees="perf report"),
-    guest("7.3", f"{PERF}perf-trouble.sh", prompt=True, seconds=60, sees="perf"),
+    guest("7.3", f"{PERF}perf-netns.sh|--brief", prompt=True, seconds=40, sees="perf"),
+    guest("7.3", f"{PERF}perf-many.sh|--brief", prompt=True, seconds=35, sees="perf"),
+    guest("7.3", f"{PERF}perf-cm.sh|--brief", prompt=True, seconds=25, sees="perf"),
+    guest("7.3", "thesis.sh|--brief", prompt=True, seconds=30, sees="perf report"),
+    guest("7.3", f"{PERF}perf-trouble.sh|--brief", prompt=True, seconds=35, sees="perf"),
 
     # ---- the full form: longer, on each kernel, in each RDMA mode
     *(full(kernel, run, seconds=seconds, sees=f"{MODES} podman perf") for kernel in ("7.2", "7.3") for run, seconds in (
@@ -162,6 +162,7 @@ JOBS = [
     full("7.3 --hca", "matrix.sh|--full|shared", seconds=600),
     full("7.3", "hostile.sh|--full", seconds=600),
     full("7.3", f"{PERF}perf-cm.sh|--full", seconds=270, sees="perf"),
+    full("7.3", f"{PERF}perf-many.sh", seconds=80, sees="perf"),
     full("7.3", f"{PERF}perf-trouble.sh|--full", seconds=200),
     full("7.3", f"{PERF}perf-perftest.sh|--full", seconds=100),
     full("6.12", "placement-host.sh|--full", seconds=200),

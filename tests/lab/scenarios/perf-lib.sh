@@ -4,6 +4,10 @@
 # namespace (7.2 and later). Sourced.
 source "${BASH_SOURCE[0]%/*}/lib.sh"
 perf=${RDMA_PERF:-/data/rdma-perf}
+# A point of a measurement takes an emulated guest a second or two.
+brief=0
+[[ ${1:-} != --brief ]] || brief=1
+whole_or_brief() { if ((brief)); then echo "$2"; else echo "$1"; fi; } # WHOLE BRIEF: a list of verbs, sizes and so on
 server=
 gid_index=1 # behind the link-local one
 declare -A address=([a]=10.9.0.1 [b]=10.9.0.2) gid=([a]=0a09:0001 [b]=0a09:0002)

@@ -1,7 +1,8 @@
 #!/bin/bash
 # rdma-perf with several of everything: queue pairs, threads, directions, devices, clients; open loop, every way to
 # wait, and the key-value table. Two network namespaces with two rxe devices each. Kernel 7.2 or later.
-#   tests/lab/run --no-install --kernel 7.3 --share BUILD/perf tests/lab/scenarios/perf-many.sh
+#   tests/lab/run --no-install --kernel 7.3 --share BUILD/perf tests/lab/scenarios/perf-many.sh [--brief]
+# --brief: each of these with fewer verbs and sizes.
 source "${BASH_SOURCE[0]%/*}/perf-lib.sh"
 
 holds() { # WHAT JQ-FILTER: about the report of the last run
@@ -27,36 +28,38 @@ wait_for 10 grep -q listening "$work/server"
 report $? "server listens on both"
 
 # ---- queue pairs, threads, directions -----------------------------------------------------------------
-for direction in forward reverse both; do
-    expect 0 "1 and 4 queue pairs, two threads, $direction" run_json --mode bw --time 200ms --size 64,64K \
-        --qps 1,4 --threads 2 --direction $direction
+read -ra directions <<<"$(whole_or_brief "forward reverse both" both)"
+for direction in "${directions[@]}"; do
+    expect 0 "1 and 4 queue pairs, two threads, $direction" run_json --verb "$(whole_or_brief write,read,send write,send)" --mode bw --time 200ms \
+        --size "$(whole_or_brief 64,64K 4K)" --qps 1,4 --threads 2 --direction "$direction"
     sed 's/^/# /' "$work/out"
-    holds "all of it right ($direction)" "$all_right and (.results | length) == 12
+    holds "all of it right ($direction)" "$all_right and (.results | length) == $(whole_or_brief 12 4)
         and all(.results[]; .bandwidth.messages > 0)
         and all(.results[]; [.bandwidth.parts[].messages > 0] == ($([[ $direction == both ]] && echo '[true, true]' || echo '[]')))"
 done
-expect 0 "64 queue pairs" run_json --mode bw --verb write,send --size 4K --qps 64 --iterations 3000
+expect 0 "64 queue pairs" run_json --mode bw --verb "$(whole_or_brief write,send send)" --size 4K --qps 64 --iterations 3000
 holds "all of it right (64 queue pairs)" "$all_right and all(.results[]; .bandwidth.messages == 3000)"
-expect 0 "by iterations, both directions" run_json --mode bw --size 4K --qps 3 --iterations 999 --direction both
+expect 0 "by iterations, both directions" run_json --mode bw --verb "$(whole_or_brief write,read,send read)" --size 4K --qps 3 --iterations 999 --direction both
 holds "both directions count theirs" "$all_right and all(.results[]; .bandwidth.messages == 1998)"
-expect 0 "immediates and atomics backwards" run_json --mode bw --verb write_imm,send_imm,fetch_add,cmp_swap --size 64 \
+expect 0 "immediates and atomics backwards" run_json --mode bw --verb "$(whole_or_brief write_imm,send_imm,fetch_add,cmp_swap write_imm,fetch_add)" --size 64 \
     --qps 2 --direction reverse --iterations 200
 expect 0 "UD and UC in both directions" run_json --mode bw --transport ud --verb send --size 1000 --qps 2 \
     --direction both --iterations 200
-expect 0 "every byte for as long as the measurement" run_json --mode bw --size 4K --verify full --depth 16 --time 300ms
+expect 0 "every byte for as long as the measurement" run_json --mode bw --verb "$(whole_or_brief write,read,send write)" --size 4K --verify full --depth 16 --time 300ms
 holds "more than the rings at the edges were checked" "$all_right and all(.results[]; .verify.messages > 4 * .point.slots)"
 
 # ---- ways to wait, open loop --------------------------------------------------------------------------
-expect 0 "hybrid and event" run_json --time 200ms --size 64 --poll hybrid,hybrid:200us,event --qps 2
+expect 0 "hybrid and event" run_json --verb "$(whole_or_brief write,read,send send)" --mode "$(whole_or_brief bw,lat lat)" --time 200ms --size 64 \
+    --poll hybrid,hybrid:200us,event --qps 2
 holds "three ways to wait" "$all_right and ([.results[].point.poll] | unique) == [\"event\", \"hybrid:200us\", \"hybrid:20us\"]"
-expect 0 "open loop" run_json --mode lat --size 64 --rate 200 --time 500ms
+expect 0 "open loop" run_json --verb "$(whole_or_brief write,read,send send)" --mode lat --size 64 --rate 200 --time 500ms
 holds "its samples are what the rate says" "$all_right and all(.results[]; .latency.loop == \"open\" and .latency.samples == 100)"
 
 # ---- devices and clients ------------------------------------------------------------------------------
-expect 0 "two devices in one window" run_json 10.9.1.1 --mode bw --size 4K --time 300ms
+expect 0 "two devices in one window" run_json 10.9.1.1 --verb "$(whole_or_brief write,read,send write)" --mode bw --size 4K --time 300ms
 holds "each client has its device" "$all_right and .env.client.device.device == \"rxeb\"
     and .env.more_pairs[0].client_device.device == \"rxeb1\" and all(.results[]; (.bandwidth.parts | length) == 2)"
-expect 0 "three clients of one device" run_json 10.9.0.1 10.9.0.1 --mode bw,lat --verb send --size 64 --time 200ms --qps 2
+expect 0 "three clients of one device" run_json 10.9.0.1 10.9.0.1 --mode "$(whole_or_brief bw,lat bw)" --verb send --size 64 --time 200ms --qps 2
 holds "three clients" "$all_right and all(.results[]; .point.clients == 3)"
 
 # ---- key-value table ----------------------------------------------------------------------------------

@@ -2,8 +2,8 @@
 # rdma-perf in trouble: more clients than a server takes, lost packets, links that go down, a control connection that
 # falls silent, devices and namespaces that vanish. It gets through with right data, or it ends by itself, soon, with
 # the exit code of its README and a line that says what it was doing and what failed.
-#   tests/lab/run --no-install --kernel 7.3 --share BUILD/perf tests/lab/scenarios/perf-trouble.sh [--full]
-# --full: every verb, mode and way to wait, for every trouble. Kernel 7.3 or later: before, the deletion of an rxe waits
+#   tests/lab/run --no-install --kernel 7.3 --share BUILD/perf tests/lab/scenarios/perf-trouble.sh [--full|--brief]
+# --brief: each trouble once. --full: every verb, mode and way to wait, for every trouble. Kernel 7.3 or later: before, the deletion of an rxe waits
 # for those who use it.
 source "${BASH_SOURCE[0]%/*}/perf-lib.sh"
 full=0
@@ -77,13 +77,14 @@ points() {
 }
 
 many_clients() {
-    local i pids=() bad=0
+    local i pids=() bad=0 verbs
+    verbs=$(whole_or_brief write,read,send send)
     for i in {1..8}; do
-        peer_run --verb write,read,send --mode bw --size 1K --iterations 50 --json "$work/client$i.json" >"$work/client$i" 2>&1 &
+        peer_run --verb "$verbs" --mode bw --size 1K --iterations 50 --json "$work/client$i.json" >"$work/client$i" 2>&1 &
         pids+=($!)
     done
     for i in {1..8}; do
-        wait "${pids[i - 1]}" && jq -e '(.results | length == 3) and all(.results[]; .verify.data_ok)' "$work/client$i.json" >/dev/null || {
+        wait "${pids[i - 1]}" && jq -e "(.results | length == $(whole_or_brief 3 1)) and all(.results[]; .verify.data_ok)" "$work/client$i.json" >/dev/null || {
             bad=1
             cat "$work/client$i" >>"$work/bad"
         }
@@ -113,9 +114,10 @@ loss() {
     expect 0 "1 % loss, RC" run_b --verb write,send --mode bw --size 4K --iterations 500 --json "$work/report.json"
     judge "data and count are right" 'all(.results[]; .verify.data_ok and .verify.lost == 0 and .bandwidth.lost_messages == 0 and .bandwidth.messages == 500)'
     judge "and the report says that packets went twice" 'any(.results[]; .flags | index("retransmit"))'
-    local transport
-    for transport in uc ud; do
-        expect 0 "1 % loss, ${transport^^}" run_b --transport $transport --verb send,send_imm --mode bw --size 4K --iterations 500 --json "$work/report.json"
+    local transport transports
+    read -ra transports <<<"$(whole_or_brief "uc ud" ud)"
+    for transport in "${transports[@]}"; do
+        expect 0 "1 % loss, ${transport^^}" run_b --transport "$transport" --verb send,send_imm --mode bw --size 4K --iterations 500 --json "$work/report.json"
         judge "no data is wrong" 'all(.results[]; .verify.data_ok)'
         judge "and what got lost is counted" '[.results[] | .verify.lost + .bandwidth.lost_messages] | add > 0'
     done
@@ -144,7 +146,7 @@ links_down() {
     # The server only acknowledges here. The side that sends loses its route with its link, which rxe takes for an error of
     # the queue pair, at once.
     begin_watch
-    run_b --verb write,send --mode bw --size 4K --time 2s --json "$work/report.json" >"$work/out" 2>&1 &
+    run_b --verb "$(whole_or_brief write,send write)" --mode bw --size 4K --time 2s --json "$work/report.json" >"$work/out" 2>&1 &
     client=$!
     wait_for 30 busy 2000 # verification sends a few hundred
     blink a
@@ -152,6 +154,7 @@ links_down() {
     report $? "the server's link is down for 0.1 s: the run gets through" "$work/out"
     judge "and all its data is right" 'all(.results[]; .verify.data_ok)'
     judge "and it says that packets went twice" 'any(.results[]; .flags | index("retransmit"))'
+    ((!brief)) || return
     load write bw
     # On a busy machine nothing may be sent within a tenth of a second.
     notices() { blink b; is_gone "$client"; }
@@ -174,7 +177,8 @@ control_silent() {
 }
 
 devices_gone() {
-    local each
+    local each places=("write bw" "send bw" "send lat")
+    ((!brief)) || places=("send bw")
     while read -ru 9 -a each; do
         load "${each[@]}"
         rdma link del rxeb
@@ -185,7 +189,7 @@ devices_gone() {
         # One-sided, the server has nothing to wait for, and the transport is the first to notice.
         ends $by_rdma "the server's device deleted" 6 'the peer says: .*rxea' 5 'retry counter exceeded'
         add_device a
-    done 9< <(points "write bw" "send bw" "send lat")
+    done 9< <(points "${places[@]}")
     server_lets_go
     still_right "a run with new devices"
 }
@@ -200,6 +204,17 @@ namespaces_gone() {
         ends $by_rdma "the server's namespace deleted with all in it" 5 'closed the control connection|retry counter exceeded'
         new_side_a
     done 9< <(points "send bw")
+    if ((brief)); then
+        ip netns del perf-a
+    else
+        nameless_namespace
+    fi
+    stop_server
+    report $? "the server ends cleanly" "$work/server"
+    wait_for 10 no_device_a
+    report $? "and with it the namespace and its device"
+}
+nameless_namespace() {
     begin_watch
     run_b --verb write,send --mode bw --size 4K --time 80ms --json "$work/report.json" >"$work/out" 2>&1 &
     client=$!
@@ -208,10 +223,6 @@ namespaces_gone() {
     wait $client
     report $? "the server's namespace loses its name, but not the server: the run gets through" "$work/out"
     judge "and all its data is right" 'all(.results[]; .verify.data_ok)'
-    stop_server
-    report $? "the server ends cleanly" "$work/server"
-    wait_for 10 no_device_a
-    report $? "and with it the namespace and its device"
 }
 no_device_a() { [[ ! -e /sys/class/infiniband/rxea ]]; }
 new_side_a() { # the new interface has another MAC than the one that perf-b knows
