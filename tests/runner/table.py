@@ -129,7 +129,7 @@ JOBS = [
     guest("7.3 --exclusive", "contract.sh|--brief", seconds=22, sees=f"contract {MODES} running"),
     guest("7.3 --nics igb --packages", "package.sh", seconds=53, sees="packaging packages podman runtime", form="both", after=("lab", "tests")),
     guest("7.3", "docker.sh|--brief|runc", prompt=True, seconds=55, sees="softroce runtime running"),
-    guest("7.3", "plain-hooks.sh", seconds=116, sees="softroce runtime running", form="both"),
+    guest("7.3", "plain-hooks.sh|--brief", seconds=45, sees="softroce runtime running"),
     guest("7.3", "engines.sh|--brief", prompt=True, seconds=60, sees="runtime"),
     guest("7.3", "hostile.sh|plain", seconds=23, sees="softroce running"),
     guest("7.3", "examples.sh", seconds=200, sees="examples softroce podman", form="both"),
