@@ -122,7 +122,7 @@ JOBS = [
     guest("7.3", "asap2.sh|--brief", seconds=80, sees="asap2 perf running"),
     guest("7.3 --hca --nics igb", "vf.sh|--brief", seconds=50, sees="vf perf running"),
     guest("7.3 --hca --nics igb", "contract-igb.sh", seconds=20, sees="vf contract", form="both"),
-    guest("7.2", "podman.sh|--brief|runc", seconds=100, sees="softroce children podman"),
+    guest("7.2", "podman.sh|--brief|runc", seconds=55, sees="softroce children podman"),
     guest("6.12", "placement-host.sh|crun", seconds=25, sees="softroce"),
     guest("7.3", "host.sh", seconds=60, sees="host podman"),
     guest("7.3 --exclusive", "exclusive.sh", seconds=35, sees="softroce children"),
