@@ -124,7 +124,7 @@ JOBS = [
     guest("7.3 --hca --nics igb", "contract-igb.sh", seconds=20, sees="vf contract", form="both"),
     guest("7.2", "podman.sh|--brief|runc", seconds=55, sees="softroce children podman"),
     guest("6.12", "placement-host.sh|crun", seconds=25, sees="softroce"),
-    guest("7.3", "host.sh", seconds=60, sees="host podman"),
+    guest("7.3", "host.sh|--brief", seconds=35, sees="host podman"),
     guest("7.3 --exclusive", "exclusive.sh", seconds=35, sees="softroce children"),
     guest("7.3 --exclusive", "contract.sh|--brief", seconds=22, sees=f"contract {MODES} running"),
     guest("7.3 --nics igb --packages", "package.sh", seconds=53, sees="packaging packages podman runtime", form="both", after=("lab", "tests")),

@@ -1,27 +1,31 @@
 #!/bin/bash
 # Mode host: of two rxe of the host the one that was asked for, and no other, with --network host and in a network of the
 # container's own; in RDMA mode exclusive with --network host alone. Afterwards the host's devices are as before.
-#   tests/lab/run --kernel 7.3 [--exclusive] tests/lab/scenarios/host.sh [--full]
-# --full: under Docker and its compose, too, and by plain hooks.
+#   tests/lab/run --kernel 7.3 [--exclusive] tests/lab/scenarios/host.sh [--full|--brief]
+# --full: under Docker and its compose, too, and by plain hooks. --brief: in bare bundles, and one container of Podman's.
 source "${BASH_SOURCE[0]%/*}/engines-lib.sh"
 source "${BASH_SOURCE[0]%/*}/isolation-lib.sh"
 engine=podman
 engines=(podman)
-[[ ${1:-} != --full ]] || engines=(podman docker podman_hooks crun)
+brief=0
+case ${1:-} in
+--full) engines=(podman docker podman_hooks crun) ;;
+--brief) brief=1 engines=(prepared) ;;
+esac
 
 modprobe -a rdma_rxe ib_uverbs rdma_ucm macvlan veth overlay bridge nf_tables || exit 1
 
 # With CAP_MKNOD, so that only cgroup and kernel keep it from a node of any device.
 mknod='.process.capabilities |= map_values(. + ["CAP_MKNOD"])'
 beside() { # NAME KEY=VALUE...: in the host's network
-    if [[ $engine == crun ]]; then
+    if bare; then
         attach "$1" mode=host "${@:2}" -- "$mknod"' | .linux.namespaces |= map(select(.type != "network"))'
     else
         attach "$1" mode=host "${@:2}" -- --cap-add MKNOD --network host
     fi
 }
 apart() { # NAME KEY=VALUE...: in a network of its own
-    if [[ $engine == crun ]]; then
+    if bare; then
         attach "$1" mode=host "${@:2}" -- "$mknod"
     else
         attach "$1" mode=host "${@:2}" -- --cap-add MKNOD
@@ -29,6 +33,7 @@ apart() { # NAME KEY=VALUE...: in a network of its own
 }
 more_world() { rdma -d dev show | sed 's/^[0-9]*: //'; cat /sys/class/infiniband/*/ports/1/gids/* | grep -v '^0000:0000:0000:0000:0000:0000:0000:0000$'; }
 same() { same_world "$engine: $1" "$work/before"; }
+bare() { [[ $engine == crun || $engine == prepared ]]; }
 plain() { [[ $engine == podman_hooks || $engine == crun ]]; } # by plain hooks, which give no variables and no view
 
 nodes() { inside "$1" bash -c 'ls /dev/infiniband' | xargs; }
@@ -135,7 +140,15 @@ rdma link add rxe1 type rxe netdev lab0
 mkdir -p /etc/rdma-hook
 wait_for 20 grep -rqs 'ffff:c000:0201$' /sys/class/infiniband/rxe1/ports/1/gids
 [[ " ${engines[*]} " != *" docker "* ]] || check "dockerd" docker_set_up
-podman run --rm --rootfs $rootfs true
+if ((brief)); then
+    world >"$work/before"
+    check "Podman: one of two, in the host's network" beside a device=rxe1
+    opens_one a rxe1 "rdma_cm $(node_of rxe1)"
+    drop a
+    same "nothing is left of Podman's"
+else
+    podman run --rm --rootfs $rootfs true
+fi
 for engine in "${engines[@]}"; do
     world >"$work/before"
     hosts_network
