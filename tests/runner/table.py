@@ -131,7 +131,7 @@ JOBS = [
     guest("7.3", "docker.sh|--brief|runc", prompt=True, seconds=55, sees="softroce runtime running"),
     guest("7.3", "plain-hooks.sh|--brief", seconds=45, sees="softroce runtime running"),
     guest("7.3", "engines.sh|--brief", prompt=True, seconds=60, sees="runtime"),
-    guest("7.3", "hostile.sh|plain", seconds=23, sees="softroce running"),
+    guest("7.3", "hostile.sh|--brief|plain", seconds=25, sees="softroce running"),
     guest("7.3", "examples.sh", seconds=200, sees="examples softroce podman", form="both"),
     guest("7.3", "softiwarp.sh", seconds=14, sees="softiwarp children"),
     guest("7.3", "container-link.sh", seconds=48, sees="softroce"),
