@@ -168,18 +168,6 @@ void note_stale_attachments(const std::vector<GidRow>& rows,
 }
 }  // namespace
 
-std::string_view name_of(GidType type) {
-    switch (type) {
-        case GidType::InfiniBand:
-            return "IB";
-        case GidType::RoceV1:
-            return "RoCE v1";
-        case GidType::RoceV2:
-            return "RoCE v2";
-    }
-    return "?";
-}
-
 GidChoice choose_gid(const std::vector<GidRow>& rows,
                      const std::vector<LocalAddress>& addresses,
                      const GidQuery& query) {

@@ -15,13 +15,14 @@
 #include <vector>
 
 #include "perf/address/address.h"
+#include "perf/base/words.h"
 
 namespace perf {
 
 enum class GidType { InfiniBand, RoceV1, RoceV2 };
 
-// "IB", "RoCE v1", "RoCE v2".
-std::string_view name_of(GidType type);
+template <>
+inline constexpr WordList kWords<GidType>{"GID type", {"IB", "RoCE v1", "RoCE v2"}};
 
 // One entry of a device's GID table.
 struct GidRow {

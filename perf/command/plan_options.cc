@@ -123,8 +123,8 @@ Result<> parse_settings(const PlanWords& words, Plan& plan) {
 
 Result<Plan> plan_of(const PlanWords& words) {
     Plan plan;
-    plan.verbs = TRY(parse_list(words.verbs, parse_verb));
-    plan.modes = TRY(parse_list(words.modes, parse_mode));
+    plan.verbs = TRY(parse_list(words.verbs, parse_word<Verb>));
+    plan.modes = TRY(parse_list(words.modes, parse_word<Mode>));
     plan.sizes = TRY(parse_sizes(words.sizes));
     plan.iterations = words.iterations;
     if (!words.time.empty())
@@ -133,15 +133,15 @@ Result<Plan> plan_of(const PlanWords& words) {
         plan.time_ms = kDefaultTimeMs;
     TRY(parse_matrix(words, plan));
     plan.threads = words.threads;
-    plan.direction = TRY(parse_direction(words.direction));
+    plan.direction = TRY(parse_word<Direction>(words.direction));
     plan.rate = words.rate;
     plan.connect = words.cm ? Connect::Cm : Connect::Exchange;
     if (words.mtu != "auto")
         plan.mtu = TRY(parse_count("--mtu", words.mtu, 4096));
-    plan.verify = TRY(parse_verify(words.verify));
-    plan.orderings = TRY(parse_list(words.ordering, parse_ordering));
+    plan.verify = TRY(parse_word<Verify>(words.verify));
+    plan.orderings = TRY(parse_list(words.ordering, parse_word<Ordering>));
     TRY(parse_settings(words, plan));
-    plan.transports = TRY(parse_list(words.transports, parse_transport));
+    plan.transports = TRY(parse_list(words.transports, parse_word<Transport>));
     plan.seed = words.seed.value_or(random_seed());
     plan.reps = words.reps;
     return plan;

@@ -176,14 +176,14 @@ Result<> Session::on_hello(const Json& frame) {
         if (suite->takes_part(options_))
             own.capabilities.emplace_back(suite->capability);
     }
-    TRY(check_compatible(own, TRY(parse_hello(frame))));
+    TRY(check_compatible(own, TRY(parse<Hello>(frame))));
     state_ = State::Greeted;
     account_.begin_idle();  // the client now measures its own, then opens the first point
     return reply("hello", to_json(own));
 }
 
 Result<> Session::on_device(const Json& frame) {
-    peer_ = TRY(parse_device_info(frame));
+    peer_ = TRY(parse<DeviceInfo>(frame));
     device_ = TRY(choose_device());
     TRY(check_same_family(device_->info, peer_));
     state_ = State::Ready;
@@ -213,7 +213,7 @@ Result<> Session::on_open(const Json& frame) {
     const auto point = frame.find("point");
     if (point == frame.end())
         return make_error(Code::BadInput, "'open' needs 'point'");
-    Point wanted = TRY(parse_point(*point));
+    Point wanted = TRY(parse<Point>(*point));
     wanted.poll = resolve_poll(wanted.poll,
                                wanted.transport,
                                wanted.threads,

@@ -69,7 +69,7 @@ Result<Client> Client::greet(Control control, const SideOptions& options) {
     const Hello own = own_hello();
     const Json hello =
         TRY(client.control_.ask(message("hello", to_json(own)), "hello", client.step()));
-    client.server_ = TRY(parse_hello(hello));
+    client.server_ = TRY(parse<Hello>(hello));
     TRY(check_compatible(own, client.server_));
     return client;
 }
@@ -79,7 +79,7 @@ Result<Client> Client::start(Verbs& verbs, Control control, const SideOptions& o
     client.device_ = TRY(client.choose_device(verbs));
     const Json device = TRY(client.control_.ask(
         message("device", to_json(client.device_->info)), "device", client.step()));
-    client.peer_ = TRY(parse_device_info(device));
+    client.peer_ = TRY(parse<DeviceInfo>(device));
     return client;
 }
 
@@ -141,7 +141,7 @@ Result<> Client::open_verbs(const Point& wish) {
         *device_, result_.point, Side::Client, waiting, cm_ends_of(*options_.cm, control_)));
     body["endpoints"] = to_json(team->endpoints());
     const Json frame = TRY(control_.ask(message("open", std::move(body)), "opened", step()));
-    const Opened opened = TRY(parse_opened(frame));
+    const Opened opened = TRY(parse<Opened>(frame));
     if (opened.mtu > device_->info.active_mtu)
         return make_error(Code::BadInput, "the server chose a path MTU that our port cannot do");
     TRY(team->connect(peer_, opened.endpoints, opened.mtu));
@@ -159,7 +159,7 @@ Result<> Client::open_tcp(const Point& wish) {
     auto team = TRY(TcpTeam::create(result_.point, Side::Client, waiting()));
     const Json frame =
         TRY(control_.ask(message("open", {{"point", to_json(wish)}}), "opened", step()));
-    const StreamOffer offer = TRY(parse_stream_offer(frame));
+    const StreamOffer offer = TRY(parse<StreamOffer>(frame));
     TRY(team->connect(TRY(dial_streams(control_, offer, result_.point.qps, step()))));
     result_.server_poll = offer.poll;
     team_ = std::move(team);
@@ -249,7 +249,7 @@ Result<Checked> Client::fetch_from_server(const RoundOf& round) {
     Checked checked = TRY(team_->fetch(round.lane, {round.number, Side::Server, round.left}));
     if (is_atomic(result_.point.verb) && !checked.wrong)
         add(checked,
-            TRY(parse_checked(
+            TRY(parse<Checked>(
                 TRY(control_.ask(message("verify", to_json(round)), "verified", step())))));
     return checked;
 }
@@ -258,7 +258,7 @@ Result<Checked> Client::serve_fetch(const RoundOf& round) {
     if (round.left == 0)
         team_->fill(round.lane, {round.number, Side::Client});
     Checked checked =
-        TRY(parse_checked(TRY(control_.ask(message("fetch", to_json(round)), "fetched", step()))));
+        TRY(parse<Checked>(TRY(control_.ask(message("fetch", to_json(round)), "fetched", step()))));
     if (is_atomic(result_.point.verb) && !checked.wrong)
         add(checked, team_->check(round.lane, {round.number, Side::Server}));
     return checked;
@@ -270,7 +270,7 @@ Result<Checked> Client::send_to_server(const RoundOf& round) {
     // If all is lost, it is so long that the server waits for it.
     const bool loses = !is_reliable(result_.point.transport);
     const auto patience = loses ? timeout_ + kFirstPatience : timeout_;
-    return parse_checked(TRY(control_.expect("verified", base::Deadline::in(patience))));
+    return parse<Checked>(TRY(control_.expect("verified", base::Deadline::in(patience))));
 }
 
 Result<Checked> Client::take_from_server(const RoundOf& round) {

@@ -115,18 +115,4 @@ Verdict judge(const RatioEstimate& estimate, Better better) {
     return Verdict::NotEnoughData;
 }
 
-std::string_view name_of(Verdict verdict) {
-    switch (verdict) {
-        case Verdict::Equal:
-            return "equal";
-        case Verdict::Faster:
-            return "faster";
-        case Verdict::Slower:
-            return "slower";
-        case Verdict::NotEnoughData:
-            break;
-    }
-    return "not enough data";
-}
-
 }  // namespace perf

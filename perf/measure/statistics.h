@@ -11,8 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string_view>
 #include <vector>
+
+#include "perf/base/words.h"
 
 namespace perf {
 
@@ -49,6 +50,9 @@ RatioEstimate estimate_ratio(const std::vector<double>& a,
                              uint64_t seed);
 
 enum class Verdict { Equal, Faster, Slower, NotEnoughData };
+template <>
+inline constexpr WordList kWords<Verdict>{"verdict",
+                                          {"equal", "faster", "slower", "not enough data"}};
 
 // Which way a number is good.
 enum class Better { Higher, Lower };
@@ -56,8 +60,5 @@ enum class Better { Higher, Lower };
 // Equal: the whole interval is within kEqualMargin of 1. Faster, slower (b, seen from a): it is
 // not, and excludes 1. Everything else is too wide to say: more repetitions are needed.
 Verdict judge(const RatioEstimate& estimate, Better better);
-
-// "equal", "faster", "slower", "not enough data".
-std::string_view name_of(Verdict verdict);
 
 }  // namespace perf

@@ -3,83 +3,40 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <numeric>
 
-#include <fmt/format.h>
 #include <sys/utsname.h>
 
+#include "perf/protocol/fields.h"
 #include "perf/system/input.h"
 
 namespace perf {
 
-using base::Code;
-using base::Json;
-using base::make_error;
-using base::optional_member;
-using base::required;
-using base::Result;
-
 namespace {
-constexpr size_t kTextLimit = 255;
 constexpr size_t kErrorTextLimit = 2000;
-
-// Text of the peer ends on terminals and in reports: bounded, and nothing but printable ASCII.
-Result<std::string> text_member(const Json& json, std::string_view key) {
-    return base::printable(TRY(required<std::string>(json, key)), kTextLimit);
-}
-
-template <class T>
-Result<T> bounded(const Json& json, std::string_view key, T low, T high) {
-    const T value = TRY(required<T>(json, key));
-    if (value < low || value > high)
-        return make_error(Code::BadInput,
-                          fmt::format("'{}' is {}, not from {} to {}", key, value, low, high));
-    return value;
-}
-
-Result<uint32_t> mtu_member(const Json& json, std::string_view key) {
-    const auto mtu = TRY(required<uint32_t>(json, key));
-    constexpr uint32_t kMtus[] = {256, 512, 1024, 2048, 4096};
-    if (std::ranges::find(kMtus, mtu) == std::end(kMtus))
-        return make_error(Code::BadInput, fmt::format("'{}' is {}, no path MTU", key, mtu));
-    return mtu;
-}
-
-// A side that does not know of it registers its memory without.
-Result<Ordering> ordering_member(const Json& json) {
-    return parse_ordering(TRY(optional_member<std::string>(json, "ordering", "strict")));
-}
-
+constexpr size_t kMaxCapabilities = 256;
+constexpr uint64_t k24Bits = 0xffffff;
+constexpr uint64_t kMaxDepthOfReads = 65535;
+constexpr uint64_t kMaxPort = 65535;
 // More messages than any measurement has, and no sum of them overflows.
 constexpr uint64_t kMaxCount = uint64_t{1} << 50U;
-
+constexpr uint64_t kMaxLength = uint64_t{1} << 40U;  // of an endpoint's memory
 constexpr uint64_t kMinExposed = 4096;
 constexpr uint64_t kMaxExposed = 1U << 20U;
 // The top bit of a datagram's queue key means "the sender's own" (ibv_post_send(3)).
-constexpr uint32_t kMaxQueueKey = 0x7fffffff;
+constexpr uint64_t kMaxQueueKey = 0x7fffffff;
 
-Result<GidType> parse_gid_type(const std::string& name) {
-    for (const GidType type : {GidType::InfiniBand, GidType::RoceV1, GidType::RoceV2}) {
-        if (name == name_of(type))
-            return type;
-    }
-    return make_error(Code::BadInput, "GID type '" + base::printable(name, 40) + "' is not known");
+Result<> check_mtu(std::string_view key, uint32_t mtu) {
+    constexpr uint32_t kMtus[] = {256, 512, 1024, 2048, 4096};
+    if (std::ranges::find(kMtus, mtu) == std::end(kMtus))
+        return make_error(Code::BadInput, fmt::format("'{}' is {}, no path MTU", key, mtu));
+    return {};
 }
 
-Result<const Json*> object_member(const Json& json, const char* key) {
-    const auto it = json.find(key);
-    if (it == json.end() || !it->is_object())
-        return make_error(Code::BadInput, fmt::format("'{}' must be an object", key));
-    return &*it;
-}
-
-std::string kernel_release() {
-    utsname names{};
-    return ::uname(&names) == 0 ? names.release : "?";
-}
-
-std::string host_name() {
-    utsname names{};
-    return ::uname(&names) == 0 ? names.nodename : "?";
+Result<> check_range(uint64_t address, uint64_t length) {
+    if (address + length < address)
+        return make_error(Code::BadInput, "'address' and 'length' wrap around");
+    return {};
 }
 
 // Of a kernel since its boot.
@@ -92,43 +49,203 @@ std::string machine_name() {
 }
 }  // namespace
 
-namespace {
-template <class T>
-using Text = std::pair<std::string_view, std::string T::*>;
+template <>
+struct Form<Address> {
+    static Json save(const Address& gid) { return gid.gid_text(); }
 
-constexpr Text<Platform> kPlatform[] = {{"cpu_model", &Platform::cpu},
-                                        {"governor", &Platform::governor},
-                                        {"rdma_core", &Platform::rdma_core}};
-constexpr Text<Identity> kIdentity[] = {{"part", &Identity::part},
-                                        {"board", &Identity::board},
-                                        {"firmware", &Identity::firmware},
-                                        {"pcie", &Identity::pcie},
-                                        {"numa_node", &Identity::numa_node}};
-
-// What a side does not tell is no member.
-template <class T, size_t N>
-void write_texts(Json& out, const Text<T> (&members)[N], const T& texts) {
-    for (const auto& [name, value] : members) {
-        if (!(texts.*value).empty())
-            out[std::string(name)] = texts.*value;
+    static Result<Address> load(const Json& json, std::string_view name) {
+        const auto gid = parse_address(TRY(base::as<std::string>(json, name)));
+        if (!gid || gid->is_zero())
+            return make_error(Code::BadInput, fmt::format("'{}' is no GID", name));
+        return *gid;
     }
+};
+
+template <>
+Result<> check_fields(const DeviceInfo& info) {
+    return check_mtu("active_mtu_bytes", info.active_mtu);
 }
 
-template <class T, size_t N>
-Result<> read_texts(const Json& json, const Text<T> (&members)[N], T& texts) {
-    for (const auto& [name, value] : members) {
-        if (json.contains(name))
-            texts.*value = TRY(text_member(json, name));
-    }
-    return {};
+template <>
+Result<> check_fields(const Opened& opened) {
+    return check_mtu("mtu_bytes", opened.mtu);
 }
-}  // namespace
+
+template <>
+Result<> check_fields(const Endpoint& endpoint) {
+    return check_range(endpoint.address, endpoint.length);
+}
+
+template <>
+Result<> check_fields(const Exposure& exposure) {
+    return check_range(exposure.address, exposure.length);
+}
+
+template <>
+Result<> check_fields(const Point& point) {
+    return check_limits(point);
+}
+
+template <>
+inline constexpr auto kFields<Platform> =
+    std::array{field<&Platform::cpu>("cpu_model", Told::IfAny),
+               field<&Platform::governor>("governor", Told::IfAny),
+               field<&Platform::rdma_core>("rdma_core", Told::IfAny)};
+template <>
+inline constexpr auto kFields<Identity> =
+    std::array{field<&Identity::part>("part", Told::IfAny),
+               field<&Identity::board>("board", Told::IfAny),
+               field<&Identity::firmware>("firmware", Told::IfAny),
+               field<&Identity::pcie>("pcie", Told::IfAny),
+               field<&Identity::numa_node>("numa_node", Told::IfAny)};
+template <>
+inline constexpr auto kFields<Hello> =
+    std::array{field<&Hello::protocol>("protocol", Told::Always, 0, 1'000'000),
+               field<&Hello::version>("version"),
+               field<&Hello::host>("host"),
+               field<&Hello::kernel>("kernel"),
+               field<&Hello::capabilities>("capabilities", Told::Always, 0, kMaxCapabilities),
+               field<&Hello::machine>("machine", Told::IfAny),
+               beside<&Hello::platform>()};
+template <>
+inline constexpr auto kFields<DeviceInfo> = std::array{
+    field<&DeviceInfo::device>("device"),
+    field<&DeviceInfo::netdev>("netdev"),
+    field<&DeviceInfo::port>("port", Told::Always, 1, 255),
+    field<&DeviceInfo::gid_index>("gid_index"),
+    field<&DeviceInfo::gid>("gid"),
+    field<&DeviceInfo::gid_type>("gid_type"),
+    field<&DeviceInfo::active_mtu>("active_mtu_bytes"),
+    field<&DeviceInfo::lid>("lid"),
+    field<&DeviceInfo::initiator_depth>("initiator_depth", Told::Always, 0, kMaxDepthOfReads),
+    field<&DeviceInfo::responder_depth>("responder_depth", Told::Always, 0, kMaxDepthOfReads),
+    field<&DeviceInfo::link_bps>("link_bits_per_s", Told::IfAny),
+    field<&DeviceInfo::iwarp>("iwarp", Told::IfAny),
+    field<&DeviceInfo::grh>("grh", Told::IfAny),
+    beside<&DeviceInfo::identity>()};
+template <>
+inline constexpr auto kFields<Point> =
+    std::array{field<&Point::verb>("verb"),
+               field<&Point::transport>("transport"),
+               field<&Point::connect>("connect"),
+               field<&Point::mode>("mode"),
+               field<&Point::size>("size_bytes"),
+               field<&Point::qps>("qps"),
+               field<&Point::threads>("threads"),
+               field<&Point::direction>("direction"),
+               field<&Point::rate>("rate_per_s"),
+               field<&Point::depth>("depth"),
+               field<&Point::batch>("batch"),
+               field<&Point::slots>("slots"),
+               field<&Point::iterations>("iterations"),
+               field<&Point::time_ms>("time_ms"),
+               field<&Point::mtu>("mtu_bytes"),
+               field<&Point::poll>("poll"),
+               field<&Point::verify>("verify"),
+               field<&Point::seed>("seed"),
+               field<&Point::ordering>("ordering", Told::Later),
+               field<&Point::marks, &Marks::traffic_class>("traffic_class", Told::Later),
+               field<&Point::marks, &Marks::service_level>("service_level", Told::Later),
+               field<&Point::marks, &Marks::flow_label>("flow_label", Told::Later),
+               field<&Point::marks, &Marks::pkey_index>("pkey_index", Told::Later),
+               field<&Point::reads>("reads", Told::Later),
+               field<&Point::inline_bytes>("inline_bytes", Told::Later),
+               field<&Point::signal>("signal", Told::Later)};
+template <>
+inline constexpr auto kFields<Endpoint> =
+    std::array{field<&Endpoint::qpn>("qpn", Told::Always, 0, k24Bits),
+               field<&Endpoint::psn>("psn", Told::Always, 0, k24Bits),
+               field<&Endpoint::address>("address"),
+               field<&Endpoint::length>("length", Told::Always, 0, kMaxLength),
+               field<&Endpoint::rkey>("rkey")};
+template <>
+inline constexpr auto kFields<CmTicket> =
+    std::array{field<&CmTicket::port>("port", Told::Always, 1, kMaxPort),
+               field<&CmTicket::nonce>("nonce"),
+               field<&CmTicket::confirm>("confirm", Told::Later)};
+template <>
+inline constexpr auto kFields<Opened> =
+    std::array{field<&Opened::endpoints>("endpoints", Told::Always, 1, kMaxQps),
+               field<&Opened::mtu>("mtu_bytes"),
+               field<&Opened::poll>("poll"),
+               field<&Opened::inline_bytes>("inline_bytes"),
+               field<&Opened::ordering>("ordering", Told::Later),
+               field<&Opened::reads>("reads", Told::Later),
+               field<&Opened::ticket>("cm", Told::IfAny)};
+template <>
+inline constexpr auto kFields<StreamOffer> =
+    std::array{field<&StreamOffer::port>("port", Told::Always, 1, kMaxPort),
+               field<&StreamOffer::secret>("secret"),
+               field<&StreamOffer::poll>("poll")};
+template <>
+inline constexpr auto kFields<Checked::Wrong> =
+    std::array{field<&Checked::Wrong::side>("side"),
+               field<&Checked::Wrong::message>("message"),
+               field<&Checked::Wrong::guard>("guard"),
+               field<&Checked::Wrong::mismatch, &Mismatch::offset>("offset_bytes"),
+               field<&Checked::Wrong::mismatch, &Mismatch::expected>("expected"),
+               field<&Checked::Wrong::mismatch, &Mismatch::got>("got"),
+               field<&Checked::Wrong::mismatch, &Mismatch::kind>("kind")};
+template <>
+inline constexpr auto kFields<Checked> = std::array{field<&Checked::messages>("messages"),
+                                                    field<&Checked::bytes>("bytes"),
+                                                    field<&Checked::lost>("lost", Told::Later),
+                                                    field<&Checked::wrong>("wrong", Told::IfAny)};
+template <>
+inline constexpr auto kFields<Exposure> =
+    std::array{field<&Exposure::address>("address"),
+               field<&Exposure::length>("length", Told::Always, kMinExposed, kMaxExposed),
+               field<&Exposure::rkey>("rkey"),
+               field<&Exposure::read_only_rkey>("read_only_rkey"),
+               field<&Exposure::stale_rkey>("stale_rkey"),
+               field<&Exposure::other_domain_rkey>("other_domain_rkey")};
+template <>
+inline constexpr auto kFields<Listening> =
+    std::array{field<&Listening::endpoint>("endpoint"),
+               field<&Listening::queue_key>("queue_key", Told::Always, 0, kMaxQueueKey)};
+
+template <Message T>
+Json to_json(const T& value) {
+    return encode(value);
+}
+
+template <Message T>
+Result<T> parse(const Json& json) {
+    T value;
+    // A side that does not know of it registers its memory without.
+    if constexpr (std::is_same_v<T, Point>)
+        value.ordering = Ordering::Strict;
+    TRY(read_fields(json, value));
+    return value;
+}
+
+template Json to_json(const Hello&);
+template Result<Hello> parse(const Json&);
+template Json to_json(const Platform&);
+template Json to_json(const DeviceInfo&);
+template Result<DeviceInfo> parse(const Json&);
+template Json to_json(const Point&);
+template Result<Point> parse(const Json&);
+template Json to_json(const Endpoint&);
+template Result<Endpoint> parse(const Json&);
+template Json to_json(const Opened&);
+template Result<Opened> parse(const Json&);
+template Json to_json(const StreamOffer&);
+template Result<StreamOffer> parse(const Json&);
+template Json to_json(const Checked&);
+template Result<Checked> parse(const Json&);
+template Json to_json(const Exposure&);
+template Result<Exposure> parse(const Json&);
+template Json to_json(const Listening&);
+template Result<Listening> parse(const Json&);
 
 Hello own_hello() {
+    utsname names{};
+    const bool known = ::uname(&names) == 0;
     return {.protocol = kProtocol,
             .version = RDMA_VERSION,
-            .host = host_name(),
-            .kernel = kernel_release(),
+            .host = known ? names.nodename : "?",
+            .kernel = known ? names.release : "?",
             .capabilities = {"rc",   "uc",        "ud",       "tcp",       "write",    "read",
                              "send", "write_imm", "send_imm", "fetch_add", "cmp_swap", "bw",
                              "lat",  "verify",    "qps",      "reverse",   "both",     "rate",
@@ -148,41 +265,6 @@ Json message(std::string_view type, Json body) {
     return out;
 }
 
-Json to_json(const Hello& hello) {
-    Json out = {{"protocol", hello.protocol},
-                {"version", hello.version},
-                {"host", hello.host},
-                {"kernel", hello.kernel},
-                {"capabilities", hello.capabilities}};
-    if (!hello.machine.empty())
-        out["machine"] = hello.machine;
-    out.update(to_json(hello.platform));
-    return out;
-}
-
-Json to_json(const Platform& platform) {
-    Json out = Json::object();
-    write_texts(out, kPlatform, platform);
-    return out;
-}
-
-Result<Hello> parse_hello(const Json& json) {
-    Hello hello;
-    hello.protocol = TRY(bounded<int>(json, "protocol", 0, 1'000'000));
-    hello.version = TRY(text_member(json, "version"));
-    hello.host = TRY(text_member(json, "host"));
-    hello.kernel = TRY(text_member(json, "kernel"));
-    const auto list = json.find("capabilities");
-    if (list == json.end() || !list->is_array() || list->size() > 256)
-        return make_error(Code::BadInput, "'capabilities' must be a list");
-    for (const Json& entry : *list)
-        hello.capabilities.push_back(TRY(base::as<std::string>(entry, "capabilities")));
-    if (json.contains("machine"))
-        hello.machine = TRY(text_member(json, "machine"));
-    TRY(read_texts(json, kPlatform, hello.platform));
-    return hello;
-}
-
 Result<> check_compatible(const Hello& own, const Hello& peer) {
     if (own.protocol == peer.protocol)
         return {};
@@ -196,204 +278,28 @@ Result<> check_compatible(const Hello& own, const Hello& peer) {
                                              : "upgrade rdma-perf on the peer");
 }
 
-Json to_json(const DeviceInfo& info) {
-    Json out = {{"device", info.device},
-                {"netdev", info.netdev},
-                {"port", info.port},
-                {"gid_index", info.gid_index},
-                {"gid", info.gid.gid_text()},
-                {"gid_type", name_of(info.gid_type)},
-                {"active_mtu_bytes", info.active_mtu},
-                {"lid", info.lid},
-                {"initiator_depth", info.initiator_depth},
-                {"responder_depth", info.responder_depth}};
-    if (info.link_bps != 0)
-        out["link_bits_per_s"] = info.link_bps;
-    if (info.iwarp)
-        out["iwarp"] = true;
-    if (info.grh)
-        out["grh"] = true;
-    write_texts(out, kIdentity, info.identity);
-    return out;
-}
-
-Result<DeviceInfo> parse_device_info(const Json& json) {
-    DeviceInfo info;
-    info.device = TRY(text_member(json, "device"));
-    info.netdev = TRY(text_member(json, "netdev"));
-    info.port = TRY(bounded<uint8_t>(json, "port", 1, 255));
-    info.gid_index = TRY(required<uint32_t>(json, "gid_index"));
-    const auto gid = parse_address(TRY(required<std::string>(json, "gid")));
-    if (!gid || gid->is_zero())
-        return make_error(Code::BadInput, "'gid' is no GID");
-    info.gid = *gid;
-    info.gid_type = TRY(parse_gid_type(TRY(required<std::string>(json, "gid_type"))));
-    info.active_mtu = TRY(mtu_member(json, "active_mtu_bytes"));
-    info.lid = TRY(required<uint16_t>(json, "lid"));
-    info.initiator_depth = TRY(bounded<uint32_t>(json, "initiator_depth", 0, 65535));
-    info.responder_depth = TRY(bounded<uint32_t>(json, "responder_depth", 0, 65535));
-    info.link_bps = TRY(optional_member<uint64_t>(json, "link_bits_per_s", 0));
-    info.iwarp = TRY(optional_member<bool>(json, "iwarp", false));
-    info.grh = TRY(optional_member<bool>(json, "grh", false));
-    TRY(read_texts(json, kIdentity, info.identity));
-    return info;
-}
-
-Json to_json(const Point& point) {
-    return {{"verb", name_of(point.verb)},
-            {"transport", name_of(point.transport)},
-            {"connect", name_of(point.connect)},
-            {"mode", name_of(point.mode)},
-            {"size_bytes", point.size},
-            {"qps", point.qps},
-            {"threads", point.threads},
-            {"direction", name_of(point.direction)},
-            {"rate_per_s", point.rate},
-            {"depth", point.depth},
-            {"batch", point.batch},
-            {"slots", point.slots},
-            {"iterations", point.iterations},
-            {"time_ms", point.time_ms},
-            {"mtu_bytes", point.mtu},
-            {"poll", name_of(point.poll)},
-            {"verify", name_of(point.verify)},
-            {"seed", point.seed},
-            {"ordering", name_of(point.ordering)},
-            {"traffic_class", point.marks.traffic_class},
-            {"service_level", point.marks.service_level},
-            {"flow_label", point.marks.flow_label},
-            {"pkey_index", point.marks.pkey_index},
-            {"reads", point.reads},
-            {"inline_bytes", point.inline_bytes ? Json(*point.inline_bytes) : Json("auto")},
-            {"signal", point.signal}};
-}
-
-Result<Point> parse_point(const Json& json) {
-    Point point;
-    point.verb = TRY(parse_verb(TRY(required<std::string>(json, "verb"))));
-    point.transport = TRY(parse_transport(TRY(required<std::string>(json, "transport"))));
-    point.connect = TRY(parse_connect(TRY(required<std::string>(json, "connect"))));
-    point.mode = TRY(parse_mode(TRY(required<std::string>(json, "mode"))));
-    point.size = TRY(required<uint32_t>(json, "size_bytes"));
-    point.qps = TRY(required<uint32_t>(json, "qps"));
-    point.threads = TRY(required<uint32_t>(json, "threads"));
-    point.direction = TRY(parse_direction(TRY(required<std::string>(json, "direction"))));
-    point.rate = TRY(required<uint32_t>(json, "rate_per_s"));
-    point.depth = TRY(required<uint32_t>(json, "depth"));
-    point.batch = TRY(required<uint32_t>(json, "batch"));
-    point.slots = TRY(required<uint32_t>(json, "slots"));
-    point.iterations = TRY(required<uint64_t>(json, "iterations"));
-    point.time_ms = TRY(required<uint32_t>(json, "time_ms"));
-    point.mtu = TRY(required<uint32_t>(json, "mtu_bytes"));
-    point.poll = TRY(parse_poll(TRY(required<std::string>(json, "poll"))));
-    point.verify = TRY(parse_verify(TRY(required<std::string>(json, "verify"))));
-    point.seed = TRY(required<uint64_t>(json, "seed"));
-    point.ordering = TRY(ordering_member(json));
-    point.marks = {.traffic_class = TRY(optional_member<uint32_t>(json, "traffic_class", 0)),
-                   .service_level = TRY(optional_member<uint32_t>(json, "service_level", 0)),
-                   .flow_label = TRY(optional_member<uint32_t>(json, "flow_label", 0)),
-                   .pkey_index = TRY(optional_member<uint32_t>(json, "pkey_index", 0))};
-    point.reads = TRY(optional_member<uint32_t>(json, "reads", 0));
-    const auto bytes = json.find("inline_bytes");
-    if (bytes != json.end() && !bytes->is_null() && *bytes != "auto")
-        point.inline_bytes = TRY(required<uint32_t>(json, "inline_bytes"));
-    point.signal = TRY(optional_member<uint32_t>(json, "signal", 0));
-    TRY(check_limits(point));
-    return point;
-}
-
-Json to_json(const Endpoint& endpoint) {
-    return {{"qpn", endpoint.qpn},
-            {"psn", endpoint.psn},
-            {"address", endpoint.address},
-            {"length", endpoint.length},
-            {"rkey", endpoint.rkey}};
-}
-
-Result<Endpoint> parse_endpoint(const Json& json) {
-    constexpr uint32_t k24Bits = 0xffffff;
-    Endpoint endpoint;
-    endpoint.qpn = TRY(bounded<uint32_t>(json, "qpn", 0, k24Bits));
-    endpoint.psn = TRY(bounded<uint32_t>(json, "psn", 0, k24Bits));
-    endpoint.address = TRY(required<uint64_t>(json, "address"));
-    endpoint.length = TRY(bounded<uint64_t>(json, "length", 0, uint64_t{1} << 40U));
-    if (endpoint.address + endpoint.length < endpoint.address)
-        return make_error(Code::BadInput, "'address' and 'length' wrap around");
-    endpoint.rkey = TRY(required<uint32_t>(json, "rkey"));
-    return endpoint;
-}
-
 Json to_json(const std::vector<Endpoint>& endpoints) {
-    Json out = Json::array();
-    for (const Endpoint& endpoint : endpoints)
-        out.push_back(to_json(endpoint));
-    return out;
+    return encode(endpoints);
 }
 
 Result<std::vector<Endpoint>> parse_endpoints(const Json& frame) {
-    const auto list = frame.find("endpoints");
-    if (list == frame.end() || !list->is_array() || list->empty() || list->size() > kMaxQps)
-        return make_error(Code::BadInput,
-                          fmt::format("'endpoints' must be a list of 1 to {}", kMaxQps));
-    std::vector<Endpoint> endpoints;
-    for (const Json& entry : *list)
-        endpoints.push_back(TRY(parse_endpoint(entry)));
-    return endpoints;
+    return read_member<std::vector<Endpoint>>(frame, "endpoints", 1, kMaxQps);
 }
 
-Json to_json(const Opened& opened) {
-    Json out = {{"endpoints", to_json(opened.endpoints)},
-                {"mtu_bytes", opened.mtu},
-                {"poll", name_of(opened.poll)},
-                {"inline_bytes", opened.inline_bytes},
-                {"ordering", name_of(opened.ordering)},
-                {"reads", opened.reads}};
-    if (opened.ticket)
-        out["cm"] = {{"port", opened.ticket->port},
-                     {"nonce", opened.ticket->nonce},
-                     {"confirm", opened.ticket->confirm}};
-    return out;
+Result<Endpoint> parse_endpoint_of(const Json& frame) {
+    return read_member<Endpoint>(frame, "endpoint");
 }
 
-Result<Opened> parse_opened(const Json& json) {
-    Opened opened;
-    opened.endpoints = TRY(parse_endpoints(json));
-    opened.mtu = TRY(mtu_member(json, "mtu_bytes"));
-    opened.poll = TRY(parse_poll(TRY(required<std::string>(json, "poll"))));
-    opened.inline_bytes = TRY(required<uint32_t>(json, "inline_bytes"));
-    opened.ordering = TRY(ordering_member(json));
-    opened.reads = TRY(optional_member<uint32_t>(json, "reads", 0));
-    if (json.contains("cm")) {
-        const Json& cm = *TRY(object_member(json, "cm"));
-        opened.ticket = CmTicket{.port = TRY(bounded<uint16_t>(cm, "port", 1, 65535)),
-                                 .nonce = TRY(required<uint64_t>(cm, "nonce")),
-                                 .confirm = TRY(base::optional_member(cm, "confirm", false))};
-    }
-    return opened;
-}
-
-Json to_json(const StreamOffer& offer) {
-    return {{"port", offer.port}, {"secret", offer.secret}, {"poll", name_of(offer.poll)}};
-}
-
-Result<StreamOffer> parse_stream_offer(const Json& json) {
-    StreamOffer offer;
-    offer.port = TRY(bounded<uint16_t>(json, "port", 1, 65535));
-    offer.secret = TRY(required<uint64_t>(json, "secret"));
-    offer.poll = TRY(parse_poll(TRY(required<std::string>(json, "poll"))));
-    return offer;
+Result<std::vector<uint32_t>> parse_heard(const Json& json) {
+    return read_member<std::vector<uint32_t>>(json, "immediates", 0, kMaxHeard);
 }
 
 Result<std::vector<uint64_t>> parse_counts(const Json& json, const char* key, uint32_t lanes) {
-    const auto list = json.find(key);
-    if (list == json.end() || !list->is_array() || list->size() != lanes)
-        return make_error(Code::BadInput, fmt::format("'{}' must be a list of {}", key, lanes));
-    std::vector<uint64_t> counts;
+    auto counts = TRY(read_member<std::vector<uint64_t>>(json, key, lanes, lanes));
     uint64_t sum = 0;
-    for (const Json& entry : *list) {
-        counts.push_back(TRY(base::as<uint64_t>(entry, key)));
-        sum += counts.back();
-        if (sum > kMaxCount || counts.back() > kMaxCount)
+    for (const uint64_t count : counts) {
+        sum += std::min(count, kMaxCount + 1);
+        if (sum > kMaxCount)
             return make_error(Code::BadInput, fmt::format("'{}' is out of range", key));
     }
     return counts;
@@ -410,10 +316,8 @@ Result<Posted> parse_posted(const Json& json, uint32_t lanes) {
     posted.by_lane = TRY(parse_counts(json, "sent", lanes));
     posted.warmup_messages = TRY(required<uint64_t>(json, "warmup_messages"));
     posted.elapsed_ns = TRY(required<uint64_t>(json, "elapsed_ns"));
-    uint64_t sum = 0;
-    for (const uint64_t count : posted.by_lane)
-        sum += count;
-    if (posted.warmup_messages > sum)
+    if (posted.warmup_messages >
+        std::accumulate(posted.by_lane.begin(), posted.by_lane.end(), uint64_t{0}))
         return make_error(Code::BadInput, "'warmup_messages' is more than was sent");
     return posted;
 }
@@ -426,92 +330,11 @@ Json to_json(const RoundOf& round) {
 }
 
 Result<RoundOf> parse_round(const Json& json, const Point& point) {
-    RoundOf round{.lane = TRY(bounded<uint32_t>(json, "lane", 0, point.qps - 1)),
+    RoundOf round{.lane = TRY(read_member<uint32_t>(json, "lane", 0, point.qps - 1)),
                   .number = TRY(required<uint32_t>(json, "round"))};
     if (json.contains("left"))
-        round.left = TRY(bounded<uint32_t>(json, "left", 1, point.slots));
+        round.left = TRY(read_member<uint32_t>(json, "left", 1, point.slots));
     return round;
-}
-
-Json to_json(const Checked& checked) {
-    Json out = {{"messages", checked.messages}, {"bytes", checked.bytes}, {"lost", checked.lost}};
-    if (checked.wrong) {
-        const auto& wrong = *checked.wrong;
-        out["wrong"] = {{"side", wrong.side},
-                        {"message", wrong.message},
-                        {"guard", wrong.guard},
-                        {"offset_bytes", wrong.mismatch.offset},
-                        {"expected", wrong.mismatch.expected},
-                        {"got", wrong.mismatch.got},
-                        {"kind", wrong.mismatch.kind}};
-    }
-    return out;
-}
-
-Result<Checked> parse_checked(const Json& json) {
-    Checked checked;
-    checked.messages = TRY(required<uint64_t>(json, "messages"));
-    checked.bytes = TRY(required<uint64_t>(json, "bytes"));
-    checked.lost = TRY(optional_member<uint64_t>(json, "lost", 0));
-    if (!json.contains("wrong"))
-        return checked;
-    const Json& body = *TRY(object_member(json, "wrong"));
-    Checked::Wrong wrong;
-    wrong.side = TRY(text_member(body, "side"));
-    wrong.message = TRY(required<uint64_t>(body, "message"));
-    wrong.guard = TRY(required<bool>(body, "guard"));
-    wrong.mismatch.offset = TRY(required<uint64_t>(body, "offset_bytes"));
-    wrong.mismatch.expected = TRY(required<uint8_t>(body, "expected"));
-    wrong.mismatch.got = TRY(required<uint8_t>(body, "got"));
-    wrong.mismatch.kind = TRY(text_member(body, "kind"));
-    checked.wrong = wrong;
-    return checked;
-}
-
-Json to_json(const Exposure& exposure) {
-    return {{"address", exposure.address},
-            {"length", exposure.length},
-            {"rkey", exposure.rkey},
-            {"read_only_rkey", exposure.read_only_rkey},
-            {"stale_rkey", exposure.stale_rkey},
-            {"other_domain_rkey", exposure.other_domain_rkey}};
-}
-
-Result<Exposure> parse_exposure(const Json& json) {
-    Exposure exposure;
-    exposure.address = TRY(required<uint64_t>(json, "address"));
-    exposure.length = TRY(bounded<uint64_t>(json, "length", kMinExposed, kMaxExposed));
-    if (exposure.address + exposure.length < exposure.address)
-        return make_error(Code::BadInput, "'address' and 'length' wrap around");
-    exposure.rkey = TRY(required<uint32_t>(json, "rkey"));
-    exposure.read_only_rkey = TRY(required<uint32_t>(json, "read_only_rkey"));
-    exposure.stale_rkey = TRY(required<uint32_t>(json, "stale_rkey"));
-    exposure.other_domain_rkey = TRY(required<uint32_t>(json, "other_domain_rkey"));
-    return exposure;
-}
-
-Result<Endpoint> parse_endpoint_of(const Json& frame) {
-    return parse_endpoint(*TRY(object_member(frame, "endpoint")));
-}
-
-Json to_json(const Listening& listening) {
-    return {{"endpoint", to_json(listening.endpoint)}, {"queue_key", listening.queue_key}};
-}
-
-Result<Listening> parse_listening(const Json& json) {
-    return Listening{.endpoint = TRY(parse_endpoint_of(json)),
-                     .queue_key = TRY(bounded<uint32_t>(json, "queue_key", 0, kMaxQueueKey))};
-}
-
-Result<std::vector<uint32_t>> parse_heard(const Json& json) {
-    const auto list = json.find("immediates");
-    if (list == json.end() || !list->is_array() || list->size() > kMaxHeard)
-        return make_error(Code::BadInput,
-                          fmt::format("'immediates' must be a list of at most {}", kMaxHeard));
-    std::vector<uint32_t> heard;
-    for (const Json& entry : *list)
-        heard.push_back(TRY(base::as<uint32_t>(entry, "immediates")));
-    return heard;
 }
 
 Json error_message(const base::Error& error) {
@@ -537,7 +360,7 @@ base::Error protocol_error(const std::string& what) {
 base::Error parse_error_message(const Json& json) {
     using enum Code;
     const auto text = [&](const char* key) {
-        auto value = optional_member<std::string>(json, key, "");
+        auto value = base::optional_member<std::string>(json, key, "");
         return value ? base::printable(*value, kErrorTextLimit) : std::string("?");
     };
     base::Error error = make_error(Internal, "the peer says: " + text("text"));

@@ -41,13 +41,14 @@
 // Version 2: over uc a `write` of bandwidth carries immediates and takes receives.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "netns/base/json.h"
 #include "perf/address/gid.h"
+#include "perf/base/names.h"
 #include "perf/protocol/pattern.h"
 #include "perf/protocol/plan.h"
 #include "perf/protocol/tag.h"
@@ -179,42 +180,35 @@ struct Listening {
 
 inline constexpr size_t kMaxHeard = 64;
 
-base::Json to_json(const Hello& hello);
-base::Json to_json(const Platform& platform);  // members of a side
-base::Json to_json(const DeviceInfo& info);
-base::Json to_json(const Point& point);
-base::Json to_json(const Endpoint& endpoint);
-base::Json to_json(const std::vector<Endpoint>& endpoints);
-base::Json to_json(const Opened& opened);
-base::Json to_json(const StreamOffer& offer);
-base::Json to_json(const RoundOf& round);
-base::Json to_json(const Posted& posted);  // members of "stopped"
-base::Json to_json(const Checked& checked);
-base::Json to_json(const Exposure& exposure);
-base::Json to_json(const Listening& listening);
-base::Json error_message(const base::Error& error);
+// What travels as an object.
+template <class T>
+concept Message = std::same_as<T, Hello> || std::same_as<T, Platform> ||
+    std::same_as<T, DeviceInfo> || std::same_as<T, Point> || std::same_as<T, Endpoint> ||
+    std::same_as<T, Opened> || std::same_as<T, StreamOffer> || std::same_as<T, Checked> ||
+    std::same_as<T, Exposure> || std::same_as<T, Listening>;
 
-base::Result<Hello> parse_hello(const base::Json& json);
-base::Result<DeviceInfo> parse_device_info(const base::Json& json);
-base::Result<Point> parse_point(const base::Json& json);  // within check_limits
-base::Result<Endpoint> parse_endpoint(const base::Json& json);
-base::Result<std::vector<Endpoint>> parse_endpoints(const base::Json& frame);
-base::Result<Opened> parse_opened(const base::Json& json);
-base::Result<StreamOffer> parse_stream_offer(const base::Json& json);
-base::Result<Posted> parse_posted(const base::Json& json, uint32_t lanes);
-base::Result<RoundOf> parse_round(const base::Json& json, const Point& point);
+template <Message T>
+Json to_json(const T& value);
+
+// Code::BadInput that names the member. A Point is within check_limits().
+template <Message T>
+Result<T> parse(const Json& json);
+
+Json to_json(const std::vector<Endpoint>& endpoints);
+Json to_json(const RoundOf& round);
+Json to_json(const Posted& posted);  // members of "stopped"
+Json error_message(const Error& error);
+
+Result<std::vector<Endpoint>> parse_endpoints(const Json& frame);
+Result<Posted> parse_posted(const Json& json, uint32_t lanes);
+Result<RoundOf> parse_round(const Json& json, const Point& point);
 
 // A list of `lanes` counts.
-base::Result<std::vector<uint64_t>> parse_counts(const base::Json& json,
-                                                 const char* key,
-                                                 uint32_t lanes);
-base::Result<Checked> parse_checked(const base::Json& json);
-base::Result<Exposure> parse_exposure(const base::Json& json);
-base::Result<Listening> parse_listening(const base::Json& json);
-base::Result<std::vector<uint32_t>> parse_heard(const base::Json& json);
+Result<std::vector<uint64_t>> parse_counts(const Json& json, const char* key, uint32_t lanes);
+Result<std::vector<uint32_t>> parse_heard(const Json& json);
 
 // The member "endpoint".
-base::Result<Endpoint> parse_endpoint_of(const base::Json& frame);
+Result<Endpoint> parse_endpoint_of(const Json& frame);
 
 // The error that an "error" message carries, marked as the peer's.
 base::Error parse_error_message(const base::Json& json);

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "netns/base/result.h"
+#include "perf/base/words.h"
 #include "perf/system/reading.h"
 
 namespace perf {
@@ -123,6 +123,28 @@ enum class Connect { Exchange, Cm };
 // and so on.
 enum class Hosts { All, Ramp };
 
+// The words of the command line, the protocol and the report.
+template <>
+inline constexpr WordList kWords<Verb>{
+    "verb", {"write", "read", "send", "write_imm", "send_imm", "fetch_add", "cmp_swap"}};
+template <>
+inline constexpr WordList kWords<Transport>{"transport", {"rc", "uc", "ud", "tcp"}};
+template <>
+inline constexpr WordList kWords<Mode>{"mode", {"bw", "lat"}};
+template <>
+inline constexpr WordList kWords<PollMode>{"poll mode",
+                                           {"auto", "spin", "yield", "event", "hybrid"}};
+template <>
+inline constexpr WordList kWords<Verify>{"verify mode", {"off", "edges", "full"}};
+template <>
+inline constexpr WordList kWords<Direction>{"direction", {"forward", "reverse", "both"}};
+template <>
+inline constexpr WordList kWords<Connect>{"way to connect", {"exchange", "cm"}};
+template <>
+inline constexpr WordList kWords<Hosts>{"choice of hosts", {"all", "ramp"}};
+template <>
+inline constexpr WordList kWords<Ordering>{"ordering", {"relaxed", "strict"}};
+
 struct Plan {
     std::vector<Verb> verbs;
     std::vector<Mode> modes;
@@ -223,28 +245,9 @@ uint64_t warmup_of(const Point& point, uint64_t iterations);
 // Measured messages of one queue pair: an equal share, the first ones take what is left over.
 uint64_t iterations_of(const Point& point, uint32_t qp);
 
-// "write", "bw", "auto", "full": the words of the command line, the protocol and the report.
-std::string_view name_of(Verb verb);
-std::string_view name_of(Mode mode);
-std::string_view name_of(Direction direction);
-std::string_view name_of(Connect connect);
-std::string_view name_of(Hosts hosts);
-std::string_view name_of(PollMode mode);
-std::string name_of(const Poll& poll);  // "hybrid:20us"
-std::string_view name_of(Verify verify);
-std::string_view name_of(Ordering ordering);
-std::string_view name_of(Transport transport);
-
-// The reverse; Code::BadInput that lists what is allowed.
-base::Result<Verb> parse_verb(std::string_view word);
-base::Result<Mode> parse_mode(std::string_view word);
-base::Result<Poll> parse_poll(std::string_view word);  // hybrid alone: kDefaultSpinUs
-base::Result<Direction> parse_direction(std::string_view word);
-base::Result<Connect> parse_connect(std::string_view word);
-base::Result<Hosts> parse_hosts(std::string_view word);
-base::Result<Verify> parse_verify(std::string_view word);
-base::Result<Ordering> parse_ordering(std::string_view word);
-base::Result<Transport> parse_transport(std::string_view word);
+// "hybrid:20us", and the reverse; "hybrid" alone: kDefaultSpinUs.
+std::string name_of(const Poll& poll);
+Result<Poll> parse_poll(std::string_view word);
 
 // "write bw 4096 B": how a point is called in reports and errors.
 std::string describe(const Point& point);

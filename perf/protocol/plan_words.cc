@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of plans: names of what they are made of, sizes, times.
-#include <algorithm>
+// The words of plans: poll modes, sizes, times.
 #include <charconv>
 #include <cmath>
 #include <optional>
-#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,78 +11,11 @@
 
 namespace perf {
 
-using base::Code;
-using base::make_error;
-using base::Result;
-
 namespace {
-template <class E>
-using Entries = std::span<const std::pair<E, std::string_view>>;
-
-constexpr std::pair<Verb, std::string_view> kVerbs[] = {{Verb::Write, "write"},
-                                                        {Verb::Read, "read"},
-                                                        {Verb::Send, "send"},
-                                                        {Verb::WriteImm, "write_imm"},
-                                                        {Verb::SendImm, "send_imm"},
-                                                        {Verb::FetchAdd, "fetch_add"},
-                                                        {Verb::CompareSwap, "cmp_swap"}};
-constexpr std::pair<Transport, std::string_view> kTransports[] = {
-    {Transport::Rc, "rc"}, {Transport::Uc, "uc"}, {Transport::Ud, "ud"}, {Transport::Tcp, "tcp"}};
-constexpr std::pair<Mode, std::string_view> kModes[] = {{Mode::Bandwidth, "bw"},
-                                                        {Mode::Latency, "lat"}};
-constexpr std::pair<PollMode, std::string_view> kPolls[] = {{PollMode::Auto, "auto"},
-                                                            {PollMode::Spin, "spin"},
-                                                            {PollMode::Yield, "yield"},
-                                                            {PollMode::Event, "event"},
-                                                            {PollMode::Hybrid, "hybrid"}};
-constexpr std::pair<Verify, std::string_view> kVerifies[] = {
-    {Verify::Off, "off"}, {Verify::Edges, "edges"}, {Verify::Full, "full"}};
-constexpr std::pair<Direction, std::string_view> kDirections[] = {
-    {Direction::Forward, "forward"}, {Direction::Reverse, "reverse"}, {Direction::Both, "both"}};
-
-constexpr std::pair<Connect, std::string_view> kConnects[] = {{Connect::Exchange, "exchange"},
-                                                              {Connect::Cm, "cm"}};
-
-constexpr std::pair<Hosts, std::string_view> kHosts[] = {{Hosts::All, "all"},
-                                                         {Hosts::Ramp, "ramp"}};
-
-constexpr std::pair<Ordering, std::string_view> kOrderings[] = {{Ordering::Relaxed, "relaxed"},
-                                                                {Ordering::Strict, "strict"}};
-
-template <class E>
-std::string_view word_of(Entries<E> words, E value) {
-    for (const auto& [candidate, word] : words) {
-        if (candidate == value)
-            return word;
-    }
-    return "?";
-}
-
-template <class E>
-Result<E> parse_word(Entries<E> words, std::string_view what, std::string_view text) {
-    std::string allowed;
-    for (const auto& [value, word] : words) {
-        if (word == text)
-            return value;
-        allowed += (allowed.empty() ? "" : ", ") + std::string(word);
-    }
-    return make_error(
-        Code::BadInput,
-        fmt::format("{} '{}' is not known (allowed: {})", what, base::printable(text), allowed));
-}
-
 std::optional<double> parse_number(std::string_view text) {
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
-        return std::nullopt;
-    return value;
-}
-
-std::optional<uint64_t> parse_whole(std::string_view text) {
-    uint64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size())
         return std::nullopt;
     return value;
 }
@@ -126,62 +57,14 @@ Result<std::vector<uint32_t>> parse_range(std::string_view text, size_t dots) {
 }
 }  // namespace
 
-std::string_view name_of(Verb verb) {
-    return word_of<Verb>(kVerbs, verb);
-}
-
-std::string_view name_of(Mode mode) {
-    return word_of<Mode>(kModes, mode);
-}
-
-std::string_view name_of(Direction direction) {
-    return word_of<Direction>(kDirections, direction);
-}
-
-std::string_view name_of(Connect connect) {
-    return word_of<Connect>(kConnects, connect);
-}
-
-std::string_view name_of(PollMode mode) {
-    return word_of<PollMode>(kPolls, mode);
-}
-
 std::string name_of(const Poll& poll) {
     const std::string mode(name_of(poll.mode));
     return poll.mode == PollMode::Hybrid ? fmt::format("{}:{}us", mode, poll.spin_us) : mode;
 }
 
-std::string_view name_of(Hosts hosts) {
-    return word_of<Hosts>(kHosts, hosts);
-}
-
-std::string_view name_of(Verify verify) {
-    return word_of<Verify>(kVerifies, verify);
-}
-
-std::string_view name_of(Ordering ordering) {
-    return word_of<Ordering>(kOrderings, ordering);
-}
-
-std::string_view name_of(Transport transport) {
-    return word_of<Transport>(kTransports, transport);
-}
-
-Result<Transport> parse_transport(std::string_view word) {
-    return parse_word<Transport>(kTransports, "transport", word);
-}
-
-Result<Verb> parse_verb(std::string_view word) {
-    return parse_word<Verb>(kVerbs, "verb", word);
-}
-
-Result<Mode> parse_mode(std::string_view word) {
-    return parse_word<Mode>(kModes, "mode", word);
-}
-
 Result<Poll> parse_poll(std::string_view text) {
     const size_t colon = text.find(':');
-    const auto mode = TRY(parse_word<PollMode>(kPolls, "poll mode", text.substr(0, colon)));
+    const auto mode = TRY(parse_word<PollMode>(text.substr(0, colon)));
     if (mode != PollMode::Hybrid && colon == std::string_view::npos)
         return Poll{.mode = mode};
     uint64_t spin_us = kDefaultSpinUs;
@@ -189,7 +72,7 @@ Result<Poll> parse_poll(std::string_view text) {
         std::string_view number = text.substr(colon + 1);
         const bool unit = number.ends_with("us");
         number.remove_suffix(unit ? 2 : 0);
-        spin_us = unit ? parse_whole(number).value_or(0) : 0;
+        spin_us = unit ? number_of(number).value_or(0) : 0;
     }
     if (mode != PollMode::Hybrid || spin_us == 0 || spin_us > kMaxSpinUs)
         return make_error(Code::BadInput,
@@ -199,30 +82,10 @@ Result<Poll> parse_poll(std::string_view text) {
     return Poll{.mode = mode, .spin_us = static_cast<uint32_t>(spin_us)};
 }
 
-Result<Connect> parse_connect(std::string_view word) {
-    return parse_word<Connect>(kConnects, "way to connect", word);
-}
-
-Result<Hosts> parse_hosts(std::string_view word) {
-    return parse_word<Hosts>(kHosts, "choice of hosts", word);
-}
-
-Result<Direction> parse_direction(std::string_view word) {
-    return parse_word<Direction>(kDirections, "direction", word);
-}
-
-Result<Verify> parse_verify(std::string_view word) {
-    return parse_word<Verify>(kVerifies, "verify mode", word);
-}
-
-Result<Ordering> parse_ordering(std::string_view word) {
-    return parse_word<Ordering>(kOrderings, "ordering", word);
-}
-
 Result<uint32_t> parse_size(std::string_view text) {
     std::string_view number = text;
     const unsigned shift = take_unit(number);
-    const auto value = parse_whole(number);
+    const auto value = number_of(number);
     if (!value || *value == 0 || *value > (uint64_t{kMaxSize} >> shift))
         return make_error(Code::BadInput,
                           fmt::format("size '{}' is not a number of bytes from 1 to {} (K, M, G)",

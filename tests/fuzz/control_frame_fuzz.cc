@@ -29,16 +29,16 @@ void round_trip(base::Result<T> (*parse)(const Json&), const Json& body, Texts t
 }
 
 void parse_object(const Json& object) {
-    round_trip(perf::parse_hello, object, Texts::Escaped);
-    round_trip(perf::parse_device_info, object, Texts::Escaped);
-    round_trip(perf::parse_point, object, Texts::None);
-    round_trip(perf::parse_endpoint, object, Texts::None);
+    round_trip(perf::parse<perf::Hello>, object, Texts::Escaped);
+    round_trip(perf::parse<perf::DeviceInfo>, object, Texts::Escaped);
+    round_trip(perf::parse<perf::Point>, object, Texts::None);
+    round_trip(perf::parse<perf::Endpoint>, object, Texts::None);
     (void)perf::parse_endpoints(object);
     (void)perf::parse_counts(object, "messages", 2);
     (void)perf::parse_posted(object, 2);
     (void)perf::parse_round(object, perf::Point{.qps = 2});
-    round_trip(perf::parse_opened, object, Texts::None);
-    round_trip(perf::parse_checked, object, Texts::Escaped);
+    round_trip(perf::parse<perf::Opened>, object, Texts::None);
+    round_trip(perf::parse<perf::Checked>, object, Texts::Escaped);
     round_trip(perf::parse_usage, object, Texts::Escaped);
     (void)perf::parse_error_message(object).message();
 }

@@ -39,12 +39,12 @@ FUZZ_TARGET(plan_words) {
         fuzz::expect(*ms >= 1 && *ms <= perf::kMaxTimeMs, "a time is within the limits");
     if (const auto expectations = perf::parse_expectations(text))
         fuzz::expect(expectations->size() <= perf::kMaxValues, "as many expectations as allowed");
-    check_name(perf::parse_verb, text);
-    check_name(perf::parse_mode, text);
+    check_name(perf::parse_word<Verb>, text);
+    check_name(perf::parse_word<Mode>, text);
     if (const auto poll = perf::parse_poll(text))
         fuzz::expect(*perf::parse_poll(name_of(*poll)) == *poll, "a name leads to its value");
-    check_name(perf::parse_direction, text);
-    check_name(perf::parse_connect, text);
-    check_name(perf::parse_verify, text);
-    check_name(perf::parse_transport, text);
+    check_name(perf::parse_word<Direction>, text);
+    check_name(perf::parse_word<Connect>, text);
+    check_name(perf::parse_word<Verify>, text);
+    check_name(perf::parse_word<Transport>, text);
 }

@@ -12,7 +12,7 @@ from pathlib import Path
 
 # What all of perf/ may include, and its own folders, the lowest first.
 VALUES = ("netns/base", "netns/values")
-PERF = ("perf/address", "perf/system", "perf/protocol", "perf/verbs", "perf/engine", "perf/measure", "perf/report", "perf/suites",
+PERF = ("perf/base", "perf/address", "perf/system", "perf/protocol", "perf/verbs", "perf/engine", "perf/measure", "perf/report", "perf/suites",
         "perf/command", "perf")
 # From the ground up. A file may include its own folder and those before it, but for what PRIVATE and ONLY say.
 ORDER = ("netns/base", "netns/values", "netns", "netns/kernel", "runtime-config/oci", "runtime-config/engines", "hook/request", "hook/state",

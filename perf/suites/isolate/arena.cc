@@ -71,7 +71,7 @@ Result<Arena> Arena::enter(Verbs& verbs,
     arena.region_ = TRY(register_memory(
         verbs, arena.device().pd.get(), arena.memory_.all(), IBV_ACCESS_LOCAL_WRITE));
     const Json frame = TRY(arena.ask("isolate", {{"seed", arena.seed_}}, "isolated"));
-    arena.exposure_ = TRY(parse_exposure(frame));
+    arena.exposure_ = TRY(parse<Exposure>(frame));
     if (arena.exposure_.length != arena.page().size())
         return protocol_error("the server exposes a page of another size");
     return arena;
@@ -160,12 +160,12 @@ bool Arena::leaked() const {
 
 Result<std::optional<Mismatch>> Arena::damage() {
     const Json frame = TRY(ask("inspect", {{"round", round_}}, "inspected"));
-    const Checked checked = TRY(parse_checked(frame));
+    const Checked checked = TRY(parse<Checked>(frame));
     return checked.wrong ? std::optional(checked.wrong->mismatch) : std::nullopt;
 }
 
 Result<Listening> Arena::listen() {
-    return parse_listening(TRY(ask("listen", Json::object(), "listening")));
+    return parse<Listening>(TRY(ask("listen", Json::object(), "listening")));
 }
 
 Result<Probe> Arena::speaker() {

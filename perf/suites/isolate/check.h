@@ -16,6 +16,9 @@ namespace perf {
 
 // Finding: to be known, but no barrier that was passed.
 enum class IsolationVerdict { Pass, Fail, Finding, NotApplicable };
+template <>
+inline constexpr WordList kWords<IsolationVerdict>{"verdict",
+                                                   {"pass", "fail", "finding", "not-applicable"}};
 
 struct Outcome {
     IsolationVerdict verdict = IsolationVerdict::Pass;

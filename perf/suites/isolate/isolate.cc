@@ -78,20 +78,6 @@ bool any_violation(const Trials& trials) {
     return count(trials, IsolationVerdict::Fail) != 0;
 }
 
-std::string_view name_of(IsolationVerdict verdict) {
-    switch (verdict) {
-        case IsolationVerdict::Pass:
-            return "pass";
-        case IsolationVerdict::Fail:
-            return "fail";
-        case IsolationVerdict::Finding:
-            return "finding";
-        case IsolationVerdict::NotApplicable:
-            return "not-applicable";
-    }
-    return "?";
-}
-
 std::string to_text(const Trials& trials) {
     std::string out;
     for (const auto& [check, outcome] : trials.done) {

@@ -32,7 +32,6 @@ Trials try_isolation(Arena& arena);
 
 bool any_violation(const Trials& trials);
 
-std::string_view name_of(IsolationVerdict verdict);
 std::string to_text(const Trials& trials);
 base::Json to_json(const Trials& trials, const std::string& peer);  // members of the document
 

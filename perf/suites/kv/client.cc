@@ -182,7 +182,7 @@ Result<> Exercise::connect() {
     if (std::min(own.initiator_depth, peer.responder_depth) == 0)
         return make_error(Code::Unsupported, "one of the devices cannot do RDMA READ");
     const Opening opening{.shape = plan_.shape, .poll = plan_.poll, .endpoint = link_.endpoint()};
-    const Opened opened = TRY(parse_opened(
+    const Opened opened = TRY(parse<Opened>(
         TRY(client_.control().ask(message("kv_open", to_json(opening)), "kv_opened", step()))));
     table_ = TRY(the_endpoint(opened.endpoints));
     if (table_.length < plan_.shape.table_bytes())

@@ -3,17 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "perf/protocol/fields.h"
+
 namespace perf::kv {
-
-using base::Code;
-using base::Json;
-using base::make_error;
-using base::required;
-using base::Result;
-
-std::string_view name_of(Method method) {
-    return method == Method::Send ? "send" : "read";
-}
 
 Json to_json(const Opening& opening) {
     return {{"keys", opening.shape.keys},
@@ -29,7 +21,7 @@ Result<Opening> parse_opening(const Json& frame) {
     opening.shape.value = TRY(required<uint32_t>(frame, "value_bytes"));
     opening.shape.seed = TRY(required<uint64_t>(frame, "seed"));
     TRY(check_limits(opening.shape));
-    opening.poll = TRY(parse_poll(TRY(required<std::string>(frame, "poll"))));
+    opening.poll = TRY(read_member<Poll>(frame, "poll"));
     opening.endpoint = TRY(the_endpoint(TRY(parse_endpoints(frame))));
     return opening;
 }
@@ -39,17 +31,8 @@ Json to_json(const Start& start) {
 }
 
 Result<Start> parse_start(const Json& frame) {
-    const auto method = TRY(required<std::string>(frame, "method"));
-    const auto version = TRY(required<uint32_t>(frame, "version"));
-    if (version < 1 || version > kMaxVersion)
-        return make_error(Code::BadInput,
-                          fmt::format("'version' is {}, not from 1 to {}", version, kMaxVersion));
-    for (const Method known : {Method::Send, Method::Read}) {
-        if (method == name_of(known))
-            return Start{.method = known, .version = version};
-    }
-    return make_error(Code::BadInput,
-                      "method '" + base::printable(method, 40) + "' is neither send nor read");
+    return Start{.method = TRY(read_member<Method>(frame, "method")),
+                 .version = TRY(read_member<uint32_t>(frame, "version", 1, kMaxVersion))};
 }
 
 Result<Endpoint> the_endpoint(std::vector<Endpoint> endpoints) {

@@ -19,15 +19,22 @@
 #include "perf/protocol/message.h"
 #include "perf/suites/kv/table.h"
 
+namespace perf {
+
+// How a GET is done: asked of the server's thread, or read from its memory.
+namespace kv {
+enum class Method { Send, Read };
+}
+
+template <>
+inline constexpr WordList kWords<kv::Method>{"method", {"send", "read"}};
+
+}  // namespace perf
+
 namespace perf::kv {
 
 // Of a server that has these messages.
 inline constexpr std::string_view kCapability = "kv";
-
-// How a GET is done: asked of the server's thread, or read from its memory.
-enum class Method { Send, Read };
-
-std::string_view name_of(Method method);
 
 struct Opening {
     Shape shape;

@@ -47,7 +47,7 @@ void expect_strict(const Json& good, Parse parse, const std::set<std::string>& y
 
 TEST(Message, PointIsStrict) {
     expect_strict(good_point(),
-                  parse_point,
+                  parse<Point>,
                   {"ordering",
                    "traffic_class",
                    "service_level",
@@ -58,13 +58,13 @@ TEST(Message, PointIsStrict) {
                    "signal"});
     Json point = good_point();
     point["size_bytes"] = 1ULL << 40U;
-    EXPECT_FALSE(parse_point(point));
+    EXPECT_FALSE(parse<Point>(point));
     point = good_point();
     point["depth"] = 1000000;
-    EXPECT_FALSE(parse_point(point));
+    EXPECT_FALSE(parse<Point>(point));
     point = good_point();
     point["verb"] = "erase";
-    EXPECT_FALSE(parse_point(point));
+    EXPECT_FALSE(parse<Point>(point));
 }
 
 TEST(Message, PointRoundTrip) {
@@ -77,7 +77,7 @@ TEST(Message, PointRoundTrip) {
                       .poll = {.mode = PollMode::Event},
                       .verify = Verify::Off,
                       .seed = UINT64_MAX};
-    const auto back = parse_point(to_json(point));
+    const auto back = parse<Point>(to_json(point));
     ASSERT_TRUE(back) << back.error().message();
     EXPECT_EQ(to_json(*back), to_json(point));
 }
@@ -85,57 +85,57 @@ TEST(Message, PointRoundTrip) {
 // Older programs registered their memory with strict ordering, and knew nothing else.
 TEST(Message, OlderPeersMeanWhatTheyDid) {
     Json point = good_point();
-    ASSERT_EQ(parse_point(point)->ordering, Ordering::Relaxed);
+    ASSERT_EQ(parse<Point>(point)->ordering, Ordering::Relaxed);
     point.erase("ordering");
-    EXPECT_EQ(parse_point(point)->ordering, Ordering::Strict);
+    EXPECT_EQ(parse<Point>(point)->ordering, Ordering::Strict);
     Json opened = to_json(
         Opened{.endpoints = {Endpoint{}}, .mtu = 1024, .poll = {}, .ordering = Ordering::Relaxed});
-    ASSERT_EQ(parse_opened(opened)->ordering, Ordering::Relaxed);
+    ASSERT_EQ(parse<Opened>(opened)->ordering, Ordering::Relaxed);
     opened.erase("ordering");
-    EXPECT_EQ(parse_opened(opened)->ordering, Ordering::Strict);
+    EXPECT_EQ(parse<Opened>(opened)->ordering, Ordering::Strict);
 }
 
 TEST(Message, DeviceIsStrict) {
-    expect_strict(good_device(), parse_device_info);
+    expect_strict(good_device(), parse<DeviceInfo>);
     Json device = good_device();
     device["gid"] = "::";
-    EXPECT_FALSE(parse_device_info(device));
+    EXPECT_FALSE(parse<DeviceInfo>(device));
     device["gid"] = "10.9.0.1/24";
-    EXPECT_FALSE(parse_device_info(device));
+    EXPECT_FALSE(parse<DeviceInfo>(device));
     device = good_device();
     device["active_mtu_bytes"] = 1500;
-    EXPECT_FALSE(parse_device_info(device));
+    EXPECT_FALSE(parse<DeviceInfo>(device));
 }
 
 TEST(Message, LinkSpeedMayBeMissing) {
     EXPECT_FALSE(good_device().contains("link_bits_per_s"));
-    EXPECT_EQ(parse_device_info(good_device())->link_bps, 0U);
+    EXPECT_EQ(parse<DeviceInfo>(good_device())->link_bps, 0U);
     Json device = good_device();
     device["link_bits_per_s"] = 25'000'000'000;
-    EXPECT_EQ(parse_device_info(device)->link_bps, 25'000'000'000U);
-    EXPECT_EQ(to_json(*parse_device_info(device)), device);
+    EXPECT_EQ(parse<DeviceInfo>(device)->link_bps, 25'000'000'000U);
+    EXPECT_EQ(to_json(*parse<DeviceInfo>(device)), device);
     for (const Json& bad : {Json(-1), Json("fast"), Json(1.5)}) {
         device["link_bits_per_s"] = bad;
-        EXPECT_FALSE(parse_device_info(device)) << bad.dump();
+        EXPECT_FALSE(parse<DeviceInfo>(device)) << bad.dump();
     }
 }
 
 TEST(Message, AnAdapterIsNamedWhereItsSideTells) {
     Json device = good_device();
-    EXPECT_EQ(parse_device_info(device)->identity.part, "");
+    EXPECT_EQ(parse<DeviceInfo>(device)->identity.part, "");
     device["part"] = "02c9:101d";
     device["firmware"] = "22.41.1000";
     device["pcie"] = "16.0 GT/s PCIe x16";
     device["numa_node"] = "1";
-    EXPECT_EQ(to_json(*parse_device_info(device)), device);
+    EXPECT_EQ(to_json(*parse<DeviceInfo>(device)), device);
     device["board"] = 7;
-    EXPECT_FALSE(parse_device_info(device));
+    EXPECT_FALSE(parse<DeviceInfo>(device));
 }
 
 TEST(Message, TextOfThePeerIsMadeSafe) {
     Json device = good_device();
     device["device"] = "rxe\x1b[2J" + std::string(1000, 'x');
-    const auto info = parse_device_info(device);
+    const auto info = parse<DeviceInfo>(device);
     ASSERT_TRUE(info);
     EXPECT_EQ(info->device.find('\x1b'), std::string::npos);
     EXPECT_LT(info->device.size(), 300U);
@@ -144,47 +144,47 @@ TEST(Message, TextOfThePeerIsMadeSafe) {
 TEST(Message, EndpointIsStrict) {
     const Json good =
         to_json(Endpoint{.qpn = 17, .psn = 1, .address = 4096, .length = 10, .rkey = 7});
-    expect_strict(good, parse_endpoint);
+    expect_strict(good, parse<Endpoint>);
     for (const char* key : {"qpn", "psn"}) {
         Json big = good;
         big[key] = 1U << 24U;
-        EXPECT_FALSE(parse_endpoint(big)) << key;
+        EXPECT_FALSE(parse<Endpoint>(big)) << key;
     }
     Json wraps = good;
     wraps["address"] = UINT64_MAX - 5;
-    EXPECT_FALSE(parse_endpoint(wraps));
+    EXPECT_FALSE(parse<Endpoint>(wraps));
 }
 
 TEST(Message, OpenedIsStrict) {
     expect_strict(to_json(Opened{.endpoints = {Endpoint{}}, .mtu = 1024, .poll = {}}),
-                  parse_opened,
+                  parse<Opened>,
                   {"ordering", "reads"});
     Opened by_cm{.endpoints = {Endpoint{}}, .mtu = 1024, .ticket = CmTicket{4711, 5, true}};
-    EXPECT_TRUE(parse_opened(to_json(by_cm))->ticket->confirm);
+    EXPECT_TRUE(parse<Opened>(to_json(by_cm))->ticket->confirm);
     Json wrong = to_json(by_cm);
     wrong["cm"]["confirm"] = 1;
-    EXPECT_FALSE(parse_opened(wrong));
+    EXPECT_FALSE(parse<Opened>(wrong));
 }
 
 TEST(Message, ExposureIsStrict) {
     const Json good = to_json(Exposure{.address = 4096, .length = 4096, .rkey = 7});
-    expect_strict(good, parse_exposure);
+    expect_strict(good, parse<Exposure>);
     for (const uint64_t length : {uint64_t{0}, uint64_t{64}, uint64_t{1} << 40U}) {
         Json other = good;
         other["length"] = length;
-        EXPECT_FALSE(parse_exposure(other)) << length;
+        EXPECT_FALSE(parse<Exposure>(other)) << length;
     }
     Json wraps = good;
     wraps["address"] = UINT64_MAX - 5;
-    EXPECT_FALSE(parse_exposure(wraps));
+    EXPECT_FALSE(parse<Exposure>(wraps));
 }
 
 TEST(Message, ListeningIsStrict) {
     const Json good = to_json(Listening{.endpoint = {.qpn = 17}, .queue_key = 5});
-    expect_strict(good, parse_listening);
+    expect_strict(good, parse<Listening>);
     Json privileged = good;
     privileged["queue_key"] = 0x80000000U;
-    EXPECT_FALSE(parse_listening(privileged));
+    EXPECT_FALSE(parse<Listening>(privileged));
     Json list = {{"immediates", Json::array({1, 2})}};
     EXPECT_EQ(parse_heard(list)->size(), 2U);
     list["immediates"].push_back(-1);
@@ -195,30 +195,30 @@ TEST(Message, ListeningIsStrict) {
 }
 
 TEST(Message, StreamOfferIsStrict) {
-    expect_strict(to_json(StreamOffer{.port = 4711, .secret = 1, .poll = {}}), parse_stream_offer);
-    EXPECT_FALSE(parse_stream_offer({{"port", 0}, {"secret", 1}, {"poll", "event"}}));
+    expect_strict(to_json(StreamOffer{.port = 4711, .secret = 1, .poll = {}}), parse<StreamOffer>);
+    EXPECT_FALSE(parse<StreamOffer>({{"port", 0}, {"secret", 1}, {"poll", "event"}}));
 }
 
 TEST(Message, CheckedRoundTrip) {
     Checked checked{.messages = 5, .bytes = 320, .wrong = std::nullopt};
-    EXPECT_FALSE(parse_checked(to_json(checked))->wrong);
+    EXPECT_FALSE(parse<Checked>(to_json(checked))->wrong);
     checked.wrong = {"server", 3, true, {17, 0xa5, 0x25, "bit flip"}};
-    const auto back = parse_checked(to_json(checked));
+    const auto back = parse<Checked>(to_json(checked));
     ASSERT_TRUE(back);
     EXPECT_EQ(to_json(*back), to_json(checked));
     Json broken = to_json(checked);
     broken["wrong"] = 7;
-    EXPECT_FALSE(parse_checked(broken));
+    EXPECT_FALSE(parse<Checked>(broken));
     broken = to_json(checked);
     broken["wrong"]["expected"] = 256;
-    EXPECT_FALSE(parse_checked(broken));
+    EXPECT_FALSE(parse<Checked>(broken));
 }
 
 TEST(Message, HelloAndVersions) {
     Hello own = own_hello();
     own.machine.clear();  // may be missing, as these may
     own.platform = {};
-    expect_strict(to_json(own), parse_hello);
+    expect_strict(to_json(own), parse<Hello>);
     EXPECT_TRUE(check_compatible(own, own));
     Hello newer = own;
     newer.protocol = own.protocol + 1;
@@ -235,24 +235,24 @@ TEST(Message, MachineMayBeMissing) {
     own.machine.clear();
     Json hello = to_json(own);
     EXPECT_FALSE(hello.contains("machine"));
-    EXPECT_EQ(parse_hello(hello)->machine, "");
+    EXPECT_EQ(parse<Hello>(hello)->machine, "");
     hello["machine"] = "5e5c9c1e";
-    EXPECT_EQ(parse_hello(hello)->machine, "5e5c9c1e");
+    EXPECT_EQ(parse<Hello>(hello)->machine, "5e5c9c1e");
     own.machine = "5e5c9c1e";
-    EXPECT_EQ(to_json(*parse_hello(to_json(own))), to_json(own));
+    EXPECT_EQ(to_json(*parse<Hello>(to_json(own))), to_json(own));
     hello["machine"] = "\x1b[2J" + std::string(1000, 'x');
-    EXPECT_EQ(parse_hello(hello)->machine.find('\x1b'), std::string::npos);
-    EXPECT_LT(parse_hello(hello)->machine.size(), 300U);
+    EXPECT_EQ(parse<Hello>(hello)->machine.find('\x1b'), std::string::npos);
+    EXPECT_LT(parse<Hello>(hello)->machine.size(), 300U);
     for (const Json& bad : {Json(nullptr), Json(7), Json(Json::array())}) {
         hello["machine"] = bad;
-        EXPECT_FALSE(parse_hello(hello)) << bad.dump();
+        EXPECT_FALSE(parse<Hello>(hello)) << bad.dump();
     }
 }
 
 TEST(Message, UnknownMembersAreIgnored) {
     Json hello = to_json(own_hello());
     hello["auth"] = Json::object();
-    EXPECT_TRUE(parse_hello(hello));
+    EXPECT_TRUE(parse<Hello>(hello));
 }
 
 TEST(Message, ErrorFromAStrangeServer) {

@@ -57,12 +57,12 @@ TEST(Time, Forms) {
 
 TEST(Words, RoundTrip) {
     for (const Verb verb : {Verb::Write, Verb::Read, Verb::Send})
-        EXPECT_EQ(*parse_verb(name_of(verb)), verb);
+        EXPECT_EQ(*parse_word<Verb>(name_of(verb)), verb);
     for (const PollMode mode : {PollMode::Auto, PollMode::Spin, PollMode::Yield, PollMode::Event})
         EXPECT_EQ(parse_poll(name_of(mode))->mode, mode);
-    EXPECT_FALSE(parse_verb("Write"));
-    EXPECT_FALSE(parse_mode(""));
-    EXPECT_NE(parse_mode("x").error().text.find("bw, lat"), std::string::npos);
+    EXPECT_FALSE(parse_word<Verb>("Write"));
+    EXPECT_FALSE(parse_word<Mode>(""));
+    EXPECT_NE(parse_word<Mode>("x").error().text.find("bw, lat"), std::string::npos);
 }
 
 TEST(Expand, EveryPointIsWithinTheLimits) {

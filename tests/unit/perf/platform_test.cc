@@ -54,7 +54,7 @@ TEST(Platform, TravelsInTheGreeting) {
     const base::Json json = to_json(hello);
     EXPECT_EQ(json["cpu_model"], "Some");
     EXPECT_FALSE(json.contains("governor"));
-    const auto back = parse_hello(json);
+    const auto back = parse<Hello>(json);
     ASSERT_TRUE(back);
     EXPECT_EQ(to_json(*back), json);
 }

@@ -59,18 +59,18 @@ TEST(FuzzSeeds, PlansAreRead) {
 }
 
 TEST(FuzzSeeds, MessagesAreRead) {
-    expect_read(parse_hello, seed_message("hello"));
-    EXPECT_EQ(parse_hello(seed_message("hello"))->protocol, kProtocol);
+    expect_read(parse<Hello>, seed_message("hello"));
+    EXPECT_EQ(parse<Hello>(seed_message("hello"))->protocol, kProtocol);
     EXPECT_THAT(seed_text("control_frame/frames"),
                 testing::HasSubstr("\"protocol\":" + std::to_string(kProtocol) + ","));
-    expect_read(parse_device_info, seed_message("device"));
-    expect_read(parse_point, seed_message("open")["point"]);
+    expect_read(parse<DeviceInfo>, seed_message("device"));
+    expect_read(parse<Point>, seed_message("open")["point"]);
     expect_read(parse_endpoints, seed_message("open"));
     EXPECT_TRUE(parse_counts(seed_message("stop"), "messages", 2));
     EXPECT_TRUE(parse_posted(seed_message("stopped"), 2));
     EXPECT_TRUE(parse_round(seed_message("fetch"), Point{.qps = 2}));
-    expect_read(parse_opened, seed_message("opened"));
-    expect_read(parse_checked, seed_message("verified"));
+    expect_read(parse<Opened>, seed_message("opened"));
+    expect_read(parse<Checked>, seed_message("verified"));
     expect_read(parse_usage, seed_message("stopped"));
     EXPECT_EQ(parse_error_message(seed_message("error")).code, base::Code::Busy);
 }
