@@ -6,14 +6,9 @@
 #include <fmt/format.h>
 
 #include "netns/base/files.h"
-#include "netns/base/json.h"
+#include "perf/base/names.h"
 
 namespace perf {
-
-using base::Code;
-using base::Json;
-using base::make_error;
-using base::Result;
 
 namespace {
 constexpr size_t kFileLimit = 256 * 1024;
@@ -27,14 +22,13 @@ bool is_device_name(std::string_view name) {
 
 Result<AttachedGid> parse_one(const Json& entry) {
     AttachedGid out;
-    out.device = TRY(base::required<std::string>(entry, "device"));
+    out.device = TRY(required<std::string>(entry, "device"));
     if (!is_device_name(out.device))
-        return make_error(Code::BadInput,
-                          "'device' is no device name: " + base::printable(out.device));
-    const auto text = TRY(base::required<std::string>(entry, "gid"));
+        return make_error(Code::BadInput, "'device' is no device name: " + printable(out.device));
+    const auto text = TRY(required<std::string>(entry, "gid"));
     const auto gid = parse_address(text);
     if (!gid || gid->is_zero())
-        return make_error(Code::BadInput, "'gid' is no GID: " + base::printable(text));
+        return make_error(Code::BadInput, "'gid' is no GID: " + printable(text));
     out.gid = *gid;
     return out;
 }
@@ -43,12 +37,12 @@ void add_environment(std::string_view device, std::string_view gid, Attachment& 
     if (is_device_name(device))
         out.preferred_device = device;
     else if (!device.empty())
-        out.remarks.push_back("RDMA_DEVICE is no device name: " + base::printable(device));
+        out.remarks.push_back("RDMA_DEVICE is no device name: " + printable(device));
     if (gid.empty())
         return;
     const auto parsed = parse_address(gid);
     if (!parsed || parsed->is_zero())
-        out.remarks.push_back("RDMA_GID is no GID: " + base::printable(gid));
+        out.remarks.push_back("RDMA_GID is no GID: " + printable(gid));
     else if (std::ranges::find(out.gids, *parsed, &AttachedGid::gid) == out.gids.end())
         out.gids.push_back({out.preferred_device, *parsed});
 }
@@ -56,10 +50,10 @@ void add_environment(std::string_view device, std::string_view gid, Attachment& 
 
 Result<std::vector<AttachedGid>> parse_attach_file(std::string_view text) {
     const Json root = TRY(base::parse_json(text, "attach.json"));
-    const auto format = TRY(base::required<int64_t>(root, "format"));
+    const auto format = TRY(required<int64_t>(root, "format"));
     if (format != 1)
         return make_error(Code::BadInput, fmt::format("format {} is not known", format));
-    if (!TRY(base::required<bool>(root, "attached")))
+    if (!TRY(required<bool>(root, "attached")))
         return std::vector<AttachedGid>{};
     const auto list = root.find("attachments");
     if (list == root.end() || !list->is_array() || list->size() > kMaxAttachments)

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "netns/base/result.h"
 #include "perf/address/gid.h"
+#include "perf/base/names.h"
 
 namespace perf {
 
@@ -22,7 +22,7 @@ struct Attachment {
 };
 
 // The content of attach.json, format 1. Code::BadInput if it is not that.
-base::Result<std::vector<AttachedGid>> parse_attach_file(std::string_view text);
+Result<std::vector<AttachedGid>> parse_attach_file(std::string_view text);
 
 // File and environment together; a missing file is usual, a broken one a remark. `device` and `gid`
 // are the values of RDMA_DEVICE and RDMA_GID, empty if unset.

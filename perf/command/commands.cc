@@ -9,7 +9,7 @@
 
 #include <sys/socket.h>
 
-#include "netns/base/clock.h"
+#include "perf/base/names.h"
 #include "perf/command/session.h"
 #include "perf/measure/conduct.h"
 #include "perf/measure/hosts.h"
@@ -21,9 +21,6 @@
 #include "perf/report/summary.h"
 
 namespace perf {
-
-using base::Result;
-using base::UniqueFd;
 
 namespace {
 // What the plan gives, and where it goes.
@@ -132,7 +129,7 @@ Exit loop(const LoopOptions& options, const Surroundings& around) {
     const auto connect = [&](size_t) -> Result<std::vector<Client>> {
         int pair[2] = {-1, -1};
         if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0)
-            return base::sys_error("socketpair");
+            return sys_error("socketpair");
         std::vector<Control> ours;
         ours.emplace_back(UniqueFd(pair[0]), around.stop);
         // The session tells its errors to the client, which reports them.

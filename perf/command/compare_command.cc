@@ -6,11 +6,6 @@
 
 namespace perf {
 
-using base::Code;
-using base::Json;
-using base::make_error;
-using base::Result;
-
 namespace {
 Result<Exit> compare_files(const CompareOptions& options,
                            const Surroundings& around,
@@ -24,8 +19,8 @@ Result<Exit> compare_files(const CompareOptions& options,
     }
     if (comparison.rows.empty())
         return make_error(Code::Usage,
-                          "no point was measured in both " + base::printable(options.a) + " and " +
-                              base::printable(options.b))
+                          "no point was measured in both " + printable(options.a) + " and " +
+                              printable(options.b))
             .advise("run both with the same --verb, --mode and --size");
     print(options.json == "-" ? around.err : around.out, table_of(comparison, a, b));
     members = json_of(comparison, a, b);

@@ -12,10 +12,6 @@
 
 namespace perf {
 
-using base::Code;
-using base::make_error;
-using base::Result;
-
 namespace {
 std::string listed() {
     return fmt::format("{}", fmt::join(allow_words(), ","));
@@ -29,8 +25,7 @@ Result<std::vector<std::string>> parse_allow(const std::string& text) {
         if (std::ranges::count(allow_words(), word) == 0)
             return make_error(
                 Code::Usage,
-                fmt::format(
-                    "--allow '{}' is not known (allowed: {})", base::printable(word), listed()));
+                fmt::format("--allow '{}' is not known (allowed: {})", printable(word), listed()));
         out.emplace_back(word);
     }
     return out;

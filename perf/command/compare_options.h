@@ -34,6 +34,6 @@ struct CompareWords {
 void add_compare_options(CLI::App& app, CompareWords& words);
 
 // Code::Usage that names option, value and what is allowed.
-base::Result<CompareOptions> parse_compare(const CompareWords& words);
+Result<CompareOptions> parse_compare(const CompareWords& words);
 
 }  // namespace perf

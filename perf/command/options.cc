@@ -16,10 +16,6 @@
 
 namespace perf {
 
-using base::Code;
-using base::make_error;
-using base::Result;
-
 namespace {
 // The words as they are given; parse_words() makes values of them.
 struct Words {
@@ -243,8 +239,7 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
     } catch (const CLI::CallForVersion&) {
         return Command(HelpText{app.version() + "\n"});
     } catch (const CLI::ParseError& error) {
-        return make_error(Code::Usage, base::printable(error.what(), 300))
-            .advise("see rdma-perf --help");
+        return make_error(Code::Usage, printable(error.what(), 300)).advise("see rdma-perf --help");
     }
     if (serve_app->parsed()) {
         serve.side = TRY(as_usage(parse_side(words)));

@@ -50,6 +50,6 @@ using Command = std::variant<ServeOptions,
                              HelpText>;
 
 // Code::Usage that names option, value and what is allowed. `argv` as main has it.
-base::Result<Command> parse_command_line(int argc, const char* const* argv);
+Result<Command> parse_command_line(int argc, const char* const* argv);
 
 }  // namespace perf

@@ -12,10 +12,6 @@
 
 namespace perf {
 
-using base::Code;
-using base::make_error;
-using base::Result;
-
 namespace {
 constexpr uint32_t kMaxDscp = 63;
 constexpr uint32_t kEcnBits = 2;  // below it in the traffic class
@@ -164,11 +160,10 @@ Result<uint32_t> parse_count(std::string_view option, std::string_view text, uin
     uint32_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size() || value > limit)
-        return make_error(Code::Usage,
-                          fmt::format("{} '{}' is neither auto nor a number up to {}",
-                                      option,
-                                      base::printable(text),
-                                      limit));
+        return make_error(
+            Code::Usage,
+            fmt::format(
+                "{} '{}' is neither auto nor a number up to {}", option, printable(text), limit));
     return value;
 }
 

@@ -49,12 +49,12 @@ struct PlanWords {
 void add_plan_options(CLI::App& app, PlanWords& words);
 
 // Code::Usage or BadInput that names option or file, value and what is allowed.
-base::Result<Plan> parse_plan(const PlanWords& words);
+Result<Plan> parse_plan(const PlanWords& words);
 
 // "auto", "16", "auto,16,32": auto is 0, and a 0 that is written is an error.
-base::Result<std::vector<uint32_t>> parse_counts(std::string_view option,
-                                                 std::string_view text,
-                                                 uint32_t limit);
-base::Result<uint32_t> parse_count(std::string_view option, std::string_view text, uint32_t limit);
+Result<std::vector<uint32_t>> parse_counts(std::string_view option,
+                                           std::string_view text,
+                                           uint32_t limit);
+Result<uint32_t> parse_count(std::string_view option, std::string_view text, uint32_t limit);
 
 }  // namespace perf

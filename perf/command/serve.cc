@@ -22,10 +22,6 @@
 
 namespace perf {
 
-using base::Code;
-using base::Result;
-using base::UniqueFd;
-
 namespace {
 constexpr size_t kMaxClients = 32;
 constexpr int kRestMs = 100;
@@ -41,7 +37,7 @@ struct Guest {
 
 // Whether accept(2) will never work again. All else is of one connection (the network's errors, a
 // firewall) or of the moment: descriptors and memory come back.
-bool is_for_good(const base::Error& error) {
+bool is_for_good(const Error& error) {
     constexpr int kForGood[] = {EBADF, EFAULT, EINVAL, ENOTSOCK, EOPNOTSUPP};
     return std::ranges::find(kForGood, error.sys) != std::end(kForGood);
 }
@@ -70,7 +66,7 @@ class Server {
         TRY(around_.settle_down());
         while (!around_.stop.requested()) {
             if (::poll(fds.data(), fds.size(), -1) < 0 && errno != EINTR)
-                return base::sys_error("poll");
+                return sys_error("poll");
             for (size_t i = 0; i < listeners.size() && !around_.stop.requested(); ++i) {
                 if ((fds[i + 1].revents & POLLIN) == 0)
                     continue;
@@ -97,7 +93,7 @@ class Server {
     }
 
     // Once for each kind, until clients can be taken again.
-    void complain(const base::Error& error) {
+    void complain(const Error& error) {
         if (error.sys != trouble_)
             say(error.message() + ": clients wait until that has passed");
         trouble_ = error.sys;
@@ -139,9 +135,10 @@ class Server {
 
     void refuse(Control& control, const std::string& name, const std::string& why) const {
         // Best effort: the client sees the connection close in any case.
-        (void)control.send(error_message(base::make_error(Code::Busy, why)
-                                             .advise("try again when another client has ended")),
-                           base::Deadline::in(std::chrono::milliseconds(100)));
+        (void)control.send(
+            error_message(
+                make_error(Code::Busy, why).advise("try again when another client has ended")),
+            Deadline::in(std::chrono::milliseconds(100)));
         say("client " + name + ": refused: " + why);
     }
 

@@ -12,12 +12,6 @@
 
 namespace perf {
 
-using base::Code;
-using base::Deadline;
-using base::Json;
-using base::make_error;
-using base::Result;
-
 namespace {
 // How long a measurement lasts; where only the client knows, as long as it would wait for ours.
 std::chrono::milliseconds longest_of(const Team* team) {
@@ -87,7 +81,7 @@ Result<> Session::run() {
         auto done = frame ? handle(*frame) : Result<>(std::move(frame).error());
         if (done)
             continue;
-        base::Error error = explain_input(std::move(done).error());
+        Error error = explain_input(std::move(done).error());
         // The client may be gone, which is why we are here: then this goes nowhere.
         (void)control_.send(error_message(error), Deadline::in(std::chrono::seconds(1)));
         return std::move(error).in(where());
@@ -129,7 +123,7 @@ Result<> Session::await_crew(const std::function<bool()>& done) {
 }
 
 Result<> Session::handle(const Json& frame) {
-    const auto type = TRY(base::required<std::string>(frame, "type"));
+    const auto type = TRY(required<std::string>(frame, "type"));
     const auto* step = std::ranges::find(kSteps, type, &Step::type);
     if (step == std::end(kSteps))
         return serve_suite(type, frame);
@@ -145,7 +139,7 @@ Result<> Session::serve_suite(const std::string& type, const Json& frame) {
         return std::ranges::find(each->messages, type) != each->messages.end();
     });
     if (suite == suites_.end())
-        return protocol_error("control message '" + base::printable(type, 40) + "' is not known");
+        return protocol_error("control message '" + printable(type, 40) + "' is not known");
     if (state_ == State::Ready && type == (*suite)->messages.front())
         open_suite(**suite);
     if (state_ != State::Suite || suite_ != *suite)
@@ -238,7 +232,7 @@ Result<> Session::open_verbs(const Point& point, const Json& frame) {
     Point own = point;
     if (frame.contains("pkey"))
         own.marks.pkey_index =
-            TRY(partition_index(*device_, TRY(base::required<uint16_t>(frame, "pkey"))));
+            TRY(partition_index(*device_, TRY(required<uint16_t>(frame, "pkey"))));
     auto team = TRY(VerbsTeam::create(
         *device_, own, Side::Server, waiting_for(point), cm_ends_of(*options_.cm, control_)));
     TRY(team->connect(peer_, remote, mtu));

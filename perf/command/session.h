@@ -29,7 +29,7 @@ class Session {
             std::span<const ServedSuite* const> suites = served_suites());
 
     // Serves until the client closes. An error has been told to the client where that was possible.
-    base::Result<> run();
+    Result<> run();
 
     [[nodiscard]] uint64_t points() const { return points_; }
 
@@ -39,7 +39,7 @@ class Session {
     [[nodiscard]] std::string note() const { return device_ ? device_->note : ""; }
 
   private:
-    using Handler = base::Result<> (Session::*)(const base::Json&);
+    using Handler = Result<> (Session::*)(const Json&);
 
     enum class State { New, Greeted, Ready, Open, Running, Suite };
 
@@ -51,41 +51,41 @@ class Session {
 
     static const Step kSteps[];
 
-    base::Result<> handle(const base::Json& frame);
-    base::Result<> on_hello(const base::Json& frame);
-    base::Result<> on_device(const base::Json& frame);
-    base::Result<> on_open(const base::Json& frame);
-    base::Result<> open_verbs(const Point& point, const base::Json& frame);
-    base::Result<> open_tcp(const Point& point);
+    Result<> handle(const Json& frame);
+    Result<> on_hello(const Json& frame);
+    Result<> on_device(const Json& frame);
+    Result<> on_open(const Json& frame);
+    Result<> open_verbs(const Point& point, const Json& frame);
+    Result<> open_tcp(const Point& point);
 
     // on_open() has waited for it.
-    base::Result<> on_link(const base::Json&) { return reply("linked"); }
+    Result<> on_link(const Json&) { return reply("linked"); }
 
-    base::Result<> on_verify(const base::Json& frame);
-    base::Result<> on_fill(const base::Json& frame);
-    base::Result<> on_emit(const base::Json& frame);
-    base::Result<> on_fetch(const base::Json& frame);
-    base::Result<> on_start(const base::Json& frame);
-    base::Result<> on_mark(const base::Json& frame);
-    base::Result<> on_stop(const base::Json& frame);
-    base::Result<> on_close(const base::Json& frame);
-    base::Result<> serve_suite(const std::string& type, const base::Json& frame);
+    Result<> on_verify(const Json& frame);
+    Result<> on_fill(const Json& frame);
+    Result<> on_emit(const Json& frame);
+    Result<> on_fetch(const Json& frame);
+    Result<> on_start(const Json& frame);
+    Result<> on_mark(const Json& frame);
+    Result<> on_stop(const Json& frame);
+    Result<> on_close(const Json& frame);
+    Result<> serve_suite(const std::string& type, const Json& frame);
     void open_suite(const ServedSuite& suite);
 
-    base::Result<> reply(std::string_view type, base::Json body = base::Json::object());
-    base::Result<base::Json> next_frame();
-    base::Result<Attention::Cause> attend_crew(const std::function<bool()>& done);
-    base::Result<> await_crew(const std::function<bool()>& done);
-    base::Result<> reply_stopped(uint64_t received);
+    Result<> reply(std::string_view type, Json body = Json::object());
+    Result<Json> next_frame();
+    Result<Attention::Cause> attend_crew(const std::function<bool()>& done);
+    Result<> await_crew(const std::function<bool()>& done);
+    Result<> reply_stopped(uint64_t received);
 
-    [[nodiscard]] base::Deadline step() const { return base::Deadline::in(options_.timeout); }
+    [[nodiscard]] Deadline step() const { return Deadline::in(options_.timeout); }
 
     // Of what is running.
     [[nodiscard]] Busy busy() const;
 
     // How long the client may be silent now.
     [[nodiscard]] std::chrono::milliseconds idle() const;
-    base::Result<Device> choose_device() const;
+    Result<Device> choose_device() const;
 
     // Of a point that is to be opened.
     [[nodiscard]] Waiting waiting_for(const Point& point);

@@ -7,8 +7,6 @@
 
 namespace perf {
 
-using base::Result;
-
 namespace {
 Result<> sleep_until(std::span<pollfd> fds, uint64_t until_ns) {
     constexpr uint64_t kSecond = 1'000'000'000;
@@ -18,7 +16,7 @@ Result<> sleep_until(std::span<pollfd> fds, uint64_t until_ns) {
                               .tv_nsec = static_cast<long>(left % kSecond)};
     if (::ppoll(fds.data(), fds.size(), until_ns == UINT64_MAX ? nullptr : &timeout, nullptr) < 0 &&
         errno != EINTR)
-        return base::sys_error("poll");
+        return sys_error("poll");
     return {};
 }
 }  // namespace

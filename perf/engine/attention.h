@@ -24,8 +24,8 @@ struct Attention {
 
 // Until done() (asked at first, and whenever a worker has news), until `until_ns` of now_ns(),
 // until a peer says something or goes, or a worker fails. Stopped: the error of stop.h.
-base::Result<Attention> attend(std::span<const Watched> watched,
-                               uint64_t until_ns,
-                               const std::function<bool()>& done);
+Result<Attention> attend(std::span<const Watched> watched,
+                         uint64_t until_ns,
+                         const std::function<bool()>& done);
 
 }  // namespace perf

@@ -5,10 +5,6 @@
 
 namespace perf {
 
-using base::Code;
-using base::make_error;
-using base::Result;
-
 CmEnds cm_ends_of(Cm& cm, const Control& control) {
     return {.cm = &cm,
             .local = local_address(control.fd()).value_or(Address{}),

@@ -27,20 +27,20 @@ CmEnds cm_ends_of(Cm& cm, const Control& control);
 class CmLinks {
   public:
     // `device`: of the queue pairs.
-    static base::Result<std::unique_ptr<CmLinks>> create(const CmEnds& ends,
-                                                         Side side,
-                                                         const std::string& device);
+    static Result<std::unique_ptr<CmLinks>> create(const CmEnds& ends,
+                                                   Side side,
+                                                   const std::string& device);
 
     // RESET to INIT of the next lane; called in the order of lanes.
-    base::Result<> init(const CmQueue& queue);
+    Result<> init(const CmQueue& queue);
 
     // Server: what the client needs.
     [[nodiscard]] std::optional<CmTicket> ticket() const;
 
     // INIT to RTS of all lanes, in their order. The client needs the ticket.
-    base::Result<> connect(std::span<const CmQueue> queues,
-                           const std::optional<CmTicket>& ticket,
-                           const CmWait& wait);
+    Result<> connect(std::span<const CmQueue> queues,
+                     const std::optional<CmTicket>& ticket,
+                     const CmWait& wait);
 
   private:
     CmLinks(const CmEnds& ends, std::string device) : ends_(ends), device_(std::move(device)) {}

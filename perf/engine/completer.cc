@@ -9,26 +9,23 @@
 
 namespace perf {
 
-using base::Code;
-using base::make_error;
-
 namespace {
-base::Error words_of_peer(const Waiting& waiting) {
+Error words_of_peer(const Waiting& waiting) {
     // The connection is readable or closed: this never waits for long. An answer that came before
     // the end is of no use any more.
     constexpr int kMaxAnswers = 4;
     for (int i = 0; i < kMaxAnswers; ++i) {
-        auto said = waiting.control->receive(base::Deadline::in(std::chrono::milliseconds(200)));
+        auto said = waiting.control->receive(Deadline::in(std::chrono::milliseconds(200)));
         if (!said)
             return std::move(said).error();
-        if (said->value("type", base::Json()) == "error")
+        if (said->value("type", Json()) == "error")
             return parse_error_message(*said);
     }
     return protocol_error("the peer sent an unexpected message");
 }
 }  // namespace
 
-base::Error wake_error(Wake wake, const Waiting& waiting) {
+Error wake_error(Wake wake, const Waiting& waiting) {
     switch (wake) {
         case Wake::Stopped:
             return stopped_error();
@@ -41,7 +38,7 @@ base::Error wake_error(Wake wake, const Waiting& waiting) {
         case Wake::Removed:
             return gone_error(*waiting.device);
         case Wake::Failed:
-            return base::sys_error("poll the completion queue");
+            return sys_error("poll the completion queue");
         case Wake::Gone:
             return words_of_peer(waiting);
         case Wake::Word:

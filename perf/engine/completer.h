@@ -62,7 +62,7 @@ inline constexpr std::chrono::milliseconds kLossPatience{300};
 inline constexpr std::chrono::milliseconds kFirstPatience{2000};
 
 // The Error of a wake that is not Completions; reads the peer's own words if there are any.
-base::Error wake_error(Wake wake, const Waiting& waiting);
+Error wake_error(Wake wake, const Waiting& waiting);
 
 // True if the peer closed the control connection, or does so within the grace.
 bool peer_is_gone(const Waiting& waiting, std::chrono::milliseconds grace);

@@ -11,14 +11,11 @@
 
 namespace perf {
 
-using base::Result;
-using base::UniqueFd;
-
 namespace {
 Result<UniqueFd> make_event() {
     UniqueFd fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!fd)
-        return base::sys_error("eventfd");
+        return sys_error("eventfd");
     return fd;
 }
 }  // namespace
@@ -60,7 +57,7 @@ Result<> Crew::start() {
         for (size_t i = started; i < hands_.size(); ++i)
             meeting_->arrive_and_drop();
         meeting_->arrive_and_drop();
-        return base::sys_error(error.code().value(), fmt::format("start thread {}", started + 1))
+        return sys_error(error.code().value(), fmt::format("start thread {}", started + 1))
             .advise("use fewer --threads, or raise the container's limit of processes");
     }
     meeting_->arrive_and_wait();

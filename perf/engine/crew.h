@@ -47,7 +47,7 @@ class Crew {
     // One worker and its place in the crew.
     class Hand {
       public:
-        Hand(Crew& crew, base::UniqueFd word, bool expects)
+        Hand(Crew& crew, UniqueFd word, bool expects)
             : worker(std::move(word), expects), crew_(&crew) {}
 
         Worker worker;
@@ -71,7 +71,7 @@ class Crew {
 
     using Body = std::function<Ending(Hand&)>;
 
-    static base::Result<std::unique_ptr<Crew>> create();
+    static Result<std::unique_ptr<Crew>> create();
 
     // Aborts those that still work, and waits for them.
     ~Crew();
@@ -79,10 +79,10 @@ class Crew {
     Crew& operator=(const Crew&) = delete;
 
     // Before start(). `expects`: the worker receives messages (worker.h).
-    base::Result<> hire(bool expects, Body body);
+    Result<> hire(bool expects, Body body);
 
     // Returns when all have begun.
-    base::Result<> start();
+    Result<> start();
 
     // Readable when a hand has drained or ended since the last clear_news().
     [[nodiscard]] int news_fd() const { return news_.get(); }
@@ -112,7 +112,7 @@ class Crew {
     void work(Hand& hand, const Body& body);
     void announce(Hand& hand, Hand::State state) noexcept;
 
-    base::UniqueFd news_;
+    UniqueFd news_;
     std::unique_ptr<std::barrier<>> meeting_;
     std::list<Hand> hands_;  // addresses stay
     std::list<Body> bodies_;

@@ -7,16 +7,12 @@
 
 namespace perf {
 
-using base::Code;
-using base::make_error;
-using base::Result;
-
 namespace {
 uint64_t limit(int value) {
     return static_cast<uint64_t>(std::max(value, 0));
 }
 
-base::Error too_deep(const Device& device, const Point& point) {
+Error too_deep(const Device& device, const Point& point) {
     return make_error(Code::Unsupported,
                       fmt::format("depth {} with {} queue pairs in a thread is more than {} can "
                                   "queue",

@@ -16,12 +16,12 @@ struct Group {
     std::vector<Lane> lanes;
 
     // Lanes number `first` to `first` + `count` - 1 of the side, each in INIT.
-    static base::Result<Group> create(const Device& device,
-                                      const Point& point,
-                                      Side side,
-                                      uint32_t first,
-                                      uint32_t count,
-                                      CmLinks* cm);
+    static Result<Group> create(const Device& device,
+                                const Point& point,
+                                Side side,
+                                uint32_t first,
+                                uint32_t count,
+                                CmLinks* cm);
 };
 
 }  // namespace perf

@@ -14,10 +14,6 @@
 
 namespace perf {
 
-using base::Code;
-using base::make_error;
-using base::Result;
-
 // What has come of a round so far.
 struct Arrivals {
     Checked checked;
@@ -191,7 +187,7 @@ Result<> send_ring(const Seat<L>& seat, const Waiting& waiting, const Round& rou
     for (uint32_t at = 0; at < slots; at += lane.batch()) {
         const uint32_t count = std::min(lane.batch(), slots - at);
         if (const int rc = lane.post_batch(at, count, at + count == slots); rc != 0)
-            return base::sys_error(rc, "post a work request");
+            return sys_error(rc, "post a work request");
     }
     uint32_t sent = 0;
     bool stray = false;
@@ -205,7 +201,7 @@ Result<> send_ring(const Seat<L>& seat, const Waiting& waiting, const Round& rou
     if (stray)
         return make_error(Code::Internal, "a message came where none was due");
     if (post_error != 0)
-        return base::sys_error(post_error, "post receives");
+        return sys_error(post_error, "post receives");
     return {};
 }
 
@@ -243,7 +239,7 @@ Result<> emit_round(const Seat<L>& seat, const Waiting& waiting, const Round& ro
         if (!arrives_by_credit(lane.point()))
             return {};
         if (const int rc = lane.post_credit(); rc != 0)
-            return base::sys_error(rc, "post the credit");
+            return sys_error(rc, "post the credit");
         return take_until(lane, waiting, [](const ibv_wc&, auto&) { return true; });
     }
     return {};
@@ -293,7 +289,7 @@ Result<Checked> collect_round(const Seat<L>& seat, Waiting waiting, const Round&
         TRY(std::move(done));
     lane.miss(static_cast<int64_t>(checked.lost));
     if (arrivals.post_error != 0)
-        return base::sys_error(arrivals.post_error, "post receives");
+        return sys_error(arrivals.post_error, "post receives");
     if (arrivals.stray)
         return make_error(Code::Internal, "a completion of a send where a receive was due");
     if (arrives_by_credit(point) || round.left != 0)
@@ -301,7 +297,7 @@ Result<Checked> collect_round(const Seat<L>& seat, Waiting waiting, const Round&
     else
         check_bands(lane, round, checked);
     if (const int rc = lane.post_receives(arrivals.came); rc != 0)
-        return base::sys_error(rc, "post receives");
+        return sys_error(rc, "post receives");
     return checked;
 }
 

@@ -40,13 +40,13 @@ void fill_round(const Ring& lane, const Round& round);
 
 // Fills and sends the round's messages, and the credit where one is due. L: Lane or TcpLane.
 template <class L>
-base::Result<> emit_round(const Seat<L>& seat, const Waiting& waiting, const Round& round);
+Result<> emit_round(const Seat<L>& seat, const Waiting& waiting, const Round& round);
 
 // Waits for the round's messages, checks them and posts their receives again.
 // Over a transport that loses messages, those that do not come are counted; those that come after
 // all, in whatever is next, are not checked any more.
 template <class L>
-base::Result<Checked> collect_round(const Seat<L>& seat, Waiting waiting, const Round& round);
+Result<Checked> collect_round(const Seat<L>& seat, Waiting waiting, const Round& round);
 
 // Puts poison where messages come in, so that a slot which a measurement does not write is found.
 void wipe_ring(const Ring& lane);
@@ -55,9 +55,7 @@ void wipe_ring(const Ring& lane);
 Checked check_ring(const Ring& lane, const Round& round);
 
 // READ and atomics: fetches the other side's slots and checks what came back.
-base::Result<Checked> fetch_round(const Seat<Lane>& seat,
-                                  const Waiting& waiting,
-                                  const Round& round);
+Result<Checked> fetch_round(const Seat<Lane>& seat, const Waiting& waiting, const Round& round);
 
 // Adds a round's outcome to a point's; the first wrong byte stays.
 void add(Checked& total, const Checked& more);

@@ -11,10 +11,6 @@
 
 namespace perf {
 
-using base::Code;
-using base::make_error;
-using base::Result;
-
 namespace {
 constexpr uint32_t kPingPongSends = 4 * kSignalEvery;
 // A credit is for half of the depth, and there are never more messages than twice the depth without
@@ -135,7 +131,7 @@ Result<Lane> Lane::create(const Device& device,
                       : to_init(lane.end_, lane.qp_.get(), access_of(point, side), kQueueKey));
     lane.build_receives();
     if (const int rc = lane.post_receives(lane.receives()); rc != 0)
-        return base::sys_error(rc, "post receives");
+        return sys_error(rc, "post receives");
     return lane;
 }
 

@@ -36,22 +36,22 @@ class Lane : public Ring {
   public:
     // Makes everything up to a queue pair in INIT with its receives posted. The domain, where it is
     // made, and the queue must live longer than the lane. With `cm` rdma_cm moves it to INIT.
-    static base::Result<Lane> create(const Device& device,
-                                     ibv_pd* pd,
-                                     CompletionQueue& queue,
-                                     const Point& point,
-                                     Side side,
-                                     LaneId id,
-                                     CmLinks* cm);
+    static Result<Lane> create(const Device& device,
+                               ibv_pd* pd,
+                               CompletionQueue& queue,
+                               const Point& point,
+                               Side side,
+                               LaneId id,
+                               CmLinks* cm);
 
     // What the other side needs to know.
     [[nodiscard]] Endpoint endpoint() const;
 
     // To RTR and RTS. `mtu` in bytes. After this the other side may send.
-    base::Result<> connect(const DeviceInfo& peer, const Endpoint& remote, uint32_t mtu);
+    Result<> connect(const DeviceInfo& peer, const Endpoint& remote, uint32_t mtu);
 
     // The first half of connect(), where rdma_cm does the other: aims the work requests.
-    base::Result<> aim(const DeviceInfo& peer, const Endpoint& remote, uint32_t mtu);
+    Result<> aim(const DeviceInfo& peer, const Endpoint& remote, uint32_t mtu);
 
     // What rdma_cm needs to know of the queue pair.
     [[nodiscard]] CmQueue cm_queue(uint32_t mtu) const;
@@ -116,8 +116,8 @@ class Lane : public Ring {
   private:
     explicit Lane(Ring ring) : Ring(std::move(ring)) {}
 
-    base::Result<> create_queue_pair(const Device& device, ibv_pd* pd);
-    base::Result<> choose_reads(const DeviceInfo& peer);
+    Result<> create_queue_pair(const Device& device, ibv_pd* pd);
+    Result<> choose_reads(const DeviceInfo& peer);
     void build_receives();
     void build_sends(const Endpoint& remote);
     // All requests have it from now on.

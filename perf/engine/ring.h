@@ -73,7 +73,7 @@ static_assert(sizeof(Hot) == kCacheLine);
 
 class Ring {
   public:
-    static base::Result<Ring> make(const Point& point, Side side, LaneId id);
+    static Result<Ring> make(const Point& point, Side side, LaneId id);
 
     [[nodiscard]] const Point& point() const { return point_; }
 

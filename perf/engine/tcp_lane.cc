@@ -12,9 +12,6 @@
 
 namespace perf {
 
-using base::Result;
-using base::UniqueFd;
-
 namespace {
 constexpr uint8_t kMark = 0x5a;
 
@@ -41,7 +38,7 @@ bool is_busy(int number) {
 }
 }  // namespace
 
-base::Error data_socket_error(const ibv_wc& wc) {
+Error data_socket_error(const ibv_wc& wc) {
     return socket_error(static_cast<int>(wc.vendor_err),
                         fmt::format("data connection of stream {}", wc.qp_num));
 }
@@ -234,7 +231,7 @@ size_t TcpLane::report(std::span<ibv_wc> out) noexcept {
 Result<std::unique_ptr<TcpQueue>> TcpQueue::create() {
     UniqueFd epoll(::epoll_create1(EPOLL_CLOEXEC));
     if (!epoll)
-        return base::sys_error("epoll_create1");
+        return sys_error("epoll_create1");
     return std::unique_ptr<TcpQueue>(new TcpQueue(std::move(epoll)));
 }
 
@@ -243,7 +240,7 @@ Result<> TcpQueue::watch(int fd, uint32_t place) {
     event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
     event.data.u32 = place;
     if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0)
-        return base::sys_error("epoll_ctl");
+        return sys_error("epoll_ctl");
     return {};
 }
 

@@ -19,7 +19,7 @@
 
 #include <sys/uio.h>
 
-#include "netns/base/unique_fd.h"
+#include "perf/base/names.h"
 #include "perf/engine/ring.h"
 
 namespace perf {
@@ -27,15 +27,15 @@ namespace perf {
 class TcpQueue;
 
 // The Error of a failed completion of a TcpQueue.
-base::Error data_socket_error(const ibv_wc& wc);
+Error data_socket_error(const ibv_wc& wc);
 
 class TcpLane : public Ring {
   public:
     // The queue must live longer than the lane.
-    static base::Result<TcpLane> create(TcpQueue& queue, const Point& point, Side side, LaneId id);
+    static Result<TcpLane> create(TcpQueue& queue, const Point& point, Side side, LaneId id);
 
     // Takes a connected, non-blocking socket.
-    base::Result<> connect(base::UniqueFd fd);
+    Result<> connect(UniqueFd fd);
 
     // ---- hot: as Lane has them ------------------------------------------------------------------
     int post_batch(uint32_t at, uint32_t count, bool) noexcept { return post(at, count, true); }
@@ -98,7 +98,7 @@ class TcpLane : public Ring {
     }
 
     TcpQueue* queue_ = nullptr;
-    base::UniqueFd fd_;
+    UniqueFd fd_;
     int error_ = 0;
     // What epoll(7) said last; edges, so they stay until the kernel refuses.
     bool may_read_ = true;
@@ -128,13 +128,13 @@ class TcpLane : public Ring {
 // Where the lanes of one thread complete. Its words are those of CompletionQueue.
 class TcpQueue {
   public:
-    static base::Result<std::unique_ptr<TcpQueue>> create();
+    static Result<std::unique_ptr<TcpQueue>> create();
 
     // The lanes, in the order of their places; they must stay where they are.
     void drive(std::span<TcpLane> lanes) { lanes_ = lanes; }
 
     // Watches a lane's socket.
-    base::Result<> watch(int fd, uint32_t place);
+    Result<> watch(int fd, uint32_t place);
 
     int poll(std::span<ibv_wc> out) noexcept;
 
@@ -146,12 +146,12 @@ class TcpQueue {
     void take_events() noexcept;
 
   private:
-    explicit TcpQueue(base::UniqueFd epoll) : epoll_(std::move(epoll)) {}
+    explicit TcpQueue(UniqueFd epoll) : epoll_(std::move(epoll)) {}
 
     size_t report(std::span<ibv_wc> out) noexcept;
     void progress() noexcept;
 
-    base::UniqueFd epoll_;
+    UniqueFd epoll_;
     std::span<TcpLane> lanes_;
     size_t first_ = 0;  // whose turn it is to report first
     uint32_t polls_ = 0;
@@ -163,10 +163,7 @@ struct TcpGroup {
     std::vector<TcpLane> lanes;
 
     // Lanes number `first` to `first` + `count` - 1 of the side, not connected yet.
-    static base::Result<TcpGroup> create(const Point& point,
-                                         Side side,
-                                         uint32_t first,
-                                         uint32_t count);
+    static Result<TcpGroup> create(const Point& point, Side side, uint32_t first, uint32_t count);
 };
 
 }  // namespace perf

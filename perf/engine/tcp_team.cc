@@ -3,10 +3,6 @@
 
 namespace perf {
 
-using base::Code;
-using base::make_error;
-using base::Result;
-
 Result<std::unique_ptr<TcpTeam>> TcpTeam::create(const Point& point,
                                                  Side side,
                                                  const Waiting& waiting) {

@@ -10,15 +10,15 @@ namespace perf {
 
 class TcpTeam : public TeamOf<TcpGroup> {
   public:
-    static base::Result<std::unique_ptr<TcpTeam>> create(const Point& point,
-                                                         Side side,
-                                                         const Waiting& waiting);
+    static Result<std::unique_ptr<TcpTeam>> create(const Point& point,
+                                                   Side side,
+                                                   const Waiting& waiting);
 
     // One stream for each lane.
-    base::Result<> connect(Streams streams);
+    Result<> connect(Streams streams);
 
     // Nothing can be fetched over TCP: Code::BadInput.
-    base::Result<Checked> fetch(uint32_t lane, const Round& round) override;
+    Result<Checked> fetch(uint32_t lane, const Round& round) override;
 
   private:
     using TeamOf::TeamOf;

@@ -6,8 +6,6 @@
 
 namespace perf {
 
-using base::Result;
-
 uint64_t warmup_ns(const Point& point) {
     return std::min<uint64_t>(point.time_ms / 10 + 1, 300) * 1'000'000;
 }

@@ -43,13 +43,13 @@ class Team {
     // Of all lanes: before a measurement whose data is looked at.
     void wipe();
 
-    virtual base::Result<> emit(uint32_t lane, const Round& round) = 0;
-    virtual base::Result<Checked> collect(uint32_t lane, const Round& round) = 0;
-    virtual base::Result<Checked> fetch(uint32_t lane, const Round& round) = 0;
+    virtual Result<> emit(uint32_t lane, const Round& round) = 0;
+    virtual Result<Checked> collect(uint32_t lane, const Round& round) = 0;
+    virtual Result<Checked> fetch(uint32_t lane, const Round& round) = 0;
 
     // ---- a measurement --------------------------------------------------------------------------
     // Begins it; the lanes are the threads' until finish().
-    base::Result<> start();
+    Result<> start();
 
     [[nodiscard]] bool running() const { return crew_ != nullptr; }
 

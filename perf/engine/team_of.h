@@ -67,13 +67,13 @@ class TeamOf : public Team {
   public:
     ~TeamOf() override { dismiss(); }
 
-    base::Result<> emit(uint32_t lane, const Round& round) override {
+    Result<> emit(uint32_t lane, const Round& round) override {
         return emit_round(seat(lane), waiting_, round);
     }
 
     // Once a whole round was lost others are not waited for that long: other clients' servers wait
     // meanwhile, and there may be hundreds of lanes.
-    base::Result<Checked> collect(uint32_t lane, const Round& round) override {
+    Result<Checked> collect(uint32_t lane, const Round& round) override {
         Waiting waiting = waiting_;
         if (lost_a_round_)
             waiting.patience = std::min(waiting.patience, kLossPatience);
@@ -100,7 +100,7 @@ class TeamOf : public Team {
 
     // make(first, count) gives the group with these lanes.
     template <class Make>
-    base::Result<> make_groups(Make make) {
+    Result<> make_groups(Make make) {
         for (size_t thread = 0; thread < point_.threads; ++thread) {
             const uint32_t first = first_lane(thread);
             groups_.push_back(TRY(make(first, first_lane(thread + 1) - first)));

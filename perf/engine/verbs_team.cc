@@ -5,10 +5,6 @@
 
 namespace perf {
 
-using base::Code;
-using base::make_error;
-using base::Result;
-
 namespace {
 // RFC 5040 and 5041 have no immediate data and no atomic operations, and nothing connects an iWARP
 // queue pair but rdma_cm.
@@ -94,7 +90,7 @@ Result<> VerbsTeam::link(const std::optional<CmTicket>& ticket) {
         ticket,
         {.timeout = waiting_.patience, .stop = &control.stop(), .control = control.fd()}));
     if (ticket && ticket->confirm)
-        TRY(control.ask(message("link"), "linked", base::Deadline::in(waiting_.patience)));
+        TRY(control.ask(message("link"), "linked", Deadline::in(waiting_.patience)));
     return {};
 }
 

@@ -26,14 +26,14 @@ void Worker::expect(uint64_t messages) noexcept {
     (void)::eventfd_write(word_.get(), 1);
 }
 
-base::Error ending_error(const Ending& ending, const Waiting& waiting) {
+Error ending_error(const Ending& ending, const Waiting& waiting) {
     const bool refused = ending.post_error != 0 || ending.wake == Wake::Failed;
     const bool cut_off = ending.post_error == EIO || ending.post_error == ENODEV;
     const std::chrono::milliseconds grace{cut_off ? 500 : 0};
     if (refused && waiting.device != nullptr && is_gone(*waiting.device, grace))
         return gone_error(*waiting.device);
     if (ending.post_error != 0)
-        return base::sys_error(ending.post_error, "post a work request");
+        return sys_error(ending.post_error, "post a work request");
     if (ending.bad.status != IBV_WC_SUCCESS) {
         // A failed completion is often how a dead peer shows first. Its closed connection, with its
         // own words if it had any, is the better explanation and may be a moment behind.

@@ -10,7 +10,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "netns/base/unique_fd.h"
+#include "perf/base/names.h"
 #include "perf/engine/completer.h"
 #include "perf/engine/stats.h"
 
@@ -28,7 +28,7 @@ struct Ending {
 };
 
 // The Error of an ending that is not good. For the thread that holds the control connection.
-base::Error ending_error(const Ending& ending, const Waiting& waiting);
+Error ending_error(const Ending& ending, const Waiting& waiting);
 
 enum class Phase : uint8_t { Run, Close, Abort };
 
@@ -37,7 +37,7 @@ class Worker {
     static constexpr uint64_t kUnknown = UINT64_MAX;
 
     // `expects`: receives messages, and learns later how many there will be.
-    Worker(base::UniqueFd word, bool expects)
+    Worker(UniqueFd word, bool expects)
         : word_(std::move(word)), expected_(expects ? kUnknown : 0) {}
 
     // ---- of the measuring thread ---------------------------------------------------------------
@@ -75,7 +75,7 @@ class Worker {
   private:
     void tell(Phase phase) noexcept;
 
-    base::UniqueFd word_;
+    UniqueFd word_;
     std::atomic<Phase> phase_{Phase::Run};
     std::atomic<uint64_t> expected_;
     // Written with each batch of completions: not on a line that the others read all the time.

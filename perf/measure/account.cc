@@ -6,11 +6,6 @@
 
 namespace perf {
 
-using base::Code;
-using base::Json;
-using base::make_error;
-using base::Result;
-
 namespace {
 // Ten ticks: what is shorter has no figure worth a column.
 constexpr double kShortestWindow = 0.1;

@@ -54,8 +54,8 @@ struct PointUsage {
 };
 
 // Members "cpu" and "counters" of "stopped".
-base::Json to_json(const Usage& usage);
-base::Result<Usage> parse_usage(const base::Json& frame);
+Json to_json(const Usage& usage);
+Result<Usage> parse_usage(const Json& frame);
 
 // How many processors were busy on a side's machine; nothing for a window too short to say.
 std::optional<double> busy_cores(const Usage& usage);
@@ -64,7 +64,7 @@ std::optional<double> busy_cores(const Usage& usage);
 std::vector<std::string> flags_of(const PointUsage& usage, const std::optional<LimitShare>& share);
 
 // Adds "cpu", "counters" and "flags" to a result of the report.
-void describe(base::Json& result, const PointUsage& usage, const std::optional<LimitShare>& share);
+void describe(Json& result, const PointUsage& usage, const std::optional<LimitShare>& share);
 
 // The end of a line in the table, empty if there is nothing to say:
 // "  97.1 % of limit  cpu 1.35/0.77  [retransmit]". The processors are how many were busy on

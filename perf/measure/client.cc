@@ -14,11 +14,6 @@
 
 namespace perf {
 
-using base::Code;
-using base::Json;
-using base::make_error;
-using base::Result;
-
 namespace {
 constexpr auto kIdleWatch = std::chrono::milliseconds(100);
 
@@ -105,7 +100,7 @@ Result<> Client::watch_idle() {
     account_.begin_idle();
     // The server has nothing to say now: what wakes us is its end, which the next step reports.
     const auto woken =
-        wait_ready(control_.fd(), POLLRDHUP, base::Deadline::in(kIdleWatch), control_.stop());
+        wait_ready(control_.fd(), POLLRDHUP, Deadline::in(kIdleWatch), control_.stop());
     if (!woken && woken.error().code != Code::Timeout)
         return woken;
     account_.end_idle();
@@ -270,7 +265,7 @@ Result<Checked> Client::send_to_server(const RoundOf& round) {
     // If all is lost, it is so long that the server waits for it.
     const bool loses = !is_reliable(result_.point.transport);
     const auto patience = loses ? timeout_ + kFirstPatience : timeout_;
-    return parse<Checked>(TRY(control_.expect("verified", base::Deadline::in(patience))));
+    return parse<Checked>(TRY(control_.expect("verified", Deadline::in(patience))));
 }
 
 Result<Checked> Client::take_from_server(const RoundOf& round) {
@@ -300,9 +295,9 @@ Result<Client::Mark> Client::mark() {
     Mark mark;
     if (posts(Side::Server) || on_arrival) {
         const Json frame = TRY(control_.ask(message("mark"), "marked", step()));
-        const auto at_ns = TRY(base::required<uint64_t>(frame, "at_ns"));
+        const auto at_ns = TRY(required<uint64_t>(frame, "at_ns"));
         mark.forward = {TRY(base::optional_member<uint64_t>(frame, "received", 0)), at_ns};
-        mark.reverse = {TRY(base::required<uint64_t>(frame, "messages")), at_ns};
+        mark.reverse = {TRY(required<uint64_t>(frame, "messages")), at_ns};
     }
     const Crew& crew = team_->crew();
     const Reading seen = read_in_time([&] { return on_arrival ? crew.received() : crew.sent(); });
@@ -340,8 +335,8 @@ Result<> Client::stop() {
 Result<> Client::take_stopped() {
     // It is there, but for its end, or late.
     const bool late = now_ns() >= answer_due_ns_;
-    const Json stopped = TRY(
-        control_.expect("stopped", late ? base::Deadline::in(std::chrono::seconds(0)) : step()));
+    const Json stopped =
+        TRY(control_.expect("stopped", late ? Deadline::in(std::chrono::seconds(0)) : step()));
     if (ends_with_server())
         result_.usage.client = account_.end();
     result_.usage.server = TRY(parse_usage(stopped));
@@ -349,7 +344,7 @@ Result<> Client::take_stopped() {
 }
 
 Result<> Client::count(const Json& stopped) {
-    const auto seen = TRY(base::required<uint64_t>(stopped, "messages"));
+    const auto seen = TRY(required<uint64_t>(stopped, "messages"));
     TRY(count_forward(seen));
     return posts(Side::Server) && !is_ping_pong(result_.point) ? count_reverse(stopped)
                                                                : Result<>();
@@ -416,7 +411,7 @@ Result<> Client::close() {
     return {};
 }
 
-base::Error Client::explain(const Attention& attention) {
+Error Client::explain(const Attention& attention) {
     const Waiting& waiting = team_->waiting();
     // Who is stopped with the server need not be told of the server's end.
     if (control_.stop().requested())

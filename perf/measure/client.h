@@ -19,24 +19,24 @@ namespace perf {
 
 class Client {
   public:
-    static base::Result<Client> start(Verbs& verbs, Control control, const SideOptions& options);
-    static base::Result<Client> greet(Control control, const SideOptions& options);
+    static Result<Client> start(Verbs& verbs, Control control, const SideOptions& options);
+    static Result<Client> greet(Control control, const SideOptions& options);
 
     // Watches for 100 ms what this machine does without us, once, before the first point: the
     // server does the same meanwhile. Ends at once on a Stop and when the server goes.
-    base::Result<> watch_idle();
+    Result<> watch_idle();
 
     // The phases of a point, in this order. After an error the client cannot be used any more.
-    base::Result<> open(const Point& point);
-    base::Result<> verify_before();
-    base::Result<> begin();         // both sides' threads run
-    base::Result<> open_window();   // by time only, where data is counted from
-    base::Result<> close_window();  // and to
-    base::Result<> stop();          // the crew has drained: tells the server, which answers
-    base::Result<> take_stopped();  // by answer_due_ns(): what it did
-    base::Result<> settle();        // the crew has ended
-    base::Result<> verify_after();
-    base::Result<> close();
+    Result<> open(const Point& point);
+    Result<> verify_before();
+    Result<> begin();         // both sides' threads run
+    Result<> open_window();   // by time only, where data is counted from
+    Result<> close_window();  // and to
+    Result<> stop();          // the crew has drained: tells the server, which answers
+    Result<> take_stopped();  // by answer_due_ns(): what it did
+    Result<> settle();        // the crew has ended
+    Result<> verify_after();
+    Result<> close();
 
     // While threads run.
     [[nodiscard]] Watched watched() { return {&control_, &team_->crew()}; }
@@ -51,10 +51,10 @@ class Client {
     [[nodiscard]] uint64_t answer_due_ns() const { return answer_due_ns_; }
 
     // Why attend() came back for this client.
-    base::Error explain(const Attention& attention);
+    Error explain(const Attention& attention);
 
     // A point by this client alone. Wrong data is no error, but not measured.
-    base::Result<PointResult> run(const Point& point);
+    Result<PointResult> run(const Point& point);
 
     // What the point has brought so far; `parts` instead of `result.bandwidth`.
     [[nodiscard]] const PointResult& result() const { return result_; }
@@ -103,22 +103,22 @@ class Client {
     Client(Control control, const SideOptions& options)
         : control_(std::move(control)), options_(options), timeout_(options.timeout) {}
 
-    base::Result<Device> choose_device(Verbs& verbs) const;
-    base::Result<> open_verbs(const Point& wish);
-    base::Result<> open_tcp(const Point& wish);
-    base::Result<> verify_rounds(uint32_t count);
-    base::Result<> verify_for_the_time();
-    base::Result<> verify_round(uint32_t number);
-    base::Result<> verify_left();
-    base::Result<> verify_of(Side poster, const RoundOf& round);
-    base::Result<Checked> fetch_from_server(const RoundOf& round);
-    base::Result<Checked> serve_fetch(const RoundOf& round);
-    base::Result<Checked> send_to_server(const RoundOf& round);
-    base::Result<Checked> take_from_server(const RoundOf& round);
-    base::Result<Mark> mark();
-    base::Result<> count(const base::Json& stopped);
-    base::Result<> count_forward(uint64_t seen);
-    base::Result<> count_reverse(const base::Json& stopped);
+    Result<Device> choose_device(Verbs& verbs) const;
+    Result<> open_verbs(const Point& wish);
+    Result<> open_tcp(const Point& wish);
+    Result<> verify_rounds(uint32_t count);
+    Result<> verify_for_the_time();
+    Result<> verify_round(uint32_t number);
+    Result<> verify_left();
+    Result<> verify_of(Side poster, const RoundOf& round);
+    Result<Checked> fetch_from_server(const RoundOf& round);
+    Result<Checked> serve_fetch(const RoundOf& round);
+    Result<Checked> send_to_server(const RoundOf& round);
+    Result<Checked> take_from_server(const RoundOf& round);
+    Result<Mark> mark();
+    Result<> count(const Json& stopped);
+    Result<> count_forward(uint64_t seen);
+    Result<> count_reverse(const Json& stopped);
     Part part_of(Direction direction, const Posted& posted);
     static void put_window(Part& part, const Count& opened, const Count& closed);
 
@@ -138,7 +138,7 @@ class Client {
         return {.control = &control_, .patience = timeout_, .poll = result_.point.poll};
     }
 
-    [[nodiscard]] base::Deadline step() const { return base::Deadline::in(timeout_); }
+    [[nodiscard]] Deadline step() const { return Deadline::in(timeout_); }
 
     Control control_;
     SideOptions options_;

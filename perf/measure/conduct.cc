@@ -11,8 +11,6 @@
 
 namespace perf {
 
-using base::Result;
-
 namespace {
 using Step = Result<> (Client::*)();
 

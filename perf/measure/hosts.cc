@@ -7,9 +7,6 @@
 
 namespace perf {
 
-using base::Result;
-using base::UniqueFd;
-
 Result<std::vector<Client>> start_clients(std::vector<Control> controls,
                                           const SideOptions& side,
                                           const Surroundings& around,
@@ -32,7 +29,7 @@ Result<std::vector<Client>> connect_clients(std::span<const std::string> hosts,
                                             bool with_device) {
     std::vector<Control> controls;
     for (const std::string& host : hosts) {
-        UniqueFd fd = TRY(connect_to(host, port, base::Deadline::in(side.timeout), around.stop));
+        UniqueFd fd = TRY(connect_to(host, port, Deadline::in(side.timeout), around.stop));
         controls.emplace_back(std::move(fd), around.stop);
     }
     return start_clients(std::move(controls), side, around, with_device);

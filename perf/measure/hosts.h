@@ -12,16 +12,16 @@
 namespace perf {
 
 // A client for each host, in order: versions are agreed on, and devices unless no point needs one.
-base::Result<std::vector<Client>> connect_clients(std::span<const std::string> hosts,
-                                                  uint16_t port,
-                                                  const SideOptions& side,
-                                                  const Surroundings& around,
-                                                  bool with_device = true);
+Result<std::vector<Client>> connect_clients(std::span<const std::string> hosts,
+                                            uint16_t port,
+                                            const SideOptions& side,
+                                            const Surroundings& around,
+                                            bool with_device = true);
 
 // The same over connections that are there already.
-base::Result<std::vector<Client>> start_clients(std::vector<Control> controls,
-                                                const SideOptions& side,
-                                                const Surroundings& around,
-                                                bool with_device = true);
+Result<std::vector<Client>> start_clients(std::vector<Control> controls,
+                                          const SideOptions& side,
+                                          const Surroundings& around,
+                                          bool with_device = true);
 
 }  // namespace perf

@@ -8,9 +8,6 @@
 
 namespace perf {
 
-using base::Code;
-using base::make_error;
-
 std::vector<Turn> schedule(const Plan& plan) {
     std::vector<Point> points = expand(plan);
     std::vector<Turn> turns;
@@ -40,7 +37,7 @@ std::vector<Batch> batches(const Plan& plan, size_t hosts) {
 
 namespace {
 // What expand() must not even be asked for. Latency has fewer points than combinations.
-base::Result<> check_lists(const Plan& plan) {
+Result<> check_lists(const Plan& plan) {
     constexpr size_t kMaxCombinations = 64 * kMaxPoints;
     size_t combinations = 1;
     for (const size_t list : {plan.verbs.size(),
@@ -65,7 +62,7 @@ base::Result<> check_lists(const Plan& plan) {
 }
 }  // namespace
 
-base::Result<> check_plan(const Plan& plan) {
+Result<> check_plan(const Plan& plan) {
     TRY(check_lists(plan));
     const auto points = expand(plan);
     if (points.size() > kMaxPoints)
@@ -76,7 +73,7 @@ base::Result<> check_plan(const Plan& plan) {
     return check_reps(plan.reps, points.size());
 }
 
-base::Result<> check_reps(uint32_t reps, size_t points) {
+Result<> check_reps(uint32_t reps, size_t points) {
     if (reps < 1 || reps > kMaxReps)
         return make_error(Code::Usage,
                           fmt::format("--reps {} is not from 1 to {}", reps, kMaxReps));

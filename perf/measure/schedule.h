@@ -29,9 +29,9 @@ struct Batch {
 std::vector<Batch> batches(const Plan& plan, size_t hosts);
 
 // Code::Usage or BadInput if it has too many points or results, or one beyond its limits.
-base::Result<> check_plan(const Plan& plan);
+Result<> check_plan(const Plan& plan);
 
 // Code::Usage if `points` points, repeated so often, are too many.
-base::Result<> check_reps(uint32_t reps, size_t points);
+Result<> check_reps(uint32_t reps, size_t points);
 
 }  // namespace perf

@@ -35,7 +35,7 @@ struct Lent {
     const DeviceInfo* peer = nullptr;
     Account* account = nullptr;
     // Waits until done(). A worker's failure is an error, and so is a client that speaks or goes.
-    std::function<base::Result<>(const std::function<bool()>& done)> await;
+    std::function<Result<>(const std::function<bool()>& done)> await;
 };
 
 class ServerHalf {
@@ -43,7 +43,7 @@ class ServerHalf {
     virtual ~ServerHalf() = default;
 
     // The answer to a message of the suite; not_due() if another is to come first.
-    virtual base::Result<base::Json> answer(std::string_view type, const base::Json& frame) = 0;
+    virtual Result<Json> answer(std::string_view type, const Json& frame) = 0;
 
     // Its last message was answered.
     [[nodiscard]] virtual bool is_over() const = 0;
@@ -52,7 +52,7 @@ class ServerHalf {
     [[nodiscard]] virtual std::optional<Busy> busy() const { return std::nullopt; }
 };
 
-inline base::Error not_due(std::string_view type) {
+inline Error not_due(std::string_view type) {
     return protocol_error("control message '" + std::string(type) + "' is not due");
 }
 

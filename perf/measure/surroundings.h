@@ -17,7 +17,7 @@ struct Surroundings {
     std::FILE* err;  // everything else
     // What a server does once it listens, before it hears anybody. main gives up there what it does
     // not need (netns/base/confine.h).
-    std::function<base::Result<>()> settle_down = [] { return base::Result<>{}; };
+    std::function<Result<>()> settle_down = [] { return Result<>{}; };
 };
 
 }  // namespace perf

@@ -11,12 +11,6 @@
 
 namespace perf {
 
-using base::Code;
-using base::Deadline;
-using base::Json;
-using base::make_error;
-using base::Result;
-
 Result<std::string> encode_frame(const Json& body) {
     const std::string text = base::dump_json(body);
     if (text.size() > kFrameLimit)
@@ -31,7 +25,7 @@ Result<size_t> decode_header(std::string_view header) {
     if (header.size() != kFrameHeader || !header.starts_with(kFrameMagic))
         return make_error(Code::BadInput,
                           "the peer does not speak the control protocol of rdma-perf: got '" +
-                              base::printable(header, kFrameHeader) + "'");
+                              printable(header, kFrameHeader) + "'");
     size_t length = 0;
     for (const char c : header.substr(kFrameMagic.size()))
         length = (length << 8U) | static_cast<unsigned char>(c);
@@ -87,12 +81,12 @@ Result<Json> Control::receive(const Deadline& deadline) {
 
 Result<Json> Control::expect(std::string_view type, const Deadline& deadline) {
     Json body = TRY(receive(deadline).context("waiting for '" + std::string(type) + "'"));
-    const auto got = TRY(base::required<std::string>(body, "type"));
+    const auto got = TRY(required<std::string>(body, "type"));
     if (got == "error")
         return parse_error_message(body);
     if (got != type)
         return make_error(Code::BadInput,
-                          "control message '" + base::printable(got, 40) + "' where '" +
+                          "control message '" + printable(got, 40) + "' where '" +
                               std::string(type) + "' is due");
     return body;
 }

@@ -12,8 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "netns/base/json.h"
-#include "netns/base/unique_fd.h"
+#include "perf/base/names.h"
 #include "perf/system/stop.h"
 
 namespace perf {
@@ -23,36 +22,34 @@ inline constexpr size_t kFrameHeader = 8;
 inline constexpr size_t kFrameLimit = 64 * 1024;
 
 // Header and body of a frame; for tests as well. Code::Internal if the body is too large.
-base::Result<std::string> encode_frame(const base::Json& body);
+Result<std::string> encode_frame(const Json& body);
 
 // The length of the body that follows an 8-byte header.
-base::Result<size_t> decode_header(std::string_view header);
+Result<size_t> decode_header(std::string_view header);
 
 class Control {
   public:
-    Control(base::UniqueFd fd, const Stop& stop) : fd_(std::move(fd)), stop_(&stop) {}
+    Control(UniqueFd fd, const Stop& stop) : fd_(std::move(fd)), stop_(&stop) {}
 
-    base::Result<> send(const base::Json& body, const base::Deadline& deadline);
+    Result<> send(const Json& body, const Deadline& deadline);
 
     // The next frame, whatever its type.
-    base::Result<base::Json> receive(const base::Deadline& deadline);
+    Result<Json> receive(const Deadline& deadline);
 
     // The next frame, which must have the type; an "error" frame of the peer becomes that error.
-    base::Result<base::Json> expect(std::string_view type, const base::Deadline& deadline);
+    Result<Json> expect(std::string_view type, const Deadline& deadline);
 
     // send, then expect.
-    base::Result<base::Json> ask(const base::Json& body,
-                                 std::string_view reply,
-                                 const base::Deadline& deadline);
+    Result<Json> ask(const Json& body, std::string_view reply, const Deadline& deadline);
 
     [[nodiscard]] int fd() const { return fd_.get(); }
 
     [[nodiscard]] const Stop& stop() const { return *stop_; }
 
   private:
-    base::Result<std::string> read_exactly(size_t bytes, const base::Deadline& deadline);
+    Result<std::string> read_exactly(size_t bytes, const Deadline& deadline);
 
-    base::UniqueFd fd_;
+    UniqueFd fd_;
     const Stop* stop_;
 };
 

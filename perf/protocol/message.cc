@@ -337,8 +337,8 @@ Result<RoundOf> parse_round(const Json& json, const Point& point) {
     return round;
 }
 
-Json error_message(const base::Error& error) {
-    base::Error without_fix = error;
+Json error_message(const Error& error) {
+    Error without_fix = error;
     without_fix.fix.clear();
     // A side that is stopped is, for the other one, a lost peer and no bug.
     const Code code = error.sys == ECANCELED ? Code::Unavailable : error.code;
@@ -347,23 +347,23 @@ Json error_message(const base::Error& error) {
         {{"code", base::code_name(code)}, {"text", without_fix.message()}, {"fix", error.fix}});
 }
 
-base::Error explain_input(base::Error error) {
+Error explain_input(Error error) {
     if (error.code != Code::BadInput)
         return error;
     return std::move(error).advise("run the same version on both sides: rdma-perf --version");
 }
 
-base::Error protocol_error(const std::string& what) {
+Error protocol_error(const std::string& what) {
     return explain_input(make_error(Code::BadInput, "protocol error: " + what));
 }
 
-base::Error parse_error_message(const Json& json) {
+Error parse_error_message(const Json& json) {
     using enum Code;
     const auto text = [&](const char* key) {
         auto value = base::optional_member<std::string>(json, key, "");
-        return value ? base::printable(*value, kErrorTextLimit) : std::string("?");
+        return value ? printable(*value, kErrorTextLimit) : std::string("?");
     };
-    base::Error error = make_error(Internal, "the peer says: " + text("text"));
+    Error error = make_error(Internal, "the peer says: " + text("text"));
     const std::string name = text("code");
     for (const Code code :
          {Usage, BadInput, BadConfig, Refused, Unsupported, Busy, Unavailable, Timeout, Kernel}) {

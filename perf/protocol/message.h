@@ -211,19 +211,19 @@ Result<std::vector<uint32_t>> parse_heard(const Json& json);
 Result<Endpoint> parse_endpoint_of(const Json& frame);
 
 // The error that an "error" message carries, marked as the peer's.
-base::Error parse_error_message(const base::Json& json);
+Error parse_error_message(const Json& json);
 
 // Returns the error for a message that no peer of this version sends here.
-base::Error protocol_error(const std::string& what);
+Error protocol_error(const std::string& what);
 
 // Returns the same error. Bad input gets its fix here: only a peer of another version sends it, once
 // the command line was read.
-base::Error explain_input(base::Error error);
+Error explain_input(Error error);
 
 // Code::BadInput that names both versions and the side to upgrade, if the two cannot work together.
-base::Result<> check_compatible(const Hello& own, const Hello& peer);
+Result<> check_compatible(const Hello& own, const Hello& peer);
 
 // {"type": type} and the members of `body`.
-base::Json message(std::string_view type, base::Json body = base::Json::object());
+Json message(std::string_view type, Json body = Json::object());
 
 }  // namespace perf

@@ -7,13 +7,9 @@
 #include <fmt/format.h>
 #include <sys/random.h>
 
-#include "netns/base/clock.h"
+#include "perf/base/names.h"
 
 namespace perf {
-
-using base::Code;
-using base::make_error;
-using base::Result;
 
 namespace {
 // Deep enough to keep a fast link busy, small enough for the 8 MiB that RLIMIT_MEMLOCK allows by
@@ -179,7 +175,7 @@ std::vector<Point> expand(const Plan& plan) {
 uint64_t random_seed() {
     uint64_t seed = 0;
     if (::getrandom(&seed, sizeof seed, 0) != sizeof seed)
-        seed = static_cast<uint64_t>(base::Deadline::Clock::now().time_since_epoch().count());
+        seed = static_cast<uint64_t>(Deadline::Clock::now().time_since_epoch().count());
     constexpr uint64_t kExact = (uint64_t{1} << 53U) - 1;
     return seed & kExact;
 }

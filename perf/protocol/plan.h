@@ -221,7 +221,7 @@ constexpr uint32_t signal_of(const Point& point) {
 std::vector<Point> expand(const Plan& plan);
 
 // Code::BadInput naming the member, for values that no point of expand() has.
-base::Result<> check_limits(const Point& point);
+Result<> check_limits(const Point& point);
 
 // For a plan without a seed. 53 bits: tools that hold numbers of JSON as doubles round
 // larger ones, and the plan that they hand on would have other data.
@@ -253,18 +253,17 @@ Result<Poll> parse_poll(std::string_view word);
 std::string describe(const Point& point);
 
 // One size: bytes, or with K, M, G (powers of 1024; also KiB, MiB, GiB). 1 to kMaxSize.
-base::Result<uint32_t> parse_size(std::string_view text);
+Result<uint32_t> parse_size(std::string_view text);
 
 // "4096", "64,4K,64K", "2..8M:*2", "1K..4K:+1K", or a list of these.
-base::Result<std::vector<uint32_t>> parse_sizes(std::string_view text);
+Result<std::vector<uint32_t>> parse_sizes(std::string_view text);
 
 // "2s", "500ms", "1.5s", or seconds without a unit. 1 ms to kMaxTimeMs.
-base::Result<uint32_t> parse_time_ms(std::string_view text);
+Result<uint32_t> parse_time_ms(std::string_view text);
 
 // The values of a list of words between commas; the error of the first that is none.
 template <class T>
-base::Result<std::vector<T>> parse_list(std::string_view text,
-                                        base::Result<T> (*parse)(std::string_view)) {
+Result<std::vector<T>> parse_list(std::string_view text, Result<T> (*parse)(std::string_view)) {
     std::vector<T> values;
     for (const auto word : split(text, ','))
         values.push_back(TRY(parse(word)));

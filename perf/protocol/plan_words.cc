@@ -36,9 +36,9 @@ unsigned take_unit(std::string_view& text) {
 // "FROM..TO:*N" or "FROM..TO:+N"; without a step: *2.
 Result<std::vector<uint32_t>> parse_range(std::string_view text, size_t dots) {
     const auto bad = [&] {
-        return make_error(Code::BadInput,
-                          fmt::format("size range '{}' is not FROM..TO:*N or FROM..TO:+N",
-                                      base::printable(text)));
+        return make_error(
+            Code::BadInput,
+            fmt::format("size range '{}' is not FROM..TO:*N or FROM..TO:+N", printable(text)));
     };
     const uint32_t from = TRY(parse_size(text.substr(0, dots)));
     const auto rest = split(text.substr(dots + 2), ':');
@@ -77,7 +77,7 @@ Result<Poll> parse_poll(std::string_view text) {
     if (mode != PollMode::Hybrid || spin_us == 0 || spin_us > kMaxSpinUs)
         return make_error(Code::BadInput,
                           fmt::format("poll mode '{}' is not hybrid:N with N from 1us to {}us",
-                                      base::printable(text),
+                                      printable(text),
                                       kMaxSpinUs));
     return Poll{.mode = mode, .spin_us = static_cast<uint32_t>(spin_us)};
 }
@@ -89,7 +89,7 @@ Result<uint32_t> parse_size(std::string_view text) {
     if (!value || *value == 0 || *value > (uint64_t{kMaxSize} >> shift))
         return make_error(Code::BadInput,
                           fmt::format("size '{}' is not a number of bytes from 1 to {} (K, M, G)",
-                                      base::printable(text),
+                                      printable(text),
                                       kMaxSize));
     return static_cast<uint32_t>(*value << shift);
 }
@@ -124,7 +124,7 @@ Result<uint32_t> parse_time_ms(std::string_view text) {
     if (!value || ms < 1 || ms > kMaxTimeMs)
         return make_error(
             Code::BadInput,
-            fmt::format("time '{}' is not a time from 1ms to 3600s", base::printable(text)));
+            fmt::format("time '{}' is not a time from 1ms to 3600s", printable(text)));
     return static_cast<uint32_t>(ms);
 }
 

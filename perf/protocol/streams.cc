@@ -16,12 +16,6 @@
 
 namespace perf {
 
-using base::Code;
-using base::Deadline;
-using base::make_error;
-using base::Result;
-using base::UniqueFd;
-
 namespace {
 constexpr size_t kStrangers = 64;  // that are given time to say who they are
 
@@ -75,7 +69,7 @@ class Doorman {
         if (control_.stop().requested())
             return stopped_error();
         if (ready < 0 && errno != EINTR)
-            return base::sys_error("poll");
+            return sys_error("poll");
         if (fds[1].revents != 0 && ready > 0)
             return closed_error();
         // Even if something came: strangers must not keep us for ever.
@@ -142,7 +136,7 @@ Result<> greet(int fd, const StreamGreeting& greeting) {
 Result<StreamDoor> StreamDoor::open(const Control& control) {
     uint64_t secret = 0;
     if (::getrandom(&secret, sizeof secret, 0) != sizeof secret)
-        return base::sys_error("getrandom");
+        return sys_error("getrandom");
     return StreamDoor(control, TRY(listen_beside(control.fd())), secret);
 }
 

@@ -14,20 +14,20 @@
 
 namespace perf {
 
-using Streams = std::vector<base::UniqueFd>;  // by number; connected, non-blocking
+using Streams = std::vector<UniqueFd>;  // by number; connected, non-blocking
 
 // Of the server.
 class StreamDoor {
   public:
     // The control connection must live longer.
-    static base::Result<StreamDoor> open(const Control& control);
+    static Result<StreamDoor> open(const Control& control);
 
     [[nodiscard]] uint16_t port() const { return listener_.port; }
 
     [[nodiscard]] uint64_t secret() const { return secret_; }
 
     // Waits for `count` streams. Ends as well when the control connection does.
-    base::Result<Streams> admit(uint32_t count, const base::Deadline& deadline);
+    Result<Streams> admit(uint32_t count, const Deadline& deadline);
 
   private:
     StreamDoor(const Control& control, Listener listener, uint64_t secret)
@@ -39,9 +39,9 @@ class StreamDoor {
 };
 
 // Of the client.
-base::Result<Streams> dial_streams(const Control& control,
-                                   const StreamOffer& offer,
-                                   uint32_t count,
-                                   const base::Deadline& deadline);
+Result<Streams> dial_streams(const Control& control,
+                             const StreamOffer& offer,
+                             uint32_t count,
+                             const Deadline& deadline);
 
 }  // namespace perf

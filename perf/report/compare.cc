@@ -11,11 +11,6 @@
 
 namespace perf {
 
-using base::Code;
-using base::Json;
-using base::make_error;
-using base::Result;
-
 namespace {
 using Pair = std::pair<const Series*, const Series*>;
 
@@ -137,17 +132,17 @@ void note_wrong(const ReportFile& file, std::vector<std::string>& out) {
                                       series.label,
                                       series.wrong,
                                       series.repetitions,
-                                      base::printable(file.name)));
+                                      printable(file.name)));
     }
 }
 
 std::string line_of(const Difference& difference, const ReportFile& a, const ReportFile& b) {
     std::string line = fmt::format("{}: {} in {}, {} in {}",
                                    difference.setting->text,
-                                   base::printable(difference.a),
-                                   base::printable(a.name),
-                                   base::printable(difference.b),
-                                   base::printable(b.name));
+                                   printable(difference.a),
+                                   printable(a.name),
+                                   printable(difference.b),
+                                   printable(b.name));
     if (difference.points != 0)
         line += " (" + base::number_of(difference.points, "point") + ")";
     return line;
@@ -212,7 +207,7 @@ Result<Expect> parse_expect(const std::string& word) {
         return Expect::Faster;
     return make_error(Code::Usage,
                       fmt::format("--expect '{}' is not known (allowed: equal, not-slower, faster)",
-                                  base::printable(word)));
+                                  printable(word)));
 }
 
 bool Comparison::fair() const {
@@ -263,10 +258,10 @@ std::string refusal_text(const Comparison& comparison, const ReportFile& a, cons
 
 std::string table_of(const Comparison& comparison, const ReportFile& a, const ReportFile& b) {
     std::string out = fmt::format("A {} of {}\nB {} of {}\n",
-                                  base::printable(a.name),
-                                  base::printable(a.started),
-                                  base::printable(b.name),
-                                  base::printable(b.started));
+                                  printable(a.name),
+                                  printable(a.started),
+                                  printable(b.name),
+                                  printable(b.started));
     for (const Difference& difference : comparison.differences)
         out += fmt::format("not equal, allowed: {}\n", line_of(difference, a, b));
     out += fmt::format("{:<26}{:<22}{:>14}{:>14}  {:>7}  {:<16}{:>9} {}\n",

@@ -16,7 +16,7 @@ namespace perf {
 enum class Expect { Nothing, Equal, NotSlower, Faster };
 
 // Code::Usage; nothing is expected by an empty word.
-base::Result<Expect> parse_expect(const std::string& word);
+Result<Expect> parse_expect(const std::string& word);
 
 // A setting that is not equal.
 struct Difference {
@@ -30,7 +30,7 @@ struct Difference {
 // One metric of one pair of points.
 struct Compared {
     std::string label;
-    base::Json point;  // of b
+    Json point;  // of b
     const Metric* metric = nullptr;
     size_t n_a = 0;
     size_t n_b = 0;
@@ -61,6 +61,6 @@ std::string refusal_text(const Comparison& comparison, const ReportFile& a, cons
 std::string table_of(const Comparison& comparison, const ReportFile& a, const ReportFile& b);
 
 // Members of a document of kind "compare".
-base::Json json_of(const Comparison& comparison, const ReportFile& a, const ReportFile& b);
+Json json_of(const Comparison& comparison, const ReportFile& a, const ReportFile& b);
 
 }  // namespace perf

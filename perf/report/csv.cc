@@ -5,8 +5,6 @@
 
 namespace perf {
 
-using base::Json;
-
 namespace {
 struct Column {
     std::string_view name;

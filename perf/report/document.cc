@@ -6,8 +6,6 @@
 
 namespace perf {
 
-using base::Json;
-
 Json head_of(std::string_view kind, const std::string& started) {
     return {{"schema", kSchema},
             {"kind", kind},
@@ -15,30 +13,30 @@ Json head_of(std::string_view kind, const std::string& started) {
             {"started", started}};
 }
 
-Json errors_json(const std::optional<base::Error>& error) {
+Json errors_json(const std::optional<Error>& error) {
     Json errors = Json::array();
     if (!error)
         return errors;
-    const base::Error known = explain_input(*error);
+    const Error known = explain_input(*error);
     errors.push_back(
         {{"code", base::code_name(known.code)}, {"text", known.message()}, {"fix", known.fix}});
     return errors;
 }
 
-Json to_json(const Document& document, const std::optional<base::Error>& error) {
+Json to_json(const Document& document, const std::optional<Error>& error) {
     Json out = head_of(document.kind, document.started);
     out.update(document.members);
     out["errors"] = errors_json(error);
     return out;
 }
 
-Exit complain(const base::Error& error, Exit exit, const Surroundings& around) {
+Exit complain(const Error& error, Exit exit, const Surroundings& around) {
     print(around.err, "rdma-perf: " + explain_input(error).message() + "\n");
     return exit == Exit::Ok ? exit_of(error) : exit;
 }
 
 Exit conclude(const Document& document,
-              const base::Result<>& done,
+              const Result<>& done,
               Exit exit,
               const std::string& json,
               const Surroundings& around) {

@@ -8,8 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "netns/base/clock.h"
-#include "netns/base/json.h"
+#include "perf/base/names.h"
 #include "perf/measure/surroundings.h"
 #include "perf/report/exit_code.h"
 
@@ -20,24 +19,24 @@ inline constexpr std::string_view kSchema = "rdma-perf/1";
 struct Document {
     std::string_view kind;                      // "run", "kv", ...
     std::string started = base::rfc3339_now();  // ISO 8601, UTC
-    base::Json members = base::Json::object();  // of its kind
+    Json members = Json::object();              // of its kind
 };
 
 // What every document begins with.
-base::Json head_of(std::string_view kind, const std::string& started);
+Json head_of(std::string_view kind, const std::string& started);
 
 // "errors" of every document: what ended it early, or nothing.
-base::Json errors_json(const std::optional<base::Error>& error);
+Json errors_json(const std::optional<Error>& error);
 
-base::Json to_json(const Document& document, const std::optional<base::Error>& error);
+Json to_json(const Document& document, const std::optional<Error>& error);
 
 // Says why something failed. Returns `exit`, or what the error makes of Exit::Ok.
-Exit complain(const base::Error& error, Exit exit, const Surroundings& around);
+Exit complain(const Error& error, Exit exit, const Surroundings& around);
 
 // Ends a command: reports an error, and writes the document, which has the error, to `json` (a file;
 // "-" for standard output; empty: nowhere). Returns as complain() does.
 Exit conclude(const Document& document,
-              const base::Result<>& done,
+              const Result<>& done,
               Exit exit,
               const std::string& json,
               const Surroundings& around);

@@ -5,26 +5,26 @@
 
 namespace perf {
 
-Exit exit_of(const base::Error& error) {
+Exit exit_of(const Error& error) {
     if (error.sys == ECANCELED)
         return Exit::Interrupted;
     switch (error.code) {
-        case base::Code::Internal:
+        case Code::Internal:
             return Exit::Internal;
-        case base::Code::Usage:
-        case base::Code::Refused:
+        case Code::Usage:
+        case Code::Refused:
             return Exit::Usage;
-        case base::Code::BadInput:  // after the command line is read, only the peer gives input
+        case Code::BadInput:  // after the command line is read, only the peer gives input
             return Exit::Version;
-        case base::Code::BadConfig:
-        case base::Code::Kernel:
+        case Code::BadConfig:
+        case Code::Kernel:
             return Exit::Environment;
-        case base::Code::Unsupported:
+        case Code::Unsupported:
             return Exit::Environment;
-        case base::Code::Busy:
-        case base::Code::Unavailable:
+        case Code::Busy:
+        case Code::Unavailable:
             return Exit::Peer;
-        case base::Code::Timeout:
+        case Code::Timeout:
             return Exit::Deadline;
     }
     return Exit::Internal;

@@ -3,7 +3,7 @@
 // docs/reference/exit-codes.md has the same table.
 #pragma once
 
-#include "netns/base/error.h"
+#include "perf/base/names.h"
 
 namespace perf {
 
@@ -21,6 +21,6 @@ enum class Exit : int {
     Interrupted = 130  // SIGINT or SIGTERM
 };
 
-Exit exit_of(const base::Error& error);
+Exit exit_of(const Error& error);
 
 }  // namespace perf

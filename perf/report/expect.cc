@@ -15,10 +15,6 @@
 
 namespace perf {
 
-using base::Code;
-using base::make_error;
-using base::Result;
-
 struct ExpectedMetric {
     struct Unit {
         std::string_view name;
@@ -68,8 +64,8 @@ std::string names_of(const Rows& rows) {
     return names;
 }
 
-base::Error not_known(std::string_view text, const std::string& why) {
-    return make_error(Code::Usage, fmt::format("--expect '{}': {}", base::printable(text), why))
+Error not_known(std::string_view text, const std::string& why) {
+    return make_error(Code::Usage, fmt::format("--expect '{}': {}", printable(text), why))
         .advise("write it as in: --expect 'bw>=900MiB/s,p99<=60us'");
 }
 

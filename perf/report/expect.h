@@ -25,7 +25,7 @@ struct Expectation {
 };
 
 // Code::Usage that names what is wrong and what is allowed. An empty text is no expectation.
-base::Result<std::vector<Expectation>> parse_expectations(std::string_view text);
+Result<std::vector<Expectation>> parse_expectations(std::string_view text);
 
 // A line for each expectation that a point does not meet, or that no point could.
 std::vector<std::string> unmet(const std::vector<Expectation>& expectations,

@@ -12,7 +12,7 @@ void print(std::FILE* to, const std::string& text) {
     (void)std::fflush(to);
 }
 
-base::Result<Sink> Sink::open(const std::string& where, std::FILE* out) {
+Result<Sink> Sink::open(const std::string& where, std::FILE* out) {
     Sink sink;
     sink.where_ = where;
     if (where == "-")
@@ -21,25 +21,23 @@ base::Result<Sink> Sink::open(const std::string& where, std::FILE* out) {
         return sink;
     sink.fd_.reset(::open(where.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
     if (!sink.fd_)
-        return base::sys_error("open " + where);
+        return sys_error("open " + where);
     return sink;
 }
 
-base::Result<> Sink::write(std::string_view text) const {
+Result<> Sink::write(std::string_view text) const {
     if (fd_)
         return base::write_all(fd_.get(), text, where_);
     if (out_ == nullptr)
         return {};
     if (std::fwrite(text.data(), 1, text.size(), out_) != text.size() || std::fflush(out_) != 0)
-        return base::sys_error("write to standard output");
+        return sys_error("write to standard output");
     return {};
 }
 
-base::Result<> write_document(const base::Json& document,
-                              const std::string& where,
-                              std::FILE* out) {
+Result<> write_document(const Json& document, const std::string& where, std::FILE* out) {
     const Sink sink = TRY(Sink::open(where, out));
-    return sink.write(document.dump(2, ' ', false, base::Json::error_handler_t::replace) + "\n");
+    return sink.write(document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace perf

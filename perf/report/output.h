@@ -6,8 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "netns/base/json.h"
-#include "netns/base/unique_fd.h"
+#include "perf/base/names.h"
 
 namespace perf {
 
@@ -20,20 +19,20 @@ class Sink {
     Sink() = default;
 
     // `where` is a file, made or emptied at once; "-" for `out`; or empty.
-    static base::Result<Sink> open(const std::string& where, std::FILE* out);
+    static Result<Sink> open(const std::string& where, std::FILE* out);
 
     [[nodiscard]] bool wanted() const { return out_ != nullptr || fd_; }
 
     // All of it has left this process when it returns.
-    base::Result<> write(std::string_view text) const;
+    Result<> write(std::string_view text) const;
 
   private:
     std::string where_;
-    base::UniqueFd fd_;
+    UniqueFd fd_;
     std::FILE* out_ = nullptr;
 };
 
 // `where`: a file's path, or "-" for `out`.
-base::Result<> write_document(const base::Json& document, const std::string& where, std::FILE* out);
+Result<> write_document(const Json& document, const std::string& where, std::FILE* out);
 
 }  // namespace perf

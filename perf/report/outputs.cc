@@ -9,9 +9,6 @@
 
 namespace perf {
 
-using base::Json;
-using base::Result;
-
 namespace {
 std::string line_of(std::string_view type, const Json& members) {
     Json line = {{"type", type}};
@@ -60,8 +57,8 @@ bool data_on_stdout(const MeasureOptions& options) {
 Result<> check_outputs(const MeasureOptions& options) {
     if (std::ranges::count(places(options), "-") <= 1)
         return {};
-    return base::make_error(base::Code::Usage,
-                            "of --json, --csv and --jsonl only one can be standard output ('-')")
+    return make_error(Code::Usage,
+                      "of --json, --csv and --jsonl only one can be standard output ('-')")
         .advise("name a file for the others");
 }
 

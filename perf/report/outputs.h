@@ -32,11 +32,11 @@ struct MeasureOptions {
 
 class Outputs {
   public:
-    static base::Result<Outputs> open(const MeasureOptions& options, std::FILE* out);
+    static Result<Outputs> open(const MeasureOptions& options, std::FILE* out);
 
-    base::Result<> begin(const Report& report) const;     // both sides are known
-    base::Result<> add(const PointResult& result) const;  // a point is complete
-    base::Result<> conclude(const Report& report) const;  // nothing more will come
+    Result<> begin(const Report& report) const;     // both sides are known
+    Result<> add(const PointResult& result) const;  // a point is complete
+    Result<> conclude(const Report& report) const;  // nothing more will come
 
   private:
     std::string json_;
@@ -49,6 +49,6 @@ class Outputs {
 bool data_on_stdout(const MeasureOptions& options);
 
 // Code::Usage if more than one of them wants standard output.
-base::Result<> check_outputs(const MeasureOptions& options);
+Result<> check_outputs(const MeasureOptions& options);
 
 }  // namespace perf

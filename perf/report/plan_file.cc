@@ -64,12 +64,11 @@ Result<Plan> plan_within(const std::string& path) {
         TRY(base::parse_json(TRY(read_file(path, kPlanLimit, "the plan")), "the plan"));
     if (!root.is_object() || !root.contains("schema"))
         return parse_plan(root);
-    const auto schema = TRY(base::required<std::string>(root, "schema"));
+    const auto schema = TRY(required<std::string>(root, "schema"));
     if (schema != kSchema || !root.contains("plan"))
         return make_error(
             Code::BadInput,
-            fmt::format(
-                "schema '{}' has no plan to run (known: {})", base::printable(schema), kSchema));
+            fmt::format("schema '{}' has no plan to run (known: {})", printable(schema), kSchema));
     return parse_plan(root["plan"]);
 }
 }  // namespace
@@ -101,7 +100,7 @@ Result<Plan> read_plan(const std::string& path) {
         return plan;
     plan.error().code = Code::Usage;
     return std::move(plan)
-        .context(base::printable(path))
+        .context(printable(path))
         .advise("pass --plan a report that --json wrote, or only its \"plan\"");
 }
 

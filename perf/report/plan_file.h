@@ -9,17 +9,17 @@
 
 #include <string>
 
-#include "netns/base/json.h"
+#include "perf/base/names.h"
 #include "perf/protocol/plan.h"
 
 namespace perf {
 
-base::Json to_json(const Plan& plan);
+Json to_json(const Plan& plan);
 
 // Code::BadInput that names the member. The caller checks its limits (schedule.h).
-base::Result<Plan> parse_plan(const base::Json& json);
+Result<Plan> parse_plan(const Json& json);
 
 // Of a report ("plan" beside "schema"), or of a file that is a plan. Code::Usage that names it.
-base::Result<Plan> read_plan(const std::string& path);
+Result<Plan> read_plan(const std::string& path);
 
 }  // namespace perf

@@ -14,8 +14,6 @@
 
 namespace perf {
 
-using base::Json;
-
 namespace {
 constexpr double kMiB = 1024.0 * 1024.0;
 

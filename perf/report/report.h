@@ -30,7 +30,7 @@ struct Report {
     std::optional<DeviceInfo> server_device;
     std::vector<Pairing> more_pairs;  // of the clients beyond the first one
     std::vector<PointResult> results;
-    std::optional<base::Error> error;  // why the rest is missing
+    std::optional<Error> error;  // why the rest is missing
 
     [[nodiscard]] bool corrupt() const;
 };
@@ -38,21 +38,21 @@ struct Report {
 // Puts both sides of each client into the report.
 void introduce(std::span<const Client> clients, Report& report);
 
-base::Json to_json(const Report& report);
+Json to_json(const Report& report);
 
 // Its parts, for output that is written while the plan runs: what is known before the first result,
 // one result, and what is known after the last one.
-base::Json json_head(const Report& report);
-base::Json env_json(const Report& report);
-base::Json side_json(const Hello& hello, const std::optional<DeviceInfo>& device);
-base::Json to_json(const PointResult& result);
-base::Json json_tail(const Report& report);
+Json json_head(const Report& report);
+Json env_json(const Report& report);
+Json side_json(const Hello& hello, const std::optional<DeviceInfo>& device);
+Json to_json(const PointResult& result);
+Json json_tail(const Report& report);
 
 // "client rxe1 (rdma0, GID 1 10.9.0.1 RoCE v2) at host ..." and the head of the table.
 std::string table_head(const Report& report);
 
 // The point as it was run, with what both sides agreed on.
-base::Json point_json(const PointResult& result);
+Json point_json(const PointResult& result);
 
 // One line, with the line about wrong data behind it if there is one.
 std::string table_row(const PointResult& result);

@@ -14,11 +14,6 @@
 
 namespace perf {
 
-using base::Code;
-using base::Json;
-using base::make_error;
-using base::Result;
-
 namespace {
 constexpr Setting kPointSettings[] = {
     {"mtu", "mtu_bytes", "path MTU"},
@@ -94,7 +89,7 @@ Result<const Json*> member(const Json& object, std::string_view name, Json::valu
                           fmt::format("'{}' must be an {}, not {}",
                                       name,
                                       type == Json::value_t::array ? "array" : "object",
-                                      base::printable(base::dump_json(*it), 40)));
+                                      printable(base::dump_json(*it), 40)));
     return &*it;
 }
 
@@ -111,11 +106,11 @@ std::string value_of(const Json& point, const Setting& setting) {
 // members unknown here, are not taken for one another.
 Result<Series> new_series(const Json& point) {
     Series series;
-    const auto verb = TRY(base::required<std::string>(point, "verb"));
-    const auto mode = TRY(base::required<std::string>(point, "mode"));
-    const auto size = TRY(base::required<uint64_t>(point, "size_bytes"));
-    series.label = fmt::format(
-        "{} {} {}", base::printable(verb, 20), base::printable(mode, 20), human_size(size));
+    const auto verb = TRY(required<std::string>(point, "verb"));
+    const auto mode = TRY(required<std::string>(point, "mode"));
+    const auto size = TRY(required<uint64_t>(point, "size_bytes"));
+    series.label =
+        fmt::format("{} {} {}", printable(verb, 20), printable(mode, 20), human_size(size));
     Json identity = Json::object();
     for (const auto& [name, value] : point.items()) {
         if (is_setting(name) || is_one_of(kIgnored, name))
@@ -125,8 +120,8 @@ Result<Series> new_series(const Json& point) {
             continue;
         identity[name] = value;
         if (!is_one_of(kNamed, name))
-            series.label += fmt::format(
-                " {} {}", base::printable(name, 40), base::printable(base::dump_json(value), 40));
+            series.label +=
+                fmt::format(" {} {}", printable(name, 40), printable(base::dump_json(value), 40));
     }
     // The order of members means nothing.
     series.identity = nlohmann::json(identity).dump();
@@ -145,7 +140,7 @@ Result<> add_samples(const Json& result, Series& series) {
             continue;
         if (!group->is_object())
             return make_error(Code::BadInput, fmt::format("'{}' must be an object", metric.group));
-        const auto value = TRY(base::required<double>(*group, metric.name));
+        const auto value = TRY(required<double>(*group, metric.name));
         if (!std::isfinite(value) || value < 0)
             return make_error(Code::BadInput,
                               fmt::format("'{}' is no measurement: {}", metric.name, value));
@@ -188,8 +183,8 @@ Result<> add_side(const Json& env, std::string_view name, SideValues& out) {
     const auto found = side.find("device");
     const bool none = found == side.end() || found->is_null();
     const Json device = none ? Json::object() : *found;
-    out[0].push_back(TRY(base::required<std::string>(side, "kernel")));
-    out[1].push_back(none ? "none" : TRY(base::required<std::string>(device, "gid_type")));
+    out[0].push_back(TRY(required<std::string>(side, "kernel")));
+    out[1].push_back(none ? "none" : TRY(required<std::string>(device, "gid_type")));
     // Older programs do not tell these.
     size_t place = 2;
     for (const std::string_view identity : {"part", "firmware", "pcie"})
@@ -214,23 +209,23 @@ void tell_apart(std::vector<Series>& all) {
                 continue;
             for (Series* series : group)
                 series->label += fmt::format(
-                    " {} {}", kPointSettings[i].member, base::printable(series->settings[i], 40));
+                    " {} {}", kPointSettings[i].member, printable(series->settings[i], 40));
         }
     }
 }
 
 Result<> check_schema(const Json& root) {
-    const auto schema = TRY(base::required<std::string>(root, "schema"));
+    const auto schema = TRY(required<std::string>(root, "schema"));
     // Reports of older programs have no kind.
     const auto kind = TRY(base::optional_member<std::string>(root, "kind", "run"));
     if (schema == kSchema && kind == "run")
         return {};
     if (schema == kSchema)
         return make_error(Code::BadInput,
-                          fmt::format("it is of kind '{}', not a report", base::printable(kind)));
+                          fmt::format("it is of kind '{}', not a report", printable(kind)));
     return make_error(
         Code::BadInput,
-        fmt::format("schema '{}' is not known (known: {})", base::printable(schema), kSchema));
+        fmt::format("schema '{}' is not known (known: {})", printable(schema), kSchema));
 }
 
 Result<ReportFile> parse(std::string_view text, const std::string& name) {
@@ -263,7 +258,7 @@ Result<T> about_file(Result<T> result, const std::string& name) {
         return result;
     result.error().code = Code::Usage;
     return std::move(result)
-        .context(base::printable(name))
+        .context(printable(name))
         .advise("compare takes two files that --json of run or loop wrote");
 }
 }  // namespace

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "netns/base/json.h"
+#include "perf/base/names.h"
 
 namespace perf {
 
@@ -37,7 +37,7 @@ struct Series {
     std::string label;     // "write bw 4096 B", with whatever else tells it from others
     std::string identity;  // what must be equal for two series to be compared at all
     std::vector<std::string> settings;  // in the order of point_settings(), as JSON
-    base::Json point;
+    Json point;
     size_t repetitions = 0;
     size_t wrong = 0;                                         // repetitions whose data was wrong
     std::map<std::string_view, std::vector<double>> samples;  // by name of the metric
@@ -52,7 +52,7 @@ struct ReportFile {
 };
 
 // Code::Usage that names the file and what is wrong with it.
-base::Result<ReportFile> parse_report(std::string_view text, const std::string& name);
-base::Result<ReportFile> read_report(const std::string& path);
+Result<ReportFile> parse_report(std::string_view text, const std::string& name);
+Result<ReportFile> read_report(const std::string& path);
 
 }  // namespace perf

@@ -9,8 +9,6 @@
 
 namespace perf {
 
-using base::Json;
-
 namespace {
 std::string interval_text(const SummaryRow& row) {
     if (!row.estimate.interval)

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "netns/base/json.h"
+#include "perf/base/names.h"
 #include "perf/measure/metrics.h"
 
 namespace perf {
@@ -27,7 +27,7 @@ std::vector<double> sample_of(const std::vector<const PointResult*>& repetitions
                               std::optional<double> (*value)(const PointResult& result));
 
 // [{"metric", "median", "ci95": [low, high] or null, "n"}] without the point.
-base::Json json_of(const SummaryRow& row);
+Json json_of(const SummaryRow& row);
 
 // The end of the table.
 std::string summary_table(const std::vector<SummaryRow>& rows, uint32_t reps);

@@ -13,11 +13,6 @@
 
 namespace perf {
 
-using base::Code;
-using base::Json;
-using base::make_error;
-using base::Result;
-
 namespace {
 constexpr size_t kCounterFileLimit = 4096;
 constexpr size_t kMostCounters = 1024;
@@ -102,8 +97,7 @@ Result<> check_name(std::string_view what, const std::string& name) {
     if (!name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos &&
         name.find('\0') == std::string::npos)
         return {};
-    return make_error(Code::BadInput,
-                      fmt::format("{} '{}' is no name", what, base::printable(name, 40)));
+    return make_error(Code::BadInput, fmt::format("{} '{}' is no name", what, printable(name, 40)));
 }
 
 // A decimal number and at most a newline; drivers answer "N/A (no PMA)" or an error instead.
@@ -211,7 +205,7 @@ Result<Counters> parse_counters(const Json& json) {
             fmt::format("'counters' must be an object of at most {} members", kMostCounters));
     Counters out;
     for (const auto& [name, value] : json.items())
-        out[base::printable(name, kNameLimit)] = TRY(base::as<uint64_t>(value, "counters"));
+        out[printable(name, kNameLimit)] = TRY(base::as<uint64_t>(value, "counters"));
     return out;
 }
 

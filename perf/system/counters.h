@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "netns/base/json.h"
+#include "perf/base/names.h"
 
 namespace perf {
 
@@ -32,8 +32,7 @@ struct CounterSource {
 
 // What can be read; folders and files that are not there or cannot be read are left out.
 // Code::BadInput for names that lead out of their folder.
-base::Result<Counters> read_counters(const CounterSource& source,
-                                     const std::string& sysfs = "/sys");
+Result<Counters> read_counters(const CounterSource& source, const std::string& sysfs = "/sys");
 
 // By how much each counter grew. One that went back was reset by somebody: nothing is known of it.
 Counters grown(const Counters& before, const Counters& after);
@@ -50,9 +49,9 @@ std::optional<Trouble> trouble_of(std::string_view counter);
 // "retransmit", "loss", "congested": each at most once.
 std::vector<std::string> flags_of(const Counters& grown);
 
-base::Json to_json(const Counters& counters);
+Json to_json(const Counters& counters);
 
 // At most 1024 members, names in printable ASCII.
-base::Result<Counters> parse_counters(const base::Json& json);
+Result<Counters> parse_counters(const Json& json);
 
 }  // namespace perf

@@ -12,14 +12,9 @@
 #include <unistd.h>
 
 #include "netns/base/files.h"
-#include "netns/base/unique_fd.h"
+#include "perf/base/names.h"
 
 namespace perf {
-
-using base::Code;
-using base::Json;
-using base::make_error;
-using base::Result;
 
 namespace {
 constexpr double kShortestIdle = 0.05;
@@ -120,7 +115,7 @@ Result<MachineTicks> parse_proc_stat(std::string_view text) {
 
 std::optional<CpuSample> sample_cpu(const std::string& proc) {
     const std::string path = proc + "/stat";
-    const base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd)
         return std::nullopt;
     const auto text = base::read_all(fd.get(), kStatLimit, path);
@@ -174,7 +169,7 @@ Json to_json(const CpuUse& use) {
 Result<CpuUse> parse_cpu_use(const Json& json) {
     CpuUse use;
     for (const auto& [name, member] : kMembers) {
-        const double value = TRY(base::required<double>(json, name));
+        const double value = TRY(required<double>(json, name));
         if (!(value >= 0 && value <= kMostSeconds))
             return make_error(Code::BadInput,
                               fmt::format("'{}' is {}, not from 0 to 10^9 seconds", name, value));

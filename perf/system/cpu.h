@@ -16,7 +16,7 @@
 #include <string>
 #include <string_view>
 
-#include "netns/base/json.h"
+#include "perf/base/names.h"
 
 namespace perf {
 
@@ -35,7 +35,7 @@ struct MachineTicks {
 };
 
 // The first line of /proc/stat; Code::BadInput if it is not that.
-base::Result<MachineTicks> parse_proc_stat(std::string_view text);
+Result<MachineTicks> parse_proc_stat(std::string_view text);
 
 // Both clocks at one moment.
 struct CpuSample {
@@ -73,7 +73,7 @@ struct CpuUse {
 
 CpuUse cpu_use(const CpuSample& begin, const CpuSample& end, const std::optional<IdleLoad>& idle);
 
-base::Json to_json(const CpuUse& use);
-base::Result<CpuUse> parse_cpu_use(const base::Json& json);  // each value from 0 to 10^9
+Json to_json(const CpuUse& use);
+Result<CpuUse> parse_cpu_use(const Json& json);  // each value from 0 to 10^9
 
 }  // namespace perf

@@ -4,12 +4,12 @@
 
 #include <string>
 
-#include "netns/base/result.h"
+#include "perf/base/names.h"
 
 namespace perf {
 
 // All of a regular file (a pipe that nobody writes to would hang), up to `limit` bytes; `what`
 // names it in errors.
-base::Result<std::string> read_file(const std::string& path, size_t limit, const std::string& what);
+Result<std::string> read_file(const std::string& path, size_t limit, const std::string& what);
 
 }  // namespace perf

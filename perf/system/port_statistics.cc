@@ -10,7 +10,7 @@
 #include <rdma/rdma_netlink.h>
 #include <sys/socket.h>
 
-#include "netns/base/unique_fd.h"
+#include "perf/base/names.h"
 
 namespace perf {
 
@@ -85,8 +85,8 @@ NumberAttribute number_attribute(int type, uint32_t value) {
 }
 
 // Connected to the kernel, which then refuses what other processes send to it.
-base::UniqueFd open_nldev() {
-    base::UniqueFd fd(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA));
+UniqueFd open_nldev() {
+    UniqueFd fd(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA));
     sockaddr_nl kernel{};
     kernel.nl_family = AF_NETLINK;
     if (fd && ::connect(fd.get(), reinterpret_cast<sockaddr*>(&kernel), sizeof kernel) != 0)
@@ -98,7 +98,7 @@ base::UniqueFd open_nldev() {
 // request, or the part before: there is nothing to wait for.
 template <class Request, class Take>
 void ask_nldev(const Request& request, Take&& take) {
-    const base::UniqueFd fd = open_nldev();
+    const UniqueFd fd = open_nldev();
     if (!fd || ::send(fd.get(), &request, sizeof request, 0) < 0)
         return;
     std::array<std::byte, 32768> buffer;  // the kernel's own limit for a part of a list

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "netns/base/files.h"
-#include "netns/base/unique_fd.h"
+#include "perf/base/names.h"
 
 namespace perf {
 
@@ -26,13 +26,12 @@ std::string_view trimmed(std::string_view text) {
     return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
-base::UniqueFd open_regular(const std::string& path) {
-    base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+UniqueFd open_regular(const std::string& path) {
+    UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 
     struct stat st {};
 
-    return fd && ::fstat(fd.get(), &st) == 0 && S_ISREG(st.st_mode) ? std::move(fd)
-                                                                    : base::UniqueFd();
+    return fd && ::fstat(fd.get(), &st) == 0 && S_ISREG(st.st_mode) ? std::move(fd) : UniqueFd();
 }
 
 bool is_plain(std::string_view name) {
@@ -41,7 +40,7 @@ bool is_plain(std::string_view name) {
 }  // namespace
 
 std::optional<std::string> read_start(const std::string& path) {
-    const base::UniqueFd fd = open_regular(path);
+    const UniqueFd fd = open_regular(path);
     std::string text(4096, '\0');
     const ssize_t size = fd ? ::read(fd.get(), text.data(), text.size()) : -1;
     if (size < 0)
@@ -51,7 +50,7 @@ std::optional<std::string> read_start(const std::string& path) {
 }
 
 std::optional<std::string> read_small(const std::string& path) {
-    const base::UniqueFd fd = open_regular(path);
+    const UniqueFd fd = open_regular(path);
     if (!fd)
         return std::nullopt;
     auto text = base::read_all(fd.get(), kReadLimit, path);
@@ -64,7 +63,7 @@ std::optional<std::string> read_line(const std::string& path) {
     const auto text = read_small(path);
     if (!text)
         return std::nullopt;
-    return base::printable(trimmed(text->substr(0, text->find('\n'))), kLineLimit);
+    return printable(trimmed(text->substr(0, text->find('\n'))), kLineLimit);
 }
 
 std::optional<std::vector<std::string>> read_names(const std::string& path) {
@@ -92,7 +91,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 std::optional<std::string> value_after(std::string_view text, std::string_view key) {
     for (const std::string_view line : split(text, '\n')) {
         if (line.starts_with(key))
-            return base::printable(trimmed(line.substr(key.size())), kLineLimit);
+            return printable(trimmed(line.substr(key.size())), kLineLimit);
     }
     return std::nullopt;
 }

@@ -7,7 +7,7 @@
 
 namespace perf {
 
-base::Result<std::vector<Address>> sources_towards(const std::string& host) {
+Result<std::vector<Address>> sources_towards(const std::string& host) {
     std::vector<Address> sources;
     for (const Address& target : TRY(addresses_of(host))) {
         const auto source = route_source(target);
@@ -15,8 +15,7 @@ base::Result<std::vector<Address>> sources_towards(const std::string& host) {
             sources.push_back(*source);
     }
     if (sources.empty())
-        return base::make_error(base::Code::Unavailable,
-                                "no route leads to " + base::printable(host))
+        return make_error(Code::Unavailable, "no route leads to " + printable(host))
             .advise("see `ip route` in this container");
     return sources;
 }

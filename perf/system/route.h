@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "netns/base/result.h"
 #include "perf/address/address.h"
+#include "perf/base/names.h"
 
 namespace perf {
 
 // The source addresses towards each address of a host, best first, each once. Nothing is sent but
 // what name resolution sends. Code::Unavailable if the name means nothing or no route leads there.
-base::Result<std::vector<Address>> sources_towards(const std::string& host);
+Result<std::vector<Address>> sources_towards(const std::string& host);
 
 }  // namespace perf

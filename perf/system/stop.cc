@@ -30,32 +30,32 @@ void Stop::request() noexcept {
     (void)!::write(event_.get(), &one, sizeof one);
 }
 
-base::Result<> stop_on_signals(Stop& stop) {
+Result<> stop_on_signals(Stop& stop) {
     if (stop.fd() < 0)
-        return base::sys_error("eventfd");
+        return sys_error("eventfd");
     signal_target.store(&stop);
     struct sigaction action = {};
     action.sa_handler = on_signal;  // no SA_RESTART: a blocking call must come back
     if (::sigaction(SIGINT, &action, nullptr) != 0 || ::sigaction(SIGTERM, &action, nullptr) != 0)
-        return base::sys_error("sigaction");
+        return sys_error("sigaction");
     action.sa_handler = SIG_IGN;
     if (::sigaction(SIGPIPE, &action, nullptr) != 0)
-        return base::sys_error("sigaction SIGPIPE");
+        return sys_error("sigaction SIGPIPE");
     return {};
 }
 
-base::Error stopped_error() {
-    base::Error error = base::make_error(base::Code::Internal, "stopped by a signal");
+Error stopped_error() {
+    Error error = make_error(Code::Internal, "stopped by a signal");
     error.sys = ECANCELED;
     return error;
 }
 
-base::Error closed_error() {
-    return base::make_error(base::Code::Unavailable, "the peer closed the control connection")
+Error closed_error() {
+    return make_error(Code::Unavailable, "the peer closed the control connection")
         .advise("see what the other side printed");
 }
 
-base::Result<> wait_ready(int fd, short events, const base::Deadline& deadline, const Stop& stop) {
+Result<> wait_ready(int fd, short events, const Deadline& deadline, const Stop& stop) {
     for (;;) {
         pollfd fds[2] = {{fd, events, 0}, {stop.fd(), POLLIN, 0}};
         const int ready = ::poll(fds, 2, deadline.left_ms());
@@ -64,9 +64,9 @@ base::Result<> wait_ready(int fd, short events, const base::Deadline& deadline, 
         if (ready > 0 && fds[0].revents != 0)
             return {};
         if (ready < 0 && errno != EINTR)
-            return base::sys_error("poll");
+            return sys_error("poll");
         if (deadline.passed())
-            return base::make_error(base::Code::Timeout, "the deadline passed");
+            return make_error(Code::Timeout, "the deadline passed");
     }
 }
 

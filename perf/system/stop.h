@@ -6,9 +6,7 @@
 
 #include <atomic>
 
-#include "netns/base/clock.h"
-#include "netns/base/result.h"
-#include "netns/base/unique_fd.h"
+#include "perf/base/names.h"
 
 namespace perf {
 
@@ -25,20 +23,20 @@ class Stop {
 
   private:
     std::atomic<bool> requested_ = false;
-    base::UniqueFd event_;
+    UniqueFd event_;
 };
 
 // SIGINT and SIGTERM request `stop`, which must live as long as the process; SIGPIPE is ignored.
-base::Result<> stop_on_signals(Stop& stop);
+Result<> stop_on_signals(Stop& stop);
 
 // The error of a step that was ended by a stop: sys is ECANCELED.
-base::Error stopped_error();
+Error stopped_error();
 
 // The error of a peer that closed the control connection.
-base::Error closed_error();
+Error closed_error();
 
 // Waits until poll(2) reports `events` (or a hang-up) on fd. Code::Timeout when the deadline
 // passes.
-base::Result<> wait_ready(int fd, short events, const base::Deadline& deadline, const Stop& stop);
+Result<> wait_ready(int fd, short events, const Deadline& deadline, const Stop& stop);
 
 }  // namespace perf

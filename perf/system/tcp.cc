@@ -13,13 +13,6 @@
 
 namespace perf {
 
-using base::Code;
-using base::Deadline;
-using base::make_error;
-using base::Result;
-using base::sys_error;
-using base::UniqueFd;
-
 namespace {
 constexpr int kBacklog = 32;
 constexpr int kDataBacklog = 256;  // a client dials all streams of a point at once
@@ -39,7 +32,7 @@ Result<Addresses> resolve(const std::string& host, uint16_t port, int flags) {
     const int rc = ::getaddrinfo(host.c_str(), service.c_str(), &hints, &list);
     if (rc != 0)
         return make_error(Code::Unavailable,
-                          fmt::format("address '{}': {}", base::printable(host), gai_strerror(rc)))
+                          fmt::format("address '{}': {}", printable(host), gai_strerror(rc)))
             .advise("name an address, or a host that `getent hosts` finds");
     return Addresses(list);
 }
@@ -170,7 +163,7 @@ Result<UniqueFd> connect_beside(int fd, uint16_t port, const Deadline& deadline,
     auto connected = connect_one(target, deadline, stop);
     if (connected)
         return connected;
-    base::Error error = std::move(connected).error();
+    Error error = std::move(connected).error();
     if (error.code == Code::Kernel)
         error.code = Code::Unavailable;
     return std::move(error)
@@ -178,8 +171,8 @@ Result<UniqueFd> connect_beside(int fd, uint16_t port, const Deadline& deadline,
         .advise("let a firewall in between pass connections to any TCP port of the server");
 }
 
-base::Error socket_error(int number, std::string what) {
-    base::Error error = sys_error(number, std::move(what));
+Error socket_error(int number, std::string what) {
+    Error error = sys_error(number, std::move(what));
     if (number == ECONNRESET || number == EPIPE || number == ETIMEDOUT || number == ENOTCONN ||
         number == EHOSTUNREACH || number == ENETUNREACH)
         error.code = Code::Unavailable;
@@ -202,8 +195,8 @@ Result<UniqueFd> connect_to(const std::string& host,
                             const Deadline& deadline,
                             const Stop& stop) {
     const Addresses list = TRY(resolve(host, port, AI_ADDRCONFIG));
-    base::Error last = make_error(Code::Unavailable, "no address")
-                           .advise("name an address, or a host that `getent hosts` finds");
+    Error last = make_error(Code::Unavailable, "no address")
+                     .advise("name an address, or a host that `getent hosts` finds");
     for (const addrinfo* target = list.get(); target != nullptr; target = target->ai_next) {
         auto connected = connect_one(*target, deadline, stop);
         if (connected)
@@ -215,7 +208,7 @@ Result<UniqueFd> connect_to(const std::string& host,
     if (last.code == Code::Kernel)
         last.code = Code::Unavailable;
     return std::move(last)
-        .in(fmt::format("connect to {} port {}", base::printable(host), port))
+        .in(fmt::format("connect to {} port {}", printable(host), port))
         .advise(
             "start `rdma-perf serve --bind ADDRESS` there, or see what keeps you from reaching it");
 }

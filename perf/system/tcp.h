@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "netns/base/unique_fd.h"
 #include "perf/address/address.h"
+#include "perf/base/names.h"
 #include "perf/system/stop.h"
 
 namespace perf {
@@ -19,40 +19,36 @@ namespace perf {
 inline constexpr uint16_t kDefaultPort = 18600;
 
 struct Listener {
-    base::UniqueFd fd;
+    UniqueFd fd;
     std::string name;  // "127.0.0.1:18600" with the port that was really taken
     uint16_t port = 0;
 };
 
 // Listens on each address; none given: 127.0.0.1 and, where there is IPv6, ::1. Port 0 takes any.
-base::Result<std::vector<Listener>> listen_on(const std::vector<std::string>& addresses,
-                                              uint16_t port);
+Result<std::vector<Listener>> listen_on(const std::vector<std::string>& addresses, uint16_t port);
 
 // Listens where the connection `fd` has its own end, on any port; on 127.0.0.1 beside a socket that
 // is neither IPv4 nor IPv6.
-base::Result<Listener> listen_beside(int fd);
+Result<Listener> listen_beside(int fd);
 
 // A waiting connection; nothing if it went away before it was accepted.
-base::Result<std::optional<base::UniqueFd>> accept_from(const Listener& listener);
+Result<std::optional<UniqueFd>> accept_from(const Listener& listener);
 
 // Tries every address of the host in order. Code::Unavailable if none answers. Name resolution
 // itself is the C library's and bounded by resolv.conf, not by the deadline.
-base::Result<base::UniqueFd> connect_to(const std::string& host,
-                                        uint16_t port,
-                                        const base::Deadline& deadline,
-                                        const Stop& stop);
+Result<UniqueFd> connect_to(const std::string& host,
+                            uint16_t port,
+                            const Deadline& deadline,
+                            const Stop& stop);
 
 // To another port of the host at the other end of the connection `fd`; of 127.0.0.1 likewise.
-base::Result<base::UniqueFd> connect_beside(int fd,
-                                            uint16_t port,
-                                            const base::Deadline& deadline,
-                                            const Stop& stop);
+Result<UniqueFd> connect_beside(int fd, uint16_t port, const Deadline& deadline, const Stop& stop);
 
 // The error of a failed call on a connection: Code::Unavailable if the other end is gone.
-base::Error socket_error(int number, std::string what);
+Error socket_error(int number, std::string what);
 
 // The addresses of a host by its name, in the order in which connect_to() tries them.
-base::Result<std::vector<Address>> addresses_of(const std::string& host);
+Result<std::vector<Address>> addresses_of(const std::string& host);
 
 // Both ends of a connected socket; empty for a socket that is not IPv4 or IPv6.
 std::optional<Address> local_address(int fd);

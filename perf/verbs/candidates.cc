@@ -22,10 +22,10 @@ std::string Candidates::way_out() const {
         query.sources.front().text());
 }
 
-base::Result<Candidates> find_candidates(Verbs& verbs,
-                                         const DeviceWish& wish,
-                                         const std::vector<Address>& sources,
-                                         const std::string& sysfs) {
+Result<Candidates> find_candidates(Verbs& verbs,
+                                   const DeviceWish& wish,
+                                   const std::vector<Address>& sources,
+                                   const std::string& sysfs) {
     const Attachment attachment = load_attachment(wish.attach_file, wish.env_device, wish.env_gid);
     Candidates out;
     out.tables = TRY(survey(verbs, wish.device, sysfs));

@@ -30,9 +30,9 @@ struct Candidates {
 };
 
 // `sources`: where the kernel routes from towards the peer, best first.
-base::Result<Candidates> find_candidates(Verbs& verbs,
-                                         const DeviceWish& wish,
-                                         const std::vector<Address>& sources,
-                                         const std::string& sysfs = "/sys");
+Result<Candidates> find_candidates(Verbs& verbs,
+                                   const DeviceWish& wish,
+                                   const std::vector<Address>& sources,
+                                   const std::string& sysfs = "/sys");
 
 }  // namespace perf

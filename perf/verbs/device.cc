@@ -9,16 +9,12 @@
 #include <poll.h>
 #include <sched.h>
 
-#include "netns/base/clock.h"
+#include "perf/base/names.h"
 #include "perf/system/reading.h"
 #include "perf/verbs/candidates.h"
 #include "perf/verbs/limit.h"
 
 namespace perf {
-
-using base::Code;
-using base::make_error;
-using base::Result;
 
 namespace {
 // Vendor ids that the kernel's software drivers report: rxe 0xffffff, siw 0x626d74.
@@ -35,9 +31,9 @@ Result<Device> open_row(Verbs& verbs, const GidRow& row) {
     device.verbs = &verbs;
     device.context = TRY(open_device(verbs, row.device));
     if (const int rc = verbs.query_device(device.context.get(), &device.attr); rc != 0)
-        return base::sys_error(rc, "query device " + row.device);
+        return sys_error(rc, "query device " + row.device);
     if (const int rc = verbs.query_port(device.context.get(), row.port, &device.port); rc != 0)
-        return base::sys_error(rc, fmt::format("query port {} of {}", row.port, row.device));
+        return sys_error(rc, fmt::format("query port {} of {}", row.port, row.device));
     device.pd = TRY(alloc_pd(verbs, device.context.get()));
     device.software = is_software(device.attr);
     device.info = {.device = row.device,
@@ -78,7 +74,7 @@ Identity identity_of(const std::string& device,
     Identity identity{
         .part = fmt::format("{:04x}:{:04x}", attr.vendor_id, attr.vendor_part_id),
         .board = line("board_id"),
-        .firmware = base::printable({attr.fw_ver, ::strnlen(attr.fw_ver, sizeof attr.fw_ver)}, 64),
+        .firmware = printable({attr.fw_ver, ::strnlen(attr.fw_ver, sizeof attr.fw_ver)}, 64),
         .pcie = {},
         .numa_node = line("device/numa_node")};
     // A virtual function's link is its adapter's: "Unknown", with a width of 0.
@@ -130,7 +126,7 @@ Result<Device> open_best_device(Verbs& verbs,
 }
 
 bool is_gone(const Device& device, std::chrono::milliseconds grace) noexcept {
-    const auto deadline = base::Deadline::in(grace);
+    const auto deadline = Deadline::in(grace);
     for (;;) {
         ibv_event_type type{};
         while (device.verbs->take_async_event(device.context.get(), &type) == 0) {
@@ -145,7 +141,7 @@ bool is_gone(const Device& device, std::chrono::milliseconds grace) noexcept {
     }
 }
 
-base::Error gone_error(const Device& device) {
+Error gone_error(const Device& device) {
     return make_error(Code::Kernel, fmt::format("the RDMA device {} is gone", device.info.device))
         .advise("see `rdma link`: was it, its netdev or its network namespace removed?");
 }
@@ -182,7 +178,7 @@ Result<uint32_t> partition_index(const Device& device, uint16_t key) {
             "see /sys/class/infiniband/{}/ports/{}/pkeys", device.info.device, device.info.port));
 }
 
-std::optional<base::Error> port_error(const Device& device) {
+std::optional<Error> port_error(const Device& device) {
     ibv_port_attr port{};
     const uint8_t number = device.info.port;
     if (device.verbs->query_port(device.context.get(), number, &port) != 0 ||

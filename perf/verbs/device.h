@@ -46,26 +46,26 @@ Identity identity_of(const std::string& device,
                      const std::string& sysfs = "/sys");
 
 // The device that rdma_cm has for an address: of iWARP, whose GIDs are no addresses.
-base::Result<Device> open_cm_device(Verbs& verbs, const CmDevice& found);
+Result<Device> open_cm_device(Verbs& verbs, const CmDevice& found);
 
 // Chooses and opens. `sources`: where the kernel routes from towards the peer, best first. Without
 // a usable GID: Code::Unavailable whose text holds the table and the way out.
-base::Result<Device> open_best_device(Verbs& verbs,
-                                      const DeviceWish& wish,
-                                      const std::vector<Address>& sources);
+Result<Device> open_best_device(Verbs& verbs,
+                                const DeviceWish& wish,
+                                const std::vector<Address>& sources);
 
 // Whether the kernel has taken the device away: its link, netdev or network namespace was removed.
 // Nothing completes any more then. Takes all asynchronous events. A refused call may be a moment
 // before the event that explains it: waits for that as long as `grace`.
 bool is_gone(const Device& device, std::chrono::milliseconds grace = {}) noexcept;
-base::Error gone_error(const Device& device);
+Error gone_error(const Device& device);
 
 // The partition key at an index of the device's port, and the index that a port has a key at: full
 // and limited members of a partition have the same 15 bits. Code::Unsupported if there is none.
-base::Result<uint16_t> partition_key(const Device& device, uint32_t index);
-base::Result<uint32_t> partition_index(const Device& device, uint16_t key);
+Result<uint16_t> partition_key(const Device& device, uint32_t index);
+Result<uint32_t> partition_index(const Device& device, uint16_t key);
 
 // Why the port cannot carry traffic now; nothing if it can.
-std::optional<base::Error> port_error(const Device& device);
+std::optional<Error> port_error(const Device& device);
 
 }  // namespace perf

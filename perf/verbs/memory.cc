@@ -11,8 +11,6 @@
 
 namespace perf {
 
-using base::Result;
-
 namespace {
 size_t round_up(size_t value, size_t unit) {
     return (value + unit - 1) / unit * unit;
@@ -110,8 +108,8 @@ Result<> take_memory(size_t bytes) {
     do {
         const size_t all = memory_budget.load();
         if (before > all || bytes > all - before)
-            return base::make_error(
-                       base::Code::Busy,
+            return make_error(
+                       Code::Busy,
                        fmt::format("{} bytes are more than is left for data: {} of {} are in use",
                                    bytes,
                                    before,
@@ -143,7 +141,7 @@ Result<Memory> Memory::map(const Layout& layout) {
                            -1,
                            0);
     if (address == MAP_FAILED) {
-        base::Error error = base::sys_error(fmt::format("map {} bytes", layout.bytes));
+        Error error = sys_error(fmt::format("map {} bytes", layout.bytes));
         memory_in_use -= layout.bytes;
         return std::move(error).advise(
             "use a smaller --size or --depth, or raise the container's memory limit");

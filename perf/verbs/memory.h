@@ -9,7 +9,7 @@
 #include <optional>
 #include <span>
 
-#include "netns/base/result.h"
+#include "perf/base/names.h"
 #include "perf/protocol/plan.h"
 
 namespace perf {
@@ -86,7 +86,7 @@ class MemoryBudget {
 class Memory {
   public:
     // Busy: the budget has less left.
-    static base::Result<Memory> map(const Layout& layout);
+    static Result<Memory> map(const Layout& layout);
 
     ~Memory();
     Memory(Memory&& other) noexcept;

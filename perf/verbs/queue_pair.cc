@@ -10,8 +10,6 @@
 
 namespace perf {
 
-using base::Result;
-
 namespace {
 std::string rtr_hint(int number) {
     switch (number) {
@@ -87,7 +85,7 @@ Result<> to_init(const End& end, ibv_qp* qp, int access, uint32_t queue_key) {
                              IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
                                  (qp->qp_type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS));
     if (rc != 0)
-        return base::sys_error(rc, fmt::format("queue pair {} to INIT", qp->qp_num));
+        return sys_error(rc, fmt::format("queue pair {} to INIT", qp->qp_num));
     return {};
 }
 
@@ -110,15 +108,14 @@ Result<> to_rtr(
     const int rc = end.verbs->modify_qp(qp, &attr, mask);
     if (rc == 0)
         return {};
-    return base::sys_error(
-               rc,
-               fmt::format("queue pair {} to RTR (device {}, GID index {} {}, to {}, MTU {})",
-                           qp->qp_num,
-                           end.own.device,
-                           end.own.gid_index,
-                           end.own.gid.text(),
-                           peer.gid.text(),
-                           mtu))
+    return sys_error(rc,
+                     fmt::format("queue pair {} to RTR (device {}, GID index {} {}, to {}, MTU {})",
+                                 qp->qp_num,
+                                 end.own.device,
+                                 end.own.gid_index,
+                                 end.own.gid.text(),
+                                 peer.gid.text(),
+                                 mtu))
         .advise(rtr_hint(rc));
 }
 
@@ -141,7 +138,7 @@ Result<> to_rts(const End& end, ibv_qp* qp, const DeviceInfo& peer, uint32_t psn
         mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
     const int rc = end.verbs->modify_qp(qp, &attr, mask);
     if (rc != 0)
-        return base::sys_error(rc, fmt::format("queue pair {} to RTS", qp->qp_num));
+        return sys_error(rc, fmt::format("queue pair {} to RTS", qp->qp_num));
     return {};
 }
 
@@ -150,7 +147,7 @@ Result<Owned<ibv_ah>> make_address_handle(const End& end, ibv_pd* pd, const Devi
     Owned<ibv_ah> handle(end.verbs->create_ah(pd, &path), Release{end.verbs});
     if (handle)
         return handle;
-    base::Error error = base::sys_error(
+    Error error = sys_error(
         fmt::format("make an address handle from {} to {}", end.own.gid.text(), peer.gid.text()));
     const int number = error.sys;
     return std::move(error).advise(rtr_hint(number));

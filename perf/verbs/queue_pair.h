@@ -32,16 +32,16 @@ void set_retries(ibv_qp_attr& attr, bool software);
 uint32_t random_psn();
 
 // `access`: what the other side may do, of the remote ones; UD has `queue_key` instead.
-base::Result<> to_init(const End& end, ibv_qp* qp, int access, uint32_t queue_key);
+Result<> to_init(const End& end, ibv_qp* qp, int access, uint32_t queue_key);
 
 // `mtu` in bytes. Of `remote` the numbers of queue pair and packet.
-base::Result<> to_rtr(
+Result<> to_rtr(
     const End& end, ibv_qp* qp, const DeviceInfo& peer, const Endpoint& remote, uint32_t mtu);
 
 // `psn`: of the first packet to be sent.
-base::Result<> to_rts(const End& end, ibv_qp* qp, const DeviceInfo& peer, uint32_t psn);
+Result<> to_rts(const End& end, ibv_qp* qp, const DeviceInfo& peer, uint32_t psn);
 
 // Where datagrams go.
-base::Result<Owned<ibv_ah>> make_address_handle(const End& end, ibv_pd* pd, const DeviceInfo& peer);
+Result<Owned<ibv_ah>> make_address_handle(const End& end, ibv_pd* pd, const DeviceInfo& peer);
 
 }  // namespace perf

@@ -14,8 +14,6 @@
 
 namespace perf {
 
-using base::Result;
-
 namespace {
 struct FreeInterfaces {
     void operator()(ifaddrs* list) const { ::freeifaddrs(list); }
@@ -39,7 +37,7 @@ void find_infiniband(const std::string& sysfs, LocalAddress& local) {
 Result<std::vector<LocalAddress>> local_addresses(const std::string& sysfs) {
     ifaddrs* raw = nullptr;
     if (::getifaddrs(&raw) != 0)
-        return base::sys_error("getifaddrs");
+        return sys_error("getifaddrs");
     const std::unique_ptr<ifaddrs, FreeInterfaces> list(raw);
     std::vector<LocalAddress> out;
     for (const ifaddrs* entry = list.get(); entry != nullptr; entry = entry->ifa_next) {
@@ -58,7 +56,7 @@ class DeviceReader {
     Result<std::vector<GidRow>> read() {
         ibv_device_attr attr{};
         if (const int rc = verbs_->query_device(context_, &attr); rc != 0)
-            return base::sys_error(rc, "query device " + name_);
+            return sys_error(rc, "query device " + name_);
         for (uint8_t port = 1; port <= attr.phys_port_cnt && port != 0; ++port)
             TRY(read_port(port));
         return std::move(rows_);
@@ -68,7 +66,7 @@ class DeviceReader {
     Result<> read_port(uint8_t port) {
         ibv_port_attr attr{};
         if (const int rc = verbs_->query_port(context_, port, &attr); rc != 0)
-            return base::sys_error(rc, fmt::format("query port {} of {}", port, name_));
+            return sys_error(rc, fmt::format("query port {} of {}", port, name_));
         const auto entries = static_cast<uint32_t>(std::clamp(attr.gid_tbl_len, 0, 4096));
         const bool active = attr.state == IBV_PORT_ACTIVE;
         if (!read_table(port, entries, active))
@@ -122,7 +120,7 @@ class DeviceReader {
     }
 
     void add(GidRow row) {
-        row.netdev = base::printable(attribute(row.port, "ndevs", row.index), IFNAMSIZ);
+        row.netdev = printable(attribute(row.port, "ndevs", row.index), IFNAMSIZ);
         row.netdev_present = !row.netdev.empty() && ::if_nametoindex(row.netdev.c_str()) != 0;
         rows_.push_back(std::move(row));
     }

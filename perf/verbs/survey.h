@@ -22,8 +22,6 @@ struct Survey {
 };
 
 // `only`: this device alone; empty: all.
-base::Result<Survey> survey(Verbs& verbs,
-                            const std::string& only,
-                            const std::string& sysfs = "/sys");
+Result<Survey> survey(Verbs& verbs, const std::string& only, const std::string& sysfs = "/sys");
 
 }  // namespace perf

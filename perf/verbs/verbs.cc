@@ -10,11 +10,6 @@
 
 namespace perf {
 
-using base::Code;
-using base::make_error;
-using base::Result;
-using base::sys_error;
-
 namespace {
 struct FreeList {
     void operator()(ibv_device** list) const { ::ibv_free_device_list(list); }
@@ -205,7 +200,7 @@ Result<Owned<ibv_context>> open_device(Verbs& verbs, const std::string& name) {
         TRY(make_non_blocking(context->async_fd).context("the asynchronous events of " + name));
         return context;
     }
-    base::Error error = sys_error("open RDMA device " + name);
+    Error error = sys_error("open RDMA device " + name);
     if (error.sys == EPERM)
         return std::move(error).advise(
             "run this in the network namespace that the device belongs to");
@@ -237,7 +232,7 @@ Result<Owned<ibv_mr>> register_memory(Verbs& verbs,
     Owned<ibv_mr> mr(verbs.reg_mr(pd, memory, access), Release{&verbs});
     if (mr)
         return mr;
-    base::Error error = sys_error(fmt::format("register {} bytes of memory", memory.size()));
+    Error error = sys_error(fmt::format("register {} bytes of memory", memory.size()));
     if (error.sys == ENOMEM || error.sys == EAGAIN)
         return std::move(error).advise(
             fmt::format("raise RLIMIT_MEMLOCK, which is {} (docker run --ulimit memlock=-1, "
@@ -318,7 +313,7 @@ ibv_mtu mtu_enum(uint32_t bytes) {
     return static_cast<ibv_mtu>(0);
 }
 
-base::Error completion_error(const ibv_wc& wc) {
+Error completion_error(const ibv_wc& wc) {
     const bool peer = wc.status == IBV_WC_RETRY_EXC_ERR || wc.status == IBV_WC_RNR_RETRY_EXC_ERR ||
                       wc.status == IBV_WC_WR_FLUSH_ERR;
     return make_error(peer ? Code::Unavailable : Code::Internal,

@@ -15,7 +15,7 @@
 
 #include <infiniband/verbs.h>
 
-#include "netns/base/result.h"
+#include "perf/base/names.h"
 
 namespace perf {
 
@@ -24,7 +24,7 @@ class Verbs {
   public:
     virtual ~Verbs() = default;
 
-    virtual base::Result<std::vector<std::string>> device_names() = 0;
+    virtual Result<std::vector<std::string>> device_names() = 0;
     virtual ibv_context* open_device(const std::string& name) = 0;
     virtual int close_device(ibv_context* context) = 0;
     // Takes and acknowledges the next asynchronous event; -1 with EAGAIN if there is none.
@@ -88,8 +88,8 @@ struct Release {
 template <class T>
 using Owned = std::unique_ptr<T, Release>;
 
-base::Result<Owned<ibv_context>> open_device(Verbs& verbs, const std::string& name);
-base::Result<Owned<ibv_pd>> alloc_pd(Verbs& verbs, ibv_context* context);
+Result<Owned<ibv_context>> open_device(Verbs& verbs, const std::string& name);
+Result<Owned<ibv_pd>> alloc_pd(Verbs& verbs, ibv_context* context);
 
 // What the queue pairs of one thread are made in. Only one thread at a time may use them; so they
 // need no lock, and have a doorbell to themselves. mlx5 has four of those for each process, which
@@ -103,10 +103,10 @@ struct ThreadDomain {
 ThreadDomain alloc_thread_domain(Verbs& verbs, ibv_context* context, ibv_pd* pd);
 
 // Errors carry the hint about RLIMIT_MEMLOCK with the limit that holds.
-base::Result<Owned<ibv_mr>> register_memory(Verbs& verbs,
-                                            ibv_pd* pd,
-                                            std::span<std::byte> memory,
-                                            int access);
+Result<Owned<ibv_mr>> register_memory(Verbs& verbs,
+                                      ibv_pd* pd,
+                                      std::span<std::byte> memory,
+                                      int access);
 
 // A completion queue and the channel that announces its events; the channel goes last.
 struct CompletionQueue {
@@ -136,7 +136,7 @@ struct CompletionQueue {
     }
 };
 
-base::Result<CompletionQueue> create_cq(Verbs& verbs, ibv_context* context, int entries);
+Result<CompletionQueue> create_cq(Verbs& verbs, ibv_context* context, int entries);
 
 // The operations that are to be posted by ibv_wr_*(3), as IBV_QP_EX_WITH_*, and through what; null:
 // its provider has no such calls, or not for all of them, and ibv_post_send(3) takes them.
@@ -146,18 +146,18 @@ struct SendCalls {
 };
 
 // A queue pair in RESET. `caps` holds what is wanted and is set to what there is.
-base::Result<Owned<ibv_qp>> create_qp(Verbs& verbs,
-                                      ibv_pd* pd,
-                                      ibv_cq* cq,
-                                      ibv_qp_type type,
-                                      ibv_qp_cap& caps,
-                                      SendCalls* calls = nullptr);
+Result<Owned<ibv_qp>> create_qp(Verbs& verbs,
+                                ibv_pd* pd,
+                                ibv_cq* cq,
+                                ibv_qp_type type,
+                                ibv_qp_cap& caps,
+                                SendCalls* calls = nullptr);
 
 // 1024 <-> IBV_MTU_1024; 0 for values that are no path MTU.
 uint32_t mtu_bytes(ibv_mtu mtu);
 ibv_mtu mtu_enum(uint32_t bytes);
 
 // The Error of a failed completion: status by name, what it means, and the exit code's class.
-base::Error completion_error(const ibv_wc& wc);
+Error completion_error(const ibv_wc& wc);
 
 }  // namespace perf

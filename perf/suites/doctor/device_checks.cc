@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
-#include "netns/base/unique_fd.h"
+#include "perf/base/names.h"
 #include "perf/suites/doctor/check.h"
 #include "perf/system/reading.h"
 
@@ -20,12 +20,12 @@ constexpr std::string_view kAttach =
 
 // 0, or the errno of opening a node as libibverbs does. A node's open changes nothing.
 int try_node(const std::string& path) {
-    const base::UniqueFd fd(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    const UniqueFd fd(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     return fd ? 0 : errno;
 }
 
 Finding refused_node(const std::string& path, int number, Status status) {
-    const std::string why = fmt::format("open {}: {}", path, base::sys_error(number, "").message());
+    const std::string why = fmt::format("open {}: {}", path, sys_error(number, "").message());
     switch (number) {
         case EPERM:
             return {status,
@@ -47,8 +47,8 @@ bool is_uverbs(const std::string& name) {
     return name.starts_with("uverbs");
 }
 
-std::string bare_text(const base::Error& error) {
-    base::Error bare = error;
+std::string bare_text(const Error& error) {
+    Error bare = error;
     bare.fix.clear();
     return bare.message();
 }
@@ -121,7 +121,7 @@ Findings check_libibverbs(const Scene& scene) {
                     "on the host: modprobe ib_uverbs");
     std::vector<std::string> names;
     for (const DeviceFacts& device : scene.devices)
-        names.push_back(base::printable(device.name));
+        names.push_back(printable(device.name));
     if (!names.empty())
         return ok("libibverbs finds " + joined(names));
     const auto kernel = read_names(scene.root + "/sys/class/infiniband");

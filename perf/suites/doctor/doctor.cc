@@ -11,8 +11,6 @@
 
 namespace perf {
 
-using base::Json;
-
 namespace {
 constexpr Check kChecks[] = {
     {"kernel", check_kernel},
@@ -93,7 +91,7 @@ Exit doctor(const DoctorOptions& options, const Surroundings& around) {
     Exit exit = base::any_failed(diagnoses) ? Exit::Environment : Exit::Ok;
     if (around.stop.requested())
         exit = Exit::Interrupted;
-    return conclude(document, base::Result<>(), exit, look.json, around);
+    return conclude(document, Result<>(), exit, look.json, around);
 }
 
 }  // namespace perf

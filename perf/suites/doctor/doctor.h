@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "netns/base/json.h"
+#include "perf/base/names.h"
 #include "perf/measure/side_options.h"
 #include "perf/measure/surroundings.h"
 #include "perf/protocol/plan.h"
@@ -24,7 +24,7 @@ using base::Diagnosis;
 std::vector<Diagnosis> examine(const Scene& scene);
 
 // Members of a document of kind "doctor".
-base::Json to_json(const std::vector<Diagnosis>& diagnoses, const std::string& peer);
+Json to_json(const std::vector<Diagnosis>& diagnoses, const std::string& peer);
 
 struct DoctorOptions {
     LookOptions look;

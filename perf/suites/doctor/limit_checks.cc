@@ -98,7 +98,7 @@ Findings check_rdma_cgroup(const Scene& scene) {
         if (!limit)
             continue;
         const std::string now = value_after(used, device.name + " ").value_or("");
-        for (Finding& finding : judge_cgroup(base::printable(device.name), *limit, now))
+        for (Finding& finding : judge_cgroup(printable(device.name), *limit, now))
             out.push_back(std::move(finding));
     }
     return out.empty() ? ok("rdma.max leaves room for a run") : out;

@@ -4,31 +4,29 @@
 
 #include <fmt/format.h>
 
-#include "netns/base/json.h"
 #include "perf/address/attach.h"
+#include "perf/base/names.h"
 #include "perf/suites/doctor/check.h"
 #include "perf/system/reading.h"
 
 namespace perf {
 
-using base::Json;
-
 namespace {
 // Why the attach failed, if attach.json says that it did.
 std::optional<std::string> failed_attach(const std::string& text) {
     const auto json = base::parse_json(text, "attach.json");
-    if (!json || base::required<bool>(*json, "attached").has_value() == false)
+    if (!json || required<bool>(*json, "attached").has_value() == false)
         return std::nullopt;
-    if (*base::required<bool>(*json, "attached"))
+    if (*required<bool>(*json, "attached"))
         return std::nullopt;
     const auto error = base::optional_member<std::string>(*json, "error", "no reason is given");
-    return base::printable(error ? *error : "no reason is given", 300);
+    return printable(error ? *error : "no reason is given", 300);
 }
 
 Finding judge_attached(const Scene& scene, const AttachedGid& named) {
     const auto& rows = scene.found.tables.rows;
     const std::string what =
-        fmt::format("{} with GID {}", base::printable(named.device), named.gid.text());
+        fmt::format("{} with GID {}", printable(named.device), named.gid.text());
     const auto it = std::ranges::find(rows, named.gid, &GidRow::gid);
     if (it == rows.end())
         return {Status::Fail,
@@ -41,7 +39,7 @@ Finding judge_attached(const Scene& scene, const AttachedGid& named) {
         return {Status::Warning,
                 fmt::format("attach.json names {}, the GID is on {}: renamed since?",
                             what,
-                            base::printable(it->device)),
+                            printable(it->device)),
                 "nothing, the value counts; RDMA_DEVICE of this container is wrong"};
     return {Status::Ok, "attach.json agrees: " + what, ""};
 }
@@ -77,7 +75,7 @@ Findings check_route(const Scene& scene) {
     if (!scene.peer)
         return skipped("no --peer");
     if (scene.peer->route_error) {
-        base::Error error = *scene.peer->route_error;
+        Error error = *scene.peer->route_error;
         error.fix.clear();
         return fail(error.message(), "see name and `ip route` in this container");
     }
@@ -103,8 +101,8 @@ Findings check_peer(const Scene& scene) {
         return skipped("no way to the peer");
     if (!scene.peer->connect_error)
         return ok(fmt::format(
-            "{} port {} accepts connections", base::printable(scene.peer->host), scene.peer->port));
-    base::Error error = *scene.peer->connect_error;
+            "{} port {} accepts connections", printable(scene.peer->host), scene.peer->port));
+    Error error = *scene.peer->connect_error;
     const std::string fix = error.fix;
     error.fix.clear();
     return fail(error.message(), fix);

@@ -19,7 +19,7 @@ constexpr uint32_t kBestMtu = 4096;
 constexpr uint32_t kNetdevMtuForBest = 4200;
 
 std::string name_of(const std::string& device, uint8_t port) {
-    return fmt::format("{} port {}", base::printable(device), port);
+    return fmt::format("{} port {}", printable(device), port);
 }
 
 // Trouble with a port that nobody would use is a warning.
@@ -51,11 +51,11 @@ uint32_t path_mtu_for(uint32_t netdev_mtu) {
 
 Findings judge_mtu(const std::string& name, uint32_t active, const Interface& netdev) {
     const std::string seen = fmt::format(
-        "{}: path MTU {}, {} has MTU {}", name, active, base::printable(netdev.name), netdev.mtu);
+        "{}: path MTU {}, {} has MTU {}", name, active, printable(netdev.name), netdev.mtu);
     if (active + kLeastHeaders > netdev.mtu)
         return fail(seen + ": full packets do not fit",
                     fmt::format("ip link set {} mtu {}, or pass --mtu {}",
-                                base::printable(netdev.name),
+                                printable(netdev.name),
                                 active + kMostHeaders,
                                 path_mtu_for(netdev.mtu)));
     if (active < path_mtu_for(netdev.mtu))
@@ -127,7 +127,7 @@ Findings check_port(const Scene& scene) {
         if (port.active)
             return ok(name + " is active");
         return {{weight(scene, device.name, port.number),
-                 fmt::format("{} is not active: {}", name, base::printable(port.state)),
+                 fmt::format("{} is not active: {}", name, printable(port.state)),
                  "raise its netdev (ip link set up) and see cable and switch"}};
     });
 }
@@ -146,9 +146,9 @@ Findings check_netdev(const Scene& scene) {
                      "NETDEV netns PID"}};
         for (const Interface* netdev : netdevs) {
             if (netdev->up && netdev->carrier)
-                return ok(fmt::format("{}: {} is up", name, base::printable(netdev->name)));
+                return ok(fmt::format("{}: {} is up", name, printable(netdev->name)));
         }
-        const std::string netdev = base::printable(netdevs.front()->name);
+        const std::string netdev = printable(netdevs.front()->name);
         if (netdevs.front()->up)
             return {{bad, name + ": " + netdev + " has no carrier", "see its parent and cable"}};
         return {{bad, name + ": " + netdev + " is down", "ip link set " + netdev + " up"}};

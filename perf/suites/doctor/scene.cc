@@ -16,9 +16,6 @@
 
 namespace perf {
 
-using base::Result;
-using base::UniqueFd;
-
 namespace {
 struct FreeIfaddrs {
     void operator()(ifaddrs* list) const { ::freeifaddrs(list); }
@@ -58,12 +55,12 @@ Result<std::vector<PortFacts>> ports_of(Verbs& verbs, const std::string& name, b
     iwarp = context->device->transport_type == IBV_TRANSPORT_IWARP;
     ibv_device_attr attr{};
     if (const int rc = verbs.query_device(context.get(), &attr); rc != 0)
-        return base::sys_error(rc, "query device " + name);
+        return sys_error(rc, "query device " + name);
     std::vector<PortFacts> out;
     for (uint8_t number = 1; number <= attr.phys_port_cnt && number != 0; ++number) {
         ibv_port_attr port{};
         if (const int rc = verbs.query_port(context.get(), number, &port); rc != 0)
-            return base::sys_error(rc, "query port " + std::to_string(number) + " of " + name);
+            return sys_error(rc, "query port " + std::to_string(number) + " of " + name);
         out.push_back({.number = number,
                        .active = port.state == IBV_PORT_ACTIVE,
                        .ethernet = port.link_layer == IBV_LINK_LAYER_ETHERNET,
@@ -95,7 +92,7 @@ PeerFacts ask_peer(const LookOptions& options, const Stop& stop) {
         return facts;
     }
     facts.sources = std::move(sources).value();
-    const auto deadline = base::Deadline::in(options.side.timeout);
+    const auto deadline = Deadline::in(options.side.timeout);
     if (auto connected = connect_to(options.peer, options.port, deadline, stop); !connected)
         facts.connect_error = std::move(connected).error();
     return facts;

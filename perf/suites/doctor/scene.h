@@ -35,7 +35,7 @@ struct PortFacts {
 
 struct DeviceFacts {
     std::string name;
-    std::optional<base::Error> error;  // it cannot be opened
+    std::optional<Error> error;  // it cannot be opened
     std::vector<PortFacts> ports;
     bool iwarp = false;
 };
@@ -44,15 +44,15 @@ struct PeerFacts {
     std::string host;
     uint16_t port = 0;
     std::vector<Address> sources;
-    std::optional<base::Error> route_error;
-    std::optional<base::Error> connect_error;
+    std::optional<Error> route_error;
+    std::optional<Error> connect_error;
 };
 
 struct Scene {
     std::string root;           // before each path that is read; empty on a machine
     std::string attach_file;    // with the root
     uint64_t needed_bytes = 0;  // of memory that a run without options registers
-    std::optional<base::Error> verbs_error;
+    std::optional<Error> verbs_error;
     std::vector<DeviceFacts> devices;  // that libibverbs finds
     std::vector<Interface> interfaces;
     Candidates found;

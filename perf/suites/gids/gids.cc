@@ -12,9 +12,6 @@
 
 namespace perf {
 
-using base::Json;
-using base::Result;
-
 namespace {
 Json row_json(const Candidates& found, const GidVerdict& verdict) {
     const GidRow& row = found.tables.rows[verdict.row];
@@ -58,7 +55,7 @@ Result<> look(const LookOptions& options, const Surroundings& around, Json& memb
     members = to_json(found, options.peer);
     if (found.chosen() != nullptr)
         return {};
-    return base::make_error(base::Code::Unsupported, "no GID is usable").advise(found.way_out());
+    return make_error(Code::Unsupported, "no GID is usable").advise(found.way_out());
 }
 }  // namespace
 

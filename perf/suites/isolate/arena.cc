@@ -13,11 +13,6 @@
 
 namespace perf {
 
-using base::Code;
-using base::Json;
-using base::make_error;
-using base::Result;
-
 namespace {
 constexpr size_t kMaxForeign = 32;
 constexpr uint16_t kAttemptStream = 1;  // of patterns: never that of a control run
@@ -112,7 +107,7 @@ Result<Json> Arena::ask(std::string_view type,
                         std::string_view answer,
                         std::chrono::milliseconds more) {
     return client_.control().ask(
-        message(type, std::move(body)), answer, base::Deadline::in(timeout_ + more));
+        message(type, std::move(body)), answer, Deadline::in(timeout_ + more));
 }
 
 Result<ibv_wc> Arena::carry_out(const Aim& aim, uint32_t length) {

@@ -26,36 +26,36 @@ struct Aim {
 class Arena {
   public:
     // Code::BadInput if the server does not take part. `root`: before each path that is read.
-    static base::Result<Arena> enter(Verbs& verbs,
-                                     Control control,
-                                     const SideOptions& options,
-                                     const std::string& root = "");
+    static Result<Arena> enter(Verbs& verbs,
+                               Control control,
+                               const SideOptions& options,
+                               const std::string& root = "");
 
     // ---- the server -----------------------------------------------------------------------------
     [[nodiscard]] const Exposure& exposure() const { return exposure_; }
 
     // With the right key: writes a new pattern to the whole page, reads it back, and has the server
     // look. An Error if any of it fails: then a refusal would prove nothing.
-    base::Result<> control_run();
+    Result<> control_run();
 
     // Carries out a request of kAimLength bytes over a fresh queue pair.
-    base::Result<ibv_wc_status> attempt(const Aim& aim);
+    Result<ibv_wc_status> attempt(const Aim& aim);
 
     // What of the server's memory is not as the last control run left it.
-    base::Result<std::optional<Mismatch>> damage();
+    Result<std::optional<Mismatch>> damage();
 
     // True if the last attempt brought anything into this side's memory.
     [[nodiscard]] bool leaked() const;
 
     // The same queue pair sends any number of datagrams (datagram_checks.cc).
-    base::Result<Listening> listen();
-    base::Result<Probe> speaker();
-    base::Result<> say(
+    Result<Listening> listen();
+    Result<Probe> speaker();
+    Result<> say(
         Probe& speaker, ibv_ah* to, const Listening& there, uint32_t queue_key, uint32_t number);
-    base::Result<std::vector<uint32_t>> hear(uint32_t until);
+    Result<std::vector<uint32_t>> hear(uint32_t until);
 
     // The server lets go of its page.
-    base::Result<> leave();
+    Result<> leave();
 
     // ---- this side ------------------------------------------------------------------------------
     [[nodiscard]] Verbs& verbs() const { return *verbs_; }
@@ -81,13 +81,13 @@ class Arena {
           client_(std::move(client)),
           memory_(std::move(memory)) {}
 
-    base::Result<> look_around(const DeviceWish& wish);
-    base::Result<ibv_wc> carry_out(const Aim& aim, uint32_t length);
-    base::Result<> complete_control(ibv_wr_opcode opcode);
-    base::Result<base::Json> ask(std::string_view type,
-                                 base::Json body,
-                                 std::string_view answer,
-                                 std::chrono::milliseconds more = {});
+    Result<> look_around(const DeviceWish& wish);
+    Result<ibv_wc> carry_out(const Aim& aim, uint32_t length);
+    Result<> complete_control(ibv_wr_opcode opcode);
+    Result<Json> ask(std::string_view type,
+                     Json body,
+                     std::string_view answer,
+                     std::chrono::milliseconds more = {});
 
     [[nodiscard]] std::span<std::byte> page() const { return memory_.slot(target_layout().in, 0); }
 

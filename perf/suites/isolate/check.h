@@ -29,30 +29,30 @@ struct Outcome {
 struct IsolationCheck {
     std::string_view id;        // an interface: in --json
     std::string_view expected;  // what isolation means here
-    base::Result<Outcome> (*run)(Arena& arena);
+    Result<Outcome> (*run)(Arena& arena);
 };
 
 // Devices and GIDs of others (device_checks.cc).
-base::Result<Outcome> check_foreign_devices(Arena& arena);
-base::Result<Outcome> check_foreign_gids(Arena& arena);
-base::Result<Outcome> check_foreign_source(Arena& arena);
-base::Result<Outcome> check_raw_packets(Arena& arena);
+Result<Outcome> check_foreign_devices(Arena& arena);
+Result<Outcome> check_foreign_gids(Arena& arena);
+Result<Outcome> check_foreign_source(Arena& arena);
+Result<Outcome> check_raw_packets(Arena& arena);
 
 // Own memory and its keys (local_checks.cc).
-base::Result<Outcome> check_memory_limit(Arena& arena);
-base::Result<Outcome> check_key_guessing(Arena& arena);
+Result<Outcome> check_memory_limit(Arena& arena);
+Result<Outcome> check_key_guessing(Arena& arena);
 
 // The server's memory (remote_checks.cc).
-base::Result<Outcome> check_wrong_key(Arena& arena);
-base::Result<Outcome> check_next_key(Arena& arena);
-base::Result<Outcome> check_previous_key(Arena& arena);
-base::Result<Outcome> check_stale_key(Arena& arena);
-base::Result<Outcome> check_before_range(Arena& arena);
-base::Result<Outcome> check_behind_range(Arena& arena);
-base::Result<Outcome> check_read_only(Arena& arena);
-base::Result<Outcome> check_other_domain(Arena& arena);
+Result<Outcome> check_wrong_key(Arena& arena);
+Result<Outcome> check_next_key(Arena& arena);
+Result<Outcome> check_previous_key(Arena& arena);
+Result<Outcome> check_stale_key(Arena& arena);
+Result<Outcome> check_before_range(Arena& arena);
+Result<Outcome> check_behind_range(Arena& arena);
+Result<Outcome> check_read_only(Arena& arena);
+Result<Outcome> check_other_domain(Arena& arena);
 
 // Datagrams (datagram_checks.cc).
-base::Result<Outcome> check_queue_key(Arena& arena);
+Result<Outcome> check_queue_key(Arena& arena);
 
 }  // namespace perf

@@ -8,10 +8,6 @@
 
 namespace perf {
 
-using base::Code;
-using base::make_error;
-using base::Result;
-
 namespace {
 constexpr uint32_t kRounds = 5;  // any datagram may get lost
 

@@ -10,17 +10,13 @@
 
 namespace perf {
 
-using base::Code;
-using base::make_error;
-using base::Result;
-
 namespace {
 constexpr unsigned kCapNetRaw = 13;
 constexpr size_t kMaxSources = 8;
 constexpr uint32_t kAnyMtu = 256;  // every port can do it
 
 std::string why_not(int number) {
-    return base::sys_error(number, "").message();
+    return sys_error(number, "").message();
 }
 
 std::string words_for(const GidRow& row) {
@@ -92,7 +88,7 @@ Result<Outcome> check_foreign_devices(Arena& arena) {
     std::vector<std::string> refused;
     for (const std::string& name : names) {
         const auto context = open_device(arena.verbs(), name);
-        const std::string shown = base::printable(name);
+        const std::string shown = printable(name);
         if (context)
             opened.push_back(shown);
         else

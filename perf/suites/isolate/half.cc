@@ -5,11 +5,6 @@
 
 namespace perf {
 
-using base::Code;
-using base::Json;
-using base::make_error;
-using base::Result;
-
 namespace {
 constexpr std::string_view kMessages[] = {
     "isolate", "probe", "inspect", "listen", "hear", "release"};
@@ -32,7 +27,7 @@ class IsolationHalf : public ServerHalf {
             return message("probed", {{"endpoint", to_json(own)}});
         }
         if (type == "inspect") {
-            const auto round = TRY(base::required<uint32_t>(frame, "round"));
+            const auto round = TRY(required<uint32_t>(frame, "round"));
             return message("inspected", to_json(target_->inspect(round)));
         }
         if (type == "listen")
@@ -51,12 +46,12 @@ class IsolationHalf : public ServerHalf {
         if (!consents(*lent_.options))
             return make_error(Code::Refused, "this server does not take part in isolation tests")
                 .advise("start it with: rdma-perf serve --allow-isolation-tests");
-        target_ = TRY(Target::expose(*lent_.device, TRY(base::required<uint64_t>(frame, "seed"))));
+        target_ = TRY(Target::expose(*lent_.device, TRY(required<uint64_t>(frame, "seed"))));
         return message("isolated", to_json(target_->exposure()));
     }
 
     Result<Json> hear(const Json& frame) {
-        const auto until = TRY(base::required<uint32_t>(frame, "until"));
+        const auto until = TRY(required<uint32_t>(frame, "until"));
         const Waiting waiting{.control = lent_.control,
                               .device = lent_.device,
                               .patience = lent_.options->timeout,

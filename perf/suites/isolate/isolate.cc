@@ -11,9 +11,6 @@
 
 namespace perf {
 
-using base::Json;
-using base::Result;
-
 namespace {
 constexpr std::string_view kRefused = "refused as a remote access error, memory unchanged";
 
@@ -44,8 +41,8 @@ Trials try_against(const IsolateOptions& options, const Surroundings& around) {
     Trials trials;
     const LookOptions& look = options.look;
     auto done = [&]() -> Result<> {
-        auto fd = TRY(
-            connect_to(look.peer, look.port, base::Deadline::in(look.side.timeout), around.stop));
+        auto fd =
+            TRY(connect_to(look.peer, look.port, Deadline::in(look.side.timeout), around.stop));
         Arena arena =
             TRY(Arena::enter(around.verbs, Control(std::move(fd), around.stop), look.side));
         trials = try_isolation(arena);

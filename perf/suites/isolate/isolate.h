@@ -25,7 +25,7 @@ struct Trial {
 // As far as they could be carried out.
 struct Trials {
     std::vector<Trial> done;
-    std::optional<base::Error> error;  // why not further
+    std::optional<Error> error;  // why not further
 };
 
 Trials try_isolation(Arena& arena);
@@ -33,7 +33,7 @@ Trials try_isolation(Arena& arena);
 bool any_violation(const Trials& trials);
 
 std::string to_text(const Trials& trials);
-base::Json to_json(const Trials& trials, const std::string& peer);  // members of the document
+Json to_json(const Trials& trials, const std::string& peer);  // members of the document
 
 // Negative tests between this side and a server that agreed to them.
 struct IsolateOptions {

@@ -12,8 +12,6 @@
 
 namespace perf {
 
-using base::Result;
-
 namespace {
 constexpr rlim_t kLowLimit = 64 * 1024;
 constexpr size_t kAboveLimit = 1U << 20U;
@@ -83,7 +81,7 @@ Result<Outcome> check_memory_limit(Arena& arena) {
     return Outcome{
         refusal == ENOMEM || refusal == EAGAIN ? IsolationVerdict::Pass : IsolationVerdict::Finding,
         fmt::format("refused with: {}; a page can be registered afterwards",
-                    base::sys_error(refusal, "").message())};
+                    sys_error(refusal, "").message())};
 }
 
 Result<Outcome> check_key_guessing(Arena& arena) {

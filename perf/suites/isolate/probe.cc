@@ -5,8 +5,6 @@
 
 namespace perf {
 
-using base::Result;
-
 Result<Probe> Probe::create(const Device& device, ibv_qp_type type, uint32_t queue_key) {
     Probe probe;
     probe.end_ = end_of(device);
@@ -38,7 +36,7 @@ Result<ibv_wc> Probe::carry_out(ibv_send_wr request, ibv_sge piece, const Waitin
     request.send_flags |= IBV_SEND_SIGNALED;
     ibv_send_wr* bad = nullptr;
     if (const int rc = ibv_post_send(qp_.get(), &request, &bad); rc != 0)
-        return base::sys_error(rc, "post a request");
+        return sys_error(rc, "post a request");
     const auto completion = TRY(next(waiting));
     if (!completion)
         return wake_error(Wake::TimedOut, waiting);
@@ -51,7 +49,7 @@ Result<> Probe::receive_into(ibv_sge piece) {
     request.num_sge = 1;
     ibv_recv_wr* bad = nullptr;
     if (const int rc = ibv_post_recv(qp_.get(), &request, &bad); rc != 0)
-        return base::sys_error(rc, "post a receive");
+        return sys_error(rc, "post a receive");
     return {};
 }
 

@@ -15,23 +15,21 @@ namespace perf {
 class Probe {
   public:
     // In INIT. RC lets the other side read and write; UD has the queue key.
-    static base::Result<Probe> create(const Device& device,
-                                      ibv_qp_type type,
-                                      uint32_t queue_key = 0);
+    static Result<Probe> create(const Device& device, ibv_qp_type type, uint32_t queue_key = 0);
 
     // Number of queue pair and first packet.
     [[nodiscard]] Endpoint endpoint() const;
 
     // To RTS; the path MTU is the lesser one of both ports.
-    base::Result<> connect(const DeviceInfo& peer, const Endpoint& remote);
+    Result<> connect(const DeviceInfo& peer, const Endpoint& remote);
 
     // The request with `piece` as its data, signaled; and its completion, whatever its status.
-    base::Result<ibv_wc> carry_out(ibv_send_wr request, ibv_sge piece, const Waiting& waiting);
+    Result<ibv_wc> carry_out(ibv_send_wr request, ibv_sge piece, const Waiting& waiting);
 
-    base::Result<> receive_into(ibv_sge piece);
+    Result<> receive_into(ibv_sge piece);
 
     // The next completion; nothing if none comes for as long as patience lasts.
-    base::Result<std::optional<ibv_wc>> next(const Waiting& waiting);
+    Result<std::optional<ibv_wc>> next(const Waiting& waiting);
 
     [[nodiscard]] const End& end() const { return end_; }
 

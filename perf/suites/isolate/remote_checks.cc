@@ -7,8 +7,6 @@
 
 namespace perf {
 
-using base::Result;
-
 namespace {
 constexpr std::string_view kDistrust =
     "do not trust one-sided access on this device: report it with kernel and driver version";

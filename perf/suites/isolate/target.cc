@@ -7,8 +7,6 @@
 
 namespace perf {
 
-using base::Result;
-
 namespace {
 constexpr uint32_t kPageSize = 4096;
 constexpr uint32_t kDatagram = 256;  // more than a datagram of the tests with its GRH

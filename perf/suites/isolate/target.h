@@ -16,28 +16,28 @@ namespace perf {
 class Target {
   public:
     // The device must live longer. The page holds the pattern of round 0.
-    static base::Result<std::unique_ptr<Target>> expose(const Device& device, uint64_t seed);
+    static Result<std::unique_ptr<Target>> expose(const Device& device, uint64_t seed);
 
     [[nodiscard]] Exposure exposure() const;
 
     // A fresh queue pair, connected to the client's, in place of the one before.
-    base::Result<Endpoint> accept(const DeviceInfo& peer, const Endpoint& remote);
+    Result<Endpoint> accept(const DeviceInfo& peer, const Endpoint& remote);
 
     // `wrong` if the page does not hold the round's pattern, or anything around it was written.
     // Then all is put right again, so that what is seen next comes from what is tried next.
     Checked inspect(uint32_t round);
 
-    base::Result<Listening> listen(const DeviceInfo& peer);
+    Result<Listening> listen(const DeviceInfo& peer);
 
     // The immediates of the datagrams that came since the last call, once `until` is among them or
     // a second passes without any.
-    base::Result<std::vector<uint32_t>> hear(uint32_t until, Waiting waiting);
+    Result<std::vector<uint32_t>> hear(uint32_t until, Waiting waiting);
 
   private:
     explicit Target(const Device& device, Memory page, Memory inbox)
         : device_(&device), page_(std::move(page)), inbox_(std::move(inbox)) {}
 
-    base::Result<> register_page();
+    Result<> register_page();
     void put_right(uint32_t round);
 
     const Device* device_;

@@ -11,11 +11,6 @@
 
 namespace perf::kv {
 
-using base::Code;
-using base::Json;
-using base::make_error;
-using base::Result;
-
 namespace {
 // Drawn before anything is timed, and asked for over and over.
 constexpr size_t kDrawnKeys = 65536;
@@ -205,7 +200,7 @@ Result<Trial> Exercise::run(Method method, uint32_t rep, uint32_t version) {
     trial.usage.client = client_.account().end();
     const Json stopped = TRY(client_.control().ask(message("kv_stop"), "kv_stopped", step()));
     trial.usage.server = TRY(parse_usage(stopped));
-    const auto answers = TRY(base::required<uint64_t>(stopped, "answers"));
+    const auto answers = TRY(required<uint64_t>(stopped, "answers"));
     const uint64_t asked = method == Method::Send ? gets.all : 0;
     if (answers != asked)
         return make_error(Code::Internal,

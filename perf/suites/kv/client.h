@@ -48,15 +48,15 @@ class Exercise {
   public:
     // Code::Unsupported if the server has no such exercise. The client must live longer, and can
     // not be used for anything else before close().
-    static base::Result<std::unique_ptr<Exercise>> open(perf::Client& client,
-                                                        const Plan& plan,
-                                                        std::chrono::milliseconds timeout);
+    static Result<std::unique_ptr<Exercise>> open(perf::Client& client,
+                                                  const Plan& plan,
+                                                  std::chrono::milliseconds timeout);
 
     // `version` must differ from that of the trial before. Ends at the first wrong value, which is
     // no error.
-    base::Result<Trial> run(Method method, uint32_t rep, uint32_t version);
+    Result<Trial> run(Method method, uint32_t rep, uint32_t version);
 
-    base::Result<> close();
+    Result<> close();
 
     [[nodiscard]] uint32_t mtu() const { return mtu_; }
 
@@ -73,11 +73,11 @@ class Exercise {
           buffer_(std::move(buffer)),
           link_(std::move(link)) {}
 
-    base::Result<> connect();
-    base::Result<Gets> get_all(const Start& start);
+    Result<> connect();
+    Result<Gets> get_all(const Start& start);
     Ending get(Crew::Hand& hand, const Start& start, Gets& gets);
 
-    [[nodiscard]] base::Deadline step() const { return base::Deadline::in(waiting_.patience); }
+    [[nodiscard]] Deadline step() const { return Deadline::in(waiting_.patience); }
 
     perf::Client& client_;
     Plan plan_;

@@ -11,8 +11,6 @@
 
 namespace perf {
 
-using base::Result;
-
 namespace {
 // Both methods in each repetition, every second time the other way round: what drifts with time
 // drifts away.

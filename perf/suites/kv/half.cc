@@ -7,9 +7,6 @@
 
 namespace perf::kv {
 
-using base::Json;
-using base::Result;
-
 namespace {
 constexpr std::string_view kExchange[] = {"kv_open", "kv_start", "kv_stop", "kv_close"};
 

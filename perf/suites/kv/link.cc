@@ -5,8 +5,6 @@
 
 namespace perf::kv {
 
-using base::Result;
-
 namespace {
 constexpr uint32_t kSends = 4 * kSignalEvery;
 // Of the answers; a request always fits.

@@ -12,7 +12,7 @@ namespace perf::kv {
 class Region {
   public:
     // `access` as of ibv_reg_mr(3).
-    static base::Result<Region> create(const Device& device, size_t bytes, int access);
+    static Result<Region> create(const Device& device, size_t bytes, int access);
 
     [[nodiscard]] std::span<std::byte> bytes() const { return memory_.all(); }
 
@@ -35,13 +35,13 @@ class Link {
   public:
     // `message`: bytes of what this side sends; small ones ride in the work request. `access`: what
     // the other side may do, of the remote ones.
-    static base::Result<Link> create(const Device& device, size_t message, int access);
+    static Result<Link> create(const Device& device, size_t message, int access);
 
     // Queue pair and first packet.
     [[nodiscard]] Endpoint endpoint() const { return {.qpn = qp_->qp_num, .psn = psn_}; }
 
     // To RTR and RTS. `mtu` in bytes.
-    base::Result<> connect(const DeviceInfo& peer, const Endpoint& remote, uint32_t mtu);
+    Result<> connect(const DeviceInfo& peer, const Endpoint& remote, uint32_t mtu);
 
     [[nodiscard]] CompletionQueue& completions() { return *queue_; }
 

@@ -15,7 +15,7 @@
 
 #include <string_view>
 
-#include "netns/base/json.h"
+#include "perf/base/names.h"
 #include "perf/protocol/message.h"
 #include "perf/suites/kv/table.h"
 
@@ -47,13 +47,13 @@ struct Start {
     uint32_t version = 0;  // 1 to kMaxVersion
 };
 
-base::Json to_json(const Opening& opening);
-base::Json to_json(const Start& start);
+Json to_json(const Opening& opening);
+Json to_json(const Start& start);
 
-base::Result<Opening> parse_opening(const base::Json& frame);  // within check_limits
-base::Result<Start> parse_start(const base::Json& frame);
+Result<Opening> parse_opening(const Json& frame);  // within check_limits
+Result<Start> parse_start(const Json& frame);
 
 // Of the answer to kv_open, or kv_open itself: the one endpoint.
-base::Result<Endpoint> the_endpoint(std::vector<Endpoint> endpoints);
+Result<Endpoint> the_endpoint(std::vector<Endpoint> endpoints);
 
 }  // namespace perf::kv

@@ -9,10 +9,6 @@
 
 namespace perf::kv {
 
-using base::Code;
-using base::make_error;
-using base::Result;
-
 void add_options(CLI::App& app, Words& words) {
     app.add_option("--keys", words.keys, "number of keys in the table")->capture_default_str();
     app.add_option("--value", words.value, "bytes of each value, up to 4096")

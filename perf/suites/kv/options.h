@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "netns/base/result.h"
+#include "perf/base/names.h"
 #include "perf/suites/kv/plan.h"
 
 namespace CLI {
@@ -30,6 +30,6 @@ void add_options(CLI::App& app, Words& words);
 
 // `seed`: where the words name none. Code::Usage or Code::BadInput that names option, value and
 // what is allowed.
-base::Result<Plan> parse_plan(const Words& words, uint64_t seed);
+Result<Plan> parse_plan(const Words& words, uint64_t seed);
 
 }  // namespace perf::kv

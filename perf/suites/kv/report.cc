@@ -9,8 +9,6 @@
 
 namespace perf::kv {
 
-using base::Json;
-
 namespace {
 constexpr Method kMethods[] = {Method::Send, Method::Read};
 

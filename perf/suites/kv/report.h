@@ -34,6 +34,6 @@ RatioEstimate read_over_send(const Findings& findings);
 
 std::string table_of(const Findings& findings);
 
-base::Json to_json(const Findings& findings);
+Json to_json(const Findings& findings);
 
 }  // namespace perf::kv

@@ -6,8 +6,6 @@
 
 namespace perf::kv {
 
-using base::Result;
-
 namespace {
 constexpr size_t kRequestBytes = sizeof(uint64_t);
 
@@ -90,7 +88,7 @@ Result<std::unique_ptr<Service>> Service::open(const Device& device,
     auto link = TRY(Link::create(device, shape.slot_bytes(), IBV_ACCESS_REMOTE_READ));
     for (uint64_t id = 1; id <= Link::kReceives; ++id) {
         if (const int rc = post_request(link, requests, id); rc != 0)
-            return base::sys_error(rc, "post receives");
+            return sys_error(rc, "post receives");
     }
     TRY(link.connect(peer, opening.endpoint, mtu));
     return std::unique_ptr<Service>(

@@ -15,11 +15,11 @@ class Service {
   public:
     // Table and queue pair, which is connected to the client's. `waiting` says how the thread waits
     // and whose words explain a failure; the device must live longer.
-    static base::Result<std::unique_ptr<Service>> open(const Device& device,
-                                                       const Opening& opening,
-                                                       const DeviceInfo& peer,
-                                                       uint32_t mtu,
-                                                       const Waiting& waiting);
+    static Result<std::unique_ptr<Service>> open(const Device& device,
+                                                 const Opening& opening,
+                                                 const DeviceInfo& peer,
+                                                 uint32_t mtu,
+                                                 const Waiting& waiting);
 
     // Of the queue pair and the table.
     [[nodiscard]] Endpoint endpoint() const;
@@ -27,7 +27,7 @@ class Service {
     [[nodiscard]] const Waiting& waiting() const { return waiting_; }
 
     // Fills the table; by SEND, GETs are answered from now on, until the crew is closed.
-    base::Result<> start(const Start& start);
+    Result<> start(const Start& start);
 
     // Between start() and finish(); of method READ it has nobody.
     [[nodiscard]] Crew& crew() { return *crew_; }

@@ -9,10 +9,6 @@
 
 namespace perf::kv {
 
-using base::Code;
-using base::make_error;
-using base::Result;
-
 namespace {
 constexpr uint16_t kHashStream = 0xffff;  // of the pattern's streams, none that a value has
 constexpr uint32_t kKeyBits = 24;

@@ -16,7 +16,7 @@
 #include <span>
 #include <string>
 
-#include "netns/base/result.h"
+#include "perf/base/names.h"
 
 namespace perf::kv {
 
@@ -49,11 +49,11 @@ struct Shape {
 };
 
 // Code::BadInput that names the member.
-base::Result<> check_limits(const Shape& shape);
+Result<> check_limits(const Shape& shape);
 
 // Makes the table anew with all keys at that version. `table` has table_bytes().
 // Code::Unsupported if a key finds no free slot within kMaxProbes.
-base::Result<> fill(std::span<std::byte> table, const Shape& shape, uint32_t version);
+Result<> fill(std::span<std::byte> table, const Shape& shape, uint32_t version);
 
 uint64_t key_of(std::span<const std::byte> slot);
 

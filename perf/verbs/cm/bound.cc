@@ -10,10 +10,6 @@
 
 namespace perf {
 
-using base::Code;
-using base::make_error;
-using base::Result;
-
 namespace {
 // For a loopback address rdma_cm would take any device; a link-local one means nothing without its
 // interface, which an Address does not hold.

@@ -35,6 +35,6 @@ struct CmBound {
 
 // An empty device in the place is any. Code::Unsupported if no device, or another one, has the
 // address.
-base::Result<CmBound> bind_id(Cm& cm, const CmPlace& place);
+Result<CmBound> bind_id(Cm& cm, const CmPlace& place);
 
 }  // namespace perf

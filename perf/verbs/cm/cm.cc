@@ -7,13 +7,10 @@
 
 namespace perf {
 
-using base::Result;
-using base::sys_error;
-
 namespace {
 // The library looks for devices before it opens its node.
-base::Error node_error() {
-    base::Error error = sys_error("open rdma_cm (/dev/infiniband/rdma_cm)");
+Error node_error() {
+    Error error = sys_error("open rdma_cm (/dev/infiniband/rdma_cm)");
     if (error.sys == ENODEV)
         return std::move(error).advise(
             "see `rdma link` and `ls /dev/infiniband`: this process has no RDMA device");

@@ -11,7 +11,7 @@
 
 #include <rdma/rdma_cma.h>
 
-#include "netns/base/result.h"
+#include "perf/base/names.h"
 
 namespace perf {
 
@@ -22,7 +22,7 @@ class Cm {
     virtual ~Cm() = default;
 
     // Once before anything else. Code::Unsupported where there is no librdmacm, or one too old.
-    virtual base::Result<> load() = 0;
+    virtual Result<> load() = 0;
 
     virtual rdma_event_channel* create_channel() = 0;
     virtual void destroy_channel(rdma_event_channel* channel) = 0;
@@ -69,9 +69,9 @@ using CmOwned = std::unique_ptr<T, CmRelease>;
 using CmChannel = std::shared_ptr<rdma_event_channel>;
 
 // Loads the library and opens /dev/infiniband/rdma_cm.
-base::Result<CmChannel> open_channel(Cm& cm);
+Result<CmChannel> open_channel(Cm& cm);
 
 // An id that reports to the channel.
-base::Result<CmOwned<rdma_cm_id>> create_id(Cm& cm, const CmChannel& channel);
+Result<CmOwned<rdma_cm_id>> create_id(Cm& cm, const CmChannel& channel);
 
 }  // namespace perf

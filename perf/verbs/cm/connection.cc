@@ -15,9 +15,6 @@
 
 namespace perf {
 
-using base::Deadline;
-using base::Result;
-
 namespace {
 constexpr int kFirstLookMs = 50;
 constexpr int kLongLookMs = 1000;

@@ -55,22 +55,22 @@ namespace perf {
 // Finds the device that rdma_cm uses for a local address of this network namespace. The address is
 // neither a loopback nor a link-local one. For iWARP there is no other way to know: its GIDs are no
 // addresses.
-base::Result<CmDevice> cm_device_of(Cm& cm, const Address& local);
+Result<CmDevice> cm_device_of(Cm& cm, const Address& local);
 
 class CmConnection {
   public:
     // Client: binds to the address. Nothing is sent yet.
-    static base::Result<CmConnection> open(Cm& cm, const CmPlace& place);
+    static Result<CmConnection> open(Cm& cm, const CmPlace& place);
 
     // Client: RESET to INIT.
-    base::Result<> init(const CmQueue& queue);
+    Result<> init(const CmQueue& queue);
 
     // Client: INIT to RTS, as that lane of the listener at `to` whose ticket it is. Once.
-    base::Result<> connect(const CmQueue& queue,
-                           const Address& to,
-                           const CmTicket& ticket,
-                           uint16_t lane,
-                           const CmWait& wait);
+    Result<> connect(const CmQueue& queue,
+                     const Address& to,
+                     const CmTicket& ticket,
+                     uint16_t lane,
+                     const CmWait& wait);
 
     [[nodiscard]] const CmPath& path() const;
 
@@ -91,18 +91,17 @@ class CmConnection {
 
 class CmListener {
   public:
-    static base::Result<CmListener> open(Cm& cm, const CmPlace& place);
+    static Result<CmListener> open(Cm& cm, const CmPlace& place);
 
     [[nodiscard]] const CmTicket& ticket() const { return ticket_; }
 
     // RESET to INIT.
-    base::Result<> init(const CmQueue& queue);
+    Result<> init(const CmQueue& queue);
 
     // INIT to RTS, each when its lane is asked for; returns when all are established, in their
     // order. Requests without our ticket, for no lane of ours or for one that is taken are
     // rejected, and the wait goes on as if they had never been.
-    base::Result<std::vector<CmConnection>> accept(std::span<const CmQueue> queues,
-                                                   const CmWait& wait);
+    Result<std::vector<CmConnection>> accept(std::span<const CmQueue> queues, const CmWait& wait);
 
   private:
     CmListener(CmBound bound, CmTicket ticket) : bound_(std::move(bound)), ticket_(ticket) {}

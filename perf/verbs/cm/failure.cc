@@ -7,11 +7,6 @@
 
 namespace perf {
 
-using base::Code;
-using base::Error;
-using base::make_error;
-using base::sys_error;
-
 namespace {
 // Reasons of an InfiniBand CM REJ message that one meets (IBTA 12.6.7.2).
 constexpr int kNoQueuePair = 1;

@@ -10,9 +10,9 @@ namespace perf {
 
 // The Error of an event that is not the one waited for. Code::Unavailable where the peer or the way
 // to it is to blame. The status of an event is 0, a negative errno, or the transport's own number.
-base::Error event_error(const rdma_cm_event& event, bool iwarp);
+Error event_error(const rdma_cm_event& event, bool iwarp);
 
 // The Error of a call that failed with errno. `what` names the call and its object.
-base::Error call_error(const std::string& what);
+Error call_error(const std::string& what);
 
 }  // namespace perf

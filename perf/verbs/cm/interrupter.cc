@@ -9,9 +9,6 @@
 
 namespace perf {
 
-using base::Deadline;
-using base::Result;
-
 namespace {
 // Between two signals to a caller that had not entered the kernel at the one before.
 constexpr int kSignalEveryMs = 10;
@@ -29,7 +26,7 @@ Interrupter::Interrupter(const Deadline& deadline, const CmWait& wait)
     : done_(::eventfd(0, EFD_CLOEXEC)), caller_(::pthread_self()) {
     static const bool kHandled = handle_sigurg();
     if (!kHandled || !done_)
-        outcome_ = base::sys_error("watch a call of rdma_cm");
+        outcome_ = sys_error("watch a call of rdma_cm");
     else
         watcher_ = std::thread([this, deadline, wait] { watch(deadline, wait); });
 }

@@ -6,7 +6,7 @@
 
 #include <pthread.h>
 
-#include "netns/base/unique_fd.h"
+#include "perf/base/names.h"
 #include "perf/verbs/cm/wait.h"
 
 namespace perf {
@@ -16,7 +16,7 @@ namespace perf {
 // for TCP. Uses SIGURG, whose handler does nothing.
 class Interrupter {
   public:
-    Interrupter(const base::Deadline& deadline, const CmWait& wait);
+    Interrupter(const Deadline& deadline, const CmWait& wait);
     ~Interrupter();
     Interrupter(const Interrupter&) = delete;
     Interrupter& operator=(const Interrupter&) = delete;
@@ -24,14 +24,14 @@ class Interrupter {
     Interrupter& operator=(Interrupter&&) = delete;
 
     // The call is over. An error if the wait ended before it.
-    base::Result<> finish();
+    Result<> finish();
 
   private:
-    void watch(const base::Deadline& deadline, const CmWait& wait);
+    void watch(const Deadline& deadline, const CmWait& wait);
 
-    base::UniqueFd done_;
+    UniqueFd done_;
     pthread_t caller_;
-    base::Result<> outcome_;
+    Result<> outcome_;
     std::thread watcher_;
 };
 

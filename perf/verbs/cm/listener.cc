@@ -12,9 +12,6 @@
 
 namespace perf {
 
-using base::Deadline;
-using base::Result;
-
 namespace {
 // Requests that wait to be read; more of them the kernel refuses.
 constexpr int kCmBacklog = 64;
@@ -106,7 +103,7 @@ Result<CmListener> CmListener::open(Cm& cm, const CmPlace& place) {
     ticket.port = cm.port_of(bound.id.get());
     ticket.confirm = bound.device.iwarp;
     if (::getrandom(&ticket.nonce, sizeof ticket.nonce, 0) != sizeof ticket.nonce)
-        return base::sys_error("getrandom");
+        return sys_error("getrandom");
     return CmListener(std::move(bound), ticket);
 }
 

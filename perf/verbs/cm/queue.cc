@@ -10,13 +10,11 @@
 
 namespace perf {
 
-using base::Result;
-
 namespace {
 Result<> change_state(const CmQueue& queue, ibv_qp_attr& attr, int mask, const char* name) {
     const int rc = queue.verbs->modify_qp(queue.qp, &attr, mask);
     if (rc != 0)
-        return base::sys_error(rc, fmt::format("queue pair {} to {}", queue.qp->qp_num, name));
+        return sys_error(rc, fmt::format("queue pair {} to {}", queue.qp->qp_num, name));
     return {};
 }
 

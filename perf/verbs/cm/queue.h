@@ -36,9 +36,9 @@ struct CmPath {
 };
 
 // RESET to INIT.
-base::Result<> move_to_init(const CmQueue& queue, const CmBound& bound);
+Result<> move_to_init(const CmQueue& queue, const CmBound& bound);
 
 // INIT to RTS, for an id that knows its peer.
-base::Result<CmPath> move_to_rts(const CmQueue& queue, const CmBound& bound);
+Result<CmPath> move_to_rts(const CmQueue& queue, const CmBound& bound);
 
 }  // namespace perf

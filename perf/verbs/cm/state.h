@@ -14,11 +14,11 @@ struct CmConnection::State {
     State& operator=(State&&) = delete;
     ~State();
 
-    base::Result<> connect(const CmQueue& queue,
-                           const Address& to,
-                           const CmTicket& ticket,
-                           uint16_t lane,
-                           const CmWait& wait);
+    Result<> connect(const CmQueue& queue,
+                     const Address& to,
+                     const CmTicket& ticket,
+                     uint16_t lane,
+                     const CmWait& wait);
 
     CmBound bound;
     CmPath path;

@@ -7,10 +7,6 @@
 
 namespace perf {
 
-using base::Code;
-using base::make_error;
-using base::Result;
-
 namespace {
 constexpr char kLibrary[] = "librdmacm.so.1";
 
@@ -37,7 +33,7 @@ struct Rdmacm {
 
 std::string last_dl_error() {
     const char* text = ::dlerror();
-    return base::printable(text != nullptr ? text : "unknown error");
+    return printable(text != nullptr ? text : "unknown error");
 }
 
 Result<Rdmacm> load_library() {

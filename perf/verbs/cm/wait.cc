@@ -7,12 +7,6 @@
 
 namespace perf {
 
-using base::Code;
-using base::Deadline;
-using base::make_error;
-using base::Result;
-using base::sys_error;
-
 Result<> wait_readable(int fd, const Deadline& deadline, const CmWait& wait) {
     for (;;) {
         pollfd fds[3] = {{fd, POLLIN, 0},

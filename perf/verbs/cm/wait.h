@@ -5,7 +5,7 @@
 
 #include <chrono>
 
-#include "netns/base/clock.h"
+#include "perf/base/names.h"
 #include "perf/system/stop.h"
 #include "perf/verbs/cm/cm.h"
 
@@ -17,16 +17,16 @@ struct CmWait {
     const Stop* stop = nullptr;
     int control = -1;  // the control connection; -1: none
 
-    [[nodiscard]] base::Deadline step() const { return base::Deadline::in(timeout); }
+    [[nodiscard]] Deadline step() const { return Deadline::in(timeout); }
 };
 
 // The next event of the channel, to be acknowledged by its owner.
-base::Result<CmOwned<rdma_cm_event>> next_event(Cm& cm,
-                                                const CmChannel& channel,
-                                                const base::Deadline& deadline,
-                                                const CmWait& wait);
+Result<CmOwned<rdma_cm_event>> next_event(Cm& cm,
+                                          const CmChannel& channel,
+                                          const Deadline& deadline,
+                                          const CmWait& wait);
 
 // Until fd is readable.
-base::Result<> wait_readable(int fd, const base::Deadline& deadline, const CmWait& wait);
+Result<> wait_readable(int fd, const Deadline& deadline, const CmWait& wait);
 
 }  // namespace perf
