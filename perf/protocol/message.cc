@@ -8,7 +8,7 @@
 #include <sys/utsname.h>
 
 #include "perf/protocol/fields.h"
-#include "perf/system/input.h"
+#include "perf/system/reading.h"
 
 namespace perf {
 

@@ -7,7 +7,7 @@
 
 #include "perf/protocol/fields.h"
 #include "perf/report/document.h"
-#include "perf/system/input.h"
+#include "perf/system/reading.h"
 
 namespace perf {
 

@@ -10,7 +10,7 @@
 #include "perf/measure/metrics.h"
 #include "perf/report/document.h"
 #include "perf/report/report.h"
-#include "perf/system/input.h"
+#include "perf/system/reading.h"
 
 namespace perf {
 

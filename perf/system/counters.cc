@@ -2,7 +2,6 @@
 #include "perf/system/counters.h"
 
 #include <algorithm>
-#include <charconv>
 #include <span>
 
 #include <fmt/format.h>
@@ -10,6 +9,7 @@
 
 #include "netns/base/files.h"
 #include "perf/system/port_statistics.h"
+#include "perf/system/reading.h"
 
 namespace perf {
 
@@ -103,14 +103,7 @@ Result<> check_name(std::string_view what, const std::string& name) {
 // A decimal number and at most a newline; drivers answer "N/A (no PMA)" or an error instead.
 std::optional<uint64_t> number_in(base::RealFiles& files, const std::string& path) {
     const auto text = files.read(path, kCounterFileLimit);
-    if (!text)
-        return std::nullopt;
-    uint64_t value = 0;
-    const char* last = text->data() + text->size();
-    const auto [end, error] = std::from_chars(text->data(), last, value);
-    if (error != std::errc{} || (end != last && *end != '\n'))
-        return std::nullopt;
-    return value;
+    return text ? number_of(std::string_view(*text).substr(0, text->find('\n'))) : std::nullopt;
 }
 
 void read_folder(const std::string& folder, std::string_view kind, Counters& out) {
@@ -166,9 +159,7 @@ Counters grown(const Counters& before, const Counters& after) {
 }
 
 std::optional<Trouble> trouble_of(std::string_view counter) {
-    const size_t slash = counter.rfind('/');
-    const std::string_view name =
-        slash == std::string_view::npos ? counter : counter.substr(slash + 1);
+    const std::string_view name = counter.substr(counter.rfind('/') + 1);  // npos + 1 is 0
     if (contains(kRetransmits, name))
         return Trouble::Retransmit;
     if (contains(kCongestion, name))
@@ -177,17 +168,12 @@ std::optional<Trouble> trouble_of(std::string_view counter) {
 }
 
 std::vector<std::string> flags_of(const Counters& grown) {
-    const auto any = [&](Trouble trouble) {
-        return std::ranges::any_of(
-            grown, [&](const auto& entry) { return trouble_of(entry.first) == trouble; });
-    };
     std::vector<std::string> out;
-    if (any(Trouble::Retransmit))
-        out.emplace_back("retransmit");
-    if (any(Trouble::Loss))
-        out.emplace_back("loss");
-    if (any(Trouble::Congestion))
-        out.emplace_back("congested");
+    for (const Trouble trouble : {Trouble::Retransmit, Trouble::Loss, Trouble::Congestion}) {
+        if (std::ranges::any_of(
+                grown, [&](const auto& entry) { return trouble_of(entry.first) == trouble; }))
+            out.emplace_back(name_of(trouble));
+    }
     return out;
 }
 

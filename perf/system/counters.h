@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "perf/base/names.h"
+#include "perf/base/words.h"
 
 namespace perf {
 
@@ -42,6 +42,8 @@ enum class Trouble {
     Loss,        // a port or netdev dropped something; whose, it does not say
     Congestion   // packets were marked on their way, a sender was told, or a port waited to send
 };
+template <>
+inline constexpr WordList kWords<Trouble>{"trouble", {"retransmit", "loss", "congested"}};
 
 // What a counter that grew tells; nothing if it is an ordinary one or not known.
 std::optional<Trouble> trouble_of(std::string_view counter);

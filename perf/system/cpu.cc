@@ -6,21 +6,17 @@
 #include <ctime>
 #include <utility>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "netns/base/files.h"
-#include "perf/base/names.h"
+#include "perf/system/reading.h"
 
 namespace perf {
 
 namespace {
 constexpr double kShortestIdle = 0.05;
 constexpr double kMostSeconds = 1e9;
-// A line for each core and each interrupt: hundreds of KiB on the largest machines.
-constexpr size_t kStatLimit = 4U << 20U;
 
 double seconds(const timeval& time) {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
@@ -114,11 +110,7 @@ Result<MachineTicks> parse_proc_stat(std::string_view text) {
 }
 
 std::optional<CpuSample> sample_cpu(const std::string& proc) {
-    const std::string path = proc + "/stat";
-    const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd)
-        return std::nullopt;
-    const auto text = base::read_all(fd.get(), kStatLimit, path);
+    const auto text = read_start(proc + "/stat");  // the rest may be long
     if (!text)
         return std::nullopt;
     const auto ticks = parse_proc_stat(*text);

@@ -26,12 +26,16 @@ std::string_view trimmed(std::string_view text) {
     return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
-UniqueFd open_regular(const std::string& path) {
+Result<UniqueFd> open_regular(const std::string& path) {
     UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-
-    struct stat st {};
-
-    return fd && ::fstat(fd.get(), &st) == 0 && S_ISREG(st.st_mode) ? std::move(fd) : UniqueFd();
+    if (!fd)
+        return sys_error("open");
+    struct stat info = {};
+    if (::fstat(fd.get(), &info) != 0)
+        return sys_error("stat");
+    if (!S_ISREG(info.st_mode))
+        return make_error(Code::BadInput, "it is no regular file");
+    return fd;
 }
 
 bool is_plain(std::string_view name) {
@@ -39,10 +43,15 @@ bool is_plain(std::string_view name) {
 }
 }  // namespace
 
+Result<std::string> read_file(const std::string& path, size_t limit, const std::string& what) {
+    const UniqueFd fd = TRY(open_regular(path));
+    return base::read_all(fd.get(), limit, what);
+}
+
 std::optional<std::string> read_start(const std::string& path) {
-    const UniqueFd fd = open_regular(path);
+    const auto fd = open_regular(path);
     std::string text(4096, '\0');
-    const ssize_t size = fd ? ::read(fd.get(), text.data(), text.size()) : -1;
+    const ssize_t size = fd ? ::read(fd->get(), text.data(), text.size()) : -1;
     if (size < 0)
         return std::nullopt;
     text.resize(static_cast<size_t>(size));
@@ -50,13 +59,8 @@ std::optional<std::string> read_start(const std::string& path) {
 }
 
 std::optional<std::string> read_small(const std::string& path) {
-    const UniqueFd fd = open_regular(path);
-    if (!fd)
-        return std::nullopt;
-    auto text = base::read_all(fd.get(), kReadLimit, path);
-    if (!text)
-        return std::nullopt;
-    return std::move(text).value();
+    auto text = read_file(path, kReadLimit, path);
+    return text ? std::optional(std::move(text).value()) : std::nullopt;
 }
 
 std::optional<std::string> read_line(const std::string& path) {

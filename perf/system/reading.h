@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading small files of /proc, /sys and /dev that may hold anything: bounded, regular files only
-// (a fifo would block), and all text made safe to print.
+// Reading files that may hold anything, most of them small ones of /proc, /sys and /dev: bounded,
+// regular files only (a fifo would block), and text of lines made safe to print.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,12 @@
 #include <string_view>
 #include <vector>
 
+#include "perf/base/names.h"
+
 namespace perf {
+
+// All of a file that a person names, up to `limit` bytes; `what` names it in errors.
+Result<std::string> read_file(const std::string& path, size_t limit, const std::string& what);
 
 // The content, at most 64 KiB: a larger file, a missing one or no file at all is nothing.
 std::optional<std::string> read_small(const std::string& path);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perf/system/tcp.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 
@@ -52,19 +53,6 @@ void tune(int fd) {
     set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, 5000);
 }
 
-std::string socket_name(int fd) {
-    sockaddr_storage raw{};
-    socklen_t length = sizeof raw;
-    if (::getsockname(fd, reinterpret_cast<sockaddr*>(&raw), &length) != 0)
-        return "?";
-    const auto address = from_sockaddr(reinterpret_cast<sockaddr*>(&raw));
-    const uint16_t port = ntohs(reinterpret_cast<sockaddr_in*>(&raw)->sin_port);
-    if (!address)
-        return "?";
-    const bool six = raw.ss_family == AF_INET6;
-    return fmt::format("{}{}{}:{}", six ? "[" : "", address->text(), six ? "]" : "", port);
-}
-
 // Where a socket is, or is to be.
 struct SocketAddress {
     sockaddr_storage raw{};
@@ -76,7 +64,21 @@ struct SocketAddress {
     sockaddr* get() { return reinterpret_cast<sockaddr*>(&raw); }
 };
 
-// One end of a connection (getsockname or getpeername), with another port.
+// One end of a connection (getsockname or getpeername).
+template <class NameOf>
+std::optional<Address> address_of(int fd, NameOf name_of_end) {
+    SocketAddress end;
+    return name_of_end(fd, end.get(), &end.length) == 0 ? from_sockaddr(end.get()) : std::nullopt;
+}
+
+std::string socket_name(int fd, uint16_t port) {
+    const auto address = address_of(fd, ::getsockname);
+    if (!address)
+        return "?";
+    return fmt::format(fmt::runtime(address->is_v4() ? "{}:{}" : "[{}]:{}"), address->text(), port);
+}
+
+// The same with another port.
 template <class NameOf>
 SocketAddress beside(int fd, NameOf name_of_end, uint16_t port) {
     SocketAddress address;
@@ -103,7 +105,7 @@ Result<Listener> listen_at(const sockaddr& address, socklen_t length, int backlo
     SocketAddress own;
     if (::getsockname(listener.fd.get(), own.get(), &own.length) == 0)
         listener.port = ntohs(own.in().sin_port);
-    listener.name = socket_name(listener.fd.get());
+    listener.name = socket_name(listener.fd.get(), listener.port);
     return listener;
 }
 
@@ -224,19 +226,11 @@ Result<std::vector<Address>> addresses_of(const std::string& host) {
 }
 
 std::optional<Address> local_address(int fd) {
-    sockaddr_storage raw{};
-    socklen_t length = sizeof raw;
-    if (::getsockname(fd, reinterpret_cast<sockaddr*>(&raw), &length) != 0)
-        return std::nullopt;
-    return from_sockaddr(reinterpret_cast<sockaddr*>(&raw));
+    return address_of(fd, ::getsockname);
 }
 
 std::optional<Address> peer_address(int fd) {
-    sockaddr_storage raw{};
-    socklen_t length = sizeof raw;
-    if (::getpeername(fd, reinterpret_cast<sockaddr*>(&raw), &length) != 0)
-        return std::nullopt;
-    return from_sockaddr(reinterpret_cast<sockaddr*>(&raw));
+    return address_of(fd, ::getpeername);
 }
 
 std::optional<Address> route_source(const Address& peer) {
@@ -248,6 +242,19 @@ std::optional<Address> route_source(const Address& peer) {
     if (!fd || ::connect(fd.get(), reinterpret_cast<sockaddr*>(&raw), length) != 0)
         return std::nullopt;
     return local_address(fd.get());
+}
+
+Result<std::vector<Address>> sources_towards(const std::string& host) {
+    std::vector<Address> sources;
+    for (const Address& target : TRY(addresses_of(host))) {
+        const auto source = route_source(target);
+        if (source && std::ranges::find(sources, *source) == sources.end())
+            sources.push_back(*source);
+    }
+    if (sources.empty())
+        return make_error(Code::Unavailable, "no route leads to " + printable(host))
+            .advise("see `ip route` in this container");
+    return sources;
 }
 
 }  // namespace perf

@@ -58,4 +58,8 @@ std::optional<Address> peer_address(int fd);
 // route. Asks with a connected UDP socket; nothing is sent.
 std::optional<Address> route_source(const Address& peer);
 
+// The same towards each address of a host, best first, each once. Nothing is sent but what name
+// resolution sends. Code::Unavailable if the name means nothing or no route leads there.
+Result<std::vector<Address>> sources_towards(const std::string& host);
+
 }  // namespace perf

@@ -35,7 +35,7 @@ OTHERS = {
     "perf/suites/kv/": PEER,
     "perf/system/counters.cc": WORDS,
     "perf/system/cpu.cc": PEER,
-    "perf/system/input.cc": FILE,
+    "perf/system/reading.cc": FILE,
 }
 VERBS = set("""
     add annotate ask attach bind boot bring build call change check choose compare correct create do enable end find fix free give

@@ -11,7 +11,6 @@
 #include <sys/socket.h>
 
 #include "perf/measure/side_options.h"
-#include "perf/system/route.h"
 #include "perf/system/tcp.h"
 
 namespace perf {

@@ -7,7 +7,7 @@
 
 #include "perf/report/document.h"
 #include "perf/report/output.h"
-#include "perf/system/route.h"
+#include "perf/system/tcp.h"
 #include "perf/verbs/candidates.h"
 
 namespace perf {

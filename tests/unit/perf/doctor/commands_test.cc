@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include "netns/base/files.h"
-#include "perf/system/route.h"
 #include "perf/system/tcp.h"
 #include "tests/unit/perf/doctor/fixture.h"
 #include "tests/unit/perf/document_check.h"
