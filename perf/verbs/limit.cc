@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <utility>
 
 #include "perf/verbs/memory.h"
 #include "perf/verbs/queue_pair.h"
@@ -92,49 +94,24 @@ uint64_t iwarp_message(const Wire& wire, const Transfer& transfer) {
     return std::max(bytes, frame + kMpa + kUntagged + kReadRequest);
 }
 
-// Bit/s of one lane.
-double lane_bps(uint32_t speed, bool ethernet) {
-    constexpr double kCoding = 64.0 / 66.0;
-    switch (speed) {
-        case 1:  // SDR
-            return ethernet ? 2.5e9 : 2e9;
-        case 2:  // DDR
-            return ethernet ? 5e9 : 4e9;
-        case 4:  // QDR
-            return ethernet ? 10e9 : 8e9;
-        case 8:  // FDR-10
-            return 10e9;
-        case 16:  // FDR
-            return ethernet ? 14e9 : 14.0625e9 * kCoding;
-        case 32:  // EDR
-            return 25e9;
-        case 64:  // HDR
-            return 50e9;
-        case 128:  // NDR
-            return 100e9;
-        case 256:  // XDR
-            return 200e9;
-        default:
-            return 0;
-    }
-}
+// Bit/s of one lane; InfiniBand's behind the line coding.
+struct LaneSpeed {
+    uint32_t code;
+    double ethernet;
+    double infiniband;
+};
 
-uint32_t lanes(uint32_t width) {
-    switch (width) {
-        case 1:
-            return 1;
-        case 2:
-            return 4;
-        case 4:
-            return 8;
-        case 8:
-            return 12;
-        case 16:
-            return 2;
-        default:
-            return 0;
-    }
-}
+constexpr LaneSpeed kLaneSpeeds[] = {{1, 2.5e9, 2e9},                        // SDR
+                                     {2, 5e9, 4e9},                          // DDR
+                                     {4, 10e9, 8e9},                         // QDR
+                                     {8, 10e9, 10e9},                        // FDR-10
+                                     {16, 14e9, 14.0625e9 * (64.0 / 66.0)},  // FDR
+                                     {32, 25e9, 25e9},                       // EDR
+                                     {64, 50e9, 50e9},                       // HDR
+                                     {128, 100e9, 100e9},                    // NDR
+                                     {256, 200e9, 200e9}};                   // XDR
+// Code of a width, and how many lanes it has.
+constexpr std::pair<uint32_t, uint32_t> kWidths[] = {{1, 1}, {2, 4}, {4, 8}, {8, 12}, {16, 2}};
 
 HeaderStack stack_of(const DeviceInfo& info) {
     switch (info.gid_type) {
@@ -174,7 +151,12 @@ std::optional<double> payload_limit(const Wire& wire, const Transfer& transfer) 
 }
 
 uint64_t port_bps(uint32_t width, uint32_t speed, bool ethernet) {
-    return static_cast<uint64_t>(std::llround(lane_bps(speed, ethernet) * lanes(width)));
+    const auto* lane = std::ranges::find(kLaneSpeeds, speed, &LaneSpeed::code);
+    const auto* lanes = std::ranges::find(kWidths, width, &std::pair<uint32_t, uint32_t>::first);
+    if (lane == std::end(kLaneSpeeds) || lanes == std::end(kWidths))
+        return 0;
+    const double bps = ethernet ? lane->ethernet : lane->infiniband;
+    return static_cast<uint64_t>(std::llround(bps * lanes->second));
 }
 
 Wire wire_between(const DeviceInfo& own, const DeviceInfo& peer, uint32_t mtu, const Marks& marks) {
