@@ -111,7 +111,7 @@ Result<Json> Arena::ask(std::string_view type,
 }
 
 Result<ibv_wc> Arena::carry_out(const Aim& aim, uint32_t length) {
-    Probe probe = TRY(Probe::create(device(), IBV_QPT_RC));
+    Link probe = TRY(Link::create(device(), {.access = kProbeAccess}));
     const Json frame = TRY(ask("probe", {{"endpoint", to_json(probe.endpoint())}}, "probed"));
     TRY(probe.connect(peer(), TRY(parse_endpoint_of(frame))));
     ibv_send_wr request{};
@@ -163,14 +163,14 @@ Result<Listening> Arena::listen() {
     return parse<Listening>(TRY(ask("listen", Json::object(), "listening")));
 }
 
-Result<Probe> Arena::speaker() {
-    Probe probe = TRY(Probe::create(device(), IBV_QPT_UD));
+Result<Link> Arena::speaker() {
+    Link probe = TRY(Link::create(device(), {.type = IBV_QPT_UD}));
     TRY(probe.connect(peer(), {}));
     return probe;
 }
 
 Result<> Arena::say(
-    Probe& speaker, ibv_ah* to, const Listening& there, uint32_t queue_key, uint32_t number) {
+    Link& speaker, ibv_ah* to, const Listening& there, uint32_t queue_key, uint32_t number) {
     ibv_send_wr request{};
     request.opcode = IBV_WR_SEND_WITH_IMM;
     request.imm_data = htonl(number);

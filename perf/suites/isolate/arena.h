@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "perf/measure/client.h"
-#include "perf/suites/isolate/probe.h"
 #include "perf/suites/isolate/target.h"
 #include "perf/verbs/survey.h"
 
@@ -49,9 +48,9 @@ class Arena {
 
     // The same queue pair sends any number of datagrams (datagram_checks.cc).
     Result<Listening> listen();
-    Result<Probe> speaker();
+    Result<Link> speaker();
     Result<> say(
-        Probe& speaker, ibv_ah* to, const Listening& there, uint32_t queue_key, uint32_t number);
+        Link& speaker, ibv_ah* to, const Listening& there, uint32_t queue_key, uint32_t number);
     Result<std::vector<uint32_t>> hear(uint32_t until);
 
     // The server lets go of its page.

@@ -23,7 +23,7 @@ bool has(const std::vector<uint32_t>& heard, uint32_t number) {
 struct Conversation {
     Arena& arena;
     Listening there;
-    Probe speaker;
+    Link speaker;
     Owned<ibv_ah> to;
 
     // What arrived of the round.
@@ -40,7 +40,7 @@ struct Conversation {
 
 Result<Outcome> check_queue_key(Arena& arena) {
     const Listening there = TRY(arena.listen());
-    Probe speaker = TRY(arena.speaker());
+    Link speaker = TRY(arena.speaker());
     auto to = TRY(make_address_handle(speaker.end(), arena.device().pd.get(), arena.peer()));
     Conversation talk{arena, there, std::move(speaker), std::move(to)};
     for (uint32_t i = 0; i < kRounds; ++i) {

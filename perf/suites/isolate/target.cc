@@ -10,6 +10,7 @@ namespace perf {
 namespace {
 constexpr uint32_t kPageSize = 4096;
 constexpr uint32_t kDatagram = 256;  // more than a datagram of the tests with its GRH
+constexpr uint32_t kInboxSlots = 32;
 constexpr auto kListenPatience = std::chrono::seconds(1);
 constexpr int kOpen = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 }  // namespace
@@ -60,7 +61,7 @@ Exposure Target::exposure() const {
 
 Result<Endpoint> Target::accept(const DeviceInfo& peer, const Endpoint& remote) {
     probe_.reset();
-    probe_ = TRY(Probe::create(*device_, IBV_QPT_RC));
+    probe_ = TRY(Link::create(*device_, {.access = kProbeAccess}));
     TRY(probe_->connect(peer, remote));
     return probe_->endpoint();
 }
@@ -91,11 +92,15 @@ Result<Listening> Target::listen(const DeviceInfo& peer) {
     // A random key: what another program on this machine uses would prove nothing.
     const uint32_t key = 0x40000000U | (random_psn() << 1U);
     listener_.reset();
-    listener_ = TRY(Probe::create(*device_, IBV_QPT_UD, key));
+    listener_ = TRY(
+        Link::create(*device_, {.type = IBV_QPT_UD, .receives = kInboxSlots, .queue_key = key}));
     TRY(listener_->connect(peer, {}));
-    for (uint32_t i = 0; i < kProbeDepth; ++i)
-        TRY(listener_->receive_into(
-            {inbox_.address(i * kDatagram), kDatagram, inbox_region_->lkey}));
+    for (uint32_t i = 0; i < kInboxSlots; ++i) {
+        if (const int rc =
+                listener_->receive({inbox_.address(i * kDatagram), kDatagram, inbox_region_->lkey});
+            rc != 0)
+            return sys_error(rc, "post a receive");
+    }
     return Listening{.endpoint = listener_->endpoint(), .queue_key = key};
 }
 

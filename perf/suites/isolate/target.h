@@ -8,8 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "perf/suites/isolate/probe.h"
-#include "perf/verbs/memory.h"
+#include "perf/engine/link.h"
 
 namespace perf {
 
@@ -51,9 +50,12 @@ class Target {
     uint32_t stale_rkey_ = 0;
     Owned<ibv_mr> read_only_;
     Owned<ibv_mr> inbox_region_;
-    std::optional<Probe> probe_;
-    std::optional<Probe> listener_;
+    std::optional<Link> probe_;
+    std::optional<Link> listener_;
 };
+
+// What the queue pairs of both sides let the other side do.
+inline constexpr int kProbeAccess = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
 
 // The layout of the page: slot 0 of `in`.
 Layout target_layout();

@@ -73,9 +73,9 @@ class Getter {
     bool ask(uint64_t key) noexcept {
         const size_t at = m_.plan.shape.slot_bytes();
         std::memcpy(&m_.buffer.bytes()[at], &key, sizeof key);
-        end_.post_error = m_.link.post_receive(slot_piece(), kAwaited);
+        end_.post_error = m_.link.receive(slot_piece(), kAwaited);
         if (end_.post_error == 0)
-            end_.post_error = m_.link.post_send(m_.buffer.piece(at, sizeof key));
+            end_.post_error = send_message(m_.link, m_.buffer.piece(at, sizeof key), out_.all);
         return end_.post_error == 0 && await();
     }
 
@@ -86,10 +86,13 @@ class Getter {
             // it.
             if (probe != 0)
                 forget();
-            end_.post_error = m_.link.post_read(slot_piece(),
-                                                m_.table.address + m_.plan.shape.place(key, probe),
-                                                m_.table.rkey,
-                                                kAwaited);
+            ibv_send_wr request{};
+            request.wr_id = kAwaited;
+            request.opcode = IBV_WR_RDMA_READ;
+            request.send_flags = IBV_SEND_SIGNALED;
+            request.wr.rdma.remote_addr = m_.table.address + m_.plan.shape.place(key, probe);
+            request.wr.rdma.rkey = m_.table.rkey;
+            end_.post_error = m_.link.send(request, slot_piece());
             if (end_.post_error != 0 || !await())
                 return false;
             ++reads_;
@@ -163,7 +166,7 @@ Result<std::unique_ptr<Exercise>> Exercise::open(perf::Client& client,
                           .poll = resolve_poll(plan.poll, Transport::Rc, 1, poll_place(device))};
     auto buffer = TRY(
         Region::create(device, plan.shape.slot_bytes() + sizeof(uint64_t), IBV_ACCESS_LOCAL_WRITE));
-    auto link = TRY(Link::create(device, sizeof(uint64_t), 0));
+    auto link = TRY(Link::create(device, link_options(sizeof(uint64_t), 0)));
     std::unique_ptr<Exercise> exercise(
         new Exercise(client, plan, waiting, std::move(buffer), std::move(link)));
     exercise->keys_ = draw_keys(plan.shape.keys, plan.skew, plan.shape.seed, kDrawnKeys);

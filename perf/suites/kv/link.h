@@ -1,70 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both sides of the key-value exercise have: one RC queue pair with a completion queue of its
-// own, and registered memory.
+// How both sides of the key-value exercise use their queue pair.
 #pragma once
 
-#include "perf/verbs/memory.h"
-#include "perf/verbs/queue_pair.h"
+#include "perf/engine/link.h"
+#include "perf/engine/ring.h"
 
 namespace perf::kv {
 
-// Memory that the device may use.
-class Region {
-  public:
-    // `access` as of ibv_reg_mr(3).
-    static Result<Region> create(const Device& device, size_t bytes, int access);
+inline constexpr uint32_t kReceives = 4;  // that may be posted
 
-    [[nodiscard]] std::span<std::byte> bytes() const { return memory_.all(); }
+// `message`: bytes of what this side sends. `access`: what the other side may do.
+inline LinkOptions link_options(size_t message, int access) {
+    constexpr size_t kInlineMessage = 220;  // of the answers; a request always fits
+    return {.sends = 4 * kSignalEvery,
+            .receives = kReceives,
+            .inline_bytes = message <= kInlineMessage ? static_cast<uint32_t>(message) : 0,
+            .access = access};
+}
 
-    [[nodiscard]] ibv_sge piece(size_t offset, size_t length) const {
-        return {memory_.address(offset), static_cast<uint32_t>(length), mr_->lkey};
-    }
-
-    [[nodiscard]] uint64_t address() const { return memory_.address(0); }
-
-    [[nodiscard]] uint32_t rkey() const { return mr_->rkey; }
-
-  private:
-    Region(Memory memory, Owned<ibv_mr> mr) : memory_(std::move(memory)), mr_(std::move(mr)) {}
-
-    Memory memory_;
-    Owned<ibv_mr> mr_;
-};
-
-class Link {
-  public:
-    // `message`: bytes of what this side sends; small ones ride in the work request. `access`: what
-    // the other side may do, of the remote ones.
-    static Result<Link> create(const Device& device, size_t message, int access);
-
-    // Queue pair and first packet.
-    [[nodiscard]] Endpoint endpoint() const { return {.qpn = qp_->qp_num, .psn = psn_}; }
-
-    // To RTR and RTS. `mtu` in bytes.
-    Result<> connect(const DeviceInfo& peer, const Endpoint& remote, uint32_t mtu);
-
-    [[nodiscard]] CompletionQueue& completions() { return *queue_; }
-
-    // ---- hot: errno values as libibverbs gives them, 0 if posted --------------------------------
-    int post_receive(ibv_sge to, uint64_t id) noexcept;
-
-    // Its completions, now and then, have id 0.
-    int post_send(ibv_sge from) noexcept;
-
-    int post_read(ibv_sge to, uint64_t address, uint32_t rkey, uint64_t id) noexcept;
-
-    static constexpr uint32_t kReceives = 4;  // that may be posted
-
-  private:
-    explicit Link(const Device& device) : end_(end_of(device)) {}
-
-    End end_;
-    uint32_t psn_ = random_psn();
-    uint32_t inline_bytes_ = 0;
-    uint32_t sent_ = 0;
-    // The queue pair uses the queue.
-    std::unique_ptr<CompletionQueue> queue_;
-    Owned<ibv_qp> qp_;
-};
+// `before`: messages of the trial before it. Its completions, now and then, have id 0.
+inline int send_message(Link& link, ibv_sge from, uint64_t before) noexcept {
+    ibv_send_wr request{};
+    request.opcode = IBV_WR_SEND;
+    request.send_flags = before % kSignalEvery == 0 ? IBV_SEND_SIGNALED : 0;
+    return link.send(request, from);
+}
 
 }  // namespace perf::kv

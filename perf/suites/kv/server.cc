@@ -11,7 +11,7 @@ constexpr size_t kRequestBytes = sizeof(uint64_t);
 
 // A receive's wr_id: its place among the requests, from 1; sends have 0.
 int post_request(Link& link, const Region& requests, uint64_t id) noexcept {
-    return link.post_receive(requests.piece((id - 1) * kRequestBytes, kRequestBytes), id);
+    return link.receive(requests.piece((id - 1) * kRequestBytes, kRequestBytes), id);
 }
 
 // Answers each request with the slot of its key, until the worker is closed.
@@ -23,7 +23,7 @@ class Answerer {
         : link_(link), table_(table), requests_(requests), shape_(shape), worker_(worker) {}
 
     Ending run(C& completer) noexcept {
-        std::array<ibv_wc, 2 * Link::kReceives> wc;
+        std::array<ibv_wc, 2 * kReceives> wc;
         while (end_.good() && worker_.phase() == Phase::Run) {
             int got = 0;
             end_.wake = completer.wait(wc, got);
@@ -61,9 +61,8 @@ class Answerer {
         // First of all a place for the next request: its sender waits for this answer only.
         if (const int rc = post_request(link_, requests_, request.wr_id); rc != 0)
             return rc;
-        ++answers_;
         const size_t slot = find(table_.bytes().first(shape_.table_bytes()), shape_, key);
-        return link_.post_send(table_.piece(slot, shape_.slot_bytes()));
+        return send_message(link_, table_.piece(slot, shape_.slot_bytes()), answers_++);
     }
 
     Link& link_;
@@ -83,10 +82,10 @@ Result<std::unique_ptr<Service>> Service::open(const Device& device,
                                                const Waiting& waiting) {
     const Shape& shape = opening.shape;
     auto table = TRY(Region::create(device, shape.table_bytes(), IBV_ACCESS_REMOTE_READ));
-    auto requests = TRY(
-        Region::create(device, size_t{Link::kReceives} * kRequestBytes, IBV_ACCESS_LOCAL_WRITE));
-    auto link = TRY(Link::create(device, shape.slot_bytes(), IBV_ACCESS_REMOTE_READ));
-    for (uint64_t id = 1; id <= Link::kReceives; ++id) {
+    auto requests =
+        TRY(Region::create(device, size_t{kReceives} * kRequestBytes, IBV_ACCESS_LOCAL_WRITE));
+    auto link = TRY(Link::create(device, link_options(shape.slot_bytes(), IBV_ACCESS_REMOTE_READ)));
+    for (uint64_t id = 1; id <= kReceives; ++id) {
         if (const int rc = post_request(link, requests, id); rc != 0)
             return sys_error(rc, "post receives");
     }
