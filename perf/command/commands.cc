@@ -153,14 +153,8 @@ Exit run_command(const Command& command, const Surroundings& around) {
         return run(*options, around);
     if (const auto* options = std::get_if<CompareOptions>(&command))
         return compare(*options, around);
-    if (const auto* options = std::get_if<KvOptions>(&command))
-        return kv_exercise(*options, around);
-    if (const auto* options = std::get_if<GidsOptions>(&command))
-        return gids(*options, around);
-    if (const auto* options = std::get_if<DoctorOptions>(&command))
-        return doctor(*options, around);
-    if (const auto* options = std::get_if<IsolateOptions>(&command))
-        return isolate(*options, around);
+    if (const auto* suite = std::get_if<SuiteCommand>(&command))
+        return suite->run(suite->look, around);
     return loop(std::get<LoopOptions>(command), around);
 }
 

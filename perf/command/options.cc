@@ -2,7 +2,9 @@
 #include "perf/command/options.h"
 
 #include <cstdlib>
+#include <list>
 #include <memory>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -11,7 +13,6 @@
 #include "perf/address/attach.h"
 #include "perf/command/plan_options.h"
 #include "perf/report/outputs.h"
-#include "perf/suites/kv/options.h"
 #include "perf/system/tcp.h"
 
 namespace perf {
@@ -42,14 +43,29 @@ void add_side_options(CLI::App& app, Words& words, bool& explain_gid) {
     app.add_flag("--explain-gid", explain_gid, "print every GID with the reason for or against it");
 }
 
-void add_document_options(CLI::App& app, Words& words, LookOptions& look) {
+// A suite's command, until it is known whether it is asked for.
+struct DeclaredSuite {
+    const Suite* suite = nullptr;
+    CLI::App* app = nullptr;
+    LookOptions look = {};
+    std::function<Result<SuiteRun>()> read = {};
+};
+
+void declare(DeclaredSuite& declared, Words& words) {
+    CLI::App& app = *declared.app;
+    LookOptions& look = declared.look;
+    look.port = kDefaultPort;
+    if (declared.suite->host.empty())
+        app.add_option("--peer", look.peer, "address or name of the other side");
+    else
+        app.add_option("host", look.peer, std::string(declared.suite->host))->required();
+    if (!declared.suite->port.empty())
+        app.add_option("--port", look.port, std::string(declared.suite->port))
+            ->capture_default_str();
+    if (declared.suite->declare != nullptr)
+        declared.read = declared.suite->declare(app);
     app.add_option("--json", look.json, "file for the answer as JSON; - for stdout");
     add_wish_options(app, words);
-}
-
-void add_look_options(CLI::App& app, Words& words, LookOptions& look) {
-    app.add_option("--peer", look.peer, "address or name of the other side");
-    add_document_options(app, words, look);
 }
 
 void add_measure_options(CLI::App& app, Words& words, MeasureOptions& measure) {
@@ -81,23 +97,23 @@ Result<SideOptions> parse_side(const Words& words) {
     return side;
 }
 
-// The words of "thesis": run with a plan of examples/evaluation/plans, for evaluations that still
-// say so.
-struct ThesisWords {
-    std::string suite;
-    std::string sizes = "2..8M:*2";
-    std::string qps = "1,2,4,8,16,32";
-    std::string time = "500ms";
-    std::string mtu = "auto";
-    uint32_t reps = 6;  // fewer have no 95 % interval
-};
+// "thesis": run with a plan of examples/evaluation/plans, for evaluations that still say so.
+PlanWords thesis_words() {
+    PlanWords words;
+    words.verbs = "read,write,send";
+    words.sizes = "2..8M:*2";
+    words.qps = "1,2,4,8,16,32";
+    words.time = "500ms";
+    words.reps = 6;  // fewer have no 95 % interval
+    return words;
+}
 
-void add_thesis_options(CLI::App& app, RunOptions& run, ThesisWords& words) {
+void add_thesis_options(CLI::App& app, RunOptions& run, std::string& suite, PlanWords& words) {
     app.add_option("host", run.hosts, "servers; the suite multi_dev uses the first, and so on")
         ->required()
         ->expected(1, static_cast<int>(kMaxHosts));
     app.add_option("--port", run.port, "TCP port")->capture_default_str();
-    app.add_option("--suite", words.suite, "basic, cpu, multi_dev or multi_qp")
+    app.add_option("--suite", suite, "basic, cpu, multi_dev or multi_qp")
         ->required()
         ->check(CLI::IsMember({"basic", "cpu", "multi_dev", "multi_qp"}));
     app.add_option("--size", words.sizes, "sizes of basic and cpu")->capture_default_str();
@@ -108,20 +124,17 @@ void add_thesis_options(CLI::App& app, RunOptions& run, ThesisWords& words) {
     app.add_option("--json", run.measure.json, "file for the report as JSON; - for stdout");
 }
 
-Result<Plan> parse_thesis(const ThesisWords& words) {
-    PlanWords plan;
-    plan.verbs = "read,write,send";
-    plan.modes = words.suite == "basic" ? "bw,lat" : "bw";
-    plan.sizes = words.suite == "basic" || words.suite == "cpu" ? words.sizes : "64K";
+Result<Plan> parse_thesis(const std::string& suite, PlanWords words) {
+    words.modes = suite == "basic" ? "bw,lat" : "bw";
+    if (suite != "basic" && suite != "cpu")
+        words.sizes = "64K";
     // What a thread that polls burns says nothing of the payload.
-    plan.poll = words.suite == "cpu" ? "event" : "auto";
-    plan.qps = words.suite == "multi_qp" ? words.qps : "1";
-    plan.time = words.time;
-    plan.mtu = words.mtu;
-    plan.reps = words.reps;
-    Plan parsed = TRY(parse_plan(plan));
-    parsed.hosts = words.suite == "multi_dev" ? Hosts::Ramp : Hosts::All;
-    return parsed;
+    words.poll = suite == "cpu" ? "event" : "auto";
+    if (suite != "multi_qp")
+        words.qps = "1";
+    Plan plan = TRY(parse_plan(words));
+    plan.hosts = suite == "multi_dev" ? Hosts::Ramp : Hosts::All;
+    return plan;
 }
 
 Result<MeasureOptions> parse_measure(const Words& words, MeasureOptions measure) {
@@ -154,7 +167,9 @@ Result<T> as_usage(Result<T> result) {
 }
 }  // namespace
 
-Result<Command> parse_command_line(int argc, const char* const* argv) {
+Result<Command> parse_command_line(int argc,
+                                   const char* const* argv,
+                                   std::span<const Suite* const> suites) {
     CLI::App app("Validates and measures RDMA: every byte is checked before anything is timed.",
                  "rdma-perf");
     app.formatter(std::make_shared<base::HelpFormatter>());
@@ -164,10 +179,8 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
     ServeOptions serve;
     RunOptions run;
     LoopOptions loop;
-    GidsOptions gids;
-    DoctorOptions doctor;
-    IsolateOptions isolate;
-    serve.port = run.port = doctor.look.port = isolate.look.port = kDefaultPort;
+    RunOptions thesis;
+    serve.port = run.port = thesis.port = kDefaultPort;
 
     auto* serve_app = app.add_subcommand("serve", "serve every test of any client");
     serve_app->add_option("--bind", serve.bind, "address to listen on (default: loopback only)");
@@ -190,44 +203,22 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
         app.add_subcommand("loop", "measure with both ends in this process; needs no peer");
     add_measure_options(*loop_app, words, loop.measure);
 
-    RunOptions thesis;
-    ThesisWords thesis_words;
-    thesis.port = kDefaultPort;
+    std::string thesis_suite;
+    PlanWords thesis_plan = thesis_words();
     auto* thesis_app =
         app.add_subcommand("thesis", "run a suite: sizes, CPU cost, devices or queue pairs");
-    add_thesis_options(*thesis_app, thesis, thesis_words);
+    add_thesis_options(*thesis_app, thesis, thesis_suite, thesis_plan);
     add_wish_options(*thesis_app, words);
-
-    KvOptions kv_options;
-    kv::Words kv_words;
-    kv_options.port = kDefaultPort;
-    auto* kv_app = app.add_subcommand(
-        "kv", "measure a key-value table: GET by SEND against GET by one-sided READ");
-    kv_app->add_option("host", kv_options.host, "address or name of a server")->required();
-    kv_app->add_option("--port", kv_options.port, "TCP port")->capture_default_str();
-    kv::add_options(*kv_app, kv_words);
-    kv_app->add_option("--json", kv_options.json, "file for the report as JSON; - for stdout");
-    add_wish_options(*kv_app, words);
 
     CompareWords compare;
     auto* compare_app = app.add_subcommand("compare", "compare two reports");
     add_compare_options(*compare_app, compare);
 
-    auto* gids_app =
-        app.add_subcommand("gids", "list every GID, and which one rdma-perf would use and why");
-    add_look_options(*gids_app, words, gids.look);
-
-    auto* doctor_app =
-        app.add_subcommand("doctor", "check what this container can see; changes nothing");
-    doctor_app->add_option("--port", doctor.look.port, "TCP port of the peer")
-        ->capture_default_str();
-    add_look_options(*doctor_app, words, doctor.look);
-
-    auto* isolate_app = app.add_subcommand(
-        "isolate", "try what isolation must prevent, against a server that agreed to it");
-    isolate_app->add_option("host", isolate.look.peer, "address or name of the server")->required();
-    isolate_app->add_option("--port", isolate.look.port, "TCP port")->capture_default_str();
-    add_document_options(*isolate_app, words, isolate.look);
+    std::list<DeclaredSuite> declared;  // addresses stay
+    for (const Suite* suite : suites) {
+        auto* suite_app = app.add_subcommand(std::string(suite->name), std::string(suite->help));
+        declare(declared.emplace_back(DeclaredSuite{.suite = suite, .app = suite_app}), words);
+    }
 
     // Last: what is declared under an App takes over its footer.
     app.footer(kFooter);
@@ -251,28 +242,17 @@ Result<Command> parse_command_line(int argc, const char* const* argv) {
     }
     if (thesis_app->parsed()) {
         thesis.measure.side = TRY(as_usage(parse_side(words)));
-        thesis.measure.plan = TRY(as_usage(parse_thesis(thesis_words)));
+        thesis.measure.plan = TRY(as_usage(parse_thesis(thesis_suite, thesis_plan)));
         return Command(thesis);
-    }
-    if (kv_app->parsed()) {
-        kv_options.side = TRY(as_usage(parse_side(words)));
-        kv_options.plan = TRY(as_usage(kv::parse_plan(kv_words, random_seed())));
-        return Command(kv_options);
     }
     if (compare_app->parsed())
         return Command(TRY(parse_compare(compare)));
-    if (gids_app->parsed()) {
-        gids.look.side = TRY(as_usage(parse_side(words)));
-        return Command(gids);
-    }
-    if (doctor_app->parsed()) {
-        doctor.look.side = TRY(as_usage(parse_side(words)));
-        doctor.usual = TRY(parse_plan(PlanWords{}));
-        return Command(doctor);
-    }
-    if (isolate_app->parsed()) {
-        isolate.look.side = TRY(as_usage(parse_side(words)));
-        return Command(isolate);
+    for (DeclaredSuite& each : declared) {
+        if (!each.app->parsed())
+            continue;
+        each.look.side = TRY(as_usage(parse_side(words)));
+        SuiteRun suite_run = each.read ? TRY(as_usage(each.read())) : SuiteRun(each.suite->run);
+        return Command(SuiteCommand{std::move(each.look), std::move(suite_run)});
     }
     run.measure = TRY(as_usage(parse_measure(words, run.measure)));
     return Command(run);

@@ -2,17 +2,15 @@
 // The command line, parsed once into values that nothing changes afterwards.
 #pragma once
 
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "perf/command/compare_options.h"
+#include "perf/command/suites.h"
 #include "perf/measure/side_options.h"
 #include "perf/report/outputs.h"
-#include "perf/suites/doctor/doctor.h"
-#include "perf/suites/gids/gids.h"
-#include "perf/suites/isolate/isolate.h"
-#include "perf/suites/kv/command.h"
 
 namespace perf {
 
@@ -34,22 +32,22 @@ struct LoopOptions {
     MeasureOptions measure;
 };
 
+struct SuiteCommand {
+    LookOptions look;
+    SuiteRun run;
+};
+
 // --help and --version: to be printed, then done.
 struct HelpText {
     std::string text;
 };
 
-using Command = std::variant<ServeOptions,
-                             RunOptions,
-                             LoopOptions,
-                             CompareOptions,
-                             KvOptions,
-                             GidsOptions,
-                             DoctorOptions,
-                             IsolateOptions,
-                             HelpText>;
+using Command =
+    std::variant<ServeOptions, RunOptions, LoopOptions, CompareOptions, SuiteCommand, HelpText>;
 
 // Code::Usage that names option, value and what is allowed. `argv` as main has it.
-Result<Command> parse_command_line(int argc, const char* const* argv);
+Result<Command> parse_command_line(int argc,
+                                   const char* const* argv,
+                                   std::span<const Suite* const> suites = all_suites());
 
 }  // namespace perf

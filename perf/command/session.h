@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "perf/command/served_suites.h"
+#include "perf/command/suites.h"
 #include "perf/engine/attention.h"
 #include "perf/engine/cm_links.h"
 #include "perf/engine/team.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ServerHalf: what a suite with messages of its own does at the server, from the message that opens
 // it to the one that ends it. A session keeps hello, device and points, and has a list of suites
-// for all other messages (perf/command/served_suites.cc).
+// for all other messages (perf/command/suites.cc).
 #pragma once
 
 #include <functional>

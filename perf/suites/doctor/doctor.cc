@@ -7,6 +7,7 @@
 
 #include "perf/report/document.h"
 #include "perf/report/output.h"
+#include "perf/report/plan_file.h"
 #include "perf/verbs/memory.h"
 
 namespace perf {
@@ -80,11 +81,11 @@ Json to_json(const std::vector<Diagnosis>& diagnoses, const std::string& peer) {
             {"checks", base::to_json(diagnoses)}};
 }
 
-Exit doctor(const DoctorOptions& options, const Surroundings& around) {
-    const LookOptions& look = options.look;
+Exit doctor(const LookOptions& look, const Surroundings& around) {
     Document document{.kind = "doctor"};
     Scene scene = gather(look, around.verbs, around.stop, "");
-    scene.needed_bytes = bytes_of(options.usual);
+    if (const auto usual = parse_plan(Json::object()))
+        scene.needed_bytes = bytes_of(*usual);
     const auto diagnoses = examine(scene);
     print(look.json == "-" ? around.err : around.out, base::to_text(diagnoses));
     document.members = to_json(diagnoses, look.peer);
@@ -93,5 +94,12 @@ Exit doctor(const DoctorOptions& options, const Surroundings& around) {
         exit = Exit::Interrupted;
     return conclude(document, Result<>(), exit, look.json, around);
 }
+
+const Suite kDoctor = {
+    .name = "doctor",
+    .help = "check what this container can see; changes nothing",
+    .port = "TCP port of the peer",
+    .run = doctor,
+};
 
 }  // namespace perf

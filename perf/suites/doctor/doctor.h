@@ -6,11 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "perf/base/names.h"
-#include "perf/measure/side_options.h"
-#include "perf/measure/surroundings.h"
-#include "perf/protocol/plan.h"
-#include "perf/report/exit_code.h"
+#include "perf/report/suite.h"
 #include "perf/suites/doctor/check.h"
 
 namespace perf {
@@ -26,11 +22,8 @@ std::vector<Diagnosis> examine(const Scene& scene);
 // Members of a document of kind "doctor".
 Json to_json(const std::vector<Diagnosis>& diagnoses, const std::string& peer);
 
-struct DoctorOptions {
-    LookOptions look;
-    Plan usual = {};  // of a run without options, whose memory must be lockable
-};
+extern const Suite kDoctor;
 
-Exit doctor(const DoctorOptions& options, const Surroundings& around);
+Exit doctor(const LookOptions& look, const Surroundings& around);
 
 }  // namespace perf

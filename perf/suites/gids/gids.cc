@@ -43,7 +43,7 @@ Json to_json(const Candidates& found, const std::string& peer) {
     return out;
 }
 
-Result<> look(const LookOptions& options, const Surroundings& around, Json& members) {
+Result<> look_at(const LookOptions& options, const Surroundings& around, Json& members) {
     std::vector<Address> sources;
     if (!options.peer.empty())
         sources = TRY(sources_towards(options.peer));
@@ -59,10 +59,16 @@ Result<> look(const LookOptions& options, const Surroundings& around, Json& memb
 }
 }  // namespace
 
-Exit gids(const GidsOptions& options, const Surroundings& around) {
+Exit gids(const LookOptions& look, const Surroundings& around) {
     Document document{.kind = "gids"};
-    const auto done = look(options.look, around, document.members);
-    return conclude(document, done, Exit::Ok, options.look.json, around);
+    const auto done = look_at(look, around, document.members);
+    return conclude(document, done, Exit::Ok, look.json, around);
 }
+
+const Suite kGids = {
+    .name = "gids",
+    .help = "list every GID, and which one rdma-perf would use and why",
+    .run = gids,
+};
 
 }  // namespace perf

@@ -2,16 +2,12 @@
 // gids: every GID of every device, and the one that would be used.
 #pragma once
 
-#include "perf/measure/side_options.h"
-#include "perf/measure/surroundings.h"
-#include "perf/report/exit_code.h"
+#include "perf/report/suite.h"
 
 namespace perf {
 
-struct GidsOptions {
-    LookOptions look;
-};
+extern const Suite kGids;
 
-Exit gids(const GidsOptions& options, const Surroundings& around);
+Exit gids(const LookOptions& look, const Surroundings& around);
 
 }  // namespace perf

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/suites/isolate/half.h"
-
+#include "perf/suites/isolate/isolate.h"
 #include "perf/suites/isolate/target.h"
 
 namespace perf {

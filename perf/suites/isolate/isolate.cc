@@ -37,9 +37,8 @@ ptrdiff_t count(const Trials& trials, IsolationVerdict verdict) {
                                  [&](const Trial& t) { return t.outcome.verdict == verdict; });
 }
 
-Trials try_against(const IsolateOptions& options, const Surroundings& around) {
+Trials try_against(const LookOptions& look, const Surroundings& around) {
     Trials trials;
-    const LookOptions& look = options.look;
     auto done = [&]() -> Result<> {
         auto fd =
             TRY(connect_to(look.peer, look.port, Deadline::in(look.side.timeout), around.stop));
@@ -103,10 +102,9 @@ Json to_json(const Trials& trials, const std::string& peer) {
     return out;
 }
 
-Exit isolate(const IsolateOptions& options, const Surroundings& around) {
-    const LookOptions& look = options.look;
+Exit isolate(const LookOptions& look, const Surroundings& around) {
     Document document{.kind = "isolate"};
-    const Trials trials = try_against(options, around);
+    const Trials trials = try_against(look, around);
     if (!trials.done.empty())
         print(look.json == "-" ? around.err : around.out, to_text(trials));
     document.members = to_json(trials, look.peer);
@@ -116,5 +114,14 @@ Exit isolate(const IsolateOptions& options, const Surroundings& around) {
                     look.json,
                     around);
 }
+
+const Suite kIsolate = {
+    .name = "isolate",
+    .help = "try what isolation must prevent, against a server that agreed to it",
+    .host = "address or name of the server",
+    .port = "TCP port",
+    .run = isolate,
+    .served = &kServedIsolation,
+};
 
 }  // namespace perf

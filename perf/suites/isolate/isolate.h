@@ -7,9 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "perf/measure/side_options.h"
-#include "perf/measure/surroundings.h"
-#include "perf/report/exit_code.h"
+#include "perf/report/suite.h"
 #include "perf/suites/isolate/check.h"
 
 namespace perf {
@@ -36,10 +34,10 @@ std::string to_text(const Trials& trials);
 Json to_json(const Trials& trials, const std::string& peer);  // members of the document
 
 // Negative tests between this side and a server that agreed to them.
-struct IsolateOptions {
-    LookOptions look;
-};
+extern const Suite kIsolate;
+extern const ServedSuite
+    kServedIsolation;  // half.cc: one page is exposed until the client releases it
 
-Exit isolate(const IsolateOptions& options, const Surroundings& around);
+Exit isolate(const LookOptions& look, const Surroundings& around);
 
 }  // namespace perf

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 
 #include "perf/measure/hosts.h"
 #include "perf/report/document.h"
 #include "perf/report/output.h"
+#include "perf/suites/kv/options.h"
 #include "perf/suites/kv/report.h"
 
 namespace perf {
@@ -30,14 +32,14 @@ Result<> exercise(kv::Exercise& exercise, const Surroundings& around, kv::Findin
     return {};
 }
 
-Result<> measure_kv(const KvOptions& options, const Surroundings& around, kv::Findings& findings) {
-    auto clients = TRY(connect_clients({&options.host, 1}, options.port, options.side, around));
+Result<> measure_kv(const LookOptions& look, const Surroundings& around, kv::Findings& findings) {
+    auto clients = TRY(connect_clients({&look.peer, 1}, look.port, look.side, around));
     Client& client = clients.front();
     findings.server = client.server();
     findings.client_device = client.device().info;
     findings.server_device = client.server_device();
     TRY(client.watch_idle());
-    const auto opened = TRY(kv::Exercise::open(client, options.plan, options.side.timeout)
+    const auto opened = TRY(kv::Exercise::open(client, findings.plan, look.side.timeout)
                                 .context("opening the key-value exercise"));
     findings.mtu = opened->mtu();
     findings.poll = opened->poll();
@@ -47,17 +49,35 @@ Result<> measure_kv(const KvOptions& options, const Surroundings& around, kv::Fi
 }
 }  // namespace
 
-Exit kv_exercise(const KvOptions& options, const Surroundings& around) {
+Exit kv_exercise(const LookOptions& look, const kv::Plan& plan, const Surroundings& around) {
     Document document{.kind = "kv"};
     kv::Findings findings;
-    findings.plan = options.plan;
-    const auto done = measure_kv(options, around, findings);
+    findings.plan = plan;
+    const auto done = measure_kv(look, around, findings);
     // What was measured before an error is worth having.
     if (!findings.trials.empty())
-        print(options.json == "-" ? around.err : around.out, kv::table_of(findings));
+        print(look.json == "-" ? around.err : around.out, kv::table_of(findings));
     document.members = to_json(findings);
     return conclude(
-        document, done, findings.corrupt() ? Exit::Corruption : Exit::Ok, options.json, around);
+        document, done, findings.corrupt() ? Exit::Corruption : Exit::Ok, look.json, around);
 }
+
+const Suite kKv = {
+    .name = "kv",
+    .help = "measure a key-value table: GET by SEND against GET by one-sided READ",
+    .host = "address or name of a server",
+    .port = "TCP port",
+    .declare = [](CLI::App& app) -> std::function<Result<SuiteRun>()> {
+        const auto words = std::make_shared<kv::Words>();
+        kv::add_options(app, *words);
+        return [words]() -> Result<SuiteRun> {
+            const kv::Plan plan = TRY(kv::parse_plan(*words, random_seed()));
+            return SuiteRun([plan](const LookOptions& look, const Surroundings& around) {
+                return kv_exercise(look, plan, around);
+            });
+        };
+    },
+    .served = &kv::kServedExercise,
+};
 
 }  // namespace perf

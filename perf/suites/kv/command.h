@@ -2,23 +2,17 @@
 // kv: the key-value exercise against a server.
 #pragma once
 
-#include <string>
-
-#include "perf/measure/side_options.h"
-#include "perf/measure/surroundings.h"
-#include "perf/report/exit_code.h"
+#include "perf/report/suite.h"
 #include "perf/suites/kv/plan.h"
 
 namespace perf {
 
-struct KvOptions {
-    std::string host;
-    uint16_t port = 0;
-    kv::Plan plan;
-    std::string json;  // file, "-" for standard output, empty: none
-    SideOptions side;
-};
+extern const Suite kKv;
 
-Exit kv_exercise(const KvOptions& options, const Surroundings& around);
+namespace kv {
+extern const ServedSuite kServedExercise;  // half.cc, by the messages of message.h
+}
+
+Exit kv_exercise(const LookOptions& look, const kv::Plan& plan, const Surroundings& around);
 
 }  // namespace perf

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/suites/kv/half.h"
-
 #include <algorithm>
 
+#include "perf/suites/kv/command.h"
 #include "perf/suites/kv/server.h"
 
 namespace perf::kv {

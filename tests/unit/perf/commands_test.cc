@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 
 #include "netns/base/json.h"
+#include "perf/suites/kv/command.h"
 #include "perf/system/tcp.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/perf/document_check.h"
@@ -64,15 +65,15 @@ class Commands : public testing::Test {
         return run({{"127.0.0.1"}, port, measure}, {verbs_, stop_, out_.file(), err_.file()});
     }
 
-    static KvOptions kv_options(uint16_t port) {
-        KvOptions options{.host = "127.0.0.1", .port = port, .plan = {}, .json = "-", .side = {}};
-        options.plan = {.shape = {.keys = 200, .value = 64, .seed = 4},
-                        .skew = 0.99,
-                        .time_ms = 10,
-                        .reps = 3,
-                        .poll = {}};
-        options.side.timeout = 2s;
-        return options;
+    Exit exercise_against(uint16_t port) {
+        LookOptions look{.peer = "127.0.0.1", .port = port, .json = "-", .side = {}};
+        look.side.timeout = 2s;
+        const kv::Plan plan{.shape = {.keys = 200, .value = 64, .seed = 4},
+                            .skew = 0.99,
+                            .time_ms = 10,
+                            .reps = 3,
+                            .poll = {}};
+        return kv_exercise(look, plan, {verbs_, stop_, out_.file(), err_.file()});
     }
 
     void stop_server() {
@@ -251,8 +252,7 @@ TEST_F(Commands, OnceEndsAfterTheFirstClient) {
 
 TEST_F(Commands, KvComparesBothWaysToGet) {
     const uint16_t port = start_server();
-    EXPECT_EQ(kv_exercise(kv_options(port), {verbs_, stop_, out_.file(), err_.file()}), Exit::Ok)
-        << err_.text();
+    EXPECT_EQ(exercise_against(port), Exit::Ok) << err_.text();
     const auto report = base::parse_json(out_.text(), "report");
     ASSERT_TRUE(report) << report.error().message();
     const Json& json = *report;
@@ -288,8 +288,7 @@ TEST_F(Commands, KvComparesBothWaysToGet) {
 TEST_F(Commands, KvWrongValueIsExitThree) {
     const uint16_t port = start_server();
     verbs_.inject(Fault::BitFlip, 1);  // the first answer
-    EXPECT_EQ(kv_exercise(kv_options(port), {verbs_, stop_, out_.file(), err_.file()}),
-              Exit::Corruption);
+    EXPECT_EQ(exercise_against(port), Exit::Corruption);
     EXPECT_THAT(err_.text(), HasSubstr("WRONG value of key"));
     const auto report = base::parse_json(out_.text(), "report");
     ASSERT_TRUE(report);

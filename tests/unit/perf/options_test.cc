@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perf/command/options.h"
 
+#include <CLI/CLI.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "perf/command/commands.h"
+#include "perf/suites/kv/options.h"
 #include "perf/system/tcp.h"
+#include "tests/unit/perf/fake_verbs.h"
 
 namespace perf {
 namespace {
@@ -49,7 +53,7 @@ TEST(Options, RunByDefaultIsWhatAPersonWants) {
 TEST(Options, NegativeTestsAreAskedForOnBothSides) {
     EXPECT_FALSE(get<ServeOptions>({"serve"}).side.allow_isolation_tests);
     EXPECT_TRUE(get<ServeOptions>({"serve", "--allow-isolation-tests"}).side.allow_isolation_tests);
-    const auto isolate = get<IsolateOptions>({"isolate", "10.9.0.2", "--json", "-"});
+    const auto isolate = get<SuiteCommand>({"isolate", "10.9.0.2", "--json", "-"});
     EXPECT_EQ(isolate.look.peer, "10.9.0.2");
     EXPECT_EQ(isolate.look.port, kDefaultPort);
     EXPECT_EQ(isolate.look.json, "-");
@@ -154,41 +158,71 @@ TEST(Options, RefusalsNameOptionAndValue) {
 }
 
 TEST(Options, GidsAndDoctorLook) {
-    const auto gids = get<GidsOptions>({"gids"});
+    const auto gids = get<SuiteCommand>({"gids"});
     EXPECT_TRUE(gids.look.peer.empty());
-    const auto doctor = get<DoctorOptions>(
+    const auto doctor = get<SuiteCommand>(
         {"doctor", "--peer", "10.9.0.2", "--port", "7", "--json", "-", "--device", "rxe0"});
     EXPECT_EQ(doctor.look.peer, "10.9.0.2");
     EXPECT_EQ(doctor.look.port, 7);
     EXPECT_EQ(doctor.look.json, "-");
     EXPECT_EQ(doctor.look.side.wish.device, "rxe0");
-    EXPECT_EQ(get<DoctorOptions>({"doctor"}).look.port, kDefaultPort);
-    EXPECT_EQ(doctor.usual.sizes, get<LoopOptions>({"loop"}).measure.plan.sizes);
+    EXPECT_EQ(get<SuiteCommand>({"doctor"}).look.port, kDefaultPort);
     EXPECT_THAT(refusal({"gids", "--gid", "x"}), HasSubstr("--gid"));
 }
 
+// What the suite makes of its own options.
+kv::Plan kv_plan(const std::string& options) {
+    CLI::App app;
+    kv::Words words;
+    kv::add_options(app, words);
+    app.parse(options);
+    return kv::parse_plan(words, 1).value();
+}
+
 TEST(Options, KvByDefaultAndInFull) {
-    const auto kv = get<KvOptions>({"kv", "h"});
-    EXPECT_EQ(kv.host, "h");
-    EXPECT_EQ(kv.port, kDefaultPort);
-    EXPECT_EQ(kv.plan.shape.keys, 10'000U);
-    EXPECT_EQ(kv.plan.shape.value, 64U);
-    EXPECT_EQ(kv.plan.skew, 0.99);
-    EXPECT_EQ(kv.plan.time_ms, 500U);
-    EXPECT_EQ(kv.plan.reps, 6U);
+    const auto kv = get<SuiteCommand>({"kv", "h"});
+    EXPECT_EQ(kv.look.peer, "h");
+    EXPECT_EQ(kv.look.port, kDefaultPort);
+    const kv::Plan usual = kv_plan("");
+    EXPECT_EQ(usual.shape.keys, 10'000U);
+    EXPECT_EQ(usual.shape.value, 64U);
+    EXPECT_EQ(usual.skew, 0.99);
+    EXPECT_EQ(usual.time_ms, 500U);
+    EXPECT_EQ(usual.reps, 6U);
     const auto all =
-        get<KvOptions>({"kv",     "h", "--port", "7",  "--keys", "99", "--value", "4K",
-                        "--zipf", "0", "--time", "1s", "--reps", "2",  "--poll",  "event",
-                        "--seed", "5", "--json", "x",  "--gid",  "3"});
-    EXPECT_EQ(all.port, 7);
-    EXPECT_EQ(all.plan.shape.keys, 99U);
-    EXPECT_EQ(all.plan.shape.value, 4096U);
-    EXPECT_EQ(all.plan.shape.seed, 5U);
-    EXPECT_EQ(all.plan.skew, 0);
-    EXPECT_EQ(all.plan.reps, 2U);
-    EXPECT_EQ(all.plan.poll.mode, PollMode::Event);
-    EXPECT_EQ(all.json, "x");
-    EXPECT_EQ(all.side.wish.gid_index, 3U);
+        get<SuiteCommand>({"kv",     "h", "--port", "7",  "--keys", "99", "--value", "4K",
+                           "--zipf", "0", "--time", "1s", "--reps", "2",  "--poll",  "event",
+                           "--seed", "5", "--json", "x",  "--gid",  "3"});
+    EXPECT_EQ(all.look.port, 7);
+    EXPECT_EQ(all.look.json, "x");
+    EXPECT_EQ(all.look.side.wish.gid_index, 3U);
+    const kv::Plan plan =
+        kv_plan("--keys 99 --value 4K --zipf 0 --time 1s --reps 2 --poll event --seed 5");
+    EXPECT_EQ(plan.shape.keys, 99U);
+    EXPECT_EQ(plan.shape.value, 4096U);
+    EXPECT_EQ(plan.shape.seed, 5U);
+    EXPECT_EQ(plan.skew, 0);
+    EXPECT_EQ(plan.reps, 2U);
+    EXPECT_EQ(plan.poll.mode, PollMode::Event);
+}
+
+// A suite is its folder and a line of all_suites(): here neither has a word of it.
+TEST(Options, ASuiteIsOneEntry) {
+    static constexpr Suite kTrivial = {.name = "trivial",
+                                       .help = "do nothing",
+                                       .host = "any",
+                                       .run = [](const LookOptions& look, const Surroundings&) {
+                                           return look.peer == "h" ? Exit::Threshold
+                                                                   : Exit::Internal;
+                                       }};
+    const Suite* const suites[] = {&kTrivial};
+    const char* words[] = {"rdma-perf", "trivial", "h", "--json", "-"};
+    const auto command = parse_command_line(5, words, suites);
+    ASSERT_TRUE(command) << command.error().message();
+    test::FakeVerbs verbs;
+    Stop stop;
+    EXPECT_EQ(std::get<SuiteCommand>(*command).look.json, "-");
+    EXPECT_EQ(run_command(*command, {verbs, stop, stdout, stderr}), Exit::Threshold);
 }
 
 TEST(Options, KvRefusals) {

@@ -391,7 +391,7 @@ TEST(Session, DepthBeyondTheDeviceIsRefused) {
     EXPECT_THAT(result.error().message(), HasSubstr("--depth"));
 }
 
-// ---- a suite is a folder and a line of served_suites.cc -----------------------------------------
+// ---- a suite is a folder and a line of suites.cc ------------------------------------------------
 
 constexpr std::string_view kEchoMessages[] = {"echo", "echo_end"};
 

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "netns/base/files.h"
+#include "perf/suites/doctor/doctor.h"
+#include "perf/suites/gids/gids.h"
 #include "perf/system/tcp.h"
 #include "tests/unit/perf/doctor/fixture.h"
 #include "tests/unit/perf/document_check.h"
@@ -24,11 +26,10 @@ class Look : public testing::Test {
         look_.json = dir_ / "answer.json";
     }
 
-    template <class Options>
-    Exit ask(Exit (*command)(const Options&, const Surroundings&), test::FakeVerbs& verbs) {
+    Exit ask(Exit (*command)(const LookOptions&, const Surroundings&), test::FakeVerbs& verbs) {
         const std::string out_file = dir_ / "out";
         std::FILE* out = std::fopen(out_file.c_str(), "w");
-        const Exit exit = command({look_}, {verbs, stop_, out, out});
+        const Exit exit = command(look_, {verbs, stop_, out, out});
         (void)std::fclose(out);
         base::RealFiles files;
         text_ = files.read(out_file, 1U << 20U).value();
