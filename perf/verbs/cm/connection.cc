@@ -3,15 +3,20 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
+#include <cstdint>
 #include <optional>
+#include <thread>
+#include <utility>
 
 #include <fmt/format.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 
 #include "perf/protocol/tag.h"
 #include "perf/verbs/cm/failure.h"
-#include "perf/verbs/cm/interrupter.h"
-#include "perf/verbs/cm/state.h"
 
 namespace perf {
 
@@ -63,6 +68,62 @@ Result<> resolve(const CmBound& bound, const Address& to, uint16_t port, const C
     return resolve_route(bound, wait).context("resolve the route");
 }
 
+// Between two signals to a caller that had not entered the kernel at the one before.
+constexpr int kSignalEveryMs = 10;
+
+// SIGURG is ignored by default: one that comes late does no harm; and without SA_RESTART a handler
+// makes a sleeping call come back.
+bool handle_sigurg() {
+    struct sigaction action = {};
+    action.sa_handler = [](int) {};
+    return ::sigaction(SIGURG, &action, nullptr) == 0;
+}
+
+// A deadline for a call of this thread that may sleep in the kernel for minutes: while the object
+// lives, the call is interrupted (EINTR) once the wait is over. Soft-iWARP's rdma_connect() is one:
+// it waits for TCP. Uses SIGURG, whose handler does nothing.
+class Interrupter {
+  public:
+    Interrupter(const Deadline& deadline, const CmWait& wait)
+        : done_(::eventfd(0, EFD_CLOEXEC)), caller_(::pthread_self()) {
+        static const bool kHandled = handle_sigurg();
+        if (!kHandled || !done_)
+            outcome_ = sys_error("watch a call of rdma_cm");
+        else
+            watcher_ = std::thread([this, deadline, wait] { watch(deadline, wait); });
+    }
+
+    ~Interrupter() { (void)finish(); }
+
+    Interrupter(const Interrupter&) = delete;
+    Interrupter& operator=(const Interrupter&) = delete;
+
+    // The call is over. An error if the wait ended before it.
+    Result<> finish() {
+        const uint64_t one = 1;
+        if (watcher_.joinable()) {
+            (void)!::write(done_.get(), &one, sizeof one);
+            watcher_.join();
+        }
+        return outcome_;
+    }
+
+  private:
+    void watch(const Deadline& deadline, const CmWait& wait) {
+        outcome_ = wait_readable(done_.get(), deadline, wait);
+        pollfd done = {done_.get(), POLLIN, 0};
+        while (!outcome_ && ::poll(&done, 1, 0) == 0) {
+            (void)::pthread_kill(caller_, SIGURG);
+            (void)::poll(&done, 1, kSignalEveryMs);
+        }
+    }
+
+    UniqueFd done_;
+    pthread_t caller_;
+    Result<> outcome_;
+    std::thread watcher_;
+};
+
 // Asks the peer. Soft-iWARP makes its TCP connection within the call.
 Result<> request(const CmBound& bound,
                  rdma_conn_param& param,
@@ -82,29 +143,24 @@ Result<> request(const CmBound& bound,
 }
 }  // namespace
 
-CmConnection::State::~State() {
-    if (established)
-        (void)bound.cm->disconnect(bound.id.get());
+CmConnection::~CmConnection() {
+    if (established_ && bound_.id)
+        (void)bound_.cm->disconnect(bound_.id.get());
 }
 
-CmConnection::CmConnection(CmBound bound) : state_(std::make_unique<State>()) {
-    state_->bound = std::move(bound);
+CmConnection& CmConnection::operator=(CmConnection&& other) noexcept {
+    std::swap(bound_, other.bound_);
+    std::swap(path_, other.path_);
+    std::swap(established_, other.established_);
+    return *this;
 }
-
-CmConnection::CmConnection(CmConnection&&) noexcept = default;
-CmConnection& CmConnection::operator=(CmConnection&&) noexcept = default;
-CmConnection::~CmConnection() = default;
 
 Result<CmConnection> CmConnection::open(Cm& cm, const CmPlace& place) {
     return CmConnection(TRY(bind_id(cm, place)));
 }
 
 Result<> CmConnection::init(const CmQueue& queue) {
-    return move_to_init(queue, state_->bound);
-}
-
-const CmPath& CmConnection::path() const {
-    return state_->path;
+    return move_to_init(queue, bound_);
 }
 
 Result<> CmConnection::connect(const CmQueue& queue,
@@ -112,33 +168,33 @@ Result<> CmConnection::connect(const CmQueue& queue,
                                const CmTicket& ticket,
                                uint16_t lane,
                                const CmWait& wait) {
-    return state_->connect(queue, to, ticket, lane, wait)
+    return make(queue, to, ticket, lane, wait)
         .context(
             fmt::format("connect lane {} to {} port {} by rdma_cm", lane, to.text(), ticket.port));
 }
 
-Result<> CmConnection::State::connect(const CmQueue& queue,
-                                      const Address& to,
-                                      const CmTicket& ticket,
-                                      uint16_t lane,
-                                      const CmWait& wait) {
-    TRY(resolve(bound, to, ticket.port, wait));
+Result<> CmConnection::make(const CmQueue& queue,
+                            const Address& to,
+                            const CmTicket& ticket,
+                            uint16_t lane,
+                            const CmWait& wait) {
+    TRY(resolve(bound_, to, ticket.port, wait));
     const auto tag = encode(CmTag{.nonce = ticket.nonce, .lane = lane});
     rdma_conn_param param = connection_parameters(queue);
     param.private_data = tag.data();
     param.private_data_len = tag.size();
     const Deadline deadline = wait.step();
-    TRY(request(bound, param, deadline, wait));
-    if (bound.device.iwarp) {
-        TRY(await_event(bound, RDMA_CM_EVENT_ESTABLISHED, deadline, wait));
-        established = true;
+    TRY(request(bound_, param, deadline, wait));
+    if (bound_.device.iwarp) {
+        TRY(await_event(bound_, RDMA_CM_EVENT_ESTABLISHED, deadline, wait));
+        established_ = true;
         return {};
     }
-    TRY(await_event(bound, RDMA_CM_EVENT_CONNECT_RESPONSE, deadline, wait));
-    path = TRY(move_to_rts(queue, bound));
+    TRY(await_event(bound_, RDMA_CM_EVENT_CONNECT_RESPONSE, deadline, wait));
+    path_ = TRY(move_to_rts(queue, bound_));
     // From here on the peer may believe that there is a connection.
-    established = true;
-    if (bound.cm->establish(bound.id.get()) != 0)
+    established_ = true;
+    if (bound_.cm->establish(bound_.id.get()) != 0)
         return call_error("confirm the connection");
     return {};
 }

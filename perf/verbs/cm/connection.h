@@ -41,8 +41,8 @@
 // without librdmacm or a device at the address, Code::Kernel for what the kernel refused.
 #pragma once
 
-#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "perf/protocol/tag.h"
@@ -72,21 +72,28 @@ class CmConnection {
                      uint16_t lane,
                      const CmWait& wait);
 
-    [[nodiscard]] const CmPath& path() const;
+    [[nodiscard]] const CmPath& path() const { return path_; }
 
-    CmConnection(CmConnection&&) noexcept;
-    CmConnection& operator=(CmConnection&&) noexcept;
+    CmConnection(CmConnection&&) noexcept = default;
+    CmConnection& operator=(CmConnection&& other) noexcept;
     CmConnection(const CmConnection&) = delete;
     CmConnection& operator=(const CmConnection&) = delete;
     ~CmConnection();  // disconnects
 
   private:
     friend class CmAcceptor;
-    struct State;
 
-    explicit CmConnection(CmBound bound);
+    explicit CmConnection(CmBound bound) : bound_(std::move(bound)) {}
 
-    std::unique_ptr<State> state_;
+    Result<> make(const CmQueue& queue,
+                  const Address& to,
+                  const CmTicket& ticket,
+                  uint16_t lane,
+                  const CmWait& wait);
+
+    CmBound bound_;  // without an id: it was moved from
+    CmPath path_;
+    bool established_ = false;
 };
 
 class CmListener {

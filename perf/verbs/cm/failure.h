@@ -15,4 +15,9 @@ Error event_error(const rdma_cm_event& event, bool iwarp);
 // The Error of a call that failed with errno. `what` names the call and its object.
 Error call_error(const std::string& what);
 
+// Events that change nothing for a connection that is being made.
+inline bool is_no_matter(rdma_cm_event_type type) {
+    return type == RDMA_CM_EVENT_ADDR_CHANGE || type == RDMA_CM_EVENT_TIMEWAIT_EXIT;
+}
+
 }  // namespace perf

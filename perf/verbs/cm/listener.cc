@@ -8,7 +8,6 @@
 #include "perf/protocol/tag.h"
 #include "perf/verbs/cm/connection.h"
 #include "perf/verbs/cm/failure.h"
-#include "perf/verbs/cm/state.h"
 
 namespace perf {
 
@@ -25,22 +24,21 @@ class CmAcceptor {
 
     [[nodiscard]] size_t established() const {
         return static_cast<size_t>(std::ranges::count_if(
-            lanes_, [](const auto& lane) { return lane && lane->state_->established; }));
+            lanes_, [](const auto& lane) { return lane && lane->established_; }));
     }
 
     // True if a lane came further by it.
     Result<bool> take(const rdma_cm_event& event) {
         if (event.event == RDMA_CM_EVENT_CONNECT_REQUEST)
             return take_request(event);
-        const auto lane = std::ranges::find_if(lanes_, [&](const auto& each) {
-            return each && each->state_->bound.id.get() == event.id;
-        });
+        const auto lane = std::ranges::find_if(
+            lanes_, [&](const auto& each) { return each && each->bound_.id.get() == event.id; });
         const bool ours = lane != lanes_.end();
         if (is_no_matter(event.event) || (!ours && event.id != bound_->id.get()))
             return false;
         if (!ours || event.event != RDMA_CM_EVENT_ESTABLISHED || event.status != 0)
             return event_error(event, bound_->device.iwarp);
-        (*lane)->state_->established = true;
+        (*lane)->established_ = true;
         return true;
     }
 
@@ -66,25 +64,25 @@ class CmAcceptor {
         CmBound bound{
             .cm = &cm, .channel = bound_->channel, .id = std::move(id), .device = bound_->device};
         lanes_[tag->lane] = CmConnection(std::move(bound));
-        TRY(accept_lane(*lanes_[tag->lane]->state_, queues_[tag->lane], asked)
+        TRY(accept_lane(*lanes_[tag->lane], queues_[tag->lane], asked)
                 .context(fmt::format("accept lane {} by rdma_cm", tag->lane)));
         return true;
     }
 
-    static Result<> accept_lane(CmConnection::State& lane,
+    static Result<> accept_lane(CmConnection& lane,
                                 const CmQueue& queue,
                                 const rdma_conn_param& asked) {
-        Cm& cm = *lane.bound.cm;
-        auto path = move_to_rts(queue, lane.bound);
+        Cm& cm = *lane.bound_.cm;
+        auto path = move_to_rts(queue, lane.bound_);
         if (!path) {
-            (void)cm.reject(lane.bound.id.get());
+            (void)cm.reject(lane.bound_.id.get());
             return std::move(path).error();
         }
-        lane.path = *path;
+        lane.path_ = *path;
         rdma_conn_param param = connection_parameters(queue);
         param.responder_resources = std::min(param.responder_resources, asked.responder_resources);
         param.initiator_depth = std::min(param.initiator_depth, asked.initiator_depth);
-        if (cm.accept(lane.bound.id.get(), &param) != 0)
+        if (cm.accept(lane.bound_.id.get(), &param) != 0)
             return call_error("accept the connection");
         return {};
     }

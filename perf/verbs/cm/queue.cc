@@ -69,4 +69,15 @@ Result<CmPath> move_to_rts(const CmQueue& queue, const CmBound& bound) {
     return path;
 }
 
+rdma_conn_param connection_parameters(const CmQueue& queue) {
+    rdma_conn_param param{};
+    param.responder_resources = queue.responder_depth;
+    param.initiator_depth = queue.initiator_depth;
+    param.flow_control = 1;
+    param.retry_count = 7;
+    param.rnr_retry_count = 7;
+    param.qp_num = queue.qp->qp_num;
+    return param;
+}
+
 }  // namespace perf

@@ -41,4 +41,7 @@ Result<> move_to_init(const CmQueue& queue, const CmBound& bound);
 // INIT to RTS, for an id that knows its peer.
 Result<CmPath> move_to_rts(const CmQueue& queue, const CmBound& bound);
 
+// What either side says of its queue pair.
+rdma_conn_param connection_parameters(const CmQueue& queue);
+
 }  // namespace perf

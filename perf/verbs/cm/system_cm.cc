@@ -11,24 +11,16 @@ namespace {
 constexpr char kLibrary[] = "librdmacm.so.1";
 
 // The functions of the library, by the names that they have there.
+#define RDMACM_CALLS(call)                                                                  \
+    call(create_event_channel) call(destroy_event_channel) call(create_id) call(destroy_id) \
+        call(bind_addr) call(listen) call(resolve_addr) call(resolve_route) call(connect)   \
+            call(establish) call(accept) call(reject) call(disconnect) call(init_qp_attr)   \
+                call(get_cm_event) call(ack_cm_event) call(get_src_port)
+
 struct Rdmacm {
-    decltype(&::rdma_create_event_channel) create_event_channel = nullptr;
-    decltype(&::rdma_destroy_event_channel) destroy_event_channel = nullptr;
-    decltype(&::rdma_create_id) create_id = nullptr;
-    decltype(&::rdma_destroy_id) destroy_id = nullptr;
-    decltype(&::rdma_bind_addr) bind_addr = nullptr;
-    decltype(&::rdma_listen) listen = nullptr;
-    decltype(&::rdma_resolve_addr) resolve_addr = nullptr;
-    decltype(&::rdma_resolve_route) resolve_route = nullptr;
-    decltype(&::rdma_connect) connect = nullptr;
-    decltype(&::rdma_establish) establish = nullptr;
-    decltype(&::rdma_accept) accept = nullptr;
-    decltype(&::rdma_reject) reject = nullptr;
-    decltype(&::rdma_disconnect) disconnect = nullptr;
-    decltype(&::rdma_init_qp_attr) init_qp_attr = nullptr;
-    decltype(&::rdma_get_cm_event) get_cm_event = nullptr;
-    decltype(&::rdma_ack_cm_event) ack_cm_event = nullptr;
-    decltype(&::rdma_get_src_port) get_src_port = nullptr;
+#define DECLARE_CALL(name) decltype(&::rdma_##name) name = nullptr;
+    RDMACM_CALLS(DECLARE_CALL)
+#undef DECLARE_CALL
 };
 
 std::string last_dl_error() {
@@ -49,23 +41,9 @@ Result<Rdmacm> load_library() {
         if (call == nullptr)
             missing = name;
     };
-    find(calls.create_event_channel, "rdma_create_event_channel");
-    find(calls.destroy_event_channel, "rdma_destroy_event_channel");
-    find(calls.create_id, "rdma_create_id");
-    find(calls.destroy_id, "rdma_destroy_id");
-    find(calls.bind_addr, "rdma_bind_addr");
-    find(calls.listen, "rdma_listen");
-    find(calls.resolve_addr, "rdma_resolve_addr");
-    find(calls.resolve_route, "rdma_resolve_route");
-    find(calls.connect, "rdma_connect");
-    find(calls.establish, "rdma_establish");
-    find(calls.accept, "rdma_accept");
-    find(calls.reject, "rdma_reject");
-    find(calls.disconnect, "rdma_disconnect");
-    find(calls.init_qp_attr, "rdma_init_qp_attr");
-    find(calls.get_cm_event, "rdma_get_cm_event");
-    find(calls.ack_cm_event, "rdma_ack_cm_event");
-    find(calls.get_src_port, "rdma_get_src_port");
+#define FIND_CALL(name) find(calls.name, "rdma_" #name);
+    RDMACM_CALLS(FIND_CALL)
+#undef FIND_CALL
     if (missing != nullptr)
         return make_error(Code::Unsupported,
                           std::string("librdmacm has no ") + missing + ": it is too old")
