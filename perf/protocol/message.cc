@@ -26,7 +26,7 @@ constexpr uint64_t kMaxExposed = 1U << 20U;
 // The top bit of a datagram's queue key means "the sender's own" (ibv_post_send(3)).
 constexpr uint64_t kMaxQueueKey = 0x7fffffff;
 
-Result<> check_mtu(std::string_view key, uint32_t mtu) {
+Result<> require_mtu(std::string_view key, uint32_t mtu) {
     constexpr uint32_t kMtus[] = {256, 512, 1024, 2048, 4096};
     if (std::ranges::find(kMtus, mtu) == std::end(kMtus))
         return make_error(Code::BadInput, fmt::format("'{}' is {}, no path MTU", key, mtu));
@@ -63,12 +63,12 @@ struct Form<Address> {
 
 template <>
 Result<> check_fields(const DeviceInfo& info) {
-    return check_mtu("active_mtu_bytes", info.active_mtu);
+    return require_mtu("active_mtu_bytes", info.active_mtu);
 }
 
 template <>
 Result<> check_fields(const Opened& opened) {
-    return check_mtu("mtu_bytes", opened.mtu);
+    return require_mtu("mtu_bytes", opened.mtu);
 }
 
 template <>

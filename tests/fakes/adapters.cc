@@ -282,7 +282,6 @@ void give_macs(World& world, const std::string& pf) {
 }
 
 World world_with(Nic nic, KernelTraits kernel, netns::EswitchMode eswitch) {
-    constexpr char kPf[] = "0000:01:00.0";
     World world = World::standard(kernel);
     world.add_sriov("enp1s0", kPf, 2, nic);
     if (adapter(nic).quirks.contains("node_guid_of_admin_mac"))

@@ -42,10 +42,12 @@ const std::vector<Adapter>& adapters();
 
 const Adapter& adapter(Nic nic);
 
-// Returns a host of this kernel with one adapter, PF enp1s0 (0000:01:00.0) with two VFs, as its
-// administrator finds it. VfWithoutPf has a second PF, enp2s0 (0000:02:00.0), that is down. An
-// e-switch, if there is one, is in mode `eswitch`, and bridge br0 of Open vSwitch has the PF as its
-// uplink.
+// The PCI address of enp1s0, the PF of the tests' first adapter.
+inline constexpr char kPf[] = "0000:01:00.0";
+
+// Returns a host of this kernel with one adapter, PF enp1s0 with two VFs, as its administrator
+// finds it. VfWithoutPf has a second PF, enp2s0 (0000:02:00.0), that is down. An e-switch, if there
+// is one, is in mode `eswitch`, and bridge br0 of Open vSwitch has the PF as its uplink.
 World world_with(Nic nic,
                  KernelTraits kernel,
                  netns::EswitchMode eswitch = netns::EswitchMode::Legacy);

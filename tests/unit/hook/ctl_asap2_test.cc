@@ -20,8 +20,6 @@ namespace {
 using hook::ctl::Answer;
 using testing::HasSubstr;
 
-constexpr char kPf[] = "0000:01:00.0";
-
 // Drivers that change the mode over VFs, that change it before there are any, that have no ports
 // for VFs in devlink.
 constexpr Nic kSwitches[] = {Nic::Mlx5, Nic::Mlx5New, Nic::Ice, Nic::Bnxt};

@@ -561,7 +561,6 @@ TEST_F(CtlDoctor, FunctionsOfAPool) {
 }
 
 TEST_F(CtlDoctor, APfWithoutANetdev) {
-    constexpr char kPf[] = "0000:01:00.0";
     plug({Nic::IbMlx5, "vf", Mode::Shared});
     fake_.world.pci.at(kPf).quirks.insert("no_ipoib");
     fake_.world.unbind(kPf);

@@ -14,8 +14,6 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr char kPf[] = "0000:01:00.0";
-
 World two_adapters(uint32_t vfs) {
     World world = World::standard();
     world.add_sriov("enp1s0", kPf, vfs);

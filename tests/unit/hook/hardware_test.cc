@@ -15,8 +15,6 @@ using testing::Contains;
 using testing::HasSubstr;
 using Mode = netns::RdmaNetnsMode;
 
-constexpr char kPf[] = "0000:01:00.0";
-
 class Hardware : public Containers {
   protected:
     void plug(Nic nic, Mode mode = Mode::Shared) {

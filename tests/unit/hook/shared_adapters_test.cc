@@ -12,8 +12,6 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr char kPf[] = "0000:01:00.0";
-
 class SharedAdapter : public Containers {
   protected:
     SharedAdapter() : Containers(World::standard()) {}

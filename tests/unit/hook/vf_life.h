@@ -4,15 +4,16 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/fakes/adapters.h"
 #include "tests/unit/hook/containers.h"
 
 namespace test {
 
 class VfLife : public Containers {
   protected:
-    static constexpr char kPf[] = "0000:01:00.0";   // enp1s0: 7 VFs
     static constexpr char kMlx[] = "0000:3b:00.0";  // enp59s0: 2 VFs
 
+    // enp1s0 has 7 VFs.
     VfLife() : Containers(World::standard(KernelTraits::v7_3())) {
         fake_.world.add_sriov("enp1s0", kPf, 7);
         fake_.world.add_sriov("enp59s0", kMlx, 2, Nic::Mlx5);
