@@ -28,58 +28,44 @@ void add_marks(CLI::App& app, PlanWords& words) {
 }
 
 void add_words(CLI::App& app, PlanWords& words) {
-    app.add_option("--verb",
-                   words.verbs,
-                   "list of write, read, send, write_imm, send_imm, fetch_add, cmp_swap")
-        ->capture_default_str();
-    app.add_option("--transport",
-                   words.transports,
-                   "list of rc, uc (write, send), ud (send), tcp (send, to compare with)")
-        ->capture_default_str();
+    const auto add = [&](const char* name, auto& value, const char* help) {
+        app.add_option(name, value, help)->capture_default_str();
+    };
+    add("--verb",
+        words.verbs,
+        "list of write, read, send, write_imm, send_imm, fetch_add, cmp_swap");
+    add("--transport",
+        words.transports,
+        "list of rc, uc (write, send), ud (send), tcp (send, to compare with)");
     app.add_flag("--cm", words.cm, "connect with rdma_cm (rc only; required for iWARP)");
-    app.add_option("--mode", words.modes, "list of bw, lat")->capture_default_str();
-    app.add_option("--size", words.sizes, "4096 | 64,4K,64K | 2..8M:*2 | 1K..8K:+1K")
-        ->capture_default_str();
+    add("--mode", words.modes, "list of bw, lat");
+    add("--size", words.sizes, "4096 | 64,4K,64K | 2..8M:*2 | 1K..8K:+1K");
     auto* iterations = app.add_option(
         "--iterations", words.iterations, "messages of each point, instead of --time");
     app.add_option("--time", words.time, "time of each point (default 500ms)")
         ->excludes(iterations);
-    app.add_option("--qps", words.qps, "list: number of queue pairs (bw)")->capture_default_str();
-    app.add_option(
-           "--threads", words.threads, "worker threads on each side, at most one per queue pair")
-        ->capture_default_str();
-    app.add_option("--direction",
-                   words.direction,
-                   "direction of the data: forward (client to server), reverse or both (bw)")
-        ->capture_default_str();
-    app.add_option("--depth", words.depth, "list: messages in flight (bw), or auto")
-        ->capture_default_str();
-    app.add_option("--batch", words.batch, "list: messages posted at once (bw), or auto")
-        ->capture_default_str();
-    app.add_option(
-           "--signal", words.signal, "messages for each completion (bw), or auto: the batch")
-        ->capture_default_str();
-    app.add_option("--inline", words.inline_bytes, "bytes of the largest inline message, or auto")
-        ->capture_default_str();
-    app.add_option("--reads",
-                   words.reads,
-                   "operations in flight (read, atomics), or auto: what the devices can do")
-        ->capture_default_str();
+    add("--qps", words.qps, "list: number of queue pairs (bw)");
+    add("--threads", words.threads, "worker threads on each side, at most one per queue pair");
+    add("--direction",
+        words.direction,
+        "direction of the data: forward (client to server), reverse or both (bw)");
+    add("--depth", words.depth, "list: messages in flight (bw), or auto");
+    add("--batch", words.batch, "list: messages posted at once (bw), or auto");
+    add("--signal", words.signal, "messages for each completion (bw), or auto: the batch");
+    add("--inline", words.inline_bytes, "bytes of the largest inline message, or auto");
+    add("--reads",
+        words.reads,
+        "operations in flight (read, atomics), or auto: what the devices can do");
     add_marks(app, words);
-    app.add_option("--ring", words.ring, "bytes of memory that messages go round in, or auto")
-        ->capture_default_str();
+    add("--ring", words.ring, "bytes of memory that messages go round in, or auto");
     app.add_option(
         "--rate", words.rate, "messages per second (lat); default: each waits for the one before");
-    app.add_option("--poll", words.poll, "list of auto, spin, yield, event, hybrid, hybrid:Nus")
-        ->capture_default_str();
-    app.add_option("--mtu", words.mtu, "path MTU in bytes, or auto")->capture_default_str();
-    app.add_option("--ordering", words.ordering, "list: order of writes on PCIe: relaxed, strict")
-        ->capture_default_str();
-    app.add_option("--verify", words.verify, "check the data: edges, full or off")
-        ->capture_default_str();
+    add("--poll", words.poll, "list of auto, spin, yield, event, hybrid, hybrid:Nus");
+    add("--mtu", words.mtu, "path MTU in bytes, or auto");
+    add("--ordering", words.ordering, "list: order of writes on PCIe: relaxed, strict");
+    add("--verify", words.verify, "check the data: edges, full or off");
     app.add_option("--seed", words.seed, "seed of the data pattern (default: random)");
-    app.add_option("--reps", words.reps, "repetitions of the whole list of points")
-        ->capture_default_str();
+    add("--reps", words.reps, "repetitions of the whole list of points");
 }
 
 Result<> parse_matrix(const PlanWords& words, Plan& plan) {

@@ -261,44 +261,43 @@ Result<> Session::open_tcp(const Point& point) {
     return {};
 }
 
-Result<> Session::on_verify(const Json& frame) {
+Result<Session::LaneRound> Session::round_in(
+    const Json& frame, std::string_view type, bool fits, Side poster, Side from) const {
     const Point& point = team_->point();
-    if (point.verb == Verb::Read || !posts_data(point, Side::Client))
-        return make_error(Code::BadInput, "'verify' is not for " + describe(point));
+    if (!fits || !posts_data(point, poster))
+        return make_error(Code::BadInput, fmt::format("'{}' is not for {}", type, describe(point)));
     const RoundOf asked = TRY(parse_round(frame, point));
-    const Round round{.number = asked.number, .from = Side::Client, .left = asked.left};
-    if (is_atomic(point.verb))
-        return reply("verified", to_json(team_->check(asked.lane, round)));
-    return reply("verified", to_json(TRY(team_->collect(asked.lane, round))));
+    return LaneRound{asked.lane, {.number = asked.number, .from = from, .left = asked.left}};
+}
+
+Result<> Session::on_verify(const Json& frame) {
+    const Verb verb = team_->point().verb;
+    const auto [lane, round] =
+        TRY(round_in(frame, "verify", verb != Verb::Read, Side::Client, Side::Client));
+    if (is_atomic(verb))
+        return reply("verified", to_json(team_->check(lane, round)));
+    return reply("verified", to_json(TRY(team_->collect(lane, round))));
 }
 
 Result<> Session::on_fill(const Json& frame) {
-    const Point& point = team_->point();
-    if (!fetches(point.verb) || !posts_data(point, Side::Client))
-        return make_error(Code::BadInput, "'fill' is not for " + describe(point));
-    const RoundOf asked = TRY(parse_round(frame, point));
-    team_->fill(asked.lane, {.number = asked.number, .from = Side::Server});
+    const bool fits = fetches(team_->point().verb);
+    const auto [lane, round] = TRY(round_in(frame, "fill", fits, Side::Client, Side::Server));
+    team_->fill(lane, round);
     return reply("filled");
 }
 
 Result<> Session::on_emit(const Json& frame) {
-    const Point& point = team_->point();
-    if (fetches(point.verb) || !posts_data(point, Side::Server))
-        return make_error(Code::BadInput, "'emit' is not for " + describe(point));
-    const RoundOf asked = TRY(parse_round(frame, point));
-    const Round round{.number = asked.number, .from = Side::Server, .left = asked.left};
-    TRY(team_->emit(asked.lane, round));
+    const bool fits = !fetches(team_->point().verb);
+    const auto [lane, round] = TRY(round_in(frame, "emit", fits, Side::Server, Side::Server));
+    TRY(team_->emit(lane, round));
     // The client must not send before this: its message would come among our own completions.
     return reply("emitted");
 }
 
 Result<> Session::on_fetch(const Json& frame) {
-    const Point& point = team_->point();
-    if (!fetches(point.verb) || !posts_data(point, Side::Server))
-        return make_error(Code::BadInput, "'fetch' is not for " + describe(point));
-    const RoundOf asked = TRY(parse_round(frame, point));
-    const Round round{.number = asked.number, .from = Side::Client, .left = asked.left};
-    return reply("fetched", to_json(TRY(team_->fetch(asked.lane, round))));
+    const bool fits = fetches(team_->point().verb);
+    const auto [lane, round] = TRY(round_in(frame, "fetch", fits, Side::Server, Side::Client));
+    return reply("fetched", to_json(TRY(team_->fetch(lane, round))));
 }
 
 Result<> Session::on_start(const Json&) {

@@ -51,6 +51,11 @@ class Session {
 
     static const Step kSteps[];
 
+    struct LaneRound {
+        uint32_t lane = 0;
+        Round round;
+    };
+
     Result<> handle(const Json& frame);
     Result<> on_hello(const Json& frame);
     Result<> on_device(const Json& frame);
@@ -61,6 +66,10 @@ class Session {
     // on_open() has waited for it.
     Result<> on_link(const Json&) { return reply("linked"); }
 
+    // The round that a message asks for; an error where the point has none of the kind, as it does
+    // not fit or the poster posts nothing.
+    [[nodiscard]] Result<LaneRound> round_in(
+        const Json& frame, std::string_view type, bool fits, Side poster, Side from) const;
     Result<> on_verify(const Json& frame);
     Result<> on_fill(const Json& frame);
     Result<> on_emit(const Json& frame);

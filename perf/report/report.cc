@@ -129,16 +129,12 @@ std::string fold(std::string row) {
 // Who measured with whom: a line for each side of each client.
 std::string sides_text(const Report& report) {
     std::string out;
-    const auto add = [&](const auto& client, const auto& server, const Hello& at) {
+    for (const Pairing& pair : report.pairs)
         out += fmt::format("client {} on {}\nserver {} on {}\n",
-                           device_text(client),
+                           device_text(pair.client_device),
                            report.client.host,
-                           device_text(server),
-                           at.host);
-    };
-    add(report.client_device, report.server_device, report.server);
-    for (const Pairing& more : report.more_pairs)
-        add(more.client_device, more.server_device, more.server);
+                           device_text(pair.server_device),
+                           pair.server.host);
     return out;
 }
 
@@ -176,22 +172,14 @@ bool Report::corrupt() const {
 }
 
 void introduce(std::span<const Client> clients, Report& report) {
-    report.more_pairs.clear();
+    report.pairs.clear();
     for (const Client& client : clients) {
-        Pairing pair{.client_device = std::nullopt,
-                     .server = client.server(),
-                     .server_device = std::nullopt};
-        if (client.has_device()) {
-            pair.client_device = client.device().info;
-            pair.server_device = client.server_device();
-        }
-        if (&client != &clients.front()) {
-            report.more_pairs.push_back(std::move(pair));
+        Pairing& pair = report.pairs.emplace_back();
+        pair.server = client.server();
+        if (!client.has_device())
             continue;
-        }
-        report.server = std::move(pair.server);
-        report.client_device = std::move(pair.client_device);
-        report.server_device = std::move(pair.server_device);
+        pair.client_device = client.device().info;
+        pair.server_device = client.server_device();
     }
 }
 
@@ -231,11 +219,10 @@ Json side_json(const Hello& hello, const std::optional<DeviceInfo>& device) {
 }
 
 Json env_json(const Report& report) {
-    Json env = {{"client", side_json(report.client, report.client_device)},
-                {"server", side_json(report.server, report.server_device)}};
-    if (!report.more_pairs.empty())
-        env["more_pairs"] = Json::array();
-    for (const Pairing& pair : report.more_pairs)
+    const Pairing& first = report.pairs.front();
+    Json env = {{"client", side_json(report.client, first.client_device)},
+                {"server", side_json(first.server, first.server_device)}};
+    for (const Pairing& pair : std::span(report.pairs).subspan(1))
         env["more_pairs"].push_back({{"client_device", json_of(pair.client_device)},
                                      {"server", side_json(pair.server, pair.server_device)}});
     return env;

@@ -25,10 +25,7 @@ struct Report {
     std::string started;  // ISO 8601, UTC
     Plan plan;
     Hello client;
-    Hello server;
-    std::optional<DeviceInfo> client_device;
-    std::optional<DeviceInfo> server_device;
-    std::vector<Pairing> more_pairs;  // of the clients beyond the first one
+    std::vector<Pairing> pairs = std::vector<Pairing>(1);  // of each client; at least one
     std::vector<PointResult> results;
     std::optional<Error> error;  // why the rest is missing
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The checks of isolate: each tries what must not work, or looks at what an attacker would see.
-// isolate.cc has the one table that names them. What they try is aimed at this process and at the
+// isolation_checks() names them all. What they try is aimed at this process and at the
 // server that agreed to it, at nobody else.
 //
 // An Error of a check means that it could not be carried out (its control run failed, the server is
 // gone): that ends the tests, and says nothing about isolation.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -43,14 +44,7 @@ Result<Outcome> check_memory_limit(Arena& arena);
 Result<Outcome> check_key_guessing(Arena& arena);
 
 // The server's memory (remote_checks.cc).
-Result<Outcome> check_wrong_key(Arena& arena);
-Result<Outcome> check_next_key(Arena& arena);
-Result<Outcome> check_previous_key(Arena& arena);
-Result<Outcome> check_stale_key(Arena& arena);
-Result<Outcome> check_before_range(Arena& arena);
-Result<Outcome> check_behind_range(Arena& arena);
-Result<Outcome> check_read_only(Arena& arena);
-Result<Outcome> check_other_domain(Arena& arena);
+std::span<const IsolationCheck> remote_checks();
 
 // Datagrams (datagram_checks.cc).
 Result<Outcome> check_queue_key(Arena& arena);

@@ -12,26 +12,6 @@
 namespace perf {
 
 namespace {
-constexpr std::string_view kRefused = "refused as a remote access error, memory unchanged";
-
-constexpr IsolationCheck kIsolationChecks[] = {
-    {"foreign_devices", "devices of others cannot be opened", check_foreign_devices},
-    {"foreign_gids", "GIDs of others are not shown", check_foreign_gids},
-    {"foreign_source", "no queue pair gets another's GID as its source", check_foreign_source},
-    {"raw_packets", "refused without CAP_NET_RAW", check_raw_packets},
-    {"memory_limit", "a clean error beyond RLIMIT_MEMLOCK", check_memory_limit},
-    {"key_guessing", "at least 24 bits of a key are unknown", check_key_guessing},
-    {"wrong_key", kRefused, check_wrong_key},
-    {"next_key", kRefused, check_next_key},
-    {"previous_key", kRefused, check_previous_key},
-    {"stale_key", kRefused, check_stale_key},
-    {"before_range", kRefused, check_before_range},
-    {"behind_range", kRefused, check_behind_range},
-    {"read_only", kRefused, check_read_only},
-    {"other_domain", kRefused, check_other_domain},
-    {"queue_key", "a datagram with a wrong queue key is dropped", check_queue_key},
-};
-
 ptrdiff_t count(const Trials& trials, IsolationVerdict verdict) {
     return std::ranges::count_if(trials.done,
                                  [&](const Trial& t) { return t.outcome.verdict == verdict; });
@@ -54,6 +34,21 @@ Trials try_against(const LookOptions& look, const Surroundings& around) {
 }  // namespace
 
 std::span<const IsolationCheck> isolation_checks() {
+    static const auto kIsolationChecks = [] {
+        std::vector<IsolationCheck> checks = {
+            {"foreign_devices", "devices of others cannot be opened", check_foreign_devices},
+            {"foreign_gids", "GIDs of others are not shown", check_foreign_gids},
+            {"foreign_source",
+             "no queue pair gets another's GID as its source",
+             check_foreign_source},
+            {"raw_packets", "refused without CAP_NET_RAW", check_raw_packets},
+            {"memory_limit", "a clean error beyond RLIMIT_MEMLOCK", check_memory_limit},
+            {"key_guessing", "at least 24 bits of a key are unknown", check_key_guessing}};
+        checks.insert(checks.end(), remote_checks().begin(), remote_checks().end());
+        checks.push_back(
+            {"queue_key", "a datagram with a wrong queue key is dropped", check_queue_key});
+        return checks;
+    }();
     return kIsolationChecks;
 }
 

@@ -66,47 +66,41 @@ Result<Outcome> refuse_key(Arena& arena, uint32_t rkey) {
                            {{IBV_WR_RDMA_WRITE, rkey, address}, {IBV_WR_RDMA_READ, rkey, address}});
 }
 
-// A write and a read with the right key that begin there, `offset` bytes from the page's start.
+// A write and a read with the right key that begin there. One byte of the request is outside: the
+// nearest miss that there is.
 Result<Outcome> refuse_range(Arena& arena, uint64_t address) {
     const uint32_t rkey = arena.exposure().rkey;
     return must_be_refused(arena,
                            {{IBV_WR_RDMA_WRITE, rkey, address}, {IBV_WR_RDMA_READ, rkey, address}});
 }
-}  // namespace
 
-Result<Outcome> check_wrong_key(Arena& arena) {
-    return refuse_key(arena, ~arena.exposure().rkey);
-}
-
-Result<Outcome> check_next_key(Arena& arena) {
-    return refuse_key(arena, arena.exposure().rkey + 1);
-}
-
-Result<Outcome> check_previous_key(Arena& arena) {
-    return refuse_key(arena, arena.exposure().rkey - 1);
-}
-
-Result<Outcome> check_stale_key(Arena& arena) {
-    return refuse_key(arena, arena.exposure().stale_rkey);
-}
-
-// One byte of the request is outside: the nearest miss that there is.
-Result<Outcome> check_before_range(Arena& arena) {
-    return refuse_range(arena, arena.exposure().address - 1);
-}
-
-Result<Outcome> check_behind_range(Arena& arena) {
+Result<Outcome> refuse_behind(Arena& arena) {
     const Exposure& page = arena.exposure();
     return refuse_range(arena, page.address + page.length - kAimLength + 1);
 }
 
-Result<Outcome> check_read_only(Arena& arena) {
+Result<Outcome> refuse_writing(Arena& arena) {
     const Exposure& page = arena.exposure();
     return must_be_refused(arena, {{IBV_WR_RDMA_WRITE, page.read_only_rkey, page.address}});
 }
 
-Result<Outcome> check_other_domain(Arena& arena) {
-    return refuse_key(arena, arena.exposure().other_domain_rkey);
+constexpr std::string_view kRefused = "refused as a remote access error, memory unchanged";
+constexpr IsolationCheck kRemoteChecks[] = {
+    {"wrong_key", kRefused, [](Arena& a) { return refuse_key(a, ~a.exposure().rkey); }},
+    {"next_key", kRefused, [](Arena& a) { return refuse_key(a, a.exposure().rkey + 1); }},
+    {"previous_key", kRefused, [](Arena& a) { return refuse_key(a, a.exposure().rkey - 1); }},
+    {"stale_key", kRefused, [](Arena& a) { return refuse_key(a, a.exposure().stale_rkey); }},
+    {"before_range", kRefused, [](Arena& a) { return refuse_range(a, a.exposure().address - 1); }},
+    {"behind_range", kRefused, refuse_behind},
+    {"read_only", kRefused, refuse_writing},
+    {"other_domain",
+     kRefused,
+     [](Arena& a) { return refuse_key(a, a.exposure().other_domain_rkey); }},
+};
+}  // namespace
+
+std::span<const IsolationCheck> remote_checks() {
+    return kRemoteChecks;
 }
 
 }  // namespace perf

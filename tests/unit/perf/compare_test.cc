@@ -94,9 +94,9 @@ TEST(Compare, UnequalSettingsAreRefusedUntilAllowed) {
 TEST(Compare, AdaptersAreToldApartWhereBothReportsTell) {
     Report report = test::sample_report();
     const auto silent = file_of(to_json(report), "silent");
-    report.client_device->identity = {.part = "02c9:1017", .firmware = "16.35.4030"};
+    report.pairs.front().client_device->identity = {.part = "02c9:1017", .firmware = "16.35.4030"};
     const auto older = file_of(to_json(report), "older");
-    report.client_device->identity = {
+    report.pairs.front().client_device->identity = {
         .part = "02c9:101d", .firmware = "22.41.1000", .pcie = "16.0 GT/s PCIe x8"};
     const auto newer = file_of(to_json(report), "newer");
     EXPECT_TRUE(compare_reports(silent, newer, {}).fair());
@@ -110,11 +110,13 @@ TEST(Compare, AdaptersAreToldApartWhereBothReportsTell) {
 
 TEST(Compare, MachinesAreToldApartWhereBothReportsTell) {
     Report report = test::sample_report();
-    report.client.platform = report.server.platform = {};
+    report.client.platform = report.pairs.front().server.platform = {};
     const auto silent = file_of(to_json(report), "silent");
-    report.server.platform = {.cpu = "one", .governor = "powersave", .rdma_core = "44.0"};
+    report.pairs.front().server.platform = {
+        .cpu = "one", .governor = "powersave", .rdma_core = "44.0"};
     const auto before = file_of(to_json(report), "before");
-    report.server.platform = {.cpu = "other", .governor = "performance", .rdma_core = "58.0"};
+    report.pairs.front().server.platform = {
+        .cpu = "other", .governor = "performance", .rdma_core = "58.0"};
     const auto after = file_of(to_json(report), "after");
     EXPECT_TRUE(compare_reports(silent, after, {}).fair());
     const auto refused = compare_reports(before, after, {});

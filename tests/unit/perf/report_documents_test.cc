@@ -29,13 +29,13 @@ TEST(ReportDocuments, SchemaAndReportHaveTheSameMembers) {
     report.results.front().share_of_limit = LimitShare{.percent = 99.5};
     report.results.front().bandwidth->parts = {Part{.messages = 1, .elapsed_ns = 1},
                                                Part{.direction = Direction::Reverse}};
-    report.client_device->iwarp = report.client_device->grh = true;
-    report.client_device->identity = {
+    report.pairs.front().client_device->iwarp = report.pairs.front().client_device->grh = true;
+    report.pairs.front().client_device->identity = {
         .part = "p", .board = "b", .firmware = "f", .pcie = "x16", .numa_node = "0"};
     report.client.platform = {.cpu = "c", .governor = "g", .rdma_core = "r"};
     report.results.push_back(test::latency_result(1, 40'000));
     report.results.back().point.transport = Transport::Tcp;
-    report.more_pairs = {{*report.client_device, report.server, *report.server_device}};
+    report.pairs.push_back(report.pairs.front());
     report.error = base::make_error(base::Code::Unavailable, "the peer is gone");
     schema.check(to_json(report));
     EXPECT_THAT(schema.problems(), testing::IsEmpty());

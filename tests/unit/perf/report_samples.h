@@ -70,13 +70,14 @@ inline perf::Report sample_report(double factor = 1) {
                    .time_ms = 1000,
                    .seed = 7,
                    .reps = 5};
+    perf::Pairing& pair = report.pairs.front();
     report.client =
-        report.server = {.version = "0.1", .host = "h", .kernel = "6.1.0", .capabilities = {}};
-    report.client_device = report.server_device = perf::DeviceInfo{.device = "rxe0",
-                                                                   .netdev = "eth0",
-                                                                   .gid = {},
-                                                                   .active_mtu = 1024,
-                                                                   .link_bps = 100'000'000'000};
+        pair.server = {.version = "0.1", .host = "h", .kernel = "6.1.0", .capabilities = {}};
+    pair.client_device = pair.server_device = perf::DeviceInfo{.device = "rxe0",
+                                                               .netdev = "eth0",
+                                                               .gid = {},
+                                                               .active_mtu = 1024,
+                                                               .link_bps = 100'000'000'000};
     for (uint32_t rep = 1; rep <= 5; ++rep) {
         const double scatter = factor * (1 + 0.001 * rep);
         report.results.push_back(bandwidth_result(rep, static_cast<uint64_t>(100'000 * scatter)));
