@@ -1,10 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "perf/command/compare_command.h"
+
+#include <algorithm>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "perf/command/commands.h"
-#include "perf/report/compare.h"
+#include "perf/protocol/plan.h"
 #include "perf/report/document.h"
 #include "perf/report/output.h"
 
 namespace perf {
+
+namespace {
+std::string listed() {
+    return fmt::format("{}", fmt::join(allow_words(), ","));
+}
+
+Result<std::vector<std::string>> parse_allow(const std::string& text) {
+    std::vector<std::string> out;
+    if (text.empty())
+        return out;
+    for (const std::string_view word : split(text, ',')) {
+        if (std::ranges::count(allow_words(), word) == 0)
+            return make_error(
+                Code::Usage,
+                fmt::format("--allow '{}' is not known (allowed: {})", printable(word), listed()));
+        out.emplace_back(word);
+    }
+    return out;
+}
+}  // namespace
+
+void add_compare_options(CLI::App& app, CompareWords& words) {
+    app.add_option("A", words.options.a, "report from before")->required();
+    app.add_option("B", words.options.b, "report from now; ratios are B/A")->required();
+    app.add_option("--allow", words.allow, "settings that may differ: list of " + listed());
+    app.add_option("--expect",
+                   words.expect,
+                   "exit with 4 unless all results are: equal, not-slower or faster");
+    app.add_option("--json", words.options.json, "file for the comparison as JSON; - for stdout");
+}
+
+Result<CompareOptions> parse_compare(const CompareWords& words) {
+    CompareOptions options = words.options;
+    options.allow = TRY(parse_allow(words.allow));
+    options.expect = TRY(parse_expect(words.expect));
+    return options;
+}
 
 namespace {
 Result<Exit> compare_files(const CompareOptions& options,

@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "perf/command/compare_options.h"
+#include "perf/command/compare_command.h"
 #include "perf/command/suites.h"
 #include "perf/measure/side_options.h"
 #include "perf/report/outputs.h"

@@ -2,7 +2,6 @@
 #include "perf/command/plan_options.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -143,14 +142,13 @@ void add_plan_options(CLI::App& app, PlanWords& words) {
 }
 
 Result<uint32_t> parse_count(std::string_view option, std::string_view text, uint32_t limit) {
-    uint32_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size() || value > limit)
+    const auto value = number_of(text);
+    if (!value || *value > limit)
         return make_error(
             Code::Usage,
             fmt::format(
                 "{} '{}' is neither auto nor a number up to {}", option, printable(text), limit));
-    return value;
+    return static_cast<uint32_t>(*value);
 }
 
 Result<std::vector<uint32_t>> parse_counts(std::string_view option,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line of `compare`.
+// The command line of `compare`, and what it does.
 #pragma once
 
 #include <string>
@@ -23,10 +23,8 @@ struct CompareOptions {
 
 // The words as they are given; parse_compare() makes values of them.
 struct CompareWords {
-    std::string a;
-    std::string b;
+    CompareOptions options;  // but for these:
     std::string allow;
-    std::string json;
     std::string expect;
 };
 
