@@ -38,15 +38,6 @@ Result<> check_range(uint64_t address, uint64_t length) {
         return make_error(Code::BadInput, "'address' and 'length' wrap around");
     return {};
 }
-
-// Of a kernel since its boot.
-std::string machine_name() {
-    auto id = read_file("/proc/sys/kernel/random/boot_id", kTextLimit, "the boot's id");
-    if (!id)
-        return "";
-    std::erase(*id, '\n');
-    return std::move(*id);
-}
 }  // namespace
 
 template <>
@@ -250,7 +241,7 @@ Hello own_hello() {
                              "send", "write_imm", "send_imm", "fetch_add", "cmp_swap", "bw",
                              "lat",  "verify",    "qps",      "reverse",   "both",     "rate",
                              "cm",   "marks",     "reads",    "inline",    "signal",   "load"},
-            .machine = machine_name(),
+            .machine = read_line("/proc/sys/kernel/random/boot_id").value_or(""),
             .platform = own_platform()};
 }
 
@@ -337,14 +328,17 @@ Result<RoundOf> parse_round(const Json& json, const Point& point) {
     return round;
 }
 
+std::string without_fix(Error error) {
+    error.fix.clear();
+    return error.message();
+}
+
 Json error_message(const Error& error) {
-    Error without_fix = error;
-    without_fix.fix.clear();
     // A side that is stopped is, for the other one, a lost peer and no bug.
     const Code code = error.sys == ECANCELED ? Code::Unavailable : error.code;
     return message(
         "error",
-        {{"code", base::code_name(code)}, {"text", without_fix.message()}, {"fix", error.fix}});
+        {{"code", base::code_name(code)}, {"text", without_fix(error)}, {"fix", error.fix}});
 }
 
 Error explain_input(Error error) {

@@ -198,6 +198,7 @@ Json to_json(const std::vector<Endpoint>& endpoints);
 Json to_json(const RoundOf& round);
 Json to_json(const Posted& posted);  // members of "stopped"
 Json error_message(const Error& error);
+std::string without_fix(Error error);  // its message
 
 Result<std::vector<Endpoint>> parse_endpoints(const Json& frame);
 Result<Posted> parse_posted(const Json& json, uint32_t lanes);

@@ -29,14 +29,6 @@ std::vector<const Series*> all_of(const ReportFile& file) {
 
 using Key = std::pair<std::string, std::vector<std::string>>;
 
-Key full_key(const Series& series) {
-    return {series.identity, series.settings};
-}
-
-Key identity_key(const Series& series) {
-    return {series.identity, {}};
-}
-
 struct Counterparts {
     std::vector<const Series*> a;
     std::vector<const Series*> b;
@@ -66,8 +58,8 @@ void pair_up(Pairs& out, Key (*key_of)(const Series&)) {
 // What is left and has one counterpart is the same point under other settings.
 Pairs match(const ReportFile& a, const ReportFile& b) {
     Pairs out{.pairs = {}, .only_a = all_of(a), .only_b = all_of(b)};
-    pair_up(out, full_key);
-    pair_up(out, identity_key);
+    pair_up(out, [](const Series& s) { return Key{s.identity, s.settings}; });
+    pair_up(out, [](const Series& s) { return Key{s.identity, {}}; });
     return out;
 }
 

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perf/report/csv.h"
 
+#include <utility>
+#include <vector>
+
 #include "perf/report/report.h"
+#include "perf/system/reading.h"
 
 namespace perf {
 
@@ -11,51 +15,30 @@ struct Column {
     std::string_view group;  // the member of the result that has it; empty: the result itself
 };
 
-// New columns go to the end: who reads by number must not be surprised.
-constexpr Column kColumns[] = {
-    {"rep", ""},
-    {"verb", "point"},
-    {"mode", "point"},
-    {"transport", "point"},
-    {"size_bytes", "point"},
-    {"depth", "point"},
-    {"batch", "point"},
-    {"mtu_bytes", "point"},
-    {"poll", "point"},
-    {"server_poll", "point"},
-    {"inline_bytes", "point"},
-    {"verify", "point"},
-    {"seed", "point"},
-    {"data_ok", "verify"},
-    {"messages", "bandwidth"},
-    {"window_s", "bandwidth"},
-    {"bandwidth_bytes_per_s", "bandwidth"},
-    {"rate_messages_per_s", "bandwidth"},
-    {"kind", "latency"},
-    {"samples", "latency"},
-    {"min_ns", "latency"},
-    {"mean_ns", "latency"},
-    {"p50_ns", "latency"},
-    {"p90_ns", "latency"},
-    {"p99_ns", "latency"},
-    {"p99_9_ns", "latency"},
-    {"p99_99_ns", "latency"},
-    {"max_ns", "latency"},
-    {"qps", "point"},
-    {"threads", "point"},
-    {"clients", "point"},
-    {"direction", "point"},
-    {"rate_per_s", "point"},
-    {"connect", "point"},
-    {"ordering", "point"},
-    {"server_ordering", "point"},
-    {"traffic_class", "point"},
-    {"service_level", "point"},
-    {"flow_label", "point"},
-    {"pkey_index", "point"},
-    {"reads", "point"},
-    {"signal", "point"},
-};
+// Groups, and the columns of each. New ones go to the end: who reads by number must not be surprised.
+constexpr std::pair<std::string_view, std::string_view> kGroups[] = {
+    {"", "rep"},
+    {"point",
+     "verb mode transport size_bytes depth batch mtu_bytes poll server_poll inline_bytes verify "
+     "seed"},
+    {"verify", "data_ok"},
+    {"bandwidth", "messages window_s bandwidth_bytes_per_s rate_messages_per_s"},
+    {"latency", "kind samples min_ns mean_ns p50_ns p90_ns p99_ns p99_9_ns p99_99_ns max_ns"},
+    {"point",
+     "qps threads clients direction rate_per_s connect ordering server_ordering traffic_class "
+     "service_level flow_label pkey_index reads signal"}};
+
+const std::vector<Column>& all_columns() {
+    static const auto kColumns = [] {
+        std::vector<Column> columns;
+        for (const auto& [group, names] : kGroups) {
+            for (const std::string_view name : words_of(names))
+                columns.push_back({name, group});
+        }
+        return columns;
+    }();
+    return kColumns;
+}
 
 std::string text_of(const Json& value) {
     if (value.is_null())
@@ -78,11 +61,8 @@ std::string cell(const Json& result, const Column& column) {
 template <class Cell>
 std::string line(Cell cell_of) {
     std::string out;
-    for (const Column& column : kColumns) {
-        if (&column != &kColumns[0])
-            out += ',';
-        out += cell_of(column);
-    }
+    for (const Column& column : all_columns())
+        out += (out.empty() ? "" : ",") + cell_of(column);
     return out + "\r\n";
 }
 }  // namespace

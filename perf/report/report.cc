@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "perf/measure/client.h"
+#include "perf/measure/metrics.h"
 #include "perf/report/baseline.h"
 #include "perf/report/document.h"
 #include "perf/report/plan_file.h"
@@ -19,10 +20,6 @@ constexpr double kMiB = 1024.0 * 1024.0;
 
 double seconds(const Bandwidth& bandwidth) {
     return static_cast<double>(bandwidth.elapsed_ns) / 1e9;
-}
-
-double bytes_per_second(const PointResult& result) {
-    return messages_per_second(*result.bandwidth) * result.point.size;
 }
 
 std::string device_text(const std::optional<DeviceInfo>& device) {
@@ -141,7 +138,7 @@ std::string sides_text(const Report& report) {
 std::string result_text(const PointResult& result) {
     if (result.bandwidth)
         return fmt::format("{:>7.1f} MiB/s {:>8.2f} kmsg/s{}",
-                           bytes_per_second(result) / kMiB,
+                           *bandwidth_of(result) / kMiB,
                            messages_per_second(*result.bandwidth) / 1000,
                            stall_text(result.bandwidth->slices));
     if (!result.latency)

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <ctime>
+#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,12 +20,6 @@ constexpr double kMostSeconds = 1e9;
 
 double seconds(const timeval& time) {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-}
-
-double now_s() {
-    timespec now{};
-    (void)::clock_gettime(CLOCK_MONOTONIC, &now);  // cannot fail: the clock exists
-    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
 }
 
 // The next number behind at least one blank; the text moves on behind it.
@@ -118,11 +112,12 @@ std::optional<CpuSample> sample_cpu(const std::string& proc) {
     if (!ticks || ::getrusage(RUSAGE_SELF, &own) != 0)
         return std::nullopt;
     const long per_second = ::sysconf(_SC_CLK_TCK);
-    return CpuSample{.at_s = now_s(),
-                     .own_user_s = seconds(own.ru_utime),
-                     .own_system_s = seconds(own.ru_stime),
-                     .machine = *ticks,
-                     .tick_s = per_second > 0 ? 1.0 / static_cast<double>(per_second) : 0.01};
+    return CpuSample{
+        .at_s = std::chrono::duration<double>(Deadline::Clock::now().time_since_epoch()).count(),
+        .own_user_s = seconds(own.ru_utime),
+        .own_system_s = seconds(own.ru_stime),
+        .machine = *ticks,
+        .tick_s = per_second > 0 ? 1.0 / static_cast<double>(per_second) : 0.01};
 }
 
 std::optional<IdleLoad> idle_load(const CpuSample& begin, const CpuSample& end) {

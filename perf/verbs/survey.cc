@@ -150,6 +150,10 @@ class DeviceReader {
 };
 }  // namespace
 
+bool Survey::holds(const Address& address) const {
+    return std::ranges::find(addresses, address, &LocalAddress::address) != addresses.end();
+}
+
 Result<Survey> survey(Verbs& verbs, const std::string& only, const std::string& sysfs) {
     Survey out;
     out.addresses = TRY(local_addresses(sysfs));

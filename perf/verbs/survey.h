@@ -19,6 +19,9 @@ struct Survey {
     std::vector<GidRow> rows;
     std::vector<LocalAddress> addresses;
     std::vector<std::string> remarks;  // devices that could not be read, and why
+
+    // Whether an interface here has the address.
+    [[nodiscard]] bool holds(const Address& address) const;
 };
 
 // `only`: this device alone; empty: all.

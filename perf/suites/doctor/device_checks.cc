@@ -42,16 +42,6 @@ Finding refused_node(const std::string& path, int number, Status status) {
             return {status, why, "see `ls -l /dev/infiniband` in this container"};
     }
 }
-
-bool is_uverbs(const std::string& name) {
-    return name.starts_with("uverbs");
-}
-
-std::string bare_text(const Error& error) {
-    Error bare = error;
-    bare.fix.clear();
-    return bare.message();
-}
 }  // namespace
 
 Findings check_kernel(const Scene& scene) {
@@ -70,7 +60,7 @@ Findings check_nodes(const Scene& scene) {
     const std::string folder = scene.root + std::string(kNodes);
     auto names = read_names(folder);
     if (names)
-        std::erase_if(*names, [](const std::string& name) { return !is_uverbs(name); });
+        std::erase_if(*names, [](const std::string& name) { return !name.starts_with("uverbs"); });
     if (!names || names->empty())
         return fail(fmt::format("no uverbs node in {}", kNodes), std::string(kAttach));
     std::vector<std::string> usable;
@@ -117,7 +107,7 @@ Findings check_abi(const Scene& scene) {
 
 Findings check_libibverbs(const Scene& scene) {
     if (scene.verbs_error)
-        return fail("libibverbs: " + bare_text(*scene.verbs_error),
+        return fail("libibverbs: " + without_fix(*scene.verbs_error),
                     "on the host: modprobe ib_uverbs");
     std::vector<std::string> names;
     for (const DeviceFacts& device : scene.devices)
@@ -143,7 +133,7 @@ Findings check_access(const Scene& scene) {
         const bool foreign = device.error->sys == EPERM;
         out.push_back(
             {any ? Status::Warning : Status::Fail,
-             bare_text(*device.error) +
+             without_fix(*device.error) +
                  (foreign ? ": of another network namespace (RDMA namespace mode exclusive), "
                             "or denied by the device cgroup"
                           : ""),

@@ -74,11 +74,9 @@ Findings check_attachment(const Scene& scene) {
 Findings check_route(const Scene& scene) {
     if (!scene.peer)
         return skipped("no --peer");
-    if (scene.peer->route_error) {
-        Error error = *scene.peer->route_error;
-        error.fix.clear();
-        return fail(error.message(), "see name and `ip route` in this container");
-    }
+    if (scene.peer->route_error)
+        return fail(without_fix(*scene.peer->route_error),
+                    "see name and `ip route` in this container");
     const auto is_gid = [&](const Address& source) {
         return std::ranges::any_of(scene.found.tables.rows, [&](const GidRow& row) {
             return row.gid == source && row.type != GidType::RoceV1;
@@ -102,10 +100,7 @@ Findings check_peer(const Scene& scene) {
     if (!scene.peer->connect_error)
         return ok(fmt::format(
             "{} port {} accepts connections", printable(scene.peer->host), scene.peer->port));
-    Error error = *scene.peer->connect_error;
-    const std::string fix = error.fix;
-    error.fix.clear();
-    return fail(error.message(), fix);
+    return fail(without_fix(*scene.peer->connect_error), scene.peer->connect_error->fix);
 }
 
 }  // namespace perf

@@ -88,10 +88,7 @@ Count count(const Scene& scene, const std::string& device, uint8_t port) {
     for (const GidRow& row : scene.found.tables.rows) {
         if (row.device != device || row.port != port || row.gid.is_zero())
             continue;
-        const auto& addresses = scene.found.tables.addresses;
-        const bool local =
-            std::ranges::find(addresses, row.gid, &LocalAddress::address) != addresses.end();
-        if (!local)
+        if (!scene.found.tables.holds(row.gid))
             ++out.foreign;
         else if (row.type == GidType::RoceV1)
             ++out.version1;

@@ -5,7 +5,6 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
-#include <sys/random.h>
 
 #include "perf/address/attach.h"
 #include "perf/protocol/message.h"
@@ -16,13 +15,6 @@ namespace perf {
 namespace {
 constexpr size_t kMaxForeign = 32;
 constexpr uint16_t kAttemptStream = 1;  // of patterns: never that of a control run
-
-uint64_t new_seed() {
-    uint64_t seed = 0;
-    if (::getrandom(&seed, sizeof seed, 0) != sizeof seed)
-        seed = now_ns();
-    return seed;
-}
 
 Result<> check_consent(const Hello& server) {
     if (can(server, kIsolationCapability))
@@ -46,11 +38,6 @@ std::set<std::string> visible_devices(Verbs& verbs, const std::string& root) {
 bool is_default_here(const GidRow& row) {
     return row.gid.is_link_local() && row.netdev_present;
 }
-
-bool holds_address(const Survey& tables, const Address& gid) {
-    return std::ranges::find(tables.addresses, gid, &LocalAddress::address) !=
-           tables.addresses.end();
-}
 }  // namespace
 
 Result<Arena> Arena::enter(Verbs& verbs,
@@ -61,7 +48,7 @@ Result<Arena> Arena::enter(Verbs& verbs,
     TRY(check_consent(client.server()));
     Arena arena(verbs, std::move(client), TRY(Memory::map(target_layout())), root);
     arena.timeout_ = options.timeout;
-    arena.seed_ = new_seed();
+    arena.seed_ = random_seed();
     TRY(arena.look_around(options.wish));
     arena.region_ = TRY(register_memory(
         verbs, arena.device().pd.get(), arena.memory_.all(), IBV_ACCESS_LOCAL_WRITE));
@@ -81,7 +68,7 @@ Result<> Arena::look_around(const DeviceWish& wish) {
     for (const GidRow& row : tables.rows) {
         if (row.gid.is_zero())
             continue;
-        if (holds_address(tables, row.gid))
+        if (tables.holds(row.gid))
             ours.insert(row.device);
         else if (is_default_here(row))
             continue;

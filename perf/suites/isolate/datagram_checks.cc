@@ -11,11 +11,6 @@ namespace perf {
 namespace {
 constexpr uint32_t kRounds = 5;  // any datagram may get lost
 
-// A round is three datagrams of successive numbers: right key, wrong key, right key.
-constexpr uint32_t first_in_round(uint32_t round) {
-    return 3 * round + 1;
-}
-
 bool has(const std::vector<uint32_t>& heard, uint32_t number) {
     return std::ranges::find(heard, number) != heard.end();
 }
@@ -44,7 +39,8 @@ Result<Outcome> check_queue_key(Arena& arena) {
     auto to = TRY(make_address_handle(speaker.end(), arena.device().pd.get(), arena.peer()));
     Conversation talk{arena, there, std::move(speaker), std::move(to)};
     for (uint32_t i = 0; i < kRounds; ++i) {
-        const uint32_t first = first_in_round(i);
+        // Three datagrams of successive numbers: right key, wrong key, right key.
+        const uint32_t first = 3 * i + 1;
         const auto heard = TRY(talk.round(first));
         if (has(heard, first + 1))
             return Outcome{IsolationVerdict::Fail,

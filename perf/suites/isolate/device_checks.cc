@@ -59,12 +59,12 @@ Result<> try_source(const Arena& arena, const GidRow& row) {
 }
 
 GidRow own_row(const Device& device) {
-    GidRow row;
-    row.device = device.info.device;
-    row.port = device.info.port;
-    row.index = device.info.gid_index;
-    row.gid = device.info.gid;
-    return row;
+    const DeviceInfo& own = device.info;
+    return {.device = own.device,
+            .port = own.port,
+            .index = own.gid_index,
+            .gid = own.gid,
+            .netdev = own.netdev};
 }
 
 // Link-local ones need an interface to be reached, v1 ones are the same addresses once more.

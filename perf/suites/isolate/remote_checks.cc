@@ -11,10 +11,6 @@ namespace {
 constexpr std::string_view kDistrust =
     "do not trust one-sided access on this device: report it with kernel and driver version";
 
-std::string_view verb_of(ibv_wr_opcode opcode) {
-    return opcode == IBV_WR_RDMA_READ ? "read" : "write";
-}
-
 // The answers that a responder gives to what it does not allow (IBTA 1.7, 9.7.5.2.4 and 9.9.3).
 bool is_refusal(ibv_wc_status status) {
     return status == IBV_WC_REM_ACCESS_ERR || status == IBV_WC_REM_INV_REQ_ERR;
@@ -41,7 +37,7 @@ Result<Outcome> must_be_refused(Arena& arena, std::initializer_list<Aim> aims) {
         const std::string breach = TRY(breach_of(arena, status));
         outcome.observed += fmt::format("{}{}: {}{}",
                                         outcome.observed.empty() ? "" : "; ",
-                                        verb_of(aim.opcode),
+                                        aim.opcode == IBV_WR_RDMA_READ ? "read" : "write",
                                         ::ibv_wc_status_str(status),
                                         breach.empty() ? "" : ", " + breach);
         if (!breach.empty())
