@@ -26,14 +26,14 @@ constexpr uint64_t kMaxExposed = 1U << 20U;
 // The top bit of a datagram's queue key means "the sender's own" (ibv_post_send(3)).
 constexpr uint64_t kMaxQueueKey = 0x7fffffff;
 
-Result<> require_mtu(std::string_view key, uint32_t mtu) {
+Result<> check_path_mtu(std::string_view key, uint32_t mtu) {
     constexpr uint32_t kMtus[] = {256, 512, 1024, 2048, 4096};
     if (std::ranges::find(kMtus, mtu) == std::end(kMtus))
         return make_error(Code::BadInput, fmt::format("'{}' is {}, no path MTU", key, mtu));
     return {};
 }
 
-Result<> check_range(uint64_t address, uint64_t length) {
+Result<> check_wrap(uint64_t address, uint64_t length) {
     if (address + length < address)
         return make_error(Code::BadInput, "'address' and 'length' wrap around");
     return {};
@@ -54,22 +54,22 @@ struct Form<Address> {
 
 template <>
 Result<> check_fields(const DeviceInfo& info) {
-    return require_mtu("active_mtu_bytes", info.active_mtu);
+    return check_path_mtu("active_mtu_bytes", info.active_mtu);
 }
 
 template <>
 Result<> check_fields(const Opened& opened) {
-    return require_mtu("mtu_bytes", opened.mtu);
+    return check_path_mtu("mtu_bytes", opened.mtu);
 }
 
 template <>
 Result<> check_fields(const Endpoint& endpoint) {
-    return check_range(endpoint.address, endpoint.length);
+    return check_wrap(endpoint.address, endpoint.length);
 }
 
 template <>
 Result<> check_fields(const Exposure& exposure) {
-    return check_range(exposure.address, exposure.length);
+    return check_wrap(exposure.address, exposure.length);
 }
 
 template <>
