@@ -1,44 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The messages of the control protocol, version 2, as types: what travels, and the check of every
-// value that arrives. The client asks, the server answers each message with one of its own:
-//
-//   hello    -> hello      both sides' program version, protocol and capabilities, and the machine
-//   device   -> device     the GID and port the other side will use
-//   open     -> opened     one point; queue pairs ("lanes", numbered from 0) are made and
-//                          connected. TCP: {port, secret}: the client connects there once for each
-//                          lane (streams.h). Only points that need a device need "device" before
-//   link     -> linked     if `opened` asked for it (cm.confirm): the lanes are connected on both
-//                          sides, the client may send
-//   verify   -> verified   {lane, round, left}: the client sends, the server checks; atomics: the
-//                          server checks what they left in its memory. With `left` (capability
-//                          "load"; of emit and fetch, too) nothing is sent: so many slots are
-//                          checked for the round's data, which the measurement has sent since
-//   emit     -> emitted    {lane, round, left}: the server sends, the client checks
-//   fill     -> filled     {lane, round}: the server puts the round's pattern into its memory
-//   fetch    -> fetched    {lane, round, left}: the server reads the client's memory and checks
-//   start    -> started    the measurement begins: what the server has to send or take, it does
-//   mark     -> marked     {messages, received, at_ns}: what the server has sent by now, and what
-//                          it has received, by its own clock
-//   stop {messages by lane} -> stopped
-//                          the client has sent so much and sends no more. The server ends, says
-//                          what it received and sent, and what its machine did meanwhile, if it can
-//                          tell (account.h)
-//   close    -> closed     both sides drop the queue pairs of the point
-//   isolate  -> isolated   {seed}: a server that allows it (capability "isolation") exposes one
-//                          page for the negative tests, and the keys to it; until `release`:
-//   probe    -> probed     {endpoint}: a fresh RC queue pair, connected to the client's
-//   inspect  -> inspected  {round}: whether the page holds the round's pattern, and nothing around
-//                          it was written
-//   listen   -> listening  a queue pair for datagrams, and its queue key
-//   hear     -> heard      {until}: the immediates of the datagrams that came, once that one has,
-//                          or after a second
-//   release  -> released   the page and its keys are gone
-//   kv_open, kv_start, kv_stop, kv_close: suites/kv/message.h
-//   any      -> error      code, text and fix; the server then ends the connection
-//
-// The client ends by closing the connection. Versions: `protocol` changes when an old peer could
-// misunderstand; what is merely new is announced in `capabilities`. Unknown members are ignored.
-// Version 2: over uc a `write` of bandwidth carries immediates and takes receives.
+// The messages of the control protocol as types: what travels, and the check of every value that
+// arrives. docs/rdma-perf/protocol.md has the messages and their order. `protocol` changes when an
+// old peer could misunderstand; what is merely new is announced in `capabilities`.
 #pragma once
 
 #include <concepts>

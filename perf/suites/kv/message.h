@@ -1,16 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The messages of the key-value exercise, as message.h has those of points:
-//
-//   kv_open  -> kv_opened   {keys, value_bytes, seed, poll, endpoints}: the server makes the table
-//                           and a queue pair, connected to the client's; answers as "opened" does,
-//                           the endpoint is that of the queue pair and of the whole table
-//   kv_start -> kv_started  {method, version}: the server fills the table with that version; with
-//                           method "send" a thread then answers GETs, with "read" no thread does
-//   kv_stop  -> kv_stopped  {answers}: how many GETs that thread has answered since; and what the
-//                           server's machine did meanwhile (account.h)
-//   kv_close -> kv_closed   table and queue pair are gone
-//
-// A GET of method "send" is a message of 8 bytes, the key; the answer is its slot (table.h).
+// The messages of the key-value exercise (docs/rdma-perf/protocol.md), as message.h has those of
+// points. A GET of method "send" is a message of 8 bytes, the key; the answer is its slot (table.h).
 #pragma once
 
 #include <string_view>

@@ -168,35 +168,29 @@ Result<> CmConnection::connect(const CmQueue& queue,
                                const CmTicket& ticket,
                                uint16_t lane,
                                const CmWait& wait) {
-    return make(queue, to, ticket, lane, wait)
-        .context(
-            fmt::format("connect lane {} to {} port {} by rdma_cm", lane, to.text(), ticket.port));
-}
-
-Result<> CmConnection::make(const CmQueue& queue,
-                            const Address& to,
-                            const CmTicket& ticket,
-                            uint16_t lane,
-                            const CmWait& wait) {
-    TRY(resolve(bound_, to, ticket.port, wait));
-    const auto tag = encode(CmTag{.nonce = ticket.nonce, .lane = lane});
-    rdma_conn_param param = connection_parameters(queue);
-    param.private_data = tag.data();
-    param.private_data_len = tag.size();
-    const Deadline deadline = wait.step();
-    TRY(request(bound_, param, deadline, wait));
-    if (bound_.device.iwarp) {
-        TRY(await_event(bound_, RDMA_CM_EVENT_ESTABLISHED, deadline, wait));
+    auto done = [&]() -> Result<> {
+        TRY(resolve(bound_, to, ticket.port, wait));
+        const auto tag = encode(CmTag{.nonce = ticket.nonce, .lane = lane});
+        rdma_conn_param param = connection_parameters(queue);
+        param.private_data = tag.data();
+        param.private_data_len = tag.size();
+        const Deadline deadline = wait.step();
+        TRY(request(bound_, param, deadline, wait));
+        if (bound_.device.iwarp) {
+            TRY(await_event(bound_, RDMA_CM_EVENT_ESTABLISHED, deadline, wait));
+            established_ = true;
+            return {};
+        }
+        TRY(await_event(bound_, RDMA_CM_EVENT_CONNECT_RESPONSE, deadline, wait));
+        path_ = TRY(move_to_rts(queue, bound_));
+        // From here on the peer may believe that there is a connection.
         established_ = true;
+        if (bound_.cm->establish(bound_.id.get()) != 0)
+            return call_error("confirm the connection");
         return {};
-    }
-    TRY(await_event(bound_, RDMA_CM_EVENT_CONNECT_RESPONSE, deadline, wait));
-    path_ = TRY(move_to_rts(queue, bound_));
-    // From here on the peer may believe that there is a connection.
-    established_ = true;
-    if (bound_.cm->establish(bound_.id.get()) != 0)
-        return call_error("confirm the connection");
-    return {};
+    }();
+    return std::move(done).context(
+        fmt::format("connect lane {} to {} port {} by rdma_cm", lane, to.text(), ticket.port));
 }
 
 Result<CmDevice> cm_device_of(Cm& cm, const Address& local) {

@@ -85,12 +85,6 @@ class CmConnection {
 
     explicit CmConnection(CmBound bound) : bound_(std::move(bound)) {}
 
-    Result<> make(const CmQueue& queue,
-                  const Address& to,
-                  const CmTicket& ticket,
-                  uint16_t lane,
-                  const CmWait& wait);
-
     CmBound bound_;  // without an id: it was moved from
     CmPath path_;
     bool established_ = false;
