@@ -14,7 +14,6 @@
 #include "perf/measure/conduct.h"
 #include "perf/measure/hosts.h"
 #include "perf/measure/schedule.h"
-#include "perf/report/baseline.h"
 #include "perf/report/document.h"
 #include "perf/report/output.h"
 #include "perf/report/outputs.h"

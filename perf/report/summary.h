@@ -2,6 +2,7 @@
 // Summary: what the repetitions of each point say together.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,5 +32,13 @@ Json json_of(const SummaryRow& row);
 
 // The end of the table.
 std::string summary_table(const std::vector<SummaryRow>& rows, uint32_t reps);
+
+// ---- what RDMA gains over plain TCP, where a plan had both --------------------------------------
+// Median over median of the TCP row of equal verb, mode, size, queue pairs, threads, direction and
+// rate; nothing for a row of TCP itself, or without its like.
+std::optional<double> ratio_to_tcp(const SummaryRow& row, const std::vector<SummaryRow>& rows);
+
+// The lines behind the table; empty without any ratio.
+std::string tcp_table(const std::vector<SummaryRow>& rows);
 
 }  // namespace perf

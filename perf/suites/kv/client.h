@@ -11,7 +11,7 @@
 #include "perf/measure/client.h"
 #include "perf/suites/kv/link.h"
 #include "perf/suites/kv/message.h"
-#include "perf/suites/kv/plan.h"
+#include "perf/suites/kv/options.h"
 
 namespace perf::kv {
 

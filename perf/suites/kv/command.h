@@ -3,7 +3,7 @@
 #pragma once
 
 #include "perf/report/suite.h"
-#include "perf/suites/kv/plan.h"
+#include "perf/suites/kv/options.h"
 
 namespace perf {
 

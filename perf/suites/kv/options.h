@@ -1,18 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line of `kv`.
+// What the key-value exercise does, and its command line.
 #pragma once
 
 #include <optional>
 #include <string>
 
-#include "perf/base/names.h"
-#include "perf/suites/kv/plan.h"
+#include "perf/protocol/plan.h"
+#include "perf/suites/kv/table.h"
 
 namespace CLI {
 class App;
 }
 
 namespace perf::kv {
+
+struct Plan {
+    Shape shape;
+    double skew = 0;       // draws.h
+    uint32_t time_ms = 0;  // of each trial, without its warm-up
+    uint32_t reps = 1;     // of each method
+    Poll poll;
+};
 
 // The words as they are given; parse_plan() makes values of them.
 struct Words {

@@ -5,6 +5,7 @@
 // librdmacm is loaded on first use (dlopen): rdma-perf runs without it where nobody asks for --cm.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -12,6 +13,7 @@
 #include <rdma/rdma_cma.h>
 
 #include "perf/base/names.h"
+#include "perf/system/stop.h"
 
 namespace perf {
 
@@ -73,5 +75,24 @@ Result<CmChannel> open_channel(Cm& cm);
 
 // An id that reports to the channel.
 Result<CmOwned<rdma_cm_id>> create_id(Cm& cm, const CmChannel& channel);
+
+// ---- waiting for events ---------------------------------------------------------------------
+// What ends a wait besides what it waits for.
+struct CmWait {
+    std::chrono::milliseconds timeout{5000};  // of each step
+    const Stop* stop = nullptr;
+    int control = -1;  // the control connection; -1: none
+
+    [[nodiscard]] Deadline step() const { return Deadline::in(timeout); }
+};
+
+// The next event of the channel, to be acknowledged by its owner.
+Result<CmOwned<rdma_cm_event>> next_event(Cm& cm,
+                                          const CmChannel& channel,
+                                          const Deadline& deadline,
+                                          const CmWait& wait);
+
+// Until fd is readable.
+Result<> wait_readable(int fd, const Deadline& deadline, const CmWait& wait);
 
 }  // namespace perf

@@ -48,7 +48,6 @@
 #include "perf/protocol/tag.h"
 #include "perf/verbs/cm/bound.h"
 #include "perf/verbs/cm/queue.h"
-#include "perf/verbs/cm/wait.h"
 
 namespace perf {
 

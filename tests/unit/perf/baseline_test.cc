@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/report/baseline.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "perf/report/summary.h"
 #include "tests/unit/perf/report_samples.h"
 
 namespace perf {
