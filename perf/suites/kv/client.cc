@@ -2,11 +2,11 @@
 #include "perf/suites/kv/client.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include <fmt/format.h>
 
+#include "perf/engine/latency.h"
 #include "perf/suites/kv/draws.h"
 
 namespace perf::kv {
@@ -34,7 +34,7 @@ struct Means {
 template <class C>
 class Getter {
   public:
-    Getter(const Means& means, const Start& start, C& completer, const Worker& worker, Gets& out)
+    Getter(const Means& means, const Start& start, C& completer, Worker& worker, Gets& out)
         : m_(means), start_(start), completer_(completer), worker_(worker), out_(out) {}
 
     Ending run() noexcept {
@@ -103,23 +103,13 @@ class Getter {
     }
 
     bool await() noexcept {
-        std::array<ibv_wc, 8> wc;
-        for (bool seen = false; !seen;) {
-            int got = 0;
-            end_.wake = completer_.wait(wc, got);
-            // There is no other word for it than abort.
-            if (end_.wake == Wake::Word || worker_.phase() == Phase::Abort)
-                end_.wake = Wake::Stopped;
-            if (end_.wake != Wake::Completions)
+        CompletionArray wc;
+        int got = 0;
+        do {
+            if (!take_completions(completer_, worker_, wc, got, end_))
                 return false;
-            for (const ibv_wc& one : std::span(wc).first(static_cast<size_t>(got))) {
-                if (one.status != IBV_WC_SUCCESS) {
-                    end_.bad = one;
-                    return false;
-                }
-                seen = seen || one.wr_id == kAwaited;
-            }
-        }
+        } while (std::none_of(
+            wc.begin(), wc.begin() + got, [](const ibv_wc& one) { return one.wr_id == kAwaited; }));
         return true;
     }
 
@@ -143,7 +133,7 @@ class Getter {
     Means m_;
     Start start_;
     C& completer_;
-    const Worker& worker_;
+    Worker& worker_;
     Gets& out_;
     uint64_t reads_ = 0;
     Ending end_;
@@ -153,8 +143,7 @@ class Getter {
 Result<std::unique_ptr<Exercise>> Exercise::open(perf::Client& client,
                                                  const Plan& plan,
                                                  std::chrono::milliseconds timeout) {
-    const auto& capabilities = client.server().capabilities;
-    if (std::ranges::find(capabilities, kCapability) == capabilities.end())
+    if (!can(client.server(), kCapability))
         return make_error(
                    Code::Unsupported,
                    "the server (version " + client.server().version + ") has no key-value exercise")

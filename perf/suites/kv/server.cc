@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perf/suites/kv/server.h"
 
-#include <array>
 #include <cstring>
+
+#include "perf/engine/latency.h"
 
 namespace perf::kv {
 
@@ -23,36 +24,22 @@ class Answerer {
         : link_(link), table_(table), requests_(requests), shape_(shape), worker_(worker) {}
 
     Ending run(C& completer) noexcept {
-        std::array<ibv_wc, 2 * kReceives> wc;
-        while (end_.good() && worker_.phase() == Phase::Run) {
-            int got = 0;
-            end_.wake = completer.wait(wc, got);
-            if (end_.wake == Wake::Word)
-                hear();
-            else if (end_.wake == Wake::Completions)
-                take({wc.data(), static_cast<size_t>(got)});
+        CompletionArray wc;
+        int got = 0;
+        while (worker_.phase() == Phase::Run &&
+               take_completions(completer, worker_, wc, got, end_)) {
+            for (const ibv_wc& one : std::span(wc).first(static_cast<size_t>(got))) {
+                if (one.wr_id != 0)
+                    end_.post_error = answer(one);
+                if (!end_.good())
+                    return end_;
+            }
+            worker_.note_sent(answers_);
         }
         return end_;
     }
 
   private:
-    void hear() noexcept {
-        worker_.hear();
-        end_.wake = worker_.phase() == Phase::Abort ? Wake::Stopped : Wake::Completions;
-    }
-
-    void take(std::span<const ibv_wc> completions) noexcept {
-        for (const ibv_wc& wc : completions) {
-            if (wc.status != IBV_WC_SUCCESS)
-                end_.bad = wc;
-            else if (wc.wr_id != 0)
-                end_.post_error = answer(wc);
-            if (!end_.good())
-                return;
-        }
-        worker_.note_sent(answers_);
-    }
-
     int answer(const ibv_wc& request) noexcept {
         uint64_t key = kNoKey;  // what has another length asks for nothing
         if (request.byte_len == kRequestBytes)
