@@ -20,41 +20,33 @@ struct Column {
     std::optional<double> (*value)(const Trial& trial);
 };
 
+std::optional<double> rate(const Trial& trial) {
+    return gets_per_second(trial);
+}
+
+template <auto kTime>  // of LatencySummary
+std::optional<double> latency(const Trial& trial) {
+    return static_cast<double>(trial.latency.*kTime);
+}
+
+template <auto kSide>  // of PointUsage
+std::optional<double> cores(const Trial& trial) {
+    return busy_cores(trial.usage.*kSide);
+}
+
+std::optional<double> reads_per_get(const Trial& trial) {
+    if (trial.method != Method::Read)
+        return std::nullopt;
+    return static_cast<double>(trial.reads) / static_cast<double>(trial.gets);
+}
+
 constexpr Column kColumns[] = {
-    {"gets_per_s",
-     "gets/s",
-     1,
-     0,
-     [](const Trial& t) { return std::optional(gets_per_second(t)); }},
-    {"p50_ns",
-     "p50 us",
-     1e-3,
-     2,
-     [](const Trial& t) { return std::optional(static_cast<double>(t.latency.p50_ns)); }},
-    {"p99_ns",
-     "p99 us",
-     1e-3,
-     2,
-     [](const Trial& t) { return std::optional(static_cast<double>(t.latency.p99_ns)); }},
-    {"client_cores",
-     "client cores",
-     1,
-     2,
-     [](const Trial& t) { return busy_cores(t.usage.client); }},
-    {"server_cores",
-     "server cores",
-     1,
-     2,
-     [](const Trial& t) { return busy_cores(t.usage.server); }},
-    {"reads_per_get",
-     "reads/get",
-     1,
-     2,
-     [](const Trial& t) {
-         return t.method == Method::Read
-                    ? std::optional(static_cast<double>(t.reads) / static_cast<double>(t.gets))
-                    : std::nullopt;
-     }},
+    {"gets_per_s", "gets/s", 1, 0, rate},
+    {"p50_ns", "p50 us", 1e-3, 2, latency<&LatencySummary::p50_ns>},
+    {"p99_ns", "p99 us", 1e-3, 2, latency<&LatencySummary::p99_ns>},
+    {"client_cores", "client cores", 1, 2, cores<&PointUsage::client>},
+    {"server_cores", "server cores", 1, 2, cores<&PointUsage::server>},
+    {"reads_per_get", "reads/get", 1, 2, reads_per_get},
 };
 
 // Of the trials that count.
