@@ -51,8 +51,6 @@ class Team {
     // Begins it; the lanes are the threads' until finish().
     Result<> start();
 
-    [[nodiscard]] bool running() const { return crew_ != nullptr; }
-
     [[nodiscard]] Crew& crew() { return *crew_; }
 
     // What was posted; valid once the crew has drained (latency: has ended).
