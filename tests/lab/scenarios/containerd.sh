@@ -34,25 +34,25 @@ traffic() {
     same_world "nothing is left after traffic" "$work/before"
 }
 
-ends() { # ways to die, each with a fresh container
+ends() { # ways to die, each with a container of its own: where the clean-up after a shim takes containerd more than 5 s, the name is lost
     local way shim
     for way in "${ways[@]}"; do
-        start one 10.9.0.1 >"$work/out" 2>&1 || report 1 "start before $way" "$work/out"
+        start "$way" 10.9.0.1 >"$work/out" 2>&1 || report 1 "start before $way" "$work/out"
         case $way in
-        kill) ctr task kill -s KILL one ;;
-        init) kill -9 "$(containerd_init one)" ;;
+        kill) ctr task kill -s KILL "$way" ;;
+        init) kill -9 "$(containerd_init "$way")" ;;
         shim)
-            shim=$(awk '{ print $4 }' "/proc/$(containerd_init one)/stat")
-            kill -9 "$shim" "$(containerd_init one)"
+            shim=$(awk '{ print $4 }' "/proc/$(containerd_init "$way")/stat")
+            kill -9 "$shim" "$(containerd_init "$way")"
             ;;
         esac >/dev/null 2>&1
         if [[ $way != shim ]]; then
-            wait_for 30 is_status one STOPPED
+            wait_for 30 is_status "$way" STOPPED
             # Nothing of containerd's is called before somebody deletes the task: until then it is the timer's.
             check "$way: rdmactl gc takes back what nobody deleted" rdmactl gc
         fi
         same_world "$way: nothing is left" "$work/before" 60
-        end one
+        end "$way"
         equal "$way: and containerd knows it no more" "" "$(ctr container ls -q)"
         same_world "$way: nothing is left after delete" "$work/before"
     done
