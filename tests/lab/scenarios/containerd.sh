@@ -142,6 +142,6 @@ namespaces
 pods
 dies
 end_containerd TERM
-[[ $failed == 0 ]] || tail -n 20 /tmp/containerd.log
+[[ $failed == 0 ]] || grep -E "level=(warning|error|fatal)" /tmp/containerd.log | tail -n 20 | sed "s/^/# /"
 clean_kernel_log
 finish
