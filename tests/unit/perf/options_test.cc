@@ -15,20 +15,20 @@ namespace {
 
 using testing::HasSubstr;
 
-base::Result<Command> parse(std::vector<const char*> words) {
+base::Result<Command> parse_words(std::vector<const char*> words) {
     words.insert(words.begin(), "rdma-perf");
     return parse_command_line(static_cast<int>(words.size()), words.data());
 }
 
 template <class T>
 T get(std::vector<const char*> words) {
-    auto command = parse(std::move(words));
+    auto command = parse_words(std::move(words));
     EXPECT_TRUE(command) << command.error().message();
     return std::get<T>(*command);
 }
 
 std::string refusal(std::vector<const char*> words) {
-    const auto command = parse(std::move(words));
+    const auto command = parse_words(std::move(words));
     EXPECT_FALSE(command);
     if (command)
         return "";
@@ -175,7 +175,7 @@ kv::Plan kv_plan(const std::string& options) {
     CLI::App app;
     kv::Words words;
     kv::add_options(app, words);
-    app.parse(options);
+    app.parse_words(options);
     return kv::parse_plan(words, 1).value();
 }
 
