@@ -39,12 +39,12 @@ FUZZ_TARGET(plan_words) {
         fuzz::expect(*ms >= 1 && *ms <= perf::kMaxTimeMs, "a time is within the limits");
     if (const auto expectations = perf::parse_expectations(text))
         fuzz::expect(expectations->size() <= perf::kMaxValues, "as many expectations as allowed");
-    check_name(perf::parse_word<Verb>, text);
-    check_name(perf::parse_word<Mode>, text);
+    check_name(perf::parse_word<perf::Verb>, text);
+    check_name(perf::parse_word<perf::Mode>, text);
     if (const auto poll = perf::parse_poll(text))
         fuzz::expect(*perf::parse_poll(name_of(*poll)) == *poll, "a name leads to its value");
-    check_name(perf::parse_word<Direction>, text);
-    check_name(perf::parse_word<Connect>, text);
-    check_name(perf::parse_word<Verify>, text);
-    check_name(perf::parse_word<Transport>, text);
+    check_name(perf::parse_word<perf::Direction>, text);
+    check_name(perf::parse_word<perf::Connect>, text);
+    check_name(perf::parse_word<perf::Verify>, text);
+    check_name(perf::parse_word<perf::Transport>, text);
 }

@@ -175,7 +175,7 @@ kv::Plan kv_plan(const std::string& options) {
     CLI::App app;
     kv::Words words;
     kv::add_options(app, words);
-    app.parse_words(options);
+    app.parse(options);
     return kv::parse_plan(words, 1).value();
 }
 
