@@ -2,12 +2,12 @@
 // What this process may register, and what the keys that it gets tell about those of others.
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 
 #include <fmt/format.h>
 #include <sys/resource.h>
 
 #include "perf/suites/isolate/check.h"
-#include "perf/suites/isolate/keys.h"
 #include "perf/system/reading.h"
 
 namespace perf {
@@ -21,32 +21,11 @@ constexpr size_t kFewKeys = 64;
 // its queue pair.
 constexpr double kEnoughBits = 24;
 
-// The soft limit of locked memory, lowered for as long as this lives.
-class LowerLimit {
-  public:
-    LowerLimit() {
-        if (::getrlimit(RLIMIT_MEMLOCK, &before_) != 0)
-            return;
-        const rlimit low{std::min(kLowLimit, before_.rlim_max), before_.rlim_max};
-        in_force_ = ::setrlimit(RLIMIT_MEMLOCK, &low) == 0;
-    }
-
-    ~LowerLimit() {
-        if (in_force_)
-            (void)::setrlimit(RLIMIT_MEMLOCK, &before_);
-    }
-
-    LowerLimit(const LowerLimit&) = delete;
-    LowerLimit& operator=(const LowerLimit&) = delete;
-    LowerLimit(LowerLimit&&) = delete;
-    LowerLimit& operator=(LowerLimit&&) = delete;
-
-    [[nodiscard]] bool in_force() const { return in_force_; }
-
-  private:
-    rlimit before_{};
-    bool in_force_ = false;
-};
+double entropy_of(double share) {
+    if (share <= 0 || share >= 1)
+        return 0;
+    return -share * std::log2(share) - (1 - share) * std::log2(1 - share);
+}
 
 Result<Memory> map_bytes(uint32_t size) {
     return Memory::map(layout_of({.verb = Verb::Write, .size = size, .slots = 1}, Side::Server));
@@ -60,15 +39,14 @@ Result<Outcome> check_memory_limit(Arena& arena) {
     const auto try_bytes = [&](size_t size) {
         return register_memory(arena.verbs(), arena.device().pd.get(), memory.all().first(size), 0);
     };
-    int refusal = 0;
-    {
-        const LowerLimit limit;
-        if (!limit.in_force())
-            return Outcome{IsolationVerdict::NotApplicable,
-                           "RLIMIT_MEMLOCK cannot be changed here"};
-        if (const auto above = try_bytes(kAboveLimit); !above)
-            refusal = above.error().sys;
-    }
+    rlimit before{};
+    const bool known = ::getrlimit(RLIMIT_MEMLOCK, &before) == 0;
+    const rlimit low{std::min(kLowLimit, before.rlim_max), before.rlim_max};
+    if (!known || ::setrlimit(RLIMIT_MEMLOCK, &low) != 0)
+        return Outcome{IsolationVerdict::NotApplicable, "RLIMIT_MEMLOCK cannot be changed here"};
+    const auto above = try_bytes(kAboveLimit);
+    (void)::setrlimit(RLIMIT_MEMLOCK, &before);
+    const int refusal = above ? 0 : above.error().sys;
     if (refusal == 0)
         return Outcome{IsolationVerdict::Fail,
                        "1 MiB was registered with RLIMIT_MEMLOCK at 64 KiB",
@@ -82,6 +60,20 @@ Result<Outcome> check_memory_limit(Arena& arena) {
         refusal == ENOMEM || refusal == EAGAIN ? IsolationVerdict::Pass : IsolationVerdict::Finding,
         fmt::format("refused with: {}; a page can be registered afterwards",
                     sys_error(refusal, "").message())};
+}
+
+double unknown_bits(std::span<const uint32_t> keys) {
+    if (keys.size() < 2)
+        return 0;
+    const auto count = static_cast<double>(keys.size() - 1);
+    double sum = 0;
+    for (unsigned bit = 0; bit < 32; ++bit) {
+        size_t ones = 0;
+        for (size_t i = 1; i < keys.size(); ++i)
+            ones += ((keys[i] - keys[i - 1]) >> bit) & 1U;
+        sum += entropy_of(static_cast<double>(ones) / count);
+    }
+    return sum;
 }
 
 Result<Outcome> check_key_guessing(Arena& arena) {

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "perf/engine/latency.h"
-#include "perf/suites/kv/draws.h"
 
 namespace perf::kv {
 

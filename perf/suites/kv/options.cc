@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "perf/measure/schedule.h"
-#include "perf/suites/kv/draws.h"
 
 namespace perf::kv {
 

@@ -16,7 +16,7 @@ namespace perf::kv {
 
 struct Plan {
     Shape shape;
-    double skew = 0;       // draws.h
+    double skew = 0;       // table.h
     uint32_t time_ms = 0;  // of each trial, without its warm-up
     uint32_t reps = 1;     // of each method
     Poll poll;

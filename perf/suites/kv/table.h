@@ -15,6 +15,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "perf/base/names.h"
 
@@ -65,5 +66,13 @@ std::optional<std::string> check_slot(std::span<const std::byte> slot,
                                       const Shape& shape,
                                       uint32_t key,
                                       uint32_t version);
+
+// ---- which keys are asked for -----------------------------------------------------------------
+// Zipf: key k (from 0) has a share proportional to 1 / (k + 1)^skew; skew 0 is uniform, 0.99 what
+// benchmarks of key-value stores commonly take.
+inline constexpr double kMaxSkew = 10;
+
+// Same arguments, same keys, on every machine. `keys` > 0, `skew` >= 0.
+std::vector<uint32_t> draw_keys(uint32_t keys, double skew, uint64_t seed, size_t count);
 
 }  // namespace perf::kv

@@ -11,7 +11,6 @@
 
 #include "netns/base/files.h"
 #include "perf/command/commands.h"
-#include "perf/suites/isolate/keys.h"
 #include "tests/unit/perf/doctor/fixture.h"
 #include "tests/unit/perf/document_check.h"
 #include "tests/unit/perf/session_pair.h"

@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 
 #include "perf/suites/kv/client.h"
-#include "perf/suites/kv/draws.h"
+#include "perf/suites/kv/table.h"
 #include "perf/suites/kv/report.h"
 #include "tests/unit/perf/session_pair.h"
 

@@ -8,7 +8,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "perf/suites/kv/draws.h"
 
 namespace perf::kv {
 namespace {
