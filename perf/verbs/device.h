@@ -10,7 +10,7 @@
 
 #include "perf/address/gid.h"
 #include "perf/protocol/message.h"
-#include "perf/verbs/cm/bound.h"
+#include "perf/verbs/cm/cm.h"
 #include "perf/verbs/verbs.h"
 
 namespace perf {

@@ -12,6 +12,7 @@
 
 #include <rdma/rdma_cma.h>
 
+#include "perf/address/address.h"
 #include "perf/base/names.h"
 #include "perf/system/stop.h"
 
@@ -75,6 +76,35 @@ Result<CmChannel> open_channel(Cm& cm);
 
 // An id that reports to the channel.
 Result<CmOwned<rdma_cm_id>> create_id(Cm& cm, const CmChannel& channel);
+
+// ---- an id that is bound to a local address, and so to a device: how both sides begin -----------
+// Where an id is bound.
+struct CmPlace {
+    Address address;     // a local one; any free port is taken
+    std::string device;  // of the queue pairs: an address that leads to another one is an error
+};
+
+// The port of an RDMA device.
+struct CmDevice {
+    std::string device;
+    uint8_t port = 1;
+    Address gid;  // iWARP: made of the MAC, no address
+    bool iwarp = false;
+};
+
+struct CmBound {
+    Cm* cm = nullptr;
+    CmChannel channel{};
+    CmOwned<rdma_cm_id> id{};  // goes before its channel
+    CmDevice device{};
+    // For INIT. Taken at once: an id that listens has none any more.
+    ibv_qp_attr init{};
+    int init_mask = 0;
+};
+
+// An empty device in the place is any. Code::Unsupported if no device, or another one, has the
+// address.
+Result<CmBound> bind_id(Cm& cm, const CmPlace& place);
 
 // ---- waiting for events ---------------------------------------------------------------------
 // What ends a wait besides what it waits for.

@@ -46,7 +46,7 @@
 #include <vector>
 
 #include "perf/protocol/tag.h"
-#include "perf/verbs/cm/bound.h"
+#include "perf/verbs/cm/cm.h"
 #include "perf/verbs/cm/queue.h"
 
 namespace perf {

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "perf/protocol/plan.h"
-#include "perf/verbs/cm/bound.h"
+#include "perf/verbs/cm/cm.h"
 #include "perf/verbs/verbs.h"
 
 namespace perf {
