@@ -33,10 +33,10 @@ bool any_violation(const Trials& trials);
 std::string to_text(const Trials& trials);
 Json to_json(const Trials& trials, const std::string& peer);  // members of the document
 
-// Negative tests between this side and a server that agreed to them.
+// Negative tests between this side and a server that agreed to them. The server's half is in
+// half.cc: one page is exposed until the client releases it.
 extern const Suite kIsolate;
-extern const ServedSuite
-    kServedIsolation;  // half.cc: one page is exposed until the client releases it
+extern const ServedSuite kServedIsolation;
 
 Exit isolate(const LookOptions& look, const Surroundings& around);
 
