@@ -129,13 +129,9 @@ bool has_capability(const std::string& root, unsigned number) {
     const auto status = read_small(root + "/proc/self/status");
     const auto text = status ? value_after(*status, "CapEff:") : std::nullopt;
     uint64_t mask = 0;
-    for (const char c : text.value_or("")) {
-        const auto digit = std::string_view("0123456789abcdef").find(c);
-        if (digit == std::string_view::npos)
-            return false;
-        mask = (mask << 4U) | digit;
-    }
-    return ((mask >> number) & 1U) != 0;
+    return text &&
+           std::from_chars(text->data(), text->data() + text->size(), mask, 16).ec == std::errc() &&
+           ((mask >> number) & 1U) != 0;
 }
 
 bool may_lock_anything(const std::string& root) {

@@ -116,6 +116,13 @@ Result<Listener> listen_one(const std::string& address, uint16_t port) {
         .advise("choose another address with --bind or another port with --port");
 }
 
+// What the kernel refuses to connect cannot be reached.
+Error unavailable(Error error) {
+    if (error.code == Code::Kernel)
+        error.code = Code::Unavailable;
+    return error;
+}
+
 Result<UniqueFd> connect_one(const addrinfo& target, const Deadline& deadline, const Stop& stop) {
     UniqueFd fd(
         ::socket(target.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
@@ -165,10 +172,7 @@ Result<UniqueFd> connect_beside(int fd, uint16_t port, const Deadline& deadline,
     auto connected = connect_one(target, deadline, stop);
     if (connected)
         return connected;
-    Error error = std::move(connected).error();
-    if (error.code == Code::Kernel)
-        error.code = Code::Unavailable;
-    return std::move(error)
+    return unavailable(std::move(connected).error())
         .in(fmt::format("connect to port {} of the server for data", port))
         .advise("let a firewall in between pass connections to any TCP port of the server");
 }
@@ -207,9 +211,7 @@ Result<UniqueFd> connect_to(const std::string& host,
         if (last.sys == ECANCELED || last.code == Code::Timeout)
             break;
     }
-    if (last.code == Code::Kernel)
-        last.code = Code::Unavailable;
-    return std::move(last)
+    return unavailable(std::move(last))
         .in(fmt::format("connect to {} port {}", printable(host), port))
         .advise(
             "start `rdma-perf serve --bind ADDRESS` there, or see what keeps you from reaching it");

@@ -146,6 +146,15 @@ Error gone_error(const Device& device) {
         .advise("see `rdma link`: was it, its netdev or its network namespace removed?");
 }
 
+namespace {
+Error no_partition(const Device& device, const std::string& what) {
+    const DeviceInfo& own = device.info;
+    return make_error(Code::Unsupported,
+                      fmt::format("port {} of {} {}", own.port, own.device, what))
+        .advise(fmt::format("see /sys/class/infiniband/{}/ports/{}/pkeys", own.device, own.port));
+}
+}  // namespace
+
 Result<uint16_t> partition_key(const Device& device, uint32_t index) {
     uint16_t key = 0;
     if (index < device.port.pkey_tbl_len &&
@@ -153,13 +162,7 @@ Result<uint16_t> partition_key(const Device& device, uint32_t index) {
             device.context.get(), device.info.port, static_cast<int>(index), &key) == 0 &&
         key != 0)
         return key;
-    return make_error(Code::Unsupported,
-                      fmt::format("port {} of {} has no partition key at index {}",
-                                  device.info.port,
-                                  device.info.device,
-                                  index))
-        .advise(fmt::format(
-            "see /sys/class/infiniband/{}/ports/{}/pkeys", device.info.device, device.info.port));
+    return no_partition(device, fmt::format("has no partition key at index {}", index));
 }
 
 Result<uint32_t> partition_index(const Device& device, uint16_t key) {
@@ -169,13 +172,7 @@ Result<uint32_t> partition_index(const Device& device, uint16_t key) {
         if (own && (*own & kPartition) == (key & kPartition))
             return index;
     }
-    return make_error(Code::Unsupported,
-                      fmt::format("port {} of {} is not in the partition {:#06x}",
-                                  device.info.port,
-                                  device.info.device,
-                                  key))
-        .advise(fmt::format(
-            "see /sys/class/infiniband/{}/ports/{}/pkeys", device.info.device, device.info.port));
+    return no_partition(device, fmt::format("is not in the partition {:#06x}", key));
 }
 
 std::optional<Error> port_error(const Device& device) {
