@@ -46,12 +46,12 @@ Result<Arena> Arena::enter(Verbs& verbs,
                            const std::string& root) {
     Client client = TRY(Client::start(verbs, std::move(control), options));
     TRY(check_consent(client.server()));
-    Arena arena(verbs, std::move(client), TRY(Memory::map(target_layout())), root);
+    Region region =
+        TRY(Region::create(client.device(), target_layout().in.size, IBV_ACCESS_LOCAL_WRITE));
+    Arena arena(verbs, std::move(client), std::move(region), root);
     arena.timeout_ = options.timeout;
     arena.seed_ = random_seed();
     TRY(arena.look_around(options.wish));
-    arena.region_ = TRY(register_memory(
-        verbs, arena.device().pd.get(), arena.memory_.all(), IBV_ACCESS_LOCAL_WRITE));
     const Json frame = TRY(arena.ask("isolate", {{"seed", arena.seed_}}, "isolated"));
     arena.exposure_ = TRY(parse<Exposure>(frame));
     if (arena.exposure_.length != arena.page().size())
@@ -105,8 +105,7 @@ Result<ibv_wc> Arena::carry_out(const Aim& aim, uint32_t length) {
     request.opcode = aim.opcode;
     request.wr.rdma.remote_addr = aim.address;
     request.wr.rdma.rkey = aim.rkey;
-    const auto own = reinterpret_cast<uint64_t>(page().data());
-    return probe.carry_out(request, {own, length, region_->lkey}, waiting());
+    return probe.carry_out(request, region_.piece(0, length), waiting());
 }
 
 Result<> Arena::complete_control(ibv_wr_opcode opcode) {
@@ -162,9 +161,8 @@ Result<> Arena::say(
     request.opcode = IBV_WR_SEND_WITH_IMM;
     request.imm_data = htonl(number);
     request.wr.ud = {to, there.endpoint.qpn, queue_key};
-    const auto own = reinterpret_cast<uint64_t>(page().data());
     const ibv_wc completion =
-        TRY(speaker.carry_out(request, {own, kAimLength, region_->lkey}, waiting()));
+        TRY(speaker.carry_out(request, region_.piece(0, kAimLength), waiting()));
     if (completion.status != IBV_WC_SUCCESS)
         return completion_error(completion);
     return {};

@@ -74,11 +74,11 @@ class Arena {
     [[nodiscard]] const std::vector<GidRow>& foreign_gids() const { return foreign_gids_; }
 
   private:
-    Arena(Verbs& verbs, Client client, Memory memory, std::string root)
+    Arena(Verbs& verbs, Client client, Region region, std::string root)
         : verbs_(&verbs),
           root_(std::move(root)),
           client_(std::move(client)),
-          memory_(std::move(memory)) {}
+          region_(std::move(region)) {}
 
     Result<> look_around(const DeviceWish& wish);
     Result<ibv_wc> carry_out(const Aim& aim, uint32_t length);
@@ -88,7 +88,7 @@ class Arena {
                      std::string_view answer,
                      std::chrono::milliseconds more = {});
 
-    [[nodiscard]] std::span<std::byte> page() const { return memory_.slot(target_layout().in, 0); }
+    [[nodiscard]] std::span<std::byte> page() const { return region_.bytes(); }
 
     [[nodiscard]] Waiting waiting();
 
@@ -103,8 +103,7 @@ class Arena {
     Exposure exposure_;
     // From here on each member needs the ones before it, and goes before them.
     Client client_;
-    Memory memory_;
-    Owned<ibv_mr> region_;
+    Region region_;
 };
 
 inline constexpr uint32_t kAimLength = 64;

@@ -25,10 +25,11 @@ PatternKey target_pattern(uint64_t seed, uint32_t round) {
 
 Result<std::unique_ptr<Target>> Target::expose(const Device& device, uint64_t seed) {
     const Layout layout = target_layout();
-    std::unique_ptr<Target> target(
-        new Target(device, TRY(Memory::map(layout)), TRY(Memory::map(layout))));
-    target->seed_ = seed;
-    fill_pattern(target->page_.slot(layout.in, 0), target_pattern(seed, 0));
+    Memory page = TRY(Memory::map(layout));
+    Region inbox =
+        TRY(Region::create(device, size_t{kInboxSlots} * kDatagram, IBV_ACCESS_LOCAL_WRITE));
+    fill_pattern(page.slot(layout.in, 0), target_pattern(seed, 0));
+    std::unique_ptr<Target> target(new Target(device, seed, std::move(page), std::move(inbox)));
     TRY(target->register_page());
     return target;
 }
@@ -44,7 +45,6 @@ Result<> Target::register_page() {
     open_ = TRY(register_memory(verbs, domain, page, kOpen));
     Owned<ibv_mr> stale = TRY(register_memory(verbs, domain, page, kOpen));
     read_only_ = TRY(register_memory(verbs, domain, page, IBV_ACCESS_REMOTE_READ));
-    inbox_region_ = TRY(register_memory(verbs, domain, inbox_.all(), IBV_ACCESS_LOCAL_WRITE));
     stale_rkey_ = stale->rkey;
     return {};
 }
@@ -96,9 +96,8 @@ Result<Listening> Target::listen(const DeviceInfo& peer) {
         Link::create(*device_, {.type = IBV_QPT_UD, .receives = kInboxSlots, .queue_key = key}));
     TRY(listener_->connect(peer, {}));
     for (uint32_t i = 0; i < kInboxSlots; ++i) {
-        if (const int rc =
-                listener_->receive({inbox_.address(i * kDatagram), kDatagram, inbox_region_->lkey});
-            rc != 0)
+        const int rc = listener_->receive(inbox_.piece(size_t{i} * kDatagram, kDatagram));
+        if (rc != 0)
             return sys_error(rc, "post a receive");
     }
     return Listening{.endpoint = listener_->endpoint(), .queue_key = key};

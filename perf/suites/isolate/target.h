@@ -33,23 +33,22 @@ class Target {
     Result<std::vector<uint32_t>> hear(uint32_t until, Waiting waiting);
 
   private:
-    explicit Target(const Device& device, Memory page, Memory inbox)
-        : device_(&device), page_(std::move(page)), inbox_(std::move(inbox)) {}
+    Target(const Device& device, uint64_t seed, Memory page, Region inbox)
+        : device_(&device), seed_(seed), page_(std::move(page)), inbox_(std::move(inbox)) {}
 
     Result<> register_page();
     void put_right(uint32_t round);
 
     const Device* device_;
-    uint64_t seed_ = 0;
+    uint64_t seed_;
     // From here on each member needs the ones before it, and goes before them.
     Memory page_;
-    Memory inbox_;
+    Region inbox_;
     Owned<ibv_pd> other_domain_;
     Owned<ibv_mr> other_;
     Owned<ibv_mr> open_;
     uint32_t stale_rkey_ = 0;
     Owned<ibv_mr> read_only_;
-    Owned<ibv_mr> inbox_region_;
     std::optional<Link> probe_;
     std::optional<Link> listener_;
 };
