@@ -70,7 +70,8 @@ Result<std::vector<PortFacts>> ports_of(Verbs& verbs, const std::string& name, b
 }
 
 DeviceFacts facts_of(Verbs& verbs, const std::string& name) {
-    DeviceFacts facts{.name = name, .error = {}, .ports = {}, .iwarp = false};
+    DeviceFacts facts;
+    facts.name = name;
     auto ports = ports_of(verbs, name, facts.iwarp);
     if (ports)
         facts.ports = std::move(ports).value();
@@ -80,11 +81,9 @@ DeviceFacts facts_of(Verbs& verbs, const std::string& name) {
 }
 
 PeerFacts ask_peer(const LookOptions& options, const Stop& stop) {
-    PeerFacts facts{.host = options.peer,
-                    .port = options.port,
-                    .sources = {},
-                    .route_error = {},
-                    .connect_error = {}};
+    PeerFacts facts;
+    facts.host = options.peer;
+    facts.port = options.port;
     auto sources = sources_towards(options.peer);
     if (!sources) {
         facts.route_error = std::move(sources).error();

@@ -149,12 +149,6 @@ Result<Listening> Arena::listen() {
     return parse<Listening>(TRY(ask("listen", Json::object(), "listening")));
 }
 
-Result<Link> Arena::speaker() {
-    Link probe = TRY(Link::create(device(), {.type = IBV_QPT_UD}));
-    TRY(probe.connect(peer(), {}));
-    return probe;
-}
-
 Result<> Arena::say(
     Link& speaker, ibv_ah* to, const Listening& there, uint32_t queue_key, uint32_t number) {
     ibv_send_wr request{};

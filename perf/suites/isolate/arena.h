@@ -48,7 +48,6 @@ class Arena {
 
     // The same queue pair sends any number of datagrams (datagram_checks.cc).
     Result<Listening> listen();
-    Result<Link> speaker();
     Result<> say(
         Link& speaker, ibv_ah* to, const Listening& there, uint32_t queue_key, uint32_t number);
     Result<std::vector<uint32_t>> hear(uint32_t until);

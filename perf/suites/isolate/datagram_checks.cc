@@ -14,34 +14,23 @@ constexpr uint32_t kRounds = 5;  // any datagram may get lost
 bool has(const std::vector<uint32_t>& heard, uint32_t number) {
     return std::ranges::find(heard, number) != heard.end();
 }
-
-struct Conversation {
-    Arena& arena;
-    Listening there;
-    Link speaker;
-    Owned<ibv_ah> to;
-
-    // What arrived of the round.
-    Result<std::vector<uint32_t>> round(uint32_t first) {
-        const uint32_t right = there.queue_key;
-        const uint32_t wrong = right ^ 1U;
-        TRY(arena.say(speaker, to.get(), there, right, first));
-        TRY(arena.say(speaker, to.get(), there, wrong, first + 1));
-        TRY(arena.say(speaker, to.get(), there, right, first + 2));
-        return arena.hear(first + 2);
-    }
-};
 }  // namespace
 
 Result<Outcome> check_queue_key(Arena& arena) {
     const Listening there = TRY(arena.listen());
-    Link speaker = TRY(arena.speaker());
-    auto to = TRY(make_address_handle(speaker.end(), arena.device().pd.get(), arena.peer()));
-    Conversation talk{arena, there, std::move(speaker), std::move(to)};
+    Link speaker = TRY(Link::create(arena.device(), {.type = IBV_QPT_UD}));
+    TRY(speaker.connect(arena.peer(), {}));
+    const auto to = TRY(make_address_handle(speaker.end(), arena.device().pd.get(), arena.peer()));
+    const auto say = [&](uint32_t key, uint32_t number) {
+        return arena.say(speaker, to.get(), there, key, number);
+    };
     for (uint32_t i = 0; i < kRounds; ++i) {
         // Three datagrams of successive numbers: right key, wrong key, right key.
         const uint32_t first = 3 * i + 1;
-        const auto heard = TRY(talk.round(first));
+        TRY(say(there.queue_key, first));
+        TRY(say(there.queue_key ^ 1U, first + 1));
+        TRY(say(there.queue_key, first + 2));
+        const auto heard = TRY(arena.hear(first + 2));
         if (has(heard, first + 1))
             return Outcome{IsolationVerdict::Fail,
                            "a datagram with a wrong queue key was delivered",
