@@ -253,9 +253,7 @@ Result<> Session::open_verbs(const Point& point, const Json& frame) {
 Result<> Session::open_tcp(const Point& point) {
     auto team = TRY(TcpTeam::create(point, Side::Server, waiting_for(point)));
     StreamDoor door = TRY(StreamDoor::open(control_));
-    TRY(reply(
-        "opened",
-        to_json(StreamOffer{.port = door.port(), .secret = door.secret(), .poll = point.poll})));
+    TRY(reply("opened", to_json(door.offer(point.poll))));
     TRY(team->connect(TRY(door.admit(point.qps, step()).context("opening " + describe(point)))));
     team_ = std::move(team);
     return {};

@@ -22,9 +22,10 @@ class StreamDoor {
     // The control connection must live longer.
     static Result<StreamDoor> open(const Control& control);
 
-    [[nodiscard]] uint16_t port() const { return listener_.port; }
-
-    [[nodiscard]] uint64_t secret() const { return secret_; }
+    // For a client of a server that polls like this.
+    [[nodiscard]] StreamOffer offer(const Poll& poll) const {
+        return {.port = listener_.port, .secret = secret_, .poll = poll};
+    }
 
     // Waits for `count` streams. Ends as well when the control connection does.
     Result<Streams> admit(uint32_t count, const Deadline& deadline);

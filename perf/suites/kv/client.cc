@@ -175,9 +175,8 @@ Result<> Exercise::connect() {
         return make_error(Code::BadInput, "the server's table is smaller than it must be");
     if (opened.mtu > own.active_mtu)
         return make_error(Code::BadInput, "the server chose a path MTU that our port cannot do");
-    mtu_ = opened.mtu;
-    server_poll_ = opened.poll;
-    return link_.connect(peer, table_, mtu_);
+    agreed_ = {.mtu = opened.mtu, .poll = waiting_.poll, .server_poll = opened.poll};
+    return link_.connect(peer, table_, opened.mtu);
 }
 
 Result<Trial> Exercise::run(Method method, uint32_t rep, uint32_t version) {

@@ -44,6 +44,13 @@ struct Trial {
     std::optional<Wrong> wrong;  // then nothing of the above counts
 };
 
+// What both sides agreed on.
+struct Agreed {
+    uint32_t mtu = 0;
+    Poll poll;
+    Poll server_poll;
+};
+
 class Exercise {
   public:
     // Code::Unsupported if the server has no such exercise. The client must live longer, and can
@@ -58,11 +65,7 @@ class Exercise {
 
     Result<> close();
 
-    [[nodiscard]] uint32_t mtu() const { return mtu_; }
-
-    [[nodiscard]] const Poll& poll() const { return waiting_.poll; }
-
-    [[nodiscard]] const Poll& server_poll() const { return server_poll_; }
+    [[nodiscard]] const Agreed& agreed() const { return agreed_; }
 
   private:
     Exercise(
@@ -84,8 +87,7 @@ class Exercise {
     Waiting waiting_;
     std::vector<uint32_t> keys_;  // in the order in which both methods ask for them
     Endpoint table_;
-    uint32_t mtu_ = 0;
-    Poll server_poll_;
+    Agreed agreed_;
     Region buffer_;
     Link link_;
 };

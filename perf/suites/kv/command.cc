@@ -41,9 +41,7 @@ Result<> measure_kv(const LookOptions& look, const Surroundings& around, kv::Fin
     TRY(client.watch_idle());
     const auto opened = TRY(kv::Exercise::open(client, findings.plan, look.side.timeout)
                                 .context("opening the key-value exercise"));
-    findings.mtu = opened->mtu();
-    findings.poll = opened->poll();
-    findings.server_poll = opened->server_poll();
+    findings.agreed = opened->agreed();
     TRY(exercise(*opened, around, findings).context("measuring GETs"));
     return opened->close();
 }

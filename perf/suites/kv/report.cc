@@ -145,9 +145,9 @@ Json env_of(const Findings& findings) {
         return {};
     return {{"client", side_json(own_hello(), findings.client_device)},
             {"server", side_json(*findings.server, findings.server_device)},
-            {"mtu_bytes", findings.mtu},
-            {"poll", perf::name_of(findings.poll)},
-            {"server_poll", perf::name_of(findings.server_poll)}};
+            {"mtu_bytes", findings.agreed.mtu},
+            {"poll", perf::name_of(findings.agreed.poll)},
+            {"server_poll", perf::name_of(findings.agreed.server_poll)}};
 }
 }  // namespace
 

@@ -17,9 +17,7 @@ struct Findings {
     std::optional<Hello> server;
     DeviceInfo client_device;
     DeviceInfo server_device;
-    uint32_t mtu = 0;
-    Poll poll;
-    Poll server_poll;
+    Agreed agreed;
     std::vector<Trial> trials;
 
     [[nodiscard]] bool corrupt() const;
