@@ -146,7 +146,7 @@ links_down() {
     # The server only acknowledges here. The side that sends loses its route with its link, which rxe takes for an error of
     # the queue pair, at once.
     begin_watch
-    run_b --verb "$(whole_or_brief write,send write)" --mode bw --size 4K --time 2s --json "$work/report.json" >"$work/out" 2>&1 &
+    run_b --verb write,send --mode bw --size 4K --time 2s --json "$work/report.json" >"$work/out" 2>&1 &
     client=$!
     wait_for 30 busy 2000 # verification sends a few hundred
     blink a
