@@ -11,7 +11,7 @@ function __rdma_perf_at
             continue
         end
         switch $word
-            case --allow --attach-file --batch --bind --csv --depth --device --direction --dscp --expect --flow-label --gid --inline --iterations --json --jsonl --keys --mode --mtu --ordering --peer --pkey-index --plan --poll --port --qps --rate --reads --reps --ring --seed --signal --size --sl --suite --tclass --threads --time --timeout --transport --value --verb --verify --zipf
+            case --allow --attach-file --batch --bind --csv --depth --device --direction --dscp --expect --flow-label --gid --inline --interval --iterations --json --jsonl --keys --mode --mtu --ordering --peer --pkey-index --plan --poll --port --qps --rate --reads --reps --ring --seed --signal --size --sl --suite --tclass --threads --time --timeout --transport --value --verb --verify --zipf
                 set skip 1
             case '-*'
             case '*'
@@ -66,6 +66,7 @@ complete -c rdma-perf -n "__rdma_perf_at 'run'" -l cm -d 'Connect queue pairs by
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l mode -r -f -a 'bw lat' -d 'Of bw and lat'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l size -r -f -d 'Bytes, K, M'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l time -r -f -d 'Length of each point or trial, such as 500ms'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l interval -r -f -d 'Print a line each time while a point runs'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l iterations -r -f -d 'Messages of each point, instead of a time'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l qps -r -f -d 'Numbers of queue pairs (bw)'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l threads -r -f -d 'Threads that drive them on each side'
@@ -105,6 +106,7 @@ complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l cm -d 'Connect queue pairs b
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l mode -r -f -a 'bw lat' -d 'Of bw and lat'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l size -r -f -d 'Bytes, K, M'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l time -r -f -d 'Length of each point or trial, such as 500ms'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l interval -r -f -d 'Print a line each time while a point runs'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l iterations -r -f -d 'Messages of each point, instead of a time'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l qps -r -f -d 'Numbers of queue pairs (bw)'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l threads -r -f -d 'Threads that drive them on each side'

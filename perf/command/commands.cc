@@ -28,17 +28,21 @@ struct Measured {
     Outputs outputs;
 };
 
+std::FILE* table_of(const MeasureOptions& options, const Surroundings& around) {
+    return data_on_stdout(options) ? around.err : around.out;
+}
+
 // Connects so many clients, to the first servers.
 using ConnectClients = std::function<Result<std::vector<Client>>(size_t clients)>;
 
 // Runs the plan over control connections; what was measured stays in the report even on an error.
-Result<> measure(const ConnectClients& connect,
-                 size_t hosts,
-                 const MeasureOptions& options,
-                 const Surroundings& around,
-                 Measured& measured) {
+Result<> measure_points(const ConnectClients& connect,
+                        size_t hosts,
+                        const MeasureOptions& options,
+                        const Surroundings& around,
+                        Measured& measured) {
     Report& report = measured.report;
-    std::FILE* table = data_on_stdout(options) ? around.err : around.out;
+    std::FILE* table = table_of(options, around);
     bool begun = false;
     for (const Batch& batch : batches(options.plan, hosts)) {
         auto clients = TRY(connect(batch.clients));
@@ -54,18 +58,35 @@ Result<> measure(const ConnectClients& connect,
         for (Client& client : clients)
             TRY(client.watch_idle());
         for (const Turn& turn : batch.turns) {
-            PointResult result = TRY(conduct(clients, turn.point));
+            const auto show = [&](const Interim& interim) {
+                print(table, interim_row(turn.point, interim));
+                return measured.outputs.add(turn, interim);
+            };
+            PointResult result = TRY(conduct(
+                clients, turn.point, {.interval_ms = options.plan.interval_ms, .show = show}));
             result.rep = turn.rep;
             report.results.push_back(std::move(result));
             TRY(measured.outputs.add(report.results.back()));
             print(table, table_row(report.results.back()));
+            if (around.stop.interrupted())
+                return stopped_error();
         }
     }
-    const auto rows = summarize(report.results, options.plan.seed);
-    if (options.plan.reps > 1)
+    return {};
+}
+
+Result<> measure(const ConnectClients& connect,
+                 size_t hosts,
+                 const MeasureOptions& options,
+                 const Surroundings& around,
+                 Measured& measured) {
+    const Result<> done = measure_points(connect, hosts, options, around, measured);
+    std::FILE* table = table_of(options, around);
+    const auto rows = summarize(measured.report.results, options.plan.seed);
+    if (options.plan.reps > 1 && !rows.empty())
         print(table, summary_table(rows, options.plan.reps));
     print(table, tcp_table(rows));
-    return {};
+    return done;
 }
 
 Report new_report(const MeasureOptions& options) {

@@ -41,7 +41,9 @@ void add_words(CLI::App& app, PlanWords& words) {
     add("--size", words.sizes, "4096 | 64,4K,64K | 2..8M:*2 | 1K..8K:+1K");
     auto* iterations = app.add_option(
         "--iterations", words.iterations, "messages of each point, instead of --time");
-    app.add_option("--time", words.time, "time of each point (default 500ms)")
+    app.add_option("--time", words.time, "time of each point (default 500ms), or forever")
+        ->excludes(iterations);
+    app.add_option("--interval", words.interval, "time after which a point tells how far it is")
         ->excludes(iterations);
     add("--qps", words.qps, "list: number of queue pairs (bw)");
     add("--threads", words.threads, "worker threads on each side, at most one per queue pair");
@@ -109,9 +111,11 @@ Result<Plan> plan_of(const PlanWords& words) {
     plan.sizes = TRY(parse_sizes(words.sizes));
     plan.iterations = words.iterations;
     if (!words.time.empty())
-        plan.time_ms = TRY(parse_time_ms(words.time));
+        plan.time_ms = TRY(parse_point_time(words.time));
     else if (plan.iterations == 0)
         plan.time_ms = kDefaultTimeMs;
+    if (!words.interval.empty())
+        plan.interval_ms = TRY(parse_time_ms(words.interval).context("--interval"));
     TRY(parse_matrix(words, plan));
     plan.threads = words.threads;
     plan.direction = TRY(parse_word<Direction>(words.direction));

@@ -22,6 +22,7 @@ struct PlanWords {
     std::string modes = "bw,lat";
     std::string sizes = "64,4K,64K";
     std::string time;
+    std::string interval;
     uint64_t iterations = 0;
     std::string depth = "auto";
     std::string batch = "auto";

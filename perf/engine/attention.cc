@@ -23,10 +23,12 @@ Result<> sleep_until(std::span<pollfd> fds, uint64_t until_ns) {
 
 Result<Attention> attend(std::span<const Watched> watched,
                          uint64_t until_ns,
-                         const std::function<bool()>& done) {
+                         const std::function<bool()>& done,
+                         int wake_fd) {
     using enum Attention::Cause;
     const Stop& stop = watched.front().control->stop();
-    std::vector<pollfd> fds = {{stop.fd(), POLLIN, 0}};
+    constexpr size_t kOwn = 2;  // before those of the watched ones; poll(2) ignores -1
+    std::vector<pollfd> fds = {{stop.fd(), POLLIN, 0}, {wake_fd, POLLIN, 0}};
     for (const Watched& one : watched) {
         fds.push_back({one.control->fd(), POLLIN | POLLRDHUP, 0});
         fds.push_back({one.crew->news_fd(), POLLIN, 0});
@@ -49,7 +51,7 @@ Result<Attention> attend(std::span<const Watched> watched,
             return Attention{TimeUp, 0};
         TRY(sleep_until(fds, until_ns));
         for (size_t i = 0; i < watched.size(); ++i) {
-            if (fds[1 + 2 * i].revents != 0)
+            if (fds[kOwn + 2 * i].revents != 0)
                 return Attention{Spoken, i};
         }
     }

@@ -23,9 +23,11 @@ struct Attention {
 };
 
 // Until done() (asked at first, and whenever a worker has news), until `until_ns` of now_ns(),
-// until a peer says something or goes, or a worker fails. Stopped: the error of stop.h.
+// until a peer says something or goes, or a worker fails. done() is also asked while `wake_fd` is
+// readable. Stopped: the error of stop.h.
 Result<Attention> attend(std::span<const Watched> watched,
-                         uint64_t until_ns,
-                         const std::function<bool()>& done);
+                               uint64_t until_ns,
+                               const std::function<bool()>& done,
+                               int wake_fd = -1);
 
 }  // namespace perf

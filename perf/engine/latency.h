@@ -91,7 +91,7 @@ Ending ping(
     OwnSends own;
     for (uint64_t sent = 0; sent < limit.messages; ++sent) {
         const uint64_t begin = now_ns();
-        if (limit.reached(begin))
+        if (limit.reached(begin) || worker.is_closed())
             break;
         end.post_error = lane.post_one(0, own.ask(sent));
         if (end.post_error != 0) [[unlikely]]
@@ -145,7 +145,7 @@ Ending round_trip(
     Ending end;
     for (uint64_t sent = 0; sent < limit.messages; ++sent) {
         const uint64_t begin = now_ns();
-        if (limit.reached(begin))
+        if (limit.reached(begin) || worker.is_closed())
             return end;
         end.post_error = lane.post_one(0, true);
         if (end.post_error != 0) [[unlikely]]
@@ -166,7 +166,8 @@ Ending round_trip(
 // it held up. Answers come in order: the transport is reliable. Records whole round trips.
 //
 // By time it ends by the clock, however many messages are due and wait for a place: else a rate
-// above what the path can do would make the run as much longer. They are recorded all the same.
+// above what the path can do would make the run as much longer. They are recorded all the same. A
+// worker that is closed ends it as if its time were over.
 template <class L, class C>
 class OpenLoop {
   public:
@@ -179,7 +180,7 @@ class OpenLoop {
 
     Ending run(const Limit& limit, Histogram& histogram) {
         begin_ = now_ns();
-        const uint64_t all = due_within(limit);
+        uint64_t all = due_within(limit);
         uint64_t posted = 0;
         uint64_t done = 0;
         for (bool over = false;;) {
@@ -187,6 +188,10 @@ class OpenLoop {
             const bool room = posted - done < due_.size();
             // Where the path keeps up there is room for what was due at the very end.
             over = over || (!room && limit.reached(now));
+            if (worker_.is_closed() && !over) {
+                over = true;
+                all = std::clamp(due_within({.until_ns = now}), posted, all);
+            }
             const bool more = posted < all && !over;
             if (!more && done == posted) {
                 record_unsent(posted, all, histogram);

@@ -38,6 +38,18 @@ void Histogram::merge(const Histogram& other) {
     max_ = std::max(max_, other.max_);
 }
 
+Histogram Histogram::since(const Histogram& earlier) const {
+    Histogram later;
+    for (size_t i = 0; i < counts_.size(); ++i) {
+        // Nothing is written: std::atomic_ref takes no const before C++26.
+        auto& step = const_cast<uint64_t&>(counts_[i]);
+        const uint64_t count = std::atomic_ref(step).load(std::memory_order_relaxed);
+        if (count != earlier.counts_[i])
+            later.record(highest_of(i), count - earlier.counts_[i]);
+    }
+    return later;
+}
+
 double Histogram::mean() const {
     return count_ == 0 ? 0 : sum_ / static_cast<double>(count_);
 }

@@ -15,7 +15,8 @@
 
 namespace perf {
 
-// What one thread measured. Read it after the thread has drained (bandwidth) or ended (latency).
+// What one thread measured. Read it after the thread has drained (bandwidth) or ended (latency);
+// before that only Histogram::since().
 struct Shift {
     std::vector<Flow> flows;  // of its lanes
     uint64_t warmup = 0;      // messages of the warm-up, if that was counted in messages

@@ -43,6 +43,9 @@ class Worker {
     // ---- of the measuring thread ---------------------------------------------------------------
     [[nodiscard]] Phase phase() const noexcept { return phase_.load(std::memory_order_acquire); }
 
+    // To post nothing more, and end with what is under way.
+    [[nodiscard]] bool is_closed() const noexcept { return phase() == Phase::Close; }
+
     [[nodiscard]] uint64_t expected() const noexcept {
         return expected_.load(std::memory_order_acquire);
     }

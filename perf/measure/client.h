@@ -17,6 +17,12 @@
 
 namespace perf {
 
+// What a client has measured since the interval before.
+struct Stretch {
+    std::vector<Part> parts;
+    Histogram latencies;
+};
+
 class Client {
   public:
     static Result<Client> start(Verbs& verbs, Control control, const SideOptions& options);
@@ -29,17 +35,24 @@ class Client {
     // The phases of a point, in this order. After an error the client cannot be used any more.
     Result<> open(const Point& point);
     Result<> verify_before();
-    Result<> begin();         // both sides' threads run
-    Result<> open_window();   // by time only, where data is counted from
-    Result<> close_window();  // and to
-    Result<> stop();          // the crew has drained: tells the server, which answers
-    Result<> take_stopped();  // by answer_due_ns(): what it did
-    Result<> settle();        // the crew has ended
+    Result<> begin();                // both sides' threads run
+    Result<> open_window();          // by time only, where data is counted from
+    Result<> close_window();         // and to
+    Result<Stretch> end_interval();  // by time; asks the server, too, which shows it our life
+    Result<> stop();                 // the crew has drained: tells the server, which answers
+    Result<> take_stopped();         // by answer_due_ns(): what it did
+    Result<> settle();               // the crew has ended
     Result<> verify_after();
     Result<> close();
 
     // While threads run.
     [[nodiscard]] Watched watched() { return {&control_, &team_->crew()}; }
+
+    // Ends early what has no window. Not where the server posts by iterations: it goes on.
+    void cut_short() {
+        result_.complete = false;
+        team_->crew().close();
+    }
 
     // What we do lasts as long as the server goes on, and so does the window of our processor time:
     // it ends in take_stopped(), else in stop(). (In a ping-pong we have had the last answer.)
@@ -115,7 +128,8 @@ class Client {
     Result<Checked> serve_fetch(const RoundOf& round);
     Result<Checked> send_to_server(const RoundOf& round);
     Result<Checked> take_from_server(const RoundOf& round);
-    Result<Mark> mark();
+    Result<Mark> mark(bool must_ask = false);
+    static Result<> check_order(const Mark& earlier, const Mark& later);
     Result<> count(const Json& stopped);
     Result<> count_forward(uint64_t seen);
     Result<> count_reverse(const Json& stopped);
@@ -155,6 +169,8 @@ class Client {
     uint32_t next_round_ = 0;
     Mark opened_;
     Mark closed_;
+    Mark interval_;                         // where the running one began
+    Histogram seen_;                        // latencies of those before it
     std::vector<uint64_t> sent_by_server_;  // by lane
     uint64_t answer_due_ns_ = 0;
 };

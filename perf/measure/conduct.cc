@@ -16,8 +16,12 @@ using Step = Result<> (Client::*)();
 
 class Conductor {
   public:
-    Conductor(std::span<Client> clients, const Point& point)
-        : clients_(clients), point_(point), progress_(clients.size(), Progress::Running) {}
+    Conductor(std::span<Client> clients, const Point& point, const Onlooker& onlooker)
+        : clients_(clients),
+          point_(point),
+          onlooker_(onlooker),
+          by_window_(point.mode == Mode::Bandwidth && point.time_ms != 0),
+          progress_(clients.size(), Progress::Running) {}
 
     Result<PointResult> run() {
         const std::string name = describe(point_);
@@ -49,10 +53,11 @@ class Conductor {
 
     Result<> measure() {
         TRY(each(&Client::begin));
-        if (point_.mode == Mode::Bandwidth && point_.time_ms != 0)
-            TRY(window());
+        if (point_.time_ms != 0)
+            TRY(pass_until(now_ns() + warmup_ns(point_)));
+        TRY(by_window_ ? window() : pass_in_intervals());
         TRY(stop());
-        TRY(attend_all(UINT64_MAX, [this] {
+        TRY(pass_until(UINT64_MAX, [this] {
             return std::ranges::all_of(clients_,
                                        [](Client& c) { return c.watched().crew->all_ended(); });
         }));
@@ -69,8 +74,7 @@ class Conductor {
             const size_t next = next_to_answer();
             const uint64_t due =
                 next < clients_.size() ? clients_[next].answer_due_ns() : UINT64_MAX;
-            const Attention attention =
-                TRY(attend(watched(), due, [this] { return any_to_stop(); }));
+            const Attention attention = TRY(look(due, [this] { return any_to_stop(); }));
             if (attention.cause == Attention::Cause::TimeUp)
                 TRY(take_answer(next));
             else if (attention.cause == Attention::Cause::Spoken &&
@@ -126,32 +130,112 @@ class Conductor {
     }
 
     Result<> window() {
-        TRY(pass(warmup_ns(point_)));
         TRY(each(&Client::open_window));
         TRY(pass_in_slices(uint64_t{point_.time_ms} * 1'000'000));
+        window_is_over_ = true;
         TRY(each(&Client::close_window));
         for (Client& client : clients_)
             client.watched().crew->close();
         return {};
     }
 
-    // Lets the threads work for some time.
-    Result<> pass(uint64_t time_ns) {
-        return attend_all(now_ns() + time_ns, [] { return false; });
-    }
-
     Result<> pass_in_slices(uint64_t time_ns) {
         constexpr uint64_t kSlice = kSliceMs * 1'000'000;
-        const uint64_t begin = now_ns();
+        begin_result();
         readings_ = {read_in_time([this] { return counted(); })};
-        for (uint64_t passed = kSlice; passed <= time_ns; passed += kSlice) {
-            TRY(attend_all(begin + passed, [] { return false; }));
-            const Reading reading = read_in_time([this] { return counted(); });
-            // Behind a slice that took too long comes a short one: it is a part of the next.
-            if (reading.at_ns - readings_.back().at_ns >= kSlice / 2)
-                readings_.push_back(reading);
+        for (uint64_t passed = kSlice; passed <= time_ns && !cut_; passed += kSlice) {
+            TRY(pass_until(begin_ns_ + passed));
+            take(read_in_time([this] { return counted(); }));
+            if (!cut_ && now_ns() >= interval_end_ns_)
+                TRY(end_interval());
         }
-        return attend_all(begin + time_ns, [] { return false; });
+        if (!cut_)
+            TRY(pass_until(begin_ns_ + time_ns));
+        return end_last_interval();
+    }
+
+    void take(const Reading& reading) {
+        // Behind a slice that took too long comes a short one: it is a part of the next.
+        if (reading.at_ns - readings_.back().at_ns < kSliceMs * 1'000'000 / 2)
+            return;
+        readings_.push_back(reading);
+        ++slices_in_interval_;
+        // A window without an end has the slices of its last half an hour, or more.
+        constexpr ptrdiff_t kMost = kMaxTimeMs / kSliceMs + 1;
+        if (std::ssize(readings_) > kMost)
+            readings_.erase(readings_.begin(), readings_.begin() + kMost / 2);
+    }
+
+    // From here on an interrupt leaves a result, and intervals begin.
+    void begin_result() {
+        // By iterations a server would go on.
+        if (!clients_.front().ends_with_server())
+            heed_.emplace(clients_.front().control().stop());
+        begin_ns_ = interval_begin_ns_ = now_ns();
+        if (onlooker_.interval_ms != 0 && point_.time_ms != 0)
+            interval_end_ns_ = begin_ns_ + interval_ns();
+    }
+
+    [[nodiscard]] uint64_t interval_ns() const {
+        return uint64_t{onlooker_.interval_ms} * 1'000'000;
+    }
+
+    // Of latency by time: until the first client is done. Without intervals there is nothing to wait
+    // for here.
+    Result<> pass_in_intervals() {
+        begin_result();
+        while (interval_end_ns_ != UINT64_MAX && !cut_ && !any_to_stop()) {
+            TRY(pass_until(interval_end_ns_, [this] { return any_to_stop(); }));
+            if (!cut_ && now_ns() >= interval_end_ns_)
+                TRY(end_interval());
+        }
+        return end_last_interval();
+    }
+
+    // What is left may be short: then it is none.
+    Result<> end_last_interval() {
+        const bool is_short = now_ns() < interval_begin_ns_ + interval_ns() / 2;
+        return interval_end_ns_ == UINT64_MAX || is_short ? Result<>() : end_interval();
+    }
+
+    Result<> end_interval() {
+        const uint64_t now = now_ns();
+        Interim interim{.begin_ns = interval_begin_ns_ - begin_ns_, .end_ns = now - begin_ns_};
+        std::vector<Part> parts;
+        Histogram latencies;
+        for (uint32_t i = 0; i < clients_.size(); ++i) {
+            const Stretch stretch = TRY(clients_[i].end_interval());
+            latencies.merge(stretch.latencies);
+            for (Part part : stretch.parts) {
+                part.client = i;
+                parts.push_back(part);
+            }
+        }
+        if (point_.mode == Mode::Latency) {
+            interim.latency = summarize(latencies);
+        } else {
+            interim.bandwidth = sum_of(std::move(parts));
+            interim.bandwidth->slices = slices_of(last_slices());
+        }
+        slices_in_interval_ = 0;
+        interval_begin_ns_ = now;
+        while (interval_end_ns_ <= now)
+            interval_end_ns_ += interval_ns();
+        // Of a window without an end the last day's, or more.
+        constexpr ptrdiff_t kMost = 200'000;
+        intervals_.push_back(interim);
+        if (std::ssize(intervals_) > kMost)
+            intervals_.erase(intervals_.begin(), intervals_.begin() + kMost / 2);
+        return onlooker_.show ? onlooker_.show(interim) : Result<>();
+    }
+
+    [[nodiscard]] std::span<const Reading> last_slices() const {
+        return std::span(readings_).last(std::min(readings_.size(), slices_in_interval_ + 1));
+    }
+
+    [[nodiscard]] std::optional<Slices> slices_of(std::span<const Reading> readings) const {
+        const uint64_t at_once = std::max(point_.batch, signal_of(point_));
+        return perf::slices_of(readings, clients_.size() * point_.qps * at_once);
     }
 
     // Messages that the clients have sent, and seen come.
@@ -164,8 +248,32 @@ class Conductor {
         return sum;
     }
 
-    Result<> attend_all(uint64_t until_ns, const std::function<bool()>& done) {
-        return judge(TRY(attend(watched(), until_ns, done)));
+    // Lets the threads work until then, or done().
+    Result<> pass_until(
+        uint64_t until_ns, const std::function<bool()>& done = [] { return false; }) {
+        return judge(TRY(look(until_ns, done)));
+    }
+
+    // As attend(), and a first interrupt ends what is measured.
+    Result<Attention> look(uint64_t until_ns, const std::function<bool()>& done) {
+        const Stop& stop = clients_.front().control().stop();
+        const bool heeds = heed_ && !cut_ && !is_measured();
+        const auto is_over = [&] { return (heeds && stop.interrupted()) || done(); };
+        const Attention attention =
+            TRY(attend(watched(), until_ns, is_over, heeds ? stop.interrupt_fd() : -1));
+        if (!heeds || !stop.interrupted())
+            return attention;
+        cut_ = true;
+        for (Client& client : clients_) {
+            if (!by_window_)
+                client.cut_short();
+        }
+        return attention;
+    }
+
+    // Too late to end anything early.
+    [[nodiscard]] bool is_measured() const {
+        return by_window_ ? window_is_over_ : std::ranges::count(progress_, Progress::Running) == 0;
     }
 
     std::vector<Watched> watched() {
@@ -182,7 +290,7 @@ class Conductor {
         return {};
     }
 
-    PointResult gather(bool measured) const {
+    Result<PointResult> gather(bool measured) const {
         PointResult all = clients_.front().result();
         all.clients = static_cast<uint32_t>(clients_.size());
         for (const Client& client : clients_.subspan(1))
@@ -194,6 +302,11 @@ class Conductor {
             all.latency = summarize(latencies());
         else
             all.bandwidth = bandwidth();
+        all.intervals = intervals_;
+        all.complete = !cut_;
+        const uint64_t counted = all.latency ? all.latency->samples : all.bandwidth->messages;
+        if (cut_ && counted == 0)
+            return stopped_error();
         if (clients_.size() == 1 && all.bandwidth && all.bandwidth->elapsed_ns != 0)
             all.share_of_limit = clients_.front().share_of_limit(*all.bandwidth);
         return all;
@@ -201,8 +314,7 @@ class Conductor {
 
     [[nodiscard]] Bandwidth bandwidth() const {
         Bandwidth all = sum_of(parts(), point_.time_ms != 0);
-        const uint64_t at_once = std::max(point_.batch, signal_of(point_));
-        all.slices = slices_of(readings_, clients_.size() * point_.qps * at_once);
+        all.slices = slices_of(readings_);
         return all;
     }
 
@@ -288,14 +400,26 @@ class Conductor {
 
     std::span<Client> clients_;
     const Point& point_;
+    const Onlooker& onlooker_;
+    const bool by_window_;
     std::vector<Progress> progress_;  // of each client
     std::vector<size_t> ended_;       // the clients, as their windows ended
-    std::vector<Reading> readings_;   // of the window's slices
+    std::optional<Stop::Heed> heed_;
+    bool window_is_over_ = false;
+    bool cut_ = false;               // it was interrupted
+    std::vector<Reading> readings_;  // of the window's slices
+    size_t slices_in_interval_ = 0;
+    uint64_t begin_ns_ = 0;  // of the first interval
+    uint64_t interval_begin_ns_ = 0;
+    uint64_t interval_end_ns_ = UINT64_MAX;  // UINT64_MAX: there are no intervals
+    std::vector<Interim> intervals_;
 };
 }  // namespace
 
-Result<PointResult> conduct(std::span<Client> clients, const Point& point) {
-    return Conductor(clients, point).run();
+Result<PointResult> conduct(std::span<Client> clients,
+                            const Point& point,
+                            const Onlooker& onlooker) {
+    return Conductor(clients, point, onlooker).run();
 }
 
 }  // namespace perf

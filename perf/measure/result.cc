@@ -27,7 +27,7 @@ Bandwidth sum_of(std::vector<Part> parts, bool one_window) {
     return all;
 }
 
-std::optional<Slices> slices_of(const std::vector<Reading>& readings, uint64_t at_once) {
+std::optional<Slices> slices_of(std::span<const Reading> readings, uint64_t at_once) {
     constexpr size_t kFewest = 5;
     constexpr uint64_t kCompletions = 10;  // in each slice
     if (readings.size() <= kFewest)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "perf/engine/crew.h"
@@ -36,7 +37,7 @@ struct Slices {
 
 // Of the counts at the ends of the slices. Nothing where there are too few of them, or too few
 // messages in each: these complete `at_once`.
-std::optional<Slices> slices_of(const std::vector<Reading>& readings, uint64_t at_once);
+std::optional<Slices> slices_of(std::span<const Reading> readings, uint64_t at_once);
 
 // All streams of a point together. By time: what completed within one window that all of them
 // share. By iterations: from the first post to the last completion of each.
@@ -57,6 +58,14 @@ Bandwidth sum_of(std::vector<Part> parts, bool one_window = true);
 // the longest.
 double messages_per_second(const Bandwidth& bandwidth);
 
+// What one interval of a point's time brought, while it ran.
+struct Interim {
+    uint64_t begin_ns = 0;  // since the first one began
+    uint64_t end_ns = 0;
+    std::optional<Bandwidth> bandwidth = {};  // without loss, which only the end shows
+    std::optional<LatencySummary> latency = {};
+};
+
 struct PointResult {
     Point point;  // as it was run: nothing is "auto" any more
     uint32_t rep = 1;
@@ -69,6 +78,8 @@ struct PointResult {
     Checked checked;     // all clients, both sides and directions together
     std::optional<Bandwidth> bandwidth;
     std::optional<LatencySummary> latency;
+    std::vector<Interim> intervals;            // the latest, of very many
+    bool complete = true;                      // it was not interrupted
     std::optional<LimitShare> share_of_limit;  // bandwidth, of what link speed and headers leave
     PointUsage usage;  // of the machines; of several clients the devices' counters are summed
 };

@@ -62,6 +62,34 @@ Result<> check_lists(const Plan& plan) {
 }
 }  // namespace
 
+namespace {
+Result<> check_interval(const Plan& plan, size_t runs) {
+    if (plan.interval_ms != 0 && plan.time_ms == 0)
+        return make_error(Code::Usage, "--interval is of points by time")
+            .advise("use --time instead of --iterations");
+    if (plan.interval_ms != 0 &&
+        (plan.interval_ms < kMinIntervalMs || plan.interval_ms > kMaxIntervalMs))
+        return make_error(Code::Usage,
+                          fmt::format("--interval is {} ms, not from {} to {}",
+                                      plan.interval_ms,
+                                      kMinIntervalMs,
+                                      kMaxIntervalMs));
+    if (plan.time_ms != kForever)
+        return {};
+    if (plan.interval_ms == 0)
+        return make_error(Code::Usage, "--time forever needs --interval")
+            .advise("add --interval 1");
+    if (plan.verify == Verify::Full)
+        return make_error(Code::Usage, "--verify full lasts as long as --time forever")
+            .advise("use --verify edges");
+    if (runs != 1 || plan.hosts == Hosts::Ramp)
+        return make_error(Code::Usage,
+                          fmt::format("--time forever is of one point, and the plan has {}", runs))
+            .advise("name one --verb, --mode and --size, and no --reps");
+    return {};
+}
+}  // namespace
+
 Result<> check_plan(const Plan& plan) {
     TRY(check_lists(plan));
     const auto points = expand(plan);
@@ -70,7 +98,8 @@ Result<> check_plan(const Plan& plan) {
                           fmt::format("{} points are more than {}", points.size(), kMaxPoints));
     for (const Point& point : points)
         TRY(check_limits(point).context(describe(point)));
-    return check_reps(plan.reps, points.size());
+    TRY(check_reps(plan.reps, points.size()));
+    return check_interval(plan, points.size() * plan.reps);
 }
 
 Result<> check_reps(uint32_t reps, size_t points) {

@@ -129,7 +129,7 @@ inline constexpr auto kFields<Point> =
                field<&Point::batch>("batch"),
                field<&Point::slots>("slots"),
                field<&Point::iterations>("iterations"),
-               field<&Point::time_ms>("time_ms"),
+               field<&Point::time_ms>("time_ms", Told::Always, 0, kMaxTimeMs),
                field<&Point::mtu>("mtu_bytes"),
                field<&Point::poll>("poll"),
                field<&Point::verify>("verify"),

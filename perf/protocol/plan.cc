@@ -278,7 +278,7 @@ Result<> check_limits(const Point& point) {
     TRY(require(uint64_t{point.qps} * point.slots * stride_of(point, lead) <= kMaxRingBytes,
                 "memory of the rings (qps * slots * size, with guard bands)"));
     TRY(require(point.iterations <= kMaxIterations, "iterations"));
-    TRY(require(point.time_ms <= kMaxTimeMs, "time_ms"));
+    TRY(require(point.time_ms <= kMaxTimeMs || point.time_ms == kForever, "time_ms"));
     TRY(require((point.iterations == 0) != (point.time_ms == 0), "iterations and time_ms"));
     constexpr uint32_t kMtus[] = {0, 256, 512, 1024, 2048, 4096};
     return require(std::ranges::find(kMtus, point.mtu) != std::end(kMtus), "mtu");

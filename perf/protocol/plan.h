@@ -40,6 +40,10 @@ inline constexpr uint64_t kMaxRingBytes = 256U << 20U;    // of all queue pairs,
 inline constexpr uint64_t kMaxServerBytes = 2ULL << 30U;  // of a server, for data of all clients
 inline constexpr uint64_t kMaxIterations = 1ULL << 40U;
 inline constexpr uint32_t kMaxTimeMs = 3600 * 1000;
+// The time of a point that ends when it is interrupted; 49 days at most.
+inline constexpr uint32_t kForever = UINT32_MAX;
+inline constexpr uint32_t kMinIntervalMs = 100;
+inline constexpr uint32_t kMaxIntervalMs = 60 * 1000;
 inline constexpr size_t kMaxPoints = 1024;       // of one plan
 inline constexpr size_t kMaxSizes = 256;         // of one list
 inline constexpr size_t kMaxValues = 64;         // of a list of anything else
@@ -150,7 +154,8 @@ struct Plan {
     std::vector<Mode> modes;
     std::vector<uint32_t> sizes;          // bytes
     uint64_t iterations = 0;              // 0: by time
-    uint32_t time_ms = 0;                 // for each point; 0: by iterations
+    uint32_t time_ms = 0;                 // for each point; 0: by iterations; or kForever
+    uint32_t interval_ms = 0;             // that the client reports while a point runs; 0: none
     std::vector<uint32_t> depths = {0};   // 0: auto
     std::vector<uint32_t> batches = {0};  // 0: auto
     std::vector<uint32_t> qps = {1};
@@ -187,8 +192,8 @@ struct Point {
     uint32_t batch = 1;       // work requests of one post, one completion for all; divides depth
     uint32_t slots = 1;       // messages that have their own place in the ring; at most depth
     uint64_t iterations = 0;  // measured messages of all queue pairs together; 0: by time
-    uint32_t time_ms = 0;
-    uint32_t mtu = 0;  // the user's wish in bytes; 0: the best of both ports
+    uint32_t time_ms = 0;     // kForever: the client's concern, no server hears of it
+    uint32_t mtu = 0;         // the user's wish in bytes; 0: the best of both ports
     Poll poll = {};
     Verify verify = Verify::Edges;
     uint64_t seed = 0;
@@ -260,6 +265,9 @@ Result<std::vector<uint32_t>> parse_sizes(std::string_view text);
 
 // "2s", "500ms", "1.5s", or seconds without a unit. 1 ms to kMaxTimeMs.
 Result<uint32_t> parse_time_ms(std::string_view text);
+
+// The same, or "forever".
+Result<uint32_t> parse_point_time(std::string_view text);
 
 // The values of a list of words between commas; the error of the first that is none.
 template <class T>

@@ -26,7 +26,8 @@ constexpr std::pair<std::string_view, std::string_view> kGroups[] = {
     {"latency", "kind samples min_ns mean_ns p50_ns p90_ns p99_ns p99_9_ns p99_99_ns max_ns"},
     {"point",
      "qps threads clients direction rate_per_s connect ordering server_ordering traffic_class "
-     "service_level flow_label pkey_index reads signal"}};
+     "service_level flow_label pkey_index reads signal"},
+    {"", "complete"}};
 
 const std::vector<Column>& all_columns() {
     static const auto kColumns = [] {

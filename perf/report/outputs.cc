@@ -35,6 +35,14 @@ Result<> Outputs::begin(const Report& report) const {
     return jsonl_.wanted() ? jsonl_.write(line_of("run", json_head(report))) : Result<>();
 }
 
+Result<> Outputs::add(const Turn& turn, const Interim& interim) const {
+    if (!jsonl_.wanted())
+        return {};
+    Json line = {{"rep", turn.rep}, {"of", describe(turn.point)}};
+    line.update(to_json(interim, turn.point));
+    return jsonl_.write(line_of("interval", line));
+}
+
 Result<> Outputs::add(const PointResult& result) const {
     if (csv_.wanted())
         TRY(csv_.write(csv_row(result)));

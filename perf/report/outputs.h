@@ -5,12 +5,14 @@
 //
 // Lines of JSONL are objects with "type": one "run" (schema, tool, plan, both sides), a "result"
 // for each point and repetition, and "end" (summary, errors): a file without "end" was cut short.
+// "interval" lines come before the result that they belong to.
 #pragma once
 
 #include <cstdio>
 #include <string>
 #include <vector>
 
+#include "perf/measure/schedule.h"
 #include "perf/measure/side_options.h"
 #include "perf/report/expect.h"
 #include "perf/report/output.h"
@@ -34,7 +36,8 @@ class Outputs {
   public:
     static Result<Outputs> open(const MeasureOptions& options, std::FILE* out);
 
-    Result<> begin(const Report& report) const;     // both sides are known
+    Result<> begin(const Report& report) const;  // both sides are known
+    Result<> add(const Turn& turn, const Interim& interim) const;
     Result<> add(const PointResult& result) const;  // a point is complete
     Result<> conclude(const Report& report) const;  // nothing more will come
 

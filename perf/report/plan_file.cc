@@ -18,6 +18,16 @@ template <auto kList>
 constexpr auto list(std::string_view name) {
     return field<kList>(name, Told::May, 1, kMaxValues);
 }
+
+constexpr Field<Plan> kTime = {
+    .name = "time_ms",
+    .told = Told::May,
+    .write = [](const Plan& plan) { return time_json(plan.time_ms); },
+    .read = [](const Json& object, const Field<Plan>& row, Plan& plan) -> Result<> {
+        const bool forever = *object.find(row.name) == "forever";
+        plan.time_ms = forever ? kForever : TRY(read_member<uint32_t>(object, row.name));
+        return {};
+    }};
 }  // namespace
 
 template <>
@@ -26,7 +36,8 @@ inline constexpr auto kFields<Plan> =
                list<&Plan::modes>("modes"),
                list<&Plan::sizes>("sizes_bytes"),
                field<&Plan::iterations>("iterations", Told::May),
-               field<&Plan::time_ms>("time_ms", Told::May),
+               kTime,
+               field<&Plan::interval_ms>("interval_ms", Told::May),
                list<&Plan::qps>("qps"),
                list<&Plan::depths>("depths"),
                list<&Plan::batches>("batches"),
@@ -72,6 +83,10 @@ Result<Plan> plan_within(const std::string& path) {
     return parse_plan(root["plan"]);
 }
 }  // namespace
+
+Json time_json(uint32_t time_ms) {
+    return time_ms == kForever ? Json("forever") : Json(time_ms);
+}
 
 Json to_json(const Plan& plan) {
     return encode(plan);

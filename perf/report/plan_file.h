@@ -16,6 +16,9 @@ namespace perf {
 
 Json to_json(const Plan& plan);
 
+// Of a plan or point: a number, or "forever".
+Json time_json(uint32_t time_ms);
+
 // Code::BadInput that names the member. The caller checks its limits (schedule.h).
 Result<Plan> parse_plan(const Json& json);
 

@@ -59,18 +59,23 @@ std::string stall_text(const std::optional<Slices>& slices) {
     return fmt::format("  slowest {} ms {:.0f} %", kSliceMs, 100 * slices->least / slices->mean);
 }
 
+Json rate_json(const Bandwidth& bandwidth, uint32_t size) {
+    return {{"messages", bandwidth.messages},
+            {"bandwidth_bytes_per_s", messages_per_second(bandwidth) * size},
+            {"rate_messages_per_s", messages_per_second(bandwidth)},
+            {"slices", bandwidth.slices ? json_of(*bandwidth.slices, size) : Json()}};
+}
+
 Json json_of(const Bandwidth& bandwidth, uint32_t size) {
     Json parts = Json::array();
     for (const Part& part : bandwidth.parts)
         parts.push_back(json_of(part, size));
-    return {{"messages", bandwidth.messages},
-            {"warmup_messages", bandwidth.warmup_messages},
-            {"lost_messages", bandwidth.lost},
-            {"window_s", seconds(bandwidth)},
-            {"bandwidth_bytes_per_s", messages_per_second(bandwidth) * size},
-            {"rate_messages_per_s", messages_per_second(bandwidth)},
-            {"slices", bandwidth.slices ? json_of(*bandwidth.slices, size) : Json()},
-            {"parts", std::move(parts)}};
+    Json out = rate_json(bandwidth, size);
+    out["warmup_messages"] = bandwidth.warmup_messages;
+    out["lost_messages"] = bandwidth.lost;
+    out["window_s"] = seconds(bandwidth);
+    out["parts"] = std::move(parts);
+    return out;
 }
 
 Json json_of(const LatencySummary& latency, const Point& point) {
@@ -134,15 +139,15 @@ std::string sides_text(const Report& report) {
     return out;
 }
 
-std::string result_text(const PointResult& result) {
-    if (result.bandwidth)
-        return fmt::format("{:>7.1f} MiB/s {:>8.2f} kmsg/s{}",
-                           *bandwidth_of(result) / kMiB,
-                           messages_per_second(*result.bandwidth) / 1000,
-                           stall_text(result.bandwidth->slices));
-    if (!result.latency)
-        return "not measured";
-    const LatencySummary& l = *result.latency;
+std::string rate_text(const Bandwidth& bandwidth, uint32_t size) {
+    const double rate = messages_per_second(bandwidth);
+    return fmt::format("{:>7.1f} MiB/s {:>8.2f} kmsg/s{}",
+                       rate * size / kMiB,
+                       rate / 1000,
+                       stall_text(bandwidth.slices));
+}
+
+std::string latency_text(const LatencySummary& l) {
     const auto us = [](uint64_t ns, bool carried = true) {
         return carried ? fmt::format("{:.2f}", static_cast<double>(ns) / 1000) : "-";
     };
@@ -153,6 +158,12 @@ std::string result_text(const PointResult& result) {
                        us(l.p999_ns, l.carries_p999()),
                        us(l.p9999_ns, l.carries_p9999()),
                        us(l.max_ns));
+}
+
+std::string result_text(const PointResult& result) {
+    if (result.bandwidth)
+        return rate_text(*result.bandwidth, result.point.size);
+    return result.latency ? latency_text(*result.latency) : "not measured";
 }
 
 std::string data_text(const PointResult& result) {
@@ -181,6 +192,7 @@ void introduce(std::span<const Client> clients, Report& report) {
 
 Json point_json(const PointResult& result) {
     Json point = to_json(result.point);
+    point["time_ms"] = time_json(result.point.time_ms);
     point["clients"] = result.clients;
     point["mtu_bytes"] = result.mtu;
     point["server_poll"] = name_of(result.server_poll);
@@ -196,13 +208,24 @@ Json to_json(const PointResult& result) {
     Json verify = to_json(result.checked);
     verify["mode"] = name_of(result.point.verify);
     verify["data_ok"] = result.point.verify == Verify::Off ? Json() : Json(!result.checked.wrong);
-    Json out = {{"rep", result.rep}, {"point", point}, {"verify", verify}};
+    Json out = {
+        {"rep", result.rep}, {"point", point}, {"complete", result.complete}, {"verify", verify}};
     out["bandwidth"] = result.bandwidth ? json_of(*result.bandwidth, result.point.size) : Json();
     out["latency"] = result.latency ? json_of(*result.latency, result.point) : Json();
+    out["intervals"] = Json::array();
+    for (const Interim& interim : result.intervals)
+        out["intervals"].push_back(to_json(interim, result.point));
     out["percent_of_payload_limit"] =
         result.share_of_limit ? Json(result.share_of_limit->percent) : Json();
     describe(out, result.usage, result.share_of_limit);
     return out;
+}
+
+Json to_json(const Interim& interim, const Point& point) {
+    return {{"begin_s", static_cast<double>(interim.begin_ns) / 1e9},
+            {"end_s", static_cast<double>(interim.end_ns) / 1e9},
+            {"bandwidth", interim.bandwidth ? rate_json(*interim.bandwidth, point.size) : Json()},
+            {"latency", interim.latency ? json_of(*interim.latency, point) : Json()}};
 }
 
 Json side_json(const Hello& hello, const std::optional<DeviceInfo>& device) {
@@ -276,7 +299,8 @@ std::string table_row(const PointResult& result) {
                                   result.point.depth,
                                   result.mtu == 0 ? "-" : std::to_string(result.mtu),
                                   data_text(result),
-                                  result_text(result) + settings_text(result.point),
+                                  result_text(result) + settings_text(result.point) +
+                                      (result.complete ? "" : "  interrupted"),
                                   remarks(result.usage, result.share_of_limit));
     row = fold(std::move(row)) + "\n";
     if (result.checked.wrong) {
@@ -293,6 +317,17 @@ std::string table_row(const PointResult& result) {
             wrong.mismatch.kind);
     }
     return row;
+}
+
+std::string interim_row(const Point& point, const Interim& interim) {
+    const std::string text = interim.bandwidth ? rate_text(*interim.bandwidth, point.size)
+                                               : latency_text(*interim.latency);
+    return fold(fmt::format("  {}  {:.1f} to {:.1f} s  {}",
+                            describe(point),
+                            static_cast<double>(interim.begin_ns) / 1e9,
+                            static_cast<double>(interim.end_ns) / 1e9,
+                            text)) +
+           "\n";
 }
 
 std::string human_size(uint64_t bytes) {

@@ -43,6 +43,7 @@ Json json_head(const Report& report);
 Json env_json(const Report& report);
 Json side_json(const Hello& hello, const std::optional<DeviceInfo>& device);
 Json to_json(const PointResult& result);
+Json to_json(const Interim& interim, const Point& point);
 Json json_tail(const Report& report);
 
 // "client rxe1 (rdma0, GID 1 10.9.0.1 RoCE v2) at host ..." and the head of the table.
@@ -53,6 +54,9 @@ Json point_json(const PointResult& result);
 
 // One line, with the line about wrong data behind it if there is one.
 std::string table_row(const PointResult& result);
+
+// One line, while the point runs.
+std::string interim_row(const Point& point, const Interim& interim);
 
 // "4 KiB", "64 B".
 std::string human_size(uint64_t bytes);

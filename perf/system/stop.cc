@@ -16,22 +16,37 @@ std::atomic<Stop*> signal_target = nullptr;
 void on_signal(int) {
     const int saved = errno;
     if (Stop* stop = signal_target.load(); stop != nullptr)
-        stop->request();
+        stop->interrupt();
     errno = saved;
+}
+
+UniqueFd new_event() {
+    return UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+}
+
+void make_readable(const UniqueFd& event) noexcept {
+    const uint64_t one = 1;
+    // A counter that is full is readable already.
+    (void)!::write(event.get(), &one, sizeof one);
 }
 }  // namespace
 
-Stop::Stop() : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+Stop::Stop() : event_(new_event()), interrupt_event_(new_event()) {}
 
 void Stop::request() noexcept {
     requested_.store(true, std::memory_order_relaxed);
-    const uint64_t one = 1;
-    // A counter that is full is readable already.
-    (void)!::write(event_.get(), &one, sizeof one);
+    make_readable(event_);
+}
+
+void Stop::interrupt() noexcept {
+    if (heeded_ && !interrupted_.exchange(true))
+        make_readable(interrupt_event_);
+    else
+        request();
 }
 
 Result<> stop_on_signals(Stop& stop) {
-    if (stop.fd() < 0)
+    if (stop.fd() < 0 || stop.interrupt_fd() < 0)
         return sys_error("eventfd");
     signal_target.store(&stop);
     struct sigaction action = {};

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stop: the one way in which everything that waits or loops is told to end. A flag for hot loops
-// and a descriptor for poll(2); request() may be called from a signal handler. Once requested it
-// stays so.
+// and a descriptor for poll(2); request() and interrupt() may be called from a signal handler. Once
+// requested it stays so.
+//
+// What can end early and still be worth something heeds a first interrupt(): it is only asked to.
 #pragma once
 
 #include <atomic>
@@ -21,12 +23,37 @@ class Stop {
 
     void request() noexcept;
 
+    // While one lives, the first interrupt() ends nothing by itself.
+    class Heed {
+      public:
+        explicit Heed(const Stop& stop) : stop_(stop) { stop_.heeded_ = true; }
+
+        ~Heed() { stop_.heeded_ = false; }
+
+        Heed(const Heed&) = delete;
+        Heed& operator=(const Heed&) = delete;
+
+      private:
+        const Stop& stop_;
+    };
+
+    // The first one while it is heeded: interrupted(). Any other one: request().
+    void interrupt() noexcept;
+
+    [[nodiscard]] bool interrupted() const { return interrupted_; }
+
+    // Readable once interrupted.
+    [[nodiscard]] int interrupt_fd() const { return interrupt_event_.get(); }
+
   private:
     std::atomic<bool> requested_ = false;
     UniqueFd event_;
+    mutable std::atomic<bool> heeded_ = false;
+    std::atomic<bool> interrupted_ = false;
+    UniqueFd interrupt_event_;
 };
 
-// SIGINT and SIGTERM request `stop`, which must live as long as the process; SIGPIPE is ignored.
+// SIGINT and SIGTERM interrupt `stop`, which must live as long as the process; SIGPIPE is ignored.
 Result<> stop_on_signals(Stop& stop);
 
 // The error of a step that was ended by a stop: sys is ECANCELED.

@@ -33,9 +33,11 @@ class AttentionTest : public testing::Test {
         fail_.notify_all();
     }
 
-    Attention::Cause cause(const std::function<bool()>& done, uint64_t until_ns = UINT64_MAX) {
+    Attention::Cause cause(const std::function<bool()>& done,
+                           uint64_t until_ns = UINT64_MAX,
+                           int wake_fd = -1) {
         const Watched watched{.control = &*control_, .crew = crew_.get()};
-        const auto attention = attend({&watched, 1}, until_ns, done);
+        const auto attention = attend({&watched, 1}, until_ns, done, wake_fd);
         EXPECT_TRUE(attention);
         return attention ? attention->cause : Attention::Cause::Done;
     }
@@ -62,6 +64,13 @@ TEST_F(AttentionTest, EachCauseIsTold) {
     EXPECT_EQ(cause([] { return false; }, 1), Attention::Cause::TimeUp);
     peer_.reset();
     EXPECT_EQ(cause([] { return false; }), Attention::Cause::Spoken);
+}
+
+TEST_F(AttentionTest, AnInterruptWakesWhoHeedsIt) {
+    const Stop::Heed heed(stop_);
+    std::jthread interrupter([this] { stop_.interrupt(); });
+    EXPECT_EQ(cause([this] { return stop_.interrupted(); }, UINT64_MAX, stop_.interrupt_fd()),
+              Attention::Cause::Done);
 }
 
 }  // namespace

@@ -152,6 +152,11 @@ TEST(Options, RefusalsNameOptionAndValue) {
     EXPECT_THAT(refusal({"run", "h", "--depth", "-1"}), HasSubstr("--depth"));
     EXPECT_THAT(refusal({"run", "h", "--timeout", "0"}), HasSubstr("time '0'"));
     (void)refusal({"run", "h", "--time", "1s", "--iterations", "5"});
+    (void)refusal({"run", "h", "--interval", "1", "--iterations", "5"});
+    EXPECT_THAT(refusal({"run", "h", "--interval", "x"}), HasSubstr("--interval"));
+    EXPECT_THAT(refusal({"run", "h", "--time", "forever"}), HasSubstr("--interval"));
+    EXPECT_THAT(refusal({"run", "h", "--time", "forever", "--interval", "1"}),
+                HasSubstr("one point"));
     (void)refusal({"run", "h", "--port", "70000"});
     (void)refusal({"run", "h", "--iterations", "99999999999999999"});
     EXPECT_THAT(refusal({"loop", "--size", "1..500:+1,501..900:+1"}), HasSubstr("sizes"));

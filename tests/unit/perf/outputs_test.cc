@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <fstream>
+#include <regex>
 #include <sstream>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,6 +16,7 @@
 #include "perf/report/csv.h"
 #include "perf/report/summary.h"
 #include "tests/support/temp_dir.h"
+#include "tests/unit/perf/document_check.h"
 #include "tests/unit/perf/fake_verbs.h"
 #include "tests/unit/perf/report_samples.h"
 
@@ -146,7 +149,7 @@ TEST(Csv, EveryRowHasEveryColumn) {
               "rate_messages_per_s,kind,samples,min_ns,mean_ns,p50_ns,p90_ns,p99_ns,p99_9_ns,"
               "p99_99_ns,max_ns,qps,threads,clients,direction,rate_per_s,connect,"
               "ordering,server_ordering,traffic_class,service_level,flow_label,pkey_index,reads,"
-              "signal\r\n");
+              "signal,complete\r\n");
     const auto commas = std::count(head.begin(), head.end(), ',');
     for (const PointResult& result : {test::bandwidth_result(2, 100'000),
                                       test::latency_result(1, 9, 5),
@@ -246,6 +249,47 @@ TEST_F(OutputFiles, WhatWasMeasuredIsThereWhenTheRestFails) {
     const Json end = base::parse_json(lines_of(text_of("jsonl")).back(), "end").value();
     EXPECT_EQ(end["type"], "end");
     EXPECT_EQ(end["errors"][0]["code"], "unavailable");
+}
+
+TEST_F(OutputFiles, AnInterruptLeavesAllThatIsComplete) {
+    measure_.json = dir_ / "json";
+    measure_.jsonl = dir_ / "jsonl";
+    measure_.plan.verbs = {Verb::Write};
+    measure_.plan.modes = {Mode::Bandwidth};
+    measure_.plan.reps = 1;
+    measure_.plan.iterations = 0;
+    measure_.plan.time_ms = kForever;
+    measure_.plan.interval_ms = kMinIntervalMs;
+    std::jthread interrupter([this](const std::stop_token& over) {
+        // An interval that brought something is a line of the table.
+        const std::regex rate(R"( s  .*[1-9]\.[0-9]+ kmsg/s)");
+        while (!std::regex_search(text_of("out"), rate) && !over.stop_requested())
+            std::this_thread::yield();
+        stop_.interrupt();
+    });
+    const Exit exit = run_loop();
+    interrupter.request_stop();
+    EXPECT_EQ(exit, Exit::Interrupted) << text_of("err");
+    EXPECT_THAT(text_of("out"), HasSubstr("  interrupted"));
+    EXPECT_THAT(text_of("err"), HasSubstr("stopped by a signal"));
+    const Json report = base::parse_json(text_of("json"), "json").value();
+    EXPECT_THAT(test::schema_problems(report), testing::IsEmpty());
+    EXPECT_EQ(report["plan"]["time_ms"], "forever");
+    ASSERT_EQ(report["results"].size(), 1U);
+    const Json& result = report["results"][0];
+    EXPECT_EQ(result["complete"], false);
+    EXPECT_EQ(result["point"]["time_ms"], "forever");
+    EXPECT_EQ(report["errors"].size(), 1U);
+    std::vector<Json> intervals;
+    for (const std::string& line : lines_of(text_of("jsonl"))) {
+        Json json = base::parse_json(line, "line").value();
+        if (json["type"] == "interval")
+            intervals.push_back(std::move(json));
+    }
+    ASSERT_EQ(intervals.size(), result["intervals"].size());
+    ASSERT_GE(intervals.size(), 1U);
+    EXPECT_EQ(intervals.front()["of"], "write bw 64 B");
+    EXPECT_EQ(intervals.front()["bandwidth"], result["intervals"][0]["bandwidth"]);
 }
 
 TEST_F(OutputFiles, WhatIsWrittenHasLeftTheProcess) {

@@ -32,6 +32,7 @@ Plan every_member() {
         .polls = {Poll{.mode = PollMode::Hybrid, .spin_us = 7}, Poll{.mode = PollMode::Event}},
         .threads = 2,
         .direction = Direction::Both};
+    plan.interval_ms = 250;
     plan.rate = 1000;
     plan.mtu = 1024;
     plan.verify = Verify::Full;
@@ -72,6 +73,15 @@ TEST_F(PlanFile, ComesBackAsItWasWritten) {
     const auto plan = read(base::dump_json(json));
     ASSERT_TRUE(plan) << plan.error().message();
     EXPECT_EQ(to_json(*plan), json);
+}
+
+TEST_F(PlanFile, MayHaveNoEnd) {
+    Plan plan = every_member();
+    plan.time_ms = kForever;
+    const Json json = to_json(plan);
+    EXPECT_EQ(json["time_ms"], "forever");
+    EXPECT_EQ(read(base::dump_json(json))->time_ms, kForever);
+    EXPECT_THAT(refusal(R"({"time_ms": "long"})").message(), HasSubstr("time_ms"));
 }
 
 TEST_F(PlanFile, IsFoundInAReport) {

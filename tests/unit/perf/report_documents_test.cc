@@ -35,6 +35,14 @@ TEST(ReportDocuments, SchemaAndReportHaveTheSameMembers) {
     report.client.platform = {.cpu = "c", .governor = "g", .rdma_core = "r"};
     report.results.push_back(test::latency_result(1, 40'000));
     report.results.back().point.transport = Transport::Tcp;
+    report.results.front().intervals = {
+        {.end_ns = 1,
+         .bandwidth =
+             Bandwidth{.messages = 1,
+                       .elapsed_ns = 1,
+                       .slices = Slices{.count = 5, .least = 1, .p1 = 1, .mean = 2, .most = 3}}}};
+    report.results.back().intervals = {{.end_ns = 1, .latency = report.results.back().latency}};
+    report.results.back().point.time_ms = report.plan.time_ms = kForever;
     report.pairs.push_back(report.pairs.front());
     report.error = base::make_error(base::Code::Unavailable, "the peer is gone");
     schema.check(to_json(report));
@@ -75,7 +83,8 @@ TEST(ReportDocuments, PageNamesEveryMember) {
     const std::string page = test::source_text("docs/rdma-perf/json.md");
     const Json schema = test::published_schema();
     Names names;
-    for (const char* object : {"run", "result", "bandwidth", "latency", "summary", "error"}) {
+    for (const char* object :
+         {"run", "result", "bandwidth", "latency", "interval", "summary", "error"}) {
         for (const auto& [name, value] : schema["$defs"][object]["properties"].items())
             names.insert(name);
     }

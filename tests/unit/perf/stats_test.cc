@@ -41,6 +41,25 @@ TEST(Histogram, OneSampleIsEveryQuantile) {
         EXPECT_EQ(h.quantile(q), 123456789U);
 }
 
+TEST(Histogram, HasTheSamplesSinceAnEarlierOne) {
+    Histogram h;
+    Histogram earlier;
+    EXPECT_EQ(h.since(earlier).count(), 0U);
+    h.record(10);
+    h.record(1'000'000);
+    earlier.merge(h.since(earlier));
+    EXPECT_EQ(earlier.count(), 2U);
+    h.record(10, 3);
+    h.record(5'000'000);
+    const Histogram later = h.since(earlier);
+    EXPECT_EQ(later.count(), 4U);
+    EXPECT_EQ(later.min(), 10U);
+    EXPECT_NEAR(static_cast<double>(later.max()), 5e6, 5e3);
+    EXPECT_NEAR(later.mean(), (30 + 5e6) / 4, 2e3);
+    earlier.merge(later);
+    EXPECT_EQ(h.since(earlier).count(), 0U);
+}
+
 TEST(Histogram, ThreeDigitsAtEveryMagnitude) {
     std::mt19937_64 random(1);
     for (unsigned bits = 1; bits < 36; ++bits) {
