@@ -10,7 +10,7 @@ _rdma_perf_words() {
     serve) echo --bind --port --once --allow-isolation-tests --explain-gid "$wish" ;;
     run | loop)
         [[ $1 == loop ]] || echo --port
-        echo --verb --transport --cm --mode --size --iterations --time --interval --qps --threads --direction --depth --batch --rate
+        echo --verb --transport --cm --mode --size --iterations --time --interval --qps --threads --direction --depth --batch --rate --with
         echo --signal --inline --reads --ring --tclass --dscp --sl --flow-label --pkey-index
         echo --poll --mtu --ordering --verify --seed --reps --plan --json --csv --jsonl --expect --explain-gid "$wish"
         ;;

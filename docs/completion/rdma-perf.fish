@@ -11,7 +11,7 @@ function __rdma_perf_at
             continue
         end
         switch $word
-            case --allow --attach-file --batch --bind --csv --depth --device --direction --dscp --expect --flow-label --gid --inline --interval --iterations --json --jsonl --keys --mode --mtu --ordering --peer --pkey-index --plan --poll --port --qps --rate --reads --reps --ring --seed --signal --size --sl --suite --tclass --threads --time --timeout --transport --value --verb --verify --zipf
+            case --allow --attach-file --batch --bind --csv --depth --device --direction --dscp --expect --flow-label --gid --inline --interval --iterations --json --jsonl --keys --mode --mtu --ordering --peer --pkey-index --plan --poll --port --qps --rate --reads --reps --ring --seed --signal --size --sl --suite --tclass --threads --time --timeout --transport --value --verb --verify --with --zipf
                 set skip 1
             case '-*'
             case '*'
@@ -83,6 +83,7 @@ complete -c rdma-perf -n "__rdma_perf_at 'run'" -l sl -r -f -d 'Service level of
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l flow-label -r -f -d 'Flow label of all packets, 0 to 1048575'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l pkey-index -r -f -d 'Partition, by its index in the table of this side'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l rate -r -f -d 'Messages per second (lat)'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l with -r -f -d 'VERB:SIZE of a bandwidth on other queue pairs meanwhile (lat), as write:64K'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l poll -r -f -a 'auto spin yield event hybrid' -d 'Of auto, spin, yield, event, hybrid:20us'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l mtu -r -f -d 'Path MTU, or auto'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l ordering -r -f -a 'relaxed strict' -d 'Of relaxed and strict'
@@ -123,6 +124,7 @@ complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l sl -r -f -d 'Service level o
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l flow-label -r -f -d 'Flow label of all packets, 0 to 1048575'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l pkey-index -r -f -d 'Partition, by its index in the table of this side'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l rate -r -f -d 'Messages per second (lat)'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l with -r -f -d 'VERB:SIZE of a bandwidth on other queue pairs meanwhile (lat), as write:64K'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l poll -r -f -a 'auto spin yield event hybrid' -d 'Of auto, spin, yield, event, hybrid:20us'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l mtu -r -f -d 'Path MTU, or auto'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l ordering -r -f -a 'relaxed strict' -d 'Of relaxed and strict'

@@ -32,8 +32,10 @@ std::FILE* table_of(const MeasureOptions& options, const Surroundings& around) {
     return data_on_stdout(options) ? around.err : around.out;
 }
 
+enum class Use : uint8_t { Points, Load };
+
 // Connects so many clients, to the first servers.
-using ConnectClients = std::function<Result<std::vector<Client>>(size_t clients)>;
+using ConnectClients = std::function<Result<std::vector<Client>>(size_t clients, Use use)>;
 
 // Runs the plan over control connections; what was measured stays in the report even on an error.
 Result<> measure_points(const ConnectClients& connect,
@@ -45,7 +47,7 @@ Result<> measure_points(const ConnectClients& connect,
     std::FILE* table = table_of(options, around);
     bool begun = false;
     for (const Batch& batch : batches(options.plan, hosts)) {
-        auto clients = TRY(connect(batch.clients));
+        auto clients = TRY(connect(batch.clients, Use::Points));
         if (!std::exchange(begun, true)) {
             introduce(clients, report);
             for (const Client& client : clients) {
@@ -62,8 +64,15 @@ Result<> measure_points(const ConnectClients& connect,
                 print(table, interim_row(turn.point, interim));
                 return measured.outputs.add(turn, interim);
             };
-            PointResult result = TRY(conduct(
-                clients, turn.point, {.interval_ms = options.plan.interval_ms, .show = show}));
+            // For this point only: a server does not wait long for a client that is silent.
+            std::vector<Client> loads;
+            if (turn.point.load)
+                loads = TRY(connect(batch.clients, Use::Load));
+            PointResult result =
+                TRY(conduct(clients,
+                            turn.point,
+                            {.interval_ms = options.plan.interval_ms, .show = show},
+                            loads));
             result.rep = turn.rep;
             report.results.push_back(std::move(result));
             TRY(measured.outputs.add(report.results.back()));
@@ -133,7 +142,7 @@ Exit measure_over(const ConnectClients& connect,
 
 Exit run(const RunOptions& options, const Surroundings& around) {
     const MeasureOptions& asked = options.measure;
-    const auto connect = [&](size_t clients) {
+    const auto connect = [&](size_t clients, Use) {
         return connect_clients(std::span(options.hosts).first(clients),
                                options.port,
                                asked.side,
@@ -145,18 +154,20 @@ Exit run(const RunOptions& options, const Surroundings& around) {
 
 Exit loop(const LoopOptions& options, const Surroundings& around) {
     const MeasureOptions& asked = options.measure;
-    std::jthread server;  // ends with its client
-    const auto connect = [&](size_t) -> Result<std::vector<Client>> {
+    std::jthread points_server;  // each ends with its client
+    std::jthread load_server;
+    const auto connect = [&](size_t, Use use) -> Result<std::vector<Client>> {
         int pair[2] = {-1, -1};
         if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0)
             return sys_error("socketpair");
         std::vector<Control> ours;
         ours.emplace_back(UniqueFd(pair[0]), around.stop);
         // The session tells its errors to the client, which reports them.
-        server = std::jthread([&around, &asked, fd = pair[1]] {
-            Session session(around.verbs, Control(UniqueFd(fd), around.stop), asked.side);
-            (void)session.run();
-        });
+        (use == Use::Points ? points_server : load_server) =
+            std::jthread([&around, &asked, fd = pair[1]] {
+                Session session(around.verbs, Control(UniqueFd(fd), around.stop), asked.side);
+                (void)session.run();
+            });
         return start_clients(std::move(ours), asked.side, around, needs_device(asked.plan));
     };
     return measure_over(connect, 1, asked, around);

@@ -61,6 +61,7 @@ void add_words(CLI::App& app, PlanWords& words) {
     add("--ring", words.ring, "bytes of memory that messages go round in, or auto");
     app.add_option(
         "--rate", words.rate, "messages per second (lat); default: each waits for the one before");
+    add("--with", words.load, "load beside (lat): VERB:SIZE, as write:64K, on other queue pairs");
     add("--poll", words.poll, "list of auto, spin, yield, event, hybrid, hybrid:Nus");
     add("--mtu", words.mtu, "path MTU in bytes, or auto");
     add("--ordering", words.ordering, "list: order of writes on PCIe: relaxed, strict");
@@ -120,6 +121,7 @@ Result<Plan> plan_of(const PlanWords& words) {
     plan.threads = words.threads;
     plan.direction = TRY(parse_word<Direction>(words.direction));
     plan.rate = words.rate;
+    plan.load = TRY(parse_load(words.load));
     plan.connect = words.cm ? Connect::Cm : Connect::Exchange;
     if (words.mtu != "auto")
         plan.mtu = TRY(parse_count("--mtu", words.mtu, 4096));

@@ -30,6 +30,7 @@ struct PlanWords {
     uint32_t threads = 1;
     std::string direction = "forward";
     uint32_t rate = 0;
+    std::string load = "none";
     bool cm = false;
     std::string mtu = "auto";
     std::string poll = "auto";

@@ -16,21 +16,25 @@ using Step = Result<> (Client::*)();
 
 class Conductor {
   public:
-    Conductor(std::span<Client> clients, const Point& point, const Onlooker& onlooker)
+    // `load`, if there is one, is conducted meanwhile.
+    Conductor(std::span<Client> clients,
+              const Point& point,
+              const Onlooker& onlooker,
+              Conductor* load)
         : clients_(clients),
           point_(point),
           onlooker_(onlooker),
+          load_(load),
           by_window_(point.mode == Mode::Bandwidth && point.time_ms != 0),
           progress_(clients.size(), Progress::Running) {}
 
     Result<PointResult> run() {
+        const bool measured = TRY(prepare());
         const std::string name = describe(point_);
-        for (Client& client : clients_)
-            TRY(client.open(point_).context("opening " + name));
-        TRY(each(&Client::verify_before).context("verifying " + name));
-        const bool measured = !anything_wrong();
         if (measured) {
             TRY(measure().context("measuring " + name));
+            if (load_ != nullptr)
+                TRY(load_->end_load().context("the load of " + name));
             TRY(each(&Client::verify_after).context("verifying " + name));
         }
         TRY(each(&Client::close).context("closing " + name));
@@ -38,6 +42,38 @@ class Conductor {
     }
 
   private:
+    // False: data was wrong, and there is nothing to measure.
+    Result<bool> prepare() {
+        const std::string name = describe(point_);
+        for (Client& client : clients_)
+            TRY(client.open(point_).context("opening " + name));
+        TRY(each(&Client::verify_before).context("verifying " + name));
+        if (anything_wrong() || load_ == nullptr)
+            return !anything_wrong();
+        return load_->begin_load();
+    }
+
+    // ---- of a load -------------------------------------------------------------------------------
+    Result<bool> begin_load() {
+        const bool good = TRY(prepare());
+        if (!good) {
+            TRY(each(&Client::close));
+            return false;
+        }
+        TRY(each(&Client::begin));
+        TRY(pass_until(now_ns() + warmup_ns(point_)));
+        TRY(each(&Client::open_window));
+        return true;
+    }
+
+    Result<> end_load() {
+        TRY(close_window());
+        TRY(end_streams());
+        TRY(each(&Client::verify_after));
+        return each(&Client::close);
+    }
+
+    // ----------------------------------------------------------------------------------------------
     enum class Progress : uint8_t { Running, Stopped, Answered };
 
     Result<> each(Step step) {
@@ -56,6 +92,10 @@ class Conductor {
         if (point_.time_ms != 0)
             TRY(pass_until(now_ns() + warmup_ns(point_)));
         TRY(by_window_ ? window() : pass_in_intervals());
+        return end_streams();
+    }
+
+    Result<> end_streams() {
         TRY(stop());
         TRY(pass_until(UINT64_MAX, [this] {
             return std::ranges::all_of(clients_,
@@ -78,6 +118,7 @@ class Conductor {
             if (attention.cause == Attention::Cause::TimeUp)
                 TRY(take_answer(next));
             else if (attention.cause == Attention::Cause::Spoken &&
+                     attention.index < clients_.size() &&
                      progress_[attention.index] == Progress::Stopped)
                 TRY(take_answer(attention.index));
             else
@@ -132,6 +173,10 @@ class Conductor {
     Result<> window() {
         TRY(each(&Client::open_window));
         TRY(pass_in_slices(uint64_t{point_.time_ms} * 1'000'000));
+        return close_window();
+    }
+
+    Result<> close_window() {
         window_is_over_ = true;
         TRY(each(&Client::close_window));
         for (Client& client : clients_)
@@ -201,22 +246,15 @@ class Conductor {
     Result<> end_interval() {
         const uint64_t now = now_ns();
         Interim interim{.begin_ns = interval_begin_ns_ - begin_ns_, .end_ns = now - begin_ns_};
-        std::vector<Part> parts;
-        Histogram latencies;
-        for (uint32_t i = 0; i < clients_.size(); ++i) {
-            const Stretch stretch = TRY(clients_[i].end_interval());
-            latencies.merge(stretch.latencies);
-            for (Part part : stretch.parts) {
-                part.client = i;
-                parts.push_back(part);
-            }
-        }
+        Stretch stretch = TRY(take_stretch());
         if (point_.mode == Mode::Latency) {
-            interim.latency = summarize(latencies);
+            interim.latency = summarize(stretch.latencies);
         } else {
-            interim.bandwidth = sum_of(std::move(parts));
+            interim.bandwidth = sum_of(std::move(stretch.parts));
             interim.bandwidth->slices = slices_of(last_slices());
         }
+        if (load_ != nullptr)
+            interim.load = sum_of(TRY(load_->take_stretch()).parts);
         slices_in_interval_ = 0;
         interval_begin_ns_ = now;
         while (interval_end_ns_ <= now)
@@ -227,6 +265,20 @@ class Conductor {
         if (std::ssize(intervals_) > kMost)
             intervals_.erase(intervals_.begin(), intervals_.begin() + kMost / 2);
         return onlooker_.show ? onlooker_.show(interim) : Result<>();
+    }
+
+    // What all clients have measured since the interval before.
+    Result<Stretch> take_stretch() {
+        Stretch all;
+        for (uint32_t i = 0; i < clients_.size(); ++i) {
+            const Stretch one = TRY(clients_[i].end_interval());
+            all.latencies.merge(one.latencies);
+            for (Part part : one.parts) {
+                part.client = i;
+                all.parts.push_back(part);
+            }
+        }
+        return all;
     }
 
     [[nodiscard]] std::span<const Reading> last_slices() const {
@@ -276,17 +328,25 @@ class Conductor {
         return by_window_ ? window_is_over_ : std::ranges::count(progress_, Progress::Running) == 0;
     }
 
+    // The clients, and behind them those of the load.
     std::vector<Watched> watched() {
         std::vector<Watched> all;
         for (Client& client : clients_)
             all.push_back(client.watched());
+        for (size_t i = 0; load_ != nullptr && i < load_->clients_.size(); ++i)
+            all.push_back(load_->clients_[i].watched());
         return all;
+    }
+
+    Client& client_at(size_t index) {
+        const size_t own = clients_.size();
+        return index < own ? clients_[index] : load_->clients_[index - own];
     }
 
     Result<> judge(const Attention& attention) {
         if (attention.cause == Attention::Cause::Spoken ||
             attention.cause == Attention::Cause::Failed)
-            return clients_[attention.index].explain(attention);
+            return client_at(attention.index).explain(attention);
         return {};
     }
 
@@ -295,6 +355,8 @@ class Conductor {
         all.clients = static_cast<uint32_t>(clients_.size());
         for (const Client& client : clients_.subspan(1))
             merge(all, client.result());
+        for (size_t i = 0; load_ != nullptr && i < load_->clients_.size(); ++i)
+            add(all.checked, load_->clients_[i].result().checked);
         if (!measured)
             return all;
         all.usage = usage();
@@ -302,6 +364,8 @@ class Conductor {
             all.latency = summarize(latencies());
         else
             all.bandwidth = bandwidth();
+        if (load_ != nullptr)
+            all.load = load_->bandwidth();
         all.intervals = intervals_;
         all.complete = !cut_;
         const uint64_t counted = all.latency ? all.latency->samples : all.bandwidth->messages;
@@ -401,6 +465,7 @@ class Conductor {
     std::span<Client> clients_;
     const Point& point_;
     const Onlooker& onlooker_;
+    Conductor* const load_;  // nullptr: there is none
     const bool by_window_;
     std::vector<Progress> progress_;  // of each client
     std::vector<size_t> ended_;       // the clients, as their windows ended
@@ -418,8 +483,14 @@ class Conductor {
 
 Result<PointResult> conduct(std::span<Client> clients,
                             const Point& point,
-                            const Onlooker& onlooker) {
-    return Conductor(clients, point, onlooker).run();
+                            const Onlooker& onlooker,
+                            std::span<Client> loads) {
+    if (loads.empty())
+        return Conductor(clients, point, onlooker, nullptr).run();
+    const Point beside = load_point(point);
+    const Onlooker nobody;
+    Conductor load(loads, beside, nobody, nullptr);
+    return Conductor(clients, point, onlooker, &load).run();
 }
 
 }  // namespace perf

@@ -21,8 +21,11 @@ struct Onlooker {
 //
 // The clients' Stop may be interrupted while a point is measured, unless servers post by iterations:
 // what is measured so far is the result then. If that is nothing, the point is stopped, an error.
+//
+// `loads`, one for each client, carry the point's load meanwhile. A server takes them for clients.
 Result<PointResult> conduct(std::span<Client> clients,
-                                  const Point& point,
-                                  const Onlooker& onlooker = {});
+                            const Point& point,
+                            const Onlooker& onlooker = {},
+                            std::span<Client> loads = {});
 
 }  // namespace perf

@@ -64,6 +64,7 @@ struct Interim {
     uint64_t end_ns = 0;
     std::optional<Bandwidth> bandwidth = {};  // without loss, which only the end shows
     std::optional<LatencySummary> latency = {};
+    std::optional<Bandwidth> load = {};
 };
 
 struct PointResult {
@@ -78,6 +79,7 @@ struct PointResult {
     Checked checked;     // all clients, both sides and directions together
     std::optional<Bandwidth> bandwidth;
     std::optional<LatencySummary> latency;
+    std::optional<Bandwidth> load;             // meanwhile, of the load of the point
     std::vector<Interim> intervals;            // the latest, of very many
     bool complete = true;                      // it was not interrupted
     std::optional<LimitShare> share_of_limit;  // bandwidth, of what link speed and headers leave

@@ -96,8 +96,14 @@ Result<> check_plan(const Plan& plan) {
     if (points.size() > kMaxPoints)
         return make_error(Code::Usage,
                           fmt::format("{} points are more than {}", points.size(), kMaxPoints));
-    for (const Point& point : points)
+    for (const Point& point : points) {
         TRY(check_limits(point).context(describe(point)));
+        if (point.load)
+            TRY(check_limits(load_point(point)).context("the load of " + describe(point)));
+    }
+    if (plan.load && std::ranges::find(plan.modes, Mode::Latency) == plan.modes.end())
+        return make_error(Code::Usage, "--with is a load beside latency, and the plan has none")
+            .advise("use --mode lat");
     TRY(check_reps(plan.reps, points.size()));
     return check_interval(plan, points.size() * plan.reps);
 }

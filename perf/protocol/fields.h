@@ -68,6 +68,15 @@ struct Form<Poll> {
     }
 };
 
+template <>
+struct Form<std::optional<Load>> {
+    static Json save(const std::optional<Load>& wish) { return name_of(wish); }
+
+    static Result<std::optional<Load>> load(const Json& json, std::string_view name) {
+        return parse_load(TRY(base::as<std::string>(json, name)));
+    }
+};
+
 // A number, or "auto".
 template <>
 struct Form<std::optional<uint32_t>> {

@@ -43,12 +43,13 @@ struct Choice {
 // counts.
 constexpr uint32_t kOpenLoopDepth = 32;
 
-void shape_latency(Point& point, uint32_t ring) {
+void shape_latency(Point& point, const Plan& plan, uint32_t ring) {
     point.depth = point.rate != 0 ? kOpenLoopDepth : 1;
     point.slots = fit(ring, point.size, 1, point.rate != 0 ? kOpenLoopDepth : 8);
     point.qps = 1;
     point.threads = 1;
     point.direction = Direction::Forward;
+    point.load = plan.load;
 }
 
 void shape_bandwidth(Point& point, const Choice& choice, uint32_t ring) {
@@ -92,7 +93,7 @@ Point make_point(const Plan& plan, const Choice& choice) {
     }
     const uint32_t ring = plan.ring_bytes != 0 ? plan.ring_bytes : kAutoRing;
     if (choice.mode == Mode::Latency)
-        shape_latency(point, ring);
+        shape_latency(point, plan, ring);
     else
         shape_bandwidth(point, choice, ring);
     return point;
@@ -150,6 +151,8 @@ std::string describe(const Point& point) {
         text += fmt::format(" {}", name_of(point.direction));
     if (point.rate != 0)
         text += fmt::format(" at {}/s", point.rate);
+    if (point.load)
+        text += fmt::format(" beside {}", name_of(point.load));
     if (point.ordering != Ordering::Relaxed)
         text += fmt::format(" {}", name_of(point.ordering));
     return text;
@@ -170,6 +173,22 @@ std::vector<Point> expand(const Plan& plan) {
         }
     }
     return points;
+}
+
+Point load_point(const Point& point) {
+    const Plan plan{.verbs = {point.load->verb},
+                    .modes = {Mode::Bandwidth},
+                    .sizes = {point.load->size},
+                    .time_ms = kForever,
+                    .polls = {point.poll},
+                    .mtu = point.mtu,
+                    .verify = point.verify == Verify::Off ? Verify::Off : Verify::Edges,
+                    .transports = {point.transport},
+                    .connect = point.connect,
+                    .orderings = {point.ordering},
+                    .marks = point.marks,
+                    .seed = point.seed};
+    return expand(plan).front();
 }
 
 uint64_t random_seed() {

@@ -123,6 +123,14 @@ inline constexpr uint32_t kMaxPkeyIndex = 0xffff;
 // the only way of iWARP).
 enum class Connect { Exchange, Cm };
 
+// Bandwidth of other queue pairs, forward, while a latency is measured.
+struct Load {
+    Verb verb = Verb::Write;
+    uint32_t size = 0;
+
+    bool operator==(const Load&) const = default;
+};
+
 // Which of several servers a point has: all of them; or it runs with the first, with the first two,
 // and so on.
 enum class Hosts { All, Ramp };
@@ -162,8 +170,9 @@ struct Plan {
     std::vector<Poll> polls = {Poll{}};
     uint32_t threads = 1;  // at most one for each queue pair is used
     Direction direction = Direction::Forward;
-    uint32_t rate = 0;  // messages per second of latency points; 0: closed loop
-    uint32_t mtu = 0;   // bytes; 0: auto
+    uint32_t rate = 0;              // messages per second of latency points; 0: closed loop
+    std::optional<Load> load = {};  // beside latency points
+    uint32_t mtu = 0;               // bytes; 0: auto
     Verify verify = Verify::Edges;
     std::vector<Transport> transports = {Transport::Rc};
     Connect connect = Connect::Exchange;                    // of those that need a device
@@ -202,6 +211,7 @@ struct Point {
     uint32_t reads = 0;                         // in flight; 0: as many as both devices can
     std::optional<uint32_t> inline_bytes = {};  // none: what the lane thinks best
     uint32_t signal = 0;  // messages for each completion; 0: the batch, else a multiple or a part
+    std::optional<Load> load = {};  // of latency; the client's, and no server's concern
 };
 
 // Bytes from one message of a ring to the next: a guard band behind each, and before those of
@@ -224,6 +234,9 @@ constexpr uint32_t signal_of(const Point& point) {
 // queue pair and no batch whatever the plan says. Atomics have one size, whatever the plan's sizes
 // are.
 std::vector<Point> expand(const Plan& plan);
+
+// The point of a point's load: until it is stopped, over the same transport in the same way.
+Point load_point(const Point& point);
 
 // Code::BadInput naming the member, for values that no point of expand() has.
 Result<> check_limits(const Point& point);
@@ -253,6 +266,10 @@ uint64_t iterations_of(const Point& point, uint32_t qp);
 // "hybrid:20us", and the reverse; "hybrid" alone: kDefaultSpinUs.
 std::string name_of(const Poll& poll);
 Result<Poll> parse_poll(std::string_view word);
+
+// "write:65536", "none", and the reverse.
+std::string name_of(const std::optional<Load>& load);
+Result<std::optional<Load>> parse_load(std::string_view word);
 
 // "write bw 4096 B": how a point is called in reports and errors.
 std::string describe(const Point& point);

@@ -82,6 +82,23 @@ Result<Poll> parse_poll(std::string_view text) {
     return Poll{.mode = mode, .spin_us = static_cast<uint32_t>(spin_us)};
 }
 
+std::string name_of(const std::optional<Load>& load) {
+    return load ? fmt::format("{}:{}", name_of(load->verb), load->size) : "none";
+}
+
+Result<std::optional<Load>> parse_load(std::string_view text) {
+    if (text == "none")
+        return std::optional<Load>();
+    const auto parts = split(text, ':');
+    if (parts.size() != 2)
+        return make_error(
+            Code::BadInput,
+            fmt::format("load '{}' is not VERB:SIZE, as write:64K, or none", printable(text)));
+    const Verb verb = TRY(parse_word<Verb>(parts[0]));
+    const uint32_t size = TRY(parse_size(parts[1]));
+    return std::optional(Load{.verb = verb, .size = is_atomic(verb) ? kAtomicSize : size});
+}
+
 Result<uint32_t> parse_size(std::string_view text) {
     std::string_view number = text;
     const unsigned shift = take_unit(number);

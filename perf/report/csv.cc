@@ -27,7 +27,8 @@ constexpr std::pair<std::string_view, std::string_view> kGroups[] = {
     {"point",
      "qps threads clients direction rate_per_s connect ordering server_ordering traffic_class "
      "service_level flow_label pkey_index reads signal"},
-    {"", "complete"}};
+    {"", "complete"},
+    {"point", "with"}};
 
 const std::vector<Column>& all_columns() {
     static const auto kColumns = [] {

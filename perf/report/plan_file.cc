@@ -45,6 +45,7 @@ inline constexpr auto kFields<Plan> =
                field<&Plan::threads>("threads", Told::May),
                field<&Plan::direction>("direction", Told::May),
                field<&Plan::rate>("rate_per_s", Told::May),
+               field<&Plan::load>("with", Told::May),
                field<&Plan::mtu>("mtu_bytes", Told::May),
                field<&Plan::verify>("verify", Told::May),
                list<&Plan::transports>("transports"),

@@ -66,6 +66,10 @@ Json rate_json(const Bandwidth& bandwidth, uint32_t size) {
             {"slices", bandwidth.slices ? json_of(*bandwidth.slices, size) : Json()}};
 }
 
+Json load_json(const std::optional<Bandwidth>& load, const Point& point) {
+    return load ? rate_json(*load, point.load->size) : Json();
+}
+
 Json json_of(const Bandwidth& bandwidth, uint32_t size) {
     Json parts = Json::array();
     for (const Part& part : bandwidth.parts)
@@ -160,6 +164,15 @@ std::string latency_text(const LatencySummary& l) {
                        us(l.max_ns));
 }
 
+std::string load_text(const std::optional<Bandwidth>& load, const Point& point) {
+    if (!load)
+        return "";
+    return fmt::format("  beside {} {} {:.1f} MiB/s",
+                       name_of(point.load->verb),
+                       human_size(point.load->size),
+                       messages_per_second(*load) * point.load->size / kMiB);
+}
+
 std::string result_text(const PointResult& result) {
     if (result.bandwidth)
         return rate_text(*result.bandwidth, result.point.size);
@@ -193,6 +206,7 @@ void introduce(std::span<const Client> clients, Report& report) {
 Json point_json(const PointResult& result) {
     Json point = to_json(result.point);
     point["time_ms"] = time_json(result.point.time_ms);
+    point["with"] = name_of(result.point.load);
     point["clients"] = result.clients;
     point["mtu_bytes"] = result.mtu;
     point["server_poll"] = name_of(result.server_poll);
@@ -212,6 +226,7 @@ Json to_json(const PointResult& result) {
         {"rep", result.rep}, {"point", point}, {"complete", result.complete}, {"verify", verify}};
     out["bandwidth"] = result.bandwidth ? json_of(*result.bandwidth, result.point.size) : Json();
     out["latency"] = result.latency ? json_of(*result.latency, result.point) : Json();
+    out["load"] = load_json(result.load, result.point);
     out["intervals"] = Json::array();
     for (const Interim& interim : result.intervals)
         out["intervals"].push_back(to_json(interim, result.point));
@@ -225,7 +240,8 @@ Json to_json(const Interim& interim, const Point& point) {
     return {{"begin_s", static_cast<double>(interim.begin_ns) / 1e9},
             {"end_s", static_cast<double>(interim.end_ns) / 1e9},
             {"bandwidth", interim.bandwidth ? rate_json(*interim.bandwidth, point.size) : Json()},
-            {"latency", interim.latency ? json_of(*interim.latency, point) : Json()}};
+            {"latency", interim.latency ? json_of(*interim.latency, point) : Json()},
+            {"load", load_json(interim.load, point)}};
 }
 
 Json side_json(const Hello& hello, const std::optional<DeviceInfo>& device) {
@@ -290,18 +306,19 @@ std::string table_head(const Report& report) {
 }
 
 std::string table_row(const PointResult& result) {
-    std::string row = fmt::format("{:<10}{:<4}{:<4}{:>7} {:>3} {:>5} {:>4}  {:<12} {}{}",
-                                  name_of(result.point.verb),
-                                  name_of(result.point.transport),
-                                  name_of(result.point.mode),
-                                  human_size(result.point.size),
-                                  result.point.qps * result.clients,
-                                  result.point.depth,
-                                  result.mtu == 0 ? "-" : std::to_string(result.mtu),
-                                  data_text(result),
-                                  result_text(result) + settings_text(result.point) +
-                                      (result.complete ? "" : "  interrupted"),
-                                  remarks(result.usage, result.share_of_limit));
+    std::string row =
+        fmt::format("{:<10}{:<4}{:<4}{:>7} {:>3} {:>5} {:>4}  {:<12} {}{}",
+                    name_of(result.point.verb),
+                    name_of(result.point.transport),
+                    name_of(result.point.mode),
+                    human_size(result.point.size),
+                    result.point.qps * result.clients,
+                    result.point.depth,
+                    result.mtu == 0 ? "-" : std::to_string(result.mtu),
+                    data_text(result),
+                    result_text(result) + load_text(result.load, result.point) +
+                        settings_text(result.point) + (result.complete ? "" : "  interrupted"),
+                    remarks(result.usage, result.share_of_limit));
     row = fold(std::move(row)) + "\n";
     if (result.checked.wrong) {
         const auto& wrong = *result.checked.wrong;
@@ -326,7 +343,7 @@ std::string interim_row(const Point& point, const Interim& interim) {
                             describe(point),
                             static_cast<double>(interim.begin_ns) / 1e9,
                             static_cast<double>(interim.end_ns) / 1e9,
-                            text)) +
+                            text + load_text(interim.load, point))) +
            "\n";
 }
 

@@ -32,6 +32,7 @@ constexpr Setting kPointSettings[] = {
     {"reads", "reads", "reads in flight", "0"},
     {"signal", "signal", "messages for each completion", "@batch"},
     {"ring", "slots", "messages in a ring"},
+    {"with", "with", "load beside", R"("none")"},
 };
 constexpr Setting kSideSettings[] = {
     {"kernel", "", "client's kernel"},

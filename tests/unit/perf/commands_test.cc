@@ -172,6 +172,32 @@ TEST_F(Commands, JsonExplainsItself) {
     EXPECT_TRUE(json["errors"].empty());
 }
 
+TEST_F(Commands, ALoadIsBesideLatencyOnly) {
+    MeasureOptions measure = short_measure();
+    measure.plan.verbs = {Verb::Send};
+    measure.plan.load = Load{.verb = Verb::Write, .size = 4096};
+    measure.json = "-";
+    EXPECT_EQ(run_against(start_server(), measure), Exit::Ok) << err_.text();
+    stop_server();
+    const auto report = base::parse_json(out_.text(), "report");
+    ASSERT_TRUE(report) << report.error().message();
+    EXPECT_THAT(test::schema_problems(*report), testing::IsEmpty());
+    ASSERT_EQ((*report)["results"].size(), 4U);
+    for (const Json& result : (*report)["results"])
+        EXPECT_EQ(result["load"].is_null(), result["latency"].is_null());
+    EXPECT_EQ((*report)["plan"]["with"], "write:4096");
+    EXPECT_EQ(verbs_.objects(), 0U);
+}
+
+TEST_F(Commands, LoopHasAServerForTheLoad) {
+    MeasureOptions measure = short_measure();
+    measure.plan.modes = {Mode::Latency};
+    measure.plan.load = Load{.verb = Verb::Read, .size = 4096};
+    EXPECT_EQ(run_loop(measure), Exit::Ok) << err_.text();
+    EXPECT_THAT(out_.text(), HasSubstr("beside read 4 KiB"));
+    EXPECT_EQ(verbs_.objects(), 0U);
+}
+
 TEST_F(Commands, TcpNeedsNoDevice) {
     MeasureOptions measure = short_measure();
     measure.plan.verbs = {Verb::Send};

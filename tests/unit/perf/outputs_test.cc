@@ -149,7 +149,7 @@ TEST(Csv, EveryRowHasEveryColumn) {
               "rate_messages_per_s,kind,samples,min_ns,mean_ns,p50_ns,p90_ns,p99_ns,p99_9_ns,"
               "p99_99_ns,max_ns,qps,threads,clients,direction,rate_per_s,connect,"
               "ordering,server_ordering,traffic_class,service_level,flow_label,pkey_index,reads,"
-              "signal,complete\r\n");
+              "signal,complete,with\r\n");
     const auto commas = std::count(head.begin(), head.end(), ',');
     for (const PointResult& result : {test::bandwidth_result(2, 100'000),
                                       test::latency_result(1, 9, 5),

@@ -34,6 +34,7 @@ Plan every_member() {
         .direction = Direction::Both};
     plan.interval_ms = 250;
     plan.rate = 1000;
+    plan.load = Load{.verb = Verb::Send, .size = 4096};
     plan.mtu = 1024;
     plan.verify = Verify::Full;
     plan.transports = {Transport::Rc, Transport::Tcp};
@@ -122,6 +123,7 @@ TEST_F(PlanFile, RefusesWhatIsNone) {
                              R"({"polls": [{}]})",
                              R"({"threads": null})",
                              R"({"direction": 1})",
+                             R"({"with": "write"})",
                              R"({"time_ms": 10, "iterations": 10})"}) {
         const auto error = refusal(text);
         EXPECT_EQ(error.code, Code::Usage) << text;

@@ -41,7 +41,11 @@ TEST(ReportDocuments, SchemaAndReportHaveTheSameMembers) {
              Bandwidth{.messages = 1,
                        .elapsed_ns = 1,
                        .slices = Slices{.count = 5, .least = 1, .p1 = 1, .mean = 2, .most = 3}}}};
-    report.results.back().intervals = {{.end_ns = 1, .latency = report.results.back().latency}};
+    report.results.back().intervals = {{.end_ns = 1,
+                                        .latency = report.results.back().latency,
+                                        .load = Bandwidth{.messages = 1, .elapsed_ns = 1}}};
+    report.results.back().point.load = Load{.size = 64};
+    report.results.back().load = Bandwidth{.messages = 1, .elapsed_ns = 1};
     report.results.back().point.time_ms = report.plan.time_ms = kForever;
     report.pairs.push_back(report.pairs.front());
     report.error = base::make_error(base::Code::Unavailable, "the peer is gone");
