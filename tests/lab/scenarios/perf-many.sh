@@ -55,6 +55,10 @@ holds "three ways to wait" "$all_right and ([.results[].point.poll] | unique) ==
 expect 0 "open loop" run_json --verb "$(whole_or_brief write,read,send send)" --mode lat --size 64 --rate 200 --time 500ms
 holds "its samples are what the rate says" "$all_right and all(.results[]; .latency.loop == \"open\" and .latency.samples == 100)"
 
+# ---- a load beside latency ----------------------------------------------------------------------------
+expect 0 "latency beside a load, in intervals" run_json --mode lat --verb send,read --size 64 --time 600ms --interval 0.2 --with write:64K
+holds "both have numbers" "$all_right and all(.results[]; .latency.samples > 0 and .load.messages > 0 and (.intervals | length) > 0)"
+
 # ---- devices and clients ------------------------------------------------------------------------------
 expect 0 "two devices in one window" run_json 10.9.1.1 --verb "$(whole_or_brief write,read,send write)" --mode bw --size 4K --time 300ms
 holds "each client has its device" "$all_right and .env.client.device.device == \"rxeb\"

@@ -159,6 +159,14 @@ wait_for 10 grep -q "size" "$work/out"
 kill -INT $client
 wait $client
 report "$(($? != 130))" "interrupted: exit 130" "$work/out"
+peer_run --verb write --mode bw --size 4K --time forever --interval 0.5 --json "$work/report.json" >"$work/out" 2>&1 &
+client=$!
+wait_for 30 grep -q "write bw 4096 B  .*kmsg/s" "$work/out"
+kill -INT $client
+wait $client
+[[ $? == 130 ]] && jq -e '(.errors | length) == 1 and (.results | length) == 1 and (.results[0] |
+    (.complete | not) and .verify.data_ok and .bandwidth.messages > 0 and (.intervals | length) > 0)' "$work/report.json" >"$work/ignored"
+report $? "a point without an end is interrupted, and has a result" "$work/out"
 stop_server
 report $? "the server ends cleanly on SIGTERM" "$work/server"
 
