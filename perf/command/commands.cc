@@ -28,7 +28,7 @@ struct Measured {
     Outputs outputs;
 };
 
-std::FILE* table_of(const MeasureOptions& options, const Surroundings& around) {
+std::FILE* table_file(const MeasureOptions& options, const Surroundings& around) {
     return data_on_stdout(options) ? around.err : around.out;
 }
 
@@ -44,7 +44,7 @@ Result<> measure_points(const ConnectClients& connect,
                         const Surroundings& around,
                         Measured& measured) {
     Report& report = measured.report;
-    std::FILE* table = table_of(options, around);
+    std::FILE* table = table_file(options, around);
     bool begun = false;
     for (const Batch& batch : batches(options.plan, hosts)) {
         auto clients = TRY(connect(batch.clients, Use::Points));
@@ -68,13 +68,15 @@ Result<> measure_points(const ConnectClients& connect,
             std::vector<Client> loads;
             if (turn.point.load)
                 loads = TRY(connect(batch.clients, Use::Load));
-            PointResult result =
-                TRY(conduct(clients,
-                            turn.point,
-                            {.interval_ms = options.plan.interval_ms, .show = show},
-                            loads));
-            result.rep = turn.rep;
-            report.results.push_back(std::move(result));
+            auto result = conduct(clients,
+                                  turn.point,
+                                  {.interval_ms = options.plan.interval_ms, .show = show},
+                                  loads);
+            // Who is interrupted with the server need not be told of the server's end.
+            if (!result && around.stop.interrupted())
+                return stopped_error();
+            report.results.push_back(TRY(std::move(result)));
+            report.results.back().rep = turn.rep;
             TRY(measured.outputs.add(report.results.back()));
             print(table, table_row(report.results.back()));
             if (around.stop.interrupted())
@@ -90,7 +92,7 @@ Result<> measure(const ConnectClients& connect,
                  const Surroundings& around,
                  Measured& measured) {
     const Result<> done = measure_points(connect, hosts, options, around, measured);
-    std::FILE* table = table_of(options, around);
+    std::FILE* table = table_file(options, around);
     const auto rows = summarize(measured.report.results, options.plan.seed);
     if (options.plan.reps > 1 && !rows.empty())
         print(table, summary_table(rows, options.plan.reps));

@@ -259,8 +259,8 @@ class Conductor {
         interval_begin_ns_ = now;
         while (interval_end_ns_ <= now)
             interval_end_ns_ += interval_ns();
-        // Of a window without an end the last day's, or more.
-        constexpr ptrdiff_t kMost = 200'000;
+        // More than a point with an end can have; of one without the latest.
+        constexpr ptrdiff_t kMost = 50'000;
         intervals_.push_back(interim);
         if (std::ssize(intervals_) > kMost)
             intervals_.erase(intervals_.begin(), intervals_.begin() + kMost / 2);

@@ -31,7 +31,7 @@ Result<PointResult> run_beside(test::FakeVerbs& verbs, const Point& wanted) {
     return result;
 }
 
-Point loaded(Verb verb, const Load& load) {
+Point with_load(Verb verb, const Load& load) {
     Point wanted = point(verb, Mode::Latency, 64);
     wanted.load = load;
     return wanted;
@@ -39,7 +39,7 @@ Point loaded(Verb verb, const Load& load) {
 
 TEST(Beside, LatencyIsMeasuredWhileALoadRuns) {
     for (const Verb verb : {Verb::Write, Verb::Read, Verb::Send}) {
-        Point wanted = loaded(Verb::Send, {.verb = verb, .size = 4096});
+        Point wanted = with_load(Verb::Send, {.verb = verb, .size = 4096});
         wanted.iterations = 0;
         // A busy machine may give the load no processor for so long: it gets longer.
         for (wanted.time_ms = 50;; wanted.time_ms *= 4) {
@@ -61,7 +61,7 @@ TEST(Beside, LatencyIsMeasuredWhileALoadRuns) {
 
 TEST(Beside, ByIterationsTheLoadLastsAsLong) {
     test::FakeVerbs verbs;
-    const auto result = run_beside(verbs, loaded(Verb::Read, {.verb = Verb::Write, .size = 64}));
+    const auto result = run_beside(verbs, with_load(Verb::Read, {.verb = Verb::Write, .size = 64}));
     ASSERT_TRUE(result) << result.error().message();
     EXPECT_EQ(result->latency->samples, 777U);
     EXPECT_GT(result->load->elapsed_ns, 0U);
@@ -69,7 +69,7 @@ TEST(Beside, ByIterationsTheLoadLastsAsLong) {
 
 TEST(Beside, WrongDataOfTheLoadIsWrong) {
     test::FakeVerbs verbs;
-    const Point wanted = loaded(Verb::Send, {.verb = Verb::Write, .size = 64});
+    const Point wanted = with_load(Verb::Send, {.verb = Verb::Write, .size = 64});
     const uint64_t own = uint64_t{2} * kRoundsBefore * wanted.slots;  // at most, of both sides
     ASSERT_GT(load_point(wanted).slots, own);
     verbs.inject(test::Fault::BitFlip, own + 5);
@@ -81,7 +81,7 @@ TEST(Beside, WrongDataOfTheLoadIsWrong) {
 }
 
 TEST(Beside, TheLoadGoesTheWayOfThePoint) {
-    Point wanted = loaded(Verb::Send, {.verb = Verb::Send, .size = 1 << 20});
+    Point wanted = with_load(Verb::Send, {.verb = Verb::Send, .size = 1 << 20});
     wanted.transport = Transport::Uc;
     wanted.ordering = Ordering::Strict;
     wanted.marks.service_level = 3;

@@ -57,7 +57,7 @@ Point endless(Verb verb, Mode mode) {
     return wanted;
 }
 
-uint64_t measured(const Interim& interim) {
+uint64_t brought(const Interim& interim) {
     return interim.latency ? interim.latency->samples : interim.bandwidth->messages;
 }
 
@@ -66,7 +66,7 @@ Result<PointResult> run_interrupted(const Point& wanted, int intervals) {
     test::FakeVerbs verbs;
     Pair pair(verbs);
     const auto show = [&](const Interim& interim) {
-        if (measured(interim) != 0 && --intervals == 0)
+        if (brought(interim) != 0 && --intervals == 0)
             pair.stop.interrupt();
         return Result<>();
     };
@@ -110,7 +110,7 @@ TEST(Interval, ABandwidthWithoutAnEndIsInterrupted) {
 TEST(Interval, ALatencyWithoutAnEndIsInterrupted) {
     Point open = endless(Verb::Send, Mode::Latency);
     open.rate = 500;
-    open.depth = 32;
+    open.depth = open.slots = 32;
     for (const Point& wanted :
          {endless(Verb::Send, Mode::Latency), endless(Verb::Read, Mode::Latency), open}) {
         const auto result = run_interrupted(wanted, 2);
