@@ -43,6 +43,8 @@ FUZZ_TARGET(plan_words) {
     check_name(perf::parse_word<perf::Mode>, text);
     if (const auto poll = perf::parse_poll(text))
         fuzz::expect(*perf::parse_poll(name_of(*poll)) == *poll, "a name leads to its value");
+    if (const auto load = perf::parse_load(text))
+        fuzz::expect(*perf::parse_load(name_of(*load)) == *load, "a name leads to its load");
     check_name(perf::parse_word<perf::Direction>, text);
     check_name(perf::parse_word<perf::Connect>, text);
     check_name(perf::parse_word<perf::Verify>, text);

@@ -56,7 +56,8 @@ expect 0 "open loop" run_json --verb "$(whole_or_brief write,read,send send)" --
 holds "its samples are what the rate says" "$all_right and all(.results[]; .latency.loop == \"open\" and .latency.samples == 100)"
 
 # ---- a load beside latency ----------------------------------------------------------------------------
-expect 0 "latency beside a load, in intervals" run_json --mode lat --verb send,read --size 64 --time 600ms --interval 0.2 --with write:64K
+expect 0 "latency beside a load, in intervals" run_json --mode lat --verb "$(whole_or_brief send,read send)" --size 64 \
+    --time 600ms --interval 0.2 --with write:64K
 holds "both have numbers" "$all_right and all(.results[]; .latency.samples > 0 and .load.messages > 0 and (.intervals | length) > 0)"
 
 # ---- devices and clients ------------------------------------------------------------------------------
