@@ -488,7 +488,7 @@ Result<PointResult> conduct(std::span<Client> clients,
     if (loads.empty())
         return Conductor(clients, point, onlooker, nullptr).run();
     const Point beside = load_point(point);
-    const Onlooker nobody;
+    const Onlooker nobody{};
     Conductor load(loads, beside, nobody, nullptr);
     return Conductor(clients, point, onlooker, &load).run();
 }
