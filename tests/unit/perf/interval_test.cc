@@ -172,25 +172,27 @@ TEST(Interval, APlanWithoutAnEndIsOnePointThatIsWatched) {
               .time_ms = kForever,
               .interval_ms = 1000};
     EXPECT_TRUE(check_plan(plan));
-    const auto refusal = [&](auto change) {
+    const auto refused_by = [&](auto change) {
         Plan other = plan;
         change(other);
         const auto checked = check_plan(other);
         EXPECT_FALSE(checked);
         return checked ? base::Error{} : checked.error();
     };
-    const auto none = refusal([](Plan& p) { p.interval_ms = 0; });
+    const auto none = refused_by([](Plan& p) { p.interval_ms = 0; });
     EXPECT_EQ(none.code, Code::Usage);
     EXPECT_THAT(none.message(), HasSubstr("--time forever needs --interval"));
-    EXPECT_THAT(refusal([](Plan& p) {
+    EXPECT_THAT(refused_by([](Plan& p) {
                     p.sizes = {64, 128};
                 }).message(),
                 HasSubstr("the plan has 2"));
-    EXPECT_THAT(refusal([](Plan& p) { p.reps = 3; }).message(), HasSubstr("the plan has 3"));
-    EXPECT_THAT(refusal([](Plan& p) { p.verify = Verify::Full; }).message(), HasSubstr("--verify"));
-    EXPECT_THAT(refusal([](Plan& p) { p.interval_ms = 99; }).message(), HasSubstr("99 ms"));
-    EXPECT_THAT(refusal([](Plan& p) { p.interval_ms = 60'001; }).message(), HasSubstr("60001 ms"));
-    const auto counted = refusal([](Plan& p) {
+    EXPECT_THAT(refused_by([](Plan& p) { p.reps = 3; }).message(), HasSubstr("the plan has 3"));
+    EXPECT_THAT(refused_by([](Plan& p) { p.verify = Verify::Full; }).message(),
+                HasSubstr("--verify"));
+    EXPECT_THAT(refused_by([](Plan& p) { p.interval_ms = 99; }).message(), HasSubstr("99 ms"));
+    EXPECT_THAT(refused_by([](Plan& p) { p.interval_ms = 60'001; }).message(),
+                HasSubstr("60001 ms"));
+    const auto counted = refused_by([](Plan& p) {
         p.time_ms = 0;
         p.iterations = 10;
     });
