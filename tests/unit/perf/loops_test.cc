@@ -243,5 +243,18 @@ TEST(Loops, PingPostsAReceiveForEachThatCame) {
     EXPECT_EQ(histogram.count(), 1U);
 }
 
+TEST(Loops, APingThatIsClosedEndsWithItsAnswer) {
+    Worker worker(new_word(), false);
+    IdleLane lane(Transport::Rc);
+    ScriptedCompleter completer(
+        {a_word([&] { worker.close(); }),
+         these_come({one_completion(IBV_WC_SEND, 1), one_completion(IBV_WC_RECV, 0)})});
+    Histogram histogram;
+    const Ending end = ping(lane, completer, worker, Limit{}, histogram);
+    EXPECT_TRUE(end.good());
+    EXPECT_EQ(worker.sent(), 1U);
+    EXPECT_EQ(histogram.count(), 1U);
+}
+
 }  // namespace
 }  // namespace perf
