@@ -21,7 +21,9 @@ int main(int argc, char** argv) {
         if (auto done = perf::stop_on_signals(stop); !done)
             return fail(done.error());
         perf::Surroundings around{perf::system_verbs(), stop, stdout, stderr};
-        if (std::holds_alternative<perf::ServeOptions>(*command))
+        // A GPU's driver makes calls of its own, which no list here has.
+        const auto* serve = std::get_if<perf::ServeOptions>(&*command);
+        if (serve != nullptr && !serve->side.memory->has_driver())
             around.settle_down = [] { return base::confine(base::Profile::Serve); };
         return static_cast<int>(perf::run_command(*command, around));
     } catch (const std::exception& error) {

@@ -7,12 +7,12 @@ _rdma_perf_words() {
     local wish='--device --gid --timeout --attach-file'
     case $1 in
     '') echo serve run loop thesis kv compare gids doctor isolate --version ;;
-    serve) echo --bind --port --once --allow-isolation-tests --explain-gid "$wish" ;;
+    serve) echo --bind --port --once --allow-isolation-tests --explain-gid --memory "$wish" ;;
     run | loop)
         [[ $1 == loop ]] || echo --port
         echo --verb --transport --cm --mode --size --iterations --time --interval --qps --threads --direction --depth --batch --rate --with
         echo --signal --inline --reads --ring --tclass --dscp --sl --flow-label --pkey-index
-        echo --poll --mtu --ordering --verify --seed --reps --plan --json --csv --jsonl --expect --explain-gid "$wish"
+        echo --poll --mtu --ordering --verify --seed --reps --plan --json --csv --jsonl --expect --explain-gid --memory "$wish"
         ;;
     thesis) echo --port --suite --size --qps --time --reps --mtu --json "$wish" ;;
     kv) echo --port --keys --value --zipf --time --reps --poll --seed --json "$wish" ;;
@@ -50,6 +50,7 @@ _rdma_perf() {
     --direction) words='forward reverse both' ;;
     --poll) words='auto spin yield event hybrid' ;;
     --ordering) words='relaxed strict' ;;
+    --memory) words='host huge cuda rocm dmabuf' ;;
     --verify) words='edges full off' ;;
     --json | --csv | --jsonl | --plan | --attach-file)
         compopt -o filenames 2>/dev/null

@@ -26,6 +26,7 @@ struct Words {
     std::string expect;
     std::string device;
     std::string attach_file{kAttachFile};
+    std::string memory = "host";
     bool allow_isolation_tests = false;
 };
 
@@ -41,6 +42,10 @@ void add_wish_options(CLI::App& app, Words& words) {
 void add_side_options(CLI::App& app, Words& words, bool& explain_gid) {
     add_wish_options(app, words);
     app.add_flag("--explain-gid", explain_gid, "print every GID with the reason for or against it");
+    app.add_option("--memory",
+                   words.memory,
+                   "this side's buffers: host, huge, cuda[:N], rocm[:N], dmabuf:FD")
+        ->capture_default_str();
 }
 
 // A suite's command, until it is known whether it is asked for.
@@ -90,6 +95,7 @@ Result<SideOptions> parse_side(const Words& words) {
     side.wish.device = words.device;
     if (words.gid != "auto")
         side.wish.gid_index = TRY(parse_count("--gid", words.gid, 255));
+    side.memory = TRY(open_memory(words.memory));
     side.allow_isolation_tests = words.allow_isolation_tests;
     side.wish.attach_file = words.attach_file;
     side.wish.env_device = environment("RDMA_DEVICE");

@@ -140,8 +140,14 @@ Result<> Session::serve_suite(const std::string& type, const Json& frame) {
     });
     if (suite == suites_.end())
         return protocol_error("control message '" + printable(type, 40) + "' is not known");
-    if (state_ == State::Ready && type == (*suite)->messages.front())
+    if (state_ == State::Ready && type == (*suite)->messages.front()) {
+        if (!options_.memory->is_host())
+            return make_error(Code::Unsupported,
+                              fmt::format("a server with --memory {} serves points only",
+                                          options_.memory->name()))
+                .advise("start the server without --memory");
         open_suite(**suite);
+    }
     if (state_ != State::Suite || suite_ != *suite)
         return not_due(type);
     Json answer = TRY(half_->answer(type, frame));
@@ -179,6 +185,7 @@ Result<> Session::on_hello(const Json& frame) {
 Result<> Session::on_device(const Json& frame) {
     peer_ = TRY(parse<DeviceInfo>(frame));
     device_ = TRY(choose_device());
+    place_buffers(*device_, options_.memory);
     TRY(check_same_family(device_->info, peer_));
     state_ = State::Ready;
     account_.begin_idle();  // anew: this was work
@@ -273,14 +280,14 @@ Result<> Session::on_verify(const Json& frame) {
     const auto [lane, round] =
         TRY(round_in(frame, "verify", verb != Verb::Read, Side::Client, Side::Client));
     if (is_atomic(verb))
-        return reply("verified", to_json(team_->check(lane, round)));
+        return reply("verified", to_json(TRY(team_->check(lane, round))));
     return reply("verified", to_json(TRY(team_->collect(lane, round))));
 }
 
 Result<> Session::on_fill(const Json& frame) {
     const bool fits = fetches(team_->point().verb);
     const auto [lane, round] = TRY(round_in(frame, "fill", fits, Side::Client, Side::Server));
-    team_->fill(lane, round);
+    TRY(team_->fill(lane, round));
     return reply("filled");
 }
 
@@ -300,7 +307,7 @@ Result<> Session::on_fetch(const Json& frame) {
 
 Result<> Session::on_start(const Json&) {
     if (looks_at_memory(team_->point()))
-        team_->wipe();
+        TRY(team_->wipe());
     account_.begin(device_ ? device_->info : DeviceInfo());
     TRY(team_->start());
     state_ = State::Running;

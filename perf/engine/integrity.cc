@@ -21,6 +21,7 @@ struct Arrivals {
     uint32_t came = 0;
     bool stray = false;  // a completion of a send
     int post_error = 0;
+    Result<> pulled;
 };
 
 namespace {
@@ -131,7 +132,10 @@ void check_arrival(const Ring& lane, const Round& round, const ibv_wc& wc, Arriv
              first_message(lane, round) + *number,
              {wc.byte_len, 0, 0, fmt::format("a message of {} bytes", wc.byte_len)});
     // WRITE with immediate came to the slot that the writer named.
-    check_slot(lane, round, is_send(point.verb) ? low_of(wc) : *number, *number, checked);
+    const uint32_t slot = is_send(point.verb) ? low_of(wc) : *number;
+    arrivals.pulled = lane.memory().pull(lane.layout().in, slot);
+    if (arrivals.pulled)
+        check_slot(lane, round, slot, *number, checked);
 }
 
 // Completions that a round is for its receiver.
@@ -151,7 +155,7 @@ bool take_arrival(const Seat<L>& seat, const Round& round, const ibv_wc& wc, Arr
         return arrivals.post_error != 0;
     if (!arrivals.stray && !arrives_by_credit(point))
         check_arrival(seat.lane, round, wc, arrivals);
-    return ++arrivals.came == due_of(point, round);
+    return ++arrivals.came == due_of(point, round) || !arrivals.pulled;
 }
 
 // Calls take(wc, completer) for each completion until it says that it has them all.
@@ -221,18 +225,19 @@ void exchange_words(Lane& lane, const Round& round) {
 }
 }  // namespace
 
-void fill_round(const Ring& lane, const Round& round) {
+Result<> fill_round(const Ring& lane, const Round& round) {
     const Area& area = is_atomic(lane.point().verb) ? lane.layout().in : lane.layout().out;
     for (uint32_t slot = 0; slot < lane.point().slots; ++slot)
         fill_pattern(lane.memory().slot(area, slot),
                      key_of(lane, round, first_message(lane, round) + slot));
+    return lane.memory().push(area);
 }
 
 template <class L>
 Result<> emit_round(const Seat<L>& seat, const Waiting& waiting, const Round& round) {
     L& lane = seat.lane;
     if (round.left == 0) {
-        fill_round(lane, round);
+        TRY(fill_round(lane, round));
         TRY(send_ring(seat, waiting, round));
     }
     if constexpr (requires { lane.post_credit(); }) {
@@ -245,16 +250,18 @@ Result<> emit_round(const Seat<L>& seat, const Waiting& waiting, const Round& ro
     return {};
 }
 
-void wipe_ring(const Ring& lane) {
+Result<> wipe_ring(const Ring& lane) {
     const auto all = lane.memory().all();
     const Area& in = lane.layout().in;
     for (uint32_t slot = 0; slot < in.slots; ++slot) {
         for (size_t at = in.slot(slot); at < in.slot(slot) + in.size; ++at)
             all[at] = std::byte{poison(at)};
     }
+    return lane.memory().push(in);
 }
 
-Checked check_ring(const Ring& lane, const Round& round) {
+Result<Checked> check_ring(const Ring& lane, const Round& round) {
+    TRY(lane.memory().pull(lane.layout().in));
     Checked checked;
     const uint32_t slots = round.left == 0 ? lane.point().slots : round.left;
     for (uint32_t slot = 0; slot < slots; ++slot)
@@ -292,10 +299,13 @@ Result<Checked> collect_round(const Seat<L>& seat, Waiting waiting, const Round&
         return sys_error(arrivals.post_error, "post receives");
     if (arrivals.stray)
         return make_error(Code::Internal, "a completion of a send where a receive was due");
-    if (arrives_by_credit(point) || round.left != 0)
-        checked = check_ring(lane, round);
-    else
+    TRY(std::move(arrivals.pulled));
+    if (arrives_by_credit(point) || round.left != 0) {
+        checked = TRY(check_ring(lane, round));
+    } else {
+        TRY(lane.memory().pull(lane.layout().in));
         check_bands(lane, round, checked);
+    }
     if (const int rc = lane.post_receives(arrivals.came); rc != 0)
         return sys_error(rc, "post receives");
     return checked;

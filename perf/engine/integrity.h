@@ -36,7 +36,7 @@ struct Seat {
 };
 
 // Puts the round's pattern into the slots that go out.
-void fill_round(const Ring& lane, const Round& round);
+Result<> fill_round(const Ring& lane, const Round& round);
 
 // Fills and sends the round's messages, and the credit where one is due. L: Lane or TcpLane.
 template <class L>
@@ -49,10 +49,10 @@ template <class L>
 Result<Checked> collect_round(const Seat<L>& seat, Waiting waiting, const Round& round);
 
 // Puts poison where messages come in, so that a slot which a measurement does not write is found.
-void wipe_ring(const Ring& lane);
+Result<> wipe_ring(const Ring& lane);
 
 // Checks what is in the ring now: the words that atomics left, or what a measurement did.
-Checked check_ring(const Ring& lane, const Round& round);
+Result<Checked> check_ring(const Ring& lane, const Round& round);
 
 // READ and atomics: fetches the other side's slots and checks what came back.
 Result<Checked> fetch_round(const Seat<Lane>& seat, const Waiting& waiting, const Round& round);

@@ -112,16 +112,18 @@ Result<Lane> Lane::create(const Device& device,
                           Side side,
                           LaneId id,
                           CmLinks* cm) {
-    Lane lane(TRY(Ring::make(point, side, id)));
+    Lane lane(TRY(Ring::make(point, side, id, *device.memory)));
     lane.queue_ = &queue;
     lane.end_ = end_of(device);
     lane.end_.marks = point.marks;
     lane.psn_ = random_psn();
-    lane.mr_ = TRY(register_memory(
-        *device.verbs,
-        device.pd.get(),
-        lane.memory_.all(),
-        access_of(point, side) | iwarp_access(device, point, side) | ordering_of(point)));
+    lane.mr_ = TRY(register_buffer(*device.verbs,
+                                   device.pd.get(),
+                                   lane.memory_.buffer(),
+                                   lane.memory_.all().size(),
+                                   access_of(point, side) | iwarp_access(device, point, side) |
+                                       ordering_of(point))
+                       .context(device.info.device));
     if (needs_credits(device, point)) {
         lane.messages_per_credit_ = std::max(point.depth / 2, 1U);
         lane.hot_.room = 2UL * point.depth;
@@ -142,9 +144,17 @@ Result<> Lane::create_queue_pair(const Device& device, ibv_pd* pd) {
     caps.max_recv_wr = std::max(depths.receives, 1U);
     caps.max_send_sge = 1;
     caps.max_recv_sge = 1;
+    // Inline data is read by a processor.
+    const uint32_t auto_inline = device.memory->is_host() ? kInlineLimit : 0;
     if (posts_data(point_, side_) && !fetches(point_.verb) &&
-        point_.size <= point_.inline_bytes.value_or(kInlineLimit))
+        point_.size <= point_.inline_bytes.value_or(auto_inline)) {
+        if (!device.memory->is_host())
+            return make_error(Code::Unsupported,
+                              fmt::format("no processor reads {}, and inline data is read by one",
+                                          device.memory->name()))
+                .advise("use --inline 0, or auto");
         caps.max_inline_data = point_.size;
+    }
     const uint32_t wanted_inline = caps.max_inline_data;
     SendCalls calls{.wanted = posts_data(point_, side_) ? operations_of(point_) : 0};
     qp_ = TRY(

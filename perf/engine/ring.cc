@@ -37,9 +37,9 @@ uint32_t in_whole_rings(const Point& point, uint32_t receives) {
     return (receives + point.slots - 1) / point.slots * point.slots;
 }
 
-Result<Ring> Ring::make(const Point& point, Side side, LaneId id) {
+Result<Ring> Ring::make(const Point& point, Side side, LaneId id, BufferSource& source) {
     const Layout layout = layout_of(point, side);
-    return Ring(point, side, id, layout, TRY(Memory::map(layout)));
+    return Ring(point, side, id, layout, TRY(Memory::map(layout, source)));
 }
 
 }  // namespace perf

@@ -73,7 +73,10 @@ static_assert(sizeof(Hot) == kCacheLine);
 
 class Ring {
   public:
-    static Result<Ring> make(const Point& point, Side side, LaneId id);
+    static Result<Ring> make(const Point& point,
+                                   Side side,
+                                   LaneId id,
+                                   BufferSource& source = *host_memory());
 
     [[nodiscard]] const Point& point() const { return point_; }
 

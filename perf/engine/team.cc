@@ -16,9 +16,10 @@ bool Team::expects() const {
            (point_.mode == Mode::Bandwidth || side_ == Side::Server);
 }
 
-void Team::wipe() {
+Result<> Team::wipe() {
     for (uint32_t lane = 0; lane < point_.qps; ++lane)
-        wipe_ring(ring(lane));
+        TRY(wipe_ring(ring(lane)));
+    return {};
 }
 
 Result<> Team::start() {

@@ -37,12 +37,14 @@ class Team {
     [[nodiscard]] const Waiting& waiting() const { return waiting_; }
 
     // ---- rounds (integrity.h) of one lane, number < point().qps ---------------------------------
-    void fill(uint32_t lane, const Round& round) { fill_round(ring(lane), round); }
+    Result<> fill(uint32_t lane, const Round& round) { return fill_round(ring(lane), round); }
 
-    Checked check(uint32_t lane, const Round& round) { return check_ring(ring(lane), round); }
+    Result<Checked> check(uint32_t lane, const Round& round) {
+        return check_ring(ring(lane), round);
+    }
 
     // Of all lanes: before a measurement whose data is looked at.
-    void wipe();
+    Result<> wipe();
 
     virtual Result<> emit(uint32_t lane, const Round& round) = 0;
     virtual Result<Checked> collect(uint32_t lane, const Round& round) = 0;

@@ -72,6 +72,7 @@ Result<Client> Client::greet(Control control, const SideOptions& options) {
 Result<Client> Client::start(Verbs& verbs, Control control, const SideOptions& options) {
     Client client = TRY(greet(std::move(control), options));
     client.device_ = TRY(client.choose_device(verbs));
+    place_buffers(*client.device_, options.memory);
     const Json device = TRY(client.control_.ask(
         message("device", to_json(client.device_->info)), "device", client.step()));
     client.peer_ = TRY(parse<DeviceInfo>(device));
@@ -257,11 +258,11 @@ Result<Checked> Client::fetch_from_server(const RoundOf& round) {
 
 Result<Checked> Client::serve_fetch(const RoundOf& round) {
     if (round.left == 0)
-        team_->fill(round.lane, {round.number, Side::Client});
+        TRY(team_->fill(round.lane, {round.number, Side::Client}));
     Checked checked =
         TRY(parse<Checked>(TRY(control_.ask(message("fetch", to_json(round)), "fetched", step()))));
     if (is_atomic(result_.point.verb) && !checked.wrong)
-        add(checked, team_->check(round.lane, {round.number, Side::Server}));
+        add(checked, TRY(team_->check(round.lane, {round.number, Side::Server})));
     return checked;
 }
 
@@ -284,7 +285,7 @@ Result<Checked> Client::take_from_server(const RoundOf& round) {
 
 Result<> Client::begin() {
     if (checks_left())
-        team_->wipe();
+        TRY(team_->wipe());
     // Once the server has begun nothing of ours may take long: it sends already.
     account_.look(device_ ? device_->info : DeviceInfo());
     // Who only receives is there before the first message. Who sends waits for the other side.

@@ -12,7 +12,8 @@ namespace perf {
 
 struct SideOptions {
     DeviceWish wish;
-    bool by_cm = false;  // client: the plan connects by rdma_cm
+    Buffers memory = host_memory();  // of points over a device
+    bool by_cm = false;              // client: the plan connects by rdma_cm
     Cm* cm = &system_cm();
     std::chrono::milliseconds timeout{5000};  // of each step
     // A server: that a client is silent between its steps, busy with its other servers.

@@ -110,6 +110,7 @@ inline constexpr auto kFields<DeviceInfo> = std::array{
     field<&DeviceInfo::lid>("lid"),
     field<&DeviceInfo::initiator_depth>("initiator_depth", Told::Always, 0, kMaxDepthOfReads),
     field<&DeviceInfo::responder_depth>("responder_depth", Told::Always, 0, kMaxDepthOfReads),
+    field<&DeviceInfo::memory>("memory", Told::Later),
     field<&DeviceInfo::link_bps>("link_bits_per_s", Told::IfAny),
     field<&DeviceInfo::iwarp>("iwarp", Told::IfAny),
     field<&DeviceInfo::grh>("grh", Told::IfAny),

@@ -63,6 +63,7 @@ struct DeviceInfo {
     bool grh = false;              // InfiniBand: the port wants a GRH, or its user does
     uint64_t link_bps = 0;         // of the port; 0: unknown, or a software device, which has none
     Identity identity = {};
+    std::string memory = "host";  // of this side's buffers, as --memory says it
 };
 
 // One side's queue pair and memory.

@@ -25,13 +25,14 @@ std::string device_text(const std::optional<DeviceInfo>& device) {
     if (!device)
         return "without a device";
     const DeviceInfo& info = *device;
-    return fmt::format("{} ({}GID {} {} {}, MTU {})",
+    return fmt::format("{} ({}GID {} {} {}, MTU {}{})",
                        info.device,
                        info.netdev.empty() ? "" : info.netdev + ", ",
                        info.gid_index,
                        info.gid.text(),
                        name_of(info.gid_type),
-                       info.active_mtu);
+                       info.active_mtu,
+                       info.memory == "host" ? "" : ", memory " + info.memory);
 }
 
 Json json_of(const Part& part, uint32_t size) {

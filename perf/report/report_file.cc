@@ -51,6 +51,8 @@ constexpr Setting kSideSettings[] = {
     {"governor", "", "server's frequency governor"},
     {"rdma-core", "", "client's rdma-core"},
     {"rdma-core", "", "server's rdma-core"},
+    {"memory", "", "client's memory"},
+    {"memory", "", "server's memory"},
 };
 
 // Members of a point that neither name it nor change what is measured.
@@ -192,6 +194,9 @@ Result<> add_side(const Json& env, std::string_view name, SideValues& out) {
         out.at(place++).push_back(TRY(base::optional_member<std::string>(device, identity, "")));
     for (const std::string_view platform : {"cpu_model", "governor", "rdma_core"})
         out.at(place++).push_back(TRY(base::optional_member<std::string>(side, platform, "")));
+    // They had all buffers in the host's.
+    out.at(place).push_back(
+        none ? "" : TRY(base::optional_member<std::string>(device, "memory", "host")));
     return {};
 }
 

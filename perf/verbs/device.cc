@@ -86,6 +86,11 @@ Identity identity_of(const std::string& device,
     return identity;
 }
 
+void place_buffers(Device& device, const Buffers& memory) {
+    device.memory = memory;
+    device.info.memory = memory->name();
+}
+
 PollPlace poll_place(const Device& device) {
     cpu_set_t set;
     CPU_ZERO(&set);

@@ -10,6 +10,7 @@
 
 #include "perf/address/gid.h"
 #include "perf/protocol/message.h"
+#include "perf/verbs/buffer.h"
 #include "perf/verbs/cm/cm.h"
 #include "perf/verbs/verbs.h"
 
@@ -27,6 +28,7 @@ struct DeviceWish {
 
 struct Device {
     Verbs* verbs = nullptr;
+    Buffers memory = host_memory();  // where this side has what the device reads and writes
     Owned<ibv_context> context;
     Owned<ibv_pd> pd;
     ibv_device_attr attr{};
@@ -36,6 +38,9 @@ struct Device {
     std::string explanation;  // the table of candidates, for --explain-gid
     std::string note;         // for the user, in any case: the GID is a guess
 };
+
+// The side has its buffers there.
+void place_buffers(Device& device, const Buffers& memory);
 
 // Where loops of this process wait for the device's completions.
 PollPlace poll_place(const Device& device);

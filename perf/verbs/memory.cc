@@ -2,12 +2,10 @@
 #include "perf/verbs/memory.h"
 
 #include <atomic>
-#include <cerrno>
 #include <limits>
 #include <utility>
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 
 namespace perf {
 
@@ -130,39 +128,28 @@ MemoryBudget::~MemoryBudget() {
     memory_budget = kNoBudget;
 }
 
-Result<Memory> Memory::map(const Layout& layout) {
-    TRY(take_memory(layout.bytes));
-    // MAP_POPULATE: a page fault inside of the measurement would be the memory's time, not the
-    // link's.
-    void* address = ::mmap(nullptr,
-                           layout.bytes,
-                           PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE,
-                           -1,
-                           0);
-    if (address == MAP_FAILED) {
-        Error error = sys_error(fmt::format("map {} bytes", layout.bytes));
-        memory_in_use -= layout.bytes;
-        return std::move(error).advise(
-            "use a smaller --size or --depth, or raise the container's memory limit");
+Result<Memory> Memory::map(const Layout& layout, BufferSource& source) {
+    const size_t bytes = round_up(layout.bytes, source.page());
+    TRY(take_memory(bytes));
+    auto buffer = source.allocate(bytes);
+    if (!buffer) {
+        memory_in_use -= bytes;
+        return std::move(buffer).error();
     }
-    Memory memory;
-    memory.all_ = {static_cast<std::byte*>(address), layout.bytes};
+    Memory memory(*std::move(buffer), layout.bytes);
     for (size_t i = 0; i < memory.all_.size(); ++i)
         memory.all_[i] = std::byte{poison(i)};
+    TRY(memory.buffer_->push(0, layout.bytes));
     return memory;
 }
 
 Memory::~Memory() {
-    if (all_.empty())
-        return;
-    (void)::munmap(all_.data(), all_.size());
-    memory_in_use -= all_.size();
+    if (buffer_)
+        memory_in_use -= buffer_->host.size();
 }
 
-Memory::Memory(Memory&& other) noexcept : all_(std::exchange(other.all_, {})) {}
-
 Memory& Memory::operator=(Memory&& other) noexcept {
+    std::swap(buffer_, other.buffer_);
     std::swap(all_, other.all_);
     return *this;
 }

@@ -11,6 +11,7 @@
 
 #include "perf/base/names.h"
 #include "perf/protocol/plan.h"
+#include "perf/verbs/buffer.h"
 
 namespace perf {
 
@@ -82,14 +83,14 @@ class MemoryBudget {
     MemoryBudget& operator=(const MemoryBudget&) = delete;
 };
 
-// Anonymous memory, prefaulted, filled with poison.
+// A buffer filled with poison. Where it is not in host memory, all() is its copy there.
 class Memory {
   public:
-    // Busy: the budget has less left.
-    static Result<Memory> map(const Layout& layout);
+    // Busy: the budget has less left. The source must live longer.
+    static Result<Memory> map(const Layout& layout, BufferSource& source = *host_memory());
 
     ~Memory();
-    Memory(Memory&& other) noexcept;
+    Memory(Memory&& other) noexcept = default;
     Memory& operator=(Memory&& other) noexcept;
     Memory(const Memory&) = delete;
     Memory& operator=(const Memory&) = delete;
@@ -100,13 +101,30 @@ class Memory {
         return all_.subspan(area.slot(number), area.size);
     }
 
-    [[nodiscard]] uint64_t address(size_t offset) const {
-        return reinterpret_cast<uint64_t>(all_.data()) + offset;
+    [[nodiscard]] const Buffer& buffer() const { return *buffer_; }
+
+    // For the device.
+    [[nodiscard]] uint64_t address(size_t offset) const { return buffer_->address + offset; }
+
+    // What was written in the area goes where the device reads it.
+    [[nodiscard]] Result<> push(const Area& area) const {
+        return area.exists() ? buffer_->push(area.start, area.end - area.start) : Result<>();
+    }
+
+    // What the device wrote in the area, or in one slot of it, comes to where it is checked.
+    [[nodiscard]] Result<> pull(const Area& area) const {
+        return buffer_->pull(area.start, area.end - area.start);
+    }
+
+    [[nodiscard]] Result<> pull(const Area& area, uint32_t number) const {
+        return buffer_->pull(area.slot(number), area.size);
     }
 
   private:
-    Memory() = default;
+    explicit Memory(std::unique_ptr<Buffer> buffer, size_t bytes)
+        : buffer_(std::move(buffer)), all_(buffer_->host.first(bytes)) {}
 
+    std::unique_ptr<Buffer> buffer_;
     std::span<std::byte> all_;
 };
 

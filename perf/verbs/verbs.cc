@@ -3,6 +3,7 @@
 
 #include <cerrno>
 
+#include <dlfcn.h>
 #include <endian.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -97,6 +98,17 @@ class SystemVerbs : public Verbs {
 
     ibv_mr* reg_mr(ibv_pd* pd, std::span<std::byte> memory, int access) override {
         return ibv_reg_mr(pd, memory.data(), memory.size(), access);
+    }
+
+    // Not linked: rdma-perf also runs with the libibverbs of rdma-core before 34, which lacks it.
+    ibv_mr* reg_dmabuf_mr(
+        ibv_pd* pd, uint64_t offset, size_t bytes, uint64_t address, int fd, int access) override {
+        static const auto kCall = reinterpret_cast<decltype(&::ibv_reg_dmabuf_mr)>(
+            ::dlsym(RTLD_DEFAULT, "ibv_reg_dmabuf_mr"));
+        if (kCall != nullptr)
+            return kCall(pd, offset, bytes, address, fd, access);
+        errno = EOPNOTSUPP;
+        return nullptr;
     }
 
     int dereg_mr(ibv_mr* mr) override { return ::ibv_dereg_mr(mr); }

@@ -44,6 +44,8 @@ class Verbs {
     virtual int dealloc_td(ibv_td* td) = 0;
     virtual ibv_pd* alloc_parent_domain(ibv_context* context, ibv_pd* pd, ibv_td* td) = 0;
     virtual ibv_mr* reg_mr(ibv_pd* pd, std::span<std::byte> memory, int access) = 0;
+    virtual ibv_mr* reg_dmabuf_mr(
+        ibv_pd* pd, uint64_t offset, size_t bytes, uint64_t address, int fd, int access) = 0;
     virtual int dereg_mr(ibv_mr* mr) = 0;
     virtual ibv_comp_channel* create_channel(ibv_context* context) = 0;
     virtual int destroy_channel(ibv_comp_channel* channel) = 0;

@@ -27,6 +27,8 @@ struct FakeVerbs::Domain {
 
 struct FakeVerbs::Region : ibv_mr {
     int access = 0;
+    std::byte* inside =
+        nullptr;  // of a dma-buf: where the device has it, wherever that is for others
 };
 
 struct FakeVerbs::Channel : ibv_comp_channel {
@@ -55,11 +57,10 @@ struct FakeVerbs::Request {
     std::vector<std::byte> inline_data;
     uint64_t index = 0;
 
-    // From now on the sender's memory is its own again.
-    void copy_data() {
-        const auto* data = reinterpret_cast<const std::byte*>(piece.addr);
-        inline_data.assign(data, data + piece.length);
-    }
+    // From now on the sender's memory is its own again. Inline, a processor reads it.
+    void copy_data() { copy_data(reinterpret_cast<const std::byte*>(piece.addr)); }
+
+    void copy_data(const std::byte* data) { inline_data.assign(data, data + piece.length); }
 };
 
 // What ibv_wr_*(3) build between start and complete.

@@ -6,7 +6,10 @@
 #include <cstring>
 
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "tests/unit/perf/fake_objects.h"
@@ -15,6 +18,14 @@ namespace test {
 
 namespace {
 using Guard = std::lock_guard<std::mutex>;
+
+// Whether the kernel could pin it.
+bool is_there(const std::byte* memory) {
+    std::byte read{};
+    const iovec here{.iov_base = &read, .iov_len = 1};
+    const iovec there{.iov_base = const_cast<std::byte*>(memory), .iov_len = 1};
+    return ::process_vm_readv(::getpid(), &here, 1, &there, 1, 0) == 1;
+}
 }  // namespace
 
 FakeVerbs::FakeVerbs(std::vector<FakeDevice> devices) : devices_(std::move(devices)) {
@@ -107,6 +118,11 @@ std::vector<unsigned> FakeVerbs::thread_domains() {
 std::vector<int> FakeVerbs::accesses() {
     const Guard guard(lock_);
     return accesses_;
+}
+
+uint64_t FakeVerbs::dma_bufs() {
+    const Guard guard(lock_);
+    return all_dma_bufs_;
 }
 
 uint64_t FakeVerbs::messages() {
@@ -296,13 +312,43 @@ ibv_mr* FakeVerbs::reg_mr(ibv_pd* pd, std::span<std::byte> memory, int access) {
     if (errno == 0 && heeds_memory_limit_ && !leaks(Leak::MemoryLimit) &&
         ::getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && memory.size() > limit.rlim_cur)
         errno = ENOMEM;
-    if (errno != 0)
+    if (errno == 0 && !is_there(memory.data()))
+        errno = EFAULT;
+    return errno != 0 ? nullptr : add_region(pd, memory.data(), memory.size(), access);
+}
+
+ibv_mr* FakeVerbs::reg_dmabuf_mr(
+    ibv_pd* pd, uint64_t offset, size_t bytes, uint64_t address, int fd, int access) {
+    const Guard guard(lock_);
+    if (!static_cast<Context*>(pd->context)->device->takes_dma_bufs) {
+        errno = EOPNOTSUPP;
         return nullptr;
+    }
+
+    struct stat status {};
+
+    // dma_buf_get() and ib_umem_dmabuf_get() of the kernel.
+    if (::fstat(fd, &status) != 0 || offset + bytes > static_cast<uint64_t>(status.st_size)) {
+        errno = errno == EBADF ? EBADF : EINVAL;
+        return nullptr;
+    }
+    void* inside =
+        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, static_cast<off_t>(offset));
+    if (inside == MAP_FAILED)
+        return nullptr;
+    Region* region = add_region(pd, reinterpret_cast<void*>(address), bytes, access);
+    region->inside = static_cast<std::byte*>(inside);
+    dma_bufs_.push_back(region);
+    ++all_dma_bufs_;
+    return region;
+}
+
+FakeVerbs::Region* FakeVerbs::add_region(ibv_pd* pd, void* address, size_t bytes, int access) {
     auto* region = new Region{};
     region->context = pd->context;
     region->pd = pd;
-    region->addr = memory.data();
-    region->length = memory.size();
+    region->addr = address;
+    region->length = bytes;
     region->lkey = region->rkey = new_key();
     region->access = old_kernel_ ? access & ~static_cast<int>(IBV_ACCESS_OPTIONAL_RANGE) : access;
     accesses_.push_back(region->access);
@@ -326,6 +372,9 @@ int FakeVerbs::dereg_mr(ibv_mr* mr) {
     if (leaks(Leak::StaleKey))
         stale_[mr->rkey] = std::make_shared<Region>(*static_cast<Region*>(mr));
     regions_.erase(mr->rkey);
+    std::erase(dma_bufs_, mr);
+    if (std::byte* inside = static_cast<Region*>(mr)->inside; inside != nullptr)
+        (void)::munmap(inside, mr->length);
     objects_.erase(mr);
     delete static_cast<Region*>(mr);
     return 0;

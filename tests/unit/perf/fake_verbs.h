@@ -58,6 +58,7 @@ struct FakeDevice {
     bool has_calls = true;        // ibv_wr_*(3); iWARP's siw has none: EOPNOTSUPP
     int max_reads = 128;          // of either side
     uint32_t thread_domains = 0;  // of its providers; 0: EOPNOTSUPP, as of rxe
+    bool takes_dma_bufs = false;  // mlx5, efa and irdma do; others, as rxe: EOPNOTSUPP
     std::vector<uint16_t> pkeys = {0xffff};
 };
 
@@ -116,6 +117,7 @@ class FakeVerbs : public perf::Verbs {
     [[nodiscard]] uint64_t posted_by_lists();   // by ibv_post_send(3)
     [[nodiscard]] std::vector<int> reads();     // in flight, of all that got to RTS as RC
     [[nodiscard]] std::vector<int> accesses();  // of all memory that was ever registered
+    [[nodiscard]] uint64_t dma_bufs();          // that were ever registered
     // For each thread domain that ever was, how many queue pairs were made in it.
     [[nodiscard]] std::vector<unsigned> thread_domains();
 
@@ -134,6 +136,8 @@ class FakeVerbs : public perf::Verbs {
     int dealloc_td(ibv_td* td) override;
     ibv_pd* alloc_parent_domain(ibv_context* context, ibv_pd* pd, ibv_td* td) override;
     ibv_mr* reg_mr(ibv_pd* pd, std::span<std::byte> memory, int access) override;
+    ibv_mr* reg_dmabuf_mr(
+        ibv_pd* pd, uint64_t offset, size_t bytes, uint64_t address, int fd, int access) override;
     int dereg_mr(ibv_mr* mr) override;
     ibv_comp_channel* create_channel(ibv_context* context) override;
     int destroy_channel(ibv_comp_channel* channel) override;
@@ -179,6 +183,8 @@ class FakeVerbs : public perf::Verbs {
     bool admits(const Pair& peer, const Region& region, unsigned needed) const;
     void move_data(const Request& request, uint64_t from);
     static bool knows_queue_key(const Pair& peer, const Request& request);
+    Region* add_region(ibv_pd* pd, void* address, size_t bytes, int access);
+    std::byte* at(uint64_t address);
     uint32_t new_key();
 
     [[nodiscard]] bool leaks(Leak leak) const { return leaks_.contains(leak); }
@@ -197,6 +203,8 @@ class FakeVerbs : public perf::Verbs {
     std::set<Context*> contexts_;
     std::map<uint32_t, Pair*> pairs_;
     std::map<uint32_t, Region*> regions_;
+    std::vector<Region*> dma_bufs_;  // those of regions_ that are
+    uint64_t all_dma_bufs_ = 0;
     uint32_t next_number_ = 0x11;
     uint64_t messages_ = 0;
     uint64_t posted_by_calls_ = 0;

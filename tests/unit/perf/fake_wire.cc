@@ -201,7 +201,7 @@ bool FakeVerbs::lose(const Pair& pair, uint32_t to, const Request& request) {
         late_ = std::make_shared<Request>(request);
         late_for_ = to;
         if (late_->inline_data.empty())
-            late_->copy_data();
+            late_->copy_data(at(request.piece.addr));
         return true;
     }
     if (fault_ != Fault::Lost)
@@ -279,14 +279,13 @@ void FakeVerbs::arrive(Pair& peer, const Request& request, ibv_wc& mine) {
         theirs.imm_data = request.wr.imm_data;
         theirs.wc_flags = IBV_WC_WITH_IMM;
     }
-    auto* to = reinterpret_cast<std::byte*>(piece.addr);
+    auto* to = at(piece.addr);
     if (send && request.piece.length + lead > piece.length) {
         theirs.status = mine.status = IBV_WC_REM_INV_REQ_ERR;
     } else if (send && request.piece.length != 0) {
         std::memset(to, 0x60, lead);
         copy(to + lead,
-             request.inline_data.empty() ? reinterpret_cast<std::byte*>(request.piece.addr)
-                                         : request.inline_data.data(),
+             request.inline_data.empty() ? at(request.piece.addr) : request.inline_data.data(),
              request.piece.length);
     }
     complete(*static_cast<Queue*>(peer.recv_cq), theirs, nullptr, 0);
@@ -346,11 +345,21 @@ bool FakeVerbs::knows_queue_key(const Pair& peer, const Request& request) {
     return request.wr.wr.ud.remote_qkey == peer.queue_key;
 }
 
+// The device's own way to an address of work requests.
+std::byte* FakeVerbs::at(uint64_t address) {
+    for (const Region* region : dma_bufs_) {
+        const auto start = reinterpret_cast<uint64_t>(region->addr);
+        if (address >= start && address - start < region->length)
+            return region->inside + (address - start);
+    }
+    return reinterpret_cast<std::byte*>(address);
+}
+
 void FakeVerbs::move_data(const Request& request, uint64_t from) {
     const ibv_wr_opcode opcode = request.wr.opcode;
     const bool read = opcode == IBV_WR_RDMA_READ;
-    auto* remote = reinterpret_cast<std::byte*>(from);
-    auto* local = request.inline_data.empty() ? reinterpret_cast<std::byte*>(request.piece.addr)
+    auto* remote = at(from);
+    auto* local = request.inline_data.empty() ? at(request.piece.addr)
                                               : const_cast<std::byte*>(request.inline_data.data());
     if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || opcode == IBV_WR_ATOMIC_CMP_AND_SWP)
         atomic(request, remote, local);

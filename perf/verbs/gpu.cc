@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf/verbs/gpu.h"
+
+#include <span>
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace perf {
+
+namespace {
+constexpr size_t kGpuPage = 65536;  // what NVIDIA's peer memory maps in; a multiple of the host's
+constexpr int kDmaBufHandle = 1;    // CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, and HIP's
+
+// What differs between the vendors but for their names of the same functions. Addresses are
+// integers for CUDA and pointers for HIP, which are passed alike.
+struct Vendor {
+    std::string_view word;
+    std::span<const char* const> libraries;  // the newest first
+    const char *init, *allocate, *free, *to_device, *to_host, *finish, *export_range;
+    std::string_view install;
+    std::string_view expose;
+    std::string_view peer_memory;
+};
+
+constexpr const char* kCudaLibraries[] = {"libcuda.so.1"};
+constexpr const char* kHipLibraries[] = {
+    "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"};
+
+constexpr Vendor kCuda = {
+    .word = "cuda",
+    .libraries = kCudaLibraries,
+    .init = "cuInit",
+    .allocate = "cuMemAlloc_v2",
+    .free = "cuMemFree_v2",
+    .to_device = "cuMemcpyHtoD_v2",
+    .to_host = "cuMemcpyDtoH_v2",
+    .finish = "cuCtxSynchronize",
+    .export_range = "cuMemGetHandleForAddressRange",
+    .install =
+        "install NVIDIA's driver, and give it to the container: docker run --gpus all, "
+        "podman run --device nvidia.com/gpu=all",
+    .expose = "see nvidia-smi -L here, and give the container the GPU: docker run --gpus all",
+    .peer_memory =
+        "use NVIDIA's open kernel modules and an adapter that takes dma-bufs, or run on "
+        "the host: modprobe nvidia-peermem"};
+constexpr Vendor kRocm = {
+    .word = "rocm",
+    .libraries = kHipLibraries,
+    .init = "hipInit",
+    .allocate = "hipMalloc",
+    .free = "hipFree",
+    .to_device = "hipMemcpyHtoD",
+    .to_host = "hipMemcpyDtoH",
+    .finish = "hipDeviceSynchronize",
+    .export_range = "hipMemGetHandleForAddressRange",
+    .install = "install ROCm's HIP runtime where rdma-perf runs, so that the loader finds it",
+    .expose = "see rocminfo here, and give the container /dev/kfd and /dev/dri",
+    .peer_memory =
+        "use a kernel with PCI_P2PDMA and DMABUF_MOVE_NOTIFY, and an adapter that takes "
+        "dma-bufs"};
+
+struct Calls {
+    int (*init)(unsigned flags) = nullptr;
+    int (*allocate)(uint64_t* address, size_t bytes) = nullptr;
+    int (*free)(uint64_t address) = nullptr;
+    int (*to_device)(uint64_t to, const void* from, size_t bytes) = nullptr;
+    int (*to_host)(void* to, uint64_t from, size_t bytes) = nullptr;
+    int (*finish)() = nullptr;
+    // What older libraries lack; ROCm's has its own export below that of HIP.
+    int (*export_range)(void* fd, uint64_t, size_t, int type, unsigned long long flags) = nullptr;
+    int (*export_hsa)(uint64_t, size_t, int* fd, uint64_t* offset) = nullptr;
+    // Of CUDA: a thread works in a context.
+    int (*get_device)(int* device, int number) = nullptr;
+    int (*retain)(void** context, int device) = nullptr;
+    int (*release)(int device) = nullptr;
+    int (*enter)(void* context) = nullptr;
+    int (*cuda_name)(int error, const char** name) = nullptr;
+    // Of HIP: a thread works with a device.
+    int (*set_device)(int number) = nullptr;
+    const char* (*hip_name)(int error) = nullptr;
+};
+
+template <class F>
+void find(void* library, const char* name, F& call) {
+    call = reinterpret_cast<F>(::dlsym(library, name));
+}
+
+// Never closed: drivers leave threads behind.
+void* load(std::span<const char* const> names) {
+    for (const char* name : names) {
+        if (void* library = ::dlopen(name, RTLD_NOW | RTLD_LOCAL); library != nullptr)
+            return library;
+    }
+    return nullptr;
+}
+
+Result<Calls> load_calls(const Vendor& vendor) {
+    void* library = load(vendor.libraries);
+    if (library == nullptr) {
+        const char* why = ::dlerror();
+        return make_error(Code::Unsupported,
+                          fmt::format("--memory {}: {}",
+                                      vendor.word,
+                                      printable(why != nullptr ? why : "no library")))
+            .advise(std::string(vendor.install));
+    }
+    Calls calls;
+    find(library, vendor.init, calls.init);
+    find(library, vendor.allocate, calls.allocate);
+    find(library, vendor.free, calls.free);
+    find(library, vendor.to_device, calls.to_device);
+    find(library, vendor.to_host, calls.to_host);
+    find(library, vendor.finish, calls.finish);
+    find(library, vendor.export_range, calls.export_range);
+    find(library, "cuDeviceGet", calls.get_device);
+    find(library, "cuDevicePrimaryCtxRetain", calls.retain);
+    find(library, "cuDevicePrimaryCtxRelease_v2", calls.release);
+    find(library, "cuCtxSetCurrent", calls.enter);
+    find(library, "cuGetErrorName", calls.cuda_name);
+    find(library, "hipSetDevice", calls.set_device);
+    find(library, "hipGetErrorName", calls.hip_name);
+    constexpr const char* kHsa[] = {"libhsa-runtime64.so.1"};
+    if (void* hsa = calls.set_device != nullptr ? load(kHsa) : nullptr; hsa != nullptr)
+        find(hsa, "hsa_amd_portable_export_dmabuf", calls.export_hsa);
+    const bool has_context = calls.get_device != nullptr && calls.retain != nullptr &&
+                             calls.release != nullptr && calls.enter != nullptr;
+    if (calls.init == nullptr || calls.allocate == nullptr || calls.free == nullptr ||
+        calls.to_device == nullptr || calls.to_host == nullptr || calls.finish == nullptr ||
+        !(has_context || calls.set_device != nullptr))
+        return make_error(Code::Unsupported,
+                          fmt::format("--memory {}: the library is too old", vendor.word))
+            .advise(std::string(vendor.install));
+    return calls;
+}
+
+class Gpu : public BufferSource {
+  public:
+    Gpu(const Vendor& vendor, const Calls& calls, unsigned number)
+        : BufferSource(fmt::format("{}:{}", vendor.word, number), kGpuPage),
+          vendor_(&vendor),
+          calls_(calls),
+          number_(static_cast<int>(number)) {}
+
+    ~Gpu() override {
+        if (context_ != nullptr)
+            (void)calls_.release(device_);
+    }
+
+    [[nodiscard]] bool has_driver() const override { return true; }
+
+    [[nodiscard]] std::string fix() const override { return std::string(vendor_->peer_memory); }
+
+    Result<> open() {
+        constexpr std::string_view kWhat = "open it";
+        TRY(check(kWhat, calls_.init(0), vendor_->expose));
+        if (calls_.get_device == nullptr)
+            return check(kWhat, calls_.set_device(number_), vendor_->expose);
+        TRY(check(kWhat, calls_.get_device(&device_, number_), vendor_->expose));
+        return check(kWhat, calls_.retain(&context_, device_), vendor_->expose);
+    }
+
+    Result<std::unique_ptr<Buffer>> allocate(size_t bytes) override;
+
+  private:
+    class Piece;
+
+    // Of whichever thread calls.
+    [[nodiscard]] Result<> enter() const {
+        return check("use it",
+                     context_ != nullptr ? calls_.enter(context_) : calls_.set_device(number_));
+    }
+
+    [[nodiscard]] Result<> check(
+        std::string_view what,
+        int answer,
+        std::string_view fix = "see the kernel's log for what the GPU's driver says") const {
+        if (answer == 0)
+            return {};
+        const char* word = nullptr;
+        if (calls_.cuda_name != nullptr)
+            (void)calls_.cuda_name(answer, &word);
+        else if (calls_.hip_name != nullptr)
+            word = calls_.hip_name(answer);
+        return make_error(
+                   Code::Unsupported,
+                   fmt::format(
+                       "{}: {}: {} ({})", name(), what, word != nullptr ? word : "error", answer))
+            .advise(std::string(fix));
+    }
+
+    const Vendor* vendor_;
+    Calls calls_;
+    int number_;
+    int device_ = 0;
+    void* context_ = nullptr;
+};
+
+class Gpu::Piece : public Buffer {
+  public:
+    explicit Piece(const Gpu& from) : Buffer(from), gpu_(&from) {}
+
+    ~Piece() override {
+        if (dma_buf >= 0)
+            (void)::close(dma_buf);
+        if (allocated_ != 0 && gpu_->enter())
+            (void)gpu_->calls_.free(allocated_);
+    }
+
+    // Whole pages of the GPU: what is mapped to an adapter is nothing else's.
+    Result<> map(size_t bytes) {
+        copy_ = TRY(host_memory()->allocate(bytes));
+        host = copy_->host;
+        TRY(gpu_->enter());
+        TRY(gpu_->check(fmt::format("allocate {} bytes", bytes),
+                        gpu_->calls_.allocate(&allocated_, bytes + kGpuPage),
+                        "use a smaller --size or --depth, or a GPU with more memory left"));
+        address = (allocated_ + kGpuPage - 1) / kGpuPage * kGpuPage;
+        export_it(bytes);
+        return {};
+    }
+
+    // A copy from pageable memory may be on its way yet when the call is back.
+    Result<> push(size_t from, size_t bytes) override {
+        TRY(gpu_->enter());
+        TRY(gpu_->check("copy to it", gpu_->calls_.to_device(address + from, &host[from], bytes)));
+        return gpu_->check("copy to it", gpu_->calls_.finish());
+    }
+
+    Result<> pull(size_t from, size_t bytes) override {
+        TRY(gpu_->enter());
+        return gpu_->check("copy from it",
+                           gpu_->calls_.to_host(&host[from], address + from, bytes));
+    }
+
+  private:
+    // No dma-buf is no error yet: the kernel may have peer memory.
+    void export_it(size_t bytes) {
+        const Calls& calls = gpu_->calls_;
+        int fd = -1;
+        if (calls.export_range != nullptr &&
+            calls.export_range(&fd, address, bytes, kDmaBufHandle, 0) == 0)
+            dma_buf = fd;
+        else if (calls.export_hsa != nullptr && calls.export_hsa(address, bytes, &fd, &offset) == 0)
+            dma_buf = fd;
+    }
+
+    const Gpu* gpu_;
+    std::unique_ptr<Buffer> copy_;
+    uint64_t allocated_ = 0;
+};
+
+Result<std::unique_ptr<Buffer>> Gpu::allocate(size_t bytes) {
+    auto piece = std::make_unique<Piece>(*this);
+    TRY(piece->map(bytes));
+    return std::unique_ptr<Buffer>(std::move(piece));
+}
+
+Result<Buffers> open_gpu(const Vendor& vendor, unsigned number) {
+    auto gpu = std::make_shared<Gpu>(vendor, TRY(load_calls(vendor)), number);
+    TRY(gpu->open());
+    return Buffers(std::move(gpu));
+}
+}  // namespace
+
+Result<Buffers> open_cuda(unsigned number) {
+    return open_gpu(kCuda, number);
+}
+
+Result<Buffers> open_rocm(unsigned number) {
+    return open_gpu(kRocm, number);
+}
+
+}  // namespace perf
