@@ -106,8 +106,8 @@ class Lookout {
     bool has_word_;
 };
 
-// Q, where completions come from (CompletionQueue of verbs.h has the words), needs poll(), arm(),
-// fd() and take_events().
+// Q, where completions come from (CompletionQueue and LazyQueue of verbs.h, or TCP's), needs poll(),
+// arm(), fd() and take_events().
 template <PollMode kMode, class Q>
 class Completer {
   public:

@@ -246,7 +246,7 @@ void Lane::build_receives() {
     for (uint32_t i = 0; i < receives_.size(); ++i) {
         const uint32_t slot = i % point_.slots;
         receives_[i] = {};
-        receives_[i].wr_id = hot_.tag | slot;
+        receives_[i].wr_id = kReceiveMark | hot_.tag | slot;
         // WRITE places its data by itself, and its receive only takes the immediate or the credit;
         // but libsiw refuses a receive without memory. Where only credits come, nothing does.
         const Area& area = layout_.in.exists() ? layout_.in : layout_.out;

@@ -3,7 +3,8 @@
 // with the slots of what goes out and comes in.
 //
 // Completions are ibv_wc whatever the transport. wr_id: the lane's place in its group in the upper
-// 32 bits; below, for a send how many messages its completion stands for, for a receive its slot.
+// 32 bits, below kReceiveMark; below, for a send how many messages its completion stands for, for a
+// receive its slot.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ struct LaneId {
 };
 
 constexpr uint32_t place_of(const ibv_wc& wc) {
-    return static_cast<uint32_t>(wc.wr_id >> 32U);
+    return static_cast<uint32_t>((wc.wr_id & ~kReceiveMark) >> 32U);
 }
 
 constexpr uint32_t low_of(const ibv_wc& wc) {

@@ -128,11 +128,20 @@ class TeamOf : public Team {
     Ending work(G& group, Crew::Hand& hand, Shift& shift) {
         Waiting waiting = waiting_;
         waiting.word = hand.worker.word_fd();
-        return with_completer(*group.queue, waiting, [&](auto& completer) {
-            if (point_.mode == Mode::Latency)
-                return probe(group.lanes.front(), completer, hand, shift);
-            return stream_group(group, completer, hand, shift, posts_data(point_, side_));
-        });
+        const auto loop = [&](auto& queue) {
+            return with_completer(queue, waiting, [&](auto& completer) {
+                if (point_.mode == Mode::Latency)
+                    return probe(group.lanes.front(), completer, hand, shift);
+                return stream_group(group, completer, hand, shift, posts_data(point_, side_));
+            });
+        };
+        if constexpr (requires { group.queue->extended; }) {
+            if (group.queue->extended != nullptr) {
+                LazyQueue lazy{group.queue.get()};
+                return loop(lazy);
+            }
+        }
+        return loop(*group.queue);
     }
 
     template <class L, class C>

@@ -125,6 +125,10 @@ class SystemVerbs : public Verbs {
         return ::ibv_create_cq(context, entries, nullptr, channel, 0);
     }
 
+    ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attr) override {
+        return ibv_create_cq_ex(context, attr);
+    }
+
     int destroy_cq(ibv_cq* cq) override { return ::ibv_destroy_cq(cq); }
 
     int get_cq_event(ibv_comp_channel* channel, ibv_cq** cq) override {
@@ -253,13 +257,24 @@ Result<Owned<ibv_mr>> register_memory(Verbs& verbs,
     return error;
 }
 
-Result<CompletionQueue> create_cq(Verbs& verbs, ibv_context* context, int entries) {
+Result<CompletionQueue> create_cq(Verbs& verbs, ibv_context* context, int entries, bool lazily) {
     CompletionQueue queue{&verbs, {nullptr, Release{&verbs}}, {nullptr, Release{&verbs}}};
     queue.channel.reset(verbs.create_channel(context));
     if (!queue.channel)
         return sys_error("create a completion channel");
     TRY(make_non_blocking(queue.channel->fd).context("the completion channel"));
-    queue.cq.reset(verbs.create_cq(context, entries, queue.channel.get()));
+    if (lazily) {
+        ibv_cq_init_attr_ex attr{};
+        attr.cqe = static_cast<uint32_t>(entries);
+        attr.channel = queue.channel.get();
+        attr.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS;
+        attr.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
+        queue.extended = verbs.create_cq_ex(context, &attr);
+    }
+    // Whatever keeps a provider from it, it may make a queue of the older kind.
+    queue.cq.reset(queue.extended != nullptr
+                       ? ibv_cq_ex_to_cq(queue.extended)
+                       : verbs.create_cq(context, entries, queue.channel.get()));
     if (!queue.cq)
         return sys_error(fmt::format("create a completion queue of {} entries", entries))
             .advise("use a smaller --depth");

@@ -50,6 +50,7 @@ class Verbs {
     virtual ibv_comp_channel* create_channel(ibv_context* context) = 0;
     virtual int destroy_channel(ibv_comp_channel* channel) = 0;
     virtual ibv_cq* create_cq(ibv_context* context, int entries, ibv_comp_channel* channel) = 0;
+    virtual ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attr) = 0;
     virtual int destroy_cq(ibv_cq* cq) = 0;
     virtual int get_cq_event(ibv_comp_channel* channel, ibv_cq** cq) = 0;
     virtual void ack_cq_event(ibv_cq* cq) = 0;
@@ -115,6 +116,7 @@ struct CompletionQueue {
     Verbs* verbs = nullptr;
     Owned<ibv_comp_channel> channel;  // non-blocking
     Owned<ibv_cq> cq;
+    ibv_cq_ex* extended = nullptr;  // the same, where it can be polled lazily
 
     // How many completions there were, or -1 and errno.
     int poll(std::span<ibv_wc> out) noexcept {
@@ -138,7 +140,52 @@ struct CompletionQueue {
     }
 };
 
-Result<CompletionQueue> create_cq(Verbs& verbs, ibv_context* context, int entries);
+// In wr_id of a receive whose completion is polled lazily.
+inline constexpr uint64_t kReceiveMark = uint64_t{1} << 63U;
+
+// A queue as loops of a measurement poll it where the provider has ibv_start_poll(3). Of a
+// completion they go by wr_id and status, so nothing else is read: `opcode` says of `out` only
+// whether it is of a receive.
+struct LazyQueue {
+    CompletionQueue* queue;
+
+    int poll(std::span<ibv_wc> out) noexcept {
+        ibv_cq_ex* cq = queue->extended;
+        ibv_poll_cq_attr none{};
+        int rc = ibv_start_poll(cq, &none);
+        if (rc == ENOENT)
+            return 0;
+        size_t count = 0;
+        if (rc == 0) {
+            do {
+                ibv_wc& wc = out[count++];
+                wc.wr_id = cq->wr_id;
+                wc.status = cq->status;
+                wc.opcode = (wc.wr_id & kReceiveMark) != 0 ? IBV_WC_RECV : IBV_WC_SEND;
+                if (wc.status != IBV_WC_SUCCESS) [[unlikely]]
+                    wc.vendor_err = ibv_wc_read_vendor_err(cq);
+            } while (count < out.size() && (rc = ibv_next_poll(cq)) == 0);
+            ibv_end_poll(cq);
+        }
+        if (rc == 0 || rc == ENOENT) [[likely]]
+            return static_cast<int>(count);
+        errno = EIO;
+        return -1;
+    }
+
+    int arm() noexcept { return queue->arm(); }
+
+    [[nodiscard]] int fd() const noexcept { return queue->fd(); }
+
+    void take_events() noexcept { queue->take_events(); }
+};
+
+// `lazily`: for one thread, and a LazyQueue beside, if the provider has that. libmlx5 then takes no
+// lock, and looks only at what is read of a completion.
+Result<CompletionQueue> create_cq(Verbs& verbs,
+                                        ibv_context* context,
+                                        int entries,
+                                        bool lazily = false);
 
 // The operations that are to be posted by ibv_wr_*(3), as IBV_QP_EX_WITH_*, and through what; null:
 // its provider has no such calls, or not for all of them, and ibv_post_send(3) takes them.

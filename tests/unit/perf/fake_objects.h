@@ -35,7 +35,8 @@ struct FakeVerbs::Channel : ibv_comp_channel {
     std::deque<ibv_cq*> events;
 };
 
-struct FakeVerbs::Queue : ibv_cq {
+// Any queue has room for what the extended ones have; those of the older kind have no functions.
+struct FakeVerbs::Queue : ibv_cq_ex {
     struct Entry {
         ibv_wc wc{};
         Pair* pair = nullptr;  // whose send requests up to `index` are free once this is polled
@@ -49,6 +50,8 @@ struct FakeVerbs::Queue : ibv_cq {
     unsigned empty_polls = 0;  // in a row
     std::condition_variable filled;
     unsigned unacknowledged = 0;
+    bool is_open = false;  // between start_poll and end_poll
+    ibv_wc current{};      // there
 };
 
 struct FakeVerbs::Request {

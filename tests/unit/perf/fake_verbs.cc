@@ -18,6 +18,7 @@ namespace test {
 
 namespace {
 using Guard = std::lock_guard<std::mutex>;
+constexpr uint32_t kRxe = 0xffffff;
 
 // Whether the kernel could pin it.
 bool is_there(const std::byte* memory) {
@@ -95,6 +96,11 @@ int FakeVerbs::take_path(const Context& context, const ibv_ah_attr& path) {
 uint64_t FakeVerbs::posted_by_calls() {
     const Guard guard(lock_);
     return posted_by_calls_;
+}
+
+uint64_t FakeVerbs::polled_lazily() {
+    const Guard guard(lock_);
+    return polled_lazily_;
 }
 
 uint64_t FakeVerbs::posted_by_lists() {
@@ -404,14 +410,38 @@ ibv_cq* FakeVerbs::create_cq(ibv_context* context, int entries, ibv_comp_channel
     queue->cqe = entries;
     queue->fake_channel = static_cast<Channel*>(channel);
     objects_.insert(queue);
+    return ibv_cq_ex_to_cq(queue);
+}
+
+// Fields that nobody asked for have no function to read them.
+ibv_cq_ex* FakeVerbs::create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attr) {
+    const FakeDevice& device = *static_cast<Context*>(context)->device;
+    if (!device.has_lazy_queues || device.iwarp || attr->wc_flags != 0 ||
+        attr->comp_mask != IBV_CQ_INIT_ATTR_MASK_FLAGS) {
+        errno = EOPNOTSUPP;
+        return nullptr;
+    }
+    if (device.vendor_id == kRxe)
+        complain("librxe before rdma-core 59 skips completions in ibv_next_poll");
+    Queue* queue = queue_of(create_cq(context, static_cast<int>(attr->cqe), attr->channel));
+    queue->start_poll = [](ibv_cq_ex* cq, ibv_poll_cq_attr* none) {
+        return none->comp_mask == 0 ? step(cq, true) : EINVAL;
+    };
+    queue->next_poll = [](ibv_cq_ex* cq) { return step(cq, false); };
+    queue->end_poll = end_poll;
+    queue->read_vendor_err = [](ibv_cq_ex* cq) {
+        return static_cast<Queue*>(cq)->current.vendor_err;
+    };
     return queue;
 }
 
 int FakeVerbs::destroy_cq(ibv_cq* cq) {
     const Guard guard(lock_);
-    auto* queue = static_cast<Queue*>(cq);
+    Queue* queue = queue_of(cq);
     if (queue->unacknowledged != 0)
         complain("a queue with unacknowledged events is destroyed: the real call never returns");
+    if (queue->is_open)
+        complain("a queue is destroyed between ibv_start_poll and ibv_end_poll");
     std::erase(queue->fake_channel->events, cq);
     objects_.erase(cq);
     delete queue;
@@ -426,13 +456,13 @@ int FakeVerbs::get_cq_event(ibv_comp_channel* channel, ibv_cq** cq) {
     auto& events = static_cast<Channel*>(channel)->events;
     *cq = events.front();
     events.pop_front();
-    ++static_cast<Queue*>(*cq)->unacknowledged;
+    ++queue_of(*cq)->unacknowledged;
     return 0;
 }
 
 void FakeVerbs::ack_cq_event(ibv_cq* cq) {
     const Guard guard(lock_);
-    --static_cast<Queue*>(cq)->unacknowledged;
+    --queue_of(cq)->unacknowledged;
 }
 
 ibv_qp* FakeVerbs::create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) {
@@ -500,7 +530,7 @@ ibv_qp* FakeVerbs::create_qp_ex(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended)
 int FakeVerbs::destroy_qp(ibv_qp* qp) {
     const Guard guard(lock_);
     auto* pair = static_cast<Pair*>(qp);
-    for (auto& entry : static_cast<Queue*>(qp->send_cq)->entries) {
+    for (auto& entry : queue_of(qp->send_cq)->entries) {
         if (entry.pair == pair)
             entry.pair = nullptr;
     }

@@ -56,6 +56,7 @@ struct FakeDevice {
     bool wants_grh = false;       // as an mlx5 port of a VF: without one RTR answers EINVAL
     bool has_rc = true;           // EFA has none: EOPNOTSUPP
     bool has_calls = true;        // ibv_wr_*(3); iWARP's siw has none: EOPNOTSUPP
+    bool has_lazy_queues = true;  // ibv_create_cq_ex(3); as ibv_wr_*(3)
     int max_reads = 128;          // of either side
     uint32_t thread_domains = 0;  // of its providers; 0: EOPNOTSUPP, as of rxe
     bool takes_dma_bufs = false;  // mlx5, efa and irdma do; others, as rxe: EOPNOTSUPP
@@ -115,6 +116,7 @@ class FakeVerbs : public perf::Verbs {
     [[nodiscard]] std::vector<ibv_ah_attr> paths();
     [[nodiscard]] uint64_t posted_by_calls();   // requests, by ibv_wr_*(3)
     [[nodiscard]] uint64_t posted_by_lists();   // by ibv_post_send(3)
+    [[nodiscard]] uint64_t polled_lazily();     // completions, by ibv_start_poll(3)
     [[nodiscard]] std::vector<int> reads();     // in flight, of all that got to RTS as RC
     [[nodiscard]] std::vector<int> accesses();  // of all memory that was ever registered
     [[nodiscard]] uint64_t dma_bufs();          // that were ever registered
@@ -142,6 +144,7 @@ class FakeVerbs : public perf::Verbs {
     ibv_comp_channel* create_channel(ibv_context* context) override;
     int destroy_channel(ibv_comp_channel* channel) override;
     ibv_cq* create_cq(ibv_context* context, int entries, ibv_comp_channel* channel) override;
+    ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attr) override;
     int destroy_cq(ibv_cq* cq) override;
     int get_cq_event(ibv_comp_channel* channel, ibv_cq** cq) override;
     void ack_cq_event(ibv_cq* cq) override;
@@ -162,7 +165,11 @@ class FakeVerbs : public perf::Verbs {
     struct Request;
     struct Extended;
 
+    static Queue* queue_of(ibv_cq* cq);
     static int poll_cq(ibv_cq* cq, int count, ibv_wc* out);
+    static int take(Queue& queue, std::unique_lock<std::mutex>& lock, std::span<ibv_wc> out);
+    static int step(ibv_cq_ex* cq, bool starts);
+    static void end_poll(ibv_cq_ex* cq);
     static int req_notify_cq(ibv_cq* cq, int solicited);
     static int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad);
     static int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad);
@@ -209,6 +216,7 @@ class FakeVerbs : public perf::Verbs {
     uint64_t messages_ = 0;
     uint64_t posted_by_calls_ = 0;
     uint64_t posted_by_lists_ = 0;
+    uint64_t polled_lazily_ = 0;
     Fault fault_ = Fault::None;
     uint64_t fault_at_ = UINT64_MAX;
     uint64_t fault_count_ = 1;

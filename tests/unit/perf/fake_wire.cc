@@ -18,31 +18,66 @@ constexpr unsigned kPatience = 2;  // empty polls that return at once
 constexpr std::chrono::microseconds kNap{20};
 }  // namespace
 
+FakeVerbs::Queue* FakeVerbs::queue_of(ibv_cq* cq) {
+    return static_cast<Queue*>(reinterpret_cast<ibv_cq_ex*>(cq));
+}
+
 int FakeVerbs::poll_cq(ibv_cq* cq, int count, ibv_wc* out) {
     auto& self = *static_cast<Context*>(cq->context)->owner;
     std::unique_lock lock(self.lock_);
-    if (static_cast<Context*>(cq->context)->removed)
+    Queue& queue = *queue_of(cq);
+    if (queue.is_open)
+        self.complain("a queue is polled between ibv_start_poll and ibv_end_poll");
+    return take(queue, lock, {out, static_cast<size_t>(count)});
+}
+
+int FakeVerbs::take(Queue& queue, std::unique_lock<std::mutex>& lock, std::span<ibv_wc> out) {
+    if (static_cast<Context*>(queue.context)->removed)
         return 0;
-    auto& queue = *static_cast<Queue*>(cq);
     auto& entries = queue.entries;
     // A thread that spins keeps the processor from the one that it waits for.
     queue.empty_polls = entries.empty() ? queue.empty_polls + 1 : 0;
     if (queue.empty_polls > kPatience && !queue.was_armed)
         queue.filled.wait_for(lock, kNap, [&] { return !entries.empty(); });
-    int taken = 0;
-    while (taken < count && !entries.empty()) {
+    size_t taken = 0;
+    while (taken < out.size() && !entries.empty()) {
         out[taken++] = entries.front().wc;
         if (Pair* pair = entries.front().pair; pair != nullptr)
             pair->freed = std::max(pair->freed, entries.front().index + 1);
         entries.pop_front();
     }
-    return taken;
+    return static_cast<int>(taken);
+}
+
+// The first of a batch, or the next.
+int FakeVerbs::step(ibv_cq_ex* cq, bool starts) {
+    auto& self = *static_cast<Context*>(cq->context)->owner;
+    std::unique_lock lock(self.lock_);
+    auto& queue = *static_cast<Queue*>(cq);
+    if (queue.is_open == starts)
+        self.complain("ibv_start_poll, ibv_next_poll and ibv_end_poll are out of order");
+    if (take(queue, lock, {&queue.current, 1}) == 0)
+        return ENOENT;
+    queue.is_open = true;
+    queue.wr_id = queue.current.wr_id;
+    queue.status = queue.current.status;
+    ++self.polled_lazily_;
+    return 0;
+}
+
+void FakeVerbs::end_poll(ibv_cq_ex* cq) {
+    auto& self = *static_cast<Context*>(cq->context)->owner;
+    const Guard guard(self.lock_);
+    auto& queue = *static_cast<Queue*>(cq);
+    if (!queue.is_open)
+        self.complain("ibv_end_poll without ibv_start_poll");
+    queue.is_open = false;
 }
 
 int FakeVerbs::req_notify_cq(ibv_cq* cq, int) {
     auto& self = *static_cast<Context*>(cq->context)->owner;
     const Guard guard(self.lock_);
-    auto& queue = *static_cast<Queue*>(cq);
+    Queue& queue = *queue_of(cq);
     queue.armed = queue.was_armed = true;
     return static_cast<Context*>(cq->context)->removed ? EIO : 0;
 }
@@ -243,7 +278,7 @@ bool FakeVerbs::execute(Pair& pair, const Request& request) {
             (void)deliver(*it->second, request, mine, reliable);
     }
     if ((request.wr.send_flags & IBV_SEND_SIGNALED) != 0 || mine.status != IBV_WC_SUCCESS)
-        complete(*static_cast<Queue*>(pair.send_cq), mine, &pair, request.index);
+        complete(*queue_of(pair.send_cq), mine, &pair, request.index);
     return true;
 }
 
@@ -288,7 +323,7 @@ void FakeVerbs::arrive(Pair& peer, const Request& request, ibv_wc& mine) {
              request.inline_data.empty() ? at(request.piece.addr) : request.inline_data.data(),
              request.piece.length);
     }
-    complete(*static_cast<Queue*>(peer.recv_cq), theirs, nullptr, 0);
+    complete(*queue_of(peer.recv_cq), theirs, nullptr, 0);
 }
 
 ibv_wc_status FakeVerbs::copy_remote(Pair& peer, const Request& request) {
@@ -398,7 +433,7 @@ void FakeVerbs::complete(Queue& queue, const ibv_wc& wc, Pair* pair, uint64_t in
     if (!queue.armed)
         return;
     queue.armed = false;
-    queue.fake_channel->events.push_back(&queue);
+    queue.fake_channel->events.push_back(ibv_cq_ex_to_cq(&queue));
     const uint64_t one = 1;
     (void)!::write(queue.fake_channel->fd, &one, sizeof one);
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How messages are posted: by ibv_wr_*(3), or in lists where the provider has no such calls.
+// How messages are posted and their completions polled: by ibv_wr_*(3) and ibv_start_poll(3), or in
+// lists where the provider has no such calls.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/unit/perf/session_pair.h"
@@ -13,6 +15,13 @@ using test::FakeVerbs;
 FakeDevice device_with(bool calls) {
     FakeDevice device = test::loopback_device();
     device.has_calls = calls;
+    return device;
+}
+
+FakeDevice polled_device(uint32_t vendor, bool has_lazy_queues) {
+    FakeDevice device = test::loopback_device();
+    device.vendor_id = vendor;
+    device.has_lazy_queues = has_lazy_queues;
     return device;
 }
 
@@ -47,6 +56,35 @@ TEST(Posting, IsByCallsWhereTheProviderHasThem) {
             EXPECT_GE(messages, 777U);
             EXPECT_EQ(verbs.posted_by_lists(), calls ? credits_of(p) : messages) << describe(p);
         }
+    }
+}
+
+// Rounds of verification read more of a completion, and poll the same queue in the other way.
+TEST(Polling, IsLazyOnAnAdapterWhereItsProviderCan) {
+    for (const Point& p : all_points()) {
+        for (const auto& [vendor, has] :
+             {std::pair(0x2c9U, true), {0x2c9U, false}, {0xffffffU, true}}) {
+            const bool lazy = has && vendor == 0x2c9U;
+            FakeVerbs verbs({polled_device(vendor, has)});
+            const auto result = run_one(verbs, p);
+            ASSERT_TRUE(result) << describe(p) << ": " << result.error().message();
+            EXPECT_FALSE(result->checked.wrong) << result->checked.wrong->mismatch.kind;
+            const uint64_t fewest = p.mode == Mode::Bandwidth ? 777 / signal_of(p) : 777;
+            EXPECT_EQ(verbs.polled_lazily() >= fewest, lazy) << describe(p);
+            EXPECT_EQ(verbs.polled_lazily() != 0, lazy) << describe(p);
+        }
+    }
+}
+
+TEST(Polling, TellsWhatFailed) {
+    for (const bool lazy : {true, false}) {
+        FakeVerbs verbs({polled_device(0x2c9, lazy)});
+        Point p = point(Verb::Write, Mode::Bandwidth);
+        p.verify = Verify::Off;
+        verbs.fail_messages(5);
+        const auto result = run_one(verbs, p);
+        ASSERT_FALSE(result);
+        EXPECT_THAT(result.error().message(), testing::HasSubstr("vendor error 0x81"));
     }
 }
 
