@@ -45,7 +45,7 @@ _rdma_perf() {
     case $before in
     --device) words=$(_rdma_perf_devices) ;;
     --verb) words='write read send write_imm send_imm fetch_add cmp_swap' ;;
-    --transport) words='rc uc ud tcp' ;;
+    --transport) words='rc uc ud srd tcp' ;;
     --mode) words='bw lat' ;;
     --direction) words='forward reverse both' ;;
     --poll) words='auto spin yield event hybrid' ;;

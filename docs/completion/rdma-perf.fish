@@ -61,7 +61,7 @@ complete -c rdma-perf -n "__rdma_perf_at 'serve'" -l attach-file -r -F -d 'File 
 complete -c rdma-perf -n "__rdma_perf_at 'serve'" -l explain-gid -d 'Print every GID with the reason for or against it'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l port -r -f -d 'TCP port of the control connection'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l verb -r -f -a 'write read send write_imm send_imm fetch_add cmp_swap' -d 'Of write, read, send, write_imm, send_imm, fetch_add, cmp_swap'
-complete -c rdma-perf -n "__rdma_perf_at 'run'" -l transport -r -f -a 'rc uc ud tcp' -d 'Of rc, uc, ud, and tcp to compare with'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l transport -r -f -a 'rc uc ud srd tcp' -d 'Of rc, uc, ud, srd (of EFA), and tcp to compare with'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l cm -d 'Connect queue pairs by rdma_cm'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l mode -r -f -a 'bw lat' -d 'Of bw and lat'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l size -r -f -d 'Bytes, K, M'
@@ -102,7 +102,7 @@ complete -c rdma-perf -n "__rdma_perf_at 'run'" -l attach-file -r -F -d 'File wi
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l explain-gid -d 'Print every GID with the reason for or against it'
 complete -c rdma-perf -n "__rdma_perf_at 'run' 0" -f
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l verb -r -f -a 'write read send write_imm send_imm fetch_add cmp_swap' -d 'Of write, read, send, write_imm, send_imm, fetch_add, cmp_swap'
-complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l transport -r -f -a 'rc uc ud tcp' -d 'Of rc, uc, ud, and tcp to compare with'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l transport -r -f -a 'rc uc ud srd tcp' -d 'Of rc, uc, ud, srd (of EFA), and tcp to compare with'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l cm -d 'Connect queue pairs by rdma_cm'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l mode -r -f -a 'bw lat' -d 'Of bw and lat'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l size -r -f -d 'Bytes, K, M'

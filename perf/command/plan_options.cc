@@ -35,7 +35,7 @@ void add_words(CLI::App& app, PlanWords& words) {
         "list of write, read, send, write_imm, send_imm, fetch_add, cmp_swap");
     add("--transport",
         words.transports,
-        "list of rc, uc (write, send), ud (send), tcp (send, to compare with)");
+        "list of rc, uc (write, send), ud (send), srd (EFA), tcp (send, to compare)");
     app.add_flag("--cm", words.cm, "connect with rdma_cm (rc only; required for iWARP)");
     add("--mode", words.modes, "list of bw, lat");
     add("--size", words.sizes, "4096 | 64,4K,64K | 2..8M:*2 | 1K..8K:+1K");

@@ -65,7 +65,7 @@ void check_bands(const Ring& lane, const Round& round, Checked& checked) {
 
 bool has_immediate(const Point& point) {
     return point.verb == Verb::SendImm || writes_with_immediate(point) ||
-           !is_reliable(point.transport);
+           !is_ordered(point.transport);
 }
 
 // From the round's first message to this one, by its immediate; numbers wrap around.

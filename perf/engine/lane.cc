@@ -76,13 +76,14 @@ ibv_wr_opcode with_immediate(ibv_wr_opcode opcode) {
 uint64_t operations_of(const Point& point) {
     const ibv_wr_opcode opcode = opcode_of(point);
     return send_calls_of(opcode) |
-           (is_reliable(point.transport) ? 0 : send_calls_of(with_immediate(opcode)));
+           (is_ordered(point.transport) ? 0 : send_calls_of(with_immediate(opcode)));
 }
 
 ibv_qp_type type_of(Transport transport) {
-    return transport == Transport::Ud   ? IBV_QPT_UD
-           : transport == Transport::Uc ? IBV_QPT_UC
-                                        : IBV_QPT_RC;
+    return transport == Transport::Ud    ? IBV_QPT_UD
+           : transport == Transport::Uc  ? IBV_QPT_UC
+           : transport == Transport::Srd ? IBV_QPT_DRIVER
+                                         : IBV_QPT_RC;
 }
 
 // Any value will do: a queue key keeps strangers' datagrams out, and only by chance.
@@ -124,6 +125,10 @@ Result<Lane> Lane::create(const Device& device,
                                    access_of(point, side) | iwarp_access(device, point, side) |
                                        ordering_of(point))
                        .context(device.info.device));
+    if (device.signals_all) {
+        lane.hot_.signal = 1;
+        lane.signal_every_ = 1;
+    }
     if (needs_credits(device, point)) {
         lane.messages_per_credit_ = std::max(point.depth / 2, 1U);
         lane.hot_.room = 2UL * point.depth;
@@ -144,14 +149,27 @@ Result<> Lane::create_queue_pair(const Device& device, ibv_pd* pd) {
     caps.max_recv_wr = std::max(depths.receives, 1U);
     caps.max_send_sge = 1;
     caps.max_recv_sge = 1;
-    // Inline data is read by a processor.
-    const uint32_t auto_inline = device.memory->is_host() ? kInlineLimit : 0;
-    if (posts_data(point_, side_) && !fetches(point_.verb) &&
-        point_.size <= point_.inline_bytes.value_or(auto_inline)) {
-        if (!device.memory->is_host())
-            return make_error(Code::Unsupported,
-                              fmt::format("no processor reads {}, and inline data is read by one",
-                                          device.memory->name()))
+    const uint32_t longest = device.port.max_msg_sz;
+    if (point_.transport == Transport::Srd && is_send(point_.verb) && point_.size > longest)
+        return make_error(Code::Unsupported,
+                          fmt::format("{} sends messages of {} bytes at most, not of {}",
+                                      device.info.device,
+                                      longest,
+                                      point_.size))
+            .advise("use a smaller --size, or --verb write,read");
+    // A processor reads inline data. EFA takes none with an RDMA WRITE.
+    const bool can_inline =
+        device.memory->is_host() && (point_.transport != Transport::Srd || is_send(point_.verb));
+    const uint32_t most = point_.inline_bytes.value_or(can_inline ? kInlineLimit : 0);
+    if (posts_data(point_, side_) && !fetches(point_.verb) && point_.size <= most) {
+        if (!can_inline)
+            return make_error(
+                       Code::Unsupported,
+                       device.memory->is_host()
+                           ? fmt::format("no inline data goes with {} over srd",
+                                         name_of(point_.verb))
+                           : fmt::format("no processor reads {}, and inline data is read by one",
+                                         device.memory->name()))
                 .advise("use --inline 0, or auto");
         caps.max_inline_data = point_.size;
     }
@@ -217,14 +235,14 @@ Result<> Lane::aim(const DeviceInfo& peer, const Endpoint& remote, uint32_t mtu)
                                       point_.size,
                                       mtu))
             .advise("use a smaller --size, or raise the MTU of both netdevs");
-    if (point_.transport == Transport::Ud)
+    if (is_datagram(point_.transport))
         ah_ = TRY(make_address_handle(end_, qp_->pd, peer));
     build_sends(remote);
     return {};
 }
 
 Result<> Lane::choose_reads(const DeviceInfo& peer) {
-    if (!fetches(point_.verb) || !posts_data(point_, side_))
+    if (!fetches(point_.verb) || !posts_data(point_, side_) || point_.transport == Transport::Srd)
         return {};
     const uint32_t most = std::min({end_.own.initiator_depth, peer.responder_depth, kMaxReads});
     if (most == 0)
@@ -280,8 +298,11 @@ void Lane::build_sends(const Endpoint& remote) {
         if (is_atomic(point_.verb)) {
             request.wr.atomic.remote_addr = there;
             request.wr.atomic.rkey = remote.rkey;
-        } else if (point_.transport == Transport::Ud) {
+        } else if (is_datagram(point_.transport)) {
             request.wr.ud = {ah_.get(), remote.qpn, kQueueKey};
+            // SRD: the memory besides. The place of the others is taken.
+            request.bind_mw.rkey = remote.rkey;
+            request.bind_mw.bind_info.addr = there;
         } else {
             request.wr.rdma.remote_addr = there;
             request.wr.rdma.rkey = remote.rkey;
@@ -298,7 +319,7 @@ void Lane::set_opcode(ibv_wr_opcode opcode) {
 }
 
 void Lane::number_messages(uint32_t first) {
-    if (!is_reliable(point_.transport))
+    if (!is_ordered(point_.transport))
         set_opcode(with_immediate(opcode_));
     for (uint32_t i = 0; i < sends_.size(); ++i) {
         sends_[i].imm_data = htonl(first + i);

@@ -50,9 +50,11 @@ bool take_completions(
 // may be left behind for whoever uses the queue next.
 class OwnSends {
   public:
+    explicit OwnSends(uint32_t every) : every_(every) {}
+
     // Whether message `number` asks for one.
     bool ask(uint64_t number) noexcept {
-        const bool signaled = number % kSignalEvery == 0;
+        const bool signaled = number % every_ == 0;
         due_ += signaled ? 1 : 0;
         return signaled;
     }
@@ -78,6 +80,7 @@ class OwnSends {
     }
 
   private:
+    uint32_t every_;
     uint64_t due_ = 0;
 };
 
@@ -88,7 +91,7 @@ Ending ping(
     L& lane, C& completer, Worker& worker, const Limit& limit, Histogram& histogram) noexcept {
     CompletionArray wc;
     Ending end;
-    OwnSends own;
+    OwnSends own(lane.signal_every());
     for (uint64_t sent = 0; sent < limit.messages; ++sent) {
         const uint64_t begin = now_ns();
         if (limit.reached(begin) || worker.is_closed())
@@ -119,7 +122,7 @@ template <class L, class C>
 Ending pong(L& lane, C& completer, Worker& worker) noexcept {
     CompletionArray wc;
     Ending end;
-    OwnSends own;
+    OwnSends own(lane.signal_every());
     uint64_t answered = 0;
     while (answered < worker.expected()) {
         int got = 0;
@@ -176,7 +179,8 @@ class OpenLoop {
           completer_(completer),
           worker_(worker),
           rate_(lane.point().rate),
-          due_(lane.point().depth) {}
+          due_(lane.point().depth),
+          own_(lane.signal_every()) {}
 
     Ending run(const Limit& limit, Histogram& histogram) {
         begin_ = now_ns();

@@ -13,9 +13,23 @@ int post_list(const Hot& hot, SendRequest* first, uint32_t) noexcept {
     return ibv_post_send(hot.qp, first, &bad);
 }
 
-template <ibv_wr_opcode kOpcode>
+// What an RDMA operation is of. With an address of its own a request has it elsewhere (lane.cc).
+struct There {
+    uint64_t remote_addr;
+    uint32_t rkey;
+};
+
+template <bool kAddress>
+There there_of(const ibv_send_wr& request) noexcept {
+    if constexpr (kAddress)
+        return {request.bind_mw.bind_info.addr, request.bind_mw.rkey};
+    else
+        return {request.wr.rdma.remote_addr, request.wr.rdma.rkey};
+}
+
+template <ibv_wr_opcode kOpcode, bool kAddress>
 void begin_request(ibv_qp_ex* qp, const ibv_send_wr& request) noexcept {
-    [[maybe_unused]] const auto& rdma = request.wr.rdma;
+    [[maybe_unused]] const There rdma = there_of<kAddress>(request);
     [[maybe_unused]] const auto& atomic = request.wr.atomic;
     if constexpr (kOpcode == IBV_WR_SEND)
         ibv_wr_send(qp);
@@ -41,7 +55,7 @@ int post_calls(const Hot& hot, SendRequest* first, uint32_t count) noexcept {
         qp->wr_id = request.wr_id;
         // With IBV_SEND_INLINE: librxe (rdma-core 65) marks no inline data as such by itself.
         qp->wr_flags = request.send_flags;
-        begin_request<kOpcode>(qp, request);
+        begin_request<kOpcode, kAddress>(qp, request);
         if constexpr (kAddress)
             ibv_wr_set_ud_addr(
                 qp, request.wr.ud.ah, request.wr.ud.remote_qpn, request.wr.ud.remote_qkey);

@@ -75,9 +75,9 @@ static_assert(sizeof(Hot) == kCacheLine);
 class Ring {
   public:
     static Result<Ring> make(const Point& point,
-                                   Side side,
-                                   LaneId id,
-                                   BufferSource& source = *host_memory());
+                             Side side,
+                             LaneId id,
+                             BufferSource& source = *host_memory());
 
     [[nodiscard]] const Point& point() const { return point_; }
 
@@ -117,6 +117,9 @@ class Ring {
     // Credits (Lane has them): none.
     [[nodiscard]] static constexpr uint32_t messages_per_credit() noexcept { return 0; }
 
+    // Of how many sends of a ping-pong one asks for a completion.
+    [[nodiscard]] uint32_t signal_every() const noexcept { return signal_every_; }
+
     // How many messages may be under way that no credit has been got for.
     [[nodiscard]] uint64_t room() const noexcept { return hot_.room; }
 
@@ -138,6 +141,7 @@ class Ring {
     Side side_;
     LaneId id_;
     int64_t missing_ = 0;
+    uint32_t signal_every_ = kSignalEvery;
     Layout layout_;
     Memory memory_;
 };

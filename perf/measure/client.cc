@@ -36,7 +36,8 @@ Result<> check_known(const Hello& server, const Point& point) {
     const std::pair<std::string_view, bool> asked[] = {{"marks", point.marks != Marks{}},
                                                        {"reads", point.reads != 0},
                                                        {"inline", point.inline_bytes.has_value()},
-                                                       {"signal", point.signal != 0}};
+                                                       {"signal", point.signal != 0},
+                                                       {"srd", point.transport == Transport::Srd}};
     for (const auto& [capability, is_asked] : asked) {
         if (is_asked && !can(server, capability))
             return make_error(Code::Unsupported,
@@ -117,6 +118,8 @@ Result<> Client::open(const Point& point) {
     result_.point = point;
     result_.point.poll = resolve_poll(
         point.poll, point.transport, point.threads, device_ ? poll_place(*device_) : PollPlace{});
+    if (device_ && device_->signals_all && point.mode == Mode::Bandwidth)
+        result_.point.signal = 1;
     parts_.clear();
     seen_ = {};
     next_round_ = 0;

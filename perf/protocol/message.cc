@@ -238,10 +238,11 @@ Hello own_hello() {
             .version = RDMA_VERSION,
             .host = known ? names.nodename : "?",
             .kernel = known ? names.release : "?",
-            .capabilities = {"rc",   "uc",        "ud",       "tcp",       "write",    "read",
-                             "send", "write_imm", "send_imm", "fetch_add", "cmp_swap", "bw",
-                             "lat",  "verify",    "qps",      "reverse",   "both",     "rate",
-                             "cm",   "marks",     "reads",    "inline",    "signal",   "load"},
+            .capabilities = {"rc",       "uc",     "ud",        "tcp",      "write",
+                             "read",     "send",   "write_imm", "send_imm", "fetch_add",
+                             "cmp_swap", "bw",     "lat",       "verify",   "qps",
+                             "reverse",  "both",   "rate",      "cm",       "marks",
+                             "reads",    "inline", "signal",    "load",     "srd"},
             .machine = read_line("/proc/sys/kernel/random/boot_id").value_or(""),
             .platform = own_platform()};
 }

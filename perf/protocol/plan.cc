@@ -90,6 +90,10 @@ Point make_point(const Plan& plan, const Choice& choice) {
         point.reads = fetches(choice.verb) ? plan.reads : 0;
         point.inline_bytes = plan.inline_bytes;
         point.signal = choice.mode == Mode::Bandwidth ? plan.signal : 0;
+        // EFA posts nothing without a completion.
+        if (choice.transport == Transport::Srd && choice.mode == Mode::Bandwidth &&
+            plan.signal == 0)
+            point.signal = 1;
     }
     const uint32_t ring = plan.ring_bytes != 0 ? plan.ring_bytes : kAutoRing;
     if (choice.mode == Mode::Latency)
@@ -251,7 +255,7 @@ Result<> check_latency_limits(const Point& point) {
                 "depth of a latency point"));
     TRY(require(point.slots <= (open ? kOpenLoopDepth : 8), "slots"));
     TRY(require(point.rate <= kMaxRate, "rate"));
-    TRY(require(!open || is_reliable(point.transport), "rate of an unreliable transport"));
+    TRY(require(!open || is_ordered(point.transport), "rate of a transport without order"));
     TRY(require(point.qps == 1 && point.batch == 1, "queue pairs or batch of a latency point"));
     TRY(require(point.signal == 0, "signal of a latency point"));
     return require(point.direction == Direction::Forward, "direction of a latency point");
@@ -265,6 +269,7 @@ Result<> check_bandwidth_limits(const Point& point) {
     TRY(require(
         point.depth % signal == 0 && (signal % point.batch == 0 || point.batch % signal == 0),
         "signal (it must divide the depth, and be a multiple or a part of the batch)"));
+    TRY(require(point.transport != Transport::Srd || signal == 1, "signal of srd"));
     TRY(require(point.iterations == 0 || point.iterations >= point.qps,
                 "iterations below the number of queue pairs"));
     if (point.direction == Direction::Both && is_atomic(point.verb))
@@ -291,6 +296,7 @@ Result<> check_limits(const Point& point) {
                 "threads"));
     TRY(check_marks(point));
     TRY(require(point.reads <= kMaxReads, "reads"));
+    TRY(require(point.transport != Transport::Srd || point.reads == 0, "reads of srd"));
     TRY(require(point.inline_bytes.value_or(0) <= kMaxInlineBytes, "inline_bytes"));
     TRY(require(point.slots >= 1, "slots"));
     const uint64_t lead = point.transport == Transport::Ud ? kGrhSize : 0;

@@ -16,7 +16,7 @@
 namespace perf {
 
 enum class Verb { Write, Read, Send, WriteImm, SendImm, FetchAdd, CompareSwap };
-enum class Transport { Rc, Uc, Ud, Tcp };
+enum class Transport { Rc, Uc, Ud, Srd, Tcp };
 enum class Mode { Bandwidth, Latency };
 enum class PollMode { Auto, Spin, Yield, Event, Hybrid };
 
@@ -70,7 +70,17 @@ constexpr bool fetches(Verb verb) {
 
 // A message may be lost for good, and nobody is told.
 constexpr bool is_reliable(Transport transport) {
+    return transport == Transport::Rc || transport == Transport::Srd || transport == Transport::Tcp;
+}
+
+// Which message arrives is known by the order: none gets lost or overtakes another.
+constexpr bool is_ordered(Transport transport) {
     return transport == Transport::Rc || transport == Transport::Tcp;
+}
+
+// Each work request has the address of its peer.
+constexpr bool is_datagram(Transport transport) {
+    return transport == Transport::Ud || transport == Transport::Srd;
 }
 
 // Runs over a device's queue pairs. The other one, plain TCP, is there to compare with.
@@ -78,13 +88,16 @@ constexpr bool needs_device(Transport transport) {
     return transport != Transport::Tcp;
 }
 
-// What a queue pair of this transport can carry (IBTA 1.7, table 44; ibv_post_send(3)). TCP takes
-// bytes from one side and gives them to the other, which is SEND.
+// What a queue pair of this transport can carry (IBTA 1.7, table 44; ibv_post_send(3)). Of SRD, which
+// is EFA's, older adapters carry less. TCP takes bytes from one side and gives them to the other,
+// which is SEND.
 constexpr bool can_carry(Transport transport, Verb verb) {
     if (transport == Transport::Tcp)
         return verb == Verb::Send;
     if (transport == Transport::Rc)
         return true;
+    if (transport == Transport::Srd)
+        return !is_atomic(verb);
     return is_send(verb) || (transport == Transport::Uc && !fetches(verb));
 }
 
@@ -140,7 +153,7 @@ template <>
 inline constexpr WordList kWords<Verb>{
     "verb", {"write", "read", "send", "write_imm", "send_imm", "fetch_add", "cmp_swap"}};
 template <>
-inline constexpr WordList kWords<Transport>{"transport", {"rc", "uc", "ud", "tcp"}};
+inline constexpr WordList kWords<Transport>{"transport", {"rc", "uc", "ud", "srd", "tcp"}};
 template <>
 inline constexpr WordList kWords<Mode>{"mode", {"bw", "lat"}};
 template <>

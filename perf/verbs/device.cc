@@ -22,6 +22,10 @@ bool is_software(const ibv_device_attr& attr) {
     return attr.vendor_id == 0xffffff || attr.vendor_id == 0x626d74;
 }
 
+bool is_efa(const ibv_device_attr& attr) {
+    return attr.vendor_id == 0x1d0f;  // Amazon
+}
+
 uint32_t reads(int value) {
     return static_cast<uint32_t>(std::clamp(value, 0, static_cast<int>(kMaxReads)));
 }
@@ -36,6 +40,7 @@ Result<Device> open_row(Verbs& verbs, const GidRow& row) {
         return sys_error(rc, fmt::format("query port {} of {}", row.port, row.device));
     device.pd = TRY(alloc_pd(verbs, device.context.get()));
     device.software = is_software(device.attr);
+    device.signals_all = is_efa(device.attr);
     device.info = {.device = row.device,
                    .netdev = row.netdev,
                    .port = row.port,

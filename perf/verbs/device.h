@@ -34,9 +34,10 @@ struct Device {
     ibv_device_attr attr{};
     ibv_port_attr port{};
     DeviceInfo info;
-    bool software = false;    // rxe or siw: our own CPU does the device's work
-    std::string explanation;  // the table of candidates, for --explain-gid
-    std::string note;         // for the user, in any case: the GID is a guess
+    bool software = false;     // rxe or siw: our own CPU does the device's work
+    bool signals_all = false;  // EFA: refuses a work request that asks for no completion
+    std::string explanation;   // the table of candidates, for --explain-gid
+    std::string note;          // for the user, in any case: the GID is a guess
 };
 
 // The side has its buffers there.

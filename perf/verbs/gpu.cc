@@ -61,7 +61,7 @@ constexpr Vendor kRocm = {
         "use a kernel with PCI_P2PDMA and DMABUF_MOVE_NOTIFY, and an adapter that takes "
         "dma-bufs"};
 
-struct Calls {
+struct GpuCalls {
     int (*init)(unsigned flags) = nullptr;
     int (*allocate)(uint64_t* address, size_t bytes) = nullptr;
     int (*free)(uint64_t address) = nullptr;
@@ -83,12 +83,12 @@ struct Calls {
 };
 
 template <class F>
-void find(void* library, const char* name, F& call) {
+void find_call(void* library, const char* name, F& call) {
     call = reinterpret_cast<F>(::dlsym(library, name));
 }
 
 // Never closed: drivers leave threads behind.
-void* load(std::span<const char* const> names) {
+void* load_any(std::span<const char* const> names) {
     for (const char* name : names) {
         if (void* library = ::dlopen(name, RTLD_NOW | RTLD_LOCAL); library != nullptr)
             return library;
@@ -96,8 +96,8 @@ void* load(std::span<const char* const> names) {
     return nullptr;
 }
 
-Result<Calls> load_calls(const Vendor& vendor) {
-    void* library = load(vendor.libraries);
+Result<GpuCalls> load_gpu(const Vendor& vendor) {
+    void* library = load_any(vendor.libraries);
     if (library == nullptr) {
         const char* why = ::dlerror();
         return make_error(Code::Unsupported,
@@ -106,24 +106,24 @@ Result<Calls> load_calls(const Vendor& vendor) {
                                       printable(why != nullptr ? why : "no library")))
             .advise(std::string(vendor.install));
     }
-    Calls calls;
-    find(library, vendor.init, calls.init);
-    find(library, vendor.allocate, calls.allocate);
-    find(library, vendor.free, calls.free);
-    find(library, vendor.to_device, calls.to_device);
-    find(library, vendor.to_host, calls.to_host);
-    find(library, vendor.finish, calls.finish);
-    find(library, vendor.export_range, calls.export_range);
-    find(library, "cuDeviceGet", calls.get_device);
-    find(library, "cuDevicePrimaryCtxRetain", calls.retain);
-    find(library, "cuDevicePrimaryCtxRelease_v2", calls.release);
-    find(library, "cuCtxSetCurrent", calls.enter);
-    find(library, "cuGetErrorName", calls.cuda_name);
-    find(library, "hipSetDevice", calls.set_device);
-    find(library, "hipGetErrorName", calls.hip_name);
+    GpuCalls calls;
+    find_call(library, vendor.init, calls.init);
+    find_call(library, vendor.allocate, calls.allocate);
+    find_call(library, vendor.free, calls.free);
+    find_call(library, vendor.to_device, calls.to_device);
+    find_call(library, vendor.to_host, calls.to_host);
+    find_call(library, vendor.finish, calls.finish);
+    find_call(library, vendor.export_range, calls.export_range);
+    find_call(library, "cuDeviceGet", calls.get_device);
+    find_call(library, "cuDevicePrimaryCtxRetain", calls.retain);
+    find_call(library, "cuDevicePrimaryCtxRelease_v2", calls.release);
+    find_call(library, "cuCtxSetCurrent", calls.enter);
+    find_call(library, "cuGetErrorName", calls.cuda_name);
+    find_call(library, "hipSetDevice", calls.set_device);
+    find_call(library, "hipGetErrorName", calls.hip_name);
     constexpr const char* kHsa[] = {"libhsa-runtime64.so.1"};
-    if (void* hsa = calls.set_device != nullptr ? load(kHsa) : nullptr; hsa != nullptr)
-        find(hsa, "hsa_amd_portable_export_dmabuf", calls.export_hsa);
+    if (void* hsa = calls.set_device != nullptr ? load_any(kHsa) : nullptr; hsa != nullptr)
+        find_call(hsa, "hsa_amd_portable_export_dmabuf", calls.export_hsa);
     const bool has_context = calls.get_device != nullptr && calls.retain != nullptr &&
                              calls.release != nullptr && calls.enter != nullptr;
     if (calls.init == nullptr || calls.allocate == nullptr || calls.free == nullptr ||
@@ -137,7 +137,7 @@ Result<Calls> load_calls(const Vendor& vendor) {
 
 class Gpu : public BufferSource {
   public:
-    Gpu(const Vendor& vendor, const Calls& calls, unsigned number)
+    Gpu(const Vendor& vendor, const GpuCalls& calls, unsigned number)
         : BufferSource(fmt::format("{}:{}", vendor.word, number), kGpuPage),
           vendor_(&vendor),
           calls_(calls),
@@ -191,7 +191,7 @@ class Gpu : public BufferSource {
     }
 
     const Vendor* vendor_;
-    Calls calls_;
+    GpuCalls calls_;
     int number_;
     int device_ = 0;
     void* context_ = nullptr;
@@ -237,7 +237,7 @@ class Gpu::Piece : public Buffer {
   private:
     // No dma-buf is no error yet: the kernel may have peer memory.
     void export_it(size_t bytes) {
-        const Calls& calls = gpu_->calls_;
+        const GpuCalls& calls = gpu_->calls_;
         int fd = -1;
         if (calls.export_range != nullptr &&
             calls.export_range(&fd, address, bytes, kDmaBufHandle, 0) == 0)
@@ -258,7 +258,7 @@ Result<std::unique_ptr<Buffer>> Gpu::allocate(size_t bytes) {
 }
 
 Result<Buffers> open_gpu(const Vendor& vendor, unsigned number) {
-    auto gpu = std::make_shared<Gpu>(vendor, TRY(load_calls(vendor)), number);
+    auto gpu = std::make_shared<Gpu>(vendor, TRY(load_gpu(vendor)), number);
     TRY(gpu->open());
     return Buffers(std::move(gpu));
 }

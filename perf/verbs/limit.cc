@@ -128,7 +128,9 @@ HeaderStack stack_of(const DeviceInfo& info) {
 }  // namespace
 
 std::optional<Transfer> transfer_of(const Point& point) {
-    if (is_atomic(point.verb) || point.transport == Transport::Tcp)
+    // SRD's headers are Amazon's own.
+    if (is_atomic(point.verb) || point.transport == Transport::Tcp ||
+        point.transport == Transport::Srd)
         return std::nullopt;
     const bool immediate = point.verb == Verb::SendImm || writes_with_immediate(point);
     const Verb verb = point.verb == Verb::Read ? Verb::Read

@@ -31,12 +31,12 @@ bool is_ping_pong(const Point& point) {
 }
 
 bool arrives_by_credit(const Point& point) {
-    return point.verb == Verb::Write && is_reliable(point.transport) && !is_ping_pong(point);
+    return point.verb == Verb::Write && is_ordered(point.transport) && !is_ping_pong(point);
 }
 
 bool writes_with_immediate(const Point& point) {
     if (point.verb == Verb::Write)
-        return is_ping_pong(point) || !is_reliable(point.transport);
+        return is_ping_pong(point) || !is_ordered(point.transport);
     return point.verb == Verb::WriteImm;
 }
 

@@ -21,7 +21,7 @@ enum class Side { Client, Server };
 bool is_ping_pong(const Point& point);
 
 // WRITE bandwidth: the responder is told of nothing but an empty SEND behind the writes of a verify
-// round. Where that could be overtaken by a loss, all writes carry immediates instead.
+// round. Where that could overtake them, or one gets lost, all writes carry immediates instead.
 bool arrives_by_credit(const Point& point);
 
 // A write that tells the other side of itself: because the verb says so, because a ping-pong must,

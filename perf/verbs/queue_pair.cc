@@ -11,6 +11,11 @@
 namespace perf {
 
 namespace {
+// Datagrams have an address each: of UD, and of EFA's SRD.
+bool has_peer(const ibv_qp* qp) {
+    return qp->qp_type != IBV_QPT_UD && qp->qp_type != IBV_QPT_DRIVER;
+}
+
 std::string rtr_hint(int number) {
     switch (number) {
         case ENODEV:
@@ -79,11 +84,10 @@ Result<> to_init(const End& end, ibv_qp* qp, int access, uint32_t queue_key) {
     const int remote = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
     attr.qp_access_flags = static_cast<unsigned>(access & remote);
     attr.qkey = queue_key;
-    const int rc =
-        end.verbs->modify_qp(qp,
-                             &attr,
-                             IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-                                 (qp->qp_type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS));
+    const int rc = end.verbs->modify_qp(qp,
+                                        &attr,
+                                        IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+                                            (has_peer(qp) ? IBV_QP_ACCESS_FLAGS : IBV_QP_QKEY));
     if (rc != 0)
         return sys_error(rc, fmt::format("queue pair {} to INIT", qp->qp_num));
     return {};
@@ -101,7 +105,7 @@ Result<> to_rtr(
     attr.ah_attr = path_to(end, peer);
     // What each transport wants: ibv_modify_qp(3).
     int mask = IBV_QP_STATE;
-    if (qp->qp_type != IBV_QPT_UD)
+    if (has_peer(qp))
         mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
     if (qp->qp_type == IBV_QPT_RC)
         mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
@@ -136,6 +140,10 @@ Result<> to_rts(const End& end, ibv_qp* qp, const DeviceInfo& peer, uint32_t psn
     int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
     if (qp->qp_type == IBV_QPT_RC)
         mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+    // Of SRD newer adapters take it, and older ones nothing.
+    if (qp->qp_type == IBV_QPT_DRIVER &&
+        end.verbs->modify_qp(qp, &attr, mask | IBV_QP_RNR_RETRY) == 0)
+        return {};
     const int rc = end.verbs->modify_qp(qp, &attr, mask);
     if (rc != 0)
         return sys_error(rc, fmt::format("queue pair {} to RTS", qp->qp_num));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state changes that take a queue pair from RESET to RTS (ibv_modify_qp(3)), with the reason
-// for a refusal in words. The transport is the queue pair's own (ibv_qp.qp_type): RC, UC or UD.
+// for a refusal in words. The transport is the queue pair's own (ibv_qp.qp_type): RC, UC, UD or SRD.
 #pragma once
 
 #include "perf/protocol/message.h"
@@ -31,7 +31,7 @@ void set_retries(ibv_qp_attr& attr, bool software);
 // 24 bits.
 uint32_t random_psn();
 
-// `access`: what the other side may do, of the remote ones; UD has `queue_key` instead.
+// `access`: what the other side may do, of the remote ones; UD and SRD have `queue_key` instead.
 Result<> to_init(const End& end, ibv_qp* qp, int access, uint32_t queue_key);
 
 // `mtu` in bytes. Of `remote` the numbers of queue pair and packet.

@@ -7,6 +7,7 @@
 #include <endian.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <infiniband/efadv.h>
 #include <sys/resource.h>
 
 namespace perf {
@@ -148,6 +149,22 @@ class SystemVerbs : public Verbs {
         return qp;
     }
 
+    // libibverbs loads the same library as its provider.
+    ibv_qp* create_srd_qp(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) override {
+        static void* const kEfa = ::dlopen("libefa.so.1", RTLD_NOW | RTLD_LOCAL);
+        const auto call = reinterpret_cast<decltype(&::efadv_create_qp_ex)>(
+            kEfa != nullptr ? ::dlsym(kEfa, "efadv_create_qp_ex") : nullptr);
+        if (call == nullptr) {
+            errno = EOPNOTSUPP;
+            return nullptr;
+        }
+        efadv_qp_init_attr efa{};
+        efa.driver_qp_type = EFADV_QP_DRIVER_TYPE_SRD;
+        ibv_qp* qp = call(attr->pd->context, attr, &efa, sizeof efa);
+        *extended = qp != nullptr ? ::ibv_qp_to_qp_ex(qp) : nullptr;
+        return qp;
+    }
+
     int destroy_qp(ibv_qp* qp) override { return ::ibv_destroy_qp(qp); }
 
     int modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) override {
@@ -172,10 +189,11 @@ bool is_unsupported(int number) {
 }
 
 std::string_view name_of(ibv_qp_type type) {
-    return type == IBV_QPT_RC   ? "rc"
-           : type == IBV_QPT_UC ? "uc"
-           : type == IBV_QPT_UD ? "ud"
-                                : "such";
+    return type == IBV_QPT_RC       ? "rc"
+           : type == IBV_QPT_UC     ? "uc"
+           : type == IBV_QPT_UD     ? "ud"
+           : type == IBV_QPT_DRIVER ? "srd, or none for this verb"
+                                    : "such";
 }
 
 std::string memlock_text() {
@@ -284,7 +302,9 @@ Result<CompletionQueue> create_cq(Verbs& verbs, ibv_context* context, int entrie
 namespace {
 // Whatever keeps a provider from the calls, it may make the queue pair without them.
 ibv_qp* make_qp(Verbs& verbs, ibv_pd* pd, ibv_qp_init_attr& attr, SendCalls* calls) {
-    if (calls == nullptr || calls->wanted == 0)
+    const bool is_srd = attr.qp_type == IBV_QPT_DRIVER;
+    const uint64_t wanted = calls != nullptr ? calls->wanted : 0;
+    if (wanted == 0 && !is_srd)
         return verbs.create_qp(pd, &attr);
     ibv_qp_init_attr_ex more{};
     more.send_cq = attr.send_cq;
@@ -293,10 +313,14 @@ ibv_qp* make_qp(Verbs& verbs, ibv_pd* pd, ibv_qp_init_attr& attr, SendCalls* cal
     more.qp_type = attr.qp_type;
     more.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
     more.pd = pd;
-    more.send_ops_flags = calls->wanted;
-    ibv_qp* qp = verbs.create_qp_ex(&more, &calls->qp);
+    more.send_ops_flags = wanted;
+    ibv_qp_ex* extended = nullptr;
+    ibv_qp* qp =
+        is_srd ? verbs.create_srd_qp(&more, &extended) : verbs.create_qp_ex(&more, &extended);
     if (qp == nullptr)
-        return verbs.create_qp(pd, &attr);
+        return is_srd ? nullptr : verbs.create_qp(pd, &attr);
+    if (calls != nullptr)
+        calls->qp = extended;
     attr.cap = more.cap;
     return qp;
 }
@@ -318,7 +342,9 @@ Result<Owned<ibv_qp>> create_qp(
     }
     if (!qp && is_unsupported(errno))
         return sys_error(fmt::format("create a queue pair: the device has no {}", name_of(type)))
-            .advise("see --transport; EFA, for one, has no rc and no uc");
+            .advise(type == IBV_QPT_DRIVER
+                        ? "use --verb send on an older EFA, and --transport rc elsewhere"
+                        : "see --transport; EFA, for one, has srd and ud only");
     if (!qp)
         return sys_error(fmt::format("create a queue pair with {} sends and {} receives",
                                      caps.max_send_wr,

@@ -57,6 +57,8 @@ class Verbs {
     virtual ibv_qp* create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) = 0;
     // In attr->pd; `extended` is what ibv_wr_*(3) take.
     virtual ibv_qp* create_qp_ex(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) = 0;
+    // The same of EFA's SRD (efadv_create_qp_ex(3)), whose type is IBV_QPT_DRIVER.
+    virtual ibv_qp* create_srd_qp(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) = 0;
     virtual int destroy_qp(ibv_qp* qp) = 0;
     virtual int modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) = 0;
     virtual ibv_ah* create_ah(ibv_pd* pd, ibv_ah_attr* attr) = 0;
@@ -183,9 +185,9 @@ struct LazyQueue {
 // `lazily`: for one thread, and a LazyQueue beside, if the provider has that. libmlx5 then takes no
 // lock, and looks only at what is read of a completion.
 Result<CompletionQueue> create_cq(Verbs& verbs,
-                                        ibv_context* context,
-                                        int entries,
-                                        bool lazily = false);
+                                  ibv_context* context,
+                                  int entries,
+                                  bool lazily = false);
 
 // The operations that are to be posted by ibv_wr_*(3), as IBV_QP_EX_WITH_*, and through what; null:
 // its provider has no such calls, or not for all of them, and ibv_post_send(3) takes them.

@@ -14,7 +14,7 @@ ENVELOPE = "rdma-evaluation-run/1"
 EVALUATION = "rdma-evaluation/1"
 SUITES = ("basic", "cpu", "multi_dev", "multi_qp", "transfers", "software", "run")
 VERBS = ("write", "read", "send", "write_imm", "send_imm", "fetch_add", "cmp_swap")
-TRANSPORTS = ("rc", "uc", "ud", "tcp")
+TRANSPORTS = ("rc", "uc", "ud", "srd", "tcp")
 MODES = {"bw": "bandwidth", "lat": "latency"}
 MAX_FILES = 5000
 

@@ -57,6 +57,8 @@ struct FakeVerbs::Queue : ibv_cq_ex {
 struct FakeVerbs::Request {
     ibv_send_wr wr{};
     ibv_sge piece{};
+    uint32_t to = 0;  // of datagrams
+    uint32_t queue_key = 0;
     std::vector<std::byte> inline_data;
     uint64_t index = 0;
 
@@ -94,6 +96,11 @@ struct FakeVerbs::Pair : ibv_qp {
     std::deque<std::pair<ibv_recv_wr, ibv_sge>> receives;
     uint64_t posted = 0;
     uint64_t freed = 0;
+
+    [[nodiscard]] bool is_datagram() const { return kind == IBV_QPT_UD || kind == IBV_QPT_DRIVER; }
+
+    [[nodiscard]] bool is_reliable() const { return kind == IBV_QPT_RC || kind == IBV_QPT_DRIVER; }
+
     std::unique_ptr<Extended> extended;
 };
 

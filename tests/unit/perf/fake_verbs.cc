@@ -214,6 +214,7 @@ int FakeVerbs::query_port(ibv_context* context, uint8_t port, ibv_port_attr* att
     attr->link_layer = device.infiniband ? IBV_LINK_LAYER_INFINIBAND : IBV_LINK_LAYER_ETHERNET;
     attr->lid = device.infiniband ? 7 : 0;
     attr->flags = device.wants_grh ? IBV_QPF_GRH_REQUIRED : 0;
+    attr->max_msg_sz = device.is_efa ? 8192 : 1U << 30U;
     attr->pkey_tbl_len = static_cast<uint16_t>(device.pkeys.size());
     attr->gid_tbl_len = 16;
     attr->active_width = static_cast<Context*>(context)->device->width;
@@ -471,7 +472,9 @@ ibv_qp* FakeVerbs::create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) {
         errno = EINVAL;
         return nullptr;
     }
-    if (attr->qp_type == IBV_QPT_RC && !static_cast<Context*>(pd->context)->device->has_rc) {
+    const FakeDevice& device = *static_cast<Context*>(pd->context)->device;
+    const bool is_connected = attr->qp_type == IBV_QPT_RC || attr->qp_type == IBV_QPT_UC;
+    if ((attr->qp_type == IBV_QPT_RC && !device.has_rc) || (is_connected && device.is_efa)) {
         errno = EOPNOTSUPP;
         return nullptr;
     }
@@ -510,6 +513,25 @@ ibv_qp* FakeVerbs::create_qp_ex(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended)
         errno = EINVAL;
         return nullptr;
     }
+    return make_extended(attr, extended);
+}
+
+// efa_check_qp_attr() of rdma-core.
+ibv_qp* FakeVerbs::create_srd_qp(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) {
+    const FakeDevice& device = *static_cast<Context*>(attr->pd->context)->device;
+    constexpr uint64_t kSends = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
+    constexpr uint64_t kRdma =
+        IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
+    const uint64_t known = kSends | (device.has_efa_rdma ? kRdma : 0);
+    if (!device.is_efa || attr->qp_type != IBV_QPT_DRIVER || (attr->send_ops_flags & ~known) != 0 ||
+        attr->comp_mask != (IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)) {
+        errno = EOPNOTSUPP;
+        return nullptr;
+    }
+    return make_extended(attr, extended);
+}
+
+ibv_qp* FakeVerbs::make_extended(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) {
     ibv_qp_init_attr plain{};
     plain.send_cq = attr->send_cq;
     plain.recv_cq = attr->recv_cq;
@@ -574,7 +596,10 @@ int FakeVerbs::modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) {
     }
     // The attributes that each transport requires: ibv_modify_qp(3).
     const bool rc = pair->kind == IBV_QPT_RC;
-    const bool ud = pair->kind == IBV_QPT_UD;
+    const bool ud = pair->is_datagram();
+    // srd_modify of the kernel: the only thing that SRD may have besides.
+    if (pair->kind == IBV_QPT_DRIVER && attr->qp_state == IBV_QPS_RTS)
+        mask &= ~IBV_QP_RNR_RETRY;
     const int connected = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
     const std::map<ibv_qp_state, std::pair<ibv_qp_state, int>> due = {
         {IBV_QPS_INIT,

@@ -59,6 +59,10 @@ struct FakeDevice {
     bool has_lazy_queues = true;  // ibv_create_cq_ex(3); as ibv_wr_*(3)
     int max_reads = 128;          // of either side
     uint32_t thread_domains = 0;  // of its providers; 0: EOPNOTSUPP, as of rxe
+    // Amazon's: SRD, which keeps no order, instead of RC and UC. Refuses what asks for no completion,
+    // inline data of a write, and lists of anything but SEND (efa_post_send_validate_wr()).
+    bool is_efa = false;
+    bool has_efa_rdma = true;     // older adapters have READ only, or nothing
     bool takes_dma_bufs = false;  // mlx5, efa and irdma do; others, as rxe: EOPNOTSUPP
     std::vector<uint16_t> pkeys = {0xffff};
 };
@@ -150,6 +154,7 @@ class FakeVerbs : public perf::Verbs {
     void ack_cq_event(ibv_cq* cq) override;
     ibv_qp* create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) override;
     ibv_qp* create_qp_ex(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) override;
+    ibv_qp* create_srd_qp(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) override;
     int destroy_qp(ibv_qp* qp) override;
     int modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) override;
     ibv_ah* create_ah(ibv_pd* pd, ibv_ah_attr* attr) override;
@@ -189,6 +194,7 @@ class FakeVerbs : public perf::Verbs {
     const Region* find_region(const Pair& peer, uint32_t rkey);
     bool admits(const Pair& peer, const Region& region, unsigned needed) const;
     void move_data(const Request& request, uint64_t from);
+    ibv_qp* make_extended(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended);
     static bool knows_queue_key(const Pair& peer, const Request& request);
     Region* add_region(ibv_pd* pd, void* address, size_t bytes, int access);
     std::byte* at(uint64_t address);

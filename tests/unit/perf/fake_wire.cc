@@ -97,6 +97,10 @@ int FakeVerbs::post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad) {
         request.wr.next = nullptr;
         if (wr->num_sge == 1)
             request.piece = *wr->sg_list;
+        if (pair.is_datagram()) {
+            request.to = wr->wr.ud.remote_qpn;
+            request.queue_key = wr->wr.ud.remote_qkey;
+        }
         if ((wr->send_flags & IBV_SEND_INLINE) != 0)
             request.copy_data();
         if (const int rc = self.accept(pair, std::move(request)); rc != 0)
@@ -111,6 +115,12 @@ int FakeVerbs::post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad) {
 
 int FakeVerbs::accept(Pair& pair, Request request) {
     if (pair.state != IBV_QPS_RTS || request.inline_data.size() > pair.caps.max_inline_data)
+        return EINVAL;
+    const ibv_wr_opcode opcode = request.wr.opcode;
+    const bool send = opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_IMM;
+    if (static_cast<Context*>(pair.context)->device->is_efa &&
+        ((request.wr.send_flags & IBV_SEND_SIGNALED) == 0 ||
+         (!send && !request.inline_data.empty())))
         return EINVAL;
     if (pair.posted - pair.freed >= pair.caps.max_send_wr) {
         complain("the send queue overflows");
@@ -157,7 +167,7 @@ int FakeVerbs::complete_calls(ibv_qp_ex* qp) {
     }
     if (context.removed)
         return EIO;
-    const unsigned addresses = pair.kind == IBV_QPT_UD ? 1 : 0;
+    const unsigned addresses = pair.is_datagram() ? 1 : 0;
     for (const auto& building : built) {
         if (building.data != 1 || building.addresses != addresses)
             self.complain("a request has no data or no address, or two of them");
@@ -207,7 +217,8 @@ void FakeVerbs::equip(Extended& calls) {
     calls.wr_set_ud_addr = [](ibv_qp_ex* qp, ibv_ah* ah, uint32_t number, uint32_t key) {
         auto& building = static_cast<Extended*>(qp)->built.back();
         ++building.addresses;
-        building.request.wr.wr.ud = {ah, number, key};
+        building.request.to = ah != nullptr ? number : 0;
+        building.request.queue_key = key;
     };
     calls.wr_set_sge = [](ibv_qp_ex* qp, uint32_t, uint64_t address, uint32_t length) {
         set_data(qp, address, length, false);
@@ -219,17 +230,19 @@ void FakeVerbs::equip(Extended& calls) {
 
 void FakeVerbs::progress(Pair& pair) {
     while (!pair.sends.empty()) {
-        const Request request = pair.sends.front();
+        // Of SRD the first one comes last.
+        const ptrdiff_t at = pair.kind == IBV_QPT_DRIVER && pair.sends.size() > 1 ? 1 : 0;
+        const Request request = pair.sends[static_cast<size_t>(at)];
         if (!execute(pair, request))
             return;
-        pair.sends.pop_front();
+        pair.sends.erase(pair.sends.begin() + at);
     }
 }
 
 // A message of an unreliable transport that nobody hears of, again or for now.
 bool FakeVerbs::lose(const Pair& pair, uint32_t to, const Request& request) {
     const bool is_hit = messages_ >= fault_at_ && messages_ - fault_at_ < fault_count_;
-    if (pair.kind == IBV_QPT_RC || request.piece.length == 0 || !is_hit)
+    if (pair.is_reliable() || request.piece.length == 0 || !is_hit)
         return false;
     if (fault_ == Fault::Late) {
         fault_ = Fault::None;
@@ -258,10 +271,10 @@ bool FakeVerbs::execute(Pair& pair, const Request& request) {
     if (messages_ >= silent_at_)
         return false;
     deliver_late();
-    const bool ud = pair.kind == IBV_QPT_UD;
-    const uint32_t to = ud ? request.wr.wr.ud.remote_qpn : pair.peer;
+    const bool ud = pair.is_datagram();
+    const uint32_t to = ud ? request.to : pair.peer;
     const auto it = pairs_.find(to);
-    const bool reliable = pair.kind == IBV_QPT_RC;
+    const bool reliable = pair.is_reliable();
     ibv_wc mine{};
     mine.wr_id = request.wr.wr_id;
     constexpr unsigned kPartition = 0x7fff;
@@ -373,11 +386,11 @@ bool FakeVerbs::admits(const Pair& peer, const Region& region, unsigned needed) 
     const bool domain = leaks(Leak::Domain) || region.pd == peer.reaches;
     const bool direction =
         leaks(Leak::Direction) || (static_cast<unsigned>(region.access) & needed) != 0;
-    return domain && direction && (peer.access & needed) != 0;
+    return domain && direction && (peer.is_datagram() || (peer.access & needed) != 0);
 }
 
 bool FakeVerbs::knows_queue_key(const Pair& peer, const Request& request) {
-    return request.wr.wr.ud.remote_qkey == peer.queue_key;
+    return request.queue_key == peer.queue_key;
 }
 
 // The device's own way to an address of work requests.
@@ -454,6 +467,10 @@ int FakeVerbs::post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad) {
     }
     if (const auto peer = self.pairs_.find(pair.peer); peer != self.pairs_.end())
         self.progress(*peer->second);
+    for (const auto& [number, other] : self.pairs_) {
+        if (pair.kind == IBV_QPT_DRIVER && other->kind == IBV_QPT_DRIVER)
+            self.progress(*other);
+    }
     return 0;
 }
 
