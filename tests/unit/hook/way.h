@@ -25,7 +25,7 @@ struct Way {
     // The container has a user namespace, and crun tells its hooks the bundle "/".
     bool user_namespace = false;
     bool first = false;     // the first since the boot: it makes the folders of the state
-    std::string mode = {};  // set by all_ways()
+    std::string mode = {};  // set by all_ways() and plain_ways()
 };
 
 // Names the test of a way.

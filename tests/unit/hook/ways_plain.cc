@@ -13,6 +13,7 @@ void add_plain(std::vector<Way>& all, const char* mode, const std::vector<Way>& 
         if (way.name == "limited")
             continue;
         way.plain = true;
+        way.mode = mode;
         way.name = "plain_" + std::string(mode) + "_" + way.name;
         all.push_back(std::move(way));
     }
@@ -28,6 +29,7 @@ std::vector<Way> plain_ways() {
     Way without_run = softroce_ways().front();
     without_run.world.processes.at(World::kContainer).tmpfs.erase("run");
     without_run.name = "plain_without_run";
+    without_run.mode = "softroce";
     without_run.plain = true;
     all.push_back(std::move(without_run));
     all.front().first = true;
