@@ -213,6 +213,22 @@ def manual(files):
         return list(importlib.import_module("manual").check(Path(folder), {"rdmactl": str(program)}))
 
 
+def remembered():
+    """What shell.py says of a script by what it remembers: it is bad and stays so, is good, stays so, its library changes."""
+    passed, said = set(), []
+    bad, good = (LIBRARIES | {"tests/a": SOURCED + f"echo ${name}\n"} for name in ("two", "one"))
+    other = good | {"tests/lib.sh": LIBRARIES["tests/lib.sh"].replace("one=1", "one=()")}
+    with tempfile.TemporaryDirectory() as folder:
+        for files in (bad, bad, good, good, other):
+            for name, text in files.items():
+                path = Path(folder, name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+            said.append(len(list(importlib.import_module("shell").check(Path(folder), passed))))
+            said.append(len(passed))
+    return said
+
+
 def run(script, files, as_program):
     with tempfile.TemporaryDirectory() as folder:
         for name, text in files.items():
@@ -258,6 +274,9 @@ def main():
     expect("standard descriptors of a child", "cloexec.py", GOOD | {"netns/base/child.cc": "::dup2(1, 2);\n"}, 0)
     for line, said in SHELL if shutil.which("shellcheck") else ():
         expect(line, "shell.py", LIBRARIES | {"tests/a": SOURCED + line + "\n"}, int(bool(said)), said)
+    if shutil.which("shellcheck") and (said := remembered()) != [1, 2, 1, 2, 0, 3, 0, 3, 1, 2]:
+        failed += 1
+        print(f"not ok: shell.py with what it remembers: findings and good ones {said}")
     for name, text, bad in BUDGET:
         expect(f"{name}, {text[:20]!r}", "budget.py", GOOD | {name: text}, int(bad), name if bad else "")
     for line, text in ERRORS:
