@@ -11,7 +11,7 @@ function __rdma_perf_at
             continue
         end
         switch $word
-            case --allow --attach-file --batch --bind --csv --depth --device --direction --dscp --expect --flow-label --gid --inline --interval --iterations --json --jsonl --keys --mode --mtu --ordering --peer --pkey-index --plan --poll --port --qps --rate --reads --reps --ring --seed --signal --size --sl --suite --tclass --threads --time --timeout --transport --value --verb --verify --with --zipf
+            case --allow --attach-file --batch --bind --csv --depth --device --direction --dscp --expect --flow-label --gid --inline --interval --iterations --json --jsonl --keys --memory --mode --mtu --ordering --peer --pkey-index --plan --poll --port --qps --rate --reads --reps --ring --seed --signal --size --sl --suite --tclass --threads --time --timeout --transport --value --verb --verify --with --zipf
                 set skip 1
             case '-*'
             case '*'
@@ -59,6 +59,7 @@ complete -c rdma-perf -n "__rdma_perf_at 'serve'" -l gid -r -f -d 'GID index, or
 complete -c rdma-perf -n "__rdma_perf_at 'serve'" -l timeout -r -f -d 'Deadline of each step'
 complete -c rdma-perf -n "__rdma_perf_at 'serve'" -l attach-file -r -F -d 'File with the devices of this container'
 complete -c rdma-perf -n "__rdma_perf_at 'serve'" -l explain-gid -d 'Print every GID with the reason for or against it'
+complete -c rdma-perf -n "__rdma_perf_at 'serve'" -l memory -r -f -a 'host huge cuda rocm dmabuf' -d 'Memory of the buffers of this side'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l port -r -f -d 'TCP port of the control connection'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l verb -r -f -a 'write read send write_imm send_imm fetch_add cmp_swap' -d 'Of write, read, send, write_imm, send_imm, fetch_add, cmp_swap'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l transport -r -f -a 'rc uc ud srd tcp' -d 'Of rc, uc, ud, srd (of EFA), and tcp to compare with'
@@ -100,6 +101,7 @@ complete -c rdma-perf -n "__rdma_perf_at 'run'" -l gid -r -f -d 'GID index, or a
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l timeout -r -f -d 'Deadline of each step'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l attach-file -r -F -d 'File with the devices of this container'
 complete -c rdma-perf -n "__rdma_perf_at 'run'" -l explain-gid -d 'Print every GID with the reason for or against it'
+complete -c rdma-perf -n "__rdma_perf_at 'run'" -l memory -r -f -a 'host huge cuda rocm dmabuf' -d 'Memory of the buffers of this side'
 complete -c rdma-perf -n "__rdma_perf_at 'run' 0" -f
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l verb -r -f -a 'write read send write_imm send_imm fetch_add cmp_swap' -d 'Of write, read, send, write_imm, send_imm, fetch_add, cmp_swap'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l transport -r -f -a 'rc uc ud srd tcp' -d 'Of rc, uc, ud, srd (of EFA), and tcp to compare with'
@@ -141,6 +143,7 @@ complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l gid -r -f -d 'GID index, or 
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l timeout -r -f -d 'Deadline of each step'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l attach-file -r -F -d 'File with the devices of this container'
 complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l explain-gid -d 'Print every GID with the reason for or against it'
+complete -c rdma-perf -n "__rdma_perf_at 'loop'" -l memory -r -f -a 'host huge cuda rocm dmabuf' -d 'Memory of the buffers of this side'
 complete -c rdma-perf -n "__rdma_perf_at 'thesis'" -l port -r -f -d 'TCP port of the control connection'
 complete -c rdma-perf -n "__rdma_perf_at 'thesis'" -l suite -r -f -d 'One of basic, cpu, multi_dev, multi_qp'
 complete -c rdma-perf -n "__rdma_perf_at 'thesis'" -l size -r -f -d 'Bytes, K, M'
