@@ -17,80 +17,73 @@ using netns::RdmaNetnsMode;
 constexpr uint32_t kLimitedNetdev = 0x40000001;
 constexpr char kLimited[] = "rxect0";
 
-template <class Outside>
-class CgroupsContract : public testing::Test {
+class CgroupsContract : public ContractTest {
   protected:
-    void SetUp() override {
-        if (const std::string reason = Outside::cgroup_missing(); !reason.empty())
-            GTEST_SKIP() << reason;
-        outside_.set_own_cgroup(true);
-    }
+    void prepare() override { outside_->set_own_cgroup(true); }
 
-    netns::Cgroups& room() { return outside_.host().cgroups; }
+    netns::Cgroups& room() { return outside_->host().cgroups; }
 
     netns::ProcessToken container() {
-        return outside_.host().processes.token(outside_.container_pid()).value().value();
+        return outside_->host().processes.token(outside_->container_pid()).value().value();
     }
 
-    Netns make_device() { return make_rxe(outside_, kLimitedNetdev, kLimited); }
-
-    Outside outside_;
+    Netns make_device() { return make_rxe(*outside_, kLimitedNetdev, kLimited); }
 };
 
-using CgroupsOutsides = testing::Types<FakeOutside<Kernel::V7_2>,
-                                       FakeOutside<Kernel::V7_3>,
-                                       FakeOutside<Kernel::V7_3, RdmaNetnsMode::Exclusive>,
-                                       KernelOutside>;
-TYPED_TEST_SUITE(CgroupsContract, CgroupsOutsides, OutsideNames);
+INSTANTIATE_TEST_SUITE_P(,
+                         CgroupsContract,
+                         Values(fake(Kernel::V7_2),
+                                fake(Kernel::V7_3),
+                                fake(Kernel::V7_3, RdmaNetnsMode::Exclusive),
+                                kernel(KernelOutside::cgroup_missing)),
+                         OutsideNames());
 
-TYPED_TEST(CgroupsContract, ThisMachineCan) {
-    EXPECT_TRUE(this->room().check_rdma());
+TEST_P(CgroupsContract, ThisMachineCan) {
+    EXPECT_TRUE(room().check_rdma());
 }
 
-TYPED_TEST(CgroupsContract, AMissingDeviceIsUnavailable) {
-    const auto none = this->room().limit_rdma(this->container(),
-                                              this->outside_.container_ns(),
-                                              {.device = "rxect9", .handles = 1, .objects = {}});
+TEST_P(CgroupsContract, AMissingDeviceIsUnavailable) {
+    const auto none = room().limit_rdma(
+        container(), outside_->container_ns(), {.device = "rxect9", .handles = 1, .objects = {}});
     ASSERT_FALSE(none);
     EXPECT_EQ(none.error().code, Code::Unavailable) << none.error().message();
     EXPECT_EQ(none.error().sys, ENODEV);
 }
 
-TYPED_TEST(CgroupsContract, AMissingProcessIsUnavailable) {
-    const auto none = this->room().limit_rdma({.pid = this->outside_.missing_pid(), .start = 1},
-                                              this->outside_.host_ns(),
-                                              {.device = "rxect9", .handles = 1, .objects = {}});
+TEST_P(CgroupsContract, AMissingProcessIsUnavailable) {
+    const auto none = room().limit_rdma({.pid = outside_->missing_pid(), .start = 1},
+                                        outside_->host_ns(),
+                                        {.device = "rxect9", .handles = 1, .objects = {}});
     ASSERT_FALSE(none);
     EXPECT_EQ(none.error().code, Code::Unavailable) << none.error().message();
 }
 
-TYPED_TEST(CgroupsContract, APidThatIsAnotherProcessIsNotLimited) {
-    netns::ProcessToken earlier = this->container();
+TEST_P(CgroupsContract, APidThatIsAnotherProcessIsNotLimited) {
+    netns::ProcessToken earlier = container();
     earlier.start -= 1;
-    const auto none = this->room().limit_rdma(
-        earlier, this->outside_.container_ns(), {.device = "rxect9", .handles = 1, .objects = {}});
+    const auto none = room().limit_rdma(
+        earlier, outside_->container_ns(), {.device = "rxect9", .handles = 1, .objects = {}});
     ASSERT_FALSE(none);
     EXPECT_EQ(none.error().code, Code::Unavailable) << none.error().message();
     EXPECT_NE(none.error().sys, ENODEV) << "nothing was written";
 }
 
-TYPED_TEST(CgroupsContract, OurOwnCgroupIsNotLimited) {
-    this->outside_.set_own_cgroup(false);
-    const auto none = this->room().limit_rdma(this->container(),
-                                              this->outside_.container_ns(),
-                                              {.device = "rxect9", .handles = 1, .objects = {}});
+TEST_P(CgroupsContract, OurOwnCgroupIsNotLimited) {
+    outside_->set_own_cgroup(false);
+    const auto none = room().limit_rdma(
+        container(), outside_->container_ns(), {.device = "rxect9", .handles = 1, .objects = {}});
     ASSERT_FALSE(none);
     EXPECT_EQ(none.error().code, Code::Unsupported) << none.error().message();
 }
 
-TYPED_TEST(CgroupsContract, ADeviceIsLimitedMemberByMember) {
-    if (const std::string reason = TypeParam::rdma_missing(); !reason.empty())
+TEST_P(CgroupsContract, ADeviceIsLimitedMemberByMember) {
+    if (const std::string reason = outside_->lacks_rdma(); !reason.empty())
         GTEST_SKIP() << reason;
-    const Netns ns = this->make_device();
+    const Netns ns = make_device();
     const auto set = [&](const RdmaLimit& limit) {
-        const auto done = this->room().limit_rdma(this->container(), ns, limit);
+        const auto done = room().limit_rdma(container(), ns, limit);
         EXPECT_TRUE(done) << done.error().message();
-        return this->outside_.rdma_max(kLimited);
+        return outside_->rdma_max(kLimited);
     };
     EXPECT_EQ(set({.device = kLimited, .handles = {}, .objects = 100}),
               "hca_handle=max hca_object=100");
@@ -103,11 +96,11 @@ TYPED_TEST(CgroupsContract, ADeviceIsLimitedMemberByMember) {
 }
 
 // Not part of what fakes have: the ways in which an ancestor cannot hand the controller down.
-class CgroupsOfTheKernel : public CgroupsContract<KernelOutside> {
+class CgroupsOfTheKernel : public CgroupsContract {
   protected:
     void expect_unsupported(int number) {
         const auto none = room().limit_rdma(container(),
-                                            outside_.container_ns(),
+                                            outside_->container_ns(),
                                             {.device = "rxect9", .handles = 1, .objects = {}});
         ASSERT_FALSE(none);
         EXPECT_EQ(none.error().code, Code::Unsupported) << none.error().message();
@@ -117,16 +110,21 @@ class CgroupsOfTheKernel : public CgroupsContract<KernelOutside> {
     }
 };
 
-TEST_F(CgroupsOfTheKernel, AnAncestorWithProcessesCannotHandItDown) {
+INSTANTIATE_TEST_SUITE_P(,
+                         CgroupsOfTheKernel,
+                         Values(kernel(KernelOutside::cgroup_missing)),
+                         OutsideNames());
+
+TEST_P(CgroupsOfTheKernel, AnAncestorWithProcessesCannotHandItDown) {
     KernelOutside crowd;  // another process
     ASSERT_TRUE(write_cgroup(std::string(kTestSlice) + "/cgroup.procs",
                              std::to_string(crowd.container_pid())));
     expect_unsupported(EBUSY);
 }
 
-TEST_F(CgroupsOfTheKernel, AThreadedAncestorCannotHandItDown) {
+TEST_P(CgroupsOfTheKernel, AThreadedAncestorCannotHandItDown) {
     // Only an empty cgroup becomes threaded, and only threads of its own domain may enter it.
-    const std::string pid = std::to_string(outside_.container_pid());
+    const std::string pid = std::to_string(outside_->container_pid());
     ASSERT_TRUE(write_cgroup(std::string(kTestSlice) + "/cgroup.procs", pid));
     ASSERT_TRUE(write_cgroup(std::string(kTestBox) + "/cgroup.type", "threaded"));
     ASSERT_TRUE(write_cgroup(std::string(kTestBox) + "/cgroup.threads", pid));

@@ -11,34 +11,30 @@ namespace {
 
 using netns::DeviceNumber;
 
-template <class Outside>
-class CharNodesContract : public ContractTest<Outside> {
+class CharNodesContract : public ContractTest {
   protected:
-    netns::CharNodes& room() { return outside_.host().char_nodes; }
-
-    Outside outside_;
+    netns::CharNodes& room() { return outside_->host().char_nodes; }
 };
 
-using CharNodesOutsides = testing::Types<FakeOutside<Kernel::V7_2>, KernelOutside>;
-TYPED_TEST_SUITE(CharNodesContract, CharNodesOutsides, OutsideNames);
+INSTANTIATE_TEST_SUITE_P(, CharNodesContract, Values(fake(Kernel::V7_2), kernel()), OutsideNames());
 
-TYPED_TEST(CharNodesContract, ANodeIsItsNumber) {
-    const auto null = this->room().at("/dev/null");
+TEST_P(CharNodesContract, ANodeIsItsNumber) {
+    const auto null = room().at("/dev/null");
     ASSERT_TRUE(null) << null.error().message();
     EXPECT_EQ(*null, (DeviceNumber{.major = 1, .minor = 3}));
 }
 
-TYPED_TEST(CharNodesContract, WhatIsNoCharacterDeviceIsNone) {
+TEST_P(CharNodesContract, WhatIsNoCharacterDeviceIsNone) {
     for (const char* path : {"/dev", "/dev/nowhere", "/proc/devices", "/dev/null/x", ""}) {
-        const auto none = this->room().at(path);
+        const auto none = room().at(path);
         ASSERT_TRUE(none) << path << ": " << none.error().message();
         EXPECT_FALSE(*none) << path;
     }
 }
 
 // Where RDMA is loaded they have the one that never changes.
-TYPED_TEST(CharNodesContract, MajorsAreAscending) {
-    const auto majors = this->room().rdma_majors();
+TEST_P(CharNodesContract, MajorsAreAscending) {
+    const auto majors = room().rdma_majors();
     ASSERT_TRUE(majors) << majors.error().message();
     EXPECT_TRUE(std::ranges::is_sorted(*majors));
     EXPECT_TRUE(majors->empty() || std::ranges::binary_search(*majors, 231U));

@@ -15,14 +15,11 @@ using netns::RdmaNetnsMode;
 constexpr uint32_t kShownNetdev = 0x40000001;
 constexpr char kShown[] = "rxect0";
 
-template <class Outside>
-class ClassesContract : public testing::Test {
+class ClassesContract : public ContractTest {
   protected:
-    void SetUp() override {
-        if (const std::string reason = Outside::rdma_missing(); !reason.empty())
-            GTEST_SKIP() << reason;
-        netns::Host host = outside_.host();
-        owner_ = make_rxe(outside_, kShownNetdev, kShown);
+    void prepare() override {
+        netns::Host host = outside_->host();
+        owner_ = make_rxe(*outside_, kShownNetdev, kShown);
         const auto device = host.rdma.find_by_name(*owner_, kShown).value();
         ASSERT_TRUE(device);
         index_ = device->index;
@@ -32,26 +29,27 @@ class ClassesContract : public testing::Test {
     // Removes the device now: its namespace may end when the next test already wants the name.
     void TearDown() override {
         if (index_ != 0) {
-            EXPECT_TRUE(outside_.host().rdma.remove_link(*owner_, index_));
+            EXPECT_TRUE(outside_->host().rdma.remove_link(*owner_, index_));
         }
     }
 
-    netns::SysClasses& room() { return outside_.host().classes; }
+    netns::SysClasses& room() { return outside_->host().classes; }
 
-    Outside outside_;
     std::optional<Netns> owner_;
     uint32_t index_ = 0;
     std::string node_;  // "uverbs0"
 };
 
-using ClassesOutsides = testing::Types<FakeOutside<Kernel::V7_2>,
-                                       FakeOutside<Kernel::V7_3>,
-                                       FakeOutside<Kernel::V7_3, RdmaNetnsMode::Exclusive>,
-                                       KernelOutside>;
-TYPED_TEST_SUITE(ClassesContract, ClassesOutsides, OutsideNames);
+INSTANTIATE_TEST_SUITE_P(,
+                         ClassesContract,
+                         Values(fake(Kernel::V7_2),
+                                fake(Kernel::V7_3),
+                                fake(Kernel::V7_3, RdmaNetnsMode::Exclusive),
+                                kernel(KernelOutside::rdma_missing)),
+                         OutsideNames());
 
-TYPED_TEST(ClassesContract, ADeviceOfAContainerIsShownToTheHost) {
-    const auto found = this->room().look("infiniband", {kShown});
+TEST_P(ClassesContract, ADeviceOfAContainerIsShownToTheHost) {
+    const auto found = room().look("infiniband", {kShown});
     ASSERT_TRUE(found && *found) << found.error().message();
     EXPECT_EQ((*found)->links.size(), 1U);
     EXPECT_EQ((*found)->links.at(kShown),
@@ -59,19 +57,18 @@ TYPED_TEST(ClassesContract, ADeviceOfAContainerIsShownToTheHost) {
     EXPECT_TRUE((*found)->files.empty());
 }
 
-TYPED_TEST(ClassesContract, ItsNodeTooBesideTheVersion) {
-    const auto found = this->room().look("infiniband_verbs", {this->node_});
+TEST_P(ClassesContract, ItsNodeTooBesideTheVersion) {
+    const auto found = room().look("infiniband_verbs", {node_});
     ASSERT_TRUE(found && *found) << found.error().message();
-    EXPECT_EQ((*found)->links.at(this->node_),
-              "../../devices/virtual/infiniband_verbs/" + this->node_);
+    EXPECT_EQ((*found)->links.at(node_), "../../devices/virtual/infiniband_verbs/" + node_);
     EXPECT_EQ((*found)->files, (std::map<std::string, std::string>{{"abi_version", "6\n"}}));
 }
 
-TYPED_TEST(ClassesContract, WhatIsNotThere) {
-    const Error missing = error_of(this->room().look("infiniband", {kShown, "rxect9"}));
+TEST_P(ClassesContract, WhatIsNotThere) {
+    const Error missing = error_of(room().look("infiniband", {kShown, "rxect9"}));
     EXPECT_EQ(missing.code, Code::Unavailable);
     EXPECT_EQ(missing.sys, ENOENT);
-    const auto none = this->room().look("no_such_class", {});
+    const auto none = room().look("no_such_class", {});
     ASSERT_TRUE(none) << none.error().message();
     EXPECT_FALSE(*none);
 }

@@ -15,20 +15,17 @@ using netns::ProcessToken;
 constexpr DeviceNumber kZero{.major = 1, .minor = 5};
 constexpr DeviceNumber kFull{.major = 1, .minor = 7};
 
-template <class Outside>
-class DeviceCgroupsContract : public testing::Test {
+class DeviceCgroupsContract : public ContractTest {
   protected:
-    void SetUp() override {
-        if (const std::string reason = Outside::device_cgroup_missing(); !reason.empty())
-            GTEST_SKIP() << reason;
-        outside_.set_own_cgroup(true);
-        outside_.deny_devices();
+    void prepare() override {
+        outside_->set_own_cgroup(true);
+        outside_->deny_devices();
     }
 
-    netns::DeviceCgroups& room() { return outside_.host().device_cgroups; }
+    netns::DeviceCgroups& room() { return outside_->host().device_cgroups; }
 
     ProcessToken init() {
-        return outside_.host().processes.token(outside_.container_pid()).value().value();
+        return outside_->host().processes.token(outside_->container_pid()).value().value();
     }
 
     bool allow(DeviceNumber device) {
@@ -42,76 +39,81 @@ class DeviceCgroupsContract : public testing::Test {
         EXPECT_TRUE(done) << done.error().message();
     }
 
-    std::pair<bool, bool> opens() { return {outside_.can_open(kZero), outside_.can_open(kFull)}; }
-
-    Outside outside_;
+    std::pair<bool, bool> opens() { return {outside_->can_open(kZero), outside_->can_open(kFull)}; }
 };
 
-using DeviceCgroupsOutsides = testing::Types<FakeOutside<Kernel::V7_2>, KernelOutside>;
-TYPED_TEST_SUITE(DeviceCgroupsContract, DeviceCgroupsOutsides, OutsideNames);
+INSTANTIATE_TEST_SUITE_P(,
+                         DeviceCgroupsContract,
+                         Values(fake(Kernel::V7_2), kernel(KernelOutside::device_cgroup_missing)),
+                         OutsideNames());
 
-TYPED_TEST(DeviceCgroupsContract, ADeviceIsAllowedAndForbidden) {
-    EXPECT_EQ(this->opens(), std::pair(false, false));
-    EXPECT_TRUE(this->allow(kZero));
-    EXPECT_EQ(this->opens(), std::pair(true, false));
-    this->forbid(kZero);
-    EXPECT_EQ(this->opens(), std::pair(false, false));
+TEST_P(DeviceCgroupsContract, ADeviceIsAllowedAndForbidden) {
+    EXPECT_EQ(opens(), std::pair(false, false));
+    EXPECT_TRUE(allow(kZero));
+    EXPECT_EQ(opens(), std::pair(true, false));
+    forbid(kZero);
+    EXPECT_EQ(opens(), std::pair(false, false));
 }
 
-TYPED_TEST(DeviceCgroupsContract, TwoDevicesAreTakenAwayInAnyOrder) {
-    EXPECT_TRUE(this->allow(kZero));
-    EXPECT_TRUE(this->allow(kFull));
-    EXPECT_EQ(this->opens(), std::pair(true, true));
-    this->forbid(kZero);
-    EXPECT_EQ(this->opens(), std::pair(false, true));
-    this->forbid(kFull);
-    EXPECT_EQ(this->opens(), std::pair(false, false));
+TEST_P(DeviceCgroupsContract, TwoDevicesAreTakenAwayInAnyOrder) {
+    EXPECT_TRUE(allow(kZero));
+    EXPECT_TRUE(allow(kFull));
+    EXPECT_EQ(opens(), std::pair(true, true));
+    forbid(kZero);
+    EXPECT_EQ(opens(), std::pair(false, true));
+    forbid(kFull);
+    EXPECT_EQ(opens(), std::pair(false, false));
 }
 
-TYPED_TEST(DeviceCgroupsContract, TwiceIsOnce) {
-    EXPECT_TRUE(this->allow(kZero));
-    EXPECT_FALSE(this->allow(kZero));
-    this->forbid(kZero);
-    this->forbid(kZero);
-    EXPECT_EQ(this->opens(), std::pair(false, false));
+TEST_P(DeviceCgroupsContract, TwiceIsOnce) {
+    EXPECT_TRUE(allow(kZero));
+    EXPECT_FALSE(allow(kZero));
+    forbid(kZero);
+    forbid(kZero);
+    EXPECT_EQ(opens(), std::pair(false, false));
 }
 
-TYPED_TEST(DeviceCgroupsContract, AProcessThatIsGoneHasNothing) {
-    const ProcessToken gone{.pid = this->outside_.missing_pid(), .start = 1};
-    const Error none = error_of(this->room().allow(gone, kZero));
+TEST_P(DeviceCgroupsContract, AProcessThatIsGoneHasNothing) {
+    const ProcessToken gone{.pid = outside_->missing_pid(), .start = 1};
+    const Error none = error_of(room().allow(gone, kZero));
     EXPECT_EQ(none.code, Code::Unavailable) << none.message();
-    EXPECT_TRUE(this->room().forbid(gone, kZero));
+    EXPECT_TRUE(room().forbid(gone, kZero));
     // A number that another process has got since.
-    const ProcessToken reused{.pid = this->init().pid, .start = this->init().start + 1};
-    EXPECT_EQ(this->room().allow(reused, kZero).error().code, Code::Unavailable);
-    EXPECT_TRUE(this->room().forbid(reused, kZero));
-    EXPECT_EQ(this->opens(), std::pair(false, false));
+    const ProcessToken reused{.pid = init().pid, .start = init().start + 1};
+    EXPECT_EQ(room().allow(reused, kZero).error().code, Code::Unavailable);
+    EXPECT_TRUE(room().forbid(reused, kZero));
+    EXPECT_EQ(opens(), std::pair(false, false));
 }
 
-TYPED_TEST(DeviceCgroupsContract, AContainersProcessesAreKnown) {
+TEST_P(DeviceCgroupsContract, AContainersProcessesAreKnown) {
     const auto contains = [&](pid_t process) {
-        const auto answer = this->room().contains(this->init(), process);
+        const auto answer = room().contains(init(), process);
         EXPECT_TRUE(answer) << answer.error().message();
         return answer && *answer;
     };
-    EXPECT_TRUE(contains(this->init().pid));
-    EXPECT_FALSE(contains(this->outside_.host().processes.self()));
-    EXPECT_FALSE(contains(this->outside_.missing_pid()));
-    const ProcessToken gone{.pid = this->init().pid, .start = this->init().start + 1};
-    EXPECT_EQ(this->room().contains(gone, this->init().pid).error().code, Code::Unavailable);
+    EXPECT_TRUE(contains(init().pid));
+    EXPECT_FALSE(contains(outside_->host().processes.self()));
+    EXPECT_FALSE(contains(outside_->missing_pid()));
+    const ProcessToken gone{.pid = init().pid, .start = init().start + 1};
+    EXPECT_EQ(room().contains(gone, init().pid).error().code, Code::Unavailable);
 }
 
-TYPED_TEST(DeviceCgroupsContract, OurOwnCgroupStaysAsItIs) {
-    this->outside_.set_own_cgroup(false);
-    const Error none = error_of(this->room().allow(this->init(), kZero));
+TEST_P(DeviceCgroupsContract, OurOwnCgroupStaysAsItIs) {
+    outside_->set_own_cgroup(false);
+    const Error none = error_of(room().allow(init(), kZero));
     EXPECT_EQ(none.code, Code::Unsupported) << none.message();
 }
 
 // Not part of what fakes have: several programs, all of which must agree.
-class DeviceCgroupsOfTheKernel : public DeviceCgroupsContract<KernelOutside> {};
+class DeviceCgroupsOfTheKernel : public DeviceCgroupsContract {};
 
-TEST_F(DeviceCgroupsOfTheKernel, EveryProgramOfTheCgroupIsWidened) {
-    outside_.deny_devices();
+INSTANTIATE_TEST_SUITE_P(,
+                         DeviceCgroupsOfTheKernel,
+                         Values(kernel(KernelOutside::device_cgroup_missing)),
+                         OutsideNames());
+
+TEST_P(DeviceCgroupsOfTheKernel, EveryProgramOfTheCgroupIsWidened) {
+    outside_->deny_devices();
     EXPECT_TRUE(allow(kZero));
     EXPECT_EQ(opens(), std::pair(true, false));
     forbid(kZero);
@@ -119,9 +121,9 @@ TEST_F(DeviceCgroupsOfTheKernel, EveryProgramOfTheCgroupIsWidened) {
 }
 
 // At daemon-reload, systemd attaches its own program again.
-TEST_F(DeviceCgroupsOfTheKernel, AProgramThatCameLaterIsWidenedToo) {
+TEST_P(DeviceCgroupsOfTheKernel, AProgramThatCameLaterIsWidenedToo) {
     EXPECT_TRUE(allow(kZero));
-    outside_.deny_devices();
+    outside_->deny_devices();
     EXPECT_EQ(opens(), std::pair(false, false));
     EXPECT_TRUE(allow(kZero));
     EXPECT_EQ(opens(), std::pair(true, false));

@@ -28,7 +28,17 @@ constexpr uint32_t kMissingLink = 99999;
 constexpr uint32_t kLo = 1;
 constexpr uint32_t kPings = 3;
 
-class FakeEswitches : public FakeOutside<Kernel::V7_3> {
+class Eswitches {
+  public:
+    virtual ~Eswitches() = default;
+
+    virtual Outside& outside() = 0;
+    // Gives the link a rule of each kind, and packets that come from the other representor.
+    // Returns the counts that follow.
+    virtual TcRules rule(uint32_t link, uint32_t other) = 0;
+};
+
+class FakeEswitches : public Eswitches {
   public:
     FakeEswitches() {
         netns::Link uplink;
@@ -36,25 +46,29 @@ class FakeEswitches : public FakeOutside<Kernel::V7_3> {
         uplink.mac = *netns::parse_mac("02:00:5e:10:00:01");
         uplink.mtu = 1500;
         uplink.device = kHandleDevice;
-        world().pci[kHandle].driver = "netdevsim";
-        world().add_eswitch(kHandle, world().add_link(world().host, uplink), 2);
+        World& world = outside_.world();
+        world.pci[kHandle].driver = "netdevsim";
+        world.add_eswitch(kHandle, world.add_link(world.host, uplink), 2);
     }
 
-    // Sets the counts that follow from four rules: a matchall that polices, and flower rules of
-    // which one is skip_hw, one has matched packets, and one is skip_sw.
-    TcRules rule(uint32_t link, uint32_t /*other*/) {
+    Outside& outside() override { return outside_; }
+
+    // Those of four rules: a matchall that polices, and flower rules of which one is skip_hw, one
+    // has matched packets, and one is skip_sw.
+    TcRules rule(uint32_t link, uint32_t /*other*/) override {
         const TcRules rules{
             .rules = 3, .in_hw = 2, .skip_sw = 1, .packets = kPings, .hw_packets = 0};
-        world().find_link(world().host, link)->tc_rules = rules;
+        outside_.world().find_link(outside_.world().host, link)->tc_rules = rules;
         return rules;
     }
+
+  private:
+    FakeOutside outside_{Kernel::V7_3};
 };
 
-class KernelEswitches : public KernelOutside {
+class KernelEswitches : public Eswitches {
   public:
     KernelEswitches() {
-        if (!missing().empty())
-            return;
         write("new_device", "7 1");
         write("devices/netdevsim7/sriov_numvfs", "2");
     }
@@ -64,10 +78,7 @@ class KernelEswitches : public KernelOutside {
     KernelEswitches(KernelEswitches&&) = delete;
     KernelEswitches& operator=(KernelEswitches&&) = delete;
 
-    ~KernelEswitches() {
-        if (missing().empty())
-            write("del_device", "7");
-    }
+    ~KernelEswitches() override { write("del_device", "7"); }
 
     static std::string missing() {
         if (std::getenv("CONTRACT_ON_HOST") == nullptr || !std::filesystem::exists(kBus))
@@ -76,8 +87,10 @@ class KernelEswitches : public KernelOutside {
         return KernelOutside::missing();
     }
 
-    // The packets come from the other representor, by a wire of netdevsim's.
-    TcRules rule(uint32_t link, uint32_t other) {
+    Outside& outside() override { return outside_; }
+
+    // The packets come by a wire of netdevsim's.
+    TcRules rule(uint32_t link, uint32_t other) override {
         const std::string at = name_of(link);
         const std::string from = name_of(other);
         const std::string add = "tc filter add dev " + at + " ingress protocol ip prio ";
@@ -118,18 +131,19 @@ class KernelEswitches : public KernelOutside {
     // As udev has named it.
     std::string name_of(uint32_t link) {
         EXPECT_TRUE(run("udevadm settle"));
-        return host().links.find(host_ns(), link).value()->name;
+        return outside_.host().links.find(outside_.host_ns(), link).value()->name;
     }
+
+    KernelOutside outside_;
 };
 
-template <class Outside>
-class EswitchContract : public ContractTest<Outside> {
+class EswitchContract : public OutsideTest<Eswitches> {
   protected:
-    netns::Devlink& devlink() { return outside_.host().devlink; }
+    netns::Devlink& devlink() { return outside_->outside().host().devlink; }
 
-    netns::TcOffload& tc() { return outside_.host().tc; }
+    netns::TcOffload& tc() { return outside_->outside().host().tc; }
 
-    Netns host_ns() { return outside_.host_ns(); }
+    Netns host_ns() { return outside_->outside().host_ns(); }
 
     std::optional<Eswitch> eswitch() { return devlink().eswitch(host_ns(), kHandle).value(); }
 
@@ -151,165 +165,161 @@ class EswitchContract : public ContractTest<Outside> {
     }
 
     std::optional<netns::Link> link(uint32_t index) {
-        return outside_.host().links.find(host_ns(), index).value();
-    }
-
-    Outside outside_;
-};
-
-struct EswitchNames {
-    template <class Outside>
-    static std::string GetName(int) {  // NOLINT: GoogleTest's name
-        return std::is_same_v<Outside, FakeEswitches> ? "Fake" : "KernelNetdevsim";
+        return outside_->outside().host().links.find(host_ns(), index).value();
     }
 };
 
-using EswitchOutsides = testing::Types<FakeEswitches, KernelEswitches>;
-TYPED_TEST_SUITE(EswitchContract, EswitchOutsides, EswitchNames);
+INSTANTIATE_TEST_SUITE_P(
+    ,
+    EswitchContract,
+    Values(OutsideFactory<Eswitches>{"Fake", [] { return std::make_unique<FakeEswitches>(); }},
+           OutsideFactory<Eswitches>{"KernelNetdevsim",
+                                     [] { return std::make_unique<KernelEswitches>(); },
+                                     KernelEswitches::missing}),
+    OutsideNames());
 
-TYPED_TEST(EswitchContract, BeginsInLegacy) {
-    EXPECT_EQ(this->eswitch(), Eswitch{});
-    const auto ports = this->ports();
-    ASSERT_EQ(ports.size(), 1U) << "no VF's";
-    EXPECT_EQ(ports[0].flavour, PortFlavour::Physical);
-    EXPECT_EQ(ports[0].name.front(), 'p');
-    const auto uplink = this->link(ports[0].netdev);
+TEST_P(EswitchContract, BeginsInLegacy) {
+    EXPECT_EQ(eswitch(), Eswitch{});
+    const auto all = ports();
+    ASSERT_EQ(all.size(), 1U) << "no VF's";
+    EXPECT_EQ(all[0].flavour, PortFlavour::Physical);
+    EXPECT_EQ(all[0].name.front(), 'p');
+    const auto uplink = link(all[0].netdev);
     ASSERT_TRUE(uplink);
-    EXPECT_EQ(uplink->device, kHandleDevice);
+    EXPECT_EQ(upnetdev->device, kHandleDevice);
 }
 
-TYPED_TEST(EswitchContract, RepresentorsComeAndGoWithTheMode) {
-    const auto before = this->ports();
+TEST_P(EswitchContract, RepresentorsComeAndGoWithTheMode) {
+    const auto before = ports();
     for (int twice = 0; twice < 2; ++twice)
-        this->switch_to(EswitchMode::Switchdev);  // the second is no error
+        switch_to(EswitchMode::Switchdev);  // the second is no error
     const Eswitch switchdev{.mode = EswitchMode::Switchdev, .inline_mode = {}};
-    EXPECT_EQ(this->eswitch(), switchdev);
-    const auto ports = this->ports();
-    ASSERT_EQ(ports.size(), 3U);
-    EXPECT_EQ(ports[0], before[0]) << "the uplink stays";
+    EXPECT_EQ(eswitch(), switchdev);
+    const auto all = ports();
+    ASSERT_EQ(all.size(), 3U);
+    EXPECT_EQ(all[0], before[0]) << "the uplink stays";
     for (uint32_t number = 0; number < 2; ++number) {
-        const DevlinkPort& port = ports[1 + number];
+        const DevlinkPort& port = all[1 + number];
         EXPECT_EQ(port.flavour, PortFlavour::PciVf);
         EXPECT_EQ(port.name, "pf0vf" + std::to_string(number));
-        EXPECT_GT(port.index, ports[number].index);
-        const auto link = this->link(port.netdev);
-        ASSERT_TRUE(link);
-        EXPECT_EQ(link->device, kHandleDevice);
-        EXPECT_EQ(link->mtu, 1500U);
-        EXPECT_FALSE(link->up);
-        EXPECT_FALSE(link->mac.is_zero());
+        EXPECT_GT(port.index, all[number].index);
+        const auto netdev = link(port.netdev);
+        ASSERT_TRUE(netdev);
+        EXPECT_EQ(netdev->device, kHandleDevice);
+        EXPECT_EQ(netdev->mtu, 1500U);
+        EXPECT_FALSE(netdev->up);
+        EXPECT_FALSE(netdev->mac.is_zero());
     }
-    EXPECT_NE(this->link(ports[1].netdev)->mac, this->link(ports[2].netdev)->mac);
+    EXPECT_NE(link(all[1].netdev)->mac, link(all[2].netdev)->mac);
     for (int twice = 0; twice < 2; ++twice)
-        this->switch_to(EswitchMode::Legacy);
-    EXPECT_EQ(this->eswitch(), Eswitch{});
-    EXPECT_EQ(this->ports(), before);
-    EXPECT_FALSE(this->link(ports[1].netdev));
-    EXPECT_FALSE(this->link(ports[2].netdev));
+        switch_to(EswitchMode::Legacy);
+    EXPECT_EQ(eswitch(), Eswitch{});
+    EXPECT_EQ(ports(), before);
+    EXPECT_FALSE(link(all[1].netdev));
+    EXPECT_FALSE(link(all[2].netdev));
 }
 
 // For devices whose ports devlink does not have, as it has netdevsim's.
-TYPED_TEST(EswitchContract, NetdevsNameTheirPorts) {
-    netns::Sriov& sriov = this->outside_.host().sriov;
+TEST_P(EswitchContract, NetdevsNameTheirPorts) {
+    netns::Sriov& sriov = outside_->outside().host().sriov;
     const auto expect_uplink = [&] {
         const auto netdevs = sriov.find(kHandle).value().value().netdevs;
         ASSERT_EQ(netdevs.size(), 1U);
-        EXPECT_EQ(netdevs[0].index, this->ports()[0].netdev);
+        EXPECT_EQ(netdevs[0].index, ports()[0].netdev);
         EXPECT_EQ(netdevs[0].port_name.front(), 'p');
     };
     expect_uplink();
     EXPECT_TRUE(sriov.representors(kHandle).value().empty());
-    this->switch_to(EswitchMode::Switchdev);
+    switch_to(EswitchMode::Switchdev);
     expect_uplink();
     std::map<std::string, uint32_t> named;
     for (const auto& netdev : sriov.representors(kHandle).value())
         named[netdev.port_name] = netdev.index;
-    EXPECT_EQ(named,
-              (std::map<std::string, uint32_t>{{"pf0vf0", this->representor(0)},
-                                               {"pf0vf1", this->representor(1)}}));
+    EXPECT_EQ(
+        named,
+        (std::map<std::string, uint32_t>{{"pf0vf0", representor(0)}, {"pf0vf1", representor(1)}}));
     EXPECT_TRUE(sriov.representors(kMissingHandle).value().empty());
 }
 
-TYPED_TEST(EswitchContract, WhatIsNotThereIsNothing) {
+TEST_P(EswitchContract, WhatIsNotThereIsNothing) {
     for (const char* device : {kMissingHandle, "pci/0000:77:00.0", "nobus/nodevice", "nobus", ""}) {
-        EXPECT_FALSE(this->devlink().eswitch(this->host_ns(), device).value()) << device;
-        EXPECT_TRUE(this->devlink().ports(this->host_ns(), device).value().empty()) << device;
+        EXPECT_FALSE(devlink().eswitch(host_ns(), device).value()) << device;
+        EXPECT_TRUE(devlink().ports(host_ns(), device).value().empty()) << device;
         for (const EswitchMode mode : {EswitchMode::Legacy, EswitchMode::Switchdev}) {
-            const auto done = this->devlink().set_mode(this->host_ns(), device, mode);
+            const auto done = devlink().set_mode(host_ns(), device, mode);
             ASSERT_FALSE(done) << device;
             EXPECT_EQ(done.error().code, Code::Unavailable) << done.error().message();
             EXPECT_EQ(done.error().sys, ENODEV) << device;
         }
-        const auto inlined =
-            this->devlink().set_inline_mode(this->host_ns(), device, netns::InlineMode::Link);
+        const auto inlined = devlink().set_inline_mode(host_ns(), device, netns::InlineMode::Link);
         ASSERT_FALSE(inlined) << device;
         EXPECT_EQ(inlined.error().code, Code::Unavailable) << inlined.error().message();
     }
 }
 
-TYPED_TEST(EswitchContract, TheDeviceIsTheHosts) {
-    const Netns ns = this->outside_.container_ns();
-    EXPECT_FALSE(this->devlink().eswitch(ns, kHandle).value());
-    EXPECT_TRUE(this->devlink().ports(ns, kHandle).value().empty());
-    const Error done = error_of(this->devlink().set_mode(ns, kHandle, EswitchMode::Switchdev));
+TEST_P(EswitchContract, TheDeviceIsTheHosts) {
+    const Netns ns = outside_->outside().container_ns();
+    EXPECT_FALSE(devlink().eswitch(ns, kHandle).value());
+    EXPECT_TRUE(devlink().ports(ns, kHandle).value().empty());
+    const Error done = error_of(devlink().set_mode(ns, kHandle, EswitchMode::Switchdev));
     EXPECT_EQ(done.code, Code::Unavailable) << done.message();
 }
 
-TYPED_TEST(EswitchContract, AnInlineModeThatTheDriverDoesNotHave) {
-    const Error done = error_of(
-        this->devlink().set_inline_mode(this->host_ns(), kHandle, netns::InlineMode::Transport));
+TEST_P(EswitchContract, AnInlineModeThatTheDriverDoesNotHave) {
+    const Error done =
+        error_of(devlink().set_inline_mode(host_ns(), kHandle, netns::InlineMode::Transport));
     EXPECT_EQ(done.code, Code::Unsupported) << done.message();
     EXPECT_EQ(done.sys, EOPNOTSUPP);
 }
 
-TYPED_TEST(EswitchContract, TcOffloadIsTurnedOnAndOff) {
-    this->switch_to(EswitchMode::Switchdev);
-    const uint32_t uplink = this->ports()[0].netdev;
-    for (const uint32_t link : {uplink, this->representor(0)}) {
+TEST_P(EswitchContract, TcOffloadIsTurnedOnAndOff) {
+    switch_to(EswitchMode::Switchdev);
+    const uint32_t uplink = ports()[0].netdev;
+    for (const uint32_t link : {uplink, representor(0)}) {
         for (const bool on : {true, true, false, false, true}) {
-            const auto done = this->tc().set_feature(this->host_ns(), link, on);
+            const auto done = tc().set_feature(host_ns(), link, on);
             ASSERT_TRUE(done) << done.error().message();
             const TcFeature expected{.on = on, .fixed = false};
-            EXPECT_EQ(this->tc().feature(this->host_ns(), link).value(), expected);
+            EXPECT_EQ(tc().feature(host_ns(), link).value(), expected);
         }
     }
 }
 
-TYPED_TEST(EswitchContract, TcOffloadThatIsFixed) {
-    for (const Netns& ns : {this->host_ns(), this->outside_.container_ns()}) {
+TEST_P(EswitchContract, TcOffloadThatIsFixed) {
+    for (const Netns& ns : {host_ns(), outside_->outside().container_ns()}) {
         const TcFeature fixed{.on = false, .fixed = true};
-        EXPECT_EQ(this->tc().feature(ns, kLo).value(), fixed);
-        const Error done = error_of(this->tc().set_feature(ns, kLo, true));
+        EXPECT_EQ(tc().feature(ns, kLo).value(), fixed);
+        const Error done = error_of(tc().set_feature(ns, kLo, true));
         EXPECT_EQ(done.code, Code::Unsupported) << done.message();
         EXPECT_EQ(done.sys, EOPNOTSUPP);
-        EXPECT_TRUE(this->tc().set_feature(ns, kLo, false)) << "it is so already";
-        EXPECT_EQ(this->tc().feature(ns, kLo).value(), fixed);
+        EXPECT_TRUE(tc().set_feature(ns, kLo, false)) << "it is so already";
+        EXPECT_EQ(tc().feature(ns, kLo).value(), fixed);
     }
 }
 
-TYPED_TEST(EswitchContract, TcOffloadOfNoLink) {
-    const Error feature = error_of(this->tc().feature(this->host_ns(), kMissingLink));
+TEST_P(EswitchContract, TcOffloadOfNoLink) {
+    const Error feature = error_of(tc().feature(host_ns(), kMissingLink));
     EXPECT_EQ(feature.code, Code::Unavailable) << feature.message();
     EXPECT_EQ(feature.sys, ENODEV);
-    const Error done = error_of(this->tc().set_feature(this->host_ns(), kMissingLink, true));
+    const Error done = error_of(tc().set_feature(host_ns(), kMissingLink, true));
     EXPECT_EQ(done.code, Code::Unavailable) << done.message();
     EXPECT_EQ(done.sys, ENODEV);
 }
 
-TYPED_TEST(EswitchContract, RulesOfAnIngress) {
-    this->switch_to(EswitchMode::Switchdev);
-    const uint32_t link = this->representor(0);
+TEST_P(EswitchContract, RulesOfAnIngress) {
+    switch_to(EswitchMode::Switchdev);
+    const uint32_t link = representor(0);
     for (const uint32_t without : {link, kLo, kMissingLink})
-        EXPECT_EQ(this->tc().rules(this->host_ns(), without).value(), TcRules{}) << without;
-    ASSERT_TRUE(this->tc().set_feature(this->host_ns(), link, true));
-    const TcRules expected = this->outside_.rule(link, this->representor(1));
-    const TcRules rules = this->tc().rules(this->host_ns(), link).value();
+        EXPECT_EQ(tc().rules(host_ns(), without).value(), TcRules{}) << without;
+    ASSERT_TRUE(tc().set_feature(host_ns(), link, true));
+    const TcRules expected = outside_->rule(link, representor(1));
+    const TcRules rules = tc().rules(host_ns(), link).value();
     EXPECT_EQ(rules.rules, expected.rules);
     EXPECT_EQ(rules.in_hw, expected.in_hw);
     EXPECT_EQ(rules.skip_sw, expected.skip_sw);
     EXPECT_EQ(rules.packets, expected.packets);
     EXPECT_EQ(rules.hw_packets, expected.hw_packets);
-    EXPECT_EQ(this->tc().rules(this->host_ns(), this->representor(1)).value(), TcRules{});
+    EXPECT_EQ(tc().rules(host_ns(), representor(1)).value(), TcRules{});
 }
 
 }  // namespace

@@ -9,59 +9,55 @@
 namespace test {
 namespace {
 
-template <class Outside>
-class FilesContract : public ContractTest<Outside> {
+class FilesContract : public ContractTest {
   protected:
-    base::Files& room() { return outside_.host().files; }
+    base::Files& room() { return outside_->host().files; }
 
-    std::string path(const std::string& name) { return outside_.file_path(name); }
-
-    Outside outside_;
+    std::string path(const std::string& name) { return outside_->file_path(name); }
 };
 
-using FilesOutsides = testing::Types<FakeOutside<Kernel::V7_2>, KernelOutside>;
-TYPED_TEST_SUITE(FilesContract, FilesOutsides, OutsideNames);
+INSTANTIATE_TEST_SUITE_P(, FilesContract, Values(fake(Kernel::V7_2), kernel()), OutsideNames());
 
-TYPED_TEST(FilesContract, WritesReplaceAndCreateDoesNot) {
-    ASSERT_TRUE(this->room().create(this->path("a"), "one"));
-    const Error again = error_of(this->room().create(this->path("a"), "two"));
+TEST_P(FilesContract, WritesReplaceAndCreateDoesNot) {
+    ASSERT_TRUE(room().create(path("a"), "one"));
+    const Error again = error_of(room().create(path("a"), "two"));
     EXPECT_EQ(again.code, Code::Busy);
     EXPECT_EQ(again.sys, EEXIST);
-    EXPECT_EQ(this->room().read(this->path("a"), 100).value(), "one");
-    ASSERT_TRUE(this->room().write(this->path("a"), "three"));
-    EXPECT_EQ(this->room().read(this->path("a"), 100).value(), "three");
+    EXPECT_EQ(room().read(path("a"), 100).value(), "one");
+    ASSERT_TRUE(room().write(path("a"), "three"));
+    EXPECT_EQ(room().read(path("a"), 100).value(), "three");
 }
 
-TYPED_TEST(FilesContract, MissingFilesAreUnavailableToReadAndNothingToRemove) {
-    const Error missing = error_of(this->room().read(this->path("none"), 100));
+TEST_P(FilesContract, MissingFilesAreUnavailableToReadAndNothingToRemove) {
+    const Error missing = error_of(room().read(path("none"), 100));
     EXPECT_EQ(missing.code, Code::Unavailable);
     EXPECT_TRUE(base::is_missing(missing));
-    EXPECT_TRUE(this->room().remove(this->path("none")));
-    EXPECT_FALSE(this->room().list(this->path("none")));
+    EXPECT_TRUE(room().remove(path("none")));
+    EXPECT_FALSE(room().list(path("none")));
 }
 
-TYPED_TEST(FilesContract, FilesFoldersAndLinksThemselvesHaveLabels) {
+TEST_P(FilesContract, FilesFoldersAndLinksThemselvesHaveLabels) {
     const std::string label = "system_u:object_r:container_file_t:s0:c1,c2";
-    ASSERT_TRUE(this->room().make_dir(this->path("d")));
-    ASSERT_TRUE(this->room().write(this->path("d/a"), ""));
-    ASSERT_TRUE(this->room().make_link(this->path("d/b"), "/nowhere"));
+    ASSERT_TRUE(room().make_dir(path("d")));
+    ASSERT_TRUE(room().write(path("d/a"), ""));
+    ASSERT_TRUE(room().make_link(path("d/b"), "/nowhere"));
     for (const char* name : {"d", "d/a", "d/b"}) {
-        const auto done = this->room().set_label(this->path(name), label);
+        const auto done = room().set_label(path(name), label);
         EXPECT_TRUE(done) << done.error().message();
     }
-    const Error missing = error_of(this->room().set_label(this->path("none"), label));
+    const Error missing = error_of(room().set_label(path("none"), label));
     EXPECT_TRUE(base::is_missing(missing));
 }
 
-TYPED_TEST(FilesContract, FoldersListTheirFilesInOrder) {
-    ASSERT_TRUE(this->room().make_dir(this->path("d/e")));
-    EXPECT_TRUE(this->room().make_dir(this->path("d/e")));
-    ASSERT_TRUE(this->room().write(this->path("d/e/b"), ""));
-    ASSERT_TRUE(this->room().write(this->path("d/e/a"), ""));
-    EXPECT_EQ(this->room().list(this->path("d/e")).value(), (std::vector<std::string>{"a", "b"}));
-    ASSERT_TRUE(this->room().rename(this->path("d/e/a"), this->path("d/e/c")));
-    ASSERT_TRUE(this->room().remove(this->path("d/e/b")));
-    EXPECT_EQ(this->room().list(this->path("d/e")).value(), std::vector<std::string>{"c"});
+TEST_P(FilesContract, FoldersListTheirFilesInOrder) {
+    ASSERT_TRUE(room().make_dir(path("d/e")));
+    EXPECT_TRUE(room().make_dir(path("d/e")));
+    ASSERT_TRUE(room().write(path("d/e/b"), ""));
+    ASSERT_TRUE(room().write(path("d/e/a"), ""));
+    EXPECT_EQ(room().list(path("d/e")).value(), (std::vector<std::string>{"a", "b"}));
+    ASSERT_TRUE(room().rename(path("d/e/a"), path("d/e/c")));
+    ASSERT_TRUE(room().remove(path("d/e/b")));
+    EXPECT_EQ(room().list(path("d/e")).value(), std::vector<std::string>{"c"});
 }
 
 }  // namespace

@@ -18,150 +18,148 @@
 namespace test {
 namespace {
 
-template <class Outside>
-class NamespacesContract : public ContractTest<Outside> {
+class NamespacesContract : public ContractTest {
   protected:
-    netns::Netnses& room() { return outside_.host().namespaces; }
-
-    Outside outside_;
+    netns::Netnses& room() { return outside_->host().namespaces; }
 };
 
-using NamespacesOutsides = testing::Types<FakeOutside<Kernel::V7_2>, KernelOutside>;
-TYPED_TEST_SUITE(NamespacesContract, NamespacesOutsides, OutsideNames);
+INSTANTIATE_TEST_SUITE_P(,
+                         NamespacesContract,
+                         Values(fake(Kernel::V7_2), kernel()),
+                         OutsideNames());
 
-TYPED_TEST(NamespacesContract, CurrentIsTheHostsAndNotTheContainers) {
-    const auto current = this->room().current();
+TEST_P(NamespacesContract, CurrentIsTheHostsAndNotTheContainers) {
+    const auto current = room().current();
     ASSERT_TRUE(current) << current.error().message();
-    EXPECT_EQ(current->id(), this->outside_.host_ns().id());
-    EXPECT_FALSE(current->id() == this->outside_.container_ns().id());
+    EXPECT_EQ(current->id(), outside_->host_ns().id());
+    EXPECT_FALSE(current->id() == outside_->container_ns().id());
 }
 
-TYPED_TEST(NamespacesContract, AProcessLeadsToItsNamespace) {
-    const pid_t pid = this->outside_.container_pid();
-    const auto by_pid = this->room().open_process(pid);
+TEST_P(NamespacesContract, AProcessLeadsToItsNamespace) {
+    const pid_t pid = outside_->container_pid();
+    const auto by_pid = room().open_process(pid);
     ASSERT_TRUE(by_pid) << by_pid.error().message();
-    const auto by_path = this->room().open("/proc/" + std::to_string(pid) + "/ns/net");
+    const auto by_path = room().open("/proc/" + std::to_string(pid) + "/ns/net");
     ASSERT_TRUE(by_path) << by_path.error().message();
     EXPECT_EQ(by_pid->id(), by_path->id());
 }
 
-TYPED_TEST(NamespacesContract, AProcessThatIsGoneIsUnavailable) {
-    const Error gone = error_of(this->room().open_process(this->outside_.missing_pid()));
+TEST_P(NamespacesContract, AProcessThatIsGoneIsUnavailable) {
+    const Error gone = error_of(room().open_process(outside_->missing_pid()));
     EXPECT_EQ(gone.code, Code::Unavailable);
 }
 
-TYPED_TEST(NamespacesContract, AZombieHasNoNamespace) {
-    this->outside_.end_container();
-    const Error gone = error_of(this->room().open_process(this->outside_.container_pid()));
+TEST_P(NamespacesContract, AZombieHasNoNamespace) {
+    outside_->end_container();
+    const Error gone = error_of(room().open_process(outside_->container_pid()));
     EXPECT_EQ(gone.code, Code::Unavailable) << gone.message();
 }
 
-TYPED_TEST(NamespacesContract, OtherFilesAreRefused) {
-    const std::string path = this->outside_.file_path("plain");
+TEST_P(NamespacesContract, OtherFilesAreRefused) {
+    const std::string path = outside_->file_path("plain");
     std::ofstream(path) << "x";
     for (const std::string& other : {path, std::string("/"), std::string("/dev/null")}) {
-        const auto refused = this->room().open(other);
+        const auto refused = room().open(other);
         ASSERT_FALSE(refused) << other;
         EXPECT_EQ(refused.error().code, Code::BadInput) << refused.error().message();
     }
 }
 
-TYPED_TEST(NamespacesContract, AMissingPathIsUnavailable) {
-    const Error missing = error_of(this->room().open(this->outside_.file_path("missing")));
+TEST_P(NamespacesContract, AMissingPathIsUnavailable) {
+    const Error missing = error_of(room().open(outside_->file_path("missing")));
     EXPECT_EQ(missing.code, Code::Unavailable);
     EXPECT_EQ(missing.sys, ENOENT);
 }
 
-TYPED_TEST(NamespacesContract, AMadeNamespaceIsEmptyButForLoWhichIsUp) {
-    const auto made = this->room().make();
+TEST_P(NamespacesContract, AMadeNamespaceIsEmptyButForLoWhichIsUp) {
+    const auto made = room().make();
     ASSERT_TRUE(made) << made.error().message();
-    EXPECT_FALSE(made->id() == this->outside_.host_ns().id());
-    const auto links = this->outside_.host().links.list(*made);
+    EXPECT_FALSE(made->id() == outside_->host_ns().id());
+    const auto links = outside_->host().links.list(*made);
     ASSERT_TRUE(links) << links.error().message();
     ASSERT_EQ(links->size(), 1U);
     EXPECT_EQ(links->front().name, "lo");
     EXPECT_EQ(links->front().index, 1U);
     EXPECT_TRUE(links->front().up);
     EXPECT_TRUE(links->front().loopback);
-    EXPECT_EQ(this->room().current()->id(), this->outside_.host_ns().id());
+    EXPECT_EQ(room().current()->id(), outside_->host_ns().id());
 }
 
-TYPED_TEST(NamespacesContract, APinKeepsANamespaceWithoutProcessAndHandle) {
-    const std::string path = this->outside_.pin_path("kept");
-    const netns::NetnsId id = this->outside_.container_ns().id();
-    ASSERT_TRUE(this->room().pin(this->outside_.container_ns(), path));
-    this->outside_.end_container();
-    this->outside_.settle();
-    const auto kept = this->room().open_pin(path, id);
+TEST_P(NamespacesContract, APinKeepsANamespaceWithoutProcessAndHandle) {
+    const std::string path = outside_->pin_path("kept");
+    const netns::NetnsId id = outside_->container_ns().id();
+    ASSERT_TRUE(room().pin(outside_->container_ns(), path));
+    outside_->end_container();
+    outside_->settle();
+    const auto kept = room().open_pin(path, id);
     ASSERT_TRUE(kept) << kept.error().message();
     ASSERT_TRUE(*kept);
     EXPECT_EQ((*kept)->id(), id);
-    const auto links = this->outside_.host().links.list(**kept);
+    const auto links = outside_->host().links.list(**kept);
     ASSERT_TRUE(links) << links.error().message();
     EXPECT_EQ(links->size(), 1U);
-    ASSERT_TRUE(this->room().unpin(path));
+    ASSERT_TRUE(room().unpin(path));
 }
 
-TYPED_TEST(NamespacesContract, ACookieNamesANamespaceForGood) {
-    const auto own = this->room().cookie(this->outside_.host_ns());
-    const auto container = this->room().cookie(this->outside_.container_ns());
+TEST_P(NamespacesContract, ACookieNamesANamespaceForGood) {
+    const auto own = room().cookie(outside_->host_ns());
+    const auto container = room().cookie(outside_->container_ns());
     ASSERT_TRUE(own && container);
     EXPECT_NE(*container, 0U);
     EXPECT_NE(*container, *own);
-    EXPECT_EQ(*container, *this->room().cookie(this->outside_.container_ns()));
+    EXPECT_EQ(*container, *room().cookie(outside_->container_ns()));
 }
 
-TYPED_TEST(NamespacesContract, SearchFindsWhatAProcessIsInOrAMountKeeps) {
+TEST_P(NamespacesContract, SearchFindsWhatAProcessIsInOrAMountKeeps) {
     const auto find = [&](netns::NetnsId id) {
-        const auto found = this->room().search(
+        const auto found = room().search(
             [&](const netns::Netns& ns) -> base::Result<bool> { return ns.id() == id; });
         EXPECT_TRUE(found) << found.error().message();
         return found && *found && (*found)->id() == id;
     };
-    const netns::NetnsId id = this->outside_.container_ns().id();
+    const netns::NetnsId id = outside_->container_ns().id();
     EXPECT_TRUE(find(id)) << "by its process";
-    const std::string path = this->outside_.pin_path("searched");
-    ASSERT_TRUE(this->room().pin(this->outside_.container_ns(), path));
-    this->outside_.end_container();
+    const std::string path = outside_->pin_path("searched");
+    ASSERT_TRUE(room().pin(outside_->container_ns(), path));
+    outside_->end_container();
     EXPECT_TRUE(find(id)) << "by its mount";
-    ASSERT_TRUE(this->room().unpin(path));
-    const auto made = this->room().make();
+    ASSERT_TRUE(room().unpin(path));
+    const auto made = room().make();
     ASSERT_TRUE(made);
     EXPECT_FALSE(find(made->id())) << "a descriptor is no place";
 }
 
-TYPED_TEST(NamespacesContract, PinningTwiceIsDone) {
-    const std::string path = this->outside_.pin_path("twice");
-    const Netns container = this->outside_.container_ns();
-    ASSERT_TRUE(this->room().pin(container, path));
-    EXPECT_TRUE(this->room().pin(container, path));
-    EXPECT_TRUE(this->room().unpin(path));
-    EXPECT_FALSE(*this->room().open_pin(path, container.id()));
+TEST_P(NamespacesContract, PinningTwiceIsDone) {
+    const std::string path = outside_->pin_path("twice");
+    const Netns container = outside_->container_ns();
+    ASSERT_TRUE(room().pin(container, path));
+    EXPECT_TRUE(room().pin(container, path));
+    EXPECT_TRUE(room().unpin(path));
+    EXPECT_FALSE(*room().open_pin(path, container.id()));
 }
 
-TYPED_TEST(NamespacesContract, APinOfAnotherNamespaceIsInTheWay) {
-    const std::string path = this->outside_.pin_path("other");
-    ASSERT_TRUE(this->room().pin(this->outside_.container_ns(), path));
-    const Error taken = error_of(this->room().pin(this->outside_.host_ns(), path));
+TEST_P(NamespacesContract, APinOfAnotherNamespaceIsInTheWay) {
+    const std::string path = outside_->pin_path("other");
+    ASSERT_TRUE(room().pin(outside_->container_ns(), path));
+    const Error taken = error_of(room().pin(outside_->host_ns(), path));
     EXPECT_EQ(taken.code, Code::Busy);
     EXPECT_EQ(taken.sys, EEXIST);
-    EXPECT_FALSE(*this->room().open_pin(path, this->outside_.host_ns().id()));
-    EXPECT_TRUE(this->room().unpin(path));
+    EXPECT_FALSE(*room().open_pin(path, outside_->host_ns().id()));
+    EXPECT_TRUE(room().unpin(path));
 }
 
-TYPED_TEST(NamespacesContract, UnpinningIsDoneAsOftenAsAsked) {
-    const std::string path = this->outside_.pin_path("gone");
-    EXPECT_TRUE(this->room().unpin(path));
-    ASSERT_TRUE(this->room().pin(this->outside_.container_ns(), path));
-    EXPECT_TRUE(this->room().unpin(path));
-    EXPECT_TRUE(this->room().unpin(path));
-    const Error gone = error_of(this->room().open(path));
+TEST_P(NamespacesContract, UnpinningIsDoneAsOftenAsAsked) {
+    const std::string path = outside_->pin_path("gone");
+    EXPECT_TRUE(room().unpin(path));
+    ASSERT_TRUE(room().pin(outside_->container_ns(), path));
+    EXPECT_TRUE(room().unpin(path));
+    EXPECT_TRUE(room().unpin(path));
+    const Error gone = error_of(room().open(path));
     EXPECT_EQ(gone.sys, ENOENT);
 }
 
-TYPED_TEST(NamespacesContract, AMissingPinIsNothing) {
-    const auto none =
-        this->room().open_pin(this->outside_.pin_path("never"), this->outside_.host_ns().id());
+TEST_P(NamespacesContract, AMissingPinIsNothing) {
+    const auto none = room().open_pin(outside_->pin_path("never"), outside_->host_ns().id());
     ASSERT_TRUE(none) << none.error().message();
     EXPECT_FALSE(*none);
 }

@@ -148,18 +148,6 @@ pid_t idle_child() {
 }
 }  // namespace
 
-KernelTraits traits_of(Kernel kernel) {
-    switch (kernel) {
-        case Kernel::V6_12:
-            return KernelTraits::v6_12();
-        case Kernel::V7_2:
-            return KernelTraits::v7_2();
-        case Kernel::V7_3:
-            break;
-    }
-    return KernelTraits::v7_3();
-}
-
 std::string KernelOutside::missing() {
     return private_world();
 }
@@ -174,7 +162,7 @@ std::string KernelOutside::rdma_missing() {
     return on_host() ? "" : "a machine of the tests' own is wanted: set CONTRACT_ON_HOST=1 there";
 }
 
-KernelTraits KernelOutside::traits() {
+KernelTraits KernelOutside::traits() const {
     utsname name{};
     (void)::uname(&name);
     int major = 0;
@@ -189,10 +177,7 @@ KernelTraits KernelOutside::traits() {
     return traits;
 }
 
-KernelOutside::KernelOutside() {
-    if (!missing().empty())
-        return;
-    kernel_ = std::make_unique<netns::KernelHost>();
+KernelOutside::KernelOutside() : kernel_(std::make_unique<netns::KernelHost>()) {
     delete_link(kParentName);  // left by a test that died
     delete_link(kBridgeName);
     make_veth();
@@ -210,10 +195,8 @@ KernelOutside::~KernelOutside() {
         (void)::waitpid(pid_, nullptr, 0);
     }
     remove_test_cgroups();
-    if (parent_ != 0) {
-        delete_link(kParentName);
-        delete_link(kBridgeName);
-    }
+    delete_link(kParentName);
+    delete_link(kBridgeName);
 }
 
 Netns KernelOutside::host_ns() {
@@ -275,6 +258,34 @@ void KernelOutside::add_altname(const Netns& ns, uint32_t index, const std::stri
 void KernelOutside::open_device(const Netns& ns, uint32_t device) {
     opened_devices_.push_back(
         netns::GidEvents::open(ns, kernel_->host().rdma.uverbs_node(ns, device).value()));
+}
+
+OutsideFactory<Outside> kernel(std::string (*missing)()) {
+    return {"Kernel", [] { return std::make_unique<KernelOutside>(); }, missing};
+}
+
+Result<> make_macvlan(Outside& outside,
+                      const Netns& ns,
+                      uint32_t index,
+                      const std::string& name,
+                      const netns::Mac& mac) {
+    return outside.host().links.create_child(outside.host_ns(),
+                                             ns,
+                                             {.parent = outside.parent(),
+                                              .index = index,
+                                              .name = name,
+                                              .mac = mac,
+                                              .mtu = 1400,
+                                              .type = {}});
+}
+
+Netns make_rxe(Outside& outside, uint32_t netdev, const std::string& name) {
+    netns::Host host = outside.host();
+    const Netns ns = outside.container_ns();
+    EXPECT_TRUE(make_macvlan(outside, ns, netdev, "rdma0", {{2, 0, 0x5e, 0x10, 0, 1}}));
+    const auto added = host.rdma.add_link(ns, {.name = name, .type = "rxe", .netdev = netdev});
+    EXPECT_TRUE(added) << added.error().message();
+    return host.rdma.mode().value() == netns::RdmaNetnsMode::Exclusive ? outside.host_ns() : ns;
 }
 
 }  // namespace test

@@ -79,8 +79,6 @@ std::string RealOvsOutside::missing() {
 }
 
 RealOvsOutside::RealOvsOutside(bool set_up) {
-    if (!missing().empty())
-        return;
     auto created =
         base::Child::start(program(kTool, {"create", dir_ / "conf.db", kSchema})).value();
     EXPECT_EQ(created.reap(), 0);
@@ -105,7 +103,7 @@ RealOvsOutside::RealOvsOutside(bool set_up) {
 }
 
 RealOvsOutside::~RealOvsOutside() {
-    stop_server();
+    RealOvsOutside::stop_server();
 }
 
 void RealOvsOutside::stop_server() {

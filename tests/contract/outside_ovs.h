@@ -18,49 +18,52 @@
 
 namespace test {
 
+class OvsOutside {
+  public:
+    virtual ~OvsOutside() = default;
+
+    virtual netns::Ovs& room() = 0;
+    // ovs-vswitchd acts no more.
+    virtual void stop_daemon() = 0;
+    // ovsdb-server is killed; its socket stays.
+    virtual void stop_server() = 0;
+};
+
 // Netdevs that the host has are rep0, rep1, ...: all but "nodevice".
-class FakeOvsOutside {
+class FakeOvsOutside : public OvsOutside {
   public:
     FakeOvsOutside();
 
-    static std::string name() { return "Fake"; }
+    netns::Ovs& room() override { return fake_.ovs; }
 
-    static std::string missing() { return {}; }
+    void stop_daemon() override { fake_.world.ovs.daemon = false; }
 
-    netns::Ovs& room() { return fake_.ovs; }
-
-    // ovs-vswitchd acts no more.
-    void stop_daemon() { fake_.world.ovs.daemon = false; }
-
-    // ovsdb-server is killed; its socket stays.
-    void stop_server() { fake_.world.ovs.server = false; }
+    void stop_server() override { fake_.world.ovs.server = false; }
 
   private:
     FakeHost fake_;
 };
 
-class RealOvsOutside {
+class RealOvsOutside : public OvsOutside {
   public:
     // Without the row that ovs-vswitchd's start makes, if it is not `set_up`.
     explicit RealOvsOutside(bool set_up = true);
-    ~RealOvsOutside();
+    ~RealOvsOutside() override;
     RealOvsOutside(const RealOvsOutside&) = delete;
     RealOvsOutside& operator=(const RealOvsOutside&) = delete;
     RealOvsOutside(RealOvsOutside&&) = delete;
     RealOvsOutside& operator=(RealOvsOutside&&) = delete;
 
-    static std::string name() { return "Ovsdb"; }
-
     static std::string missing();
 
-    netns::Ovs& room() { return *room_; }
+    netns::Ovs& room() override { return *room_; }
 
     // One more, with a connection of its own.
     [[nodiscard]] std::unique_ptr<netns::Ovs> another() const { return netns::make_ovs(socket()); }
 
-    void stop_daemon() { acts_ = false; }
+    void stop_daemon() override { acts_ = false; }
 
-    void stop_server();
+    void stop_server() override;
 
     // A transaction of somebody else's; the results.
     std::vector<base::Json> transact(const std::string& operations);

@@ -33,17 +33,14 @@ OvsPortSpec port_spec(const std::string& name, const OvsMap& marks = kOurMarks) 
     return spec;
 }
 
-template <class Outside>
-class OvsContract : public testing::Test {
+class OvsContract : public OutsideTest<OvsOutside> {
   protected:
-    void SetUp() override {
-        if (const std::string reason = Outside::missing(); !reason.empty())
-            GTEST_SKIP() << reason;
+    void prepare() override {
         const auto made = room().add_bridge("br0", {{"made", "by us"}}, in_time());
         ASSERT_TRUE(made) << made.error().message();
     }
 
-    netns::Ovs& room() { return outside_.room(); }
+    netns::Ovs& room() { return outside_->room(); }
 
     void add(const OvsPortSpec& spec) {
         const auto done = room().add_port(spec, in_time());
@@ -65,133 +62,137 @@ class OvsContract : public testing::Test {
             names.push_back(port.name);
         return names;
     }
-
-    Outside outside_;
 };
 
-using OvsOutsides = testing::Types<FakeOvsOutside, RealOvsOutside>;
-TYPED_TEST_SUITE(OvsContract, OvsOutsides, OutsideNames);
+INSTANTIATE_TEST_SUITE_P(
+    ,
+    OvsContract,
+    Values(OutsideFactory<OvsOutside>{"Fake", [] { return std::make_unique<FakeOvsOutside>(); }},
+           OutsideFactory<OvsOutside>{"Ovsdb",
+                                      [] { return std::make_unique<RealOvsOutside>(); },
+                                      RealOvsOutside::missing}),
+    OutsideNames());
 
-TYPED_TEST(OvsContract, BridgesAreMadeAndFound) {
-    const auto bridge = this->room().find_bridge("br0", in_time()).value();
+TEST_P(OvsContract, BridgesAreMadeAndFound) {
+    const auto bridge = room().find_bridge("br0", in_time()).value();
     ASSERT_TRUE(bridge);
     EXPECT_EQ(*bridge, (netns::OvsBridge{"br0", 1, false, {{"made", "by us"}}}));
-    EXPECT_FALSE(this->room().find_bridge("br1", in_time()).value());
-    const auto own = this->port("br0");
+    EXPECT_FALSE(room().find_bridge("br1", in_time()).value());
+    const auto own = port("br0");
     ASSERT_TRUE(own);
     EXPECT_EQ(own->bridge, "br0");
     for (const char* taken : {"br0", "rep0"}) {
         if (taken != std::string("br0"))
-            this->add(port_spec(taken));
-        const Error again = error_of(this->room().add_bridge(taken, {}, in_time()));
+            add(port_spec(taken));
+        const Error again = error_of(room().add_bridge(taken, {}, in_time()));
         EXPECT_EQ(again.code, Code::Busy) << again.message();
         EXPECT_EQ(again.sys, EEXIST);
     }
 }
 
-TYPED_TEST(OvsContract, ABridgeGoesWithItsPortsIfItIsMarked) {
-    this->add(port_spec("rep0"));
-    ASSERT_TRUE(this->room().add_bridge("br1", kOtherMarks, in_time()));
-    EXPECT_TRUE(this->room().remove_bridge("br0", {{"made", "by others"}}, in_time()));
-    EXPECT_TRUE(this->room().remove_bridge("br0", kOurMarks, in_time()));
-    EXPECT_TRUE(this->room().find_bridge("br0", in_time()).value());
-    EXPECT_EQ(this->room().remove_bridge("br0", {}, in_time()).error().code, Code::Internal);
+TEST_P(OvsContract, ABridgeGoesWithItsPortsIfItIsMarked) {
+    add(port_spec("rep0"));
+    ASSERT_TRUE(room().add_bridge("br1", kOtherMarks, in_time()));
+    EXPECT_TRUE(room().remove_bridge("br0", {{"made", "by others"}}, in_time()));
+    EXPECT_TRUE(room().remove_bridge("br0", kOurMarks, in_time()));
+    EXPECT_TRUE(room().find_bridge("br0", in_time()).value());
+    EXPECT_EQ(room().remove_bridge("br0", {}, in_time()).error().code, Code::Internal);
     for (int twice = 0; twice < 2; ++twice)
-        EXPECT_TRUE(this->room().remove_bridge("br0", {{"made", "by us"}}, in_time()));
-    EXPECT_FALSE(this->room().find_bridge("br0", in_time()).value());
-    EXPECT_FALSE(this->port("rep0"));
-    EXPECT_TRUE(this->room().find_bridge("br1", in_time()).value());
+        EXPECT_TRUE(room().remove_bridge("br0", {{"made", "by us"}}, in_time()));
+    EXPECT_FALSE(room().find_bridge("br0", in_time()).value());
+    EXPECT_FALSE(port("rep0"));
+    EXPECT_TRUE(room().find_bridge("br1", in_time()).value());
 }
 
-TYPED_TEST(OvsContract, PortsAreMadeFoundAndRemoved) {
+TEST_P(OvsContract, PortsAreMadeFoundAndRemoved) {
     OvsPortSpec spec = port_spec("rep1");
     spec.tag = 100;
     spec.policing_kbps = 1000000;
     spec.marks["which"] = "1";
-    this->add(spec);
+    add(spec);
     OvsPortSpec trunk = port_spec("rep0", kOtherMarks);
     trunk.trunks = {30, 10};
-    this->add(trunk);
-    this->add(port_spec("rep2"));
+    add(trunk);
+    add(port_spec("rep2"));
     OvsPort expected{"rep1", "br0", "", 100, {}, 1000000, spec.marks};
-    EXPECT_EQ(this->port("rep1"), expected);
+    EXPECT_EQ(port("rep1"), expected);
     expected = {"rep0", "br0", "", {}, {10, 30}, 0, kOtherMarks};
-    EXPECT_EQ(this->port("rep0"), expected);
-    EXPECT_FALSE(this->port("rep9"));
-    EXPECT_EQ(this->room().find_bridge("br0", in_time()).value()->ports, 4U);
-    EXPECT_EQ(this->marked(kOurMarks), (std::vector<std::string>{"rep1", "rep2"}));
-    EXPECT_EQ(this->marked(spec.marks), std::vector<std::string>{"rep1"});
-    EXPECT_EQ(this->marked({}), (std::vector<std::string>{"br0", "rep0", "rep1", "rep2"}));
+    EXPECT_EQ(port("rep0"), expected);
+    EXPECT_FALSE(port("rep9"));
+    EXPECT_EQ(room().find_bridge("br0", in_time()).value()->ports, 4U);
+    EXPECT_EQ(marked(kOurMarks), (std::vector<std::string>{"rep1", "rep2"}));
+    EXPECT_EQ(marked(spec.marks), std::vector<std::string>{"rep1"});
+    EXPECT_EQ(marked({}), (std::vector<std::string>{"br0", "rep0", "rep1", "rep2"}));
     for (int twice = 0; twice < 2; ++twice)
-        EXPECT_TRUE(this->room().remove_ports(spec.marks, in_time()));
-    EXPECT_TRUE(this->marked(spec.marks).empty());
-    EXPECT_TRUE(this->room().remove_ports(kOurMarks, in_time()));
-    EXPECT_EQ(this->room().remove_ports({}, in_time()).error().code, Code::Internal);
-    EXPECT_EQ(this->marked({}), (std::vector<std::string>{"br0", "rep0"}));
-    this->add(spec);
+        EXPECT_TRUE(room().remove_ports(spec.marks, in_time()));
+    EXPECT_TRUE(marked(spec.marks).empty());
+    EXPECT_TRUE(room().remove_ports(kOurMarks, in_time()));
+    EXPECT_EQ(room().remove_ports({}, in_time()).error().code, Code::Internal);
+    EXPECT_EQ(marked({}), (std::vector<std::string>{"br0", "rep0"}));
+    add(spec);
 }
 
-TYPED_TEST(OvsContract, NamesThatAreTakenAreBusy) {
-    this->add(port_spec("rep0", kOtherMarks));
+TEST_P(OvsContract, NamesThatAreTakenAreBusy) {
+    add(port_spec("rep0", kOtherMarks));
     for (const char* taken : {"rep0", "br0"}) {
-        const auto error = this->refusal(port_spec(taken));
+        const auto error = refusal(port_spec(taken));
         EXPECT_EQ(error.code, Code::Busy) << error.message();
         EXPECT_EQ(error.sys, EEXIST);
     }
-    EXPECT_EQ(this->port("rep0")->marks, kOtherMarks);
-    EXPECT_TRUE(this->marked(kOurMarks).empty());
+    EXPECT_EQ(port("rep0")->marks, kOtherMarks);
+    EXPECT_TRUE(marked(kOurMarks).empty());
 }
 
-TYPED_TEST(OvsContract, WithoutBridgeNothingIsMade) {
+TEST_P(OvsContract, WithoutBridgeNothingIsMade) {
     OvsPortSpec spec = port_spec("rep0");
     spec.bridge = "br7";
-    const auto error = this->refusal(spec);
+    const auto error = refusal(spec);
     EXPECT_EQ(error.code, Code::Unavailable) << error.message();
     EXPECT_EQ(error.text, "Open vSwitch has no bridge br7");
-    EXPECT_FALSE(this->port("rep0"));
+    EXPECT_FALSE(port("rep0"));
 }
 
-TYPED_TEST(OvsContract, ANetdevThatIsMissingLeavesThePort) {
+TEST_P(OvsContract, ANetdevThatIsMissingLeavesThePort) {
     const std::string words = "could not open network device nodevice (No such device)";
-    const auto error = this->refusal(port_spec("nodevice"));
+    const auto error = refusal(port_spec("nodevice"));
     EXPECT_EQ(error.code, Code::Unavailable) << error.message();
     EXPECT_NE(error.text.find(words), std::string::npos) << error.message();
-    const auto left = this->port("nodevice");
+    const auto left = port("nodevice");
     ASSERT_TRUE(left);
     EXPECT_EQ(left->error, words);
     EXPECT_EQ(left->bridge, "br0");
-    EXPECT_TRUE(this->room().remove_ports(kOurMarks, in_time()));
-    EXPECT_FALSE(this->port("nodevice"));
+    EXPECT_TRUE(room().remove_ports(kOurMarks, in_time()));
+    EXPECT_FALSE(port("nodevice"));
 }
 
-TYPED_TEST(OvsContract, WhatTheSchemaForbidsIsRefused) {
+TEST_P(OvsContract, WhatTheSchemaForbidsIsRefused) {
     OvsPortSpec tag = port_spec("rep0");
     tag.tag = 4096;
     OvsPortSpec trunk = port_spec("rep0");
     trunk.trunks = {1, 4096};
     for (const OvsPortSpec& spec : {tag, trunk}) {
-        const auto error = this->refusal(spec);
+        const auto error = refusal(spec);
         EXPECT_EQ(error.code, Code::Refused) << error.message();
         EXPECT_NE(error.text.find("constraint violation"), std::string::npos) << error.message();
-        EXPECT_FALSE(this->port("rep0"));
+        EXPECT_FALSE(port("rep0"));
     }
 }
 
-TYPED_TEST(OvsContract, MarksAreAnyText) {
+TEST_P(OvsContract, MarksAreAnyText) {
     const OvsMap marks = {{"a\"b\\c\n", "{}[]\" \xc3\xa9 \t"}, {"", ""}, {"set", "map"}};
-    this->add(port_spec("rep0", marks));
-    this->add(port_spec("rep1", kOtherMarks));
-    EXPECT_EQ(this->port("rep0")->marks, marks);
-    EXPECT_EQ(this->marked(marks), std::vector<std::string>{"rep0"});
-    EXPECT_TRUE(this->room().remove_ports(marks, in_time()));
-    EXPECT_EQ(this->marked({}), (std::vector<std::string>{"br0", "rep1"}));
+    add(port_spec("rep0", marks));
+    add(port_spec("rep1", kOtherMarks));
+    EXPECT_EQ(port("rep0")->marks, marks);
+    EXPECT_EQ(marked(marks), std::vector<std::string>{"rep0"});
+    EXPECT_TRUE(room().remove_ports(marks, in_time()));
+    EXPECT_EQ(marked({}), (std::vector<std::string>{"br0", "rep1"}));
 }
 
-TYPED_TEST(OvsContract, SettingsAreWrittenReplacedAndRemoved) {
-    const auto settings = [&] { return this->room().settings(in_time()).value(); };
+TEST_P(OvsContract, SettingsAreWrittenReplacedAndRemoved) {
+    const auto settings = [&] { return room().settings(in_time()).value(); };
     EXPECT_EQ(settings(), (netns::OvsSettings{"3.1.0", {}, {}}));
     const auto configure = [&](const netns::OvsChange& config, const netns::OvsChange& marks) {
-        const auto done = this->room().configure(config, marks, in_time());
+        const auto done = room().configure(config, marks, in_time());
         EXPECT_TRUE(done) << done.error().message();
     };
     configure({{"hw-offload", "true"}, {"tc-policy", "none"}}, {{"us", "1"}});
@@ -205,53 +206,52 @@ TYPED_TEST(OvsContract, SettingsAreWrittenReplacedAndRemoved) {
     EXPECT_EQ(settings(), (netns::OvsSettings{"3.1.0", {}, {}}));
 }
 
-TYPED_TEST(OvsContract, WithoutVswitchdWhatWaitsHasItsEffectAndTimesOut) {
-    this->add(port_spec("rep0"));
-    this->outside_.stop_daemon();
-    const auto error = this->refusal(port_spec("rep1"), in_vain());
+TEST_P(OvsContract, WithoutVswitchdWhatWaitsHasItsEffectAndTimesOut) {
+    add(port_spec("rep0"));
+    outside_->stop_daemon();
+    const auto error = refusal(port_spec("rep1"), in_vain());
     EXPECT_EQ(error.code, Code::Timeout) << error.message();
     EXPECT_EQ(error.text, "ovs-vswitchd has not applied the change");
-    EXPECT_EQ(this->marked(kOurMarks), (std::vector<std::string>{"rep0", "rep1"}));
-    const Error bridge = error_of(this->room().add_bridge("br1", kOurMarks, in_vain()));
+    EXPECT_EQ(marked(kOurMarks), (std::vector<std::string>{"rep0", "rep1"}));
+    const Error bridge = error_of(room().add_bridge("br1", kOurMarks, in_vain()));
     EXPECT_EQ(bridge.code, Code::Timeout) << bridge.message();
-    const auto configured = this->room().configure({{"hw-offload", "true"}}, {}, in_vain());
+    const auto configured = room().configure({{"hw-offload", "true"}}, {}, in_vain());
     ASSERT_FALSE(configured);
     EXPECT_EQ(configured.error().code, Code::Timeout) << configured.error().message();
-    EXPECT_EQ(this->room().settings(in_time()).value().other_config.at("hw-offload"), "true");
-    EXPECT_TRUE(this->room().remove_ports(kOurMarks, in_time()));
-    EXPECT_TRUE(this->room().remove_bridge("br1", kOurMarks, in_time()));
-    EXPECT_TRUE(this->marked(kOurMarks).empty());
-    EXPECT_FALSE(this->room().find_bridge("br1", in_time()).value());
+    EXPECT_EQ(room().settings(in_time()).value().other_config.at("hw-offload"), "true");
+    EXPECT_TRUE(room().remove_ports(kOurMarks, in_time()));
+    EXPECT_TRUE(room().remove_bridge("br1", kOurMarks, in_time()));
+    EXPECT_TRUE(marked(kOurMarks).empty());
+    EXPECT_FALSE(room().find_bridge("br1", in_time()).value());
 }
 
-TYPED_TEST(OvsContract, WithoutServerEveryCallIsUnavailable) {
-    this->outside_.stop_server();
-    netns::Ovs& room = this->room();
-    EXPECT_TRUE(room.present().value()) << "its socket is there";
+TEST_P(OvsContract, WithoutServerEveryCallIsUnavailable) {
+    outside_->stop_server();
+    EXPECT_TRUE(room().present().value()) << "its socket is there";
     const auto check = [](const auto& done) {
         ASSERT_FALSE(done);
         EXPECT_EQ(done.error().code, Code::Unavailable) << done.error().message();
         EXPECT_EQ(done.error().sys, ECONNREFUSED) << done.error().message();
     };
-    check(room.settings(in_time()));
-    check(room.configure({}, {}, in_time()));
-    check(room.find_bridge("br0", in_time()));
-    check(room.add_bridge("br1", {}, in_time()));
-    check(room.remove_bridge("br0", kOurMarks, in_time()));
-    check(room.find_port("rep0", in_time()));
-    check(room.list_ports(kOurMarks, in_time()));
-    check(room.add_port(port_spec("rep0"), in_time()));
-    check(room.remove_ports(kOurMarks, in_time()));
+    check(room().settings(in_time()));
+    check(room().configure({}, {}, in_time()));
+    check(room().find_bridge("br0", in_time()));
+    check(room().add_bridge("br1", {}, in_time()));
+    check(room().remove_bridge("br0", kOurMarks, in_time()));
+    check(room().find_port("rep0", in_time()));
+    check(room().list_ports(kOurMarks, in_time()));
+    check(room().add_port(port_spec("rep0"), in_time()));
+    check(room().remove_ports(kOurMarks, in_time()));
 }
 
-TYPED_TEST(OvsContract, ManyPortsAreListedAndRemovedAtOnce) {
+TEST_P(OvsContract, ManyPortsAreListedAndRemovedAtOnce) {
     constexpr int kMany = 100;
     for (int number = 0; number < kMany; ++number)
-        this->add(port_spec("rep" + std::to_string(number)));
-    EXPECT_EQ(this->marked(kOurMarks).size(), size_t{kMany});
-    EXPECT_EQ(this->room().find_bridge("br0", in_time()).value()->ports, size_t{kMany} + 1);
-    EXPECT_TRUE(this->room().remove_ports(kOurMarks, in_time()));
-    EXPECT_EQ(this->marked({}), std::vector<std::string>{"br0"});
+        add(port_spec("rep" + std::to_string(number)));
+    EXPECT_EQ(marked(kOurMarks).size(), size_t{kMany});
+    EXPECT_EQ(room().find_bridge("br0", in_time()).value()->ports, size_t{kMany} + 1);
+    EXPECT_TRUE(room().remove_ports(kOurMarks, in_time()));
+    EXPECT_EQ(marked({}), std::vector<std::string>{"br0"});
 }
 
 // ---- what the World does not have ---------------------------------------------------------------

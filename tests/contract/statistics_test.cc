@@ -13,28 +13,24 @@ constexpr uint32_t kLink = 0x40000031;
 constexpr char kStatName[] = "rxestat0";
 const netns::Mac kMac{{2, 0, 0x5e, 0x10, 0, 0x31}};
 
-template <class Outside>
-class StatisticsContract : public testing::Test {
+class StatisticsContract : public ContractTest {
   protected:
-    void SetUp() override {
-        if (const std::string reason = Outside::missing(); !reason.empty())
-            GTEST_SKIP() << reason;
-        ASSERT_TRUE(make_macvlan(outside_, outside_.container_ns(), kLink, "rdma0", kMac));
+    void prepare() override {
+        ASSERT_TRUE(make_macvlan(*outside_, outside_->container_ns(), kLink, "rdma0", kMac));
     }
 
-    netns::Statistics& room() { return outside_.host().statistics; }
-
-    Outside outside_;
+    netns::Statistics& room() { return outside_->host().statistics; }
 };
 
-using StatisticsOutsides =
-    testing::Types<FakeOutside<Kernel::V7_2>,
-                   FakeOutside<Kernel::V7_3, netns::RdmaNetnsMode::Exclusive>,
-                   KernelOutside>;
-TYPED_TEST_SUITE(StatisticsContract, StatisticsOutsides, OutsideNames);
+INSTANTIATE_TEST_SUITE_P(,
+                         StatisticsContract,
+                         Values(fake(Kernel::V7_2),
+                                fake(Kernel::V7_3, netns::RdmaNetnsMode::Exclusive),
+                                kernel()),
+                         OutsideNames());
 
-TYPED_TEST(StatisticsContract, ALinkHasTheCountersOfEveryLink) {
-    const auto counters = this->room().of_link(this->outside_.container_ns(), kLink);
+TEST_P(StatisticsContract, ALinkHasTheCountersOfEveryLink) {
+    const auto counters = room().of_link(outside_->container_ns(), kLink);
     ASSERT_TRUE(counters) << counters.error().message();
     EXPECT_EQ(counters->size(), netns::kLinkCounters.size());
     for (const char* name : netns::kLinkCounters)
@@ -42,33 +38,33 @@ TYPED_TEST(StatisticsContract, ALinkHasTheCountersOfEveryLink) {
     EXPECT_EQ(counters->at("rx_errors"), 0U);
 }
 
-TYPED_TEST(StatisticsContract, WhatIsNotThereHasNone) {
-    const Error link = error_of(this->room().of_link(this->outside_.container_ns(), kLink + 1));
+TEST_P(StatisticsContract, WhatIsNotThereHasNone) {
+    const Error link = error_of(room().of_link(outside_->container_ns(), kLink + 1));
     EXPECT_EQ(link.code, Code::Unavailable) << link.message();
     EXPECT_EQ(link.sys, ENODEV);
-    EXPECT_FALSE(this->room().of_link(this->outside_.host_ns(), kLink)) << "it is in another";
-    const Error device = error_of(this->room().of_device(
-        this->outside_.host_ns(), {.index = 4711, .name = kStatName, .node_guid = 0}));
+    EXPECT_FALSE(room().of_link(outside_->host_ns(), kLink)) << "it is in another";
+    const Error device = error_of(
+        room().of_device(outside_->host_ns(), {.index = 4711, .name = kStatName, .node_guid = 0}));
     EXPECT_EQ(device.code, Code::Unavailable) << device.message();
     EXPECT_EQ(device.sys, ENOENT);
 }
 
-TYPED_TEST(StatisticsContract, ASoftRoceDeviceCountsPacketsWhereverItIs) {
-    if (const std::string reason = TypeParam::rdma_missing(); !reason.empty())
+TEST_P(StatisticsContract, ASoftRoceDeviceCountsPacketsWhereverItIs) {
+    if (const std::string reason = outside_->lacks_rdma(); !reason.empty())
         GTEST_SKIP() << reason;
-    netns::RdmaDevices& rdma = this->outside_.host().rdma;
-    Netns ns = this->outside_.container_ns();
+    netns::RdmaDevices& rdma = outside_->host().rdma;
+    Netns ns = outside_->container_ns();
     const bool exclusive = rdma.mode().value() == netns::RdmaNetnsMode::Exclusive;
     const auto added = rdma.add_link(ns, {.name = kStatName, .type = "rxe", .netdev = kLink});
     ASSERT_TRUE(added) << added.error().message();
-    const Netns first = exclusive ? this->outside_.host_ns() : ns;
+    const Netns first = exclusive ? outside_->host_ns() : ns;
     const auto device = rdma.find_by_name(first, kStatName).value();
     ASSERT_TRUE(device);
-    const bool moves = exclusive && this->outside_.traits().rxe_can_move;
+    const bool moves = exclusive && outside_->traits().rxe_can_move;
     if (!moves)
         ns = first;
     ASSERT_TRUE(!moves || rdma.move(first, ns, device->index));
-    const auto counters = this->room().of_device(ns, *device);
+    const auto counters = room().of_device(ns, *device);
     ASSERT_TRUE(counters) << counters.error().message();
     for (const char* name : {"sent_pkts", "rcvd_pkts"})
         EXPECT_TRUE(counters->contains(name)) << name;

@@ -9,7 +9,7 @@ modprobe -a netdevsim sch_ingress cls_flower cls_matchall act_gact act_police ||
 export CONTRACT_ON_HOST=1
 program=/data/contract_test
 [[ -x $program ]] || program=/usr/libexec/rdma-hook/tests/contract_test
-"$program" --gtest_brief=1 --gtest_filter='EswitchContract/Kernel*' "$@"
+"$program" --gtest_brief=1 --gtest_filter='EswitchContract.*/Kernel*' "$@"
 status=$?
 # A kernel that was hurt says so.
 if dmesg | grep -E 'WARNING:|BUG:|Oops|unregister_netdevice: waiting|refcount'; then

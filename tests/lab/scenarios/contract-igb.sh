@@ -12,7 +12,7 @@ modprobe -a igbvf macvlan veth || exit 1
 export CONTRACT_ON_HOST=1
 program=/data/contract_test
 [[ -x $program ]] || program=/usr/libexec/rdma-hook/tests/contract_test
-"$program" --gtest_brief=1 --gtest_filter='VfsContract/Kernel*' "$@"
+"$program" --gtest_brief=1 --gtest_filter='VfsContract.*/Kernel*' "$@"
 status=$?
 # The next scenario of this guest finds the PFs as at boot.
 for each in /sys/bus/pci/devices/*/sriov_numvfs; do echo 0 >"$each"; done
