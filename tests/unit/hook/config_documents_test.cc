@@ -120,8 +120,8 @@ TEST(ConfigDocuments, PodmansHookFile) {
     const auto keys = test::members(file["when"]["annotations"]);
     ASSERT_EQ(keys.size(), 1U);
     for (const char* key : {"rdma.mode", "rdma.mod", "rdma.", "rdma.3.x"})
-        EXPECT_TRUE(std::regex_search(key, std::regex(keys[0]))) << key;
-    EXPECT_FALSE(std::regex_search("xrdma.mode", std::regex(keys[0])));
+        EXPECT_FALSE(test::find_match(key, keys[0]).empty()) << key;
+    EXPECT_TRUE(test::find_match("xrdma.mode", keys[0]).empty());
 }
 }  // namespace
 }  // namespace hook

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // rdmactl asap2 over a fake host with a bare ConnectX and Open vSwitch. budget: each way that it
 // can end is a test, and they share the host.
-#include <regex>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -11,6 +10,7 @@
 
 #include "hook/rdmactl/command.h"
 #include "tests/fakes/adapters.h"
+#include "tests/support/regex.h"
 #include "tests/unit/hook/asap2_world.h"
 #include "tests/unit/hook/life.h"
 
@@ -152,8 +152,7 @@ TEST(CtlAsap2, ASecondTimeChangesNothing) {
 
 // Kernels number what is made anew as they like, so that only the rest can be compared.
 std::string shape(const World& world) {
-    std::string text =
-        std::regex_replace(to_string(world), std::regex("(link|rdma|uverbs) ?[0-9]+"), "$1 N");
+    std::string text = replace_matches(to_string(world), "(link|rdma|uverbs) ?[0-9]+", "$1 N");
     std::vector<std::string> lines;
     std::istringstream in(text);
     for (std::string line; std::getline(in, line);)
@@ -651,7 +650,7 @@ TEST(CtlAsap2, ABaselineThatCannotBeReadIsLeft) {
     const std::pair<std::string, const char*> rows[] = {
         {foreign, ": it is of format 2"},
         {text.substr(0, text.size() / 2), ""},
-        {std::regex_replace(text, std::regex(R"("before":\{[^}]*\})"), R"("before":null)"), ""},
+        {replace_matches(text, R"("before":\{[^}]*\})", R"("before":null)"), ""},
         {"", ""},
         {"{}", ""},
         {"[]", ""},

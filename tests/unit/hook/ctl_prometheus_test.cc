@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <regex>
 #include <set>
 #include <sstream>
 
@@ -12,6 +11,7 @@
 
 #include "hook/rdmactl/command.h"
 #include "hook/rdmactl/prometheus.h"
+#include "tests/support/regex.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/hook/containers.h"
 
@@ -26,14 +26,13 @@ using testing::Pair;
 
 // Reads labels: `NAME="VALUE"`, separated by commas, each name once.
 std::map<std::string, std::string> read_labels(std::string text) {
-    static const std::regex kLabel(
-        R"re(^([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\\\|\\"|\\n)*)"(,|$))re");
+    static constexpr char kLabel[] =
+        R"re(^([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\\\|\\"|\\n)*)"(,|$))re";
     std::map<std::string, std::string> labels;
-    std::smatch found;
-    while (std::regex_search(text, found, kLabel)) {
-        EXPECT_TRUE(labels.emplace(found[1].str(), found[2].str()).second) << found[1].str();
-        const bool more = found[3].str() == ",";
-        text = found.suffix().str();
+    for (auto found = find_match(text, kLabel); !found.empty(); found = find_match(text, kLabel)) {
+        EXPECT_TRUE(labels.emplace(found[1], found[2]).second) << found[1];
+        const bool more = found[3] == ",";
+        text = text.substr(found[0].size());
         EXPECT_EQ(more, !text.empty());
     }
     EXPECT_EQ(text, "");
@@ -49,9 +48,9 @@ struct Sample {
 // Fails on all that the format forbids: a sample before its HELP and TYPE, a metric in two places,
 // a series twice.
 std::vector<Sample> read_text(const std::string& text) {
-    static const std::regex kHelp("# HELP ([a-zA-Z_:][a-zA-Z0-9_:]*) ([^\\\\]*)");
-    static const std::regex kType("# TYPE ([a-zA-Z_:][a-zA-Z0-9_:]*) (counter|gauge)");
-    static const std::regex kSample(R"(([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? ([0-9]+))");
+    static constexpr char kHelp[] = "# HELP ([a-zA-Z_:][a-zA-Z0-9_:]*) ([^\\\\]*)";
+    static constexpr char kType[] = "# TYPE ([a-zA-Z_:][a-zA-Z0-9_:]*) (counter|gauge)";
+    static constexpr char kSample[] = R"(([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? ([0-9]+))";
     EXPECT_TRUE(text.ends_with('\n'));
     std::vector<Sample> samples;
     std::set<std::string> metrics;
@@ -60,21 +59,20 @@ std::vector<Sample> read_text(const std::string& text) {
     std::string type;
     std::stringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
-        std::smatch found;
-        if (std::regex_match(line, found, kHelp)) {
-            metric = found[1].str();
+        if (const auto help = match_text(line, kHelp); !help.empty()) {
+            metric = help[1];
             type.clear();
             EXPECT_TRUE(metrics.insert(metric).second) << line;
-        } else if (std::regex_match(line, found, kType)) {
-            EXPECT_EQ(found[1].str(), metric);
+        } else if (const auto kind = match_text(line, kType); !kind.empty()) {
+            EXPECT_EQ(kind[1], metric);
             EXPECT_EQ(type, "") << line;
-            type = found[2].str();
-        } else if (std::regex_match(line, found, kSample)) {
-            EXPECT_EQ(found[1].str(), metric);
+            type = kind[2];
+        } else if (const auto found = match_text(line, kSample); !found.empty()) {
+            EXPECT_EQ(found[1], metric);
             EXPECT_NE(type, "") << line;
             EXPECT_EQ(type == "counter", metric.ends_with("_total")) << line;
-            EXPECT_TRUE(series.insert(metric + "{" + found[2].str()).second) << line;
-            samples.push_back({metric, read_labels(found[2].str()), std::stoull(found[3].str())});
+            EXPECT_TRUE(series.insert(metric + "{" + found[2]).second) << line;
+            samples.push_back({metric, read_labels(found[2]), std::stoull(found[3])});
         } else {
             ADD_FAILURE() << line;
         }

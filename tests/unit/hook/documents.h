@@ -4,7 +4,6 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -12,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "netns/base/json.h"
+#include "tests/support/regex.h"
 
 namespace test {
 
@@ -24,17 +24,6 @@ inline std::string source_file(const std::string& path) {
 
 inline base::Json source_json(const std::string& path) {
     return base::parse_json(source_file(path), path).value();
-}
-
-// The matches of the first group, in order.
-inline std::vector<std::string> find_all(const std::string& text, const std::string& pattern) {
-    const std::regex regex(pattern);
-    std::vector<std::string> found;
-    for (auto it = std::sregex_iterator(text.begin(), text.end(), regex);
-         it != std::sregex_iterator();
-         ++it)
-        found.push_back((*it)[1]);
-    return found;
 }
 
 inline std::vector<std::string> members(const base::Json& object) {

@@ -149,16 +149,17 @@ TEST_F(Format, WhatIsBrokenOrRenamedIsLeftToo) {
           text.substr(0, text.size() / 2),
           std::string("[]"),
           std::string("{}"),
-          std::regex_replace(text, std::regex(R"("holders":\[[^\]]*\])"), R"("holders":null)")}) {
+          replace_matches(text, R"("holders":\[[^\]]*\])", R"("holders":null)")}) {
         ASSERT_TRUE(base::RealFiles{}.write(path, broken));
         EXPECT_FALSE(gc().empty()) << broken;
         EXPECT_EQ(content(path), broken);
     }
     // A step that ends in the middle, behind a text that is not short, is an error and no leak.
     for (const auto& [name, gone] : {std::pair{"name", "vlan"}, std::pair{"type", "node_guid"}}) {
-        const std::regex member(fmt::format(R"x("{}":"[^"]*"(.*)"{}":)x", name, gone));
-        const auto broken = std::regex_replace(
-            text, member, fmt::format(R"x("{}":"{}"$1"x":)x", name, std::string(64, 'n')));
+        const auto broken =
+            replace_matches(text,
+                            fmt::format(R"x("{}":"[^"]*"(.*)"{}":)x", name, gone),
+                            fmt::format(R"x("{}":"{}"$1"x":)x", name, std::string(64, 'n')));
         ASSERT_NE(broken, text);
         ASSERT_TRUE(base::RealFiles{}.write(path, broken));
         EXPECT_FALSE(gc().empty()) << broken;

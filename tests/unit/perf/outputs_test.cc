@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <regex>
 #include <sstream>
 #include <thread>
 
@@ -15,6 +14,7 @@
 #include "perf/measure/schedule.h"
 #include "perf/report/csv.h"
 #include "perf/report/summary.h"
+#include "tests/support/regex.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/perf/document_check.h"
 #include "tests/unit/perf/fake_verbs.h"
@@ -262,8 +262,8 @@ TEST_F(OutputFiles, AnInterruptLeavesAllThatIsComplete) {
     measure_.plan.interval_ms = kMinIntervalMs;
     std::jthread interrupter([this](const std::stop_token& over) {
         // An interval that brought something is a line of the table.
-        const std::regex rate(R"( s  .*[1-9]\.[0-9]+ kmsg/s)");
-        while (!std::regex_search(text_of("out"), rate) && !over.stop_requested())
+        const std::string rate = R"( s  .*[1-9]\.[0-9]+ kmsg/s)";
+        while (test::find_match(text_of("out"), rate).empty() && !over.stop_requested())
             std::this_thread::yield();
         stop_.interrupt();
     });
