@@ -127,7 +127,7 @@ JOBS = [
     guest("7.3", "host.sh|--brief", seconds=35, sees="host podman"),
     guest("7.3 --exclusive", "exclusive.sh", seconds=25, sees="softroce children"),
     guest("7.3 --exclusive", "contract.sh|--brief", seconds=22, sees=f"contract {MODES} running"),
-    guest("7.3 --nics igb --packages", "package.sh", seconds=53, sees="packaging packages podman runtime", form="both", after=("lab", "tests")),
+    guest("7.3 --nics igb --packages", "package.sh", seconds=42, sees="packaging packages podman runtime", form="both", after=("lab", "tests")),
     guest("7.3", "docker.sh|--brief|runc", prompt=True, seconds=55, sees="softroce runtime running"),
     guest("7.3", "plain-hooks.sh|--brief", seconds=45, sees="softroce runtime running"),
     guest("7.3", "engines.sh|--brief", prompt=True, seconds=60, sees="runtime"),
