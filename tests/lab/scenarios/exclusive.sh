@@ -28,7 +28,7 @@ equal "each sees one device" "1 1" "$(inside a ibv_devices | grep -c rxe) $(insi
 equal "the host sees none" "" "$(rdma link show)"
 check "attach.json says that there is no rdma_cm" inside a grep -q '"rdma_cm":false' /run/rdma/attach.json
 serve a 18600 rdma-perf serve --bind 0.0.0.0 --once
-check "rdma-perf passes, verified" inside b timeout 100 rdma-perf run 10.9.0.1 --time 0.3s --size 4096
+check "rdma-perf passes, verified" inside b timeout 100 rdma-perf run 10.9.0.1 --verb write,send --mode bw --time 0.2s --size 4096
 end_server a
 serve a 18515 ib_send_bw -n 200
 check "ib_send_bw passes unchanged" inside b timeout 60 ib_send_bw -n 200 10.9.0.1
