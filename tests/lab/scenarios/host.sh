@@ -19,7 +19,8 @@ modprobe -a rdma_rxe ib_uverbs rdma_ucm macvlan veth overlay bridge nf_tables ||
 mknod='.process.capabilities |= map_values(. + ["CAP_MKNOD"])'
 beside() { # NAME KEY=VALUE...: in the host's network
     if bare; then
-        attach "$1" mode=host "${@:2}" -- "$mknod"' | .linux.namespaces |= map(select(.type != "network"))'
+        # A runtime sets what is a network's in none but the container's own.
+        attach "$1" mode=host "${@:2}" -- "$mknod"' | .linux.namespaces |= map(select(.type != "network")) | del(.linux.sysctl)'
     else
         attach "$1" mode=host "${@:2}" -- --cap-add MKNOD --network host
     fi
