@@ -111,8 +111,9 @@ fi
 dmesg -C
 # A program as it is installed, at the first line that it prints: on a terminal, and on what is none.
 check "rdmactl list to /dev/null" bash -c 'rdmactl list >/dev/null'
-check "rdmactl gc to a terminal" script -qec "rdmactl gc" /dev/null
-check "rdmactl list --watch draws until it is ended" script -qec "timeout 3 rdmactl list --watch; test \$? = 124" /dev/null
+terminal=(python3 -c 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))')
+check "rdmactl gc to a terminal" "${terminal[@]}" rdmactl gc
+check "rdmactl list --watch draws until it is ended" "${terminal[@]}" bash -c 'timeout 3 rdmactl list --watch; test $? = 124'
 refused "rdmactl list --watch wants a terminal" 'draws on a terminal' bash -c 'rdmactl list --watch >/dev/null'
 nothing_unlisted "a program that prints"
 

@@ -23,10 +23,10 @@ docker_ids=$work/dockers
 docker_image=(-v /usr/lib/lab/rootfs/usr:/usr:ro lab:1)
 
 dockerd_came_or_died() { docker info || ! kill -0 "$dockerd"; }
-# dockerd waits 15 s for its containerd, which a busy emulated machine exceeds while it reads the program: a second start finds it in memory.
+# dockerd waits 15 s for its containerd, which a busy emulated machine exceeds while it reads the program: a later start finds it in memory.
 start_dockerd() { # OPTION...
     local _
-    for _ in 1 2; do
+    for _ in 1 2 3 4; do
         GOGC=400 dockerd --iptables=false --ip6tables=false "$@" >>/tmp/dockerd.log 2>&1 &
         dockerd=$!
         wait_for 120 dockerd_came_or_died

@@ -191,7 +191,7 @@ check "configure rdma-crun" rdmactl runtime configure --runtime=docker --name rd
 refused "not a name of another's" 'no name for a runtime' rdmactl runtime configure --runtime=docker --name nvidia --low-level crun
 refused "not itself" 'rdma-runtime itself' rdmactl runtime configure --runtime=docker --name rdma-x --low-level rdma-runtime
 check "dockerd starts with them" docker_set_up
-((!failed)) || finish
+((!failed)) || { finish; exit 1; }
 docker run --rm "${docker_image[@]}" true >"$work/out" 2>&1 || report 1 "a container without rdma-hook" "$work/out"
 world >"$work/before"
 below
