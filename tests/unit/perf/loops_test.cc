@@ -33,6 +33,8 @@ class IdleLane {
 
     [[nodiscard]] static uint32_t signal() { return 1; }
 
+    [[nodiscard]] static uint32_t signal_every() { return kSignalEvery; }
+
     [[nodiscard]] static uint64_t room() { return UINT64_MAX; }
 
     [[nodiscard]] static uint32_t reposts() { return 16; }
