@@ -303,7 +303,7 @@ TEST(Rocm, WorksAsCudaDoes) {
 
 TEST(Compare, OtherMemoryIsRefused) {
     Report report = test::sample_report();
-    report.server_device->memory = "cuda:0";
+    report.pairs.front().server_device->memory = "cuda:0";
     const auto file = [](const Report& from, const char* name) {
         return parse_report(to_json(from).dump(), name).value();
     };
