@@ -186,7 +186,7 @@ TEST_P(EswitchContract, BeginsInLegacy) {
     EXPECT_EQ(all[0].name.front(), 'p');
     const auto uplink = link(all[0].netdev);
     ASSERT_TRUE(uplink);
-    EXPECT_EQ(upnetdev->device, kHandleDevice);
+    EXPECT_EQ(uplink->device, kHandleDevice);
 }
 
 TEST_P(EswitchContract, RepresentorsComeAndGoWithTheMode) {
