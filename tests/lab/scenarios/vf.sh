@@ -7,10 +7,10 @@
 # own, what is shown is the refusal and that it leaves nothing.
 source "${BASH_SOURCE[0]%/*}/modes-lib.sh"
 source "${BASH_SOURCE[0]%/*}/bundles-lib.sh"
-cycles=4 starts=12 brief=0 count=7 # of VFs
+cycles=4 starts=12 brief=0 vfs=7
 case ${1:-} in
 --full) cycles=50 starts=200; shift ;;
---brief) brief=1 count=2; shift ;;
+--brief) brief=1 vfs=2; shift ;;
 esac
 runtime=${1:-crun}
 
@@ -49,17 +49,17 @@ has() { # WHAT CONTAINER JQ-FILTER: about what the PF keeps for its VF
 set_up() {
     refused "a PF without VFs says how to make them" 'rdmactl vf enable enp1s0' give a enp1s0 10.9.0.1
     drop a
-    refused "vf enable wants the PF up" 'run: ip link set enp1s0 up' rdmactl vf enable enp1s0 "$count"
+    refused "vf enable wants the PF up" 'run: ip link set enp1s0 up' rdmactl vf enable enp1s0 "$vfs"
     ip link set enp1s0 up
     ip link set enp2s0 up
     local pf
     for pf in enp1s0 enp2s0; do
-        rdmactl vf enable $pf "$count" --json >"$work/out" 2>&1
+        rdmactl vf enable $pf "$vfs" --json >"$work/out" 2>&1
         report $? "rdmactl vf enable makes VFs of $pf" "$work/out"
-        equal "and shows the names that udev gave them" "$(seq -s ' ' -f "${pf}v%g" 0 $((count - 1))) " \
+        equal "and shows the names that udev gave them" "$(seq -s ' ' -f "${pf}v%g" 0 $((vfs - 1))) " \
             "$(jq -r '.pfs[].vfs[].netdev' "$work/out" | xargs) "
     done
-    ((brief)) || check "once more changes nothing" rdmactl vf enable enp2s0 "$count"
+    ((brief)) || check "once more changes nothing" rdmactl vf enable enp2s0 "$vfs"
     settled # udev gives a VF no MAC while its PF is down, and not later either
     if ((!brief)); then
         ip link set enp2s0 down
@@ -68,7 +68,7 @@ set_up() {
         ip link set enp2s0 up
         settled
     fi
-    equal "vf list shows them all, free" $((2 * count)) "$(rdmactl vf list --json | jq '[.pfs[].vfs[] | select(.state == "free")] | length')"
+    equal "vf list shows them all, free" $((2 * vfs)) "$(rdmactl vf list --json | jq '[.pfs[].vfs[] | select(.state == "free")] | length')"
 }
 
 traffic() {
