@@ -53,9 +53,10 @@ TEST(ReportFiles, WhatTheCodeWritesIsRead) {
     EXPECT_EQ(file->series[0].repetitions, 5U);
     EXPECT_EQ(file->series[0].samples.at("bandwidth_bytes_per_s").size(), 5U);
     EXPECT_NEAR(file->series[1].samples.at("p99_ns").front(), 60'060, 5);
-    // Of both sides: kernel and type of GID; what a report of a fake device leaves out is empty.
+    // Of both sides: kernel, type of GID, and memory; what a report of a fake device leaves out is empty.
     std::vector<std::string> settings = {"6.1.0", "6.1.0", "RoCE v2", "RoCE v2"};
-    settings.resize(file->settings.size());
+    settings.resize(file->settings.size() - 2);
+    settings.insert(settings.end(), 2, "host");
     EXPECT_EQ(file->settings, settings);
 }
 
