@@ -80,6 +80,13 @@ class Choice(unittest.TestCase):
         parts = [plan.shard(full, number, 7) for number in range(1, 8)]
         self.assertEqual(sorted(each.name for part in parts for each in part), sorted(each.name for each in full))
 
+    def test_few_shards_make_another_tree_of_the_lab(self):
+        usual, other = [job(f"usual {i}", 100) for i in range(30)], [job(f"other {i}", 100, options="--tree next") for i in range(10)]
+        parts = [plan.shard(usual + other, number, 8) for number in range(1, 9)]
+        self.assertEqual([sum(each in other for each in part) for part in parts], [5, 5, 0, 0, 0, 0, 0, 0])
+        self.assertEqual([len(part) for part in parts], [5] * 8)
+        self.assertEqual(plan.shard([], 1, 2), [])
+
     def test_words(self):
         for words in (["--shard", "1/2"], ["--full", "--shard", "3/2"], ["--full", "--shard", "0/2"], ["--rung", "x"], ["--nonsense"]):
             with mock.patch("sys.stderr"), self.assertRaises(SystemExit) as end:

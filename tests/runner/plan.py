@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Chooses jobs, cuts them into shards, orders them and estimates their time. Starts nothing and reads no clock."""
 import fnmatch
-import heapq
+import math
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -99,15 +99,18 @@ def cost(job):
 
 def shard(jobs, number, count):
     """The jobs of shard `number` of 1..`count`: the dearest first, each to the shard that has the least so far. It is the same cut
-    on every machine."""
-    heap = [(0, index) for index in range(1, count + 1)]
-    mine = []
-    for job in sorted(jobs, key=lambda job: (-cost(job), job.name)):
-        total, index = heapq.heappop(heap)
-        heapq.heappush(heap, (total + cost(job), index))
-        if index == number:
-            mine.append(job)
-    return mine
+    on every machine. Each shard makes the lab's trees that its guests want: those of another tree than the usual one are in few shards."""
+    def rare(job):
+        return "--tree " in job.options
+
+    few = math.ceil(count * sum(cost(job) for job in jobs if rare(job)) / max(1, sum(map(cost, jobs))))
+    parts = [[] for _ in range(count)]
+    totals = [0] * count
+    for job in sorted(jobs, key=lambda job: (not rare(job), -cost(job), job.name)):
+        index = min(range(few if rare(job) else count), key=totals.__getitem__)
+        totals[index] += cost(job)
+        parts[index].append(job)
+    return parts[number - 1]
 
 
 # ---- what sees a change ---------------------------------------------------------------------------------------------------------
