@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What unreliable transports do to messages: client and server against each other over the fake
 // provider.
+#include <array>
 #include <chrono>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -21,54 +23,62 @@ Point counted(Verb verb, Transport transport, uint32_t size, uint32_t iterations
     return p;
 }
 
+constexpr Direction kDirections[] = {Direction::Forward, Direction::Reverse, Direction::Both};
+
 uint64_t sent_to_measure(const Point& p) {
     return p.iterations + warmup_of(p, p.iterations);
 }
 
 TEST(Loss, OfAMeasuredMessageIsCountedWhateverTheVerb) {
+    std::vector<Point> points;
     for (const Verb verb : {Verb::Write, Verb::WriteImm, Verb::Send, Verb::SendImm}) {
-        for (const auto direction : {Direction::Forward, Direction::Reverse, Direction::Both}) {
-            Point p = point(verb, Mode::Bandwidth, 500, Transport::Uc);
-            p.direction = direction;
-            FakeVerbs verbs;
-            const uint32_t round = (direction == Direction::Both ? 2 : 1) * p.slots;
-            verbs.inject(Fault::Lost, kRoundsBefore * round + 50);
-            const auto result = run_one(verbs, p);
-            ASSERT_TRUE(result) << result.error().message();
-            EXPECT_FALSE(result->checked.wrong) << result->checked.wrong->mismatch.kind;
-            EXPECT_EQ(result->checked.lost, 0U);
-            ASSERT_TRUE(result->bandwidth);
-            EXPECT_GE(result->bandwidth->lost, 1U) << describe(p);
-            EXPECT_LT(result->bandwidth->messages, direction == Direction::Both ? 1554U : 777U);
+        for (const auto direction : kDirections) {
+            points.push_back(point(verb, Mode::Bandwidth, 500, Transport::Uc));
+            points.back().direction = direction;
         }
     }
+    all_at_once(points, [](const Point& p) {
+        FakeVerbs verbs;
+        const bool both = p.direction == Direction::Both;
+        verbs.inject(Fault::Lost, uint64_t{kRoundsBefore} * (both ? 2 : 1) * p.slots + 50);
+        const auto result = run_one(verbs, p);
+        ASSERT_TRUE(result) << result.error().message();
+        EXPECT_FALSE(result->checked.wrong) << result->checked.wrong->mismatch.kind;
+        EXPECT_EQ(result->checked.lost, 0U);
+        ASSERT_TRUE(result->bandwidth);
+        EXPECT_GE(result->bandwidth->lost, 1U) << describe(p);
+        EXPECT_LT(result->bandwidth->messages, both ? 1554U : 777U);
+    });
 }
 
 // The last message of a lane's first round comes when the next lane, the other direction or the
 // next round sends.
 TEST(Loss, AMessageOfAnEarlierRoundIsLateAndNotWrong) {
+    std::vector<Point> points;
     for (const auto transport : {Transport::Uc, Transport::Ud}) {
-        for (const auto direction : {Direction::Forward, Direction::Reverse, Direction::Both}) {
+        for (const auto direction : kDirections) {
             for (const uint32_t qps : {1U, 2U}) {
-                Point p = counted(Verb::Send, transport, 500);
+                Point& p = points.emplace_back(counted(Verb::Send, transport, 500));
                 p.direction = direction;
                 p.qps = qps;
-                FakeVerbs verbs;
-                verbs.inject(Fault::Late, p.slots - 1);
-                const auto result = run_one(verbs, p);
-                ASSERT_TRUE(result) << result.error().message();
-                EXPECT_FALSE(result->checked.wrong) << result->checked.wrong->mismatch.kind;
-                EXPECT_EQ(result->checked.lost, 1U);
-                const uint32_t directions = direction == Direction::Both ? 2 : 1;
-                EXPECT_EQ(result->checked.messages, directions * 3 * p.slots * qps - 1);
-                EXPECT_EQ(result->bandwidth->lost, 0U);
             }
         }
     }
+    all_at_once(points, [](const Point& p) {
+        FakeVerbs verbs;
+        verbs.inject(Fault::Late, p.slots - 1);
+        const auto result = run_one(verbs, p);
+        ASSERT_TRUE(result) << result.error().message();
+        EXPECT_FALSE(result->checked.wrong) << result->checked.wrong->mismatch.kind;
+        EXPECT_EQ(result->checked.lost, 1U);
+        const uint32_t directions = p.direction == Direction::Both ? 2 : 1;
+        EXPECT_EQ(result->checked.messages, directions * 3 * p.slots * p.qps - 1);
+        EXPECT_EQ(result->bandwidth->lost, 0U);
+    });
 }
 
 TEST(Loss, AWriteOfAnEarlierRoundIsLateAndNotWrong) {
-    for (const Verb verb : {Verb::Write, Verb::WriteImm}) {
+    all_at_once(std::array{Verb::Write, Verb::WriteImm}, [](Verb verb) {
         FakeVerbs verbs;
         const Point p = counted(verb, Transport::Uc, 500);
         verbs.inject(Fault::Late, p.slots - 1);
@@ -76,11 +86,11 @@ TEST(Loss, AWriteOfAnEarlierRoundIsLateAndNotWrong) {
         ASSERT_TRUE(result) << result.error().message();
         EXPECT_FALSE(result->checked.wrong) << result->checked.wrong->mismatch.kind;
         EXPECT_EQ(result->checked.lost, 1U);
-    }
+    });
 }
 
 TEST(Loss, AMessageOfARoundMayComeInTheMeasurement) {
-    for (const Verb verb : {Verb::Write, Verb::Send}) {
+    all_at_once(std::array{Verb::Write, Verb::Send}, [](Verb verb) {
         FakeVerbs verbs;
         const Point p = counted(verb, Transport::Uc, 500);
         verbs.inject(Fault::Late, kRoundsBefore * p.slots - 1);
@@ -90,24 +100,26 @@ TEST(Loss, AMessageOfARoundMayComeInTheMeasurement) {
         EXPECT_EQ(result->checked.lost, 1U);
         EXPECT_EQ(result->bandwidth->lost, 0U);
         EXPECT_EQ(result->bandwidth->messages, p.iterations);
-    }
+    });
 }
 
 // Of 64 KiB the ring is smaller than the depth: the last message of the measurement is at a
 // position that the ring does not have.
 TEST(Loss, AMessageOfTheMeasurementIsLateAndNotWrong) {
+    std::vector<Point> points;
     for (const Verb verb : {Verb::Write, Verb::WriteImm, Verb::Send, Verb::SendImm}) {
-        for (const uint32_t size : {500U, 65536U}) {
-            FakeVerbs verbs;
-            const Point p = counted(verb, Transport::Uc, size);
-            verbs.inject(Fault::Late, kRoundsBefore * p.slots + sent_to_measure(p) - 1);
-            const auto result = run_one(verbs, p);
-            ASSERT_TRUE(result) << result.error().message();
-            EXPECT_FALSE(result->checked.wrong) << result->checked.wrong->mismatch.kind;
-            EXPECT_EQ(result->checked.lost, 0U);
-            EXPECT_EQ(result->bandwidth->lost, 1U) << describe(p);
-        }
+        for (const uint32_t size : {500U, 65536U})
+            points.push_back(counted(verb, Transport::Uc, size));
     }
+    all_at_once(points, [](const Point& p) {
+        FakeVerbs verbs;
+        verbs.inject(Fault::Late, kRoundsBefore * p.slots + sent_to_measure(p) - 1);
+        const auto result = run_one(verbs, p);
+        ASSERT_TRUE(result) << result.error().message();
+        EXPECT_FALSE(result->checked.wrong) << result->checked.wrong->mismatch.kind;
+        EXPECT_EQ(result->checked.lost, 0U);
+        EXPECT_EQ(result->bandwidth->lost, 1U) << describe(p);
+    });
 }
 
 // Nothing was missing, so it is no late one.
@@ -136,7 +148,7 @@ TEST(Loss, TheFirstMessageOfARoundMayTakeItsTime) {
 }
 
 TEST(Loss, OfAWholeRoundIsNoFailure) {
-    for (const auto direction : {Direction::Forward, Direction::Reverse}) {
+    all_at_once(std::array{Direction::Forward, Direction::Reverse}, [](Direction direction) {
         Point p = counted(Verb::Write, Transport::Uc, 500, 1);
         p.depth = p.batch = p.slots = 1;
         p.direction = direction;
@@ -149,12 +161,12 @@ TEST(Loss, OfAWholeRoundIsNoFailure) {
         ASSERT_TRUE(result) << result.error().message();
         EXPECT_FALSE(result->checked.wrong);
         EXPECT_EQ(result->checked.lost, 1U);
-    }
+    });
 }
 
 // For longer than the patience of who receives.
 TEST(Loss, OfAllThatIsMeasuredIsNoFailure) {
-    for (const auto direction : {Direction::Forward, Direction::Reverse}) {
+    all_at_once(std::array{Direction::Forward, Direction::Reverse}, [](Direction direction) {
         Point p = counted(Verb::Send, Transport::Uc, 500, 0);
         p.time_ms = 1100;
         p.direction = direction;
@@ -168,7 +180,7 @@ TEST(Loss, OfAllThatIsMeasuredIsNoFailure) {
         ASSERT_TRUE(result) << result.error().message();
         EXPECT_EQ(result->bandwidth->messages, 0U);
         EXPECT_GT(result->bandwidth->lost, 0U);
-    }
+    });
 }
 
 // What is lost counts among as many as are to be measured; else it would go on until the wire is

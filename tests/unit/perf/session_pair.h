@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -106,6 +107,15 @@ inline base::Result<PointResult> run_by_time(Point wanted, uint32_t time_ms) {
         if (!is_empty || time_ms >= 2000)
             return result;
     }
+}
+
+// Calls body(value) for each value, all at the same time: for cases that do little but wait until a
+// deadline has passed.
+template <class Values, class Body>
+void all_at_once(const Values& values, const Body& body) {
+    std::vector<std::jthread> threads;
+    for (const auto& value : values)
+        threads.emplace_back([&body, &value] { body(value); });
 }
 
 // Messages that are checked in one direction: those of the rounds, and what a measurement left.
