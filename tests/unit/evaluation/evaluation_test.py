@@ -313,7 +313,7 @@ class Campaigns(unittest.TestCase):
     def files(self) -> list[str]:
         return sorted(path.name for path in (self.out / "raw").iterdir())
 
-    def test_a_whole_one_is_kept_and_read_by_the_report(self) -> None:
+    def test_a_whole_one_is_kept_read_by_the_report_and_not_measured_again(self) -> None:
         status, _, said = self.evaluate()
         self.assertEqual(status, 0, said)
         self.assertEqual(len(self.files()), 18)
@@ -325,9 +325,6 @@ class Campaigns(unittest.TestCase):
         self.assertIn(("path_bytes", "1024"), runs[0].environment["MTU"])
         self.assertTrue(any(name == "processors" for name, _ in runs[0].environment["client"]))
         self.assertIn("thesis", runs[0].command)
-
-    def test_a_second_call_measures_nothing(self) -> None:
-        self.evaluate()
         calls = self.calls()
         status, _, said = self.evaluate()
         self.assertEqual((status, self.calls()), (0, calls))
@@ -384,7 +381,7 @@ class Campaigns(unittest.TestCase):
         self.assertEqual((status, self.files()), (2, ["basic-001-host.json"]))
         self.assertIn("measured with path MTU 4096, agreed was 1024", said)
 
-    def test_a_folder_belongs_to_one_plan_and_one_evaluation(self) -> None:
+    def test_a_folder_belongs_to_one_plan_and_one_evaluation_and_has_only_its_runs(self) -> None:
         self.evaluate("--suite", "basic")
         document = sample()
         document["profiles"]["quick"]["time"] = "60ms"
@@ -393,9 +390,6 @@ class Campaigns(unittest.TestCase):
         self.plan(sample())
         with Store(self.out, plan_of(sample())):
             self.assertIn("another evaluation writes there", self.evaluate()[2])
-
-    def test_a_file_of_another_kind_is_not_taken_for_a_run(self) -> None:
-        self.evaluate("--suite", "basic")
         for text, said in (("{", "cannot be read"), ("[]", "is no object"), ("{}", "is no run of this plan")):
             (self.out / "raw/basic-002-host.json").write_text(text)
             self.assertIn(said, self.evaluate("--suite", "basic")[2])
