@@ -26,8 +26,8 @@ struct Attention {
 // until a peer says something or goes, or a worker fails. done() is also asked while `wake_fd` is
 // readable. Stopped: the error of stop.h.
 Result<Attention> attend(std::span<const Watched> watched,
-                               uint64_t until_ns,
-                               const std::function<bool()>& done,
-                               int wake_fd = -1);
+                         uint64_t until_ns,
+                         const std::function<bool()>& done,
+                         int wake_fd = -1);
 
 }  // namespace perf

@@ -197,7 +197,8 @@ class EveryMode : public testing::TestWithParam<Way> {
             return kRunning.at(way.name);
         }
         static const Shares kModes = share_out(all_ways());
-        return kModes.at(way.name);
+        const auto found = kModes.find(way.name);
+        return found == kModes.end() ? all_calls() : found->second;  // rootless ones have no other
     }
 
     static void at_every_call(const std::function<void(Gate&, int)>& arm) {

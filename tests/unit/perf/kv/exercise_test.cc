@@ -5,8 +5,8 @@
 #include <sys/socket.h>
 
 #include "perf/suites/kv/client.h"
-#include "perf/suites/kv/table.h"
 #include "perf/suites/kv/report.h"
+#include "perf/suites/kv/table.h"
 #include "tests/unit/perf/session_pair.h"
 
 namespace perf::kv {
