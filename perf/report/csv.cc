@@ -15,7 +15,7 @@ struct Column {
     std::string_view group;  // the member of the result that has it; empty: the result itself
 };
 
-// Groups, and the columns of each. New ones go to the end: who reads by number must not be surprised.
+// Groups, and the columns of each. New ones go to the end, because programs read columns by number.
 constexpr std::pair<std::string_view, std::string_view> kGroups[] = {
     {"", "rep"},
     {"point",

@@ -43,7 +43,7 @@ Result<Outcome> check_raw_packets(Arena& arena);
 Result<Outcome> check_memory_limit(Arena& arena);
 Result<Outcome> check_key_guessing(Arena& arena);
 
-// How much of a memory key has to be guessed by who knows the one before it.
+// How much of a memory key has to be guessed by a peer that knows the one before it.
 // Bits, 0 to 32: an upper bound. Over the differences of successive keys (mod 2^32) each bit has an
 // entropy of its own, by how often it is 1; the sum of these is never less than the entropy of the
 // whole difference. Keys that are counted up give 0, random ones nearly 32; an index in the upper
