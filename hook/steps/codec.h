@@ -18,6 +18,7 @@
 
 #include "hook/steps/step.h"
 #include "netns/base/json.h"
+#include "netns/base/type_traits.h"
 #include "netns/sriov.h"
 #include "netns/values/address.h"
 #include "netns/values/child_type.h"
@@ -147,14 +148,9 @@ struct Form<Where> {
 };
 
 namespace codec {
-template <class T>
-inline constexpr bool kIsOptional = false;
-template <class T>
-inline constexpr bool kIsOptional<std::optional<T>> = true;
-template <class T>
-inline constexpr bool kIsVector = false;
-template <class T>
-inline constexpr bool kIsVector<std::vector<T>> = true;
+using base::kIsOptional;
+using base::kIsVector;
+
 template <class T>
 inline constexpr size_t kFieldCount =
     std::tuple_size_v<std::remove_cvref_t<decltype(kFieldsOf<T>)>>;

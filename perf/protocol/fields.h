@@ -21,6 +21,7 @@
 
 #include <fmt/format.h>
 
+#include "netns/base/type_traits.h"
 #include "perf/base/words.h"
 #include "perf/protocol/plan.h"
 
@@ -108,15 +109,6 @@ template <Fielded T>
 Result<> read_fields(const Json& object, T& to);
 
 namespace fields {
-template <class T>
-inline constexpr bool kIsOptional = false;
-template <class T>
-inline constexpr bool kIsOptional<std::optional<T>> = true;
-template <class T>
-inline constexpr bool kIsVector = false;
-template <class T>
-inline constexpr bool kIsVector<std::vector<T>> = true;
-
 template <class T, class M>
 T owner_of(M T::*);
 
@@ -163,7 +155,7 @@ Result<V> read_member(const Json& object,
                       uint64_t high = UINT64_MAX) {
     const auto it = object.is_object() ? object.find(name) : object.end();
     const bool there = object.is_object() && it != object.end();
-    if constexpr (fields::kIsVector<V>) {
+    if constexpr (base::kIsVector<V>) {
         if (!there || !it->is_array() || it->size() < low || it->size() > high)
             return make_error(Code::BadInput,
                               fmt::format("'{}' must be a list of {} to {}", name, low, high));
@@ -198,7 +190,7 @@ constexpr auto field(std::string_view name,
                     [](const Json& object, const Field<T>& row, T& to) -> Result<> {
                         auto& member = ((to.*kFirst).*....*kPath);
                         using V = std::remove_reference_t<decltype(member)>;
-                        if constexpr (fields::kIsOptional<V> && !Formed<V>)
+                        if constexpr (base::kIsOptional<V> && !Formed<V>)
                             member = TRY(read_member<typename V::value_type>(object, row.name));
                         else
                             member = TRY(read_member<V>(object, row.name, row.low, row.high));
@@ -234,9 +226,9 @@ Json encode(const T& value) {
         return Form<T>::save(value);
     } else if constexpr (Worded<T>) {
         return name_of(value);
-    } else if constexpr (fields::kIsOptional<T>) {
+    } else if constexpr (base::kIsOptional<T>) {
         return value ? encode(*value) : Json();
-    } else if constexpr (fields::kIsVector<T>) {
+    } else if constexpr (base::kIsVector<T>) {
         Json out = Json::array();
         for (const auto& each : value)
             out.push_back(encode(each));
