@@ -3,8 +3,6 @@
 // starts no program, and asks no engine.
 #pragma once
 
-#include <string>
-
 #include "hook/rdmactl/command.h"
 #include "runtime-config/oci/state.h"
 

@@ -3,7 +3,6 @@
 // configuration. A broken file is an error only for containers with rdma.* annotations.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>

@@ -2,7 +2,6 @@
 #include "hook/request/config_policy.h"
 
 #include <algorithm>
-#include <array>
 
 #include <fmt/ranges.h>
 

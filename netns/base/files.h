@@ -6,7 +6,6 @@
 // can fail or "crash" at any write.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>

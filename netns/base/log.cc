@@ -2,7 +2,6 @@
 #include "netns/base/log.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstring>
 #include <utility>
 

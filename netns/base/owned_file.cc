@@ -4,7 +4,6 @@
 #include <array>
 #include <cerrno>
 #include <climits>
-#include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -2,7 +2,6 @@
 #include "runtime-config/oci/bundle.h"
 
 #include <array>
-#include <cerrno>
 #include <climits>
 
 #include <fcntl.h>

@@ -2,7 +2,6 @@
 #include "runtime-config/oci/state.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include <fmt/format.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime-config/rdma-runtime/shim.h"
 
-#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <utility>

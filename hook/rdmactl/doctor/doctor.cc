@@ -2,8 +2,6 @@
 // rdmactl doctor: runs all checks over this host, or those of one mode, or of GPUs.
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "hook/rdmactl/doctor/check.h"
 #include "hook/rdmactl/find.h"
 #include "hook/rdmactl/vf/pf.h"

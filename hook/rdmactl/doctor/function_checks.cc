@@ -2,8 +2,6 @@
 // Checks of PFs, and of the functions that modes vf and asap2 give. The modes themselves report
 // whether they could.
 #include <algorithm>
-#include <array>
-#include <set>
 
 #include <fmt/format.h>
 

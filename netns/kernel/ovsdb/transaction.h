@@ -9,7 +9,6 @@
 // for that. The database itself collects Port and Interface rows that no bridge has.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
