@@ -64,10 +64,10 @@ Result<std::string> bridge_of(Ground& ground, const std::string& netdev) {
     if (!TRY(site.host.ovs.present()))
         return std::string();
     const auto device = find_eswitch_device(netdev, site);
-    const auto trunk = device ? find_trunk(site, device->handle) : device.error();
-    if (!trunk)  // the mode's own sentence is about that
+    const auto uplink = device ? find_uplink_or_bond(site, device->handle) : device.error();
+    if (!uplink)  // the mode's own sentence is about that
         return std::string();
-    const auto port = TRY(site.host.ovs.find_port(trunk->name, Deadline::in(kOvsTimeout)));
+    const auto port = TRY(site.host.ovs.find_port(uplink->name, Deadline::in(kOvsTimeout)));
     return port ? port->bridge : std::string();
 }
 

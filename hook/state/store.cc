@@ -85,6 +85,11 @@ std::string attachment_key(netns::NetnsId ns, const std::string& interface) {
     return fmt::format("{:x}-{:x}-{}", ns.dev, ns.ino, base::sha256_hex(interface).substr(0, 12));
 }
 
+std::string file_name(std::string device) {
+    std::ranges::replace(device, '/', '_');
+    return device;
+}
+
 bool is_attachment_key(std::string_view text) {
     constexpr size_t kMost = 48;
     return text.size() <= kMost && std::ranges::count(text, '-') == 2 &&

@@ -127,6 +127,8 @@ bool is_container_key(std::string_view text);
 std::string id_from_bundle(const std::string& bundle);
 // Returns the AKEY of an interface in a namespace.
 std::string attachment_key(netns::NetnsId ns, const std::string& interface);
+// Returns a name of a file, or a part of one, for a devlink handle or a device of any bus.
+std::string file_name(std::string device);
 // Returns whether foreign text could be an AKEY, and so may become part of a path.
 bool is_attachment_key(std::string_view text);
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/steps/free_vf.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "netns/rdma.h"
@@ -14,7 +12,6 @@ using netns::PciFunction;
 namespace {
 constexpr char kAttached[] = "attached";
 constexpr char kSetUp[] = "being set up by rdmactl";
-constexpr char kDriverless[] = "without a driver";
 constexpr char kForVms[] = "bound to vfio-pci";
 constexpr char kUp[] = "up on the host";
 constexpr char kXdp[] = "with an XDP program on the host";
@@ -68,14 +65,11 @@ Result<> check_serves_vfs(const std::string& pf, const std::optional<netns::Link
 }
 
 std::string vf_lease(const std::string& address) {
-    std::string name = "vf-" + address;
-    std::ranges::replace(name, '/', '_');  // one part of a path
-    return name;
+    return "vf-" + file_name(address);
 }
 
-std::string adapter_lease(std::string handle) {
-    std::ranges::replace(handle, '/', '_');  // one part of a path
-    return "adapter-" + handle;
+std::string adapter_lease(const std::string& handle) {
+    return "adapter-" + file_name(handle);
 }
 
 bool is_unusable(const std::string& why) {
@@ -112,7 +106,7 @@ Result<std::string> why_not_free(const std::string& address, Site& site, FreeVf&
     const auto& netdevs = found.function.netdevs;
     if (found.function.driver.empty())
         return std::string(kDriverless);
-    if (netdevs.empty() && found.function.driver == "vfio-pci")
+    if (netdevs.empty() && found.function.driver == kDriverForVms)
         return std::string(kForVms);
     if (netdevs.empty())
         return std::string(TRY(lacks_ipoib(found.function, site)) ? kNoIpoib : kNoNetdev);

@@ -8,11 +8,17 @@
 #include <string>
 
 #include "hook/request/config.h"
+#include "hook/state/store.h"
 #include "hook/steps/site.h"
 #include "netns/link.h"
 #include "netns/sriov.h"
 
 namespace hook {
+
+// The driver of functions that virtual machines have.
+inline constexpr char kDriverForVms[] = "vfio-pci";
+// A reason of why_not_free(). Nobody uses such a function.
+inline constexpr char kDriverless[] = "without a driver";
 
 // A function and its PF as they are on the host. A mapped function of a pool has no PF.
 struct FreeVf {
@@ -40,7 +46,7 @@ Result<> check_serves_vfs(const std::string& pf, const std::optional<netns::Link
 std::string vf_lease(const std::string& address);
 // Returns the name of the lease of a whole adapter, by its devlink handle. While this lease exists,
 // no function of the adapter is given. rdmactl holds it while it makes or destroys VFs.
-std::string adapter_lease(std::string handle);
+std::string adapter_lease(const std::string& handle);
 
 // Returns why no container can be given this VF, leases aside ("up on the host"); empty if one can.
 // Stores the function in `found.function` and, if it is free, its netdev in `found.link`.

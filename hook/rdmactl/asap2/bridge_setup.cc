@@ -166,7 +166,7 @@ Result<std::vector<std::string>> restore_intents(Site& site) {
 }
 
 Result<> check_uplink(Site& site, const std::string& handle, const std::string& bridge) {
-    const netns::Link uplink = TRY(find_trunk(site, handle));
+    const netns::Link uplink = TRY(find_uplink_or_bond(site, handle));
     const auto port = TRY(site.host.ovs.find_port(uplink.name, soon()));
     if (!port)
         return check_addresses(site, uplink, bridge);
@@ -182,7 +182,7 @@ Result<> add_uplink(Site& site, const std::string& handle, const std::string& br
     TRY(check_uplink(site, handle, bridge));
     if (!TRY(ovs.find_bridge(bridge, soon())))
         TRY(ovs.add_bridge(bridge, bridge_marks(), soon()));
-    const netns::Link uplink = TRY(find_trunk(site, handle));
+    const netns::Link uplink = TRY(find_uplink_or_bond(site, handle));
     if (TRY(ovs.find_port(uplink.name, soon())))
         return {};
     netns::OvsPortSpec spec;
@@ -199,7 +199,7 @@ Result<std::vector<std::string>> uplink_intents(Site& site,
     std::vector<std::string> intents;
     if (!TRY(site.host.ovs.find_bridge(bridge, soon())))
         intents.push_back("make bridge " + bridge + " of Open vSwitch");
-    const netns::Link uplink = TRY(find_trunk(site, handle));
+    const netns::Link uplink = TRY(find_uplink_or_bond(site, handle));
     if (!TRY(site.host.ovs.find_port(uplink.name, soon())))
         intents.push_back("put " + uplink.name + " on bridge " + bridge);
     return intents;

@@ -21,9 +21,8 @@ using netns::InlineMode;
 using netns::VfSettings;
 
 namespace {
-std::string setup_path(const Store& store, std::string handle) {
-    std::ranges::replace(handle, '/', '_');  // one part of a path
-    return store.folder("eswitches") + "/" + handle + ".json";
+std::string setup_path(const Store& store, const std::string& handle) {
+    return store.folder("eswitches") + "/" + file_name(handle) + ".json";
 }
 
 Json to_json(const EswitchState& state) {
@@ -65,11 +64,15 @@ bool is_pci(const EswitchDevice& device) {
     return netns::is_pci_address(device.function.address);
 }
 
+Error gone(const EswitchDevice& device) {
+    return make_error(Code::Unavailable, device.handle + " is gone")
+        .advise("see what there is: devlink dev show");
+}
+
 Result<netns::PciFunction> present_function(Site& site, const EswitchDevice& device) {
     auto now = TRY(site.host.sriov.find(device.function.address));
     if (!now)
-        return make_error(Code::Unavailable, device.handle + " is gone")
-            .advise("see what there is: devlink dev show");
+        return gone(device);
     return *std::move(now);
 }
 
@@ -299,25 +302,22 @@ Result<EswitchDevice> find_eswitch_device(const std::string& given, Site& site) 
     return device;
 }
 
-Result<netns::Link> find_trunk(Site& site, const std::string& handle) {
+Result<netns::Link> find_uplink_or_bond(Site& site, const std::string& handle) {
     const netns::Link uplink = TRY(find_uplink(site, handle));
     const auto master = TRY(site.host.links.find(site.host_ns, uplink.master));
     return master && master->kind == "bond" ? *master : uplink;
 }
 
 Result<EswitchState> read_state(Site& site, const EswitchDevice& device) {
-    EswitchState state;
-    const auto function = TRY(site.host.sriov.find(device.function.address));
+    const auto function = TRY(present_function(site, device));
     const auto eswitch = TRY(site.host.devlink.eswitch(site.host_ns, device.handle));
-    if (!function || !eswitch)
-        return make_error(Code::Unavailable, device.handle + " is gone")
-            .advise("see what there is: devlink dev show");
-    state.num_vfs = function->num_vfs;
-    state.eswitch = *eswitch;
+    if (!eswitch)
+        return gone(device);
     const netns::Link uplink = TRY(find_uplink(site, device.handle));
-    state.uplink_up = uplink.up;
-    state.uplink_offload = TRY(site.host.tc.feature(site.host_ns, uplink.index)).on;
-    return state;
+    return EswitchState{.num_vfs = function.num_vfs,
+                        .eswitch = *eswitch,
+                        .uplink_offload = TRY(site.host.tc.feature(site.host_ns, uplink.index)).on,
+                        .uplink_up = uplink.up};
 }
 
 Result<std::optional<Setup>> load_setup(const Store& store, const std::string& handle) {

@@ -34,8 +34,8 @@ struct EswitchState {
 };
 
 Result<EswitchState> read_state(Site& site, const EswitchDevice& device);
-// Returns the link that the uplink's frames go through: itself, or the bond whose port it is.
-Result<netns::Link> find_trunk(Site& site, const std::string& handle);
+// Returns the uplink, or the bond that has it as a port: frames leave through that.
+Result<netns::Link> find_uplink_or_bond(Site& site, const std::string& handle);
 
 struct Setup {
     std::string handle;

@@ -154,16 +154,16 @@ Result<> describe_bond(Site& site,
 Result<> describe_bridge(Site& site, const std::string& handle, const OvsState& ovs, Json& json) {
     if (json["uplinks"].empty())
         return {};
-    const netns::Link trunk = TRY(find_trunk(site, handle));
-    if (trunk.kind == "bond" && json["mode"] == "switchdev")
-        TRY(describe_bond(site, trunk, handle, json["missing"]));
+    const netns::Link uplink = TRY(find_uplink_or_bond(site, handle));
+    if (uplink.kind == "bond" && json["mode"] == "switchdev")
+        TRY(describe_bond(site, uplink, handle, json["missing"]));
     if (!ovs.present)
         return {};
-    const auto port = TRY(site.host.ovs.find_port(trunk.name, Deadline::in(kLookTimeout)));
+    const auto port = TRY(site.host.ovs.find_port(uplink.name, Deadline::in(kLookTimeout)));
     json["bridge"] = port ? port->bridge : "";
-    if (!port && !TRY(own_address(site, trunk)))
+    if (!port && !TRY(own_address(site, uplink)))
         json["missing"].push_back(
-            lack(trunk.name + " is on no bridge, and has no address at which tunnels could begin",
+            lack(uplink.name + " is on no bridge, and has no address at which tunnels could begin",
                  fmt::format("rdmactl asap2 enable {} --bridge NAME", handle)));
     return {};
 }

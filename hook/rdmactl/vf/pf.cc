@@ -21,7 +21,6 @@ namespace {
 constexpr std::chrono::seconds kSetTimeout{20};   // for each setting of a VF
 constexpr std::chrono::seconds kBindTimeout{20};  // from one VF's netdev to the next
 constexpr std::chrono::seconds kNameTimeout{10};
-constexpr char kForVms[] = "vfio-pci";
 
 // Describes one VF: "free", or why it is not, and the container that has it.
 Result<Json> describe_vf(const Context& context,
@@ -80,7 +79,7 @@ bool lacks_mac(const VfSettings& settings) {
 Result<bool> is_ours_to_set(const Context& context, const PciFunction& vf) {
     const auto lease =
         context.store.files().read(context.store.lease_path(vf_lease(vf.address)), kMaxStateFile);
-    return !lease && vf.driver != kForVms;
+    return !lease && vf.driver != kDriverForVms;
 }
 
 // True if the host uses the VF: it stays as it is, too. Busy: it has no MAC, and cannot get one
@@ -155,7 +154,7 @@ std::string text_of(const AtWork& at, const PciFunction& vf) {
 // loading the driver's module.
 Result<> await_netdev(Site& site, const std::string& vf, Deadline deadline) {
     const auto function = TRY(site.host.sriov.find(vf));
-    if (function && function->driver == kForVms)
+    if (function && function->driver == kDriverForVms)
         return {};
     (void)TRY(site.host.sriov.wait_for_netdev(vf, deadline)
                   .advise("see dmesg: has its driver been loaded, and does the PF answer it?"));
@@ -277,7 +276,7 @@ Result<> check_unused(const Context& context, Site& site, const PciFunction& pf)
     const Json json = TRY(describe_pf(context, site, pf));
     for (const Json& vf : json["vfs"]) {
         const auto state = vf["state"].get<std::string>();
-        if (state == "free" || state == "without a driver")
+        if (state == "free" || state == kDriverless)
             continue;
         const auto address = vf["address"].get<std::string>();
         const auto function = TRY(site.host.sriov.find(address));
