@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/modes/interface.h"
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <set>
@@ -10,6 +11,7 @@
 #include "hook/steps/free_vf.h"
 #include "netns/base/ids.h"
 #include "netns/rdma.h"
+#include "netns/route.h"
 
 namespace hook {
 
@@ -95,6 +97,31 @@ uint32_t roce_mtu(uint32_t mtu) {
 std::string lease_name(const Segment& segment, const Address& address) {
     const std::string vlan = segment.vlan == 0 ? "" : fmt::format(".{}", segment.vlan);
     return fmt::format("{}{}-{}", segment.netdev, vlan, netns::ip_string(address));
+}
+
+constexpr uint32_t kFirstPriority = 1000;  // before the main table's 32766
+
+void add_own_table(Plan& plan, const Attachment& attachment) {
+    const uint32_t table = plan.endpoint.netdev;  // this rail's table, and no other's
+    std::vector<Address> networks;                // several addresses may be in one network
+    for (const Address& address : plan.endpoint.addresses) {
+        const Address source = *netns::parse_ip(netns::ip_string(address));
+        const Address network = netns::network_of(address);
+        if (std::ranges::count(networks, network) == 0)
+            plan.add(AddRoute{{.family = address.family,
+                               .destination = network,
+                               .source = source,
+                               .link = plan.endpoint.netdev,
+                               .table = table}});
+        networks.push_back(network);
+        plan.add(AddRule{
+            .source = {source}, .table = table, .priority = kFirstPriority + attachment.index});
+    }
+    for (const Address& gateway : attachment.gateways)
+        plan.add(AddRoute{{.family = gateway.family,
+                           .gateway = gateway,
+                           .link = plan.endpoint.netdev,
+                           .table = table}});
 }
 }  // namespace
 
@@ -245,6 +272,19 @@ void add_addresses(Plan& plan) {
     // once.
     for (const Address& address : plan.endpoint.addresses)
         plan.add(AddAddress{.link = plan.endpoint.netdev, .address = address, .with_link = true});
+}
+
+void add_routes(Plan& plan, const Attachment& attachment) {
+    if (attachment.index > 0 || !attachment.gateways.empty())
+        add_own_table(plan, attachment);
+    for (const RouteRequest& route : attachment.routes) {
+        const bool is_default = route.network.prefix == 0;  // it has no destination in the kernel
+        plan.add(AddRoute{{.family = route.network.family,
+                           .destination = is_default ? std::nullopt : std::optional{route.network},
+                           .gateway = route.gateway,
+                           .link = plan.endpoint.netdev,
+                           .table = netns::kMainTable}});
+    }
 }
 
 Result<std::vector<Address>> choose_addresses(const Attachment& attachment,

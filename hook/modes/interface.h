@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interface of an attachment: the netdev under it, its addresses, its names, and the steps for
-// them. Read only.
+// The interface of an attachment: the netdev under it, its addresses, routes and names, and the steps
+// for them. Read only.
 #pragma once
 
 #include "hook/modes/mode.h"
@@ -70,6 +70,15 @@ void claim_addresses(Plan& plan, const Survey& survey, const Segment& segment);
 void probe_addresses(Plan& plan, const Attachment& attachment, const Survey& survey);
 // Adds strict ARP and the endpoint's addresses.
 void add_addresses(Plan& plan);
+// Adds the steps for rdma.gateway and rdma.routes, and those that keep several rails apart. They
+// come after those for the endpoint's addresses.
+//
+// rdma.routes go into the main table, which every packet may use. A gateway goes into the
+// interface's own table, in which only packets from its addresses look. So the container's default
+// route stays as the engine made it. RoCE always sends from its GID's address and so finds its
+// router. A rail beside others has such a table in any case. Two rails on one network have one
+// route in the main table, and the second rail's packets would leave through the first.
+void add_routes(Plan& plan, const Attachment& attachment);
 
 // Returns a name drawn from the attach's UUID: unique, and known before anything is made.
 std::string device_name(const char* prefix, const Attachment& attachment, const Survey& survey);

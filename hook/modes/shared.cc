@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include "hook/modes/interface.h"
-#include "hook/modes/routes.h"
 #include "hook/steps/free_vf.h"
 #include "netns/link.h"
 #include "netns/rdma.h"

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "hook/modes/interface.h"
-#include "hook/modes/routes.h"
 #include "netns/link.h"
 
 namespace hook {

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "hook/modes/routes.h"
-
 namespace hook {
 
 using netns::RdmaNetnsMode;

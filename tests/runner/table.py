@@ -15,7 +15,7 @@ AREAS = {
     "children": ["netns/values/child_type.*"],
     "softroce": ["hook/modes/softroce.*", "hook/modes/software_device.*"],
     "softiwarp": ["hook/modes/softiwarp.*", "hook/modes/software_device.*"],
-    "shared": ["hook/modes/shared.*", "hook/modes/routes.*", "netns/kernel/gid_*", "netns/neighbour*", "netns/kernel/neighbour*"],
+    "shared": ["hook/modes/shared.*", "netns/kernel/gid_*", "netns/neighbour*", "netns/kernel/neighbour*"],
     "vf": ["hook/modes/vf.*", "hook/modes/virtual_function.*", "hook/modes/vf_*", "hook/steps/*vf*", "hook/rdmactl/vf/",
            "netns/sriov*", "netns/kernel/sriov*"],
     "host": ["hook/modes/host.*"],
