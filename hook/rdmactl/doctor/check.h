@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "hook/rdmactl/command.h"
 #include "netns/base/findings.h"
@@ -33,6 +34,28 @@ struct Look {
 
 // Returns an error's text and remedy as a finding.
 Finding finding_of(Error error, Status status);
+
+// A mode's verdicts on the host's devices for it.
+class Verdicts {
+  public:
+    // Notes the mode's answer about one device. `named`: a pool of the mode names the device.
+    // Returns an error that is no refusal: the device could not be examined.
+    Result<> note(Result<> answer, bool named);
+
+    // Adds a finding for each refusal. It is Fail for a device that a pool names, unless the device
+    // is Busy. It is Fail for each device if the mode is asked for and no device is fit. Otherwise
+    // it is Warning. Does not repeat a sentence that is there already.
+    void report(bool asked, Findings& found) const;
+
+  private:
+    struct Refusal {
+        Error error;
+        bool named = false;
+    };
+
+    std::vector<Refusal> refusals_;
+    bool any_fit_ = false;
+};
 
 // True if a container has the function.
 bool is_leased(const Look& look, const std::string& function);

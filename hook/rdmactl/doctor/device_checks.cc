@@ -8,7 +8,7 @@
 #include "hook/modes/mode.h"
 #include "hook/modes/shared.h"
 #include "hook/rdmactl/asap2/status.h"
-#include "hook/rdmactl/doctor/verdicts.h"
+#include "hook/rdmactl/doctor/check.h"
 #include "netns/link.h"
 #include "netns/rdma.h"
 #include "netns/sriov.h"

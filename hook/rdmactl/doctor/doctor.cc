@@ -91,6 +91,32 @@ Finding finding_of(Error error, Status status) {
     return finding;
 }
 
+Result<> Verdicts::note(Result<> answer, bool named) {
+    if (answer) {
+        any_fit_ = true;
+        return {};
+    }
+    const Code code = answer.error().code;
+    if (code != Code::Refused && code != Code::Unsupported && code != Code::Unavailable &&
+        code != Code::Busy)
+        return answer;
+    refusals_.push_back({std::move(answer).error(), named && code != Code::Busy});
+    return {};
+}
+
+void Verdicts::report(bool asked, Findings& found) const {
+    const bool lacking = asked && !any_fit_;
+    for (const Refusal& refusal : refusals_) {
+        Finding finding =
+            finding_of(refusal.error, lacking || refusal.named ? Status::Fail : Status::Warning);
+        const auto same = std::ranges::find(found, finding.why, &Finding::why);
+        if (same == found.end())
+            found.push_back(std::move(finding));
+        else if (finding.status == Status::Fail)
+            same->status = Status::Fail;
+    }
+}
+
 bool is_leased(const Look& look, const std::string& function) {
     const Store& store = look.context.store;
     return store.files().read(store.lease_path(vf_lease(function)), kMaxStateFile).has_value();

@@ -7,7 +7,7 @@
 
 #include "hook/modes/virtual_function.h"
 #include "hook/rdmactl/asap2/status.h"
-#include "hook/rdmactl/doctor/verdicts.h"
+#include "hook/rdmactl/doctor/check.h"
 #include "hook/rdmactl/vf/pf.h"
 #include "netns/devlink.h"
 #include "netns/link.h"
