@@ -49,6 +49,18 @@ Result<bool> is_listed(Look& look, const std::string& list, const std::string& n
     return false;
 }
 
+// Returns whether a line of modules.dep, which begins with a module and a colon, is of the kernel's
+// own module of that name (depmod(8)).
+bool is_of_kernel(std::string_view list, std::string_view file) {
+    for (size_t at = list.find(file); at != list.npos; at = list.find(file, at + 1)) {
+        const size_t line = list.rfind('\n', at) + 1;  // npos + 1: the first
+        const std::string_view before = list.substr(line, at - line);
+        if (before.starts_with("kernel/") && before.find(':') == before.npos)
+            return true;
+    }
+    return false;
+}
+
 // Checks that a module is loaded, or that the kernel loads it at its first use.
 Result<Findings> check_module(Look& look, const std::string& name, const std::string& what) {
     if (has_folder(look, "/sys/module/" + name))
@@ -262,18 +274,6 @@ Result<Findings> check_uverbs(Look& look) {
 
 Result<Findings> check_rdma_ucm(Look& look) {
     return check_module(look, "rdma_ucm", "rdma_cm (rping, MPI) does not work");
-}
-
-// Returns whether a line of modules.dep, which begins with a module and a colon, is of the kernel's
-// own module of that name (depmod(8)).
-bool is_of_kernel(std::string_view list, std::string_view file) {
-    for (size_t at = list.find(file); at != list.npos; at = list.find(file, at + 1)) {
-        const size_t line = list.rfind('\n', at) + 1;  // npos + 1: the first
-        const std::string_view before = list.substr(line, at - line);
-        if (before.starts_with("kernel/") && before.find(':') == before.npos)
-            return true;
-    }
-    return false;
 }
 
 // The modules of MLNX_OFED and DOCA take the place of ib_core, and have no rxe that fits it: the
