@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPUs and RDMA adapters: how far apart they are, and which adapter is for which GPU. Pure but for
-// nearest_function(), which reads the tree of PCI. GPUs count in the order of their addresses, as
-// nvidia-smi numbers them (CUDA_DEVICE_ORDER=PCI_BUS_ID).
+// GPUs and RDMA adapters: how far apart they are, which adapter is for which GPU, and the device that
+// a container gets by rdma.device=near:GPU. GPUs count in the order of their addresses, as nvidia-smi
+// numbers them (CUDA_DEVICE_ORDER=PCI_BUS_ID). Read only.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include "netns/base/result.h"
+#include "hook/request/request.h"
+#include "hook/state/context.h"
 #include "netns/pci_tree.h"
 
 namespace hook {
-
-using base::Result;
 
 // In the words of `nvidia-smi topo` and NCCL.
 enum class Distance {
@@ -46,5 +45,13 @@ Result<std::string> nearest_function(netns::PciTree& tree,
                                      const std::vector<netns::PciCard>& cards,
                                      std::string_view gpu,
                                      const std::vector<std::string>& functions);
+
+// Returns the request with a device in the place of each "near:GPU": the nearest of those that the
+// attachment's pool lists, else of those that its policy lists, else of the adapters of the host
+// that the mode can give. Attachments of a mode that has its HCA in `parent` get it there. Devices
+// are spelled as in the list, else by their RDMA names. Two GPUs may be near one device, which is
+// there once then. Reads the tree of PCI if a device is near a GPU, and nothing else.
+// Unavailable: there is no such GPU, or no such device.
+Result<Request> choose_near(const Context& context, Request request);
 
 }  // namespace hook

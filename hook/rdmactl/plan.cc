@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "hook/container/attach.h"
-#include "hook/modes/near_device.h"
+#include "hook/modes/near.h"
 #include "hook/rdmactl/asked.h"
 #include "hook/rdmactl/command.h"
 
