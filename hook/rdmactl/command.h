@@ -87,6 +87,8 @@ Answer intended(const std::vector<std::string>& intents, Answer now);
 // Returns the configuration for the verbs that look after state. They need only its state folder,
 // so a broken configuration must not stop them. Prints on stderr what is wrong with it.
 Config config_for_upkeep(const Options& options);
+// Opens the state of that configuration, which is stored in `config`.
+Result<Store> open_store(const Options& options, netns::Host& host, Config& config);
 
 Result<Answer> plan(const Options& options, netns::Host& host);
 Result<Answer> list(const Options& options, netns::Host& host);

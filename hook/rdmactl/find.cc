@@ -43,13 +43,6 @@ std::string full_name(const Known& known) {
 }
 }  // namespace
 
-Result<Store> open_store(const Options& options, netns::Host& host, Config& config) {
-    config = config_for_upkeep(options);
-    Store store{host.files, config.state_dir};
-    TRY(store.open());
-    return store;
-}
-
 std::string label_of(const Known& known) {
     if (!known.called.name.empty())
         return known.called.name;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the state and the containers that a verb of rdmactl is about. It is the one place that
-// decides which container a text names.
+// Finds the containers that a verb of rdmactl is about. It is the one place that decides which
+// container a text names.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,6 @@
 #include "hook/rdmactl/names.h"
 
 namespace hook::ctl {
-
-Result<Store> open_store(const Options& options, netns::Host& host, Config& config);
 
 // A container that has a record, or whose last failure is kept.
 struct Known {

@@ -58,14 +58,6 @@ Result<Answer> would_collect(const Options& options, const Context& context) {
 }
 }  // namespace
 
-Config config_for_upkeep(const Options& options) {
-    auto config = options.load_config();
-    if (config)
-        return *std::move(config);
-    fmt::print(stderr, "rdmactl: warning: {}\n", config.error().message());
-    return options.default_config();
-}
-
 Result<Answer> collect(const Options& options, netns::Host& host) {
     const Config config = config_for_upkeep(options);
     base::log::open({.file = config.log_file, .level = config.log_level, .program = "rdmactl"});

@@ -1,12 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of answers that several verbs share.
+#include "hook/rdmactl/command.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "hook/rdmactl/command.h"
-
 namespace hook::ctl {
+
+Config config_for_upkeep(const Options& options) {
+    auto config = options.load_config();
+    if (config)
+        return *std::move(config);
+    fmt::print(stderr, "rdmactl: warning: {}\n", config.error().message());
+    return options.default_config();
+}
+
+Result<Store> open_store(const Options& options, netns::Host& host, Config& config) {
+    config = config_for_upkeep(options);
+    Store store{host.files, config.state_dir};
+    TRY(store.open());
+    return store;
+}
 
 Json with_schema(std::string_view command, const Json& members) {
     std::string name = fmt::format("rdmactl-{}/1", command);
