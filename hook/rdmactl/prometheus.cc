@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "hook/rdmactl/text.h"
 #include "netns/base/error.h"
 
 namespace hook::ctl {
@@ -53,11 +54,6 @@ std::string text_of(const Labels& labels) {
     return text;
 }
 
-std::string text_in(const Json& object, const char* key) {
-    const auto found = object.find(key);
-    return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
 void add_counters(const Json& attachment,
                   const char* what,
                   const Labels& labels,
@@ -71,15 +67,15 @@ void add_counters(const Json& attachment,
 
 void add_attachment(const Json& container, const Json& attachment, Metrics& metrics) {
     const auto request = attachment.find("request");
-    Labels labels{{"container", text_in(container, "id")},
-                  {"name", text_in(container, "name")},
-                  {"device", text_in(attachment, "device")},
-                  {"mode", request == attachment.end() ? "" : text_in(*request, "mode")}};
+    Labels labels{{"container", string_at(container, "id")},
+                  {"name", string_at(container, "name")},
+                  {"device", string_at(attachment, "device")},
+                  {"mode", request == attachment.end() ? "" : string_at(*request, "mode")}};
     Labels with_port = labels;
     with_port.emplace_back("port", "1");  // of two ports containers are given the first
     with_port.emplace_back("shared", attachment.value("shared", false) ? "true" : "false");
     add_counters(attachment, "device", with_port, metrics);
-    labels.emplace_back("netdev", text_in(attachment, "netdev"));
+    labels.emplace_back("netdev", string_at(attachment, "netdev"));
     add_counters(attachment, "netdev", labels, metrics);
 }
 

@@ -16,17 +16,17 @@ using netns::PciFunction;
 
 namespace {
 // The names for people of containers, by id.
-using Labels = std::map<std::string, std::string>;
+using LabelsById = std::map<std::string, std::string>;
 
-Result<Labels> labels_of(const Context& context, const Options& options) {
-    Labels labels;
+Result<LabelsById> labels_of(const Context& context, const Options& options) {
+    LabelsById labels;
     Names names{context.host.files, options.host_root};
     for (const Known& known : TRY(known_containers(context, names)))
         labels[known.id.empty() ? known.key : known.id] = label_of(known);
     return labels;
 }
 
-std::string lay_out(const Json& json, const Labels& labels, const Page& page) {
+std::string lay_out(const Json& json, const LabelsById& labels, const Page& page) {
     std::string text;
     for (const Json& pf : json["pfs"]) {
         text += fmt::format("{} ({}, {}): {} of {} VFs\n",
