@@ -182,21 +182,28 @@ Program program_of(const std::string& path, std::vector<std::string> arguments) 
             .environment = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"}};
 }
 
-void choose_transport(std::vector<std::string>& arguments, const Target& target) {
-    if (target.by_cm)
-        arguments.emplace_back("--cm");
-}
-
 std::vector<std::string> with_device(std::vector<std::string> arguments, const Target& target) {
-    for (const std::string& word :
-         {std::string("--device"), target.device, std::string("--attach-file"), target.attach_file})
-        arguments.push_back(word);
+    arguments.insert(arguments.end(),
+                     {"--device", target.device, "--attach-file", target.attach_file});
     return arguments;
 }
 
-// Port 0: a server of the container's own may use the usual one.
+// Returns the arguments of a server. Port 0: one of the container's own may use the usual port.
 std::vector<std::string> serve_arguments(const Target& target) {
     return with_device({"serve", "--once", "--bind", target.address, "--port", "0"}, target);
+}
+
+// Returns the arguments of a command that measures, which begin with these.
+std::vector<std::string> measure_arguments(std::vector<std::string> arguments,
+                                           const Target& target,
+                                           bool json) {
+    arguments = with_device(std::move(arguments), target);
+    arguments.insert(arguments.end(), {"--time", "200ms"});
+    if (target.by_cm)
+        arguments.emplace_back("--cm");
+    if (json)
+        arguments.insert(arguments.end(), {"--json", "-"});
+    return arguments;
 }
 
 std::vector<std::string> run_arguments(const Target& target,
@@ -206,21 +213,9 @@ std::vector<std::string> run_arguments(const Target& target,
     std::vector<std::string> arguments = {"run"};
     if (!port.empty())
         arguments.insert(arguments.end(), {"--port", port});
-    arguments = with_device(std::move(arguments), target);
-    arguments.insert(arguments.end(), {"--time", "200ms"});
-    choose_transport(arguments, target);
-    if (json)
-        arguments.insert(arguments.end(), {"--json", "-"});
+    arguments = measure_arguments(std::move(arguments), target, json);
     // After "--" nothing is an option, whatever it looks like.
     arguments.insert(arguments.end(), {"--", host});
-    return arguments;
-}
-
-std::vector<std::string> loop_arguments(const Target& target, bool json) {
-    auto arguments = with_device({"loop", "--time", "200ms"}, target);
-    choose_transport(arguments, target);
-    if (json)
-        arguments.insert(arguments.end(), {"--json", "-"});
     return arguments;
 }
 
@@ -435,7 +430,7 @@ Result<Answer> verify(const Options& options, netns::Host& host) {
     std::vector<Container> containers{first};
     Answer answer;
     if (options.peer.empty()) {
-        answer = TRY(alone(options, host, from, loop_arguments(from, options.json)));
+        answer = TRY(alone(options, host, from, measure_arguments({"loop"}, from, options.json)));
     } else if (const auto second = TRY(find_container(context, names, options.peer))) {
         answer = TRY(with_container(options, host, from, TRY(target_of(context, *second))));
         containers.push_back(*second);
