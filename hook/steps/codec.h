@@ -39,31 +39,37 @@ struct Form {
     static std::optional<T> load(T value) { return value; }
 };
 
-template <>
-struct Form<netns::Mac> {
-    static constexpr char kBroken[] = "{0}: broken MAC";
-
-    static std::string save(const netns::Mac& mac) { return netns::to_string(mac); }
-
-    static auto load(const std::string& text) { return netns::parse_mac(text); }
-};
-
-template <>
-struct Form<netns::Gid> {
-    static constexpr char kBroken[] = "{0}: broken GID";
-
-    static std::string save(const netns::Gid& gid) { return netns::to_string(gid); }
-
-    static auto load(const std::string& text) { return netns::parse_gid(text); }
-};
-
-template <>
-struct Form<netns::Address> {
+// The form of a value that is a text, which `Parse` reads.
+template <class T, auto Parse>
+struct TextForm {
     static constexpr char kBroken[] = "{0}: broken {1}";
 
-    static std::string save(const netns::Address& address) { return netns::to_string(address); }
+    static std::string save(const T& value) { return std::string(netns::to_string(value)); }
 
-    static auto load(const std::string& text) { return netns::parse_cidr(text); }
+    static auto load(const std::string& text) { return Parse(text); }
+};
+
+template <>
+struct Form<netns::Mac> : TextForm<netns::Mac, netns::parse_mac> {
+    static constexpr char kBroken[] = "{0}: broken MAC";
+};
+
+template <>
+struct Form<netns::Gid> : TextForm<netns::Gid, netns::parse_gid> {
+    static constexpr char kBroken[] = "{0}: broken GID";
+};
+
+template <>
+struct Form<netns::Address> : TextForm<netns::Address, netns::parse_cidr> {};
+
+template <>
+struct Form<netns::ChildKind> : TextForm<netns::ChildKind, netns::parse_child_kind> {
+    static constexpr char kBroken[] = "{0}: unknown type";
+};
+
+template <>
+struct Form<netns::MacvlanMode> : TextForm<netns::MacvlanMode, netns::parse_macvlan_mode> {
+    static constexpr char kBroken[] = "{0}: unknown type";
 };
 
 template <>
@@ -86,24 +92,6 @@ struct Form<netns::Family> {
     static bool save(netns::Family family) { return family == netns::Family::V6; }
 
     static auto load(bool v6) { return std::optional{v6 ? netns::Family::V6 : netns::Family::V4}; }
-};
-
-template <>
-struct Form<netns::ChildKind> {
-    static constexpr char kBroken[] = "{0}: unknown type";
-
-    static std::string save(netns::ChildKind kind) { return std::string(netns::to_string(kind)); }
-
-    static auto load(const std::string& name) { return netns::parse_child_kind(name); }
-};
-
-template <>
-struct Form<netns::MacvlanMode> {
-    static constexpr char kBroken[] = "{0}: unknown type";
-
-    static std::string save(netns::MacvlanMode mode) { return std::string(netns::to_string(mode)); }
-
-    static auto load(const std::string& name) { return netns::parse_macvlan_mode(name); }
 };
 
 // The member "802.1ad": true for that protocol.
