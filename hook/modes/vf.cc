@@ -13,27 +13,14 @@ namespace {
 // Refuses settings of a function without PF: a PF keeps them, and this function has none on this
 // machine.
 Result<> check_without_pf(const Attachment& a, const FreeVf& vf) {
-    const struct {
-        const char* key;
-        bool asked;
-    } rows[] = {{"vlan", a.vlan.has_value()},
-                {"max_tx_rate", a.max_tx_rate.has_value()},
-                {"spoofchk", a.spoofchk.has_value()},
-                {"trust", a.trust.has_value()},
-                {"link_state", a.link_state.has_value()},
-                {"node_guid", a.node_guid.has_value()},
-                {"port_guid", a.port_guid.has_value()}};
-
-    for (const auto& [key, asked] : rows) {
-        if (asked)
-            return make_error(Code::Refused,
-                              fmt::format("rdma.{} is set through a PF, and {} has none on this "
-                                          "machine",
-                                          key,
-                                          name_of(vf)))
-                .advise(fmt::format("remove rdma.{}, from the pool and its policy, too", key));
-    }
-    return {};
+    const auto keys = keys_of_missing(vf_settings(a));
+    if (keys.empty())
+        return {};
+    return make_error(Code::Refused,
+                      fmt::format("rdma.{} is set through a PF, and {} has none on this machine",
+                                  keys.front(),
+                                  name_of(vf)))
+        .advise(fmt::format("remove rdma.{}, from the pool and its policy, too", keys.front()));
 }
 
 Result<> check_asked(const Attachment& a, const FreeVf& vf) {

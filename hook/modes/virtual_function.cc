@@ -77,38 +77,24 @@ Result<> choose_provider(const Attachment& a, const Survey& s, ChosenVf& chosen)
 Result<> check_known(const VfSettings& asked,
                      const std::optional<VfSettings>& reported,
                      const FreeVf& vf) {
-    const VfSettings present = reported.value_or(VfSettings{});
-
-    const struct {
-        const char* key;
-        bool lacking;
-    } rows[] = {{"mac", asked.mac && !present.mac},
-                {"vlan", asked.vlan && !present.vlan},
-                {"max_tx_rate", asked.rate && !present.rate},
-                {"spoofchk", asked.spoofchk && !present.spoofchk},
-                {"trust", asked.trust && !present.trust},
-                {"link_state", asked.link_state && !present.link_state},
-                {"node_guid", asked.node_guid && !present.node_guid},
-                {"port_guid", asked.port_guid && !present.port_guid}};
-
-    for (const auto& row : rows) {
-        if (row.lacking && !reported)
-            return make_error(Code::Unsupported,
-                              fmt::format("PF {} does not manage its VFs, and cannot set rdma.{}",
-                                          vf.pf_link.name,
-                                          row.key))
-                .advise(fmt::format("remove rdma.{}; the host of a BlueField in DPU mode has its "
-                                    "VFs set up on the DPU",
-                                    row.key));
-        if (row.lacking)
-            return make_error(Code::Unsupported,
-                              fmt::format("driver {} of PF {} does not know rdma.{}",
-                                          vf.pf.driver,
-                                          vf.pf_link.name,
-                                          row.key))
-                .advise(fmt::format("remove rdma.{}", row.key));
-    }
-    return {};
+    const auto keys = keys_of_missing(asked, reported.value_or(VfSettings{}));
+    if (keys.empty())
+        return {};
+    const std::string_view key = keys.front();
+    if (!reported)
+        return make_error(Code::Unsupported,
+                          fmt::format("PF {} does not manage its VFs, and cannot set rdma.{}",
+                                      vf.pf_link.name,
+                                      key))
+            .advise(
+                fmt::format("remove rdma.{}; the host of a BlueField in DPU mode has its VFs set "
+                            "up on the DPU",
+                            key));
+    return make_error(
+               Code::Unsupported,
+               fmt::format(
+                   "driver {} of PF {} does not know rdma.{}", vf.pf.driver, vf.pf_link.name, key))
+        .advise(fmt::format("remove rdma.{}", key));
 }
 
 // Leaves zero GUIDs out of `before`. A PF reports zero for a GUID that nobody has set, and a driver

@@ -32,10 +32,10 @@ constexpr std::chrono::seconds kNameTimeout{3};
 
 // ---- Settings
 namespace {
-// Calls `visit` with a pointer to each member.
+// Calls `visit` with each field.
 template <class Visit>
 void each_setting(const Visit& visit) {
-    std::apply([&](const auto&... field) { (visit(field.member), ...); }, kFieldsOf<VfSettings>);
+    std::apply([&](const auto&... field) { (visit(field), ...); }, kFieldsOf<VfSettings>);
 }
 }  // namespace
 
@@ -45,7 +45,8 @@ bool is_empty(const VfSettings& settings) {
 
 VfSettings difference(const VfSettings& wanted, const VfSettings& present) {
     VfSettings out;
-    each_setting([&](auto member) {
+    each_setting([&](const auto& field) {
+        const auto member = field.member;
         if (wanted.*member && wanted.*member != present.*member)
             out.*member = wanted.*member;
     });
@@ -54,11 +55,20 @@ VfSettings difference(const VfSettings& wanted, const VfSettings& present) {
 
 VfSettings members_of(const VfSettings& chosen, const VfSettings& present) {
     VfSettings out;
-    each_setting([&](auto member) {
-        if (chosen.*member)
-            out.*member = present.*member;
+    each_setting([&](const auto& field) {
+        if (chosen.*field.member)
+            out.*field.member = present.*field.member;
     });
     return out;
+}
+
+std::vector<std::string_view> keys_of_missing(const VfSettings& asked, const VfSettings& present) {
+    std::vector<std::string_view> keys;
+    each_setting([&](const auto& field) {
+        if (asked.*field.member && !(present.*field.member))
+            keys.push_back(field.name == "rate" ? "max_tx_rate" : field.name);
+    });
+    return keys;
 }
 
 // ---- Names

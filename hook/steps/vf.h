@@ -41,6 +41,10 @@ bool is_empty(const netns::VfSettings& settings);
 netns::VfSettings difference(const netns::VfSettings& wanted, const netns::VfSettings& present);
 // Returns the members of `present` that `chosen` has, too.
 netns::VfSettings members_of(const netns::VfSettings& chosen, const netns::VfSettings& present);
+// Returns the keys of annotations, without "rdma.", for the members that `asked` has and `present` has
+// not.
+std::vector<std::string_view> keys_of_missing(const netns::VfSettings& asked,
+                                              const netns::VfSettings& present = {});
 
 // ---- Names. The kernel gives a bound device the first free name. So two VFs that are bound at the
 // same time may each come back under the other's name. A VF that finds its name taken gives up the
