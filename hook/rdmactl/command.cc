@@ -15,6 +15,14 @@ Config config_for_upkeep(const Options& options) {
     return options.default_config();
 }
 
+Result<Site> host_site(netns::Host& host) {
+    return Site{.host = host, .host_ns = TRY(host.namespaces.current()), .container = {}};
+}
+
+Result<HostView> host_view(const Context& context) {
+    return HostView{context, TRY(host_site(context.host))};
+}
+
 Result<Store> open_store(const Options& options, netns::Host& host, Config& config) {
     config = config_for_upkeep(options);
     Store store{host.files, config.state_dir};

@@ -87,6 +87,15 @@ Answer intended(const std::vector<std::string>& intents, Answer now);
 // Returns the configuration for the verbs that look after state. They need only its state folder,
 // so a broken configuration must not stop them. Prints on stderr what is wrong with it.
 Config config_for_upkeep(const Options& options);
+
+// The host as a verb sees it: configuration, state, and the host's own network namespace.
+struct HostView : Context {
+    Site site;
+};
+
+Result<Site> host_site(netns::Host& host);
+Result<HostView> host_view(const Context& context);
+
 // Opens the state of that configuration, which is stored in `config`.
 Result<Store> open_store(const Options& options, netns::Host& host, Config& config);
 

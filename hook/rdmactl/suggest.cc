@@ -26,9 +26,7 @@ constexpr char kExampleAddress[] = "10.9.0.1/24";
 constexpr uint64_t kMostAddresses = 4096;  // tried in the network of an interface
 
 // The host, as the rows look at it.
-struct Ground {
-    const Context& context;
-    Site& site;
+struct Ground : HostView {
     const Options& options;
 };
 
@@ -186,7 +184,7 @@ Result<std::string> address_near(Ground& ground, const std::string& netdev) {
     auto own = link ? TRY(site.host.links.addresses(site.host_ns, link->index))
                     : std::vector<netns::Address>{};
     std::erase_if(own, netns::is_link_local);
-    const Store& store = ground.context.store;
+    const Store& store = ground.store;
     const auto leases = TRY(store.files().list(store.folder("leases")));
     const auto has_lease = [&](const netns::Address& address) {
         return std::ranges::any_of(leases, [&](const std::string& lease) {
@@ -208,7 +206,7 @@ Result<std::string> address_near(Ground& ground, const std::string& netdev) {
 
 // Plans an attach of a container that does not exist.
 Result<> try_out(Ground& ground, const Annotations& annotations) {
-    const Context& context = ground.context;
+    const Context& context = ground;
     const Request request = TRY(parse_request(annotations, context.config));
     TRY(check_policy(request, context.config, Powers{}));
     const bool hosts_network = std::ranges::all_of(request.attachments, stays_on_host);
@@ -221,9 +219,8 @@ Result<Annotations> accepted(Ground& ground, const ModeRow& row, const Candidate
     Annotations annotations = candidate.annotations;
     annotations["rdma.mode"] = row.mode;
     const auto pool = annotations.find("rdma.pool");
-    const Pool* from = find_pool(ground.context.config,
-                                 row.mode,
-                                 pool == annotations.end() ? std::string_view() : pool->second);
+    const Pool* from = find_pool(
+        ground.config, row.mode, pool == annotations.end() ? std::string_view() : pool->second);
     // A pool with a range gives an address.
     if (takes(*find_mode_info(row.mode), "ip") && (from == nullptr || from->ranges.empty()))
         annotations["rdma.ip"] = TRY(address_near(ground, candidate.netdev));
@@ -235,7 +232,7 @@ Result<Annotations> accepted(Ground& ground, const ModeRow& row, const Candidate
 Result<std::string> trouble_of(Ground& ground, std::string_view mode, Json& engines) {
     Options options = ground.options;
     options.mode = mode;
-    const Answer found = TRY(doctor(options, ground.context.host));
+    const Answer found = TRY(doctor(options, ground.host));
     std::string why;
     for (const Json& check : found.json["checks"]) {
         const std::string id = check["id"];
@@ -296,7 +293,7 @@ Result<> add_mode(Ground& ground, const ModeRow& row, Json& json) {
     std::string why = TRY(trouble_of(ground, row.mode, json["engines"]));
     Candidates all;
     if (why.empty()) {
-        all = pools_for(ground.context.config, row.mode);
+        all = pools_for(ground.config, row.mode);
         std::ranges::move(TRY(row.candidates(ground)), std::back_inserter(all));
     }
     Json found;
@@ -348,9 +345,7 @@ Result<Answer> suggest(const Options& options, netns::Host& host) {
     const Config config = TRY(options.load_config());
     const Store store{host.files, config.state_dir};
     TRY(store.open());
-    const Context context{host, config, store};
-    Site site = TRY(host_site(host));
-    Ground ground{.context = context, .site = site, .options = options};
+    Ground ground{TRY(host_view({host, config, store})), options};
     Json json{
         {"suggestions", Json::array()}, {"impossible", Json::array()}, {"engines", Json::object()}};
     for (const ModeRow& row : kRows) {

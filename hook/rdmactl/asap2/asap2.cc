@@ -57,27 +57,23 @@ Result<> check_ovs(const Options& options, const EswitchDevice& device, Site& si
     return options.bridge.empty() ? Result<>{} : check_uplink(site, device.handle, options.bridge);
 }
 
-Result<> enable(const Context& context,
-                Site& site,
-                const Options& options,
-                const EswitchState& wanted,
-                Setup& setup) {
-    TRY(converge(context, site, setup, wanted));
-    if (TRY(site.host.ovs.present()))
-        TRY(enable_offload(site, options.tc_policy));
-    return setup.bridge.empty() ? Result<>{} : add_uplink(site, setup.handle, setup.bridge);
+Result<> enable(HostView& view, const Options& options, const EswitchState& wanted, Setup& setup) {
+    TRY(converge(view, setup, wanted));
+    if (TRY(view.host.ovs.present()))
+        TRY(enable_offload(view.site, options.tc_policy));
+    return setup.bridge.empty() ? Result<>{} : add_uplink(view.site, setup.handle, setup.bridge);
 }
 
 // Brings the e-switch back to its earlier state. The next call does whatever cannot be done now.
-Result<> bring_back(const Context& context, Site& site, Setup& setup) {
+Result<> bring_back(HostView& view, Setup& setup) {
     // Check before the uplink leaves its bridge: a refusal must not cut anybody off.
-    TRY(check_converge(context, site, setup.handle, setup.before));
-    TRY(remove_uplink(site, setup));
-    TRY(converge(context, site, setup, setup.before));
-    const auto enabled = TRY(enabled_devices(context.store));
+    TRY(check_converge(view, setup.handle, setup.before));
+    TRY(remove_uplink(view.site, setup));
+    TRY(converge(view, setup, setup.before));
+    const auto enabled = TRY(enabled_devices(view.store));
     if (enabled.size() <= 1)
-        TRY(disable_offload(site));
-    return remove_setup(context.store, setup.handle);
+        TRY(disable_offload(view.site));
+    return remove_setup(view.store, setup.handle);
 }
 
 // Returns the setup that is on disk already, or one of the present state.
@@ -106,12 +102,10 @@ Result<> check_no_users(const Context& context, const EswitchDevice& device) {
 }
 
 // Returns the setup that disable brings back; nothing if there is nothing to do.
-Result<std::optional<Setup>> setup_to_undo(const Context& context,
-                                           Site& site,
-                                           const EswitchDevice& device) {
-    TRY(check_no_users(context, device));
-    auto setup = TRY(load_setup(context.store, device.handle));
-    const EswitchState now = TRY(read_state(site, device));
+Result<std::optional<Setup>> setup_to_undo(HostView& view, const EswitchDevice& device) {
+    TRY(check_no_users(view, device));
+    auto setup = TRY(load_setup(view.store, device.handle));
+    const EswitchState now = TRY(read_state(view.site, device));
     if (!setup && now.eswitch.mode == EswitchMode::Switchdev)
         return make_error(Code::Refused,
                           device.handle + " is in switchdev, and not by `rdmactl asap2 enable`")
@@ -121,36 +115,35 @@ Result<std::optional<Setup>> setup_to_undo(const Context& context,
 
 using Intents = std::vector<std::string>;
 
-Result<Intents> enable_intents(const Context& context,
-                               Site& site,
+Result<Intents> enable_intents(HostView& view,
                                const Options& options,
                                const EswitchDevice& device) {
-    const auto known = TRY(load_setup(context.store, device.handle));
-    const EswitchState wanted = TRY(wanted_state(options, device, known, site));
-    const Setup setup = TRY(setup_for(known, site, device, options));
-    TRY(check_converge(context, site, device.handle, wanted));
-    Intents intents = TRY(converge_intents(site, device.handle, wanted));
-    if (TRY(site.host.ovs.present()))
-        std::ranges::move(TRY(offload_intents(site, options.tc_policy)),
+    const auto known = TRY(load_setup(view.store, device.handle));
+    const EswitchState wanted = TRY(wanted_state(options, device, known, view.site));
+    const Setup setup = TRY(setup_for(known, view.site, device, options));
+    TRY(check_converge(view, device.handle, wanted));
+    Intents intents = TRY(converge_intents(view.site, device.handle, wanted));
+    if (TRY(view.host.ovs.present()))
+        std::ranges::move(TRY(offload_intents(view.site, options.tc_policy)),
                           std::back_inserter(intents));
     if (!setup.bridge.empty())
-        std::ranges::move(TRY(uplink_intents(site, device.handle, setup.bridge)),
+        std::ranges::move(TRY(uplink_intents(view.site, device.handle, setup.bridge)),
                           std::back_inserter(intents));
     return intents;
 }
 
-Result<Intents> disable_intents(const Context& context, Site& site, const EswitchDevice& device) {
-    const auto setup = TRY(setup_to_undo(context, site, device));
+Result<Intents> disable_intents(HostView& view, const EswitchDevice& device) {
+    const auto setup = TRY(setup_to_undo(view, device));
     if (!setup)
         return Intents{};
-    TRY(check_converge(context, site, device.handle, setup->before));
+    TRY(check_converge(view, device.handle, setup->before));
     Intents intents;
     if (!setup->bridge.empty())
         intents.push_back("take off bridge " + setup->bridge + " what enable put on it");
-    std::ranges::move(TRY(converge_intents(site, device.handle, setup->before)),
+    std::ranges::move(TRY(converge_intents(view.site, device.handle, setup->before)),
                       std::back_inserter(intents));
-    if (TRY(enabled_devices(context.store)).size() <= 1)
-        std::ranges::move(TRY(restore_intents(site)), std::back_inserter(intents));
+    if (TRY(enabled_devices(view.store)).size() <= 1)
+        std::ranges::move(TRY(restore_intents(view.site)), std::back_inserter(intents));
     return intents;
 }
 }  // namespace
@@ -158,43 +151,40 @@ Result<Intents> disable_intents(const Context& context, Site& site, const Eswitc
 Result<Answer> asap2_enable(const Options& options, netns::Host& host) {
     Config config;
     const Store store = TRY(open_store(options, host, config));
-    const Context context{host, config, store};
-    Site site = TRY(host_site(host));
-    const EswitchDevice device = TRY(find_eswitch_device(options.pf, site));
-    TRY(check_ovs(options, device, site));
+    HostView view = TRY(host_view({host, config, store}));
+    const EswitchDevice device = TRY(find_eswitch_device(options.pf, view.site));
+    TRY(check_ovs(options, device, view.site));
     if (options.dry_run)
-        return intended(TRY(enable_intents(context, site, options, device)),
-                        TRY(status_of(context, site, {device.handle}, options.page)));
-    TRY(work_on(store, host.sriov, device.handle, [&]() -> Result<> {
+        return intended(TRY(enable_intents(view, options, device)),
+                        TRY(status_of(view, {device.handle}, options.page)));
+    TRY(work_on(view, device.handle, [&]() -> Result<> {
         const auto known = TRY(load_setup(store, device.handle));
-        const EswitchState wanted = TRY(wanted_state(options, device, known, site));
-        Setup setup = TRY(setup_for(known, site, device, options));
+        const EswitchState wanted = TRY(wanted_state(options, device, known, view.site));
+        Setup setup = TRY(setup_for(known, view.site, device, options));
         TRY(save_setup(store, setup));  // before anything is changed
-        auto done = enable(context, site, options, wanted, setup).context("enable " + options.pf);
+        auto done = enable(view, options, wanted, setup).context("enable " + options.pf);
         // An e-switch that was enabled before may have users: it then stays enabled, as far as it
         // is.
         if (!done && !known)
-            return join(std::move(done), bring_back(context, site, setup).context("bring it back"));
+            return join(std::move(done), bring_back(view, setup).context("bring it back"));
         return done;
     }));
-    return status_of(context, site, {device.handle}, options.page);
+    return status_of(view, {device.handle}, options.page);
 }
 
 Result<Answer> asap2_disable(const Options& options, netns::Host& host) {
     Config config;
     const Store store = TRY(open_store(options, host, config));
-    const Context context{host, config, store};
-    Site site = TRY(host_site(host));
-    const EswitchDevice device = TRY(find_eswitch_device(options.pf, site));
+    HostView view = TRY(host_view({host, config, store}));
+    const EswitchDevice device = TRY(find_eswitch_device(options.pf, view.site));
     if (options.dry_run)
-        return intended(TRY(disable_intents(context, site, device)),
-                        TRY(status_of(context, site, {device.handle}, options.page)));
-    TRY(work_on(store, host.sriov, device.handle, [&]() -> Result<> {
-        auto setup = TRY(setup_to_undo(context, site, device));
-        return setup ? bring_back(context, site, *setup).context("disable " + options.pf)
-                     : Result<>{};
+        return intended(TRY(disable_intents(view, device)),
+                        TRY(status_of(view, {device.handle}, options.page)));
+    TRY(work_on(view, device.handle, [&]() -> Result<> {
+        auto setup = TRY(setup_to_undo(view, device));
+        return setup ? bring_back(view, *setup).context("disable " + options.pf) : Result<>{};
     }));
-    return status_of(context, site, {device.handle}, options.page);
+    return status_of(view, {device.handle}, options.page);
 }
 
 }  // namespace hook::ctl

@@ -77,18 +77,17 @@ Result<netns::PciFunction> present_function(Site& site, const EswitchDevice& dev
 }
 
 // Prepares VFs without drivers. On another bus the host sees no drivers of a device.
-Result<> prepare(const Context& context,
-                 Site& site,
+Result<> prepare(HostView& view,
                  const EswitchDevice& device,
                  uint32_t count,
                  const std::vector<VfSettings>& kept) {
     if (!is_pci(device))
-        return TRY(present_function(site, device)).num_vfs == count
+        return TRY(present_function(view.site, device)).num_vfs == count
                    ? Result<>{}
-                   : site.host.sriov.set_num_vfs(device.function.address, count);
-    const Pf pf = TRY(find_pf(device.function.address, site.host));
-    TRY(check_up(pf, site));
-    return prepare_vfs(context, site, pf, count, kept);
+                   : view.host.sriov.set_num_vfs(device.function.address, count);
+    const Pf pf = TRY(find_pf(device.function.address, view.site.host));
+    TRY(check_up(pf, view.site));
+    return prepare_vfs(view, pf, count, kept);
 }
 
 Result<> unbind(Site& site, const EswitchDevice& device) {
@@ -148,15 +147,15 @@ Result<std::vector<uint32_t>> netdevs_with(Site& site, const netns::PciFunction&
 
 // Refused while a container uses the PF's RDMA device: the driver removes it with the mode, and
 // makes another.
-Result<> check_not_shared(const Context& context, Site& site, const EswitchDevice& device) {
-    const auto netdevs = TRY(netdevs_with(site, TRY(present_function(site, device))));
+Result<> check_not_shared(HostView& view, const EswitchDevice& device) {
+    const auto netdevs = TRY(netdevs_with(view.site, TRY(present_function(view.site, device))));
     const auto is_on = [&](const Endpoint& endpoint) {
         const uint32_t netdev =
             endpoint.where == Where::Host ? endpoint.netdev : endpoint.hca_netdev;
         return netdev != 0 && std::ranges::find(netdevs, netdev) != netdevs.end();
     };
     const auto users =
-        TRY(users_where(context, [&](const Journal& journal) { return is_on(journal.endpoint); }));
+        TRY(users_where(view, [&](const Journal& journal) { return is_on(journal.endpoint); }));
     if (users.empty())
         return {};
     return make_error(Code::Busy,
@@ -168,31 +167,28 @@ Result<> check_not_shared(const Context& context, Site& site, const EswitchDevic
 }
 
 // Checks for check_converge(), from the state that has been read.
-Result<> check_change(const Context& context,
-                      Site& site,
+Result<> check_change(HostView& view,
                       const EswitchDevice& device,
                       const EswitchState& now,
                       const EswitchState& wanted) {
     const bool changes_mode = now.eswitch.mode != wanted.eswitch.mode;
     if (changes_mode)
-        TRY(check_not_shared(context, site, device));
+        TRY(check_not_shared(view, device));
     return is_pci(device) && (changes_mode || now.num_vfs != wanted.num_vfs)
-               ? check_unused(context, site, device.function)
+               ? check_unused(view, device.function)
                : Result<>{};
 }
 
 // Adds the PF's settings of its VFs to the setup, once: as they first were.
-Result<> remember_vfs(const Context& context,
-                      Site& site,
-                      const EswitchDevice& device,
-                      Setup& setup) {
+Result<> remember_vfs(HostView& view, const EswitchDevice& device, Setup& setup) {
     if (!is_pci(device) || !setup.vfs.empty())
         return {};
-    const Pf pf = TRY(find_pf(device.function.address, site.host));
+    const Pf pf = TRY(find_pf(device.function.address, view.site.host));
     for (uint32_t number = 0; number < pf.function.num_vfs; ++number)
-        setup.vfs.push_back(TRY(site.host.sriov.settings(site.host_ns, pf.netdev.index, number))
-                                .value_or(VfSettings{}));
-    return save_setup(context.store, setup);
+        setup.vfs.push_back(
+            TRY(view.host.sriov.settings(view.site.host_ns, pf.netdev.index, number))
+                .value_or(VfSettings{}));
+    return save_setup(view.store, setup);
 }
 
 // Returns the remembered settings that an e-switch in this mode accepts.
@@ -206,24 +202,24 @@ std::vector<VfSettings> settable(const Setup& setup, EswitchMode mode) {
 }
 
 // Changes the mode. Some drivers (ice) do so only while there are no VFs: VFs are then made again.
-Result<> change_mode(const Context& context,
-                     Site& site,
+Result<> change_mode(HostView& view,
                      const EswitchDevice& device,
                      Setup& setup,
                      const EswitchState& wanted) {
-    TRY(set_inline(site, device, wanted.eswitch));
+    TRY(set_inline(view.site, device, wanted.eswitch));
     const EswitchMode mode = wanted.eswitch.mode;
-    const auto set = [&] { return site.host.devlink.set_mode(site.host_ns, device.handle, mode); };
+    const auto set = [&] {
+        return view.host.devlink.set_mode(view.site.host_ns, device.handle, mode);
+    };
     auto done = set();
     if (done || done.error().code != Code::Unsupported ||
-        TRY(present_function(site, device)).num_vfs == 0)
+        TRY(present_function(view.site, device)).num_vfs == 0)
         return std::move(done).advise("see dmesg: what holds the e-switch");
-    TRY(remember_vfs(context, site, device, setup));
-    TRY(site.host.sriov.set_num_vfs(device.function.address, 0));
+    TRY(remember_vfs(view, device, setup));
+    TRY(view.host.sriov.set_num_vfs(device.function.address, 0));
     TRY(set());
-    return wanted.num_vfs == 0
-               ? Result<>{}
-               : prepare(context, site, device, wanted.num_vfs, settable(setup, mode));
+    return wanted.num_vfs == 0 ? Result<>{}
+                               : prepare(view, device, wanted.num_vfs, settable(setup, mode));
 }
 
 Result<> set_up(Site& site, const netns::Link& link, bool up) {
@@ -241,8 +237,7 @@ Result<> set_feature(Site& site, uint32_t link, bool on) {
 }
 
 // Changes VFs and mode, and leaves VFs without drivers.
-Result<> switch_over(const Context& context,
-                     Site& site,
+Result<> switch_over(HostView& view,
                      const EswitchDevice& device,
                      Setup& setup,
                      const EswitchState& now,
@@ -250,23 +245,21 @@ Result<> switch_over(const Context& context,
     const EswitchMode mode = wanted.eswitch.mode;
     const bool changes = now.eswitch.mode != mode;
     if (changes)  // drivers of VFs hold the e-switch, and get VFs with MACs afterwards
-        TRY(unbind(site, device));
+        TRY(unbind(view.site, device));
     // Prepare VFs before the mode changes again, even if they exist: they may lack their MACs.
     const bool to_switchdev = changes && mode == EswitchMode::Switchdev;
     if (wanted.num_vfs != 0 && (now.num_vfs != wanted.num_vfs || to_switchdev))
-        TRY(prepare(context, site, device, wanted.num_vfs, settable(setup, now.eswitch.mode)));
+        TRY(prepare(view, device, wanted.num_vfs, settable(setup, now.eswitch.mode)));
     if (changes)
-        return change_mode(context, site, device, setup, wanted);
-    return mode == EswitchMode::Legacy ? set_inline(site, device, wanted.eswitch) : Result<>{};
+        return change_mode(view, device, setup, wanted);
+    return mode == EswitchMode::Legacy ? set_inline(view.site, device, wanted.eswitch) : Result<>{};
 }
 
 // Binds VFs, with their remembered settings as far as the mode accepts them.
-Result<> bind(const Context& context, Site& site, const EswitchDevice& device, const Setup& setup) {
-    const auto eswitch = TRY(eswitch_of(site, device.handle));
-    return bind_vfs(context,
-                    site,
-                    TRY(find_pf(device.function.address, site.host)),
-                    settable(setup, eswitch.mode));
+Result<> bind(HostView& view, const EswitchDevice& device, const Setup& setup) {
+    const auto eswitch = TRY(eswitch_of(view.site, device.handle));
+    return bind_vfs(
+        view, TRY(find_pf(device.function.address, view.site.host)), settable(setup, eswitch.mode));
 }
 
 // Sets the offload. A failure is left for status to report: the e-switch forwards in software.
@@ -359,29 +352,26 @@ Result<std::vector<std::string>> enabled_devices(const Store& store) {
     return handles;
 }
 
-Result<> check_converge(const Context& context,
-                        Site& site,
-                        const std::string& handle,
-                        const EswitchState& wanted) {
-    const EswitchDevice device = TRY(find_eswitch_device(handle, site));
-    return check_change(context, site, device, TRY(read_state(site, device)), wanted);
+Result<> check_converge(HostView& view, const std::string& handle, const EswitchState& wanted) {
+    const EswitchDevice device = TRY(find_eswitch_device(handle, view.site));
+    return check_change(view, device, TRY(read_state(view.site, device)), wanted);
 }
 
-Result<> converge(const Context& context, Site& site, Setup& setup, const EswitchState& wanted) {
-    const EswitchDevice device = TRY(find_eswitch_device(setup.handle, site));
-    const EswitchState now = TRY(read_state(site, device));
-    TRY(check_change(context, site, device, now, wanted));
+Result<> converge(HostView& view, Setup& setup, const EswitchState& wanted) {
+    const EswitchDevice device = TRY(find_eswitch_device(setup.handle, view.site));
+    const EswitchState now = TRY(read_state(view.site, device));
+    TRY(check_change(view, device, now, wanted));
     if (wanted.uplink_up)  // a PF that is down does not answer its VFs
-        TRY(set_up(site, TRY(find_uplink(site, device.handle)), true));
-    auto done = switch_over(context, site, device, setup, now, wanted);
+        TRY(set_up(view.site, TRY(find_uplink(view.site, device.handle)), true));
+    auto done = switch_over(view, device, setup, now, wanted);
     // VFs that existed before get drivers again, whatever the result.
     const bool give_back = done ? wanted.num_vfs != 0 : now.num_vfs != 0;
     if (give_back && is_pci(device))
-        done = join(std::move(done), bind(context, site, device, setup));
+        done = join(std::move(done), bind(view, device, setup));
     TRY(std::move(done));
-    if (wanted.num_vfs == 0 && TRY(present_function(site, device)).num_vfs != 0)
-        TRY(site.host.sriov.set_num_vfs(device.function.address, 0));
-    return converge_offload(site, device.handle, wanted);
+    if (wanted.num_vfs == 0 && TRY(present_function(view.site, device)).num_vfs != 0)
+        TRY(view.host.sriov.set_num_vfs(device.function.address, 0));
+    return converge_offload(view.site, device.handle, wanted);
 }
 
 Result<std::vector<std::string>> converge_intents(Site& site,

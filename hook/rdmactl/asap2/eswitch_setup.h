@@ -54,12 +54,9 @@ Result<std::vector<std::string>> enabled_devices(const Store& store);
 // Busy: a VF is in use and the mode is to change, or VFs are to go or to be made again. Busy also
 // if the mode is to change while a container uses the PF's own RDMA device, which the driver then
 // makes again. Changes nothing.
-Result<> check_converge(const Context& context,
-                        Site& site,
-                        const std::string& handle,
-                        const EswitchState& wanted);
+Result<> check_converge(HostView& view, const std::string& handle, const EswitchState& wanted);
 // Changes only what differs. Returns check_converge()'s refusals before any change.
-Result<> converge(const Context& context, Site& site, Setup& setup, const EswitchState& wanted);
+Result<> converge(HostView& view, Setup& setup, const EswitchState& wanted);
 
 // Returns what converge() would change, in words.
 Result<std::vector<std::string>> converge_intents(Site& site,

@@ -168,17 +168,14 @@ Result<> describe_bridge(Site& site, const std::string& handle, const OvsState& 
     return {};
 }
 
-Result<Json> describe(const Context& context,
-                      Site& site,
-                      const std::string& handle,
-                      const OvsState& ovs) {
-    const EswitchDevice device = TRY(find_eswitch_device(handle, site));
-    const auto eswitch = TRY(site.host.devlink.eswitch(site.host_ns, handle));
+Result<Json> describe(HostView& view, const std::string& handle, const OvsState& ovs) {
+    const EswitchDevice device = TRY(find_eswitch_device(handle, view.site));
+    const auto eswitch = TRY(view.host.devlink.eswitch(view.site.host_ns, handle));
     const bool switchdev = eswitch && eswitch->mode == EswitchMode::Switchdev;
     Json json{{"device", handle},
               {"mode", switchdev ? "switchdev" : "legacy"},
               {"vfs", device.function.num_vfs},
-              {"enabled", TRY(load_setup(context.store, handle)).has_value()},
+              {"enabled", TRY(load_setup(view.store, handle)).has_value()},
               {"uplinks", Json::array()},
               {"representors", Json::array()},
               {"bridge", ""},
@@ -189,9 +186,9 @@ Result<Json> describe(const Context& context,
     else if (device.function.num_vfs == 0)
         json["missing"].push_back(
             lack("no VFs", fmt::format("rdmactl asap2 enable {} --vfs N", handle)));
-    TRY(describe_ports(site, handle, json));
+    TRY(describe_ports(view.site, handle, json));
     note_ovs(ovs, handle, json["missing"]);
-    TRY(describe_bridge(site, handle, ovs, json));
+    TRY(describe_bridge(view.site, handle, ovs, json));
     return json;
 }
 
@@ -227,28 +224,27 @@ std::string status_text(const Json& json, const Page& page) {
 
 }  // namespace
 
-Result<std::vector<std::string>> all_eswitches(const Context& context, Site& site) {
+Result<std::vector<std::string>> all_eswitches(HostView& view) {
     std::vector<std::string> handles;
-    for (const auto& pf : TRY(site.host.sriov.list_pfs())) {
+    for (const auto& pf : TRY(view.host.sriov.list_pfs())) {
         const std::string handle = netns::devlink_handle(pf.address);
-        if (TRY(site.host.devlink.eswitch(site.host_ns, handle)))
+        if (TRY(view.host.devlink.eswitch(view.site.host_ns, handle)))
             handles.push_back(handle);
     }
-    for (const std::string& handle : TRY(enabled_devices(context.store))) {
+    for (const std::string& handle : TRY(enabled_devices(view.store))) {
         if (std::ranges::find(handles, handle) == handles.end())
             handles.push_back(handle);
     }
     return handles;
 }
 
-Result<Answer> status_of(const Context& context,
-                         Site& site,
+Result<Answer> status_of(HostView& view,
                          const std::vector<std::string>& handles,
                          const Page& page) {
-    const OvsState ovs = TRY(look_at_ovs(site));
+    const OvsState ovs = TRY(look_at_ovs(view.site));
     Json json{{"ovs", to_json(ovs)}, {"devices", Json::array()}};
     for (const std::string& handle : handles)
-        json["devices"].push_back(TRY(describe(context, site, handle, ovs).context(handle)));
+        json["devices"].push_back(TRY(describe(view, handle, ovs).context(handle)));
     std::string text = status_text(json, page);
     return Answer{.json = std::move(json), .text = std::move(text)};
 }
@@ -277,12 +273,11 @@ Result<Json> describe_path(Site& site, const std::string& eswitch, const std::st
 Result<Answer> asap2_status(const Options& options, netns::Host& host) {
     Config config;
     const Store store = TRY(open_store(options, host, config));
-    const Context context{host, config, store};
-    Site site = TRY(host_site(host));
+    HostView view = TRY(host_view({host, config, store}));
     if (options.pf.empty())
-        return status_of(context, site, TRY(all_eswitches(context, site)), options.page);
-    const std::string handle = TRY(find_eswitch_device(options.pf, site)).handle;
-    return status_of(context, site, {handle}, options.page);
+        return status_of(view, TRY(all_eswitches(view)), options.page);
+    const std::string handle = TRY(find_eswitch_device(options.pf, view.site)).handle;
+    return status_of(view, {handle}, options.page);
 }
 
 }  // namespace hook::ctl

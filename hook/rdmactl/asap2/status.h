@@ -11,10 +11,9 @@
 namespace hook::ctl {
 
 // Returns the handles of the PFs with an e-switch, and of enabled devices.
-Result<std::vector<std::string>> all_eswitches(const Context& context, Site& site);
+Result<std::vector<std::string>> all_eswitches(HostView& view);
 
-Result<Answer> status_of(const Context& context,
-                         Site& site,
+Result<Answer> status_of(HostView& view,
                          const std::vector<std::string>& handles,
                          const Page& page = {});
 

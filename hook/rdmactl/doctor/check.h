@@ -19,9 +19,7 @@ using base::Finding;
 using base::Findings;
 using base::Status;
 
-struct Look {
-    const Context& context;
-    Site& site;
+struct Look : HostView {
     const Options& options;
     std::string config_trouble;  // the reason why the configuration cannot be read; empty: it can
 

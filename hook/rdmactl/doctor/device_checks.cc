@@ -21,7 +21,7 @@ constexpr size_t kMaxHcas = 256;
 // Returns the interfaces that pools name, and the default route's.
 Result<std::set<std::string>> parents_of(Look& look) {
     std::set<std::string> names;
-    for (const Pool& pool : look.context.config.pools)
+    for (const Pool& pool : look.config.pools)
         names.insert(pool.parents.begin(), pool.parents.end());
     names.erase(std::string(kContainerParent));
     if (!names.empty())
@@ -47,7 +47,7 @@ Finding look_at_parent(const std::string& name, const std::optional<netns::Link>
 
 // True if a pool of mode shared has the device, by its own name or its netdev's.
 bool is_shared(const Look& look, const std::string& device, const std::string& netdev) {
-    return std::ranges::any_of(look.context.config.pools, [&](const Pool& pool) {
+    return std::ranges::any_of(look.config.pools, [&](const Pool& pool) {
         const auto has = [&](const std::string& name) {
             return std::ranges::find(pool.parents, name) != pool.parents.end();
         };
@@ -89,13 +89,13 @@ Result<> look_at_hca(Look& look,
 void add_refused_pools(Look& look, Findings& found) {
     Site site = look.site;
     site.hosts_network = true;  // this is about devices, and not about a container's network
-    for (const Pool& pool : look.context.config.pools) {
+    for (const Pool& pool : look.config.pools) {
         const Mode* mode = find_mode(pool.mode);
         if (mode == nullptr || mode->expand == nullptr || pool.devices.empty())
             continue;
         Attachment asked;
         asked.devices = pool.devices;
-        if (const auto given = mode->expand(asked, look.context, site); !given)
+        if (const auto given = mode->expand(asked, look, site); !given)
             found.push_back(finding_of(given.error(), Status::Fail));
     }
 }
@@ -156,7 +156,7 @@ Result<Findings> check_hcas(Look& look) {
 Result<Findings> check_hosts_devices(Look& look) {
     const bool exclusive = TRY(look.site.host.rdma.mode()) == netns::RdmaNetnsMode::Exclusive;
     Findings found;
-    for (const auto& device : TRY(list_hosts_own(look.context, look.site)))
+    for (const auto& device : TRY(list_hosts_own(look, look.site)))
         found.push_back({.status = Status::Ok,
                          .why = device.name + " is the host's own" +
                                 (exclusive ? ", for containers with --network host" : "")});
@@ -170,8 +170,8 @@ Result<Findings> check_hosts_devices(Look& look) {
 
 Result<Findings> check_offload(Look& look) {
     Findings found;
-    const auto handles = TRY(all_eswitches(look.context, look.site));
-    const Answer status = TRY(status_of(look.context, look.site, handles));
+    const auto handles = TRY(all_eswitches(look));
+    const Answer status = TRY(status_of(look, handles));
     const Json& devices = status.json["devices"];
     // In mode legacy an e-switch belongs to mode vf, such as an adapter's other port. Nothing is
     // wrong with it, unless mode asap2 is asked for and no other e-switch does it.
@@ -180,10 +180,9 @@ Result<Findings> check_offload(Look& look) {
         const bool wanted = does_asap2(device) || (none && look.options.mode == "asap2");
         const auto name = device["device"].get<std::string>();
         for (const Json& lack : device["missing"])
-            found.push_back(
-                {.status = wanted ? gravity_of(lack, look.context.config) : Status::Skipped,
-                 .why = name + ": " + lack["why"].get<std::string>(),
-                 .fix = lack["fix"].get<std::string>()});
+            found.push_back({.status = wanted ? gravity_of(lack, look.config) : Status::Skipped,
+                             .why = name + ": " + lack["why"].get<std::string>(),
+                             .fix = lack["fix"].get<std::string>()});
         if (device["missing"].empty())
             found.push_back({.status = Status::Ok, .why = name + " offloads", .fix = {}});
     }

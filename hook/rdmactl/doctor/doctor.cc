@@ -81,7 +81,7 @@ Json modes_of(std::string_view id) {
 
 bool Look::wants(std::string_view mode) const {
     return options.mode == mode ||
-           std::ranges::find(context.config.pools, mode, &Pool::mode) != context.config.pools.end();
+           std::ranges::find(config.pools, mode, &Pool::mode) != config.pools.end();
 }
 
 Finding finding_of(Error error, Status status) {
@@ -118,7 +118,7 @@ void Verdicts::report(bool asked, Findings& found) const {
 }
 
 bool is_leased(const Look& look, const std::string& function) {
-    const Store& store = look.context.store;
+    const Store& store = look.store;
     return store.files().read(store.lease_path(vf_lease(function)), kMaxStateFile).has_value();
 }
 
@@ -130,12 +130,8 @@ Result<Answer> doctor(const Options& options, netns::Host& host) {
     const auto loaded = options.load_config();
     const Config config = loaded ? *loaded : options.default_config();
     const Store store{host.files, config.state_dir};
-    const Context context{host, config, store};
-    Site site = TRY(host_site(host));
-    Look look{.context = context,
-              .site = site,
-              .options = options,
-              .config_trouble = loaded ? "" : loaded.error().message()};
+    Look look{
+        TRY(host_view({host, config, store})), options, loaded ? "" : loaded.error().message()};
     if (gpu)
         return doctor_gpu(look);
     const auto all = examine(look);

@@ -21,7 +21,7 @@ namespace {
 bool uses_vfs(const Look& look) {
     const ModeInfo* mode = find_mode_info(look.options.mode);
     return (mode != nullptr && mode->finds) ||
-           std::ranges::any_of(look.context.config.pools,
+           std::ranges::any_of(look.config.pools,
                                [](const Pool& pool) { return !pool.devices.empty(); });
 }
 
@@ -34,7 +34,7 @@ bool is_named(const PciFunction& function, const DeviceSpec& spec) {
 
 // True if a pool has this PF's VFs and no others.
 bool is_only_source(const Look& look, const PciFunction& pf) {
-    return std::ranges::any_of(look.context.config.pools, [&](const Pool& pool) {
+    return std::ranges::any_of(look.config.pools, [&](const Pool& pool) {
         return !pool.devices.empty() && pool.functions.empty() &&
                std::ranges::all_of(pool.devices,
                                    [&](const DeviceSpec& spec) { return is_named(pf, spec); });
@@ -96,9 +96,9 @@ Attachment asked_by(const Config& config, const Mode& mode, const Pool* pool) {
 
 // Returns the mode's answer to that container if it gets this function.
 Result<> check_given(Look& look, const Mode& mode, const Pool* pool, const FreeVf& vf) {
-    const Attachment asked = asked_by(look.context.config, mode, pool);
+    const Attachment asked = asked_by(look.config, mode, pool);
     const Container nobody;
-    const Survey survey{look.context, look.site, nobody, {}};
+    const Survey survey{look, look.site, nobody, {}};
     const bool asap2 = mode.name == kAsap2.name;
     const ChosenVf chosen = TRY(
         choose_vf_settings(asked, survey, vf, asap2 ? netns::VfSettings{} : vf_settings(asked)));
@@ -113,7 +113,7 @@ Result<> judge_vf(Look& look, Giver& giver, const FreeVf& vf) {
                (is_named(vf.pf, spec) && has_number(spec, vf.function.number));
     };
     bool any = false;
-    for (const Pool& pool : look.context.config.pools) {
+    for (const Pool& pool : look.config.pools) {
         const bool named = std::ranges::any_of(pool.devices, is_it);
         const bool gives = named || (pool.devices.empty() && pool.functions.empty());
         if (pool.mode != giver.mode.name || !gives || std::ranges::any_of(pool.exclude, is_it))
@@ -200,7 +200,7 @@ Result<> check_mapped(Look& look,
 }
 
 Result<> look_at_functions(Look& look, Giver& giver) {
-    for (const Pool& pool : look.context.config.pools) {
+    for (const Pool& pool : look.config.pools) {
         for (const MappedFunction& mapped : pool.functions) {
             if (pool.mode == giver.mode.name)
                 TRY(giver.verdicts.note(check_mapped(look, giver.mode, pool, mapped), true));
@@ -218,10 +218,9 @@ Result<Findings> check_pfs(Look& look) {
     const auto has_functions = [](const Pool& pool) {
         return pool.mode == "vf" && !pool.functions.empty();
     };
-    const bool none =
-        uses_vfs(look) && std::ranges::none_of(look.context.config.pools, has_functions) &&
-        std::ranges::none_of(pfs, gives) &&
-        (look.options.mode == "vf" || TRY(all_eswitches(look.context, look.site)).empty());
+    const bool none = uses_vfs(look) && std::ranges::none_of(look.config.pools, has_functions) &&
+                      std::ranges::none_of(pfs, gives) &&
+                      (look.options.mode == "vf" || TRY(all_eswitches(look)).empty());
     for (const auto& pf : pfs)
         found.push_back(TRY(look_at_pf(
             look, pf, none || is_only_source(look, pf) ? Status::Fail : Status::Warning)));

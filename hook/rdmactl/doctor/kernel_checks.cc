@@ -115,7 +115,7 @@ bool is_on_host(const Pool& pool) {
 // True if the command line or a pool asks for an rxe in a container's network, or (on_host) in the
 // host's.
 bool wants_rxe(const Look& look, bool on_host) {
-    const auto& pools = look.context.config.pools;
+    const auto& pools = look.config.pools;
     const auto fits = [&](const Pool& pool) {
         return pool.mode == "softroce" && is_on_host(pool) == on_host;
     };
@@ -130,7 +130,7 @@ bool wants_own_rxe(const Look& look) {
 std::vector<std::string> refused_in_exclusive(const Look& look, Version kernel) {
     std::vector<std::string> refused;
     const auto add = [&](std::string_view mode, std::string_view why) {
-        const std::string pools = pools_of(look.context.config, mode);
+        const std::string pools = pools_of(look.config, mode);
         refused.push_back(std::string(why) + (pools.empty() ? "" : " (pools " + pools + ")"));
     };
     for (const ModeInfo& mode : all_mode_infos()) {
@@ -243,11 +243,10 @@ std::string as_text(uint64_t bytes) {
 
 Result<Findings> check_config_file(Look& look) {
     if (look.config_trouble.empty())
-        return Findings{
-            {.status = Status::Ok,
-             .why = fmt::format("{}, {}",
-                                look.context.config.policy ? "a policy" : "no policy",
-                                base::number_of(look.context.config.pools.size(), "pool"))}};
+        return Findings{{.status = Status::Ok,
+                         .why = fmt::format("{}, {}",
+                                            look.config.policy ? "a policy" : "no policy",
+                                            base::number_of(look.config.pools.size(), "pool"))}};
     return Findings{{.status = Status::Fail,
                      .why = look.config_trouble,
                      .fix = "correct the file; see: rdmactl config check"}};
@@ -345,7 +344,7 @@ Result<Findings> check_gids(Look& look) {
 
 Result<Findings> check_memlock(Look& look) {
     Findings found;
-    const auto& policy = look.context.config.policy;
+    const auto& policy = look.config.policy;
     if (policy && policy->memlock_max == 0)
         found.push_back({.status = Status::Warning,
                          .why = "the policy leaves how much memory containers may lock to their "

@@ -128,7 +128,7 @@ Result<Findings> check_kubernetes(Look& look) {
     for (const Caller& caller : kCallers) {
         if (!engines::serves_pods(caller.engine) || !TRY(calls_us(look, caller)))
             continue;
-        if (look.context.config.policy)
+        if (look.config.policy)
             return one(Status::Ok, "a policy decides what pods may ask for");
         return one(
             Status::Fail,
@@ -164,13 +164,13 @@ Result<Findings> check_timer(Look& look) {
 }
 
 Result<Findings> check_leftovers(Look& look) {
-    const auto keys = look.context.store.container_keys();
+    const auto keys = look.store.container_keys();
     if (!keys && base::is_missing(keys.error()))
         return one(Status::Ok, "nothing was attached since the boot");
     size_t dead = 0;
     for (const std::string& key : TRY(keys)) {
-        const auto container = TRY(look.context.store.load_container(key));
-        if (container && !TRY(is_alive(look.context, *container)))
+        const auto container = TRY(look.store.load_container(key));
+        if (container && !TRY(is_alive(look, *container)))
             ++dead;
     }
     if (dead != 0)
@@ -183,7 +183,7 @@ Result<Findings> check_leftovers(Look& look) {
 
 // Tells what images lacked as their containers started, as attach.json has it.
 Result<Findings> check_images(Look& look) {
-    const Store& store = look.context.store;
+    const Store& store = look.store;
     const auto keys = store.container_keys();
     constexpr size_t kLongest = 1024;
     Findings found;

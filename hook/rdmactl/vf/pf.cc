@@ -23,10 +23,7 @@ constexpr std::chrono::seconds kBindTimeout{20};  // from one VF's netdev to the
 constexpr std::chrono::seconds kNameTimeout{10};
 
 // Describes one VF: "free", or why it is not, and the container that has it.
-Result<Json> describe_vf(const Context& context,
-                         Site& site,
-                         const std::string& address,
-                         uint32_t number) {
+Result<Json> describe_vf(HostView& view, const std::string& address, uint32_t number) {
     Json json{{"number", number},
               {"address", address},
               {"driver", ""},
@@ -34,7 +31,7 @@ Result<Json> describe_vf(const Context& context,
               {"rdma", ""},
               {"mac", ""},
               {"containers", Json::array()}};
-    if (const auto function = TRY(site.host.sriov.find(address))) {
+    if (const auto function = TRY(view.host.sriov.find(address))) {
         json["driver"] = function->driver;
         if (!function->netdevs.empty())
             json["netdev"] = function->netdevs.front().name;
@@ -42,14 +39,14 @@ Result<Json> describe_vf(const Context& context,
             json["rdma"] = function->rdma_names.front();
     }
     const auto owner =
-        context.store.files().read(context.store.lease_path(vf_lease(address)), kMaxStateFile);
+        view.store.files().read(view.store.lease_path(vf_lease(address)), kMaxStateFile);
     if (owner) {
         json["state"] = "attached";
-        json["containers"] = TRY(holders_of(context, *owner));
+        json["containers"] = TRY(holders_of(view, *owner));
         return json;
     }
     FreeVf found;
-    const std::string why = TRY(why_not_free(address, site, found));
+    const std::string why = TRY(why_not_free(address, view.site, found));
     json["state"] = why.empty() ? "free" : why;
     if (why.empty())
         json["mac"] = netns::to_string(found.link.mac);
@@ -109,35 +106,31 @@ VfSettings to_set(const netns::Link& pf,
 
 // A PF whose VFs are being set up.
 struct AtWork {
-    const Context& context;
-    Site& site;
+    HostView& view;
     const Pf& pf;
     netns::Link link;
     const std::vector<VfSettings>& kept;  // by number, of VFs that were made again
 };
 
-Result<AtWork> begin(const Context& context,
-                     Site& site,
-                     const Pf& pf,
-                     const std::vector<VfSettings>& kept) {
-    const auto link = TRY(site.host.links.find(site.host_ns, pf.netdev.index));
+Result<AtWork> begin(HostView& view, const Pf& pf, const std::vector<VfSettings>& kept) {
+    const auto link = TRY(view.host.links.find(view.site.host_ns, pf.netdev.index));
     if (!link)
         return make_error(Code::Unavailable, "PF " + pf.netdev.name + " is gone")
             .advise("see what there is: rdmactl vf list");
-    return AtWork{context, site, pf, *link, kept};
+    return AtWork{view, pf, *link, kept};
 }
 
 // Returns what a VF lacks; nothing for one that the host uses. A VF that was `made` a moment ago has
 // no user yet, whatever has brought it up.
 Result<VfSettings> lacking(const AtWork& at, const PciFunction& vf, bool made) {
-    const VfSettings present = TRY(reported_settings(at.site, at.link, vf));
-    if (!made && !vf.driver.empty() && TRY(is_in_use(at.site, present, vf)))
+    const VfSettings present = TRY(reported_settings(at.view.site, at.link, vf));
+    if (!made && !vf.driver.empty() && TRY(is_in_use(at.view.site, present, vf)))
         return VfSettings{};
     return to_set(at.link, vf, present, at.kept);
 }
 
 Result<> prepare_vf(const AtWork& at, const PciFunction& vf, bool made) {
-    Site& site = at.site;
+    Site& site = at.view.site;
     const VfSettings change = TRY(lacking(at, vf, made));
     if (is_empty(change))
         return {};
@@ -170,7 +163,7 @@ Result<> give_drivers(const AtWork& at, const std::vector<PciFunction>& vfs) {
     for (auto vf = vfs.begin(); done && vf != vfs.end(); ++vf) {
         done = prepare_vf(at, *vf, true);
         if (done)
-            done = at.site.host.sriov.bind(vf->address, {});
+            done = at.view.host.sriov.bind(vf->address, {});
         done = std::move(done).context(text_of(at, *vf));
         if (done)
             given.push_back(vf->address);
@@ -178,7 +171,7 @@ Result<> give_drivers(const AtWork& at, const std::vector<PciFunction>& vfs) {
     Result<> came;
     for (const std::string& vf : given) {
         const Deadline deadline = came ? Deadline::in(kBindTimeout) : Deadline::now();
-        came = join(std::move(came), await_netdev(at.site, vf, deadline));
+        came = join(std::move(came), await_netdev(at.view.site, vf, deadline));
     }
     return join(std::move(done), std::move(came));
 }
@@ -192,10 +185,6 @@ Result<> await_names(Site& site, const std::vector<PciFunction>& vfs) {
     return {};
 }
 }  // namespace
-
-Result<Site> host_site(netns::Host& host) {
-    return Site{.host = host, .host_ns = TRY(host.namespaces.current()), .container = {}};
-}
 
 std::string name_of(const PciFunction& pf) {
     return pf.netdevs.empty() ? pf.address : pf.netdevs.front().name;
@@ -237,7 +226,7 @@ Result<Json> holders_of(const Context& context, const std::string& owner) {
     return ids;
 }
 
-Result<Json> describe_pf(const Context& context, Site& site, const PciFunction& pf) {
+Result<Json> describe_pf(HostView& view, const PciFunction& pf) {
     Json json{{"address", pf.address},
               {"netdev", pf.netdevs.empty() ? "" : pf.netdevs.front().name},
               {"driver", pf.driver},
@@ -246,40 +235,38 @@ Result<Json> describe_pf(const Context& context, Site& site, const PciFunction& 
               {"enabled", pf.num_vfs},
               {"vfs", Json::array()}};
     for (uint32_t number = 0; number < pf.num_vfs; ++number) {
-        if (const auto address = TRY(site.host.sriov.find_vf(pf.address, number)))
-            json["vfs"].push_back(TRY(describe_vf(context, site, *address, number)));
+        if (const auto address = TRY(view.host.sriov.find_vf(pf.address, number)))
+            json["vfs"].push_back(TRY(describe_vf(view, *address, number)));
     }
     return json;
 }
 
-Result<> work_on(const Store& store,
-                 netns::Sriov& sriov,
-                 const std::string& handle,
-                 const std::function<Result<>()>& work) {
-    const auto lock = TRY(store.lock_attachment(kRdmactl, Deadline::in(kLockTimeout)));
-    const std::string lease = store.lease_path(adapter_lease(handle));
+Result<> work_on(HostView& view, const std::string& handle, const std::function<Result<>()>& work) {
+    const auto lock = TRY(view.store.lock_attachment(kRdmactl, Deadline::in(kLockTimeout)));
+    const std::string lease = view.store.lease_path(adapter_lease(handle));
     {
         // Containers choose and claim their VFs under this lock: their claims are visible from now
         // on.
-        const auto leases = TRY(store.lock_leases(Deadline::in(kLockTimeout)));
-        TRY(store.files().write(lease, kRdmactl));
+        const auto leases = TRY(view.store.lock_leases(Deadline::in(kLockTimeout)));
+        TRY(view.store.files().write(lease, kRdmactl));
     }
     auto done = work();
     // Restore the setting after any failure, and after an earlier run that left it changed.
-    done = join(std::move(done), restore_autoprobe(store, sriov, netns::function_of(handle)));
-    if (const auto removed = store.files().remove(lease); !removed)
+    done = join(std::move(done),
+                restore_autoprobe(view.store, view.host.sriov, netns::function_of(handle)));
+    if (const auto removed = view.store.files().remove(lease); !removed)
         base::log::warning(removed.error().message() + "; run: rdmactl gc");
     return done;
 }
 
-Result<> check_unused(const Context& context, Site& site, const PciFunction& pf) {
-    const Json json = TRY(describe_pf(context, site, pf));
+Result<> check_unused(HostView& view, const PciFunction& pf) {
+    const Json json = TRY(describe_pf(view, pf));
     for (const Json& vf : json["vfs"]) {
         const auto state = vf["state"].get<std::string>();
         if (state == "free" || state == kDriverless)
             continue;
         const auto address = vf["address"].get<std::string>();
-        const auto function = TRY(site.host.sriov.find(address));
+        const auto function = TRY(view.host.sriov.find(address));
         const std::string cure = freed_by(state, function.value_or(PciFunction{}));
         return make_error(Code::Busy,
                           fmt::format("VF {} of {} ({}) is in use: {}",
@@ -311,51 +298,43 @@ Result<std::vector<PciFunction>> vfs_of(Site& site, const std::string& pf) {
     return vfs;
 }
 
-Result<> prepare_vfs(const Context& context,
-                     Site& site,
+Result<> prepare_vfs(HostView& view,
                      const Pf& pf,
                      uint32_t count,
                      const std::vector<VfSettings>& kept) {
-    netns::Sriov& sriov = site.host.sriov;
+    netns::Sriov& sriov = view.host.sriov;
     const std::string& address = pf.function.address;
     const bool made = pf.function.num_vfs != count;
     if (made) {
         if (pf.function.num_vfs != 0)
             TRY(sriov.set_num_vfs(address, 0));
-        TRY(with_autoprobe(context.store, sriov, address, false, [&] {
-            return sriov.set_num_vfs(address, count);
-        }));
+        TRY(with_autoprobe(
+            view.store, sriov, address, false, [&] { return sriov.set_num_vfs(address, count); }));
     }
-    const AtWork at = TRY(begin(context, site, pf, kept));
-    for (const PciFunction& vf : TRY(vfs_of(site, pf.function.address))) {
-        if (TRY(is_ours_to_set(context, vf)))
+    const AtWork at = TRY(begin(view, pf, kept));
+    for (const PciFunction& vf : TRY(vfs_of(view.site, pf.function.address))) {
+        if (TRY(is_ours_to_set(view, vf)))
             TRY(prepare_vf(at, vf, made).context(text_of(at, vf)));
     }
     return {};
 }
 
-Result<> bind_vfs(const Context& context,
-                  Site& site,
-                  const Pf& pf,
-                  const std::vector<VfSettings>& kept) {
-    const auto vfs = TRY(vfs_of(site, pf.function.address));
+Result<> bind_vfs(HostView& view, const Pf& pf, const std::vector<VfSettings>& kept) {
+    const auto vfs = TRY(vfs_of(view.site, pf.function.address));
     std::vector<PciFunction> unbound;
     for (const PciFunction& vf : vfs) {
-        if (vf.driver.empty() && TRY(is_ours_to_set(context, vf)))
+        if (vf.driver.empty() && TRY(is_ours_to_set(view, vf)))
             unbound.push_back(vf);
     }
-    const AtWork at = TRY(begin(context, site, pf, kept));
+    const AtWork at = TRY(begin(view, pf, kept));
     if (!unbound.empty())
-        TRY(with_autoprobe(context.store, site.host.sriov, pf.function.address, true, [&] {
+        TRY(with_autoprobe(view.store, view.host.sriov, pf.function.address, true, [&] {
             return give_drivers(at, unbound);
         }));
-    return await_names(site, vfs);
+    return await_names(view.site, vfs);
 }
 
-Result<std::vector<std::string>> intents_of(const Context& context,
-                                            Site& site,
-                                            const Pf& pf,
-                                            uint32_t count) {
+Result<std::vector<std::string>> intents_of(HostView& view, const Pf& pf, uint32_t count) {
     std::vector<std::string> intents;
     const uint32_t now = pf.function.num_vfs;
     if (now != count) {
@@ -367,9 +346,9 @@ Result<std::vector<std::string>> intents_of(const Context& context,
         return intents;
     }
     const std::vector<VfSettings> none;
-    const AtWork at = TRY(begin(context, site, pf, none));
-    for (const PciFunction& vf : TRY(vfs_of(site, pf.function.address))) {
-        if (!TRY(is_ours_to_set(context, vf)))
+    const AtWork at = TRY(begin(view, pf, none));
+    for (const PciFunction& vf : TRY(vfs_of(view.site, pf.function.address))) {
+        if (!TRY(is_ours_to_set(view, vf)))
             continue;
         const VfSettings change = TRY(lacking(at, vf, false).context(text_of(at, vf)));
         if (change.mac)
@@ -381,12 +360,12 @@ Result<std::vector<std::string>> intents_of(const Context& context,
     return intents;
 }
 
-Result<> make_vfs(const Context& context, Site& site, const Pf& pf, uint32_t count) {
-    auto done = prepare_vfs(context, site, pf, count, {});
+Result<> make_vfs(HostView& view, const Pf& pf, uint32_t count) {
+    auto done = prepare_vfs(view, pf, count, {});
     if (done)
-        done = bind_vfs(context, site, pf, {});
+        done = bind_vfs(view, pf, {});
     if (!done && pf.function.num_vfs != count)
-        return join(std::move(done), site.host.sriov.set_num_vfs(pf.function.address, 0));
+        return join(std::move(done), view.host.sriov.set_num_vfs(pf.function.address, 0));
     return done;
 }
 

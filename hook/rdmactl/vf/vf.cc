@@ -58,14 +58,13 @@ std::string lay_out(const Json& json, const LabelsById& labels, const Page& page
     return text.empty() ? "no PCI function of this host has SR-IOV\n" : text;
 }
 
-Result<Answer> answer_of(const Context& context,
-                         Site& site,
+Result<Answer> answer_of(HostView& view,
                          const Options& options,
                          const std::vector<PciFunction>& pfs) {
     Json json{{"pfs", Json::array()}};
     for (const PciFunction& pf : pfs)
-        json["pfs"].push_back(TRY(describe_pf(context, site, pf)));
-    std::string text = lay_out(json, TRY(labels_of(context, options)), options.page);
+        json["pfs"].push_back(TRY(describe_pf(view, pf)));
+    std::string text = lay_out(json, TRY(labels_of(view, options)), options.page);
     return Answer{.json = std::move(json), .text = std::move(text)};
 }
 
@@ -78,27 +77,25 @@ struct Change {
 
 // Makes the change, and answers with the adapter's state afterwards. A dry run only checks, and
 // answers with the intents and the present state.
-Result<Answer> carry_out(const Context& context,
-                         Site& site,
+Result<Answer> carry_out(HostView& view,
                          const Options& options,
                          const std::string& address,
                          const Change& change) {
     std::vector<std::string> intents;
     if (options.dry_run) {
-        const Pf pf = TRY(find_pf(address, context.host));
+        const Pf pf = TRY(find_pf(address, view.host));
         TRY(change.check(pf));
-        intents = TRY(intents_of(context, site, pf, change.count));
+        intents = TRY(intents_of(view, pf, change.count));
     } else {
-        TRY(work_on(
-            context.store, context.host.sriov, netns::devlink_handle(address), [&]() -> Result<> {
-                const Pf pf = TRY(find_pf(address, context.host));  // as it is by now
-                TRY(change.check(pf));
-                return change.make(pf);
-            }));
+        TRY(work_on(view, netns::devlink_handle(address), [&]() -> Result<> {
+            const Pf pf = TRY(find_pf(address, view.host));  // as it is by now
+            TRY(change.check(pf));
+            return change.make(pf);
+        }));
     }
-    const auto now = TRY(site.host.sriov.find(address));
-    Answer answer = TRY(
-        answer_of(context, site, options, now ? std::vector{*now} : std::vector<PciFunction>{}));
+    const auto now = TRY(view.host.sriov.find(address));
+    Answer answer =
+        TRY(answer_of(view, options, now ? std::vector{*now} : std::vector<PciFunction>{}));
     return options.dry_run ? intended(intents, std::move(answer)) : std::move(answer);
 }
 }  // namespace
@@ -106,18 +103,16 @@ Result<Answer> carry_out(const Context& context,
 Result<Answer> vf_list(const Options& options, netns::Host& host) {
     Config config;
     const Store store = TRY(open_store(options, host, config));
-    const Context context{host, config, store};
-    Site site = TRY(host_site(host));
+    HostView view = TRY(host_view({host, config, store}));
     if (!options.pf.empty())
-        return answer_of(context, site, options, {TRY(find_pf(options.pf, host)).function});
-    return answer_of(context, site, options, TRY(host.sriov.list_pfs()));
+        return answer_of(view, options, {TRY(find_pf(options.pf, host)).function});
+    return answer_of(view, options, TRY(host.sriov.list_pfs()));
 }
 
 Result<Answer> vf_enable(const Options& options, netns::Host& host) {
     Config config;
     const Store store = TRY(open_store(options, host, config));
-    const Context context{host, config, store};
-    Site site = TRY(host_site(host));
+    HostView view = TRY(host_view({host, config, store}));
     const Pf found = TRY(find_pf(options.pf, host));
     if (options.count == 0 || options.count > found.function.total_vfs)
         return make_error(Code::Usage,
@@ -126,35 +121,31 @@ Result<Answer> vf_enable(const Options& options, netns::Host& host) {
                                       found.function.total_vfs,
                                       options.count))
             .advise("remove all: rdmactl vf disable " + found.netdev.name);
-    return carry_out(context,
-                     site,
-                     options,
-                     found.function.address,
-                     {.count = options.count,
-                      .check = [&](const Pf& pf) -> Result<> {
-                          TRY(check_up(pf, site));
-                          return pf.function.num_vfs == options.count
-                                     ? Result<>{}
-                                     : check_unused(context, site, pf.function);
-                      },
-                      .make = [&](const Pf& pf) -> Result<> {
-                          return make_vfs(context, site, pf, options.count)
-                              .context("enable VFs of " + pf.netdev.name);
-                      }});
+    return carry_out(
+        view,
+        options,
+        found.function.address,
+        {.count = options.count,
+         .check = [&](const Pf& pf) -> Result<> {
+             TRY(check_up(pf, view.site));
+             return pf.function.num_vfs == options.count ? Result<>{}
+                                                         : check_unused(view, pf.function);
+         },
+         .make = [&](const Pf& pf) -> Result<> {
+             return make_vfs(view, pf, options.count).context("enable VFs of " + pf.netdev.name);
+         }});
 }
 
 Result<Answer> vf_disable(const Options& options, netns::Host& host) {
     Config config;
     const Store store = TRY(open_store(options, host, config));
-    const Context context{host, config, store};
-    Site site = TRY(host_site(host));
+    HostView view = TRY(host_view({host, config, store}));
     return carry_out(
-        context,
-        site,
+        view,
         options,
         TRY(find_pf(options.pf, host)).function.address,
         {.count = 0,
-         .check = [&](const Pf& pf) { return check_unused(context, site, pf.function); },
+         .check = [&](const Pf& pf) { return check_unused(view, pf.function); },
          .make = [&](const Pf& pf) { return host.sriov.set_num_vfs(pf.function.address, 0); }});
 }
 
