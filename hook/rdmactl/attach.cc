@@ -83,10 +83,9 @@ Result<Answer> attach_to(const Options& options, netns::Host& host, const oci::S
 }
 
 Result<> detach_from(const Options& options, netns::Host& host, std::string& id) {
-    Config config;
-    const Store store = TRY(open_store(options, host, config));
-    open_log(config);
-    const Context context{host, config, store};
+    const auto state = TRY(open_state(options, host));
+    const Context& context = state->context;
+    open_log(context.config);
     Names names{host.files, options.host_root};
     const Container container = TRY(require_container(context, names, options.container));
     id = container.id;

@@ -74,13 +74,12 @@ struct Inventory {
 };
 
 Result<Inventory> inventory_of(const Options& options, netns::Host& host) {
-    Config config;
-    const Store store = TRY(open_store(options, host, config));
+    const auto state = TRY(open_state(options, host));
     Inventory found;
-    found.hcas = TRY(find_hcas({host, config, store}));
-    std::ranges::copy_if(config.pools, std::back_inserter(found.pools), [](const Pool& pool) {
-        return is_cdi_name(pool.name);
-    });
+    found.hcas = TRY(find_hcas(state->context));
+    std::ranges::copy_if(state->config.pools,
+                         std::back_inserter(found.pools),
+                         [](const Pool& pool) { return is_cdi_name(pool.name); });
     return found;
 }
 

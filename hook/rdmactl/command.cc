@@ -23,11 +23,10 @@ Result<HostView> host_view(const Context& context) {
     return HostView{context, TRY(host_site(context.host))};
 }
 
-Result<Store> open_store(const Options& options, netns::Host& host, Config& config) {
-    config = config_for_upkeep(options);
-    Store store{host.files, config.state_dir};
-    TRY(store.open());
-    return store;
+Result<std::unique_ptr<OpenState>> open_state(const Options& options, netns::Host& host) {
+    auto state = std::make_unique<OpenState>(host, config_for_upkeep(options));
+    TRY(state->store.open());
+    return state;
 }
 
 Json with_schema(std::string_view command, const Json& members) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -96,8 +97,20 @@ struct HostView : Context {
 Result<Site> host_site(netns::Host& host);
 Result<HostView> host_view(const Context& context);
 
-// Opens the state of that configuration, which is stored in `config`.
-Result<Store> open_store(const Options& options, netns::Host& host, Config& config);
+// The configuration and state of a verb, which its context refers to.
+struct OpenState {
+    OpenState(netns::Host& host, Config loaded)
+        : config(std::move(loaded)),
+          store(host.files, config.state_dir),
+          context{host, config, store} {}
+
+    Config config;
+    Store store;
+    Context context;
+};
+
+// Opens the state of config_for_upkeep().
+Result<std::unique_ptr<OpenState>> open_state(const Options& options, netns::Host& host);
 
 Result<Answer> plan(const Options& options, netns::Host& host);
 Result<Answer> list(const Options& options, netns::Host& host);

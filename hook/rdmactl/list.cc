@@ -298,9 +298,8 @@ std::string show_text(const Json& json, const Page& page) {
 }  // namespace
 
 Result<Answer> list(const Options& options, netns::Host& host) {
-    Config config;
-    const Store store = TRY(open_store(options, host, config));
-    const Context context{host, config, store};
+    const auto state = TRY(open_state(options, host));
+    const Context& context = state->context;
     Names names{host.files, options.host_root};
     if (options.failed) {
         Json json{{"failures", TRY(failures(context, names))}};
@@ -314,9 +313,8 @@ Result<Answer> list(const Options& options, netns::Host& host) {
 }
 
 Result<Answer> show(const Options& options, netns::Host& host) {
-    Config config;
-    const Store store = TRY(open_store(options, host, config));
-    const Context context{host, config, store};
+    const auto state = TRY(open_state(options, host));
+    const Context& context = state->context;
     Names names{host.files, options.host_root};
     const Json failed = TRY(failures(context, names));
     auto all = TRY(known_containers(context, names));
@@ -332,12 +330,12 @@ Result<Answer> show(const Options& options, netns::Host& host) {
     if (!chosen)
         return no_container(options.container);
     Json json = Json::object();
-    if (const auto container = TRY(store.load_container(chosen->key))) {
+    if (const auto container = TRY(context.store.load_container(chosen->key))) {
         json["container"] = TRY(describe(context, names, *container));
         json["journals"] = Json::array();
         Json paths = Json::array();
         for (const std::string& akey : container->attachments) {
-            if (const auto journal = store.read_json(store.journal_path(akey)))
+            if (const auto journal = context.store.read_json(context.store.journal_path(akey)))
                 json["journals"].push_back(*journal);
             TRY(add_paths(context, akey, paths));
         }

@@ -116,9 +116,8 @@ void add_rows(Rows& rows, const std::string& container, const Json& attachment, 
 }  // namespace
 
 Result<Answer> stats(const Options& options, netns::Host& host) {
-    Config config;
-    const Store store = TRY(open_store(options, host, config));
-    const Context context{host, config, store};
+    const auto state = TRY(open_state(options, host));
+    const Context& context = state->context;
     Answer answer{.json = {{"containers", Json::array()}}, .text = {}};
     Rows rows = {{"CONTAINER", "OF", "COUNTER", "VALUE"}};
     std::string trouble;

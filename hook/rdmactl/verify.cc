@@ -421,9 +421,8 @@ std::optional<std::string> listening_port(std::string_view text) {
 }
 
 Result<Answer> verify(const Options& options, netns::Host& host) {
-    Config config;
-    const Store store = TRY(open_store(options, host, config));
-    const Context context{host, config, store};
+    const auto state = TRY(open_state(options, host));
+    const Context& context = state->context;
     Names names{host.files, options.host_root};
     const Container first = TRY(require_container(context, names, options.container));
     const Target from = TRY(target_of(context, first));

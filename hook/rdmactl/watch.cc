@@ -31,11 +31,10 @@ std::string drawing(const std::string& text, const Page& page) {
 }
 
 Result<> watch(Options options, netns::Host& host, const Screen& screen) {
-    Config config;
-    const Store store = TRY(open_store(options, host, config));
+    const auto state = TRY(open_state(options, host));
     std::vector<std::string> folders;
     for (const char* name : kWatched)
-        folders.push_back(store.folder(name));
+        folders.push_back(state->store.folder(name));
     base::FolderWatch changes = TRY(base::FolderWatch::open(folders));
     for (;;) {
         options.page = screen.page();

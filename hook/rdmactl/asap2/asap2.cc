@@ -149,19 +149,18 @@ Result<Intents> disable_intents(HostView& view, const EswitchDevice& device) {
 }  // namespace
 
 Result<Answer> asap2_enable(const Options& options, netns::Host& host) {
-    Config config;
-    const Store store = TRY(open_store(options, host, config));
-    HostView view = TRY(host_view({host, config, store}));
+    const auto state = TRY(open_state(options, host));
+    HostView view = TRY(host_view(state->context));
     const EswitchDevice device = TRY(find_eswitch_device(options.pf, view.site));
     TRY(check_ovs(options, device, view.site));
     if (options.dry_run)
         return intended(TRY(enable_intents(view, options, device)),
                         TRY(status_of(view, {device.handle}, options.page)));
     TRY(work_on(view, device.handle, [&]() -> Result<> {
-        const auto known = TRY(load_setup(store, device.handle));
+        const auto known = TRY(load_setup(view.store, device.handle));
         const EswitchState wanted = TRY(wanted_state(options, device, known, view.site));
         Setup setup = TRY(setup_for(known, view.site, device, options));
-        TRY(save_setup(store, setup));  // before anything is changed
+        TRY(save_setup(view.store, setup));  // before anything is changed
         auto done = enable(view, options, wanted, setup).context("enable " + options.pf);
         // An e-switch that was enabled before may have users: it then stays enabled, as far as it
         // is.
@@ -173,9 +172,8 @@ Result<Answer> asap2_enable(const Options& options, netns::Host& host) {
 }
 
 Result<Answer> asap2_disable(const Options& options, netns::Host& host) {
-    Config config;
-    const Store store = TRY(open_store(options, host, config));
-    HostView view = TRY(host_view({host, config, store}));
+    const auto state = TRY(open_state(options, host));
+    HostView view = TRY(host_view(state->context));
     const EswitchDevice device = TRY(find_eswitch_device(options.pf, view.site));
     if (options.dry_run)
         return intended(TRY(disable_intents(view, device)),

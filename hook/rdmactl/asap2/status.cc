@@ -271,9 +271,8 @@ Result<Json> describe_path(Site& site, const std::string& eswitch, const std::st
 }
 
 Result<Answer> asap2_status(const Options& options, netns::Host& host) {
-    Config config;
-    const Store store = TRY(open_store(options, host, config));
-    HostView view = TRY(host_view({host, config, store}));
+    const auto state = TRY(open_state(options, host));
+    HostView view = TRY(host_view(state->context));
     if (options.pf.empty())
         return status_of(view, TRY(all_eswitches(view)), options.page);
     const std::string handle = TRY(find_eswitch_device(options.pf, view.site)).handle;

@@ -101,18 +101,16 @@ Result<Answer> carry_out(HostView& view,
 }  // namespace
 
 Result<Answer> vf_list(const Options& options, netns::Host& host) {
-    Config config;
-    const Store store = TRY(open_store(options, host, config));
-    HostView view = TRY(host_view({host, config, store}));
+    const auto state = TRY(open_state(options, host));
+    HostView view = TRY(host_view(state->context));
     if (!options.pf.empty())
         return answer_of(view, options, {TRY(find_pf(options.pf, host)).function});
     return answer_of(view, options, TRY(host.sriov.list_pfs()));
 }
 
 Result<Answer> vf_enable(const Options& options, netns::Host& host) {
-    Config config;
-    const Store store = TRY(open_store(options, host, config));
-    HostView view = TRY(host_view({host, config, store}));
+    const auto state = TRY(open_state(options, host));
+    HostView view = TRY(host_view(state->context));
     const Pf found = TRY(find_pf(options.pf, host));
     if (options.count == 0 || options.count > found.function.total_vfs)
         return make_error(Code::Usage,
@@ -137,9 +135,8 @@ Result<Answer> vf_enable(const Options& options, netns::Host& host) {
 }
 
 Result<Answer> vf_disable(const Options& options, netns::Host& host) {
-    Config config;
-    const Store store = TRY(open_store(options, host, config));
-    HostView view = TRY(host_view({host, config, store}));
+    const auto state = TRY(open_state(options, host));
+    HostView view = TRY(host_view(state->context));
     return carry_out(
         view,
         options,
