@@ -17,7 +17,6 @@
 #include <fmt/format.h>
 
 #include "hook/modes/host.h"
-#include "hook/rdmactl/find.h"
 #include "hook/rdmactl/text.h"
 #include "hook/rdmactl/vf/pf.h"
 #include "netns/base/text.h"

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "netns/base/colour.h"
 #include "netns/base/json.h"
+#include "netns/base/text.h"
 
 namespace hook::ctl {
 

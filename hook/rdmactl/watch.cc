@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "hook/rdmactl/find.h"
 #include "netns/base/folder_watch.h"
 
 namespace hook::ctl {

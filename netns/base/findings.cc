@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "netns/base/colour.h"
 #include "netns/base/text.h"
 
 namespace base {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The form of text that people read: plurals, and lines that fit.
+// The form of text that people read: plurals, lines that fit, and colours.
 #pragma once
 
 #include <cstddef>
@@ -22,5 +22,19 @@ std::string wrap(std::string_view text, size_t column, size_t columns);
 // Wraps the lines of CLI11's help that are too long: descriptions, which begin at column 30, and
 // lines without indent. Others, such as examples, stay as they are.
 std::string wrap_help(std::string_view text);
+
+// Colours of a terminal (ECMA-48, SGR).
+enum class Colour { Plain, Bold, Good, Doubtful, Bad };
+
+// Returns the text in the colour; unchanged if colours are off or the colour is plain.
+inline std::string paint(std::string_view text, Colour colour, bool on) {
+    if (!on || colour == Colour::Plain || text.empty())
+        return std::string(text);
+    const char* code = colour == Colour::Bold       ? "1"
+                       : colour == Colour::Good     ? "32"
+                       : colour == Colour::Doubtful ? "33"
+                                                    : "31";
+    return std::string("\033[") + code + "m" + std::string(text) + "\033[0m";
+}
 
 }  // namespace base

@@ -9,7 +9,6 @@
 
 #include "hook/rdmactl/asap2/bridge_setup.h"
 #include "hook/rdmactl/asap2/status.h"
-#include "hook/rdmactl/find.h"
 #include "hook/rdmactl/vf/pf.h"
 #include "hook/request/values.h"
 #include "netns/devlink.h"

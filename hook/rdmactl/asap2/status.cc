@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "hook/rdmactl/asap2/bridge_setup.h"
-#include "hook/rdmactl/find.h"
 #include "hook/rdmactl/text.h"
 #include "hook/rdmactl/vf/pf.h"
 #include "hook/steps/eswitch.h"
