@@ -30,6 +30,11 @@ struct Look : HostView {
     [[nodiscard]] bool wants(std::string_view mode) const;
 };
 
+// Returns the findings of a check that has only this one.
+inline Findings one(Status status, std::string why, std::string fix = {}) {
+    return {{.status = status, .why = std::move(why), .fix = std::move(fix)}};
+}
+
 // Returns an error's text and remedy as a finding.
 Finding finding_of(Error error, Status status);
 

@@ -61,8 +61,7 @@ std::vector<Diagnosis> examine(Look& look) {
             continue;
         auto found = check.look(look);
         if (!found)
-            found = Findings{{.status = Status::Warning,
-                              .why = "nobody could look: " + found.error().message()}};
+            found = one(Status::Warning, "nobody could look: " + found.error().message());
         for (Finding& finding : *found)
             all.push_back({.id = check.id, .finding = std::move(finding)});
     }

@@ -56,11 +56,10 @@ std::string name_of_adapter(const PciCard& adapter) {
 
 Findings look_at_gpus(const Topology& all) {
     if (all.gpus.empty())
-        return {{.status = Status::Skipped, .why = "the host has no GPU"}};
+        return one(Status::Skipped, "the host has no GPU");
     if (all.adapters.empty())
-        return {{.status = Status::Warning,
-                 .why = "the host has no RDMA adapter",
-                 .fix = "load the driver of your adapter"}};
+        return one(
+            Status::Warning, "the host has no RDMA adapter", "load the driver of your adapter");
     Findings found;
     for (size_t i = 0; i < all.gpus.size(); ++i) {
         const PciCard& gpu = all.gpus[i];
@@ -141,12 +140,11 @@ Findings look_at_iommu(const Topology& all) {
         }
     }
     if (translated.empty())
-        return {{.status = Status::Ok, .why = "no IOMMU translates for GPUs and adapters"}};
-    return {
-        {.status = Status::Warning,
-         .why = fmt::format("an IOMMU translates for {}: transfers between them are slow, or fail",
-                            fmt::join(translated, ", ")),
-         .fix = "boot with iommu=pt, unless containers or virtual machines need protection"}};
+        return one(Status::Ok, "no IOMMU translates for GPUs and adapters");
+    return one(Status::Warning,
+               fmt::format("an IOMMU translates for {}: transfers between them are slow, or fail",
+                           fmt::join(translated, ", ")),
+               "boot with iommu=pt, unless containers or virtual machines need protection");
 }
 
 // Returns the bridges between two places, without those that both are below.
@@ -170,15 +168,13 @@ Result<Findings> look_at_acs(Look& look, const Topology& all) {
         }
     }
     if (redirect.empty())
-        return Findings{{.status = Status::Ok,
-                         .why = "no bridge between a GPU and its adapter redirects (ACS)"}};
-    return Findings{
-        {.status = Status::Warning,
-         .why =
-             fmt::format("ACS sends what passes between GPUs and adapters to the processor, at {}",
-                         fmt::join(redirect, ", ")),
-         .fix = "setpci -s BRIDGE ECAP_ACS+6.w=0 for each of them, unless virtual machines use "
-                "devices below it; a boot sets it again"}};
+        return one(Status::Ok, "no bridge between a GPU and its adapter redirects (ACS)");
+    return one(
+        Status::Warning,
+        fmt::format("ACS sends what passes between GPUs and adapters to the processor, at {}",
+                    fmt::join(redirect, ", ")),
+        "setpci -s BRIDGE ECAP_ACS+6.w=0 for each of them, unless virtual machines use "
+        "devices below it; a boot sets it again");
 }
 
 std::string text_of_node(const netns::PciPlace& place) {

@@ -64,24 +64,24 @@ bool is_of_kernel(std::string_view list, std::string_view file) {
 // Checks that a module is loaded, or that the kernel loads it at its first use.
 Result<Findings> check_module(Look& look, const std::string& name, const std::string& what) {
     if (has_folder(look, "/sys/module/" + name))
-        return Findings{{.status = Status::Ok, .why = name + " is there"}};
+        return one(Status::Ok, name + " is there");
     const std::string kernel = TRY(release(look));
     const std::string folder = "/lib/modules/" + kernel;
     if (TRY(is_listed(look, folder + "/modules.dep", name)))
-        return Findings{{.status = Status::Ok,
-                         .why = name + " is not loaded; it is when it is needed",
-                         .fix = "to load it now: modprobe " + name}};
-    return Findings{{.status = Status::Fail,
-                     .why = fmt::format(
-                         "kernel {} has no module {}: {}. If depmod does not find it, install the "
-                         "kernel's modules (Debian: linux-image-{}, Ubuntu: "
-                         "linux-modules-extra-{})",
-                         kernel,
-                         name,
-                         what,
-                         kernel,
-                         kernel),
-                     .fix = fmt::format("depmod -a && modprobe {}", name)}};
+        return one(Status::Ok,
+                   name + " is not loaded; it is when it is needed",
+                   "to load it now: modprobe " + name);
+    return one(
+        Status::Fail,
+        fmt::format("kernel {} has no module {}: {}. If depmod does not find it, install the "
+                    "kernel's modules (Debian: linux-image-{}, Ubuntu: "
+                    "linux-modules-extra-{})",
+                    kernel,
+                    name,
+                    what,
+                    kernel,
+                    kernel),
+        fmt::format("depmod -a && modprobe {}", name));
 }
 
 constexpr Version kRxeServesNetns{7, 1};
@@ -225,15 +225,15 @@ Findings mode_after_boot(Look& look, netns::RdmaNetnsMode mode) {
     }
     if (asked == mode)
         return {};
-    return {{.status = Status::Warning,
-             .why = fmt::format("RDMA namespace mode is {}, and {} asks for {}: ib_core was loaded "
-                                "before that was written, or by an initramfs with an older copy",
-                                as_text(mode),
-                                file,
-                                as_text(asked)),
-             .fix = fmt::format("update-initramfs -u (Fedora, RHEL, SUSE: dracut --force), and "
-                                "reboot; or boot with ib_core.netns_mode={}",
-                                asked == netns::RdmaNetnsMode::Shared ? 1 : 0)}};
+    return one(Status::Warning,
+               fmt::format("RDMA namespace mode is {}, and {} asks for {}: ib_core was loaded "
+                           "before that was written, or by an initramfs with an older copy",
+                           as_text(mode),
+                           file,
+                           as_text(asked)),
+               fmt::format("update-initramfs -u (Fedora, RHEL, SUSE: dracut --force), and "
+                           "reboot; or boot with ib_core.netns_mode={}",
+                           asked == netns::RdmaNetnsMode::Shared ? 1 : 0));
 }
 
 std::string as_text(uint64_t bytes) {
@@ -243,13 +243,11 @@ std::string as_text(uint64_t bytes) {
 
 Result<Findings> check_config_file(Look& look) {
     if (look.config_trouble.empty())
-        return Findings{{.status = Status::Ok,
-                         .why = fmt::format("{}, {}",
-                                            look.config.policy ? "a policy" : "no policy",
-                                            base::number_of(look.config.pools.size(), "pool"))}};
-    return Findings{{.status = Status::Fail,
-                     .why = look.config_trouble,
-                     .fix = "correct the file; see: rdmactl config check"}};
+        return one(Status::Ok,
+                   fmt::format("{}, {}",
+                               look.config.policy ? "a policy" : "no policy",
+                               base::number_of(look.config.pools.size(), "pool")));
+    return one(Status::Fail, look.config_trouble, "correct the file; see: rdmactl config check");
 }
 
 Result<Version> kernel_version(Look& look) {
@@ -259,12 +257,12 @@ Result<Version> kernel_version(Look& look) {
 Result<Findings> check_release(Look& look) {
     const std::string kernel = TRY(release(look));
     if (version_of(kernel) >= kRxeServesNetns)
-        return Findings{{.status = Status::Ok, .why = "Linux " + kernel}};
-    return Findings{{.status = wants_own_rxe(look) ? Status::Fail : Status::Warning,
-                     .why = fmt::format("Linux {}: before 7.1 rxe carries nothing in a container's "
-                                        "network namespace",
-                                        kernel),
-                     .fix = "boot a kernel >= 7.1, or annotate rdma.placement=host"}};
+        return one(Status::Ok, "Linux " + kernel);
+    return one(wants_own_rxe(look) ? Status::Fail : Status::Warning,
+               fmt::format("Linux {}: before 7.1 rxe carries nothing in a container's "
+                           "network namespace",
+                           kernel),
+               "boot a kernel >= 7.1, or annotate rdma.placement=host");
 }
 
 Result<Findings> check_uverbs(Look& look) {
@@ -286,12 +284,11 @@ Result<Findings> check_rxe(Look& look) {
         look.at("/lib/modules/" + TRY(release(look)) + "/modules.dep"), kMaxModuleList));
     if (!is_of_kernel(list, "/rdma_rxe.ko"))
         return found;
-    return Findings{{.status = look.wants("softroce") ? Status::Fail : Status::Warning,
-                     .why = "ib_core is not the kernel's own (MLNX_OFED, DOCA), and the kernel's "
-                            "rdma_rxe does not load beside it: there is no SoftRoCE",
-                     .fix =
-                         "use the adapter (rdma.mode=shared, vf or host), or remove MLNX_OFED or "
-                         "DOCA and reboot"}};
+    return one(look.wants("softroce") ? Status::Fail : Status::Warning,
+               "ib_core is not the kernel's own (MLNX_OFED, DOCA), and the kernel's "
+               "rdma_rxe does not load beside it: there is no SoftRoCE",
+               "use the adapter (rdma.mode=shared, vf or host), or remove MLNX_OFED or "
+               "DOCA and reboot");
 }
 
 Result<Findings> check_siw(Look& look) {
@@ -314,11 +311,11 @@ Result<Findings> check_macvlan(Look& look) {
 Result<Findings> check_netns_mode(Look& look) {
     const auto mode = look.site.host.rdma.mode();
     if (!mode && mode.error().code == base::Code::Unavailable)
-        return Findings{{.status = Status::Fail,
-                         .why = "the kernel has no RDMA: no module of it is loaded, and every "
-                                "container with rdma.* is refused. To have it after a boot, too: "
-                                "/etc/modules-load.d",
-                         .fix = "modprobe " + module_of(look.options.mode)}};
+        return one(Status::Fail,
+                   "the kernel has no RDMA: no module of it is loaded, and every "
+                   "container with rdma.* is refused. To have it after a boot, too: "
+                   "/etc/modules-load.d",
+                   "modprobe " + module_of(look.options.mode));
     Findings found{TRY(judge_mode(look, TRY(mode)))};
     const Findings later = mode_after_boot(look, TRY(mode));
     found.insert(found.end(), later.begin(), later.end());
@@ -328,18 +325,17 @@ Result<Findings> check_netns_mode(Look& look) {
 Result<Findings> check_gids(Look& look) {
     const std::string module = "/sys/module/ib_core";
     if (!has_folder(look, module))
-        return Findings{{.status = Status::Skipped, .why = "ib_core is not loaded"}};
+        return one(Status::Skipped, "ib_core is not loaded");
     // The kernel marks a module that was not built with it. The list of symbols is long.
     bool filters = false;
     if (TRY(text_of(look, module + "/taint")).find('O') != std::string::npos)
         filters = TRY(look.site.host.files.read(look.at("/proc/kallsyms"), kMaxSymbolList))
                       .find(kGidFilter) != std::string::npos;
-    return Findings{
-        {.status = Status::Ok,
-         .why = filters ? "ib_core (MLNX_OFED, DOCA) keeps a GID for the network namespace of its "
-                          "interface: in mode shared no container uses a neighbour's"
-                        : "ib_core lets every user of an HCA use each of its GIDs: in mode shared "
-                          "a container can use a neighbour's"}};
+    return one(Status::Ok,
+               filters ? "ib_core (MLNX_OFED, DOCA) keeps a GID for the network namespace of its "
+                         "interface: in mode shared no container uses a neighbour's"
+                       : "ib_core lets every user of an HCA use each of its GIDs: in mode shared "
+                         "a container can use a neighbour's");
 }
 
 Result<Findings> check_memlock(Look& look) {

@@ -56,10 +56,6 @@ Result<Status> gravity_of_silence(Look& look) {
     }
     return Status::Fail;
 }
-
-Findings one(Status status, std::string why, std::string fix = {}) {
-    return {{.status = status, .why = std::move(why), .fix = std::move(fix)}};
-}
 }  // namespace
 
 Result<std::string> text_of(Look& look, const std::string& path) {
