@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interface of an attachment: the netdev under it, its addresses, routes and names, and the steps
-// for them. Read only.
+// The interface of an attachment: the netdev under it, its addresses, routes and names, and the
+// steps for them. Read only.
 #pragma once
 
 #include "hook/modes/mode.h"

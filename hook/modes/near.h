@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPUs and RDMA adapters: how far apart they are, which adapter is for which GPU, and the device that
-// a container gets by rdma.device=near:GPU. GPUs count in the order of their addresses, as nvidia-smi
-// numbers them (CUDA_DEVICE_ORDER=PCI_BUS_ID). Read only.
+// GPUs and RDMA adapters: how far apart they are, which adapter is for which GPU, and the device
+// that a container gets by rdma.device=near:GPU. GPUs count in the order of their addresses, as
+// nvidia-smi numbers them (CUDA_DEVICE_ORDER=PCI_BUS_ID). Read only.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // rdmactl verify: sends data between two containers, from one to a host where `rdma-perf serve`
 // runs, or within one. It runs the host's rdma-perf in the containers' network namespaces, so no
-// image needs to carry it. The test uses the containers' attachments, not their permissions. It also
-// looks at the verbs library of each image.
+// image needs to carry it. The test uses the containers' attachments, not their permissions. verify
+// also looks at the verbs library of each image.
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -367,8 +367,8 @@ Result<std::optional<Finding>> look_at_device(const Context& context,
     return std::optional{judge(*image, provider, device.name, base::printable(abi))};
 }
 
-// Returns a finding for each device of the container: Warning if programs of its image cannot open it;
-// Skipped if it has no library for that, or cannot be judged.
+// Returns a finding for each device of the container: Warning if programs of its image cannot open
+// it; Skipped if it has no library for that, or cannot be judged.
 base::Findings look_at_image(const Context& context, const Container& container) {
     base::Findings found;
     for (const std::string& akey : container.attachments) {

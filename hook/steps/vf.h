@@ -41,8 +41,8 @@ bool is_empty(const netns::VfSettings& settings);
 netns::VfSettings difference(const netns::VfSettings& wanted, const netns::VfSettings& present);
 // Returns the members of `present` that `chosen` has, too.
 netns::VfSettings members_of(const netns::VfSettings& chosen, const netns::VfSettings& present);
-// Returns the keys of annotations, without "rdma.", for the members that `asked` has and `present` has
-// not.
+// Returns the keys of annotations, without "rdma.", for the members that `asked` has and `present`
+// has not.
 std::vector<std::string_view> keys_of_missing(const netns::VfSettings& asked,
                                               const netns::VfSettings& present = {});
 

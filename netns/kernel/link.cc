@@ -120,8 +120,8 @@ Error explain_change(const LinkChange& change, Error refusal) {
     }
 }
 
-// The same for a child that was not made. The kernel has one errno for many causes, so this looks at
-// what is there.
+// The same for a child that was not made. The kernel has one errno for many causes, so this looks
+// at what is there.
 Error explain_child(
     Links& links, const Netns& host, const Netns& target, const ChildSpec& spec, Error refusal) {
     switch (refusal.sys) {

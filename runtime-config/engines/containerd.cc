@@ -20,8 +20,8 @@
 namespace engines {
 
 namespace {
-// ---- Lines of rdma-hook in files of others. Their first line has a checksum of the rest. Lines that
-// match it are as rdma-hook wrote them, in whatever version, and may be replaced or removed.
+// ---- Lines of rdma-hook in files of others. Their first line has a checksum of the rest. Lines
+// that match it are as rdma-hook wrote them, in whatever version, and may be replaced or removed.
 constexpr std::string_view kBegin = "# rdma-hook begin ";
 constexpr std::string_view kEnd = "# rdma-hook end\n";
 constexpr size_t kChecksum = 16;

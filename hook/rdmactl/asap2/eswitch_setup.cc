@@ -85,7 +85,7 @@ Result<> prepare(HostView& view,
         return TRY(present_function(view.site, device)).num_vfs == count
                    ? Result<>{}
                    : view.host.sriov.set_num_vfs(device.function.address, count);
-    const Pf pf = TRY(find_pf(device.function.address, view.site.host));
+    const Pf pf = TRY(find_pf(device.function.address, view.host));
     TRY(check_up(pf, view.site));
     return prepare_vfs(view, pf, count, kept);
 }
@@ -183,7 +183,7 @@ Result<> check_change(HostView& view,
 Result<> remember_vfs(HostView& view, const EswitchDevice& device, Setup& setup) {
     if (!is_pci(device) || !setup.vfs.empty())
         return {};
-    const Pf pf = TRY(find_pf(device.function.address, view.site.host));
+    const Pf pf = TRY(find_pf(device.function.address, view.host));
     for (uint32_t number = 0; number < pf.function.num_vfs; ++number)
         setup.vfs.push_back(
             TRY(view.host.sriov.settings(view.site.host_ns, pf.netdev.index, number))
@@ -259,7 +259,7 @@ Result<> switch_over(HostView& view,
 Result<> bind(HostView& view, const EswitchDevice& device, const Setup& setup) {
     const auto eswitch = TRY(eswitch_of(view.site, device.handle));
     return bind_vfs(
-        view, TRY(find_pf(device.function.address, view.site.host)), settable(setup, eswitch.mode));
+        view, TRY(find_pf(device.function.address, view.host)), settable(setup, eswitch.mode));
 }
 
 // Sets the offload. A failure is left for status to report: the e-switch forwards in software.
