@@ -14,7 +14,6 @@ namespace perf {
 namespace {
 // Bytes; the table in the header says whose.
 constexpr uint64_t kEthernet = 8 + 12 + 14 + 4;
-constexpr uint64_t kVlan = 4;
 constexpr uint64_t kIpv4 = 20;
 constexpr uint64_t kIpv6 = 40;
 constexpr uint64_t kUdp = 8;
@@ -26,45 +25,31 @@ constexpr uint64_t kReth = 16;
 constexpr uint64_t kAeth = 4;
 constexpr uint64_t kImmDt = 4;
 constexpr uint64_t kDeth = 8;
-constexpr uint64_t kTcp = 20 + 12;
-constexpr uint64_t kMpa = 2 + 4;
-constexpr uint64_t kTagged = 14;
-constexpr uint64_t kUntagged = 18;
-constexpr uint64_t kReadRequest = 28;
 
 constexpr uint64_t padded(uint64_t bytes) {
     return (bytes + 3) / 4 * 4;
 }
 
-constexpr uint64_t packets_of(uint64_t size, uint64_t room) {
-    return (size + room - 1) / room;
-}
-
-bool is_iwarp(HeaderStack stack) {
-    return stack == HeaderStack::IwarpIpv4 || stack == HeaderStack::IwarpIpv6;
-}
-
 // What every packet has besides payload and extended headers.
-uint64_t ib_packet(const Wire& wire) {
-    const uint64_t frame = kEthernet + (wire.vlan ? kVlan : 0);
-    switch (wire.stack) {
+uint64_t packet_bytes(HeaderStack stack) {
+    switch (stack) {
         case HeaderStack::RoceV2Ipv6:
-            return frame + kIpv6 + kUdp + kBthIcrc;
+            return kEthernet + kIpv6 + kUdp + kBthIcrc;
         case HeaderStack::RoceV1:
-            return frame + kGrh + kBthIcrc;
+            return kEthernet + kGrh + kBthIcrc;
         case HeaderStack::InfiniBand:
             return kLrh + kBthIcrc + kVcrc;
         case HeaderStack::InfiniBandGrh:
             return kLrh + kGrh + kBthIcrc + kVcrc;
         default:
-            return frame + kIpv4 + kUdp + kBthIcrc;
+            return kEthernet + kIpv4 + kUdp + kBthIcrc;
     }
 }
 
 // Bytes on the wire of one message, in the direction that is busier with it.
-uint64_t ib_message(const Wire& wire, const Transfer& transfer) {
-    const uint64_t packet = ib_packet(wire);
-    const uint64_t packets = packets_of(transfer.size, wire.mtu);
+uint64_t message_bytes(const Wire& wire, const Transfer& transfer) {
+    const uint64_t packet = packet_bytes(wire.stack);
+    const uint64_t packets = (uint64_t{transfer.size} + wire.mtu - 1) / wire.mtu;
     uint64_t bytes = packets * packet + padded(transfer.size);
     if (transfer.verb == Verb::Read) {
         bytes += packets > 1 ? 2 * kAeth : kAeth;
@@ -74,24 +59,6 @@ uint64_t ib_message(const Wire& wire, const Transfer& transfer) {
     bytes += transfer.verb == Verb::Write ? kReth : 0;
     bytes += transfer.immediate ? kImmDt : 0;
     return bytes + (transfer.datagram ? packets * kDeth : 0);
-}
-
-uint64_t iwarp_message(const Wire& wire, const Transfer& transfer) {
-    const uint64_t ip = wire.stack == HeaderStack::IwarpIpv6 ? kIpv6 : kIpv4;
-    const uint64_t frame = kEthernet + (wire.vlan ? kVlan : 0) + ip + kTcp;
-    const bool tagged = transfer.verb == Verb::Write || transfer.verb == Verb::Read;
-    const uint64_t ddp = tagged ? kTagged : kUntagged;
-    const uint64_t inside = ip + kTcp + kMpa + ddp;
-    if (wire.mtu < inside + 4)
-        return 0;
-    const uint64_t segments = packets_of(transfer.size, wire.mtu - inside);
-    // An FPDU is padded as a whole; those but the last are full, and how full is the room's matter.
-    const uint64_t last = transfer.size - (segments - 1) * (wire.mtu - inside);
-    const uint64_t pad = padded(2 + ddp + last) - (2 + ddp + last);
-    const uint64_t bytes = segments * (frame + kMpa + ddp) + transfer.size + pad;
-    if (transfer.verb != Verb::Read)
-        return bytes;
-    return std::max(bytes, frame + kMpa + kUntagged + kReadRequest);
 }
 
 // Bit/s of one lane; InfiniBand's behind the line coding.
@@ -123,7 +90,7 @@ HeaderStack stack_of(const DeviceInfo& info) {
             break;
     }
     // An active InfiniBand port has a LID; an iWARP port has none, and its GIDs no type of theirs.
-    return info.lid != 0 ? HeaderStack::InfiniBand : HeaderStack::IwarpIpv4;
+    return info.lid != 0 ? HeaderStack::InfiniBand : HeaderStack::Iwarp;
 }
 }  // namespace
 
@@ -143,13 +110,11 @@ std::optional<Transfer> transfer_of(const Point& point) {
 }
 
 std::optional<double> payload_limit(const Wire& wire, const Transfer& transfer) {
-    if (wire.link_bps == 0 || wire.mtu == 0 || transfer.size == 0)
+    const bool known = wire.link_bps != 0 && wire.mtu != 0 && wire.stack != HeaderStack::Iwarp;
+    if (!known || transfer.size == 0)
         return std::nullopt;
-    const uint64_t bytes =
-        is_iwarp(wire.stack) ? iwarp_message(wire, transfer) : ib_message(wire, transfer);
-    if (bytes == 0)
-        return std::nullopt;
-    return static_cast<double>(wire.link_bps) / 8 * transfer.size / static_cast<double>(bytes);
+    return static_cast<double>(wire.link_bps) / 8 * transfer.size /
+           static_cast<double>(message_bytes(wire, transfer));
 }
 
 uint64_t port_bps(uint32_t width, uint32_t speed, bool ethernet) {
@@ -168,18 +133,14 @@ Wire wire_between(const DeviceInfo& own, const DeviceInfo& peer, uint32_t mtu, c
     HeaderStack stack = stack_of(own);
     if (stack == HeaderStack::InfiniBand && needs_grh(own, peer, marks))
         stack = HeaderStack::InfiniBandGrh;
-    return {.link_bps = speed, .mtu = mtu, .stack = stack, .vlan = false};
+    return {.link_bps = speed, .mtu = mtu, .stack = stack};
 }
 
 std::optional<double> percent_of_limit(const Wire& wire,
                                        const Transfer& transfer,
                                        double bytes_per_s) {
-    if (is_iwarp(wire.stack))
-        return std::nullopt;
     const auto limit = payload_limit(wire, transfer);
-    if (!limit)
-        return std::nullopt;
-    return bytes_per_s / *limit * 100;
+    return limit ? std::optional(bytes_per_s / *limit * 100) : std::nullopt;
 }
 
 double limit_margin(const Point& point, uint64_t messages) {

@@ -7,7 +7,7 @@
 //
 // Sizes in bytes. On the wire each packet of at most a path MTU of payload has:
 //
-//   Ethernet (IEEE 802.3)  preamble 8, inter-frame gap 12, header 14, FCS 4; with a VLAN tag 4 more
+//   Ethernet (IEEE 802.3)  preamble 8, inter-frame gap 12, header 14, FCS 4
 //   RoCE v2 (IBTA A17)     IPv4 20 or IPv6 40, UDP 8, BTH 12, ICRC 4
 //   RoCE v1 (IBTA A16)     GRH 40, BTH 12, ICRC 4
 //   InfiniBand             LRH 8, BTH 12, ICRC 4, VCRC 2; GRH 40 where a port or a subnet wants it
@@ -18,10 +18,8 @@
 //   immediate              ImmDt 4 in the last packet
 //   payload                padded to a multiple of 4
 //
-// iWARP is a TCP stream of segments with one FPDU each: IPv4 20 or IPv6 40, TCP 20 and timestamps
-// 12 (RFC 7323), MPA length 2 and CRC 4 without markers (RFC 5044), DDP and RDMAP 14 tagged (WRITE,
-// READ response) or 18 untagged (SEND) (RFC 5041, 5040), a READ request 28. `mtu` is then that of
-// the IP packet, not of the payload.
+// A VLAN tag, 4 more, does not show in a GID and is left out. iWARP has no limit here: verbs do not
+// tell the MTU of its packets.
 #pragma once
 
 #include <cstdint>
@@ -31,21 +29,12 @@
 
 namespace perf {
 
-enum class HeaderStack {
-    RoceV2Ipv4,
-    RoceV2Ipv6,
-    RoceV1,
-    InfiniBand,
-    InfiniBandGrh,
-    IwarpIpv4,
-    IwarpIpv6
-};
+enum class HeaderStack { RoceV2Ipv4, RoceV2Ipv6, RoceV1, InfiniBand, InfiniBandGrh, Iwarp };
 
 struct Wire {
     uint64_t link_bps = 0;  // bits per second behind the line coding; 0: unknown
     uint32_t mtu = 0;       // bytes
     HeaderStack stack = HeaderStack::RoceV2Ipv4;
-    bool vlan = false;
 };
 
 struct Transfer {
@@ -60,7 +49,7 @@ struct Transfer {
 std::optional<Transfer> transfer_of(const Point& point);
 
 // The largest payload rate in bytes per second, one direction; nothing if it has no meaning:
-// unknown speed, no size, an MTU that leaves no room.
+// unknown speed or MTU, no size, iWARP.
 std::optional<double> payload_limit(const Wire& wire, const Transfer& transfer);
 
 // The speed of a port in bit/s from the codes of ibv_port_attr (bits of enum ib_port_width and
@@ -80,14 +69,13 @@ uint64_t port_bps(const PortAttr& port, bool ethernet) {
 }
 
 // What both sides of a point say about the wire between them: the slower known speed, the headers
-// of their GIDs. A VLAN does not show there and is left out.
+// of their GIDs.
 Wire wire_between(const DeviceInfo& own,
                   const DeviceInfo& peer,
                   uint32_t mtu,
                   const Marks& marks = {});
 
-// `bytes_per_s` in percent of the limit; nothing without one. An iWARP port has none here: the MTU
-// of its packets is not known to verbs.
+// `bytes_per_s` in percent of the limit; nothing without one.
 std::optional<double> percent_of_limit(const Wire& wire,
                                        const Transfer& transfer,
                                        double bytes_per_s);
