@@ -167,8 +167,9 @@ Exit loop(const LoopOptions& options, const Surroundings& around) {
         // The session tells its errors to the client, which reports them.
         (use == Use::Points ? points_server : load_server) =
             std::jthread([&around, &asked, fd = pair[1]] {
-                Session session(around.verbs, Control(UniqueFd(fd), around.stop), asked.side);
-                (void)session.run();
+                Served served;
+                (void)serve_session(
+                    around.verbs, Control(UniqueFd(fd), around.stop), asked.side, served);
             });
         return start_clients(std::move(ours), asked.side, around, needs_device(asked.plan));
     };

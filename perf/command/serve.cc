@@ -144,14 +144,14 @@ class Server {
 
     void attend(Control control, const std::string& name, Guest& guest) const {
         say("client " + name + ": connected");
-        Session session(around_.verbs, std::move(control), options_.side);
-        const auto done = session.run();
-        if (const std::string note = session.note(); !note.empty())
-            say("client " + name + ": note: " + note);
+        Served served;
+        const auto done = serve_session(around_.verbs, std::move(control), options_.side, served);
+        if (!served.note.empty())
+            say("client " + name + ": note: " + served.note);
         if (options_.explain_gid)
-            say("client " + name + ":\n" + session.explanation());
+            say("client " + name + ":\n" + served.explanation);
         if (done) {
-            say("client " + name + ": done, " + base::number_of(session.points(), "point"));
+            say("client " + name + ": done, " + base::number_of(served.points, "point"));
             return;
         }
         guest.exit = exit_of(done.error());

@@ -2,12 +2,17 @@
 #include "perf/command/session.h"
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
+#include <optional>
 
 #include <fmt/format.h>
 
+#include "perf/engine/attention.h"
+#include "perf/engine/cm_links.h"
 #include "perf/engine/tcp_team.h"
 #include "perf/engine/verbs_team.h"
+#include "perf/measure/account.h"
 #include "perf/protocol/streams.h"
 
 namespace perf {
@@ -50,337 +55,404 @@ Result<> check_same_family(const DeviceInfo& own, const DeviceInfo& peer) {
             "run against an address of the RDMA network, or pass --device and --gid on both "
             "sides");
 }
+
+// One session, and one thread. It knows no options of a test: the client says what is to be done,
+// within the limits of plan.h. What is no message of points is a suite's.
+class Session {
+  public:
+    Session(Verbs& verbs,
+            Control control,
+            const SideOptions& options,
+            Served& served,
+            std::span<const ServedSuite* const> suites)
+        : verbs_(&verbs),
+          control_(std::move(control)),
+          options_(options),
+          served_(served),
+          suites_(suites) {}
+
+    Result<> run() {
+        for (;;) {
+            auto frame = next_frame();
+            if (!frame && frame.error().code == Code::Unavailable && between_points())
+                return {};
+            auto done = frame ? handle(*frame) : Result<>(std::move(frame).error());
+            if (done)
+                continue;
+            Error error = explain_input(std::move(done).error());
+            // The client may be gone, which is why we are here: then this goes nowhere.
+            (void)control_.send(error_message(error), Deadline::in(std::chrono::seconds(1)));
+            return std::move(error).in(where());
+        }
+    }
+
+  private:
+    using Handler = Result<> (Session::*)(const Json&);
+
+    enum class State { New, Greeted, Ready, Open, Running, Suite };
+
+    struct Step {
+        std::string_view type;
+        State due;
+        Handler handler;
+    };
+
+    struct LaneRound {
+        uint32_t lane = 0;
+        Round round;
+    };
+
+    Result<Json> next_frame() {
+        const Deadline deadline = Deadline::in(idle());
+        if (state_ == State::Running || (half_ && half_->busy()))
+            TRY(attend_crew([] { return false; }));  // until the client speaks
+        return control_.receive(deadline);
+    }
+
+    // Until done(), or the client speaks, goes or has had its time; a worker's failure is an error.
+    Result<Attention::Cause> attend_crew(const std::function<bool()>& done) {
+        const Busy now = busy();
+        const Watched watched{.control = &control_, .crew = now.crew};
+        const auto patience = static_cast<uint64_t>(std::chrono::nanoseconds(idle()).count());
+        const Attention attention = TRY(attend({&watched, 1}, now_ns() + patience, done));
+        if (attention.cause == Attention::Cause::Failed)
+            return ending_error(*now.crew->failure(), *now.waiting);
+        return attention.cause;
+    }
+
+    // Of what is running.
+    [[nodiscard]] Busy busy() const {
+        if (half_)
+            return half_->busy().value_or(Busy{});
+        return {.crew = &team_->crew(), .waiting = &team_->waiting()};
+    }
+
+    // The client waits for our answer: whatever comes from it now is its end.
+    Result<> await_crew(const std::function<bool()>& done) {
+        const Attention::Cause cause = TRY(attend_crew(done));
+        if (cause == Attention::Cause::Spoken)
+            return wake_error(Wake::Gone, *busy().waiting);
+        if (cause == Attention::Cause::TimeUp)
+            return make_error(Code::Timeout, "the measurement does not come to its end");
+        return {};
+    }
+
+    Result<> handle(const Json& frame) {
+        const auto type = TRY(required<std::string>(frame, "type"));
+        const auto* step = std::ranges::find(kSteps, type, &Step::type);
+        if (step == std::end(kSteps))
+            return serve_suite(type, frame);
+        // A client without points that need a device asks for none.
+        const bool early = type == "open" && state_ == State::Greeted;
+        if (step->due != state_ && !early)
+            return not_due(type);
+        return (this->*step->handler)(frame);
+    }
+
+    Result<> serve_suite(const std::string& type, const Json& frame) {
+        const auto suite = std::ranges::find_if(suites_, [&](const ServedSuite* each) {
+            return std::ranges::find(each->messages, type) != each->messages.end();
+        });
+        if (suite == suites_.end())
+            return protocol_error("control message '" + printable(type, 40) + "' is not known");
+        if (state_ == State::Ready && type == (*suite)->messages.front()) {
+            if (!options_.memory->is_host())
+                return make_error(Code::Unsupported,
+                                  fmt::format("a server with --memory {} serves points only",
+                                              options_.memory->name()))
+                    .advise("start the server without --memory");
+            open_suite(**suite);
+        }
+        if (state_ != State::Suite || suite_ != *suite)
+            return not_due(type);
+        Json answer = TRY(half_->answer(type, frame));
+        if (half_->is_over()) {
+            half_.reset();
+            ++served_.points;
+            state_ = State::Ready;
+        }
+        return control_.send(answer, step());
+    }
+
+    void open_suite(const ServedSuite& suite) {
+        suite_ = &suite;
+        half_ = suite.make({.control = &control_,
+                            .options = &options_,
+                            .device = &*device_,
+                            .peer = &peer_,
+                            .account = &account_,
+                            .await = [this](const auto& done) { return await_crew(done); }});
+        state_ = State::Suite;
+    }
+
+    // ---- handlers of kSteps ----------------------------------------------------------------------
+    Result<> on_hello(const Json& frame) {
+        Hello own = own_hello();
+        for (const ServedSuite* suite : suites_) {
+            if (suite->takes_part(options_))
+                own.capabilities.emplace_back(suite->capability);
+        }
+        TRY(check_compatible(own, TRY(parse<Hello>(frame))));
+        state_ = State::Greeted;
+        account_.begin_idle();  // the client now measures its own, then opens the first point
+        return reply("hello", to_json(own));
+    }
+
+    Result<> on_device(const Json& frame) {
+        peer_ = TRY(parse<DeviceInfo>(frame));
+        device_ = TRY(choose_device());
+        served_.explanation = device_->explanation;
+        served_.note = device_->note;
+        place_buffers(*device_, options_.memory);
+        TRY(check_same_family(device_->info, peer_));
+        state_ = State::Ready;
+        account_.begin_idle();  // anew: this was work
+        return reply("device", to_json(device_->info));
+    }
+
+    [[nodiscard]] Result<Device> choose_device() const {
+        const auto own = local_address(control_.fd());
+        if (peer_.iwarp && own)
+            return open_cm_device(*verbs_, TRY(cm_device_of(*options_.cm, *own)));
+        // Towards the client's GID rather than its control connection: that one may be another network.
+        std::vector<Address> sources;
+        if (!peer_.gid.is_link_local()) {
+            if (const auto source = route_source(peer_.gid))
+                sources.push_back(*source);
+        }
+        if (own)
+            sources.push_back(*own);
+        DeviceWish wish = options_.wish;
+        wish.link_local_peer = peer_.gid.is_link_local();
+        return open_best_device(*verbs_, wish, sources);
+    }
+
+    Result<> on_open(const Json& frame) {
+        account_.end_idle();
+        const auto point = frame.find("point");
+        if (point == frame.end())
+            return make_error(Code::BadInput, "'open' needs 'point'");
+        Point wanted = TRY(parse<Point>(*point));
+        wanted.poll = resolve_poll(wanted.poll,
+                                   wanted.transport,
+                                   wanted.threads,
+                                   device_ ? poll_place(*device_) : PollPlace{});
+        TRY(needs_device(wanted.transport) ? open_verbs(wanted, frame) : open_tcp(wanted));
+        state_ = State::Open;
+        return {};
+    }
+
+    // Of a point that is to be opened.
+    [[nodiscard]] Waiting waiting_for(const Point& point) {
+        return {.control = &control_,
+                .device = needs_device(point.transport) ? &*device_ : nullptr,
+                .patience = options_.timeout,
+                .poll = point.poll};
+    }
+
+    Result<> open_verbs(const Point& point, const Json& frame) {
+        if (!device_)
+            return protocol_error("control message 'open' is not due before 'device'");
+        const auto remote = TRY(parse_endpoints(frame));
+        const uint32_t mtu = TRY(agree_mtu(point.mtu, device_->info, peer_));
+        Point own = point;
+        if (frame.contains("pkey"))
+            own.marks.pkey_index =
+                TRY(partition_index(*device_, TRY(required<uint16_t>(frame, "pkey"))));
+        auto team = TRY(VerbsTeam::create(
+            *device_, own, Side::Server, waiting_for(point), cm_ends_of(*options_.cm, control_)));
+        TRY(team->connect(peer_, remote, mtu));
+        const Opened opened{.endpoints = team->endpoints(),
+                            .mtu = mtu,
+                            .poll = point.poll,
+                            .inline_bytes = team->inline_bytes(),
+                            .ordering = point.ordering,
+                            .reads = team->reads(),
+                            .ticket = team->ticket()};
+        TRY(reply("opened", to_json(opened)));
+        // From here on the client may connect by rdma_cm.
+        TRY(team->link(std::nullopt));
+        team_ = std::move(team);
+        return {};
+    }
+
+    Result<> open_tcp(const Point& point) {
+        auto team = TRY(TcpTeam::create(point, Side::Server, waiting_for(point)));
+        StreamDoor door = TRY(StreamDoor::open(control_));
+        TRY(reply("opened", to_json(door.offer(point.poll))));
+        TRY(team->connect(
+            TRY(door.admit(point.qps, step()).context("opening " + describe(point)))));
+        team_ = std::move(team);
+        return {};
+    }
+
+    // The round that a message asks for; an error where the point has none of the kind, as it does
+    // not fit or the poster posts nothing.
+    [[nodiscard]] Result<LaneRound> round_in(
+        const Json& frame, std::string_view type, bool fits, Side poster, Side from) const {
+        const Point& point = team_->point();
+        if (!fits || !posts_data(point, poster))
+            return make_error(Code::BadInput,
+                              fmt::format("'{}' is not for {}", type, describe(point)));
+        const RoundOf asked = TRY(parse_round(frame, point));
+        return LaneRound{asked.lane, {.number = asked.number, .from = from, .left = asked.left}};
+    }
+
+    // on_open() has waited for it.
+    Result<> on_link(const Json&) { return reply("linked"); }
+
+    Result<> on_verify(const Json& frame) {
+        const Verb verb = team_->point().verb;
+        const auto [lane, round] =
+            TRY(round_in(frame, "verify", verb != Verb::Read, Side::Client, Side::Client));
+        if (is_atomic(verb))
+            return reply("verified", to_json(TRY(team_->check(lane, round))));
+        return reply("verified", to_json(TRY(team_->collect(lane, round))));
+    }
+
+    Result<> on_fill(const Json& frame) {
+        const bool fits = fetches(team_->point().verb);
+        const auto [lane, round] = TRY(round_in(frame, "fill", fits, Side::Client, Side::Server));
+        TRY(team_->fill(lane, round));
+        return reply("filled");
+    }
+
+    Result<> on_emit(const Json& frame) {
+        const bool fits = !fetches(team_->point().verb);
+        const auto [lane, round] = TRY(round_in(frame, "emit", fits, Side::Server, Side::Server));
+        TRY(team_->emit(lane, round));
+        // The client must not send before this: its message would come among our own completions.
+        return reply("emitted");
+    }
+
+    Result<> on_fetch(const Json& frame) {
+        const bool fits = fetches(team_->point().verb);
+        const auto [lane, round] = TRY(round_in(frame, "fetch", fits, Side::Server, Side::Client));
+        return reply("fetched", to_json(TRY(team_->fetch(lane, round))));
+    }
+
+    Result<> on_start(const Json&) {
+        if (looks_at_memory(team_->point()))
+            TRY(team_->wipe());
+        account_.begin(device_ ? device_->info : DeviceInfo());
+        TRY(team_->start());
+        state_ = State::Running;
+        return reply("started");
+    }
+
+    Result<> on_mark(const Json&) {
+        const Crew& crew = team_->crew();
+        uint64_t received = 0;
+        const Reading sent = read_in_time([&] {
+            received = crew.received();
+            return crew.sent();
+        });
+        return reply("marked",
+                     {{"messages", sent.count}, {"received", received}, {"at_ns", sent.at_ns}});
+    }
+
+    Result<> on_stop(const Json& frame) {
+        const auto sent = TRY(parse_counts(frame, "messages", team_->point().qps));
+        Crew& crew = team_->crew();
+        // By iterations the workers end by themselves.
+        if (team_->point().time_ms != 0)
+            crew.close();
+        TRY(await_crew([&] { return crew.all_drained(); }));
+        team_->expect(sent);
+        TRY(await_crew([&] { return crew.all_ended(); }));
+        // Of what is one-sided nobody here can count anything.
+        const bool counted = receives_data(team_->point(), Side::Server);
+        const uint64_t received =
+            counted ? crew.received() : std::accumulate(sent.begin(), sent.end(), uint64_t{0});
+        TRY(reply_stopped(received));
+        team_->finish();
+        state_ = State::Open;
+        return {};
+    }
+
+    Result<> on_close(const Json&) {
+        team_.reset();
+        ++served_.points;
+        state_ = device_ ? State::Ready : State::Greeted;
+        return reply("closed");
+    }
+
+    // ----------------------------------------------------------------------------------------------
+    Result<> reply(std::string_view type, Json body = Json::object()) {
+        return control_.send(message(type, std::move(body)), step());
+    }
+
+    Result<> reply_stopped(uint64_t received) {
+        Json body = {{"messages", received}};
+        body.update(to_json(team_->posted()));
+        body.update(to_json(account_.end()));
+        return reply("stopped", std::move(body));
+    }
+
+    // How long the client may be silent now.
+    [[nodiscard]] std::chrono::milliseconds idle() const {
+        const bool beginning =
+            state_ == State::New || (state_ == State::Greeted && served_.points == 0);
+        if (beginning)
+            return options_.timeout;
+        // Its other servers, one after the other, verify for as long as the point lasts.
+        if (state_ == State::Open && team_->point().verify == Verify::Full)
+            return kMaxHosts * longest_of(team_.get()) + options_.pause;
+        const bool measuring = state_ == State::Running || (half_ && half_->busy());
+        return measuring ? longest_of(team_.get()) + options_.timeout + options_.pause
+                         : options_.pause;
+    }
+
+    // The client may leave now, and nothing is wrong.
+    [[nodiscard]] bool between_points() const {
+        return state_ == State::Ready || (state_ == State::Greeted && served_.points != 0);
+    }
+
+    [[nodiscard]] std::string where() const {
+        if (half_)
+            return "serving " + std::string(suite_->what);
+        return team_ ? "serving " + describe(team_->point()) : std::string("serving");
+    }
+
+    [[nodiscard]] Deadline step() const { return Deadline::in(options_.timeout); }
+
+    static constexpr Step kSteps[] = {
+        {"hello", State::New, &Session::on_hello},
+        {"device", State::Greeted, &Session::on_device},
+        {"open", State::Ready, &Session::on_open},
+        {"link", State::Open, &Session::on_link},
+        {"verify", State::Open, &Session::on_verify},
+        {"fill", State::Open, &Session::on_fill},
+        {"emit", State::Open, &Session::on_emit},
+        {"fetch", State::Open, &Session::on_fetch},
+        {"start", State::Open, &Session::on_start},
+        {"mark", State::Running, &Session::on_mark},
+        {"stop", State::Running, &Session::on_stop},
+        {"close", State::Open, &Session::on_close},
+    };
+
+    Verbs* verbs_;
+    Control control_;
+    SideOptions options_;
+    Served& served_;
+    std::span<const ServedSuite* const> suites_;
+    State state_ = State::New;
+    DeviceInfo peer_;
+    std::optional<Device> device_;  // once the client asked for one
+    Account account_;
+    // What uses the device: an open point or an open suite.
+    std::unique_ptr<Team> team_;
+    const ServedSuite* suite_ = nullptr;  // of the half
+    std::unique_ptr<ServerHalf> half_;
+};
 }  // namespace
 
-const Session::Step Session::kSteps[] = {
-    {"hello", State::New, &Session::on_hello},
-    {"device", State::Greeted, &Session::on_device},
-    {"open", State::Ready, &Session::on_open},
-    {"link", State::Open, &Session::on_link},
-    {"verify", State::Open, &Session::on_verify},
-    {"fill", State::Open, &Session::on_fill},
-    {"emit", State::Open, &Session::on_emit},
-    {"fetch", State::Open, &Session::on_fetch},
-    {"start", State::Open, &Session::on_start},
-    {"mark", State::Running, &Session::on_mark},
-    {"stop", State::Running, &Session::on_stop},
-    {"close", State::Open, &Session::on_close},
-};
-
-Session::Session(Verbs& verbs,
-                 Control control,
-                 SideOptions options,
-                 std::span<const ServedSuite* const> suites)
-    : verbs_(&verbs), control_(std::move(control)), options_(std::move(options)), suites_(suites) {}
-
-Result<> Session::run() {
-    for (;;) {
-        auto frame = next_frame();
-        if (!frame && frame.error().code == Code::Unavailable && between_points())
-            return {};
-        auto done = frame ? handle(*frame) : Result<>(std::move(frame).error());
-        if (done)
-            continue;
-        Error error = explain_input(std::move(done).error());
-        // The client may be gone, which is why we are here: then this goes nowhere.
-        (void)control_.send(error_message(error), Deadline::in(std::chrono::seconds(1)));
-        return std::move(error).in(where());
-    }
-}
-
-Result<Json> Session::next_frame() {
-    const Deadline deadline = Deadline::in(idle());
-    if (state_ == State::Running || (half_ && half_->busy()))
-        TRY(attend_crew([] { return false; }));  // until the client speaks
-    return control_.receive(deadline);
-}
-
-// Until done(), or the client speaks, goes or has had its time; a worker's failure is an error.
-Result<Attention::Cause> Session::attend_crew(const std::function<bool()>& done) {
-    const Busy now = busy();
-    const Watched watched{.control = &control_, .crew = now.crew};
-    const auto patience = static_cast<uint64_t>(std::chrono::nanoseconds(idle()).count());
-    const Attention attention = TRY(attend({&watched, 1}, now_ns() + patience, done));
-    if (attention.cause == Attention::Cause::Failed)
-        return ending_error(*now.crew->failure(), *now.waiting);
-    return attention.cause;
-}
-
-Busy Session::busy() const {
-    if (half_)
-        return half_->busy().value_or(Busy{});
-    return {.crew = &team_->crew(), .waiting = &team_->waiting()};
-}
-
-// The client waits for our answer: whatever comes from it now is its end.
-Result<> Session::await_crew(const std::function<bool()>& done) {
-    const Attention::Cause cause = TRY(attend_crew(done));
-    if (cause == Attention::Cause::Spoken)
-        return wake_error(Wake::Gone, *busy().waiting);
-    if (cause == Attention::Cause::TimeUp)
-        return make_error(Code::Timeout, "the measurement does not come to its end");
-    return {};
-}
-
-Result<> Session::handle(const Json& frame) {
-    const auto type = TRY(required<std::string>(frame, "type"));
-    const auto* step = std::ranges::find(kSteps, type, &Step::type);
-    if (step == std::end(kSteps))
-        return serve_suite(type, frame);
-    // A client without points that need a device asks for none.
-    const bool early = type == "open" && state_ == State::Greeted;
-    if (step->due != state_ && !early)
-        return not_due(type);
-    return (this->*step->handler)(frame);
-}
-
-Result<> Session::serve_suite(const std::string& type, const Json& frame) {
-    const auto suite = std::ranges::find_if(suites_, [&](const ServedSuite* each) {
-        return std::ranges::find(each->messages, type) != each->messages.end();
-    });
-    if (suite == suites_.end())
-        return protocol_error("control message '" + printable(type, 40) + "' is not known");
-    if (state_ == State::Ready && type == (*suite)->messages.front()) {
-        if (!options_.memory->is_host())
-            return make_error(Code::Unsupported,
-                              fmt::format("a server with --memory {} serves points only",
-                                          options_.memory->name()))
-                .advise("start the server without --memory");
-        open_suite(**suite);
-    }
-    if (state_ != State::Suite || suite_ != *suite)
-        return not_due(type);
-    Json answer = TRY(half_->answer(type, frame));
-    if (half_->is_over()) {
-        half_.reset();
-        ++points_;
-        state_ = State::Ready;
-    }
-    return control_.send(answer, step());
-}
-
-void Session::open_suite(const ServedSuite& suite) {
-    suite_ = &suite;
-    half_ = suite.make({.control = &control_,
-                        .options = &options_,
-                        .device = &*device_,
-                        .peer = &peer_,
-                        .account = &account_,
-                        .await = [this](const auto& done) { return await_crew(done); }});
-    state_ = State::Suite;
-}
-
-Result<> Session::on_hello(const Json& frame) {
-    Hello own = own_hello();
-    for (const ServedSuite* suite : suites_) {
-        if (suite->takes_part(options_))
-            own.capabilities.emplace_back(suite->capability);
-    }
-    TRY(check_compatible(own, TRY(parse<Hello>(frame))));
-    state_ = State::Greeted;
-    account_.begin_idle();  // the client now measures its own, then opens the first point
-    return reply("hello", to_json(own));
-}
-
-Result<> Session::on_device(const Json& frame) {
-    peer_ = TRY(parse<DeviceInfo>(frame));
-    device_ = TRY(choose_device());
-    place_buffers(*device_, options_.memory);
-    TRY(check_same_family(device_->info, peer_));
-    state_ = State::Ready;
-    account_.begin_idle();  // anew: this was work
-    return reply("device", to_json(device_->info));
-}
-
-Result<Device> Session::choose_device() const {
-    const auto own = local_address(control_.fd());
-    if (peer_.iwarp && own)
-        return open_cm_device(*verbs_, TRY(cm_device_of(*options_.cm, *own)));
-    // Towards the client's GID rather than its control connection: that one may be another network.
-    std::vector<Address> sources;
-    if (!peer_.gid.is_link_local()) {
-        if (const auto source = route_source(peer_.gid))
-            sources.push_back(*source);
-    }
-    if (own)
-        sources.push_back(*own);
-    DeviceWish wish = options_.wish;
-    wish.link_local_peer = peer_.gid.is_link_local();
-    return open_best_device(*verbs_, wish, sources);
-}
-
-Result<> Session::on_open(const Json& frame) {
-    account_.end_idle();
-    const auto point = frame.find("point");
-    if (point == frame.end())
-        return make_error(Code::BadInput, "'open' needs 'point'");
-    Point wanted = TRY(parse<Point>(*point));
-    wanted.poll = resolve_poll(wanted.poll,
-                               wanted.transport,
-                               wanted.threads,
-                               device_ ? poll_place(*device_) : PollPlace{});
-    TRY(needs_device(wanted.transport) ? open_verbs(wanted, frame) : open_tcp(wanted));
-    state_ = State::Open;
-    return {};
-}
-
-Waiting Session::waiting_for(const Point& point) {
-    return {.control = &control_,
-            .device = needs_device(point.transport) ? &*device_ : nullptr,
-            .patience = options_.timeout,
-            .poll = point.poll};
-}
-
-Result<> Session::open_verbs(const Point& point, const Json& frame) {
-    if (!device_)
-        return protocol_error("control message 'open' is not due before 'device'");
-    const auto remote = TRY(parse_endpoints(frame));
-    const uint32_t mtu = TRY(agree_mtu(point.mtu, device_->info, peer_));
-    Point own = point;
-    if (frame.contains("pkey"))
-        own.marks.pkey_index =
-            TRY(partition_index(*device_, TRY(required<uint16_t>(frame, "pkey"))));
-    auto team = TRY(VerbsTeam::create(
-        *device_, own, Side::Server, waiting_for(point), cm_ends_of(*options_.cm, control_)));
-    TRY(team->connect(peer_, remote, mtu));
-    const Opened opened{.endpoints = team->endpoints(),
-                        .mtu = mtu,
-                        .poll = point.poll,
-                        .inline_bytes = team->inline_bytes(),
-                        .ordering = point.ordering,
-                        .reads = team->reads(),
-                        .ticket = team->ticket()};
-    TRY(reply("opened", to_json(opened)));
-    // From here on the client may connect by rdma_cm.
-    TRY(team->link(std::nullopt));
-    team_ = std::move(team);
-    return {};
-}
-
-Result<> Session::open_tcp(const Point& point) {
-    auto team = TRY(TcpTeam::create(point, Side::Server, waiting_for(point)));
-    StreamDoor door = TRY(StreamDoor::open(control_));
-    TRY(reply("opened", to_json(door.offer(point.poll))));
-    TRY(team->connect(TRY(door.admit(point.qps, step()).context("opening " + describe(point)))));
-    team_ = std::move(team);
-    return {};
-}
-
-Result<Session::LaneRound> Session::round_in(
-    const Json& frame, std::string_view type, bool fits, Side poster, Side from) const {
-    const Point& point = team_->point();
-    if (!fits || !posts_data(point, poster))
-        return make_error(Code::BadInput, fmt::format("'{}' is not for {}", type, describe(point)));
-    const RoundOf asked = TRY(parse_round(frame, point));
-    return LaneRound{asked.lane, {.number = asked.number, .from = from, .left = asked.left}};
-}
-
-Result<> Session::on_verify(const Json& frame) {
-    const Verb verb = team_->point().verb;
-    const auto [lane, round] =
-        TRY(round_in(frame, "verify", verb != Verb::Read, Side::Client, Side::Client));
-    if (is_atomic(verb))
-        return reply("verified", to_json(TRY(team_->check(lane, round))));
-    return reply("verified", to_json(TRY(team_->collect(lane, round))));
-}
-
-Result<> Session::on_fill(const Json& frame) {
-    const bool fits = fetches(team_->point().verb);
-    const auto [lane, round] = TRY(round_in(frame, "fill", fits, Side::Client, Side::Server));
-    TRY(team_->fill(lane, round));
-    return reply("filled");
-}
-
-Result<> Session::on_emit(const Json& frame) {
-    const bool fits = !fetches(team_->point().verb);
-    const auto [lane, round] = TRY(round_in(frame, "emit", fits, Side::Server, Side::Server));
-    TRY(team_->emit(lane, round));
-    // The client must not send before this: its message would come among our own completions.
-    return reply("emitted");
-}
-
-Result<> Session::on_fetch(const Json& frame) {
-    const bool fits = fetches(team_->point().verb);
-    const auto [lane, round] = TRY(round_in(frame, "fetch", fits, Side::Server, Side::Client));
-    return reply("fetched", to_json(TRY(team_->fetch(lane, round))));
-}
-
-Result<> Session::on_start(const Json&) {
-    if (looks_at_memory(team_->point()))
-        TRY(team_->wipe());
-    account_.begin(device_ ? device_->info : DeviceInfo());
-    TRY(team_->start());
-    state_ = State::Running;
-    return reply("started");
-}
-
-Result<> Session::on_mark(const Json&) {
-    const Crew& crew = team_->crew();
-    uint64_t received = 0;
-    const Reading sent = read_in_time([&] {
-        received = crew.received();
-        return crew.sent();
-    });
-    return reply("marked",
-                 {{"messages", sent.count}, {"received", received}, {"at_ns", sent.at_ns}});
-}
-
-Result<> Session::on_stop(const Json& frame) {
-    const auto sent = TRY(parse_counts(frame, "messages", team_->point().qps));
-    Crew& crew = team_->crew();
-    // By iterations the workers end by themselves.
-    if (team_->point().time_ms != 0)
-        crew.close();
-    TRY(await_crew([&] { return crew.all_drained(); }));
-    team_->expect(sent);
-    TRY(await_crew([&] { return crew.all_ended(); }));
-    // Of what is one-sided nobody here can count anything.
-    const bool counted = receives_data(team_->point(), Side::Server);
-    const uint64_t received =
-        counted ? crew.received() : std::accumulate(sent.begin(), sent.end(), uint64_t{0});
-    TRY(reply_stopped(received));
-    team_->finish();
-    state_ = State::Open;
-    return {};
-}
-
-Result<> Session::on_close(const Json&) {
-    team_.reset();
-    ++points_;
-    state_ = device_ ? State::Ready : State::Greeted;
-    return reply("closed");
-}
-
-Result<> Session::reply(std::string_view type, Json body) {
-    return control_.send(message(type, std::move(body)), step());
-}
-
-Result<> Session::reply_stopped(uint64_t received) {
-    Json body = {{"messages", received}};
-    body.update(to_json(team_->posted()));
-    body.update(to_json(account_.end()));
-    return reply("stopped", std::move(body));
-}
-
-std::chrono::milliseconds Session::idle() const {
-    const bool beginning = state_ == State::New || (state_ == State::Greeted && points_ == 0);
-    if (beginning)
-        return options_.timeout;
-    // Its other servers, one after the other, verify for as long as the point lasts.
-    if (state_ == State::Open && team_->point().verify == Verify::Full)
-        return kMaxHosts * longest_of(team_.get()) + options_.pause;
-    const bool measuring = state_ == State::Running || (half_ && half_->busy());
-    return measuring ? longest_of(team_.get()) + options_.timeout + options_.pause : options_.pause;
-}
-
-bool Session::between_points() const {
-    return state_ == State::Ready || (state_ == State::Greeted && points_ != 0);
-}
-
-std::string Session::where() const {
-    if (half_)
-        return "serving " + std::string(suite_->what);
-    return team_ ? "serving " + describe(team_->point()) : std::string("serving");
+Result<> serve_session(Verbs& verbs,
+                       Control control,
+                       const SideOptions& options,
+                       Served& served,
+                       std::span<const ServedSuite* const> suites) {
+    return Session(verbs, std::move(control), options, served, suites).run();
 }
 
 }  // namespace perf

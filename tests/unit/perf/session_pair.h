@@ -53,8 +53,8 @@ class Pair {
     Pair(test::FakeVerbs& verbs, const SideOptions& side) : side_(side) {
         EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds_), 0);
         thread_ = std::jthread([this, &verbs] {
-            Session session(verbs, Control(base::UniqueFd(fds_[1]), stop), side_);
-            outcome_ = session.run();
+            Served served;
+            outcome_ = serve_session(verbs, Control(base::UniqueFd(fds_[1]), stop), side_, served);
         });
     }
 

@@ -450,12 +450,11 @@ TEST(Suites, AnotherOneIsServedBesidePoints) {
     int fds[2] = {-1, -1};
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds), 0);
     Result<> outcome;
-    uint64_t points = 0;
+    Served served;
     std::jthread server([&] {
         const ServedSuite* const suites[] = {&kServedEcho};
-        Session session(verbs, Control(base::UniqueFd(fds[1]), stop), options(), suites);
-        outcome = session.run();
-        points = session.points();
+        outcome =
+            serve_session(verbs, Control(base::UniqueFd(fds[1]), stop), options(), served, suites);
     });
     {
         auto client = Client::start(verbs, Control(base::UniqueFd(fds[0]), stop), options());
@@ -480,7 +479,7 @@ TEST(Suites, AnotherOneIsServedBesidePoints) {
     }
     server.join();
     EXPECT_FALSE(outcome);
-    EXPECT_EQ(points, 2U) << "the suite and the point";
+    EXPECT_EQ(served.points, 2U) << "the suite and the point";
     EXPECT_EQ(verbs.objects(), 0U);
 }
 
