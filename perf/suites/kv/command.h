@@ -10,7 +10,7 @@ namespace perf {
 extern const Suite kKv;
 
 namespace kv {
-extern const ServedSuite kServedExercise;  // half.cc, by the messages of message.h
+extern const ServedSuite kServedExercise;  // server.cc, by the messages of message.h
 }
 
 Exit kv_exercise(const LookOptions& look, const kv::Plan& plan, const Surroundings& around);

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/suites/kv/server.h"
-
+// The server's side of the key-value exercise: the table, a queue pair, and while GETs are asked for
+// by SEND a thread that answers them.
+#include <algorithm>
 #include <cstring>
 
 #include "perf/engine/latency.h"
+#include "perf/suites/kv/command.h"
+#include "perf/suites/kv/link.h"
+#include "perf/suites/kv/message.h"
 
 namespace perf::kv {
 
@@ -60,56 +64,124 @@ class Answerer {
     uint64_t answers_ = 0;
     Ending end_;
 };
+
+// One client's table and queue pair.
+struct Service {
+    Shape shape;
+    Waiting waiting;  // how the thread waits, and whose words explain a failure
+    Region table;
+    Region requests;
+    Link link;                             // uses both
+    std::unique_ptr<Crew> crew = nullptr;  // its thread uses all the above: goes first
+
+    Ending answer(Crew::Hand& hand) {
+        Waiting of_hand = waiting;
+        of_hand.word = hand.worker.word_fd();
+        return with_completer(link.completions(), of_hand, [&](auto& completer) {
+            using C = std::remove_reference_t<decltype(completer)>;
+            return Answerer<C>(link, table, requests, shape, hand.worker).run(completer);
+        });
+    }
+};
+
+constexpr std::string_view kExchange[] = {"kv_open", "kv_start", "kv_stop", "kv_close"};
+
+class ExerciseHalf : public ServerHalf {
+  public:
+    explicit ExerciseHalf(Lent lent) : lent_(std::move(lent)) {}
+
+    Result<Json> answer(std::string_view type, const Json& frame) override {
+        if (type == "kv_open" && !service_)
+            return open(frame);
+        if (type == "kv_start" && service_ && !service_->crew)
+            return start(frame);
+        if (type == "kv_stop" && service_ && service_->crew)
+            return stop();
+        if (type != "kv_close" || !service_ || service_->crew)
+            return not_due(type);
+        service_.reset();
+        over_ = true;
+        return message("kv_closed");
+    }
+
+    [[nodiscard]] bool is_over() const override { return over_; }
+
+    [[nodiscard]] std::optional<Busy> busy() const override {
+        if (!service_ || !service_->crew)
+            return std::nullopt;
+        return Busy{.crew = service_->crew.get(), .waiting = &service_->waiting};
+    }
+
+  private:
+    // Table and queue pair, which is connected to the client's.
+    Result<Json> open(const Json& frame) {
+        lent_.account->end_idle();
+        const auto [shape, poll, remote] = TRY(parse_opening(frame));
+        const Device& device = *lent_.device;
+        const Waiting waiting{.control = lent_.control,
+                              .device = lent_.device,
+                              .patience = lent_.options->timeout,
+                              .poll = resolve_poll(poll, Transport::Rc, 1, poll_place(device))};
+        auto table = TRY(Region::create(device, shape.table_bytes(), IBV_ACCESS_REMOTE_READ));
+        auto requests =
+            TRY(Region::create(device, size_t{kReceives} * kRequestBytes, IBV_ACCESS_LOCAL_WRITE));
+        auto link =
+            TRY(Link::create(device, link_options(shape.slot_bytes(), IBV_ACCESS_REMOTE_READ)));
+        for (uint64_t id = 1; id <= kReceives; ++id) {
+            if (const int rc = post_request(link, requests, id); rc != 0)
+                return sys_error(rc, "post receives");
+        }
+        const uint32_t mtu = std::min(device.info.active_mtu, lent_.peer->active_mtu);
+        TRY(link.connect(*lent_.peer, remote, mtu));
+        Endpoint own = link.endpoint();
+        own.address = table.address();
+        own.length = shape.table_bytes();
+        own.rkey = table.rkey();
+        service_ = std::make_unique<Service>(
+            Service{shape, waiting, std::move(table), std::move(requests), std::move(link)});
+        const Opened opened{.endpoints = {own}, .mtu = mtu, .poll = waiting.poll};
+        return message("kv_opened", perf::to_json(opened));
+    }
+
+    // Fills the table; by SEND, GETs are answered from now on, until the crew is closed. By READ it
+    // has nobody.
+    Result<Json> start(const Json& frame) {
+        const Start asked = TRY(parse_start(frame));
+        const Shape& shape = service_->shape;
+        TRY(fill(service_->table.bytes().first(shape.table_bytes()), shape, asked.version));
+        auto crew = TRY(Crew::create());
+        if (asked.method == Method::Send)
+            TRY(crew->hire(false, [this](Crew::Hand& hand) { return service_->answer(hand); }));
+        TRY(crew->start());
+        service_->crew = std::move(crew);
+        lent_.account->begin(lent_.device->info);
+        return message("kv_started");
+    }
+
+    Result<Json> stop() {
+        Crew& crew = *service_->crew;
+        crew.close();
+        TRY(lent_.await([&] { return crew.all_ended(); }));
+        Json body = {{"answers", crew.sent()}};
+        service_->crew.reset();
+        body.update(perf::to_json(lent_.account->end()));
+        return message("kv_stopped", std::move(body));
+    }
+
+    Lent lent_;
+    std::unique_ptr<Service> service_;
+    bool over_ = false;
+};
 }  // namespace
 
-Result<std::unique_ptr<Service>> Service::open(const Device& device,
-                                               const Opening& opening,
-                                               const DeviceInfo& peer,
-                                               uint32_t mtu,
-                                               const Waiting& waiting) {
-    const Shape& shape = opening.shape;
-    auto table = TRY(Region::create(device, shape.table_bytes(), IBV_ACCESS_REMOTE_READ));
-    auto requests =
-        TRY(Region::create(device, size_t{kReceives} * kRequestBytes, IBV_ACCESS_LOCAL_WRITE));
-    auto link = TRY(Link::create(device, link_options(shape.slot_bytes(), IBV_ACCESS_REMOTE_READ)));
-    for (uint64_t id = 1; id <= kReceives; ++id) {
-        if (const int rc = post_request(link, requests, id); rc != 0)
-            return sys_error(rc, "post receives");
-    }
-    TRY(link.connect(peer, opening.endpoint, mtu));
-    return std::unique_ptr<Service>(
-        new Service(shape, waiting, std::move(table), std::move(requests), std::move(link)));
-}
-
-Endpoint Service::endpoint() const {
-    Endpoint endpoint = link_.endpoint();
-    endpoint.address = table_.address();
-    endpoint.length = shape_.table_bytes();
-    endpoint.rkey = table_.rkey();
-    return endpoint;
-}
-
-Result<> Service::start(const Start& start) {
-    TRY(fill(table_.bytes().first(shape_.table_bytes()), shape_, start.version));
-    crew_ = TRY(Crew::create());
-    if (start.method == Method::Send)
-        TRY(crew_->hire(false, [this](Crew::Hand& hand) { return answer(hand); }));
-    return crew_->start();
-}
-
-Ending Service::answer(Crew::Hand& hand) {
-    Waiting waiting = waiting_;
-    waiting.word = hand.worker.word_fd();
-    return with_completer(link_.completions(), waiting, [&](auto& completer) {
-        using C = std::remove_reference_t<decltype(completer)>;
-        return Answerer<C>(link_, table_, requests_, shape_, hand.worker).run(completer);
-    });
-}
-
-uint64_t Service::finish() {
-    const uint64_t answers = crew_->sent();
-    crew_.reset();
-    return answers;
-}
+const ServedSuite kServedExercise = {
+    .what = "the key-value exercise",
+    .capability = kCapability,
+    .takes_part = [](const SideOptions&) { return true; },
+    .messages = kExchange,
+    .make = [](const Lent& lent) -> std::unique_ptr<ServerHalf> {
+        return std::make_unique<ExerciseHalf>(lent);
+    },
+};
 
 }  // namespace perf::kv
