@@ -34,7 +34,7 @@ std::string to_text(const Trials& trials);
 Json to_json(const Trials& trials, const std::string& peer);  // members of the document
 
 // Negative tests between this side and a server that agreed to them. The server's half is in
-// half.cc: one page is exposed until the client releases it.
+// target.cc: one page is exposed until the client releases it.
 extern const Suite kIsolate;
 extern const ServedSuite kServedIsolation;
 
