@@ -15,7 +15,6 @@
 #include "perf/measure/hosts.h"
 #include "perf/measure/schedule.h"
 #include "perf/report/document.h"
-#include "perf/report/output.h"
 #include "perf/report/outputs.h"
 #include "perf/report/summary.h"
 

@@ -4,7 +4,7 @@
 
 #include "perf/command/options.h"
 #include "perf/measure/surroundings.h"
-#include "perf/report/exit_code.h"
+#include "perf/report/document.h"
 
 namespace perf {
 

@@ -10,7 +10,6 @@
 #include "perf/command/commands.h"
 #include "perf/protocol/plan.h"
 #include "perf/report/document.h"
-#include "perf/report/output.h"
 
 namespace perf {
 

@@ -1,10 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perf/report/document.h"
 
+#include <cerrno>
+
+#include <fcntl.h>
+
+#include "netns/base/files.h"
 #include "perf/protocol/message.h"
-#include "perf/report/output.h"
 
 namespace perf {
+
+Exit exit_of(const Error& error) {
+    if (error.sys == ECANCELED)
+        return Exit::Interrupted;
+    switch (error.code) {
+        case Code::Internal:
+            return Exit::Internal;
+        case Code::Usage:
+        case Code::Refused:
+            return Exit::Usage;
+        case Code::BadInput:  // after the command line is read, only the peer gives input
+            return Exit::Version;
+        case Code::BadConfig:
+        case Code::Kernel:
+        case Code::Unsupported:
+            return Exit::Environment;
+        case Code::Busy:
+        case Code::Unavailable:
+            return Exit::Peer;
+        case Code::Timeout:
+            return Exit::Deadline;
+    }
+    return Exit::Internal;
+}
+
+void print(std::FILE* to, const std::string& text) {
+    (void)std::fputs(text.c_str(), to);
+    (void)std::fflush(to);
+}
+
+Result<Sink> Sink::open(const std::string& where, std::FILE* out) {
+    Sink sink;
+    sink.where_ = where;
+    if (where == "-")
+        sink.out_ = out;
+    if (where.empty() || where == "-")
+        return sink;
+    sink.fd_.reset(::open(where.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    if (!sink.fd_)
+        return sys_error("open " + where);
+    return sink;
+}
+
+Result<> Sink::write(std::string_view text) const {
+    if (fd_)
+        return base::write_all(fd_.get(), text, where_);
+    if (out_ == nullptr)
+        return {};
+    if (std::fwrite(text.data(), 1, text.size(), out_) != text.size() || std::fflush(out_) != 0)
+        return sys_error("write to standard output");
+    return {};
+}
+
+Result<> write_document(const Json& document, const std::string& where, std::FILE* out) {
+    const Sink sink = TRY(Sink::open(where, out));
+    return sink.write(document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
 
 Json head_of(std::string_view kind, const std::string& started) {
     return {{"schema", kSchema},

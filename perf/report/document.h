@@ -1,19 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
-// Document: what --json of every command writes, and the end that all commands have. One schema
-// (perf/schema/report.schema.json) has a definition for each `kind`. JSON names carry their units;
-// within a schema's number nothing changes its meaning.
+// Document: what --json of every command writes, where results go, and the end that all commands
+// have. One schema (perf/schema/report.schema.json) has a definition for each `kind`. JSON names
+// carry their units; within a schema's number nothing changes its meaning.
 #pragma once
 
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "perf/base/names.h"
 #include "perf/measure/surroundings.h"
-#include "perf/report/exit_code.h"
 
 namespace perf {
 
+// Exit codes are an interface: scripts decide by them. docs/reference/exit-codes.md has the same
+// table.
+enum class Exit : int {
+    Ok = 0,
+    Internal = 1,      // a bug, or a failure that nothing here explains
+    Usage = 2,         // command line or plan
+    Corruption = 3,    // data did not arrive as it was sent
+    Threshold = 4,     // what --expect demands is not so
+    Peer = 5,          // cannot connect, or the peer was lost
+    Environment = 6,   // device, GID, permission, memory limit
+    Isolation = 7,     // isolate: something worked that must not
+    Version = 8,       // the peer speaks another protocol, or lacks a capability
+    Deadline = 124,    // as timeout(1)
+    Interrupted = 130  // SIGINT or SIGTERM
+};
+
+Exit exit_of(const Error& error);
+
+// ---- where results go ---------------------------------------------------------------------------
+// Flushed at once. Nobody reads: nothing to be done about it.
+void print(std::FILE* to, const std::string& text);
+
+// One place that text goes to: a file, standard output, or nowhere.
+class Sink {
+  public:
+    Sink() = default;
+
+    // `where` is a file, made or emptied at once; "-" for `out`; or empty.
+    static Result<Sink> open(const std::string& where, std::FILE* out);
+
+    [[nodiscard]] bool wanted() const { return out_ != nullptr || fd_; }
+
+    // All of it has left this process when it returns.
+    Result<> write(std::string_view text) const;
+
+  private:
+    std::string where_;
+    UniqueFd fd_;
+    std::FILE* out_ = nullptr;
+};
+
+// `where`: a file's path, or "-" for `out`.
+Result<> write_document(const Json& document, const std::string& where, std::FILE* out);
+
+// ---- documents ----------------------------------------------------------------------------------
 inline constexpr std::string_view kSchema = "rdma-perf/1";
 
 struct Document {

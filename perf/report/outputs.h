@@ -14,8 +14,8 @@
 
 #include "perf/measure/schedule.h"
 #include "perf/measure/side_options.h"
+#include "perf/report/document.h"
 #include "perf/report/expect.h"
-#include "perf/report/output.h"
 #include "perf/report/report.h"
 
 namespace perf {

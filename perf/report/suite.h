@@ -8,7 +8,7 @@
 
 #include "perf/measure/server_half.h"
 #include "perf/measure/surroundings.h"
-#include "perf/report/exit_code.h"
+#include "perf/report/document.h"
 
 namespace CLI {
 class App;

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "perf/report/document.h"
-#include "perf/report/output.h"
 #include "perf/report/plan_file.h"
 #include "perf/verbs/memory.h"
 

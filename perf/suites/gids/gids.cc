@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "perf/report/document.h"
-#include "perf/report/output.h"
 #include "perf/system/tcp.h"
 #include "perf/verbs/candidates.h"
 

@@ -7,7 +7,6 @@
 
 #include "perf/measure/hosts.h"
 #include "perf/report/document.h"
-#include "perf/report/output.h"
 #include "perf/suites/kv/options.h"
 #include "perf/suites/kv/report.h"
 
