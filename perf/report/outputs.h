@@ -3,6 +3,9 @@
 // and get each result as its point completes, so that a run that is killed keeps what it measured.
 // The JSON report is written at the end.
 //
+// CSV is that of RFC 4180: a header line, one line for each result, lines end with CR LF. What a
+// result does not have is an empty field.
+//
 // Lines of JSONL are objects with "type": one "run" (schema, tool, plan, both sides), a "result"
 // for each point and repetition, and "end" (summary, errors): a file without "end" was cut short.
 // "interval" lines come before the result that they belong to.
@@ -10,6 +13,7 @@
 
 #include <cstdio>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "perf/measure/schedule.h"
@@ -31,6 +35,12 @@ struct MeasureOptions {
     std::vector<Expectation> expectations;
     bool explain_gid = false;
 };
+
+std::string csv_header();
+std::string csv_row(const PointResult& result);
+
+// Quoted if it holds what separates fields or lines.
+std::string csv_field(std::string_view text);
 
 class Outputs {
   public:

@@ -12,7 +12,6 @@
 
 #include "perf/command/commands.h"
 #include "perf/measure/schedule.h"
-#include "perf/report/csv.h"
 #include "perf/report/summary.h"
 #include "tests/support/regex.h"
 #include "tests/support/temp_dir.h"
