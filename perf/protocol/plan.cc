@@ -26,25 +26,13 @@ uint32_t fit(uint32_t budget, uint32_t size, uint32_t low, uint32_t high) {
     return std::clamp(budget / size, low, high);
 }
 
-// What differs from point to point of a plan.
-struct Choice {
-    Verb verb;
-    Mode mode;
-    uint32_t size;
-    uint32_t qps;
-    uint32_t depth;  // 0: auto
-    uint32_t batch;  // 0: auto
-    Poll poll;
-    Transport transport;
-    Ordering ordering;
-};
-
 // An open loop may have several messages under way; what is due beyond that waits, and its waiting
 // counts.
 constexpr uint32_t kOpenLoopDepth = 32;
 
 void shape_latency(Point& point, const Plan& plan, uint32_t ring) {
     point.depth = point.rate != 0 ? kOpenLoopDepth : 1;
+    point.batch = 1;
     point.slots = fit(ring, point.size, 1, point.rate != 0 ? kOpenLoopDepth : 8);
     point.qps = 1;
     point.threads = 1;
@@ -52,10 +40,10 @@ void shape_latency(Point& point, const Plan& plan, uint32_t ring) {
     point.load = plan.load;
 }
 
-void shape_bandwidth(Point& point, const Choice& choice, uint32_t ring) {
+void shape_bandwidth(Point& point, uint32_t ring) {
     point.rate = 0;
-    point.depth = choice.depth != 0 ? choice.depth : fit(kAutoBytes, point.size, 4, kAutoDepth);
-    point.batch = choice.batch;
+    if (point.depth == 0)
+        point.depth = fit(kAutoBytes, point.size, 4, kAutoDepth);
     if (point.batch == 0) {
         // A completion for each half of the depth at least, or the queue would run dry.
         point.batch =
@@ -68,38 +56,33 @@ void shape_bandwidth(Point& point, const Choice& choice, uint32_t ring) {
     point.slots = fit(ring / point.qps, point.size, 1, point.depth);
 }
 
-Point make_point(const Plan& plan, const Choice& choice) {
-    Point point{.verb = choice.verb,
-                .transport = choice.transport,
-                .connect = needs_device(choice.transport) ? plan.connect : Connect::Exchange,
-                .mode = choice.mode,
-                .size = choice.size,
-                .qps = choice.qps,
-                .threads = std::min(plan.threads, choice.qps),
-                .direction = plan.direction,
-                .rate = plan.rate,
-                .iterations = plan.iterations,
-                .time_ms = plan.time_ms,
-                .mtu = plan.mtu,
-                .poll = choice.poll,
-                .verify = plan.verify,
-                .seed = plan.seed,
-                .ordering = choice.ordering};
-    if (needs_device(choice.transport)) {
+// Completes a point that has what differs from point to point of a plan; depth and batch may be 0.
+Point make_point(const Plan& plan, Point point) {
+    const bool has_device = needs_device(point.transport);
+    point.connect = has_device ? plan.connect : Connect::Exchange;
+    point.threads = std::min(plan.threads, point.qps);
+    point.direction = plan.direction;
+    point.rate = plan.rate;
+    point.iterations = plan.iterations;
+    point.time_ms = plan.time_ms;
+    point.mtu = plan.mtu;
+    point.verify = plan.verify;
+    point.seed = plan.seed;
+    if (has_device) {
         point.marks = plan.marks;
-        point.reads = fetches(choice.verb) ? plan.reads : 0;
+        point.reads = fetches(point.verb) ? plan.reads : 0;
         point.inline_bytes = plan.inline_bytes;
-        point.signal = choice.mode == Mode::Bandwidth ? plan.signal : 0;
+    }
+    if (has_device && point.mode == Mode::Bandwidth) {
         // EFA posts nothing without a completion.
-        if (choice.transport == Transport::Srd && choice.mode == Mode::Bandwidth &&
-            plan.signal == 0)
-            point.signal = 1;
+        const bool each = point.transport == Transport::Srd && plan.signal == 0;
+        point.signal = each ? 1 : plan.signal;
     }
     const uint32_t ring = plan.ring_bytes != 0 ? plan.ring_bytes : kAutoRing;
-    if (choice.mode == Mode::Latency)
+    if (point.mode == Mode::Latency)
         shape_latency(point, plan, ring);
     else
-        shape_bandwidth(point, choice, ring);
+        shape_bandwidth(point, ring);
     return point;
 }
 
@@ -118,16 +101,24 @@ std::span<const Ordering> orderings_of(const Plan& plan, Transport transport) {
     return needs_device(transport) ? all : all.first(std::min<size_t>(all.size(), 1));
 }
 
-// Calls add(choice) for every combination of what a bandwidth point can vary in; latency varies in
-// poll mode, transport and ordering only.
-template <class Add>
-void each_choice(const Plan& plan, Verb verb, Mode mode, uint32_t size, Add&& add) {
+// Adds a point for every combination of what a bandwidth point can vary in; latency varies in poll
+// mode, transport and ordering only.
+void add_points(const Plan& plan, Verb verb, Mode mode, uint32_t size, std::vector<Point>& points) {
     const auto carriers = carriers_of(plan, verb);
     const auto add_each = [&](uint32_t qps, uint32_t depth, uint32_t batch) {
         for (const Poll& poll : plan.polls) {
             for (const Transport transport : carriers) {
                 for (const Ordering ordering : orderings_of(plan, transport))
-                    add({verb, mode, size, qps, depth, batch, poll, transport, ordering});
+                    points.push_back(make_point(plan,
+                                                {.verb = verb,
+                                                 .transport = transport,
+                                                 .mode = mode,
+                                                 .size = size,
+                                                 .qps = qps,
+                                                 .depth = depth,
+                                                 .batch = batch,
+                                                 .poll = poll,
+                                                 .ordering = ordering}));
             }
         }
     };
@@ -164,16 +155,12 @@ std::string describe(const Point& point) {
 
 std::vector<Point> expand(const Plan& plan) {
     std::vector<Point> points;
-    const auto add = [&](const Choice& choice) { points.push_back(make_point(plan, choice)); };
     for (const Verb verb : plan.verbs) {
         for (const Mode mode : plan.modes) {
             // Atomics have one size, whatever the plan's sizes are.
-            if (is_atomic(verb)) {
-                each_choice(plan, verb, mode, kAtomicSize, add);
-                continue;
-            }
-            for (const uint32_t size : plan.sizes)
-                each_choice(plan, verb, mode, size, add);
+            const auto sizes = is_atomic(verb) ? std::vector{kAtomicSize} : plan.sizes;
+            for (const uint32_t size : sizes)
+                add_points(plan, verb, mode, size, points);
         }
     }
     return points;
