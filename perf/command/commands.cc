@@ -21,124 +21,105 @@
 namespace perf {
 
 namespace {
-// What the plan gives, and where it goes.
-struct Measured {
-    Report report;
-    Outputs outputs;
-};
-
-std::FILE* table_file(const MeasureOptions& options, const Surroundings& around) {
-    return data_on_stdout(options) ? around.err : around.out;
-}
-
 enum class Use : uint8_t { Points, Load };
 
 // Connects so many clients, to the first servers.
 using ConnectClients = std::function<Result<std::vector<Client>>(size_t clients, Use use)>;
 
-// Runs the plan over control connections; what was measured stays in the report even on an error.
-Result<> measure_points(const ConnectClients& connect,
-                        size_t hosts,
-                        const MeasureOptions& options,
-                        const Surroundings& around,
-                        Measured& measured) {
-    Report& report = measured.report;
-    std::FILE* table = table_file(options, around);
-    bool begun = false;
-    for (const Batch& batch : batches(options.plan, hosts)) {
-        auto clients = TRY(connect(batch.clients, Use::Points));
-        if (!std::exchange(begun, true)) {
-            introduce(clients, report);
-            for (const Client& client : clients) {
-                if (options.explain_gid && client.has_device())
-                    print(around.err, client.device().explanation);
+class Measurement {
+  public:
+    Measurement(const MeasureOptions& options, const Surroundings& around)
+        : options_(options),
+          around_(around),
+          table_(data_on_stdout(options) ? around.err : around.out) {
+        report_.started = base::rfc3339_now();
+        report_.plan = options.plan;
+        report_.client = own_hello();
+    }
+
+    // What was measured is printed and written even after an error.
+    Exit run(const ConnectClients& connect, size_t hosts) {
+        auto done = [&]() -> Result<> {
+            outputs_ = TRY(Outputs::open(options_, around_.out));
+            return measure(connect, hosts);
+        }();
+        const auto rows = summarize(report_.results, options_.plan.seed);
+        if (options_.plan.reps > 1 && !rows.empty())
+            print(table_, summary_table(rows, options_.plan.reps));
+        print(table_, tcp_table(rows));
+        return conclude(std::move(done));
+    }
+
+  private:
+    Result<> measure(const ConnectClients& connect, size_t hosts) {
+        bool begun = false;
+        for (const Batch& batch : batches(options_.plan, hosts)) {
+            auto clients = TRY(connect(batch.clients, Use::Points));
+            if (!std::exchange(begun, true))
+                TRY(begin(clients));
+            for (Client& client : clients)
+                TRY(client.watch_idle());
+            for (const Turn& turn : batch.turns) {
+                // For this point only: a server does not wait long for a client that is silent.
+                std::vector<Client> loads;
+                if (turn.point.load)
+                    loads = TRY(connect(batch.clients, Use::Load));
+                TRY(take(turn, clients, loads));
             }
-            TRY(measured.outputs.begin(report));
-            print(table, table_head(report));
         }
-        for (Client& client : clients)
-            TRY(client.watch_idle());
-        for (const Turn& turn : batch.turns) {
-            const auto show = [&](const Interim& interim) {
-                print(table, interim_row(turn.point, interim));
-                return measured.outputs.add(turn, interim);
-            };
-            // For this point only: a server does not wait long for a client that is silent.
-            std::vector<Client> loads;
-            if (turn.point.load)
-                loads = TRY(connect(batch.clients, Use::Load));
-            auto result = conduct(clients,
-                                  turn.point,
-                                  {.interval_ms = options.plan.interval_ms, .show = show},
-                                  loads);
-            // Who is interrupted with the server need not be told of the server's end.
-            if (!result && around.stop.interrupted())
-                return stopped_error();
-            report.results.push_back(TRY(std::move(result)));
-            report.results.back().rep = turn.rep;
-            TRY(measured.outputs.add(report.results.back()));
-            print(table, table_row(report.results.back()));
-            if (around.stop.interrupted())
-                return stopped_error();
+        return {};
+    }
+
+    Result<> begin(std::span<const Client> clients) {
+        introduce(clients, report_);
+        for (const Client& client : clients) {
+            if (options_.explain_gid && client.has_device())
+                print(around_.err, client.device().explanation);
         }
+        TRY(outputs_.begin(report_));
+        print(table_, table_head(report_));
+        return {};
     }
-    return {};
-}
 
-Result<> measure(const ConnectClients& connect,
-                 size_t hosts,
-                 const MeasureOptions& options,
-                 const Surroundings& around,
-                 Measured& measured) {
-    const Result<> done = measure_points(connect, hosts, options, around, measured);
-    std::FILE* table = table_file(options, around);
-    const auto rows = summarize(measured.report.results, options.plan.seed);
-    if (options.plan.reps > 1 && !rows.empty())
-        print(table, summary_table(rows, options.plan.reps));
-    print(table, tcp_table(rows));
-    return done;
-}
-
-Report new_report(const MeasureOptions& options) {
-    Report report;
-    report.started = base::rfc3339_now();
-    report.plan = options.plan;
-    report.client = own_hello();
-    return report;
-}
-
-// Prints what is left to print; the exit code of the whole.
-Exit conclude(Measured measured,
-              Result<> done,
-              const std::vector<Expectation>& expectations,
-              const Surroundings& a) {
-    Report& report = measured.report;
-    Exit exit = report.corrupt() ? Exit::Corruption : Exit::Ok;
-    if (!done) {
-        exit = complain(done.error(), exit, a);
-        report.error = std::move(done).error();
-    } else if (const auto lines = unmet(expectations, report.results); !lines.empty()) {
-        for (const std::string& line : lines)
-            print(a.err, "rdma-perf: " + line + "\n");
-        if (exit == Exit::Ok)
-            exit = Exit::Threshold;
+    Result<> take(const Turn& turn, std::span<Client> clients, std::span<Client> loads) {
+        const auto show = [&](const Interim& interim) {
+            print(table_, interim_row(turn.point, interim));
+            return outputs_.add(turn, interim);
+        };
+        auto result = conduct(
+            clients, turn.point, {.interval_ms = options_.plan.interval_ms, .show = show}, loads);
+        // Who is interrupted with the server need not be told of the server's end.
+        if (!result && around_.stop.interrupted())
+            return stopped_error();
+        report_.results.push_back(TRY(std::move(result)));
+        report_.results.back().rep = turn.rep;
+        TRY(outputs_.add(report_.results.back()));
+        print(table_, table_row(report_.results.back()));
+        return around_.stop.interrupted() ? Result<>(stopped_error()) : Result<>();
     }
-    const auto written = measured.outputs.conclude(report);
-    return written ? exit : complain(written.error(), exit, a);
-}
 
-// Opens the outputs, measures, and concludes.
-Exit measure_over(const ConnectClients& connect,
-                  size_t hosts,
-                  const MeasureOptions& options,
-                  const Surroundings& around) {
-    Measured measured{.report = new_report(options), .outputs = {}};
-    auto done = [&]() -> Result<> {
-        measured.outputs = TRY(Outputs::open(options, around.out));
-        return measure(connect, hosts, options, around, measured);
-    }();
-    return conclude(std::move(measured), std::move(done), options.expectations, around);
-}
+    Exit conclude(Result<> done) {
+        Exit exit = report_.corrupt() ? Exit::Corruption : Exit::Ok;
+        if (!done) {
+            exit = complain(done.error(), exit, around_);
+            report_.error = std::move(done).error();
+        } else if (const auto lines = unmet(options_.expectations, report_.results);
+                   !lines.empty()) {
+            for (const std::string& line : lines)
+                print(around_.err, "rdma-perf: " + line + "\n");
+            if (exit == Exit::Ok)
+                exit = Exit::Threshold;
+        }
+        const auto written = outputs_.conclude(report_);
+        return written ? exit : complain(written.error(), exit, around_);
+    }
+
+    const MeasureOptions& options_;
+    const Surroundings& around_;
+    std::FILE* table_;
+    Report report_;
+    Outputs outputs_;
+};
 }  // namespace
 
 Exit run(const RunOptions& options, const Surroundings& around) {
@@ -150,7 +131,7 @@ Exit run(const RunOptions& options, const Surroundings& around) {
                                around,
                                needs_device(asked.plan));
     };
-    return measure_over(connect, options.hosts.size(), asked, around);
+    return Measurement(asked, around).run(connect, options.hosts.size());
 }
 
 Exit loop(const LoopOptions& options, const Surroundings& around) {
@@ -172,7 +153,7 @@ Exit loop(const LoopOptions& options, const Surroundings& around) {
             });
         return start_clients(std::move(ours), asked.side, around, needs_device(asked.plan));
     };
-    return measure_over(connect, 1, asked, around);
+    return Measurement(asked, around).run(connect, 1);
 }
 
 Exit run_command(const Command& command, const Surroundings& around) {
