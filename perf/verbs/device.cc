@@ -11,8 +11,8 @@
 
 #include "perf/base/names.h"
 #include "perf/system/reading.h"
-#include "perf/verbs/candidates.h"
 #include "perf/verbs/limit.h"
+#include "perf/verbs/survey.h"
 
 namespace perf {
 

@@ -11,7 +11,7 @@
 
 #include "perf/address/address.h"
 #include "perf/system/stop.h"
-#include "perf/verbs/candidates.h"
+#include "perf/verbs/survey.h"
 
 namespace perf {
 

@@ -7,7 +7,7 @@
 
 #include "perf/report/document.h"
 #include "perf/system/tcp.h"
-#include "perf/verbs/candidates.h"
+#include "perf/verbs/survey.h"
 
 namespace perf {
 
