@@ -16,7 +16,6 @@
 
 #include "perf/protocol/plan.h"
 #include "perf/system/reading.h"
-#include "perf/verbs/gpu.h"
 
 #ifndef MADV_POPULATE_WRITE  // of Linux 5.14
 #define MADV_POPULATE_WRITE 23

@@ -78,6 +78,11 @@ const Buffers& host_memory();
 // there: providers that copy small messages by a processor learn by the environment not to.
 Result<Buffers> open_memory(std::string_view word);
 
+// Of a GPU, through the vendor's library (gpu.cc): libcuda (CUDA's driver API) or libamdhip64 (ROCm).
+// It is loaded where somebody asks for it; nothing of it is needed to build.
+Result<Buffers> open_cuda(unsigned number);
+Result<Buffers> open_rocm(unsigned number);
+
 // The first `bytes` of the buffer: as a dma-buf where it has one and the provider takes it, else by
 // its address, which for a GPU's is up to the kernel's peer memory.
 Result<Owned<ibv_mr>> register_buffer(

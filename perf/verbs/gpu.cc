@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/verbs/gpu.h"
-
 #include <span>
 
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <unistd.h>
+
+#include "perf/verbs/buffer.h"
 
 namespace perf {
 
