@@ -70,14 +70,16 @@ Error closed_error() {
         .advise("see what the other side printed");
 }
 
-Result<> wait_ready(int fd, short events, const Deadline& deadline, const Stop& stop) {
+Result<> wait_ready(int fd, short events, const Deadline& deadline, const Stop& stop, int control) {
     for (;;) {
-        pollfd fds[2] = {{fd, events, 0}, {stop.fd(), POLLIN, 0}};
-        const int ready = ::poll(fds, 2, deadline.left_ms());
+        pollfd fds[3] = {{fd, events, 0}, {stop.fd(), POLLIN, 0}, {control, POLLRDHUP, 0}};
+        const int ready = ::poll(fds, 3, deadline.left_ms());
         if (stop.requested())
             return stopped_error();
         if (ready > 0 && fds[0].revents != 0)
             return {};
+        if (ready > 0 && fds[2].revents != 0)
+            return closed_error();
         if (ready < 0 && errno != EINTR)
             return sys_error("poll");
         if (deadline.passed())

@@ -63,7 +63,8 @@ Error stopped_error();
 Error closed_error();
 
 // Waits until poll(2) reports `events` (or a hang-up) on fd. Code::Timeout when the deadline
-// passes.
-Result<> wait_ready(int fd, short events, const Deadline& deadline, const Stop& stop);
+// passes, closed_error() when the peer hangs up on `control`, if there is one.
+Result<> wait_ready(
+    int fd, short events, const Deadline& deadline, const Stop& stop, int control = -1);
 
 }  // namespace perf

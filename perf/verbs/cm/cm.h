@@ -110,8 +110,8 @@ Result<CmBound> bind_id(Cm& cm, const CmPlace& place);
 // What ends a wait besides what it waits for.
 struct CmWait {
     std::chrono::milliseconds timeout{5000};  // of each step
-    const Stop* stop = nullptr;
-    int control = -1;  // the control connection; -1: none
+    const Stop* stop = nullptr;               // there is one
+    int control = -1;                         // the control connection; -1: none
 
     [[nodiscard]] Deadline step() const { return Deadline::in(timeout); }
 };
@@ -121,8 +121,5 @@ Result<CmOwned<rdma_cm_event>> next_event(Cm& cm,
                                           const CmChannel& channel,
                                           const Deadline& deadline,
                                           const CmWait& wait);
-
-// Until fd is readable.
-Result<> wait_readable(int fd, const Deadline& deadline, const CmWait& wait);
 
 }  // namespace perf
