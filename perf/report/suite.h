@@ -1,14 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // Suite: a command with a folder of its own below perf/suites: what the command line, the server and
 // the program's help know of it. A new one is its folder and a line of perf/command/suites.cc.
+// ServerHalf: what a suite with messages of its own does at the server, from the message that opens
+// it to the one that ends it. A session keeps hello, device and points.
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 
-#include "perf/measure/server_half.h"
+#include "perf/engine/completer.h"
+#include "perf/engine/crew.h"
+#include "perf/measure/account.h"
+#include "perf/measure/side_options.h"
 #include "perf/measure/surroundings.h"
+#include "perf/protocol/control.h"
+#include "perf/protocol/message.h"
 #include "perf/report/document.h"
+#include "perf/verbs/device.h"
 
 namespace CLI {
 class App;
@@ -16,6 +28,51 @@ class App;
 
 namespace perf {
 
+// Threads that run, and how they wait.
+struct Busy {
+    Crew* crew = nullptr;
+    const Waiting* waiting = nullptr;
+};
+
+// What a session lends to a half. It lives longer.
+struct Lent {
+    Control* control = nullptr;
+    const SideOptions* options = nullptr;
+    const Device* device = nullptr;
+    const DeviceInfo* peer = nullptr;
+    Account* account = nullptr;
+    // Waits until done(). A worker's failure is an error, and so is a client that speaks or goes.
+    std::function<Result<>(const std::function<bool()>& done)> await;
+};
+
+class ServerHalf {
+  public:
+    virtual ~ServerHalf() = default;
+
+    // The answer to a message of the suite; not_due() if another is to come first.
+    virtual Result<Json> answer(std::string_view type, const Json& frame) = 0;
+
+    // Its last message was answered.
+    [[nodiscard]] virtual bool is_over() const = 0;
+
+    // While its threads run.
+    [[nodiscard]] virtual std::optional<Busy> busy() const { return std::nullopt; }
+};
+
+inline Error not_due(std::string_view type) {
+    return protocol_error("control message '" + std::string(type) + "' is not due");
+}
+
+// A suite as a session knows it.
+struct ServedSuite {
+    std::string_view what;  // for the log: "serving ..."
+    std::string_view capability;
+    bool (*takes_part)(const SideOptions& options);  // and so has the capability
+    std::span<const std::string_view> messages;      // the first one opens it
+    std::unique_ptr<ServerHalf> (*make)(const Lent& lent);
+};
+
+// ---- the command --------------------------------------------------------------------------------
 using SuiteRun = std::function<Exit(const LookOptions& look, const Surroundings& around)>;
 
 struct Suite {
