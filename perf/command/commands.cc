@@ -12,7 +12,6 @@
 #include "perf/base/names.h"
 #include "perf/command/session.h"
 #include "perf/measure/conduct.h"
-#include "perf/measure/hosts.h"
 #include "perf/measure/schedule.h"
 #include "perf/report/document.h"
 #include "perf/report/outputs.h"

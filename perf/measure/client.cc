@@ -10,6 +10,7 @@
 #include "perf/engine/verbs_team.h"
 #include "perf/measure/conduct.h"
 #include "perf/protocol/streams.h"
+#include "perf/system/tcp.h"
 #include "perf/verbs/limit.h"
 
 namespace perf {
@@ -474,6 +475,34 @@ std::optional<LimitShare> Client::share_of_limit(const Bandwidth& bandwidth) con
     if (!percent)
         return std::nullopt;
     return LimitShare{*percent, limit_margin(result_.point, busier.messages)};
+}
+
+Result<std::vector<Client>> start_clients(std::vector<Control> controls,
+                                          const SideOptions& side,
+                                          const Surroundings& around,
+                                          bool with_device) {
+    std::vector<Client> clients;
+    for (Control& control : controls) {
+        clients.push_back(TRY(with_device ? Client::start(around.verbs, std::move(control), side)
+                                          : Client::greet(std::move(control), side)));
+        const Client& client = clients.back();
+        if (client.has_device() && !client.device().note.empty())
+            fmt::print(around.err, "rdma-perf: note: {}\n", client.device().note);
+    }
+    return clients;
+}
+
+Result<std::vector<Client>> connect_clients(std::span<const std::string> hosts,
+                                            uint16_t port,
+                                            const SideOptions& side,
+                                            const Surroundings& around,
+                                            bool with_device) {
+    std::vector<Control> controls;
+    for (const std::string& host : hosts) {
+        UniqueFd fd = TRY(connect_to(host, port, Deadline::in(side.timeout), around.stop));
+        controls.emplace_back(std::move(fd), around.stop);
+    }
+    return start_clients(std::move(controls), side, around, with_device);
 }
 
 }  // namespace perf

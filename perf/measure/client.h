@@ -7,11 +7,15 @@
 
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "perf/engine/attention.h"
 #include "perf/engine/team.h"
 #include "perf/measure/result.h"
 #include "perf/measure/side_options.h"
+#include "perf/measure/surroundings.h"
 #include "perf/protocol/control.h"
 #include "perf/verbs/device.h"
 
@@ -174,5 +178,19 @@ class Client {
     std::vector<uint64_t> sent_by_server_;  // by lane
     uint64_t answer_due_ns_ = 0;
 };
+
+// ---- the clients of a command line --------------------------------------------------------------
+// A client for each host, in order: versions are agreed on, and devices unless no point needs one.
+Result<std::vector<Client>> connect_clients(std::span<const std::string> hosts,
+                                            uint16_t port,
+                                            const SideOptions& side,
+                                            const Surroundings& around,
+                                            bool with_device = true);
+
+// The same over connections that are there already.
+Result<std::vector<Client>> start_clients(std::vector<Control> controls,
+                                          const SideOptions& side,
+                                          const Surroundings& around,
+                                          bool with_device = true);
 
 }  // namespace perf

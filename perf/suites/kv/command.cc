@@ -5,7 +5,6 @@
 #include <array>
 #include <memory>
 
-#include "perf/measure/hosts.h"
 #include "perf/report/document.h"
 #include "perf/suites/kv/options.h"
 #include "perf/suites/kv/report.h"
