@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "perf/base/names.h"
-#include "perf/suites/doctor/check.h"
+#include "perf/suites/doctor/doctor.h"
 #include "perf/system/reading.h"
 
 namespace perf {

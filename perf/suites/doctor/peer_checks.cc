@@ -6,7 +6,7 @@
 
 #include "perf/address/attach.h"
 #include "perf/base/names.h"
-#include "perf/suites/doctor/check.h"
+#include "perf/suites/doctor/doctor.h"
 #include "perf/system/reading.h"
 
 namespace perf {
