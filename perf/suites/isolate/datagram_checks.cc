@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "perf/suites/isolate/check.h"
+#include "perf/suites/isolate/isolate.h"
 
 namespace perf {
 

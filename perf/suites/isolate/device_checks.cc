@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "perf/suites/isolate/check.h"
+#include "perf/suites/isolate/isolate.h"
 #include "perf/system/reading.h"
 
 namespace perf {

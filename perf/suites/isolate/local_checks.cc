@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
-#include "perf/suites/isolate/check.h"
+#include "perf/suites/isolate/isolate.h"
 #include "perf/system/reading.h"
 
 namespace perf {

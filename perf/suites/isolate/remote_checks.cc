@@ -3,7 +3,7 @@
 // right key before and after, so that a refusal means the key and not the connection.
 #include <fmt/format.h>
 
-#include "perf/suites/isolate/check.h"
+#include "perf/suites/isolate/isolate.h"
 
 namespace perf {
 
