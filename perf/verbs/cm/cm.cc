@@ -9,8 +9,6 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include "perf/verbs/cm/failure.h"
-
 namespace perf {
 
 namespace {

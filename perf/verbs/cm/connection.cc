@@ -16,7 +16,6 @@
 #include <sys/socket.h>
 
 #include "perf/protocol/tag.h"
-#include "perf/verbs/cm/failure.h"
 
 namespace perf {
 

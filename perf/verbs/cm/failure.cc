@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/verbs/cm/failure.h"
-
 #include <cerrno>
 
 #include <fmt/format.h>
+
+#include "perf/verbs/cm/cm.h"
 
 namespace perf {
 

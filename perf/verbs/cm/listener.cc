@@ -7,7 +7,6 @@
 
 #include "perf/protocol/tag.h"
 #include "perf/verbs/cm/connection.h"
-#include "perf/verbs/cm/failure.h"
 
 namespace perf {
 

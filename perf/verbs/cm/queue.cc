@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "perf/verbs/cm/failure.h"
 #include "perf/verbs/queue_pair.h"
 
 namespace perf {
