@@ -46,7 +46,8 @@ void add_compare_options(CLI::App& app, CompareWords& words) {
 Result<CompareOptions> parse_compare(const CompareWords& words) {
     CompareOptions options = words.options;
     options.allow = TRY(parse_allow(words.allow));
-    options.expect = TRY(parse_expect(words.expect));
+    if (!words.expect.empty())
+        options.expect = TRY(parse_word<Expect>(words.expect));
     return options;
 }
 

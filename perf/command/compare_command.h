@@ -2,6 +2,7 @@
 // The command line of `compare`, and what it does.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,7 @@ struct CompareOptions {
     std::string b;
     std::vector<std::string> allow;  // settings that may differ, by the names of compare.h
     std::string json;                // file, "-" for standard output, empty: none
-    Expect expect = Expect::Nothing;
+    std::optional<Expect> expect;
 };
 
 // The words as they are given; parse_compare() makes values of them.

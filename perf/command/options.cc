@@ -252,7 +252,7 @@ Result<Command> parse_command_line(int argc,
         return Command(thesis);
     }
     if (compare_app->parsed())
-        return Command(TRY(parse_compare(compare)));
+        return Command(TRY(as_usage(parse_compare(compare))));
     for (DeclaredSuite& each : declared) {
         if (!each.app->parsed())
             continue;

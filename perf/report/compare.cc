@@ -174,43 +174,20 @@ Json json_of(const Compared& row) {
 }
 
 bool is_as_expected(Verdict verdict, Expect expect) {
-    switch (expect) {
-        case Expect::Nothing:
-            return true;
-        case Expect::Equal:
-            return verdict == Verdict::Equal;
-        case Expect::NotSlower:
-            return verdict == Verdict::Equal || verdict == Verdict::Faster;
-        case Expect::Faster:
-            break;
-    }
-    return verdict == Verdict::Faster;
+    return (verdict == Verdict::Equal && expect != Expect::Faster) ||
+           (verdict == Verdict::Faster && expect != Expect::Equal);
 }
 }  // namespace
-
-Result<Expect> parse_expect(const std::string& word) {
-    if (word.empty())
-        return Expect::Nothing;
-    if (word == "equal")
-        return Expect::Equal;
-    if (word == "not-slower")
-        return Expect::NotSlower;
-    if (word == "faster")
-        return Expect::Faster;
-    return make_error(Code::Usage,
-                      fmt::format("--expect '{}' is not known (allowed: equal, not-slower, faster)",
-                                  printable(word)));
-}
 
 bool Comparison::fair() const {
     return std::ranges::all_of(differences, &Difference::allowed);
 }
 
 // What was not compared is not known to be as demanded. Points that only b has are its own affair.
-bool Comparison::meets(Expect expect) const {
-    if (expect == Expect::Nothing)
+bool Comparison::meets(std::optional<Expect> expect) const {
+    if (!expect)
         return true;
-    const auto good = [&](const Compared& row) { return is_as_expected(row.verdict, expect); };
+    const auto good = [&](const Compared& row) { return is_as_expected(row.verdict, *expect); };
     return !rows.empty() && only_a.empty() && wrong.empty() && std::ranges::all_of(rows, good);
 }
 

@@ -4,6 +4,7 @@
 // must be equal or allowed by name. Pure: files in, a value out.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,10 +14,9 @@
 namespace perf {
 
 // What a script demands of every pair.
-enum class Expect { Nothing, Equal, NotSlower, Faster };
-
-// Code::Usage; nothing is expected by an empty word.
-Result<Expect> parse_expect(const std::string& word);
+enum class Expect { Equal, NotSlower, Faster };
+template <>
+inline constexpr WordList kWords<Expect>{"--expect", {"equal", "not-slower", "faster"}};
 
 // A setting that is not equal.
 struct Difference {
@@ -48,7 +48,7 @@ struct Comparison {
     std::vector<std::string> wrong;  // points with wrong data, and in which file
 
     [[nodiscard]] bool fair() const;
-    [[nodiscard]] bool meets(Expect expect) const;
+    [[nodiscard]] bool meets(std::optional<Expect> expect) const;
 };
 
 Comparison compare_reports(const ReportFile& a,

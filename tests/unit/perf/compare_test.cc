@@ -55,7 +55,7 @@ TEST(Compare, MoreBandwidthIsFasterMoreLatencySlower) {
     EXPECT_NEAR(comparison.rows[0].ratio.ratio, 1.5, 0.01);
     EXPECT_FALSE(comparison.meets(Expect::Equal));
     EXPECT_FALSE(comparison.meets(Expect::NotSlower));
-    EXPECT_TRUE(comparison.meets(Expect::Nothing));
+    EXPECT_TRUE(comparison.meets(std::nullopt));
 }
 
 TEST(Compare, OneRepetitionIsNotEnough) {

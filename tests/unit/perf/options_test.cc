@@ -121,7 +121,7 @@ TEST(Options, Compare) {
     EXPECT_EQ(plain.a, "a");
     EXPECT_EQ(plain.b, "b");
     EXPECT_TRUE(plain.allow.empty());
-    EXPECT_EQ(plain.expect, Expect::Nothing);
+    EXPECT_FALSE(plain.expect);
     const auto full = get<CompareOptions>(
         {"compare", "a", "b", "--allow", "mtu,kernel", "--expect", "not-slower", "--json", "-"});
     EXPECT_EQ(full.allow, (std::vector<std::string>{"mtu", "kernel"}));
