@@ -364,7 +364,10 @@ class Session {
         const bool counted = receives_data(team_->point(), Side::Server);
         const uint64_t received =
             counted ? crew.received() : std::accumulate(sent.begin(), sent.end(), uint64_t{0});
-        TRY(reply_stopped(received));
+        Json body = {{"messages", received}};
+        body.update(to_json(team_->posted()));
+        body.update(to_json(account_.end()));
+        TRY(reply("stopped", std::move(body)));
         team_->finish();
         state_ = State::Open;
         return {};
@@ -380,13 +383,6 @@ class Session {
     // ----------------------------------------------------------------------------------------------
     Result<> reply(std::string_view type, Json body = Json::object()) {
         return control_.send(message(type, std::move(body)), step());
-    }
-
-    Result<> reply_stopped(uint64_t received) {
-        Json body = {{"messages", received}};
-        body.update(to_json(team_->posted()));
-        body.update(to_json(account_.end()));
-        return reply("stopped", std::move(body));
     }
 
     // How long the client may be silent now.

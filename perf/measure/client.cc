@@ -376,10 +376,6 @@ Result<> Client::take_stopped() {
     if (ends_with_server())
         result_.usage.client = account_.end();
     result_.usage.server = TRY(parse_usage(stopped));
-    return count(stopped);
-}
-
-Result<> Client::count(const Json& stopped) {
     const auto seen = TRY(required<uint64_t>(stopped, "messages"));
     TRY(count_forward(seen));
     return posts(Side::Server) && !is_ping_pong(result_.point) ? count_reverse(stopped)

@@ -134,7 +134,6 @@ class Client {
     Result<Checked> take_from_server(const RoundOf& round);
     Result<Mark> mark(bool must_ask = false);
     static Result<> check_order(const Mark& earlier, const Mark& later);
-    Result<> count(const Json& stopped);
     Result<> count_forward(uint64_t seen);
     Result<> count_reverse(const Json& stopped);
     Part part_of(Direction direction, const Posted& posted);
