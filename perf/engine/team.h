@@ -48,7 +48,11 @@ class Team {
 
     virtual Result<> emit(uint32_t lane, const Round& round) = 0;
     virtual Result<Checked> collect(uint32_t lane, const Round& round) = 0;
-    virtual Result<Checked> fetch(uint32_t lane, const Round& round) = 0;
+
+    // Code::BadInput over TCP, where nothing can be fetched.
+    virtual Result<Checked> fetch(uint32_t, const Round&) {
+        return make_error(Code::BadInput, "nothing can be fetched over TCP");
+    }
 
     // ---- a measurement --------------------------------------------------------------------------
     // Begins it; the lanes are the threads' until finish().
