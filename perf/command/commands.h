@@ -3,7 +3,7 @@
 #pragma once
 
 #include "perf/command/options.h"
-#include "perf/measure/surroundings.h"
+#include "perf/measure/options.h"
 #include "perf/report/document.h"
 
 namespace perf {

@@ -9,7 +9,7 @@
 
 #include "perf/command/compare_command.h"
 #include "perf/command/suites.h"
-#include "perf/measure/side_options.h"
+#include "perf/measure/options.h"
 #include "perf/report/outputs.h"
 
 namespace perf {

@@ -13,9 +13,8 @@
 
 #include "perf/engine/attention.h"
 #include "perf/engine/team.h"
+#include "perf/measure/options.h"
 #include "perf/measure/result.h"
-#include "perf/measure/side_options.h"
-#include "perf/measure/surroundings.h"
 #include "perf/protocol/control.h"
 #include "perf/verbs/device.h"
 

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "perf/base/names.h"
-#include "perf/measure/surroundings.h"
+#include "perf/measure/options.h"
 
 namespace perf {
 

@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
+#include "perf/measure/options.h"
 #include "perf/measure/schedule.h"
-#include "perf/measure/side_options.h"
 #include "perf/report/document.h"
 #include "perf/report/expect.h"
 #include "perf/report/report.h"

@@ -10,7 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "perf/measure/side_options.h"
+#include "perf/measure/options.h"
 #include "perf/system/tcp.h"
 
 namespace perf {

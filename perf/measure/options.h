@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options of either side of a measurement, besides the plan, and of commands that only look.
+// What a command works with: the options of a side besides the plan, and its surroundings.
 #pragma once
 
 #include <chrono>
+#include <cstdio>
+#include <functional>
 #include <string>
 
+#include "perf/system/stop.h"
 #include "perf/verbs/cm/cm.h"
 #include "perf/verbs/device.h"
+#include "perf/verbs/verbs.h"
 
 namespace perf {
 
@@ -27,6 +31,16 @@ struct LookOptions {
     uint16_t port = 0;
     std::string json;  // file, "-" for standard output, empty: none
     SideOptions side;
+};
+
+struct Surroundings {
+    Verbs& verbs;
+    Stop& stop;
+    std::FILE* out;  // results
+    std::FILE* err;  // everything else
+    // What a server does once it listens, before it hears anybody. main gives up there what it does
+    // not need (netns/base/confine.h).
+    std::function<Result<>()> settle_down = [] { return Result<>{}; };
 };
 
 }  // namespace perf
