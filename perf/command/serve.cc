@@ -71,8 +71,10 @@ class Server {
                 if ((fds[i + 1].revents & POLLIN) == 0)
                     continue;
                 auto fd = TRY(take_from(listeners[i]));
-                if (fd && admit(std::move(*fd)) && options_.once)
-                    return wait_for_the_one();
+                if (fd && admit(std::move(*fd)) && options_.once) {
+                    guests_.back().thread.join();
+                    return guests_.back().exit;
+                }
             }
         }
         return Exit::Ok;  // a stop is how a server ends
@@ -156,11 +158,6 @@ class Server {
         }
         guest.exit = exit_of(done.error());
         say("client " + name + ": " + done.error().message());
-    }
-
-    Exit wait_for_the_one() {
-        guests_.back().thread.join();
-        return guests_.back().exit;
     }
 
     void say(const std::string& text) const {

@@ -338,23 +338,24 @@ class Conductor {
         return all;
     }
 
-    Client& client_at(size_t index) {
-        const size_t own = clients_.size();
-        return index < own ? clients_[index] : load_->clients_[index - own];
-    }
-
     Result<> judge(const Attention& attention) {
         if (attention.cause == Attention::Cause::Spoken ||
-            attention.cause == Attention::Cause::Failed)
-            return client_at(attention.index).explain(attention);
+            attention.cause == Attention::Cause::Failed) {
+            const size_t own = clients_.size();
+            Client& client = attention.index < own ? clients_[attention.index]
+                                                   : load_->clients_[attention.index - own];
+            return client.explain(attention);
+        }
         return {};
     }
 
     Result<PointResult> gather(bool measured) const {
         PointResult all = clients_.front().result();
         all.clients = static_cast<uint32_t>(clients_.size());
-        for (const Client& client : clients_.subspan(1))
-            merge(all, client.result());
+        for (const Client& client : clients_.subspan(1)) {
+            add(all.checked, client.result().checked);
+            all.mtu = std::min(all.mtu, client.result().mtu);
+        }
         for (size_t i = 0; load_ != nullptr && i < load_->clients_.size(); ++i)
             add(all.checked, load_->clients_[i].result().checked);
         if (!measured)
@@ -380,11 +381,6 @@ class Conductor {
         Bandwidth all = sum_of(parts(), point_.time_ms != 0);
         all.slices = slices_of(readings_);
         return all;
-    }
-
-    static void merge(PointResult& all, const PointResult& more) {
-        add(all.checked, more.checked);
-        all.mtu = std::min(all.mtu, more.mtu);
     }
 
     [[nodiscard]] Histogram latencies() const {
@@ -417,29 +413,20 @@ class Conductor {
         for (const size_t i : ended_ | std::views::reverse) {
             const Client& client = clients_[i];
             const PointUsage& one = client.result().usage;
+            const Hello& server = client.server();
+            const bool has_device = client.has_device();
+            const std::string device = has_device ? client.device().info.device : "";
+            const std::string far = has_device ? client.server_device().device : "";
             all.payload_bytes += one.payload_bytes;
-            if (own.insert(own_key(client)).second && own.size() > 1)
+            if (own.insert(device).second && own.size() > 1)
                 add_up(all.client.counters, one.client.counters);
-            if (servers.insert(server_key(client)).second && servers.size() > 1)
+            if (servers.insert(server.host + "/" + far).second && servers.size() > 1)
                 add_up(all.server.counters, one.server.counters);
-            if (machines.insert(machine_key(client)).second && machines.size() > 1)
+            const std::string& machine = server.machine.empty() ? server.host : server.machine;
+            if (machines.insert(machine).second && machines.size() > 1)
                 add_up(all.server.cpu, one.server.cpu);
         }
         return all;
-    }
-
-    static std::string own_key(const Client& client) {
-        return client.has_device() ? client.device().info.device : "";
-    }
-
-    static std::string server_key(const Client& client) {
-        return client.server().host + "/" +
-               (client.has_device() ? client.server_device().device : "");
-    }
-
-    static std::string machine_key(const Client& client) {
-        const Hello& server = client.server();
-        return server.machine.empty() ? server.host : server.machine;
     }
 
     static void add_up(Counters& sum, const Counters& more) {
@@ -447,19 +434,13 @@ class Conductor {
             sum[name] += value;
     }
 
-    // All but the window. Without the part of a machine that does not tell there is no sum.
+    // Without the part of a machine that does not tell there is no sum.
     static void add_up(std::optional<CpuUse>& sum, const std::optional<CpuUse>& more) {
         if (!sum || !more) {
             sum.reset();
             return;
         }
-        sum->own_user_s += more->own_user_s;
-        sum->own_system_s += more->own_system_s;
-        sum->machine_busy_s += more->machine_busy_s;
-        sum->softirq_s += more->softirq_s;
-        sum->kernel_work_elsewhere_s += more->kernel_work_elsewhere_s;
-        sum->steal_s += more->steal_s;
-        sum->idle_busy_s += more->idle_busy_s;
+        add(*sum, *more);
     }
 
     std::span<Client> clients_;

@@ -60,9 +60,7 @@ Result<> check_lists(const Plan& plan) {
         return make_error(Code::Usage, "a size or a number of queue pairs is 0");
     return {};
 }
-}  // namespace
 
-namespace {
 Result<> check_interval(const Plan& plan, size_t runs) {
     if (plan.interval_ms != 0 && plan.time_ms == 0)
         return make_error(Code::Usage, "--interval is of points by time")

@@ -75,14 +75,6 @@ bool is_ordinary(std::string_view name, const Json& value) {
     });
 }
 
-bool is_setting(std::string_view name) {
-    return std::ranges::find(kPointSettings, name, &Setting::member) != std::end(kPointSettings);
-}
-
-bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
-    return std::ranges::find(names, name) != names.end();
-}
-
 Result<const Json*> member(const Json& object, std::string_view name, Json::value_t type) {
     const auto it = object.is_object() ? object.find(name) : object.end();
     if (!object.is_object() || it == object.end())
@@ -116,13 +108,14 @@ Result<Series> new_series(const Json& point) {
         fmt::format("{} {} {}", printable(verb, 20), printable(mode, 20), human_size(size));
     Json identity = Json::object();
     for (const auto& [name, value] : point.items()) {
-        if (is_setting(name) || is_one_of(kIgnored, name))
+        if (std::ranges::count(kPointSettings, name, &Setting::member) != 0 ||
+            std::ranges::count(kIgnored, name) != 0)
             continue;
         // What older programs could not vary is what they did.
         if (is_ordinary(name, value))
             continue;
         identity[name] = value;
-        if (!is_one_of(kNamed, name))
+        if (std::ranges::count(kNamed, name) == 0)
             series.label +=
                 fmt::format(" {} {}", printable(name, 40), printable(base::dump_json(value), 40));
     }

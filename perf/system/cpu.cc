@@ -146,6 +146,13 @@ CpuUse cpu_use(const CpuSample& begin, const CpuSample& end, const std::optional
             .idle_busy_s = load.busy * use.window};
 }
 
+void add(CpuUse& sum, const CpuUse& more) {
+    for (const auto& [name, member] : kMembers) {
+        if (member != &CpuUse::window_s)
+            sum.*member += more.*member;
+    }
+}
+
 Json to_json(const CpuUse& use) {
     Json out = Json::object();
     for (const auto& [name, member] : kMembers)

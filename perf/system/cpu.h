@@ -73,6 +73,9 @@ struct CpuUse {
 
 CpuUse cpu_use(const CpuSample& begin, const CpuSample& end, const std::optional<IdleLoad>& idle);
 
+// All but the window.
+void add(CpuUse& sum, const CpuUse& more);
+
 Json to_json(const CpuUse& use);
 Result<CpuUse> parse_cpu_use(const Json& json);  // each value from 0 to 10^9
 

@@ -16,13 +16,6 @@ namespace {
 constexpr size_t kMaxForeign = 32;
 constexpr uint16_t kAttemptStream = 1;  // of patterns: never that of a control run
 
-Result<> check_consent(const Hello& server) {
-    if (can(server, kIsolationCapability))
-        return {};
-    return make_error(Code::BadInput, "the server does not take part in isolation tests")
-        .advise("start it with: rdma-perf serve --allow-isolation-tests --bind ADDRESS");
-}
-
 // What this container sees of RDMA devices, whosever they are.
 std::set<std::string> visible_devices(Verbs& verbs, const std::string& root) {
     std::set<std::string> names;
@@ -45,7 +38,9 @@ Result<Arena> Arena::enter(Verbs& verbs,
                            const SideOptions& options,
                            const std::string& root) {
     Client client = TRY(Client::start(verbs, std::move(control), options));
-    TRY(check_consent(client.server()));
+    if (!can(client.server(), kIsolationCapability))
+        return make_error(Code::BadInput, "the server does not take part in isolation tests")
+            .advise("start it with: rdma-perf serve --allow-isolation-tests --bind ADDRESS");
     Region region =
         TRY(Region::create(client.device(), target_layout().in.size, IBV_ACCESS_LOCAL_WRITE));
     Arena arena(verbs, std::move(client), std::move(region), root);

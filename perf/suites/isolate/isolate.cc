@@ -16,19 +16,9 @@ ptrdiff_t count(const Trials& trials, IsolationVerdict verdict) {
                                  [&](const Trial& t) { return t.outcome.verdict == verdict; });
 }
 
-Trials try_against(const LookOptions& look, const Surroundings& around) {
-    Trials trials;
-    auto done = [&]() -> Result<> {
-        auto fd =
-            TRY(connect_to(look.peer, look.port, Deadline::in(look.side.timeout), around.stop));
-        Arena arena =
-            TRY(Arena::enter(around.verbs, Control(std::move(fd), around.stop), look.side));
-        trials = try_isolation(arena);
-        return {};
-    }();
-    if (!done)
-        trials.error = std::move(done).error();
-    return trials;
+Result<Arena> enter(const LookOptions& look, const Surroundings& around) {
+    auto fd = TRY(connect_to(look.peer, look.port, Deadline::in(look.side.timeout), around.stop));
+    return Arena::enter(around.verbs, Control(std::move(fd), around.stop), look.side);
 }
 }  // namespace
 
@@ -98,7 +88,9 @@ Json to_json(const Trials& trials, const std::string& peer) {
 
 Exit isolate(const LookOptions& look, const Surroundings& around) {
     Document document{.kind = "isolate"};
-    const Trials trials = try_against(look, around);
+    auto arena = enter(look, around);
+    const Trials trials =
+        arena ? try_isolation(*arena) : Trials{.done = {}, .error = std::move(arena).error()};
     if (!trials.done.empty())
         print(look.json == "-" ? around.err : around.out, to_text(trials));
     document.members = to_json(trials, look.peer);
