@@ -9,7 +9,7 @@
 
 #include "perf/engine/ring.h"
 #include "perf/protocol/message.h"
-#include "perf/verbs/cm/queue.h"
+#include "perf/verbs/cm/connection.h"
 #include "perf/verbs/device.h"
 #include "perf/verbs/queue_pair.h"
 #include "perf/verbs/verbs.h"
