@@ -15,7 +15,7 @@
 #include "perf/measure/schedule.h"
 #include "perf/report/document.h"
 #include "perf/report/outputs.h"
-#include "perf/report/summary.h"
+#include "perf/report/report.h"
 
 namespace perf {
 

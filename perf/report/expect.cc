@@ -11,7 +11,7 @@
 
 #include "perf/measure/metrics.h"
 #include "perf/measure/statistics.h"
-#include "perf/report/summary.h"
+#include "perf/report/report.h"
 
 namespace perf {
 

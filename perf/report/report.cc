@@ -9,7 +9,6 @@
 #include "perf/measure/metrics.h"
 #include "perf/report/document.h"
 #include "perf/report/plan_file.h"
-#include "perf/report/summary.h"
 #include "perf/verbs/memory.h"
 
 namespace perf {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/report/summary.h"
 
 #include <algorithm>
 #include <map>

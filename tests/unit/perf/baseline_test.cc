@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "perf/report/summary.h"
+#include "perf/report/report.h"
 #include "tests/unit/perf/report_samples.h"
 
 namespace perf {

@@ -12,7 +12,7 @@
 
 #include "perf/command/commands.h"
 #include "perf/measure/schedule.h"
-#include "perf/report/summary.h"
+#include "perf/report/report.h"
 #include "tests/support/regex.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/perf/document_check.h"
