@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "perf/measure/client.h"
-#include "perf/suites/kv/link.h"
 #include "perf/suites/kv/message.h"
 #include "perf/suites/kv/options.h"
 

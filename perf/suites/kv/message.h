@@ -6,6 +6,8 @@
 #include <string_view>
 
 #include "perf/base/names.h"
+#include "perf/engine/link.h"
+#include "perf/engine/ring.h"
 #include "perf/protocol/message.h"
 #include "perf/suites/kv/table.h"
 
@@ -45,5 +47,25 @@ Result<Start> parse_start(const Json& frame);
 
 // Of the answer to kv_open, or kv_open itself: the one endpoint.
 Result<Endpoint> the_endpoint(std::vector<Endpoint> endpoints);
+
+// ---- how both sides use their queue pair --------------------------------------------------------
+inline constexpr uint32_t kReceives = 4;  // that may be posted
+
+// `message`: bytes of what this side sends. `access`: what the other side may do.
+inline LinkOptions link_options(size_t message, int access) {
+    constexpr size_t kInlineMessage = 220;  // of the answers; a request always fits
+    return {.sends = 4 * kSignalEvery,
+            .receives = kReceives,
+            .inline_bytes = message <= kInlineMessage ? static_cast<uint32_t>(message) : 0,
+            .access = access};
+}
+
+// `before`: messages of the trial before it. Its completions, now and then, have id 0.
+inline int send_message(Link& link, ibv_sge from, uint64_t before) noexcept {
+    ibv_send_wr request{};
+    request.opcode = IBV_WR_SEND;
+    request.send_flags = before % kSignalEvery == 0 ? IBV_SEND_SIGNALED : 0;
+    return link.send(request, from);
+}
 
 }  // namespace perf::kv

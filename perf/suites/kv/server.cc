@@ -6,7 +6,6 @@
 
 #include "perf/engine/latency.h"
 #include "perf/suites/kv/command.h"
-#include "perf/suites/kv/link.h"
 #include "perf/suites/kv/message.h"
 
 namespace perf::kv {
