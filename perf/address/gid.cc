@@ -194,14 +194,9 @@ std::string explain(const std::vector<GidRow>& rows,
     std::string out;
     for (const Address& source : query.sources)
         out += fmt::format("source address towards the peer: {}\n", source.text());
-    out += fmt::format("  {:<12} {:>4} {:>5}  {:<39}  {:<8} {:<12} {}\n",
-                       "device",
-                       "port",
-                       "index",
-                       "gid",
-                       "type",
-                       "netdev",
-                       "verdict");
+    out +=
+        "  device       port index  gid                                      type     netdev       "
+        "verdict\n";
     size_t hidden = 0;
     for (const GidVerdict& verdict : choice.verdicts) {
         const GidRow& row = rows[verdict.row];

@@ -233,15 +233,9 @@ std::string table_of(const Comparison& comparison, const ReportFile& a, const Re
                                   printable(b.started));
     for (const Difference& difference : comparison.differences)
         out += fmt::format("not equal, allowed: {}\n", line_of(difference, a, b));
-    out += fmt::format("{:<26}{:<22}{:>14}{:>14}  {:>7}  {:<16}{:>9} {}\n",
-                       "point",
-                       "metric",
-                       "A",
-                       "B",
-                       "B/A",
-                       "95 % interval",
-                       "n",
-                       "verdict");
+    out +=
+        "point                     metric                "
+        "             A             B      B/A  95 % interval           n verdict\n";
     for (const Compared& row : comparison.rows)
         out += row_text(row);
     return out + list_text("only in A", comparison.only_a) +

@@ -293,16 +293,7 @@ Json to_json(const Report& report) {
 }
 
 std::string table_head(const Report& report) {
-    return sides_text(report) + fmt::format("{:<10}{:<4}{:<4}{:>7} {:>3} {:>5} {:>4}  {:<12} {}\n",
-                                            "verb",
-                                            "via",
-                                            "mode",
-                                            "size",
-                                            "qps",
-                                            "depth",
-                                            "mtu",
-                                            "data",
-                                            "result");
+    return sides_text(report) + "verb      via mode   size qps depth  mtu  data         result\n";
 }
 
 std::string table_row(const PointResult& result) {
