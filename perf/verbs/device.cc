@@ -67,6 +67,12 @@ Result<Device> open_row(Verbs& verbs, const GidRow& row) {
     return device;
 }
 
+Error no_partition(const Device& device, const std::string& what) {
+    const DeviceInfo& own = device.info;
+    return make_error(Code::Unsupported,
+                      fmt::format("port {} of {} {}", own.port, own.device, what))
+        .advise(fmt::format("see /sys/class/infiniband/{}/ports/{}/pkeys", own.device, own.port));
+}
 }  // namespace
 
 Identity identity_of(const std::string& device,
@@ -155,15 +161,6 @@ Error gone_error(const Device& device) {
     return make_error(Code::Kernel, fmt::format("the RDMA device {} is gone", device.info.device))
         .advise("see `rdma link`: was it, its netdev or its network namespace removed?");
 }
-
-namespace {
-Error no_partition(const Device& device, const std::string& what) {
-    const DeviceInfo& own = device.info;
-    return make_error(Code::Unsupported,
-                      fmt::format("port {} of {} {}", own.port, own.device, what))
-        .advise(fmt::format("see /sys/class/infiniband/{}/ports/{}/pkeys", own.device, own.port));
-}
-}  // namespace
 
 Result<uint16_t> partition_key(const Device& device, uint32_t index) {
     uint16_t key = 0;

@@ -24,6 +24,41 @@ Area make_area(const Point& point, size_t start, size_t lead) {
     area.end = round_up(area.first + area.slots * area.stride, kPage);
     return area;
 }
+
+// A side is passive towards the other's requests; in both directions each side is both.
+bool serves_data(const Point& point, Side side) {
+    return posts_data(point, side == Side::Client ? Side::Server : Side::Client);
+}
+
+constexpr size_t kNoBudget = std::numeric_limits<size_t>::max();
+std::atomic<size_t> memory_budget = kNoBudget;
+std::atomic<size_t> memory_in_use = 0;
+
+Result<> take_memory(size_t bytes) {
+    size_t before = memory_in_use.load();
+    do {
+        const size_t all = memory_budget.load();
+        if (before > all || bytes > all - before)
+            return make_error(
+                       Code::Busy,
+                       fmt::format("{} bytes are more than is left for data: {} of {} are in use",
+                                   bytes,
+                                   before,
+                                   all))
+                .advise(
+                    "wait until other clients of the server are done, or use a smaller --size "
+                    "or --depth");
+    } while (!memory_in_use.compare_exchange_weak(before, before + bytes));
+    return {};
+}
+
+std::optional<size_t> first_touched(std::span<const std::byte> all, size_t from, size_t to) {
+    for (size_t i = from; i < to; ++i) {
+        if (static_cast<uint8_t>(all[i]) != poison(i))
+            return i;
+    }
+    return std::nullopt;
+}
 }  // namespace
 
 bool is_ping_pong(const Point& point) {
@@ -54,13 +89,6 @@ bool posts_data(const Point& point, Side side) {
         return true;
     return (side == Side::Client) == (point.direction == Direction::Forward);
 }
-
-namespace {
-// A side is passive towards the other's requests; in both directions each side is both.
-bool serves_data(const Point& point, Side side) {
-    return posts_data(point, side == Side::Client ? Side::Server : Side::Client);
-}
-}  // namespace
 
 bool has_out(const Point& point, Side side) {
     if (is_atomic(point.verb))
@@ -96,30 +124,6 @@ Layout layout_of(const Point& point, Side side) {
     return layout;
 }
 
-namespace {
-constexpr size_t kNoBudget = std::numeric_limits<size_t>::max();
-std::atomic<size_t> memory_budget = kNoBudget;
-std::atomic<size_t> memory_in_use = 0;
-
-Result<> take_memory(size_t bytes) {
-    size_t before = memory_in_use.load();
-    do {
-        const size_t all = memory_budget.load();
-        if (before > all || bytes > all - before)
-            return make_error(
-                       Code::Busy,
-                       fmt::format("{} bytes are more than is left for data: {} of {} are in use",
-                                   bytes,
-                                   before,
-                                   all))
-                .advise(
-                    "wait until other clients of the server are done, or use a smaller --size "
-                    "or --depth");
-    } while (!memory_in_use.compare_exchange_weak(before, before + bytes));
-    return {};
-}
-}  // namespace
-
 MemoryBudget::MemoryBudget(size_t bytes) {
     memory_budget = bytes;
 }
@@ -153,16 +157,6 @@ Memory& Memory::operator=(Memory&& other) noexcept {
     std::swap(all_, other.all_);
     return *this;
 }
-
-namespace {
-std::optional<size_t> first_touched(std::span<const std::byte> all, size_t from, size_t to) {
-    for (size_t i = from; i < to; ++i) {
-        if (static_cast<uint8_t>(all[i]) != poison(i))
-            return i;
-    }
-    return std::nullopt;
-}
-}  // namespace
 
 std::optional<GuardHit> check_guards(std::span<const std::byte> all, const Area& area) {
     const auto hit = [&](uint32_t slot, size_t at, size_t base) {

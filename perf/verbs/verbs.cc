@@ -64,6 +64,31 @@ std::string completion_hint(ibv_wc_status status) {
             return "";
     }
 }
+
+// Whatever keeps a provider from the calls, it may make the queue pair without them.
+ibv_qp* make_qp(Verbs& verbs, ibv_pd* pd, ibv_qp_init_attr& attr, SendCalls* calls) {
+    const bool is_srd = attr.qp_type == IBV_QPT_DRIVER;
+    const uint64_t wanted = calls != nullptr ? calls->wanted : 0;
+    if (wanted == 0 && !is_srd)
+        return verbs.create_qp(pd, &attr);
+    ibv_qp_init_attr_ex more{};
+    more.send_cq = attr.send_cq;
+    more.recv_cq = attr.recv_cq;
+    more.cap = attr.cap;
+    more.qp_type = attr.qp_type;
+    more.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+    more.pd = pd;
+    more.send_ops_flags = wanted;
+    ibv_qp_ex* extended = nullptr;
+    ibv_qp* qp =
+        is_srd ? verbs.create_srd_qp(&more, &extended) : verbs.create_qp_ex(&more, &extended);
+    if (qp == nullptr)
+        return is_srd ? nullptr : verbs.create_qp(pd, &attr);
+    if (calls != nullptr)
+        calls->qp = extended;
+    attr.cap = more.cap;
+    return qp;
+}
 }  // namespace
 
 Result<std::vector<std::string>> Verbs::device_names() {
@@ -231,33 +256,6 @@ Result<CompletionQueue> create_cq(Verbs& verbs, ibv_context* context, int entrie
             .advise("use a smaller --depth");
     return queue;
 }
-
-namespace {
-// Whatever keeps a provider from the calls, it may make the queue pair without them.
-ibv_qp* make_qp(Verbs& verbs, ibv_pd* pd, ibv_qp_init_attr& attr, SendCalls* calls) {
-    const bool is_srd = attr.qp_type == IBV_QPT_DRIVER;
-    const uint64_t wanted = calls != nullptr ? calls->wanted : 0;
-    if (wanted == 0 && !is_srd)
-        return verbs.create_qp(pd, &attr);
-    ibv_qp_init_attr_ex more{};
-    more.send_cq = attr.send_cq;
-    more.recv_cq = attr.recv_cq;
-    more.cap = attr.cap;
-    more.qp_type = attr.qp_type;
-    more.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-    more.pd = pd;
-    more.send_ops_flags = wanted;
-    ibv_qp_ex* extended = nullptr;
-    ibv_qp* qp =
-        is_srd ? verbs.create_srd_qp(&more, &extended) : verbs.create_qp_ex(&more, &extended);
-    if (qp == nullptr)
-        return is_srd ? nullptr : verbs.create_qp(pd, &attr);
-    if (calls != nullptr)
-        calls->qp = extended;
-    attr.cap = more.cap;
-    return qp;
-}
-}  // namespace
 
 Result<Owned<ibv_qp>> create_qp(
     Verbs& verbs, ibv_pd* pd, ibv_cq* cq, ibv_qp_type type, ibv_qp_cap& caps, SendCalls* calls) {
