@@ -110,7 +110,7 @@ PlanWords thesis_words() {
     words.sizes = "2..8M:*2";
     words.qps = "1,2,4,8,16,32";
     words.time = "500ms";
-    words.reps = 6;  // fewer have no 95 % interval
+    words.plan.reps = 6;  // fewer have no 95 % interval
     return words;
 }
 
@@ -125,7 +125,7 @@ void add_thesis_options(CLI::App& app, RunOptions& run, std::string& suite, Plan
     app.add_option("--size", words.sizes, "sizes of basic and cpu")->capture_default_str();
     app.add_option("--qps", words.qps, "queue pairs of multi_qp")->capture_default_str();
     app.add_option("--time", words.time, "time of each point")->capture_default_str();
-    app.add_option("--reps", words.reps, "repetitions")->capture_default_str();
+    app.add_option("--reps", words.plan.reps, "repetitions")->capture_default_str();
     app.add_option("--mtu", words.mtu, "path MTU in bytes, or auto")->capture_default_str();
     app.add_option("--json", run.measure.json, "file for the report as JSON; - for stdout");
 }

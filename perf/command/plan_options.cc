@@ -16,14 +16,14 @@ constexpr uint32_t kMaxDscp = 63;
 constexpr uint32_t kEcnBits = 2;  // below it in the traffic class
 
 void add_marks(CLI::App& app, PlanWords& words) {
+    Marks& marks = words.plan.marks;
     auto* traffic_class =
-        app.add_option("--tclass", words.marks.traffic_class, "traffic class of packets, 0 to 255");
+        app.add_option("--tclass", marks.traffic_class, "traffic class of packets, 0 to 255");
     app.add_option("--dscp", words.dscp, "upper six bits of the traffic class, 0 to 63")
         ->excludes(traffic_class);
-    app.add_option("--sl", words.marks.service_level, "service level of packets, 0 to 15");
-    app.add_option("--flow-label", words.marks.flow_label, "flow label of packets, 0 to 1048575");
-    app.add_option(
-        "--pkey-index", words.marks.pkey_index, "index of the partition in this side's table");
+    app.add_option("--sl", marks.service_level, "service level of packets, 0 to 15");
+    app.add_option("--flow-label", marks.flow_label, "flow label of packets, 0 to 1048575");
+    app.add_option("--pkey-index", marks.pkey_index, "index of the partition in this side's table");
 }
 
 void add_words(CLI::App& app, PlanWords& words) {
@@ -40,13 +40,13 @@ void add_words(CLI::App& app, PlanWords& words) {
     add("--mode", words.modes, "list of bw, lat");
     add("--size", words.sizes, "4096 | 64,4K,64K | 2..8M:*2 | 1K..8K:+1K");
     auto* iterations = app.add_option(
-        "--iterations", words.iterations, "messages of each point, instead of --time");
+        "--iterations", words.plan.iterations, "messages of each point, instead of --time");
     app.add_option("--time", words.time, "time of each point (default 500ms), or forever")
         ->excludes(iterations);
     app.add_option("--interval", words.interval, "time after which a point tells how far it is")
         ->excludes(iterations);
     add("--qps", words.qps, "list: number of queue pairs (bw)");
-    add("--threads", words.threads, "worker threads on each side, at most one per queue pair");
+    add("--threads", words.plan.threads, "worker threads on each side, at most one per queue pair");
     add("--direction",
         words.direction,
         "direction of the data: forward (client to server), reverse or both (bw)");
@@ -59,25 +59,16 @@ void add_words(CLI::App& app, PlanWords& words) {
         "operations in flight (read, atomics), or auto: what the devices can do");
     add_marks(app, words);
     add("--ring", words.ring, "bytes of memory that messages go round in, or auto");
-    app.add_option(
-        "--rate", words.rate, "messages per second (lat); default: each waits for the one before");
+    app.add_option("--rate",
+                   words.plan.rate,
+                   "messages per second (lat); default: each waits for the one before");
     add("--with", words.load, "load beside (lat): VERB:SIZE, as write:64K, on other queue pairs");
     add("--poll", words.poll, "list of auto, spin, yield, event, hybrid, hybrid:Nus");
     add("--mtu", words.mtu, "path MTU in bytes, or auto");
     add("--ordering", words.ordering, "list: order of writes on PCIe: relaxed, strict");
     add("--verify", words.verify, "check the data: edges, full or off");
     app.add_option("--seed", words.seed, "seed of the data pattern (default: random)");
-    add("--reps", words.reps, "repetitions of the whole list of points");
-}
-
-Result<> parse_matrix(const PlanWords& words, Plan& plan) {
-    plan.depths = TRY(parse_counts("--depth", words.depth, kMaxDepth));
-    plan.batches = TRY(parse_counts("--batch", words.batch, kMaxDepth));
-    plan.qps = TRY(parse_counts("--qps", words.qps, kMaxQps));
-    if (std::ranges::find(plan.qps, 0U) != plan.qps.end())
-        return make_error(Code::Usage, "--qps has no auto");
-    plan.polls = TRY(parse_list(words.poll, parse_poll));
-    return {};
+    add("--reps", words.plan.reps, "repetitions of the whole list of points");
 }
 
 // "auto" is 0, and a 0 that is written is an error.
@@ -88,8 +79,31 @@ Result<uint32_t> parse_positive(std::string_view option, std::string_view text, 
     return count;
 }
 
+// "auto", "16", "auto,16,32".
+Result<std::vector<uint32_t>> count_list(std::string_view option,
+                                         std::string_view text,
+                                         uint32_t limit) {
+    std::vector<uint32_t> counts;
+    for (const auto word : split(text, ',')) {
+        counts.push_back(TRY(parse_positive(option, word, limit)));
+        if (counts.size() > kMaxValues)
+            return make_error(Code::Usage,
+                              fmt::format("{}: more than {} values", option, kMaxValues));
+    }
+    return counts;
+}
+
+Result<> parse_matrix(const PlanWords& words, Plan& plan) {
+    plan.depths = TRY(count_list("--depth", words.depth, kMaxDepth));
+    plan.batches = TRY(count_list("--batch", words.batch, kMaxDepth));
+    plan.qps = TRY(count_list("--qps", words.qps, kMaxQps));
+    if (std::ranges::find(plan.qps, 0U) != plan.qps.end())
+        return make_error(Code::Usage, "--qps has no auto");
+    plan.polls = TRY(parse_list(words.poll, parse_poll));
+    return {};
+}
+
 Result<> parse_settings(const PlanWords& words, Plan& plan) {
-    plan.marks = words.marks;
     if (words.dscp != 0) {
         if (words.dscp > kMaxDscp)
             return make_error(Code::Usage,
@@ -106,11 +120,10 @@ Result<> parse_settings(const PlanWords& words, Plan& plan) {
 }
 
 Result<Plan> plan_of(const PlanWords& words) {
-    Plan plan;
+    Plan plan = words.plan;
     plan.verbs = TRY(parse_list(words.verbs, parse_word<Verb>));
     plan.modes = TRY(parse_list(words.modes, parse_word<Mode>));
     plan.sizes = TRY(parse_sizes(words.sizes));
-    plan.iterations = words.iterations;
     if (!words.time.empty())
         plan.time_ms = TRY(parse_point_time(words.time));
     else if (plan.iterations == 0)
@@ -118,9 +131,7 @@ Result<Plan> plan_of(const PlanWords& words) {
     if (!words.interval.empty())
         plan.interval_ms = TRY(parse_time_ms(words.interval).context("--interval"));
     TRY(parse_matrix(words, plan));
-    plan.threads = words.threads;
     plan.direction = TRY(parse_word<Direction>(words.direction));
-    plan.rate = words.rate;
     plan.load = TRY(parse_load(words.load));
     plan.connect = words.cm ? Connect::Cm : Connect::Exchange;
     if (words.mtu != "auto")
@@ -130,7 +141,6 @@ Result<Plan> plan_of(const PlanWords& words) {
     TRY(parse_settings(words, plan));
     plan.transports = TRY(parse_list(words.transports, parse_word<Transport>));
     plan.seed = words.seed.value_or(random_seed());
-    plan.reps = words.reps;
     return plan;
 }
 }  // namespace
@@ -155,19 +165,6 @@ Result<uint32_t> parse_count(std::string_view option, std::string_view text, uin
             fmt::format(
                 "{} '{}' is neither auto nor a number up to {}", option, printable(text), limit));
     return static_cast<uint32_t>(*value);
-}
-
-Result<std::vector<uint32_t>> parse_counts(std::string_view option,
-                                           std::string_view text,
-                                           uint32_t limit) {
-    std::vector<uint32_t> counts;
-    for (const auto word : split(text, ',')) {
-        counts.push_back(TRY(parse_positive(option, word, limit)));
-        if (counts.size() > kMaxValues)
-            return make_error(Code::Usage,
-                              fmt::format("{}: more than {} values", option, kMaxValues));
-    }
-    return counts;
 }
 
 Result<Plan> parse_plan(const PlanWords& words) {
