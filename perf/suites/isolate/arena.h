@@ -46,7 +46,7 @@ class Arena {
     // True if the last attempt brought anything into this side's memory.
     [[nodiscard]] bool leaked() const;
 
-    // The same queue pair sends any number of datagrams (datagram_checks.cc).
+    // The same queue pair sends any number of datagrams.
     Result<Listening> listen();
     Result<> say(
         Link& speaker, ibv_ah* to, const Listening& there, uint32_t queue_key, uint32_t number);

@@ -34,8 +34,6 @@ std::span<const IsolationCheck> isolation_checks() {
             {"memory_limit", "a clean error beyond RLIMIT_MEMLOCK", check_memory_limit},
             {"key_guessing", "at least 24 bits of a key are unknown", check_key_guessing}};
         checks.insert(checks.end(), remote_checks().begin(), remote_checks().end());
-        checks.push_back(
-            {"queue_key", "a datagram with a wrong queue key is dropped", check_queue_key});
         return checks;
     }();
     return kIsolationChecks;

@@ -54,11 +54,9 @@ Result<Outcome> check_key_guessing(Arena& arena);
 // generator whose state can be computed, is not seen through.
 double unknown_bits(std::span<const uint32_t> keys);
 
-// The server's memory (remote_checks.cc).
-std::span<const IsolationCheck> remote_checks();
-
-// Datagrams (datagram_checks.cc).
+// The server's memory, and datagrams to it (remote_checks.cc).
 Result<Outcome> check_queue_key(Arena& arena);
+std::span<const IsolationCheck> remote_checks();
 
 // ---- all of them --------------------------------------------------------------------------------
 // The table of checks, in the order in which they run: first what only looks at this side.
