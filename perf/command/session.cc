@@ -161,7 +161,14 @@ class Session {
                                   fmt::format("a server with --memory {} serves points only",
                                               options_.memory->name()))
                     .advise("start the server without --memory");
-            open_suite(**suite);
+            suite_ = *suite;
+            half_ = suite_->make({.control = &control_,
+                                  .options = &options_,
+                                  .device = &*device_,
+                                  .peer = &peer_,
+                                  .account = &account_,
+                                  .await = [this](const auto& done) { return await_crew(done); }});
+            state_ = State::Suite;
         }
         if (state_ != State::Suite || suite_ != *suite)
             return not_due(type);
@@ -172,17 +179,6 @@ class Session {
             state_ = State::Ready;
         }
         return control_.send(answer, step());
-    }
-
-    void open_suite(const ServedSuite& suite) {
-        suite_ = &suite;
-        half_ = suite.make({.control = &control_,
-                            .options = &options_,
-                            .device = &*device_,
-                            .peer = &peer_,
-                            .account = &account_,
-                            .await = [this](const auto& done) { return await_crew(done); }});
-        state_ = State::Suite;
     }
 
     // ---- handlers of kSteps ----------------------------------------------------------------------

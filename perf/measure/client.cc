@@ -190,8 +190,12 @@ Result<> Client::verify_after() {
 }
 
 Result<> Client::verify_rounds(uint32_t count) {
-    for (uint32_t i = 0; i < count && !result_.checked.wrong; ++i)
-        TRY(verify_round(next_round_++));
+    for (uint32_t i = 0; i < count && !result_.checked.wrong; ++i, ++next_round_) {
+        for (uint32_t lane = 0; lane < result_.point.qps; ++lane) {
+            for (const Side poster : {Side::Client, Side::Server})
+                TRY(verify_of(poster, {.lane = lane, .number = next_round_}));
+        }
+    }
     return {};
 }
 
@@ -205,14 +209,6 @@ Result<> Client::verify_for_the_time() {
     } while (!checked.wrong &&
              (point.time_ms != 0 ? now_ns() < until_ns
                                  : checked.messages + checked.lost < point.iterations));
-    return {};
-}
-
-Result<> Client::verify_round(uint32_t number) {
-    for (uint32_t lane = 0; lane < result_.point.qps; ++lane) {
-        for (const Side poster : {Side::Client, Side::Server})
-            TRY(verify_of(poster, {.lane = lane, .number = number}));
-    }
     return {};
 }
 

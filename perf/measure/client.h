@@ -124,7 +124,6 @@ class Client {
     Result<> open_tcp(const Point& wish);
     Result<> verify_rounds(uint32_t count);
     Result<> verify_for_the_time();
-    Result<> verify_round(uint32_t number);
     Result<> verify_left();
     Result<> verify_of(Side poster, const RoundOf& round);
     Result<Checked> fetch_from_server(const RoundOf& round);

@@ -142,6 +142,17 @@ Result<UniqueFd> connect_one(const addrinfo& target, const Deadline& deadline, c
         return sys_error(pending, "connect");
     return fd;
 }
+
+// In the order in which connect_to() tries them.
+Result<std::vector<Address>> addresses_of(const std::string& host) {
+    const Addresses list = TRY(resolve(host, 0, AI_ADDRCONFIG));
+    std::vector<Address> out;
+    for (const addrinfo* target = list.get(); target != nullptr; target = target->ai_next) {
+        if (const auto address = from_sockaddr(target->ai_addr))
+            out.push_back(*address);
+    }
+    return out;
+}
 }  // namespace
 
 Result<std::vector<Listener>> listen_on(const std::vector<std::string>& addresses, uint16_t port) {
@@ -215,16 +226,6 @@ Result<UniqueFd> connect_to(const std::string& host,
         .in(fmt::format("connect to {} port {}", printable(host), port))
         .advise(
             "start `rdma-perf serve --bind ADDRESS` there, or see what keeps you from reaching it");
-}
-
-Result<std::vector<Address>> addresses_of(const std::string& host) {
-    const Addresses list = TRY(resolve(host, 0, AI_ADDRCONFIG));
-    std::vector<Address> out;
-    for (const addrinfo* target = list.get(); target != nullptr; target = target->ai_next) {
-        if (const auto address = from_sockaddr(target->ai_addr))
-            out.push_back(*address);
-    }
-    return out;
 }
 
 std::optional<Address> local_address(int fd) {

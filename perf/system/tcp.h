@@ -47,9 +47,6 @@ Result<UniqueFd> connect_beside(int fd, uint16_t port, const Deadline& deadline,
 // The error of a failed call on a connection: Code::Unavailable if the other end is gone.
 Error socket_error(int number, std::string what);
 
-// The addresses of a host by its name, in the order in which connect_to() tries them.
-Result<std::vector<Address>> addresses_of(const std::string& host);
-
 // Both ends of a connected socket; empty for a socket that is not IPv4 or IPv6.
 std::optional<Address> local_address(int fd);
 std::optional<Address> peer_address(int fd);
