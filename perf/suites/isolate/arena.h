@@ -9,12 +9,23 @@
 #include <string>
 #include <vector>
 
+#include "perf/engine/link.h"
 #include "perf/measure/client.h"
-#include "perf/suites/isolate/target.h"
 #include "perf/verbs/survey.h"
 
 namespace perf {
 
+// ---- the page that a server exposes (target.cc), as both sides know it ---------------------------
+// What the queue pairs of both sides let the other side do.
+inline constexpr int kProbeAccess = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
+
+// The layout of the page: slot 0 of `in`.
+Layout target_layout();
+
+// The pattern of a round, which the client knows as well.
+PatternKey target_pattern(uint64_t seed, uint32_t round);
+
+// ---- the client's side ---------------------------------------------------------------------------
 // A one-sided request that is aimed at the server's page, rightly or not.
 struct Aim {
     ibv_wr_opcode opcode = IBV_WR_RDMA_WRITE;

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/suites/isolate/target.h"
-
 #include <algorithm>
 #include <memory>
 #include <optional>
