@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/command/compare_command.h"
-
 #include <algorithm>
 
 #include <CLI/CLI.hpp>
@@ -8,7 +6,6 @@
 #include <fmt/ranges.h>
 
 #include "perf/command/commands.h"
-#include "perf/protocol/plan.h"
 #include "perf/report/document.h"
 
 namespace perf {
