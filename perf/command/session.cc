@@ -181,7 +181,7 @@ class Session {
         return control_.send(answer, step());
     }
 
-    // ---- handlers of kSteps ----------------------------------------------------------------------
+    // ---- handlers of kSteps ---------------------------------------------------------------------
     Result<> on_hello(const Json& frame) {
         Hello own = own_hello();
         for (const ServedSuite* suite : suites_) {
@@ -210,7 +210,8 @@ class Session {
         const auto own = local_address(control_.fd());
         if (peer_.iwarp && own)
             return open_cm_device(*verbs_, TRY(cm_device_of(*options_.cm, *own)));
-        // Towards the client's GID rather than its control connection: that one may be another network.
+        // Towards the client's GID rather than its control connection: that one may be another
+        // network.
         std::vector<Address> sources;
         if (!peer_.gid.is_link_local()) {
             if (const auto source = route_source(peer_.gid))

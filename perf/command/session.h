@@ -12,8 +12,8 @@ namespace perf {
 // What a session did so far.
 struct Served {
     uint64_t points = 0;
-    // Once the client said what it wants to reach: the table of GID candidates, and the note for the
-    // user.
+    // Once the client said what it wants to reach: the table of GID candidates, and the note for
+    // the user.
     std::string explanation = {};
     std::string note = {};
 };

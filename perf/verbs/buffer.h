@@ -78,8 +78,8 @@ const Buffers& host_memory();
 // there: providers that copy small messages by a processor learn by the environment not to.
 Result<Buffers> open_memory(std::string_view word);
 
-// Of a GPU, through the vendor's library (gpu.cc): libcuda (CUDA's driver API) or libamdhip64 (ROCm).
-// It is loaded where somebody asks for it; nothing of it is needed to build.
+// Of a GPU, through the vendor's library (gpu.cc): libcuda (CUDA's driver API) or libamdhip64
+// (ROCm). It is loaded where somebody asks for it; nothing of it is needed to build.
 Result<Buffers> open_cuda(unsigned number);
 Result<Buffers> open_rocm(unsigned number);
 

@@ -15,7 +15,7 @@
 
 namespace perf {
 
-// ---- the page that a server exposes (target.cc), as both sides know it ---------------------------
+// ---- the page that a server exposes (target.cc), as both sides know it --------------------------
 // What the queue pairs of both sides let the other side do.
 inline constexpr int kProbeAccess = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
 
@@ -25,7 +25,7 @@ Layout target_layout();
 // The pattern of a round, which the client knows as well.
 PatternKey target_pattern(uint64_t seed, uint32_t round);
 
-// ---- the client's side ---------------------------------------------------------------------------
+// ---- the client's side --------------------------------------------------------------------------
 // A one-sided request that is aimed at the server's page, rightly or not.
 struct Aim {
     ibv_wr_opcode opcode = IBV_WR_RDMA_WRITE;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// isolate: checks in one arena, and their layout for people and programs. Each check tries what must
-// not work, or looks at what an attacker would see. isolation_checks() names them all. What they try
-// is aimed at this process and at the server that agreed to it, at nobody else.
+// isolate: checks in one arena, and their layout for people and programs. Each check tries what
+// must not work, or looks at what an attacker would see. isolation_checks() names them all. What
+// they try is aimed at this process and at the server that agreed to it, at nobody else.
 //
 // An Error of a check means that it could not be carried out (its control run failed, the server is
 // gone): that ends the tests, and says nothing about isolation.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the server's device has to refuse, or drop without a word: one-sided requests to its memory,
-// and datagrams with a wrong queue key. Each check runs with the right key before and after, so that
-// a refusal means the key and not the connection.
+// and datagrams with a wrong queue key. Each check runs with the right key before and after, so
+// that a refusal means the key and not the connection.
 #include <algorithm>
 
 #include <fmt/format.h>

@@ -118,8 +118,8 @@ class Target {
     Target(const Device& device, uint64_t seed, Memory page, Region inbox)
         : device_(&device), seed_(seed), page_(std::move(page)), inbox_(std::move(inbox)) {}
 
-    // Where keys are handed out one after the other, the ones beside the open one are those that let
-    // nobody in: a guess that is off by one must not hit a door that is rightly open.
+    // Where keys are handed out one after the other, the ones beside the open one are those that
+    // let nobody in: a guess that is off by one must not hit a door that is rightly open.
     Result<> register_page() {
         Verbs& verbs = *device_->verbs;
         ibv_pd* domain = device_->pd.get();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server's side of the key-value exercise: the table, a queue pair, and while GETs are asked for
-// by SEND a thread that answers them.
+// The server's side of the key-value exercise: the table, a queue pair, and while GETs are asked
+// for by SEND a thread that answers them.
 #include <algorithm>
 #include <cstring>
 

@@ -53,9 +53,9 @@
 namespace perf {
 
 // ---- the state changes of a queue pair, with the attributes that rdma_cm has for them -----------
-// What is not about the connection (access, timers, retries, MTU, depth of reads) is as it is without
-// rdma_cm, so that the numbers of both can be compared: rdma_cm's own RNR timer would be 655 ms, its
-// timeout seconds.
+// What is not about the connection (access, timers, retries, MTU, depth of reads) is as it is
+// without rdma_cm, so that the numbers of both can be compared: rdma_cm's own RNR timer would be
+// 655 ms, its timeout seconds.
 //
 // iWARP: the kernel moves the queue pair to RTS by itself, when rdma_connect's answer comes and
 // within rdma_accept; here it only gets its INIT.
