@@ -4,19 +4,14 @@
 #include <algorithm>
 #include <array>
 #include <utility>
-#include <vector>
 
 #include "perf/system/reading.h"
 
 namespace perf {
 
 namespace {
-struct Column {
-    std::string_view name;
-    std::string_view group;  // the member of the result that has it; empty: the result itself
-};
-
-// Groups, and the columns of each. New ones go to the end, because programs read columns by number.
+// The columns by the member of a result that has them; empty: the result itself. New ones go to the
+// end, because programs read columns by number.
 constexpr std::pair<std::string_view, std::string_view> kGroups[] = {
     {"", "rep"},
     {"point",
@@ -31,41 +26,28 @@ constexpr std::pair<std::string_view, std::string_view> kGroups[] = {
     {"", "complete"},
     {"point", "with"}};
 
-const std::vector<Column>& all_columns() {
-    static const auto kColumns = [] {
-        std::vector<Column> columns;
-        for (const auto& [group, names] : kGroups) {
-            for (const std::string_view name : words_of(names))
-                columns.push_back({name, group});
-        }
-        return columns;
-    }();
-    return kColumns;
-}
-
 std::string text_of(const Json& value) {
     if (value.is_null())
         return "";
     return csv_field(value.is_string() ? value.get<std::string>() : base::dump_json(value));
 }
 
-std::string cell(const Json& result, const Column& column) {
-    const Json* holder = &result;
-    if (!column.group.empty()) {
-        const auto group = result.find(column.group);
-        if (group == result.end() || !group->is_object())
-            return "";
-        holder = &*group;
-    }
-    const auto value = holder->find(column.name);
-    return value == holder->end() ? "" : text_of(*value);
+std::string cell(const Json& result, std::string_view group, std::string_view name) {
+    const auto found = group.empty() ? result.end() : result.find(group);
+    if (!group.empty() && (found == result.end() || !found->is_object()))
+        return "";
+    const Json& holder = group.empty() ? result : *found;
+    const auto value = holder.find(name);
+    return value == holder.end() ? "" : text_of(*value);
 }
 
 template <class Cell>
 std::string csv_line(Cell cell_of) {
     std::string out;
-    for (const Column& column : all_columns())
-        out += (out.empty() ? "" : ",") + cell_of(column);
+    for (const auto& [group, names] : kGroups) {
+        for (const std::string_view name : words_of(names))
+            out += (out.empty() ? "" : ",") + cell_of(group, name);
+    }
     return out + "\r\n";
 }
 
@@ -81,12 +63,13 @@ std::array<std::string_view, 3> places(const MeasureOptions& options) {
 }  // namespace
 
 std::string csv_header() {
-    return csv_line([](const Column& column) { return std::string(column.name); });
+    return csv_line([](std::string_view, std::string_view name) { return std::string(name); });
 }
 
 std::string csv_row(const PointResult& result) {
     const Json json = to_json(result);
-    return csv_line([&](const Column& column) { return cell(json, column); });
+    return csv_line(
+        [&](std::string_view group, std::string_view name) { return cell(json, group, name); });
 }
 
 std::string csv_field(std::string_view text) {
