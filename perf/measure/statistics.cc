@@ -20,30 +20,20 @@ double middle(std::span<const double> sorted) {
     return sorted[half - 1] / 2 + sorted[half] / 2;
 }
 
-// Draws medians of resamples. Indices into the sorted sample are drawn instead of values: they
-// sort alike, and are the same everywhere since only the generator's defined output is used.
-class Resampler {
-  public:
-    Resampler(std::span<const double> sorted, std::mt19937_64& random)
-        : sorted_(sorted), random_(&random), drawn_(sorted.size()) {}
-
-    double draw_median() {
-        for (size_t& index : drawn_)
-            index = static_cast<size_t>((((*random_)() >> 32U) * sorted_.size()) >> 32U);
-        const auto half = static_cast<std::ptrdiff_t>(drawn_.size() / 2);
-        std::nth_element(drawn_.begin(), drawn_.begin() + half, drawn_.end());
-        const double upper = sorted_[drawn_[static_cast<size_t>(half)]];
-        if (drawn_.size() % 2 == 1)
-            return upper;
-        const size_t lower = *std::max_element(drawn_.begin(), drawn_.begin() + half);
-        return sorted_[lower] / 2 + upper / 2;
-    }
-
-  private:
-    std::span<const double> sorted_;
-    std::mt19937_64* random_;
-    std::vector<size_t> drawn_;
-};
+// The median of a resample. Indices into the sorted sample are drawn instead of values: they sort
+// alike, and are the same everywhere since only the generator's defined output is used.
+double draw_median(std::span<const double> sorted, std::mt19937_64& random) {
+    std::vector<size_t> drawn(sorted.size());
+    for (size_t& index : drawn)
+        index = static_cast<size_t>(((random() >> 32U) * sorted.size()) >> 32U);
+    const auto half = static_cast<std::ptrdiff_t>(drawn.size() / 2);
+    std::nth_element(drawn.begin(), drawn.begin() + half, drawn.end());
+    const double upper = sorted[drawn[static_cast<size_t>(half)]];
+    if (drawn.size() % 2 == 1)
+        return upper;
+    const size_t lower = *std::max_element(drawn.begin(), drawn.begin() + half);
+    return sorted[lower] / 2 + upper / 2;
+}
 
 template <class Draw>
 Interval percentile_interval(Draw draw) {
@@ -70,8 +60,7 @@ MedianEstimate estimate_median(std::vector<double> sample, uint64_t seed) {
     if (sample.size() < kEnoughSamples)
         return out;
     std::mt19937_64 random(seed);
-    Resampler resampler(sample, random);
-    out.interval = percentile_interval([&] { return resampler.draw_median(); });
+    out.interval = percentile_interval([&] { return draw_median(sample, random); });
     return out;
 }
 
@@ -91,11 +80,9 @@ RatioEstimate estimate_ratio(const std::vector<double>& a,
     if (std::min(a.size(), b.size()) < kEnoughSamples)
         return out;
     std::mt19937_64 random(seed);
-    Resampler from_a(sorted_a, random);
-    Resampler from_b(sorted_b, random);
     const Interval interval = percentile_interval([&] {
-        const double divisor = from_a.draw_median();
-        return from_b.draw_median() / divisor;
+        const double divisor = draw_median(sorted_a, random);
+        return draw_median(sorted_b, random) / divisor;
     });
     if (std::isfinite(interval.high))
         out.interval = interval;
