@@ -84,13 +84,8 @@ class DeviceReader {
             return false;
         table.resize(static_cast<size_t>(count));
         for (const ibv_gid_entry& entry : table) {
-            if (entry.port_num != port)
-                continue;
-            GidRow row = new_row(port, entry.gid_index);
-            std::memcpy(row.gid.bytes.data(), entry.gid.raw, row.gid.bytes.size());
-            row.type = type_of(entry.gid_type);
-            row.port_active = active;
-            add(std::move(row));
+            if (entry.port_num == port)
+                add(port, entry.gid_index, address_of(entry.gid), type_of(entry.gid_type), active);
         }
         return true;
     }
@@ -100,31 +95,32 @@ class DeviceReader {
             ibv_gid gid{};
             if (verbs_->query_gid(context_, port, static_cast<int>(i), &gid) != 0)
                 continue;
-            GidRow row = new_row(port, i);
-            std::memcpy(row.gid.bytes.data(), gid.raw, row.gid.bytes.size());
-            if (row.gid.is_zero())
+            const Address address = address_of(gid);
+            if (address.is_zero())
                 continue;
-            row.type = GidType::InfiniBand;
+            GidType type = GidType::InfiniBand;
             if (attr.link_layer == IBV_LINK_LAYER_ETHERNET)
-                row.type =
-                    attribute(port, "types", i) == "RoCE v2" ? GidType::RoceV2 : GidType::RoceV1;
-            row.port_active = attr.state == IBV_PORT_ACTIVE;
-            add(std::move(row));
+                type = attribute(port, "types", i) == "RoCE v2" ? GidType::RoceV2 : GidType::RoceV1;
+            add(port, i, address, type, attr.state == IBV_PORT_ACTIVE);
         }
     }
 
-    [[nodiscard]] GidRow new_row(uint8_t port, uint32_t index) const {
-        GidRow row;
-        row.device = name_;
-        row.port = port;
-        row.index = index;
-        return row;
+    static Address address_of(const ibv_gid& gid) {
+        Address address;
+        std::memcpy(address.bytes.data(), gid.raw, address.bytes.size());
+        return address;
     }
 
-    void add(GidRow row) {
-        row.netdev = printable(attribute(row.port, "ndevs", row.index), IFNAMSIZ);
-        row.netdev_present = !row.netdev.empty() && ::if_nametoindex(row.netdev.c_str()) != 0;
-        rows_.push_back(std::move(row));
+    void add(uint8_t port, uint32_t index, const Address& gid, GidType type, bool active) {
+        const std::string netdev = printable(attribute(port, "ndevs", index), IFNAMSIZ);
+        rows_.push_back({.device = name_,
+                         .port = port,
+                         .index = index,
+                         .gid = gid,
+                         .type = type,
+                         .netdev = netdev,
+                         .netdev_present = !netdev.empty() && ::if_nametoindex(netdev.c_str()) != 0,
+                         .port_active = active});
     }
 
     static GidType type_of(uint32_t type) {
