@@ -84,13 +84,6 @@ Json errors_json(const std::optional<Error>& error) {
     return errors;
 }
 
-Json to_json(const Document& document, const std::optional<Error>& error) {
-    Json out = head_of(document.kind, document.started);
-    out.update(document.members);
-    out["errors"] = errors_json(error);
-    return out;
-}
-
 Exit complain(const Error& error, Exit exit, const Surroundings& around) {
     print(around.err, "rdma-perf: " + explain_input(error).message() + "\n");
     return exit == Exit::Ok ? exit_of(error) : exit;
@@ -105,8 +98,10 @@ Exit conclude(const Document& document,
         exit = complain(done.error(), exit, around);
     if (json.empty())
         return exit;
-    const auto error = done ? std::nullopt : std::optional(done.error());
-    const auto written = write_document(to_json(document, error), json, around.out);
+    Json out = head_of(document.kind, document.started);
+    out.update(document.members);
+    out["errors"] = errors_json(done ? std::nullopt : std::optional(done.error()));
+    const auto written = write_document(out, json, around.out);
     return written ? exit : complain(written.error(), exit, around);
 }
 

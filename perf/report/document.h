@@ -73,8 +73,6 @@ Json head_of(std::string_view kind, const std::string& started);
 // "errors" of every document: what ended it early, or nothing.
 Json errors_json(const std::optional<Error>& error);
 
-Json to_json(const Document& document, const std::optional<Error>& error);
-
 // Says why something failed. Returns `exit`, or what the error makes of Exit::Ok.
 Exit complain(const Error& error, Exit exit, const Surroundings& around);
 
