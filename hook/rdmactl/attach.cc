@@ -6,7 +6,6 @@
 
 #include "hook/container/detach.h"
 #include "hook/container/into_running.h"
-#include "hook/rdmactl/asked.h"
 #include "hook/rdmactl/find.h"
 #include "hook/rdmactl/running.h"
 #include "netns/base/log.h"

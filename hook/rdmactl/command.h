@@ -13,8 +13,10 @@
 #include "hook/container/end.h"
 #include "hook/rdmactl/text.h"
 #include "hook/state/runtimes.h"
+#include "hook/steps/plan.h"
 #include "netns/base/owned_file.h"
 #include "runtime-config/engines/named.h"
+#include "runtime-config/oci/spec.h"
 
 namespace hook::ctl {
 
@@ -111,6 +113,23 @@ struct OpenState {
 
 // Opens the state of config_for_upkeep().
 Result<std::unique_ptr<OpenState>> open_state(const Options& options, netns::Host& host);
+
+// The request of a container that does not exist, for plan, config check and suggest.
+struct Asked {
+    Annotations annotations;
+    std::optional<oci::Spec> spec{};
+};
+
+// Returns the annotations. Those of the command line override those of the config.json.
+Result<Asked> asked_for(const Options& options, netns::Host& host);
+
+// Returns the powers from the engine. Without --spec they are unknown: it returns none.
+Result<Powers> powers_of(const Asked& asked, const Config& config, netns::Host& host);
+
+// Returns the plans of all attachments of a container that does not exist. Changes nothing.
+Result<std::vector<Plan>> plan_all(const Context& context,
+                                   const Request& request,
+                                   const std::optional<netns::Netns>& ns);
 
 Result<Answer> plan(const Options& options, netns::Host& host);
 Result<Answer> list(const Options& options, netns::Host& host);

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "hook/modes/near.h"
-#include "hook/rdmactl/asked.h"
+#include "hook/rdmactl/command.h"
 #include "hook/rdmactl/text.h"
 #include "netns/base/text.h"
 

@@ -4,7 +4,6 @@
 
 #include "hook/container/attach.h"
 #include "hook/modes/near.h"
-#include "hook/rdmactl/asked.h"
 #include "hook/rdmactl/command.h"
 
 namespace hook::ctl {

@@ -11,7 +11,6 @@
 
 #include "hook/container/attach.h"
 #include "hook/rdmactl/asap2/eswitch_setup.h"
-#include "hook/rdmactl/asked.h"
 #include "hook/rdmactl/find.h"
 #include "hook/rdmactl/vf/pf.h"
 #include "netns/link.h"
