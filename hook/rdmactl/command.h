@@ -136,6 +136,8 @@ Result<Answer> list(const Options& options, netns::Host& host);
 Result<Answer> show(const Options& options, netns::Host& host);
 // Reports the counters of devices and interfaces of living containers: of one, or of all.
 Result<Answer> stats(const Options& options, netns::Host& host);
+// Formats what `stats --json` prints in the text format 0.0.4 of Prometheus.
+std::string prometheus_text(const Json& stats);
 Result<Answer> verify(const Options& options, netns::Host& host);
 // Returns the port in the line "listening on ADDRESS:PORT" of `rdma-perf serve`, which verify() waits
 // for; nothing before that line is complete.
@@ -173,5 +175,22 @@ Result<Answer> cdi_generate(const Options& options, netns::Host& host);
 Result<Answer> cdi_list(const Options& options, netns::Host& host);
 // Reports what is missing for offload, and why.
 Result<Answer> asap2_status(const Options& options, netns::Host& host);
+
+// ---- list --watch: draws the list again whenever the state changes. A container that dies without
+// a call of rdma-hook changes no file, so the list is also drawn every two seconds.
+
+// The terminal.
+struct Screen {
+    std::function<Page()> page;  // as large as it is now
+    // Shows the text in the place of the one before. False ends the watch.
+    std::function<bool(const std::string& text)> draw;
+};
+
+// Returns once `draw` returns false, or with an error.
+Result<> watch(Options options, netns::Host& host, const Screen& screen);
+
+// Returns the text as a terminal shows it in the place of the one before: from the top, each line to
+// its end, without the lines that do not fit.
+std::string drawing(const std::string& text, const Page& page);
 
 }  // namespace hook::ctl

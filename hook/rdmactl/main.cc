@@ -9,7 +9,6 @@
 #include <CLI/CLI.hpp>
 
 #include "hook/rdmactl/command.h"
-#include "hook/rdmactl/watch.h"
 #include "hook/stages.h"
 #include "netns/base/confine.h"
 #include "netns/base/help.h"

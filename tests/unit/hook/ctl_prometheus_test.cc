@@ -10,7 +10,6 @@
 #include <gtest/gtest.h>
 
 #include "hook/rdmactl/command.h"
-#include "hook/rdmactl/prometheus.h"
 #include "tests/support/regex.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/hook/containers.h"

@@ -14,7 +14,6 @@
 
 #include "hook/rdmactl/command.h"
 #include "hook/rdmactl/text.h"
-#include "hook/rdmactl/watch.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/hook/life.h"
 
