@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace base {
 
@@ -13,6 +14,9 @@ constexpr size_t kHelpColumns = 80;
 
 // Returns "1 pool", "2 pools".
 std::string number_of(size_t number, std::string_view noun);
+
+// Returns the lines of a text, which must outlive them, without their ends.
+std::vector<std::string_view> lines_of(std::string_view text);
 
 // Breaks a text that begins at `column` at blanks, so that it fits into so many columns. Its other
 // lines begin at that column, too, and none of them with an option's name. A word that is too long

@@ -48,24 +48,11 @@ Owner owner_of(const Json& daemon, const std::string& name) {
     return entry.size() == 1 ? Owner::Us : Owner::UsAndOthers;
 }
 
-Result<> check_unset(const Json& daemon, const EngineEdit& edit) {
+Result<> take_out(Json& daemon, const EngineEdit& edit) {
     const auto chosen = daemon.find("default-runtime");
     if (chosen != daemon.end() && *chosen == edit.name)
         return make_error(Code::Busy, edit.path + ": `default-runtime` is " + edit.name)
             .advise("set another one first: Docker does not start without its default runtime");
-    return {};
-}
-
-Result<> add(Json& daemon, const EngineEdit& edit) {
-    Json& runtimes = daemon["runtimes"];
-    if (runtimes.is_null())
-        runtimes = Json::object();
-    runtimes[edit.name]["path"] = edit.program;
-    return {};
-}
-
-Result<> take_out(Json& daemon, const EngineEdit& edit) {
-    TRY(check_unset(daemon, edit));
     daemon["runtimes"].erase(edit.name);
     if (daemon["runtimes"].empty())
         daemon.erase("runtimes");
@@ -124,7 +111,7 @@ Result<Edited> edit_docker(const EngineEdit& edit) {
     if (edit.unset && owner == Owner::Us)
         TRY(take_out(daemon, edit));
     else if (!edit.unset)
-        TRY(add(daemon, edit));
+        daemon["runtimes"][edit.name]["path"] = edit.program;
     return Edited{TRY(text_of(daemon, before, edit)), {}};
 }
 

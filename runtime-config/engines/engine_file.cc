@@ -87,10 +87,6 @@ Result<> make_folder(const std::string& place) {
 }
 }  // namespace
 
-Result<FileText> read_engine_file(const std::string& path, const base::Owned& owned) {
-    return base::read_owned_file(path, owned);
-}
-
 Result<std::string> replace_engine_file(const EngineTarget& target,
                                         const FileText& before,
                                         const FileText& text,
@@ -100,7 +96,7 @@ Result<std::string> replace_engine_file(const EngineTarget& target,
     std::string backup;
     TRY(make_folder(place));
     const Looks looks = TRY(looks_of(place, target.program ? 0755 : 0644));
-    if (TRY(read_engine_file(path, owned)) != before)
+    if (TRY(base::read_owned_file(path, owned)) != before)
         return make_error(Code::Busy, path + " was changed at this moment").advise("try it again");
     if (before && target.keep_copy) {
         TRY(put(place + kBackup, *before, looks));
@@ -113,7 +109,7 @@ Result<std::string> replace_engine_file(const EngineTarget& target,
             return sys_error("remove " + place);
         TRY(sync_folder(place));
     }
-    if (TRY(read_engine_file(path, owned)) != text)
+    if (TRY(base::read_owned_file(path, owned)) != text)
         return make_error(Code::Busy, path + " was changed at this moment").advise("look at it");
     return backup;
 }

@@ -10,9 +10,6 @@
 
 namespace engines {
 
-// Returns the text; nothing if there is no such file.
-Result<FileText> read_engine_file(const std::string& path, const base::Owned& owned);
-
 struct EngineTarget {
     std::string path;
     bool keep_copy = true;  // of the earlier file

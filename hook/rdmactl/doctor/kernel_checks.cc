@@ -166,9 +166,7 @@ std::string_view option_of(std::string_view text,
                            std::string_view module,
                            std::string_view parameter) {
     std::string_view value;
-    while (!text.empty()) {
-        std::string_view line = text.substr(0, text.find('\n'));
-        text.remove_prefix(std::min(line.size() + 1, text.size()));
+    for (std::string_view line : base::lines_of(text)) {
         if (take_word(line) != "options" || take_word(line) != module)
             continue;
         for (auto word = take_word(line); !word.empty(); word = take_word(line)) {

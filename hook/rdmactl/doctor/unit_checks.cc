@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "hook/rdmactl/doctor/check.h"
+#include "netns/base/text.h"
 
 namespace hook::ctl {
 
@@ -48,19 +49,9 @@ constexpr std::string_view kSettings[] = {"PrivateTmp",
 
 using Settings = std::map<std::string, std::string>;
 
-std::vector<std::string_view> lines_of(std::string_view text) {
-    std::vector<std::string_view> lines;
-    while (!text.empty()) {
-        const size_t end = std::min(text.find('\n'), text.size());
-        lines.push_back(text.substr(0, end));
-        text.remove_prefix(std::min(end + 1, text.size()));
-    }
-    return lines;
-}
-
 // Reads the mount settings of a unit's file or drop-in, over those that were read before.
 void read_settings(std::string_view text, Settings& settings) {
-    for (const std::string_view line : lines_of(text)) {
+    for (const std::string_view line : base::lines_of(text)) {
         const size_t equals = line.find('=');
         if (equals == std::string_view::npos)
             continue;

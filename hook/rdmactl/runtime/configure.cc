@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "hook/rdmactl/runtime/engine.h"
+#include "netns/base/text.h"
 #include "netns/launch.h"
 #include "runtime-config/engines/engine_file.h"
 
@@ -141,7 +142,7 @@ Result<NamedRuntime> prepare_named(const Options& options,
     if (options.runtime_name == engines::kRuntimeName)
         return named;
     named.path = engines::path_of_named(options.runtime_name);
-    named.before = TRY(engines::read_engine_file(named.path, options.engine_files));
+    named.before = TRY(base::read_owned_file(named.path, options.engine_files));
     if (!options.unset) {
         named.text =
             TRY(engines::text_of_named(ourselves, TRY(find_low_level(options, ourselves))));
@@ -170,7 +171,7 @@ Result<> check_crio_others(netns::Host& host, const Options& options) {
             paths.push_back(fmt::format("{}/{}", kCrioFolder, name));
     }
     for (const std::string& path : paths) {
-        const engines::FileText text = TRY(engines::read_engine_file(path, owned));
+        const engines::FileText text = TRY(base::read_owned_file(path, owned));
         if (text && TRY(engines::has_crio_runtime(path, *text, options.runtime_name)))
             return make_error(
                        Code::Busy,
@@ -190,14 +191,14 @@ Result<engines::EngineEdit> prepare_edit(const EngineFile& file,
     edit.name = options.runtime_name;
     edit.program = program;
     edit.unset = options.unset;
-    edit.before = TRY(engines::read_engine_file(edit.path, options.engine_files));
+    edit.before = TRY(base::read_owned_file(edit.path, options.engine_files));
     if (file.edit == engines::edit_crio)
         TRY(check_crio_others(host, options));
     if (file.drop_in != nullptr && edit.before &&
         TRY(engines::takes_drop_ins(edit.path, *edit.before))) {
         edit.main = std::move(edit.before);
         edit.path = file.drop_in;
-        edit.before = TRY(engines::read_engine_file(edit.path, options.engine_files));
+        edit.before = TRY(base::read_owned_file(edit.path, options.engine_files));
     }
     return edit;
 }
@@ -213,7 +214,7 @@ Result<Starter> prepare_policy(const Engine& engine, const Options& options) {
     Starter starter;
     if (options.unset || !(engines::serves_pods(engine.name) || options.starter_policy))
         return starter;
-    starter.before = TRY(engines::read_engine_file(options.config_path, options.engine_files));
+    starter.before = TRY(base::read_owned_file(options.config_path, options.engine_files));
     starter.text = starter.before;
     const std::string text = starter.before.value_or("{}");
     if (TRY(parse_config(text).context(options.config_path)).policy)
@@ -246,21 +247,10 @@ std::string note_of_policy(const Options& options, const std::string& backup) {
         backup.empty() ? "" : " (as it was: " + backup + ")");
 }
 
-std::vector<std::string> split_lines(const engines::FileText& text) {
-    std::vector<std::string> lines;
-    const std::string all = text.value_or("");
-    for (size_t at = 0; at < all.size();) {
-        const size_t end = std::min(all.find('\n', at), all.size());
-        lines.push_back(all.substr(at, end - at));
-        at = end + 1;
-    }
-    return lines;
-}
-
 // Returns the lines that go and those that come, between the common beginning and the common end.
-Json changed_lines(const engines::FileText& before, const engines::FileText& after) {
-    const auto old = split_lines(before);
-    const auto now = split_lines(after);
+Json changed_lines(const std::string& before, const std::string& after) {
+    const auto old = base::lines_of(before);
+    const auto now = base::lines_of(after);
     const size_t most = std::min(old.size(), now.size());
     size_t head = 0;
     while (head < most && old[head] == now[head])
@@ -270,9 +260,9 @@ Json changed_lines(const engines::FileText& before, const engines::FileText& aft
         ++tail;
     Json change = Json::array();
     for (size_t i = head; i < old.size() - tail; ++i)
-        change.push_back("-" + old[i]);
+        change.push_back(fmt::format("-{}", old[i]));
     for (size_t i = head; i < now.size() - tail; ++i)
-        change.push_back("+" + now[i]);
+        change.push_back(fmt::format("+{}", now[i]));
     return change;
 }
 
@@ -351,7 +341,7 @@ Result<Answer> runtime_configure(const Options& options, netns::Host& host) {
               {"file", edit.path},
               {"changed", changed || named_changed},
               {"dry_run", options.dry_run},
-              {"change", changed_lines(edit.before, edited.text)},
+              {"change", changed_lines(edit.before.value_or(""), edited.text.value_or(""))},
               {"backup", backup},
               {"run", changed ? file.reload : ""},
               {"program", program},

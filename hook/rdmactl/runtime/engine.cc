@@ -6,12 +6,8 @@
 #include <fmt/format.h>
 
 #include "hook/rdmactl/text.h"
-#include "runtime-config/engines/engine_file.h"
 
 namespace hook::ctl {
-
-using base::Code;
-using base::make_error;
 
 namespace {
 constexpr Engine kEngines[] = {
@@ -61,7 +57,7 @@ Result<> look_at_program(const std::string& program, Configured& runtime, const 
             return {};
         runtime.low_level = config->runtime;
     } else {
-        const auto text = TRY(engines::read_engine_file(program, options.engine_files));
+        const auto text = TRY(base::read_owned_file(program, options.engine_files));
         if (!text)
             return make_error(Code::Unavailable, program + " is missing")
                 .advise(fmt::format(
@@ -91,7 +87,7 @@ void add_engine_file(const Engine& engine,
                      const Options& options,
                      std::vector<Configured>& all) {
     const auto read = [&]() -> Result<engines::Runtimes> {
-        return engine.runtimes(path, TRY(engines::read_engine_file(path, options.engine_files)));
+        return engine.runtimes(path, TRY(base::read_owned_file(path, options.engine_files)));
     };
     Configured row{.engine = engine.name, .file = path};
     const auto runtimes = read();
