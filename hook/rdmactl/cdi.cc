@@ -10,7 +10,6 @@
 // static: its nodes exist. It gives the host's device with the host's identity, without a hook. CDI
 // has no limits of resources, so it gives no memlock.
 #include <algorithm>
-#include <cctype>
 #include <iterator>
 #include <string_view>
 
@@ -19,6 +18,7 @@
 #include "hook/modes/host.h"
 #include "hook/rdmactl/text.h"
 #include "hook/rdmactl/vf/pf.h"
+#include "netns/base/ascii.h"
 #include "netns/base/text.h"
 #include "netns/launch.h"
 #include "netns/link.h"
@@ -43,12 +43,8 @@ struct Hca {
 
 // True if CDI allows this name for a device.
 bool is_cdi_name(const std::string& name) {
-    const auto plain = [](unsigned char c) { return std::isalnum(c) != 0; };
-    return !name.empty() && name != kEverything && plain(name.front()) && plain(name.back()) &&
-           std::all_of(name.begin(), name.end(), [&](unsigned char c) {
-               return plain(c) ||
-                      std::string_view("_.:-").find(static_cast<char>(c)) != std::string_view::npos;
-           });
+    return !name.empty() && name != kEverything && base::is_alnum(name.front()) &&
+           base::is_alnum(name.back()) && base::is_made_of(name, "_.:-");
 }
 
 Result<std::vector<Hca>> find_hcas(const Context& context) {
@@ -114,7 +110,7 @@ Json device_json(const std::string& name, const std::vector<Hca>& hcas) {
 template <class Named>
 std::string minimum_version(const std::vector<Named>& all) {
     const bool digit = std::any_of(all.begin(), all.end(), [](const Named& each) {
-        return std::isdigit(static_cast<unsigned char>(each.name.front())) != 0;
+        return base::is_digit(each.name.front());
     });
     return digit ? "0.5.0" : "0.3.0";
 }

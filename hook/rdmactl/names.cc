@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 #include "hook/rdmactl/text.h"
 #include "hook/state/store.h"
+#include "netns/base/ascii.h"
 #include "netns/base/json.h"
 #include "runtime-config/oci/bundle.h"
 #include "runtime-config/oci/spec.h"
@@ -39,13 +39,8 @@ constexpr char kNerdctlKey[] = "nerdctl/name";
 
 // Accepts the names of Docker and Podman, which pods' names fit in, too.
 bool is_name(std::string_view text) {
-    const auto plain = [](unsigned char c) { return std::isalnum(c) != 0; };
-    return !text.empty() && text.size() <= kMaxName &&
-           plain(static_cast<unsigned char>(text.front())) &&
-           std::ranges::all_of(text, [&](char c) {
-               return plain(static_cast<unsigned char>(c)) ||
-                      std::string_view("_.-").find(c) != std::string_view::npos;
-           });
+    return !text.empty() && text.size() <= kMaxName && base::is_alnum(text.front()) &&
+           base::is_made_of(text, "_.-");
 }
 
 std::string accepted(const std::string& name) {

@@ -12,6 +12,7 @@
 #include "hook/rdmactl/text.h"
 #include "hook/steps/executor.h"
 #include "hook/steps/journal.h"
+#include "netns/base/ascii.h"
 #include "netns/link.h"
 #include "netns/statistics.h"
 
@@ -124,14 +125,10 @@ using Samples = std::map<std::string, uint64_t>;
 // By name: the format wants all samples of a metric in one place.
 using Metrics = std::map<std::string, Samples>;
 
-bool is_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
 // Other characters than letters, digits and "_" are not allowed in a name.
 std::string metric_name(std::string_view what, std::string counter) {
     std::ranges::replace_if(
-        counter, [](char c) { return !is_letter(c) && (c < '0' || c > '9'); }, '_');
+        counter, [](char c) { return !base::is_alnum(c) && c != '_'; }, '_');
     return fmt::format("rdma_hook_{}_{}_total", what, counter);
 }
 

@@ -3,7 +3,6 @@
 // each mode. A row of kRows is a mode; its candidates are planned as an attach plans them, and the
 // first that the mode accepts is suggested. A mode that accepts none says why.
 #include <algorithm>
-#include <cctype>
 #include <chrono>
 #include <iterator>
 
@@ -13,6 +12,7 @@
 #include "hook/rdmactl/asap2/eswitch_setup.h"
 #include "hook/rdmactl/find.h"
 #include "hook/rdmactl/vf/pf.h"
+#include "netns/base/ascii.h"
 #include "netns/link.h"
 #include "netns/ovs.h"
 #include "netns/rdma.h"
@@ -253,11 +253,7 @@ Result<std::string> trouble_of(Ground& ground, std::string_view mode, Json& engi
 
 // Returns a word of a shell. Names of interfaces may have any letters.
 std::string shell_word(const std::string& word) {
-    const bool plain = std::ranges::all_of(word, [](unsigned char c) {
-        return std::isalnum(c) != 0 ||
-               std::string_view("_.,:/#=+-").find(static_cast<char>(c)) != std::string_view::npos;
-    });
-    if (plain)
+    if (base::is_made_of(word, "_.,:/#=+-"))
         return word;
     std::string text = "'";
     for (const char c : word)

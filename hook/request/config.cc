@@ -12,6 +12,7 @@
 #include "hook/request/config_json.h"
 #include "hook/request/config_policy.h"
 #include "hook/request/keys.h"
+#include "netns/base/ascii.h"
 #include "netns/base/owned_file.h"
 #include "netns/devlink.h"
 
@@ -261,15 +262,12 @@ Result<std::vector<Pool>> parse_pools(const Json& json) {
 // control characters.
 Result<std::string> parse_path(const Json& value, const std::string& place) {
     const auto text = value.get<std::string>();
-    const auto is_control = [](char c) {
-        return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-    };
     const std::string closed = text + "/";
     const bool plain = text.size() <= kMaxPath && text.starts_with('/') &&
                        closed.find("//") == std::string::npos &&
                        closed.find("/./") == std::string::npos &&
                        closed.find("/../") == std::string::npos &&
-                       std::none_of(text.begin(), text.end(), is_control);
+                       std::none_of(text.begin(), text.end(), base::is_control);
     if (!plain)
         return bad(place,
                    fmt::format("must be an absolute path of up to {} bytes without '..', not '{}'",

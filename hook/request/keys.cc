@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "hook/request/policy.h"
+#include "netns/base/ascii.h"
 
 namespace hook {
 
@@ -615,15 +616,12 @@ Result<> parse_value(const Key& key,
                      std::string_view annotation,
                      std::string_view text,
                      KeyValues& values) {
-    const auto is_control = [](char c) {
-        return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-    };
     Reason reason;
     if (text.empty())
         reason = "the value is empty";
     else if (text.size() > kMaxValueBytes)
         reason = fmt::format("longer than {} bytes", kMaxValueBytes);
-    else if (std::ranges::any_of(text, is_control))
+    else if (std::ranges::any_of(text, base::is_control))
         reason = "it has a control character";
     else
         reason = key.value.parse(values, text);

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "netns/base/ascii.h"
+
 namespace hook {
 
 using netns::Address;
@@ -19,10 +21,6 @@ constexpr size_t kMaxInterfaceName = 15;
 constexpr size_t kCompared = 64;
 constexpr std::string_view kNear = "near:";
 constexpr uint64_t kMaxGpu = 999;
-
-bool is_alnum(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
 
 // Returns whether the kernel's dev_valid_name() takes the name, in printable ASCII, without '%':
 // the kernel would take "rdma%d" for a template and choose another name.
@@ -120,9 +118,8 @@ bool is_interface_name(std::string_view text) {
 }
 
 bool is_pool_name(std::string_view text) {
-    const auto fits = [](char c) { return is_alnum(c) || c == '_' || c == '.' || c == '-'; };
-    return !text.empty() && text.size() <= kMaxDeviceName && is_alnum(text[0]) &&
-           std::ranges::all_of(text, fits);
+    return !text.empty() && text.size() <= kMaxDeviceName && base::is_alnum(text[0]) &&
+           base::is_made_of(text, "_.-");
 }
 
 std::optional<uint64_t> parse_number(std::string_view text) {

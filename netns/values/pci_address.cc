@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "netns/base/ascii.h"
+
 namespace netns {
 
 namespace {
@@ -49,13 +51,9 @@ bool is_devlink_handle(std::string_view text) {
 // The grammar of annotations and of their schema: it is narrower than what devlink could name.
 bool is_function_name(std::string_view text) {
     constexpr size_t kMostOfAPart = 63;
-    const auto fits = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               std::string_view("_.:-").find(c) != std::string_view::npos;
-    };
     const auto is_part = [&](std::string_view part) {
         return !part.empty() && part.size() <= kMostOfAPart && part.front() != '.' &&
-               std::all_of(part.begin(), part.end(), fits);
+               base::is_made_of(part, "_.:-");
     };
     const size_t slash = text.find('/');
     if (slash == std::string_view::npos)

@@ -3,7 +3,6 @@
 // Starts nothing and talks to no daemon: it prints how to make the engine read the file.
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cerrno>
 #include <string_view>
 
@@ -11,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "hook/rdmactl/runtime/engine.h"
+#include "netns/base/ascii.h"
 #include "netns/base/text.h"
 #include "netns/launch.h"
 #include "runtime-config/engines/engine_file.h"
@@ -35,10 +35,7 @@ Result<EngineFile> find_file(const Engine& engine, const Options& options) {
 
 // Paths are written into JSON, TOML and the first line of a program as they are.
 bool is_plain(const std::string& path) {
-    return std::ranges::all_of(path, [](char c) {
-        return (std::isalnum(static_cast<unsigned char>(c)) != 0) ||
-               std::string_view("/._+-").find(c) != std::string_view::npos;
-    });
+    return base::is_made_of(path, "/._+-");
 }
 
 // Finds rdma-runtime. Refuses a path that needs quoting.
