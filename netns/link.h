@@ -49,7 +49,7 @@ struct LinkChange {
     std::optional<std::string> name{};
     std::optional<std::string> alias{};
     std::optional<Mac> mac{};
-    std::optional<uint32_t> mtu{};
+    std::optional<uint32_t> mtu{};  // bytes
     std::optional<bool> up{};
     std::optional<uint32_t> index{};  // in the target namespace; for move() only
     bool operator==(const LinkChange&) const = default;

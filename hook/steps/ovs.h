@@ -22,11 +22,11 @@ inline constexpr std::chrono::seconds kOvsUndoTimeout{4};
 // of the e-switch, whatever its netdev is called then. A representor that is gone, as in mode
 // legacy, needs nothing.
 struct RaiseRepresentor {
-    std::string eswitch;  // "pci/0000:03:00.0"
-    std::string port;     // "pf0vf3"
-    uint32_t index = 0;   // its netdev's index while the plan is carried out; may change later
-    uint32_t mtu_before = 0;
-    uint32_t mtu = 0;
+    std::string eswitch;      // "pci/0000:03:00.0"
+    std::string port;         // "pf0vf3"
+    uint32_t index = 0;       // its netdev's index while the plan is carried out; may change later
+    uint32_t mtu_before = 0;  // bytes
+    uint32_t mtu = 0;         // bytes
     bool up_before = false;
     Lease lease;  // the VF's lease
 

@@ -150,9 +150,9 @@ struct MoveLink {
     std::vector<std::string> altnames;  // its altnames on the host
     std::string name;                   // its name in the container
     uint32_t index = 0;                 // its index there
-    uint32_t mtu = 0;
-    Lease lease;                    // the VF's lease
-    std::optional<netns::Mac> mac;  // nothing: the MAC stays
+    uint32_t mtu = 0;                   // bytes
+    Lease lease;                        // the VF's lease
+    std::optional<netns::Mac> mac;      // nothing: the MAC stays
 
     static constexpr std::string_view kKind = "move_link";
     static constexpr std::tuple kFields{Named{"vf", &MoveLink::vf},
