@@ -61,27 +61,102 @@ bool is_of_kernel(std::string_view list, std::string_view file) {
     return false;
 }
 
+// The release of a kernel shows its distribution, and so which package has its modules, and which
+// modules it is built without (docs/support-matrix.md has the sources).
+struct Build {
+    std::string_view mark;
+    std::string_view package;  // {} stands for the release
+    std::string_view without;
+};
+
+constexpr Build kBuilds[] = {
+    {.mark = "-cloud-", .package = "linux-image-amd64, which is not the cloud's", .without = "siw"},
+    {.mark = "+deb", .package = "linux-image-{}", .without = "siw"},
+    {.mark = "-generic",
+     .package = "linux-modules-{0} (before Ubuntu 25.10 linux-modules-extra-{0})",
+     .without = ""},
+    {.mark = ".el10", .package = "kernel-modules-{0}", .without = "rdma_rxe siw"},
+    {.mark = ".el", .package = "kernel-modules-{0} and kernel-modules-extra-{0}", .without = ""},
+    {.mark = ".fc", .package = "kernel-modules-{0} and kernel-modules-extra-{0}", .without = ""},
+    {.mark = "-default", .package = "kernel-default, not kernel-default-base", .without = ""},
+};
+
+Build build_of(std::string_view kernel) {
+    for (const Build& build : kBuilds) {
+        if (kernel.find(build.mark) != std::string_view::npos)
+            return build;
+    }
+    return {.mark = "", .package = "the package of the kernel's modules", .without = ""};
+}
+
+std::string module_list(const std::string& kernel) {
+    return "/lib/modules/" + kernel + "/modules.dep";
+}
+
+// True if a module is loaded, or depmod's list has it.
+Result<bool> has_module(Look& look, const std::string& name) {
+    if (has_folder(look, "/sys/module/" + name))
+        return true;
+    return is_listed(look, module_list(TRY(release(look))), name);
+}
+
+// True if the kernel's own module is there and does not load. The modules of MLNX_OFED and DOCA take
+// the place of ib_core, and have no rxe and no siw that fit it. The kernel marks a module that was
+// not built with it; of one that is not loaded, depmod's list has the place.
+Result<bool> is_shut_out(Look& look, const std::string& name) {
+    if (has_folder(look, "/sys/module/" + name))
+        return false;
+    const auto list =
+        look.site.host.files.read(look.at(module_list(TRY(release(look)))), kMaxModuleList);
+    if (!list && base::is_missing(list.error()))
+        return false;
+    if (!list)
+        return list.error();
+    if (!is_of_kernel(*list, "/" + name + ".ko"))
+        return false;
+    if (has_folder(look, "/sys/module/ib_core"))
+        return TRY(text_of(look, "/sys/module/ib_core/taint")).find('O') != std::string::npos;
+    return list->find("/ib_core.ko") != std::string::npos && !is_of_kernel(*list, "/ib_core.ko");
+}
+
+// True if a module is loaded or the kernel loads it.
+Result<bool> is_at_hand(Look& look, const std::string& name) {
+    return TRY(has_module(look, name)) && !TRY(is_shut_out(look, name));
+}
+
 // Checks that a module is loaded, or that the kernel loads it at its first use.
 Result<Findings> check_module(Look& look, const std::string& name, const std::string& what) {
     if (has_folder(look, "/sys/module/" + name))
         return one(Status::Ok, name + " is there");
-    const std::string kernel = TRY(release(look));
-    const std::string folder = "/lib/modules/" + kernel;
-    if (TRY(is_listed(look, folder + "/modules.dep", name)))
+    if (TRY(has_module(look, name)))
         return one(Status::Ok,
                    name + " is not loaded; it is when it is needed",
                    "to load it now: modprobe " + name);
-    return one(
-        Status::Fail,
-        fmt::format("kernel {} has no module {}: {}. If depmod does not find it, install the "
-                    "kernel's modules (Debian: linux-image-{}, Ubuntu: "
-                    "linux-modules-extra-{})",
-                    kernel,
-                    name,
-                    what,
-                    kernel,
-                    kernel),
-        fmt::format("depmod -a && modprobe {}", name));
+    const std::string kernel = TRY(release(look));
+    const Build build = build_of(kernel);
+    const std::string why = fmt::format("kernel {} has no module {}: {}. ", kernel, name, what);
+    if (has_word(build.without, name))
+        return one(
+            Status::Fail,
+            why + "Its distribution builds it without",
+            "use an adapter (rdma.mode=shared, vf or host), or boot a kernel that has " + name);
+    return one(Status::Fail,
+               why + "If depmod does not find it, install " +
+                   fmt::format(fmt::runtime(build.package), kernel),
+               "depmod -a && modprobe " + name);
+}
+
+// Checks a module that makes RDMA devices of the kernel's own.
+Result<Findings> check_software(Look& look, const std::string& name, const std::string& what) {
+    if (!TRY(is_shut_out(look, name)))
+        return check_module(look, name, what);
+    return one(Status::Fail,
+               fmt::format("ib_core is not the kernel's own (MLNX_OFED, DOCA), and the kernel's {} "
+                           "does not load beside it: {}",
+                           name,
+                           what),
+               "use the adapter (rdma.mode=shared, vf or host), or remove MLNX_OFED or DOCA and "
+               "reboot");
 }
 
 constexpr Version kRxeServesNetns{7, 1};
@@ -188,13 +263,15 @@ Result<Finding> judge_mode(Look& look, netns::RdmaNetnsMode mode) {
     const auto refused = refused_in_exclusive(look, TRY(kernel_version(look)));
     if (refused.empty())
         return Finding{.status = Status::Ok, .why = "RDMA namespace mode is exclusive"};
-    return Finding{.status = Status::Fail,
-                   .why = fmt::format("RDMA namespace mode is exclusive: {}. While there are other "
-                                      "network namespaces, only a reboot changes it",
-                                      fmt::join(refused, "; ")),
-                   .fix =
-                       "echo options ib_core netns_mode=1 >/etc/modprobe.d/rdma-hook.conf "
-                       "&& rdma system set netns shared"};
+    return Finding{
+        .status = Status::Fail,
+        .why = fmt::format("RDMA namespace mode is exclusive: {}. While there are other "
+                           "network namespaces, only a reboot changes it, with an initramfs "
+                           "that was made after the file",
+                           fmt::join(refused, "; ")),
+        .fix =
+            "echo options ib_core netns_mode=1 >/etc/modprobe.d/rdma-hook.conf "
+            "&& rdma system set netns shared"};
 }
 
 // Reports a file of modprobe that asks for another mode than the kernel has. An initramfs has a
@@ -229,8 +306,8 @@ Findings mode_after_boot(Look& look, netns::RdmaNetnsMode mode) {
                            as_text(mode),
                            file,
                            as_text(asked)),
-               fmt::format("update-initramfs -u (Fedora, RHEL, SUSE: dracut --force), and "
-                           "reboot; or boot with ib_core.netns_mode={}",
+               fmt::format("update-initramfs -u -k all (Fedora, RHEL, SUSE: dracut --force "
+                           "--regenerate-all), and reboot; or boot with ib_core.netns_mode={}",
                            asked == netns::RdmaNetnsMode::Shared ? 1 : 0));
 }
 
@@ -252,17 +329,6 @@ Result<Version> kernel_version(Look& look) {
     return version_of(TRY(release(look)));
 }
 
-Result<Findings> check_release(Look& look) {
-    const std::string kernel = TRY(release(look));
-    if (version_of(kernel) >= kRxeServesNetns)
-        return one(Status::Ok, "Linux " + kernel);
-    return one(wants_own_rxe(look) ? Status::Fail : Status::Warning,
-               fmt::format("Linux {}: before 7.1 rxe carries nothing in a container's "
-                           "network namespace",
-                           kernel),
-               "boot a kernel >= 7.1, or annotate rdma.placement=host");
-}
-
 Result<Findings> check_uverbs(Look& look) {
     return check_module(look, "ib_uverbs", "no program can open an RDMA device");
 }
@@ -271,33 +337,43 @@ Result<Findings> check_rdma_ucm(Look& look) {
     return check_module(look, "rdma_ucm", "rdma_cm (rping, MPI) does not work");
 }
 
-// The modules of MLNX_OFED and DOCA take the place of ib_core, and have no rxe that fits it: the
-// kernel's own stays in depmod's list and does not load.
 Result<Findings> check_rxe(Look& look) {
-    auto found = TRY(check_module(look, "rdma_rxe", "there is no SoftRoCE"));
-    if (has_folder(look, "/sys/module/rdma_rxe") || found.front().status != Status::Ok ||
-        TRY(text_of(look, "/sys/module/ib_core/taint")).find('O') == std::string::npos)
-        return found;
-    const auto list = TRY(look.site.host.files.read(
-        look.at("/lib/modules/" + TRY(release(look)) + "/modules.dep"), kMaxModuleList));
-    if (!is_of_kernel(list, "/rdma_rxe.ko"))
-        return found;
-    return one(look.wants("softroce") ? Status::Fail : Status::Warning,
-               "ib_core is not the kernel's own (MLNX_OFED, DOCA), and the kernel's "
-               "rdma_rxe does not load beside it: there is no SoftRoCE",
-               "use the adapter (rdma.mode=shared, vf or host), or remove MLNX_OFED or "
-               "DOCA and reboot");
+    auto found = TRY(check_software(look, "rdma_rxe", "there is no SoftRoCE"));
+    // Where it cannot be had, the host may be meant for its adapter.
+    const bool cannot_be = TRY(is_shut_out(look, "rdma_rxe")) ||
+                           has_word(build_of(TRY(release(look))).without, "rdma_rxe");
+    if (found.front().status == Status::Fail && cannot_be && !look.wants("softroce"))
+        found.front().status = Status::Warning;
+    return found;
+}
+
+// An rxe that is not there is the next check's to report, whatever the kernel's version is.
+Result<Findings> check_release(Look& look) {
+    const std::string kernel = TRY(release(look));
+    if (version_of(kernel) >= kRxeServesNetns || !TRY(is_at_hand(look, "rdma_rxe")))
+        return one(Status::Ok, "Linux " + kernel);
+    const bool has_siw = TRY(is_at_hand(look, "siw"));
+    return one(wants_own_rxe(look) ? Status::Fail : Status::Warning,
+               fmt::format("Linux {}: before 7.1 rxe carries nothing in a container's "
+                           "network namespace",
+                           kernel),
+               fmt::format("boot a kernel >= 7.1, or annotate rdma.placement=host{}",
+                           has_siw ? ", or use rdma.mode=softiwarp" : ""));
 }
 
 Result<Findings> check_siw(Look& look) {
-    auto found = TRY(check_module(look, "siw", "there is no Soft-iWARP"));
+    auto found = TRY(check_software(look, "siw", "there is no Soft-iWARP"));
+    if (found.front().status != Status::Fail)
+        return found;
     // Debian builds none: its absence breaks a host only if a mode of it is wanted.
     const bool wanted = std::ranges::any_of(all_mode_infos(), [&](const ModeInfo& mode) {
         return mode.module == "siw" && look.wants(mode.name);
     });
-    if (!wanted && found.front().status == Status::Fail)
-        found.front() = {.status = Status::Skipped, .why = found.front().why};
-    if (found.front().status == Status::Fail)
+    if (!wanted)
+        return one(Status::Skipped, found.front().why);
+    const bool has_rxe =
+        TRY(kernel_version(look)) >= kRxeServesNetns && TRY(is_at_hand(look, "rdma_rxe"));
+    if (has_rxe)
         found.front().fix = "boot a kernel built with CONFIG_RDMA_SIW, or use rdma.mode=softroce";
     return found;
 }

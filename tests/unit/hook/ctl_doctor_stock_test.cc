@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// rdmactl doctor on hosts as their distributions make them: the first line of each is what keeps
+// software devices from it, and what does work there. docs/support-matrix.md has the sources of what
+// each kernel has.
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "hook/rdmactl/command.h"
+#include "tests/unit/hook/containers.h"
+
+namespace test {
+namespace {
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr char kInTree[] = "kernel/drivers/infiniband/core";
+constexpr char kByDkms[] = "updates/dkms";
+
+class DoctorStock : public Containers {
+  protected:
+    DoctorStock() {
+        ::umask(022);
+        options_.host_root = dir_ / "host";
+        options_.engine_files = {.root = options_.host_root, .owner = ::geteuid()};
+        options_.rdma_class = dir_ / "class";
+        options_.load_config = [this]() -> base::Result<hook::Config> { return state_.config(); };
+    }
+
+    void put(const std::string& path, const std::string& text) {
+        const std::filesystem::path file = options_.host_root + path;
+        std::filesystem::create_directories(file.parent_path());
+        std::ofstream(file) << text;
+    }
+
+    // The kernel, and of depmod's list what concerns RDMA. `software` has rdma_rxe and siw, if the
+    // kernel does; `core` is the folder of ib_core.
+    void boot(const std::string& release,
+              const std::vector<std::string>& software,
+              const std::string& core = kInTree) {
+        put("/proc/sys/kernel/osrelease", release + "\n");
+        const std::string ib_core = core + "/ib_core.ko.zst";
+        std::string list = ib_core + ":\n" + core + "/ib_uverbs.ko.zst: " + ib_core + "\n" + core +
+                           "/rdma_ucm.ko.zst: " + ib_core +
+                           "\nkernel/drivers/net/macvlan.ko.zst:\n";
+        for (const std::string& name : software)
+            list += "kernel/drivers/infiniband/sw/" + name + ".ko.zst: " + ib_core + "\n";
+        put("/lib/modules/" + release + "/modules.dep", list);
+    }
+
+    // "ID: why -> fix" of the first check that is not as it could be; empty: there is none.
+    std::string first(const std::string& mode, const std::string& status = "fail") {
+        options_.mode = mode;
+        netns::Host host = fake_.host();
+        const auto answer = hook::ctl::doctor(options_, host);
+        EXPECT_TRUE(answer) << answer.error().message();
+        for (const auto& check : answer ? answer->json["checks"] : base::Json::array()) {
+            if (check["status"] == status)
+                return check["id"].get<std::string>() + ": " + check["why"].get<std::string>() +
+                       " -> " + check["fix"].get<std::string>();
+        }
+        return "";
+    }
+
+    TempDir dir_;
+    hook::ctl::Options options_;
+};
+
+TEST_F(DoctorStock, Ubuntu2404) {
+    boot("6.8.0-88-generic", {"rdma_rxe", "siw"});
+    EXPECT_EQ(first("softroce"),
+              "kernel: Linux 6.8.0-88-generic: before 7.1 rxe carries nothing in a container's "
+              "network namespace -> boot a kernel >= 7.1, or annotate rdma.placement=host, or use "
+              "rdma.mode=softiwarp");
+    EXPECT_EQ(first("softiwarp"), "");
+    EXPECT_EQ(first(""), "") << "nobody asks for it";
+    EXPECT_THAT(first("", "warning"), StartsWith("kernel: Linux 6.8.0-88-generic: before 7.1 "));
+}
+
+// Some images for clouds have linux-modules and not the package of the rarer modules.
+TEST_F(DoctorStock, Ubuntu2404WithoutItsExtraModules) {
+    boot("6.8.0-88-generic", {});
+    EXPECT_EQ(
+        first("softroce"),
+        "rdma_rxe: kernel 6.8.0-88-generic has no module rdma_rxe: there is no SoftRoCE. If "
+        "depmod does not find it, install linux-modules-6.8.0-88-generic (before Ubuntu 25.10 "
+        "linux-modules-extra-6.8.0-88-generic) -> depmod -a && modprobe rdma_rxe");
+    EXPECT_THAT(first("softiwarp"), StartsWith("siw: kernel 6.8.0-88-generic has no module siw"));
+}
+
+TEST_F(DoctorStock, Ubuntu2604) {
+    boot("7.0.0-22-generic", {"rdma_rxe", "siw"});
+    EXPECT_THAT(first("softroce"), StartsWith("kernel: Linux 7.0.0-22-generic: before 7.1 "));
+    EXPECT_EQ(first("softiwarp"), "");
+}
+
+// The kernel's version is no reason there, and rdma.placement=host no way out.
+TEST_F(DoctorStock, Ubuntu2604WithDocaOfed) {
+    boot("7.0.0-22-generic", {"rdma_rxe", "siw"}, kByDkms);
+    for (const bool loaded : {false, true}) {
+        if (loaded)
+            put("/sys/module/ib_core/taint", "OE\n");
+        EXPECT_EQ(first("softroce"),
+                  "rdma_rxe: ib_core is not the kernel's own (MLNX_OFED, DOCA), and the kernel's "
+                  "rdma_rxe does not load beside it: there is no SoftRoCE -> use the adapter "
+                  "(rdma.mode=shared, vf or host), or remove MLNX_OFED or DOCA and reboot");
+        EXPECT_THAT(first("softiwarp"),
+                    HasSubstr("the kernel's siw does not load beside it: there is no Soft-iWARP"));
+        EXPECT_EQ(first(""), "") << "its adapter is what it is for";
+        EXPECT_THAT(first("", "warning"), StartsWith("rdma_rxe: ib_core is not the kernel's own"));
+    }
+    put("/sys/module/ib_core/taint", "\n");
+    EXPECT_THAT(first("softroce"), StartsWith("kernel: ")) << "the kernel's own runs all the same";
+}
+
+TEST_F(DoctorStock, Rhel9) {
+    boot("5.14.0-570.12.1.el9_6.x86_64", {"rdma_rxe", "siw"});
+    EXPECT_THAT(first("softroce"),
+                StartsWith("kernel: Linux 5.14.0-570.12.1.el9_6.x86_64: before 7.1 "));
+    EXPECT_EQ(first("softiwarp"), "") << "a Technology Preview there";
+    boot("5.14.0-570.12.1.el9_6.x86_64", {});
+    EXPECT_THAT(first("softroce"),
+                HasSubstr("install kernel-modules-5.14.0-570.12.1.el9_6.x86_64 and kernel-modules-"
+                          "extra-5.14.0-570.12.1.el9_6.x86_64 -> "));
+}
+
+TEST_F(DoctorStock, Rhel10HasNoSoftwareDevices) {
+    boot("6.12.0-124.8.1.el10_1.x86_64", {});
+    EXPECT_EQ(first("softroce"),
+              "rdma_rxe: kernel 6.12.0-124.8.1.el10_1.x86_64 has no module rdma_rxe: there is no "
+              "SoftRoCE. Its distribution builds it without -> use an adapter (rdma.mode=shared, "
+              "vf or host), or boot a kernel that has rdma_rxe");
+    EXPECT_THAT(first("softiwarp"),
+                StartsWith("siw: kernel 6.12.0-124.8.1.el10_1.x86_64 has no module siw"));
+    EXPECT_THAT(first("softiwarp"), HasSubstr(" -> use an adapter (rdma.mode=shared, vf or host)"));
+    EXPECT_EQ(first(""), "") << "nobody asks for them";
+}
+
+TEST_F(DoctorStock, Fedora43) {
+    boot("6.17.7-300.fc43.x86_64", {"rdma_rxe", "siw"});
+    EXPECT_THAT(first("softroce"), StartsWith("kernel: Linux 6.17.7-300.fc43.x86_64: before 7.1 "));
+    EXPECT_EQ(first("softiwarp"), "");
+    boot("7.1.4-200.fc43.x86_64", {"rdma_rxe", "siw"});
+    EXPECT_EQ(first("softroce"), "") << "an update has brought it";
+}
+
+TEST_F(DoctorStock, Suse) {
+    boot("6.19.4-1-default", {"rdma_rxe", "siw"});
+    EXPECT_THAT(first("softroce"), StartsWith("kernel: Linux 6.19.4-1-default: before 7.1 "));
+    EXPECT_EQ(first("softiwarp"), "");
+    boot("6.19.4-1-default", {});
+    EXPECT_THAT(first("softroce"),
+                HasSubstr("install kernel-default, not kernel-default-base -> "));
+}
+
+TEST_F(DoctorStock, Debian) {
+    boot("6.12.48+deb13-amd64", {"rdma_rxe"});
+    EXPECT_THAT(first("softroce"), StartsWith("kernel: Linux 6.12.48+deb13-amd64: before 7.1 "));
+    EXPECT_THAT(first("softroce"), EndsWith("rdma.placement=host")) << "it has no siw to advise";
+    EXPECT_THAT(first("softiwarp"),
+                HasSubstr("Its distribution builds it without -> use an "
+                          "adapter (rdma.mode=shared, vf or host)"));
+    boot("7.2.3+deb13-amd64", {"rdma_rxe"});
+    EXPECT_EQ(first("softroce"), "");
+    EXPECT_THAT(first("softiwarp"), EndsWith("or use rdma.mode=softroce"));
+    boot("6.12.48+deb13-cloud-amd64", {});
+    EXPECT_THAT(first("softroce"),
+                HasSubstr("install linux-image-amd64, which is not the cloud's"));
+}
+
+}  // namespace
+}  // namespace test
