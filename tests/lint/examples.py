@@ -5,7 +5,8 @@
 usage: examples.py ROOT
 
 Files below examples/: YAML is parsed; every annotation rdma.* that a YAML file or a quadlet gives must be in the schema;
-names that stand in several files must agree: the runtime, the RuntimeClass and its handler. Each example is run by a test,
+names that stand in several files must agree: the runtime, the RuntimeClass and its handler. What Kubernetes gets is of its API's
+schema (tests/data/kubernetes). Each example is run by a test,
 which names it: RUN_BY. Slurm's spool is one folder in oci.conf, in rdma-spool and in the documents, and no folder is for all.
 """
 import json
@@ -30,8 +31,8 @@ RUN_BY = {
     "kubernetes/config.json": "tests/unit/hook/examples_test.cc",
     "kubernetes/containerd-config.toml": "tests/unit/hook/examples_test.cc",
     "kubernetes/crio-50-rdma-hook.conf": "tests/unit/hook/examples_test.cc",
-    "kubernetes/pod.yaml": "- Debian has no kubelet; this lint reads it",
-    "kubernetes/runtimeclass.yaml": "- Debian has no kubelet; this lint reads it",
+    "kubernetes/pod.yaml": "- Debian has no kubelet; this lint holds it to the API's schema",
+    "kubernetes/runtimeclass.yaml": "- Debian has no kubelet; this lint holds it to the API's schema",
     "slurm/oci.conf": LAB + "slurm.sh",
     "slurm/rdma-spool": "tests/unit/slurm/spool_test.py",
     "overlay/tenant-asap2": LAB + "overlay.sh",
@@ -80,6 +81,33 @@ def names(value):
         yield service["runtime"]
 
 
+TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int}
+
+
+def misfits(value, schema, kinds, where):
+    """What of a value the API refuses: a wrong type, a member that it does not know or that is missing, another word than it takes."""
+    schema = kinds[schema["$ref"]] if "$ref" in schema else schema
+    if not isinstance(value, TYPES[schema["type"]]) or (isinstance(value, bool) and schema["type"] != "boolean"):
+        yield f"{where} is {value!r}, and the API wants {schema['type']}"
+        return
+    if "enum" in schema and value not in schema["enum"] or "pattern" in schema and not re.fullmatch(schema["pattern"], value):
+        yield f"{where} is {value!r}, which the API does not take"
+    for index, each in enumerate(value if isinstance(value, list) else ()):
+        yield from misfits(each, schema["items"], kinds, f"{where}[{index}]")
+    members = value if isinstance(value, dict) else {}
+    yield from (f"{where} has no {name}" for name in schema.get("required", ()) if name not in members)
+    for name, each in members.items():
+        member = schema.get("properties", {}).get(name) or schema.get("additionalProperties")
+        yield from misfits(each, member, kinds, f"{where}.{name}") if member else [f"{where}.{name} is not in the API"]
+
+
+def of_kubernetes(value, kinds):
+    """What Kubernetes' API refuses of a YAML file; nothing of one that is not for it."""
+    kind = f"{value.get('apiVersion')} {value.get('kind')}"
+    if "apiVersion" in value:
+        yield from misfits(value, kinds[kind], kinds, value["kind"]) if kind in kinds else [f"tests/data/kubernetes has no {kind}"]
+
+
 def untested(root):
     """Examples without a test, and tests that do not name theirs."""
     there = {str(path.relative_to(root / "examples")) for path in (root / "examples").rglob("*") if path.is_file()}
@@ -118,6 +146,7 @@ def check(root, yaml):
     yield from untested(root)
     yield from slurm(root)
     schema = json.loads((root / "runtime-config/install/schema/annotations.schema.json").read_text(encoding="utf-8"))
+    kinds = json.loads((root / "tests/data/kubernetes/schema.json").read_text(encoding="utf-8"))
     known = [re.compile(pattern) for pattern in schema["patternProperties"]]
     found = 0
     for path in sorted((root / "examples").rglob("*")):
@@ -125,6 +154,7 @@ def check(root, yaml):
         if path.suffix == ".yaml":
             value = yaml.safe_load(path.read_text(encoding="utf-8"))
             keys = list(annotations(value))
+            yield from (f"{where}: {problem}" for problem in of_kubernetes(value, kinds))
             for name in names(value):
                 if name != RUNTIME:
                     yield f"{where}: calls the runtime {name}, not {RUNTIME}"

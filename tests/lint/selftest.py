@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shows that the checks beside it fail when they must: a small tree with one violation at a time."""
 import importlib
+import json
 import shutil
 import subprocess
 import sys
@@ -136,6 +137,14 @@ ADAPTERS = {"tests/fakes/adapters.cc": '{.nic = Nic::A, .name = "A"}', "README.m
             "docs/supported-hardware.md": "| adapter | h | a | b | c | d | double |\n| x | no: w | test; so | no: y | source | no: z | `A` |\n"}
 HARDWARE = [("test; so", "source", "is not `test`"), ("no: y", "test", "is not `no`"), ("source", "test", "has no case"), ("no: z", "no", "no reason"),
             ("no: z", "maybe", "begins with none"), ("`A`", "`B`", "B is no adapter"), (" | source", "", "not one line")]
+
+# What is for Kubernetes, and what its API says of it.
+RUNTIME_CLASS = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "a"}, "handler": "rdma"}
+KUBERNETES = [(RUNTIME_CLASS, ""), ({"services": {}}, ""), (RUNTIME_CLASS | {"handler": "Rdma"}, "RuntimeClass.handler is 'Rdma'"),
+              (RUNTIME_CLASS | {"handlers": "a"}, "RuntimeClass.handlers is not in"), (RUNTIME_CLASS | {"kind": "Job"}, "has no node.k8s.io/v1 Job"),
+              ({name: RUNTIME_CLASS[name] for name in ("apiVersion", "kind", "metadata")}, "RuntimeClass has no handler"),
+              (RUNTIME_CLASS | {"metadata": {"name": "a", "annotations": {"rdma.mtu": 9000}}}, "annotations.rdma.mtu is 9000, and the API wants string"),
+              (RUNTIME_CLASS | {"scheduling": {"tolerations": [{"effect": "Never"}]}}, "tolerations[0].effect is 'Never'")]
 
 # A program with one command, its page and its completion.
 PAGE, COMPLETION = "docs/man/rdmactl.8", "docs/completion/rdmactl.bash"
@@ -329,6 +338,12 @@ def main():
             if done.returncode != status or (status and done.stdout != "docs/man/rdma-annotations.7 is not what its rows say: docs/generate\n"):
                 failed += 1
                 print(f"not ok: docs/generate with {row}: status {done.returncode}, said {done.stdout}{done.stderr}")
+    kinds = json.loads((HERE.parent / "data/kubernetes/schema.json").read_text(encoding="utf-8"))
+    for value, text in KUBERNETES:
+        problems = list(importlib.import_module("examples").of_kubernetes(value, kinds))
+        if len(problems) != bool(text) or not all(text in line for line in problems):
+            failed += 1
+            print(f"not ok: examples.py: {value}: said {problems}")
     if problems := manual(MANUAL):
         failed += 1
         print("not ok: manual.py: a good page:", *problems)
@@ -337,7 +352,7 @@ def main():
         if not any(text in line for line in problems):
             failed += 1
             print(f"not ok: manual.py: {old!r} for {new!r}: said {problems}")
-    print(f"{checked + 1 + len(MANUALS)} trees checked, {failed} failed")
+    print(f"{checked + 1 + len(MANUALS) + len(KUBERNETES)} trees checked, {failed} failed")
     sys.exit(bool(failed))
 
 
