@@ -126,20 +126,23 @@ if [[ $(sed -n 's/^+\(.* - memlock .*\)/\1/p' "$HOME/played") != '@rdma - memloc
 fi
 # Each role can be run or skipped by its name. What changes a host or an adapter beyond what RDMA for containers needs comes by its
 # tag alone.
-plays() { # WANTED OPTION...: the roles whose tasks site.yml plays
-    local got
-    # The tags of a task, without those that many roles have.
-    got=$(ansible-playbook -i inventory/hosts.yaml site.yml --list-tasks "${@:2}" 2>/dev/null |
-        sed -nE '/Validating arguments/d; s/^ .*TAGS: \[(.+)\]$/, \1/p' | sed -E 's/, (base|engines|never)//g; /(, .*){3}/s/, (asap2_direct|sriov)//g; s/, //g' |
-        sort -u | xargs)
-    [[ $got == "$1" ]] || { echo "ansible: site.yml ${*:2} plays '$got' and not '$1'"; exit 1; }
-}
-plays "rdma_hook rdma_host shared_hca softroce"
-plays "rdma_hook rdma_host softroce sriov" --tags sriov
-plays "asap2_direct rdma_hook rdma_host softroce sriov" --tags sriov,asap2_direct
-plays "docker podman" --tags engines
-plays "cpufreq docker evaluation rdma_hook rdma_host shared_hca softroce" --tags base,docker,cpufreq,evaluation
-plays "rdma_hook rdma_host" --skip-tags softroce,shared_hca
+python3 - <<'EOF2'
+import sys, yaml
+roles = [(role["role"], set(role["tags"])) for play in yaml.safe_load(open("site.yml")) for role in play["roles"]]
+def plays(wanted, tags=(), skipped=()):
+    # As Ansible chooses: without tags all but what has never; with tags what has one of them. Nothing that is to be skipped.
+    got = {name for name, has in roles if (has & set(tags) if tags else "never" not in has) and not has & set(skipped)}
+    return [] if got == set(wanted.split()) else [f"ansible: site.yml --tags {tags} --skip-tags {skipped} plays {sorted(got)} and not {wanted}"]
+wrong = (plays("rdma_hook rdma_host shared_hca softroce")
+         + plays("rdma_hook rdma_host softroce sriov", ["sriov"])
+         + plays("asap2_direct rdma_hook rdma_host softroce sriov", ["sriov", "asap2_direct"])
+         + plays("docker podman", ["engines"])
+         + plays("cpufreq docker evaluation rdma_hook rdma_host shared_hca softroce", ["base", "docker", "cpufreq", "evaluation"])
+         + plays("rdma_hook rdma_host", skipped=["softroce", "shared_hca"])
+         + [f"ansible: site.yml has not the tag {name} for the role" for name, has in roles if name not in has])
+print("\n".join(wrong) or "ansible: each tag of site.yml brings its roles")
+sys.exit(bool(wrong))
+EOF2
 # No two hosts may give out one address: the sample inventory's do not, and those that would are refused.
 cat >"$HOME/ranges.yml" <<'EOF2'
 - hosts: all
@@ -182,4 +185,64 @@ wrong = [case for case, got, want in (
 print("\n".join(f"rdma_hook_clashes: {case}" for case in wrong) or "ansible: overlapping ranges are found")
 sys.exit(bool(wrong))
 EOF2
+# Hosts of other distributions, made up of their facts and of programs that answer as theirs: in check mode nothing is installed. What has
+# another name on Fedora gets it, SUSE is refused, RHEL has no Docker, and no bridge of several PFs is guessed.
+fixture() { # NAME TEXT: a program of that name
+    mkdir -p "$HOME/bin"
+    printf '#!/bin/bash\n%s\n' "$2" >"$HOME/bin/$1"
+    chmod +x "$HOME/bin/$1"
+}
+# shellcheck disable=SC2016  # no expansion here: it is the program's text
+fixture rpm 'lacking=0
+for name in "${@:2}"; do
+    [[ $name != @(kmod|--*|%*) ]] || continue
+    echo "package $name is not installed"
+    lacking=$((lacking + 1))
+done
+exit $lacking'
+fixture systemctl 'exit 1'
+for program in docker dockerd dnf rdmactl; do fixture $program 'exit 2'; done
+facts() { # HOST FAMILY DISTRIBUTION MAJOR
+    mkdir -p "$HOME/facts"
+    printf '{"module_setup": true, "ansible_os_family": "%s", "ansible_distribution": "%s", "ansible_distribution_major_version": "%s", "ansible_kernel": "6.12"}' \
+        "${@:2}" >"$HOME/facts/$1"
+}
+facts fedora RedHat Fedora 40
+facts rhel RedHat RedHat 10
+facts suse Suse SLES 16
+mkdir "$HOME/packages"
+touch "$HOME/packages/"{rdma-hook-0.1.0-1.x86_64.rpm,rdma-perf-0.1.0-1.x86_64.rpm,rdma-perf-report-0.1.0-1.noarch.rpm,rdma-hook_0.1.0_amd64.deb}
+cat >"$HOME/distributions.yml" <<'EOF2'
+- hosts: all
+  gather_facts: false
+  vars: {common_booted: false, rdma_hook_package_folder: "{{ lookup('env', 'HOME') }}/packages"}
+  tasks:
+    - ansible.builtin.include_role: {name: docker}
+      when: inventory_hostname == 'rhel'
+    - ansible.builtin.include_role: {name: common, tasks_from: packages}
+      vars: {common_owner: lint, common_state: present, common_install: true, common_packages: [kmod, ibverbs-providers, jq]}
+    - ansible.builtin.include_role: {name: common, tasks_from: units}
+      vars: {common_owner: lint, common_state: present, common_start: true, common_units: [openvswitch-switch.service]}
+    - ansible.builtin.include_role: {name: rdma_hook, tasks_from: install_package}
+    - ansible.builtin.include_role: {name: asap2_direct}
+      vars: {rdma_pfs: [{device: a, bridge: br0}, {device: b}]}
+EOF2
+ANSIBLE_CACHE_PLUGIN=jsonfile ANSIBLE_CACHE_PLUGIN_CONNECTION=$HOME/facts PATH=$HOME/bin:$PATH \
+    ansible-playbook -i fedora,rhel,suse, -c local --check "$HOME/distributions.yml" >"$HOME/played" 2>&1 || true
+played() { # WHAT PATTERN
+    grep -qE "$2" "$HOME/played" || { cat "$HOME/played"; echo "ansible: $1: the play does not say $2"; exit 1; }
+}
+played "Fedora's names of packages" '^changed: \[fedora\] => \(item=libibverbs\)'
+played "a name that both have" '^changed: \[fedora\] => \(item=jq\)'
+played "Open vSwitch's unit" '^included: .*unit.yml for fedora => \(item=openvswitch.service\)'
+played "the RPM packages" 'rdma-hook-0.1.0-1.x86_64.rpm rdma-perf-0.1.0-1.x86_64.rpm"'
+played "a package's name" '^changed: \[fedora\] => \(item=rdma-perf\)'
+played "several PFs without bridges" 'give each device of rdma_pfs its bridge'
+played "Docker of RHEL" 'RedHat has no Docker'
+played "SUSE" 'this host has SLES, and the roles know'
+if grep -qE 'item=(kmod|ibverbs-providers|openvswitch-switch.service|rdma-perf-report)\)' "$HOME/played"; then
+    cat "$HOME/played"
+    echo "ansible: a host of Fedora would get a package that it has, or that is Debian's"
+    exit 1
+fi
 echo "$digest" >"$passed"
