@@ -156,12 +156,12 @@ TEST_F(Prometheus, AHostWithoutContainersSaysSo) {
 
 // Two rails on one HCA: its counters would be one series twice.
 TEST(PrometheusText, ADeviceIsToldOnceAContainer) {
-    const Json attachment = Json::parse(R"({"request":{"mode":"shared"},"device":"mlx5_0",
+    const Json attachment = json_of(R"({"request":{"mode":"shared"},"device":"mlx5_0",
         "shared":true,"device_counters":{"port_rcv_data":5},"netdev":"rdma0",
         "netdev_counters":{"rx_bytes":1}})");
     Json second = attachment;
     second["netdev"] = "rdma1";
-    Json stats = Json::parse(R"({"containers":[{"id":"a","name":"web"},{"id":"b","name":""}]})");
+    Json stats = json_of(R"({"containers":[{"id":"a","name":"web"},{"id":"b","name":""}]})");
     stats["containers"][0]["attachments"] = Json::array({attachment, second});
     stats["containers"][1]["attachments"] = Json::array({attachment});
     const auto samples = read_text(hook::ctl::prometheus_text(stats));
@@ -174,7 +174,7 @@ TEST(PrometheusText, ADeviceIsToldOnceAContainer) {
 }
 
 TEST(PrometheusText, NamesOfStrangersBreakNoLine) {
-    const Json stats = Json::parse(R"({"containers":[{"id":"a\"}\n# \\","attachments":[
+    const Json stats = json_of(R"({"containers":[{"id":"a\"}\n# \\","attachments":[
         {"request":{"mode":"vf"},"device":"m\u00fc","netdev":"x y","shared":false,
         "device_counters":{"rx-0.b/s \"":3},"netdev_counters":{"\n":1}},
         {"attachment":"k","error":"it is gone"}]}]})");

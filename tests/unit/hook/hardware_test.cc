@@ -46,8 +46,8 @@ class Hardware : public Containers {
     static base::Json told(const Life& life) {
         for (const auto& mount : life.spec()["mounts"]) {
             if (mount["destination"] == "/run/rdma/attach.json")
-                return base::Json::parse(*base::RealFiles{}.read(mount["source"].get<std::string>(),
-                                                                 65536))["attachments"][0];
+                return json_of(*base::RealFiles{}.read(mount["source"].get<std::string>(),
+                                                       65536))["attachments"][0];
         }
         return {};
     }

@@ -71,7 +71,7 @@ hook::Call Life::call() {
 }
 
 Result<> Life::precreate() {
-    Json spec = Json::parse(R"({"ociVersion":"1.2.0","process":{"args":["true"],"env":["A=1"]},
+    Json spec = json_of(R"({"ociVersion":"1.2.0","process":{"args":["true"],"env":["A=1"]},
         "root":{"path":"rootfs"},"mounts":[],"linux":{"namespaces":[{"type":"pid"},{"type":"mount"}],
         "resources":{"devices":[{"allow":false,"access":"rwm"}]}}})");
     Json entry{{"type", "network"}};
@@ -110,7 +110,7 @@ Result<> Life::precreate_with(const Json& spec) {
     const auto output = hook::precreate(spec.dump(), call());
     if (!output)
         return output.error();
-    spec_ = Json::parse(output->spec);
+    spec_ = json_of(output->spec);
     notes_ = output->notes;
     return {};
 }

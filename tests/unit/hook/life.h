@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -18,6 +19,11 @@
 #include "tests/support/temp_dir.h"
 
 namespace test {
+
+// Json::parse() would be instantiated by each batch of tests: seconds of its compilation.
+inline oci::Json json_of(std::string_view text) {
+    return base::parse_json(text, "the test's JSON").value();
+}
 
 // The folder of state that all containers of a test share.
 class StateDir {
@@ -80,7 +86,7 @@ class Life {
     std::vector<std::string> capabilities;
     std::string mount_label;      // of SELinux
     std::string root = "rootfs";  // root.path: no folder, unless a test makes one
-    oci::Json mounts = oci::Json::array({oci::Json::parse(
+    oci::Json mounts = oci::Json::array({json_of(
         R"({"destination":"/sys","type":"sysfs","source":"sysfs","options":["nosuid","ro"]})")});
 
     // linux.devices, and linux.resources.devices behind what denies all (if anything does).

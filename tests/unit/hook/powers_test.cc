@@ -53,7 +53,7 @@ class PowersOfContainers : public Containers {
     // A device rule like those of --device-cgroup-rule.
     void allow(const char* rule) {
         rules_ = Json::array();
-        rules_.push_back(Json::parse(rule));
+        rules_.push_back(json_of(rule));
     }
 
     Json devices_ = Json::array();

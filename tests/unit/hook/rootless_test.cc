@@ -47,7 +47,7 @@ class Rootless : public Containers {
         Life life = container(id, std::move(annotations));
         life.network = Life::kHostsNetwork;
         life.denies_devices = false;
-        life.mounts = Json::array({Json::parse(
+        life.mounts = Json::array({json_of(
             R"({"destination":"/sys","type":"bind","source":"/sys","options":["rbind","ro"]})")});
         return life;
     }

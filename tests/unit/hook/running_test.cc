@@ -62,6 +62,15 @@ class Running : public testing::Test {
         write_runc_state(state_.root(), life_.id(), life_.bundle(), init());
     }
 
+    // The config.json that its runtime reads.
+    oci::Json config() {
+        return json_of(*base::RealFiles{}.read(life_.bundle() + "/config.json", 65536));
+    }
+
+    void set_config(const oci::Json& spec) {
+        std::ofstream(life_.bundle() + "/config.json") << spec.dump();
+    }
+
     netns::ProcessToken init() { return {.pid = life_.init, .start = process().start}; }
 
     FakeHost fake_;
@@ -144,11 +153,10 @@ TEST_F(Running, AContainerThatStartedWithRdmaKeepsIt) {
     expect_refusal(hook::ctl::attach, Code::Refused, "was started with rdma.* annotations");
     expect_refusal(hook::ctl::detach, Code::Refused, "since its start");
     // The devices that precreate wrote are no wish of the container's.
-    std::ifstream file(life_.bundle() + "/config.json");
-    oci::Json spec = oci::Json::parse(file);
+    oci::Json spec = config();
     spec["linux"]["devices"].push_back(
         {{"path", "/dev/infiniband/uverbs0"}, {"type", "c"}, {"major", 231}, {"minor", 192}});
-    std::ofstream(life_.bundle() + "/config.json") << spec.dump();
+    set_config(spec);
     expect_refusal(hook::ctl::attach, Code::Refused, "was started with rdma.* annotations");
 }
 
@@ -169,10 +177,9 @@ TEST_F(Running, ThePolicyJudgesAsForAnnotations) {
 
 TEST_F(Running, APodNeedsAPolicy) {
     start_without();
-    std::ifstream file(life_.bundle() + "/config.json");
-    oci::Json spec = oci::Json::parse(file);
+    oci::Json spec = config();
     spec["linux"]["cgroupsPath"] = "/kubepods/pod1/one";
-    std::ofstream(life_.bundle() + "/config.json") << spec.dump();
+    set_config(spec);
     expect_refusal(hook::ctl::attach, Code::Refused, "policy");
 }
 
@@ -325,11 +332,10 @@ TEST_F(Running, LimitsGoWithTheDevice) {
 
 TEST_F(Running, ALimitOnMemoryOfItsOwnGivesWayToTheAnnotation) {
     start_without();
-    std::ifstream file(life_.bundle() + "/config.json");
-    oci::Json spec = oci::Json::parse(file);
+    oci::Json spec = config();
     spec["process"]["rlimits"] =
         oci::Json::array({oci::Json{{"type", "RLIMIT_MEMLOCK"}, {"soft", 65536}, {"hard", 65536}}});
-    std::ofstream(life_.bundle() + "/config.json") << spec.dump();
+    set_config(spec);
     ASSERT_TRUE(ask(hook::ctl::attach));
     EXPECT_EQ(process().memlock.hard, 65536U) << "the user's own";
     ASSERT_TRUE(ask(hook::ctl::detach));
