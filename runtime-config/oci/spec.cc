@@ -281,8 +281,9 @@ std::string Spec::root(const std::string& bundle) const {
 bool Spec::mounts_near(const std::string& path) const {
     const std::string wanted = normal(path + "/");
     return find_item(member(&tree_, "mounts"), [&](const Json& mount) {
+               const std::string destination(text_of(member(&mount, "destination")));
                const std::string place =
-                   normal(fmt::format("/{}/", text_of(member(&mount, "destination"))));
+                   normal((destination.starts_with('/') ? "" : "/") + destination + "/");
                return place != "/" && (wanted.starts_with(place) || place.starts_with(wanted));
            }) != nullptr;
 }
