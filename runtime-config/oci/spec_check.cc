@@ -23,7 +23,7 @@ enum class Type { Object, Array, String, Bool, Integer, Unsigned };
 
 // A member that rdma-hook relies on; `required` if the specification requires it.
 struct Member {
-    const char* key;
+    std::string_view key;
     Type type;
     bool required = false;
 };
@@ -111,8 +111,8 @@ struct Place {
         return index ? fmt::format("{}[{}]", list, *index) : std::string(list);
     }
 
-    [[nodiscard]] std::string member(const char* key) const {
-        return list.empty() ? key : text() + "." + key;
+    [[nodiscard]] std::string member(std::string_view key) const {
+        return list.empty() ? std::string(key) : fmt::format("{}.{}", text(), key);
     }
 };
 
@@ -243,7 +243,7 @@ Result<> check_each(const Json* object, Type type, const std::string& place) {
 }
 }  // namespace
 
-const Json* member(const Json* object, const char* key) {
+const Json* member(const Json* object, std::string_view key) {
     if (object == nullptr || !object->is_object())
         return nullptr;
     const auto it = object->find(key);

@@ -3,6 +3,8 @@
 // specification's type. After this check the readers and edits of spec.cc need none.
 #pragma once
 
+#include <string_view>
+
 #include "netns/base/json.h"
 #include "netns/base/result.h"
 
@@ -20,6 +22,6 @@ inline constexpr const char* kCapabilitySets[] = {
     "bounding", "effective", "inheritable", "permitted", "ambient"};
 
 // Returns the member; nullptr if it is absent or null, or if `object` is nullptr or no object.
-const base::Json* member(const base::Json* object, const char* key);
+const base::Json* member(const base::Json* object, std::string_view key);
 
 }  // namespace oci
