@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "netns/base/error.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -119,12 +120,15 @@ Error path_error(std::string what) {
 
 std::string printable(std::string_view text, size_t limit) {
     static constexpr char kHex[] = "0123456789abcdef";
+    const auto is_shown = [](unsigned char byte) { return byte >= 0x20 && byte < 0x7f; };
+    if (text.size() <= limit && std::ranges::all_of(text, is_shown))
+        return std::string(text);
     std::string out;
     for (size_t i = 0; i < text.size(); ++i) {
         if (i == limit)
             return out + "...";
         const auto byte = static_cast<unsigned char>(text[i]);
-        if (byte >= 0x20 && byte < 0x7f) {
+        if (is_shown(byte)) {
             out += text[i];
         } else {
             out += "\\x";

@@ -112,14 +112,14 @@ std::string dump_by_library(const Json& value) {
 bool is_plain(std::string_view text) {
     constexpr uint64_t kSpaces = 0x2020202020202020;
     uint64_t found = 0;
-    while (!text.empty()) {
-        const size_t size = std::min(text.size(), sizeof found);
-        uint64_t bytes = kSpaces;
-        std::memcpy(&bytes, text.data(), size);
+    uint64_t bytes = 0;
+    for (; text.size() >= sizeof bytes; text.remove_prefix(sizeof bytes)) {
+        std::memcpy(&bytes, text.data(), sizeof bytes);
         found |= not_plain(bytes);
-        text.remove_prefix(size);
     }
-    return found == 0;
+    bytes = kSpaces;
+    text.copy(reinterpret_cast<char*>(&bytes), sizeof bytes);
+    return (found | not_plain(bytes)) == 0;
 }
 
 void write_string(std::string& out, const std::string& text) {
