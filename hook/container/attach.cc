@@ -422,7 +422,7 @@ Result<Notes> attach_container(const Context& context, const Asking& asking, Del
     TRY(sweep_pending(context));
     const std::string key = container_key(asking.bundle);
     const auto lock = TRY(context.store.lock_container(key, Deadline::in(kLockTimeout)));
-    if (const auto earlier = TRY(context.store.load_container(key))) {
+    if (const auto earlier = TRY(context.store.load_container(key, lock))) {
         if (asking.running_init)
             TRY(check_started_without(context, *earlier));
         if (asking.running && earlier->committed && earlier->token == init_of(asking)) {

@@ -136,10 +136,12 @@ Result<FileLock> Store::lock(const char* kind,
                              const std::string& name,
                              Deadline deadline,
                              std::vector<std::string> guarded) const {
-    const std::string what = fmt::format("{} {}", kind, base::printable(name));
     auto lock = FileLock::acquire(
         folder(kLocks) + "/" + lock_name(kind, name), deadline, std::move(guarded));
-    if (lock || !base::is_missing(lock.error()))
+    if (lock)
+        return lock;
+    const std::string what = fmt::format("{} {}", kind, base::printable(name));
+    if (!base::is_missing(lock.error()))
         return std::move(lock).context(what);
     return std::move(lock).error().in(what).advise(
         "restart the containers that have RDMA: " + dir_ +
@@ -164,7 +166,17 @@ Result<FileLock> Store::lock_leases(Deadline deadline) const {
 Result<std::optional<Container>> Store::load_container(const std::string& key) const {
     // A commit writes to containers/ and then removes from pending/. A reader between the two, in
     // this order, finds the container at the third look at the latest.
-    for (const char* where : {kContainers, kPending, kContainers}) {
+    return find_container(key, {kContainers, kPending, kContainers});
+}
+
+Result<std::optional<Container>> Store::load_container(const std::string& key,
+                                                       const FileLock& /*held*/) const {
+    return find_container(key, {kContainers, kPending});
+}
+
+Result<std::optional<Container>> Store::find_container(
+    const std::string& key, std::initializer_list<const char*> folders) const {
+    for (const char* where : folders) {
         const std::string path = record_path(*this, where, key);
         auto text = files_.read(path, kMaxStateFile);
         if (!text && base::is_missing(text.error()))

@@ -91,6 +91,9 @@ class Store {
 
     // Returns the container's record, committed before pending; nothing if there is none.
     Result<std::optional<Container>> load_container(const std::string& key) const;
+    // The same for a holder of the container's lock, during which nobody commits.
+    Result<std::optional<Container>> load_container(const std::string& key,
+                                                    const base::FileLock& held) const;
     // Returns the records of containers with this id: two engines may each have one. Those that
     // cannot be read are left to gc.
     Result<std::vector<Container>> load_by_id(const std::string& id) const;
@@ -110,6 +113,8 @@ class Store {
     Result<std::vector<std::string>> sweep() const;
 
   private:
+    [[nodiscard]] Result<std::optional<Container>> find_container(
+        const std::string& key, std::initializer_list<const char*> folders) const;
     [[nodiscard]] Result<base::FileLock> lock(const char* kind,
                                               const std::string& name,
                                               base::Deadline deadline,

@@ -164,6 +164,36 @@ TEST(Store, AContainerThatCommitsWhileWeLookIsNotTakenForGone) {
     EXPECT_TRUE((*found)->committed);
 }
 
+// Notes what is read.
+class Reads : public base::RealFiles {
+  public:
+    Result<std::string> read(const std::string& path, size_t limit) override {
+        paths.push_back(path);
+        return RealFiles::read(path, limit);
+    }
+
+    std::vector<std::string> paths;
+};
+
+TEST(Store, AHolderOfTheLockLooksOnceInEachFolder) {
+    const test::TempDir dir;
+    Reads files;
+    const Store store{files, dir / "state"};
+    ASSERT_TRUE(store.open());
+    const auto lock = store.lock_container("k1", base::Deadline::now());
+    ASSERT_TRUE(lock);
+    EXPECT_FALSE(*store.load_container("k1", *lock));
+    EXPECT_EQ(files.paths,
+              (std::vector{store.folder("containers") + "/k1.json",
+                           store.folder("pending") + "/k1.json"}));
+    Container one = container("k1");
+    ASSERT_TRUE(store.save_container(one));
+    EXPECT_EQ(**store.load_container("k1", *lock), one);
+    one.committed = true;
+    ASSERT_TRUE(store.save_container(one));
+    EXPECT_EQ(**store.load_container("k1", *lock), one);
+}
+
 TEST(Store, BrokenRecordsAreErrorsAndNeverNone) {
     const test::TempDir dir;
     base::RealFiles files;
