@@ -138,7 +138,16 @@ TEST_F(ImageVerbs, ProgramsMayBringTheirOwnLibrary) {
 TEST_F(ImageVerbs, WhatTheUserMountsIsNotJudged) {
     put_library(kDebian);
     ASSERT_NE(said(), "");
+    for (const char* place : {"/", "//", "/usrs", "/var/usr"}) {
+        Life one = life();
+        one.mounts.push_back({{"destination", place}, {"type", "bind"}, {"source", "/x"}});
+        EXPECT_NE(said(std::move(one)), "") << place;
+    }
     for (const char* place : {"/usr",
+                              "usr",
+                              "/usr/",
+                              "//usr",
+                              "/x/../usr",
                               "/usr/lib/x86_64-linux-gnu/libibverbs",
                               "/usr/lib/x86_64-linux-gnu/libibverbs/librxe-rdmav34.so",
                               "/usr/lib/x86_64-linux-gnu/libibverbs.so.1",
