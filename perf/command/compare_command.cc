@@ -28,27 +28,7 @@ Result<std::vector<std::string>> parse_allow(const std::string& text) {
     }
     return out;
 }
-}  // namespace
 
-void add_compare_options(CLI::App& app, CompareWords& words) {
-    app.add_option("A", words.options.a, "report from before")->required();
-    app.add_option("B", words.options.b, "report from now; ratios are B/A")->required();
-    app.add_option("--allow", words.allow, "settings that may differ: list of " + listed());
-    app.add_option("--expect",
-                   words.expect,
-                   "exit with 4 unless all results are: equal, not-slower or faster");
-    app.add_option("--json", words.options.json, "file for the comparison as JSON; - for stdout");
-}
-
-Result<CompareOptions> parse_compare(const CompareWords& words) {
-    CompareOptions options = words.options;
-    options.allow = TRY(parse_allow(words.allow));
-    if (!words.expect.empty())
-        options.expect = TRY(parse_word<Expect>(words.expect));
-    return options;
-}
-
-namespace {
 Result<Exit> compare_files(const CompareOptions& options,
                            const Surroundings& around,
                            Json& members) {
@@ -69,6 +49,24 @@ Result<Exit> compare_files(const CompareOptions& options,
     return comparison.meets(options.expect) ? Exit::Ok : Exit::Threshold;
 }
 }  // namespace
+
+void add_compare_options(CLI::App& app, CompareWords& words) {
+    app.add_option("A", words.options.a, "report from before")->required();
+    app.add_option("B", words.options.b, "report from now; ratios are B/A")->required();
+    app.add_option("--allow", words.allow, "settings that may differ: list of " + listed());
+    app.add_option("--expect",
+                   words.expect,
+                   "exit with 4 unless all results are: equal, not-slower or faster");
+    app.add_option("--json", words.options.json, "file for the comparison as JSON; - for stdout");
+}
+
+Result<CompareOptions> parse_compare(const CompareWords& words) {
+    CompareOptions options = words.options;
+    options.allow = TRY(parse_allow(words.allow));
+    if (!words.expect.empty())
+        options.expect = TRY(parse_word<Expect>(words.expect));
+    return options;
+}
 
 Exit compare(const CompareOptions& options, const Surroundings& around) {
     Document document{.kind = "compare"};

@@ -18,11 +18,7 @@ namespace {
 constexpr int kBacklog = 32;
 constexpr int kDataBacklog = 256;  // a client dials all streams of a point at once
 
-struct FreeAddresses {
-    void operator()(addrinfo* list) const { ::freeaddrinfo(list); }
-};
-
-using Addresses = std::unique_ptr<addrinfo, FreeAddresses>;
+using Addresses = std::unique_ptr<addrinfo, decltype([](addrinfo* list) { ::freeaddrinfo(list); })>;
 
 Result<Addresses> resolve(const std::string& host, uint16_t port, int flags) {
     addrinfo hints = {};

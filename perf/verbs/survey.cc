@@ -17,10 +17,6 @@
 namespace perf {
 
 namespace {
-struct FreeInterfaces {
-    void operator()(ifaddrs* list) const { ::freeifaddrs(list); }
-};
-
 constexpr unsigned kMostPorts = 254;
 
 // Fills in device and port if the interface is IPoIB's.
@@ -40,7 +36,7 @@ Result<std::vector<LocalAddress>> local_addresses(const std::string& sysfs) {
     ifaddrs* raw = nullptr;
     if (::getifaddrs(&raw) != 0)
         return sys_error("getifaddrs");
-    const std::unique_ptr<ifaddrs, FreeInterfaces> list(raw);
+    const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> list(raw, &::freeifaddrs);
     std::vector<LocalAddress> out;
     for (const ifaddrs* entry = list.get(); entry != nullptr; entry = entry->ifa_next) {
         if (const auto address = from_sockaddr(entry->ifa_addr))

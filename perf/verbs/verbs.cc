@@ -13,11 +13,8 @@
 namespace perf {
 
 namespace {
-struct FreeList {
-    void operator()(ibv_device** list) const { ::ibv_free_device_list(list); }
-};
-
-using DeviceList = std::unique_ptr<ibv_device*, FreeList>;
+using DeviceList =
+    std::unique_ptr<ibv_device*, decltype([](ibv_device** list) { ::ibv_free_device_list(list); })>;
 
 Result<> make_non_blocking(int fd) {
     const int flags = ::fcntl(fd, F_GETFL);

@@ -16,10 +16,6 @@
 namespace perf {
 
 namespace {
-struct FreeIfaddrs {
-    void operator()(ifaddrs* list) const { ::freeifaddrs(list); }
-};
-
 uint32_t mtu_of(int socket, const std::string& name) {
     ifreq request{};
     name.copy(request.ifr_name, sizeof request.ifr_name - 1);
@@ -35,7 +31,7 @@ std::vector<Interface> own_interfaces() {
     ifaddrs* raw = nullptr;
     if (::getifaddrs(&raw) != 0)
         return out;
-    const std::unique_ptr<ifaddrs, FreeIfaddrs> list(raw);
+    const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> list(raw, &::freeifaddrs);
     const UniqueFd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     for (const ifaddrs* entry = list.get(); entry != nullptr; entry = entry->ifa_next) {
         const std::string name = entry->ifa_name;
