@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "perf/measure/client.h"
+#include "perf/suites/kv/command.h"
 #include "perf/suites/kv/message.h"
-#include "perf/suites/kv/options.h"
 
 namespace perf::kv {
 

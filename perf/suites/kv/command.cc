@@ -10,7 +10,6 @@
 
 #include "perf/measure/schedule.h"
 #include "perf/report/document.h"
-#include "perf/suites/kv/options.h"
 #include "perf/suites/kv/report.h"
 
 namespace perf::kv {
