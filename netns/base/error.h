@@ -45,24 +45,26 @@ struct Error {
     [[nodiscard]] std::string message() const;
 
     // Adds an outer frame of context.
-    Error in(std::string frame) &&;
+    [[gnu::cold]] Error in(std::string frame) &&;
 
     // Adds advice; advice that was given further inside stays.
-    Error advise(std::string advice) &&;
+    [[gnu::cold]] Error advise(std::string advice) &&;
 
     // Sets the code, and adds advice.
-    Error as(Code kind, std::string advice = {}) &&;
+    [[gnu::cold]] Error as(Code kind, std::string advice = {}) &&;
 };
 
-Error make_error(Code code, std::string text);
+// What makes or adds to an error is cold: the compiler places the code behind such a call apart. A
+// program that succeeds then touches fewer pages, which is most of what its start costs.
+[[gnu::cold]] Error make_error(Code code, std::string text);
 
 // Makes an error of a system call. The first takes errno. `what` names call and object: "open
 // /run/x".
-Error sys_error(std::string what);
-Error sys_error(int number, std::string what);
+[[gnu::cold]] Error sys_error(std::string what);
+[[gnu::cold]] Error sys_error(int number, std::string what);
 
 // The same for an object with a path: Unavailable if it is not there (ENOENT, ESRCH).
-Error path_error(std::string what);
+[[gnu::cold]] Error path_error(std::string what);
 
 // Makes foreign text safe for one line of a terminal. Control characters and bytes outside of
 // printable ASCII become \xNN. Text longer than `limit` bytes is cut with "...".

@@ -18,7 +18,7 @@ class [[nodiscard]] Result {
         : state_(std::in_place_index<0>, std::move(value)) {
     }  // NOLINT(google-explicit-constructor)
 
-    Result(Error error)
+    [[gnu::cold]] Result(Error error)
         : state_(std::in_place_index<1>, std::move(error)) {
     }  // NOLINT(google-explicit-constructor)
 
@@ -72,7 +72,8 @@ class [[nodiscard]] Result<void> {
   public:
     Result() = default;
 
-    Result(Error error) : error_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
+    [[gnu::cold]] Result(Error error)
+        : error_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
 
     [[nodiscard]] bool has_value() const { return !error_.has_value(); }
 
