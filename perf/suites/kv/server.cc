@@ -150,7 +150,9 @@ class ExerciseHalf : public ServerHalf {
         TRY(fill(service_->table.bytes().first(shape.table_bytes()), shape, asked.version));
         auto crew = TRY(Crew::create());
         if (asked.method == Method::Send)
-            TRY(crew->hire(false, [this](Crew::Hand& hand) { return service_->answer(hand); }));
+            TRY(crew->hire(false, [service = service_.get()](Crew::Hand& hand) {
+                return service->answer(hand);
+            }));
         TRY(crew->start());
         service_->crew = std::move(crew);
         lent_.account->begin(lent_.device->info);

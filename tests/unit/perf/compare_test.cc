@@ -250,7 +250,9 @@ class CompareCommand : public testing::Test {
         std::ofstream(dir_ / name) << text;
     }
 
-    Exit run_compare(const std::string& b, Expect expect, const std::string& json = "") {
+    Exit run_compare(const std::string& b,
+                     std::optional<Expect> expect,
+                     const std::string& json = "") {
         std::FILE* out = std::fopen((dir_ / "out").c_str(), "we");
         std::FILE* err = std::fopen((dir_ / "err").c_str(), "we");
         const Exit exit = run_command(
@@ -275,19 +277,19 @@ class CompareCommand : public testing::Test {
 };
 
 TEST_F(CompareCommand, ExitCodesForScripts) {
-    EXPECT_EQ(run_compare("b.json", Expect::Nothing), Exit::Ok);
+    EXPECT_EQ(run_compare("b.json", std::nullopt), Exit::Ok);
     EXPECT_THAT(text_of("out"), HasSubstr("faster"));
     EXPECT_EQ(run_compare("a.json", Expect::Equal), Exit::Ok);
     EXPECT_EQ(run_compare("b.json", Expect::Equal), Exit::Threshold);
     EXPECT_EQ(run_compare("b.json", Expect::NotSlower), Exit::Threshold);
-    EXPECT_EQ(run_compare("none.json", Expect::Nothing), Exit::Usage);
+    EXPECT_EQ(run_compare("none.json", std::nullopt), Exit::Usage);
     EXPECT_THAT(text_of("err"), HasSubstr("none.json"));
     put("broken.json", "{");
-    EXPECT_EQ(run_compare("broken.json", Expect::Nothing), Exit::Usage);
+    EXPECT_EQ(run_compare("broken.json", std::nullopt), Exit::Usage);
 }
 
 TEST_F(CompareCommand, JsonOnStandardOutputMovesTheTable) {
-    EXPECT_EQ(run_compare("b.json", Expect::Nothing, "-"), Exit::Ok);
+    EXPECT_EQ(run_compare("b.json", std::nullopt, "-"), Exit::Ok);
     const auto json = base::parse_json(text_of("out"), "comparison");
     ASSERT_TRUE(json);
     EXPECT_EQ((*json)["kind"], "compare");
@@ -299,7 +301,7 @@ TEST_F(CompareCommand, NothingInCommonIsRefused) {
     Report report = test::sample_report();
     report.results.clear();
     put("empty.json", to_json(report).dump());
-    EXPECT_EQ(run_compare("empty.json", Expect::Nothing), Exit::Usage);
+    EXPECT_EQ(run_compare("empty.json", std::nullopt), Exit::Usage);
     EXPECT_THAT(text_of("err"), HasSubstr("no point was measured in both"));
 }
 
@@ -307,7 +309,7 @@ TEST_F(CompareCommand, UnequalSettingsAreExitTwoWithALineEach) {
     Json report = to_json(test::sample_report());
     report["env"]["client"]["kernel"] = "7.3";
     put("kernel.json", report.dump());
-    EXPECT_EQ(run_compare("kernel.json", Expect::Nothing), Exit::Usage);
+    EXPECT_EQ(run_compare("kernel.json", std::nullopt), Exit::Usage);
     EXPECT_THAT(text_of("err"), AllOf(HasSubstr("6.1.0"), HasSubstr("7.3")));
     EXPECT_EQ(text_of("out"), "");
 }
