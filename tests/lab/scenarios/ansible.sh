@@ -53,7 +53,7 @@ state_of() { on "$1" bash -c "$(declare -f state); state"; }
 inventory() { # softroce: a host that is not measured is among them, as in the inventory that is shipped
     jq -n --arg key $key --arg form "$form" '{all: {
         vars: {ansible_user: "root", ansible_ssh_private_key_file: $key, ansible_python_interpreter: "/usr/bin/python3",
-            rdma_hook_install: "none",
+            rdma_hook_install: "none", asap2_direct_require_offload: false,
             rdma_host_vfs_unmanaged: true, rdma_host_interfaces: [{name: "peer0", mtu: 4200}],
             rdma_hook_pools: (if $form == "asap2" then {a: {mode: "asap2", default: true, bridge: "ovs-sriov", functions: {
                 "netdevsim/netdevsim11": "netdevsim/netdevsim1/pf0vf0", "netdevsim/netdevsim12": "netdevsim/netdevsim1/pf0vf1"}}}
