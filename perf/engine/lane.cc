@@ -344,6 +344,19 @@ void Lane::plain_messages() {
     }
 }
 
+int Lane::post_last(uint32_t at, uint32_t count) noexcept {
+    const uint32_t left = (at + count) % signal();
+    SendRequest* first = hot_.sends + at;
+    SendRequest& last = first[count - 1];
+    const SendRequest kept = last;
+    last.next = nullptr;
+    last.wr_id = hot_.tag | (left != 0 ? left : signal());
+    last.send_flags |= IBV_SEND_SIGNALED;
+    const int rc = hot_.post(hot_, first, count);
+    last = kept;
+    return rc;
+}
+
 int Lane::post_receives(uint32_t count) noexcept {
     while (count != 0) {
         const uint32_t run = std::min(count, receives() - next_receive_);

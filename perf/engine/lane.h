@@ -61,18 +61,7 @@ class Lane : public Ring {
     // batch or a shorter last piece. A completion for each signal() messages, and for what is left
     // of them once `is_last`: nothing follows, or the next one begins at 0.
     int post_batch(uint32_t at, uint32_t count, bool is_last) noexcept {
-        SendRequest* first = hot_.sends + at;
-        const uint32_t left = (at + count) % hot_.signal;
-        if (count == hot_.batch && (!is_last || left == 0)) [[likely]]
-            return hot_.post(hot_, first, count);
-        SendRequest& last = first[count - 1];
-        const SendRequest kept = last;
-        last.next = nullptr;
-        last.wr_id = hot_.tag | (left != 0 ? left : hot_.signal);
-        last.send_flags |= IBV_SEND_SIGNALED;
-        const int rc = hot_.post(hot_, first, count);
-        last = kept;
-        return rc;
+        return is_last ? post_last(at, count) : hot_.post(hot_, hot_.sends + at, count);
     }
 
     // Posts the message at position `at` alone, with a completion only if `signaled`.
@@ -116,6 +105,8 @@ class Lane : public Ring {
   private:
     explicit Lane(Ring ring) : Ring(std::move(ring)) {}
 
+    // post_batch(), with a completion for what is left.
+    int post_last(uint32_t at, uint32_t count) noexcept;
     Result<> create_queue_pair(const Device& device, ibv_pd* pd);
     Result<> choose_reads(const DeviceInfo& peer);
     void build_receives();

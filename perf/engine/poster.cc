@@ -2,7 +2,6 @@
 #include "perf/engine/poster.h"
 
 #include <algorithm>
-#include <span>
 
 namespace perf {
 
@@ -48,22 +47,40 @@ void begin_request(ibv_qp_ex* qp, const ibv_send_wr& request) noexcept {
 }
 
 template <ibv_wr_opcode kOpcode, bool kInline, bool kAddress>
+void add_request(ibv_qp_ex* qp, const ibv_send_wr& request) noexcept {
+    begin_request<kOpcode, kAddress>(qp, request);
+    if constexpr (kAddress)
+        ibv_wr_set_ud_addr(
+            qp, request.wr.ud.ah, request.wr.ud.remote_qpn, request.wr.ud.remote_qkey);
+    const ibv_sge& piece = *request.sg_list;
+    if constexpr (kInline)
+        ibv_wr_set_inline_data(qp, reinterpret_cast<void*>(piece.addr), piece.length);
+    else
+        ibv_wr_set_sge(qp, piece.lkey, piece.addr, piece.length);
+}
+
+// With IBV_SEND_INLINE: librxe (rdma-core 65) marks no inline data as such by itself.
+void set_id_and_flags(ibv_qp_ex* qp, const ibv_send_wr& request) noexcept {
+    qp->wr_id = request.wr_id;
+    qp->wr_flags = request.send_flags;
+}
+
+// Requests between two completions have one id and the same flags, and the queue pair keeps both:
+// they are set for the first, and for the one with the completion.
+template <ibv_wr_opcode kOpcode, bool kInline, bool kAddress>
 int post_calls(const Hot& hot, SendRequest* first, uint32_t count) noexcept {
     ibv_qp_ex* qp = hot.extended;
     ibv_wr_start(qp);
-    for (const SendRequest& request : std::span(first, count)) {
-        qp->wr_id = request.wr_id;
-        // With IBV_SEND_INLINE: librxe (rdma-core 65) marks no inline data as such by itself.
-        qp->wr_flags = request.send_flags;
-        begin_request<kOpcode, kAddress>(qp, request);
-        if constexpr (kAddress)
-            ibv_wr_set_ud_addr(
-                qp, request.wr.ud.ah, request.wr.ud.remote_qpn, request.wr.ud.remote_qkey);
-        const ibv_sge& piece = *request.sg_list;
-        if constexpr (kInline)
-            ibv_wr_set_inline_data(qp, reinterpret_cast<void*>(piece.addr), piece.length);
-        else
-            ibv_wr_set_sge(qp, piece.lkey, piece.addr, piece.length);
+    for (uint32_t left = count; left != 0;) {
+        const uint32_t run = std::min(left, hot.signal);
+        const SendRequest* last = first + run - 1;
+        set_id_and_flags(qp, *first);
+        for (; first != last; ++first)
+            add_request<kOpcode, kInline, kAddress>(qp, *first);
+        set_id_and_flags(qp, *last);
+        add_request<kOpcode, kInline, kAddress>(qp, *last);
+        ++first;
+        left -= run;
     }
     return ibv_wr_complete(qp);
 }

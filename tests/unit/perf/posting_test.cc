@@ -88,16 +88,20 @@ TEST(Polling, TellsWhatFailed) {
     }
 }
 
-// The last batch of a quota is shorter than the others, and has a completion of its own.
+// The last batch of a quota is shorter than the others, and has a completion of its own. Of a batch
+// of 16 there are several completions, one, or one with others.
 TEST(Posting, OfAnyNumberOfMessagesCompletes) {
     for (const uint64_t iterations : {1U, 15U, 16U, 17U, 100U}) {
-        for (const bool calls : {true, false}) {
-            FakeVerbs verbs({device_with(calls)});
-            Point p = point(Verb::Write, Mode::Bandwidth, 64);
-            p.iterations = iterations;
-            const auto result = run_one(verbs, p);
-            ASSERT_TRUE(result) << result.error().message();
-            EXPECT_EQ(result->bandwidth->messages, iterations);
+        for (const uint32_t signal : {4U, 16U, 64U}) {
+            for (const bool calls : {true, false}) {
+                FakeVerbs verbs({device_with(calls)});
+                Point p = point(Verb::Write, Mode::Bandwidth, 64);
+                p.iterations = iterations;
+                p.signal = signal;
+                const auto result = run_one(verbs, p);
+                ASSERT_TRUE(result) << result.error().message();
+                EXPECT_EQ(result->bandwidth->messages, iterations);
+            }
         }
     }
 }
