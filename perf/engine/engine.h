@@ -118,33 +118,44 @@ class Stream {
             return false;
         }
         open_ = phase == Phase::Run;
+        // A lane is filled once for all of its completions that follow each other.
+        constexpr uint32_t kNone = UINT32_MAX;
+        uint32_t to_fill = kNone;
         for (int i = 0; i < got; ++i) {
             const ibv_wc& wc = wc_[static_cast<size_t>(i)];
             if (wc.status != IBV_WC_SUCCESS) [[unlikely]] {
                 end_.bad = wc;
                 return false;
             }
-            const bool good = (wc.opcode & IBV_WC_RECV) != 0 ? take_received(wc) : take_sent(wc);
-            if (!good) [[unlikely]]
-                return false;
+            if ((wc.opcode & IBV_WC_RECV) != 0) {
+                if (!take_received(wc)) [[unlikely]]
+                    return false;
+            } else if (take_sent(wc)) {
+                if (to_fill != place_of(wc) && to_fill != kNone && !fill(to_fill)) [[unlikely]]
+                    return false;
+                to_fill = place_of(wc);
+            }
         }
+        if (to_fill != kNone && !fill(to_fill)) [[unlikely]]
+            return false;
         worker_.note_sent(sent_);
         worker_.note_received(received_);
         return true;
     }
 
+    // Whether its lane may have room for more.
     bool take_sent(const ibv_wc& wc) noexcept {
         const uint32_t messages = low_of(wc);
         // A credit. They go on when all is sent, and then `completed` is read by another thread
         // (Team::posted()): not even the same value may be written there.
         if (messages == 0) {
             --credits_out_;
-            return true;
+            return false;
         }
         flows_[place_of(wc)].completed += messages;
         outstanding_ -= messages;
         sent_ += messages;
-        return fill(place_of(wc));
+        return true;
     }
 
     // Each lane's receives are posted again several at a time: one call for each would cost a good
@@ -211,22 +222,23 @@ class Stream {
     bool fill(uint32_t place) noexcept {
         auto& lane = group_.lanes[place];
         Flow& flow = flows_[place];
-        const uint64_t window = lane.window();
         const uint64_t batch = lane.batch();
-        const uint64_t room = lane.room();
+        uint64_t left = flow.quota - flow.posted;
+        uint64_t space = std::min(lane.window() - (flow.posted - flow.completed),
+                                  lane.room() - (flow.posted - flow.granted));
         // A lane that is closed in the middle of what one completion stands for goes on to its end.
-        while ((open_ || flow.at % lane.signal() != 0) && flow.posted < flow.quota &&
-               flow.posted - flow.completed + batch <= window &&
-               flow.posted - flow.granted + batch <= room) {
+        while (space >= batch && left != 0 && (open_ || flow.at % lane.signal() != 0)) {
             // What is left of a quota may end in the middle of a batch; the next one starts anew.
-            const auto count = static_cast<uint32_t>(std::min(batch, flow.quota - flow.posted));
-            const bool is_last = flow.posted + count == flow.quota;
-            end_.post_error = lane.post_batch(flow.at, count, is_last);
-            if (end_.post_error != 0) [[unlikely]]
+            const auto count = static_cast<uint32_t>(std::min(batch, left));
+            left -= count;
+            space -= count;
+            if (const int rc = lane.post_batch(flow.at, count, left == 0); rc != 0) [[unlikely]] {
+                end_.post_error = rc;
                 return false;
+            }
             flow.posted += count;
             outstanding_ += count;
-            flow.at = is_last || flow.at + count == window ? 0 : flow.at + count;
+            flow.at = left == 0 || flow.at + count == lane.window() ? 0 : flow.at + count;
         }
         return true;
     }

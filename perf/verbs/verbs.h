@@ -199,27 +199,28 @@ inline constexpr uint64_t kReceiveMark = uint64_t{1} << 63U;
 // whether it is of a receive.
 struct LazyQueue {
     CompletionQueue* queue;
+    ibv_poll_cq_attr none = {};
 
     int poll(std::span<ibv_wc> out) noexcept {
         ibv_cq_ex* cq = queue->extended;
-        ibv_poll_cq_attr none{};
         int rc = ibv_start_poll(cq, &none);
         if (rc == ENOENT)
             return 0;
-        size_t count = 0;
+        ibv_wc* next = out.data();
+        ibv_wc* const end = next + out.size();
         if (rc == 0) {
             do {
-                ibv_wc& wc = out[count++];
+                ibv_wc& wc = *next++;
                 wc.wr_id = cq->wr_id;
                 wc.status = cq->status;
                 wc.opcode = (wc.wr_id & kReceiveMark) != 0 ? IBV_WC_RECV : IBV_WC_SEND;
                 if (wc.status != IBV_WC_SUCCESS) [[unlikely]]
                     wc.vendor_err = ibv_wc_read_vendor_err(cq);
-            } while (count < out.size() && (rc = ibv_next_poll(cq)) == 0);
+            } while (next != end && (rc = ibv_next_poll(cq)) == 0);
             ibv_end_poll(cq);
         }
         if (rc == 0 || rc == ENOENT) [[likely]]
-            return static_cast<int>(count);
+            return static_cast<int>(next - out.data());
         errno = EIO;
         return -1;
     }
