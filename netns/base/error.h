@@ -54,8 +54,8 @@ struct Error {
     [[gnu::cold]] Error as(Code kind, std::string advice = {}) &&;
 };
 
-// What makes or adds to an error is cold: the compiler places the code behind such a call apart. A
-// program that succeeds then touches fewer pages, which is most of what its start costs.
+// Functions that make an error are cold: the compiler places the code behind such a call apart. A
+// program that succeeds then touches fewer pages, and their first touch is most of a start's cost.
 [[gnu::cold]] Error make_error(Code code, std::string text);
 
 // Makes an error of a system call. The first takes errno. `what` names call and object: "open
