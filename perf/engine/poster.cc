@@ -46,8 +46,9 @@ void begin_request(ibv_qp_ex* qp, const ibv_send_wr& request) noexcept {
         ibv_wr_atomic_cmp_swp(qp, atomic.rkey, atomic.remote_addr, atomic.compare_add, atomic.swap);
 }
 
+// Inline in both places: a call for each request costs more than its id and flags do.
 template <ibv_wr_opcode kOpcode, bool kInline, bool kAddress>
-void add_request(ibv_qp_ex* qp, const ibv_send_wr& request) noexcept {
+[[gnu::always_inline]] inline void add_request(ibv_qp_ex* qp, const ibv_send_wr& request) noexcept {
     begin_request<kOpcode, kAddress>(qp, request);
     if constexpr (kAddress)
         ibv_wr_set_ud_addr(
