@@ -170,6 +170,8 @@ class KernelOutside : public Outside {
     void settle() override { kernel_ = std::make_unique<netns::KernelHost>(); }
 
   private:
+    void await_no_rdma();
+
     std::unique_ptr<netns::KernelHost> kernel_;
     pid_t pid_ = -1;
     uint32_t parent_ = 0;
