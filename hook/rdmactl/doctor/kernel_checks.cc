@@ -70,8 +70,14 @@ struct Build {
 };
 
 constexpr Build kBuilds[] = {
-    {.mark = "-cloud-", .package = "linux-image-amd64, which is not the cloud's", .without = "siw"},
-    {.mark = "+deb", .package = "linux-image-{}", .without = "siw"},
+    {.mark = "-cloud-amd64",
+     .package = "linux-image-amd64, which is not the cloud's",
+     .without = "siw"},
+    {.mark = "-cloud-arm64",
+     .package = "linux-image-arm64, which is not the cloud's",
+     .without = "siw"},
+    {.mark = "-amd64", .package = "linux-image-{}", .without = "siw"},  // of Debian, as the next
+    {.mark = "-arm64", .package = "linux-image-{}", .without = "siw"},
     {.mark = "-generic",
      .package = "linux-modules-{0} (before Ubuntu 25.10 linux-modules-extra-{0})",
      .without = ""},

@@ -170,6 +170,18 @@ TEST_F(DoctorStock, Debian) {
     boot("6.12.48+deb13-cloud-amd64", {});
     EXPECT_THAT(first("softroce"),
                 HasSubstr("install linux-image-amd64, which is not the cloud's"));
+    boot("6.12.48+deb13-cloud-arm64", {});
+    EXPECT_THAT(first("softroce"),
+                HasSubstr("install linux-image-arm64, which is not the cloud's"));
+}
+
+// Debian 13 was the first whose kernels have its name.
+TEST_F(DoctorStock, Debian12) {
+    boot("6.1.0-41-amd64", {"rdma_rxe"});
+    EXPECT_THAT(first("softroce"), StartsWith("kernel: Linux 6.1.0-41-amd64: before 7.1 "));
+    EXPECT_THAT(first("softiwarp"), HasSubstr("Its distribution builds it without -> "));
+    boot("6.1.0-41-amd64", {});
+    EXPECT_THAT(first("softroce"), HasSubstr("install linux-image-6.1.0-41-amd64 -> "));
 }
 
 }  // namespace
