@@ -32,7 +32,7 @@ struct Options {
     std::string netns_path;
     // list
     bool failed = false;
-    bool watch = false;  // see watch.h
+    bool watch = false;  // see watch()
     // gc
     bool regrant = false;  // also allow living containers their devices again
     bool forget = false;   // count whatever cannot be seen as gone

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "hook/state/store.h"
 #include "netns/rdma.h"
 
 namespace hook {

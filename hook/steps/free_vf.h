@@ -8,7 +8,6 @@
 #include <string>
 
 #include "hook/request/config.h"
-#include "hook/state/store.h"
 #include "hook/steps/site.h"
 #include "netns/link.h"
 #include "netns/sriov.h"
