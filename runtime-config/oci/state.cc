@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "netns/base/ascii.h"
 #include "netns/base/json.h"
 
 namespace oci {
@@ -27,19 +28,12 @@ base::Error bad(std::string_view key, const std::string& value, std::string_view
         .advise(kReport);
 }
 
-bool is_alnum(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 // Returns the one spelling of a bundle, because a container's key is a digest of it: "/a//b/./" is
 // "/a/b". ".." and control characters are refused; runtimes resolve the path before they pass it
 // on.
 std::string canonical_path(std::string_view path) {
-    const auto is_control = [](char c) {
-        return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-    };
     if (path.empty() || path[0] != '/' || path.size() > kMaxPathBytes ||
-        std::any_of(path.begin(), path.end(), is_control))
+        std::any_of(path.begin(), path.end(), base::is_control))
         return "";
     std::string out;
     while (!path.empty()) {
@@ -156,11 +150,8 @@ Result<State> read_crun_status(const Json& tree, const std::string& id) {
 }  // namespace
 
 bool is_container_id(std::string_view id) {
-    const auto fits = [](char c) {
-        return is_alnum(c) || std::string_view("_.+-").find(c) != std::string_view::npos;
-    };
-    return !id.empty() && id.size() <= kMaxIdBytes && is_alnum(id[0]) &&
-           std::all_of(id.begin(), id.end(), fits);
+    return !id.empty() && id.size() <= kMaxIdBytes && base::is_alnum(id[0]) &&
+           base::is_made_of(id, "_.+-");
 }
 
 Result<State> parse_state(std::string_view text) {
