@@ -7,7 +7,6 @@
 #include <utility>
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 
 #include "netns/base/help.h"
 #include "perf/address/attach.h"

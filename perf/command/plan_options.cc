@@ -2,6 +2,7 @@
 #include "perf/command/plan_options.h"
 
 #include <algorithm>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -7,8 +7,6 @@
 #include <set>
 #include <vector>
 
-#include "perf/measure/metrics.h"
-
 namespace perf {
 
 namespace {

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "perf/measure/client.h"
-#include "perf/measure/metrics.h"
 #include "perf/report/document.h"
 #include "perf/report/plan_file.h"
 #include "perf/verbs/memory.h"

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "perf/report/document.h"
 #include "perf/report/plan_file.h"
 #include "perf/verbs/memory.h"

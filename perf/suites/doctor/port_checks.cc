@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "perf/suites/doctor/doctor.h"
-#include "perf/system/reading.h"
 
 namespace perf {
 

@@ -2,9 +2,9 @@
 #include "perf/suites/isolate/arena.h"
 
 #include <algorithm>
+#include <set>
 
 #include <arpa/inet.h>
-#include <fmt/format.h>
 
 #include "perf/address/attach.h"
 #include "perf/protocol/message.h"

@@ -3,6 +3,7 @@
 // for by SEND a thread that answers them.
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include "perf/engine/latency.h"
 #include "perf/suites/kv/command.h"
