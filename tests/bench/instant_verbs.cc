@@ -114,6 +114,7 @@ class Meter {
 
   private:
     void stamp() {
+        poll_was_not();  // a poll counts its messages before it ends the wait for them
         const uint64_t now = cycles();
         // Before the first there is no whole slice.
         if (stamps_ != 0 && stamps_ <= kSlices)
