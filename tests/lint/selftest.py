@@ -38,7 +38,7 @@ LAYERING = (
         ("runtime-config/rdma-runtime/x.cc", ("perf/gid.h",)),
         # So in perf/.
         ("perf/address/x.h", ("perf/system/tcp.h",)), ("perf/protocol/x.h", ("perf/verbs/verbs.h",)), ("perf/engine/x.cc", ("perf/measure/client.h",)),
-        ("perf/measure/x.h", ("perf/suites/kv/server.h", "perf/report/report.h")), ("perf/suites/x.cc", ("perf/command/options.h", "hook/stages.h")),
+        ("perf/measure/x.h", ("perf/suites/kv/table.h", "perf/report/report.h")), ("perf/suites/x.cc", ("perf/command/options.h", "hook/stages.h")),
         ("netns/values/x.h", ("netns/link.h",)),
         ("netns/base/x.h", ("netns/link.h", "hook/steps/step.h", "perf/gid.h")),
         # In hook/, each arrow goes down.
