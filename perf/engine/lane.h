@@ -58,8 +58,8 @@ class Lane : public Ring {
 
     // ---- hot: errno values as libibverbs gives them, 0 if posted --------------------------------
     // Posts `count` data messages from position `at`, a multiple of the batch: a whole batch, or
-    // fewer if `is_last`. A completion for each signal() messages, and for what is left of them once
-    // `is_last`: nothing follows, or the next one begins at 0.
+    // fewer if `is_last`. A completion for each signal() messages, and for what is left of them
+    // once `is_last`: nothing follows, or the next one begins at 0.
     int post_batch(uint32_t at, uint32_t count, bool is_last) noexcept {
         return is_last ? post_last(at, count) : hot_.post(hot_, hot_.sends + at, count);
     }

@@ -5,10 +5,12 @@
 // RC only; write, read, send.
 //
 //   RDMA_BENCH_WIRE     a file that both ends share: how many SENDs each queue pair has got
-//   RDMA_BENCH_FIGURES  a file of 64-bit words: messages, then the cycles that each kSlice of them took
+//   RDMA_BENCH_FIGURES  a file of 64-bit words: messages, then the cycles that each kSlice of them
+//                       took
 //   RDMA_BENCH_LEGACY   if set, there are neither ibv_wr_*(3) nor ibv_start_poll(3)
 //
-// Both files are as long as the structs below, and zero. A process has one thread that posts and polls.
+// Both files are as long as the structs below, and zero. A process has one thread that posts and
+// polls.
 #include <algorithm>
 #include <atomic>
 #include <bit>
