@@ -89,10 +89,10 @@ TEST(Polling, TellsWhatFailed) {
 }
 
 // The last batch of a quota is shorter than the others, and has a completion of its own. Of a batch
-// of 16 there are several completions, one, or one with others.
+// of 16 there is one completion for each message or several, one, or one with others.
 TEST(Posting, OfAnyNumberOfMessagesCompletes) {
     for (const uint64_t iterations : {1U, 15U, 16U, 17U, 100U}) {
-        for (const uint32_t signal : {4U, 16U, 64U}) {
+        for (const uint32_t signal : {1U, 4U, 16U, 64U}) {
             for (const bool calls : {true, false}) {
                 FakeVerbs verbs({device_with(calls)});
                 Point p = point(Verb::Write, Mode::Bandwidth, 64);
