@@ -16,6 +16,163 @@ namespace {
 using DeviceList =
     std::unique_ptr<ibv_device*, decltype([](ibv_device** list) { ::ibv_free_device_list(list); })>;
 
+class SystemVerbs : public Verbs {
+  public:
+    Result<std::vector<std::string>> device_names() override {
+        int count = 0;
+        const DeviceList list(::ibv_get_device_list(&count));
+        if (!list)
+            return sys_error("list RDMA devices")
+                .advise("load ib_uverbs on the host, and give the container /dev/infiniband");
+        std::vector<std::string> names;
+        for (int i = 0; i < count; ++i)
+            names.emplace_back(::ibv_get_device_name(list.get()[i]));
+        return names;
+    }
+
+    ibv_context* open_device(const std::string& name) override {
+        int count = 0;
+        const DeviceList list(::ibv_get_device_list(&count));
+        for (int i = 0; list && i < count; ++i) {
+            if (name == ::ibv_get_device_name(list.get()[i]))
+                return ::ibv_open_device(list.get()[i]);
+        }
+        if (list)
+            errno = ENODEV;
+        return nullptr;
+    }
+
+    int close_device(ibv_context* context) override { return ::ibv_close_device(context); }
+
+    int take_async_event(ibv_context* context, ibv_event_type* type) override {
+        ibv_async_event event{};
+        if (::ibv_get_async_event(context, &event) != 0)
+            return -1;
+        *type = event.event_type;
+        ::ibv_ack_async_event(&event);
+        return 0;
+    }
+
+    int query_device(ibv_context* context, ibv_device_attr* attr) override {
+        return ::ibv_query_device(context, attr);
+    }
+
+    int query_port(ibv_context* context, uint8_t port, ibv_port_attr* attr) override {
+        return ibv_query_port(context, port, attr);
+    }
+
+    ssize_t query_gid_table(ibv_context* context, std::span<ibv_gid_entry> out) override {
+        return ibv_query_gid_table(context, out.data(), out.size(), 0);
+    }
+
+    int query_gid(ibv_context* context, uint8_t port, int index, ibv_gid* gid) override {
+        return ::ibv_query_gid(context, port, index, gid);
+    }
+
+    int query_pkey(ibv_context* context, uint8_t port, int index, uint16_t* key) override {
+        __be16 raw = 0;
+        const int rc = ::ibv_query_pkey(context, port, index, &raw);
+        *key = be16toh(raw);
+        return rc;
+    }
+
+    ibv_pd* alloc_pd(ibv_context* context) override { return ::ibv_alloc_pd(context); }
+
+    int dealloc_pd(ibv_pd* pd) override { return ::ibv_dealloc_pd(pd); }
+
+    ibv_td* alloc_td(ibv_context* context) override {
+        ibv_td_init_attr none{};
+        return ::ibv_alloc_td(context, &none);
+    }
+
+    int dealloc_td(ibv_td* td) override { return ::ibv_dealloc_td(td); }
+
+    ibv_pd* alloc_parent_domain(ibv_context* context, ibv_pd* pd, ibv_td* td) override {
+        ibv_parent_domain_init_attr attr{};
+        attr.pd = pd;
+        attr.td = td;
+        return ::ibv_alloc_parent_domain(context, &attr);
+    }
+
+    ibv_mr* reg_mr(ibv_pd* pd, std::span<std::byte> memory, int access) override {
+        return ibv_reg_mr(pd, memory.data(), memory.size(), access);
+    }
+
+    // Not linked: rdma-perf also runs with the libibverbs of rdma-core before 34, which lacks it.
+    ibv_mr* reg_dmabuf_mr(
+        ibv_pd* pd, uint64_t offset, size_t bytes, uint64_t address, int fd, int access) override {
+        static const auto kCall = reinterpret_cast<decltype(&::ibv_reg_dmabuf_mr)>(
+            ::dlsym(RTLD_DEFAULT, "ibv_reg_dmabuf_mr"));
+        if (kCall != nullptr)
+            return kCall(pd, offset, bytes, address, fd, access);
+        errno = EOPNOTSUPP;
+        return nullptr;
+    }
+
+    int dereg_mr(ibv_mr* mr) override { return ::ibv_dereg_mr(mr); }
+
+    ibv_comp_channel* create_channel(ibv_context* context) override {
+        return ::ibv_create_comp_channel(context);
+    }
+
+    int destroy_channel(ibv_comp_channel* channel) override {
+        return ::ibv_destroy_comp_channel(channel);
+    }
+
+    ibv_cq* create_cq(ibv_context* context, int entries, ibv_comp_channel* channel) override {
+        return ::ibv_create_cq(context, entries, nullptr, channel, 0);
+    }
+
+    ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attr) override {
+        return ibv_create_cq_ex(context, attr);
+    }
+
+    int destroy_cq(ibv_cq* cq) override { return ::ibv_destroy_cq(cq); }
+
+    int get_cq_event(ibv_comp_channel* channel, ibv_cq** cq) override {
+        void* ignored = nullptr;
+        return ::ibv_get_cq_event(channel, cq, &ignored);
+    }
+
+    void ack_cq_event(ibv_cq* cq) override { ::ibv_ack_cq_events(cq, 1); }
+
+    ibv_qp* create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) override {
+        return ::ibv_create_qp(pd, attr);
+    }
+
+    ibv_qp* create_qp_ex(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) override {
+        ibv_qp* qp = ::ibv_create_qp_ex(attr->pd->context, attr);
+        *extended = qp != nullptr ? ::ibv_qp_to_qp_ex(qp) : nullptr;
+        return qp;
+    }
+
+    // libibverbs loads the same library as its provider.
+    ibv_qp* create_srd_qp(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) override {
+        static void* const kEfa = ::dlopen("libefa.so.1", RTLD_NOW | RTLD_LOCAL);
+        const auto call = reinterpret_cast<decltype(&::efadv_create_qp_ex)>(
+            kEfa != nullptr ? ::dlsym(kEfa, "efadv_create_qp_ex") : nullptr);
+        if (call == nullptr) {
+            errno = EOPNOTSUPP;
+            return nullptr;
+        }
+        efadv_qp_init_attr efa{};
+        efa.driver_qp_type = EFADV_QP_DRIVER_TYPE_SRD;
+        ibv_qp* qp = call(attr->pd->context, attr, &efa, sizeof efa);
+        *extended = qp != nullptr ? ::ibv_qp_to_qp_ex(qp) : nullptr;
+        return qp;
+    }
+
+    int destroy_qp(ibv_qp* qp) override { return ::ibv_destroy_qp(qp); }
+
+    int modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) override {
+        return ::ibv_modify_qp(qp, attr, mask);
+    }
+
+    ibv_ah* create_ah(ibv_pd* pd, ibv_ah_attr* attr) override { return ::ibv_create_ah(pd, attr); }
+
+    int destroy_ah(ibv_ah* ah) override { return ::ibv_destroy_ah(ah); }
+};
+
 Result<> make_non_blocking(int fd) {
     const int flags = ::fcntl(fd, F_GETFL);
     if (flags < 0 || ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
@@ -88,98 +245,8 @@ ibv_qp* make_qp(Verbs& verbs, ibv_pd* pd, ibv_qp_init_attr& attr, SendCalls* cal
 }
 }  // namespace
 
-Result<std::vector<std::string>> Verbs::device_names() {
-    int count = 0;
-    const DeviceList list(::ibv_get_device_list(&count));
-    if (!list)
-        return sys_error("list RDMA devices")
-            .advise("load ib_uverbs on the host, and give the container /dev/infiniband");
-    std::vector<std::string> names;
-    for (int i = 0; i < count; ++i)
-        names.emplace_back(::ibv_get_device_name(list.get()[i]));
-    return names;
-}
-
-ibv_context* Verbs::open_device(const std::string& name) {
-    int count = 0;
-    const DeviceList list(::ibv_get_device_list(&count));
-    for (int i = 0; list && i < count; ++i) {
-        if (name == ::ibv_get_device_name(list.get()[i]))
-            return ::ibv_open_device(list.get()[i]);
-    }
-    if (list)
-        errno = ENODEV;
-    return nullptr;
-}
-
-int Verbs::take_async_event(ibv_context* context, ibv_event_type* type) {
-    ibv_async_event event{};
-    if (::ibv_get_async_event(context, &event) != 0)
-        return -1;
-    *type = event.event_type;
-    ::ibv_ack_async_event(&event);
-    return 0;
-}
-
-int Verbs::query_pkey(ibv_context* context, uint8_t port, int index, uint16_t* key) {
-    __be16 raw = 0;
-    const int rc = ::ibv_query_pkey(context, port, index, &raw);
-    *key = be16toh(raw);
-    return rc;
-}
-
-ibv_td* Verbs::alloc_td(ibv_context* context) {
-    ibv_td_init_attr none{};
-    return ::ibv_alloc_td(context, &none);
-}
-
-ibv_pd* Verbs::alloc_parent_domain(ibv_context* context, ibv_pd* pd, ibv_td* td) {
-    ibv_parent_domain_init_attr attr{};
-    attr.pd = pd;
-    attr.td = td;
-    return ::ibv_alloc_parent_domain(context, &attr);
-}
-
-// Not linked: rdma-perf also runs with the libibverbs of rdma-core before 34, which lacks it.
-ibv_mr* Verbs::reg_dmabuf_mr(
-    ibv_pd* pd, uint64_t offset, size_t bytes, uint64_t address, int fd, int access) {
-    static const auto kCall = reinterpret_cast<decltype(&::ibv_reg_dmabuf_mr)>(
-        ::dlsym(RTLD_DEFAULT, "ibv_reg_dmabuf_mr"));
-    if (kCall != nullptr)
-        return kCall(pd, offset, bytes, address, fd, access);
-    errno = EOPNOTSUPP;
-    return nullptr;
-}
-
-int Verbs::get_cq_event(ibv_comp_channel* channel, ibv_cq** cq) {
-    void* ignored = nullptr;
-    return ::ibv_get_cq_event(channel, cq, &ignored);
-}
-
-ibv_qp* Verbs::create_qp_ex(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) {
-    ibv_qp* qp = ::ibv_create_qp_ex(attr->pd->context, attr);
-    *extended = qp != nullptr ? ::ibv_qp_to_qp_ex(qp) : nullptr;
-    return qp;
-}
-
-// libibverbs loads the same library as its provider.
-ibv_qp* Verbs::create_srd_qp(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) {
-    static void* const kEfa = ::dlopen("libefa.so.1", RTLD_NOW | RTLD_LOCAL);
-    const auto call = reinterpret_cast<decltype(&::efadv_create_qp_ex)>(
-        kEfa != nullptr ? ::dlsym(kEfa, "efadv_create_qp_ex") : nullptr);
-    if (call == nullptr) {
-        errno = EOPNOTSUPP;
-        return nullptr;
-    }
-    efadv_qp_init_attr efa{};
-    efa.driver_qp_type = EFADV_QP_DRIVER_TYPE_SRD;
-    ibv_qp* qp = call(attr->pd->context, attr, &efa, sizeof efa);
-    *extended = qp != nullptr ? ::ibv_qp_to_qp_ex(qp) : nullptr;
-    return qp;
-}
-
 Verbs& system_verbs() {
-    static Verbs verbs;
+    static SystemVerbs verbs;
     return verbs;
 }
 

@@ -19,99 +19,50 @@
 
 namespace perf {
 
-// Calls are those of libibverbs, and answer as these do: null or -1 with errno, or an errno value.
-// Thread safe. A fake overrides them all.
+// Calls answer as libibverbs does: null or -1 with errno, or an errno value. Thread safe.
 class Verbs {
   public:
     virtual ~Verbs() = default;
 
-    virtual Result<std::vector<std::string>> device_names();
-    virtual ibv_context* open_device(const std::string& name);
-
-    virtual int close_device(ibv_context* context) { return ::ibv_close_device(context); }
-
+    virtual Result<std::vector<std::string>> device_names() = 0;
+    virtual ibv_context* open_device(const std::string& name) = 0;
+    virtual int close_device(ibv_context* context) = 0;
     // Takes and acknowledges the next asynchronous event; -1 with EAGAIN if there is none.
-    virtual int take_async_event(ibv_context* context, ibv_event_type* type);
-
-    virtual int query_device(ibv_context* context, ibv_device_attr* attr) {
-        return ::ibv_query_device(context, attr);
-    }
-
-    virtual int query_port(ibv_context* context, uint8_t port, ibv_port_attr* attr) {
-        return ibv_query_port(context, port, attr);
-    }
+    virtual int take_async_event(ibv_context* context, ibv_event_type* type) = 0;
+    virtual int query_device(ibv_context* context, ibv_device_attr* attr) = 0;
+    virtual int query_port(ibv_context* context, uint8_t port, ibv_port_attr* attr) = 0;
 
     // The whole table with one call (kernel 5.10 and later), -1 where that is not possible.
-    virtual ssize_t query_gid_table(ibv_context* context, std::span<ibv_gid_entry> out) {
-        return ibv_query_gid_table(context, out.data(), out.size(), 0);
-    }
-
-    virtual int query_gid(ibv_context* context, uint8_t port, int index, ibv_gid* gid) {
-        return ::ibv_query_gid(context, port, index, gid);
-    }
-
+    virtual ssize_t query_gid_table(ibv_context* context, std::span<ibv_gid_entry> out) = 0;
+    virtual int query_gid(ibv_context* context, uint8_t port, int index, ibv_gid* gid) = 0;
     // `key` in host order.
-    virtual int query_pkey(ibv_context* context, uint8_t port, int index, uint16_t* key);
+    virtual int query_pkey(ibv_context* context, uint8_t port, int index, uint16_t* key) = 0;
 
-    virtual ibv_pd* alloc_pd(ibv_context* context) { return ::ibv_alloc_pd(context); }
-
-    virtual int dealloc_pd(ibv_pd* pd) { return ::ibv_dealloc_pd(pd); }  // or a parent domain
-
-    virtual ibv_td* alloc_td(ibv_context* context);
-
-    virtual int dealloc_td(ibv_td* td) { return ::ibv_dealloc_td(td); }
-
-    virtual ibv_pd* alloc_parent_domain(ibv_context* context, ibv_pd* pd, ibv_td* td);
-
-    virtual ibv_mr* reg_mr(ibv_pd* pd, std::span<std::byte> memory, int access) {
-        return ibv_reg_mr(pd, memory.data(), memory.size(), access);
-    }
-
+    virtual ibv_pd* alloc_pd(ibv_context* context) = 0;
+    virtual int dealloc_pd(ibv_pd* pd) = 0;  // or a parent domain
+    virtual ibv_td* alloc_td(ibv_context* context) = 0;
+    virtual int dealloc_td(ibv_td* td) = 0;
+    virtual ibv_pd* alloc_parent_domain(ibv_context* context, ibv_pd* pd, ibv_td* td) = 0;
+    virtual ibv_mr* reg_mr(ibv_pd* pd, std::span<std::byte> memory, int access) = 0;
     virtual ibv_mr* reg_dmabuf_mr(
-        ibv_pd* pd, uint64_t offset, size_t bytes, uint64_t address, int fd, int access);
-
-    virtual int dereg_mr(ibv_mr* mr) { return ::ibv_dereg_mr(mr); }
-
-    virtual ibv_comp_channel* create_channel(ibv_context* context) {
-        return ::ibv_create_comp_channel(context);
-    }
-
-    virtual int destroy_channel(ibv_comp_channel* channel) {
-        return ::ibv_destroy_comp_channel(channel);
-    }
-
-    virtual ibv_cq* create_cq(ibv_context* context, int entries, ibv_comp_channel* channel) {
-        return ::ibv_create_cq(context, entries, nullptr, channel, 0);
-    }
-
-    virtual ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attr) {
-        return ibv_create_cq_ex(context, attr);
-    }
-
-    virtual int destroy_cq(ibv_cq* cq) { return ::ibv_destroy_cq(cq); }
-
-    virtual int get_cq_event(ibv_comp_channel* channel, ibv_cq** cq);
-
-    virtual void ack_cq_event(ibv_cq* cq) { ::ibv_ack_cq_events(cq, 1); }
-
-    virtual ibv_qp* create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) {
-        return ::ibv_create_qp(pd, attr);
-    }
-
+        ibv_pd* pd, uint64_t offset, size_t bytes, uint64_t address, int fd, int access) = 0;
+    virtual int dereg_mr(ibv_mr* mr) = 0;
+    virtual ibv_comp_channel* create_channel(ibv_context* context) = 0;
+    virtual int destroy_channel(ibv_comp_channel* channel) = 0;
+    virtual ibv_cq* create_cq(ibv_context* context, int entries, ibv_comp_channel* channel) = 0;
+    virtual ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attr) = 0;
+    virtual int destroy_cq(ibv_cq* cq) = 0;
+    virtual int get_cq_event(ibv_comp_channel* channel, ibv_cq** cq) = 0;
+    virtual void ack_cq_event(ibv_cq* cq) = 0;
+    virtual ibv_qp* create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) = 0;
     // In attr->pd; `extended` is what ibv_wr_*(3) take.
-    virtual ibv_qp* create_qp_ex(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended);
+    virtual ibv_qp* create_qp_ex(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) = 0;
     // The same of EFA's SRD (efadv_create_qp_ex(3)), whose type is IBV_QPT_DRIVER.
-    virtual ibv_qp* create_srd_qp(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended);
-
-    virtual int destroy_qp(ibv_qp* qp) { return ::ibv_destroy_qp(qp); }
-
-    virtual int modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) {
-        return ::ibv_modify_qp(qp, attr, mask);
-    }
-
-    virtual ibv_ah* create_ah(ibv_pd* pd, ibv_ah_attr* attr) { return ::ibv_create_ah(pd, attr); }
-
-    virtual int destroy_ah(ibv_ah* ah) { return ::ibv_destroy_ah(ah); }
+    virtual ibv_qp* create_srd_qp(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) = 0;
+    virtual int destroy_qp(ibv_qp* qp) = 0;
+    virtual int modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) = 0;
+    virtual ibv_ah* create_ah(ibv_pd* pd, ibv_ah_attr* attr) = 0;
+    virtual int destroy_ah(ibv_ah* ah) = 0;
 };
 
 // libibverbs itself.
