@@ -15,10 +15,11 @@ using netns::RdmaLimit;
 using netns::RdmaNetnsMode;
 
 constexpr uint32_t kLimitedNetdev = 0x40000001;
-constexpr char kLimited[] = "rxect0";
 
 class CgroupsContract : public ContractTest {
   protected:
+    const std::string limited_ = fresh_rdma_name();
+
     void prepare() override { outside_->set_own_cgroup(true); }
 
     netns::Cgroups& room() { return outside_->host().cgroups; }
@@ -27,7 +28,7 @@ class CgroupsContract : public ContractTest {
         return outside_->host().processes.token(outside_->container_pid()).value().value();
     }
 
-    Netns make_device() { return make_rxe(*outside_, kLimitedNetdev, kLimited); }
+    Netns make_device() { return make_rxe(*outside_, kLimitedNetdev, limited_); }
 };
 
 INSTANTIATE_TEST_SUITE_P(,
@@ -83,15 +84,15 @@ TEST_P(CgroupsContract, ADeviceIsLimitedMemberByMember) {
     const auto set = [&](const RdmaLimit& limit) {
         const auto done = room().limit_rdma(container(), ns, limit);
         EXPECT_TRUE(done) << done.error().message();
-        return outside_->rdma_max(kLimited);
+        return outside_->rdma_max(limited_);
     };
-    EXPECT_EQ(set({.device = kLimited, .handles = {}, .objects = 100}),
+    EXPECT_EQ(set({.device = limited_, .handles = {}, .objects = 100}),
               "hca_handle=max hca_object=100");
-    EXPECT_EQ(set({.device = kLimited, .handles = 2, .objects = {}}),
+    EXPECT_EQ(set({.device = limited_, .handles = 2, .objects = {}}),
               "hca_handle=2 hca_object=100");
-    EXPECT_EQ(set({.device = kLimited, .handles = 999999999, .objects = 999999999}),
+    EXPECT_EQ(set({.device = limited_, .handles = 999999999, .objects = 999999999}),
               "hca_handle=999999999 hca_object=999999999");
-    EXPECT_EQ(set({.device = kLimited, .handles = netns::kNoRdmaLimit, .objects = {}}),
+    EXPECT_EQ(set({.device = limited_, .handles = netns::kNoRdmaLimit, .objects = {}}),
               "hca_handle=max hca_object=999999999");
 }
 

@@ -13,24 +13,18 @@ namespace {
 using netns::RdmaNetnsMode;
 
 constexpr uint32_t kShownNetdev = 0x40000001;
-constexpr char kShown[] = "rxect0";
 
 class ClassesContract : public ContractTest {
   protected:
+    const std::string shown_ = fresh_rdma_name();
+
     void prepare() override {
         netns::Host host = outside_->host();
-        owner_ = make_rxe(*outside_, kShownNetdev, kShown);
-        const auto device = host.rdma.find_by_name(*owner_, kShown).value();
+        owner_ = make_rxe(*outside_, kShownNetdev, shown_);
+        const auto device = host.rdma.find_by_name(*owner_, shown_).value();
         ASSERT_TRUE(device);
         index_ = device->index;
         node_ = host.rdma.uverbs_node(*owner_, index_).value().name;
-    }
-
-    // Removes the device now: its namespace may end when the next test already wants the name.
-    void TearDown() override {
-        if (index_ != 0) {
-            EXPECT_TRUE(outside_->host().rdma.remove_link(*owner_, index_));
-        }
     }
 
     netns::SysClasses& room() { return outside_->host().classes; }
@@ -49,11 +43,11 @@ INSTANTIATE_TEST_SUITE_P(,
                          OutsideNames());
 
 TEST_P(ClassesContract, ADeviceOfAContainerIsShownToTheHost) {
-    const auto found = room().look("infiniband", {kShown});
+    const auto found = room().look("infiniband", {shown_});
     ASSERT_TRUE(found && *found) << found.error().message();
     EXPECT_EQ((*found)->links.size(), 1U);
-    EXPECT_EQ((*found)->links.at(kShown),
-              std::string("../../devices/virtual/infiniband/") + kShown);
+    EXPECT_EQ((*found)->links.at(shown_),
+              std::string("../../devices/virtual/infiniband/") + shown_);
     EXPECT_TRUE((*found)->files.empty());
 }
 
@@ -65,7 +59,7 @@ TEST_P(ClassesContract, ItsNodeTooBesideTheVersion) {
 }
 
 TEST_P(ClassesContract, WhatIsNotThere) {
-    const Error missing = error_of(room().look("infiniband", {kShown, "rxect9"}));
+    const Error missing = error_of(room().look("infiniband", {shown_, "rxect9"}));
     EXPECT_EQ(missing.code, Code::Unavailable);
     EXPECT_EQ(missing.sys, ENOENT);
     const auto none = room().look("no_such_class", {});

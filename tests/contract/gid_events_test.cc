@@ -11,13 +11,13 @@ namespace {
 TEST(GidEvents, TheKernelTellsOfANewGid) {
     if (const std::string reason = KernelOutside::rdma_missing(); !reason.empty())
         GTEST_SKIP() << reason;
-    constexpr char kDevice[] = "rxect0";
+    const std::string name = fresh_rdma_name();
     KernelOutside outside;
     const Netns host = outside.host_ns();
     auto rooms = outside.host();
     ASSERT_TRUE(
-        rooms.rdma.add_link(host, {.name = kDevice, .type = "rxe", .netdev = outside.parent()}));
-    const auto device = rooms.rdma.find_by_name(host, kDevice).value();
+        rooms.rdma.add_link(host, {.name = name, .type = "rxe", .netdev = outside.parent()}));
+    const auto device = rooms.rdma.find_by_name(host, name).value();
     ASSERT_TRUE(device);
     auto events = netns::GidEvents::open(host, rooms.rdma.uverbs_node(host, device->index).value());
     ASSERT_TRUE(rooms.links.add_address(host, outside.parent(), *netns::parse_cidr("10.9.0.1/24")));

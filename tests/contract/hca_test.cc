@@ -16,11 +16,13 @@ constexpr uint32_t kNetdev = 0x40000001;
 
 class HcaContract : public ContractTest {
   protected:
+    const std::string name_ = fresh_rdma_name();
+
     void prepare() override {
         if (room().mode().value() == netns::RdmaNetnsMode::Exclusive)
             GTEST_SKIP() << "in exclusive mode nothing is shared";
-        const Netns owner = make_rxe(*outside_, kNetdev, "rxehca0");
-        const auto found = room().find_by_name(owner, "rxehca0");
+        const Netns owner = make_rxe(*outside_, kNetdev, name_);
+        const auto found = room().find_by_name(owner, name_);
         ASSERT_TRUE(found && *found);
         device_ = **found;
     }

@@ -2,7 +2,6 @@
 #include "tests/contract/outside.h"
 
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -198,24 +197,6 @@ KernelOutside::~KernelOutside() {
     remove_test_cgroups();
     delete_link(kParentName);
     delete_link(kBridgeName);
-    await_no_rdma();
-}
-
-// An rxe goes after its netdev, in a work queue; from 7.2 on late enough that the next test still
-// finds its name taken.
-void KernelOutside::await_no_rdma() {
-    if (!on_host())
-        return;
-    close_devices();
-    netns::RdmaDevices& rdma = kernel_->host().rdma;
-    const auto devices = rdma.list(own_netns());
-    if (!devices)
-        return;  // a machine without RDMA
-    for (const netns::RdmaDevice& device : *devices) {
-        if (device.name.starts_with("rxe"))
-            (void)rdma.wait_gone(
-                own_netns(), device.index, base::Deadline::in(std::chrono::seconds(10)));
-    }
 }
 
 Netns KernelOutside::host_ns() {
@@ -296,6 +277,11 @@ Result<> make_macvlan(Outside& outside,
                                               .mac = mac,
                                               .mtu = 1400,
                                               .type = {}});
+}
+
+std::string fresh_rdma_name() {
+    static int count = 100;
+    return "rxect" + std::to_string(count++);
 }
 
 Netns make_rxe(Outside& outside, uint32_t netdev, const std::string& name) {

@@ -170,8 +170,6 @@ class KernelOutside : public Outside {
     void settle() override { kernel_ = std::make_unique<netns::KernelHost>(); }
 
   private:
-    void await_no_rdma();
-
     std::unique_ptr<netns::KernelHost> kernel_;
     pid_t pid_ = -1;
     uint32_t parent_ = 0;
@@ -185,6 +183,10 @@ Result<> make_macvlan(Outside& outside,
                       uint32_t index,
                       const std::string& name,
                       const netns::Mac& mac);
+
+// Returns a name for an RDMA device that no earlier test had. Linux 7.2 removes an rxe some time after
+// its netdev, and its name stays taken while no list has it.
+std::string fresh_rdma_name();
 
 // Makes an rxe on a macvlan of the container. Returns the namespace that it is in: in exclusive
 // mode the host's.

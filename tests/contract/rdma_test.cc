@@ -16,7 +16,6 @@ using netns::RdmaDevice;
 using netns::RdmaNetnsMode;
 
 constexpr uint32_t kRdmaNetdev = 0x40000001;
-constexpr char kName[] = "rxect0";
 
 // Emulated machines are slow: what happens in the background is given this long.
 Deadline patience() {
@@ -25,6 +24,8 @@ Deadline patience() {
 
 class RdmaContract : public ContractTest {
   protected:
+    const std::string name_ = fresh_rdma_name();
+
     netns::RdmaDevices& room() { return outside_->host().rdma; }
 
     netns::Links& links() { return outside_->host().links; }
@@ -60,9 +61,9 @@ class RdmaContract : public ContractTest {
     // A netdev with an rxe on it.
     RdmaDevice make_device() {
         EXPECT_TRUE(make_netdev());
-        const auto added = add(kName);
+        const auto added = add(name_);
         EXPECT_TRUE(added) << added.error().message();
-        const auto found = room().find_by_name(owner(), kName);
+        const auto found = room().find_by_name(owner(), name_);
         EXPECT_TRUE(found && *found);
         return found.value().value_or(RdmaDevice{});
     }
@@ -86,13 +87,13 @@ INSTANTIATE_TEST_SUITE_P(,
 
 TEST_P(RdmaContract, ALinkIsFoundByNameAndNetdev) {
     ASSERT_TRUE(make_netdev());
-    EXPECT_FALSE(room().find_by_name(container(), kName).value());
-    EXPECT_FALSE(room().find_by_netdev(container(), kRdmaNetdev, kName).value());
-    const auto added = add(kName);
+    EXPECT_FALSE(room().find_by_name(container(), name_).value());
+    EXPECT_FALSE(room().find_by_netdev(container(), kRdmaNetdev, name_).value());
+    const auto added = add(name_);
     ASSERT_TRUE(added) << added.error().message();
-    const auto named = room().find_by_name(owner(), kName);
+    const auto named = room().find_by_name(owner(), name_);
     ASSERT_TRUE(named && *named);
-    EXPECT_EQ((*named)->name, kName);
+    EXPECT_EQ((*named)->name, name_);
     EXPECT_EQ((*named)->node_guid, netns::eui64(mac(1)));
     const auto by_netdev = room().find_by_netdev(container(), kRdmaNetdev, "other");
     ASSERT_TRUE(by_netdev) << by_netdev.error().message();
@@ -100,7 +101,7 @@ TEST_P(RdmaContract, ALinkIsFoundByNameAndNetdev) {
         EXPECT_FALSE(*by_netdev) << "the container does not see it before it was moved";
     else
         EXPECT_EQ(*by_netdev, *named);
-    EXPECT_FALSE(room().find_by_netdev(host_ns(), kRdmaNetdev, kName).value())
+    EXPECT_FALSE(room().find_by_netdev(host_ns(), kRdmaNetdev, name_).value())
         << "the host's interface with this index is another one, or none";
 }
 
@@ -125,8 +126,8 @@ TEST_P(RdmaContract, ANetdevCarriesOneLink) {
 TEST_P(RdmaContract, ATakenNameIsBusy) {
     (void)make_device();
     ASSERT_TRUE(make_netdev(kRdmaNetdev + 1));
-    expect_error(add(kName, kRdmaNetdev + 1), Code::Busy, ENFILE);
-    EXPECT_FALSE(room().find_by_netdev(container(), kRdmaNetdev + 1, kName).value());
+    expect_error(add(name_, kRdmaNetdev + 1), Code::Busy, ENFILE);
+    EXPECT_FALSE(room().find_by_netdev(container(), kRdmaNetdev + 1, name_).value());
 }
 
 TEST_P(RdmaContract, NamesThatNoDeviceHasAreBadInput) {
@@ -137,18 +138,18 @@ TEST_P(RdmaContract, NamesThatNoDeviceHasAreBadInput) {
 
 TEST_P(RdmaContract, AnUnknownTypeIsUnsupported) {
     ASSERT_TRUE(make_netdev());
-    expect_error(add(kName, kRdmaNetdev, "nothing"), Code::Unsupported, EINVAL);
+    expect_error(add(name_, kRdmaNetdev, "nothing"), Code::Unsupported, EINVAL);
 }
 
 TEST_P(RdmaContract, AMissingNetdevIsUnavailable) {
-    expect_error(add(kName, 4711), Code::Unavailable, ENODEV);
+    expect_error(add(name_, 4711), Code::Unavailable, ENODEV);
 }
 
 TEST_P(RdmaContract, AStrangerOnTheRocePortIsInTheWay) {
     ASSERT_TRUE(make_netdev());
     outside_->take_roce_port();
     EXPECT_TRUE(room().roce_port_served(container()).value());
-    const auto added = add(kName);
+    const auto added = add(name_);
     if (outside_->traits().rxe_serves_netns)
         expect_error(added, Code::Refused, EPERM);
     else
@@ -158,9 +159,9 @@ TEST_P(RdmaContract, AStrangerOnTheRocePortIsInTheWay) {
 TEST_P(RdmaContract, TheRocePortTellsWhetherRxeServesTheNamespace) {
     ASSERT_TRUE(make_netdev());
     EXPECT_FALSE(room().roce_port_served(container()).value());
-    ASSERT_TRUE(add(kName));
+    ASSERT_TRUE(add(name_));
     EXPECT_EQ(room().roce_port_served(container()).value(), outside_->traits().rxe_serves_netns);
-    const auto device = room().find_by_name(owner(), kName);
+    const auto device = room().find_by_name(owner(), name_);
     ASSERT_TRUE(device && *device);
     ASSERT_TRUE(room().remove_link(owner(), (*device)->index));
     EXPECT_FALSE(room().roce_port_served(container()).value());
@@ -169,9 +170,9 @@ TEST_P(RdmaContract, TheRocePortTellsWhetherRxeServesTheNamespace) {
 TEST_P(RdmaContract, RemovingIsDoneAsOftenAsAsked) {
     const RdmaDevice device = make_device();
     ASSERT_TRUE(room().remove_link(owner(), device.index));
-    EXPECT_FALSE(room().find_by_name(owner(), kName).value());
+    EXPECT_FALSE(room().find_by_name(owner(), name_).value());
     EXPECT_TRUE(room().remove_link(owner(), device.index));
-    EXPECT_TRUE(add(kName)) << "name and netdev are free again";
+    EXPECT_TRUE(add(name_)) << "name and netdev are free again";
 }
 
 TEST_P(RdmaContract, ADeviceGoesWithItsNetdev) {
@@ -179,7 +180,7 @@ TEST_P(RdmaContract, ADeviceGoesWithItsNetdev) {
     ASSERT_TRUE(links().remove(container(), kRdmaNetdev));
     const auto gone = room().wait_gone(owner(), device.index, patience());
     EXPECT_TRUE(gone) << gone.error().message();
-    EXPECT_FALSE(room().find_by_name(owner(), kName).value());
+    EXPECT_FALSE(room().find_by_name(owner(), name_).value());
 }
 
 TEST_P(RdmaContract, ADeviceThatStaysIsATimeout) {
@@ -267,8 +268,8 @@ TEST_P(RdmaContract, AddressesOfBeforeTheLinkBecomeGidsToo) {
     ASSERT_TRUE(make_netdev());
     const auto address = *netns::parse_cidr("10.9.0.1/24");
     ASSERT_TRUE(links().add_address(container(), kRdmaNetdev, address));
-    ASSERT_TRUE(add(kName));
-    const auto device = room().find_by_name(owner(), kName).value();
+    ASSERT_TRUE(add(name_));
+    const auto device = room().find_by_name(owner(), name_).value();
     ASSERT_TRUE(device);
     const auto found = room().wait_for_gid(owner(), *device, netns::gid_of(address), patience());
     EXPECT_TRUE(found) << found.error().message();
@@ -299,8 +300,8 @@ TEST_P(RdmaContract, AGidThatDoesNotComeIsATimeout) {
 // Mode `shared` relies on this.
 TEST_P(RdmaContract, AChildsAddressIsAGidOfTheParentsDevice) {
     ASSERT_TRUE(
-        room().add_link(host_ns(), {.name = kName, .type = "rxe", .netdev = outside_->parent()}));
-    const auto parent = room().find_by_name(host_ns(), kName).value();
+        room().add_link(host_ns(), {.name = name_, .type = "rxe", .netdev = outside_->parent()}));
+    const auto parent = room().find_by_name(host_ns(), name_).value();
     ASSERT_TRUE(parent);
     ASSERT_TRUE(make_netdev());
     const auto address = *netns::parse_cidr("10.9.0.1/24");
@@ -318,8 +319,8 @@ TEST_P(RdmaContract, OnlyExclusiveModeMovesAndRxeOnlyFrom7_3On) {
         return;
     }
     ASSERT_TRUE(moved) << moved.error().message();
-    EXPECT_FALSE(room().find_by_name(host_ns(), kName).value());
-    const auto found = room().find_by_netdev(container(), kRdmaNetdev, kName);
+    EXPECT_FALSE(room().find_by_name(host_ns(), name_).value());
+    const auto found = room().find_by_netdev(container(), kRdmaNetdev, name_);
     ASSERT_TRUE(found && *found);
     EXPECT_EQ((*found)->index, device.index);
     EXPECT_TRUE(room().uverbs_node(container(), device.index));
@@ -333,7 +334,7 @@ TEST_P(RdmaContract, OnlyExclusiveModeMovesAndRxeOnlyFrom7_3On) {
     // And back.
     const auto back = room().move(container(), host_ns(), device.index);
     ASSERT_TRUE(back) << back.error().message();
-    EXPECT_TRUE(room().find_by_name(host_ns(), kName).value());
+    EXPECT_TRUE(room().find_by_name(host_ns(), name_).value());
     EXPECT_TRUE(room().remove_link(host_ns(), device.index));
 }
 
@@ -345,12 +346,12 @@ TEST_P(RdmaContract, ADeviceIsRenamed) {
     for (const char* name : {"rxect7", "rxect7"})
         EXPECT_TRUE(rename(device.index, name));
     EXPECT_EQ(room().find_by_name(owner(), "rxect7").value()->index, device.index);
-    ASSERT_TRUE(make_netdev(kRdmaNetdev + 1) && add(kName, kRdmaNetdev + 1));
-    expect_error(rename(device.index, kName), Code::Busy, EEXIST);
+    ASSERT_TRUE(make_netdev(kRdmaNetdev + 1) && add(name_, kRdmaNetdev + 1));
+    expect_error(rename(device.index, name_), Code::Busy, EEXIST);
     const auto is_free = [&](const std::string& name) {
         return room().wait_until_free(owner(), name, base::Deadline::now()).value();
     };
-    EXPECT_FALSE(is_free(kName));
+    EXPECT_FALSE(is_free(name_));
     EXPECT_TRUE(is_free("rxect8"));
     expect_error(rename(0x7fff0000, "rxect8"), Code::Unavailable, EINVAL);
 }
@@ -391,8 +392,8 @@ TEST_P(RdmaContract, ADeviceGoesWithItsNamespace) {
     {
         const Netns made = outside_->host().namespaces.make().value();
         ASSERT_TRUE(make_macvlan(*outside_, made, kRdmaNetdev, "rdma0", mac(1)));
-        ASSERT_TRUE(room().add_link(made, {.name = kName, .type = "rxe", .netdev = kRdmaNetdev}));
-        const auto found = room().find_by_name(exclusive() ? host_ns() : made, kName).value();
+        ASSERT_TRUE(room().add_link(made, {.name = name_, .type = "rxe", .netdev = kRdmaNetdev}));
+        const auto found = room().find_by_name(exclusive() ? host_ns() : made, name_).value();
         ASSERT_TRUE(found);
         device = *found;
     }

@@ -10,11 +10,12 @@ namespace test {
 namespace {
 
 constexpr uint32_t kLink = 0x40000031;
-constexpr char kStatName[] = "rxestat0";
 const netns::Mac kMac{{2, 0, 0x5e, 0x10, 0, 0x31}};
 
 class StatisticsContract : public ContractTest {
   protected:
+    const std::string name_ = fresh_rdma_name();
+
     void prepare() override {
         ASSERT_TRUE(make_macvlan(*outside_, outside_->container_ns(), kLink, "rdma0", kMac));
     }
@@ -44,7 +45,7 @@ TEST_P(StatisticsContract, WhatIsNotThereHasNone) {
     EXPECT_EQ(link.sys, ENODEV);
     EXPECT_FALSE(room().of_link(outside_->host_ns(), kLink)) << "it is in another";
     const Error device = error_of(
-        room().of_device(outside_->host_ns(), {.index = 4711, .name = kStatName, .node_guid = 0}));
+        room().of_device(outside_->host_ns(), {.index = 4711, .name = name_, .node_guid = 0}));
     EXPECT_EQ(device.code, Code::Unavailable) << device.message();
     EXPECT_EQ(device.sys, ENOENT);
 }
@@ -55,10 +56,10 @@ TEST_P(StatisticsContract, ASoftRoceDeviceCountsPacketsWhereverItIs) {
     netns::RdmaDevices& rdma = outside_->host().rdma;
     Netns ns = outside_->container_ns();
     const bool exclusive = rdma.mode().value() == netns::RdmaNetnsMode::Exclusive;
-    const auto added = rdma.add_link(ns, {.name = kStatName, .type = "rxe", .netdev = kLink});
+    const auto added = rdma.add_link(ns, {.name = name_, .type = "rxe", .netdev = kLink});
     ASSERT_TRUE(added) << added.error().message();
     const Netns first = exclusive ? outside_->host_ns() : ns;
-    const auto device = rdma.find_by_name(first, kStatName).value();
+    const auto device = rdma.find_by_name(first, name_).value();
     ASSERT_TRUE(device);
     const bool moves = exclusive && outside_->traits().rxe_can_move;
     if (!moves)
