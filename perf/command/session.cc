@@ -202,7 +202,7 @@ class Session {
         place_buffers(*device_, options_.memory);
         TRY(check_same_family(device_->info, peer_));
         state_ = State::Ready;
-        account_.begin_idle();  // anew: this was work
+        account_.begin_idle();  // idle time begins after the work above
         return reply("device", to_json(device_->info));
     }
 

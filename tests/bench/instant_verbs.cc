@@ -366,14 +366,10 @@ Queue* make_queue(ibv_context* context,
     return queue;
 }
 
-ibv_qp* make_pair(ibv_pd* pd,
-                  ibv_qp_type type,
-                  ibv_cq* send_cq,
-                  ibv_cq* recv_cq,
-                  void* qp_context,
-                  bool signals_all,
-                  const ibv_qp_cap& caps) {
-    if (type != IBV_QPT_RC || caps.max_inline_data > kMaxInline ||
+template <class Attr>  // ibv_qp_init_attr or ibv_qp_init_attr_ex
+ibv_qp* make_pair(ibv_pd* pd, const Attr& attr) {
+    const ibv_qp_cap& caps = attr.cap;
+    if (attr.qp_type != IBV_QPT_RC || caps.max_inline_data > kMaxInline ||
         caps.max_send_wr > kMaxRequests || caps.max_recv_wr > kMaxRequests) {
         errno = EINVAL;
         return nullptr;
@@ -385,15 +381,15 @@ ibv_qp* make_pair(ibv_pd* pd,
     ibv_qp& qp = pair->handle.qp_base;
     qp.context = pd->context;
     qp.pd = pd;
-    qp.send_cq = send_cq;
-    qp.recv_cq = recv_cq;
-    qp.qp_context = qp_context;
+    qp.send_cq = attr.send_cq;
+    qp.recv_cq = attr.recv_cq;
+    qp.qp_context = attr.qp_context;
     qp.qp_num = number;
-    qp.qp_type = type;
+    qp.qp_type = attr.qp_type;
     qp.state = IBV_QPS_RESET;
-    pair->signals_all = signals_all;
-    pair->send_queue = &of(send_cq);
-    of(recv_cq).receivers.push_back(pair);
+    pair->signals_all = attr.sq_sig_all != 0;
+    pair->send_queue = &of(attr.send_cq);
+    of(attr.recv_cq).receivers.push_back(pair);
     return &qp;
 }
 
@@ -405,13 +401,7 @@ ibv_qp* create_qp_ex(ibv_context*, ibv_qp_init_attr_ex* attr) {
         errno = EOPNOTSUPP;
         return nullptr;
     }
-    ibv_qp* qp = make_pair(attr->pd,
-                           attr->qp_type,
-                           attr->send_cq,
-                           attr->recv_cq,
-                           attr->qp_context,
-                           attr->sq_sig_all != 0,
-                           attr->cap);
+    ibv_qp* qp = make_pair(attr->pd, *attr);
     if (qp != nullptr && extended)
         set_calls(of(qp).handle);
     return qp;
@@ -609,13 +599,7 @@ int ibv_destroy_cq(ibv_cq* cq) {
 }
 
 ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) {
-    return make_pair(pd,
-                     attr->qp_type,
-                     attr->send_cq,
-                     attr->recv_cq,
-                     attr->qp_context,
-                     attr->sq_sig_all != 0,
-                     attr->cap);
+    return make_pair(pd, *attr);
 }
 
 ibv_qp_ex* ibv_qp_to_qp_ex(ibv_qp* qp) {
