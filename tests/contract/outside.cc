@@ -119,10 +119,12 @@ void change_link(const char* name, bool up, uint32_t master) {
     must(send(request));
 }
 
+// The MAC is given: one that the kernel chose, udev would replace while a test runs.
 void make_veth() {
     Request request{RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL};
     request.header(netns::link_header(0))
         .put(IFLA_IFNAME, std::string(kParentName))
+        .put(IFLA_ADDRESS, netns::netlink::Bytes{netns::parse_mac("02:00:5e:10:ff:01")->bytes})
         .begin(IFLA_LINKINFO)
         .put(IFLA_INFO_KIND, std::string("veth"))
         .begin(IFLA_INFO_DATA)
