@@ -20,6 +20,7 @@
 
 #include <gtest/gtest.h>
 
+#include "hook/request/keys.h"
 #include "tests/unit/hook/way.h"
 
 namespace test {
@@ -312,6 +313,15 @@ class EachAdapter : public EveryMode {};
 
 TEST_P(EachAdapter, ReturnsToStartWhateverCallFails) {
     at_every_call([](Gate& gate, int k) { gate.fail_call(k, EBUSY); });
+}
+
+TEST(Ways, EachModeHasSome) {
+    std::vector<std::string_view> modes;
+    for (const auto& [mode, ways] : kWaysOfModes) {
+        modes.emplace_back(mode);
+        EXPECT_FALSE(ways().empty()) << mode;
+    }
+    EXPECT_EQ(modes, hook::mode_names());
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, EveryMode, testing::ValuesIn(all_ways()), kWayName);

@@ -36,15 +36,9 @@ void take(const Way& way, Life& life, StateDir& state) {
 }
 
 std::vector<Way> all_ways() {
-    std::pair<std::string, std::vector<Way>> modes[] = {{"softroce", softroce_ways()},
-                                                        {"softiwarp", softiwarp_ways()},
-                                                        {"shared", shared_ways()},
-                                                        {"vf", vf_ways()},
-                                                        {"asap2", asap2_ways()},
-                                                        {"host", host_ways()}};
     std::vector<Way> all;
-    for (auto& [mode, ways] : modes) {
-        for (Way& way : ways) {
+    for (const auto& [mode, ways] : kWaysOfModes) {
+        for (Way& way : ways()) {
             way.mode = mode;
             way.name = way.mode + "_" + way.name;
             all.push_back(std::move(way));
