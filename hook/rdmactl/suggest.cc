@@ -41,8 +41,8 @@ using Candidates = std::vector<Candidate>;
 struct ModeRow {
     std::string_view mode;
     std::string_view reason;
-    std::string_view none;     // why there is no candidate
-    std::string_view options;  // of `run`, beside the annotations
+    std::string_view none = {};     // why there is no candidate
+    std::string_view options = {};  // of `run`, beside the annotations
     Result<Candidates> (*candidates)(Ground&);
 };
 
@@ -133,17 +133,14 @@ constexpr ModeRow kRows[] = {
      .reason = "a function of the adapter's own, and the adapter forwards its packets by the rules "
                "of Open vSwitch",
      .none = "no adapter of this host has SR-IOV",
-     .options = "",
      .candidates = switched_functions},
     {.mode = "vf",
      .reason = "a function of the adapter's own: its speed, and hardware keeps it apart",
      .none = "no adapter of this host has SR-IOV",
-     .options = "",
      .candidates = functions},
     {.mode = "shared",
      .reason = "many containers on one adapter, each with an interface and addresses of its own",
      .none = "the host has no HCA",
-     .options = "",
      .candidates = hcas},
     {.mode = "host",
      .reason = "the host's own adapter and its identity, InfiniBand too: for jobs that the host "
@@ -153,13 +150,9 @@ constexpr ModeRow kRows[] = {
      .candidates = hosts_devices},
     {.mode = "softroce",
      .reason = "RoCE in software: needs no adapter, and is for tests",
-     .none = "",
-     .options = "",
      .candidates = default_route},
     {.mode = "softiwarp",
      .reason = "iWARP in software: as softroce, for programs that connect by rdma_cm",
-     .none = "",
-     .options = "",
      .candidates = default_route},
 };
 
