@@ -49,7 +49,7 @@ inline void expect_printed(const std::string& path,
     if (std::getenv("RDMA_WRITE_DOCUMENTS") == nullptr) {
         ADD_FAILURE() << path << ": behind " << begin << " must stand:\n"
                       << printed
-                      << "\nto write it: RDMA_WRITE_DOCUMENTS=1 ctest --preset dev -R documents";
+                      << "\nto write it: cmake --build build/dev --target documents";
         return;
     }
     text.replace(from, length, printed);

@@ -21,3 +21,9 @@ rdma_test(hook_documents_test LABEL unit LIBRARIES hook_ctl netns fakes SOURCES
   request_documents_test.cc
   request_journal_test.cc)
 target_compile_definitions(hook_documents_test PRIVATE SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+# `cmake --build build/dev --target documents` writes what they and docs/generate print from the tables of keys and modes.
+add_custom_target(documents
+  COMMAND ${CMAKE_COMMAND} -E env RDMA_WRITE_DOCUMENTS=1 $<TARGET_FILE:hook_documents_test> --gtest_brief=1
+  COMMAND ${PROJECT_SOURCE_DIR}/docs/generate
+  COMMENT "Writing the lists of keys and modes" VERBATIM)
+add_dependencies(documents hook_documents_test)
