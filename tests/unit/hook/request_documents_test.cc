@@ -114,10 +114,6 @@ TEST(RequestDocuments, EveryModeIsListed) {
         kAnnotationsSchema, "device.\",\n      \"enum\": [\"", "\"]", join(mode_names(), "\", \""));
     test::expect_printed(
         "docs/completion/rdmactl.bash", "doctor:0) words+=' ", "'", join(mode_names(), " "));
-    test::expect_printed("ansible/roles/common/tasks/doctor.yml",
-                         "common_all_modes: [",
-                         "]",
-                         join(mode_names(), ", "));
 }
 
 // Each row of the table of modes has a mode in hook/modes/.
