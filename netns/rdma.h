@@ -144,8 +144,8 @@ class RdmaDevices {
     // Returns the name of the device whose verbs node has this number now (/sys/dev/char/*/ibdev),
     // in whatever namespace; nothing if there is none.
     virtual Result<std::optional<std::string>> device_of_node(const DeviceNumber& number) = 0;
-    // Returns the nodes by which programs send management datagrams from the device's ports (umad), and
-    // say that there is a subnet manager (issm), by name. None: ib_umad is not loaded, or the
+    // Returns the nodes by which programs send management datagrams from the device's ports (umad),
+    // and say that there is a subnet manager (issm), by name. None: ib_umad is not loaded, or the
     // ports have no such datagrams (iWARP). Of RoCE ports there is no issm.
     virtual Result<std::vector<CharDevice>> mad_nodes(const RdmaDevice& device) = 0;
     // Returns the connection manager's node. Loads rdma_ucm if need be.
@@ -186,8 +186,7 @@ class RdmaDevices {
 
     // Returns the room in the GID table; counts at most `enough` free slots. With 0 it counts
     // nothing and only looks for the error. Slots that MLNX_OFED hides from the host count as free.
-    // Unsupported: the port has no GIDs at all, since RoCE is
-    // switched off.
+    // Unsupported: the port has no GIDs at all, since RoCE is switched off.
     virtual Result<GidSpace> gid_space(const Netns& ns,
                                        const RdmaDevice& device,
                                        uint32_t enough) = 0;

@@ -79,9 +79,9 @@ Result<std::string> key_of(Site& site, const Attachment& attachment) {
 
 // ---- one attachment
 
-// True if an attachment with the journal's key is the one that exists. The key names a device that
-// stays the host's: its parent's name, its pool and its index make no difference.
-// Containers that do not know of each other share it.
+// True if the attachment is the one that the journal has under its key. Where the device stays the
+// host's the key alone decides. The parent's name, the pool and the index make no difference then,
+// and containers share the device without knowing of each other.
 bool may_share(const Journal& journal, const Attachment& attachment) {
     return stays_on_host(attachment) || journal.attachment == to_json(attachment);
 }
@@ -294,8 +294,8 @@ Result<Asking> expanded(const Context& context, Asking asking, Delivery& deliver
     return asking;
 }
 
-// Makes all attachments or none. A device in use may belong to a dead container: then it tries once
-// more.
+// Makes all attachments. A device in use may belong to a dead container: then it tries once more.
+// If one fails, the others stay for with_record() to undo.
 Result<std::vector<Granted>> attach_all(const Holder& holder) {
     const auto each = [&]() -> Result<std::vector<Granted>> {
         std::vector<Granted> granted;
