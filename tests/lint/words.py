@@ -15,7 +15,7 @@ from pathlib import Path
 FOLDERS = ("hook", "netns", "runtime-config/engines", "runtime-config/oci", "runtime-config/rdma-runtime", "tests/fakes")
 
 # Documents for people, with a longer list: docs/dev/style.md. The page of style shows what it forbids.
-DOCUMENTS = ("README.md", "SECURITY.md", "docs/**/*.md", "*/README.md", "tests/lab/README.md")
+DOCUMENTS = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "docs/**/*.md", "*/README.md", "hook/STATE.md", "tests/lab/README.md")
 EXCEPT = ("docs/dev/style.md",)
 
 WORDS = ("alone", "anew", "ours", "whoever", "mend(?:s|ed|ing)?", "be it", "for ever", "for want of", "no more",
