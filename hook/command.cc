@@ -155,7 +155,7 @@ Result<Command> parse_command(const std::vector<std::string>& args) {
     }
     const bool attaches = command.stage->is_plain && command.container.empty();
     if (!command.annotations.empty() && !attaches)
-        return make_error(Code::Usage, "--annotation is for plain hooks alone");
+        return make_error(Code::Usage, "only plain hooks take --annotation");
     return command;
 }
 

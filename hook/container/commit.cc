@@ -132,7 +132,8 @@ Result<> commit(const Context& context, const Container& pending, const netns::P
     TRY(context.store.save_container(container));
     for (const Journal& journal : TRY(load_held(context, container))) {
         if (auto done = announce(context, journal); !done)  // the container runs all the same
-            base::log::warning("neighbours were not told: " + done.error().message());
+            base::log::warning("the addresses were not announced to neighbours: " +
+                               done.error().message());
     }
     return {};
 }

@@ -165,7 +165,7 @@ std::optional<base::Error> image_lacks(const ImageVerbs& image,
             "has no provider {0}, {1}/libibverbs/lib{0}-rdmav*.so", provider, image.folder));
     if (!image.configured)
         return lack(
-            fmt::format("is not told of its provider, {}/{}.driver", kConfigured, provider));
+            fmt::format("lacks {}/{}.driver, which names its provider", kConfigured, provider));
     const bool fits = std::ranges::any_of(
         image.abis, [&](unsigned abi) { return image.other_abis.contains(abi); });
     if (!fits && !image.other_abis.empty())

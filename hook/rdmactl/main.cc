@@ -71,7 +71,8 @@ void declare_asap2(CLI::App& app, hook::ctl::Options& options, const Declare& ve
         verb(*asap2, "disable", "bring the host back as it was", hook::ctl::asap2_disable);
     disable->add_option("pf", options.pf, kPf)->required();
     disable->add_flag("--dry-run", options.dry_run, kDryRun);
-    auto* status = verb(*asap2, "status", "what is missing for offload", hook::ctl::asap2_status);
+    auto* status =
+        verb(*asap2, "status", "show what is missing for offload", hook::ctl::asap2_status);
     status->add_option("pf", options.pf, "show only this adapter");
 }
 

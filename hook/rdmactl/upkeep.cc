@@ -51,7 +51,7 @@ Result<Answer> would_collect(const Options& options, const Context& context) {
         intents.push_back("remove " + path);
     std::string text;
     for (const std::string& line : found.trouble)
-        text += "not to be told: " + line + "\n";
+        text += "unknown: " + line + "\n";
     return intended(
         intents,
         {.json = to_json(found), .text = std::move(text), .trouble = !found.trouble.empty()});

@@ -516,7 +516,7 @@ Result<> check_mtu(const Making& making) {
         return {};
     const std::string name = making.name("mtu");
     return bad_input(fmt::format("{}='{}' is too small for IPv6", name, *mtu),
-                     fmt::format("set {} to at least {}, or use IPv4 alone", name, kMinMtuV6));
+                     fmt::format("set {} to at least {}, or use only IPv4", name, kMinMtuV6));
 }
 
 Result<KeyValues> make_attachment(const ParsedKeys& parsed, const Config& config) {

@@ -47,7 +47,7 @@ Result<> replace_stale(Site& site, const netns::OvsPortSpec& spec) {
     const std::string attachment = value_of(marks, kAttachmentMark);
     if (value_of(marks, kOwnerMark) != kOwner || attachment.empty())
         return make_error(Code::Busy,
-                          fmt::format("Open vSwitch has a port {} that is not ours{}",
+                          fmt::format("Open vSwitch has a port {} that is not rdma-hook's{}",
                                       spec.name,
                                       there ? " on bridge " + there->bridge : ""))
             .advise("see whose it is: ovs-vsctl list port " + spec.name +

@@ -407,7 +407,7 @@ Result<Undo> ConfigureVf::undo(Site& site) const {
 
 // ---- RebindVf
 std::string RebindVf::describe() const {
-    return "bind driver " + driver + " of VF " + vf + " anew";
+    return "bind driver " + driver + " of VF " + vf + " again";
 }
 
 Result<> RebindVf::apply(Site& site) const {

@@ -228,7 +228,7 @@ CallGroup hearing() {
             {Profile::Hook},
             {
                 {"socket",
-                 "the RDMA device of a VF that is bound anew",
+                 "the RDMA device of a VF that is bound again",
                  {is(0, AF_NETLINK), is(2, NETLINK_KOBJECT_UEVENT)}},
                 {"socket", "asks and tells neighbours who has an address", {is(0, AF_PACKET)}},
             }};

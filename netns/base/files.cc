@@ -88,7 +88,7 @@ Result<> check_own_folder(const std::string& path) {
     if (::lstat(path.c_str(), &st) != 0)
         return sys_error("examine " + path);
     if (!S_ISDIR(st.st_mode) || st.st_uid != ::geteuid() || (st.st_mode & 0022U) != 0)
-        return make_error(Code::Refused, path + " is not a folder of ours alone")
+        return make_error(Code::Refused, path + " is not a folder that only its owner can change")
             .advise(advise_to_own(path, "700"));
     return {};
 }

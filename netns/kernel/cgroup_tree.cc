@@ -23,7 +23,7 @@ constexpr std::string_view kDeleted = " (deleted)";
 Error unsupported(std::string text) {
     return make_error(Code::Unsupported, std::move(text))
         .advise(
-            "boot with cgroup v2 alone (systemd.unified_cgroup_hierarchy=1), or leave out "
+            "boot with only cgroup v2 (systemd.unified_cgroup_hierarchy=1), or leave out "
             "rdma.max_hca_handles and rdma.max_hca_objects");
 }
 
@@ -159,7 +159,7 @@ Result<CgroupTree> CgroupTree::host() {
     if (::fstatfs(tree.root_.get(), &fs) != 0)
         return sys_error(std::string("examine ") + kRoot);
     if (fs.f_type != CGROUP2_SUPER_MAGIC)
-        return unsupported(std::string(kRoot) + " is not cgroup v2, which alone can limit RDMA");
+        return unsupported(std::string(kRoot) + " is not cgroup v2: only that can limit RDMA");
     return tree;
 }
 
@@ -233,7 +233,7 @@ Result<std::string> parse_cgroup_path(std::string_view text) {
         }
         return path;
     }
-    return unsupported("the container has no cgroup v2, which alone can limit RDMA");
+    return unsupported("the container has no cgroup v2: only that can limit RDMA");
 }
 
 // Source: proc(5), /proc/PID/cgroup.

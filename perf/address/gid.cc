@@ -122,8 +122,9 @@ struct Judge {
                        : usable(kLinkLocal, row, "link-local of this namespace: the last resort");
         if (peer_is_here())
             return usable(kAnyLocal, row, "an address of this namespace, and the peer is here");
-        const std::string elsewhere = fmt::format("ours, but the route to the peer starts at {}",
-                                                  query.sources.front().text());
+        const std::string elsewhere =
+            fmt::format("an address of this namespace, but the route to the peer starts at {}",
+                        query.sources.front().text());
         return query.device.empty()
                    ? usable(kOtherNetwork, row, elsewhere + ": another network")
                    : usable(kAnyLocal, row, elsewhere + "; it is on the device of --device");

@@ -94,7 +94,7 @@ Result<Device> Client::choose_device(Verbs& verbs) const {
     Device device = TRY(open_best_device(verbs, options_.wish, sources));
     if (!options_.by_cm && device.context->device->transport_type == IBV_TRANSPORT_IWARP)
         return make_error(Code::Unsupported,
-                          device.info.device + " is iWARP, and rdma_cm alone connects that")
+                          device.info.device + " is iWARP, which only rdma_cm connects")
             .advise("pass --cm");
     return device;
 }

@@ -72,7 +72,7 @@ Result<FileText> text_of(const Json& daemon, const Json& before, const EngineEdi
     if (daemon.empty())
         return FileText{};
     std::string text = layout_json(daemon, edit.before.value_or("")) + "\n";
-    if (TRY(base::parse_json(text, "what would be written")) != daemon)
+    if (TRY(base::parse_json(text, "the new " + edit.path)) != daemon)
         return make_error(Code::Internal, edit.path + " cannot be written again as it is");
     return FileText{std::move(text)};
 }

@@ -276,7 +276,7 @@ Result<> FakeCgroups::check_rdma() {
     if (world_.kernel.rdma_cgroup)
         return {};
     return make_error(Code::Unsupported, "/sys/fs/cgroup is not cgroup v2")
-        .advise("boot with cgroup v2 alone");
+        .advise("boot with only cgroup v2");
 }
 
 Result<> FakeCgroups::limit_rdma(const netns::ProcessToken& wanted,
@@ -312,7 +312,7 @@ Result<> FakeDeviceCgroups::check() {
     if (world_.kernel.cgroup2)
         return {};
     return make_error(Code::Unsupported, "/sys/fs/cgroup is not cgroup v2")
-        .advise("boot with cgroup v2 alone");
+        .advise("boot with only cgroup v2");
 }
 
 Result<bool> FakeDeviceCgroups::allow(const netns::ProcessToken& init, DeviceNumber device) {

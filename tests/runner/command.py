@@ -272,10 +272,10 @@ def parse(words):
     parser = argparse.ArgumentParser(prog="tests/run", description="Runs the tests. Root on Debian 12 or 13 for all of them: it "
                                      "installs what is missing and boots guests.", epilog=EPILOG,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("scenario", nargs="*", metavar="SCENARIO", help="these scenarios alone: vf.sh, or 'vf.sh --full'")
-    parser.add_argument("--rung", choices=["unit", "contract", "lab", "all"], default="all", help="one rung alone")
-    parser.add_argument("--changed", nargs="?", const="", metavar="BASE", help="what can see a change since the commit BASE; without "
-                        "BASE what is not committed, or else the last commit")
+    parser.add_argument("scenario", nargs="*", metavar="SCENARIO", help="only these scenarios: vf.sh, or 'vf.sh --full'")
+    parser.add_argument("--rung", choices=["unit", "contract", "lab", "all"], default="all", help="only this rung")
+    parser.add_argument("--changed", nargs="?", const="", metavar="BASE", help="only jobs that can see a change since the commit BASE; "
+                        "without BASE: a change that is not committed, or else the last commit")
     parser.add_argument("--full", action="store_true", help="all there is: longer scenarios, each kernel, sanitizers, fuzzing")
     parser.add_argument("--shard", metavar="K/N", help="of --full, the Kth of N parts")
     parser.add_argument("--resume", action="store_true", help="without the jobs that have passed with exactly these files")

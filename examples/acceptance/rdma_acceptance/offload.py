@@ -46,7 +46,7 @@ def enable(run: Run) -> str:
             raise Failed(f"its uplink is on bridge {now['bridge']}: give --bridge {now['bridge']}")
         return f"{now['vfs']} VFs on bridge {now['bridge']} already, which are used as they are"
     if now["mode"] == "switchdev":
-        raise Skipped("switchdev, by somebody else, and without VFs or a bridge: it is left alone")
+        raise Skipped("switchdev, by somebody else, and without VFs or a bridge: it stays as it is")
     before, down = names_in(run.pf.folder / "infiniband") if run.pf.folder else [], flaps(run)
     run.undo.plan(f"e-switch of {run.pf.label}", ["rdmactl", "asap2", "disable", run.pf.address])
     run.undo.plan("leftovers of dead containers", ["rdmactl", "gc"])

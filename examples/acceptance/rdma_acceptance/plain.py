@@ -127,7 +127,7 @@ def infiniband(run: Run) -> None:
 def ib_port(run: Run) -> str:
     infiniband(run)
     a, _ = run.pair("vf")
-    state = a.attached.get("port_state", "not told")
+    state = a.attached.get("port_state", "not reported")
     if state != "ACTIVE":
         raise Failed(f"the VF's port is {state}: its policy (ip link set PF vf N state auto), and the subnet manager: OpenSM with virt_enabled 2")
     return f"ACTIVE after {run.facts.numbers.get('vf', {}).get('active_ms', 'an unknown number of')} ms"
@@ -185,7 +185,7 @@ def only_one(run: Run) -> str:
     a = container_of(run)
     seen = re.findall(r"^\d+: (\S+?):", run.tools.need(a.inside(["rdma", "dev", "show"])).out, re.MULTILINE)
     if seen != [a.device]:
-        raise Failed(f"the container's namespace has {', '.join(seen) or 'none'}, not {a.device} alone")
+        raise Failed(f"the container's namespace has {', '.join(seen) or 'none'}, not only {a.device}")
     return between(run, exclusive(run))
 
 

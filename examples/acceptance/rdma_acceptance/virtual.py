@@ -177,7 +177,7 @@ def link_state(run: Run) -> str:
     state = str(a.attached.get("port_state", ""))
     if state == "ACTIVE":
         raise Failed("the port is ACTIVE with link_state=off")
-    return f"port {state or 'not told'}"
+    return f"port {state or 'not reported'}"
 
 
 def many(run: Run) -> str:

@@ -95,7 +95,7 @@ class Campaign:
             try:
                 return self._report(call(client.words([self._plan.program, *words]), self._plan.deadline), system.name)
             except Failed as error:
-                # Of a server nobody can be told that it listens by now, but by a connection.
+                # Only a connection shows that a server listens by now.
                 starts = error.status == NO_CONNECTION and time.monotonic() <= end
                 if server.has_ended() or (failed and not starts):
                     raise Refused(f"{system.name}: the two sides do not reach each other: {error}\nthe server said: {server.said()}") from error

@@ -26,7 +26,7 @@ def parser() -> argparse.ArgumentParser:
         "Interrupted, the same command goes on where it stopped.")
     parser.add_argument("plan", type=Path, help="a plan, as those beside this program")
     parser.add_argument("--profile", default="quick", help="of the plan: how long (default: quick)")
-    parser.add_argument("--out", type=Path, default=Path("evaluation"), metavar="FOLDER", help="what is measured goes there (default: evaluation)")
+    parser.add_argument("--out", type=Path, default=Path("evaluation"), metavar="FOLDER", help="folder for what is measured (default: evaluation)")
     parser.add_argument("--suite", default="", metavar="LIST", help=f"only these of the profile: {','.join(SUITES)}")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a value that the plan needs; repeatable")
     parser.add_argument("--inventory", type=Path, metavar="FILE", help="an Ansible inventory, for plans that name its hosts")

@@ -26,7 +26,7 @@ class Agreed:
     netdevs: dict[str, dict[str, int]]
 
     def for_system(self, name: str, path: int) -> int:
-        """What rdma-perf is told; 0: nothing."""
+        """The MTU for rdma-perf's command line; 0: none."""
         return self.path if self.set_by_us and path else 0
 
     def record(self, name: str) -> dict[str, Any]:

@@ -34,7 +34,7 @@ def all_of(collection: Collection, publication: Publication | None, painter: fig
     if publication:
         section = Section("published", f"Beside the {publication.name}", [
             "Published ratios container/host beside those measured here, where mode, verb and size are the same. Published latencies are means, "
-            "ours are medians. Rows of unequal MTU are marked: they do not compare host and container."])
+            "those measured here are medians. Rows of unequal MTU are marked: they do not compare host and container."])
         if painter:
             section.figures = list(figures.of_publication(painter, publication, found))
         section.tables = [page.published_table(publication, collection, found)]

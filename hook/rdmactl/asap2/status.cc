@@ -141,8 +141,8 @@ Result<> describe_bond(Site& site,
             TRY(site.host.devlink.eswitch(site.host_ns, netns::devlink_handle(*function)));
         if (eswitch && eswitch->mode == EswitchMode::Legacy)
             missing.push_back(
-                lack(fmt::format("{}, the other port of {}, is in mode legacy: VFs use this port "
-                                 "alone (no VF-LAG)",
+                lack(fmt::format("{}, the other port of {}, is in mode legacy: VFs use only "
+                                 "this port (no VF-LAG)",
                                  link->name,
                                  bond.name),
                      fmt::format("rdmactl asap2 enable {} --vfs N --bridge BRIDGE", link->name)));

@@ -59,7 +59,7 @@ Result<bool> Splitter::step(char byte) {
     if (depth_ == 0 && byte != '{') {
         if (byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t')
             return false;
-        return no_message("what is no JSON-RPC");
+        return no_message("bytes that are no JSON-RPC");
     }
     if (byte == '"') {
         in_string_ = true;
@@ -75,10 +75,10 @@ Result<bool> Splitter::step(char byte) {
 Result<Message> read_message(std::string_view text) {
     auto parsed = base::parse_json(text, "the message");
     if (!parsed)
-        return no_message("what is no JSON: " + parsed.error().text);
+        return no_message("a message that is no JSON: " + parsed.error().text);
     Json object = std::move(parsed).value();
     if (!object.is_object())
-        return no_message("what is no object");
+        return no_message("a message that is no object");
     Json id = member(object, "id");
     if (const auto method = object.find("method"); method != object.end()) {
         if (!method->is_string())

@@ -72,7 +72,8 @@ Result<std::vector<std::string>> uuids(const Json& row, const char* name) {
     for (const Json* element : TRY(elements(row, name))) {
         const Json* uuid = tagged(*element, "uuid");
         if (uuid == nullptr || !uuid->is_string())
-            return not_understood("column " + std::string(name) + " has what is no UUID");
+            return not_understood("column " + std::string(name) +
+                                  " has an element that is no UUID");
         all.push_back(uuid->get<std::string>());
     }
     return all;

@@ -119,7 +119,7 @@ Result<> Arena::control_run() {
     TRY(complete_control(IBV_WR_RDMA_READ).context("a read with the right key"));
     const auto wrong = check_pattern(page(), key);
     if (wrong || TRY(damage()))
-        return make_error(Code::Unsupported, "what was written with the right key is not there")
+        return make_error(Code::Unsupported, "data written with the right key is not there")
             .advise("see first whether data is right at all: rdma-perf run");
     return {};
 }

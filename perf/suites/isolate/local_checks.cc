@@ -94,8 +94,8 @@ Result<Outcome> check_key_guessing(Arena& arena) {
     const double bits = unknown_bits(keys);
     const bool enough = bits >= kEnoughBits;
     return Outcome{enough ? IsolationVerdict::Pass : IsolationVerdict::Finding,
-                   fmt::format("who knows one of {} keys has at most {:.1f} of 32 bits of the next "
-                               "one to guess (such as {:#x}, {:#x}, {:#x})",
+                   fmt::format("one of {} keys leaves at most {:.1f} of 32 bits of the next one to "
+                               "guess (such as {:#x}, {:#x}, {:#x})",
                                keys.size(),
                                bits,
                                keys[0],

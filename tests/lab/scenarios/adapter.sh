@@ -102,9 +102,9 @@ late_port() {
     adapter active_ms 60000
     give a enp1s0 10.9.0.1 >"$work/start" 2>&1
     report $? "one that takes too long does not keep a container from its start" "$work/start"
-    equal "which is told" DOWN "$(told a port_state)"
+    equal "attach.json reports that" DOWN "$(told a port_state)"
     grep -q 'the port of .* is DOWN' "$work/start"
-    report $? "as is whoever started it" "$work/start"
+    report $? "and the start's output reports it, too" "$work/start"
     drop a
     adapter active_ms 0
     same_state "late ports leave nothing"
@@ -161,7 +161,7 @@ late_port
 crowd
 ((LAB_EXCLUSIVE)) || shared_pf
 random_lives
-check "what was set up goes" adapter_down
-same_world "nothing of ours is left" "$work/before"
+check "everything that was set up goes" adapter_down
+same_world "nothing of rdma-hook is left" "$work/before"
 clean_kernel_log
 finish

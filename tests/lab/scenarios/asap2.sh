@@ -179,14 +179,14 @@ bad_input() {
     refuse 'does not take rdma.trust' pool=a trust=on
     refuse 'above the 1500 of its uplink' pool=a mtu=1501
     refuse 'no RDMA device of its own' pool=a provider=device
-    same "what was refused leaves nothing"
+    same "a refusal leaves nothing"
 }
 
 strangers() {
     local port
     port=$(representor 1 0)
     ovs-vsctl add-port brB "$port"
-    refuse "port $port that is not ours on bridge brB" pool=a device=netdevsim/netdevsim11
+    refuse "port $port that is not rdma-hook's on bridge brB" pool=a device=netdevsim/netdevsim11
     equal "the stranger's port stays" brB "$(ovs-vsctl port-to-br "$port")"
     ovs-vsctl del-port "$port"
     ovs-vsctl --may-exist add-port brA "$port" -- set Port "$port" external_ids:owner=rdma-hook \
@@ -232,12 +232,12 @@ trouble() {
         bash -c "rdmactl list; false"
     kill -CONT "$(server_pid)"
     check "gc finishes it" rdmactl gc
-    same "it hangs no more"
+    same "nothing is left after that"
     give a 10.9.0.1/24 >/dev/null 2>&1
     ovs-appctl -t ovsdb-server exit
     drop a
     refused "ovsdb-server that is gone as a container ends" 'not undone' bash -c "rdmactl list; false"
-    refused "rdmactl gc says how to mend it" 'systemctl start openvswitch-switch' rdmactl gc
+    refused "rdmactl gc prints the fix" 'systemctl start openvswitch-switch' rdmactl gc
     check "it comes back" start_ovs
     check "gc finishes that, too" rdmactl gc
     same "after a restart of the database"

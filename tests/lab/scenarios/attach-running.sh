@@ -72,7 +72,7 @@ in_use() {
 
 refusals() {
     check "a container with annotations starts" docker_start with mode=softroce ip=10.9.0.9/24
-    refused "it gets no more" 'was started with rdma' give with 10.9.0.1
+    refused "it gets no other RDMA" 'was started with rdma' give with 10.9.0.1
     refused "and loses nothing" 'since its start' take with
     check "and has its device" opens with
     docker rm -f with >/dev/null

@@ -112,7 +112,7 @@ judge() { # NAME CODE REGEX STATUS
     [[ ${#own[@]} == 1 ]] || faults+=("${#own[@]} lines instead of one")
     [[ ${own[*]} =~ $3 ]] || faults+=("the line does not say '$3'")
     # The parent of another user's program is not that user's to write to.
-    [[ ${#as_user[@]} != 0 || ${own[*]} == "${parent[*]}" ]] || faults+=("the parent was told: ${parent[*]}")
+    [[ ${#as_user[@]} != 0 || ${own[*]} == "${parent[*]}" ]] || faults+=("the parent got: ${parent[*]}")
     [[ $line != *[^\ -~]* ]] || faults+=("the line has bytes that a terminal obeys")
     ((${#line} <= 2000)) || faults+=("the line has ${#line} bytes")
     [[ ! -s $work/stdout ]] || faults+=("there is something on stdout")
@@ -168,11 +168,11 @@ usage() { # NAME CODE REGEX ARG...: the command line; the way to write it may fo
     cp "$work/own" "$work/parent"
     judge "command line: $1" "$2" "^rdma-hook: .*$3" $got
 }
-passes() { # NAME PRODUCER...: not ours, so it goes through as it is and without a word
+passes() { # NAME PRODUCER...: not rdma-hook's, so it goes through as it is and without a word
     "${@:2}" >"$work/in"
     call precreate --config "$config"
     [[ $? == 0 && ! -s $work/own && ! -s $work/parent ]] && cmp -s "$work/in" "$work/stdout" && leftovers && [[ $left == "$clean" ]]
-    report $? "not ours: $1" "$work/own"
+    report $? "not for rdma-hook: $1" "$work/own"
 }
 
 # --- annotations -----------------------------------------------------------------------------------
@@ -505,11 +505,11 @@ callers() {
     chown 65534 "$state.other"
     text "{\"state_dir\":\"$state.other\"}" >"$config"
     call precreate --config "$config"
-    judge "caller: the state folder belongs to another" refused '^rdma-hook: precreate: .*not a folder of ours' $?
+    judge "caller: the state folder belongs to another" refused '^rdma-hook: precreate: .*not a folder that only its owner can change' $?
     ln -s "$home/bundle" "$state.link"
     text "{\"state_dir\":\"$state.link\"}" >"$config"
     call precreate --config "$config"
-    judge "caller: the state folder is a symbolic link" refused '^rdma-hook: precreate: .*not a folder of ours' $?
+    judge "caller: the state folder is a symbolic link" refused '^rdma-hook: precreate: .*not a folder that only its owner can change' $?
     configure
 }
 
@@ -534,7 +534,7 @@ through_podman() {
         podman run --rm "${options[@]}" -v "$work/mark:/mark" --rootfs $rootfs touch /mark/started >"$work/stdout" 2>>"$work/own"
         local got=$?
         [[ $got == 126 ]] || faults+=("podman's exit status is $got instead of 126")
-        [[ $(grep -c '^rdma-hook: precreate: ' "$work/own") == 1 ]] || faults+=("not one line of ours")
+        [[ $(grep -c '^rdma-hook: precreate: ' "$work/own") == 1 ]] || faults+=("not one line of rdma-hook")
         grep -qE -- "^rdma-hook: precreate: .*$regex" "$work/own" || faults+=("the line does not say '$regex'")
         grep -qE "exit status ${status[$code]}\b" "$work/own" || faults+=("Podman does not say exit status ${status[$code]}")
         [[ ! -e $work/mark/started ]] || faults+=("the container ran")

@@ -53,7 +53,7 @@ ends() { # ways to die, each with a container of its own: where the clean-up aft
         fi
         same_world "$way: nothing is left" "$work/before" 60
         end "$way"
-        equal "$way: and containerd knows it no more" "" "$(ctr container ls -q)"
+        equal "$way: and containerd has forgotten it" "" "$(ctr container ls -q)"
         same_world "$way: nothing is left after delete" "$work/before"
     done
     start one 10.9.0.1 >/dev/null 2>&1

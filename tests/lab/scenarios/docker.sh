@@ -334,7 +334,7 @@ settings_of_bundles() { # runc and crun by themselves, on a file system that is 
         printf '{"runtime": "%s"}\n' "$(command -v $runtime)" >/etc/rdma-hook/config.json
         bundle settled mode=softroce -- ".root.path = \"$root\" | .mounts += [{destination: \"/run\", type: \"tmpfs\", source: \"tmpfs\"}]"
         rdma-runtime run --bundle "$bundles/settled" settled >"$work/out" 2>&1
-        equal "$runtime: a container on a read-only file system starts, and has no file of ours" 4 $?
+        equal "$runtime: a container on a read-only file system starts, and has no file of rdma-hook" 4 $?
         drop_bundles
     done
     umount $root

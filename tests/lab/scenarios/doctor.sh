@@ -21,7 +21,7 @@ healed() {
     fix=$(head -n 1 "$work/worse" | jq -r .fix)
     echo "# $fix"
     eval "$fix" >"$work/fixed" 2>&1
-    report $? "$what: what mends it can be pasted" "$work/fixed"
+    report $? "$what: the fix can be pasted" "$work/fixed"
     worse "$mode" >"$work/worse"
     equal "$what: then all is well again" "" "$(<"$work/worse")"
 }

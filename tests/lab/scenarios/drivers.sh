@@ -44,7 +44,7 @@ unmanaged() {
     done
     check "doctor has nothing to complain of PFs and VFs" bash -c 'rdmactl doctor vf --json |
         jq -e "[.checks[] | select((.id == \"pf\" or .id == \"vf\") and .status != \"ok\")] == []"'
-    same_state "what was refused leaves nothing"
+    same_state "a refusal leaves nothing"
     check "VFs go" disable_all
 }
 disable_all() {
@@ -78,6 +78,6 @@ world >"$work/before"
 unmanaged
 busy
 check "the kernel's way" load lab_no_vf_info=0
-same_world "nothing of ours is left" "$work/before"
+same_world "nothing of rdma-hook is left" "$work/before"
 clean_kernel_log
 finish

@@ -111,7 +111,7 @@ pool_under_docker() {
 docker_has_cdi() {
     mkdir -p /etc/docker
     echo '{"features": {"cdi": true}}' >/etc/docker/daemon.json
-    check "dockerd starts, with the runtime of ours too" docker_set_up
+    check "dockerd starts, with the runtime rdma too" docker_set_up
     equal "Docker gives the nodes" "rdma_cm uverbs0" \
         "$(docker run --rm "${given[@]}" "${docker_image[@]}" ls /dev/infiniband 2>"$work/said" | xargs; head -n 3 "$work/said")"
     pool_under_docker

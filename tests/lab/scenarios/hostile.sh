@@ -86,7 +86,7 @@ unchanged() { # WHAT: the host is as it was, and no trap has sprung
 }
 ended() { # WHAT
     unchanged "$1: the host's files and mounts are as before"
-    same_world "$1: nothing of ours is left" "$work/before"
+    same_world "$1: nothing of rdma-hook is left" "$work/before"
     is_same_programs() { [[ "$(programs)" == "$(<"$work/programs")" ]]; }
     wait_for 30 is_same_programs
     report $? "$1: no program is left" <(programs | diff "$work/programs" -)
@@ -255,7 +255,7 @@ overwrite() {
     rdmactl gc --regrant >/dev/null
     inside one rm /tmp/round
     wait_for 30 inside one test -e /tmp/round
-    equal "CVE-2019-5736: $way: no program of ours is ever in its sight" "" "$(inside one cat /tmp/seen 2>/dev/null | grep rdma)"
+    equal "CVE-2019-5736: $way: no program of rdma-hook is ever in its sight" "" "$(inside one cat /tmp/seen 2>/dev/null | grep rdma)"
     unchanged "CVE-2019-5736: $way: no program of the host is written"
     end one
     wait "$attacker" 2>/dev/null

@@ -312,7 +312,7 @@ exhaust() {
     cell exhaust "$answer"
     case $row in
     shared* | asap2 | vf*) ;;
-    *) skip exhaust "what rxe and siw take of the host's processors, here emulated ones, for whom" ;;
+    *) skip exhaust "rxe and siw take processor time of the host, whose processors are emulated here" ;;
     esac
 }
 

@@ -34,9 +34,9 @@ install_and_look() {
         /etc/systemd/system/{timers.target.wants/rdma-hook-gc.timer,multi-user.target.wants/rdma-hook-recover.service}
     check "systemd has nothing to say about the units" nothing systemd-analyze verify --man=no \
         $units/rdma-hook-{gc.service,gc.timer,recover.service,asap2@.service,vf@.service,cdi.path,cdi.service,stats.service,stats.timer}
-    check "what comes before engines comes before Podman's restarts, too" nothing grep -LE '^Before=.* podman-restart\.service' \
+    check "units that come before engines come before Podman's restarts, too" nothing grep -LE '^Before=.* podman-restart\.service' \
         $units/rdma-hook-{recover,asap2@,vf@,cdi}.service
-    check "what needs a PF is tried again" nothing grep -L '^Restart=on-failure' $units/rdma-hook-{asap2@,vf@}.service
+    check "units that need a PF are tried again" nothing grep -L '^Restart=on-failure' $units/rdma-hook-{asap2@,vf@}.service
     check "no unit counts on one that nobody starts" nothing grep -l systemd-udev-settle $units/rdma-hook-*
     check "rdmactl recover undoes nothing where there is nothing" rdmactl recover
     ! udevadm verify --help >/dev/null 2>&1 || check "udevadm verify takes the rules" udevadm verify /usr/lib/udev/rules.d/75-rdma-hook.rules
@@ -111,7 +111,7 @@ check "and opens its device" inside a bash -c 'exec 3<>/dev/infiniband/uverbs*'
 check "the administrator's drop-in is kept" grep -q mine /etc/containers/containers.conf.d/50-rdma-hook.conf
 refused "a timer that was disabled stays so" disabled systemctl is-enabled rdma-hook-gc.timer
 drop a
-same_world "what it had is taken back by the upgraded hook" "$work/world"
+same_world "the upgraded hook takes back its devices" "$work/world"
 
 # It stands beside the others and starts. Of what it depends on, the guest has no matplotlib: figures are for other machines.
 check "rdma-perf-report is installed" dpkg --force-depends -i "${report_package[@]}"
@@ -123,7 +123,7 @@ cdi
 engines
 check "nothing keeps the packages from being removed" dpkg --remove rdma-hook rdma-perf
 cp "$work/out" "$work/removal"
-check "what still names rdma-runtime is said" grep 'warning: /etc/docker/daemon.json names rdma-runtime' "$work/removal"
+check "the removal names the files that still name rdma-runtime" grep 'warning: /etc/docker/daemon.json names rdma-runtime' "$work/removal"
 rm /etc/docker/daemon.json
 refused "CDI's files have gone" 'No such file' ls "${cdi_files[0]}"
 refused "both of them" 'No such file' ls "${cdi_files[1]}"

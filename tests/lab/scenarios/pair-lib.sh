@@ -29,5 +29,5 @@ on() { # HOST COMMAND...
 }
 let_hosts_go() {
     local host
-    for host in "${hosts[@]}"; do check "$host is told" on "$host" touch /run/lab-pair-done; done
+    for host in "${hosts[@]}"; do check "$host knows that it is done" on "$host" touch /run/lab-pair-done; done
 }

@@ -96,7 +96,7 @@ verdicts() { jq -r '[.checks[] | select(.verdict == "'"$1"'").id] | join(" ")' "
 expect 7 "isolate with every node in reach: exit 7" in_b "${isolate[@]}"
 sed 's/^/# /' "$work/out"
 [[ $(verdicts fail) == "foreign_devices foreign_source" ]]
-report $? "what worked is the other side's device and GID: $(verdicts fail)" "$work/out"
+report $? "only the other side's device and GID worked: $(verdicts fail)" "$work/out"
 as_container() { # COMMAND...: with the node of rxeb only, and no capability
     local node major minor
     node=$(grep -lx rxeb /sys/class/infiniband_verbs/uverbs*/ibdev)

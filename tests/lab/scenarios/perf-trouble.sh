@@ -103,7 +103,7 @@ too_many_clients() {
     report $? "32 connections" "$work/server"
     expect 5 "one more is refused" run_b --size 64
     grep -q 'the server has 32 clients already' "$work/out"
-    report $? "and told why" "$work/out"
+    report $? "and reports why" "$work/out"
     : >"$work/hold"
     wait $!
     server_lets_go

@@ -88,7 +88,7 @@ hostile() {
     refused "$runtime: a /dev that is a link" . begin h
     last_failure | tail -n 1 | sed 's/^/# /'
     # The runtime itself may make its own nodes below: none of them is ours.
-    equal "$runtime: nothing of ours is where it leads" "" "$(find "$work/outside" -path '*infiniband*')"
+    equal "$runtime: nothing of rdma-hook is where it leads" "" "$(find "$work/outside" -path '*infiniband*')"
     end h 2>/dev/null
     bundle i mode=softroce ip=10.9.0.3/24 -- ".hooks.createRuntime |= [{path: \"$work/link\", args: [\"link\"]}] + ."
     # Before us, somebody puts a link into the container's own /dev.

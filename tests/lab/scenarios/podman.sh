@@ -131,7 +131,7 @@ open_connection() {
     # The namespace itself may live on with its orphaned socket; what counts is that nothing of ours does.
     world | grep -v '^namespaces' >"$work/now"
     grep -v '^namespaces' "$work/before" | diff - "$work/now" >"$work/out"
-    report $? "$runtime: nothing of ours is left when both are stopped, connection or not" "$work/out"
+    report $? "$runtime: nothing of rdma-hook is left when both are stopped, connection or not" "$work/out"
     podman rm -f a b >/dev/null 2>&1
     same_world "$runtime: the namespace goes too" "$work/before" 150
 }

@@ -70,8 +70,8 @@ rdmactl recover --json >"$work/again"
 check "there is nothing left to recover" jq -e '[.containers, .journals, .leftovers, .trouble] | all(length == 0)' "$work/again"
 equal "the database has no port of a container's (it had $before)" 0 "$(marked_ports)"
 equal "nothing is half written" "" "$(half_written)"
-check "host 1 is set up anew" enable 1 brA
-check "host 2 is set up anew" enable 2 brB
+check "host 1 is set up again" enable 1 brA
+check "host 2 is set up again" enable 2 brB
 join_vfs
 configure
 [[ -e /disk/database ]] || database >/disk/database

@@ -30,7 +30,7 @@ nobody_killed() { # since the last time
     sed -n 's/^killed //p' "$work/guarded" | tail -n +$((killed + 1)) >"$work/out"
     killed=$(grep -c '^killed ' "$work/guarded")
     [[ ! -s $work/out ]]
-    report $? "$1: nothing of ours opens a file in a root file system" "$work/out"
+    report $? "$1: nothing of rdma-hook opens a file in a root file system" "$work/out"
 }
 start() {
     local keys

@@ -98,7 +98,7 @@ refusals() {
     drop r
     mkdir -p /etc/rdma-hook
     echo '{"policy": {"modes": ["softroce"]}}' >/etc/rdma-hook/config.json
-    refused "what root's policy does not list" 'policy.modes|exit code: 77' attach r mode=host device=rxe1
+    refused "a device that root's policy does not list" 'policy.modes|exit code: 77' attach r mode=host device=rxe1
     drop r
     rm /etc/rdma-hook/config.json
     check "the user's failures" test "$(as_user rdmactl list --failed --json | jq '.failures | length')" -ge 4

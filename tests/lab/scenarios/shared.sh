@@ -43,7 +43,7 @@ three() {
     for each in a b c; do
         equal "$each sees the HCA alone, though the host has another device" hca0 "$(devices $each)"
     done
-    equal "the GID that c is told is its own" "0000:0000:0000:0000:0000:ffff:0a09:0003" \
+    equal "the GID at c's index is its own" "0000:0000:0000:0000:0000:ffff:0a09:0003" \
         "$(inside c cat "/sys/class/infiniband/hca0/ports/1/gids/$(environment c RDMA_GID_INDEX)")"
     equal "and nobody else's index" 3 "$(for each in a b c; do environment $each RDMA_GID_INDEX; done | sort -u | wc -l)"
 }
@@ -135,7 +135,7 @@ bad_input() {
     refuse 'above the 9000 of its parent lab0' parent=lab0 mtu=9001 ip=10.9.0.1/24
     refuse 'rdma.parent' parent=container ip=10.9.0.1/24
     refuse 'lab1' parent=lab1 ip=10.9.0.1/24
-    same "what was refused leaves nothing"
+    same "a refusal leaves nothing"
 }
 
 # Somebody on the segment who is no container of ours: until its namespace is deleted.

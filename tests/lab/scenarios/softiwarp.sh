@@ -37,7 +37,7 @@ of_its_own() {
         device=$(environment $each RDMA_DEVICE)
         equal "$each sees its siw device alone" "$device" "$(devices $each)"
         [[ $device == siw* ]]
-        report $? "$each is told its name, $device"
+        report $? "$each knows its name, $device"
         equal "$each has no GID in its environment" "" "$(environment $each RDMA_GID)$(environment $each RDMA_GID_INDEX)"
         equal "and none in attach.json" false "$(attach_json $each | jq '.attachments[0] | has("gid") or has("gid_index")')"
     done
@@ -63,7 +63,7 @@ bad_input() {
     drop a
     refused "a parent that is not there" "rdma.parent='lab1': no such network interface" iwarp a 10.9.0.1/24 parent=lab1
     drop a
-    same_world "what was refused leaves nothing" "$work/before"
+    same_world "a refusal leaves nothing" "$work/before"
 }
 
 # Whoever on the host may open the node: the kernel would wait for that without end, and so would the end of the container.

@@ -36,7 +36,7 @@ serve a 18600 rdma-perf serve --bind 0.0.0.0 --timeout 30s
 report $? "a serves" "$work/server-a"
 measure basic 10.9.0.1
 measure cpu 10.9.0.1
-holds "what a gigabyte costs" '[.summary[] | select(.metric == "core_s_per_gb")] | length == '$verbs
+holds "the cost of a gigabyte" '[.summary[] | select(.metric == "core_s_per_gb")] | length == '$verbs
 measure multi_dev 10.9.0.1 10.9.1.1
 holds "two devices together" '[.results[].point.clients] | unique == [1, 2]'
 measure multi_qp 10.9.0.1

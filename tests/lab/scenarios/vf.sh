@@ -213,7 +213,7 @@ crowd() {
     wait
     running=$(for i in {1..8}; do init_of "c$i"; done | wc -l)
     equal "eight at once on seven VFs: seven run" 7 "$running"
-    equal "the eighth is told" 1 "$(cat "$work"/c? | grep -c 'no free VF on enp1s0 (7 of 7 used')"
+    equal "the eighth is refused with the reason" 1 "$(cat "$work"/c? | grep -c 'no free VF on enp1s0 (7 of 7 used')"
     equal "no VF has two" 7 "$(for i in {1..8}; do readlink "/proc/$(init_of "c$i")/root/sys/class/net/rdma0/device"; done | sort -u | wc -l)"
     drop c1 c2 c3 c4 c5 c6 c7 c8
     same_state "all seven are back"
@@ -311,7 +311,7 @@ else
     fi
     rm -f /etc/rdma-hook/config.json
 fi
-same_world "nothing of ours is left" "$work/before"
+same_world "nothing of rdma-hook is left" "$work/before"
 give a enp1s0 10.9.0.1 >/dev/null 2>&1
 if [[ $LAB_KERNEL != 6.12 ]]; then
     refused "vf disable spares VFs in use" 'in use' rdmactl vf disable enp1s0

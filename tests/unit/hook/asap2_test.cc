@@ -125,7 +125,7 @@ TEST_F(Asap2, APortOfSomebodyElseIsNotTouched) {
         leave_port("");
         fake_.world.ovs.ports.at(representor()).marks = marks;
         const World before = fake_.world;
-        EXPECT_THAT(refusal(), HasSubstr("not ours on bridge br0"));
+        EXPECT_THAT(refusal(), HasSubstr("not rdma-hook's on bridge br0"));
         fake_.settle();
         EXPECT_EQ(fake_.world, before) << difference(before, fake_.world);
         EXPECT_EQ(collect_all().leftovers, std::vector<std::string>{});

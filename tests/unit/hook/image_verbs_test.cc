@@ -113,7 +113,7 @@ TEST_F(ImageVerbs, AProviderThatIsNotNamedIsNotLoaded) {
     put_library(kDebian);
     put_provider(kDebian, "rxe");
     image_.drop("/etc/libibverbs.d/rxe.driver");
-    EXPECT_THAT(said(), HasSubstr("is not told of its provider, /etc/libibverbs.d/rxe.driver"));
+    EXPECT_THAT(said(), HasSubstr("lacks /etc/libibverbs.d/rxe.driver, which names its provider"));
 }
 
 TEST_F(ImageVerbs, AProviderOfAnotherReleaseIsNotLoaded) {
