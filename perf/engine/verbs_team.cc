@@ -88,7 +88,7 @@ Result<> VerbsTeam::link(const std::optional<CmTicket>& ticket) {
     TRY(cm_->connect(
         queues,
         ticket,
-        {.timeout = waiting_.patience, .stop = &control.stop(), .control = control.fd()}));
+        {.timeout = waiting_.patience, .stop = control.stop(), .control = control.fd()}));
     if (ticket && ticket->confirm)
         TRY(control.ask(message("link"), "linked", Deadline::in(waiting_.patience)));
     return {};

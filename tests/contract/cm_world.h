@@ -182,7 +182,7 @@ class CmContract : public testing::Test {
     }
 
     [[nodiscard]] CmWait wait(milliseconds timeout = seconds(30)) const {
-        return {.timeout = timeout, .stop = &stop_};
+        return {.timeout = timeout, .stop = stop_};
     }
 
     [[nodiscard]] bool iwarp() const {

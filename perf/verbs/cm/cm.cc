@@ -101,7 +101,7 @@ Result<CmOwned<rdma_cm_event>> next_event(Cm& cm,
         // Strangers whose events come one after the other must not keep us from it.
         if (deadline.passed())
             return make_error(Code::Timeout, "the deadline passed");
-        TRY(wait_ready(channel->fd, POLLIN, deadline, *wait.stop, wait.control));
+        TRY(wait_ready(channel->fd, POLLIN, deadline, wait.stop, wait.control));
         rdma_cm_event* event = nullptr;
         if (cm.get_event(channel.get(), &event) == 0)
             return CmOwned<rdma_cm_event>(event, CmRelease{&cm});

@@ -110,8 +110,8 @@ Result<CmBound> bind_id(Cm& cm, const CmPlace& place);
 // What ends a wait besides what it waits for.
 struct CmWait {
     std::chrono::milliseconds timeout{5000};  // of each step
-    const Stop* stop = nullptr;               // never null in a wait
-    int control = -1;                         // the control connection; -1: none
+    const Stop& stop;
+    int control = -1;  // the control connection; -1: none
 
     [[nodiscard]] Deadline step() const { return Deadline::in(timeout); }
 };

@@ -140,7 +140,7 @@ class Interrupter {
 
   private:
     void watch(const Deadline& deadline, const CmWait& wait) {
-        outcome_ = wait_ready(done_.get(), POLLIN, deadline, *wait.stop, wait.control);
+        outcome_ = wait_ready(done_.get(), POLLIN, deadline, wait.stop, wait.control);
         pollfd done = {done_.get(), POLLIN, 0};
         while (!outcome_ && ::poll(&done, 1, 0) == 0) {
             (void)::pthread_kill(caller_, SIGURG);

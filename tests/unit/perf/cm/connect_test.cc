@@ -187,7 +187,7 @@ TEST_F(CmAttempt, CallsThatFailNameThemselves) {
         auto listener = CmListener::open(broken, {address(), "rdma0"});
         ASSERT_TRUE(listener);
         Stop server_stop;
-        auto accepted = accept(*listener, {&server}, {.timeout = 10s, .stop = &server_stop});
+        auto accepted = accept(*listener, {&server}, {.timeout = 10s, .stop = server_stop});
         auto connection = CmConnection::open(broken, {address(), "rdma0"});
         ASSERT_TRUE(connection && connection->init(client.queue()));
         const auto done =
@@ -305,7 +305,7 @@ TEST_P(CmEveryTransport, AnotherTicketIsRejected) {
     CmEnd server(verbs_);
     CmListener listener = listen();
     Stop server_stop;
-    auto accepted = accept(listener, {&server}, {.timeout = 10s, .stop = &server_stop});
+    auto accepted = accept(listener, {&server}, {.timeout = 10s, .stop = server_stop});
     CmTicket ticket = listener.ticket();
     ++ticket.nonce;
     const auto connection = connect(client, ticket, 0, wait());

@@ -136,7 +136,7 @@ class CmTest : public testing::Test {
     static Address address() { return parse_address("10.9.0.1").value(); }
 
     [[nodiscard]] CmWait wait(std::chrono::milliseconds timeout = std::chrono::seconds(10)) const {
-        return {.timeout = timeout, .stop = &stop_};
+        return {.timeout = timeout, .stop = stop_};
     }
 
     CmListener listen() { return CmListener::open(cm_, {address(), "rdma0"}).value(); }
@@ -197,7 +197,7 @@ class CmAttempt : public CmTest {
         CmEnd client(verbs_);
         CmEnd server(verbs_);
         CmListener listener = listen();
-        auto accepted = accept(listener, {&server}, {.stop = &server_stop_});
+        auto accepted = accept(listener, {&server}, {.stop = server_stop_});
         const auto connection = connect(client, listener.ticket(), 0, wait(timeout));
         server_stop_.request();
         (void)accepted.get();

@@ -78,7 +78,7 @@ TEST_F(CmAttempt, EndsWithTheControlConnection) {
     CmEnd client(verbs_);
     CmEnd server(verbs_);
     CmListener listener = listen();
-    auto accepted = accept(listener, {&server}, {.timeout = 10s, .stop = &server_stop_});
+    auto accepted = accept(listener, {&server}, {.timeout = 10s, .stop = server_stop_});
     CmWait how = wait();
     how.control = own.get();
     const auto connection = connect(client, listener.ticket(), 0, how);
