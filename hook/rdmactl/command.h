@@ -99,12 +99,18 @@ struct HostView : Context {
 Result<Site> host_site(netns::Host& host);
 Result<HostView> host_view(const Context& context);
 
-// The configuration and state of a verb, which its context refers to.
+// The configuration and state of a verb. Its context refers to them, so it stays where it is.
 struct OpenState {
     OpenState(netns::Host& host, Config loaded)
         : config(std::move(loaded)),
           store(host.files, config.state_dir),
           context{host, config, store} {}
+
+    OpenState(const OpenState&) = delete;
+    OpenState& operator=(const OpenState&) = delete;
+    OpenState(OpenState&&) = delete;
+    OpenState& operator=(OpenState&&) = delete;
+    ~OpenState() = default;
 
     Config config;
     Store store;
