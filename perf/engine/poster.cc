@@ -67,8 +67,8 @@ void set_id_and_flags(ibv_qp_ex* qp, const ibv_send_wr& request) noexcept {
 }
 
 // Requests between two completions have one id and the same flags, and the queue pair keeps both:
-// they are set for the first, and for the one with the completion. A post has whole runs of these,
-// or is part of one: the batch is a multiple or a part of `signal` (check_limits()).
+// they are set for the first of them, and for the one with the completion. A post has whole runs of
+// these, or is part of one: the batch is a multiple or a part of `signal` (check_limits()).
 template <ibv_wr_opcode kOpcode, bool kInline, bool kAddress>
 int post_calls(const Hot& hot, SendRequest* first, uint32_t count) noexcept {
     ibv_qp_ex* qp = hot.extended;
@@ -76,9 +76,12 @@ int post_calls(const Hot& hot, SendRequest* first, uint32_t count) noexcept {
     for (uint32_t left = count; left != 0;) {
         const uint32_t run = std::min(left, hot.signal);
         const SendRequest* last = first + run - 1;
-        set_id_and_flags(qp, *first);
-        for (; first != last; ++first)
-            add_request<kOpcode, kInline, kAddress>(qp, *first);
+        if (first != last) {
+            set_id_and_flags(qp, *first);
+            do
+                add_request<kOpcode, kInline, kAddress>(qp, *first);
+            while (++first != last);
+        }
         set_id_and_flags(qp, *last);
         add_request<kOpcode, kInline, kAddress>(qp, *last);
         ++first;
