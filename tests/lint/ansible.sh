@@ -140,7 +140,9 @@ wrong = (plays("rdma_hook rdma_host shared_hca softroce")
          + plays("docker podman", ["engines"])
          + plays("cpufreq docker evaluation rdma_hook rdma_host shared_hca softroce", ["base", "docker", "cpufreq", "evaluation"])
          + plays("rdma_hook rdma_host", skipped=["softroce", "shared_hca"])
-         + [f"ansible: site.yml has not the tag {name} for the role" for name, has in roles if name not in has])
+         + [f"ansible: site.yml has not the tag {name} for the role" for name, has in roles if name not in has]
+         + [f"ansible: {book} does not begin with renamed variables" for book in ("site.yml", "teardown.yml")
+            if yaml.safe_load(open(book))[0]["pre_tasks"][0]["ansible.builtin.include_role"]["tasks_from"] != "renamed"])
 print("\n".join(wrong) or "ansible: each tag of site.yml brings its roles")
 sys.exit(bool(wrong))
 EOF2
@@ -187,7 +189,8 @@ print("\n".join(f"rdma_hook_clashes: {case}" for case in wrong) or "ansible: ove
 sys.exit(bool(wrong))
 EOF2
 # Hosts of other distributions, made up of their facts and of programs that answer as theirs: in check mode nothing is installed. What has
-# another name on Fedora gets it, SUSE is refused, RHEL has no Docker, and no bridge of several PFs is guessed.
+# another name on Fedora gets it, SUSE is refused, RHEL has no Docker, and no bridge of several PFs is guessed. Host former has variables
+# by the names that they had.
 fixture() { # NAME TEXT: a program of that name
     mkdir -p "$HOME/bin"
     printf '#!/bin/bash\n%s\n' "$2" >"$HOME/bin/$1"
@@ -218,6 +221,10 @@ cat >"$HOME/distributions.yml" <<'EOF2'
   gather_facts: false
   vars: {common_booted: false, rdma_hook_package_folder: "{{ lookup('env', 'HOME') }}/packages"}
   tasks:
+    - ansible.builtin.include_role: {name: common, tasks_from: renamed}
+    - ansible.builtin.include_role: {name: common, tasks_from: renamed}
+      vars: {sriov_pf: a, rdma_hook_debs: [b]}
+      when: inventory_hostname == 'former'
     - ansible.builtin.include_role: {name: docker}
       when: inventory_hostname == 'rhel'
     - ansible.builtin.include_role: {name: common, tasks_from: packages}
@@ -229,7 +236,7 @@ cat >"$HOME/distributions.yml" <<'EOF2'
       vars: {rdma_pfs: [{device: a, bridge: br0}, {device: b}]}
 EOF2
 ANSIBLE_CACHE_PLUGIN=jsonfile ANSIBLE_CACHE_PLUGIN_CONNECTION=$HOME/facts PATH=$HOME/bin:$PATH \
-    ansible-playbook -i fedora,rhel,suse, -c local --check "$HOME/distributions.yml" >"$HOME/played" 2>&1 || true
+    ansible-playbook -i fedora,rhel,suse,former, -c local --check "$HOME/distributions.yml" >"$HOME/played" 2>&1 || true
 played() { # WHAT PATTERN
     grep -qE "$2" "$HOME/played" || { cat "$HOME/played"; echo "ansible: $1: the play does not say $2"; exit 1; }
 }
@@ -240,6 +247,7 @@ played "the RPM packages" 'rdma-hook-0.1.0-1.x86_64.rpm rdma-perf-0.1.0-1.x86_64
 played "a package's name" '^changed: \[fedora\] => \(item=rdma-perf\)'
 played "several PFs without bridges" 'give each device of rdma_pfs its bridge'
 played "Docker of RHEL" 'RedHat has no Docker'
+played "former names" '"msg": "use rdma_hook_packages instead of rdma_hook_debs, sriov_parent_device instead of sriov_pf"'
 played "SUSE" 'this host has SLES, and the roles know'
 if grep -qE 'item=(kmod|ibverbs-providers|openvswitch-switch.service|rdma-perf-report)\)' "$HOME/played"; then
     cat "$HOME/played"
