@@ -350,7 +350,6 @@ def carry_out(run, asked):
         os.environ |= {"CMAKE_CXX_COMPILER_LAUNCHER": "ccache", "CMAKE_C_COMPILER_LAUNCHER": "ccache", "CCACHE_BASEDIR": str(ROOT),
                        "CCACHE_NOHASHDIR": "1",
                        "CCACHE_SLOPPINESS": "pch_defines,time_macros,include_file_mtime,include_file_ctime"}
-    os.environ.setdefault("CMAKE_GENERATOR", "Ninja")
     if asked.resume and run.store:
         for job in [job for job in run.jobs if job.rung != "build"]:
             known = state.load(run.store / f"{slug(job.name)}.json")

@@ -42,7 +42,6 @@ build_project() {
     mkdir -p "$build"
     (
         export CCACHE_BASEDIR=$repository CCACHE_NOHASHDIR=1
-        if command -v ninja >/dev/null; then export CMAKE_GENERATOR=${CMAKE_GENERATOR:-Ninja}; fi
         exec 5>"$build.lock"
         flock -n 5 || {
             say "waiting for another build of the project"
