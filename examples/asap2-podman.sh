@@ -36,19 +36,19 @@ clean_up() { podman rm -f -t 0 rdma-a rdma-b >/dev/null 2>&1 || true; }
 trap clean_up EXIT
 clean_up
 
-say "What is there for offload, and what is missing."
+say "Show what the host has for offload, and what is missing."
 show rdmactl asap2 status
 
-say "A server, and a client on the same VLAN."
+say "Start a server, and a client on the same VLAN."
 podman run -d --name rdma-a "${asap2[@]}" "${first[@]}" --annotation rdma.ip=10.9.0.1/24 "${perf[@]}" "${image[@]}" \
     rdma-perf serve --bind 0.0.0.0 >/dev/null
 wait_for is_listening
 podman run --rm --name rdma-b "${asap2[@]}" "${second[@]}" --annotation rdma.ip=10.9.0.2/24 "${perf[@]}" "${image[@]}" \
     rdma-perf run 10.9.0.1 --verb write --mode bw --time 1s --size 4096
 
-say "Where the server's packets went: hardware, or a software path."
+say "Show where the server's packets went: through hardware, or through software."
 rdmactl show "$(podman inspect -f '{{.Id}}' rdma-a)" --json | jq '.offload'
 
 clean_up
-say "Both have ended: the bridge has no port of theirs."
+say "Both containers have ended: the bridge has no port of them."
 ovs-vsctl --format=table --columns=name,tag,external_ids find Port external_ids:owner=rdma-hook

@@ -49,28 +49,28 @@ clean_up() { podman rm -f -t 0 rdma-a rdma-b >/dev/null 2>&1 || true; }
 trap clean_up EXIT
 clean_up
 
-say "The kernel's SoftRoCE, verbs and macvlan."
+say "Load the kernel's modules for SoftRoCE, verbs and macvlan."
 show modprobe -a rdma_rxe ib_uverbs rdma_ucm macvlan
 before=$(traces)
 
-say "What two annotations would do. Nothing is changed."
+say "Show what two annotations would do, and change nothing."
 show rdmactl plan "${softroce[@]}" --annotation rdma.ip=10.9.0.1/24
 
-say "A container with an RDMA device of its own, in which a server listens."
+say "Start a container with an RDMA device of its own. A server listens in it."
 show podman run -d --name rdma-a "${softroce[@]}" --annotation rdma.ip=10.9.0.1/24 "${perf[@]}" "${image[@]}" \
     rdma-perf serve --bind 0.0.0.0
 wait_for is_listening
 
-say "What it was given."
+say "Show what the container got."
 show rdmactl list
 echo "$ podman exec rdma-a cat /run/rdma/attach.json | jq ."
 podman exec rdma-a cat /run/rdma/attach.json | readable
 
-say "A second one, which checks every byte between the two, then measures."
+say "Start a second container. It checks every byte between the two, then measures."
 show podman run --rm --name rdma-b "${softroce[@]}" --annotation rdma.ip=10.9.0.2/24 "${perf[@]}" "${image[@]}" \
     rdma-perf run 10.9.0.1 --time 200ms
 
-say "The end of a container takes all of it back."
+say "Remove the first container: rdma-hook takes everything back."
 show podman rm -f -t 0 rdma-a
 wait_for is_as_before
 show rdmactl list

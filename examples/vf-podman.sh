@@ -37,23 +37,23 @@ trap clean_up EXIT
 clean_up
 before=$(vfs)
 
-say "What the annotations would do. Nothing is changed."
+say "Show what the annotations would do, and change nothing."
 show rdmactl plan "${first[@]}"
 
-say "A container with a VF of its own, in which a server listens."
+say "Start a container with a VF of its own. A server listens in it."
 show podman run -d --name rdma-a "${first[@]}" "${perf[@]}" "${image[@]}" rdma-perf serve --bind 0.0.0.0
 wait_for is_listening
 
-say "What it was given, and what the PF says of it."
+say "Show what the container got, and how the PF reports it."
 show rdmactl list
 show podman exec rdma-a cat /run/rdma/attach.json
 echo
 vfs
 
-say "A second one, which checks every byte between the two, then measures."
+say "Start a second container. It checks every byte between the two, then measures."
 show podman run --rm --name rdma-b "${second[@]}" "${perf[@]}" "${image[@]}" rdma-perf run 10.9.0.1 --time 200ms
 
-say "The end of a container gives the VF back as it was."
+say "Remove the first container: rdma-hook gives the VF back as it was."
 show podman rm -f -t 0 rdma-a
 wait_for is_as_before
 show rdmactl list

@@ -317,7 +317,7 @@ std::string suggest_text(const Json& json, const Page& page) {
         text += "\n";
     }
     if (!json["suggestions"].empty())
-        text += "Nobody has asked the network whether an address above is free: choose your own.\n";
+        text += "The network was not asked whether these addresses are free: choose your own.\n";
     for (const auto& [engine, what] : json["engines"].items())
         text += fmt::format("{}: {}\n", engine, what.get<std::string>());
     for (const Json& each : json["impossible"])

@@ -136,7 +136,7 @@ Result<Findings> check_module(Look& look, const std::string& name, const std::st
         return one(Status::Ok, name + " is there");
     if (TRY(has_module(look, name)))
         return one(Status::Ok,
-                   name + " is not loaded; it is when it is needed",
+                   name + " is not loaded yet; the kernel loads it at its first use",
                    "to load it now: modprobe " + name);
     const std::string kernel = TRY(release(look));
     const Build build = build_of(kernel);
