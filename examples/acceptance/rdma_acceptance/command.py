@@ -65,7 +65,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--address", default="10.77.0.1/24", metavar="IP/PREFIX",
                         help="the first of 16 free IPv4 addresses in a row, for the containers; with --peer, of its network (default: %(default)s)")
     parser.add_argument("--bridge", metavar="NAME", help="for mode asap2: the bridge of Open vSwitch; it is made if it is not there")
-    parser.add_argument("--modes", metavar="LIST", help="of softroce, shared, vf, asap2, or inventory alone (default: what the adapter has)")
+    parser.add_argument("--modes", metavar="LIST", help="of softroce, shared, vf, asap2; or only inventory (default: what the adapter has)")
     parser.add_argument("--pool", metavar="NAME", help="modes vf and asap2: VFs of this pool of the configuration, in the place of the adapter's")
     parser.add_argument("--pool2", metavar="NAME", help="the same for the second container")
     image = parser.add_mutually_exclusive_group()
