@@ -56,7 +56,6 @@ bool peer_is_gone(const Waiting& waiting, std::chrono::milliseconds grace) {
 
 Wake Lookout::look(int channel_fd, uint64_t until_ns) noexcept {
     const uint64_t now = now_ns();
-    last_look_ = now;
     if (idle_since_ == 0)
         idle_since_ = now;
     const uint64_t idle = now - idle_since_;

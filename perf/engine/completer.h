@@ -14,8 +14,10 @@
 //   Hybrid  spins for some microseconds after the last completion, then does as Event.
 #pragma once
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <span>
 
 #include <poll.h>
@@ -85,9 +87,6 @@ class Lookout {
         patience_ns_ = nanoseconds(time);
     }
 
-    // A look costs a system call: once in a millisecond is often enough.
-    [[nodiscard]] bool due() const noexcept { return now_ns() - last_look_ >= 1'000'000; }
-
     // Completions: nothing to report. Sleeps until something happens if `channel_fd` is given, but
     // not beyond `until_ns` (of now_ns()).
     Wake look(int channel_fd = -1, uint64_t until_ns = UINT64_MAX) noexcept;
@@ -102,8 +101,36 @@ class Lookout {
     const Stop* stop_;
     uint64_t patience_ns_;
     uint64_t idle_since_ = 0;
-    uint64_t last_look_ = 0;
     bool has_word_;
+};
+
+// When a wait that polls looks around: once it has lasted for a millisecond, and then once in each.
+// The clock is read after 1, 2, 4 and so on empty polls, at last after every `most` of them, and
+// once a look was due after each. So few polls that take long, as each sched_yield(2) may on a busy
+// machine, are noticed as soon as many short ones.
+class Pace {
+  public:
+    explicit constexpr Pace(uint64_t most) : most_(most) {}
+
+    // After an empty poll: whether to read the clock, and ask is_due().
+    [[nodiscard]] bool reads_clock() noexcept { return ++polls_ == next_; }
+
+    [[nodiscard]] bool is_due(uint64_t now) noexcept {
+        constexpr uint64_t kMillisecond = 1'000'000;
+        const bool due = due_ns_ != 0 && now >= due_ns_;
+        if (due)
+            most_ = 1;
+        if (due || due_ns_ == 0)
+            due_ns_ = now + kMillisecond;
+        next_ += std::min(polls_, most_);
+        return due;
+    }
+
+  private:
+    uint64_t most_;
+    uint64_t polls_ = 0;
+    uint64_t next_ = 1;
+    uint64_t due_ns_ = 0;  // 0: the clock was not read yet
 };
 
 // Q, where completions come from (CompletionQueue and LazyQueue of verbs.h, or TCP's), needs poll(),
@@ -125,8 +152,8 @@ class Completer {
             return Wake::Stopped;
         lookout_.idle_begins();
         uint64_t spin_end = 0;
-        uint64_t long_after = 0;
-        for (unsigned idle = 1;; ++idle) {
+        Pace pace(kMostPolls);
+        for (;;) {
             count = queue_->poll(out);
             if (count > 0) [[likely]]
                 return Wake::Completions;
@@ -142,7 +169,7 @@ class Completer {
             }
             if constexpr (kMode == PollMode::Yield)
                 (void)::sched_yield();
-            if (idle % kLookEvery != 0 || !lasts_long(long_after) || !lookout_.due())
+            if (!pace.reads_clock() || !pace.is_due(now_ns()))
                 continue;
             if (const Wake wake = lookout_.look(); wake != Wake::Completions)
                 return wake;
@@ -152,17 +179,8 @@ class Completer {
     void be_patient_for(std::chrono::milliseconds time) noexcept { lookout_.be_patient_for(time); }
 
   private:
-    // How often to read the clock. On a busy machine each sched_yield may take a whole time slice.
-    static constexpr unsigned kLookEvery = kMode == PollMode::Spin ? 512 : 8;
-
-    // Whether the wait, whose end of being a short one is kept there, is a long one by now.
-    static bool lasts_long(uint64_t& long_after) noexcept {
-        constexpr uint64_t kMillisecond = 1'000'000;
-        const uint64_t now = now_ns();
-        if (long_after == 0)
-            long_after = now + kMillisecond;
-        return now >= long_after;
-    }
+    // Between two looks at the clock.
+    static constexpr uint64_t kMostPolls = kMode == PollMode::Spin ? 512 : 8;
 
     // After an empty poll: whether it is time to sleep.
     bool sleeps(uint64_t& spin_end) const noexcept {

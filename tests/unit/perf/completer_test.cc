@@ -3,7 +3,10 @@
 #include "perf/engine/completer.h"
 
 #include <array>
+#include <chrono>
+#include <optional>
 #include <span>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
@@ -12,12 +15,18 @@
 namespace perf {
 namespace {
 
+using namespace std::chrono_literals;
+
 // Completions come at the poll of that number, or never.
 struct ScriptedQueue {
     unsigned at = 0;
+    std::chrono::milliseconds each{0};  // that a poll takes
     unsigned polls = 0;
 
-    int poll(std::span<ibv_wc>) noexcept { return ++polls == at ? 1 : 0; }
+    int poll(std::span<ibv_wc>) noexcept {
+        std::this_thread::sleep_for(each);
+        return ++polls == at ? 1 : 0;
+    }
 
     static int arm() noexcept { return 0; }
 
@@ -26,29 +35,104 @@ struct ScriptedQueue {
     static void take_events() noexcept {}
 };
 
-// A look is a system call, and a wait of a few polls is a sample of a latency.
-TEST(Completer, LooksAroundOnlyWhereAWaitIsLong) {
-    Stop stop;
-    int fds[2] = {-1, -1};
-    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
-    Control control(base::UniqueFd(fds[0]), stop);
-    base::UniqueFd other(fds[1]);
-    base::UniqueFd word(::eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK));
+class CompleterTest : public testing::Test {
+  protected:
+    CompleterTest() {
+        int fds[2] = {-1, -1};
+        EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+        other_.reset(fds[1]);
+        control_.emplace(base::UniqueFd(fds[0]), stop_);
+        waiting.control = &*control_;
+        waiting.word = word_.get();
+    }
+
+    void say_a_word() { ASSERT_EQ(::eventfd_write(word_.get(), 1), 0); }
+
+    template <PollMode kMode>
+    Wake wait_for(ScriptedQueue& queue) {
+        std::array<ibv_wc, 4> wc;
+        int got = 0;
+        return Completer<kMode, ScriptedQueue>(queue, waiting).wait(wc, got);
+    }
+
     Waiting waiting;
-    waiting.control = &control;
-    waiting.word = word.get();
-    std::array<ibv_wc, 4> wc;
-    int got = 0;
-    ScriptedQueue soon{.at = 12};
-    EXPECT_EQ((Completer<PollMode::Yield, ScriptedQueue>(soon, waiting).wait(wc, got)),
-              Wake::Completions)
-        << "the word is there, and can wait";
-    ScriptedQueue never;
-    EXPECT_EQ((Completer<PollMode::Yield, ScriptedQueue>(never, waiting).wait(wc, got)),
-              Wake::Word);
-    EXPECT_GT(never.polls, 12U);
-    ScriptedQueue spun;
-    EXPECT_EQ((Completer<PollMode::Spin, ScriptedQueue>(spun, waiting).wait(wc, got)), Wake::Word);
+
+  private:
+    Stop stop_;
+    base::UniqueFd other_;
+    std::optional<Control> control_;
+    base::UniqueFd word_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+};
+
+TEST_F(CompleterTest, HearsAWordWhereNothingCompletes) {
+    say_a_word();
+    ScriptedQueue yielding;
+    EXPECT_EQ(wait_for<PollMode::Yield>(yielding), Wake::Word);
+    ScriptedQueue spinning;
+    EXPECT_EQ(wait_for<PollMode::Spin>(spinning), Wake::Word);
+}
+
+// On a busy machine each may take a time slice: time is what counts, not polls.
+TEST_F(CompleterTest, HearsAWordHoweverLongAPollTakes) {
+    say_a_word();
+    ScriptedQueue yielding{.each = 2ms};
+    EXPECT_EQ(wait_for<PollMode::Yield>(yielding), Wake::Word);
+    EXPECT_EQ(yielding.polls, 2U);
+    ScriptedQueue spinning{.each = 2ms};
+    EXPECT_EQ(wait_for<PollMode::Spin>(spinning), Wake::Word);
+    EXPECT_EQ(spinning.polls, 2U);
+}
+
+// When a wait first looks around, if each of its polls takes so long.
+struct FirstLook {
+    uint64_t polls = 0;
+    uint64_t readings = 0;  // of the clock
+};
+
+FirstLook first_look(uint64_t most, uint64_t poll_ns) {
+    Pace pace(most);
+    FirstLook look;
+    for (bool due = false; !due;) {
+        ++look.polls;
+        if (!pace.reads_clock())
+            continue;
+        ++look.readings;
+        due = pace.is_due(look.polls * poll_ns);
+    }
+    return look;
+}
+
+// A look is a system call, and a wait of a few polls is a sample of a latency.
+TEST(Pace, LooksAroundOnlyWhereAWaitIsLong) {
+    constexpr uint64_t kMillisecond = 1'000'000;
+    for (const uint64_t most : {8U, 512U}) {
+        for (const uint64_t poll_ns : {20U, 100U, 20'000U, 900'000U, 50'000'000U}) {
+            const FirstLook look = first_look(most, poll_ns);
+            EXPECT_GE((look.polls - 1) * poll_ns, kMillisecond) << poll_ns;
+            EXPECT_LE(look.polls * poll_ns, 2 * (kMillisecond + poll_ns)) << poll_ns;
+        }
+    }
+}
+
+TEST(Pace, ReadsTheClockSeldomWherePollsAreShort) {
+    EXPECT_EQ(first_look(512, 20).polls, 50'176U);
+    EXPECT_EQ(first_look(512, 20).readings, 10 + 97U);
+}
+
+// None of its polls is one of a sample any more.
+TEST(Pace, ReadsTheClockEachTimeOnceAWaitIsLong) {
+    Pace pace(512);
+    uint64_t now = 1;
+    EXPECT_TRUE(pace.reads_clock());
+    EXPECT_FALSE(pace.is_due(now));
+    EXPECT_TRUE(pace.reads_clock());
+    EXPECT_TRUE(pace.is_due(now += 1'000'000));
+    for (int i = 0; i < 5; ++i) {
+        EXPECT_TRUE(pace.reads_clock());
+        EXPECT_FALSE(pace.is_due(now += 100'000)) << "once in a millisecond";
+    }
+    EXPECT_TRUE(pace.reads_clock());
+    EXPECT_TRUE(pace.is_due(now += 500'000));
 }
 
 }  // namespace

@@ -15,7 +15,6 @@ namespace test {
 namespace {
 using Guard = std::lock_guard<std::mutex>;
 constexpr unsigned kPatience = 2;  // empty polls that return at once
-constexpr std::chrono::microseconds kNap{20};
 }  // namespace
 
 FakeVerbs::Queue* FakeVerbs::queue_of(ibv_cq* cq) {
@@ -32,13 +31,14 @@ int FakeVerbs::poll_cq(ibv_cq* cq, int count, ibv_wc* out) {
 }
 
 int FakeVerbs::take(Queue& queue, std::unique_lock<std::mutex>& lock, std::span<ibv_wc> out) {
-    if (static_cast<Context*>(queue.context)->removed)
+    const auto& context = *static_cast<Context*>(queue.context);
+    if (context.removed)
         return 0;
     auto& entries = queue.entries;
     // A thread that spins keeps the processor from the one that it waits for.
     queue.empty_polls = entries.empty() ? queue.empty_polls + 1 : 0;
     if (queue.empty_polls > kPatience && !queue.was_armed)
-        queue.filled.wait_for(lock, kNap, [&] { return !entries.empty(); });
+        queue.filled.wait_for(lock, context.owner->nap_, [&] { return !entries.empty(); });
     size_t taken = 0;
     while (taken < out.size() && !entries.empty()) {
         out[taken++] = entries.front().wc;

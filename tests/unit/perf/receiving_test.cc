@@ -74,6 +74,22 @@ TEST(Receiving, ProcessorTimeOfWhoReceivesIsThatOfTheWholePoint) {
     EXPECT_TRUE(pair.outcome());
 }
 
+// A busy machine has a processor for a poll now and then.
+TEST(Receiving, EndsWithItsSenderHoweverLongAPollTakes) {
+    const Plan plan{.verbs = {Verb::WriteImm},
+                    .modes = {Mode::Bandwidth},
+                    .sizes = {64},
+                    .iterations = 777,
+                    .polls = {{.mode = PollMode::Spin}},
+                    .transports = {Transport::Uc},
+                    .seed = 5};
+    FakeVerbs verbs;
+    verbs.nap_for(10ms);
+    const auto result = run_one(verbs, expand(plan).front());
+    ASSERT_TRUE(result) << result.error().message();
+    EXPECT_FALSE(result->checked.wrong);
+}
+
 // What is lost outside of the window takes nothing away from what came within.
 TEST(Receiving, OverUnreliableTransportsArrivalsInTheWindowCount) {
     for (const Transport transport : {Transport::Uc, Transport::Ud}) {
