@@ -171,7 +171,7 @@ class Completer {
                 (void)::sched_yield();
             if (!pace.reads_clock() || !pace.is_due(now_ns()))
                 continue;
-            if (const Wake wake = lookout_.look(); wake != Wake::Completions)
+            if (const Wake wake = look(out, count); wake != Wake::Completions || count > 0)
                 return wake;
         }
     }
@@ -203,9 +203,21 @@ class Completer {
         count = queue_->poll(out);
         if (count != 0)
             return count > 0 ? Wake::Completions : Wake::Failed;
-        const Wake wake = lookout_.look(queue_->fd(), until_ns);
+        const Wake wake = look(out, count, queue_->fd(), until_ns);
         queue_->take_events();
         return wake;
+    }
+
+    // It may be the processor that was away for so long: what came meanwhile is no loss.
+    Wake look(std::span<ibv_wc> out,
+              int& count,
+              int channel_fd = -1,
+              uint64_t until_ns = UINT64_MAX) noexcept {
+        const Wake wake = lookout_.look(channel_fd, until_ns);
+        if (wake != Wake::TimedOut)
+            return wake;
+        count = queue_->poll(out);
+        return count > 0 ? Wake::Completions : wake;
     }
 
     Q* queue_;

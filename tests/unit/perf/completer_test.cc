@@ -83,6 +83,16 @@ TEST_F(CompleterTest, HearsAWordHoweverLongAPollTakes) {
     EXPECT_EQ(spinning.polls, 2U);
 }
 
+// Between two polls a busy machine may have no processor for as long as patience lasts.
+TEST_F(CompleterTest, TakesWhatCameWhileItHadNoProcessor) {
+    waiting.patience = 1ms;
+    ScriptedQueue never{.each = 2ms};
+    EXPECT_EQ(wait_for<PollMode::Spin>(never), Wake::TimedOut);
+    EXPECT_EQ(never.polls, 4U) << "a look at the second, one in vain at the third, and one more";
+    ScriptedQueue at_last{.at = never.polls, .each = 2ms};
+    EXPECT_EQ(wait_for<PollMode::Spin>(at_last), Wake::Completions);
+}
+
 // When a wait first looks around, if each of its polls takes so long.
 struct FirstLook {
     uint64_t polls = 0;
