@@ -37,12 +37,33 @@ choose_variant() { # NAME
     variant=$1
 }
 
+# changes [VARIANT]: the files of trees/ that make it, in their order: next-podman changes what next has made of the recipe.
+changes() {
+    local word name=''
+    for word in ${1//-/ }; do
+        name+=${name:+-}$word
+        echo "trees/$name"
+    done
+}
+
+# make_recipe VARIANT FOLDER: FOLDER/recipe, as that variant changes it. It finds lib/ beside it, as the recipe itself does.
+make_recipe() {
+    local each files=()
+    for each in $(changes "$1"); do files+=("$lab/$each"); done
+    mkdir -p "$2"
+    cp -r "$lab"/{lib,recipe} "$2/"
+    # A process of its own: bash ignores -e in what it tests.
+    (cd "$2/recipe" && bash -euo pipefail -c 'for each; do . "$each"; done' changes "${files[@]}")
+}
+
 # A tree is known by what made it: any change of the recipe is another tree.
 recipe_key() { # [VARIANT]
+    local files
+    mapfile -t files < <(changes "${1:-}")
     (
         cd "$lab" || exit
         uname -m
-        find recipe ${1:+"trees/$1"} -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum
+        find recipe "${files[@]}" -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum
     ) | sha256sum | cut -c1-16
 }
 
