@@ -194,7 +194,17 @@ class Count(unittest.TestCase):
         self.assertEqual(self.guest(MANY, 124, "a.sh", "b.sh", "c.sh").errors, ["timeout; ended: 2 of 3 scenarios"])
         self.assertEqual(self.guest("many: begin a.sh\nmany: end a.sh: status 0 after 1 s\n", 0, "a.sh").errors,
                          ["a.sh ended with status 0 and no closing line"])
-        self.assertEqual(self.guest("", 77, "a.sh").skips, ["the mirror no longer has this kernel series"])
+        self.assertEqual(self.guest("lab: waiting\nlab: skipped: no kernel of series 6.12\n", 77, "a.sh").skips, ["no kernel of series 6.12"])
+        self.assertEqual(self.guest("", 77, "a.sh").skips, ["no reason given"])
+
+    def test_tree(self):
+        with tempfile.TemporaryDirectory() as folder:
+            log = Path(folder, "log")
+            self.assertEqual(results.tree(log, 1).errors, ["the lab's tree, in which nothing is rdma-hook's, cannot be made: status 1"])
+            log.write_text("lab: [  1 s] installing\nE: no Release file\nlab: apt-get update (is it a mirror?)\n", encoding="utf-8")
+            for status, said in ((0, []), (77, []), (69, ["the lab's tree, in which nothing is rdma-hook's, cannot be made: apt-get update (is it a mirror?)"])):
+                got = results.tree(log, status)
+                self.assertEqual((got.errors, got.skips), (said, []), status)
 
     def test_closing_lines(self):
         outcomes = {"unit": results.Outcome(run=2, passed=2, skips=["x"], times={"slow": 9.0, "quick": 1.0}),

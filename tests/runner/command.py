@@ -165,8 +165,7 @@ class Run:
 
 # ---- how a job of each kind is run ----------------------------------------------------------------------------------------------
 def run_lab(run, job, log):
-    status = run.execute(log, "tests/lab/build", *job.run)
-    return results.Outcome(errors=[] if status == 0 else ["the lab's tree cannot be built"])
+    return results.tree(log, run.execute(log, "tests/lab/build", *job.run))
 
 
 def build(run, log, preset, *targets):

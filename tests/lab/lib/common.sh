@@ -7,7 +7,7 @@
 readonly EXIT_USAGE=64        # wrong command line
 readonly EXIT_UNAVAILABLE=69  # the machine lacks something, or a build failed
 readonly EXIT_GUEST_DIED=70   # the guest panicked or ended without a status
-readonly EXIT_SKIP=77         # the mirror no longer has that kernel series
+readonly EXIT_SKIP=77         # what is asked for is left out, with a reason
 readonly EXIT_TIMEOUT=124     # as timeout(1)
 
 : "${lab:?}"
@@ -34,6 +34,7 @@ variant=''
 variants() { (cd "$lab/trees" && echo *); }
 choose_variant() { # NAME
     [[ -n $1 && " $(variants) " == *" $1 "* ]] || die $EXIT_USAGE "no such tree: '$1'; there is $(variants), and without --tree the usual one"
+    [[ $1 != next* || -z ${LAB_WITHOUT_NEXT:-} ]] || die $EXIT_SKIP "skipped: $LAB_WITHOUT_NEXT"
     variant=$1
 }
 
