@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The program behind tests/run (tests/runner): what it chooses, cuts, orders, estimates, counts and resumes."""
+import re
 import sys
 import tempfile
 import unittest
@@ -61,10 +62,17 @@ class Choice(unittest.TestCase):
     def test_guests_of_another_tree_come_after_it(self):
         for each in table.JOBS:
             if each.kind == "guest":
-                tree = "lab next" if "--tree next" in each.options else "lab"
-                self.assertEqual([name for name in each.after if name.startswith("lab")], [tree], each.name)
-        for row in (each for each in table.JOBS if "lab next" in each.after):
-            self.assertEqual([each.name for each in plan.with_needs([row], table.JOBS)], ["lab next", "programs", row.name])
+                tree = re.search(r"--tree (\S+)", each.options)
+                self.assertEqual([name for name in each.after if name.startswith("lab")], [f"lab {tree[1]}" if tree else "lab"], each.name)
+        for tree in ("lab next", "lab next-podman"):
+            rows = [each for each in table.JOBS if tree in each.after]
+            self.assertTrue(rows)
+            for row in rows:
+                self.assertEqual([each.name for each in plan.with_needs([row], table.JOBS)], [tree, "programs", row.name])
+
+    def test_the_short_form_boots_the_next_release_once(self):
+        rows = [each for each in plan.of_form(table.JOBS, "short") if "--tree " in each.options]
+        self.assertEqual([each.after for each in rows], [("lab next-podman", "programs")])
 
     def test_what_a_job_comes_after_is_there(self):
         jobs = [job("tree"), job("build", after=("tree",)), job("a", after=("build",)), job("b")]

@@ -46,6 +46,7 @@ AREAS = {
     "newest-libc": ["tests/lab/newest-libc", "tests/lab/lib/chroot.sh"],
     "arm64": ["tests/lab/arm64", "tests/lab/lib/chroot.sh", "cmake/arm64.cmake"],
     "next": ["tests/lab/trees/next"],
+    "next-podman": ["tests/lab/trees/next-podman"],
 }
 MODES = "children softroce softiwarp shared vf asap2 host"
 # A guest sees these whatever its scenario is about.
@@ -69,9 +70,9 @@ def full(kernel, *run, seconds, sees="", **more):
     return guest(kernel, *run, seconds=seconds, sees=sees, form="full", **more)
 
 
-def following(options, *run, seconds, sees="", form="full"):
-    """One guest of the lab's tree `next`: with the engines, the C library and the kernel of Debian's next release."""
-    return guest(f"new --tree next {options}".rstrip(), *run, seconds=seconds, sees=f"next {sees}", form=form, after=("lab next", "programs"))
+def following(options, *run, seconds, sees="", form="full", tree="next"):
+    """One guest with the engines, the C library and the kernel of Debian's next release: of the lab's tree `next`, or of one made of it."""
+    return guest(f"new --tree {tree} {options}".rstrip(), *run, seconds=seconds, sees=f"next {sees}", form=form, after=(f"lab {tree}", "programs"))
 
 
 PERF = "RDMA_PERF=/usr/bin/rdma-perf|"
@@ -95,6 +96,7 @@ JOBS = [
     # ---- what all else comes after
     host("lab", rung="build", form="both", seconds=130, sees="lab"),
     host("lab next", "--tree", "next", rung="build", form="both", seconds=300, sees="lab next"),
+    host("lab next-podman", "--tree", "next-podman", rung="build", form="both", seconds=75, sees="lab next next-podman"),
     host("programs", rung="build", form="both", seconds=120, sees=EVERYTHING),  # takes two, but the tree may be made beside it
     host("tests", rung="build", form="both", seconds=300, sees=EVERYTHING, spare=True, after=("programs",)),
     # ---- without a guest
@@ -134,7 +136,8 @@ JOBS = [
     guest("7.3", "hostile.sh|--brief|plain", seconds=25, sees="softroce running"),
     guest("7.3", "examples.sh|--brief", seconds=40, sees="examples softroce podman"),
     guest("7.3", "softiwarp.sh|--brief", seconds=12, sees="softiwarp children"),
-    guest("7.3", "container-link.sh|--brief", seconds=38, sees="softroce"),
+    # The one boot of Debian's next release. Its tree changes by itself, and the usual one's Podman has its turn in the full form.
+    following("", "container-link.sh|--brief", seconds=45, sees="next-podman softroce children podman", form="short", tree="next-podman"),
     guest("7.3", "contract.sh|--brief", "contract-eswitch.sh", seconds=40, sees=f"contract {MODES} running"),
     guest("7.3", "cm.sh", prompt=True, seconds=35, sees="perf", form="both"),
     guest("7.3", f"{PERF}perf-netns.sh|--brief", prompt=True, seconds=40, sees="perf"),

@@ -11,12 +11,15 @@ case ${1:-} in
 --brief) brief=1; shift ;;
 esac
 runtime=${1:-crun}
+with_softiwarp() { ((full)) || [[ $LAB_KERNEL == 6.12 ]]; }
 
-modprobe -a siw rdma_rxe ib_uverbs rdma_ucm veth overlay bridge nf_tables || exit 1
-((brief)) || podman run --rm --rootfs $rootfs true
+modprobe -a rdma_rxe ib_uverbs rdma_ucm veth overlay bridge nf_tables || exit 1
+! with_softiwarp || modprobe siw || exit 1 # Debian has none: a tree without the lab's own modules lacks it
 for each in 1 2; do # Podman 6 isolates bridges from each other without this option
     podman network create --opt isolate=false --interface-name lab-net$each --subnet 10.90.$each.0/24 lab-net$each >/dev/null || exit 1
 done
+# In a new release of the engine this tells its own faults from those of rdma-hook.
+check "without rdma-hook Podman runs a container on such a network" pod run --rm --network lab-net1 --rootfs $rootfs ip -4 addr show eth0
 
 on() { # NAME MODE NETWORK
     attach "$1" "mode=$2" parent=container -- --network "$3"
@@ -69,7 +72,7 @@ if [[ $LAB_KERNEL != 6.12 ]]; then
     drop a b c
     same_world "softroce: nothing is left" "$work/before"
 fi
-if ((full)) || [[ $LAB_KERNEL == 6.12 ]]; then
+if with_softiwarp; then
     three softiwarp --cm
     check "softiwarp, which is TCP: masqueraded it passes from another network" run c a --cm
     end_server a
