@@ -90,10 +90,23 @@ bool is_podmans(std::string_view key) {
     return std::ranges::find(kKeys, key.substr(0, key.find('/'))) != std::end(kKeys);
 }
 
+// Returns whether the path is absolute, and each of its parts is a name: none is empty, "." or "..".
+bool is_normal(std::string_view path) {
+    if (!path.starts_with('/'))
+        return false;
+    for (size_t at = 1; at < path.size();) {
+        const size_t end = std::min(path.find('/', at), path.size());
+        const std::string_view part = path.substr(at, end - at);
+        if (part.empty() || part == "." || part == "..")
+            return false;
+        at = end + 1;
+    }
+    return true;
+}
+
 std::string normal(std::string_view path) {
-    const bool is_normal = path.starts_with('/') && path.find("//") == std::string_view::npos &&
-                           path.find("/.") == std::string_view::npos;
-    return is_normal ? std::string(path) : std::filesystem::path(path).lexically_normal().string();
+    return is_normal(path) ? std::string(path)
+                           : std::filesystem::path(path).lexically_normal().string();
 }
 
 // Returns the source of a mount with a slash at its end; empty: it has none.

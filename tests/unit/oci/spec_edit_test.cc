@@ -205,6 +205,34 @@ TEST(SpecEdit, MountsOfRdmaNodes) {
     EXPECT_FALSE(test::parsed_spec("{}").binds_rdma_nodes());
 }
 
+TEST(SpecEdit, MountsNearAPath) {
+    const std::pair<const char*, bool> table[] = {{"/etc", true},
+                                                  {"/etc/", true},
+                                                  {"etc", true},
+                                                  {"/etc/libibverbs.d", true},
+                                                  {"/etc/libibverbs.d/", true},
+                                                  {"/etc/libibverbs.d/rxe.driver", true},
+                                                  {"/etc/./libibverbs.d", true},
+                                                  {"/etc//libibverbs.d", true},
+                                                  {"/etc/.", true},
+                                                  {"/run/../etc", true},
+                                                  {"/etc/libibverbs.d/x/..", true},
+                                                  {"/", false},
+                                                  {"/etc/..", false},
+                                                  {"/etc/../run", false},
+                                                  {"/etc/libibverbs", false},
+                                                  {"/etc/libibverbs.d2", false},
+                                                  {"/etc/.libibverbs.d", false},
+                                                  {"/etc/..libibverbs.d", false},
+                                                  {"/run/.containerenv", false},
+                                                  {"/run/...", false}};
+    for (const auto& [destination, near] : table) {
+        const std::string text =
+            std::string(R"({"mounts":[{"destination":")") + destination + "\"}]}";
+        EXPECT_EQ(test::parsed_spec(text).mounts_near("/etc/libibverbs.d"), near) << destination;
+    }
+}
+
 TEST(SpecEdit, TheRuntimesOwnSysfs) {
     const struct {
         const char* mounts;
