@@ -109,6 +109,13 @@ std::string normal(std::string_view path) {
                            : std::filesystem::path(path).lexically_normal().string();
 }
 
+// Returns whether a path is a folder or below it. Both are normal, with or without a slash at the end.
+bool is_below(std::string_view path, std::string_view folder) {
+    if (folder.ends_with('/'))
+        folder.remove_suffix(1);
+    return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
+}
+
 // Returns the source of a mount with a slash at its end; empty: it has none.
 std::string source_of(const Json& mount) {
     const std::string source = normal(text_of(member(&mount, "source")));
@@ -292,12 +299,15 @@ std::string Spec::root(const std::string& bundle) const {
 }
 
 bool Spec::mounts_near(const std::string& path) const {
-    const std::string wanted = normal(path + "/");
+    const std::string wanted = normal(path);
     return find_item(member(&tree_, "mounts"), [&](const Json& mount) {
-               const std::string destination(text_of(member(&mount, "destination")));
-               const std::string place =
-                   normal((destination.starts_with('/') ? "" : "/") + destination + "/");
-               return place != "/" && (wanted.starts_with(place) || place.starts_with(wanted));
+               const std::string_view text = text_of(member(&mount, "destination"));
+               const std::string made =
+                   is_normal(text)
+                       ? ""
+                       : normal((text.starts_with('/') ? "" : "/") + std::string(text) + "/");
+               const std::string_view place = made.empty() ? text : made;
+               return place != "/" && (is_below(wanted, place) || is_below(place, wanted));
            }) != nullptr;
 }
 
