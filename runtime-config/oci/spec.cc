@@ -233,10 +233,14 @@ bool Spec::denies_devices() const {
 std::vector<std::string> Spec::capabilities() const {
     std::set<std::string> all;
     const Json* sets = member(member(&tree_, "process"), "capabilities");
+    const Json* last = nullptr;
     for (const char* name : kCapabilitySets) {
         const Json* list = member(sets, name);
-        for (size_t i = 0; list != nullptr && i < list->size(); ++i)
-            all.insert(capability((*list)[i]));
+        if (list == nullptr || (last != nullptr && *list == *last))
+            continue;  // engines write most sets alike
+        for (const Json& entry : *list)
+            all.insert(capability(entry));
+        last = list;
     }
     return {all.begin(), all.end()};
 }
@@ -319,8 +323,10 @@ std::string Spec::mount_label() const {
 // removes none. CRI-O passes all annotations of a pod on, so no single value proves another engine.
 std::string_view Spec::pods_engine() const {
     std::string_view engine = "";
-    for (const auto& [key, value] : annotations()) {
-        if ((key == "io.container.manager" && value == "cri-o") ||
+    const Json* all = member(&tree_, "annotations");
+    const Json none = Json::object();
+    for (const auto& [key, value] : (all == nullptr ? none : *all).items()) {
+        if ((key == "io.container.manager" && text_of(&value) == "cri-o") ||
             (key.starts_with("io.kubernetes.cri-o.") && !is_podmans(key)))
             return "crio";
         if (key.starts_with("io.kubernetes.") && !is_podmans(key))

@@ -91,34 +91,39 @@ std::string_view type_label(Type type) {
     return "";
 }
 
-Result<> bad(const std::string& place, const std::string& why) {
-    return make_error(Code::BadInput, fmt::format("config.json: '{}' {}", printable(place), why))
+// A place in config.json: "linux.namespaces[2].path". Only a complaint has its text.
+struct Place {
+    std::string_view list;
+    std::optional<size_t> index = {};
+    std::string_view key = {};
+
+    [[nodiscard]] std::string text() const {
+        std::string all = index ? fmt::format("{}[{}]", list, *index) : std::string(list);
+        if (!key.empty())
+            all.append(all.empty() ? "" : ".").append(key);
+        return all;
+    }
+
+    [[nodiscard]] Place member(std::string_view name) const {
+        return {.list = list, .index = index, .key = name};
+    }
+};
+
+Result<> bad(const Place& place, const std::string& why) {
+    return make_error(Code::BadInput,
+                      fmt::format("config.json: '{}' {}", printable(place.text()), why))
         .advise("report it to the engine that wrote this config.json");
 }
 
-Result<> wrong_type(const Json& value, Type type, const std::string& place) {
+Result<> wrong_type(const Json& value, Type type, const Place& place) {
     return bad(
         place,
         fmt::format("must be {}, not {}", type_label(type), printable(base::dump_json(value), 40)));
 }
 
-// A place in config.json. Only a complaint has its text.
-struct Place {
-    std::string_view list;
-    std::optional<size_t> index = {};
-
-    [[nodiscard]] std::string text() const {
-        return index ? fmt::format("{}[{}]", list, *index) : std::string(list);
-    }
-
-    [[nodiscard]] std::string member(std::string_view key) const {
-        return list.empty() ? std::string(key) : fmt::format("{}.{}", text(), key);
-    }
-};
-
 Result<> check_members(const Json& object, std::span<const Member> members, const Place& place) {
     if (!object.is_object())
-        return wrong_type(object, Type::Object, place.text());
+        return wrong_type(object, Type::Object, place);
     for (const auto& entry : members) {
         const Json* value = member(&object, entry.key);
         if (value == nullptr && entry.required)
@@ -140,19 +145,19 @@ Result<> check_items(const Json* list, std::span<const Member> members, std::str
 Result<> check_strings(const Json* list, std::string_view place) {
     for (size_t i = 0; list != nullptr && i < list->size(); ++i) {
         if (!(*list)[i].is_string())
-            return wrong_type((*list)[i], Type::String, Place{place, i}.text());
+            return wrong_type((*list)[i], Type::String, {place, i});
     }
     return {};
 }
 
 // The specification forbids two namespaces, and two rlimits, of one type: which one a runtime takes
 // is unknown.
-Result<> check_types_differ(const Json* list, const std::string& place) {
-    std::set<std::string> seen;
+Result<> check_types_differ(const Json* list, std::string_view place) {
+    std::set<std::string_view> seen;
     for (size_t i = 0; list != nullptr && i < list->size(); ++i) {
         const auto& type = (*list)[i]["type"].get_ref<const std::string&>();
         if (!seen.insert(type).second)
-            return bad(fmt::format("{}[{}].type", place, i),
+            return bad({place, i, "type"},
                        fmt::format("names '{}' a second time", printable(type)));
     }
     return {};
@@ -160,7 +165,7 @@ Result<> check_types_differ(const Json* list, const std::string& place) {
 
 // Control characters would cut or break the text where it goes next: NUL in a path for the kernel,
 // a newline in a label or a log.
-Result<> check_plain(const Json* text, const std::string& place) {
+Result<> check_plain(const Json* text, const Place& place) {
     if (text == nullptr)
         return {};
     for (const char c : text->get_ref<const std::string&>()) {
@@ -177,7 +182,7 @@ Result<> check_namespaces(const Json* list) {
         const Json* path = member(&(*list)[i], "path");
         if (path == nullptr)
             continue;
-        const std::string place = Place{"linux.namespaces", i}.member("path");
+        const Place place{"linux.namespaces", i, "path"};
         TRY(check_plain(path, place));
         const auto& text = path->get_ref<const std::string&>();
         if (!text.empty() && (text[0] != '/' || text.size() >= PATH_MAX))
@@ -190,7 +195,7 @@ Result<> check_linux(const Json* section) {
     if (section == nullptr)
         return {};
     TRY(check_members(*section, kLinux, {"linux"}));
-    TRY(check_plain(member(section, "mountLabel"), "linux.mountLabel"));
+    TRY(check_plain(member(section, "mountLabel"), {"linux.mountLabel"}));
     TRY(check_namespaces(member(section, "namespaces")));
     TRY(check_items(member(section, "devices"), kDevice, "linux.devices"));
     const Json* resources = member(section, "resources");
@@ -201,12 +206,12 @@ Result<> check_linux(const Json* section) {
 }
 
 // libcap takes a number for a capability, too, which a policy would not know by name.
-Result<> check_capabilities(const Json* list, const std::string& place) {
+Result<> check_capabilities(const Json* list, std::string_view place) {
     TRY(check_strings(list, place));
     for (size_t i = 0; list != nullptr && i < list->size(); ++i) {
         const auto& name = (*list)[i].get_ref<const std::string&>();
         if (name.empty() || (name[0] >= '0' && name[0] <= '9'))
-            return bad(fmt::format("{}[{}]", place, i),
+            return bad({place, i},
                        "must be a capability such as CAP_CHOWN, not " + printable(name));
     }
     return {};
@@ -227,17 +232,17 @@ Result<> check_process(const Json* process) {
         const Member entry[] = {{set, Type::Array}};
         TRY(check_members(*capabilities, entry, {"process.capabilities"}));
         TRY(check_capabilities(member(capabilities, set),
-                               fmt::format("process.capabilities.{}", set)));
+                               std::string("process.capabilities.") + set));
     }
     return {};
 }
 
-Result<> check_each(const Json* object, Type type, const std::string& place) {
+Result<> check_each(const Json* object, Type type, std::string_view place) {
     if (object == nullptr)
         return {};
     for (const auto& [key, value] : object->items()) {
         if (!has_type(value, type) && (!value.is_null() || type == Type::String))
-            return wrong_type(value, type, place + "." + key);
+            return wrong_type(value, type, {place, {}, key});
     }
     return {};
 }
@@ -258,7 +263,7 @@ Result<> check_annotations(const Json& tree) {
     if (annotations == nullptr)
         return {};
     if (!annotations->is_object())
-        return wrong_type(*annotations, Type::Object, "annotations");
+        return wrong_type(*annotations, Type::Object, {"annotations"});
     return check_each(annotations, Type::String, "annotations");
 }
 
