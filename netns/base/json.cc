@@ -180,6 +180,12 @@ void write_value(std::string& out, const Json& value) {
             return write_number(out, value.get_ref<const Json::number_integer_t&>());
         case Json::value_t::number_unsigned:
             return write_number(out, value.get_ref<const Json::number_unsigned_t&>());
+        case Json::value_t::boolean:
+            out += value.get_ref<const Json::boolean_t&>() ? "true" : "false";
+            return;
+        case Json::value_t::null:
+            out += "null";
+            return;
         case Json::value_t::binary:
             return write_kept(out, value.get_binary());
         default:
