@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The codec of journals: structs as JSON objects, by their lists of fields (hook/steps/step.h).
+// The codec of journals: structs as JSON objects, by their lists of fields (hook/steps/step.h). They
+// are written as text at once, and read from a tree.
 //
 // Members stand in the order of the list. An optional member that is not set is left out. A missing
 // vector or struct is read as an empty one. A value without members has a Form.
@@ -143,35 +144,48 @@ inline constexpr size_t kFieldCount =
     std::tuple_size_v<std::remove_cvref_t<decltype(kFieldsOf<T>)>>;
 
 // ---- writing
-template <class T>
-void put_fields(Json::object_t& object, const T& value);
+// Begins a member of the object that the text ends in.
+inline void put_name(std::string& out, std::string_view name) {
+    if (!out.ends_with('{'))
+        out += ',';
+    base::append_json(out, name);
+    out += ':';
+}
 
 template <class T>
-void put(Json::object_t& object, std::string_view name, const T& value) {
-    const auto add = [&](Json json) { object.emplace_back(std::string(name), std::move(json)); };
+void put_fields(std::string& out, const T& value);
+
+template <class T>
+void put(std::string& out, std::string_view name, const T& value) {
     if constexpr (kIsOptional<T>) {
         if (value)
-            put(object, name, *value);
+            put(out, name, *value);
     } else if constexpr (kIsVector<T>) {
-        Json list = Json::array();
-        for (const auto& element : value)
-            list.push_back(Form<typename T::value_type>::save(element));
-        add(std::move(list));
+        put_name(out, name);
+        out += '[';
+        for (const auto& element : value) {
+            if (!out.ends_with('['))
+                out += ',';
+            base::append_json(out, Form<typename T::value_type>::save(element));
+        }
+        out += ']';
     } else if constexpr (kFieldCount<T> == 0) {
-        add(Form<T>::save(value));
+        put_name(out, name);
+        base::append_json(out, Form<T>::save(value));
     } else if (name == kHere) {
-        put_fields(object, value);
+        put_fields(out, value);
     } else {
-        Json inner = base::object_for(kFieldCount<T>);
-        put_fields(inner.get_ref<Json::object_t&>(), value);
-        add(std::move(inner));
+        put_name(out, name);
+        out += '{';
+        put_fields(out, value);
+        out += '}';
     }
 }
 
 template <class T>
-void put_fields(Json::object_t& object, const T& value) {
+void put_fields(std::string& out, const T& value) {
     const auto put_each = [&](const auto&... field) {
-        (put(object, field.name, value.*field.member), ...);
+        (put(out, field.name, value.*field.member), ...);
     };
     std::apply(put_each, kFieldsOf<T>);
 }
@@ -243,12 +257,13 @@ Result<> take_fields(const Json& object, std::string_view owner, T& value) {
 }
 }  // namespace codec
 
-// Returns the members of a struct as an object.
+// Returns the text of an object with the members of a struct.
 template <class T>
-Json encode(const T& value) {
-    Json json = base::object_for(codec::kFieldCount<T>);
-    codec::put_fields(json.get_ref<Json::object_t&>(), value);
-    return json;
+std::string encode(const T& value) {
+    std::string text = "{";
+    codec::put_fields(text, value);
+    text += '}';
+    return text;
 }
 
 // Returns the struct again. Errors name `owner` as the owner of the object.

@@ -1,10 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/steps/journal.h"
 
+#include "hook/steps/codec.h"
+
 namespace hook {
 
 namespace {
 constexpr char kStepsKey[] = "steps";  // most of the text; no member follows it
+constexpr size_t kUsualJournal = 2048;
+
+// The namespace in a journal.
+struct SavedNetns {
+    uint64_t dev = 0;
+    uint64_t ino = 0;
+    uint64_t cookie = 0;
+
+    static constexpr std::tuple kFields{Named{"dev", &SavedNetns::dev},
+                                        Named{"ino", &SavedNetns::ino},
+                                        Named{"cookie", &SavedNetns::cookie}};
+};
 
 Result<Journal> journal_from_json(const Json& json) {
     TRY(check_format(json));
@@ -14,11 +28,13 @@ Result<Journal> journal_from_json(const Json& json) {
     journal.attachment = json.value("request", Json());
     if (!journal.attachment.is_object())
         return base::make_error(base::Code::Internal, "a journal without its request");
-    journal.endpoint = TRY(endpoint_from_json(json.value("endpoint", Json::object())));
-    if (const auto ns = json.find("netns"); ns != json.end()) {
-        journal.netns = netns::NetnsId{TRY(base::required<uint64_t>(*ns, "dev")),
-                                       TRY(base::required<uint64_t>(*ns, "ino"))};
-        journal.netns_cookie = TRY(base::required<uint64_t>(*ns, "cookie"));
+    const Json none = Json::object();
+    const auto endpoint = json.find("endpoint");
+    journal.endpoint = TRY(endpoint_from_json(endpoint == json.end() ? none : *endpoint));
+    if (const auto found = json.find("netns"); found != json.end()) {
+        const auto saved = TRY(decode<SavedNetns>(*found, "netns"));
+        journal.netns = netns::NetnsId{saved.dev, saved.ino};
+        journal.netns_cookie = saved.cookie;
     }
     journal.made = TRY(base::required<bool>(json, "made"));
     journal.net_admin = TRY(base::required<bool>(json, "net_admin"));
@@ -55,25 +71,34 @@ Result<std::optional<Journal>> load_journal_head(const Store& store, const std::
 }
 
 Result<> save_journal(const Store& store, const Journal& journal) {
-    Json json = base::object_for(10);
-    json["format"] = kFormat;
-    json["key"] = journal.key;
-    json["request"] = journal.attachment;
+    std::string text = "{";
+    text.reserve(kUsualJournal);
+    codec::put(text, "format", kFormat);
+    codec::put(text, "key", journal.key);
+    codec::put_name(text, "request");
+    text += base::dump_json(journal.attachment);
     if (journal.netns)
-        json["netns"] = base::object({{"dev", journal.netns->dev},
-                                      {"ino", journal.netns->ino},
-                                      {"cookie", journal.netns_cookie}});
-    json["endpoint"] = to_json(journal.endpoint);
-    json["made"] = journal.made;
-    json["net_admin"] = journal.net_admin;
-    json["holders"] = journal.holders;
-    json["trouble"] = journal.trouble;
-    Json& steps = json[kStepsKey] = Json::array();
+        codec::put(text,
+                   "netns",
+                   SavedNetns{.dev = journal.netns->dev,
+                              .ino = journal.netns->ino,
+                              .cookie = journal.netns_cookie});
+    codec::put(text, "endpoint", journal.endpoint);
+    codec::put(text, "made", journal.made);
+    codec::put(text, "net_admin", journal.net_admin);
+    codec::put(text, "holders", journal.holders);
+    codec::put(text, "trouble", journal.trouble);
+    codec::put_name(text, kStepsKey);
+    text += '[';
     for (const AnyStep& step : journal.steps) {
-        if (is_journaled(step))
-            steps.push_back(save_step(step));
+        if (!is_journaled(step))
+            continue;
+        if (!text.ends_with('['))
+            text += ',';
+        text += step_text(step);
     }
-    return store.files().write(store.journal_path(journal.key), base::dump_json(json));
+    text += "]}";
+    return store.files().write(store.journal_path(journal.key), text);
 }
 
 Result<> remove_journal(const Store& store, const std::string& akey) {

@@ -51,24 +51,25 @@ Result<Undo> undo(const AnyStep& step, Site& site) {
         step);
 }
 
-Json save_step(const AnyStep& step) {
+std::string step_text(const AnyStep& step) {
     return std::visit(
         []<class S>(const S& s) {
-            constexpr size_t kMost = 13;  // members; an object that grows copies all of them
-            Json json = base::object_for(kMost);
-            json["kind"] = S::kKind;
-            codec::put_fields(json.get_ref<Json::object_t&>(), s);
-            return json;
+            std::string text = "{";
+            codec::put_name(text, "kind");
+            base::append_json(text, S::kKind);
+            codec::put_fields(text, s);
+            text += '}';
+            return text;
         },
         step);
 }
 
-Result<AnyStep> load_step(const Json& json) {
-    return load_kind(TRY(base::required<std::string>(json, "kind")), json);
+Json save_step(const AnyStep& step) {
+    return base::parse_json(step_text(step), "a step").value();
 }
 
-Json to_json(const Endpoint& endpoint) {
-    return encode(endpoint);
+Result<AnyStep> load_step(const Json& json) {
+    return load_kind(TRY(base::required<std::string>(json, "kind")), json);
 }
 
 Result<Endpoint> endpoint_from_json(const Json& json) {

@@ -52,7 +52,8 @@ bool is_journaled(const AnyStep& step);
 Result<> apply(const AnyStep& step, Site& site);
 Result<Undo> undo(const AnyStep& step, Site& site);
 
-// Returns a step as journals have it: its kind and its fields.
+// Returns a step as journals have it, an object of its kind and its fields: as text, and as a value.
+std::string step_text(const AnyStep& step);
 Json save_step(const AnyStep& step);
 // Returns the step again. An unknown kind or broken fields are an error.
 Result<AnyStep> load_step(const Json& json);
@@ -90,7 +91,6 @@ struct Endpoint {
     bool operator==(const Endpoint&) const = default;
 };
 
-Json to_json(const Endpoint& endpoint);
 Result<Endpoint> endpoint_from_json(const Json& json);
 
 struct Plan {

@@ -2,7 +2,6 @@
 #include "netns/base/json.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstring>
 #include <string>
@@ -101,7 +100,7 @@ class Tree {
 
 // ---- text of a value ----------------------------------------------------------------------------
 // Writes the same text as the library's dump, which looks at each byte of a string. Most strings
-// need no escape; others are left to the library.
+// need no escape; others, and numbers with a fraction, are left to the library.
 constexpr size_t kUsualText = 2048;
 
 std::string dump_by_library(const Json& value) {
@@ -122,23 +121,6 @@ bool is_plain(std::string_view text) {
     return (found | not_plain(bytes)) == 0;
 }
 
-void write_string(std::string& out, const std::string& text) {
-    if (!is_plain(text)) {
-        out += dump_by_library(text);
-        return;
-    }
-    out += '"';
-    out += text;
-    out += '"';
-}
-
-template <class Integer>
-void write_number(std::string& out, Integer number) {
-    std::array<char, 24> digits;  // NOLINT: not initialised
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
-    out.append(digits.data(), end);
-}
-
 void write_kept(std::string& out, const std::vector<uint8_t>& text) {
     out.append(reinterpret_cast<const char*>(text.data()), text.size());
 }
@@ -151,7 +133,7 @@ void write_members(std::string& out, const Json::object_t& members) {
     for (const auto& [key, member] : members) {
         if (&key != &members.front().first)
             out += ',';
-        write_string(out, key);
+        append_json(out, key);
         out += ':';
         write_value(out, member);
     }
@@ -175,14 +157,13 @@ void write_value(std::string& out, const Json& value) {
         case Json::value_t::array:
             return write_elements(out, value.get_ref<const Json::array_t&>());
         case Json::value_t::string:
-            return write_string(out, value.get_ref<const std::string&>());
+            return append_json(out, value.get_ref<const std::string&>());
         case Json::value_t::number_integer:
-            return write_number(out, value.get_ref<const Json::number_integer_t&>());
+            return append_json(out, value.get_ref<const Json::number_integer_t&>());
         case Json::value_t::number_unsigned:
-            return write_number(out, value.get_ref<const Json::number_unsigned_t&>());
+            return append_json(out, value.get_ref<const Json::number_unsigned_t&>());
         case Json::value_t::boolean:
-            out += value.get_ref<const Json::boolean_t&>() ? "true" : "false";
-            return;
+            return append_json(out, value.get_ref<const Json::boolean_t&>());
         case Json::value_t::null:
             out += "null";
             return;
@@ -235,6 +216,16 @@ const Json& array_of(const Json& json, const char* key) {
     static const Json kNone = Json::array();
     const auto found = json.find(key);
     return found == json.end() ? kNone : *found;
+}
+
+void append_json(std::string& out, std::string_view text) {
+    if (!is_plain(text)) {
+        out += dump_by_library(text);
+        return;
+    }
+    out += '"';
+    out += text;
+    out += '"';
 }
 
 std::string dump_json(const Json& value) {

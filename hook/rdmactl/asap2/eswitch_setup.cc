@@ -12,6 +12,7 @@
 #include "hook/steps/codec.h"
 #include "hook/steps/eswitch.h"
 #include "hook/steps/journal.h"
+#include "netns/base/json_kept.h"
 #include "netns/tc_offload.h"
 
 namespace hook::ctl {
@@ -325,7 +326,7 @@ Result<std::optional<Setup>> load_setup(const Store& store, const std::string& h
 Result<> save_setup(const Store& store, const Setup& setup) {
     Json vfs = Json::array();
     for (const VfSettings& vf : setup.vfs)
-        vfs.push_back(encode(vf));
+        vfs.push_back(base::kept_json(encode(vf)));
     const Json json{{"format", kFormat},
                     {"handle", setup.handle},
                     {"before", to_json(setup.before)},
