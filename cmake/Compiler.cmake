@@ -44,8 +44,17 @@ if(RDMA_STATIC_HOOK AND NOT RDMA_SANITIZE)
   check_cxx_source_compiles(
     "extern \"C\" void* nl_socket_alloc(void); int main() { return nl_socket_alloc() == nullptr; }"
     RDMA_CAN_LINK_STATICALLY)
-  unset(CMAKE_REQUIRED_FLAGS)
   unset(CMAKE_REQUIRED_LIBRARIES)
+  # A static program applies its own relocations: packed ones need a C library that knows them, beside the linker.
+  string(APPEND CMAKE_REQUIRED_FLAGS " -Wl,--fatal-warnings -Wl,-z,pack-relative-relocs")
+  check_cxx_source_compiles("
+    #include <features.h>
+    #if !__GLIBC_PREREQ(2, 36)
+    #error it would crash before main()
+    #endif
+    int main() {}"
+    RDMA_CAN_PACK_RELOCATIONS)
+  unset(CMAKE_REQUIRED_FLAGS)
   set(RDMA_STATIC_POSSIBLE ${RDMA_CAN_LINK_STATICALLY})
   if(NOT RDMA_CAN_LINK_STATICALLY)
     message(STATUS "rdma-hook is linked dynamically: libc.a, libnl-3.a or libmd.a is missing")
@@ -70,9 +79,9 @@ endfunction()
 # A program that starts with every container: static where that is possible.
 function(rdma_link_for_fast_start target)
   if(RDMA_STATIC_POSSIBLE)
-    # Relocations are work at each start: packed (RELR, glibc 2.36) they are a quarter of it.
+    # Relocations are work at each start: packed (RELR) they are a quarter of it.
     target_link_options(${target} PRIVATE
-      -static-pie -Wl,--gc-sections -Wl,-z,pack-relative-relocs)
+      -static-pie -Wl,--gc-sections $<$<BOOL:${RDMA_CAN_PACK_RELOCATIONS}>:-Wl,-z,pack-relative-relocs>)
   else()
     target_link_options(${target} PRIVATE -pie)
   endif()
