@@ -278,7 +278,7 @@ Result<Socket*> Sockets::get(const Netns& ns) {
     if (found != entries_.end()) {
         std::rotate(entries_.begin(), found, found + 1);
     } else {
-        entries_.push_front({ns.id(), TRY(Socket::open(ns, protocol_))});
+        entries_.insert(entries_.begin(), Entry{ns.id(), TRY(Socket::open(ns, protocol_))});
         if (entries_.size() > kMaxSockets)
             entries_.pop_back();
     }

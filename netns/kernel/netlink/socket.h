@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <string>
 #include <vector>
 
@@ -84,7 +83,7 @@ class Sockets {
     };
 
     int protocol_;
-    std::deque<Entry> entries_;
+    std::vector<Entry> entries_;  // the last used first
 };
 
 }  // namespace netns::netlink
