@@ -5,8 +5,6 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <sha2.h>
 #include <sys/random.h>
 
@@ -26,15 +24,15 @@ std::string random_uuid() {
         std::abort();
     b[6] = static_cast<uint8_t>((b[6] & 0x0fU) | 0x40U);
     b[8] = static_cast<uint8_t>((b[8] & 0x3fU) | 0x80U);
-    const auto part = [&](size_t first, size_t behind) {
-        return fmt::join(b.data() + first, b.data() + behind, "");
-    };
-    return fmt::format("{:02x}-{:02x}-{:02x}-{:02x}-{:02x}",
-                       part(0, 4),
-                       part(4, 6),
-                       part(6, 8),
-                       part(8, 10),
-                       part(10, b.size()));
+    static constexpr char kHex[] = "0123456789abcdef";
+    std::string text;
+    for (size_t i = 0; i < b.size(); ++i) {
+        if (i == 4 || i == 6 || i == 8 || i == 10)
+            text += '-';
+        text += kHex[b[i] >> 4U];
+        text += kHex[b[i] & 15U];
+    }
+    return text;
 }
 
 bool is_uuid(std::string_view text) {
