@@ -241,8 +241,7 @@ Result<std::vector<std::string>> Store::journal_keys() const {
     return stems(files_, folder(kJournals));
 }
 
-Result<> check_format(const Json& json) {
-    const int format = TRY(base::required<int>(json, "format"));
+Result<> check_same_format(int format) {
     if (format == kFormat)
         return {};
     return make_error(
@@ -260,16 +259,8 @@ Result<> check_arrays(const Json& json, std::initializer_list<const char*> membe
     return {};
 }
 
-Result<std::vector<std::string>> string_list(const Json& json, const char* member) {
-    TRY(check_arrays(json, {member}));
-    std::vector<std::string> list;
-    for (const Json& entry : base::array_of(json, member))
-        list.push_back(TRY(base::as<std::string>(entry, member)));
-    return list;
-}
-
-Result<> check_key(const Json& json, const std::string& key) {
-    if (TRY(base::required<std::string>(json, "key")) == key)
+Result<> check_same_key(std::string_view found, std::string_view key) {
+    if (found == key)
         return {};
     return make_error(Code::Internal, "its contents belong to another key than its name says")
         .advise("rename it back, then run: rdmactl gc");

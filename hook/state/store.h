@@ -34,7 +34,7 @@
 #include "netns/base/clock.h"
 #include "netns/base/file_lock.h"
 #include "netns/base/files.h"
-#include "netns/base/json.h"
+#include "netns/base/json_view.h"
 #include "netns/namespace.h"
 #include "netns/process.h"
 
@@ -141,13 +141,22 @@ bool is_attachment_key(std::string_view text);
 // change that an older program would misread needs another version.
 inline constexpr int kFormat = 1;
 // Checks the version of a file. Any other version is an error: such a file is left as it is.
-Result<> check_format(const base::Json& json);
+Result<> check_same_format(int format);
+
+template <class Object>  // Json or JsonView
+Result<> check_format(const Object& json) {
+    return check_same_format(TRY(base::required<int>(json, "format")));
+}
+
 // Checks that the members are arrays, as far as they exist.
 Result<> check_arrays(const base::Json& json, std::initializer_list<const char*> members);
-// Returns a member that is an array of strings; empty if it is missing.
-Result<std::vector<std::string>> string_list(const base::Json& json, const char* member);
 // Checks that the file is about its name: its member "key" leads to other files.
-Result<> check_key(const base::Json& json, const std::string& key);
+Result<> check_same_key(std::string_view found, std::string_view key);
+
+template <class Object>
+Result<> check_key(const Object& json, std::string_view key) {
+    return check_same_key(TRY(base::required<std::string>(json, "key")), key);
+}
 
 base::Json to_json(const Container& container);
 Result<Container> container_from_json(const base::Json& json);

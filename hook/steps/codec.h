@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The codec of journals: structs as JSON objects, by their lists of fields (hook/steps/step.h). They
-// are written as text at once, and read from a tree.
+// are written as text, and read where the text lies.
 //
 // Members stand in the order of the list. An optional member that is not set is left out. A missing
 // vector or struct is read as an empty one. A value without members has a Form.
@@ -17,7 +17,7 @@
 #include <fmt/format.h>
 
 #include "hook/steps/step.h"
-#include "netns/base/json.h"
+#include "netns/base/json_view.h"
 #include "netns/base/type_traits.h"
 #include "netns/sriov.h"
 #include "netns/values/address.h"
@@ -25,7 +25,7 @@
 
 namespace hook {
 
-using base::Json;
+using base::JsonView;
 
 // The form of a value in JSON. save() returns a text, a number or a truth value; load() returns the
 // value again, or nothing. kBroken is the error in that case: {0} is the owner of the object, {1}
@@ -205,20 +205,20 @@ Result<> load(Result<Raw<T>> raw, std::string_view owner, std::string_view name,
 }
 
 template <class T>
-Result<> take_fields(const Json& object, std::string_view owner, T& value);
+Result<> take_fields(const JsonView& object, std::string_view owner, T& value);
 
 // Returns whether the object has the member. For a struct whose members stand beside the others,
 // its first member decides.
 template <class T>
-bool has(const Json& object, std::string_view name) {
+bool has(const JsonView& object, std::string_view name) {
     if constexpr (kFieldCount<T> != 0)
-        return object.contains(name == kHere ? std::get<0>(kFieldsOf<T>).name : name);
+        return object.find(name == kHere ? std::get<0>(kFieldsOf<T>).name : name).has_value();
     else
-        return object.contains(name);
+        return object.find(name).has_value();
 }
 
 template <class T>
-Result<> take(const Json& object, std::string_view owner, std::string_view name, T& value) {
+Result<> take(const JsonView& object, std::string_view owner, std::string_view name, T& value) {
     if constexpr (kIsOptional<T>) {
         if (!has<typename T::value_type>(object, name))
             return {};
@@ -226,12 +226,12 @@ Result<> take(const Json& object, std::string_view owner, std::string_view name,
     } else if constexpr (kIsVector<T>) {
         using Element = typename T::value_type;
         const auto list = object.find(name);
-        if (list == object.end())
+        if (!list)
             return {};
         if (!list->is_array())
             return base::make_error(base::Code::Internal,
                                     fmt::format("'{}' must be an array", name));
-        for (const Json& each : *list)
+        for (const JsonView& each : list->elements())
             TRY(load(base::as<Raw<Element>>(each, name), owner, name, value.emplace_back()));
         return {};
     } else if constexpr (kFieldCount<T> == 0) {
@@ -239,15 +239,13 @@ Result<> take(const Json& object, std::string_view owner, std::string_view name,
     } else {
         if (name == kHere)
             return take_fields(object, owner, value);
-        static const Json kEmpty = Json::object();
-        const auto inner = object.find(name);
-        return take_fields(inner == object.end() ? kEmpty : *inner, owner, value);
+        return take_fields(object.find(name).value_or(JsonView{}), owner, value);
     }
 }
 
 // Reads the members in order and stops at the first error.
 template <class T>
-Result<> take_fields(const Json& object, std::string_view owner, T& value) {
+Result<> take_fields(const JsonView& object, std::string_view owner, T& value) {
     Result<> done;
     const auto take_each = [&](const auto&... field) {
         return ((done = take(object, owner, field.name, value.*field.member)).has_value() && ...);
@@ -268,10 +266,16 @@ std::string encode(const T& value) {
 
 // Returns the struct again. Errors name `owner` as the owner of the object.
 template <class T>
-Result<T> decode(const Json& object, std::string_view owner) {
+Result<T> decode(const JsonView& object, std::string_view owner) {
     T value{};
     TRY(codec::take_fields(object, owner, value));
     return value;
+}
+
+template <class T>
+Result<T> decode(std::string_view text, std::string_view owner) {
+    const auto nodes = TRY(base::scan_json(text, owner));
+    return decode<T>(JsonView(text, nodes), owner);
 }
 
 }  // namespace hook

@@ -20,54 +20,62 @@ struct SavedNetns {
                                         Named{"cookie", &SavedNetns::cookie}};
 };
 
-Result<Journal> journal_from_json(const Json& json) {
+Result<Steps> load_steps(const JsonView& journal) {
+    Steps steps;
+    const auto list = journal.find(kStepsKey);
+    if (list && !list->is_array())
+        return base::make_error(base::Code::Internal, "'steps' must be an array");
+    for (const JsonView& step : list.value_or(JsonView{}).elements())
+        steps.push_back(TRY(load_step(step)));
+    return steps;
+}
+
+Result<Journal> load_members(const JsonView& json, const std::string& akey) {
+    constexpr std::string_view kOwner = "journal";
     TRY(check_format(json));
-    TRY(check_arrays(json, {kStepsKey}));
     Journal journal;
     journal.key = TRY(base::required<std::string>(json, "key"));
-    journal.attachment = json.value("request", Json());
-    if (!journal.attachment.is_object())
+    const auto request = json.find("request");
+    if (!request || !request->is_object())
         return base::make_error(base::Code::Internal, "a journal without its request");
-    const Json none = Json::object();
-    const auto endpoint = json.find("endpoint");
-    journal.endpoint = TRY(endpoint_from_json(endpoint == json.end() ? none : *endpoint));
-    if (const auto found = json.find("netns"); found != json.end()) {
-        const auto saved = TRY(decode<SavedNetns>(*found, "netns"));
-        journal.netns = netns::NetnsId{saved.dev, saved.ino};
-        journal.netns_cookie = saved.cookie;
+    journal.attachment = request->value();
+    TRY(codec::take(json, "endpoint", "endpoint", journal.endpoint));
+    std::optional<SavedNetns> ns;
+    TRY(codec::take(json, "netns", "netns", ns));
+    if (ns) {
+        journal.netns = netns::NetnsId{ns->dev, ns->ino};
+        journal.netns_cookie = ns->cookie;
     }
-    journal.made = TRY(base::required<bool>(json, "made"));
-    journal.net_admin = TRY(base::required<bool>(json, "net_admin"));
-    for (const Json& step : base::array_of(json, kStepsKey))
-        journal.steps.push_back(TRY(load_step(step)));
-    journal.holders = TRY(string_list(json, "holders"));
-    journal.trouble = TRY(string_list(json, "trouble"));
+    TRY(codec::take(json, kOwner, "made", journal.made));
+    TRY(codec::take(json, kOwner, "net_admin", journal.net_admin));
+    journal.steps = TRY(load_steps(json));
+    TRY(codec::take(json, kOwner, "holders", journal.holders));
+    TRY(codec::take(json, kOwner, "trouble", journal.trouble));
+    TRY(check_key(json, akey));
     return journal;
 }
 
-using Parse = Result<Json> (*)(std::string_view text, std::string_view what);
-
-Result<std::optional<Journal>> load(const Store& store, const std::string& akey, Parse parse) {
+// Reads the members before `stop_at`; all if that is empty.
+Result<std::optional<Journal>> load(const Store& store,
+                                    const std::string& akey,
+                                    std::string_view stop_at) {
     const std::string path = store.journal_path(akey);
-    auto text = store.files().read(path, kMaxStateFile);
+    const auto text = store.files().read(path, kMaxStateFile);
     if (!text && base::is_missing(text.error()))
         return std::optional<Journal>{};
-    const Json json = TRY(parse(TRY(std::move(text)), path));
-    auto journal = journal_from_json(json);
-    if (journal)
-        TRY(check_key(json, akey).context(path));
-    return std::optional{TRY(std::move(journal).context(path))};
+    if (!text)
+        return text.error();
+    const auto nodes = TRY(base::scan_json(*text, path, stop_at));
+    return std::optional{TRY(load_members(JsonView(*text, nodes), akey).context(path))};
 }
 }  // namespace
 
 Result<std::optional<Journal>> load_journal(const Store& store, const std::string& akey) {
-    return load(store, akey, base::parse_json);
+    return load(store, akey, {});
 }
 
 Result<std::optional<Journal>> load_journal_head(const Store& store, const std::string& akey) {
-    return load(store, akey, [](std::string_view text, std::string_view what) {
-        return base::parse_json_before(kStepsKey, text, what);
-    });
+    return load(store, akey, kStepsKey);
 }
 
 Result<> save_journal(const Store& store, const Journal& journal) {

@@ -17,7 +17,7 @@
 #include "hook/steps/running.h"
 #include "hook/steps/step.h"
 #include "hook/steps/vf.h"
-#include "netns/base/json.h"
+#include "netns/base/json_view.h"
 
 namespace hook {
 
@@ -56,6 +56,7 @@ Result<Undo> undo(const AnyStep& step, Site& site);
 std::string step_text(const AnyStep& step);
 Json save_step(const AnyStep& step);
 // Returns the step again. An unknown kind or broken fields are an error.
+Result<AnyStep> load_step(const base::JsonView& json);
 Result<AnyStep> load_step(const Json& json);
 
 // The device of an attachment, as far as the plan knows it beforehand. This is enough to find the
@@ -90,8 +91,6 @@ struct Endpoint {
                                         Named{"gid", &Endpoint::gid}};
     bool operator==(const Endpoint&) const = default;
 };
-
-Result<Endpoint> endpoint_from_json(const Json& json);
 
 struct Plan {
     Steps steps;

@@ -10,6 +10,7 @@
 
 #include "netns/base/json_kept.h"
 #include "netns/base/json_scan.h"
+#include "netns/base/json_view.h"
 
 namespace base {
 
@@ -23,8 +24,9 @@ class Tree {
   public:
     Tree(std::string_view text,
          const std::vector<JsonNode>& nodes,
-         std::span<const std::string_view> kept)
-        : text_(text), nodes_(nodes), kept_(kept) {}
+         std::span<const std::string_view> kept,
+         size_t at = 0)
+        : text_(text), nodes_(nodes), kept_(kept), at_(at) {}
 
     // Recurses as deep as the text, which scan_json() bounds.
     Json value() {
@@ -95,7 +97,7 @@ class Tree {
     std::string_view text_;
     const std::vector<JsonNode>& nodes_;
     std::span<const std::string_view> kept_;
-    size_t at_ = 0;
+    size_t at_;
 };
 
 // ---- text of a value ----------------------------------------------------------------------------
@@ -191,11 +193,8 @@ Json kept_json(std::string_view text) {
     return Json::binary(std::vector<uint8_t>(bytes, bytes + text.size()));
 }
 
-Result<Json> parse_json_before(std::string_view member,
-                               std::string_view text,
-                               std::string_view what) {
-    const auto nodes = TRY(scan_json(text, what, member));
-    return Tree(text, nodes, {}).value();
+Json JsonView::value() const {
+    return nodes_ != nullptr ? Tree(text_, *nodes_, {}, at_).value() : Json();
 }
 
 Json object_for(size_t members) {

@@ -26,11 +26,6 @@ using Json = nlohmann::ordered_json;
 // it reads.
 Result<Json> parse_json(std::string_view text, std::string_view what);
 
-// Parses the members of an object that stand before `member`, and ignores the rest of the text.
-Result<Json> parse_json_before(std::string_view member,
-                               std::string_view text,
-                               std::string_view what);
-
 // Returns an empty object with room for so many members. An object that grows copies all its
 // members each time: the library's ordered object keeps its keys constant, so they cannot be moved.
 Json object_for(size_t members);

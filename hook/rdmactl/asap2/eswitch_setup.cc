@@ -57,7 +57,7 @@ Result<Setup> setup_from_json(const Json& json) {
     setup.before = TRY(state_from_json(json.value("before", Json::object())));
     TRY(check_arrays(json, {"vfs"}));
     for (const Json& vf : json.value("vfs", Json::array()))
-        setup.vfs.push_back(TRY(decode<VfSettings>(vf, "vfs")));
+        setup.vfs.push_back(TRY(decode<VfSettings>(base::dump_json(vf), "vfs")));
     return setup;
 }
 

@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include "netns/base/json_view.h"
+
 namespace base {
 namespace {
 TEST(Json, KeepsOrderAndUnknownMembers) {
@@ -148,13 +150,17 @@ TEST(Json, TheTextIsTheLibrarysOwn) {
 
 TEST(Json, TheHeadOfAnObjectAlone) {
     const std::string text = R"({"a":{"end":1},"b":[2],"end":[)";
-    EXPECT_EQ(dump_json(*parse_json_before("end", text, "x")), R"({"a":{"end":1},"b":[2]})");
-    EXPECT_EQ(dump_json(*parse_json_before("end", R"({"a":1})", "x")), R"({"a":1})");
-    EXPECT_EQ(dump_json(*parse_json_before("end", R"({"end":1})", "x")), "{}");
-    EXPECT_FALSE(parse_json_before("none", text, "x")) << "it is cut off";
-    EXPECT_FALSE(parse_json_before("end", R"({"a":1,"a":2,"end":[)", "x"));
-    EXPECT_FALSE(parse_json_before("end", R"({"a":[{"end":[)", "x")) << "not the object's own";
-    EXPECT_FALSE(parse_json_before("end", "", "x"));
+    const auto head = [](std::string_view end, std::string_view all) -> Result<std::string> {
+        const auto nodes = TRY(scan_json(all, "x", end));
+        return dump_json(JsonView(all, nodes).value());
+    };
+    EXPECT_EQ(*head("end", text), R"({"a":{"end":1},"b":[2]})");
+    EXPECT_EQ(*head("end", R"({"a":1})"), R"({"a":1})");
+    EXPECT_EQ(*head("end", R"({"end":1})"), "{}");
+    EXPECT_FALSE(head("none", text)) << "it is cut off";
+    EXPECT_FALSE(head("end", R"({"a":1,"a":2,"end":[)"));
+    EXPECT_FALSE(head("end", R"({"a":[{"end":[)")) << "not the object's own";
+    EXPECT_FALSE(head("end", ""));
 }
 
 TEST(Json, TypedAccess) {
@@ -168,6 +174,44 @@ TEST(Json, TypedAccess) {
     EXPECT_EQ(*optional_member<int>(object, "nil", 7), 7);
     EXPECT_FALSE(optional_member<int>(object, "s", 7));
     EXPECT_FALSE(required<int>(Json::array(), "n"));
+}
+
+TEST(JsonView, ReadsWhatATreeHas) {
+    const std::string text = R"({"n":300,"neg":-1,"s":"x","b":true,"nil":null,"f":1.5,)"
+                             R"("k\u0065y":[{"a":1},[2,{"b":[]},3],"\n"],"last":false})";
+    const Json tree = *parse_json(text, "x");
+    const auto nodes = scan_json(text, "x").value();
+    const JsonView view(text, nodes);
+    EXPECT_EQ(view.value(), tree);
+    EXPECT_EQ(*required<int>(view, "n"), 300);
+    EXPECT_EQ(*required<int8_t>(view, "neg"), -1);
+    EXPECT_EQ(*required<std::string>(view, "s"), "x");
+    EXPECT_TRUE(*required<bool>(view, "b"));
+    EXPECT_FALSE(*required<bool>(view, "last"));
+    EXPECT_FALSE(required<uint8_t>(view, "n"));
+    EXPECT_FALSE(required<uint32_t>(view, "neg"));
+    EXPECT_FALSE(required<bool>(view, "n"));
+    EXPECT_FALSE(required<std::string>(view, "n"));
+    for (const char* key : {"s", "b", "nil", "f", "key", "gone"})
+        EXPECT_EQ(required<int>(view, key).error().text, required<int>(tree, key).error().text);
+}
+
+TEST(JsonView, GoesIntoListsAndMembers) {
+    const std::string text = R"({"list":[{"a":1},[2,{"b":[]},3],"\n"],"last":[[]]})";
+    const auto nodes = scan_json(text, "x").value();
+    const auto list = JsonView(text, nodes).find("list");
+    ASSERT_TRUE(list && list->is_array() && !list->is_object());
+    const auto elements = list->elements();
+    ASSERT_EQ(elements.size(), 3U);
+    EXPECT_EQ(*required<int>(elements[0], "a"), 1);
+    EXPECT_EQ(dump_json(elements[1].value()), R"([2,{"b":[]},3])");
+    EXPECT_EQ(*as<int>(elements[1].elements()[2], "x"), 3);
+    EXPECT_EQ(*as<std::string>(elements[2], "x"), "\n");
+    EXPECT_FALSE(elements[1].find("b"));
+    EXPECT_TRUE(elements[0].elements().empty());
+    EXPECT_EQ(JsonView(text, nodes).find("last")->elements().size(), 1U);
+    EXPECT_FALSE(JsonView().find("a") || JsonView().is_array());
+    EXPECT_TRUE(JsonView().value().is_null());
 }
 }  // namespace
 }  // namespace base
