@@ -12,6 +12,7 @@ namespace hook {
 
 using base::FileLock;
 using base::Json;
+using base::JsonView;
 
 namespace {
 constexpr const char* kContainers = "containers";
@@ -53,6 +54,114 @@ std::string record_path(const Store& store, const char* folder, const std::strin
 // lease that somebody has written to.
 std::string lock_name(const char* kind, const std::string& name) {
     return fmt::format("{}-{}", kind, base::sha256_hex(name));
+}
+
+constexpr size_t kUsualRecord = 512;
+
+void put_token(std::string& text, const netns::ProcessToken& token) {
+    base::append_name(text, "pid");
+    base::append_json(text, token.pid);
+    base::append_name(text, "start");
+    base::append_json(text, token.start);
+}
+
+// Returns the text of a container's record.
+std::string record_text(const Container& c) {
+    std::string text = "{";
+    text.reserve(kUsualRecord);
+    const auto put = [&](std::string_view name, const auto& value) {
+        base::append_name(text, name);
+        base::append_json(text, value);
+    };
+    const auto put_json = [&](std::string_view name, const Json& value) {
+        base::append_name(text, name);
+        text += base::dump_json(value);
+    };
+    put("format", kFormat);
+    put("key", c.key);
+    put("bundle", c.bundle);
+    put("id", c.id);
+    put("attach", c.uuid);
+    put("committed", c.committed);
+    put_token(text, c.token);
+    put("netns_path", c.netns_path);
+    put_json("attachments", c.attachments);
+    put("created", c.created);
+    put("created_uptime", c.created_uptime.count());
+    if (c.running_init) {
+        base::append_name(text, "running_init");
+        text += '{';
+        put_token(text, *c.running_init);
+        text += '}';
+    }
+    if (!c.grants.empty())
+        put_json("grants", c.grants);
+    Json limits = Json::object();
+    for (const auto& [akey, limit] : c.limits)
+        limits[akey] = to_json(limit);
+    if (!limits.empty())
+        put_json("limits", limits);
+    if (c.netns) {
+        base::append_name(text, "netns");
+        text += '{';
+        put("dev", c.netns->dev);
+        put("ino", c.netns->ino);
+        text += '}';
+    }
+    text += '}';
+    return text;
+}
+
+// Returns the elements of a member that is an array; none if it is missing.
+Result<std::vector<JsonView>> elements_of(const JsonView& json, std::string_view name) {
+    const auto list = json.find(name);
+    if (list && !list->is_array())
+        return make_error(Code::Internal, fmt::format("'{}' must be an array", name));
+    return list ? list->elements() : std::vector<JsonView>{};
+}
+
+Result<netns::ProcessToken> load_token(const JsonView& json) {
+    return netns::ProcessToken{TRY(base::required<pid_t>(json, "pid")),
+                               TRY(base::required<uint64_t>(json, "start"))};
+}
+
+Result<std::map<std::string, Limits>> load_limits(const Json& json) {
+    std::map<std::string, Limits> limits;
+    if (!json.is_object())
+        return make_error(Code::Internal, "'limits' must be an object");
+    for (const auto& [akey, entry] : json.items()) {
+        if (!entry.is_object())
+            return make_error(Code::Internal, "'limits' must have objects");
+        limits.emplace(akey, TRY(limits_from_json(entry, "limits")));
+    }
+    return limits;
+}
+
+Result<Container> load_record(const JsonView& json, const std::string& key) {
+    TRY(check_format(json));
+    Container c;
+    c.key = TRY(base::required<std::string>(json, "key"));
+    c.bundle = TRY(base::required<std::string>(json, "bundle"));
+    c.id = TRY(base::required<std::string>(json, "id"));
+    c.uuid = TRY(base::required<std::string>(json, "attach"));
+    c.committed = TRY(base::required<bool>(json, "committed"));
+    c.token = TRY(load_token(json));
+    c.netns_path = TRY(base::required<std::string>(json, "netns_path"));
+    c.created = TRY(base::required<int64_t>(json, "created"));
+    c.created_uptime = std::chrono::seconds{TRY(base::required<int64_t>(json, "created_uptime"))};
+    for (const JsonView& entry : TRY(elements_of(json, "attachments")))
+        c.attachments.push_back(TRY(base::as<std::string>(entry, "attachments")));
+    if (const auto init = json.find("running_init"))
+        c.running_init = TRY(load_token(*init));
+    for (const JsonView& step : TRY(elements_of(json, "grants")))
+        c.grants.push_back(step.value());
+    if (const auto limits = json.find("limits"))
+        c.limits = TRY(load_limits(limits->value()));
+    if (const auto ns = json.find("netns"))
+        c.netns = netns::NetnsId{TRY(base::required<uint64_t>(*ns, "dev")),
+                                 TRY(base::required<uint64_t>(*ns, "ino"))};
+    TRY(check_key(json, key));
+    return c;
 }
 
 bool is_hex(std::string_view text) {
@@ -178,14 +287,13 @@ Result<std::optional<Container>> Store::find_container(
     const std::string& key, std::initializer_list<const char*> folders) const {
     for (const char* where : folders) {
         const std::string path = record_path(*this, where, key);
-        auto text = files_.read(path, kMaxStateFile);
+        const auto text = files_.read(path, kMaxStateFile);
         if (!text && base::is_missing(text.error()))
             continue;
-        const Json json = TRY(base::parse_json(TRY(std::move(text)), path));
-        auto container = container_from_json(json);
-        if (container)
-            TRY(check_key(json, key).context(path));
-        return std::optional{TRY(std::move(container).context(path))};
+        if (!text)
+            return text.error();
+        const auto nodes = TRY(base::scan_json(*text, path));
+        return std::optional{TRY(load_record(JsonView(*text, nodes), key).context(path))};
     }
     return std::optional<Container>{};
 }
@@ -204,7 +312,7 @@ Result<std::vector<Container>> Store::load_by_id(const std::string& id) const {
 }
 
 Result<> Store::save_container(const Container& container) const {
-    const std::string text = base::dump_json(to_json(container));
+    const std::string text = record_text(container);
     if (!container.committed)
         return files_.write(record_path(*this, kPending, container.key), text);
     // The record is written before the pending one goes: the container has a record at every
@@ -292,64 +400,8 @@ Result<std::vector<std::string>> Store::sweep() const {
     return swept;
 }
 
-Json to_json(const Container& c) {
-    Json json = base::object({{"format", kFormat},
-                              {"key", c.key},
-                              {"bundle", c.bundle},
-                              {"id", c.id},
-                              {"attach", c.uuid},
-                              {"committed", c.committed},
-                              {"pid", c.token.pid},
-                              {"start", c.token.start},
-                              {"netns_path", c.netns_path},
-                              {"attachments", c.attachments},
-                              {"created", c.created},
-                              {"created_uptime", c.created_uptime.count()}});
-    if (c.running_init)
-        json["running_init"] =
-            base::object({{"pid", c.running_init->pid}, {"start", c.running_init->start}});
-    if (!c.grants.empty())
-        json["grants"] = c.grants;
-    for (const auto& [akey, limits] : c.limits)
-        json["limits"][akey] = to_json(limits);
-    if (c.netns)
-        json["netns"] = base::object({{"dev", c.netns->dev}, {"ino", c.netns->ino}});
-    return json;
-}
-
-Result<Container> container_from_json(const Json& json) {
-    TRY(check_format(json));
-    TRY(check_arrays(json, {"attachments", "grants"}));
-    Container c;
-    c.key = TRY(base::required<std::string>(json, "key"));
-    c.bundle = TRY(base::required<std::string>(json, "bundle"));
-    c.id = TRY(base::required<std::string>(json, "id"));
-    c.uuid = TRY(base::required<std::string>(json, "attach"));
-    c.committed = TRY(base::required<bool>(json, "committed"));
-    c.token.pid = TRY(base::required<pid_t>(json, "pid"));
-    c.token.start = TRY(base::required<uint64_t>(json, "start"));
-    c.netns_path = TRY(base::required<std::string>(json, "netns_path"));
-    c.created = TRY(base::required<int64_t>(json, "created"));
-    c.created_uptime = std::chrono::seconds{TRY(base::required<int64_t>(json, "created_uptime"))};
-    for (const Json& entry : base::array_of(json, "attachments"))
-        c.attachments.push_back(TRY(base::as<std::string>(entry, "attachments")));
-    if (const auto init = json.find("running_init"); init != json.end())
-        c.running_init = netns::ProcessToken{TRY(base::required<pid_t>(*init, "pid")),
-                                             TRY(base::required<uint64_t>(*init, "start"))};
-    c.grants = base::array_of(json, "grants");
-    if (const auto limits = json.find("limits"); limits != json.end()) {
-        if (!limits->is_object())
-            return make_error(Code::Internal, "'limits' must be an object");
-        for (const auto& [akey, entry] : limits->items()) {
-            if (!entry.is_object())
-                return make_error(Code::Internal, "'limits' must have objects");
-            c.limits.emplace(akey, TRY(limits_from_json(entry, "limits")));
-        }
-    }
-    if (const auto ns = json.find("netns"); ns != json.end())
-        c.netns = netns::NetnsId{TRY(base::required<uint64_t>(*ns, "dev")),
-                                 TRY(base::required<uint64_t>(*ns, "ino"))};
-    return c;
+Json to_json(const Container& container) {
+    return base::parse_json(record_text(container), "a record").value();
 }
 
 }  // namespace hook

@@ -158,8 +158,8 @@ Result<> check_key(const Object& json, std::string_view key) {
     return check_same_key(TRY(base::required<std::string>(json, "key")), key);
 }
 
+// Returns the record of a container.
 base::Json to_json(const Container& container);
-Result<Container> container_from_json(const base::Json& json);
 
 // The time to wait for any of the locks: longer than an attach that holds it takes.
 inline constexpr std::chrono::seconds kLockTimeout{20};

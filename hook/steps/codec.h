@@ -144,14 +144,6 @@ inline constexpr size_t kFieldCount =
     std::tuple_size_v<std::remove_cvref_t<decltype(kFieldsOf<T>)>>;
 
 // ---- writing
-// Begins a member of the object that the text ends in.
-inline void put_name(std::string& out, std::string_view name) {
-    if (!out.ends_with('{'))
-        out += ',';
-    base::append_json(out, name);
-    out += ':';
-}
-
 template <class T>
 void put_fields(std::string& out, const T& value);
 
@@ -161,7 +153,7 @@ void put(std::string& out, std::string_view name, const T& value) {
         if (value)
             put(out, name, *value);
     } else if constexpr (kIsVector<T>) {
-        put_name(out, name);
+        base::append_name(out, name);
         out += '[';
         for (const auto& element : value) {
             if (!out.ends_with('['))
@@ -170,12 +162,12 @@ void put(std::string& out, std::string_view name, const T& value) {
         }
         out += ']';
     } else if constexpr (kFieldCount<T> == 0) {
-        put_name(out, name);
+        base::append_name(out, name);
         base::append_json(out, Form<T>::save(value));
     } else if (name == kHere) {
         put_fields(out, value);
     } else {
-        put_name(out, name);
+        base::append_name(out, name);
         out += '{';
         put_fields(out, value);
         out += '}';

@@ -83,7 +83,7 @@ Result<> save_journal(const Store& store, const Journal& journal) {
     text.reserve(kUsualJournal);
     codec::put(text, "format", kFormat);
     codec::put(text, "key", journal.key);
-    codec::put_name(text, "request");
+    base::append_name(text, "request");
     text += base::dump_json(journal.attachment);
     if (journal.netns)
         codec::put(text,
@@ -96,7 +96,7 @@ Result<> save_journal(const Store& store, const Journal& journal) {
     codec::put(text, "net_admin", journal.net_admin);
     codec::put(text, "holders", journal.holders);
     codec::put(text, "trouble", journal.trouble);
-    codec::put_name(text, kStepsKey);
+    base::append_name(text, kStepsKey);
     text += '[';
     for (const AnyStep& step : journal.steps) {
         if (!is_journaled(step))

@@ -55,7 +55,7 @@ std::string step_text(const AnyStep& step) {
     return std::visit(
         []<class S>(const S& s) {
             std::string text = "{";
-            codec::put_name(text, "kind");
+            base::append_name(text, "kind");
             base::append_json(text, S::kKind);
             codec::put_fields(text, s);
             text += '}';

@@ -227,6 +227,13 @@ void append_json(std::string& out, std::string_view text) {
     out += '"';
 }
 
+void append_name(std::string& out, std::string_view name) {
+    if (!out.ends_with('{'))
+        out += ',';
+    append_json(out, name);
+    out += ':';
+}
+
 std::string dump_json(const Json& value) {
     std::string text;
     text.reserve(kUsualText);

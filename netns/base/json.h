@@ -61,6 +61,9 @@ void append_json(std::string& out, T value) {
     }
 }
 
+// Begins a member of the object that the text ends in.
+void append_name(std::string& out, std::string_view name);
+
 namespace detail {
 Error wrong_type(std::string_view key, std::string_view expected, const Json& value);
 Error missing_member(std::string_view key, std::string_view expected);
