@@ -8,39 +8,45 @@
 namespace hook {
 
 namespace {
-Json to_json(const Granted& g) {
-    Json json = base::object({{"index", g.index},
-                              {"mode", g.mode},
-                              {"placement", g.placement == Placement::Host ? "host" : "container"},
-                              {"device", g.device.name},
-                              {"provider", g.software.empty() ? "device" : g.software},
-                              {"node_guid", fmt::format("{:016x}", g.device.node_guid)}});
-    if (g.netdev) {
-        json["netdev"] = g.netdev->name;
-        json["mac"] = netns::to_string(g.netdev->mac);
-        json["mtu"] = g.netdev->mtu;
-    }
-    json["addresses"] = Json::array();
-    json["rdma_cm"] = g.rdma_cm.has_value();
-    json["nodes"] = Json::array();
+void put_granted(std::string& text, const Granted& g) {
+    const auto put = [&](std::string_view name, const auto& value) {
+        base::append_member(text, name, value);
+    };
+    std::vector<std::string> addresses;
+    for (const auto& address : g.addresses)
+        addresses.push_back(netns::to_string(address));
+    std::vector<std::string> nodes;
     for (const netns::CharDevice& node : device_nodes(g))
-        json["nodes"].push_back(node.path());
+        nodes.push_back(node.path());
+    if (g.rdma_cm)
+        nodes.push_back(g.rdma_cm->path());
+    text += '{';
+    put("index", g.index);
+    put("mode", g.mode);
+    put("placement", g.placement == Placement::Host ? "host" : "container");
+    put("device", g.device.name);
+    put("provider", g.software.empty() ? "device" : g.software);
+    put("node_guid", fmt::format("{:016x}", g.device.node_guid));
+    if (g.netdev) {
+        put("netdev", g.netdev->name);
+        put("mac", netns::to_string(g.netdev->mac));
+        put("mtu", g.netdev->mtu);
+    }
+    put("addresses", addresses);
+    put("rdma_cm", g.rdma_cm.has_value());
+    put("nodes", nodes);
     if (g.gid) {
-        json["gid"] = netns::to_string(g.gid->gid);
-        json["gid_index"] = g.gid->index;
-        json["gid_type"] = "RoCE v2";
+        put("gid", netns::to_string(g.gid->gid));
+        put("gid_index", g.gid->index);
+        put("gid_type", "RoCE v2");
     }
     if (!g.port_state.empty())
-        json["port_state"] = g.port_state;
+        put("port_state", g.port_state);
     if (!g.software_path.empty())
-        json["software_path"] = g.software_path;
+        put("software_path", g.software_path);
     if (!g.image_lacks.empty())
-        json["image_lacks"] = g.image_lacks;
-    for (const auto& address : g.addresses)
-        json["addresses"].push_back(netns::to_string(address));
-    if (g.rdma_cm)
-        json["nodes"].push_back(g.rdma_cm->path());
-    return json;
+        put("image_lacks", g.image_lacks);
+    text += '}';
 }
 }  // namespace
 
@@ -75,31 +81,37 @@ void Delivery::look_at_image(const Asking& asking, std::vector<Granted>& granted
 }
 
 Result<bool> Delivery::write_attach_file(const Container& container,
-                                         const Json& content,
+                                         const std::string& content,
                                          Notes& notes) const {
     const std::string file = context_.store.attach_path(container.key);
-    TRY(context_.host.files.write(file, base::dump_json(content), base::Access::Readable));
+    TRY(context_.host.files.write(file, content, base::Access::Readable));
     return label_all({file}, kAttachFileInContainer, notes);
 }
 
-Json granted_json(const std::string& id, bool fenced, const std::vector<Granted>& granted) {
-    Json json = base::object({{"format", 1},
-                              {"attached", true},
-                              {"id", id},
-                              {"isolation", fenced ? "device nodes" : "none"},
-                              {"attachments", Json::array()}});
-    for (const Granted& g : granted)
-        json["attachments"].push_back(to_json(g));
-    return json;
+std::string granted_json(const std::string& id, bool fenced, const std::vector<Granted>& granted) {
+    std::string text = "{";
+    base::append_member(text, "format", 1);
+    base::append_member(text, "attached", true);
+    base::append_member(text, "id", id);
+    base::append_member(text, "isolation", fenced ? "device nodes" : "none");
+    base::append_name(text, "attachments");
+    text += '[';
+    for (const Granted& g : granted) {
+        if (!text.ends_with('['))
+            text += ',';
+        put_granted(text, g);
+    }
+    text += "]}";
+    return text;
 }
 
-Json failed_json(const std::string& id, const base::Error& error) {
-    return base::object({{"format", 1},
-                         {"attached", false},
-                         {"id", id},
-                         {"error", error.message()},
-                         {"code", base::code_name(error.code)},
-                         {"attachments", Json::array()}});
+std::string failed_json(const std::string& id, const base::Error& error) {
+    return base::dump_json(base::object({{"format", 1},
+                                         {"attached", false},
+                                         {"id", id},
+                                         {"error", error.message()},
+                                         {"code", base::code_name(error.code)},
+                                         {"attachments", Json::array()}}));
 }
 
 }  // namespace hook

@@ -55,7 +55,7 @@ class Delivery {
                    Notes& notes) const;
     // Writes Store::attach_path() of the container. False: as label_all() returns it.
     Result<bool> write_attach_file(const Container& container,
-                                   const Json& content,
+                                   const std::string& content,
                                    Notes& notes) const;
 
     const Context& context_;
@@ -63,7 +63,7 @@ class Delivery {
 };
 
 // Both return attach.json, "format" 1; see docs/reference/attach-json.md. `fenced`: see Asking.
-Json granted_json(const std::string& id, bool fenced, const std::vector<Granted>& granted);
-Json failed_json(const std::string& id, const base::Error& error);
+std::string granted_json(const std::string& id, bool fenced, const std::vector<Granted>& granted);
+std::string failed_json(const std::string& id, const base::Error& error);
 
 }  // namespace hook

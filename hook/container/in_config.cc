@@ -235,7 +235,7 @@ Result<> InConfig::add_settings(const std::string& bundle,
 
 // Declares what every container gets, with RDMA or (rdma.optional) without. That is attach.json,
 // and the hooks that commit and undo its record.
-Result<> InConfig::declare(const Container& container, const Json& attach, Notes& notes) {
+Result<> InConfig::declare(const Container& container, const std::string& attach, Notes& notes) {
     if (TRY(write_attach_file(container, attach, notes)))
         spec_.add_file_mount(context_.store.attach_path(container.key), kAttachFileInContainer);
     for (const char* stage : {"createRuntime", "poststop"})

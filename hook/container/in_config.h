@@ -52,7 +52,7 @@ class InConfig final : public Delivery {
                           const Container& container,
                           const std::vector<Variable>& variables,
                           Notes& notes);
-    Result<> declare(const Container& container, const Json& attach, Notes& notes);
+    Result<> declare(const Container& container, const std::string& attach, Notes& notes);
 
     std::string program_;
     std::optional<oci::Spec> untouched_;  // the config.json before give()

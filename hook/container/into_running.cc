@@ -128,7 +128,7 @@ Result<> IntoRunning::give(const Asking& asking,
         steps.push_back(SetMemlock{.init = root_.init,
                                    .before = TRY(context_.host.processes.memlock(root_.init)),
                                    .bytes = bytes});
-    const Json attach = granted_json(container.id, asking.fenced, granted);
+    const std::string attach = granted_json(container.id, asking.fenced, granted);
     TRY(carry_out(std::move(steps), attach, container, notes));
     variables_ = variables_of(granted);
     if (!runs_)
@@ -144,7 +144,7 @@ Result<> IntoRunning::explain(Container& container, const base::Error& error, No
 // Writes the steps to disk, then carries them out, and attach.json after them. A container without
 // a place for the file goes without it.
 Result<> IntoRunning::carry_out(Steps steps,
-                                const Json& attach,
+                                const std::string& attach,
                                 Container& container,
                                 Notes& notes) const {
     if (TRY(write_attach_file(container, attach, notes)))

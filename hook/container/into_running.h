@@ -56,7 +56,10 @@ class IntoRunning final : public Delivery {
           ns_(std::move(ns)),
           runs_(now == Init::Runs) {}
 
-    Result<> carry_out(Steps steps, const Json& attach, Container& container, Notes& notes) const;
+    Result<> carry_out(Steps steps,
+                       const std::string& attach,
+                       Container& container,
+                       Notes& notes) const;
 
     netns::ContainerRoot root_;
     netns::Netns ns_;

@@ -59,53 +59,47 @@ std::string lock_name(const char* kind, const std::string& name) {
 constexpr size_t kUsualRecord = 512;
 
 void put_token(std::string& text, const netns::ProcessToken& token) {
-    base::append_name(text, "pid");
-    base::append_json(text, token.pid);
-    base::append_name(text, "start");
-    base::append_json(text, token.start);
+    base::append_member(text, "pid", token.pid);
+    base::append_member(text, "start", token.start);
 }
 
 // Returns the text of a container's record.
 std::string record_text(const Container& c) {
     std::string text = "{";
     text.reserve(kUsualRecord);
-    const auto put = [&](std::string_view name, const auto& value) {
-        base::append_name(text, name);
-        base::append_json(text, value);
-    };
-    const auto put_json = [&](std::string_view name, const Json& value) {
-        base::append_name(text, name);
-        text += base::dump_json(value);
-    };
-    put("format", kFormat);
-    put("key", c.key);
-    put("bundle", c.bundle);
-    put("id", c.id);
-    put("attach", c.uuid);
-    put("committed", c.committed);
+    base::append_member(text, "format", kFormat);
+    base::append_member(text, "key", c.key);
+    base::append_member(text, "bundle", c.bundle);
+    base::append_member(text, "id", c.id);
+    base::append_member(text, "attach", c.uuid);
+    base::append_member(text, "committed", c.committed);
     put_token(text, c.token);
-    put("netns_path", c.netns_path);
-    put_json("attachments", c.attachments);
-    put("created", c.created);
-    put("created_uptime", c.created_uptime.count());
+    base::append_member(text, "netns_path", c.netns_path);
+    base::append_member(text, "attachments", c.attachments);
+    base::append_member(text, "created", c.created);
+    base::append_member(text, "created_uptime", c.created_uptime.count());
     if (c.running_init) {
         base::append_name(text, "running_init");
         text += '{';
         put_token(text, *c.running_init);
         text += '}';
     }
-    if (!c.grants.empty())
-        put_json("grants", c.grants);
-    Json limits = Json::object();
-    for (const auto& [akey, limit] : c.limits)
-        limits[akey] = to_json(limit);
-    if (!limits.empty())
-        put_json("limits", limits);
+    if (!c.grants.empty()) {
+        base::append_name(text, "grants");
+        text += base::dump_json(c.grants);
+    }
+    if (!c.limits.empty()) {
+        Json limits = Json::object();
+        for (const auto& [akey, limit] : c.limits)
+            limits[akey] = to_json(limit);
+        base::append_name(text, "limits");
+        text += base::dump_json(limits);
+    }
     if (c.netns) {
         base::append_name(text, "netns");
         text += '{';
-        put("dev", c.netns->dev);
-        put("ino", c.netns->ino);
+        base::append_member(text, "dev", c.netns->dev);
+        base::append_member(text, "ino", c.netns->ino);
         text += '}';
     }
     text += '}';

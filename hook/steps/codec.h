@@ -162,8 +162,7 @@ void put(std::string& out, std::string_view name, const T& value) {
         }
         out += ']';
     } else if constexpr (kFieldCount<T> == 0) {
-        base::append_name(out, name);
-        base::append_json(out, Form<T>::save(value));
+        base::append_member(out, name, Form<T>::save(value));
     } else if (name == kHere) {
         put_fields(out, value);
     } else {

@@ -55,8 +55,7 @@ std::string step_text(const AnyStep& step) {
     return std::visit(
         []<class S>(const S& s) {
             std::string text = "{";
-            base::append_name(text, "kind");
-            base::append_json(text, S::kKind);
+            base::append_member(text, "kind", S::kKind);
             codec::put_fields(text, s);
             text += '}';
             return text;

@@ -227,6 +227,16 @@ void append_json(std::string& out, std::string_view text) {
     out += '"';
 }
 
+void append_json(std::string& out, std::span<const std::string> texts) {
+    out += '[';
+    for (const std::string& text : texts) {
+        if (&text != &texts.front())
+            out += ',';
+        append_json(out, text);
+    }
+    out += ']';
+}
+
 void append_name(std::string& out, std::string_view name) {
     if (!out.ends_with('{'))
         out += ',';

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <concepts>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -46,9 +47,10 @@ const Json& array_of(const Json& json, const char* key);
 // Prints the value on one line. Invalid UTF-8 is replaced, never thrown.
 std::string dump_json(const Json& value);
 
-// Appends a string, a whole number or a truth value as dump_json() prints it. For texts that are
+// Appends strings, whole numbers and truth values as dump_json() prints them. For texts that are
 // written often and have few kinds of members: a Json of each member costs ten times as much.
 void append_json(std::string& out, std::string_view text);
+void append_json(std::string& out, std::span<const std::string> texts);
 
 template <std::integral T>
 void append_json(std::string& out, T value) {
@@ -63,6 +65,12 @@ void append_json(std::string& out, T value) {
 
 // Begins a member of the object that the text ends in.
 void append_name(std::string& out, std::string_view name);
+
+template <class T>
+void append_member(std::string& out, std::string_view name, const T& value) {
+    append_name(out, name);
+    append_json(out, value);
+}
 
 namespace detail {
 Error wrong_type(std::string_view key, std::string_view expected, const Json& value);

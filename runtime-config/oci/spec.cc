@@ -422,9 +422,10 @@ void Spec::add_file_mount(const std::string& host_path, const std::string& conta
 }
 
 void Spec::add_hook(const std::string& stage, const Hook& hook) {
-    Json entry = base::object({{"path", hook.path},
-                               {"args", base::kept_json(base::dump_json(hook.args))},
-                               {"env", Json::array({kHookPath})}});
+    std::string args;
+    base::append_json(args, hook.args);
+    Json entry = base::object(
+        {{"path", hook.path}, {"args", base::kept_json(args)}, {"env", Json::array({kHookPath})}});
     if (hook.timeout_s != 0)
         entry["timeout"] = hook.timeout_s;
     add_once(list_in(object_in(tree_, "hooks"), stage.c_str()), std::move(entry));

@@ -148,6 +148,28 @@ TEST(Json, TheTextIsTheLibrarysOwn) {
     EXPECT_EQ(dump_json(all), library(all));
 }
 
+TEST(Json, MembersAreAppendedAsTheirValuesPrint) {
+    std::string text = "{";
+    append_member(text, "s", "{\"\n\xc3");
+    append_member(text, "empty", std::string());
+    append_member(text, "n", int8_t{-7});
+    append_member(text, "most", UINT64_MAX);
+    append_member(text, "least", INT64_MIN);
+    append_member(text, "b", true);
+    append_member(text, "none", std::vector<std::string>{});
+    append_member(text, "\"", std::vector<std::string>{"[", "\""});
+    text += '}';
+    const Json same{{"s", "{\"\n\xc3"},
+                    {"empty", ""},
+                    {"n", -7},
+                    {"most", UINT64_MAX},
+                    {"least", INT64_MIN},
+                    {"b", true},
+                    {"none", Json::array()},
+                    {"\"", Json::array({"[", "\""})}};
+    EXPECT_EQ(text, dump_json(same));
+}
+
 TEST(Json, TheHeadOfAnObjectAlone) {
     const std::string text = R"({"a":{"end":1},"b":[2],"end":[)";
     const auto head = [](std::string_view end, std::string_view all) -> Result<std::string> {
