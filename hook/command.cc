@@ -171,17 +171,19 @@ Call call_of(const Command& command, netns::Host& host) {
     const bool prepared =
         (command.stage->run == run_create_runtime || command.stage->run == run_poststop) &&
         !command.container.empty();
-    return Call{
-        .host = host,
-        .config = ReadOnce{[path = command.config_path] { return load_callers_config(path); },
-                           callers_defaults},
-        .self = prepared ? std::string{} : own_program(),
-        .bundle = working_directory(),
-        .state_dir = command.state_dir,
-        .container = command.container,
-        .attach = command.attach,
-        .owner = host.processes.parent(),
-        .annotations = command.annotations};
+    return Call{.host = host,
+                .config = ReadOnce{[path = command.config_path, prepared] {
+                                       return prepared ? load_callers_log_settings(path)
+                                                       : load_callers_config(path);
+                                   },
+                                   callers_defaults},
+                .self = prepared ? std::string{} : own_program(),
+                .bundle = working_directory(),
+                .state_dir = command.state_dir,
+                .container = command.container,
+                .attach = command.attach,
+                .owner = host.processes.parent(),
+                .annotations = command.annotations};
 }
 
 int report(const Command& command, const Call& call, const Error& error) {

@@ -139,6 +139,10 @@ Result<Config> load_callers_config(const std::string& path) {
     return caller.root ? load_config(path) : load_users_config(path, caller.user, caller.root_uid);
 }
 
+Result<Config> load_callers_log_settings(const std::string& path) {
+    return netns::find_caller().root ? load_log_settings(path) : load_callers_config(path);
+}
+
 Config callers_defaults() {
     const netns::Caller caller = netns::find_caller();
     return caller.root ? Config{} : as_users({}, caller.user);

@@ -41,6 +41,8 @@ class ReadOnce {
 // Reads the configuration for the user of this process. A user who is not root has state of his own,
 // and config.rootless is set.
 Result<Config> load_callers_config(const std::string& path);
+// The same for a stage that only writes to the log: what root's other members say is not read.
+Result<Config> load_callers_log_settings(const std::string& path);
 // Returns the same user's configuration as it is without a file.
 Config callers_defaults();
 
@@ -52,7 +54,7 @@ struct Call {
     std::string self{};    // rdma-hook's own path, for the hooks that it adds
     std::string bundle{};  // the working directory, or the bundle that rdma-runtime got
     // createRuntime and poststop, as precreate wrote them into config.json. These stages need no
-    // configuration: if it is broken meanwhile, everything can still be given back.
+    // configuration but the log's: if it is broken meanwhile, everything can still be given back.
     std::string state_dir{};
     std::string container{};  // KEY
     std::string attach{};     // UUID

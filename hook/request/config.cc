@@ -13,6 +13,7 @@
 #include "hook/request/config_policy.h"
 #include "hook/request/keys.h"
 #include "netns/base/ascii.h"
+#include "netns/base/json_kept.h"
 #include "netns/base/owned_file.h"
 #include "netns/devlink.h"
 
@@ -276,6 +277,19 @@ Result<std::string> parse_path(const Json& value, const std::string& place) {
     return text;
 }
 
+Result<> read_log(const Json& document, Config& config) {
+    const Json* log = find(document, "log");
+    if (log == nullptr)
+        return {};
+    TRY(expect(*log, Type::Object, "log"));
+    TRY(check_members(*log, kLog, "log"));
+    if (const Json* file = find(*log, "file"))
+        config.log_file = TRY(parse_path(*file, "log.file"));
+    config.log_level = TRY(parse_choice(
+        *log, "level", "log", kLevels, "error, warning, info or debug", config.log_level));
+    return {};
+}
+
 Result<Config> read_document(const Json& json) {
     Config config;
     TRY(expect(json, Type::Object, "the document"));
@@ -293,14 +307,7 @@ Result<Config> read_document(const Json& json) {
             .advise("choose a folder there: what it holds is worthless after a boot");
     if (const Json* runtime = find(json, "runtime"))
         config.runtime = TRY(parse_path(*runtime, "runtime"));
-    const Json* log = find(json, "log");
-    if (log == nullptr)
-        return config;
-    TRY(check_members(*log, kLog, "log"));
-    if (const Json* file = find(*log, "file"))
-        config.log_file = TRY(parse_path(*file, "log.file"));
-    config.log_level = TRY(parse_choice(
-        *log, "level", "log", kLevels, "error, warning, info or debug", config.log_level));
+    TRY(read_log(json, config));
     return config;
 }
 
@@ -352,6 +359,22 @@ Config as_users(Config config, uid_t user) {
     config.state_dir = fmt::format("/run/user/{}/rdma-hook", user);
     config.log_file.clear();
     return config;
+}
+
+Result<Config> parse_log_settings(std::string_view text) {
+    constexpr std::string_view kOthers[] = {"pools", "policy"};
+    const Json json = TRY(base::parse_json_keeping(kOthers, text, "the configuration"));
+    TRY(expect(json, Type::Object, "the document"));
+    Config config;
+    TRY(read_log(json, config));
+    return config;
+}
+
+Result<Config> load_log_settings(const std::string& path) {
+    const auto text = TRY(base::read_owned_file(path, base::Owned{}));
+    if (!text)
+        return Config{};
+    return parse_log_settings(*text);
 }
 
 Result<std::string> runtime_setting(const std::string& path) {

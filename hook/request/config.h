@@ -85,6 +85,11 @@ Result<Config> load_users_config(const std::string& path, uid_t user, uid_t root
 // Makes a configuration that of such a user.
 Config as_users(Config config, uid_t user);
 
+// Reads only where the log goes, whatever else is wrong with the configuration; its other members
+// are the default's.
+Result<Config> parse_log_settings(std::string_view text);
+Result<Config> load_log_settings(const std::string& path = kConfigPath);
+
 // Returns only the member `runtime`, whatever else is wrong with the configuration; empty if it is
 // missing. An error: the member cannot be read, and the caller uses the runtime that it knew before
 // (runtimes.h).

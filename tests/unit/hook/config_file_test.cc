@@ -83,6 +83,20 @@ TEST_F(ConfigFile, TheRuntimeAlone) {
     EXPECT_FALSE(runtime_setting(dir_ / "etc/rdma-hook/config.json")) << "others may change it";
 }
 
+TEST_F(ConfigFile, TheLogAlone) {
+    EXPECT_EQ(load_log_settings("/nonexistent/rdma-hook.json")->log_file, "");
+    EXPECT_FALSE(load_log_settings(dir_ / "etc/rdma-hook/config.json")) << "others may change it";
+    const auto config = parse_log_settings(
+        R"({"pools":{"a":7},"policy":[],"new":1,"log":{"file":"/var/log/x","level":"error"}})");
+    ASSERT_TRUE(config) << config.error().message();
+    EXPECT_EQ(config->log_file, "/var/log/x");
+    EXPECT_EQ(config->log_level, base::log::Level::Error);
+    EXPECT_EQ(parse_log_settings(R"({"state_dir":7})")->log_level, base::log::Level::Info);
+    for (const char* text :
+         {"[]", R"({"log":7})", R"({"log":{"file":"x"}})", R"({"log":{"level":"loud"}})"})
+        EXPECT_FALSE(parse_log_settings(text)) << text;
+}
+
 TEST_F(ConfigFile, NobodyElseMayWrite) {
     const std::pair<const char*, mode_t> table[] = {{"etc/rdma-hook/config.json", 0664},
                                                     {"etc/rdma-hook/config.json", 0646},
