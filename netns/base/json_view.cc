@@ -17,6 +17,19 @@ std::optional<JsonView> JsonView::find(std::string_view key) const {
     return std::nullopt;
 }
 
+std::vector<std::pair<std::string, JsonView>> JsonView::members() const {
+    std::vector<std::pair<std::string, JsonView>> all;
+    if (!is_object())
+        return all;
+    all.reserve(node().size);
+    size_t at = at_ + 1;
+    for (uint32_t left = node().size; left > 0; --left) {
+        all.emplace_back(string_of(text_, (*nodes_)[at]), JsonView(text_, *nodes_, at + 1));
+        at = (*nodes_)[at + 1].next;
+    }
+    return all;
+}
+
 std::vector<JsonView> JsonView::elements() const {
     std::vector<JsonView> all;
     if (!is_array())

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "netns/base/json.h"
@@ -25,12 +26,17 @@ class JsonView {
     JsonView(std::string_view text, const std::vector<JsonNode>& nodes)
         : JsonView(text, nodes, 0) {}
 
+    [[nodiscard]] bool is_null() const { return is(JsonNode::Kind::Null); }
+
     [[nodiscard]] bool is_object() const { return is(JsonNode::Kind::Object); }
 
     [[nodiscard]] bool is_array() const { return is(JsonNode::Kind::Array); }
 
     // Returns a member; nothing if it is missing, or if this is no object.
     [[nodiscard]] std::optional<JsonView> find(std::string_view key) const;
+
+    // Returns the members of an object; none of another value.
+    [[nodiscard]] std::vector<std::pair<std::string, JsonView>> members() const;
 
     // Returns the elements of an array; none of another value.
     [[nodiscard]] std::vector<JsonView> elements() const;
@@ -89,6 +95,16 @@ Result<T> required(const JsonView& object, std::string_view key) {
     const auto found = object.find(key);
     if (!found)
         return detail::missing_member(key, detail::type_label<T>());
+    return as<T>(*found, key);
+}
+
+template <class T>
+Result<T> optional_member(const JsonView& object, std::string_view key, T fallback) {
+    if (!object.is_object())
+        return detail::missing_member(key, detail::type_label<T>());
+    const auto found = object.find(key);
+    if (!found || found->is_null())
+        return fallback;
     return as<T>(*found, key);
 }
 

@@ -7,12 +7,12 @@
 #include <fmt/format.h>
 
 #include "netns/base/ascii.h"
-#include "netns/base/json.h"
+#include "netns/base/json_view.h"
 
 namespace oci {
 
 using base::Code;
-using base::Json;
+using base::JsonView;
 using base::make_error;
 using base::printable;
 
@@ -49,8 +49,8 @@ std::string canonical_path(std::string_view path) {
 }
 
 // Without a process, crun writes 0 and runc no pid.
-Result<pid_t> parse_pid(const Json& tree) {
-    const auto pid = TRY(base::optional_member<int64_t>(tree, "pid", 0));
+Result<pid_t> parse_pid(const JsonView& state) {
+    const auto pid = TRY(base::optional_member<int64_t>(state, "pid", 0));
     if (!std::in_range<pid_t>(pid) || pid < 0)
         return bad("pid", std::to_string(pid), "a process id");
     return static_cast<pid_t>(pid);
@@ -70,43 +70,42 @@ Result<std::string> parse_bundle(const std::string& bundle) {
 }
 
 // Leaves out what is no text: the runtime has judged config.json.
-std::map<std::string, std::string> annotations_of(const Json& tree) {
+std::map<std::string, std::string> annotations_of(const JsonView& state) {
     std::map<std::string, std::string> all;
-    const auto list = tree.find("annotations");
-    if (list == tree.end() || !list->is_object())
-        return all;
-    for (const auto& [key, value] : list->items()) {
-        if (value.is_string())
-            all.emplace(key, value.get<std::string>());
+    for (auto& [key, value] : state.find("annotations").value_or(JsonView{}).members()) {
+        if (auto text = value.get<std::string>())
+            all.emplace(std::move(key), *std::move(text));
     }
     return all;
 }
 
-Result<State> read_state(const Json& tree) {
+Result<State> read_state(const JsonView& json) {
     State state;
-    state.id = TRY(parse_id(TRY(base::required<std::string>(tree, "id"))));
-    state.bundle = TRY(parse_bundle(TRY(base::required<std::string>(tree, "bundle"))));
-    state.status = TRY(base::optional_member<std::string>(tree, "status", ""));
-    state.pid = TRY(parse_pid(tree));
-    state.annotations = annotations_of(tree);
+    state.id = TRY(parse_id(TRY(base::required<std::string>(json, "id"))));
+    state.bundle = TRY(parse_bundle(TRY(base::required<std::string>(json, "bundle"))));
+    state.status = TRY(base::optional_member<std::string>(json, "status", ""));
+    state.pid = TRY(parse_pid(json));
+    state.annotations = annotations_of(json);
     return state;
 }
 
-Result<Json> parse_tree(std::string_view text) {
+template <class Read>
+Result<State> read_text(std::string_view text, const Read& read) {
     if (text.size() > kMaxStateBytes)
         return make_error(Code::BadInput,
                           fmt::format("container state is larger than {} bytes", kMaxStateBytes))
             .advise(kReport);
-    Json tree = TRY(base::parse_json(text, "container state"));
-    if (!tree.is_object())
+    const auto nodes = TRY(base::scan_json(text, "container state"));
+    const JsonView json(text, nodes);
+    if (!json.is_object())
         return make_error(Code::BadInput, "container state is not a JSON object").advise(kReport);
-    return tree;
+    return read(json);
 }
 
 // Reads the process of a kept state.
-Result<> read_process(const Json& tree, const char* pid, const char* start, State& state) {
-    state.pid = TRY(base::required<pid_t>(tree, pid));
-    state.start = TRY(base::required<uint64_t>(tree, start));
+Result<> read_process(const JsonView& json, const char* pid, const char* start, State& state) {
+    state.pid = TRY(base::required<pid_t>(json, pid));
+    state.start = TRY(base::required<uint64_t>(json, start));
     if (state.pid <= 0)
         return bad(pid, std::to_string(state.pid), "a process id");
     return {};
@@ -114,13 +113,16 @@ Result<> read_process(const Json& tree, const char* pid, const char* start, Stat
 
 // runc keeps the container's annotations as labels KEY=VALUE, and its bundle as the label behind
 // them. So an annotation "bundle" is not the bundle.
-Result<std::string> runc_bundle(const Json& tree) {
+Result<std::string> runc_bundle(const JsonView& json) {
     constexpr std::string_view kLabel = "bundle=";
-    const auto config = tree.find("config");
-    if (config == tree.end() || !config->is_object())
+    const auto config = json.find("config");
+    if (!config || !config->is_object())
         return make_error(Code::BadInput, "it has no 'config'").advise(kReport);
+    const auto labels = config->find("labels");
+    if (labels && !labels->is_array())
+        return make_error(Code::BadInput, "'labels' must be a list").advise(kReport);
     std::string bundle;
-    for (const Json& entry : base::array_of(*config, "labels")) {
+    for (const JsonView& entry : labels.value_or(JsonView{}).elements()) {
         const auto label = TRY(base::as<std::string>(entry, "labels"));
         if (label.starts_with(kLabel))
             bundle = label.substr(kLabel.size());
@@ -128,23 +130,23 @@ Result<std::string> runc_bundle(const Json& tree) {
     return parse_bundle(bundle);
 }
 
-Result<State> read_runc_state(const Json& tree, const std::string& id) {
+Result<State> read_runc_state(const JsonView& json, const std::string& id) {
     State state;
-    state.id = TRY(parse_id(TRY(base::required<std::string>(tree, "id"))));
+    state.id = TRY(parse_id(TRY(base::required<std::string>(json, "id"))));
     if (state.id != id)
         return make_error(Code::BadInput,
                           "it is about container " + state.id + " and not about " + id)
             .advise(kReport);
-    TRY(read_process(tree, "init_process_pid", "init_process_start", state));
-    state.bundle = TRY(runc_bundle(tree));
+    TRY(read_process(json, "init_process_pid", "init_process_start", state));
+    state.bundle = TRY(runc_bundle(json));
     return state;
 }
 
-Result<State> read_crun_status(const Json& tree, const std::string& id) {
+Result<State> read_crun_status(const JsonView& json, const std::string& id) {
     State state;
     state.id = TRY(parse_id(id));
-    TRY(read_process(tree, "pid", "process-start-time", state));
-    state.bundle = TRY(parse_bundle(TRY(base::required<std::string>(tree, "bundle"))));
+    TRY(read_process(json, "pid", "process-start-time", state));
+    state.bundle = TRY(parse_bundle(TRY(base::required<std::string>(json, "bundle"))));
     return state;
 }
 }  // namespace
@@ -155,15 +157,20 @@ bool is_container_id(std::string_view id) {
 }
 
 Result<State> parse_state(std::string_view text) {
-    return read_state(TRY(parse_tree(text))).context("container state");
+    return read_text(
+        text, [](const JsonView& json) { return read_state(json).context("container state"); });
 }
 
 Result<State> parse_runc_state(std::string_view text, const std::string& id) {
-    return read_runc_state(TRY(parse_tree(text)), id).context("runc's state of container");
+    return read_text(text, [&](const JsonView& json) {
+        return read_runc_state(json, id).context("runc's state of container");
+    });
 }
 
 Result<State> parse_crun_status(std::string_view text, const std::string& id) {
-    return read_crun_status(TRY(parse_tree(text)), id).context("crun's status of container");
+    return read_text(text, [&](const JsonView& json) {
+        return read_crun_status(json, id).context("crun's status of container");
+    });
 }
 
 }  // namespace oci

@@ -214,6 +214,11 @@ TEST(JsonView, ReadsWhatATreeHas) {
     EXPECT_FALSE(required<uint32_t>(view, "neg"));
     EXPECT_FALSE(required<bool>(view, "n"));
     EXPECT_FALSE(required<std::string>(view, "n"));
+    EXPECT_EQ(*optional_member<int>(view, "nil", 7), 7);
+    EXPECT_EQ(*optional_member<int>(view, "gone", 7), 7);
+    EXPECT_EQ(*optional_member<int>(view, "n", 7), 300);
+    EXPECT_FALSE(optional_member<int>(view, "s", 7));
+    EXPECT_FALSE(optional_member<int>(*view.find("key"), "n", 7));
     for (const char* key : {"s", "b", "nil", "f", "key", "gone"})
         EXPECT_EQ(required<int>(view, key).error().text, required<int>(tree, key).error().text);
 }
@@ -232,7 +237,12 @@ TEST(JsonView, GoesIntoListsAndMembers) {
     EXPECT_FALSE(elements[1].find("b"));
     EXPECT_TRUE(elements[0].elements().empty());
     EXPECT_EQ(JsonView(text, nodes).find("last")->elements().size(), 1U);
-    EXPECT_FALSE(JsonView().find("a") || JsonView().is_array());
+    const auto members = elements[1].elements()[1].members();
+    ASSERT_EQ(members.size(), 1U);
+    EXPECT_EQ(members[0].first, "b");
+    EXPECT_TRUE(members[0].second.is_array());
+    EXPECT_TRUE(list->members().empty());
+    EXPECT_FALSE(JsonView().find("a") || JsonView().is_array() || JsonView().is_null());
     EXPECT_TRUE(JsonView().value().is_null());
 }
 }  // namespace

@@ -74,7 +74,7 @@ TEST(State, WhatRuntimesDoNotKeep) {
         {runc + R"(,"config":{}})", "'bundle' must be an absolute path"},
         {runc + R"(,"config":{"labels":["bundle=/b","bundle=b"]}})", "not 'b'"},
         {runc + R"(,"config":{"labels":["bundle=/b",1]}})", "'labels' must be a string"},
-        {runc + R"(,"config":{"labels":{"x":7}}})", "'labels' must be a string"},
+        {runc + R"(,"config":{"labels":{"x":7}}})", "'labels' must be a list"},
     };
 
     for (const auto& row : of_runc) {
