@@ -193,6 +193,15 @@ Json kept_json(std::string_view text) {
     return Json::binary(std::vector<uint8_t>(bytes, bytes + text.size()));
 }
 
+KeptView::KeptView(const Json& value) {
+    if (!value.is_binary())
+        return;
+    const std::vector<uint8_t>& text = value.get_binary();
+    text_ = {reinterpret_cast<const char*>(text.data()), text.size()};
+    if (auto nodes = scan_json(text_, "a kept text"))
+        nodes_ = *std::move(nodes);
+}
+
 Json JsonView::value() const {
     return nodes_ != nullptr ? Tree(text_, *nodes_, {}, at_).value() : Json();
 }

@@ -5,8 +5,9 @@
 
 #include <span>
 #include <string_view>
+#include <vector>
 
-#include "netns/base/json.h"
+#include "netns/base/json_view.h"
 
 namespace base {
 
@@ -18,5 +19,19 @@ Result<Json> parse_json_keeping(std::span<const std::string_view> names,
 
 // Returns the kept value of a text, which is JSON.
 Json kept_json(std::string_view text);
+
+// A kept value to look into, which it outlives. Of another value it views nothing.
+class KeptView {
+  public:
+    explicit KeptView(const Json& value);
+
+    [[nodiscard]] JsonView view() const {
+        return nodes_.empty() ? JsonView() : JsonView(text_, nodes_);
+    }
+
+  private:
+    std::string_view text_;
+    std::vector<JsonNode> nodes_;
+};
 
 }  // namespace base

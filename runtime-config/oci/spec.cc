@@ -20,9 +20,19 @@ using base::printable;
 namespace {
 constexpr char kMemlock[] = "RLIMIT_MEMLOCK";
 
-// Members that nothing here reads, wherever they are: most of an engine's config.json.
-constexpr std::string_view kKept[] = {
-    "args", "maskedPaths", "options", "readonlyPaths", "seccomp", "sysctl"};
+// Members that nothing here edits, wherever they are: most of an engine's config.json. Of them only
+// the sets of capabilities are read.
+constexpr std::string_view kKept[] = {"ambient",
+                                      "args",
+                                      "bounding",
+                                      "effective",
+                                      "inheritable",
+                                      "maskedPaths",
+                                      "options",
+                                      "permitted",
+                                      "readonlyPaths",
+                                      "seccomp",
+                                      "sysctl"};
 constexpr char kMountOptions[] = R"(["bind","ro","nosuid","nodev","noexec"])";
 
 // Returns the member to edit; makes it if it is absent or null. check_spec has checked its type.
@@ -45,13 +55,26 @@ std::string_view text_of(const Json* value) {
     return value != nullptr ? value->get_ref<const std::string&>() : std::string_view{};
 }
 
-// Engines write capabilities in capitals; crun (libcap) ignores case.
-std::string capability(const Json& name) {
-    auto text = name.get<std::string>();
-    std::ranges::transform(text, text.begin(), [](char c) {
-        return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-    });
-    return text;
+// Returns the names of a set of capabilities, in capitals as engines write them: crun (libcap) ignores
+// case.
+std::vector<std::string> names_of(const Json& set) {
+    std::vector<std::string> names;
+    const base::KeptView kept(set);
+    for (const base::JsonView& entry : kept.view().elements()) {
+        std::string name = entry.get<std::string>().value_or("");
+        std::ranges::transform(name, name.begin(), [](char c) {
+            return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+        });
+        names.push_back(std::move(name));
+    }
+    return names;
+}
+
+bool has_sys_admin(const Json* set) {
+    if (set == nullptr)
+        return false;
+    const auto names = names_of(*set);
+    return std::ranges::find(names, "CAP_SYS_ADMIN") != names.end();
 }
 
 template <class Match>
@@ -220,10 +243,7 @@ bool Spec::has_user_namespace() const {
 
 bool Spec::privileged() const {
     const Json* bounding = member(member(member(&tree_, "process"), "capabilities"), "bounding");
-    return allows_all_devices(device_rules(tree_)).value_or(false) &&
-           find_item(bounding, [](const Json& name) {
-               return capability(name) == "CAP_SYS_ADMIN";
-           }) != nullptr;
+    return allows_all_devices(device_rules(tree_)).value_or(false) && has_sys_admin(bounding);
 }
 
 bool Spec::denies_devices() const {
@@ -234,12 +254,12 @@ std::vector<std::string> Spec::capabilities() const {
     std::set<std::string> all;
     const Json* sets = member(member(&tree_, "process"), "capabilities");
     const Json* last = nullptr;
-    for (const char* name : kCapabilitySets) {
-        const Json* list = member(sets, name);
+    for (const char* set : kCapabilitySets) {
+        const Json* list = member(sets, set);
         if (list == nullptr || (last != nullptr && *list == *last))
             continue;  // engines write most sets alike
-        for (const Json& entry : *list)
-            all.insert(capability(entry));
+        for (std::string& name : names_of(*list))
+            all.insert(std::move(name));
         last = list;
     }
     return {all.begin(), all.end()};

@@ -10,6 +10,9 @@
 
 #include <fmt/format.h>
 
+#include "netns/base/ascii.h"
+#include "netns/base/json_kept.h"
+
 namespace oci {
 
 using base::Code;
@@ -207,12 +210,19 @@ Result<> check_linux(const Json* section) {
 
 // libcap takes a number for a capability, too, which a policy would not know by name.
 Result<> check_capabilities(const Json* list, std::string_view place) {
-    TRY(check_strings(list, place));
-    for (size_t i = 0; list != nullptr && i < list->size(); ++i) {
-        const auto& name = (*list)[i].get_ref<const std::string&>();
-        if (name.empty() || (name[0] >= '0' && name[0] <= '9'))
+    if (list == nullptr)
+        return {};
+    const base::KeptView kept(*list);
+    if (!kept.view().is_array())
+        return wrong_type(*list, Type::Array, {place});
+    const auto names = kept.view().elements();
+    for (size_t i = 0; i < names.size(); ++i) {
+        const auto name = names[i].get<std::string>();
+        if (!name)
+            return wrong_type(names[i].value(), Type::String, {place, i});
+        if (name->empty() || base::is_digit(name->front()))
             return bad({place, i},
-                       "must be a capability such as CAP_CHOWN, not " + printable(name));
+                       "must be a capability such as CAP_CHOWN, not " + printable(*name));
     }
     return {};
 }
@@ -228,12 +238,9 @@ Result<> check_process(const Json* process) {
     const Json* capabilities = member(process, "capabilities");
     if (capabilities == nullptr)
         return {};
-    for (const char* set : kCapabilitySets) {
-        const Member entry[] = {{set, Type::Array}};
-        TRY(check_members(*capabilities, entry, {"process.capabilities"}));
+    for (const char* set : kCapabilitySets)
         TRY(check_capabilities(member(capabilities, set),
                                std::string("process.capabilities.") + set));
-    }
     return {};
 }
 

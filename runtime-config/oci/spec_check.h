@@ -17,7 +17,7 @@ base::Result<> check_spec(const base::Json& tree);
 // Checks only the annotations.
 base::Result<> check_annotations(const base::Json& tree);
 
-// The sets of process.capabilities.
+// The sets of process.capabilities. They stay text (netns/base/json_kept.h).
 inline constexpr const char* kCapabilitySets[] = {
     "bounding", "effective", "inheritable", "permitted", "ambient"};
 
