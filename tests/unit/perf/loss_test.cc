@@ -191,8 +191,9 @@ TEST(Loss, FullVerificationEndsThoughNothingCame) {
     p.verify = Verify::Full;
     FakeVerbs verbs;
     verbs.inject(Fault::Lost, 0, 20);
+    // It is the server that waits in vain. The client's deadlines are for the machine.
     Pair pair(verbs, 500ms);
-    auto client = pair.client(verbs);
+    auto client = Client::start(verbs, pair.control(), options(20s));
     ASSERT_TRUE(client);
     const auto result = client->run(p);
     ASSERT_TRUE(result) << result.error().message();
