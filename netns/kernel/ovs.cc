@@ -197,12 +197,12 @@ class DatabaseOvs : public Ovs {
             if (late)
                 return make_error(Code::Timeout, "ovs-vswitchd has not applied the change")
                     .advise("see whether it runs: systemctl status ovs-vswitchd");
-            const auto found = TRY(std::move(outcome));
+            auto found = TRY(std::move(outcome));
             if (found.refusal)
                 return ovsdb::explain(*found.refusal, "wait for ovs-vswitchd");
             seen = TRY(ovsdb::read_progress(found.results[1]));
             if (seen.cur_cfg >= wanted)
-                return found.results;
+                return std::move(found.results);
         }
     }
 

@@ -31,7 +31,8 @@ void Splitter::append(std::string_view bytes) {
 
 Result<std::optional<std::string>> Splitter::next() {
     while (at_ < buffer_.size()) {
-        const bool ends = TRY(step(buffer_[at_++]));
+        const char byte = buffer_[at_++];
+        const bool ends = !in_string(byte) && TRY(step(byte));
         if (depth_ == 0 && !ends) {
             begin_ = at_;  // white space between messages
             continue;
@@ -46,16 +47,19 @@ Result<std::optional<std::string>> Splitter::next() {
     return std::optional<std::string>{};
 }
 
-Result<bool> Splitter::step(char byte) {
-    if (in_string_) {
-        if (escaped_)
-            escaped_ = false;
-        else if (byte == '\\')
-            escaped_ = true;
-        else if (byte == '"')
-            in_string_ = false;
+bool Splitter::in_string(char byte) {
+    if (!in_string_)
         return false;
-    }
+    if (escaped_)
+        escaped_ = false;
+    else if (byte == '\\')
+        escaped_ = true;
+    else if (byte == '"')
+        in_string_ = false;
+    return true;
+}
+
+Result<bool> Splitter::step(char byte) {
     if (depth_ == 0 && byte != '{') {
         if (byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t')
             return false;

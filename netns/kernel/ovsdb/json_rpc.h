@@ -30,7 +30,9 @@ class Splitter {
     Result<std::optional<std::string>> next();
 
   private:
-    // Takes one byte; returns whether the message ends with it.
+    // Takes one byte; returns whether it is a string's, or its closing quote.
+    bool in_string(char byte);
+    // Takes another byte; returns whether the message ends with it.
     Result<bool> step(char byte);
 
     std::string buffer_;
