@@ -165,6 +165,7 @@ Result<Output> precreate(std::string_view input, const Call& call) {
         return make_error(Code::Unavailable, "the engine that called rdma-hook is gone")
             .advise("start the container once more");
     asking.bundle = call.bundle;
+    asking.key = container_key(asking.bundle);
     asking.id = id_of(call);
     asking.life = *owner;
     InConfig delivery{context, std::move(spec), call.self};
@@ -228,6 +229,7 @@ Result<Notes> plain_create(std::string_view input, const Call& call) {
     Asking asking = TRY(read_asking(context, spec, annotations, true));
     auto delivery = TRY(IntoRunning::find(context, std::move(spec), bundle.path(), state.pid));
     asking.bundle = bundle.path();
+    asking.key = container_key(asking.bundle);
     asking.id = state.id;
     asking.life = delivery.init();
     return logged(TRY(attach_container(context, asking, delivery)));

@@ -17,7 +17,8 @@ namespace hook {
 
 struct Asking {
     std::string bundle;
-    std::string id;  // empty: not known yet
+    std::string key;  // container_key() of the bundle
+    std::string id;   // empty: not known yet
     // The process that has to live for the container to be alive. First it is the process that
     // creates the container, later the container's init.
     netns::ProcessToken life{};
@@ -33,7 +34,7 @@ struct Asking {
     bool net_admin = false;  // the container may change its interfaces
 };
 
-// Reads all members but `bundle`, `id`, `life` and `running_init`. Asks the host only for the numbers of devices,
+// Reads all members but `bundle`, `key`, `id`, `life` and `running_init`. Asks the host only for the numbers of devices,
 // and only for a container with devices of its own; and for the devices that are near a GPU.
 Result<Asking> read_asking(const Context& context,
                            const oci::Spec& spec,

@@ -257,7 +257,7 @@ Result<Container> register_container(const Context& context,
                                      const Asking& asking,
                                      const std::optional<netns::Netns>& ns) {
     Container container;
-    container.key = container_key(asking.bundle);
+    container.key = asking.key;
     container.bundle = asking.bundle;
     container.id = asking.id;
     container.uuid = base::random_uuid();
@@ -420,9 +420,8 @@ Result<Notes> attach_container(const Context& context, const Asking& asking, Del
                                   "enable-linger USER"
                                 : ""));
     TRY(sweep_pending(context));
-    const std::string key = container_key(asking.bundle);
-    const auto lock = TRY(context.store.lock_container(key, Deadline::in(kLockTimeout)));
-    if (const auto earlier = TRY(context.store.load_container(key, lock))) {
+    const auto lock = TRY(context.store.lock_container(asking.key, Deadline::in(kLockTimeout)));
+    if (const auto earlier = TRY(context.store.load_container(asking.key, lock))) {
         if (asking.running_init)
             TRY(check_started_without(context, *earlier));
         if (asking.running && earlier->committed && earlier->token == init_of(asking)) {

@@ -59,7 +59,8 @@ Result<Answer> attach_to(const Options& options, netns::Host& host, const oci::S
     const oci::Bundle bundle = TRY(oci::Bundle::open(state.bundle));
     TRY(bundle.check_owner());
     // Its config.json may have been edited then: to judge its devices would be the wrong refusal.
-    if (const auto earlier = TRY(store.load_container(container_key(bundle.path()))))
+    const std::string key = container_key(bundle.path());
+    if (const auto earlier = TRY(store.load_container(key)))
         TRY(check_started_without(context, *earlier));
     oci::Spec spec = TRY(oci::Spec::parse(TRY(bundle.read(oci::kSpecFile, oci::kMaxSpecBytes))));
     Asking asking = TRY(read_request(context, options, spec));
@@ -70,6 +71,7 @@ Result<Answer> attach_to(const Options& options, netns::Host& host, const oci::S
         return make_error(Code::Unavailable, "container " + state.id + " has just ended")
             .advise("start it, then run this again");
     asking.bundle = bundle.path();
+    asking.key = key;
     asking.id = state.id;
     asking.life = *self;
     asking.running_init = delivery.init();
