@@ -51,9 +51,10 @@ std::string record_path(const Store& store, const char* folder, const std::strin
 }
 
 // Returns the name of a lock's file. `name` may be foreign text, from the marks of a port or from a
-// lease that somebody has written to.
+// lease that somebody has written to: such a text is digested.
 std::string lock_name(const char* kind, const std::string& name) {
-    return fmt::format("{}-{}", kind, base::sha256_hex(name));
+    const bool is_safe = is_container_key(name) || is_attachment_key(name);
+    return fmt::format("{}-{}", kind, is_safe ? name : base::sha256_hex(name));
 }
 
 constexpr size_t kUsualRecord = 512;

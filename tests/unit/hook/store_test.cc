@@ -95,6 +95,15 @@ TEST(Store, ALockIsAFileOfItsFolderWhateverTheName) {
     const auto held = store.lock_attachment(odd, base::Deadline::now());
     ASSERT_TRUE(held) << held.error().message();
     EXPECT_EQ(files.list(store.folder("locks"))->front(), "attachment-" + base::sha256_hex(odd));
+    const std::string key = container_key("/b");
+    const std::string akey = attachment_key({4, 0xf0000001}, "rdma0");
+    const auto one = store.lock_container(key, base::Deadline::now());
+    const auto other = store.lock_attachment(akey, base::Deadline::now());
+    ASSERT_TRUE(one && other);
+    EXPECT_EQ(files.list(store.folder("locks"))->size(), 3U);
+    EXPECT_TRUE(files.remove(store.folder("locks") + "/container-" + key));
+    EXPECT_TRUE(files.remove(store.folder("locks") + "/attachment-" + akey));
+    EXPECT_EQ(files.list(store.folder("locks"))->size(), 1U) << "no others are removed";
     EXPECT_EQ(files.list(dir.path())->size(), 1U);
 }
 
