@@ -34,8 +34,9 @@ struct Asking {
     bool net_admin = false;  // the container may change its interfaces
 };
 
-// Reads all members but `bundle`, `key`, `id`, `life` and `running_init`. Asks the host only for the numbers of devices,
-// and only for a container with devices of its own; and for the devices that are near a GPU.
+// Reads all members but `bundle`, `key`, `id`, `life` and `running_init`. Asks the host only for the
+// numbers of devices, and only for a container with devices of its own; and for the devices that are
+// near a GPU.
 Result<Asking> read_asking(const Context& context,
                            const oci::Spec& spec,
                            const Annotations& annotations,
