@@ -51,9 +51,6 @@ class ServerHalf {
     // The answer to a message of the suite; not_due() if another is to come first.
     virtual Result<Json> answer(std::string_view type, const Json& frame) = 0;
 
-    // Its last message was answered.
-    [[nodiscard]] virtual bool is_over() const = 0;
-
     // While its threads run.
     [[nodiscard]] virtual std::optional<Busy> busy() const { return std::nullopt; }
 };
@@ -67,7 +64,7 @@ struct ServedSuite {
     std::string_view what;  // for the log: "serving ..."
     std::string_view capability;
     bool (*takes_part)(const SideOptions& options);  // and so has the capability
-    std::span<const std::string_view> messages;      // the first one opens it
+    std::span<const std::string_view> messages;      // the first one opens it, the last ends it
     std::unique_ptr<ServerHalf> (*make)(const Lent& lent);
 };
 

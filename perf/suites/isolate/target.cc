@@ -182,12 +182,8 @@ class IsolationHalf : public ServerHalf {
             return message("listening", to_json(TRY(target_->listen(*lent_.peer))));
         if (type == "hear")
             return hear(frame);
-        target_.reset();
-        over_ = true;
         return message("released");
     }
-
-    [[nodiscard]] bool is_over() const override { return over_; }
 
   private:
     Result<Json> expose(const Json& frame) {
@@ -209,7 +205,6 @@ class IsolationHalf : public ServerHalf {
 
     Lent lent_;
     std::unique_ptr<Target> target_;
-    bool over_ = false;
 };
 }  // namespace
 

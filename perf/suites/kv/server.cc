@@ -99,12 +99,8 @@ class ExerciseHalf : public ServerHalf {
             return stop();
         if (type != "kv_close" || !service_ || service_->crew)
             return not_due(type);
-        service_.reset();
-        over_ = true;
         return message("kv_closed");
     }
-
-    [[nodiscard]] bool is_over() const override { return over_; }
 
     [[nodiscard]] std::optional<Busy> busy() const override {
         if (!service_ || !service_->crew)
@@ -172,7 +168,6 @@ class ExerciseHalf : public ServerHalf {
 
     Lent lent_;
     std::unique_ptr<Service> service_;
-    bool over_ = false;
 };
 }  // namespace
 

@@ -423,15 +423,11 @@ class EchoHalf : public ServerHalf {
     explicit EchoHalf(std::string device) : device_(std::move(device)) {}
 
     Result<base::Json> answer(std::string_view type, const base::Json& frame) override {
-        over_ = type == "echo_end";
         return message("echoed", {{"said", frame.value("say", "")}, {"device", device_}});
     }
 
-    [[nodiscard]] bool is_over() const override { return over_; }
-
   private:
     std::string device_;
-    bool over_ = false;
 };
 
 constexpr ServedSuite kServedEcho = {
