@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/suites/isolate/arena.h"
-
 #include <algorithm>
 #include <set>
 
@@ -8,6 +6,7 @@
 
 #include "perf/address/attach.h"
 #include "perf/protocol/message.h"
+#include "perf/suites/isolate/isolate.h"
 #include "perf/system/reading.h"
 
 namespace perf {
@@ -43,7 +42,7 @@ Result<Arena> Arena::enter(Verbs& verbs,
             .advise("start it with: rdma-perf serve --allow-isolation-tests --bind ADDRESS");
     Region region =
         TRY(Region::create(client.device(), target_layout().in.size, IBV_ACCESS_LOCAL_WRITE));
-    Arena arena(verbs, std::move(client), std::move(region), root);
+    Arena arena(std::move(client), std::move(region), root);
     arena.timeout_ = options.timeout;
     arena.seed_ = random_seed();
     TRY(arena.look_around(options.wish));
@@ -56,7 +55,7 @@ Result<Arena> Arena::enter(Verbs& verbs,
 
 Result<> Arena::look_around(const DeviceWish& wish) {
     const Attachment attachment = load_attachment(wish.attach_file, wish.env_device, wish.env_gid);
-    const Survey tables = TRY(survey(*verbs_, "", root_ + "/sys"));
+    const Survey tables = TRY(survey(verbs(), "", root_ + "/sys"));
     std::set<std::string> ours = {device().info.device, attachment.preferred_device};
     for (const AttachedGid& gid : attachment.gids)
         ours.insert(gid.device);
@@ -70,7 +69,7 @@ Result<> Arena::look_around(const DeviceWish& wish) {
         else if (row.type != GidType::InfiniBand)
             foreign_gids_.push_back(row);
     }
-    for (const std::string& name : visible_devices(*verbs_, root_)) {
+    for (const std::string& name : visible_devices(verbs(), root_)) {
         if (!ours.contains(name) && foreign_.size() < kMaxForeign)
             foreign_.push_back(name);
     }

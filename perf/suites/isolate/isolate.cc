@@ -22,23 +22,6 @@ Result<Arena> enter(const LookOptions& look, const Surroundings& around) {
 }
 }  // namespace
 
-std::span<const IsolationCheck> isolation_checks() {
-    static const auto kIsolationChecks = [] {
-        std::vector<IsolationCheck> checks = {
-            {"foreign_devices", "devices of others cannot be opened", check_foreign_devices},
-            {"foreign_gids", "GIDs of others are not shown", check_foreign_gids},
-            {"foreign_source",
-             "no queue pair gets another's GID as its source",
-             check_foreign_source},
-            {"raw_packets", "refused without CAP_NET_RAW", check_raw_packets},
-            {"memory_limit", "a clean error beyond RLIMIT_MEMLOCK", check_memory_limit},
-            {"key_guessing", "at least 24 bits of a key are unknown", check_key_guessing}};
-        checks.insert(checks.end(), remote_checks().begin(), remote_checks().end());
-        return checks;
-    }();
-    return kIsolationChecks;
-}
-
 Trials try_isolation(Arena& arena) {
     Trials trials;
     auto done = [&]() -> Result<> {
