@@ -6,7 +6,7 @@
 #include "perf/suites/doctor/doctor.h"
 #include "perf/suites/gids/gids.h"
 #include "perf/suites/isolate/isolate.h"
-#include "perf/suites/kv/command.h"
+#include "perf/suites/kv/kv.h"
 
 namespace perf {
 

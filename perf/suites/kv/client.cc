@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/suites/kv/client.h"
-
 #include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
 
 #include "perf/engine/latency.h"
+#include "perf/suites/kv/kv.h"
 
 namespace perf::kv {
 
@@ -19,38 +18,30 @@ constexpr uint64_t kMsToNs = 1'000'000;
 uint64_t warm_up_ns(uint32_t time_ms) {
     return std::min<uint64_t>(time_ms / 10, 300) * kMsToNs;
 }
-
-// What GETs are done with. The buffer has a slot, and behind it the request.
-struct Means {
-    Link& link;
-    const Region& buffer;
-    const Endpoint& table;
-    const Plan& plan;
-    std::span<const uint32_t> keys;
-};
+}  // namespace
 
 // One GET after the other until the time is over (but at least one) or a value is wrong.
 template <class C>
-class Getter {
+class Exercise::Getter {
   public:
-    Getter(const Means& means, const Start& start, C& completer, Worker& worker, Gets& out)
-        : m_(means), start_(start), completer_(completer), worker_(worker), out_(out) {}
+    Getter(Exercise& exercise, const Start& start, C& completer, Worker& worker, Trial& out)
+        : e_(exercise), start_(start), completer_(completer), worker_(worker), out_(out) {}
 
     Ending run() noexcept {
-        const uint64_t warm = now_ns() + warm_up_ns(m_.plan.time_ms);
-        const uint64_t until = warm + m_.plan.time_ms * kMsToNs;
-        for (size_t at = 0;; at = (at + 1) % m_.keys.size()) {
+        const uint64_t warm = now_ns() + warm_up_ns(e_.plan_.time_ms);
+        const uint64_t until = warm + e_.plan_.time_ms * kMsToNs;
+        for (size_t at = 0;; at = (at + 1) % e_.keys_.size()) {
             forget();
             const uint64_t begin = now_ns();
             if (begin >= until && out_.gets != 0)
                 return end_;
             reads_ = 0;
-            const bool got = start_.method == Method::Send ? ask(m_.keys[at]) : look(m_.keys[at]);
+            const bool got = start_.method == Method::Send ? ask(e_.keys_[at]) : look(e_.keys_[at]);
             if (!got)
                 return end_;
             const uint64_t end = now_ns();
             ++out_.all;
-            if (!is_right(m_.keys[at]))
+            if (!is_right(e_.keys_[at]))
                 return end_;
             if (begin >= warm)
                 count(begin, end);
@@ -59,22 +50,22 @@ class Getter {
 
   private:
     [[nodiscard]] std::span<std::byte> slot() const {
-        return m_.buffer.bytes().first(m_.plan.shape.slot_bytes());
+        return e_.buffer_.bytes().first(e_.plan_.shape.slot_bytes());
     }
 
     [[nodiscard]] ibv_sge slot_piece() const {
-        return m_.buffer.piece(0, m_.plan.shape.slot_bytes());
+        return e_.buffer_.piece(0, e_.plan_.shape.slot_bytes());
     }
 
     // What is seen afterwards has come with this GET.
     void forget() noexcept { std::ranges::fill(slot(), std::byte{0xa5}); }
 
     bool ask(uint64_t key) noexcept {
-        const size_t at = m_.plan.shape.slot_bytes();
-        std::memcpy(&m_.buffer.bytes()[at], &key, sizeof key);
-        end_.post_error = m_.link.receive(slot_piece(), kAwaited);
+        const size_t at = e_.plan_.shape.slot_bytes();
+        std::memcpy(&e_.buffer_.bytes()[at], &key, sizeof key);
+        end_.post_error = e_.link_.receive(slot_piece(), kAwaited);
         if (end_.post_error == 0)
-            end_.post_error = send_message(m_.link, m_.buffer.piece(at, sizeof key), out_.all);
+            end_.post_error = send_message(e_.link_, e_.buffer_.piece(at, sizeof key), out_.all);
         return end_.post_error == 0 && await();
     }
 
@@ -89,9 +80,9 @@ class Getter {
             request.wr_id = kAwaited;
             request.opcode = IBV_WR_RDMA_READ;
             request.send_flags = IBV_SEND_SIGNALED;
-            request.wr.rdma.remote_addr = m_.table.address + m_.plan.shape.place(key, probe);
-            request.wr.rdma.rkey = m_.table.rkey;
-            end_.post_error = m_.link.send(request, slot_piece());
+            request.wr.rdma.remote_addr = e_.table_.address + e_.plan_.shape.place(key, probe);
+            request.wr.rdma.rkey = e_.table_.rkey;
+            end_.post_error = e_.link_.send(request, slot_piece());
             if (end_.post_error != 0 || !await())
                 return false;
             ++reads_;
@@ -113,7 +104,7 @@ class Getter {
     }
 
     bool is_right(uint32_t key) {
-        if (auto what = check_slot(slot(), m_.plan.shape, key, start_.version)) {
+        if (auto what = check_slot(slot(), e_.plan_.shape, key, start_.version)) {
             out_.wrong = Wrong{key, start_.version, std::move(*what)};
             return false;
         }
@@ -122,22 +113,22 @@ class Getter {
 
     void count(uint64_t begin, uint64_t end) noexcept {
         if (out_.gets == 0)
-            out_.begin_ns = begin;
-        out_.end_ns = end;
+            begin_ns_ = begin;
+        out_.elapsed_ns = end - begin_ns_;
         ++out_.gets;
         out_.reads += reads_;
-        out_.latencies.record(end - begin);
+        e_.latencies_.record(end - begin);
     }
 
-    Means m_;
+    Exercise& e_;
     Start start_;
     C& completer_;
     Worker& worker_;
-    Gets& out_;
+    Trial& out_;
+    uint64_t begin_ns_ = 0;  // of the first GET that is measured
     uint64_t reads_ = 0;
     Ending end_;
 };
-}  // namespace
 
 Result<std::unique_ptr<Exercise>> Exercise::open(perf::Client& client,
                                                  const Plan& plan,
@@ -186,29 +177,31 @@ Result<Trial> Exercise::run(Method method, uint32_t rep, uint32_t version) {
     trial.method = method;
     trial.rep = rep;
     client_.account().begin(client_.device().info);
-    Gets gets = TRY(get_all(start));
+    TRY(get_all(start, trial));
     trial.usage.client = client_.account().end();
+    trial.usage.payload_bytes = trial.all * plan_.shape.value;
     const Json stopped = TRY(client_.control().ask(message("kv_stop"), "kv_stopped", step()));
     trial.usage.server = TRY(parse_usage(stopped));
     const auto answers = TRY(required<uint64_t>(stopped, "answers"));
-    const uint64_t asked = method == Method::Send ? gets.all : 0;
+    const uint64_t asked = method == Method::Send ? trial.all : 0;
     if (answers != asked)
         return make_error(Code::Internal,
                           fmt::format("the server answered {} GETs of {}", answers, asked));
-    trial.gets = gets.gets;
-    trial.reads = gets.reads;
-    trial.elapsed_ns = gets.end_ns - gets.begin_ns;
-    trial.latency = summarize(gets.latencies);
-    trial.wrong = std::move(gets.wrong);
-    trial.usage.payload_bytes = gets.all * plan_.shape.value;
     return trial;
 }
 
-Result<Gets> Exercise::get_all(const Start& start) {
-    Gets gets;
+Result<> Exercise::get_all(const Start& start, Trial& trial) {
+    latencies_ = {};
     // After what it works on: destroyed before it.
     auto crew = TRY(Crew::create());
-    TRY(crew->hire(false, [&](Crew::Hand& hand) { return get(hand, start, gets); }));
+    TRY(crew->hire(false, [&](Crew::Hand& hand) {
+        Waiting waiting = waiting_;
+        waiting.word = hand.worker.word_fd();
+        return with_completer(link_.completions(), waiting, [&](auto& completer) {
+            using C = std::remove_reference_t<decltype(completer)>;
+            return Getter<C>(*this, start, completer, hand.worker, trial).run();
+        });
+    }));
     TRY(crew->start());
     const Watched watched{.control = waiting_.control, .crew = crew.get()};
     const Attention attention =
@@ -218,18 +211,8 @@ Result<Gets> Exercise::get_all(const Start& start) {
     if (attention.cause == Attention::Cause::Spoken)
         return wake_error(Wake::Gone, waiting_);
     crew.reset();
-    return gets;
-}
-
-Ending Exercise::get(Crew::Hand& hand, const Start& start, Gets& gets) {
-    Waiting waiting = waiting_;
-    waiting.word = hand.worker.word_fd();
-    const Means means{
-        .link = link_, .buffer = buffer_, .table = table_, .plan = plan_, .keys = keys_};
-    return with_completer(link_.completions(), waiting, [&](auto& completer) {
-        using C = std::remove_reference_t<decltype(completer)>;
-        return Getter<C>(means, start, completer, hand.worker, gets).run();
-    });
+    trial.latency = summarize(latencies_);
+    return {};
 }
 
 Result<> Exercise::close() {

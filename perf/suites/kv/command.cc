@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/suites/kv/command.h"
-
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -10,7 +8,7 @@
 
 #include "perf/measure/schedule.h"
 #include "perf/report/document.h"
-#include "perf/suites/kv/report.h"
+#include "perf/suites/kv/kv.h"
 
 namespace perf::kv {
 void add_options(CLI::App& app, Words& words) {

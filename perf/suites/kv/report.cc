@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/suites/kv/report.h"
+#include "perf/report/report.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "perf/report/report.h"
+#include "perf/suites/kv/kv.h"
 
 namespace perf::kv {
 
@@ -21,7 +21,7 @@ struct Column {
 };
 
 std::optional<double> rate(const Trial& trial) {
-    return gets_per_second(trial);
+    return static_cast<double>(trial.gets) / (static_cast<double>(trial.elapsed_ns) / 1e9);
 }
 
 template <auto kTime>  // of LatencySummary
@@ -59,6 +59,13 @@ std::vector<double> sample_of(const Findings& findings, Method method, const Col
             sample.push_back(*value);
     }
     return sample;
+}
+
+// GETs per second by READ over those by SEND, of the repetitions that both have.
+RatioEstimate read_over_send(const Findings& findings) {
+    return estimate_ratio(sample_of(findings, Method::Send, kColumns[0]),
+                          sample_of(findings, Method::Read, kColumns[0]),
+                          findings.plan.shape.seed);
 }
 
 std::optional<MedianEstimate> estimate(const Findings& findings,
@@ -155,10 +162,6 @@ bool Findings::corrupt() const {
     return std::ranges::any_of(trials, [](const Trial& trial) { return trial.wrong.has_value(); });
 }
 
-double gets_per_second(const Trial& trial) {
-    return static_cast<double>(trial.gets) / (static_cast<double>(trial.elapsed_ns) / 1e9);
-}
-
 std::string trial_line(const Trial& trial) {
     const std::string head = fmt::format("{:<5} rep {:<4}", name_of(trial.method), trial.rep);
     if (trial.wrong)
@@ -169,16 +172,10 @@ std::string trial_line(const Trial& trial) {
                            trial.wrong->what);
     return fmt::format("{}{:>10.0f} gets/s  p50 {:.2f} us  p99 {:.2f} us{}\n",
                        head,
-                       gets_per_second(trial),
+                       *rate(trial),
                        static_cast<double>(trial.latency.p50_ns) / 1e3,
                        static_cast<double>(trial.latency.p99_ns) / 1e3,
                        remarks(trial.usage, std::nullopt));
-}
-
-RatioEstimate read_over_send(const Findings& findings) {
-    return estimate_ratio(sample_of(findings, Method::Send, kColumns[0]),
-                          sample_of(findings, Method::Read, kColumns[0]),
-                          findings.plan.shape.seed);
 }
 
 std::string table_of(const Findings& findings) {

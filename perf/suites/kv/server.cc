@@ -5,13 +5,52 @@
 #include <cstring>
 #include <memory>
 
+#include <fmt/format.h>
+
 #include "perf/engine/latency.h"
-#include "perf/suites/kv/command.h"
-#include "perf/suites/kv/message.h"
+#include "perf/protocol/fields.h"
+#include "perf/suites/kv/kv.h"
 
 namespace perf::kv {
 
+// ---- messages -----------------------------------------------------------------------------------
+Json to_json(const Opening& opening) {
+    return {{"keys", opening.shape.keys},
+            {"value_bytes", opening.shape.value},
+            {"seed", opening.shape.seed},
+            {"poll", perf::name_of(opening.poll)},
+            {"endpoints", perf::to_json(std::vector{opening.endpoint})}};
+}
+
+Json to_json(const Start& start) {
+    return {{"method", name_of(start.method)}, {"version", start.version}};
+}
+
+Result<Endpoint> the_endpoint(std::vector<Endpoint> endpoints) {
+    if (endpoints.size() == 1)
+        return endpoints.front();
+    return make_error(Code::BadInput, fmt::format("{} queue pairs instead of 1", endpoints.size()));
+}
+
 namespace {
+// Within check_limits().
+Result<Opening> parse_opening(const Json& frame) {
+    Opening opening;
+    opening.shape.keys = TRY(required<uint32_t>(frame, "keys"));
+    opening.shape.value = TRY(required<uint32_t>(frame, "value_bytes"));
+    opening.shape.seed = TRY(required<uint64_t>(frame, "seed"));
+    TRY(check_limits(opening.shape));
+    opening.poll = TRY(read_member<Poll>(frame, "poll"));
+    opening.endpoint = TRY(the_endpoint(TRY(parse_endpoints(frame))));
+    return opening;
+}
+
+Result<Start> parse_start(const Json& frame) {
+    return Start{.method = TRY(read_member<Method>(frame, "method")),
+                 .version = TRY(read_member<uint32_t>(frame, "version", 1, kMaxVersion))};
+}
+
+// ---- the half -----------------------------------------------------------------------------------
 constexpr size_t kRequestBytes = sizeof(uint64_t);
 
 // A receive's wr_id: its place among the requests, from 1; sends have 0.
@@ -19,19 +58,28 @@ int post_request(Link& link, const Region& requests, uint64_t id) noexcept {
     return link.receive(requests.piece((id - 1) * kRequestBytes, kRequestBytes), id);
 }
 
+// One client's table and queue pair.
+struct Service {
+    Shape shape;
+    Waiting waiting;  // how the thread waits, and whose words explain a failure
+    Region table;
+    Region requests;
+    Link link;                             // uses both
+    std::unique_ptr<Crew> crew = nullptr;  // its thread uses all the above: goes first
+};
+
 // Answers each request with the slot of its key, until the worker is closed.
 template <class C>
 class Answerer {
   public:
-    Answerer(
-        Link& link, const Region& table, const Region& requests, const Shape& shape, Worker& worker)
-        : link_(link), table_(table), requests_(requests), shape_(shape), worker_(worker) {}
+    Answerer(Service& service, C& completer, Worker& worker)
+        : s_(service), completer_(completer), worker_(worker) {}
 
-    Ending run(C& completer) noexcept {
+    Ending run() noexcept {
         CompletionArray wc;
         int got = 0;
         while (worker_.phase() == Phase::Run &&
-               take_completions(completer, worker_, wc, got, end_)) {
+               take_completions(completer_, worker_, wc, got, end_)) {
             for (const ibv_wc& one : std::span(wc).first(static_cast<size_t>(got))) {
                 if (one.wr_id != 0)
                     end_.post_error = answer(one);
@@ -48,40 +96,19 @@ class Answerer {
         uint64_t key = kNoKey;  // what has another length asks for nothing
         if (request.byte_len == kRequestBytes)
             std::memcpy(
-                &key, &requests_.bytes()[(request.wr_id - 1) * kRequestBytes], kRequestBytes);
+                &key, &s_.requests.bytes()[(request.wr_id - 1) * kRequestBytes], kRequestBytes);
         // First of all a place for the next request: its sender waits for this answer only.
-        if (const int rc = post_request(link_, requests_, request.wr_id); rc != 0)
+        if (const int rc = post_request(s_.link, s_.requests, request.wr_id); rc != 0)
             return rc;
-        const size_t slot = find(table_.bytes().first(shape_.table_bytes()), shape_, key);
-        return send_message(link_, table_.piece(slot, shape_.slot_bytes()), answers_++);
+        const size_t slot = find(s_.table.bytes().first(s_.shape.table_bytes()), s_.shape, key);
+        return send_message(s_.link, s_.table.piece(slot, s_.shape.slot_bytes()), answers_++);
     }
 
-    Link& link_;
-    const Region& table_;
-    const Region& requests_;
-    const Shape& shape_;
+    Service& s_;
+    C& completer_;
     Worker& worker_;
     uint64_t answers_ = 0;
     Ending end_;
-};
-
-// One client's table and queue pair.
-struct Service {
-    Shape shape;
-    Waiting waiting;  // how the thread waits, and whose words explain a failure
-    Region table;
-    Region requests;
-    Link link;                             // uses both
-    std::unique_ptr<Crew> crew = nullptr;  // its thread uses all the above: goes first
-
-    Ending answer(Crew::Hand& hand) {
-        Waiting of_hand = waiting;
-        of_hand.word = hand.worker.word_fd();
-        return with_completer(link.completions(), of_hand, [&](auto& completer) {
-            using C = std::remove_reference_t<decltype(completer)>;
-            return Answerer<C>(link, table, requests, shape, hand.worker).run(completer);
-        });
-    }
 };
 
 constexpr std::string_view kExchange[] = {"kv_open", "kv_start", "kv_stop", "kv_close"};
@@ -148,7 +175,12 @@ class ExerciseHalf : public ServerHalf {
         auto crew = TRY(Crew::create());
         if (asked.method == Method::Send)
             TRY(crew->hire(false, [service = service_.get()](Crew::Hand& hand) {
-                return service->answer(hand);
+                Waiting waiting = service->waiting;
+                waiting.word = hand.worker.word_fd();
+                return with_completer(service->link.completions(), waiting, [&](auto& completer) {
+                    using C = std::remove_reference_t<decltype(completer)>;
+                    return Answerer<C>(*service, completer, hand.worker).run();
+                });
             }));
         TRY(crew->start());
         service_->crew = std::move(crew);

@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 
 #include "netns/base/json.h"
-#include "perf/suites/kv/command.h"
+#include "perf/suites/kv/kv.h"
 #include "perf/system/tcp.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/perf/document_check.h"

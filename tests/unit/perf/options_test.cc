@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "perf/command/commands.h"
-#include "perf/suites/kv/command.h"
+#include "perf/suites/kv/kv.h"
 #include "perf/system/tcp.h"
 #include "tests/unit/perf/fake_verbs.h"
 

@@ -4,8 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
-#include "perf/suites/kv/client.h"
-#include "perf/suites/kv/report.h"
+#include "perf/suites/kv/kv.h"
 #include "perf/suites/kv/table.h"
 #include "tests/unit/perf/session_pair.h"
 

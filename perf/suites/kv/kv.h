@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// kv: the key-value exercise: its command, its messages, the client's side, and what is said of it.
+// GETs are done one at a time, by either method over the same table, queue pair and keys; every value
+// that comes back is checked.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "perf/engine/link.h"
+#include "perf/engine/ring.h"
+#include "perf/measure/client.h"
+#include "perf/measure/statistics.h"
+#include "perf/report/suite.h"
+#include "perf/suites/kv/table.h"
+
+namespace perf {
+
+extern const Suite kKv;
+
+namespace kv {
+
+// How a GET is done: asked of the server's thread, or read from its memory.
+enum class Method { Send, Read };
+
+struct Plan {
+    Shape shape;
+    double skew = 0;       // table.h
+    uint32_t time_ms = 0;  // of each trial, without its warm-up
+    uint32_t reps = 1;     // of each method
+    Poll poll;
+};
+
+// ---- the command line (command.cc) --------------------------------------------------------------
+// The words as they are given; parse_plan() makes values of them.
+struct Words {
+    uint32_t keys = 10'000;
+    std::string value = "64";
+    double skew = 0.99;
+    std::string time = "500ms";
+    uint32_t reps = 6;  // from here on the intervals cover 95 %
+    std::string poll = "auto";
+    std::optional<uint64_t> seed;
+};
+
+// `words` must live until the command line is parsed.
+void add_options(CLI::App& app, Words& words);
+
+// `seed`: where the words name none. Code::Usage or Code::BadInput that names option, value and
+// what is allowed.
+Result<Plan> parse_plan(const Words& words, uint64_t seed);
+
+// ---- messages (server.cc; docs/rdma-perf/protocol.md) -------------------------------------------
+// As message.h has those of points. A GET of method "send" is a message of 8 bytes, the key; the
+// answer is its slot (table.h).
+inline constexpr std::string_view kCapability = "kv";  // of a server that has these messages
+
+struct Opening {
+    Shape shape;
+    Poll poll;
+    Endpoint endpoint;
+};
+
+struct Start {
+    Method method = Method::Send;
+    uint32_t version = 0;  // 1 to kMaxVersion
+};
+
+Json to_json(const Opening& opening);
+Json to_json(const Start& start);
+
+// Of the answer to kv_open, or kv_open itself: the one endpoint.
+Result<Endpoint> the_endpoint(std::vector<Endpoint> endpoints);
+
+extern const ServedSuite kServedExercise;
+
+// ---- how both sides use their queue pair --------------------------------------------------------
+inline constexpr uint32_t kReceives = 4;  // that may be posted
+
+// `message`: bytes of what this side sends. `access`: what the other side may do.
+inline LinkOptions link_options(size_t message, int access) {
+    constexpr size_t kInlineMessage = 220;  // of the answers; a request always fits
+    return {.sends = 4 * kSignalEvery,
+            .receives = kReceives,
+            .inline_bytes = message <= kInlineMessage ? static_cast<uint32_t>(message) : 0,
+            .access = access};
+}
+
+// `before`: messages of the trial before it. Its completions, now and then, have id 0.
+inline int send_message(Link& link, ibv_sge from, uint64_t before) noexcept {
+    ibv_send_wr request{};
+    request.opcode = IBV_WR_SEND;
+    request.send_flags = before % kSignalEvery == 0 ? IBV_SEND_SIGNALED : 0;
+    return link.send(request, from);
+}
+
+// ---- the client's side (client.cc) --------------------------------------------------------------
+// A value that is not as it should be.
+struct Wrong {
+    uint32_t key = 0;
+    uint32_t version = 0;
+    std::string what;
+};
+
+struct Trial {
+    Method method = Method::Send;
+    uint32_t rep = 1;
+    uint64_t gets = 0;   // measured
+    uint64_t reads = 0;  // for these; 0 by SEND
+    uint64_t all = 0;    // with the warm-up
+    uint64_t elapsed_ns = 0;
+    LatencySummary latency;  // from before the first post to the slot's arrival
+    PointUsage usage;
+    std::optional<Wrong> wrong;  // then nothing of the above counts
+};
+
+// What both sides agreed on.
+struct Agreed {
+    uint32_t mtu = 0;
+    Poll poll;
+    Poll server_poll;
+};
+
+class Exercise {
+  public:
+    // Code::Unsupported if the server has no such exercise. The client must live longer, and can
+    // not be used for anything else before close().
+    static Result<std::unique_ptr<Exercise>> open(perf::Client& client,
+                                                  const Plan& plan,
+                                                  std::chrono::milliseconds timeout);
+
+    // `version` must differ from that of the trial before. Ends at the first wrong value, which is
+    // no error.
+    Result<Trial> run(Method method, uint32_t rep, uint32_t version);
+
+    Result<> close();
+
+    [[nodiscard]] const Agreed& agreed() const { return agreed_; }
+
+  private:
+    template <class C>
+    class Getter;
+
+    Exercise(
+        perf::Client& client, const Plan& plan, const Waiting& waiting, Region buffer, Link link)
+        : client_(client),
+          plan_(plan),
+          waiting_(waiting),
+          buffer_(std::move(buffer)),
+          link_(std::move(link)) {}
+
+    Result<> connect();
+    Result<> get_all(const Start& start, Trial& trial);
+
+    [[nodiscard]] Deadline step() const { return Deadline::in(waiting_.patience); }
+
+    perf::Client& client_;
+    Plan plan_;
+    Waiting waiting_;
+    std::vector<uint32_t> keys_;  // in the order in which both methods ask for them
+    Endpoint table_;
+    Agreed agreed_;
+    Histogram latencies_;  // of the running trial
+    Region buffer_;        // has a slot, and behind it the request
+    Link link_;
+};
+
+// ---- what is said of it (report.cc) -------------------------------------------------------------
+struct Findings {
+    Plan plan;
+    // Once a server was reached.
+    std::optional<Hello> server;
+    DeviceInfo client_device;
+    DeviceInfo server_device;
+    Agreed agreed;
+    std::vector<Trial> trials;
+
+    [[nodiscard]] bool corrupt() const;
+};
+
+std::string trial_line(const Trial& trial);
+
+// A table of both methods over all repetitions, with the ratio of READ to SEND in GETs per second.
+std::string table_of(const Findings& findings);
+
+// Members of a document of kind "kv".
+Json to_json(const Findings& findings);
+}  // namespace kv
+
+template <>
+inline constexpr WordList kWords<kv::Method>{"method", {"send", "read"}};
+
+Exit kv_exercise(const LookOptions& look, const kv::Plan& plan, const Surroundings& around);
+
+}  // namespace perf
