@@ -10,7 +10,6 @@
 #include <sys/socket.h>
 
 #include "perf/base/names.h"
-#include "perf/command/session.h"
 #include "perf/measure/conduct.h"
 #include "perf/measure/schedule.h"
 #include "perf/report/document.h"
@@ -119,6 +118,26 @@ class Measurement {
     Report report_;
     Outputs outputs_;
 };
+
+Result<Exit> compare_files(const CompareOptions& options,
+                           const Surroundings& around,
+                           Json& members) {
+    const ReportFile a = TRY(read_report(options.a));
+    const ReportFile b = TRY(read_report(options.b));
+    const Comparison comparison = compare_reports(a, b, options.allow);
+    if (!comparison.fair()) {
+        (void)std::fputs(refusal_text(comparison, a, b).c_str(), around.err);
+        return make_error(Code::Usage, "not compared: settings differ");
+    }
+    if (comparison.rows.empty())
+        return make_error(Code::Usage,
+                          "no point was measured in both " + printable(options.a) + " and " +
+                              printable(options.b))
+            .advise("run both with the same --verb, --mode and --size");
+    print(options.json == "-" ? around.err : around.out, table_of(comparison, a, b));
+    members = json_of(comparison, a, b);
+    return comparison.meets(options.expect) ? Exit::Ok : Exit::Threshold;
+}
 }  // namespace
 
 Exit run(const RunOptions& options, const Surroundings& around) {
@@ -153,6 +172,16 @@ Exit loop(const LoopOptions& options, const Surroundings& around) {
         return start_clients(std::move(ours), asked.side, around, needs_device(asked.plan));
     };
     return Measurement(asked, around).run(connect, 1);
+}
+
+Exit compare(const CompareOptions& options, const Surroundings& around) {
+    Document document{.kind = "compare"};
+    const auto exit = compare_files(options, around, document.members);
+    return conclude(document,
+                    exit ? Result<>() : Result<>(exit.error()),
+                    exit ? *exit : Exit::Ok,
+                    options.json,
+                    around);
 }
 
 Exit run_command(const Command& command, const Surroundings& around) {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/command/session.h"
-
 #include <algorithm>
 #include <memory>
 #include <numeric>
@@ -8,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "perf/command/commands.h"
 #include "perf/engine/attention.h"
 #include "perf/engine/cm_links.h"
 #include "perf/engine/tcp_team.h"
@@ -64,7 +63,7 @@ class Session {
             Control control,
             const SideOptions& options,
             Served& served,
-            std::span<const ServedSuite* const> suites)
+            std::span<const Suite* const> suites)
         : verbs_(&verbs),
           control_(std::move(control)),
           options_(options),
@@ -150,18 +149,20 @@ class Session {
     }
 
     Result<> serve_suite(const std::string& type, const Json& frame) {
-        const auto suite = std::ranges::find_if(suites_, [&](const ServedSuite* each) {
-            return std::ranges::find(each->messages, type) != each->messages.end();
+        const auto found = std::ranges::find_if(suites_, [&](const Suite* suite) {
+            return suite->served != nullptr && std::ranges::find(suite->served->messages, type) !=
+                                                   suite->served->messages.end();
         });
-        if (suite == suites_.end())
+        if (found == suites_.end())
             return protocol_error("control message '" + printable(type, 40) + "' is not known");
-        if (state_ == State::Ready && type == (*suite)->messages.front()) {
+        const ServedSuite* suite = (*found)->served;
+        if (state_ == State::Ready && type == suite->messages.front()) {
             if (!options_.memory->is_host())
                 return make_error(Code::Unsupported,
                                   fmt::format("a server with --memory {} serves points only",
                                               options_.memory->name()))
                     .advise("start the server without --memory");
-            suite_ = *suite;
+            suite_ = suite;
             half_ = suite_->make({.control = &control_,
                                   .options = &options_,
                                   .device = &*device_,
@@ -170,7 +171,7 @@ class Session {
                                   .await = [this](const auto& done) { return await_crew(done); }});
             state_ = State::Suite;
         }
-        if (state_ != State::Suite || suite_ != *suite)
+        if (state_ != State::Suite || suite_ != suite)
             return not_due(type);
         Json answer = TRY(half_->answer(type, frame));
         if (type == suite_->messages.back()) {
@@ -184,9 +185,9 @@ class Session {
     // ---- handlers of kSteps ---------------------------------------------------------------------
     Result<> on_hello(const Json& frame) {
         Hello own = own_hello();
-        for (const ServedSuite* suite : suites_) {
-            if (suite->takes_part(options_))
-                own.capabilities.emplace_back(suite->capability);
+        for (const Suite* suite : suites_) {
+            if (suite->served != nullptr && suite->served->takes_part(options_))
+                own.capabilities.emplace_back(suite->served->capability);
         }
         TRY(check_compatible(own, TRY(parse<Hello>(frame))));
         state_ = State::Greeted;
@@ -428,7 +429,7 @@ class Session {
     Control control_;
     SideOptions options_;
     Served& served_;
-    std::span<const ServedSuite* const> suites_;
+    std::span<const Suite* const> suites_;
     State state_ = State::New;
     DeviceInfo peer_;
     std::optional<Device> device_;  // once the client asked for one
@@ -444,7 +445,7 @@ Result<> serve_session(Verbs& verbs,
                        Control control,
                        const SideOptions& options,
                        Served& served,
-                       std::span<const ServedSuite* const> suites) {
+                       std::span<const Suite* const> suites) {
     return Session(verbs, std::move(control), options, served, suites).run();
 }
 

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/command/suites.h"
-
-#include <vector>
-
+#include "perf/command/commands.h"
 #include "perf/suites/doctor/doctor.h"
 #include "perf/suites/gids/gids.h"
 #include "perf/suites/isolate/isolate.h"
@@ -18,18 +15,6 @@ std::span<const Suite* const> all_suites() {
         &kIsolate,
     };
     return kSuites;
-}
-
-std::span<const ServedSuite* const> served_suites() {
-    static const auto kServed = [] {
-        std::vector<const ServedSuite*> served;
-        for (const Suite* suite : all_suites()) {
-            if (suite->served != nullptr)
-                served.push_back(suite->served);
-        }
-        return served;
-    }();
-    return kServed;
 }
 
 }  // namespace perf

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
 
-#include "perf/command/options.h"
+#include "perf/command/commands.h"
 #include "perf/measure/conduct.h"
 #include "perf/verbs/limit.h"
 #include "tests/unit/perf/session_pair.h"

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
-#include "perf/command/session.h"
+#include "perf/command/commands.h"
 #include "tests/unit/perf/session_pair.h"
 
 namespace perf {

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "perf/command/options.h"
+#include "perf/command/commands.h"
 #include "perf/measure/schedule.h"
 #include "perf/report/report.h"
 #include "tests/unit/perf/report_samples.h"

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
-#include "perf/command/session.h"
+#include "perf/command/commands.h"
 #include "perf/measure/client.h"
 #include "tests/unit/perf/fake_verbs.h"
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Client and server against each other over the fake provider: every verb, mode and poll mode, and
 // everything that can go wrong between them.
-#include "perf/command/session.h"
-
 #include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "perf/command/commands.h"
 #include "perf/measure/conduct.h"
 #include "tests/unit/perf/fake_verbs.h"
 #include "tests/unit/perf/session_pair.h"
@@ -440,6 +439,8 @@ constexpr ServedSuite kServedEcho = {
     },
 };
 
+constexpr Suite kEcho = {.name = "echo", .help = "echo", .served = &kServedEcho};
+
 TEST(Suites, AnotherOneIsServedBesidePoints) {
     FakeVerbs verbs;
     Stop stop;
@@ -448,7 +449,7 @@ TEST(Suites, AnotherOneIsServedBesidePoints) {
     Result<> outcome;
     Served served;
     std::jthread server([&] {
-        const ServedSuite* const suites[] = {&kServedEcho};
+        const Suite* const suites[] = {&kEcho};
         outcome =
             serve_session(verbs, Control(base::UniqueFd(fds[1]), stop), options(), served, suites);
     });
