@@ -13,7 +13,6 @@
 #include "perf/address/attach.h"
 #include "perf/command/commands.h"
 #include "perf/measure/schedule.h"
-#include "perf/report/plan_file.h"
 #include "perf/system/tcp.h"
 
 namespace perf {

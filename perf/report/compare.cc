@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "netns/base/text.h"
+#include "perf/report/report.h"
 
 namespace perf {
 
@@ -66,7 +67,8 @@ Pairs match(const ReportFile& a, const ReportFile& b) {
 // Adds what differs, once for each pair of values.
 void note(std::vector<Difference>& list, Difference seen) {
     const auto same = std::ranges::find_if(list, [&](const Difference& known) {
-        return known.setting == seen.setting && known.a == seen.a && known.b == seen.b;
+        return known.setting == seen.setting && known.whose == seen.whose && known.a == seen.a &&
+               known.b == seen.b;
     });
     if (same == list.end())
         list.push_back(std::move(seen));
@@ -78,17 +80,18 @@ std::vector<Difference> differences_of(const ReportFile& a,
                                        const ReportFile& b,
                                        const Pairs& matched) {
     std::vector<Difference> out;
-    const auto sides = side_settings();
-    for (size_t i = 0; i < sides.size(); ++i) {
+    constexpr std::string_view kWhose[] = {"client's ", "server's "};
+    for (size_t i = 0; i < a.settings.size(); ++i) {
         // What one of the reports does not tell is no difference.
         if (a.settings[i] != b.settings[i] && !a.settings[i].empty() && !b.settings[i].empty())
-            note(out, {&sides[i], a.settings[i], b.settings[i], 0, false});
+            note(out,
+                 {&side_settings()[i / 2], kWhose[i % 2], a.settings[i], b.settings[i], 0, false});
     }
     const auto settings = point_settings();
     for (const auto& [x, y] : matched.pairs) {
         for (size_t i = 0; i < settings.size(); ++i) {
             if (x->settings[i] != y->settings[i])
-                note(out, {&settings[i], x->settings[i], y->settings[i], 1, false});
+                note(out, {&settings[i], "", x->settings[i], y->settings[i], 1, false});
         }
     }
     return out;
@@ -129,7 +132,8 @@ void note_wrong(const ReportFile& file, std::vector<std::string>& out) {
 }
 
 std::string line_of(const Difference& difference, const ReportFile& a, const ReportFile& b) {
-    std::string line = fmt::format("{}: {} in {}, {} in {}",
+    std::string line = fmt::format("{}{}: {} in {}, {} in {}",
+                                   difference.whose,
                                    difference.setting->text,
                                    printable(difference.a),
                                    printable(a.name),
@@ -163,13 +167,12 @@ std::string list_text(std::string_view title, const std::vector<std::string>& li
 }
 
 Json json_of(const Compared& row) {
-    const auto& interval = row.ratio.interval;
     return {{"point", row.point},
             {"metric", row.metric->name},
             {"a", {{"median", row.n_a == 0 ? Json() : Json(row.median_a)}, {"n", row.n_a}}},
             {"b", {{"median", row.n_b == 0 ? Json() : Json(row.median_b)}, {"n", row.n_b}}},
             {"ratio", row.ratio.ratio == 0 ? Json() : Json(row.ratio.ratio)},
-            {"ci95", interval ? Json::array({interval->low, interval->high}) : Json()},
+            {"ci95", to_json(row.ratio.interval)},
             {"verdict", name_of(row.verdict)}};
 }
 
@@ -251,10 +254,11 @@ Json json_of(const Comparison& comparison, const ReportFile& a, const ReportFile
                 {"only_in_b", comparison.only_b},
                 {"wrong_data", comparison.wrong}};
     for (const Difference& difference : comparison.differences)
-        out["allowed"].push_back({{"setting", difference.setting->text},
-                                  {"a", difference.a},
-                                  {"b", difference.b},
-                                  {"points", difference.points}});
+        out["allowed"].push_back(
+            {{"setting", fmt::format("{}{}", difference.whose, difference.setting->text)},
+             {"a", difference.a},
+             {"b", difference.b},
+             {"points", difference.points}});
     for (const Compared& row : comparison.rows)
         out["rows"].push_back(json_of(row));
     return out;

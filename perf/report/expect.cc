@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/report/expect.h"
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -9,8 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "perf/measure/metrics.h"
-#include "perf/measure/statistics.h"
 #include "perf/report/report.h"
 
 namespace perf {

@@ -19,7 +19,6 @@
 #include "perf/measure/options.h"
 #include "perf/measure/schedule.h"
 #include "perf/report/document.h"
-#include "perf/report/expect.h"
 #include "perf/report/report.h"
 
 namespace perf {

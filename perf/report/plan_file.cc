@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/report/plan_file.h"
-
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "perf/protocol/fields.h"
 #include "perf/report/document.h"
+#include "perf/report/report.h"
 #include "perf/system/reading.h"
 
 namespace perf {
@@ -114,10 +113,10 @@ Result<Plan> read_plan(const std::string& path) {
     auto plan = plan_within(path);
     if (plan)
         return plan;
-    plan.error().code = Code::Usage;
     return std::move(plan)
-        .context(printable(path))
-        .advise("pass --plan a report that --json wrote, or only its \"plan\"");
+        .error()
+        .in(printable(path))
+        .as(Code::Usage, "pass --plan a report that --json wrote, or only its \"plan\"");
 }
 
 }  // namespace perf

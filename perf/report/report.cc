@@ -7,7 +7,6 @@
 
 #include "perf/measure/client.h"
 #include "perf/report/document.h"
-#include "perf/report/plan_file.h"
 #include "perf/verbs/memory.h"
 
 namespace perf {

@@ -62,6 +62,24 @@ std::string interim_row(const Point& point, const Interim& interim);
 // "4 KiB", "64 B".
 std::string human_size(uint64_t bytes);
 
+// ---- plans as JSON (plan_file.cc) ---------------------------------------------------------------
+// As a report carries its own, so that it can be run again, or by themselves. A file is input from
+// outside: bounded, and every value checked.
+//
+//     {"verbs": ["write"], "modes": ["bw"], "sizes_bytes": [65536], "time_ms": 500, "qps": [1, 4]}
+//
+// What is missing has the command line's default; a member that is not known is an error.
+Json to_json(const Plan& plan);
+
+// Of a plan or point: a number, or "forever".
+Json time_json(uint32_t time_ms);
+
+// Code::BadInput that names the member. The caller checks its limits (schedule.h).
+Result<Plan> parse_plan(const Json& json);
+
+// Of a report ("plan" beside "schema"), or of a file that is a plan. Code::Usage that names it.
+Result<Plan> read_plan(const std::string& path);
+
 // ---- what the repetitions of each point say together (summary.cc) -------------------------------
 struct SummaryRow {
     const PointResult* first = nullptr;  // of the point's results; of the caller's vector
@@ -81,6 +99,7 @@ std::vector<double> sample_of(const std::vector<const PointResult*>& repetitions
 
 // [{"metric", "median", "ci95": [low, high] or null, "n"}] without the point.
 Json json_of(const SummaryRow& row);
+Json to_json(const std::optional<Interval>& interval);
 
 // The end of the table.
 std::string summary_table(const std::vector<SummaryRow>& rows, uint32_t reps);
@@ -92,5 +111,26 @@ std::optional<double> ratio_to_tcp(const SummaryRow& row, const std::vector<Summ
 
 // The lines behind the table; empty without any ratio.
 std::string tcp_table(const std::vector<SummaryRow>& rows);
+
+// ---- expectations: what a script demands of what was measured (expect.cc) -----------------------
+//     bw>=900MiB/s,p99<=60us        all of them, of each point that has the metric
+//
+// Metrics: bw, rate (bandwidth); p50, p90, p99, p99.9, max (latency). Units: B/s, KiB/s, MiB/s,
+// GiB/s, Mbit/s, Gbit/s; msg/s, kmsg/s, Mmsg/s; ns, us, ms, s. With repetitions the median counts.
+struct ExpectedMetric;
+
+struct Expectation {
+    const ExpectedMetric* metric = nullptr;  // of a table
+    bool at_least = true;                    // else at most
+    double limit = 0;                        // bytes/s, messages/s or ns
+    std::string text;                        // as it was given
+};
+
+// Code::Usage that names what is wrong and what is allowed. An empty text is no expectation.
+Result<std::vector<Expectation>> parse_expectations(std::string_view text);
+
+// A line for each expectation that a point does not meet, or that no point could.
+std::vector<std::string> unmet(const std::vector<Expectation>& expectations,
+                               const std::vector<PointResult>& results);
 
 }  // namespace perf

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/report/report_file.h"
-
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
 
-#include "perf/measure/metrics.h"
+#include "perf/report/compare.h"
 #include "perf/report/document.h"
 #include "perf/report/report.h"
 #include "perf/system/reading.h"
@@ -35,24 +32,15 @@ constexpr Setting kPointSettings[] = {
     {"with", "with", "load beside", R"("none")"},
 };
 constexpr Setting kSideSettings[] = {
-    {"kernel", "", "client's kernel"},
-    {"kernel", "", "server's kernel"},
-    {"gid", "", "client's GID type"},
-    {"gid", "", "server's GID type"},
-    {"adapter", "", "client's adapter"},
-    {"adapter", "", "server's adapter"},
-    {"firmware", "", "client's firmware"},
-    {"firmware", "", "server's firmware"},
-    {"pcie", "", "client's PCIe link"},
-    {"pcie", "", "server's PCIe link"},
-    {"cpu", "", "client's processor"},
-    {"cpu", "", "server's processor"},
-    {"governor", "", "client's frequency governor"},
-    {"governor", "", "server's frequency governor"},
-    {"rdma-core", "", "client's rdma-core"},
-    {"rdma-core", "", "server's rdma-core"},
-    {"memory", "", "client's memory"},
-    {"memory", "", "server's memory"},
+    {"kernel", "", "kernel"},
+    {"gid", "", "GID type"},
+    {"adapter", "", "adapter"},
+    {"firmware", "", "firmware"},
+    {"pcie", "", "PCIe link"},
+    {"cpu", "", "processor"},
+    {"governor", "", "frequency governor"},
+    {"rdma-core", "", "rdma-core"},
+    {"memory", "", "memory"},
 };
 
 // Members of a point that neither name it nor change what is measured.
@@ -171,26 +159,23 @@ Result<> add_result(const Json& result, std::map<std::string, size_t>& places, R
     return add_samples(result, series);
 }
 
-// For each pair of kSideSettings the values of the two sides.
-using SideValues = std::array<std::vector<std::string>, std::size(kSideSettings) / 2>;
-
-Result<> add_side(const Json& env, std::string_view name, SideValues& out) {
+// A side's kSideSettings.
+Result<std::vector<std::string>> values_of_side(const Json& env, std::string_view name) {
     const Json& side = *TRY(member(env, name, Json::value_t::object));
     const auto found = side.find("device");
     const bool none = found == side.end() || found->is_null();
     const Json device = none ? Json::object() : *found;
-    out[0].push_back(TRY(required<std::string>(side, "kernel")));
-    out[1].push_back(none ? "none" : TRY(required<std::string>(device, "gid_type")));
+    std::vector<std::string> values;
+    values.push_back(TRY(required<std::string>(side, "kernel")));
+    values.push_back(none ? "none" : TRY(required<std::string>(device, "gid_type")));
     // Older programs do not tell these.
-    size_t place = 2;
     for (const std::string_view identity : {"part", "firmware", "pcie"})
-        out.at(place++).push_back(TRY(base::optional_member<std::string>(device, identity, "")));
+        values.push_back(TRY(base::optional_member<std::string>(device, identity, "")));
     for (const std::string_view platform : {"cpu_model", "governor", "rdma_core"})
-        out.at(place++).push_back(TRY(base::optional_member<std::string>(side, platform, "")));
+        values.push_back(TRY(base::optional_member<std::string>(side, platform, "")));
     // They had all buffers in the host's.
-    out.at(place).push_back(
-        none ? "" : TRY(base::optional_member<std::string>(device, "memory", "host")));
-    return {};
+    values.push_back(none ? "" : TRY(base::optional_member<std::string>(device, "memory", "host")));
+    return values;
 }
 
 // Points that differ in a setting only would have the same label.
@@ -236,11 +221,10 @@ Result<ReportFile> parse(std::string_view text, const std::string& name) {
     const Json& plan = *TRY(member(root, "plan", Json::value_t::object));
     file.seed = TRY(base::optional_member<uint64_t>(plan, "seed", 0));
     const Json& env = *TRY(member(root, "env", Json::value_t::object));
-    SideValues sides;
-    TRY(add_side(env, "client", sides).context("env.client"));
-    TRY(add_side(env, "server", sides).context("env.server"));
-    for (const auto& values : sides)
-        file.settings.insert(file.settings.end(), values.begin(), values.end());
+    const auto client = TRY(values_of_side(env, "client").context("env.client"));
+    const auto server = TRY(values_of_side(env, "server").context("env.server"));
+    for (size_t i = 0; i < client.size(); ++i)
+        file.settings.insert(file.settings.end(), {client[i], server[i]});
     const Json& results = *TRY(member(root, "results", Json::value_t::array));
     if (results.size() > kMaxRuns)
         return make_error(Code::BadInput, fmt::format("more than {} results", kMaxRuns));
@@ -255,10 +239,10 @@ template <class T>
 Result<T> about_file(Result<T> result, const std::string& name) {
     if (result)
         return result;
-    result.error().code = Code::Usage;
     return std::move(result)
-        .context(printable(name))
-        .advise("compare takes two files that --json of run or loop wrote");
+        .error()
+        .in(printable(name))
+        .as(Code::Usage, "compare takes two files that --json of run or loop wrote");
 }
 }  // namespace
 

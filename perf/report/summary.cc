@@ -87,11 +87,14 @@ std::vector<SummaryRow> summarize(const std::vector<PointResult>& results, uint6
 }
 
 Json json_of(const SummaryRow& row) {
-    const auto& interval = row.estimate.interval;
     return {{"metric", row.metric->name},
             {"median", row.estimate.median},
-            {"ci95", interval ? Json::array({interval->low, interval->high}) : Json()},
+            {"ci95", to_json(row.estimate.interval)},
             {"n", row.estimate.n}};
+}
+
+Json to_json(const std::optional<Interval>& interval) {
+    return interval ? Json::array({interval->low, interval->high}) : Json();
 }
 
 std::string summary_table(const std::vector<SummaryRow>& rows, uint32_t reps) {

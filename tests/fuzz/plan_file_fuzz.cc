@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "perf/measure/schedule.h"
-#include "perf/report/plan_file.h"
+#include "perf/report/report.h"
 #include "tests/fuzz/expect.h"
 
 FUZZ_TARGET(plan_file) {

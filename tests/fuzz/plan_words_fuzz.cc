@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "perf/protocol/plan.h"
-#include "perf/report/expect.h"
+#include "perf/report/report.h"
 #include "tests/fuzz/expect.h"
 
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "perf/report/document.h"
-#include "perf/report/plan_file.h"
+#include "perf/report/report.h"
 #include "perf/verbs/memory.h"
 
 namespace perf {

@@ -102,10 +102,6 @@ std::string ratio_text(const RatioEstimate& ratio) {
                        verdict);
 }
 
-Json interval_of(const std::optional<Interval>& interval) {
-    return interval ? Json::array({interval->low, interval->high}) : Json();
-}
-
 Json json_of(const Trial& trial) {
     Json out = {{"method", name_of(trial.method)}, {"rep", trial.rep}, {"data_ok", !trial.wrong}};
     if (trial.wrong) {
@@ -130,8 +126,9 @@ Json summary_of(const Findings& findings, Method method) {
     Json out = Json::object();
     for (const Column& column : kColumns) {
         if (const auto found = estimate(findings, method, column))
-            out[std::string(column.name)] = {
-                {"median", found->median}, {"ci95", interval_of(found->interval)}, {"n", found->n}};
+            out[std::string(column.name)] = {{"median", found->median},
+                                             {"ci95", perf::to_json(found->interval)},
+                                             {"n", found->n}};
     }
     return out;
 }
@@ -208,7 +205,7 @@ Json to_json(const Findings& findings) {
                   {"read", summary_of(findings, Method::Read)},
                   {"read_over_send",
                    {{"ratio", ratio.ratio},
-                    {"ci95", interval_of(ratio.interval)},
+                    {"ci95", perf::to_json(ratio.interval)},
                     {"verdict", perf::name_of(judge(ratio, Better::Higher))}}}}}};
     for (const Trial& trial : findings.trials)
         out["results"].push_back(json_of(trial));

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/report/expect.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "perf/report/report.h"
 #include "tests/unit/perf/report_samples.h"
 
 namespace perf {

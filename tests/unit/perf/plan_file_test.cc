@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans read back from JSON: of reports, of people, and of nobody's good will.
-#include "perf/report/plan_file.h"
-
 #include <fstream>
 
 #include <gmock/gmock.h>

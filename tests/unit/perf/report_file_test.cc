@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reports as input: from broken to hostile. Whatever is in the file, there is an answer.
-#include "perf/report/report_file.h"
-
 #include <filesystem>
 #include <fstream>
 

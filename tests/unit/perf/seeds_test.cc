@@ -10,8 +10,8 @@
 
 #include "perf/measure/account.h"
 #include "perf/protocol/message.h"
-#include "perf/report/plan_file.h"
-#include "perf/report/report_file.h"
+#include "perf/report/compare.h"
+#include "perf/report/report.h"
 
 namespace perf {
 namespace {
