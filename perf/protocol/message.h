@@ -4,9 +4,12 @@
 // old peer could misunderstand; what is merely new is announced in `capabilities`.
 #pragma once
 
+#include <array>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,7 +17,6 @@
 #include "perf/base/names.h"
 #include "perf/protocol/pattern.h"
 #include "perf/protocol/plan.h"
-#include "perf/protocol/tag.h"
 #include "perf/system/platform.h"
 
 namespace perf {
@@ -73,6 +75,13 @@ struct Endpoint {
     uint64_t address = 0;
     uint64_t length = 0;
     uint32_t rkey = 0;
+};
+
+// How a client finds a listener, and shows that it is the one that was told of it.
+struct CmTicket {
+    uint16_t port = 0;
+    uint64_t nonce = 0;    // random; against mistakes and strangers, not against who reads the wire
+    bool confirm = false;  // the client sends nothing before the server says that accept() is done
 };
 
 // What the server decided for a point.
@@ -190,5 +199,23 @@ Result<> check_compatible(const Hello& own, const Hello& peer);
 
 // {"type": type} and the members of `body`.
 Json message(std::string_view type, Json body = Json::object());
+
+// ---- rdma_cm ------------------------------------------------------------------------------------
+// What a connect request carries as private data, 16 bytes, big endian: the four bytes "RPCM", the
+// version (16 bit, 1), the lane (16 bit) and the listener's nonce (64 bit). InfiniBand and RoCE
+// deliver 56 bytes, with zeros behind it; iWARP as many as were sent.
+inline constexpr size_t kCmTagSize = 16;
+
+struct CmTag {
+    uint64_t nonce = 0;
+    uint16_t lane = 0;
+
+    bool operator==(const CmTag&) const = default;
+};
+
+std::array<std::byte, kCmTagSize> encode(const CmTag& tag);
+
+// Nothing if it is too short, or of somebody else or another version.
+std::optional<CmTag> decode_tag(std::span<const std::byte> data);
 
 }  // namespace perf

@@ -15,7 +15,7 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
-#include "perf/protocol/tag.h"
+#include "perf/protocol/message.h"
 #include "perf/verbs/queue_pair.h"
 
 namespace perf {

@@ -45,8 +45,8 @@
 #include <utility>
 #include <vector>
 
+#include "perf/protocol/message.h"
 #include "perf/protocol/plan.h"
-#include "perf/protocol/tag.h"
 #include "perf/verbs/cm/cm.h"
 #include "perf/verbs/verbs.h"
 

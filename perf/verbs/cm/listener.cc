@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <sys/random.h>
 
-#include "perf/protocol/tag.h"
+#include "perf/protocol/message.h"
 #include "perf/verbs/cm/connection.h"
 
 namespace perf {

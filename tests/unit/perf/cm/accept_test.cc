@@ -6,7 +6,7 @@
 
 #include <sys/socket.h>
 
-#include "perf/protocol/tag.h"
+#include "perf/protocol/message.h"
 #include "tests/unit/perf/cm/fixture.h"
 
 namespace perf {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/protocol/tag.h"
-
 #include <gtest/gtest.h>
+
+#include "perf/protocol/message.h"
 
 namespace perf {
 namespace {
