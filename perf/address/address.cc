@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include <arpa/inet.h>
-#include <fmt/format.h>
 #include <netinet/in.h>
 
 namespace perf {
@@ -13,10 +12,6 @@ namespace perf {
 namespace {
 constexpr std::array<uint8_t, 12> kMapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 }  // namespace
-
-bool Address::is_zero() const {
-    return std::ranges::all_of(bytes, [](uint8_t byte) { return byte == 0; });
-}
 
 bool Address::is_v4() const {
     return std::equal(kMapped.begin(), kMapped.end(), bytes.begin());
@@ -42,25 +37,9 @@ std::string Address::text() const {
     return out;
 }
 
-std::string Address::gid_text() const {
-    std::string out;
-    for (size_t i = 0; i < bytes.size(); i += 2)
-        out += fmt::format("{}{:02x}{:02x}", i == 0 ? "" : ":", bytes[i], bytes[i + 1]);
-    return out;
-}
-
 std::optional<Address> parse_address(std::string_view text) {
-    if (text.size() >= INET6_ADDRSTRLEN)
-        return std::nullopt;
-    const std::string terminated(text);
-    Address address;
-    if (::inet_pton(AF_INET, terminated.c_str(), &address.bytes[12]) == 1) {
-        std::copy(kMapped.begin(), kMapped.end(), address.bytes.begin());
-        return address;
-    }
-    if (::inet_pton(AF_INET6, terminated.c_str(), address.bytes.data()) == 1)
-        return address;
-    return std::nullopt;
+    const auto ip = netns::parse_ip(text);
+    return ip ? std::optional(Address{netns::gid_of(*ip)}) : std::nullopt;
 }
 
 std::optional<Address> from_sockaddr(const sockaddr* address) {

@@ -3,23 +3,19 @@
 // (::ffff:a.b.c.d) and a GID, since a RoCE v2 GID is the address of its netdev written so.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "netns/values/address.h"
 
 struct sockaddr;
 struct sockaddr_storage;
 
 namespace perf {
 
-struct Address {
-    std::array<uint8_t, 16> bytes{};
-
-    bool operator==(const Address&) const = default;
-
-    [[nodiscard]] bool is_zero() const;
+struct Address : netns::Gid {
     [[nodiscard]] bool is_v4() const;
     [[nodiscard]] bool is_link_local() const;  // fe80::/10
     [[nodiscard]] bool is_loopback() const;    // 127.0.0.0/8 or ::1
@@ -28,7 +24,7 @@ struct Address {
     [[nodiscard]] std::string text() const;
 
     // Eight groups of four hex digits, as sysfs and attach.json write a GID.
-    [[nodiscard]] std::string gid_text() const;
+    [[nodiscard]] std::string gid_text() const { return netns::to_string(*this); }
 };
 
 // Either form that text() and gid_text() make; nothing if it is no address.

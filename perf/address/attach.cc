@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/address/attach.h"
-
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "netns/base/files.h"
+#include "perf/address/gid.h"
 #include "perf/base/names.h"
 
 namespace perf {

@@ -10,7 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "netns/base/help.h"
-#include "perf/address/attach.h"
+#include "perf/address/gid.h"
 #include "perf/command/commands.h"
 #include "perf/measure/schedule.h"
 #include "perf/system/tcp.h"

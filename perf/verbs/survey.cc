@@ -11,7 +11,6 @@
 #include <net/if.h>
 #include <net/if_arp.h>
 
-#include "perf/address/attach.h"
 #include "perf/system/reading.h"
 
 namespace perf {

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "netns/base/json.h"
-#include "perf/address/attach.h"
+#include "perf/address/gid.h"
 #include "tests/fuzz/expect.h"
 
 namespace {

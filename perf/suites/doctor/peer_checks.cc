@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "perf/address/attach.h"
 #include "perf/base/names.h"
 #include "perf/suites/doctor/doctor.h"
 #include "perf/system/reading.h"

@@ -4,7 +4,6 @@
 
 #include <arpa/inet.h>
 
-#include "perf/address/attach.h"
 #include "perf/protocol/message.h"
 #include "perf/suites/isolate/isolate.h"
 #include "perf/system/reading.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/address/attach.h"
+#include "perf/address/gid.h"
 
 #include <fstream>
 
