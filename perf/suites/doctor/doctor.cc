@@ -43,22 +43,6 @@ uint64_t bytes_of(const Plan& plan) {
 }
 }  // namespace
 
-Findings ok(std::string why) {
-    return {{Status::Ok, std::move(why), ""}};
-}
-
-Findings warning(std::string why, std::string fix) {
-    return {{Status::Warning, std::move(why), std::move(fix)}};
-}
-
-Findings fail(std::string why, std::string fix) {
-    return {{Status::Fail, std::move(why), std::move(fix)}};
-}
-
-Findings skipped(std::string why) {
-    return {{Status::Skipped, std::move(why), ""}};
-}
-
 std::span<const Check> all_checks() {
     return kChecks;
 }

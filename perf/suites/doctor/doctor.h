@@ -5,6 +5,7 @@
 // anything, and never fails itself: what it cannot see is a warning.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,10 +13,67 @@
 
 #include "netns/base/findings.h"
 #include "perf/report/suite.h"
-#include "perf/suites/doctor/scene.h"
+#include "perf/verbs/survey.h"
 
 namespace perf {
 
+// ---- what the checks look at, gathered once (scene.cc) ------------------------------------------
+// Devices, GID tables, interfaces, the way to the peer. Plain values, so that a test can set any of
+// them; files are read below `root` by the checks themselves, so that a test can put any content
+// there. Gathering changes nothing: devices are opened and closed, and the control port of the peer
+// is connected to and closed.
+
+// An interface of this network namespace.
+struct Interface {
+    std::string name;
+    bool up = false;
+    bool carrier = false;
+    uint32_t mtu = 0;  // 0: not known
+};
+
+struct PortFacts {
+    uint8_t number = 1;
+    bool active = false;
+    bool ethernet = true;
+    std::string state;        // "PORT_DOWN"
+    uint32_t active_mtu = 0;  // bytes
+};
+
+struct DeviceFacts {
+    std::string name;
+    std::optional<Error> error;  // it cannot be opened
+    std::vector<PortFacts> ports;
+    bool iwarp = false;
+};
+
+struct PeerFacts {
+    std::string host;
+    uint16_t port = 0;
+    std::vector<Address> sources;
+    std::optional<Error> route_error;
+    std::optional<Error> connect_error;
+};
+
+struct Scene {
+    std::string root;           // before each path that is read; empty on a machine
+    std::string attach_file;    // with the root
+    uint64_t needed_bytes = 0;  // of memory that a run without options registers
+    std::optional<Error> verbs_error;
+    std::vector<DeviceFacts> devices;  // that libibverbs finds
+    std::vector<Interface> interfaces;
+    Candidates found;
+    std::optional<PeerFacts> peer;
+
+    [[nodiscard]] const Interface* find_interface(const std::string& name) const;
+
+    // The interfaces of this namespace that the GIDs of a port belong to, by name, each once.
+    [[nodiscard]] std::vector<const Interface*> netdevs(const std::string& device,
+                                                        uint8_t port) const;
+};
+
+Scene gather(const LookOptions& options, Verbs& verbs, const Stop& stop, const std::string& root);
+
+// ---- checks -------------------------------------------------------------------------------------
 using base::Diagnosis;
 using base::Finding;
 using base::Findings;
@@ -27,18 +85,32 @@ struct Check {
 };
 
 // Findings of one line.
-Findings ok(std::string why);
-Findings warning(std::string why, std::string fix);
-Findings fail(std::string why, std::string fix);
-Findings skipped(std::string why);
+inline Findings ok(std::string why) {
+    return {{Status::Ok, std::move(why), ""}};
+}
 
-// Devices (device_checks.cc).
+inline Findings warning(std::string why, std::string fix) {
+    return {{Status::Warning, std::move(why), std::move(fix)}};
+}
+
+inline Findings fail(std::string why, std::string fix) {
+    return {{Status::Fail, std::move(why), std::move(fix)}};
+}
+
+inline Findings skipped(std::string why) {
+    return {{Status::Skipped, std::move(why), ""}};
+}
+
+// Devices; what rdma-hook said, and the peer (device_checks.cc).
 Findings check_kernel(const Scene& scene);
 Findings check_nodes(const Scene& scene);
 Findings check_rdma_cm(const Scene& scene);
 Findings check_abi(const Scene& scene);
 Findings check_libibverbs(const Scene& scene);
 Findings check_access(const Scene& scene);
+Findings check_attachment(const Scene& scene);
+Findings check_route(const Scene& scene);
+Findings check_peer(const Scene& scene);
 
 // Ports, their netdevs and GIDs (port_checks.cc).
 Findings check_port(const Scene& scene);
@@ -46,11 +118,6 @@ Findings check_netdev(const Scene& scene);
 Findings check_mtu(const Scene& scene);
 Findings check_gid_table(const Scene& scene);
 Findings check_gid(const Scene& scene);
-
-// What rdma-hook said, and the peer (peer_checks.cc).
-Findings check_attachment(const Scene& scene);
-Findings check_route(const Scene& scene);
-Findings check_peer(const Scene& scene);
 
 // Limits of the process and the machine (limit_checks.cc).
 Findings check_memlock(const Scene& scene);

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/suites/doctor/scene.h"
-
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -10,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "perf/measure/options.h"
+#include "perf/suites/doctor/doctor.h"
 #include "perf/system/tcp.h"
 
 namespace perf {
