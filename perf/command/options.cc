@@ -150,32 +150,6 @@ Result<std::vector<uint32_t>> count_list(std::string_view option,
     return counts;
 }
 
-Result<> parse_matrix(const PlanWords& words, Plan& plan) {
-    plan.depths = TRY(count_list("--depth", words.depth, kMaxDepth));
-    plan.batches = TRY(count_list("--batch", words.batch, kMaxDepth));
-    plan.qps = TRY(count_list("--qps", words.qps, kMaxQps));
-    if (std::ranges::find(plan.qps, 0U) != plan.qps.end())
-        return make_error(Code::Usage, "--qps has no auto");
-    plan.polls = TRY(parse_list(words.poll, parse_poll));
-    return {};
-}
-
-Result<> parse_settings(const PlanWords& words, Plan& plan) {
-    if (words.dscp != 0) {
-        if (words.dscp > kMaxDscp)
-            return make_error(Code::Usage,
-                              fmt::format("--dscp {} is not from 0 to {}", words.dscp, kMaxDscp));
-        plan.marks.traffic_class = words.dscp << kEcnBits;
-    }
-    plan.reads = TRY(parse_positive("--reads", words.reads, kMaxReads));
-    plan.signal = TRY(parse_positive("--signal", words.signal, kMaxDepth));
-    if (words.ring != "auto")
-        plan.ring_bytes = TRY(parse_size(words.ring).context("--ring"));
-    if (words.inline_bytes != "auto")
-        plan.inline_bytes = TRY(parse_count("--inline", words.inline_bytes, kMaxInlineBytes));
-    return {};
-}
-
 Result<Plan> plan_of(const PlanWords& words) {
     Plan plan = words.plan;
     plan.verbs = TRY(parse_list(words.verbs, parse_word<Verb>));
@@ -187,7 +161,12 @@ Result<Plan> plan_of(const PlanWords& words) {
         plan.time_ms = kDefaultTimeMs;
     if (!words.interval.empty())
         plan.interval_ms = TRY(parse_time_ms(words.interval).context("--interval"));
-    TRY(parse_matrix(words, plan));
+    plan.depths = TRY(count_list("--depth", words.depth, kMaxDepth));
+    plan.batches = TRY(count_list("--batch", words.batch, kMaxDepth));
+    plan.qps = TRY(count_list("--qps", words.qps, kMaxQps));
+    if (std::ranges::find(plan.qps, 0U) != plan.qps.end())
+        return make_error(Code::Usage, "--qps has no auto");
+    plan.polls = TRY(parse_list(words.poll, parse_poll));
     plan.direction = TRY(parse_word<Direction>(words.direction));
     plan.load = TRY(parse_load(words.load));
     plan.connect = words.cm ? Connect::Cm : Connect::Exchange;
@@ -195,7 +174,17 @@ Result<Plan> plan_of(const PlanWords& words) {
         plan.mtu = TRY(parse_count("--mtu", words.mtu, 4096));
     plan.verify = TRY(parse_word<Verify>(words.verify));
     plan.orderings = TRY(parse_list(words.ordering, parse_word<Ordering>));
-    TRY(parse_settings(words, plan));
+    if (words.dscp > kMaxDscp)
+        return make_error(Code::Usage,
+                          fmt::format("--dscp {} is not from 0 to {}", words.dscp, kMaxDscp));
+    if (words.dscp != 0)
+        plan.marks.traffic_class = words.dscp << kEcnBits;
+    plan.reads = TRY(parse_positive("--reads", words.reads, kMaxReads));
+    plan.signal = TRY(parse_positive("--signal", words.signal, kMaxDepth));
+    if (words.ring != "auto")
+        plan.ring_bytes = TRY(parse_size(words.ring).context("--ring"));
+    if (words.inline_bytes != "auto")
+        plan.inline_bytes = TRY(parse_count("--inline", words.inline_bytes, kMaxInlineBytes));
     plan.transports = TRY(parse_list(words.transports, parse_word<Transport>));
     plan.seed = words.seed.value_or(random_seed());
     return plan;

@@ -88,13 +88,6 @@ Result<Expectation> parse_one(std::string_view text) {
                        .text = std::string(text)};
 }
 
-// The median over the repetitions of a point; nothing if it has not the metric.
-std::optional<double> median_of(const ExpectedMetric& metric,
-                                const std::vector<const PointResult*>& repetitions) {
-    std::vector<double> sample = sample_of(repetitions, metric.value);
-    return sample.empty() ? std::nullopt : std::optional(median(std::move(sample)));
-}
-
 std::string line_of(const Expectation& expected, const Point& point, double value) {
     return fmt::format("expected {}, but {} has {:.2f} {}",
                        expected.text,
@@ -123,12 +116,13 @@ std::vector<std::string> unmet(const std::vector<Expectation>& expectations,
     for (const Expectation& expected : expectations) {
         bool asked = false;
         for (const auto& repetitions : points) {
-            const auto value = median_of(*expected.metric, repetitions);
-            if (!value)
+            std::vector<double> sample = sample_of(repetitions, expected.metric->value);
+            if (sample.empty())
                 continue;
             asked = true;
-            if (expected.at_least ? *value < expected.limit : *value > expected.limit)
-                lines.push_back(line_of(expected, repetitions.front()->point, *value));
+            const double value = median(std::move(sample));
+            if (expected.at_least ? value < expected.limit : value > expected.limit)
+                lines.push_back(line_of(expected, repetitions.front()->point, value));
         }
         if (!asked)
             lines.push_back(

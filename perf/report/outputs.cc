@@ -92,26 +92,22 @@ Result<Outputs> Outputs::open(const MeasureOptions& options, std::FILE* out) {
 
 Result<> Outputs::begin(const Report& report) const {
     TRY(csv_.write(csv_header()));
-    return jsonl_.wanted() ? jsonl_.write(line_of("run", json_head(report))) : Result<>();
+    return jsonl_.write(line_of("run", json_head(report)));
 }
 
 Result<> Outputs::add(const Turn& turn, const Interim& interim) const {
-    if (!jsonl_.wanted())
-        return {};
     Json line = {{"rep", turn.rep}, {"of", describe(turn.point)}};
     line.update(to_json(interim, turn.point));
     return jsonl_.write(line_of("interval", line));
 }
 
 Result<> Outputs::add(const PointResult& result) const {
-    if (csv_.wanted())
-        TRY(csv_.write(csv_row(result)));
-    return jsonl_.wanted() ? jsonl_.write(line_of("result", to_json(result))) : Result<>();
+    TRY(csv_.write(csv_row(result)));
+    return jsonl_.write(line_of("result", to_json(result)));
 }
 
 Result<> Outputs::conclude(const Report& report) const {
-    if (jsonl_.wanted())
-        TRY(jsonl_.write(line_of("end", json_tail(report))));
+    TRY(jsonl_.write(line_of("end", json_tail(report))));
     if (json_.empty())
         return {};
     // Only now: what an earlier run left there is kept until there is something better.

@@ -129,18 +129,6 @@ std::string fold(std::string row) {
     return row;
 }
 
-// Who measured with whom: a line for each side of each client.
-std::string sides_text(const Report& report) {
-    std::string out;
-    for (const Pairing& pair : report.pairs)
-        out += fmt::format("client {} on {}\nserver {} on {}\n",
-                           device_text(pair.client_device),
-                           report.client.host,
-                           device_text(pair.server_device),
-                           pair.server.host);
-    return out;
-}
-
 std::string rate_text(const Bandwidth& bandwidth, uint32_t size) {
     const double rate = messages_per_second(bandwidth);
     return fmt::format("{:>7.1f} MiB/s {:>8.2f} kmsg/s{}",
@@ -171,10 +159,12 @@ std::string load_text(const std::optional<Bandwidth>& load, const Point& point) 
                        messages_per_second(*load) * point.load->size / kMiB);
 }
 
-std::string result_text(const PointResult& result) {
-    if (result.bandwidth)
-        return rate_text(*result.bandwidth, result.point.size);
-    return result.latency ? latency_text(*result.latency) : "not measured";
+template <class Measured>  // PointResult or Interim
+std::string result_text(const Measured& measured, const Point& point) {
+    const std::string text = measured.bandwidth ? rate_text(*measured.bandwidth, point.size)
+                             : measured.latency ? latency_text(*measured.latency)
+                                                : "not measured";
+    return text + load_text(measured.load, point);
 }
 
 std::string data_text(const PointResult& result) {
@@ -251,20 +241,16 @@ Json side_json(const Hello& hello, const std::optional<DeviceInfo>& device) {
     return side;
 }
 
-Json env_json(const Report& report) {
-    const Pairing& first = report.pairs.front();
-    Json env = {{"client", side_json(report.client, first.client_device)},
-                {"server", side_json(first.server, first.server_device)}};
-    for (const Pairing& pair : std::span(report.pairs).subspan(1))
-        env["more_pairs"].push_back({{"client_device", json_of(pair.client_device)},
-                                     {"server", side_json(pair.server, pair.server_device)}});
-    return env;
-}
-
 Json json_head(const Report& report) {
     Json out = head_of("run", report.started);
     out["plan"] = to_json(report.plan);
-    out["env"] = env_json(report);
+    const Pairing& first = report.pairs.front();
+    out["env"] = {{"client", side_json(report.client, first.client_device)},
+                  {"server", side_json(first.server, first.server_device)}};
+    for (const Pairing& pair : std::span(report.pairs).subspan(1))
+        out["env"]["more_pairs"].push_back(
+            {{"client_device", json_of(pair.client_device)},
+             {"server", side_json(pair.server, pair.server_device)}});
     return out;
 }
 
@@ -291,23 +277,29 @@ Json to_json(const Report& report) {
 }
 
 std::string table_head(const Report& report) {
-    return sides_text(report) + "verb      via mode   size qps depth  mtu  data         result\n";
+    std::string out;
+    for (const Pairing& pair : report.pairs)
+        out += fmt::format("client {} on {}\nserver {} on {}\n",
+                           device_text(pair.client_device),
+                           report.client.host,
+                           device_text(pair.server_device),
+                           pair.server.host);
+    return out + "verb      via mode   size qps depth  mtu  data         result\n";
 }
 
 std::string table_row(const PointResult& result) {
-    std::string row =
-        fmt::format("{:<10}{:<4}{:<4}{:>7} {:>3} {:>5} {:>4}  {:<12} {}{}",
-                    name_of(result.point.verb),
-                    name_of(result.point.transport),
-                    name_of(result.point.mode),
-                    human_size(result.point.size),
-                    result.point.qps * result.clients,
-                    result.point.depth,
-                    result.mtu == 0 ? "-" : std::to_string(result.mtu),
-                    data_text(result),
-                    result_text(result) + load_text(result.load, result.point) +
-                        settings_text(result.point) + (result.complete ? "" : "  interrupted"),
-                    remarks(result.usage, result.share_of_limit));
+    std::string row = fmt::format("{:<10}{:<4}{:<4}{:>7} {:>3} {:>5} {:>4}  {:<12} {}{}",
+                                  name_of(result.point.verb),
+                                  name_of(result.point.transport),
+                                  name_of(result.point.mode),
+                                  human_size(result.point.size),
+                                  result.point.qps * result.clients,
+                                  result.point.depth,
+                                  result.mtu == 0 ? "-" : std::to_string(result.mtu),
+                                  data_text(result),
+                                  result_text(result, result.point) + settings_text(result.point) +
+                                      (result.complete ? "" : "  interrupted"),
+                                  remarks(result.usage, result.share_of_limit));
     row = fold(std::move(row)) + "\n";
     if (result.checked.wrong) {
         const auto& wrong = *result.checked.wrong;
@@ -326,13 +318,11 @@ std::string table_row(const PointResult& result) {
 }
 
 std::string interim_row(const Point& point, const Interim& interim) {
-    const std::string text = interim.bandwidth ? rate_text(*interim.bandwidth, point.size)
-                                               : latency_text(*interim.latency);
     return fold(fmt::format("  {}  {:.1f} to {:.1f} s  {}",
                             describe(point),
                             static_cast<double>(interim.begin_ns) / 1e9,
                             static_cast<double>(interim.end_ns) / 1e9,
-                            text + load_text(interim.load, point))) +
+                            result_text(interim, point))) +
            "\n";
 }
 

@@ -41,7 +41,6 @@ Json to_json(const Report& report);
 // Its parts, for output that is written while the plan runs: what is known before the first result,
 // one result, and what is known after the last one.
 Json json_head(const Report& report);
-Json env_json(const Report& report);
 Json side_json(const Hello& hello, const std::optional<DeviceInfo>& device);
 Json to_json(const PointResult& result);
 Json to_json(const Interim& interim, const Point& point);

@@ -10,12 +10,17 @@
 namespace perf {
 
 namespace {
-std::string interval_text(const SummaryRow& row) {
-    if (!row.estimate.interval)
-        return "-";
-    return fmt::format("{} to {}",
-                       human_value(*row.metric, row.estimate.interval->low),
-                       human_value(*row.metric, row.estimate.interval->high));
+// What the lines of both tables begin with.
+std::string columns_of(const SummaryRow& row, uint32_t qps, std::string_view unit) {
+    const Point& point = row.first->point;
+    return fmt::format("{:<10}{:<5}{:<5}{:>9} {:>4}{}  {:<22}",
+                       name_of(point.verb),
+                       name_of(point.transport),
+                       name_of(point.mode),
+                       human_size(point.size),
+                       qps,
+                       unit,
+                       row.metric->name);
 }
 
 bool is_like(const SummaryRow& a, const SummaryRow& b) {
@@ -100,16 +105,12 @@ Json to_json(const std::optional<Interval>& interval) {
 std::string summary_table(const std::vector<SummaryRow>& rows, uint32_t reps) {
     std::string out = fmt::format("\nmedian of {} repetitions and its 95 % interval\n", reps);
     for (const SummaryRow& row : rows) {
-        const Point& point = row.first->point;
-        out += fmt::format("{:<10}{:<5}{:<5}{:>9} {:>4} qps  {:<22}{:>15}  {:<30} n {}\n",
-                           name_of(point.verb),
-                           name_of(point.transport),
-                           name_of(point.mode),
-                           human_size(point.size),
-                           point.qps * row.first->clients,
-                           row.metric->name,
-                           human_value(*row.metric, row.estimate.median),
-                           interval_text(row),
+        const auto text = [&](double value) { return human_value(*row.metric, value); };
+        const auto& interval = row.estimate.interval;
+        out += fmt::format("{}{:>15}  {:<30} n {}\n",
+                           columns_of(row, row.first->point.qps * row.first->clients, " qps"),
+                           text(row.estimate.median),
+                           interval ? text(interval->low) + " to " + text(interval->high) : "-",
                            row.estimate.n);
     }
     return out;
@@ -128,13 +129,8 @@ std::string tcp_table(const std::vector<SummaryRow>& rows) {
         if (!ratio || !row.metric->compared)
             continue;
         const Point& point = row.first->point;
-        lines += fmt::format("{:<10}{:<5}{:<5}{:>9} {:>4}  {:<22}{:>8.2f} x tcp{}\n",
-                             name_of(point.verb),
-                             name_of(point.transport),
-                             name_of(point.mode),
-                             human_size(point.size),
-                             point.qps,
-                             row.metric->name,
+        lines += fmt::format("{}{:>8.2f} x tcp{}\n",
+                             columns_of(row, point.qps, ""),
                              *ratio,
                              polls_of(point, like_over_tcp(row, rows)->first->point));
     }
