@@ -5,7 +5,6 @@
 
 #include "netns/base/files.h"
 #include "perf/address/gid.h"
-#include "perf/base/names.h"
 
 namespace perf {
 

@@ -9,12 +9,7 @@
 
 #include <sys/socket.h>
 
-#include "perf/base/names.h"
 #include "perf/measure/conduct.h"
-#include "perf/measure/schedule.h"
-#include "perf/report/document.h"
-#include "perf/report/outputs.h"
-#include "perf/report/report.h"
 
 namespace perf {
 

@@ -9,9 +9,8 @@
 #include <variant>
 #include <vector>
 
-#include "perf/measure/options.h"
 #include "perf/report/compare.h"
-#include "perf/report/outputs.h"
+#include "perf/report/report.h"
 #include "perf/report/suite.h"
 
 namespace perf {

@@ -15,7 +15,6 @@
 
 #include "netns/base/text.h"
 #include "perf/command/commands.h"
-#include "perf/report/document.h"
 #include "perf/system/tcp.h"
 #include "perf/verbs/memory.h"
 

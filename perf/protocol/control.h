@@ -12,7 +12,6 @@
 #include <string>
 #include <string_view>
 
-#include "perf/base/names.h"
 #include "perf/system/stop.h"
 
 namespace perf {

@@ -22,7 +22,6 @@
 #include <fmt/format.h>
 
 #include "netns/base/type_traits.h"
-#include "perf/base/words.h"
 #include "perf/protocol/plan.h"
 
 namespace perf {

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "perf/address/gid.h"
-#include "perf/base/names.h"
 #include "perf/protocol/pattern.h"
 #include "perf/protocol/plan.h"
 #include "perf/system/platform.h"

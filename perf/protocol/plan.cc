@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 #include <sys/random.h>
 
-#include "perf/base/names.h"
 
 namespace perf {
 

@@ -9,7 +9,6 @@
 #include <string>
 #include <string_view>
 
-#include "perf/base/names.h"
 #include "perf/measure/options.h"
 
 namespace perf {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "perf/protocol/fields.h"
-#include "perf/report/document.h"
 #include "perf/report/report.h"
 #include "perf/system/reading.h"
 

@@ -3,13 +3,16 @@
 // (plan, both sides, results).
 #pragma once
 
+#include <cstdio>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "perf/measure/metrics.h"
-#include "perf/measure/result.h"
+#include "perf/measure/schedule.h"
+#include "perf/report/document.h"
 
 namespace perf {
 
@@ -111,7 +114,7 @@ std::optional<double> ratio_to_tcp(const SummaryRow& row, const std::vector<Summ
 // The lines behind the table; empty without any ratio.
 std::string tcp_table(const std::vector<SummaryRow>& rows);
 
-// ---- expectations: what a script demands of what was measured (expect.cc) -----------------------
+// ---- expectations: what a script demands of what was measured ------------------------------------
 //     bw>=900MiB/s,p99<=60us        all of them, of each point that has the metric
 //
 // Metrics: bw, rate (bandwidth); p50, p90, p99, p99.9, max (latency). Units: B/s, KiB/s, MiB/s,
@@ -131,5 +134,56 @@ Result<std::vector<Expectation>> parse_expectations(std::string_view text);
 // A line for each expectation that a point does not meet, or that no point could.
 std::vector<std::string> unmet(const std::vector<Expectation>& expectations,
                                const std::vector<PointResult>& results);
+
+// ---- outputs: where results go besides the table ------------------------------------------------
+// CSV and JSONL are opened before anything is measured and get each result as its point completes, so
+// that a run that is killed keeps what it measured. The JSON report is written at the end.
+//
+// CSV is that of RFC 4180: a header line, one line for each result, lines end with CR LF. What a
+// result does not have is an empty field.
+//
+// Lines of JSONL are objects with "type": one "run" (schema, tool, plan, both sides), a "result"
+// for each point and repetition, and "end" (summary, errors): a file without "end" was cut short.
+// "interval" lines come before the result that they belong to.
+
+// What run and loop have in common.
+struct MeasureOptions {
+    Plan plan;
+    SideOptions side;
+    // Each a file, "-" for standard output (at most one of them), empty: none.
+    std::string json;
+    std::string csv;
+    std::string jsonl;
+    std::vector<Expectation> expectations;
+    bool explain_gid = false;
+};
+
+std::string csv_header();
+std::string csv_row(const PointResult& result);
+
+// Quoted if it holds what separates fields or lines.
+std::string csv_field(std::string_view text);
+
+class Outputs {
+  public:
+    static Result<Outputs> open(const MeasureOptions& options, std::FILE* out);
+
+    Result<> begin(const Report& report) const;  // both sides are known
+    Result<> add(const Turn& turn, const Interim& interim) const;
+    Result<> add(const PointResult& result) const;  // a point is complete
+    Result<> conclude(const Report& report) const;  // nothing more will come
+
+  private:
+    std::string json_;
+    std::FILE* out_ = nullptr;
+    Sink csv_;
+    Sink jsonl_;
+};
+
+// Where the table goes: not where data goes.
+bool data_on_stdout(const MeasureOptions& options);
+
+// Code::Usage if more than one of them wants standard output.
+Result<> check_outputs(const MeasureOptions& options);
 
 }  // namespace perf

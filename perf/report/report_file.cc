@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "perf/report/compare.h"
-#include "perf/report/document.h"
 #include "perf/report/report.h"
 #include "perf/system/reading.h"
 

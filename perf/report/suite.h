@@ -12,14 +12,9 @@
 #include <string>
 #include <string_view>
 
-#include "perf/engine/completer.h"
 #include "perf/engine/crew.h"
 #include "perf/measure/account.h"
-#include "perf/measure/options.h"
-#include "perf/protocol/control.h"
-#include "perf/protocol/message.h"
 #include "perf/report/document.h"
-#include "perf/verbs/device.h"
 
 namespace CLI {
 class App;

@@ -2,13 +2,139 @@
 #include "perf/suites/doctor/doctor.h"
 
 #include <algorithm>
+#include <memory>
 
-#include "perf/report/document.h"
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
 #include "perf/report/report.h"
+#include "perf/system/tcp.h"
 #include "perf/verbs/memory.h"
 
 namespace perf {
 
+// ---- the scene ----------------------------------------------------------------------------------
+namespace {
+uint32_t mtu_of(int socket, const std::string& name) {
+    ifreq request{};
+    name.copy(request.ifr_name, sizeof request.ifr_name - 1);
+    if (socket < 0 || ::ioctl(socket, SIOCGIFMTU, &request) != 0 || request.ifr_mtu < 0)
+        return 0;
+    return static_cast<uint32_t>(request.ifr_mtu);
+}
+
+// By system calls and not from sysfs: a /sys that was mounted in another network namespace shows
+// the interfaces of that one.
+std::vector<Interface> own_interfaces() {
+    std::vector<Interface> out;
+    ifaddrs* raw = nullptr;
+    if (::getifaddrs(&raw) != 0)
+        return out;
+    const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> list(raw, &::freeifaddrs);
+    const UniqueFd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    for (const ifaddrs* entry = list.get(); entry != nullptr; entry = entry->ifa_next) {
+        const std::string name = entry->ifa_name;
+        if (std::ranges::find(out, name, &Interface::name) != out.end())
+            continue;
+        out.push_back({.name = name,
+                       .up = (entry->ifa_flags & IFF_UP) != 0,
+                       .carrier = (entry->ifa_flags & IFF_RUNNING) != 0,
+                       .mtu = mtu_of(socket.get(), name)});
+    }
+    return out;
+}
+
+Result<std::vector<PortFacts>> ports_of(Verbs& verbs, const std::string& name, bool& iwarp) {
+    const auto context = TRY(open_device(verbs, name));
+    iwarp = context->device->transport_type == IBV_TRANSPORT_IWARP;
+    ibv_device_attr attr{};
+    if (const int rc = verbs.query_device(context.get(), &attr); rc != 0)
+        return sys_error(rc, "query device " + name);
+    std::vector<PortFacts> out;
+    for (uint8_t number = 1; number <= attr.phys_port_cnt && number != 0; ++number) {
+        ibv_port_attr port{};
+        if (const int rc = verbs.query_port(context.get(), number, &port); rc != 0)
+            return sys_error(rc, "query port " + std::to_string(number) + " of " + name);
+        out.push_back({.number = number,
+                       .active = port.state == IBV_PORT_ACTIVE,
+                       .ethernet = port.link_layer == IBV_LINK_LAYER_ETHERNET,
+                       .state = ::ibv_port_state_str(port.state),
+                       .active_mtu = mtu_bytes(port.active_mtu)});
+    }
+    return out;
+}
+
+DeviceFacts facts_of(Verbs& verbs, const std::string& name) {
+    DeviceFacts facts;
+    facts.name = name;
+    auto ports = ports_of(verbs, name, facts.iwarp);
+    if (ports)
+        facts.ports = std::move(ports).value();
+    else
+        facts.error = std::move(ports).error();
+    return facts;
+}
+
+PeerFacts ask_peer(const LookOptions& options, const Stop& stop) {
+    PeerFacts facts;
+    facts.host = options.peer;
+    facts.port = options.port;
+    auto sources = sources_towards(options.peer);
+    if (!sources) {
+        facts.route_error = std::move(sources).error();
+        return facts;
+    }
+    facts.sources = std::move(sources).value();
+    const auto deadline = Deadline::in(options.side.timeout);
+    if (auto connected = connect_to(options.peer, options.port, deadline, stop); !connected)
+        facts.connect_error = std::move(connected).error();
+    return facts;
+}
+}  // namespace
+
+const Interface* Scene::find_interface(const std::string& name) const {
+    const auto it = std::ranges::find(interfaces, name, &Interface::name);
+    return it == interfaces.end() ? nullptr : &*it;
+}
+
+std::vector<const Interface*> Scene::netdevs(const std::string& device, uint8_t port) const {
+    std::vector<const Interface*> out;
+    for (const GidRow& row : found.tables.rows) {
+        const Interface* netdev = row.netdev.empty() ? nullptr : find_interface(row.netdev);
+        const bool wanted = row.device == device && row.port == port && netdev != nullptr;
+        if (wanted && std::ranges::find(out, netdev) == out.end())
+            out.push_back(netdev);
+    }
+    return out;
+}
+
+Scene gather(const LookOptions& options, Verbs& verbs, const Stop& stop, const std::string& root) {
+    Scene scene;
+    scene.root = root;
+    scene.attach_file = root + options.side.wish.attach_file;
+    scene.interfaces = own_interfaces();
+    auto names = verbs.device_names();
+    if (!names) {
+        scene.verbs_error = std::move(names).error();
+    } else {
+        std::ranges::sort(*names);
+        for (const std::string& name : *names)
+            scene.devices.push_back(facts_of(verbs, name));
+    }
+    if (!options.peer.empty())
+        scene.peer = ask_peer(options, stop);
+    DeviceWish wish = options.side.wish;
+    wish.attach_file = scene.attach_file;
+    auto found = find_candidates(
+        verbs, wish, scene.peer ? scene.peer->sources : std::vector<Address>(), root + "/sys");
+    if (found)
+        scene.found = std::move(found).value();
+    return scene;
+}
+
+// ---- the command --------------------------------------------------------------------------------
 namespace {
 constexpr Check kChecks[] = {
     {"kernel", check_kernel},

@@ -17,7 +17,7 @@
 
 namespace perf {
 
-// ---- what the checks look at, gathered once (scene.cc) ------------------------------------------
+// ---- what the checks look at, gathered once -----------------------------------------------------
 // Devices, GID tables, interfaces, the way to the peer. Plain values, so that a test can set any of
 // them; files are read below `root` by the checks themselves, so that a test can put any content
 // there. Gathering changes nothing: devices are opened and closed, and the control port of the peer

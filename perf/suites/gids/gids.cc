@@ -3,7 +3,6 @@
 // as --explain-gid, without a server.
 #include "perf/suites/gids/gids.h"
 
-#include "perf/report/document.h"
 #include "perf/system/tcp.h"
 #include "perf/verbs/survey.h"
 

@@ -2,14 +2,172 @@
 #include "perf/suites/isolate/isolate.h"
 
 #include <algorithm>
+#include <set>
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 
-#include "perf/report/document.h"
+#include "perf/system/reading.h"
 #include "perf/system/tcp.h"
 
 namespace perf {
 
+// ---- the arena ----------------------------------------------------------------------------------
+namespace {
+constexpr size_t kMaxForeign = 32;
+constexpr uint16_t kAttemptStream = 1;  // of patterns: never that of a control run
+
+// What this container sees of RDMA devices, whosever they are.
+std::set<std::string> visible_devices(Verbs& verbs, const std::string& root) {
+    std::set<std::string> names;
+    if (const auto listed = verbs.device_names())
+        names.insert(listed->begin(), listed->end());
+    if (const auto shown = read_names(root + "/sys/class/infiniband"))
+        names.insert(shown->begin(), shown->end());
+    return names;
+}
+
+// The GID of a netdev's MAC address, which the interface need not hold: it can make its link-local
+// address in another way.
+bool is_default_here(const GidRow& row) {
+    return row.gid.is_link_local() && row.netdev_present;
+}
+}  // namespace
+
+Result<Arena> Arena::enter(Verbs& verbs,
+                           Control control,
+                           const SideOptions& options,
+                           const std::string& root) {
+    Client client = TRY(Client::start(verbs, std::move(control), options));
+    if (!can(client.server(), kIsolationCapability))
+        return make_error(Code::BadInput, "the server does not take part in isolation tests")
+            .advise("start it with: rdma-perf serve --allow-isolation-tests --bind ADDRESS");
+    Region region =
+        TRY(Region::create(client.device(), target_layout().in.size, IBV_ACCESS_LOCAL_WRITE));
+    Arena arena(std::move(client), std::move(region), root);
+    arena.timeout_ = options.timeout;
+    arena.seed_ = random_seed();
+    TRY(arena.look_around(options.wish));
+    const Json frame = TRY(arena.ask("isolate", {{"seed", arena.seed_}}, "isolated"));
+    arena.exposure_ = TRY(parse<Exposure>(frame));
+    if (arena.exposure_.length != arena.page().size())
+        return protocol_error("the server exposes a page of another size");
+    return arena;
+}
+
+Result<> Arena::look_around(const DeviceWish& wish) {
+    const Attachment attachment = load_attachment(wish.attach_file, wish.env_device, wish.env_gid);
+    const Survey tables = TRY(survey(verbs(), "", root_ + "/sys"));
+    std::set<std::string> ours = {device().info.device, attachment.preferred_device};
+    for (const AttachedGid& gid : attachment.gids)
+        ours.insert(gid.device);
+    for (const GidRow& row : tables.rows) {
+        if (row.gid.is_zero())
+            continue;
+        if (tables.holds(row.gid))
+            ours.insert(row.device);
+        else if (is_default_here(row))
+            continue;
+        else if (row.type != GidType::InfiniBand)
+            foreign_gids_.push_back(row);
+    }
+    for (const std::string& name : visible_devices(verbs(), root_)) {
+        if (!ours.contains(name) && foreign_.size() < kMaxForeign)
+            foreign_.push_back(name);
+    }
+    return {};
+}
+
+Waiting Arena::waiting() {
+    return {.control = &client_.control(),
+            .device = &client_.device(),
+            .patience = timeout_,
+            .poll = {}};
+}
+
+Result<Json> Arena::ask(std::string_view type,
+                        Json body,
+                        std::string_view answer,
+                        std::chrono::milliseconds more) {
+    return client_.control().ask(
+        message(type, std::move(body)), answer, Deadline::in(timeout_ + more));
+}
+
+Result<ibv_wc> Arena::carry_out(const Aim& aim, uint32_t length) {
+    Link probe = TRY(Link::create(device(), {.access = kProbeAccess}));
+    const Json frame = TRY(ask("probe", {{"endpoint", to_json(probe.endpoint())}}, "probed"));
+    TRY(probe.connect(peer(), TRY(parse_endpoint_of(frame))));
+    ibv_send_wr request{};
+    request.opcode = aim.opcode;
+    request.wr.rdma.remote_addr = aim.address;
+    request.wr.rdma.rkey = aim.rkey;
+    return probe.carry_out(request, region_.piece(0, length), waiting());
+}
+
+Result<> Arena::complete_control(ibv_wr_opcode opcode) {
+    const Aim aim{.opcode = opcode, .rkey = exposure_.rkey, .address = exposure_.address};
+    const ibv_wc completion = TRY(carry_out(aim, static_cast<uint32_t>(exposure_.length)));
+    if (completion.status != IBV_WC_SUCCESS)
+        return completion_error(completion);
+    return {};
+}
+
+Result<> Arena::control_run() {
+    const PatternKey key = target_pattern(seed_, ++round_);
+    fill_pattern(page(), key);
+    TRY(complete_control(IBV_WR_RDMA_WRITE).context("a write with the right key"));
+    std::ranges::fill(page(), std::byte{0});
+    TRY(complete_control(IBV_WR_RDMA_READ).context("a read with the right key"));
+    const auto wrong = check_pattern(page(), key);
+    if (wrong || TRY(damage()))
+        return make_error(Code::Unsupported, "data written with the right key is not there")
+            .advise("see first whether data is right at all: rdma-perf run");
+    return {};
+}
+
+Result<ibv_wc_status> Arena::attempt(const Aim& aim) {
+    fill_pattern(page(), {.seed = seed_, .qp = kAttemptStream, .seq = ++attempts_});
+    return TRY(carry_out(aim, kAimLength)).status;
+}
+
+bool Arena::leaked() const {
+    return check_pattern(page(), {.seed = seed_, .qp = kAttemptStream, .seq = attempts_})
+        .has_value();
+}
+
+Result<std::optional<Mismatch>> Arena::damage() {
+    const Json frame = TRY(ask("inspect", {{"round", round_}}, "inspected"));
+    const Checked checked = TRY(parse<Checked>(frame));
+    return checked.wrong ? std::optional(checked.wrong->mismatch) : std::nullopt;
+}
+
+Result<Listening> Arena::listen() {
+    return parse<Listening>(TRY(ask("listen", Json::object(), "listening")));
+}
+
+Result<> Arena::say(
+    Link& speaker, ibv_ah* to, const Listening& there, uint32_t queue_key, uint32_t number) {
+    ibv_send_wr request{};
+    request.opcode = IBV_WR_SEND_WITH_IMM;
+    request.imm_data = htonl(number);
+    request.wr.ud = {to, there.endpoint.qpn, queue_key};
+    const ibv_wc completion =
+        TRY(speaker.carry_out(request, region_.piece(0, kAimLength), waiting()));
+    if (completion.status != IBV_WC_SUCCESS)
+        return completion_error(completion);
+    return {};
+}
+
+Result<std::vector<uint32_t>> Arena::hear(uint32_t until) {
+    return parse_heard(TRY(ask("hear", {{"until", until}}, "heard", std::chrono::seconds(1))));
+}
+
+Result<> Arena::leave() {
+    TRY(ask("release", Json::object(), "released"));
+    return {};
+}
+
+// ---- the command --------------------------------------------------------------------------------
 namespace {
 ptrdiff_t count(const Trials& trials, IsolationVerdict verdict) {
     return std::ranges::count_if(trials.done,

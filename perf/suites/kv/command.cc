@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "perf/measure/schedule.h"
-#include "perf/report/document.h"
 #include "perf/suites/kv/kv.h"
 
 namespace perf::kv {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // What runs write, over the fake provider: repetitions, their summary, CSV and JSONL.
-#include "perf/report/outputs.h"
-
 #include <algorithm>
 #include <fstream>
 #include <sstream>
@@ -14,7 +12,6 @@
 #include "perf/measure/schedule.h"
 #include "perf/report/report.h"
 #include "tests/support/regex.h"
-#include "tests/support/temp_dir.h"
 #include "tests/unit/perf/document_check.h"
 #include "tests/unit/perf/fake_verbs.h"
 #include "tests/unit/perf/report_samples.h"
