@@ -10,6 +10,10 @@
 #include <sys/socket.h>
 
 #include "perf/measure/conduct.h"
+#include "perf/suites/doctor/doctor.h"
+#include "perf/suites/gids/gids.h"
+#include "perf/suites/isolate/isolate.h"
+#include "perf/suites/kv/kv.h"
 
 namespace perf {
 
@@ -193,6 +197,16 @@ Exit run_command(const Command& command, const Surroundings& around) {
     if (const auto* suite = std::get_if<SuiteCommand>(&command))
         return suite->run(suite->look, around);
     return loop(std::get<LoopOptions>(command), around);
+}
+
+std::span<const Suite* const> all_suites() {
+    static constexpr const Suite* kSuites[] = {
+        &kKv,
+        &kGids,
+        &kDoctor,
+        &kIsolate,
+    };
+    return kSuites;
 }
 
 }  // namespace perf

@@ -54,7 +54,7 @@ struct HelpText {
 using Command =
     std::variant<ServeOptions, RunOptions, LoopOptions, CompareOptions, SuiteCommand, HelpText>;
 
-// All suites. A new one is a folder of perf/suites and a line of suites.cc.
+// All suites. A new one is a folder of perf/suites and a line of commands.cc.
 std::span<const Suite* const> all_suites();
 
 // Code::Usage that names option, value and what is allowed. `argv` as main has it.

@@ -12,7 +12,7 @@
 #include "perf/engine/tcp_team.h"
 #include "perf/engine/verbs_team.h"
 #include "perf/measure/account.h"
-#include "perf/protocol/streams.h"
+#include "perf/protocol/control.h"
 
 namespace perf {
 

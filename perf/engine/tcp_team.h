@@ -4,7 +4,7 @@
 
 #include "perf/engine/tcp_lane.h"
 #include "perf/engine/team_of.h"
-#include "perf/protocol/streams.h"
+#include "perf/protocol/control.h"
 
 namespace perf {
 

@@ -9,7 +9,7 @@
 #include "perf/engine/tcp_team.h"
 #include "perf/engine/verbs_team.h"
 #include "perf/measure/conduct.h"
-#include "perf/protocol/streams.h"
+#include "perf/protocol/control.h"
 #include "perf/system/tcp.h"
 #include "perf/verbs/limit.h"
 

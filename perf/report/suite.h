@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Suite: a command with a folder of its own below perf/suites: what the command line, the server and
-// the program's help know of it. A new one is its folder and a line of perf/command/suites.cc.
+// the program's help know of it. A new one is its folder and a line of perf/command/commands.cc.
 // ServerHalf: what a suite with messages of its own does at the server, from the message that opens
 // it to the one that ends it. A session keeps hello, device and points.
 #pragma once

@@ -413,7 +413,7 @@ TEST(Session, DepthBeyondTheDeviceIsRefused) {
     EXPECT_THAT(result.error().message(), HasSubstr("--depth"));
 }
 
-// ---- a suite is a folder and a line of suites.cc ------------------------------------------------
+// ---- a suite is a folder and a line of commands.cc ----------------------------------------------
 
 constexpr std::string_view kEchoMessages[] = {"echo", "echo_end"};
 

@@ -10,7 +10,7 @@
 
 #include "perf/engine/tcp_lane.h"
 #include "perf/measure/conduct.h"
-#include "perf/protocol/streams.h"
+#include "perf/protocol/control.h"
 #include "tests/unit/perf/session_pair.h"
 #include "tests/unit/perf/wire.h"
 
