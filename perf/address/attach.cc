@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "netns/base/files.h"
 #include "perf/address/gid.h"
 
@@ -50,7 +48,7 @@ Result<std::vector<AttachedGid>> parse_attach_file(std::string_view text) {
     const Json root = TRY(base::parse_json(text, "attach.json"));
     const auto format = TRY(required<int64_t>(root, "format"));
     if (format != 1)
-        return make_error(Code::BadInput, fmt::format("format {} is not known", format));
+        return make_error(Code::BadInput, "format {} is not known", format);
     if (!TRY(required<bool>(root, "attached")))
         return std::vector<AttachedGid>{};
     const auto list = root.find("attachments");

@@ -2,9 +2,12 @@
 // The names of netns/base/ that rdma-perf uses without a prefix.
 #pragma once
 
+#include <utility>
+
+#include <fmt/format.h>
+
 #include "netns/base/clock.h"
 #include "netns/base/json.h"
-#include "netns/base/result.h"
 #include "netns/base/unique_fd.h"
 
 namespace perf {
@@ -19,5 +22,15 @@ using base::required;
 using base::Result;
 using base::sys_error;
 using base::UniqueFd;
+
+// The same, with a text that is formatted.
+template <class First, class... Rest>
+[[gnu::cold]] Error make_error(Code code,
+                               fmt::format_string<First, Rest...> text,
+                               First&& first,
+                               Rest&&... rest) {
+    return base::make_error(
+        code, fmt::format(text, std::forward<First>(first), std::forward<Rest>(rest)...));
+}
 
 }  // namespace perf

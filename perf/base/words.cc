@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perf/base/words.h"
 
-#include <fmt/format.h>
-
 namespace perf {
 
 Result<size_t> find_word(const WordList& words, std::string_view text) {
@@ -13,8 +11,7 @@ Result<size_t> find_word(const WordList& words, std::string_view text) {
         allowed += (allowed.empty() ? "" : ", ") + std::string(words.words[i]);
     }
     return make_error(
-        Code::BadInput,
-        fmt::format("{} '{}' is not known (allowed: {})", words.what, printable(text), allowed));
+        Code::BadInput, "{} '{}' is not known (allowed: {})", words.what, printable(text), allowed);
 }
 
 }  // namespace perf

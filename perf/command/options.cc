@@ -121,10 +121,11 @@ void add_plan_options(CLI::App& app, PlanWords& words) {
 Result<uint32_t> parse_count(std::string_view option, std::string_view text, uint32_t limit) {
     const auto value = number_of(text);
     if (!value || *value > limit)
-        return make_error(
-            Code::Usage,
-            fmt::format(
-                "{} '{}' is neither auto nor a number up to {}", option, printable(text), limit));
+        return make_error(Code::Usage,
+                          "{} '{}' is neither auto nor a number up to {}",
+                          option,
+                          printable(text),
+                          limit);
     return static_cast<uint32_t>(*value);
 }
 
@@ -132,7 +133,7 @@ Result<uint32_t> parse_count(std::string_view option, std::string_view text, uin
 Result<uint32_t> parse_positive(std::string_view option, std::string_view text, uint32_t limit) {
     const uint32_t count = text == "auto" ? 0 : TRY(parse_count(option, text, limit));
     if (text != "auto" && count == 0)
-        return make_error(Code::Usage, fmt::format("{} 0 is too small", option));
+        return make_error(Code::Usage, "{} 0 is too small", option);
     return count;
 }
 
@@ -144,8 +145,7 @@ Result<std::vector<uint32_t>> count_list(std::string_view option,
     for (const auto word : split(text, ',')) {
         counts.push_back(TRY(parse_positive(option, word, limit)));
         if (counts.size() > kMaxValues)
-            return make_error(Code::Usage,
-                              fmt::format("{}: more than {} values", option, kMaxValues));
+            return make_error(Code::Usage, "{}: more than {} values", option, kMaxValues);
     }
     return counts;
 }
@@ -175,8 +175,7 @@ Result<Plan> plan_of(const PlanWords& words) {
     plan.verify = TRY(parse_word<Verify>(words.verify));
     plan.orderings = TRY(parse_list(words.ordering, parse_word<Ordering>));
     if (words.dscp > kMaxDscp)
-        return make_error(Code::Usage,
-                          fmt::format("--dscp {} is not from 0 to {}", words.dscp, kMaxDscp));
+        return make_error(Code::Usage, "--dscp {} is not from 0 to {}", words.dscp, kMaxDscp);
     if (words.dscp != 0)
         plan.marks.traffic_class = words.dscp << kEcnBits;
     plan.reads = TRY(parse_positive("--reads", words.reads, kMaxReads));
@@ -343,8 +342,7 @@ Result<std::vector<std::string>> parse_allow(const std::string& text) {
     for (const std::string_view word : split(text, ',')) {
         if (std::ranges::count(allow_words(), word) == 0)
             return make_error(
-                Code::Usage,
-                fmt::format("--allow '{}' is not known (allowed: {})", printable(word), listed()));
+                Code::Usage, "--allow '{}' is not known (allowed: {})", printable(word), listed());
         out.emplace_back(word);
     }
     return out;

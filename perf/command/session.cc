@@ -4,8 +4,6 @@
 #include <numeric>
 #include <optional>
 
-#include <fmt/format.h>
-
 #include "perf/command/commands.h"
 #include "perf/engine/attention.h"
 #include "perf/engine/cm_links.h"
@@ -30,13 +28,13 @@ Result<uint32_t> agree_mtu(uint32_t wish, const DeviceInfo& own, const DeviceInf
     if (wish <= best)
         return wish == 0 ? best : wish;
     return make_error(Code::Unsupported,
-                      fmt::format("path MTU {} is asked for; the ports allow {} (server {}) and {} "
-                                  "(client {})",
-                                  wish,
-                                  own.active_mtu,
-                                  own.device,
-                                  peer.active_mtu,
-                                  peer.device))
+                      "path MTU {} is asked for; the ports allow {} (server {}) and {} "
+                      "(client {})",
+                      wish,
+                      own.active_mtu,
+                      own.device,
+                      peer.active_mtu,
+                      peer.device)
         .advise("raise the MTU of the netdevs: path MTU 4096 needs 4200 there");
 }
 
@@ -45,11 +43,11 @@ Result<> check_same_family(const DeviceInfo& own, const DeviceInfo& peer) {
     if (own.gid_type == peer.gid_type && own.gid.is_v4() == peer.gid.is_v4())
         return {};
     return make_error(Code::Unsupported,
-                      fmt::format("the client uses GID {} ({}), this side only has {} ({})",
-                                  peer.gid.text(),
-                                  name_of(peer.gid_type),
-                                  own.gid.text(),
-                                  name_of(own.gid_type)))
+                      "the client uses GID {} ({}), this side only has {} ({})",
+                      peer.gid.text(),
+                      name_of(peer.gid_type),
+                      own.gid.text(),
+                      name_of(own.gid_type))
         .advise(
             "run against an address of the RDMA network, or pass --device and --gid on both "
             "sides");
@@ -159,8 +157,8 @@ class Session {
         if (state_ == State::Ready && type == suite->messages.front()) {
             if (!options_.memory->is_host())
                 return make_error(Code::Unsupported,
-                                  fmt::format("a server with --memory {} serves points only",
-                                              options_.memory->name()))
+                                  "a server with --memory {} serves points only",
+                                  options_.memory->name())
                     .advise("start the server without --memory");
             suite_ = suite;
             half_ = suite_->make({.control = &control_,
@@ -290,8 +288,7 @@ class Session {
         const Json& frame, std::string_view type, bool fits, Side poster, Side from) const {
         const Point& point = team_->point();
         if (!fits || !posts_data(point, poster))
-            return make_error(Code::BadInput,
-                              fmt::format("'{}' is not for {}", type, describe(point)));
+            return make_error(Code::BadInput, "'{}' is not for {}", type, describe(point));
         const RoundOf asked = TRY(parse_round(frame, point));
         return LaneRound{asked.lane, {.number = asked.number, .from = from, .left = asked.left}};
     }

@@ -8,7 +8,6 @@
 #include <list>
 
 #include <endian.h>
-#include <fmt/format.h>
 #include <poll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -165,12 +164,12 @@ class Doorman {
             return closed_error();
         // Even if something came: strangers must not keep us for ever.
         if (deadline.passed())
-            return make_error(Code::Timeout,
-                              fmt::format("{} of {} data connections to port {} came in time",
-                                          std::ranges::count_if(
-                                              streams_, [](const UniqueFd& fd) { return !!fd; }),
-                                          streams_.size(),
-                                          listener_.port));
+            return make_error(
+                Code::Timeout,
+                "{} of {} data connections to port {} came in time",
+                std::ranges::count_if(streams_, [](const UniqueFd& fd) { return !!fd; }),
+                streams_.size(),
+                listener_.port);
         return {};
     }
 

@@ -19,8 +19,6 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "netns/base/type_traits.h"
 #include "perf/protocol/plan.h"
 
@@ -114,7 +112,7 @@ T owner_of(M T::*);
 template <Fielded V>
 Result<V> struct_of(const Json& json, std::string_view name) {
     if (!json.is_object())
-        return make_error(Code::BadInput, fmt::format("'{}' must be an object", name));
+        return make_error(Code::BadInput, "'{}' must be an object", name);
     V value;
     TRY(read_fields(json, value));
     return value;
@@ -138,8 +136,8 @@ template <class V>
 Result<> within(const V& value, std::string_view name, uint64_t low, uint64_t high) {
     if constexpr (std::is_integral_v<V> && !std::is_same_v<V, bool>) {
         if (std::cmp_less(value, low) || std::cmp_greater(value, high))
-            return make_error(Code::BadInput,
-                              fmt::format("'{}' is {}, not from {} to {}", name, value, low, high));
+            return make_error(
+                Code::BadInput, "'{}' is {}, not from {} to {}", name, value, low, high);
     }
     return {};
 }
@@ -156,8 +154,7 @@ Result<V> read_member(const Json& object,
     const bool there = object.is_object() && it != object.end();
     if constexpr (base::kIsVector<V>) {
         if (!there || !it->is_array() || it->size() < low || it->size() > high)
-            return make_error(Code::BadInput,
-                              fmt::format("'{}' must be a list of {} to {}", name, low, high));
+            return make_error(Code::BadInput, "'{}' must be a list of {} to {}", name, low, high);
         V list;
         for (const Json& each : *it)
             list.push_back(TRY(fields::value_of<typename V::value_type>(each, name)));

@@ -31,7 +31,7 @@ constexpr uint64_t kMaxQueueKey = 0x7fffffff;
 Result<> check_path_mtu(std::string_view key, uint32_t mtu) {
     constexpr uint32_t kMtus[] = {256, 512, 1024, 2048, 4096};
     if (std::ranges::find(kMtus, mtu) == std::end(kMtus))
-        return make_error(Code::BadInput, fmt::format("'{}' is {}, no path MTU", key, mtu));
+        return make_error(Code::BadInput, "'{}' is {}, no path MTU", key, mtu);
     return {};
 }
 
@@ -49,7 +49,7 @@ struct Form<Address> {
     static Result<Address> load(const Json& json, std::string_view name) {
         const auto gid = parse_address(TRY(base::as<std::string>(json, name)));
         if (!gid || gid->is_zero())
-            return make_error(Code::BadInput, fmt::format("'{}' is no GID", name));
+            return make_error(Code::BadInput, "'{}' is no GID", name);
         return *gid;
     }
 };
@@ -264,11 +264,11 @@ Result<> check_compatible(const Hello& own, const Hello& peer) {
     if (own.protocol == peer.protocol)
         return {};
     return make_error(Code::BadInput,
-                      fmt::format("protocol {} here (version {}), {} at the peer (version {})",
-                                  own.protocol,
-                                  own.version,
-                                  peer.protocol,
-                                  peer.version))
+                      "protocol {} here (version {}), {} at the peer (version {})",
+                      own.protocol,
+                      own.version,
+                      peer.protocol,
+                      peer.version)
         .advise(own.protocol < peer.protocol ? "upgrade rdma-perf on this side"
                                              : "upgrade rdma-perf on the peer");
 }
@@ -295,7 +295,7 @@ Result<std::vector<uint64_t>> parse_counts(const Json& json, const char* key, ui
     for (const uint64_t count : counts) {
         sum += std::min(count, kMaxCount + 1);
         if (sum > kMaxCount)
-            return make_error(Code::BadInput, fmt::format("'{}' is out of range", key));
+            return make_error(Code::BadInput, "'{}' is out of range", key);
     }
     return counts;
 }

@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 #include <sys/random.h>
 
-
 namespace perf {
 
 namespace {
@@ -225,7 +224,7 @@ namespace {
 Result<> require(bool good, std::string_view what) {
     if (good)
         return {};
-    return make_error(Code::BadInput, fmt::format("point: {} is out of range", what));
+    return make_error(Code::BadInput, "point: {} is out of range", what);
 }
 
 Result<> check_marks(const Point& point) {
@@ -271,10 +270,10 @@ Result<> check_limits(const Point& point) {
     TRY(require(point.size >= 1 && point.size <= kMaxSize, "size"));
     TRY(require(!is_atomic(point.verb) || point.size == kAtomicSize, "size of an atomic"));
     if (!can_carry(point.transport, point.verb))
-        return make_error(
-            Code::BadInput,
-            fmt::format(
-                "point: transport {} has no {}", name_of(point.transport), name_of(point.verb)));
+        return make_error(Code::BadInput,
+                          "point: transport {} has no {}",
+                          name_of(point.transport),
+                          name_of(point.verb));
     if (point.connect == Connect::Cm && point.transport != Transport::Rc)
         return make_error(Code::BadInput, "point: rdma_cm connects rc only");
     TRY(require(point.depth >= 1 && point.depth <= kMaxDepth, "depth"));
@@ -325,8 +324,7 @@ unsigned take_unit(std::string_view& text) {
 Result<std::vector<uint32_t>> parse_range(std::string_view text, size_t dots) {
     const auto bad = [&] {
         return make_error(
-            Code::BadInput,
-            fmt::format("size range '{}' is not FROM..TO:*N or FROM..TO:+N", printable(text)));
+            Code::BadInput, "size range '{}' is not FROM..TO:*N or FROM..TO:+N", printable(text));
     };
     const uint32_t from = TRY(parse_size(text.substr(0, dots)));
     const auto rest = split(text.substr(dots + 2), ':');
@@ -364,9 +362,9 @@ Result<Poll> parse_poll(std::string_view text) {
     }
     if (mode != PollMode::Hybrid || spin_us == 0 || spin_us > kMaxSpinUs)
         return make_error(Code::BadInput,
-                          fmt::format("poll mode '{}' is not hybrid:N with N from 1us to {}us",
-                                      printable(text),
-                                      kMaxSpinUs));
+                          "poll mode '{}' is not hybrid:N with N from 1us to {}us",
+                          printable(text),
+                          kMaxSpinUs);
     return Poll{.mode = mode, .spin_us = static_cast<uint32_t>(spin_us)};
 }
 
@@ -380,8 +378,7 @@ Result<std::optional<Load>> parse_load(std::string_view text) {
     const auto parts = split(text, ':');
     if (parts.size() != 2)
         return make_error(
-            Code::BadInput,
-            fmt::format("load '{}' is not VERB:SIZE, as write:64K, or none", printable(text)));
+            Code::BadInput, "load '{}' is not VERB:SIZE, as write:64K, or none", printable(text));
     const Verb verb = TRY(parse_word<Verb>(parts[0]));
     const uint32_t size = TRY(parse_size(parts[1]));
     return std::optional(Load{.verb = verb, .size = is_atomic(verb) ? kAtomicSize : size});
@@ -393,9 +390,9 @@ Result<uint32_t> parse_size(std::string_view text) {
     const auto value = number_of(number);
     if (!value || *value == 0 || *value > (uint64_t{kMaxSize} >> shift))
         return make_error(Code::BadInput,
-                          fmt::format("size '{}' is not a number of bytes from 1 to {} (K, M, G)",
-                                      printable(text),
-                                      kMaxSize));
+                          "size '{}' is not a number of bytes from 1 to {} (K, M, G)",
+                          printable(text),
+                          kMaxSize);
     return static_cast<uint32_t>(*value << shift);
 }
 
@@ -409,8 +406,7 @@ Result<std::vector<uint32_t>> parse_sizes(std::string_view text) {
             sizes.push_back(TRY(parse_size(part)));
         }
         if (sizes.size() > kMaxSizes)
-            return make_error(Code::BadInput,
-                              fmt::format("more than {} sizes in one list", kMaxSizes));
+            return make_error(Code::BadInput, "more than {} sizes in one list", kMaxSizes);
     }
     return sizes;
 }
@@ -428,8 +424,7 @@ Result<uint32_t> parse_time_ms(std::string_view text) {
     const double ms = value.value_or(0) * scale;
     if (!value || ms < 1 || ms > kMaxTimeMs)
         return make_error(
-            Code::BadInput,
-            fmt::format("time '{}' is not a time from 1ms to 3600s", printable(text)));
+            Code::BadInput, "time '{}' is not a time from 1ms to 3600s", printable(text));
     return static_cast<uint32_t>(ms);
 }
 

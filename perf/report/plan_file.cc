@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "perf/protocol/fields.h"
 #include "perf/report/report.h"
 #include "perf/system/reading.h"
@@ -76,9 +74,10 @@ Result<Plan> plan_within(const std::string& path) {
         return parse_plan(root);
     const auto schema = TRY(required<std::string>(root, "schema"));
     if (schema != kSchema || !root.contains("plan"))
-        return make_error(
-            Code::BadInput,
-            fmt::format("schema '{}' has no plan to run (known: {})", printable(schema), kSchema));
+        return make_error(Code::BadInput,
+                          "schema '{}' has no plan to run (known: {})",
+                          printable(schema),
+                          kSchema);
     return parse_plan(root["plan"]);
 }
 }  // namespace
@@ -97,8 +96,7 @@ Result<Plan> parse_plan(const Json& json) {
     Plan plan = default_plan();
     for (const auto& [name, ignored] : json.items()) {
         if (std::ranges::count(kFields<Plan>, name, &Field<Plan>::name) == 0)
-            return make_error(Code::BadInput,
-                              fmt::format("'{}' is no member of a plan", printable(name, 40)));
+            return make_error(Code::BadInput, "'{}' is no member of a plan", printable(name, 40));
     }
     TRY(read_fields(json, plan));
     if (plan.iterations != 0 && plan.time_ms != 0)

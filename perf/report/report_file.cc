@@ -65,13 +65,13 @@ bool is_ordinary(std::string_view name, const Json& value) {
 Result<const Json*> member(const Json& object, std::string_view name, Json::value_t type) {
     const auto it = object.is_object() ? object.find(name) : object.end();
     if (!object.is_object() || it == object.end())
-        return make_error(Code::BadInput, fmt::format("'{}' is missing", name));
+        return make_error(Code::BadInput, "'{}' is missing", name);
     if (it->type() != type)
         return make_error(Code::BadInput,
-                          fmt::format("'{}' must be an {}, not {}",
-                                      name,
-                                      type == Json::value_t::array ? "array" : "object",
-                                      printable(base::dump_json(*it), 40)));
+                          "'{}' must be an {}, not {}",
+                          name,
+                          type == Json::value_t::array ? "array" : "object",
+                          printable(base::dump_json(*it), 40));
     return &*it;
 }
 
@@ -122,11 +122,10 @@ Result<> add_samples(const Json& result, Series& series) {
         if (group == result.end() || group->is_null())
             continue;
         if (!group->is_object())
-            return make_error(Code::BadInput, fmt::format("'{}' must be an object", metric.group));
+            return make_error(Code::BadInput, "'{}' must be an object", metric.group);
         const auto value = TRY(required<double>(*group, metric.name));
         if (!std::isfinite(value) || value < 0)
-            return make_error(Code::BadInput,
-                              fmt::format("'{}' is no measurement: {}", metric.name, value));
+            return make_error(Code::BadInput, "'{}' is no measurement: {}", metric.name, value);
         series.samples[metric.name].push_back(value);
     }
     return {};
@@ -150,8 +149,7 @@ Result<Series*> series_of(const Json& result,
 Result<> add_result(const Json& result, std::map<std::string, size_t>& places, ReportFile& file) {
     Series& series = *TRY(series_of(result, places, file));
     if (++series.repetitions > kMaxReps)
-        return make_error(Code::BadInput,
-                          fmt::format("more than {} repetitions of {}", kMaxReps, series.label));
+        return make_error(Code::BadInput, "more than {} repetitions of {}", kMaxReps, series.label);
     const Json& verify = *TRY(member(result, "verify", Json::value_t::object));
     if (!TRY(base::optional_member<bool>(verify, "data_ok", true)))
         ++series.wrong;
@@ -204,11 +202,9 @@ Result<> check_schema(const Json& root) {
     if (schema == kSchema && kind == "run")
         return {};
     if (schema == kSchema)
-        return make_error(Code::BadInput,
-                          fmt::format("it is of kind '{}', not a report", printable(kind)));
+        return make_error(Code::BadInput, "it is of kind '{}', not a report", printable(kind));
     return make_error(
-        Code::BadInput,
-        fmt::format("schema '{}' is not known (known: {})", printable(schema), kSchema));
+        Code::BadInput, "schema '{}' is not known (known: {})", printable(schema), kSchema);
 }
 
 Result<ReportFile> parse(std::string_view text, const std::string& name) {
@@ -226,7 +222,7 @@ Result<ReportFile> parse(std::string_view text, const std::string& name) {
         file.settings.insert(file.settings.end(), {client[i], server[i]});
     const Json& results = *TRY(member(root, "results", Json::value_t::array));
     if (results.size() > kMaxRuns)
-        return make_error(Code::BadInput, fmt::format("more than {} results", kMaxRuns));
+        return make_error(Code::BadInput, "more than {} results", kMaxRuns);
     std::map<std::string, size_t> places;
     for (size_t i = 0; i < results.size(); ++i)
         TRY(add_result(results[i], places, file).context(fmt::format("result {}", i)));

@@ -191,7 +191,7 @@ std::string names_of(const Rows& rows) {
 }
 
 Error not_known(std::string_view text, const std::string& why) {
-    return make_error(Code::Usage, fmt::format("--expect '{}': {}", printable(text), why))
+    return make_error(Code::Usage, "--expect '{}': {}", printable(text), why)
         .advise("write it as in: --expect 'bw>=900MiB/s,p99<=60us'");
 }
 

@@ -381,8 +381,7 @@ Result<Outcome> check_queue_key(Arena& arena) {
             return Outcome{IsolationVerdict::Pass,
                            "dropped, while those with the right key before and after it came"};
     }
-    return make_error(Code::Unsupported,
-                      fmt::format("of {} rounds of datagrams none came whole", kRounds))
+    return make_error(Code::Unsupported, "of {} rounds of datagrams none came whole", kRounds)
         .advise("see whether datagrams work at all: rdma-perf run --transport ud --verb send");
 }
 

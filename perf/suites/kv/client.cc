@@ -2,8 +2,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include <fmt/format.h>
-
 #include "perf/engine/latency.h"
 #include "perf/suites/kv/kv.h"
 
@@ -185,8 +183,7 @@ Result<Trial> Exercise::run(Method method, uint32_t rep, uint32_t version) {
     const auto answers = TRY(required<uint64_t>(stopped, "answers"));
     const uint64_t asked = method == Method::Send ? trial.all : 0;
     if (answers != asked)
-        return make_error(Code::Internal,
-                          fmt::format("the server answered {} GETs of {}", answers, asked));
+        return make_error(Code::Internal, "the server answered {} GETs of {}", answers, asked);
     return trial;
 }
 

@@ -4,7 +4,6 @@
 #include <memory>
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 
 #include "perf/measure/schedule.h"
 #include "perf/suites/kv/kv.h"
@@ -31,8 +30,7 @@ Result<Plan> parse_plan(const Words& words, uint64_t seed) {
     TRY(check_limits(plan.shape));
     // Not a number is neither.
     if (!(words.skew >= 0 && words.skew <= kMaxSkew))
-        return make_error(Code::Usage,
-                          fmt::format("--zipf {} is not from 0 to {}", words.skew, kMaxSkew));
+        return make_error(Code::Usage, "--zipf {} is not from 0 to {}", words.skew, kMaxSkew);
     plan.skew = words.skew;
     plan.time_ms = TRY(parse_time_ms(words.time));
     plan.reps = words.reps;

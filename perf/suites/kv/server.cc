@@ -5,8 +5,6 @@
 #include <cstring>
 #include <memory>
 
-#include <fmt/format.h>
-
 #include "perf/engine/latency.h"
 #include "perf/protocol/fields.h"
 #include "perf/suites/kv/kv.h"
@@ -29,7 +27,7 @@ Json to_json(const Start& start) {
 Result<Endpoint> the_endpoint(std::vector<Endpoint> endpoints) {
     if (endpoints.size() == 1)
         return endpoints.front();
-    return make_error(Code::BadInput, fmt::format("{} queue pairs instead of 1", endpoints.size()));
+    return make_error(Code::BadInput, "{} queue pairs instead of 1", endpoints.size());
 }
 
 namespace {

@@ -40,8 +40,7 @@ Result<> insert(std::span<std::byte> table, const Shape& shape, uint32_t key, ui
         fill_pattern(slot.subspan(kHeadBytes, shape.value), pattern_of(shape, key, version));
         return {};
     }
-    return make_error(Code::Unsupported,
-                      fmt::format("key {} finds no free slot among {}", key, kMaxProbes))
+    return make_error(Code::Unsupported, "key {} finds no free slot among {}", key, kMaxProbes)
         .advise("use another --seed");
 }
 }  // namespace
@@ -56,17 +55,16 @@ size_t Shape::place(uint64_t key, uint32_t probe) const {
 Result<> check_limits(const Shape& shape) {
     if (shape.value < 1 || shape.value > kMaxValue)
         return make_error(
-            Code::BadInput,
-            fmt::format("value of {} bytes: not from 1 to {}", shape.value, kMaxValue));
+            Code::BadInput, "value of {} bytes: not from 1 to {}", shape.value, kMaxValue);
     const uint64_t most = kMaxKeptBytes / shape.slot_bytes();
     if (shape.keys < 1 || shape.keys > most)
         return make_error(Code::BadInput,
-                          fmt::format("{} keys: not from 1 to {}, which take {} MiB with values of "
-                                      "{} bytes",
-                                      shape.keys,
-                                      most,
-                                      kMaxKeptBytes >> 20U,
-                                      shape.value));
+                          "{} keys: not from 1 to {}, which take {} MiB with values of "
+                          "{} bytes",
+                          shape.keys,
+                          most,
+                          kMaxKeptBytes >> 20U,
+                          shape.value);
     return {};
 }
 
