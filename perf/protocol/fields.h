@@ -57,23 +57,23 @@ concept Fielded = requires {
 template <class T>
 struct Form;
 
-template <>
-struct Form<Poll> {
-    static Json save(const Poll& poll) { return name_of(poll); }
+template <class T, Result<T> (*kParse)(std::string_view)>
+struct WordForm {
+    static Json save(const T& value) { return name_of(value); }
 
-    static Result<Poll> load(const Json& json, std::string_view name) {
-        return parse_poll(TRY(base::as<std::string>(json, name)));
+    static Result<T> load(const Json& json, std::string_view name) {
+        return kParse(TRY(base::as<std::string>(json, name)));
     }
 };
 
-template <>
-struct Form<std::optional<Load>> {
-    static Json save(const std::optional<Load>& wish) { return name_of(wish); }
+template <Worded E>
+struct Form<E> : WordForm<E, parse_word<E>> {};
 
-    static Result<std::optional<Load>> load(const Json& json, std::string_view name) {
-        return parse_load(TRY(base::as<std::string>(json, name)));
-    }
-};
+template <>
+struct Form<Poll> : WordForm<Poll, parse_poll> {};
+
+template <>
+struct Form<std::optional<Load>> : WordForm<std::optional<Load>, parse_load> {};
 
 // A number, or "auto".
 template <>
@@ -109,27 +109,21 @@ namespace fields {
 template <class T, class M>
 T owner_of(M T::*);
 
-template <Fielded V>
-Result<V> struct_of(const Json& json, std::string_view name) {
-    if (!json.is_object())
-        return make_error(Code::BadInput, "'{}' must be an object", name);
-    V value;
-    TRY(read_fields(json, value));
-    return value;
-}
-
 template <class V>
 Result<V> value_of(const Json& json, std::string_view name) {
-    if constexpr (Worded<V>)
-        return parse_word<V>(TRY(base::as<std::string>(json, name)));
-    else if constexpr (Formed<V>)
+    if constexpr (Formed<V>) {
         return Form<V>::load(json, name);
-    else if constexpr (Fielded<V>)
-        return struct_of<V>(json, name);
-    else if constexpr (std::is_same_v<V, std::string>)
+    } else if constexpr (Fielded<V>) {
+        if (!json.is_object())
+            return make_error(Code::BadInput, "'{}' must be an object", name);
+        V value;
+        TRY(read_fields(json, value));
+        return value;
+    } else if constexpr (std::is_same_v<V, std::string>) {
         return printable(TRY(base::as<std::string>(json, name)), kTextLimit);
-    else
+    } else {
         return base::as<V>(json, name);
+    }
 }
 
 template <class V>
@@ -160,7 +154,7 @@ Result<V> read_member(const Json& object,
             list.push_back(TRY(fields::value_of<typename V::value_type>(each, name)));
         return list;
     } else if constexpr (Fielded<V>) {
-        return fields::struct_of<V>(there ? *it : Json(), name);
+        return fields::value_of<V>(there ? *it : Json(), name);
     } else {
         using Raw = std::conditional_t<std::is_arithmetic_v<V>, V, std::string>;
         if (!there)
@@ -220,8 +214,6 @@ Json encode(const T& value) {
         return out;
     } else if constexpr (Formed<T>) {
         return Form<T>::save(value);
-    } else if constexpr (Worded<T>) {
-        return name_of(value);
     } else if constexpr (base::kIsOptional<T>) {
         return value ? encode(*value) : Json();
     } else if constexpr (base::kIsVector<T>) {

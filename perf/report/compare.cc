@@ -30,26 +30,20 @@ std::vector<const Series*> all_of(const ReportFile& file) {
 
 using Key = std::pair<std::string, std::vector<std::string>>;
 
-struct Counterparts {
-    std::vector<const Series*> a;
-    std::vector<const Series*> b;
-
-    [[nodiscard]] bool unmistakable() const { return a.size() == 1 && b.size() == 1; }
-};
-
 // Moves to `pairs` what belongs together by the key, and is unmistakable on both sides.
 void pair_up(Pairs& out, Key (*key_of)(const Series&)) {
-    std::map<Key, Counterparts> places;
+    std::map<Key, std::pair<std::vector<const Series*>, std::vector<const Series*>>> places;
     for (const Series* series : out.only_a)
-        places[key_of(*series)].a.push_back(series);
+        places[key_of(*series)].first.push_back(series);
     for (const Series* series : out.only_b)
-        places[key_of(*series)].b.push_back(series);
+        places[key_of(*series)].second.push_back(series);
     const auto paired = [&](const Series* series) {
-        return places[key_of(*series)].unmistakable();
+        const auto& [a, b] = places[key_of(*series)];
+        return a.size() == 1 && b.size() == 1;
     };
     for (const Series* series : out.only_a) {
         if (paired(series))
-            out.pairs.emplace_back(series, places[key_of(*series)].b.front());
+            out.pairs.emplace_back(series, places[key_of(*series)].second.front());
     }
     std::erase_if(out.only_a, paired);
     std::erase_if(out.only_b, paired);

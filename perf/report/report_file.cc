@@ -131,23 +131,15 @@ Result<> add_samples(const Json& result, Series& series) {
     return {};
 }
 
-// The series that the result belongs to; a new one if it is the first.
-Result<Series*> series_of(const Json& result,
-                          std::map<std::string, size_t>& places,
-                          ReportFile& f) {
-    const Json& point = *TRY(member(result, "point", Json::value_t::object));
-    Series candidate = TRY(new_series(point));
+Result<> add_result(const Json& result, std::map<std::string, size_t>& places, ReportFile& file) {
+    Series candidate = TRY(new_series(*TRY(member(result, "point", Json::value_t::object))));
     std::string key = candidate.identity;
     for (const std::string& setting : candidate.settings)
         key += '\n' + setting;
-    const auto [place, added] = places.emplace(std::move(key), f.series.size());
+    const auto [place, added] = places.emplace(std::move(key), file.series.size());
     if (added)
-        f.series.push_back(std::move(candidate));
-    return &f.series[place->second];
-}
-
-Result<> add_result(const Json& result, std::map<std::string, size_t>& places, ReportFile& file) {
-    Series& series = *TRY(series_of(result, places, file));
+        file.series.push_back(std::move(candidate));
+    Series& series = file.series[place->second];
     if (++series.repetitions > kMaxReps)
         return make_error(Code::BadInput, "more than {} repetitions of {}", kMaxReps, series.label);
     const Json& verify = *TRY(member(result, "verify", Json::value_t::object));
