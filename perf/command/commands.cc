@@ -118,14 +118,12 @@ class Measurement {
     Outputs outputs_;
 };
 
-Result<Exit> compare_files(const CompareOptions& options,
-                           const Surroundings& around,
-                           Json& members) {
+Result<> compare_files(const CompareOptions& options, Document& document) {
     const ReportFile a = TRY(read_report(options.a));
     const ReportFile b = TRY(read_report(options.b));
     const Comparison comparison = compare_reports(a, b, options.allow);
     if (!comparison.fair()) {
-        (void)std::fputs(refusal_text(comparison, a, b).c_str(), around.err);
+        print(document.around.err, refusal_text(comparison, a, b));
         return make_error(Code::Usage, "not compared: settings differ");
     }
     if (comparison.rows.empty())
@@ -133,9 +131,10 @@ Result<Exit> compare_files(const CompareOptions& options,
                           "no point was measured in both " + printable(options.a) + " and " +
                               printable(options.b))
             .advise("run both with the same --verb, --mode and --size");
-    print(options.json == "-" ? around.err : around.out, table_of(comparison, a, b));
-    members = json_of(comparison, a, b);
-    return comparison.meets(options.expect) ? Exit::Ok : Exit::Threshold;
+    document.say(table_of(comparison, a, b));
+    document.members = json_of(comparison, a, b);
+    document.exit = comparison.meets(options.expect) ? Exit::Ok : Exit::Threshold;
+    return {};
 }
 }  // namespace
 
@@ -174,13 +173,8 @@ Exit loop(const LoopOptions& options, const Surroundings& around) {
 }
 
 Exit compare(const CompareOptions& options, const Surroundings& around) {
-    Document document{.kind = "compare"};
-    const auto exit = compare_files(options, around, document.members);
-    return conclude(document,
-                    exit ? Result<>() : Result<>(exit.error()),
-                    exit ? *exit : Exit::Ok,
-                    options.json,
-                    around);
+    Document document{.kind = "compare", .json = options.json, .around = around};
+    return document.conclude(compare_files(options, document));
 }
 
 Exit run_command(const Command& command, const Surroundings& around) {

@@ -89,20 +89,19 @@ Exit complain(const Error& error, Exit exit, const Surroundings& around) {
     return exit == Exit::Ok ? exit_of(error) : exit;
 }
 
-Exit conclude(const Document& document,
-              const Result<>& done,
-              Exit exit,
-              const std::string& json,
-              const Surroundings& around) {
-    if (!done)
-        exit = complain(done.error(), exit, around);
+void Document::say(const std::string& text) const {
+    print(json == "-" ? around.err : around.out, text);
+}
+
+Exit Document::conclude(const Result<>& done) const {
+    const Exit code = done ? exit : complain(done.error(), exit, around);
     if (json.empty())
-        return exit;
-    Json out = head_of(document.kind, document.started);
-    out.update(document.members);
+        return code;
+    Json out = head_of(kind, started);
+    out.update(members);
     out["errors"] = errors_json(done ? std::nullopt : std::optional(done.error()));
     const auto written = write_document(out, json, around.out);
-    return written ? exit : complain(written.error(), exit, around);
+    return written ? code : complain(written.error(), code, around);
 }
 
 }  // namespace perf

@@ -58,10 +58,21 @@ Result<> write_document(const Json& document, const std::string& where, std::FIL
 // ---- documents ----------------------------------------------------------------------------------
 inline constexpr std::string_view kSchema = "rdma-perf/1";
 
+// What a command answers: a text for people, and a document.
 struct Document {
-    std::string_view kind;                      // "run", "kv", ...
+    std::string_view kind;  // "run", "kv", ...
+    std::string json;       // where it goes: a file; "-" for standard output; empty: nowhere
+    const Surroundings& around;
     std::string started = base::rfc3339_now();  // ISO 8601, UTC
     Json members = Json::object();              // of its kind
+    Exit exit = Exit::Ok;
+
+    // To standard output, if the document does not go there.
+    void say(const std::string& text) const;
+
+    // Ends the command: reports an error, and writes the document, which has the error. Returns as
+    // complain() does.
+    [[nodiscard]] Exit conclude(const Result<>& done) const;
 };
 
 // What every document begins with.
@@ -72,13 +83,5 @@ Json errors_json(const std::optional<Error>& error);
 
 // Says why something failed. Returns `exit`, or what the error makes of Exit::Ok.
 Exit complain(const Error& error, Exit exit, const Surroundings& around);
-
-// Ends a command: reports an error, and writes the document, which has the error, to `json` (a file;
-// "-" for standard output; empty: nowhere). Returns as complain() does.
-Exit conclude(const Document& document,
-              const Result<>& done,
-              Exit exit,
-              const std::string& json,
-              const Surroundings& around);
 
 }  // namespace perf

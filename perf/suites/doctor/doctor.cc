@@ -189,17 +189,18 @@ Json to_json(const std::vector<Diagnosis>& diagnoses, const std::string& peer) {
 }
 
 Exit doctor(const LookOptions& look, const Surroundings& around) {
-    Document document{.kind = "doctor"};
+    Document document{.kind = "doctor", .json = look.json, .around = around};
     Scene scene = gather(look, around.verbs, around.stop, "");
     if (const auto usual = parse_plan(Json::object()))
         scene.needed_bytes = bytes_of(*usual);
     const auto diagnoses = examine(scene);
-    print(look.json == "-" ? around.err : around.out, base::to_text(diagnoses));
+    document.say(base::to_text(diagnoses));
     document.members = to_json(diagnoses, look.peer);
-    Exit exit = base::any_failed(diagnoses) ? Exit::Environment : Exit::Ok;
     if (around.stop.requested())
-        exit = Exit::Interrupted;
-    return conclude(document, Result<>(), exit, look.json, around);
+        document.exit = Exit::Interrupted;
+    else if (base::any_failed(diagnoses))
+        document.exit = Exit::Environment;
+    return document.conclude({});
 }
 
 const Suite kDoctor = {

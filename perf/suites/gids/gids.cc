@@ -39,16 +39,16 @@ Json to_json(const Candidates& found, const std::string& peer) {
     return out;
 }
 
-Result<> look_at(const LookOptions& options, const Surroundings& around, Json& members) {
+Result<> look_at(const LookOptions& options, Document& document) {
     std::vector<Address> sources;
     if (!options.peer.empty())
         sources = TRY(sources_towards(options.peer));
-    const Candidates found = TRY(find_candidates(around.verbs, options.side.wish, sources));
-    std::FILE* table = options.json == "-" ? around.err : around.out;
-    print(table, found.explanation());
+    const Candidates found =
+        TRY(find_candidates(document.around.verbs, options.side.wish, sources));
+    document.say(found.explanation());
     if (options.peer.empty())
-        print(table, "note: without --peer no route is asked: chosen as for `rdma-perf loop`\n");
-    members = to_json(found, options.peer);
+        document.say("note: without --peer no route is asked: chosen as for `rdma-perf loop`\n");
+    document.members = to_json(found, options.peer);
     if (found.chosen() != nullptr)
         return {};
     return make_error(Code::Unsupported, "no GID is usable").advise(found.way_out());
@@ -56,9 +56,8 @@ Result<> look_at(const LookOptions& options, const Surroundings& around, Json& m
 }  // namespace
 
 Exit gids(const LookOptions& look, const Surroundings& around) {
-    Document document{.kind = "gids"};
-    const auto done = look_at(look, around, document.members);
-    return conclude(document, done, Exit::Ok, look.json, around);
+    Document document{.kind = "gids", .json = look.json, .around = around};
+    return document.conclude(look_at(look, document));
 }
 
 const Suite kGids = {

@@ -226,18 +226,15 @@ Json to_json(const Trials& trials, const std::string& peer) {
 }
 
 Exit isolate(const LookOptions& look, const Surroundings& around) {
-    Document document{.kind = "isolate"};
+    Document document{.kind = "isolate", .json = look.json, .around = around};
     auto arena = enter(look, around);
     const Trials trials =
         arena ? try_isolation(*arena) : Trials{.done = {}, .error = std::move(arena).error()};
     if (!trials.done.empty())
-        print(look.json == "-" ? around.err : around.out, to_text(trials));
+        document.say(to_text(trials));
     document.members = to_json(trials, look.peer);
-    return conclude(document,
-                    trials.error ? Result<>(*trials.error) : Result<>(),
-                    any_violation(trials) ? Exit::Isolation : Exit::Ok,
-                    look.json,
-                    around);
+    document.exit = any_violation(trials) ? Exit::Isolation : Exit::Ok;
+    return document.conclude(trials.error ? Result<>(*trials.error) : Result<>());
 }
 
 const Suite kIsolate = {

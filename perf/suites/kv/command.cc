@@ -77,16 +77,16 @@ Result<> measure_kv(const LookOptions& look, const Surroundings& around, kv::Fin
 }  // namespace
 
 Exit kv_exercise(const LookOptions& look, const kv::Plan& plan, const Surroundings& around) {
-    Document document{.kind = "kv"};
+    Document document{.kind = "kv", .json = look.json, .around = around};
     kv::Findings findings;
     findings.plan = plan;
     const auto done = measure_kv(look, around, findings);
     // What was measured before an error is worth having.
     if (!findings.trials.empty())
-        print(look.json == "-" ? around.err : around.out, kv::table_of(findings));
+        document.say(kv::table_of(findings));
     document.members = to_json(findings);
-    return conclude(
-        document, done, findings.corrupt() ? Exit::Corruption : Exit::Ok, look.json, around);
+    document.exit = findings.corrupt() ? Exit::Corruption : Exit::Ok;
+    return document.conclude(done);
 }
 
 const Suite kKv = {
