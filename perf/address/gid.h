@@ -82,7 +82,7 @@ std::string explain(const std::vector<GidRow>& rows,
                     const GidChoice& choice,
                     const GidQuery& query);
 
-// ---- what rdma-hook tells a container about its RDMA device (attach.cc) -------------------------
+// ---- what rdma-hook tells a container about its RDMA device -------------------------------------
 // /run/rdma/attach.json and the environment variables RDMA_DEVICE and RDMA_GID. Input from outside:
 // bounded, strict, and never believed beyond a value that the kernel's GID table confirms (indexes
 // move, values do not).

@@ -23,7 +23,7 @@ OTHERS = {
     "netns/base/files.cc": FILE,
     "netns/base/json.cc": FILE,
     "netns/base/json_scan.cc": FILE,
-    "perf/address/attach.cc": "an attach.json that cannot be used is a remark, and no failure",
+    "perf/address/gid.cc": "an attach.json that cannot be used is a remark, and no failure",
     "perf/base/words.cc": WORDS,
     "perf/command/session.cc": PEER,
     "perf/engine/": PEER,

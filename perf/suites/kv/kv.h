@@ -167,7 +167,7 @@ class Exercise {
     Link link_;
 };
 
-// ---- what is said of it (report.cc) -------------------------------------------------------------
+// ---- what is said of it (command.cc) ------------------------------------------------------------
 struct Findings {
     Plan plan;
     // Once a server was reached.
