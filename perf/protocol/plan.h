@@ -171,10 +171,10 @@ template <>
 inline constexpr WordList kWords<Ordering>{"ordering", {"relaxed", "strict"}};
 
 struct Plan {
-    std::vector<Verb> verbs;
-    std::vector<Mode> modes;
-    std::vector<uint32_t> sizes;          // bytes
-    uint64_t iterations = 0;              // 0: by time
+    std::vector<Verb> verbs = {Verb::Write, Verb::Read, Verb::Send};
+    std::vector<Mode> modes = {Mode::Bandwidth, Mode::Latency};
+    std::vector<uint32_t> sizes = {64, 4096, 65536};  // bytes
+    uint64_t iterations = 0;                          // 0: by time
     uint32_t time_ms = 0;                 // for each point; 0: by iterations; or kForever
     uint32_t interval_ms = 0;             // that the client reports while a point runs; 0: none
     std::vector<uint32_t> depths = {0};   // 0: auto

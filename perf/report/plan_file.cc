@@ -60,13 +60,6 @@ inline constexpr auto kFields<Plan> =
                field<&Plan::reps>("reps", Told::May)};
 
 namespace {
-Plan default_plan() {
-    return {.verbs = {Verb::Write, Verb::Read, Verb::Send},
-            .modes = {Mode::Bandwidth, Mode::Latency},
-            .sizes = {64, 4096, 65536},
-            .seed = random_seed()};
-}
-
 Result<Plan> plan_within(const std::string& path) {
     const Json root =
         TRY(base::parse_json(TRY(read_file(path, kPlanLimit, "the plan")), "the plan"));
@@ -93,7 +86,7 @@ Json to_json(const Plan& plan) {
 Result<Plan> parse_plan(const Json& json) {
     if (!json.is_object())
         return make_error(Code::BadInput, "a plan is a JSON object");
-    Plan plan = default_plan();
+    Plan plan{.seed = random_seed()};
     for (const auto& [name, ignored] : json.items()) {
         if (std::ranges::count(kFields<Plan>, name, &Field<Plan>::name) == 0)
             return make_error(Code::BadInput, "'{}' is no member of a plan", printable(name, 40));
