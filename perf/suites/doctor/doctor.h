@@ -101,7 +101,7 @@ inline Findings skipped(std::string why) {
     return {{Status::Skipped, std::move(why), ""}};
 }
 
-// Devices; what rdma-hook said, and the peer (device_checks.cc).
+// Devices, what rdma-hook said, and the peer; ports, their netdevs and GIDs (device_checks.cc).
 Findings check_kernel(const Scene& scene);
 Findings check_nodes(const Scene& scene);
 Findings check_rdma_cm(const Scene& scene);
@@ -111,8 +111,6 @@ Findings check_access(const Scene& scene);
 Findings check_attachment(const Scene& scene);
 Findings check_route(const Scene& scene);
 Findings check_peer(const Scene& scene);
-
-// Ports, their netdevs and GIDs (port_checks.cc).
 Findings check_port(const Scene& scene);
 Findings check_netdev(const Scene& scene);
 Findings check_mtu(const Scene& scene);
