@@ -50,17 +50,6 @@ struct PlanWords {
 constexpr uint32_t kMaxDscp = 63;
 constexpr uint32_t kEcnBits = 2;  // below it in the traffic class
 
-void add_marks(CLI::App& app, PlanWords& words) {
-    Marks& marks = words.plan.marks;
-    auto* traffic_class =
-        app.add_option("--tclass", marks.traffic_class, "traffic class of packets, 0 to 255");
-    app.add_option("--dscp", words.dscp, "upper six bits of the traffic class, 0 to 63")
-        ->excludes(traffic_class);
-    app.add_option("--sl", marks.service_level, "service level of packets, 0 to 15");
-    app.add_option("--flow-label", marks.flow_label, "flow label of packets, 0 to 1048575");
-    app.add_option("--pkey-index", marks.pkey_index, "index of the partition in this side's table");
-}
-
 void add_words(CLI::App& app, PlanWords& words) {
     const auto add = [&](const char* name, auto& value, const char* help) {
         app.add_option(name, value, help)->capture_default_str();
@@ -92,7 +81,14 @@ void add_words(CLI::App& app, PlanWords& words) {
     add("--reads",
         words.reads,
         "operations in flight (read, atomics), or auto: what the devices can do");
-    add_marks(app, words);
+    Marks& marks = words.plan.marks;
+    auto* traffic_class =
+        app.add_option("--tclass", marks.traffic_class, "traffic class of packets, 0 to 255");
+    app.add_option("--dscp", words.dscp, "upper six bits of the traffic class, 0 to 63")
+        ->excludes(traffic_class);
+    app.add_option("--sl", marks.service_level, "service level of packets, 0 to 15");
+    app.add_option("--flow-label", marks.flow_label, "flow label of packets, 0 to 1048575");
+    app.add_option("--pkey-index", marks.pkey_index, "index of the partition in this side's table");
     add("--ring", words.ring, "bytes of memory that messages go round in, or auto");
     app.add_option("--rate",
                    words.plan.rate,

@@ -16,10 +16,6 @@ namespace perf {
 namespace {
 constexpr double kMiB = 1024.0 * 1024.0;
 
-double seconds(const Bandwidth& bandwidth) {
-    return static_cast<double>(bandwidth.elapsed_ns) / 1e9;
-}
-
 std::string device_text(const std::optional<DeviceInfo>& device) {
     if (!device)
         return "without a device";
@@ -77,7 +73,7 @@ Json json_of(const Bandwidth& bandwidth, uint32_t size) {
     Json out = rate_json(bandwidth, size);
     out["warmup_messages"] = bandwidth.warmup_messages;
     out["lost_messages"] = bandwidth.lost;
-    out["window_s"] = seconds(bandwidth);
+    out["window_s"] = static_cast<double>(bandwidth.elapsed_ns) / 1e9;
     out["parts"] = std::move(parts);
     return out;
 }

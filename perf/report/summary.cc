@@ -50,13 +50,6 @@ const SummaryRow* like_over_tcp(const SummaryRow& row, const std::vector<Summary
     });
     return tcp == rows.end() || tcp->estimate.median <= 0 ? nullptr : &*tcp;
 }
-
-// Threads that sleep are slower, and leave the processor to others: no small part of a ratio.
-std::string polls_of(const Point& point, const Point& tcp) {
-    return point.poll == tcp.poll
-               ? ""
-               : fmt::format("  ({} against {})", name_of(point.poll), name_of(tcp.poll));
-}
 }  // namespace
 
 std::vector<std::vector<const PointResult*>> by_point(const std::vector<PointResult>& results) {
@@ -132,10 +125,12 @@ std::string tcp_table(const std::vector<SummaryRow>& rows) {
         if (!ratio || !row.metric->compared)
             continue;
         const Point& point = row.first->point;
-        lines += fmt::format("{}{:>8.2f} x tcp{}\n",
-                             columns_of(row, point.qps, ""),
-                             *ratio,
-                             polls_of(point, like_over_tcp(row, rows)->first->point));
+        const Poll& poll = like_over_tcp(row, rows)->first->point.poll;
+        lines += fmt::format("{}{:>8.2f} x tcp", columns_of(row, point.qps, ""), *ratio);
+        // Threads that sleep are slower, and leave the processor to others: no small part of it.
+        if (point.poll != poll)
+            lines += fmt::format("  ({} against {})", name_of(point.poll), name_of(poll));
+        lines += "\n";
     }
     return lines.empty() ? lines : "\nRDMA against TCP\n" + lines;
 }

@@ -62,15 +62,6 @@ Result<> try_source(const Arena& arena, const GidRow& row) {
     return reach_rtr(arena.verbs(), context.get(), pd.get(), row);
 }
 
-GidRow own_row(const Device& device) {
-    const DeviceInfo& own = device.info;
-    return {.device = own.device,
-            .port = own.port,
-            .index = own.gid_index,
-            .gid = own.gid,
-            .netdev = own.netdev};
-}
-
 // Link-local ones need an interface to be reached, v1 ones are the same addresses once more.
 std::vector<GidRow> sources_to_try(const Arena& arena) {
     std::vector<GidRow> rows = arena.foreign_gids();
@@ -121,7 +112,13 @@ Result<Outcome> check_foreign_source(Arena& arena) {
     const auto rows = sources_to_try(arena);
     if (rows.empty())
         return Outcome{IsolationVerdict::NotApplicable, "no foreign GID that could be tried"};
-    if (auto own = try_source(arena, own_row(arena.device())); !own)
+    const DeviceInfo& self = arena.device().info;
+    const GidRow own_row{.device = self.device,
+                         .port = self.port,
+                         .index = self.gid_index,
+                         .gid = self.gid,
+                         .netdev = self.netdev};
+    if (auto own = try_source(arena, own_row); !own)
         return make_error(Code::Unsupported,
                           "even its own GID cannot be a source: " + own.error().message())
             .advise("see whether data passes at all: rdma-perf run");
@@ -244,11 +241,6 @@ Result<Outcome> check_key_guessing(Arena& arena) {
 constexpr std::string_view kDistrust =
     "do not trust one-sided access on this device: report it with kernel and driver version";
 
-// The answers that a responder gives to what it does not allow (IBTA 1.7, 9.7.5.2.4 and 9.9.3).
-bool is_refusal(ibv_wc_status status) {
-    return status == IBV_WC_REM_ACCESS_ERR || status == IBV_WC_REM_INV_REQ_ERR;
-}
-
 // What an attempt came to; empty if it failed without a trace.
 Result<std::string> breach_of(Arena& arena, ibv_wc_status status) {
     if (const auto damage = TRY(arena.damage()))
@@ -273,11 +265,13 @@ Result<Outcome> must_be_refused(Arena& arena, std::initializer_list<Aim> aims) {
                                         aim.opcode == IBV_WR_RDMA_READ ? "read" : "write",
                                         ::ibv_wc_status_str(status),
                                         breach.empty() ? "" : ", " + breach);
+        // The answers of a responder to what it does not allow (IBTA 1.7, 9.7.5.2.4 and 9.9.3).
+        const bool refused = status == IBV_WC_REM_ACCESS_ERR || status == IBV_WC_REM_INV_REQ_ERR;
         if (!breach.empty())
             outcome.verdict = IsolationVerdict::Fail;
         // A provider may call a refusal by another name: no barrier was passed, but the refusal is
         // not the one that the standard asks for.
-        else if (!is_refusal(status) && outcome.verdict == IsolationVerdict::Pass)
+        else if (!refused && outcome.verdict == IsolationVerdict::Pass)
             outcome.verdict = IsolationVerdict::Finding;
     }
     if (outcome.verdict == IsolationVerdict::Fail)

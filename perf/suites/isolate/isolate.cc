@@ -26,12 +26,6 @@ std::set<std::string> visible_devices(Verbs& verbs, const std::string& root) {
         names.insert(shown->begin(), shown->end());
     return names;
 }
-
-// The GID of a netdev's MAC address, which the interface need not hold: it can make its link-local
-// address in another way.
-bool is_default_here(const GidRow& row) {
-    return row.gid.is_link_local() && row.netdev_present;
-}
 }  // namespace
 
 Result<Arena> Arena::enter(Verbs& verbs,
@@ -64,11 +58,12 @@ Result<> Arena::look_around(const DeviceWish& wish) {
     for (const GidRow& row : tables.rows) {
         if (row.gid.is_zero())
             continue;
+        // The GID of a netdev's MAC address, which the interface need not hold: it can make its
+        // link-local address in another way.
+        const bool is_default_here = row.gid.is_link_local() && row.netdev_present;
         if (tables.holds(row.gid))
             ours.insert(row.device);
-        else if (is_default_here(row))
-            continue;
-        else if (row.type != GidType::InfiniBand)
+        else if (!is_default_here && row.type != GidType::InfiniBand)
             foreign_gids_.push_back(row);
     }
     for (const std::string& name : visible_devices(verbs(), root_)) {

@@ -12,10 +12,7 @@ namespace {
 constexpr size_t kDrawnKeys = 65536;
 constexpr uint64_t kAwaited = 1;  // wr_id of what a GET waits for
 constexpr uint64_t kMsToNs = 1'000'000;
-
-uint64_t warm_up_ns(uint32_t time_ms) {
-    return std::min<uint64_t>(time_ms / 10, 300) * kMsToNs;
-}
+constexpr uint32_t kLongestWarmUpMs = 300;
 }  // namespace
 
 // One GET after the other until the time is over (but at least one) or a value is wrong.
@@ -26,21 +23,24 @@ class Exercise::Getter {
         : e_(exercise), start_(start), completer_(completer), worker_(worker), out_(out) {}
 
     Ending run() noexcept {
-        const uint64_t warm = now_ns() + warm_up_ns(e_.plan_.time_ms);
+        const uint64_t warm =
+            now_ns() + std::min(e_.plan_.time_ms / 10, kLongestWarmUpMs) * kMsToNs;
         const uint64_t until = warm + e_.plan_.time_ms * kMsToNs;
         for (size_t at = 0;; at = (at + 1) % e_.keys_.size()) {
+            const uint32_t key = e_.keys_[at];
             forget();
             const uint64_t begin = now_ns();
             if (begin >= until && out_.gets != 0)
                 return end_;
             reads_ = 0;
-            const bool got = start_.method == Method::Send ? ask(e_.keys_[at]) : look(e_.keys_[at]);
-            if (!got)
+            if (!(start_.method == Method::Send ? ask(key) : look(key)))
                 return end_;
             const uint64_t end = now_ns();
             ++out_.all;
-            if (!is_right(e_.keys_[at]))
+            if (auto what = check_slot(slot(), e_.plan_.shape, key, start_.version)) {
+                out_.wrong = Wrong{key, start_.version, std::move(*what)};
                 return end_;
+            }
             if (begin >= warm)
                 count(begin, end);
         }
@@ -98,14 +98,6 @@ class Exercise::Getter {
                 return false;
         } while (std::none_of(
             wc.begin(), wc.begin() + got, [](const ibv_wc& one) { return one.wr_id == kAwaited; }));
-        return true;
-    }
-
-    bool is_right(uint32_t key) {
-        if (auto what = check_slot(slot(), e_.plan_.shape, key, start_.version)) {
-            out_.wrong = Wrong{key, start_.version, std::move(*what)};
-            return false;
-        }
         return true;
     }
 
