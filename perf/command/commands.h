@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands: their options, parsed once into values that nothing changes afterwards, and what the
-// program does with them. Tests call them with a fake provider.
+// The commands: their options, parsed once into values that nothing changes afterwards, and what
+// the program does with them. Tests call them with a fake provider.
 #pragma once
 
 #include <optional>

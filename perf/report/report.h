@@ -114,7 +114,7 @@ std::optional<double> ratio_to_tcp(const SummaryRow& row, const std::vector<Summ
 // The lines behind the table; empty without any ratio.
 std::string tcp_table(const std::vector<SummaryRow>& rows);
 
-// ---- expectations: what a script demands of what was measured ------------------------------------
+// ---- expectations: what a script demands of what was measured -----------------------------------
 //     bw>=900MiB/s,p99<=60us        all of them, of each point that has the metric
 //
 // Metrics: bw, rate (bandwidth); p50, p90, p99, p99.9, max (latency). Units: B/s, KiB/s, MiB/s,
@@ -136,8 +136,8 @@ std::vector<std::string> unmet(const std::vector<Expectation>& expectations,
                                const std::vector<PointResult>& results);
 
 // ---- outputs: where results go besides the table ------------------------------------------------
-// CSV and JSONL are opened before anything is measured and get each result as its point completes, so
-// that a run that is killed keeps what it measured. The JSON report is written at the end.
+// CSV and JSONL are opened before anything is measured and get each result as its point completes,
+// so that a run that is killed keeps what it measured. The JSON report is written at the end.
 //
 // CSV is that of RFC 4180: a header line, one line for each result, lines end with CR LF. What a
 // result does not have is an empty field.

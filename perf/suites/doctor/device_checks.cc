@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is there an RDMA device, is its node given to this container, and can it be opened? What rdma-hook
-// said it attached, and the way to the peer.
+// Is there an RDMA device, is its node given to this container, and can it be opened? What
+// rdma-hook said it attached, and the way to the peer. The ports, and the GID that is used.
 #include <algorithm>
 #include <cerrno>
 #include <functional>

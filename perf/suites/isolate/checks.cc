@@ -43,7 +43,8 @@ std::string some_of(const Items& items, Text text) {
 // way there is always known, so that a refusal is none of routing; and nothing is sent.
 Result<> reach_rtr(Verbs& verbs, ibv_context* context, ibv_pd* pd, const GidRow& row) {
     const CompletionQueue queue = TRY(create_cq(verbs, context, 1));
-    const auto qp = TRY(create_qp(verbs, pd, queue.cq.get(), IBV_QPT_RC, kOneOfEach));
+    ibv_qp_cap caps = kOneOfEach;
+    const auto qp = TRY(create_qp(verbs, pd, queue.cq.get(), IBV_QPT_RC, caps));
     End end{.verbs = &verbs, .own = {}, .infiniband = false};
     end.own.device = row.device;
     end.own.port = row.port;
@@ -145,8 +146,9 @@ Result<Outcome> check_raw_packets(Arena& arena) {
         return Outcome{IsolationVerdict::NotApplicable, "this process has CAP_NET_RAW"};
     const Device& device = arena.device();
     const CompletionQueue queue = TRY(create_cq(arena.verbs(), device.context.get(), 1));
+    ibv_qp_cap caps = kOneOfEach;
     const auto qp =
-        create_qp(arena.verbs(), device.pd.get(), queue.cq.get(), IBV_QPT_RAW_PACKET, kOneOfEach);
+        create_qp(arena.verbs(), device.pd.get(), queue.cq.get(), IBV_QPT_RAW_PACKET, caps);
     if (qp)
         return Outcome{IsolationVerdict::Fail,
                        "a queue pair for raw packets was made",

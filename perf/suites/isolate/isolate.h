@@ -40,9 +40,9 @@ struct Aim {
     uint64_t address = 0;
 };
 
-// What the checks work with: the connection to a server that agreed, its exposed page, and what this
-// container sees of other devices. The server's page always holds the pattern of the last control
-// run, which the server is asked about after each attempt.
+// What the checks work with: the connection to a server that agreed, its exposed page, and what
+// this container sees of other devices. The server's page always holds the pattern of the last
+// control run, which the server is asked about after each attempt.
 class Arena {
   public:
     // Code::BadInput if the server does not take part. `root`: before each path that is read.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // kv: the key-value exercise: its command, its messages, the client's side, and what is said of it.
-// GETs are done one at a time, by either method over the same table, queue pair and keys; every value
-// that comes back is checked.
+// GETs are done one at a time, by either method over the same table, queue pair and keys; every
+// value that comes back is checked.
 #pragma once
 
 #include <memory>
