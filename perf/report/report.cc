@@ -171,6 +171,48 @@ std::string data_text(const PointResult& result) {
     return result.point.verify == Verify::Off ? "not checked"
                                               : "ok " + human_size(result.checked.bytes);
 }
+
+// The point as it was run, with what both sides agreed on.
+Json point_json(const PointResult& result) {
+    Json point = to_json(result.point);
+    point["time_ms"] = time_json(result.point.time_ms);
+    point["with"] = name_of(result.point.load);
+    point["clients"] = result.clients;
+    point["mtu_bytes"] = result.mtu;
+    point["server_poll"] = name_of(result.server_poll);
+    point["server_ordering"] = name_of(result.server_ordering);
+    point["inline_bytes"] = result.inline_bytes;
+    point["reads"] = result.reads;
+    point["signal"] = signal_of(result.point);
+    return point;
+}
+
+// What is known before the first result, and after the last one.
+Json json_head(const Report& report) {
+    Json out = head_of("run", report.started);
+    out["plan"] = to_json(report.plan);
+    const Pairing& first = report.pairs.front();
+    out["env"] = {{"client", side_json(report.client, first.client_device)},
+                  {"server", side_json(first.server, first.server_device)}};
+    for (const Pairing& pair : std::span(report.pairs).subspan(1))
+        out["env"]["more_pairs"].push_back(
+            {{"client_device", json_of(pair.client_device)},
+             {"server", side_json(pair.server, pair.server_device)}});
+    return out;
+}
+
+Json json_tail(const Report& report) {
+    Json out = {{"summary", Json::array()}, {"errors", errors_json(report.error)}};
+    const auto rows = summarize(report.results, report.plan.seed);
+    for (const SummaryRow& row : rows) {
+        Json entry = {{"point", point_json(*row.first)}};
+        entry.update(json_of(row));
+        if (const auto ratio = ratio_to_tcp(row, rows))
+            entry["ratio_to_tcp"] = *ratio;
+        out["summary"].push_back(std::move(entry));
+    }
+    return out;
+}
 }  // namespace
 
 bool Report::corrupt() const {
@@ -187,20 +229,6 @@ void introduce(std::span<const Client> clients, Report& report) {
         pair.client_device = client.device().info;
         pair.server_device = client.server_device();
     }
-}
-
-Json point_json(const PointResult& result) {
-    Json point = to_json(result.point);
-    point["time_ms"] = time_json(result.point.time_ms);
-    point["with"] = name_of(result.point.load);
-    point["clients"] = result.clients;
-    point["mtu_bytes"] = result.mtu;
-    point["server_poll"] = name_of(result.server_poll);
-    point["server_ordering"] = name_of(result.server_ordering);
-    point["inline_bytes"] = result.inline_bytes;
-    point["reads"] = result.reads;
-    point["signal"] = signal_of(result.point);
-    return point;
 }
 
 Json to_json(const PointResult& result) {
@@ -237,32 +265,6 @@ Json side_json(const Hello& hello, const std::optional<DeviceInfo>& device) {
                  {"device", json_of(device)}};
     side.update(to_json(hello.platform));
     return side;
-}
-
-Json json_head(const Report& report) {
-    Json out = head_of("run", report.started);
-    out["plan"] = to_json(report.plan);
-    const Pairing& first = report.pairs.front();
-    out["env"] = {{"client", side_json(report.client, first.client_device)},
-                  {"server", side_json(first.server, first.server_device)}};
-    for (const Pairing& pair : std::span(report.pairs).subspan(1))
-        out["env"]["more_pairs"].push_back(
-            {{"client_device", json_of(pair.client_device)},
-             {"server", side_json(pair.server, pair.server_device)}});
-    return out;
-}
-
-Json json_tail(const Report& report) {
-    Json out = {{"summary", Json::array()}, {"errors", errors_json(report.error)}};
-    const auto rows = summarize(report.results, report.plan.seed);
-    for (const SummaryRow& row : rows) {
-        Json entry = {{"point", point_json(*row.first)}};
-        entry.update(json_of(row));
-        if (const auto ratio = ratio_to_tcp(row, rows))
-            entry["ratio_to_tcp"] = *ratio;
-        out["summary"].push_back(std::move(entry));
-    }
-    return out;
 }
 
 Json to_json(const Report& report) {

@@ -40,20 +40,12 @@ struct Report {
 void introduce(std::span<const Client> clients, Report& report);
 
 Json to_json(const Report& report);
-
-// Its parts, for output that is written while the plan runs: what is known before the first result,
-// one result, and what is known after the last one.
-Json json_head(const Report& report);
-Json side_json(const Hello& hello, const std::optional<DeviceInfo>& device);
 Json to_json(const PointResult& result);
 Json to_json(const Interim& interim, const Point& point);
-Json json_tail(const Report& report);
+Json side_json(const Hello& hello, const std::optional<DeviceInfo>& device);
 
 // "client rxe1 (rdma0, GID 1 10.9.0.1 RoCE v2) at host ..." and the head of the table.
 std::string table_head(const Report& report);
-
-// The point as it was run, with what both sides agreed on.
-Json point_json(const PointResult& result);
 
 // One line, with the line about wrong data behind it if there is one.
 std::string table_row(const PointResult& result);
@@ -91,13 +83,6 @@ struct SummaryRow {
 
 // In the order in which points first appear; metrics that a point does not have are left out.
 std::vector<SummaryRow> summarize(const std::vector<PointResult>& results, uint64_t seed);
-
-// The results of equal points, by the first of them.
-std::vector<std::vector<const PointResult*>> by_point(const std::vector<PointResult>& results);
-
-// What these results have of a value.
-std::vector<double> sample_of(const std::vector<const PointResult*>& repetitions,
-                              std::optional<double> (*value)(const PointResult& result));
 
 // [{"metric", "median", "ci95": [low, high] or null, "n"}] without the point.
 Json json_of(const SummaryRow& row);

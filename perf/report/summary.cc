@@ -50,8 +50,8 @@ const SummaryRow* like_over_tcp(const SummaryRow& row, const std::vector<Summary
     });
     return tcp == rows.end() || tcp->estimate.median <= 0 ? nullptr : &*tcp;
 }
-}  // namespace
 
+// The results of equal points, by the first of them.
 std::vector<std::vector<const PointResult*>> by_point(const std::vector<PointResult>& results) {
     std::vector<std::vector<const PointResult*>> groups;
     std::map<std::string, size_t> places;
@@ -65,6 +65,7 @@ std::vector<std::vector<const PointResult*>> by_point(const std::vector<PointRes
     return groups;
 }
 
+// What these results have of a value.
 std::vector<double> sample_of(const std::vector<const PointResult*>& repetitions,
                               std::optional<double> (*value)(const PointResult& result)) {
     std::vector<double> sample;
@@ -74,6 +75,7 @@ std::vector<double> sample_of(const std::vector<const PointResult*>& repetitions
     }
     return sample;
 }
+}  // namespace
 
 std::vector<SummaryRow> summarize(const std::vector<PointResult>& results, uint64_t seed) {
     std::vector<SummaryRow> rows;
