@@ -83,27 +83,19 @@ class Server {
     Result<std::optional<UniqueFd>> take_from(const Listener& listener) {
         auto taken = accept_from(listener);
         if (!taken && !is_for_good(taken.error())) {
-            complain(taken.error());
-            rest();
+            // Once for each kind, until clients can be taken again.
+            if (taken.error().sys != trouble_)
+                say(taken.error().message() + ": clients wait until that has passed");
+            trouble_ = taken.error().sys;
+            // The one place that waits on the clock: the listener stays readable while a client
+            // waits, and nobody tells of descriptors or memory that somebody gives back.
+            pollfd stop{around_.stop.fd(), POLLIN, 0};
+            (void)::poll(&stop, 1, kRestMs);
             return std::optional<UniqueFd>();
         }
         if (taken && *taken)
             trouble_ = 0;
         return taken;
-    }
-
-    // Once for each kind, until clients can be taken again.
-    void complain(const Error& error) {
-        if (error.sys != trouble_)
-            say(error.message() + ": clients wait until that has passed");
-        trouble_ = error.sys;
-    }
-
-    // The one place that waits on the clock: the listener stays readable while a client waits, and
-    // nobody tells of descriptors or memory that somebody gives back.
-    void rest() const {
-        pollfd stop{around_.stop.fd(), POLLIN, 0};
-        (void)::poll(&stop, 1, kRestMs);
     }
 
     // Whether it is served.

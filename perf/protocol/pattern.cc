@@ -40,12 +40,6 @@ uint64_t load(std::span<const std::byte> data, size_t offset) {
     return word;
 }
 
-// Which word of the message the value is, if it is one of the first `limit`.
-std::optional<uint64_t> place_of(uint64_t word, uint64_t base, uint64_t limit) {
-    const uint64_t place = (word - base) * kInverse;
-    return place < limit ? std::optional(place) : std::nullopt;
-}
-
 std::optional<std::string> explain_stale(uint64_t word, uint64_t place, const PatternKey& key) {
     // As far back as one ring can hold, and a little ahead.
     constexpr uint64_t kBack = 8192;
@@ -66,10 +60,10 @@ std::optional<std::string> explain_shift(std::span<const std::byte> data,
     constexpr size_t kAhead = 256;
     const uint64_t words = data.size() / 8 + 1;
     for (size_t at = offset; at < offset + kAhead && at + 8 <= data.size(); ++at) {
-        const auto place = place_of(load(data, at), pattern_base(key), words);
-        if (place && *place * 8 != at)
+        const uint64_t place = (load(data, at) - pattern_base(key)) * kInverse;
+        if (place < words && place * 8 != at)
             return fmt::format("shifted by {} bytes",
-                               static_cast<int64_t>(at) - static_cast<int64_t>(*place * 8));
+                               static_cast<int64_t>(at) - static_cast<int64_t>(place * 8));
     }
     return std::nullopt;
 }

@@ -169,11 +169,6 @@ Json json_of(const Compared& row) {
             {"ci95", to_json(row.ratio.interval)},
             {"verdict", name_of(row.verdict)}};
 }
-
-bool is_as_expected(Verdict verdict, Expect expect) {
-    return (verdict == Verdict::Equal && expect != Expect::Faster) ||
-           (verdict == Verdict::Faster && expect != Expect::Equal);
-}
 }  // namespace
 
 bool Comparison::fair() const {
@@ -184,7 +179,10 @@ bool Comparison::fair() const {
 bool Comparison::meets(std::optional<Expect> expect) const {
     if (!expect)
         return true;
-    const auto good = [&](const Compared& row) { return is_as_expected(row.verdict, *expect); };
+    const auto good = [&](const Compared& row) {
+        return (row.verdict == Verdict::Equal && expect != Expect::Faster) ||
+               (row.verdict == Verdict::Faster && expect != Expect::Equal);
+    };
     return !rows.empty() && only_a.empty() && wrong.empty() && std::ranges::all_of(rows, good);
 }
 

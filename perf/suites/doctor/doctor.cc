@@ -46,30 +46,28 @@ std::vector<Interface> own_interfaces() {
     return out;
 }
 
-Result<std::vector<PortFacts>> ports_of(Verbs& verbs, const std::string& name, bool& iwarp) {
-    const auto context = TRY(open_device(verbs, name));
-    iwarp = context->device->transport_type == IBV_TRANSPORT_IWARP;
-    ibv_device_attr attr{};
-    if (const int rc = verbs.query_device(context.get(), &attr); rc != 0)
-        return sys_error(rc, "query device " + name);
-    std::vector<PortFacts> out;
-    for (uint8_t number = 1; number <= attr.phys_port_cnt && number != 0; ++number) {
-        ibv_port_attr port{};
-        if (const int rc = verbs.query_port(context.get(), number, &port); rc != 0)
-            return sys_error(rc, "query port " + std::to_string(number) + " of " + name);
-        out.push_back({.number = number,
-                       .active = port.state == IBV_PORT_ACTIVE,
-                       .ethernet = port.link_layer == IBV_LINK_LAYER_ETHERNET,
-                       .state = ::ibv_port_state_str(port.state),
-                       .active_mtu = mtu_bytes(port.active_mtu)});
-    }
-    return out;
-}
-
 DeviceFacts facts_of(Verbs& verbs, const std::string& name) {
     DeviceFacts facts;
     facts.name = name;
-    auto ports = ports_of(verbs, name, facts.iwarp);
+    auto ports = [&]() -> Result<std::vector<PortFacts>> {
+        const auto context = TRY(open_device(verbs, name));
+        facts.iwarp = context->device->transport_type == IBV_TRANSPORT_IWARP;
+        ibv_device_attr attr{};
+        if (const int rc = verbs.query_device(context.get(), &attr); rc != 0)
+            return sys_error(rc, "query device " + name);
+        std::vector<PortFacts> out;
+        for (uint8_t number = 1; number <= attr.phys_port_cnt && number != 0; ++number) {
+            ibv_port_attr port{};
+            if (const int rc = verbs.query_port(context.get(), number, &port); rc != 0)
+                return sys_error(rc, "query port " + std::to_string(number) + " of " + name);
+            out.push_back({.number = number,
+                           .active = port.state == IBV_PORT_ACTIVE,
+                           .ethernet = port.link_layer == IBV_LINK_LAYER_ETHERNET,
+                           .state = ::ibv_port_state_str(port.state),
+                           .active_mtu = mtu_bytes(port.active_mtu)});
+        }
+        return out;
+    }();
     if (ports)
         facts.ports = std::move(ports).value();
     else
