@@ -27,15 +27,16 @@ Result<std::string> encode_frame(const Json& body) {
 Result<size_t> decode_header(std::string_view header) {
     if (header.size() != kFrameHeader || !header.starts_with(kFrameMagic))
         return make_error(Code::BadInput,
-                          "the peer does not speak the control protocol of rdma-perf: got '" +
-                              printable(header, kFrameHeader) + "'");
+                          "the peer does not speak the control protocol of rdma-perf: got '{}'",
+                          printable(header, kFrameHeader));
     size_t length = 0;
     for (const char c : header.substr(kFrameMagic.size()))
         length = (length << 8U) | static_cast<unsigned char>(c);
     if (length == 0 || length > kFrameLimit)
         return make_error(Code::BadInput,
-                          "control message of " + std::to_string(length) +
-                              " bytes: allowed are 1 to " + std::to_string(kFrameLimit));
+                          "control message of {} bytes: allowed are 1 to {}",
+                          length,
+                          kFrameLimit);
     return length;
 }
 
@@ -88,9 +89,8 @@ Result<Json> Control::expect(std::string_view type, const Deadline& deadline) {
     if (got == "error")
         return parse_error_message(body);
     if (got != type)
-        return make_error(Code::BadInput,
-                          "control message '" + printable(got, 40) + "' where '" +
-                              std::string(type) + "' is due");
+        return make_error(
+            Code::BadInput, "control message '{}' where '{}' is due", printable(got, 40), type);
     return body;
 }
 

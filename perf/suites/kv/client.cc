@@ -124,9 +124,9 @@ Result<std::unique_ptr<Exercise>> Exercise::open(perf::Client& client,
                                                  const Plan& plan,
                                                  std::chrono::milliseconds timeout) {
     if (!can(client.server(), kCapability))
-        return make_error(
-                   Code::Unsupported,
-                   "the server (version " + client.server().version + ") has no key-value exercise")
+        return make_error(Code::Unsupported,
+                          "the server (version {}) has no key-value exercise",
+                          client.server().version)
             .advise("upgrade rdma-perf on the peer");
     const Device& device = client.device();
     const Waiting waiting{.control = &client.control(),
