@@ -82,7 +82,6 @@ std::string texts(const std::vector<Address>& addresses) {
         words.push_back(address.text());
     return joined(words);
 }
-}  // namespace
 
 Findings check_kernel(const Scene& scene) {
     const auto devices = read_names(scene.root + "/sys/class/infiniband");
@@ -236,7 +235,6 @@ Findings check_peer(const Scene& scene) {
 }
 
 // ---- ports: state, netdev, MTU, GID tables, and the GID that a run would take -------------------
-namespace {
 // What RoCE v2 puts around the payload of a packet: the least (IPv4, UDP, BTH, RETH, ICRC), and
 // what drivers subtract for the worst case (GRH, UDP, BTH, XRC, atomics, ICRC).
 constexpr uint32_t kLeastHeaders = 60;
@@ -342,7 +340,6 @@ Findings judge_table(const std::string& name, const Count& count, Status bad) {
              name + ": the GID table is empty",
              "raise the device's netdev and give it an address: ip link set up, ip address add"}};
 }
-}  // namespace
 
 Findings check_port(const Scene& scene) {
     return each_port(scene, [&](const DeviceFacts& device, const PortFacts& port) -> Findings {
@@ -423,6 +420,28 @@ Findings check_gid(const Scene& scene) {
     if (row->type != GidType::InfiniBand && row->gid.is_link_local())
         return warning(why, "give the device's netdev an address: rdma.ip, or ip address add");
     return ok(why);
+}
+
+constexpr Check kDeviceChecks[] = {
+    {"kernel", check_kernel},
+    {"nodes", check_nodes},
+    {"rdma_cm", check_rdma_cm},
+    {"abi", check_abi},
+    {"libibverbs", check_libibverbs},
+    {"access", check_access},
+    {"port", check_port},
+    {"netdev", check_netdev},
+    {"mtu", check_mtu},
+    {"gid_table", check_gid_table},
+    {"gid", check_gid},
+    {"attachment", check_attachment},
+    {"route", check_route},
+    {"peer", check_peer},
+};
+}  // namespace
+
+std::span<const Check> device_checks() {
+    return kDeviceChecks;
 }
 
 }  // namespace perf

@@ -134,28 +134,6 @@ Scene gather(const LookOptions& options, Verbs& verbs, const Stop& stop, const s
 
 // ---- the command --------------------------------------------------------------------------------
 namespace {
-constexpr Check kChecks[] = {
-    {"kernel", check_kernel},
-    {"nodes", check_nodes},
-    {"rdma_cm", check_rdma_cm},
-    {"abi", check_abi},
-    {"libibverbs", check_libibverbs},
-    {"access", check_access},
-    {"port", check_port},
-    {"netdev", check_netdev},
-    {"mtu", check_mtu},
-    {"gid_table", check_gid_table},
-    {"gid", check_gid},
-    {"attachment", check_attachment},
-    {"route", check_route},
-    {"peer", check_peer},
-    {"memlock", check_memlock},
-    {"rdma_cgroup", check_rdma_cgroup},
-    {"cpu_quota", check_cpu_quota},
-    {"cores", check_cores},
-    {"clock", check_clock},
-};
-
 // Returns the most memory that one side of a point of the plan registers.
 uint64_t bytes_of(const Plan& plan) {
     uint64_t bytes = 0;
@@ -167,15 +145,13 @@ uint64_t bytes_of(const Plan& plan) {
 }
 }  // namespace
 
-std::span<const Check> all_checks() {
-    return kChecks;
-}
-
 std::vector<Diagnosis> examine(const Scene& scene) {
     std::vector<Diagnosis> out;
-    for (const Check& check : all_checks()) {
-        for (Finding& finding : check.look(scene))
-            out.push_back({check.id, std::move(finding)});
+    for (const auto checks : {device_checks(), limit_checks()}) {
+        for (const Check& check : checks) {
+            for (Finding& finding : check.look(scene))
+                out.push_back({check.id, std::move(finding)});
+        }
     }
     return out;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // doctor: checks over one scene, and their layout for people and programs. Each check looks at a
 // Scene and says what it found, in one line for each object (device, port), with the change that
-// repairs it. doctor.cc has the one table that names them. A check never waits, never changes
-// anything, and never fails itself: what it cannot see is a warning.
+// repairs it. A check never waits, never changes anything, and never fails itself: what it cannot
+// see is a warning.
 #pragma once
 
 #include <optional>
@@ -101,33 +101,10 @@ inline Findings skipped(std::string why) {
     return {{Status::Skipped, std::move(why), ""}};
 }
 
-// Devices, what rdma-hook said, and the peer; ports, their netdevs and GIDs (device_checks.cc).
-Findings check_kernel(const Scene& scene);
-Findings check_nodes(const Scene& scene);
-Findings check_rdma_cm(const Scene& scene);
-Findings check_abi(const Scene& scene);
-Findings check_libibverbs(const Scene& scene);
-Findings check_access(const Scene& scene);
-Findings check_attachment(const Scene& scene);
-Findings check_route(const Scene& scene);
-Findings check_peer(const Scene& scene);
-Findings check_port(const Scene& scene);
-Findings check_netdev(const Scene& scene);
-Findings check_mtu(const Scene& scene);
-Findings check_gid_table(const Scene& scene);
-Findings check_gid(const Scene& scene);
-
-// Limits of the process and the machine (limit_checks.cc).
-Findings check_memlock(const Scene& scene);
-Findings check_rdma_cgroup(const Scene& scene);
-Findings check_cpu_quota(const Scene& scene);
-Findings check_cores(const Scene& scene);
-Findings check_clock(const Scene& scene);
-
-// ---- all of them --------------------------------------------------------------------------------
-// The table of checks, in the order in which they are to be read: what comes first explains what
+// The tables of checks, in the order in which they are to be read: what comes first explains what
 // comes later.
-std::span<const Check> all_checks();
+std::span<const Check> device_checks();  // with ports, what rdma-hook said, and the peer
+std::span<const Check> limit_checks();   // of the process and the machine
 
 std::vector<Diagnosis> examine(const Scene& scene);
 

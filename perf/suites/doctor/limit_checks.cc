@@ -59,7 +59,6 @@ Findings judge_cgroup(const std::string& device, std::string_view limit, std::st
     }
     return out;
 }
-}  // namespace
 
 Findings check_memlock(const Scene& scene) {
     const auto limits = read_small(scene.root + "/proc/self/limits");
@@ -164,6 +163,19 @@ Findings check_clock(const Scene& scene) {
     return warning("clock source " + *name + ": reading it is a system call and slow",
                    "latencies of less than some microseconds are too high: on the host, see why "
                    "tsc is not used (dmesg | grep clocksource)");
+}
+
+constexpr Check kLimitChecks[] = {
+    {"memlock", check_memlock},
+    {"rdma_cgroup", check_rdma_cgroup},
+    {"cpu_quota", check_cpu_quota},
+    {"cores", check_cores},
+    {"clock", check_clock},
+};
+}  // namespace
+
+std::span<const Check> limit_checks() {
+    return kLimitChecks;
 }
 
 }  // namespace perf

@@ -24,15 +24,26 @@ class Checks : public testing::Test {
   protected:
     Checks() : scene_(test::healthy_scene(root_)) { test::choose(scene_); }
 
+    [[nodiscard]] Findings look(std::string_view id) const {
+        for (const auto checks : {device_checks(), limit_checks()}) {
+            for (const Check& check : checks) {
+                if (check.id == id)
+                    return check.look(scene_);
+            }
+        }
+        ADD_FAILURE() << "no check " << id;
+        return {};
+    }
+
     // What the check says in its last line.
-    [[nodiscard]] Finding last(Findings (*check)(const Scene&)) const {
-        const Findings findings = check(scene_);
+    [[nodiscard]] Finding last(std::string_view id) const {
+        const Findings findings = look(id);
         EXPECT_FALSE(findings.empty());
         return findings.empty() ? Finding{} : findings.back();
     }
 
-    void expect(Findings (*check)(const Scene&), Status status, const std::string& why) const {
-        const Finding finding = last(check);
+    void expect(std::string_view id, Status status, const std::string& why) const {
+        const Finding finding = last(id);
         EXPECT_EQ(name_of(finding.status), name_of(status)) << finding.why;
         EXPECT_THAT(finding.why, HasSubstr(why));
         const bool bad = status == Status::Warning || status == Status::Fail;
@@ -74,61 +85,61 @@ TEST_F(Checks, NoRdmaAtAll) {
     scene_ = Scene{};
     scene_.root = empty.path() + "/nothing";
     scene_.attach_file = scene_.root + "/attach.json";
-    expect(check_kernel, Status::Fail, "is not there");
-    expect(check_nodes, Status::Fail, "no uverbs node");
-    expect(check_abi, Status::Fail, "cannot be read");
-    expect(check_libibverbs, Status::Fail, "finds no device");
-    expect(check_access, Status::Skipped, "");
-    expect(check_port, Status::Skipped, "");
-    expect(check_gid, Status::Fail, "no GID is usable");
-    expect(check_memlock, Status::Warning, "");
-    expect(check_clock, Status::Skipped, "");
+    expect("kernel", Status::Fail, "is not there");
+    expect("nodes", Status::Fail, "no uverbs node");
+    expect("abi", Status::Fail, "cannot be read");
+    expect("libibverbs", Status::Fail, "finds no device");
+    expect("access", Status::Skipped, "");
+    expect("port", Status::Skipped, "");
+    expect("gid", Status::Fail, "no GID is usable");
+    expect("memlock", Status::Warning, "");
+    expect("clock", Status::Skipped, "");
     EXPECT_TRUE(any_failed(examine(scene_)));
 }
 
 TEST_F(Checks, ModuleWithoutDevice) {
     root_.remove("sys/class/infiniband/rxe0");
-    expect(check_kernel, Status::Fail, "is empty");
+    expect("kernel", Status::Fail, "is empty");
 }
 
 TEST_F(Checks, NodesThatAreMissingOrCannotBeOpened) {
     root_.remove("dev/infiniband/uverbs0");
-    expect(check_nodes, Status::Fail, "no uverbs node");
+    expect("nodes", Status::Fail, "no uverbs node");
     std::filesystem::create_directories(root_.path() + "/dev/infiniband/uverbs1");
-    expect(check_nodes, Status::Fail, "uverbs1");
+    expect("nodes", Status::Fail, "uverbs1");
     root_.put("dev/infiniband/uverbs2", "");
-    expect(check_nodes, Status::Warning, "uverbs1");
+    expect("nodes", Status::Warning, "uverbs1");
     root_.remove("dev/infiniband/rdma_cm");
-    expect(check_rdma_cm, Status::Warning, "rdma_connect");
+    expect("rdma_cm", Status::Warning, "rdma_connect");
 }
 
 TEST_F(Checks, UnknownAbiIsAWarning) {
     root_.put("sys/class/infiniband_verbs/abi_version", "7\n");
-    expect(check_abi, Status::Warning, "'7'");
+    expect("abi", Status::Warning, "'7'");
 }
 
 TEST_F(Checks, LibraryWithoutProvider) {
     scene_.devices.clear();
-    expect(check_libibverbs, Status::Fail, "no provider");
+    expect("libibverbs", Status::Fail, "no provider");
     scene_.verbs_error = base::sys_error(ENOSYS, "list RDMA devices");
-    expect(check_libibverbs, Status::Fail, "list RDMA devices");
+    expect("libibverbs", Status::Fail, "list RDMA devices");
 }
 
 TEST_F(Checks, DevicesOfOtherNamespaces) {
     scene_.devices.push_back(
         {.name = "mlx5_0", .error = base::sys_error(EPERM, "open mlx5_0"), .ports = {}});
-    expect(check_access, Status::Warning, "another network namespace");
+    expect("access", Status::Warning, "another network namespace");
     scene_.devices.erase(scene_.devices.begin());
-    expect(check_access, Status::Fail, "another network namespace");
+    expect("access", Status::Fail, "another network namespace");
 }
 
 TEST_F(Checks, PortThatIsDown) {
     scene_.devices[0].ports[0].active = false;
     scene_.devices[0].ports[0].state = "PORT_DOWN";
-    expect(check_port, Status::Fail, "PORT_DOWN");
-    expect(check_mtu, Status::Skipped, "");
+    expect("port", Status::Fail, "PORT_DOWN");
+    expect("mtu", Status::Skipped, "");
     add_second_device();
-    const Findings findings = check_port(scene_);
+    const Findings findings = look("port");
     ASSERT_EQ(findings.size(), 2U);
     EXPECT_EQ(findings[0].status, Status::Warning) << "nobody would use it";
     EXPECT_EQ(findings[1].status, Status::Ok);
@@ -136,62 +147,62 @@ TEST_F(Checks, PortThatIsDown) {
 
 TEST_F(Checks, NetdevElsewhereDownOrWithoutCarrier) {
     scene_.interfaces[1].carrier = false;
-    expect(check_netdev, Status::Fail, "no carrier");
+    expect("netdev", Status::Fail, "no carrier");
     scene_.interfaces[1].up = false;
-    expect(check_netdev, Status::Fail, "rdma0 is down");
+    expect("netdev", Status::Fail, "rdma0 is down");
     scene_.interfaces.pop_back();
-    expect(check_netdev, Status::Fail, "in this network namespace");
+    expect("netdev", Status::Fail, "in this network namespace");
 }
 
 TEST_F(Checks, MtuOfPortAndNetdev) {
-    expect(check_mtu, Status::Ok, "path MTU 4096 needs a netdev MTU of 4200");
+    expect("mtu", Status::Ok, "path MTU 4096 needs a netdev MTU of 4200");
     scene_.interfaces[1].mtu = 4200;
-    expect(check_mtu, Status::Warning, "4096 would fit");
+    expect("mtu", Status::Warning, "4096 would fit");
     scene_.devices[0].ports[0].active_mtu = 4096;
-    expect(check_mtu, Status::Ok, "path MTU 4096, rdma0 has MTU 4200");
+    expect("mtu", Status::Ok, "path MTU 4096, rdma0 has MTU 4200");
     scene_.interfaces[1].mtu = 1500;
-    expect(check_mtu, Status::Fail, "do not fit");
-    EXPECT_THAT(last(check_mtu).fix, HasSubstr("--mtu 1024"));
+    expect("mtu", Status::Fail, "do not fit");
+    EXPECT_THAT(last("mtu").fix, HasSubstr("--mtu 1024"));
 }
 
 TEST_F(Checks, GidTables) {
     auto& rows = scene_.found.tables.rows;
     rows.push_back(gid_row(2, "10.9.0.7"));
-    expect(check_gid_table, Status::Ok, "1 foreign: the device is shared");
+    expect("gid_table", Status::Ok, "1 foreign: the device is shared");
     rows.erase(rows.begin());
     test::choose(scene_);
-    expect(check_gid_table, Status::Fail, "no address on the device");
-    expect(check_gid, Status::Fail, "no GID is usable");
+    expect("gid_table", Status::Fail, "no address on the device");
+    expect("gid", Status::Fail, "no GID is usable");
     rows.clear();
     test::choose(scene_);
-    expect(check_gid_table, Status::Fail, "empty");
+    expect("gid_table", Status::Fail, "empty");
     rows = {gid_row(0, "10.9.0.1", GidType::RoceV1, "rdma0")};
     test::choose(scene_);
-    expect(check_gid_table, Status::Fail, "1 RoCE v1");
+    expect("gid_table", Status::Fail, "1 RoCE v1");
 }
 
 TEST_F(Checks, IwarpHasNoGidOfAnAddress) {
     scene_.devices[0].iwarp = true;
     scene_.found.tables.rows = {gid_row(0, "200:5eff:fe10:1::", GidType::InfiniBand, "rdma0")};
     test::choose(scene_);
-    expect(check_gid_table, Status::Skipped, "is iWARP");
+    expect("gid_table", Status::Skipped, "is iWARP");
     scene_.found.tables.rows.clear();
     test::choose(scene_);
-    expect(check_gid, Status::Skipped, "iWARP needs none");
+    expect("gid", Status::Skipped, "iWARP needs none");
 }
 
 TEST_F(Checks, AnAddressOfAnotherNetworkIsAWarning) {
     scene_.found.query.sources = {address("192.0.2.9")};
     test::choose(scene_);
-    expect(check_gid, Status::Warning, "starts at 192.0.2.9: another network");
+    expect("gid", Status::Warning, "starts at 192.0.2.9: another network");
 }
 
 TEST_F(Checks, OnlyLinkLocalIsAWarning) {
     scene_.found.tables.rows = {gid_row(0, "fe80::1", GidType::RoceV2, "rdma0")};
     scene_.found.tables.addresses.push_back({"rdma0", address("fe80::1")});
     test::choose(scene_);
-    expect(check_gid_table, Status::Warning, "1 link-local");
-    expect(check_gid, Status::Warning, "last resort");
+    expect("gid_table", Status::Warning, "1 link-local");
+    expect("gid", Status::Warning, "last resort");
 }
 
 TEST_F(Checks, Memlock) {
@@ -199,56 +210,56 @@ TEST_F(Checks, Memlock) {
         root_.put("proc/self/limits", "Max locked memory " + bytes + " " + bytes + " bytes\n");
     };
     limit("8388608");
-    expect(check_memlock, Status::Fail, "8 MiB; a run without options locks 9 MiB");
+    expect("memlock", Status::Fail, "8 MiB; a run without options locks 9 MiB");
     limit("16777216");
-    expect(check_memlock, Status::Warning, "little is left");
+    expect("memlock", Status::Warning, "little is left");
     limit("67108864");
-    expect(check_memlock, Status::Ok, "64 MiB");
+    expect("memlock", Status::Ok, "64 MiB");
     limit("65536");
     root_.put("proc/self/status", "CapEff:\t000001ffffffffff\n");
-    expect(check_memlock, Status::Ok, "CAP_IPC_LOCK");
+    expect("memlock", Status::Ok, "CAP_IPC_LOCK");
     root_.put("proc/self/uid_map", "0 100000 65536\n");
-    expect(check_memlock, Status::Fail, "64 KiB");
+    expect("memlock", Status::Fail, "64 KiB");
     limit("much");
-    expect(check_memlock, Status::Warning, "");
+    expect("memlock", Status::Warning, "");
 }
 
 TEST_F(Checks, RdmaCgroup) {
-    expect(check_rdma_cgroup, Status::Skipped, "no rdma.max");
+    expect("rdma_cgroup", Status::Skipped, "no rdma.max");
     root_.put("sys/fs/cgroup/rdma.max", "rxe0 hca_handle=2 hca_object=max\n");
     root_.put("sys/fs/cgroup/rdma.current", "rxe0 hca_handle=1 hca_object=40\n");
-    expect(check_rdma_cgroup, Status::Ok, "room");
+    expect("rdma_cgroup", Status::Ok, "room");
     root_.put("sys/fs/cgroup/rdma.max", "mlx5_0 hca_handle=0\nrxe0 hca_handle=1 hca_object=42\n");
-    const Findings findings = check_rdma_cgroup(scene_);
+    const Findings findings = look("rdma_cgroup");
     ASSERT_EQ(findings.size(), 2U);
     EXPECT_THAT(findings[0].why, HasSubstr("hca_handle=1, 1 in use"));
     EXPECT_THAT(findings[1].why, HasSubstr("hca_object=42, 40 in use"));
     root_.put("proc/self/cgroup", "0::/mine\n");
     root_.put("sys/fs/cgroup/mine/rdma.max", "rxe0 hca_handle=max hca_object=max\n");
-    expect(check_rdma_cgroup, Status::Ok, "room");
+    expect("rdma_cgroup", Status::Ok, "room");
     root_.put("proc/self/cgroup", "0::/../../mine\n");
-    expect(check_rdma_cgroup, Status::Fail, "hca_object");
+    expect("rdma_cgroup", Status::Fail, "hca_object");
 }
 
 TEST_F(Checks, CpuQuotaAndCores) {
     root_.put("sys/fs/cgroup/cpu.max", "50000 100000\n");
-    expect(check_cpu_quota, Status::Warning, "0.50 cores");
+    expect("cpu_quota", Status::Warning, "0.50 cores");
     root_.put("sys/fs/cgroup/cpu.max", "400000 100000\n");
-    expect(check_cpu_quota, Status::Ok, "never throttled");
+    expect("cpu_quota", Status::Ok, "never throttled");
     root_.put("sys/fs/cgroup/cpu.stat", "usage_usec 1\nnr_throttled 17\n");
-    expect(check_cpu_quota, Status::Warning, "throttled 17 times");
+    expect("cpu_quota", Status::Warning, "throttled 17 times");
     root_.put("sys/fs/cgroup/cpu.max", "1 0\n");
-    expect(check_cpu_quota, Status::Skipped, "");
-    expect(check_cores, Status::Ok, "5 cores");
+    expect("cpu_quota", Status::Skipped, "");
+    expect("cores", Status::Ok, "5 cores");
     root_.put("proc/self/status", "Cpus_allowed_list:\t3\n");
-    expect(check_cores, Status::Warning, "1 core:");
+    expect("cores", Status::Warning, "1 core:");
     root_.put("proc/self/status", "Cpus_allowed_list:\t3-1\n");
-    expect(check_cores, Status::Skipped, "");
+    expect("cores", Status::Skipped, "");
 }
 
 TEST_F(Checks, SlowClock) {
     root_.put("sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet\n");
-    expect(check_clock, Status::Warning, "hpet");
+    expect("clock", Status::Warning, "hpet");
 }
 
 TEST_F(Checks, AttachFile) {
@@ -258,34 +269,34 @@ TEST_F(Checks, AttachFile) {
                   R"({"format":1,"attached":true,"attachments":[{"device":")" + device +
                       R"(","gid":")" + gid + R"("}]})");
     };
-    expect(check_attachment, Status::Skipped, "no attach.json");
+    expect("attachment", Status::Skipped, "no attach.json");
     attached("rxe0", "::ffff:10.9.0.1");
-    expect(check_attachment, Status::Ok, "agrees: rxe0 with GID 10.9.0.1");
+    expect("attachment", Status::Ok, "agrees: rxe0 with GID 10.9.0.1");
     attached("rxe7", "::ffff:10.9.0.1");
-    expect(check_attachment, Status::Warning, "renamed");
+    expect("attachment", Status::Warning, "renamed");
     attached("rxe0", "::ffff:10.9.0.9");
-    expect(check_attachment, Status::Fail, "stale");
+    expect("attachment", Status::Fail, "stale");
     root_.put(file, R"({"format":1,"attached":false,"error":"no\u001b[31m parent"})");
-    expect(check_attachment, Status::Fail, "no\\x1b[31m parent");
+    expect("attachment", Status::Fail, "no\\x1b[31m parent");
     root_.put(file, "{");
-    expect(check_attachment, Status::Fail, "cannot be used");
+    expect("attachment", Status::Fail, "cannot be used");
 }
 
 TEST_F(Checks, RouteAndPeer) {
-    expect(check_route, Status::Skipped, "no --peer");
+    expect("route", Status::Skipped, "no --peer");
     scene_.peer = PeerFacts{.host = "h",
                             .port = 1,
                             .sources = {address("192.0.2.1")},
                             .route_error = {},
                             .connect_error = base::sys_error(ECONNREFUSED, "connect to h")};
     scene_.peer->connect_error->fix = "serve there";
-    expect(check_route, Status::Warning, "no GID of a device here");
-    expect(check_peer, Status::Fail, "connect to h");
+    expect("route", Status::Warning, "no GID of a device here");
+    expect("peer", Status::Fail, "connect to h");
     scene_.peer->sources = {address("127.0.0.1")};
-    expect(check_route, Status::Ok, "in this network namespace");
+    expect("route", Status::Ok, "in this network namespace");
     scene_.peer->route_error = base::make_error(base::Code::Unavailable, "no route leads to h");
-    expect(check_route, Status::Fail, "no route leads to h");
-    expect(check_peer, Status::Skipped, "");
+    expect("route", Status::Fail, "no route leads to h");
+    expect("peer", Status::Skipped, "");
 }
 
 // Any file of the root may hold anything, or be anything.
@@ -319,8 +330,10 @@ TEST_F(Checks, HostileFilesAreHarmless) {
 
 TEST_F(Checks, IdsAreUniqueAndInTheDocument) {
     std::set<std::string_view> ids;
-    for (const Check& check : all_checks())
-        EXPECT_TRUE(ids.insert(check.id).second) << check.id;
+    for (const auto checks : {device_checks(), limit_checks()}) {
+        for (const Check& check : checks)
+            EXPECT_TRUE(ids.insert(check.id).second) << check.id;
+    }
     const auto json = to_json(examine(scene_), "");
     EXPECT_EQ(json["usable"], true);
     for (const auto& entry : json["checks"]) {
