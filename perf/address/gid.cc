@@ -29,11 +29,6 @@ struct Judge {
         return std::ranges::all_of(query.sources, &Address::is_loopback);
     }
 
-    [[nodiscard]] bool is_local(const Address& gid) const {
-        return std::ranges::any_of(addresses,
-                                   [&](const LocalAddress& a) { return a.address == gid; });
-    }
-
     [[nodiscard]] bool netdev_holds(const GidRow& row) const {
         return std::ranges::any_of(addresses, [&](const LocalAddress& a) {
             return a.address == row.gid && a.netdev == row.netdev;
@@ -113,7 +108,7 @@ struct Judge {
             return usable(kSource + nearer, row, "the source address of the route to the peer");
         if (row.type == GidType::InfiniBand)
             return judge_infiniband(row);
-        if (!is_local(row.gid))
+        if (std::ranges::count(addresses, row.gid, &LocalAddress::address) == 0)
             return unusable(
                 row.gid.is_link_local()
                     ? "link-local, and no interface here has it"
