@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <span>
 #include <utility>
 
@@ -227,16 +226,6 @@ Result<> require(bool good, std::string_view what) {
     return make_error(Code::BadInput, "point: {} is out of range", what);
 }
 
-Result<> check_marks(const Point& point) {
-    TRY(require(point.marks.traffic_class <= kMaxTrafficClass, "traffic class"));
-    TRY(require(point.marks.service_level <= kMaxServiceLevel, "service level"));
-    TRY(require(point.marks.flow_label <= kMaxFlowLabel, "flow label"));
-    TRY(require(point.marks.pkey_index <= kMaxPkeyIndex, "pkey index"));
-    if (point.connect == Connect::Cm && point.marks.pkey_index != 0)
-        return make_error(Code::BadInput, "point: rdma_cm chooses the partition by the address");
-    return {};
-}
-
 Result<> check_latency_limits(const Point& point) {
     const bool open = point.rate != 0;
     TRY(require(point.depth >= 1 && point.depth <= (open ? kOpenLoopDepth : 1),
@@ -282,7 +271,12 @@ Result<> check_limits(const Point& point) {
     TRY(point.mode == Mode::Latency ? check_latency_limits(point) : check_bandwidth_limits(point));
     TRY(require(point.threads >= 1 && point.threads <= std::min(kMaxThreads, point.qps),
                 "threads"));
-    TRY(check_marks(point));
+    TRY(require(point.marks.traffic_class <= kMaxTrafficClass, "traffic class"));
+    TRY(require(point.marks.service_level <= kMaxServiceLevel, "service level"));
+    TRY(require(point.marks.flow_label <= kMaxFlowLabel, "flow label"));
+    TRY(require(point.marks.pkey_index <= kMaxPkeyIndex, "pkey index"));
+    if (point.connect == Connect::Cm && point.marks.pkey_index != 0)
+        return make_error(Code::BadInput, "point: rdma_cm chooses the partition by the address");
     TRY(require(point.reads <= kMaxReads, "reads"));
     TRY(require(point.transport != Transport::Srd || point.reads == 0, "reads of srd"));
     TRY(require(point.inline_bytes.value_or(0) <= kMaxInlineBytes, "inline_bytes"));
@@ -299,14 +293,6 @@ Result<> check_limits(const Point& point) {
 
 // ---- the words of plans: poll modes, sizes, times -----------------------------------------------
 namespace {
-std::optional<double> parse_number(std::string_view text) {
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
-        return std::nullopt;
-    return value;
-}
-
 unsigned take_unit(std::string_view& text) {
     if (text.ends_with("iB"))
         text.remove_suffix(2);
@@ -420,9 +406,12 @@ Result<uint32_t> parse_time_ms(std::string_view text) {
     } else if (number.ends_with('s')) {
         number.remove_suffix(1);
     }
-    const auto value = parse_number(number);
-    const double ms = value.value_or(0) * scale;
-    if (!value || ms < 1 || ms > kMaxTimeMs)
+    double ms = 0;
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), ms);
+    ms *= scale;
+    // What is no number is not within the limits either.
+    if (error != std::errc() || end != number.data() + number.size() ||
+        !(ms >= 1 && ms <= kMaxTimeMs))
         return make_error(
             Code::BadInput, "time '{}' is not a time from 1ms to 3600s", printable(text));
     return static_cast<uint32_t>(ms);

@@ -91,16 +91,10 @@ std::vector<Difference> differences_of(const ReportFile& a,
     return out;
 }
 
-const std::vector<double>& samples_of(const Series& series, const Metric& metric) {
-    static const std::vector<double> kNone;
-    const auto found = series.samples.find(metric.name);
-    return found == series.samples.end() ? kNone : found->second;
-}
-
 std::optional<Compared> compare_one(const Pair& pair, const Metric& metric, uint64_t seed) {
-    const auto& a = samples_of(*pair.first, metric);
-    const auto& b = samples_of(*pair.second, metric);
-    if (!metric.compared || (a.empty() && b.empty()))
+    const auto& a = pair.first->samples.at(metric.name);
+    const auto& b = pair.second->samples.at(metric.name);
+    if (a.empty() && b.empty())
         return std::nullopt;
     Compared row{.label = pair.second->label,
                  .point = pair.second->point,

@@ -46,7 +46,7 @@ struct Series {
     Json point;
     size_t repetitions = 0;
     size_t wrong = 0;                                         // repetitions whose data was wrong
-    std::map<std::string_view, std::vector<double>> samples;  // by name of the metric
+    std::map<std::string_view, std::vector<double>> samples;  // by name of each metric
 };
 
 struct ReportFile {

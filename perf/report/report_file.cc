@@ -110,6 +110,8 @@ Result<Series> new_series(const Json& point) {
     series.identity = nlohmann::json(identity).dump();
     for (const Setting& setting : kPointSettings)
         series.settings.push_back(value_of(point, setting));
+    for (const Metric& metric : all_metrics())
+        series.samples[metric.name] = {};
     series.point = point;
     return series;
 }
