@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "perf/command/commands.h"
-#include "perf/engine/attention.h"
 #include "perf/engine/cm_links.h"
 #include "perf/engine/tcp_team.h"
 #include "perf/engine/verbs_team.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Crew: the measuring threads of one side of a point, as the thread that holds the control
 // connection sees them. They begin together; that one is told by a descriptor when one of them has
-// news, and may read what they have done so far at any time.
+// news, and may read what they have done so far at any time. attend() is how it waits meanwhile.
 #pragma once
 
 #include <atomic>
@@ -9,7 +9,7 @@
 #include <functional>
 #include <list>
 #include <memory>
-#include <optional>
+#include <span>
 #include <thread>
 
 #include "perf/engine/worker.h"
@@ -117,5 +117,24 @@ class Crew {
     std::list<Hand> hands_;  // addresses stay
     std::list<Body> bodies_;
 };
+
+// One control connection and the crew whose peer is at its other end.
+struct Watched {
+    const Control* control = nullptr;
+    Crew* crew = nullptr;
+};
+
+struct Attention {
+    enum class Cause { Done, TimeUp, Spoken, Failed } cause = Cause::Done;
+    size_t index = 0;  // Spoken, Failed: of the watched one
+};
+
+// Until done() (asked at first, and whenever a worker has news), until `until_ns` of now_ns(),
+// until a peer says something or goes, or a worker fails. done() is also asked while `wake_fd` is
+// readable. Stopped: the error of stop.h.
+Result<Attention> attend(std::span<const Watched> watched,
+                         uint64_t until_ns,
+                         const std::function<bool()>& done,
+                         int wake_fd = -1);
 
 }  // namespace perf

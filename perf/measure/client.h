@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "perf/engine/attention.h"
 #include "perf/engine/team.h"
 #include "perf/measure/options.h"
 #include "perf/measure/result.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the thread that holds the control connections is told, whatever comes between its looks.
-#include "perf/engine/attention.h"
+#include "perf/engine/crew.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

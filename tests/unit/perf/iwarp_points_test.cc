@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
-#include "perf/engine/attention.h"
+#include "perf/engine/crew.h"
 #include "perf/engine/verbs_team.h"
 #include "perf/verbs/cm/connection.h"
 #include "tests/unit/perf/fake_cm.h"
