@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "perf/protocol/message.h"
+#include "perf/system/tcp.h"
 
 namespace perf {
 
@@ -22,6 +22,12 @@ Error words_of_peer(const Waiting& waiting) {
             return parse_error_message(*said);
     }
     return protocol_error("the peer sent an unexpected message");
+}
+
+// True if the peer closed the control connection, or does so within the grace.
+bool peer_is_gone(const Waiting& waiting, std::chrono::milliseconds grace) {
+    pollfd fd = {waiting.control->fd(), POLLRDHUP, 0};
+    return ::poll(&fd, 1, static_cast<int>(grace.count())) > 0;
 }
 }  // namespace
 
@@ -49,9 +55,27 @@ Error wake_error(Wake wake, const Waiting& waiting) {
     return make_error(Code::Internal, "this is no error");
 }
 
-bool peer_is_gone(const Waiting& waiting, std::chrono::milliseconds grace) {
-    pollfd fd = {waiting.control->fd(), POLLRDHUP, 0};
-    return ::poll(&fd, 1, static_cast<int>(grace.count())) > 0;
+Error ending_error(const Ending& ending, const Waiting& waiting) {
+    const bool refused = ending.post_error != 0 || ending.wake == Wake::Failed;
+    const bool cut_off = ending.post_error == EIO || ending.post_error == ENODEV;
+    const std::chrono::milliseconds grace{cut_off ? 500 : 0};
+    if (refused && waiting.device != nullptr && is_gone(*waiting.device, grace))
+        return gone_error(*waiting.device);
+    if (ending.post_error != 0)
+        return sys_error(ending.post_error, "post a work request");
+    if (ending.bad.status != IBV_WC_SUCCESS) {
+        // A failed completion is often how a dead peer shows first. Its closed connection, with its
+        // own words if it had any, is the better explanation and may be a moment behind.
+        if (peer_is_gone(waiting, std::chrono::milliseconds(200)))
+            return wake_error(Wake::Gone, waiting);
+        if (waiting.device == nullptr)  // TcpLane::report() made it
+            return socket_error(static_cast<int>(ending.bad.vendor_err),
+                                fmt::format("data connection of stream {}", ending.bad.qp_num));
+        if (auto down = port_error(*waiting.device))
+            return *std::move(down);
+        return completion_error(ending.bad);
+    }
+    return wake_error(ending.wake, waiting);
 }
 
 Wake Lookout::look(int channel_fd, uint64_t until_ns) noexcept {

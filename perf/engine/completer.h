@@ -66,8 +66,19 @@ inline constexpr std::chrono::milliseconds kFirstPatience{2000};
 // The Error of a wake that is not Completions; reads the peer's own words if there are any.
 Error wake_error(Wake wake, const Waiting& waiting);
 
-// True if the peer closed the control connection, or does so within the grace.
-bool peer_is_gone(const Waiting& waiting, std::chrono::milliseconds grace);
+// Where a loop ended.
+struct Ending {
+    Wake wake = Wake::Completions;  // Completions: as planned
+    int post_error = 0;             // errno of a refused post, or 0
+    ibv_wc bad{};                   // with status != 0: the failed completion
+
+    [[nodiscard]] bool good() const {
+        return wake == Wake::Completions && post_error == 0 && bad.status == IBV_WC_SUCCESS;
+    }
+};
+
+// The Error of an ending that is not good. For the thread that holds the control connection.
+Error ending_error(const Ending& ending, const Waiting& waiting);
 
 // The part that all modes share: the look around, taken now and then.
 class Lookout {

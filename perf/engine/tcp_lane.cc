@@ -4,11 +4,8 @@
 #include <algorithm>
 #include <cerrno>
 
-#include <fmt/format.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-
-#include "perf/system/tcp.h"
 
 namespace perf {
 
@@ -37,11 +34,6 @@ bool is_busy(int number) {
     return number == EAGAIN || number == EINTR;
 }
 }  // namespace
-
-Error data_socket_error(const ibv_wc& wc) {
-    return socket_error(static_cast<int>(wc.vendor_err),
-                        fmt::format("data connection of stream {}", wc.qp_num));
-}
 
 // ---- lane ---------------------------------------------------------------------------------------
 Result<TcpLane> TcpLane::create(TcpQueue& queue, const Point& point, Side side, LaneId id) {

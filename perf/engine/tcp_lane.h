@@ -26,9 +26,6 @@ namespace perf {
 
 class TcpQueue;
 
-// The Error of a failed completion of a TcpQueue.
-Error data_socket_error(const ibv_wc& wc);
-
 class TcpLane : public Ring {
   public:
     // The queue must live longer than the lane.

@@ -10,25 +10,11 @@
 #include <atomic>
 #include <cstdint>
 
-#include "perf/base/names.h"
+#include <sys/eventfd.h>
+
 #include "perf/engine/completer.h"
-#include "perf/engine/stats.h"
 
 namespace perf {
-
-// Where a loop ended.
-struct Ending {
-    Wake wake = Wake::Completions;  // Completions: as planned
-    int post_error = 0;             // errno of a refused post, or 0
-    ibv_wc bad{};                   // with status != 0: the failed completion
-
-    [[nodiscard]] bool good() const {
-        return wake == Wake::Completions && post_error == 0 && bad.status == IBV_WC_SUCCESS;
-    }
-};
-
-// The Error of an ending that is not good. For the thread that holds the control connection.
-Error ending_error(const Ending& ending, const Waiting& waiting);
 
 enum class Phase : uint8_t { Run, Close, Abort };
 
@@ -53,7 +39,11 @@ class Worker {
     [[nodiscard]] int word_fd() const noexcept { return word_.get(); }
 
     // Wake::Word was for this: look at phase() and expected().
-    void hear() noexcept;
+    void hear() noexcept {
+        eventfd_t ignored = 0;
+        // Non-blocking; empty if two words came at once and the first look saw both.
+        (void)::eventfd_read(word_.get(), &ignored);
+    }
 
     void note_sent(uint64_t messages) noexcept { sent_.store(messages, std::memory_order_relaxed); }
 
@@ -62,11 +52,11 @@ class Worker {
     }
 
     // ---- of the other thread -------------------------------------------------------------------
-    void close() noexcept { tell(Phase::Close); }
+    void close() noexcept { tell(phase_, Phase::Close); }
 
-    void abort() noexcept { tell(Phase::Abort); }
+    void abort() noexcept { tell(phase_, Phase::Abort); }
 
-    void expect(uint64_t messages) noexcept;
+    void expect(uint64_t messages) noexcept { tell(expected_, messages); }
 
     // ---- of both: messages since the worker began, with the warm-up -----------------------------
     [[nodiscard]] uint64_t sent() const noexcept { return sent_.load(std::memory_order_relaxed); }
@@ -76,7 +66,11 @@ class Worker {
     }
 
   private:
-    void tell(Phase phase) noexcept;
+    template <class T>
+    void tell(std::atomic<T>& what, T value) noexcept {
+        what.store(value, std::memory_order_release);
+        (void)::eventfd_write(word_.get(), 1);
+    }
 
     UniqueFd word_;
     std::atomic<Phase> phase_{Phase::Run};
