@@ -2,12 +2,12 @@
 #include "perf/engine/lane.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include "perf/engine/cm_links.h"
-#include "perf/engine/poster.h"
 
 namespace perf {
 
@@ -88,6 +88,17 @@ ibv_qp_type type_of(Transport transport) {
 
 // Any value will do: a queue key keeps strangers' datagrams out, and only by chance.
 constexpr uint32_t kQueueKey = 0x1ee7a11;
+
+Error too_deep(const Device& device, const Point& point) {
+    return make_error(Code::Unsupported,
+                      fmt::format("depth {} with {} queue pairs in a thread is more than {} can "
+                                  "queue",
+                                  point.depth,
+                                  (point.qps + point.threads - 1) / point.threads,
+                                  device.info.device))
+        .advise(point.qps > point.threads ? "use a smaller --depth, fewer --qps or more --threads"
+                                          : "use a smaller --depth");
+}
 }  // namespace
 
 bool needs_credits(const Device& device, const Point& point) {
@@ -106,15 +117,10 @@ QueueDepths queue_depths(const Point& point, Side side, bool by_credits) {
     return {.sends = std::max(sends, 1U), .receives = receives};
 }
 
-Result<Lane> Lane::create(const Device& device,
-                          ibv_pd* pd,
-                          CompletionQueue& queue,
-                          const Point& point,
-                          Side side,
-                          LaneId id,
-                          CmLinks* cm) {
+Result<Lane> Lane::create(const SideSetup& setup, const Group& group, LaneId id) {
+    const auto& [device, point, side, cm] = setup;
     Lane lane(TRY(Ring::make(point, side, id, *device.memory)));
-    lane.queue_ = &queue;
+    lane.queue_ = group.queue.get();
     lane.end_ = end_of(device);
     lane.end_.marks = point.marks;
     lane.psn_ = random_psn();
@@ -133,7 +139,7 @@ Result<Lane> Lane::create(const Device& device,
         lane.messages_per_credit_ = std::max(point.depth / 2, 1U);
         lane.hot_.room = 2UL * point.depth;
     }
-    TRY(lane.create_queue_pair(device, pd));
+    TRY(lane.create_queue_pair(device, group));
     TRY(cm != nullptr ? cm->init(lane.cm_queue(0))
                       : to_init(lane.end_, lane.qp_.get(), access_of(point, side), kQueueKey));
     lane.build_receives();
@@ -142,7 +148,7 @@ Result<Lane> Lane::create(const Device& device,
     return lane;
 }
 
-Result<> Lane::create_queue_pair(const Device& device, ibv_pd* pd) {
+Result<> Lane::create_queue_pair(const Device& device, const Group& group) {
     const QueueDepths depths = queue_depths(point_, side_, messages_per_credit_ != 0);
     ibv_qp_cap caps{};
     caps.max_send_wr = depths.sends;
@@ -175,6 +181,7 @@ Result<> Lane::create_queue_pair(const Device& device, ibv_pd* pd) {
     }
     const uint32_t wanted_inline = caps.max_inline_data;
     SendCalls calls{.wanted = posts_data(point_, side_) ? operations_of(point_) : 0};
+    ibv_pd* pd = group.domain.pd ? group.domain.pd.get() : device.pd.get();
     qp_ = TRY(
         create_qp(*device.verbs, pd, queue_->cq.get(), type_of(point_.transport), caps, &calls));
     hot_.qp = qp_.get();
@@ -378,6 +385,29 @@ int Lane::post_credit() noexcept {
     request.send_flags = IBV_SEND_SIGNALED;
     ibv_send_wr* bad = nullptr;
     return ibv_post_send(qp_.get(), &request, &bad);
+}
+
+// ---- group --------------------------------------------------------------------------------------
+Result<Group> Group::create(const SideSetup& setup, uint32_t first, uint32_t count) {
+    const Device& device = setup.device;
+    const bool by_credits = needs_credits(device, setup.point);
+    const QueueDepths depths = queue_depths(setup.point, setup.side, by_credits);
+    const uint64_t entries = uint64_t{count} * (depths.sends + std::max(depths.receives, 1U));
+    if (std::cmp_greater(std::max(depths.sends, depths.receives), device.attr.max_qp_wr) ||
+        std::cmp_greater(entries, device.attr.max_cqe))
+        return too_deep(device, setup.point);
+    Group group;
+    group.domain = alloc_thread_domain(*device.verbs, device.context.get(), device.pd.get());
+    // A credit is known by its length, which is not read lazily. Nor is librxe polled so: before
+    // rdma-core 59 it skips completions and gives its lock back twice.
+    const bool lazily = !by_credits && !device.software;
+    group.queue = std::make_unique<CompletionQueue>(
+        TRY(create_cq(*device.verbs, device.context.get(), static_cast<int>(entries), lazily)));
+    group.lanes.reserve(count);
+    for (uint32_t place = 0; place < count; ++place)
+        group.lanes.push_back(
+            TRY(Lane::create(setup, group, {.number = first + place, .place = place})));
+    return group;
 }
 
 }  // namespace perf

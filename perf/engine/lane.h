@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lane: one queue pair of one side with its memory and prebuilt work requests; its completions come
-// to a queue that it shares with the other lanes of its thread (group.h). The hot loops (engine.h)
-// only advance positions in these arrays.
+// Lane: one queue pair of one side with its memory and prebuilt work requests; the hot loops
+// (engine.h) only advance positions in these arrays. Group: the lanes that one thread drives, with
+// one completion queue for all of them: one poll tells what happened on any of them.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "perf/engine/ring.h"
@@ -17,6 +18,15 @@
 namespace perf {
 
 class CmLinks;
+struct Group;
+
+// What all lanes of a side are made of.
+struct SideSetup {
+    const Device& device;
+    const Point& point;
+    Side side;
+    CmLinks* cm = nullptr;  // moves the queue pairs to INIT, where rdma_cm connects
+};
 
 // Work requests that a lane of the point may have outstanding.
 struct QueueDepths {
@@ -34,15 +44,9 @@ bool needs_credits(const Device& device, const Point& point);
 
 class Lane : public Ring {
   public:
-    // Makes everything up to a queue pair in INIT with its receives posted. The domain, where it is
-    // made, and the queue must live longer than the lane. With `cm` rdma_cm moves it to INIT.
-    static Result<Lane> create(const Device& device,
-                               ibv_pd* pd,
-                               CompletionQueue& queue,
-                               const Point& point,
-                               Side side,
-                               LaneId id,
-                               CmLinks* cm);
+    // Makes everything up to a queue pair in INIT with its receives posted. The domain and the queue
+    // of the group must live longer than the lane.
+    static Result<Lane> create(const SideSetup& setup, const Group& group, LaneId id);
 
     // What the other side needs to know.
     [[nodiscard]] Endpoint endpoint() const;
@@ -107,7 +111,7 @@ class Lane : public Ring {
 
     // post_batch(), with a completion for what is left.
     int post_last(uint32_t at, uint32_t count) noexcept;
-    Result<> create_queue_pair(const Device& device, ibv_pd* pd);
+    Result<> create_queue_pair(const Device& device, const Group& group);
     Result<> choose_reads(const DeviceInfo& peer);
     void build_receives();
     void build_sends(const Endpoint& remote);
@@ -131,6 +135,15 @@ class Lane : public Ring {
     std::vector<SendRequest> sends_;
     std::vector<ibv_sge> receive_pieces_;
     std::vector<ibv_recv_wr> receives_;
+};
+
+struct Group {
+    ThreadDomain domain;                     // of the queue pairs; goes after them
+    std::unique_ptr<CompletionQueue> queue;  // the lanes point to it; goes after them
+    std::vector<Lane> lanes;
+
+    // Lanes number `first` to `first` + `count` - 1 of the side, each in INIT.
+    static Result<Group> create(const SideSetup& setup, uint32_t first, uint32_t count);
 };
 
 }  // namespace perf

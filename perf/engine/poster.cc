@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/engine/poster.h"
-
 #include <algorithm>
+
+#include "perf/engine/ring.h"
 
 namespace perf {
 

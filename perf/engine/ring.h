@@ -52,8 +52,17 @@ struct alignas(kCacheLine) SendRequest : ibv_send_wr {};
 
 struct Hot;
 
-// Posts `count` requests that follow each other (poster.h). An errno value, or 0.
+// Posts `count` requests that follow each other (poster.cc). An errno value, or 0. By ibv_wr_*(3)
+// where the queue pair's provider has them, whose callers decide once what is posted; else by
+// ibv_post_send(3), which decides for each request.
 using Post = int (*)(const Hot& hot, SendRequest* first, uint32_t count) noexcept;
+
+// Of requests that all have the operation, with their data inline or not, to a datagram's address
+// or a connected peer. `extended`: whether the queue pair has ibv_wr_*(3).
+Post poster_of(ibv_wr_opcode opcode, bool has_inline, bool has_address, bool extended);
+
+// What a queue pair must be created for (IBV_QP_EX_WITH_*), so that ibv_wr_*(3) post the operation.
+uint64_t send_calls_of(ibv_wr_opcode opcode);
 
 // What a loop reads of a lane for each completion, on one cache line.
 struct alignas(kCacheLine) Hot {

@@ -41,7 +41,7 @@ Result<std::unique_ptr<VerbsTeam>> VerbsTeam::create(const Device& device,
     if (point.connect == Connect::Cm)
         team->cm_ = TRY(CmLinks::create(ends, side, device.info.device));
     TRY(team->make_groups([&](uint32_t first, uint32_t count) {
-        return Group::create(device, point, side, first, count, team->cm_.get());
+        return Group::create({device, point, side, team->cm_.get()}, first, count);
     }));
     return team;
 }

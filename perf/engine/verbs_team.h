@@ -3,7 +3,6 @@
 #pragma once
 
 #include "perf/engine/cm_links.h"
-#include "perf/engine/group.h"
 #include "perf/engine/team_of.h"
 
 namespace perf {
