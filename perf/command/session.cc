@@ -5,9 +5,7 @@
 #include <optional>
 
 #include "perf/command/commands.h"
-#include "perf/engine/cm_links.h"
-#include "perf/engine/tcp_team.h"
-#include "perf/engine/verbs_team.h"
+#include "perf/engine/teams.h"
 #include "perf/measure/account.h"
 #include "perf/protocol/control.h"
 

@@ -6,8 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "perf/engine/tcp_team.h"
-#include "perf/engine/verbs_team.h"
+#include "perf/engine/teams.h"
 #include "perf/measure/conduct.h"
 #include "perf/protocol/control.h"
 #include "perf/system/tcp.h"

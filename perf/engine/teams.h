@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // TeamOf: a team whose lanes come in groups of one kind (Group, TcpGroup): its rounds, and what its
-// threads do. So the loops know their lanes by type and call nothing virtual.
+// threads do. So the loops know their lanes by type and call nothing virtual. VerbsTeam: over queue
+// pairs. TcpTeam: over TCP connections (streams.h), one for each lane.
 #pragma once
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "perf/engine/cm_links.h"
+#include "perf/engine/tcp_lane.h"
 #include "perf/engine/team.h"
+#include "perf/protocol/streams.h"
 
 namespace perf {
 
@@ -170,6 +174,73 @@ class TeamOf : public Team {
     }
 
     bool lost_a_round_ = false;
+};
+
+class VerbsTeam : public TeamOf<Group> {
+  public:
+    // Everything up to queue pairs in INIT with their receives posted. `waiting` says how to wait
+    // and whose words explain a failure; the device must live longer. `ends`: for rdma_cm, if the
+    // point wants it.
+    static Result<std::unique_ptr<VerbsTeam>> create(const Device& device,
+                                                     const Point& point,
+                                                     Side side,
+                                                     const Waiting& waiting,
+                                                     const CmEnds& ends);
+
+    // Queue pairs go before what rdma_cm connected them with.
+    ~VerbsTeam() override;
+    VerbsTeam(const VerbsTeam&) = delete;
+    VerbsTeam& operator=(const VerbsTeam&) = delete;
+
+    // One for each lane.
+    [[nodiscard]] std::vector<Endpoint> endpoints() const;
+
+    // To RTR and RTS. Code::BadInput if there is not one endpoint for each lane. Where rdma_cm
+    // connects, only prepares it.
+    Result<> connect(const DeviceInfo& peer, std::span<const Endpoint> remote, uint32_t mtu);
+
+    // Of a server that rdma_cm connects: what the client needs.
+    [[nodiscard]] std::optional<CmTicket> ticket() const;
+
+    // After connect() of both sides: rdma_cm connects; nothing to do without it. The client calls
+    // it with the ticket, the server at the same time. If the ticket wants it, the client also asks
+    // "link", which the server answers after this.
+    Result<> link(const std::optional<CmTicket>& ticket);
+
+    [[nodiscard]] uint32_t inline_bytes() { return lane(0).inline_bytes(); }
+
+    [[nodiscard]] uint32_t reads() { return lane(0).reads(); }
+
+    Result<Checked> fetch(uint32_t lane, const Round& round) override;
+
+  private:
+    using TeamOf::TeamOf;
+
+    uint32_t mtu_ = 0;
+    std::unique_ptr<CmLinks> cm_;  // where rdma_cm connects
+};
+
+class TcpTeam : public TeamOf<TcpGroup> {
+  public:
+    static Result<std::unique_ptr<TcpTeam>> create(const Point& point,
+                                                   Side side,
+                                                   const Waiting& waiting) {
+        std::unique_ptr<TcpTeam> team(new TcpTeam(point, side, waiting));
+        TRY(team->make_groups([&](uint32_t first, uint32_t count) {
+            return TcpGroup::create(point, side, first, count);
+        }));
+        return team;
+    }
+
+    // One stream for each lane.
+    Result<> connect(Streams streams) {
+        for (uint32_t number = 0; number < point_.qps; ++number)
+            TRY(lane(number).connect(std::move(streams[number])));
+        return {};
+    }
+
+  private:
+    using TeamOf::TeamOf;
 };
 
 }  // namespace perf

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/engine/verbs_team.h"
+#include "perf/engine/teams.h"
 
 #include <fmt/format.h>
 
