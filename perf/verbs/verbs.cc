@@ -42,7 +42,7 @@ class SystemVerbs : public Verbs {
         return nullptr;
     }
 
-    int close_device(ibv_context* context) override { return ::ibv_close_device(context); }
+    int release(ibv_context* context) override { return ::ibv_close_device(context); }
 
     int take_async_event(ibv_context* context, ibv_event_type* type) override {
         ibv_async_event event{};
@@ -78,14 +78,14 @@ class SystemVerbs : public Verbs {
 
     ibv_pd* alloc_pd(ibv_context* context) override { return ::ibv_alloc_pd(context); }
 
-    int dealloc_pd(ibv_pd* pd) override { return ::ibv_dealloc_pd(pd); }
+    int release(ibv_pd* pd) override { return ::ibv_dealloc_pd(pd); }
 
     ibv_td* alloc_td(ibv_context* context) override {
         ibv_td_init_attr none{};
         return ::ibv_alloc_td(context, &none);
     }
 
-    int dealloc_td(ibv_td* td) override { return ::ibv_dealloc_td(td); }
+    int release(ibv_td* td) override { return ::ibv_dealloc_td(td); }
 
     ibv_pd* alloc_parent_domain(ibv_context* context, ibv_pd* pd, ibv_td* td) override {
         ibv_parent_domain_init_attr attr{};
@@ -109,13 +109,13 @@ class SystemVerbs : public Verbs {
         return nullptr;
     }
 
-    int dereg_mr(ibv_mr* mr) override { return ::ibv_dereg_mr(mr); }
+    int release(ibv_mr* mr) override { return ::ibv_dereg_mr(mr); }
 
     ibv_comp_channel* create_channel(ibv_context* context) override {
         return ::ibv_create_comp_channel(context);
     }
 
-    int destroy_channel(ibv_comp_channel* channel) override {
+    int release(ibv_comp_channel* channel) override {
         return ::ibv_destroy_comp_channel(channel);
     }
 
@@ -127,7 +127,7 @@ class SystemVerbs : public Verbs {
         return ibv_create_cq_ex(context, attr);
     }
 
-    int destroy_cq(ibv_cq* cq) override { return ::ibv_destroy_cq(cq); }
+    int release(ibv_cq* cq) override { return ::ibv_destroy_cq(cq); }
 
     int get_cq_event(ibv_comp_channel* channel, ibv_cq** cq) override {
         void* ignored = nullptr;
@@ -162,7 +162,7 @@ class SystemVerbs : public Verbs {
         return qp;
     }
 
-    int destroy_qp(ibv_qp* qp) override { return ::ibv_destroy_qp(qp); }
+    int release(ibv_qp* qp) override { return ::ibv_destroy_qp(qp); }
 
     int modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) override {
         return ::ibv_modify_qp(qp, attr, mask);
@@ -170,7 +170,7 @@ class SystemVerbs : public Verbs {
 
     ibv_ah* create_ah(ibv_pd* pd, ibv_ah_attr* attr) override { return ::ibv_create_ah(pd, attr); }
 
-    int destroy_ah(ibv_ah* ah) override { return ::ibv_destroy_ah(ah); }
+    int release(ibv_ah* ah) override { return ::ibv_destroy_ah(ah); }
 };
 
 Result<> make_non_blocking(int fd) {

@@ -26,7 +26,6 @@ class Verbs {
 
     virtual Result<std::vector<std::string>> device_names() = 0;
     virtual ibv_context* open_device(const std::string& name) = 0;
-    virtual int close_device(ibv_context* context) = 0;
     // Takes and acknowledges the next asynchronous event; -1 with EAGAIN if there is none.
     virtual int take_async_event(ibv_context* context, ibv_event_type* type) = 0;
     virtual int query_device(ibv_context* context, ibv_device_attr* attr) = 0;
@@ -39,19 +38,14 @@ class Verbs {
     virtual int query_pkey(ibv_context* context, uint8_t port, int index, uint16_t* key) = 0;
 
     virtual ibv_pd* alloc_pd(ibv_context* context) = 0;
-    virtual int dealloc_pd(ibv_pd* pd) = 0;  // or a parent domain
     virtual ibv_td* alloc_td(ibv_context* context) = 0;
-    virtual int dealloc_td(ibv_td* td) = 0;
     virtual ibv_pd* alloc_parent_domain(ibv_context* context, ibv_pd* pd, ibv_td* td) = 0;
     virtual ibv_mr* reg_mr(ibv_pd* pd, std::span<std::byte> memory, int access) = 0;
     virtual ibv_mr* reg_dmabuf_mr(
         ibv_pd* pd, uint64_t offset, size_t bytes, uint64_t address, int fd, int access) = 0;
-    virtual int dereg_mr(ibv_mr* mr) = 0;
     virtual ibv_comp_channel* create_channel(ibv_context* context) = 0;
-    virtual int destroy_channel(ibv_comp_channel* channel) = 0;
     virtual ibv_cq* create_cq(ibv_context* context, int entries, ibv_comp_channel* channel) = 0;
     virtual ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attr) = 0;
-    virtual int destroy_cq(ibv_cq* cq) = 0;
     virtual int get_cq_event(ibv_comp_channel* channel, ibv_cq** cq) = 0;
     virtual void ack_cq_event(ibv_cq* cq) = 0;
     virtual ibv_qp* create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) = 0;
@@ -59,10 +53,18 @@ class Verbs {
     virtual ibv_qp* create_qp_ex(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) = 0;
     // The same of EFA's SRD (efadv_create_qp_ex(3)), whose type is IBV_QPT_DRIVER.
     virtual ibv_qp* create_srd_qp(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) = 0;
-    virtual int destroy_qp(ibv_qp* qp) = 0;
     virtual int modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) = 0;
     virtual ibv_ah* create_ah(ibv_pd* pd, ibv_ah_attr* attr) = 0;
-    virtual int destroy_ah(ibv_ah* ah) = 0;
+
+    // Gives an object back.
+    virtual int release(ibv_context* context) = 0;
+    virtual int release(ibv_pd* pd) = 0;  // or a parent domain
+    virtual int release(ibv_td* td) = 0;
+    virtual int release(ibv_mr* mr) = 0;
+    virtual int release(ibv_comp_channel* channel) = 0;
+    virtual int release(ibv_cq* cq) = 0;
+    virtual int release(ibv_qp* qp) = 0;
+    virtual int release(ibv_ah* ah) = 0;
 };
 
 // libibverbs itself.
@@ -73,21 +75,10 @@ Verbs& system_verbs();
 struct Release {
     Verbs* verbs = nullptr;
 
-    void operator()(ibv_context* p) const { (void)verbs->close_device(p); }
-
-    void operator()(ibv_pd* p) const { (void)verbs->dealloc_pd(p); }
-
-    void operator()(ibv_td* p) const { (void)verbs->dealloc_td(p); }
-
-    void operator()(ibv_mr* p) const { (void)verbs->dereg_mr(p); }
-
-    void operator()(ibv_comp_channel* p) const { (void)verbs->destroy_channel(p); }
-
-    void operator()(ibv_cq* p) const { (void)verbs->destroy_cq(p); }
-
-    void operator()(ibv_qp* p) const { (void)verbs->destroy_qp(p); }
-
-    void operator()(ibv_ah* p) const { (void)verbs->destroy_ah(p); }
+    template <class T>
+    void operator()(T* object) const {
+        (void)verbs->release(object);
+    }
 };
 
 template <class T>

@@ -169,7 +169,7 @@ ibv_context* FakeVerbs::open_device(const std::string& name) {
     return context;
 }
 
-int FakeVerbs::close_device(ibv_context* context) {
+int FakeVerbs::release(ibv_context* context) {
     const Guard guard(lock_);
     objects_.erase(context);
     contexts_.erase(static_cast<Context*>(context));
@@ -267,7 +267,7 @@ ibv_pd* FakeVerbs::alloc_pd(ibv_context* context) {
     return pd;
 }
 
-int FakeVerbs::dealloc_pd(ibv_pd* pd) {
+int FakeVerbs::release(ibv_pd* pd) {
     const Guard guard(lock_);
     const auto domain = domains_.find(pd);
     if (domain != domains_.end()) {
@@ -294,7 +294,7 @@ ibv_td* FakeVerbs::alloc_td(ibv_context* context) {
     return td;
 }
 
-int FakeVerbs::dealloc_td(ibv_td* td) {
+int FakeVerbs::release(ibv_td* td) {
     const Guard guard(lock_);
     if (std::ranges::any_of(domains_, [td](const auto& one) { return one.second->td == td; }))
         complain("a thread domain goes before its parent domain: the real call answers EBUSY");
@@ -374,7 +374,7 @@ uint32_t FakeVerbs::new_key() {
     }
 }
 
-int FakeVerbs::dereg_mr(ibv_mr* mr) {
+int FakeVerbs::release(ibv_mr* mr) {
     const Guard guard(lock_);
     if (leaks(Leak::StaleKey))
         stale_[mr->rkey] = std::make_shared<Region>(*static_cast<Region*>(mr));
@@ -396,7 +396,7 @@ ibv_comp_channel* FakeVerbs::create_channel(ibv_context* context) {
     return channel;
 }
 
-int FakeVerbs::destroy_channel(ibv_comp_channel* channel) {
+int FakeVerbs::release(ibv_comp_channel* channel) {
     const Guard guard(lock_);
     objects_.erase(channel);
     (void)::close(channel->fd);
@@ -436,7 +436,7 @@ ibv_cq_ex* FakeVerbs::create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* at
     return queue;
 }
 
-int FakeVerbs::destroy_cq(ibv_cq* cq) {
+int FakeVerbs::release(ibv_cq* cq) {
     const Guard guard(lock_);
     Queue* queue = queue_of(cq);
     if (queue->unacknowledged != 0)
@@ -549,7 +549,7 @@ ibv_qp* FakeVerbs::make_extended(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended
     return qp;
 }
 
-int FakeVerbs::destroy_qp(ibv_qp* qp) {
+int FakeVerbs::release(ibv_qp* qp) {
     const Guard guard(lock_);
     auto* pair = static_cast<Pair*>(qp);
     for (auto& entry : queue_of(qp->send_cq)->entries) {
@@ -655,7 +655,7 @@ ibv_ah* FakeVerbs::create_ah(ibv_pd* pd, ibv_ah_attr* attr) {
     return ah;
 }
 
-int FakeVerbs::destroy_ah(ibv_ah* ah) {
+int FakeVerbs::release(ibv_ah* ah) {
     const Guard guard(lock_);
     objects_.erase(ah);
     delete ah;

@@ -132,7 +132,7 @@ class FakeVerbs : public perf::Verbs {
 
     base::Result<std::vector<std::string>> device_names() override;
     ibv_context* open_device(const std::string& name) override;
-    int close_device(ibv_context* context) override;
+    int release(ibv_context* context) override;
     int take_async_event(ibv_context* context, ibv_event_type* type) override;
     int query_device(ibv_context* context, ibv_device_attr* attr) override;
     int query_port(ibv_context* context, uint8_t port, ibv_port_attr* attr) override;
@@ -140,28 +140,28 @@ class FakeVerbs : public perf::Verbs {
     int query_gid(ibv_context* context, uint8_t port, int index, ibv_gid* gid) override;
     int query_pkey(ibv_context* context, uint8_t port, int index, uint16_t* key) override;
     ibv_pd* alloc_pd(ibv_context* context) override;
-    int dealloc_pd(ibv_pd* pd) override;
+    int release(ibv_pd* pd) override;
     ibv_td* alloc_td(ibv_context* context) override;
-    int dealloc_td(ibv_td* td) override;
+    int release(ibv_td* td) override;
     ibv_pd* alloc_parent_domain(ibv_context* context, ibv_pd* pd, ibv_td* td) override;
     ibv_mr* reg_mr(ibv_pd* pd, std::span<std::byte> memory, int access) override;
     ibv_mr* reg_dmabuf_mr(
         ibv_pd* pd, uint64_t offset, size_t bytes, uint64_t address, int fd, int access) override;
-    int dereg_mr(ibv_mr* mr) override;
+    int release(ibv_mr* mr) override;
     ibv_comp_channel* create_channel(ibv_context* context) override;
-    int destroy_channel(ibv_comp_channel* channel) override;
+    int release(ibv_comp_channel* channel) override;
     ibv_cq* create_cq(ibv_context* context, int entries, ibv_comp_channel* channel) override;
     ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attr) override;
-    int destroy_cq(ibv_cq* cq) override;
+    int release(ibv_cq* cq) override;
     int get_cq_event(ibv_comp_channel* channel, ibv_cq** cq) override;
     void ack_cq_event(ibv_cq* cq) override;
     ibv_qp* create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) override;
     ibv_qp* create_qp_ex(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) override;
     ibv_qp* create_srd_qp(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) override;
-    int destroy_qp(ibv_qp* qp) override;
+    int release(ibv_qp* qp) override;
     int modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) override;
     ibv_ah* create_ah(ibv_pd* pd, ibv_ah_attr* attr) override;
-    int destroy_ah(ibv_ah* ah) override;
+    int release(ibv_ah* ah) override;
 
   private:
     struct Context;
