@@ -4,15 +4,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstdint>
-#include <optional>
 #include <thread>
-#include <utility>
 
 #include <fmt/format.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 
 #include "perf/protocol/message.h"
@@ -50,6 +48,44 @@ std::string path_text(const CmBound& bound, const CmPath& path) {
     return fmt::format(
         "device {}, GID index {}, path MTU {}", bound.device.device, path.gid_index, path.mtu);
 }
+
+// INIT to RTS, for an id that knows its peer. iWARP: the kernel moves the queue pair by itself, when
+// rdma_connect's answer comes and within rdma_accept; here it only gets its INIT.
+Result<CmPath> move_to_rts(const CmQueue& queue, const CmBound& bound) {
+    if (bound.device.iwarp)
+        return CmPath{};
+    ibv_qp_attr attr{};
+    const int to_rtr = TRY(ask_for(IBV_QPS_RTR, bound, attr));
+    if (queue.mtu != 0)
+        attr.path_mtu = mtu_enum(queue.mtu);
+    mark(attr.ah_attr, queue.marks);
+    attr.min_rnr_timer = 12;  // 0.64 ms
+    attr.max_dest_rd_atomic = std::min(attr.max_dest_rd_atomic, queue.responder_depth);
+    const CmPath path{.peer_qpn = attr.dest_qp_num,
+                      .mtu = mtu_bytes(attr.path_mtu),
+                      .gid_index = attr.ah_attr.grh.sgid_index};
+    TRY(change_state(queue, attr, to_rtr, "RTR").context(path_text(bound, path)));
+    const int to_rts = TRY(ask_for(IBV_QPS_RTS, bound, attr));
+    set_retries(attr, queue.software);
+    attr.max_rd_atomic = std::min(attr.max_rd_atomic, queue.initiator_depth);
+    TRY(change_state(queue, attr, to_rts, "RTS"));
+    return path;
+}
+
+// What either side says of its queue pair.
+rdma_conn_param connection_parameters(const CmQueue& queue) {
+    rdma_conn_param param{};
+    param.responder_resources = queue.responder_depth;
+    param.initiator_depth = queue.initiator_depth;
+    param.flow_control = 1;
+    param.retry_count = 7;
+    param.rnr_retry_count = 7;
+    param.qp_num = queue.qp->qp_num;
+    return param;
+}
+
+// Requests that wait to be read; more of them the kernel refuses.
+constexpr int kCmBacklog = 64;
 
 constexpr int kFirstLookMs = 50;
 constexpr int kLongLookMs = 1000;
@@ -179,56 +215,13 @@ Result<> move_to_init(const CmQueue& queue, const CmBound& bound) {
     return change_state(queue, attr, bound.init_mask, "INIT");
 }
 
-Result<CmPath> move_to_rts(const CmQueue& queue, const CmBound& bound) {
-    if (bound.device.iwarp)
-        return CmPath{};
-    ibv_qp_attr attr{};
-    const int to_rtr = TRY(ask_for(IBV_QPS_RTR, bound, attr));
-    if (queue.mtu != 0)
-        attr.path_mtu = mtu_enum(queue.mtu);
-    mark(attr.ah_attr, queue.marks);
-    attr.min_rnr_timer = 12;  // 0.64 ms
-    attr.max_dest_rd_atomic = std::min(attr.max_dest_rd_atomic, queue.responder_depth);
-    const CmPath path{.peer_qpn = attr.dest_qp_num,
-                      .mtu = mtu_bytes(attr.path_mtu),
-                      .gid_index = attr.ah_attr.grh.sgid_index};
-    TRY(change_state(queue, attr, to_rtr, "RTR").context(path_text(bound, path)));
-    const int to_rts = TRY(ask_for(IBV_QPS_RTS, bound, attr));
-    set_retries(attr, queue.software);
-    attr.max_rd_atomic = std::min(attr.max_rd_atomic, queue.initiator_depth);
-    TRY(change_state(queue, attr, to_rts, "RTS"));
-    return path;
-}
-
-rdma_conn_param connection_parameters(const CmQueue& queue) {
-    rdma_conn_param param{};
-    param.responder_resources = queue.responder_depth;
-    param.initiator_depth = queue.initiator_depth;
-    param.flow_control = 1;
-    param.retry_count = 7;
-    param.rnr_retry_count = 7;
-    param.qp_num = queue.qp->qp_num;
-    return param;
-}
-
 CmConnection::~CmConnection() {
     if (established_ && bound_.id)
         (void)bound_.cm->disconnect(bound_.id.get());
 }
 
-CmConnection& CmConnection::operator=(CmConnection&& other) noexcept {
-    std::swap(bound_, other.bound_);
-    std::swap(path_, other.path_);
-    std::swap(established_, other.established_);
-    return *this;
-}
-
 Result<CmConnection> CmConnection::open(Cm& cm, const CmPlace& place) {
     return CmConnection(TRY(bind_id(cm, place)));
-}
-
-Result<> CmConnection::init(const CmQueue& queue) {
-    return move_to_init(queue, bound_);
 }
 
 Result<> CmConnection::connect(const CmQueue& queue,
@@ -259,6 +252,93 @@ Result<> CmConnection::connect(const CmQueue& queue,
     }();
     return std::move(done).context(
         fmt::format("connect lane {} to {} port {} by rdma_cm", lane, to.text(), ticket.port));
+}
+
+Result<> CmConnection::accept(const CmQueue& queue, const rdma_conn_param& asked) {
+    auto path = move_to_rts(queue, bound_);
+    if (!path) {
+        (void)bound_.cm->reject(bound_.id.get());
+        return std::move(path).error();
+    }
+    path_ = *path;
+    rdma_conn_param param = connection_parameters(queue);
+    param.responder_resources = std::min(param.responder_resources, asked.responder_resources);
+    param.initiator_depth = std::min(param.initiator_depth, asked.initiator_depth);
+    if (bound_.cm->accept(bound_.id.get(), &param) != 0)
+        return call_error("accept the connection");
+    return {};
+}
+
+// ---- listener -----------------------------------------------------------------------------------
+Result<CmListener> CmListener::open(Cm& cm, const CmPlace& place) {
+    CmBound bound = TRY(bind_id(cm, place));
+    if (cm.listen(bound.id.get(), kCmBacklog) != 0)
+        return call_error(fmt::format("listen by rdma_cm on {}", place.address.text()));
+    CmTicket ticket;
+    ticket.port = cm.port_of(bound.id.get());
+    ticket.confirm = bound.device.iwarp;
+    if (::getrandom(&ticket.nonce, sizeof ticket.nonce, 0) != sizeof ticket.nonce)
+        return sys_error("getrandom");
+    return CmListener(std::move(bound), ticket);
+}
+
+Result<std::vector<CmConnection>> CmListener::accept(std::span<const CmQueue> queues,
+                                                     const CmWait& wait) {
+    Lanes lanes(queues.size());
+    const auto established = [](const auto& lane) { return lane && lane->established_; };
+    Deadline deadline = wait.step();
+    while (!std::ranges::all_of(lanes, established)) {
+        const auto where =
+            fmt::format("wait for the client by rdma_cm on port {} ({} of {} lanes connected)",
+                        ticket_.port,
+                        std::ranges::count_if(lanes, established),
+                        queues.size());
+        const auto event =
+            TRY(next_event(*bound_.cm, bound_.channel, deadline, wait).context(where));
+        if (TRY(take(*event, queues, lanes).context(where)))
+            deadline = wait.step();
+    }
+    std::vector<CmConnection> connections;
+    for (auto& lane : lanes)
+        connections.push_back(std::move(*lane));
+    return connections;
+}
+
+Result<bool> CmListener::take(const rdma_cm_event& event,
+                              std::span<const CmQueue> queues,
+                              Lanes& lanes) {
+    if (event.event == RDMA_CM_EVENT_CONNECT_REQUEST)
+        return admit(event, queues, lanes);
+    const auto lane = std::ranges::find_if(
+        lanes, [&](const auto& each) { return each && each->bound_.id.get() == event.id; });
+    const bool ours = lane != lanes.end();
+    if (is_no_matter(event.event) || (!ours && event.id != bound_.id.get()))
+        return false;
+    if (!ours || event.event != RDMA_CM_EVENT_ESTABLISHED || event.status != 0)
+        return event_error(event, bound_.device.iwarp);
+    (*lane)->established_ = true;
+    return true;
+}
+
+Result<bool> CmListener::admit(const rdma_cm_event& event,
+                               std::span<const CmQueue> queues,
+                               Lanes& lanes) {
+    Cm& cm = *bound_.cm;
+    CmOwned<rdma_cm_id> id(event.id, CmRelease{&cm});
+    const rdma_conn_param& asked = event.param.conn;
+    const auto tag =
+        decode_tag({static_cast<const std::byte*>(asked.private_data), asked.private_data_len});
+    const bool ours = tag && tag->nonce == ticket_.nonce && tag->lane < lanes.size();
+    if (!ours || lanes[tag->lane]) {
+        (void)cm.reject(id.get());  // whoever asked may have gone: then nobody misses it
+        return false;
+    }
+    CmBound bound{
+        .cm = &cm, .channel = bound_.channel, .id = std::move(id), .device = bound_.device};
+    CmConnection& lane = lanes[tag->lane].emplace(CmConnection(std::move(bound)));
+    TRY(lane.accept(queues[tag->lane], asked)
+            .context(fmt::format("accept lane {} by rdma_cm", tag->lane)));
+    return true;
 }
 
 Result<CmDevice> cm_device_of(Cm& cm, const Address& local) {

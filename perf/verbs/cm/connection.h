@@ -3,25 +3,12 @@
 // RoCE and InfiniBand another way, for iWARP the only one. Device, memory and queue pair stay the
 // caller's own (the rdma_cm id has none); rdma_cm gives the attributes of its state changes.
 //
-// Server, for each point:
-//     CmListener listener = TRY(CmListener::open(cm, {address, device.info.device}));
-//     for each lane:  qp = create_qp(...)                             // RESET
-//                     TRY(listener.init(queue));                      // INIT
-//                     post receives
-//     tell the client listener.ticket() over the control connection
-//     connections = TRY(listener.accept(queues, wait));               // all RTS, in lane order
-//     destroy the listener
-//
-// Client, for each lane:
-//     CmConnection connection = TRY(CmConnection::open(cm, {address, device.info.device}));
-//     qp = create_qp(...)                                             // RESET
-//     TRY(connection.init(queue));                                    // INIT
-//     post receives
-// and, once it has the server's ticket, one lane after the other in any order:
-//     TRY(connection.connect(queue, server, ticket, lane, wait));     // RTS
-// and then says so over the control connection. The server sends nothing on a queue pair before
-// that: accept() promises that its own side is ready. (RoCE would bear it, iWARP breaks off when
-// data overtakes the connection's own reply.)
+// A server opens a CmListener, takes each queue pair to INIT by it, posts its receives, and tells the
+// client the ticket; accept() takes all to RTS, in lane order. A client opens a CmConnection for each
+// lane, goes to INIT by that and posts its receives; once it has the ticket, connect() takes one lane
+// after the other to RTS, in any order. Then it says so over the control connection. The server sends
+// nothing on a queue pair before that: accept() promises that its own side is ready. (RoCE would bear
+// it, iWARP breaks off when data overtakes the connection's own reply.) See CmLinks.
 //
 // Where ticket.confirm is set, over iWARP, the client in turn sends nothing before the server has
 // said that accept() is done. Soft-iWARP loses sight of what comes earlier: siw_accept() in
@@ -41,6 +28,7 @@
 // without librdmacm or a device at the address, Code::Kernel for what the kernel refused.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -52,15 +40,9 @@
 
 namespace perf {
 
-// ---- the state changes of a queue pair, with the attributes that rdma_cm has for them -----------
-// What is not about the connection (access, timers, retries, MTU, depth of reads) is as it is
-// without rdma_cm, so that the numbers of both can be compared: rdma_cm's own RNR timer would be
-// 655 ms, its timeout seconds.
-//
-// iWARP: the kernel moves the queue pair to RTS by itself, when rdma_connect's answer comes and
-// within rdma_accept; here it only gets its INIT.
-
-// A queue pair to be connected.
+// A queue pair to be connected. What is not about the connection (access, timers, retries, MTU, depth
+// of reads) is as it is without rdma_cm, so that the numbers of both can be compared: rdma_cm's own
+// RNR timer would be 655 ms, its timeout seconds.
 struct CmQueue {
     Verbs* verbs = nullptr;
     ibv_qp* qp = nullptr;
@@ -84,13 +66,6 @@ struct CmPath {
 // RESET to INIT.
 Result<> move_to_init(const CmQueue& queue, const CmBound& bound);
 
-// INIT to RTS, for an id that knows its peer.
-Result<CmPath> move_to_rts(const CmQueue& queue, const CmBound& bound);
-
-// What either side says of its queue pair.
-rdma_conn_param connection_parameters(const CmQueue& queue);
-
-// ---- connections --------------------------------------------------------------------------------
 // Finds the device that rdma_cm uses for a local address of this network namespace. The address is
 // neither a loopback nor a link-local one. For iWARP there is no other way to know: its GIDs are no
 // addresses.
@@ -101,8 +76,7 @@ class CmConnection {
     // Client: binds to the address. Nothing is sent yet.
     static Result<CmConnection> open(Cm& cm, const CmPlace& place);
 
-    // Client: RESET to INIT.
-    Result<> init(const CmQueue& queue);
+    Result<> init(const CmQueue& queue) { return move_to_init(queue, bound_); }
 
     // Client: INIT to RTS, as that lane of the listener at `to` whose ticket it is. Once.
     Result<> connect(const CmQueue& queue,
@@ -114,15 +88,15 @@ class CmConnection {
     [[nodiscard]] const CmPath& path() const { return path_; }
 
     CmConnection(CmConnection&&) noexcept = default;
-    CmConnection& operator=(CmConnection&& other) noexcept;
-    CmConnection(const CmConnection&) = delete;
-    CmConnection& operator=(const CmConnection&) = delete;
     ~CmConnection();  // disconnects
 
   private:
-    friend class CmAcceptor;
+    friend class CmListener;
 
     explicit CmConnection(CmBound bound) : bound_(std::move(bound)) {}
+
+    // Server: INIT to RTS, if the peer's end is as it asked.
+    Result<> accept(const CmQueue& queue, const rdma_conn_param& asked);
 
     CmBound bound_;  // without an id: it was moved from
     CmPath path_;
@@ -135,8 +109,7 @@ class CmListener {
 
     [[nodiscard]] const CmTicket& ticket() const { return ticket_; }
 
-    // RESET to INIT.
-    Result<> init(const CmQueue& queue);
+    Result<> init(const CmQueue& queue) { return move_to_init(queue, bound_); }
 
     // INIT to RTS, each when its lane is asked for; returns when all are established, in their
     // order. Requests without our ticket, for no lane of ours or for one that is taken are
@@ -145,6 +118,12 @@ class CmListener {
 
   private:
     CmListener(CmBound bound, CmTicket ticket) : bound_(std::move(bound)), ticket_(ticket) {}
+
+    using Lanes = std::vector<std::optional<CmConnection>>;  // on their way
+
+    // True if a lane came further by it.
+    Result<bool> take(const rdma_cm_event& event, std::span<const CmQueue> queues, Lanes& lanes);
+    Result<bool> admit(const rdma_cm_event& event, std::span<const CmQueue> queues, Lanes& lanes);
 
     CmBound bound_;
     CmTicket ticket_;
