@@ -7,8 +7,6 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 
-#include "perf/engine/cm_links.h"
-
 namespace perf {
 
 namespace {

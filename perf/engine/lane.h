@@ -17,7 +17,6 @@
 
 namespace perf {
 
-class CmLinks;
 struct Group;
 
 // What all lanes of a side are made of.

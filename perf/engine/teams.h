@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "perf/engine/cm_links.h"
 #include "perf/engine/tcp_lane.h"
 #include "perf/engine/team.h"
 #include "perf/protocol/streams.h"
