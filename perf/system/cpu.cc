@@ -2,7 +2,6 @@
 #include "perf/system/cpu.h"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <utility>
 
@@ -22,49 +21,26 @@ double seconds(const timeval& time) {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
 }
 
-// The next number behind at least one blank; the text moves on behind it.
-std::optional<uint64_t> take_number(std::string_view& text) {
-    const size_t start = text.find_first_not_of(' ');
-    if (start == 0 || start == std::string_view::npos)
-        return std::nullopt;
-    text.remove_prefix(start);
-    uint64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{})
-        return std::nullopt;
-    text.remove_prefix(static_cast<size_t>(end - text.data()));
-    return value;
-}
-
 // The kernel's counters may step back a little (proc(5) says so of iowait): then nothing passed.
 uint64_t passed(uint64_t begin, uint64_t end) {
     return end > begin ? end - begin : 0;
 }
 
-// Seconds in each state between two samples.
-struct MachineUse {
-    double window = 0;
-    double busy = 0;
-    double kernel = 0;
-    double softirq = 0;
-    double steal = 0;
-    double own_user = 0;
-    double own_system = 0;
-};
-
-MachineUse between(const CpuSample& begin, const CpuSample& end) {
+// What passed between two samples, whatever went on before.
+CpuUse between(const CpuSample& begin, const CpuSample& end) {
     const auto in = [&](uint64_t MachineTicks::*state) {
         return static_cast<double>(passed(begin.machine.*state, end.machine.*state)) * end.tick_s;
     };
     const double softirq = in(&MachineTicks::softirq);
     const double kernel = in(&MachineTicks::system) + in(&MachineTicks::irq) + softirq;
-    return {.window = std::max(end.at_s - begin.at_s, 0.0),
-            .busy = in(&MachineTicks::user) + in(&MachineTicks::nice) + kernel,
-            .kernel = kernel,
-            .softirq = softirq,
-            .steal = in(&MachineTicks::steal),
-            .own_user = std::max(end.own_user_s - begin.own_user_s, 0.0),
-            .own_system = std::max(end.own_system_s - begin.own_system_s, 0.0)};
+    const double own_system = std::max(end.own_system_s - begin.own_system_s, 0.0);
+    return {.window_s = std::max(end.at_s - begin.at_s, 0.0),
+            .own_user_s = std::max(end.own_user_s - begin.own_user_s, 0.0),
+            .own_system_s = own_system,
+            .machine_busy_s = in(&MachineTicks::user) + in(&MachineTicks::nice) + kernel,
+            .softirq_s = softirq,
+            .kernel_work_elsewhere_s = kernel - own_system,
+            .steal_s = in(&MachineTicks::steal)};
 }
 
 // Name and place of every value, for both directions.
@@ -84,8 +60,9 @@ Result<MachineTicks> parse_proc_stat(std::string_view text) {
     constexpr std::string_view kStart = "cpu ";
     if (!text.starts_with(kStart))
         return make_error(Code::BadInput, "/proc/stat does not begin with 'cpu '");
-    std::string_view line = text.substr(0, text.find('\n'));
-    line.remove_prefix(kStart.size() - 1);
+    auto words = split(text.substr(0, text.find('\n')), ' ');
+    std::erase(words, "");  // between two blanks
+    size_t at = 0;
     MachineTicks ticks;
     for (uint64_t* field : {&ticks.user,
                             &ticks.nice,
@@ -95,7 +72,7 @@ Result<MachineTicks> parse_proc_stat(std::string_view text) {
                             &ticks.irq,
                             &ticks.softirq,
                             &ticks.steal}) {
-        const auto number = take_number(line);
+        const auto number = ++at < words.size() ? number_of(words[at]) : std::nullopt;
         if (!number)
             return make_error(Code::BadInput, "/proc/stat has a 'cpu' line without eight numbers");
         *field = *number;
@@ -121,29 +98,26 @@ std::optional<CpuSample> sample_cpu(const std::string& proc) {
 }
 
 std::optional<IdleLoad> idle_load(const CpuSample& begin, const CpuSample& end) {
-    const MachineUse use = between(begin, end);
-    if (use.window < kShortestIdle)
+    const CpuUse use = between(begin, end);
+    if (use.window_s < kShortestIdle)
         return std::nullopt;
-    const auto cores = [&](double seconds) { return std::max(seconds, 0.0) / use.window; };
-    return IdleLoad{.busy = cores(use.busy - use.own_user - use.own_system),
-                    .kernel = cores(use.kernel - use.own_system),
-                    .softirq = cores(use.softirq)};
+    const auto cores = [&](double seconds) { return std::max(seconds, 0.0) / use.window_s; };
+    return IdleLoad{.busy = cores(use.machine_busy_s - use.own_user_s - use.own_system_s),
+                    .kernel = cores(use.kernel_work_elsewhere_s),
+                    .softirq = cores(use.softirq_s)};
 }
 
 CpuUse cpu_use(const CpuSample& begin, const CpuSample& end, const std::optional<IdleLoad>& idle) {
-    const MachineUse use = between(begin, end);
+    CpuUse use = between(begin, end);
     const IdleLoad load = idle.value_or(IdleLoad{});
-    const auto without = [&](double seconds, double cores) {
-        return std::max(seconds - cores * use.window, 0.0);
+    const auto take_off = [&](double& seconds, double cores) {
+        seconds = std::max(seconds - cores * use.window_s, 0.0);
     };
-    return {.window_s = use.window,
-            .own_user_s = use.own_user,
-            .own_system_s = use.own_system,
-            .machine_busy_s = without(use.busy, load.busy),
-            .softirq_s = without(use.softirq, load.softirq),
-            .kernel_work_elsewhere_s = without(use.kernel - use.own_system, load.kernel),
-            .steal_s = use.steal,
-            .idle_busy_s = load.busy * use.window};
+    take_off(use.machine_busy_s, load.busy);
+    take_off(use.softirq_s, load.softirq);
+    take_off(use.kernel_work_elsewhere_s, load.kernel);
+    use.idle_busy_s = load.busy * use.window_s;
+    return use;
 }
 
 void add(CpuUse& sum, const CpuUse& more) {
