@@ -30,25 +30,16 @@ constexpr uint64_t padded(uint64_t bytes) {
     return (bytes + 3) / 4 * 4;
 }
 
-// What every packet has besides payload and extended headers.
-uint64_t packet_bytes(HeaderStack stack) {
-    switch (stack) {
-        case HeaderStack::RoceV2Ipv6:
-            return kEthernet + kIpv6 + kUdp + kBthIcrc;
-        case HeaderStack::RoceV1:
-            return kEthernet + kGrh + kBthIcrc;
-        case HeaderStack::InfiniBand:
-            return kLrh + kBthIcrc + kVcrc;
-        case HeaderStack::InfiniBandGrh:
-            return kLrh + kGrh + kBthIcrc + kVcrc;
-        default:
-            return kEthernet + kIpv4 + kUdp + kBthIcrc;
-    }
-}
+// What every packet has besides payload and extended headers, by HeaderStack but iWARP's.
+constexpr uint64_t kPacketBytes[] = {kEthernet + kIpv4 + kUdp + kBthIcrc,
+                                     kEthernet + kIpv6 + kUdp + kBthIcrc,
+                                     kEthernet + kGrh + kBthIcrc,
+                                     kLrh + kBthIcrc + kVcrc,
+                                     kLrh + kGrh + kBthIcrc + kVcrc};
 
 // Bytes on the wire of one message, in the direction that is busier with it.
 uint64_t message_bytes(const Wire& wire, const Transfer& transfer) {
-    const uint64_t packet = packet_bytes(wire.stack);
+    const uint64_t packet = kPacketBytes[static_cast<size_t>(wire.stack)];
     const uint64_t packets = (uint64_t{transfer.size} + wire.mtu - 1) / wire.mtu;
     uint64_t bytes = packets * packet + padded(transfer.size);
     if (transfer.verb == Verb::Read) {
