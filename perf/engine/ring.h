@@ -7,6 +7,7 @@
 // receive its slot.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include <infiniband/verbs.h>
@@ -34,18 +35,38 @@ constexpr uint32_t low_of(const ibv_wc& wc) {
 inline constexpr uint32_t kSignalEvery = 16;
 
 // Messages that a side may have in flight.
-uint32_t window_of(const Point& point);
-
-// How many receives a side keeps posted, in whole rings.
-uint32_t receives_of(const Point& point, Side side);
-
-// How many of them a stream posts again at once. The rest, three quarters at least, takes what
-// comes meanwhile.
-uint32_t reposts_of(const Point& point, Side side);
+inline uint32_t window_of(const Point& point) {
+    return point.mode == Mode::Latency ? point.slots : point.depth;
+}
 
 // The next multiple of the slots: so consecutive receives use consecutive slots, and a verify round
 // never uses one twice.
-uint32_t in_whole_rings(const Point& point, uint32_t receives);
+inline uint32_t in_whole_rings(const Point& point, uint32_t receives) {
+    return (receives + point.slots - 1) / point.slots * point.slots;
+}
+
+// How many receives a side keeps posted, in whole rings.
+inline uint32_t receives_of(const Point& point, Side side) {
+    constexpr uint32_t kPingPongReceives = 64;
+    constexpr uint32_t kCredits = 4;
+    // perftest's, too: at 10 to 20 million messages a second they last for as long as a tick of the
+    // timer or a yield keeps the receiver from its queue. A sender that finds none waits for 0.64 ms.
+    constexpr uint32_t kStreamReceives = 512;
+    if (fetches(point.verb) || !has_in(point, side))
+        return 0;
+    if (arrives_by_credit(point))
+        return kCredits;
+    // Twice the depth at least: the sender may run ahead of the receiver's reposting. Several queue
+    // pairs share the rate, and so what it takes to outlast a pause of the receiver.
+    const uint32_t of_stream = std::max(2 * point.depth, kStreamReceives / point.qps);
+    return in_whole_rings(point, is_ping_pong(point) ? kPingPongReceives : of_stream);
+}
+
+// How many of them a stream posts again at once. The rest, three quarters at least, takes what
+// comes meanwhile.
+inline uint32_t reposts_of(const Point& point, Side side) {
+    return std::clamp(receives_of(point, side) / 4, 1U, 16U);
+}
 
 // A work request whose operation, data and address are on one cache line.
 struct alignas(kCacheLine) SendRequest : ibv_send_wr {};
@@ -86,7 +107,10 @@ class Ring {
     static Result<Ring> make(const Point& point,
                              Side side,
                              LaneId id,
-                             BufferSource& source = *host_memory());
+                             BufferSource& source = *host_memory()) {
+        const Layout layout = layout_of(point, side);
+        return Ring(point, side, id, layout, TRY(Memory::map(layout, source)));
+    }
 
     [[nodiscard]] const Point& point() const { return point_; }
 

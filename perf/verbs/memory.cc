@@ -25,11 +25,6 @@ Area make_area(const Point& point, size_t start, size_t lead) {
     return area;
 }
 
-// A side is passive towards the other's requests; in both directions each side is both.
-bool serves_data(const Point& point, Side side) {
-    return posts_data(point, side == Side::Client ? Side::Server : Side::Client);
-}
-
 constexpr size_t kNoBudget = std::numeric_limits<size_t>::max();
 std::atomic<size_t> memory_budget = kNoBudget;
 std::atomic<size_t> memory_in_use = 0;
@@ -60,56 +55,6 @@ std::optional<size_t> first_touched(std::span<const std::byte> all, size_t from,
     return std::nullopt;
 }
 }  // namespace
-
-bool is_ping_pong(const Point& point) {
-    return point.mode == Mode::Latency && !fetches(point.verb);
-}
-
-bool arrives_by_credit(const Point& point) {
-    return point.verb == Verb::Write && is_ordered(point.transport) && !is_ping_pong(point);
-}
-
-bool writes_with_immediate(const Point& point) {
-    if (point.verb == Verb::Write)
-        return is_ping_pong(point) || !is_ordered(point.transport);
-    return point.verb == Verb::WriteImm;
-}
-
-bool takes_receives(const Point& point) {
-    return is_send(point.verb) || writes_with_immediate(point);
-}
-
-bool counts_arrivals(const Point& point) {
-    return point.transport == Transport::Tcp ||
-           (!is_reliable(point.transport) && takes_receives(point));
-}
-
-bool posts_data(const Point& point, Side side) {
-    if (is_ping_pong(point) || point.direction == Direction::Both)
-        return true;
-    return (side == Side::Client) == (point.direction == Direction::Forward);
-}
-
-bool has_out(const Point& point, Side side) {
-    if (is_atomic(point.verb))
-        return false;
-    return point.verb == Verb::Read ? serves_data(point, side) : posts_data(point, side);
-}
-
-bool has_in(const Point& point, Side side) {
-    if (is_atomic(point.verb))
-        return true;
-    return point.verb == Verb::Read ? posts_data(point, side) : serves_data(point, side);
-}
-
-bool looks_at_memory(const Point& point) {
-    return point.verify != Verify::Off && point.mode == Mode::Bandwidth &&
-           is_reliable(point.transport) && !is_send(point.verb) && !is_atomic(point.verb);
-}
-
-bool receives_data(const Point& point, Side side) {
-    return takes_receives(point) && serves_data(point, side);
-}
 
 Layout layout_of(const Point& point, Side side) {
     Layout layout;

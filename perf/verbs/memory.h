@@ -18,36 +18,71 @@ namespace perf {
 enum class Side { Client, Server };
 
 // Ping-pong: the server answers each message with one of its own.
-bool is_ping_pong(const Point& point);
+constexpr bool is_ping_pong(const Point& point) {
+    return point.mode == Mode::Latency && !fetches(point.verb);
+}
 
 // WRITE bandwidth: the responder is told of nothing but an empty SEND behind the writes of a verify
 // round. Where that could overtake them, or one gets lost, all writes carry immediates instead.
-bool arrives_by_credit(const Point& point);
+constexpr bool arrives_by_credit(const Point& point) {
+    return point.verb == Verb::Write && is_ordered(point.transport) && !is_ping_pong(point);
+}
 
 // A write that tells the other side of itself: because the verb says so, because a ping-pong must,
 // or because it may get lost, and only those that arrive count.
-bool writes_with_immediate(const Point& point);
+constexpr bool writes_with_immediate(const Point& point) {
+    return point.verb == Verb::WriteImm ||
+           (point.verb == Verb::Write && !arrives_by_credit(point));
+}
 
 // Each message of the measurement takes a receive of the other side.
-bool takes_receives(const Point& point);
+constexpr bool takes_receives(const Point& point) {
+    return is_send(point.verb) || writes_with_immediate(point);
+}
 
 // The window of a measurement by time counts what arrives: what a sender has done with is in the
 // kernel yet over TCP, and may be lost over others.
-bool counts_arrivals(const Point& point);
+constexpr bool counts_arrivals(const Point& point) {
+    return point.transport == Transport::Tcp ||
+           (!is_reliable(point.transport) && takes_receives(point));
+}
 
-// Who posts the work requests, who holds data to be sent or read, and who memory to be filled.
-// Atomics: the words of the side that does not post are "in", because the other one changes them;
-// so are the results of the side that does.
-bool posts_data(const Point& point, Side side);
-bool has_out(const Point& point, Side side);
-bool has_in(const Point& point, Side side);
+// Who posts the work requests.
+constexpr bool posts_data(const Point& point, Side side) {
+    if (is_ping_pong(point) || point.direction == Direction::Both)
+        return true;
+    return (side == Side::Client) == (point.direction == Direction::Forward);
+}
+
+// A side is passive towards the other's requests; in both directions each side is both.
+constexpr bool serves_data(const Point& point, Side side) {
+    return posts_data(point, side == Side::Client ? Side::Server : Side::Client);
+}
+
+// Who holds data to be sent or read, and who memory to be filled. Atomics: the words of the side that
+// does not post are "in", because the other one changes them; so are the results of the side that
+// does.
+constexpr bool has_out(const Point& point, Side side) {
+    return !is_atomic(point.verb) &&
+           (point.verb == Verb::Read ? serves_data(point, side) : posts_data(point, side));
+}
+
+constexpr bool has_in(const Point& point, Side side) {
+    return is_atomic(point.verb) ||
+           (point.verb == Verb::Read ? posts_data(point, side) : serves_data(point, side));
+}
 
 // Whether the memory that a measurement writes is checked at its end: each slot is written again
 // and again, always with the same data, and nothing gets lost.
-bool looks_at_memory(const Point& point);
+constexpr bool looks_at_memory(const Point& point) {
+    return point.verify != Verify::Off && point.mode == Mode::Bandwidth &&
+           is_reliable(point.transport) && !is_send(point.verb) && !is_atomic(point.verb);
+}
 
 // The messages of the measurement complete a receive on this side.
-bool receives_data(const Point& point, Side side);
+constexpr bool receives_data(const Point& point, Side side) {
+    return takes_receives(point) && serves_data(point, side);
+}
 
 // One area inside of the registered memory; all numbers in bytes from its start.
 struct Area {
