@@ -62,7 +62,7 @@ Json to_json(const Usage& usage) {
     Json out = Json::object();
     if (usage.cpu)
         out["cpu"] = to_json(*usage.cpu);
-    out["counters"] = to_json(usage.counters);
+    out["counters"] = usage.counters;
     return out;
 }
 
@@ -96,8 +96,7 @@ void describe(Json& result, const PointUsage& usage, const std::optional<LimitSh
     result["cpu"] = {{"client", json_of(usage.client.cpu)},
                      {"server", json_of(usage.server.cpu)},
                      {"payload_bytes", usage.payload_bytes}};
-    result["counters"] = {{"client", to_json(usage.client.counters)},
-                          {"server", to_json(usage.server.counters)}};
+    result["counters"] = {{"client", usage.client.counters}, {"server", usage.server.counters}};
     result["flags"] = flags_of(usage, share);
 }
 

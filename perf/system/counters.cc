@@ -7,7 +7,6 @@
 #include <net/if.h>
 
 #include "netns/base/files.h"
-#include "perf/system/port_statistics.h"
 #include "perf/system/reading.h"
 
 namespace perf {
@@ -128,10 +127,6 @@ std::vector<std::string> flags_of(const Counters& grown) {
             out.emplace_back(name_of(trouble));
     }
     return out;
-}
-
-Json to_json(const Counters& counters) {
-    return counters;
 }
 
 Result<Counters> parse_counters(const Json& json) {

@@ -3,16 +3,18 @@
 // means that the point measured a disturbed network. Relies on sysfs (Documentation/ABI/stable/
 // sysfs-class-infiniband and testing/sysfs-class-net-statistics of the kernel):
 //
-//   /sys/class/infiniband/DEV/ports/P/hw_counters/*   the driver's; where /sys has none, of netlink
+//   /sys/class/infiniband/DEV/ports/P/hw_counters/*   the driver's; where /sys has none, netlink's
 //   /sys/class/infiniband/DEV/ports/P/counters/*      PortCounters of the IBTA; not of rxe and siw
 //   /sys/class/net/NETDEV/statistics/*                if that netdev is in this namespace
 //
 // All of them count everything that the port does, not only our queue pairs.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +36,17 @@ struct CounterSource {
 // Code::BadInput for names that lead out of their folder.
 Result<Counters> read_counters(const CounterSource& source, const std::string& sysfs = "/sys");
 
+// The driver's by netlink, as `rdma statistic show link` has them. In a network namespace other than
+// the first, sysfs shows a device of RDMA's shared mode without its counters (the kernel makes such
+// an entry of GIDs and port state only: ib_core's "compat" devices, since 5.1). Empty: this kernel or
+// namespace has no such device, or its driver counts nothing.
+Counters port_statistics(const std::string& device, uint8_t port);
+
+// What follows the header of a netlink message of nldev; lengths that are wrong end it.
+Counters parse_statistics(std::span<const std::byte> payload);
+// The index of the device that the message describes, if it is this one.
+std::optional<uint32_t> parse_index(std::span<const std::byte> payload, const std::string& device);
+
 // By how much each counter grew. One that went back was reset by somebody: nothing is known of it.
 Counters grown(const Counters& before, const Counters& after);
 
@@ -50,8 +63,6 @@ std::optional<Trouble> trouble_of(std::string_view counter);
 
 // "retransmit", "loss", "congested": each at most once.
 std::vector<std::string> flags_of(const Counters& grown);
-
-Json to_json(const Counters& counters);
 
 // At most 1024 members, names in printable ASCII.
 Result<Counters> parse_counters(const Json& json);

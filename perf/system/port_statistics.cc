@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/system/port_statistics.h"
-
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include <linux/netlink.h>
 #include <rdma/rdma_netlink.h>
 #include <sys/socket.h>
 
-#include "perf/base/names.h"
+#include "perf/system/counters.h"
 
 namespace perf {
 
@@ -28,20 +27,12 @@ struct StatisticsRequest {
     NumberAttribute port;
 };
 
-size_t length_of(const nlmsghdr& head) {
-    return head.nlmsg_len;
+std::pair<size_t, int> length_and_type(const nlmsghdr& head) {
+    return {head.nlmsg_len, head.nlmsg_type};
 }
 
-size_t length_of(const nlattr& head) {
-    return head.nla_len;
-}
-
-int type_of(const nlmsghdr& head) {
-    return head.nlmsg_type;
-}
-
-int type_of(const nlattr& head) {
-    return head.nla_type & NLA_TYPE_MASK;
+std::pair<size_t, int> length_and_type(const nlattr& head) {
+    return {head.nla_len, head.nla_type & NLA_TYPE_MASK};
 }
 
 // Messages and attributes alike are a header, so many bytes, and padding.
@@ -50,10 +41,10 @@ void each(NetlinkBytes bytes, Take&& take) {
     Header head{};
     while (bytes.size() >= sizeof head) {
         std::memcpy(&head, bytes.data(), sizeof head);
-        const size_t length = length_of(head);
+        const auto [length, type] = length_and_type(head);
         if (length < sizeof head || length > bytes.size())
             return;
-        take(type_of(head), bytes.subspan(sizeof head, length - sizeof head));
+        take(type, bytes.subspan(sizeof head, length - sizeof head));
         bytes = bytes.subspan(std::min<size_t>(NLMSG_ALIGN(length), bytes.size()));
     }
 }
@@ -127,8 +118,8 @@ std::optional<uint32_t> parse_index(NetlinkBytes payload, const std::string& dev
     return named ? index : std::nullopt;
 }
 
-Statistics parse_statistics(NetlinkBytes payload) {
-    Statistics out;
+Counters parse_statistics(NetlinkBytes payload) {
+    Counters out;
     const auto take_entry = [&](NetlinkBytes entry) {
         std::string name;
         std::optional<uint64_t> value;
@@ -152,7 +143,7 @@ Statistics parse_statistics(NetlinkBytes payload) {
     return out;
 }
 
-Statistics port_statistics(const std::string& device, uint8_t port) {
+Counters port_statistics(const std::string& device, uint8_t port) {
     std::optional<uint32_t> index;
     const nlmsghdr list = request_head(RDMA_NLDEV_CMD_GET, sizeof list, NLM_F_DUMP);
     ask_nldev(list, [&](NetlinkBytes payload) {
@@ -161,7 +152,7 @@ Statistics port_statistics(const std::string& device, uint8_t port) {
     });
     if (!index)
         return {};
-    Statistics out;
+    Counters out;
     const StatisticsRequest request = {
         .head = request_head(RDMA_NLDEV_CMD_STAT_GET, sizeof request, 0),
         .device = number_attribute(RDMA_NLDEV_ATTR_DEV_INDEX, *index),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/system/port_statistics.h"
+#include "perf/system/counters.h"
 
 #include <vector>
 
@@ -52,16 +52,16 @@ Payload statistics(const Payload& counters) {
 TEST(PortStatistics, AreReadFromTheKernelsMessage) {
     const Payload message = statistics(counter("sent_pkts", bytes_of(uint64_t{70671})) +
                                        counter("rcvd_seq_err", bytes_of(uint64_t{0})));
-    EXPECT_EQ(parse_statistics(message), (Statistics{{"rcvd_seq_err", 0}, {"sent_pkts", 70671}}));
+    EXPECT_EQ(parse_statistics(message), (Counters{{"rcvd_seq_err", 0}, {"sent_pkts", 70671}}));
 }
 
 TEST(PortStatistics, WhatIsNoNumberOrHasNoNameIsLeftOut) {
     EXPECT_EQ(parse_statistics(statistics(counter("narrow", bytes_of(uint32_t{1})) +
                                           counter("", bytes_of(uint64_t{1})) +
                                           counter("good", bytes_of(uint64_t{1})))),
-              (Statistics{{"good", 1}}));
-    EXPECT_EQ(parse_statistics(counter("not in the table", bytes_of(uint64_t{1}))), Statistics{});
-    EXPECT_EQ(parse_statistics({}), Statistics{});
+              (Counters{{"good", 1}}));
+    EXPECT_EQ(parse_statistics(counter("not in the table", bytes_of(uint64_t{1}))), Counters{});
+    EXPECT_EQ(parse_statistics({}), Counters{});
 }
 
 TEST(PortStatistics, ACutMessageIsReadNoFurtherThanItGoes) {
@@ -69,7 +69,7 @@ TEST(PortStatistics, ACutMessageIsReadNoFurtherThanItGoes) {
     for (size_t length = 0; length < whole.size(); ++length) {
         // Memory of its own, so that a sanitizer sees a byte too many.
         const Payload cut(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(length));
-        EXPECT_EQ(parse_statistics(cut), Statistics{}) << length;
+        EXPECT_EQ(parse_statistics(cut), Counters{}) << length;
     }
 }
 
@@ -85,7 +85,7 @@ TEST(PortStatistics, TheDeviceIsFoundByItsWholeName) {
 
 // The kernel that runs this test has no such device, or no RDMA at all.
 TEST(PortStatistics, OfNoDeviceAreNone) {
-    EXPECT_EQ(port_statistics("no-such-device", 1), Statistics{});
+    EXPECT_EQ(port_statistics("no-such-device", 1), Counters{});
 }
 
 }  // namespace
