@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "perf/engine/teams.h"
-#include "perf/measure/conduct.h"
 #include "perf/protocol/control.h"
 #include "perf/system/tcp.h"
 #include "perf/verbs/limit.h"
@@ -107,10 +106,6 @@ Result<> Client::watch_idle() {
         return woken;
     account_.end_idle();
     return {};
-}
-
-Result<PointResult> Client::run(const Point& point) {
-    return conduct({this, 1}, point);
 }
 
 Result<> Client::open(const Point& point) {
@@ -306,8 +301,8 @@ Result<Client::Mark> Client::mark(bool must_ask) {
         mark.reverse = {TRY(required<uint64_t>(frame, "messages")), at_ns};
     }
     const Crew& crew = team_->crew();
-    const Reading seen = read_in_time([&] { return on_arrival ? crew.received() : crew.sent(); });
-    (on_arrival ? mark.reverse : mark.forward) = {seen.count, seen.at_ns};
+    (on_arrival ? mark.reverse : mark.forward) =
+        read_in_time([&] { return on_arrival ? crew.received() : crew.sent(); });
     return mark;
 }
 
@@ -322,7 +317,10 @@ Result<> Client::close_window() {
 }
 
 Result<> Client::check_order(const Mark& earlier, const Mark& later) {
-    if (later.forward.is_behind(earlier.forward) || later.reverse.is_behind(earlier.reverse))
+    const auto went_back = [](const Reading& from, const Reading& to) {
+        return to.count < from.count || to.at_ns < from.at_ns;
+    };
+    if (went_back(earlier.forward, later.forward) || went_back(earlier.reverse, later.reverse))
         return protocol_error("the server's counts or clock went back");
     return {};
 }
@@ -336,7 +334,7 @@ Result<Stretch> Client::end_interval() {
         return stretch;
     }
     TRY(check_order(interval_, now));
-    const auto add = [&](Direction direction, const Count& begin, const Count& end) {
+    const auto add = [&](Direction direction, const Reading& begin, const Reading& end) {
         stretch.parts.push_back({.direction = direction});
         put_window(stretch.parts.back(), begin, end);
     };
@@ -403,10 +401,10 @@ Result<> Client::count_reverse(const Json& stopped) {
 }
 
 // By time: what was counted between the two.
-void Client::put_window(Part& part, const Count& opened, const Count& closed) {
-    part.messages = closed.messages - opened.messages;
+void Client::put_window(Part& part, const Reading& opened, const Reading& closed) {
+    part.messages = closed.count - opened.count;
     part.elapsed_ns = closed.at_ns - opened.at_ns;
-    part.warmup_messages = opened.messages;
+    part.warmup_messages = opened.count;
 }
 
 // By iterations: from the first thread's begin to the last one's end.

@@ -2,9 +2,10 @@
 // Client: one control connection and device of the side that owns the plan. start() agrees with the
 // server on versions and devices, greet() on versions only, which is enough for points over TCP;
 // then each point goes through the phases below. conduct() takes one or more clients through them
-// together (conduct.h).
+// together.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -68,9 +69,6 @@ class Client {
     // Why attend() came back for this client.
     Error explain(const Attention& attention);
 
-    // A point by this client alone. Wrong data is no error, but not measured.
-    Result<PointResult> run(const Point& point);
-
     // What the point has brought so far; `parts` instead of `result.bandwidth`.
     [[nodiscard]] const PointResult& result() const { return result_; }
 
@@ -90,29 +88,18 @@ class Client {
 
     [[nodiscard]] const Device& device() const { return *device_; }
 
-    [[nodiscard]] const Control& control() const { return control_; }
-
-    // For exchanges that are no points (suites/).
+    // For exchanges that are no points (suites/), too.
     [[nodiscard]] Control& control() { return control_; }
 
     [[nodiscard]] Account& account() { return account_; }
 
   private:
-    // Messages by some time of the clock of the side that counts them.
-    struct Count {
-        uint64_t messages = 0;
-        uint64_t at_ns = 0;
-
-        [[nodiscard]] bool is_behind(const Count& earlier) const {
-            return messages < earlier.messages || at_ns < earlier.at_ns;
-        }
-    };
-
-    // The sender counts what has completed. What a TCP socket took is on its way yet, and what an
-    // unreliable transport took may be lost: there the receiver counts.
+    // Messages, by the clock of the side that counts them. The sender counts what has completed. What
+    // a TCP socket took is on its way yet, and what an unreliable transport took may be lost: there
+    // the receiver counts.
     struct Mark {
-        Count forward;
-        Count reverse;
+        Reading forward;
+        Reading reverse;
     };
 
     Client(Control control, const SideOptions& options)
@@ -134,7 +121,7 @@ class Client {
     Result<> count_forward(uint64_t seen);
     Result<> count_reverse(const Json& stopped);
     Part part_of(Direction direction, const Posted& posted);
-    static void put_window(Part& part, const Count& opened, const Count& closed);
+    static void put_window(Part& part, const Reading& opened, const Reading& closed);
 
     [[nodiscard]] bool posts(Side side) const { return posts_data(result_.point, side); }
 
@@ -174,6 +161,26 @@ class Client {
     std::vector<uint64_t> sent_by_server_;  // by lane
     uint64_t answer_due_ns_ = 0;
 };
+
+// ---- points over several clients ----------------------------------------------------------------
+// Who looks on while a point by time runs.
+struct Onlooker {
+    uint32_t interval_ms = 0;  // 0: none
+    std::function<Result<>(const Interim& interim)> show = {};
+};
+
+// Runs a point over all clients at the same time: opened and verified one after the other, then
+// started, and measured in one window. A point whose data is wrong is not measured, and no error.
+// After an error no client can be used any more.
+//
+// The clients' Stop may be interrupted while a point is measured, unless servers post by iterations:
+// what is measured so far is the result then. If that is nothing, the point is stopped, an error.
+//
+// `loads`, one for each client, carry the point's load meanwhile. A server takes them for clients.
+Result<PointResult> conduct(std::span<Client> clients,
+                            const Point& point,
+                            const Onlooker& onlooker = {},
+                            std::span<Client> loads = {});
 
 // ---- the clients of a command line --------------------------------------------------------------
 // A client for each host, in order: versions are agreed on, and devices unless no point needs one.

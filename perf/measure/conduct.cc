@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/measure/conduct.h"
-
 #include <algorithm>
-#include <optional>
 #include <ranges>
 #include <set>
-#include <vector>
+
+#include "perf/measure/client.h"
 
 namespace perf {
 

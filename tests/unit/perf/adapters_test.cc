@@ -10,7 +10,7 @@
 #include <sys/prctl.h>
 
 #include "perf/command/commands.h"
-#include "perf/measure/conduct.h"
+#include "perf/measure/client.h"
 #include "perf/verbs/limit.h"
 #include "tests/unit/perf/session_pair.h"
 #include "tests/unit/perf/wire.h"
@@ -116,7 +116,7 @@ TEST(Path, HasAGrhWhereItsUserNamesAGid) {
         auto client = pair.client(verbs);
         ASSERT_TRUE(client) << client.error().message();
         EXPECT_TRUE(client->device().info.grh);
-        const auto result = client->run(point(Verb::Write, Mode::Bandwidth));
+        const auto result = conduct({&*client, 1}, point(Verb::Write, Mode::Bandwidth));
         ASSERT_TRUE(result) << result.error().message();
     }
     (void)pair.outcome();
@@ -363,7 +363,7 @@ TEST(OpenLoop, IsPatientWhileNothingIsOwed) {
                             .polls = {{.mode = mode}},
                             .rate = 3,
                             .verify = Verify::Off};
-            const auto result = client->run(expand(plan).front());
+            const auto result = conduct({&*client, 1}, expand(plan).front());
             ASSERT_TRUE(result) << result.error().message();
             EXPECT_EQ(result->latency->samples, 3U);
         }
@@ -383,13 +383,13 @@ TEST(OlderServer, IsNotAskedForWhatItDoesNotKnow) {
                         }});
         auto client = Client::start(verbs, wire.control(pair.stop), options());
         ASSERT_TRUE(client) << client.error().message();
-        const auto plain = client->run(point(Verb::Write, Mode::Bandwidth));
+        const auto plain = conduct({&*client, 1}, point(Verb::Write, Mode::Bandwidth));
         ASSERT_TRUE(plain) << plain.error().message();
         EXPECT_EQ(plain->server_ordering, Ordering::Strict);
         EXPECT_EQ(plain->checked.messages, 3 * plain->point.slots) << "only rounds of messages";
         Point wanted = point(Verb::Write, Mode::Bandwidth);
         wanted.marks.traffic_class = 104;
-        const auto refused = refusal(client->run(wanted));
+        const auto refused = refusal(conduct({&*client, 1}, wanted));
         EXPECT_THAT(refused.message(), HasSubstr("does not know the setting 'marks'"));
         EXPECT_THAT(refused.fix, HasSubstr("upgrade rdma-perf on the peer"));
     }

@@ -52,7 +52,7 @@ base::Result<PointResult> run_in(FakeVerbs& verbs, const Buffers& memory, const 
         Client client = TRY(pair.client(verbs));
         EXPECT_EQ(client.device().info.memory, memory->name());
         EXPECT_EQ(client.server_device().memory, memory->name());
-        return client.run(wanted);
+        return conduct({&client, 1}, wanted);
     }();
     (void)pair.outcome();
     EXPECT_EQ(verbs.objects(), 0U) << "objects are left";

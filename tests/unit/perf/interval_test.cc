@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
-#include "perf/measure/conduct.h"
+#include "perf/measure/client.h"
 #include "perf/measure/schedule.h"
 #include "perf/report/report.h"
 #include "tests/unit/perf/report_samples.h"
@@ -148,7 +148,7 @@ Result<PointResult> run_interrupted_by_iterations(Point wanted) {
     });
     auto result = [&]() -> Result<PointResult> {
         Client client = TRY(pair.client(verbs));
-        return client.run(wanted);
+        return conduct({&client, 1}, wanted);
     }();
     interrupter.request_stop();
     EXPECT_TRUE(pair.outcome());

@@ -157,7 +157,7 @@ TEST(Loss, OfAWholeRoundIsNoFailure) {
         Pair pair(verbs, 500ms);
         auto client = pair.client(verbs);
         ASSERT_TRUE(client);
-        const auto result = client->run(p);
+        const auto result = conduct({&*client, 1}, p);
         ASSERT_TRUE(result) << result.error().message();
         EXPECT_FALSE(result->checked.wrong);
         EXPECT_EQ(result->checked.lost, 1U);
@@ -176,7 +176,7 @@ TEST(Loss, OfAllThatIsMeasuredIsNoFailure) {
         Pair pair(verbs, 1s);
         auto client = pair.client(verbs);
         ASSERT_TRUE(client);
-        const auto result = client->run(p);
+        const auto result = conduct({&*client, 1}, p);
         ASSERT_TRUE(result) << result.error().message();
         EXPECT_EQ(result->bandwidth->messages, 0U);
         EXPECT_GT(result->bandwidth->lost, 0U);
@@ -195,7 +195,7 @@ TEST(Loss, FullVerificationEndsThoughNothingCame) {
     Pair pair(verbs, 500ms);
     auto client = Client::start(verbs, pair.control(), options(20s));
     ASSERT_TRUE(client);
-    const auto result = client->run(p);
+    const auto result = conduct({&*client, 1}, p);
     ASSERT_TRUE(result) << result.error().message();
     EXPECT_FALSE(result->checked.wrong);
     EXPECT_EQ(result->checked.lost, 4U + kRoundsAfter);

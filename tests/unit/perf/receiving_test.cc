@@ -41,7 +41,7 @@ TEST(Receiving, WhoOnlyReceivesIsThereBeforeTheFirstMessage) {
                             }});
             auto client = Client::start(verbs, wire.control(pair.stop), options(20s));
             ASSERT_TRUE(client) << client.error().message();
-            const auto result = client->run(expand(plan).front());
+            const auto result = conduct({&*client, 1}, expand(plan).front());
             ASSERT_TRUE(result) << result.error().message();
             EXPECT_EQ(result->bandwidth->messages, 5000U);
         }
@@ -65,7 +65,7 @@ TEST(Receiving, ProcessorTimeOfWhoReceivesIsThatOfTheWholePoint) {
     {
         auto client = Client::start(verbs, pair.control(), options(20s));
         ASSERT_TRUE(client) << client.error().message();
-        const auto result = client->run(expand(plan).front());
+        const auto result = conduct({&*client, 1}, expand(plan).front());
         ASSERT_TRUE(result) << result.error().message();
         ASSERT_TRUE(result->usage.client.cpu);
         EXPECT_GE(result->usage.client.cpu->window_s * 1e9,
@@ -106,7 +106,7 @@ TEST(Receiving, OverUnreliableTransportsArrivalsInTheWindowCount) {
             Point p = point(Verb::Send, Mode::Bandwidth, 1000, transport);
             p.iterations = 0;
             p.time_ms = 20;
-            const auto result = client->run(p);
+            const auto result = conduct({&*client, 1}, p);
             ASSERT_TRUE(result) << result.error().message();
             EXPECT_EQ(result->bandwidth->messages, 4000U);
         }

@@ -87,7 +87,7 @@ inline base::Result<PointResult> run_one(test::FakeVerbs& verbs, const Point& wa
     Pair pair(verbs);
     auto result = [&]() -> base::Result<PointResult> {
         Client client = TRY(pair.client(verbs));
-        return client.run(wanted);
+        return conduct({&client, 1}, wanted);
     }();
     (void)pair.outcome();
     EXPECT_EQ(verbs.objects(), 0U) << "objects are left";

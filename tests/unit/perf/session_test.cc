@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "perf/command/commands.h"
-#include "perf/measure/conduct.h"
+#include "perf/measure/client.h"
 #include "tests/unit/perf/fake_verbs.h"
 #include "tests/unit/perf/session_pair.h"
 
@@ -182,7 +182,7 @@ TEST(Session, AFailureWithThePortDownSaysSo) {
     auto client = pair.client(verbs);
     ASSERT_TRUE(client);
     verbs.take_link_down("rxe0");
-    const auto result = client->run(point(Verb::Write, Mode::Bandwidth));
+    const auto result = conduct({&*client, 1}, point(Verb::Write, Mode::Bandwidth));
     ASSERT_FALSE(result);
     EXPECT_EQ(result.error().code, Code::Unavailable);
     EXPECT_THAT(result.error().message(), HasSubstr("port 1 of rxe0 is down"));
@@ -197,7 +197,7 @@ TEST_P(EveryEnding, SilenceEndsAtTheDeadline) {
         {
             auto client = pair.client(verbs);
             ASSERT_TRUE(client) << describe(wanted);
-            const auto result = client->run(wanted);
+            const auto result = conduct({&*client, 1}, wanted);
             ASSERT_FALSE(result) << describe(wanted);
             EXPECT_THAT(result.error().message(),
                         testing::AnyOf(HasSubstr("no completion for"), HasSubstr("deadline")));
@@ -222,7 +222,7 @@ TEST_P(EveryPoint, ARemovedDeviceEndsIt) {
     auto client = pair.client(verbs);
     ASSERT_TRUE(client);
     const auto begin = Deadline::Clock::now();
-    const auto result = client->run(p);
+    const auto result = conduct({&*client, 1}, p);
     ASSERT_FALSE(result);
     EXPECT_EQ(result.error().code, Code::Kernel);
     EXPECT_THAT(result.error().message(), HasSubstr("measuring " + describe(p)));
@@ -243,7 +243,7 @@ TEST_P(EveryPoint, StopEndsIt) {
     });
     auto client = pair.client(verbs);
     ASSERT_TRUE(client);
-    const auto result = client->run(p);
+    const auto result = conduct({&*client, 1}, p);
     ASSERT_FALSE(result);
     EXPECT_EQ(result.error().sys, ECANCELED) << result.error().message();
 }
@@ -259,7 +259,7 @@ TEST_P(EveryEnding, DeadClientEndsTheSession) {
             verbs.go_silent(is_ping_pong(p) || is_reliable(p.transport) ? 4 * p.slots + 20
                                                                         : 2 * p.slots + 5);
             // The client gives up by its own deadline and closes: for the server it is gone.
-            (void)client->run(p);
+            (void)conduct({&*client, 1}, p);
         }
         const auto outcome = pair.outcome();
         ASSERT_FALSE(outcome) << describe(p);
@@ -285,7 +285,7 @@ TEST(Session, ManyPointsOverOneConnection) {
         auto client = pair.client(verbs);
         ASSERT_TRUE(client) << client.error().message();
         for (const Case& c : all_cases()) {
-            const auto result = client->run(point(c.verb, c.mode, 1000, c.transport));
+            const auto result = conduct({&*client, 1}, point(c.verb, c.mode, 1000, c.transport));
             ASSERT_TRUE(result) << result.error().message();
         }
     }
@@ -364,8 +364,8 @@ TEST(Session, ConnectionSurvivesWrongData) {
     Pair pair(verbs);
     auto client = pair.client(verbs);
     ASSERT_TRUE(client);
-    EXPECT_TRUE(client->run(point(Verb::Send, Mode::Bandwidth))->checked.wrong);
-    EXPECT_FALSE(client->run(point(Verb::Send, Mode::Bandwidth))->checked.wrong);
+    EXPECT_TRUE(conduct({&*client, 1}, point(Verb::Send, Mode::Bandwidth))->checked.wrong);
+    EXPECT_FALSE(conduct({&*client, 1}, point(Verb::Send, Mode::Bandwidth))->checked.wrong);
 }
 
 TEST(Session, MemoryLimitIsExplained) {
@@ -468,7 +468,7 @@ TEST(Suites, AnotherOneIsServedBesidePoints) {
         EXPECT_EQ((*echoed)["said"], "hello");
         EXPECT_EQ((*echoed)["device"], "rxe0");
         EXPECT_TRUE(ask("echo_end"));
-        const auto result = client->run(point(Verb::Write, Mode::Latency));
+        const auto result = conduct({&*client, 1}, point(Verb::Write, Mode::Latency));
         EXPECT_TRUE(result) << result.error().message();
         const auto early = ask("echo_end");
         ASSERT_FALSE(early);

@@ -11,7 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "perf/measure/conduct.h"
+#include "perf/measure/client.h"
 #include "tests/unit/perf/fake_cm.h"
 #include "tests/unit/perf/session_pair.h"
 #include "tests/unit/perf/wire.h"
@@ -334,7 +334,7 @@ TEST_P(RdmaCm, ConnectsEveryLane) {
                                 .seed = 5};
                 auto client = pair.client(verbs);
                 ASSERT_TRUE(client) << client.error().message();
-                const auto result = client->run(expand(plan).front());
+                const auto result = conduct({&*client, 1}, expand(plan).front());
                 ASSERT_TRUE(result) << result.error().message();
                 EXPECT_FALSE(result->checked.wrong);
                 EXPECT_EQ(result->bandwidth->messages, direction == Direction::Both ? 600U : 300U);
@@ -360,7 +360,7 @@ TEST(Session, ServerThatRdmaCmCannotReachIsNamed) {
         p.connect = Connect::Cm;
         auto client = pair.client(verbs);
         ASSERT_TRUE(client);
-        const auto result = client->run(p);
+        const auto result = conduct({&*client, 1}, p);
         ASSERT_FALSE(result);
         EXPECT_THAT(result.error().message(), HasSubstr("opening send bw"));
     }

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "perf/measure/conduct.h"
+#include "perf/measure/client.h"
 #include "perf/report/report.h"
 #include "tests/unit/perf/report_samples.h"
 #include "tests/unit/perf/session_pair.h"

@@ -9,8 +9,8 @@
 #include <sys/socket.h>
 
 #include "perf/engine/tcp_lane.h"
-#include "perf/measure/conduct.h"
 #include "perf/protocol/control.h"
+#include "perf/measure/client.h"
 #include "tests/unit/perf/session_pair.h"
 #include "tests/unit/perf/wire.h"
 
@@ -56,7 +56,7 @@ Result<PointResult> run_tcp(const Point& wanted) {
     Pair pair(verbs);
     auto result = [&]() -> Result<PointResult> {
         Client client = TRY(pair.client());
-        return client.run(wanted);
+        return conduct({&client, 1}, wanted);
     }();
     const auto outcome = pair.outcome();
     EXPECT_EQ(outcome.has_value(), result.has_value());
@@ -74,7 +74,7 @@ Result<PointResult> run_over(WireFaults faults,
     auto result = [&]() -> Result<PointResult> {
         Wire wire(pair.control(), std::move(faults));
         Client client = TRY(Client::greet(wire.control(stop), options(timeout)));
-        return client.run(wanted);
+        return conduct({&client, 1}, wanted);
     }();
     auto ended = pair.outcome();
     if (outcome != nullptr)
@@ -389,7 +389,7 @@ TEST(TcpPoints, ShareAConnectionWithVerbs) {
         const auto points = expand(plan);
         EXPECT_EQ(points.size(), 6U);
         for (const Point& p : points) {
-            const auto result = client->run(p);
+            const auto result = conduct({&*client, 1}, p);
             ASSERT_TRUE(result) << result.error().message();
             EXPECT_FALSE(result->checked.wrong);
             EXPECT_EQ(result->mtu != 0, p.transport == Transport::Rc);
