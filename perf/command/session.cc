@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "perf/command/commands.h"
-#include "perf/engine/teams.h"
+#include "perf/engine/team.h"
 #include "perf/measure/account.h"
 #include "perf/protocol/control.h"
 

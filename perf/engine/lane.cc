@@ -43,27 +43,21 @@ int iwarp_access(const Device& device, const Point& point, Side side) {
                : 0;
 }
 
+// By Verb.
+constexpr ibv_wr_opcode kOpcodes[] = {IBV_WR_RDMA_WRITE,
+                                      IBV_WR_RDMA_READ,
+                                      IBV_WR_SEND,
+                                      IBV_WR_RDMA_WRITE_WITH_IMM,
+                                      IBV_WR_SEND_WITH_IMM,
+                                      IBV_WR_ATOMIC_FETCH_AND_ADD,
+                                      IBV_WR_ATOMIC_CMP_AND_SWP};
+
 ibv_wr_opcode opcode_of(const Point& point) {
-    switch (point.verb) {
-        case Verb::Read:
-            return IBV_WR_RDMA_READ;
-        case Verb::Send:
-            return IBV_WR_SEND;
-        case Verb::SendImm:
-            return IBV_WR_SEND_WITH_IMM;
-        case Verb::WriteImm:
-            return IBV_WR_RDMA_WRITE_WITH_IMM;
-        case Verb::FetchAdd:
-            return IBV_WR_ATOMIC_FETCH_AND_ADD;
-        case Verb::CompareSwap:
-            return IBV_WR_ATOMIC_CMP_AND_SWP;
-        case Verb::Write:
-            break;
-    }
     // A ping-pong by WRITE must tell the other side that the data is complete. Watching the last
     // byte of the buffer would assume that bytes are placed in order, which neither the verbs nor
     // relaxed PCIe ordering promise; an immediate costs one receive and is sure.
-    return writes_with_immediate(point) ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE;
+    return writes_with_immediate(point) ? IBV_WR_RDMA_WRITE_WITH_IMM
+                                        : kOpcodes[static_cast<size_t>(point.verb)];
 }
 
 ibv_wr_opcode with_immediate(ibv_wr_opcode opcode) {

@@ -19,19 +19,8 @@ msghdr message_of(std::span<iovec> pieces) {
     return message;
 }
 
-size_t length_of(std::span<const iovec> pieces) {
-    size_t bytes = 0;
-    for (const iovec& piece : pieces)
-        bytes += piece.iov_len;
-    return bytes;
-}
-
 iovec piece_of(std::span<std::byte> data) {
     return {data.data(), data.size()};
-}
-
-bool is_busy(int number) {
-    return number == EAGAIN || number == EINTR;
 }
 }  // namespace
 
@@ -81,7 +70,7 @@ void TcpLane::progress() noexcept {
 }
 
 void TcpLane::fail(int number) noexcept {
-    if (!is_busy(number))
+    if (number != EAGAIN && number != EINTR)
         error_ = number;
 }
 
@@ -138,10 +127,10 @@ void TcpLane::read_messages() noexcept {
     const size_t count = gather_receives(pieces);
     if (count == 0)
         return;
-    const std::span<iovec> all(pieces.data(), count);
-    msghdr message = message_of(all);
+    const size_t room = count * point_.size - in_offset_;
+    msghdr message = message_of({pieces.data(), count});
     const ssize_t got = ::recvmsg(fd_.get(), &message, MSG_DONTWAIT);
-    may_read_ = hung_up_ || (got >= 0 && static_cast<size_t>(got) == length_of(all));
+    may_read_ = hung_up_ || (got >= 0 && static_cast<size_t>(got) == room);
     if (got <= 0)
         return fail(got == 0 ? ECONNRESET : errno);
     in_offset_ += static_cast<size_t>(got);

@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // Team: one side of a point. Its lanes, a thread for each group of them while something is
 // measured, and what these threads found. Between measurements the lanes belong to the thread that
-// owns the team. VerbsTeam and TcpTeam make and connect the lanes; nothing here is called while a
-// loop runs.
+// owns the team. Nothing of Team is called while a loop runs.
+//
+// TeamOf: a team whose lanes come in groups of one kind (Group, TcpGroup): its rounds, and what its
+// threads do. So the loops know their lanes by type and call nothing virtual. VerbsTeam: over queue
+// pairs. TcpTeam: over TCP connections (streams.h), one for each lane.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "perf/engine/crew.h"
 #include "perf/engine/integrity.h"
 #include "perf/engine/latency.h"
+#include "perf/engine/tcp_lane.h"
+#include "perf/protocol/streams.h"
 
 namespace perf {
 
@@ -104,5 +111,236 @@ class Team {
 
 // How long the warm-up of a point that is measured by time lasts.
 uint64_t warmup_ns(const Point& point);
+
+// When a latency loop has warmed up, and when it ends.
+inline Limit latency_warmup(const Point& point) {
+    if (point.time_ms != 0)
+        return {.until_ns = now_ns() + warmup_ns(point)};
+    return {.messages = warmup_of(point, point.iterations)};
+}
+
+inline Limit latency_limit(const Point& point) {
+    if (point.time_ms != 0)
+        return {.until_ns = now_ns() + uint64_t{point.time_ms} * 1'000'000};
+    return {.messages = point.iterations};
+}
+
+template <class L, class C>
+Ending measure_latency(
+    L& lane, C& completer, Worker& worker, const Limit& limit, Histogram& histogram) {
+    if (lane.point().rate != 0)
+        return OpenLoop(lane, completer, worker).run(limit, histogram);
+    if (is_ping_pong(lane.point()))
+        return ping(lane, completer, worker, limit, histogram);
+    return round_trip(lane, completer, worker, limit, histogram);
+}
+
+// Bandwidth of one group. By time: until the worker is closed. By iterations: a warm-up, then the
+// measurement, which all threads begin together.
+template <class G, class C>
+Ending stream_group(G& group, C& completer, Crew::Hand& hand, Shift& shift, bool posts) {
+    const Point& point = group.lanes.front().point();
+    Stream stream(group, completer, hand.worker, std::span(shift.flows));
+    const auto add_quota = [&](auto&& messages) {
+        for (size_t i = 0; posts && i < shift.flows.size(); ++i)
+            shift.flows[i].quota += messages(iterations_of(point, group.lanes[i].number()));
+    };
+    if (posts && point.iterations != 0) {
+        add_quota([&](uint64_t iterations) { return warmup_of(point, iterations); });
+        if (const Ending warm = stream.send(); !warm.good())
+            return warm;
+        shift.warmup = hand.worker.sent();
+        hand.meet();
+        add_quota([](uint64_t iterations) { return iterations; });
+    } else {
+        add_quota([](uint64_t) { return UINT64_MAX; });
+    }
+    shift.begin_ns = now_ns();
+    if (const Ending sent = stream.send(); !sent.good())
+        return sent;
+    shift.end_ns = now_ns();
+    hand.drained();
+    return stream.receive();
+}
+
+template <class G>
+class TeamOf : public Team {
+  public:
+    ~TeamOf() override { dismiss(); }
+
+    Result<> emit(uint32_t lane, const Round& round) override {
+        return emit_round(seat(lane), waiting_, round);
+    }
+
+    // Once a whole round was lost others are not waited for that long: other clients' servers wait
+    // meanwhile, and there may be hundreds of lanes.
+    Result<Checked> collect(uint32_t lane, const Round& round) override {
+        Waiting waiting = waiting_;
+        if (lost_a_round_)
+            waiting.patience = std::min(waiting.patience, kLossPatience);
+        Checked checked = TRY(collect_round(seat(lane), waiting, round));
+        lost_a_round_ = lost_a_round_ || (checked.messages == 0 && checked.lost != 0);
+        return checked;
+    }
+
+  protected:
+    using OneLane = typename decltype(G::lanes)::value_type;
+    using Team::Team;
+
+    // number < point().qps
+    [[nodiscard]] Seat<OneLane> seat(uint32_t number) {
+        for (G& group : groups_) {
+            if (number < group.lanes.size())
+                return {group.lanes, group.lanes[number]};
+            number -= static_cast<uint32_t>(group.lanes.size());
+        }
+        return {groups_.back().lanes, groups_.back().lanes.back()};
+    }
+
+    [[nodiscard]] OneLane& lane(uint32_t number) { return seat(number).lane; }
+
+    // make(first, count) gives the group with these lanes.
+    template <class Make>
+    Result<> make_groups(Make make) {
+        for (size_t thread = 0; thread < point_.threads; ++thread) {
+            const uint32_t first = first_lane(thread);
+            groups_.push_back(TRY(make(first, first_lane(thread + 1) - first)));
+        }
+        return {};
+    }
+
+    Ring& ring(uint32_t number) override { return lane(number); }
+
+    void prepare() override {
+        for (G& group : groups_) {
+            for (auto& lane : group.lanes)
+                lane.plain_messages();
+        }
+    }
+
+    Crew::Body body(size_t number, Shift& shift) override {
+        return
+            [this, number, &shift](Crew::Hand& hand) { return work(groups_[number], hand, shift); };
+    }
+
+    std::vector<G> groups_;
+
+  private:
+    Ending work(G& group, Crew::Hand& hand, Shift& shift) {
+        Waiting waiting = waiting_;
+        waiting.word = hand.worker.word_fd();
+        const auto loop = [&](auto& queue) {
+            return with_completer(queue, waiting, [&](auto& completer) {
+                if (point_.mode == Mode::Latency)
+                    return probe(group.lanes.front(), completer, hand, shift);
+                return stream_group(group, completer, hand, shift, posts_data(point_, side_));
+            });
+        };
+        if constexpr (requires { group.queue->extended; }) {
+            if (group.queue->extended != nullptr) {
+                LazyQueue lazy{group.queue.get()};
+                return loop(lazy);
+            }
+        }
+        return loop(*group.queue);
+    }
+
+    template <class L, class C>
+    Ending probe(L& lane, C& completer, Crew::Hand& hand, Shift& shift) {
+        if (side_ == Side::Server) {
+            hand.drained();  // it only ever answers
+            // An open loop owes nothing until its next message is due.
+            if (point_.rate != 0)
+                completer.be_patient_for(waiting_.patience +
+                                         std::chrono::milliseconds(1000 / point_.rate + 1));
+            return pong(lane, completer, hand.worker);
+        }
+        Histogram ignored;
+        const Ending warm =
+            measure_latency(lane, completer, hand.worker, latency_warmup(point_), ignored);
+        if (!warm.good())
+            return warm;
+        shift.warmup = hand.worker.sent();
+        shift.begin_ns = now_ns();
+        const Ending end =
+            measure_latency(lane, completer, hand.worker, latency_limit(point_), shift.latencies);
+        shift.end_ns = now_ns();
+        // What finish() reports as sent.
+        shift.flows.front().completed = hand.worker.sent();
+        return end;
+    }
+
+    bool lost_a_round_ = false;
+};
+
+class VerbsTeam : public TeamOf<Group> {
+  public:
+    // Everything up to queue pairs in INIT with their receives posted. `waiting` says how to wait
+    // and whose words explain a failure; the device must live longer. `ends`: for rdma_cm, if the
+    // point wants it.
+    static Result<std::unique_ptr<VerbsTeam>> create(const Device& device,
+                                                     const Point& point,
+                                                     Side side,
+                                                     const Waiting& waiting,
+                                                     const CmEnds& ends);
+
+    // Queue pairs go before what rdma_cm connected them with.
+    ~VerbsTeam() override {
+        dismiss();
+        groups_.clear();
+    }
+
+    // One for each lane.
+    [[nodiscard]] std::vector<Endpoint> endpoints() const;
+
+    // To RTR and RTS. Code::BadInput if there is not one endpoint for each lane. Where rdma_cm
+    // connects, only prepares it.
+    Result<> connect(const DeviceInfo& peer, std::span<const Endpoint> remote, uint32_t mtu);
+
+    // Of a server that rdma_cm connects: what the client needs.
+    [[nodiscard]] std::optional<CmTicket> ticket() const;
+
+    // After connect() of both sides: rdma_cm connects; nothing to do without it. The client calls
+    // it with the ticket, the server at the same time. If the ticket wants it, the client also asks
+    // "link", which the server answers after this.
+    Result<> link(const std::optional<CmTicket>& ticket);
+
+    [[nodiscard]] uint32_t inline_bytes() { return lane(0).inline_bytes(); }
+
+    [[nodiscard]] uint32_t reads() { return lane(0).reads(); }
+
+    Result<Checked> fetch(uint32_t number, const Round& round) override {
+        return fetch_round(seat(number), waiting_, round);
+    }
+
+  private:
+    using TeamOf::TeamOf;
+
+    uint32_t mtu_ = 0;
+    std::unique_ptr<CmLinks> cm_;  // where rdma_cm connects
+};
+
+class TcpTeam : public TeamOf<TcpGroup> {
+  public:
+    static Result<std::unique_ptr<TcpTeam>> create(const Point& point,
+                                                   Side side,
+                                                   const Waiting& waiting) {
+        std::unique_ptr<TcpTeam> team(new TcpTeam(point, side, waiting));
+        TRY(team->make_groups([&](uint32_t first, uint32_t count) {
+            return TcpGroup::create(point, side, first, count);
+        }));
+        return team;
+    }
+
+    // One stream for each lane.
+    Result<> connect(Streams streams) {
+        for (uint32_t number = 0; number < point_.qps; ++number)
+            TRY(lane(number).connect(std::move(streams[number])));
+        return {};
+    }
+
+  private:
+    using TeamOf::TeamOf;
+};
 
 }  // namespace perf

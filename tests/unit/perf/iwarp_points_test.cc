@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 
 #include "perf/engine/crew.h"
-#include "perf/engine/teams.h"
+#include "perf/engine/team.h"
 #include "perf/verbs/cm/connection.h"
 #include "tests/unit/perf/fake_cm.h"
 
