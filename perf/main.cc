@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
         perf::Surroundings around{perf::system_verbs(), stop, stdout, stderr};
         // A GPU's driver makes calls of its own, which no list here has.
         const auto* serve = std::get_if<perf::ServeOptions>(&*command);
-        if (serve != nullptr && !serve->side.memory->has_driver())
+        if (serve != nullptr && !serve->side.memory->kind.has_driver)
             around.settle_down = [] { return base::confine(base::Profile::Serve); };
         return static_cast<int>(perf::run_command(*command, around));
     } catch (const std::exception& error) {

@@ -152,10 +152,10 @@ class Session {
             return protocol_error("control message '" + printable(type, 40) + "' is not known");
         const ServedSuite* suite = (*found)->served;
         if (state_ == State::Ready && type == suite->messages.front()) {
-            if (!options_.memory->is_host())
+            if (!options_.memory->kind.is_host)
                 return make_error(Code::Unsupported,
                                   "a server with --memory {} serves points only",
-                                  options_.memory->name())
+                                  options_.memory->kind.word)
                     .advise("start the server without --memory");
             suite_ = suite;
             half_ = suite_->make({.control = &control_,

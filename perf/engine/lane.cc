@@ -157,17 +157,17 @@ Result<> Lane::create_queue_pair(const Device& device, const Group& group) {
             .advise("use a smaller --size, or --verb write,read");
     // A processor reads inline data. EFA takes none with an RDMA WRITE.
     const bool can_inline =
-        device.memory->is_host() && (point_.transport != Transport::Srd || is_send(point_.verb));
+        device.memory->kind.is_host && (point_.transport != Transport::Srd || is_send(point_.verb));
     const uint32_t most = point_.inline_bytes.value_or(can_inline ? kInlineLimit : 0);
     if (posts_data(point_, side_) && !fetches(point_.verb) && point_.size <= most) {
         if (!can_inline)
             return make_error(
                        Code::Unsupported,
-                       device.memory->is_host()
+                       device.memory->kind.is_host
                            ? fmt::format("no inline data goes with {} over srd",
                                          name_of(point_.verb))
                            : fmt::format("no processor reads {}, and inline data is read by one",
-                                         device.memory->name()))
+                                         device.memory->kind.word))
                 .advise("use --inline 0, or auto");
         caps.max_inline_data = point_.size;
     }

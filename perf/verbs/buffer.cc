@@ -38,16 +38,15 @@ class Mapping : public Buffer {
 // the link's.
 class HostMemory : public BufferSource {
   public:
-    explicit HostMemory(size_t huge_page = 0)
-        : BufferSource(huge_page != 0 ? "huge" : "host", huge_page != 0 ? huge_page : kPage),
-          huge_(huge_page != 0) {}
+    HostMemory() : BufferSource(Kind{.word = "host", .page = kPage, .is_host = true}) {}
 
-    [[nodiscard]] bool is_host() const override { return true; }
+    explicit HostMemory(size_t huge_page)
+        : BufferSource(Kind{.word = "huge", .page = huge_page, .is_host = true}), huge_(true) {}
 
     Result<std::unique_ptr<Buffer>> allocate(size_t bytes) override {
-        const int kind = huge_ ? MAP_HUGETLB : MAP_POPULATE;
+        const int how = huge_ ? MAP_HUGETLB : MAP_POPULATE;
         void* at = ::mmap(
-            nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | kind, -1, 0);
+            nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | how, -1, 0);
         if (at == MAP_FAILED)
             return failure(bytes);
         auto buffer = std::make_unique<Mapping>(*this, at, bytes);
@@ -67,7 +66,7 @@ class HostMemory : public BufferSource {
                   : "use a smaller --size or --depth, or raise the container's memory limit");
     }
 
-    bool huge_;
+    bool huge_ = false;
 };
 
 Result<Buffers> open_huge() {
@@ -84,12 +83,12 @@ Result<Buffers> open_huge() {
 class DmaBuf : public BufferSource {
   public:
     DmaBuf(int fd, uint64_t size)
-        : BufferSource(fmt::format("dmabuf:{}", fd), kPage), fd_(fd), size_(size) {}
-
-    [[nodiscard]] std::string fix() const override {
-        return "use a descriptor of a dma-buf, and an adapter whose driver takes them: see "
-               "ibv_reg_dmabuf_mr(3)";
-    }
+        : BufferSource(Kind{.word = fmt::format("dmabuf:{}", fd),
+                            .page = kPage,
+                            .fix = "use a descriptor of a dma-buf, and an adapter whose driver "
+                                   "takes them: see ibv_reg_dmabuf_mr(3)"}),
+          fd_(fd),
+          size_(size) {}
 
     Result<std::unique_ptr<Buffer>> allocate(size_t bytes) override;
 
@@ -101,7 +100,7 @@ class DmaBuf : public BufferSource {
         if (bytes > size_ - used_)
             return make_error(Code::Busy,
                               fmt::format("{} has {} bytes, of which {} are free: {} are needed",
-                                          name(),
+                                          kind.word,
                                           size_,
                                           size_ - used_,
                                           bytes))
@@ -146,7 +145,7 @@ class DmaBuf::Piece : public Buffer {
                           dma_buf,
                           static_cast<off_t>(offset));
         if (at == MAP_FAILED)
-            return sys_error("map " + source->name())
+            return sys_error("map " + source->kind.word)
                 .advise("use a dma-buf whose exporter lets processors map it");
         inside_ = {static_cast<std::byte*>(at), bytes};
         host = copy_->host;
@@ -175,7 +174,7 @@ class DmaBuf::Piece : public Buffer {
             if (errno == ENOTTY)
                 return {};
             if (errno != EINTR && errno != EAGAIN)
-                return sys_error("synchronize " + source->name());
+                return sys_error("synchronize " + source->kind.word);
         }
         return {};
     }
@@ -198,12 +197,6 @@ Result<Buffers> open_dma_buf(unsigned number) {
         return sys_error(fmt::format("find the size of descriptor {}", fd))
             .advise("leave a dma-buf open at that number in the program that starts rdma-perf");
     return Buffers(std::make_shared<DmaBuf>(fd, static_cast<uint64_t>(size)));
-}
-
-// Small messages may ride in the completion itself, from where libmlx5 would copy them to the
-// buffer.
-void keep_processors_out() {
-    (void)::setenv("MLX5_SCATTER_TO_CQE", "0", 1);  // NOLINT(concurrency-mt-unsafe)
 }
 
 // "cuda" is "cuda:0".
@@ -240,19 +233,21 @@ Result<Buffers> open_memory(std::string_view word) {
                                       "rocm[:N], dmabuf:FD)",
                                       printable(word)))
             .advise("see rdma-perf(1)");
-    keep_processors_out();
-    if (cuda)
-        return open_cuda(*cuda);
-    return rocm ? open_rocm(*rocm) : open_dma_buf(*descriptor);
+    // Small messages may ride in the completion itself, from where libmlx5 would copy them to the
+    // buffer.
+    (void)::setenv("MLX5_SCATTER_TO_CQE", "0", 1);  // NOLINT(concurrency-mt-unsafe)
+    if (descriptor)
+        return open_dma_buf(*descriptor);
+    return cuda ? open_gpu("cuda", *cuda) : open_gpu("rocm", *rocm);
 }
 
 Result<Owned<ibv_mr>> register_buffer(
     Verbs& verbs, ibv_pd* pd, const Buffer& buffer, size_t bytes, int access) {
-    const BufferSource& source = *buffer.source;
+    const BufferSource::Kind& kind = buffer.source->kind;
     const std::span<std::byte> memory(reinterpret_cast<std::byte*>(buffer.address), bytes);
-    if (source.is_host())
+    if (kind.is_host)
         return register_memory(verbs, pd, memory, access);
-    const std::string what = fmt::format("register {} bytes of {}", bytes, source.name());
+    const std::string what = fmt::format("register {} bytes of {}", bytes, kind.word);
     Owned<ibv_mr> region(nullptr, Release{&verbs});
     std::string refusal = "without a dma-buf";
     if (buffer.dma_buf >= 0) {
@@ -261,14 +256,14 @@ Result<Owned<ibv_mr>> register_buffer(
         if (region)
             return region;
         Error error = sys_error(what + " as a dma-buf");
-        if (!source.has_driver())
-            return std::move(error).advise(source.fix());
+        if (!kind.has_driver)
+            return std::move(error).advise(kind.fix);
         refusal = "without the dma-buf, which the device refuses";
     }
     region.reset(verbs.reg_mr(pd, memory, access));
     if (region)
         return region;
-    return sys_error(fmt::format("{}, {}", what, refusal)).advise(source.fix());
+    return sys_error(fmt::format("{}, {}", what, refusal)).advise(kind.fix);
 }
 
 }  // namespace perf

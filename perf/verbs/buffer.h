@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "perf/verbs/verbs.h"
 
@@ -40,34 +41,25 @@ class Buffer {
 
 class BufferSource {
   public:
+    // What holds for all of its buffers.
+    struct Kind {
+        std::string word;         // of --memory
+        size_t page = 0;          // the size of a buffer is a multiple of this
+        bool is_host = false;     // processors read and write the buffers themselves
+        bool has_driver = false;  // a driver of another vendor's works in this process
+        std::string fix = {};     // what helps where a device does not take the buffers
+    };
+
+    explicit BufferSource(Kind of) : kind(std::move(of)) {}
+
     virtual ~BufferSource() = default;
     BufferSource(const BufferSource&) = delete;
     BufferSource& operator=(const BufferSource&) = delete;
 
-    // The word of --memory.
-    [[nodiscard]] const std::string& name() const { return name_; }
-
-    // Processors read and write the buffers themselves.
-    [[nodiscard]] virtual bool is_host() const { return false; }
-
-    // A driver of another vendor's works in this process.
-    [[nodiscard]] virtual bool has_driver() const { return false; }
-
-    // What helps where a device does not take the buffers.
-    [[nodiscard]] virtual std::string fix() const { return ""; }
-
-    // The size of a buffer is a multiple of this.
-    [[nodiscard]] size_t page() const { return page_; }
-
     // The source must live longer. Thread safe.
     virtual Result<std::unique_ptr<Buffer>> allocate(size_t bytes) = 0;
 
-  protected:
-    BufferSource(std::string name, size_t page) : name_(std::move(name)), page_(page) {}
-
-  private:
-    std::string name_;
-    size_t page_;
+    const Kind kind;
 };
 
 using Buffers = std::shared_ptr<BufferSource>;
@@ -78,10 +70,9 @@ const Buffers& host_memory();
 // there: providers that copy small messages by a processor learn by the environment not to.
 Result<Buffers> open_memory(std::string_view word);
 
-// Of a GPU, through the vendor's library (gpu.cc): libcuda (CUDA's driver API) or libamdhip64
-// (ROCm). It is loaded where somebody asks for it; nothing of it is needed to build.
-Result<Buffers> open_cuda(unsigned number);
-Result<Buffers> open_rocm(unsigned number);
+// Of a GPU, "cuda" or "rocm", through the vendor's library (gpu.cc): libcuda (CUDA's driver API) or
+// libamdhip64 (ROCm). It is loaded where somebody asks for it; nothing of it is needed to build.
+Result<Buffers> open_gpu(std::string_view word, unsigned number);
 
 // The first `bytes` of the buffer: as a dma-buf where it has one and the provider takes it, else by
 // its address, which for a GPU's is up to the kernel's peer memory.

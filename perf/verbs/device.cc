@@ -99,7 +99,7 @@ Identity identity_of(const std::string& device,
 
 void place_buffers(Device& device, const Buffers& memory) {
     device.memory = memory;
-    device.info.memory = memory->name();
+    device.info.memory = memory->kind.word;
 }
 
 PollPlace poll_place(const Device& device) {

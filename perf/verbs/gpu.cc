@@ -138,7 +138,10 @@ Result<GpuCalls> load_gpu(const Vendor& vendor) {
 class Gpu : public BufferSource {
   public:
     Gpu(const Vendor& vendor, const GpuCalls& calls, unsigned number)
-        : BufferSource(fmt::format("{}:{}", vendor.word, number), kGpuPage),
+        : BufferSource(Kind{.word = fmt::format("{}:{}", vendor.word, number),
+                            .page = kGpuPage,
+                            .has_driver = true,
+                            .fix = std::string(vendor.peer_memory)}),
           vendor_(&vendor),
           calls_(calls),
           number_(static_cast<int>(number)) {}
@@ -147,10 +150,6 @@ class Gpu : public BufferSource {
         if (context_ != nullptr)
             (void)calls_.release(device_);
     }
-
-    [[nodiscard]] bool has_driver() const override { return true; }
-
-    [[nodiscard]] std::string fix() const override { return std::string(vendor_->peer_memory); }
 
     Result<> open() {
         constexpr std::string_view kWhat = "open it";
@@ -186,7 +185,7 @@ class Gpu : public BufferSource {
         return make_error(
                    Code::Unsupported,
                    fmt::format(
-                       "{}: {}: {} ({})", name(), what, word != nullptr ? word : "error", answer))
+                       "{}: {}: {} ({})", kind.word, what, word != nullptr ? word : "error", answer))
             .advise(std::string(fix));
     }
 
@@ -256,20 +255,13 @@ Result<std::unique_ptr<Buffer>> Gpu::allocate(size_t bytes) {
     TRY(piece->map(bytes));
     return std::unique_ptr<Buffer>(std::move(piece));
 }
+}  // namespace
 
-Result<Buffers> open_gpu(const Vendor& vendor, unsigned number) {
+Result<Buffers> open_gpu(std::string_view word, unsigned number) {
+    const Vendor& vendor = word == kCuda.word ? kCuda : kRocm;
     auto gpu = std::make_shared<Gpu>(vendor, TRY(load_gpu(vendor)), number);
     TRY(gpu->open());
     return Buffers(std::move(gpu));
-}
-}  // namespace
-
-Result<Buffers> open_cuda(unsigned number) {
-    return open_gpu(kCuda, number);
-}
-
-Result<Buffers> open_rocm(unsigned number) {
-    return open_gpu(kRocm, number);
 }
 
 }  // namespace perf

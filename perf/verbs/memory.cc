@@ -78,7 +78,7 @@ MemoryBudget::~MemoryBudget() {
 }
 
 Result<Memory> Memory::map(const Layout& layout, BufferSource& source) {
-    const size_t bytes = round_up(layout.bytes, source.page());
+    const size_t bytes = round_up(layout.bytes, source.kind.page);
     TRY(take_memory(bytes));
     auto buffer = source.allocate(bytes);
     if (!buffer) {

@@ -50,8 +50,8 @@ base::Result<PointResult> run_in(FakeVerbs& verbs, const Buffers& memory, const 
     Pair pair(verbs, side);
     auto result = [&]() -> base::Result<PointResult> {
         Client client = TRY(pair.client(verbs));
-        EXPECT_EQ(client.device().info.memory, memory->name());
-        EXPECT_EQ(client.server_device().memory, memory->name());
+        EXPECT_EQ(client.device().info.memory, memory->kind.word);
+        EXPECT_EQ(client.server_device().memory, memory->kind.word);
         return conduct({&client, 1}, wanted);
     }();
     (void)pair.outcome();
@@ -126,7 +126,7 @@ class Cuda : public testing::Test {
 };
 
 TEST(MemoryOption, IsOneOfTheWords) {
-    EXPECT_EQ(memory_of("host")->name(), "host");
+    EXPECT_EQ(memory_of("host")->kind.word, "host");
     for (const char* word : {"",
                              "gpu",
                              "hosts",
@@ -158,16 +158,16 @@ TEST(MemoryOption, HugePagesAreThereOrTheFixIs) {
         EXPECT_THAT(memory.error().fix, HasSubstr("--memory host"));
         return;
     }
-    EXPECT_GT((*memory)->page(), 65536U);
+    EXPECT_GT((*memory)->kind.page, 65536U);
     const Layout layout{.in = {}, .out = {}, .bytes = 8192};
-    const MemoryBudget too_small((*memory)->page() - 1);
+    const MemoryBudget too_small((*memory)->kind.page - 1);
     const auto over = Memory::map(layout, **memory);
     ASSERT_FALSE(over) << "a whole page counts";
     EXPECT_EQ(over.error().code, base::Code::Busy);
-    const MemoryBudget enough((*memory)->page());
+    const MemoryBudget enough((*memory)->kind.page);
     const auto mapped = Memory::map(layout, **memory);
     if (mapped) {
-        EXPECT_EQ(mapped->address(0) % (*memory)->page(), 0U);
+        EXPECT_EQ(mapped->address(0) % (*memory)->kind.page, 0U);
         EXPECT_EQ(mapped->all().size(), 8192U);
         EXPECT_EQ(static_cast<uint8_t>(mapped->all()[77]), poison(77));
     } else {
