@@ -17,15 +17,6 @@
 namespace perf {
 
 namespace {
-// Vendor ids that the kernel's software drivers report: rxe 0xffffff, siw 0x626d74.
-bool is_software(const ibv_device_attr& attr) {
-    return attr.vendor_id == 0xffffff || attr.vendor_id == 0x626d74;
-}
-
-bool is_efa(const ibv_device_attr& attr) {
-    return attr.vendor_id == 0x1d0f;  // Amazon
-}
-
 uint32_t reads(int value) {
     return static_cast<uint32_t>(std::clamp(value, 0, static_cast<int>(kMaxReads)));
 }
@@ -39,8 +30,10 @@ Result<Device> open_row(Verbs& verbs, const GidRow& row) {
     if (const int rc = verbs.query_port(device.context.get(), row.port, &device.port); rc != 0)
         return sys_error(rc, fmt::format("query port {} of {}", row.port, row.device));
     device.pd = TRY(alloc_pd(verbs, device.context.get()));
-    device.software = is_software(device.attr);
-    device.signals_all = is_efa(device.attr);
+    // Vendor ids that the kernel's software drivers report: rxe 0xffffff, siw 0x626d74.
+    const uint32_t vendor = device.attr.vendor_id;
+    device.software = vendor == 0xffffff || vendor == 0x626d74;
+    device.signals_all = vendor == 0x1d0f;  // Amazon
     device.info = {.device = row.device,
                    .netdev = row.netdev,
                    .port = row.port,

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perf/verbs/verbs.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <iterator>
+#include <utility>
 
 #include <dlfcn.h>
 #include <endian.h>
@@ -180,11 +183,6 @@ Result<> make_non_blocking(int fd) {
     return {};
 }
 
-// What a provider answers for a type of queue pair that it does not have.
-bool is_unsupported(int number) {
-    return number == EOPNOTSUPP || number == ENOSYS;
-}
-
 std::string_view name_of(ibv_qp_type type) {
     return type == IBV_QPT_RC       ? "rc"
            : type == IBV_QPT_UC     ? "uc"
@@ -200,24 +198,14 @@ std::string memlock_text() {
     return limit.rlim_cur == RLIM_INFINITY ? "unlimited" : fmt::format("{} bytes", limit.rlim_cur);
 }
 
-std::string completion_hint(ibv_wc_status status) {
-    switch (status) {
-        case IBV_WC_RETRY_EXC_ERR:
-            return "nothing came back from the peer: wrong network or GID, a firewall on UDP 4791, "
-                   "a "
-                   "path MTU that does not fit, or the peer is gone";
-        case IBV_WC_RNR_RETRY_EXC_ERR:
-            return "the peer never posted a receive";
-        case IBV_WC_WR_FLUSH_ERR:
-            return "follows another failure of the same queue pair";
-        case IBV_WC_REM_ACCESS_ERR:
-            return "the peer's memory region does not allow this access";
-        case IBV_WC_LOC_PROT_ERR:
-            return "the local memory region does not cover the buffer";
-        default:
-            return "";
-    }
-}
+constexpr std::pair<ibv_wc_status, const char*> kCompletionHints[] = {
+    {IBV_WC_RETRY_EXC_ERR,
+     "nothing came back from the peer: wrong network or GID, a firewall on UDP 4791, a path MTU that "
+     "does not fit, or the peer is gone"},
+    {IBV_WC_RNR_RETRY_EXC_ERR, "the peer never posted a receive"},
+    {IBV_WC_WR_FLUSH_ERR, "follows another failure of the same queue pair"},
+    {IBV_WC_REM_ACCESS_ERR, "the peer's memory region does not allow this access"},
+    {IBV_WC_LOC_PROT_ERR, "the local memory region does not cover the buffer"}};
 
 // Whatever keeps a provider from the calls, it may make the queue pair without them.
 ibv_qp* make_qp(Verbs& verbs, ibv_pd* pd, ibv_qp_init_attr& attr, SendCalls* calls) {
@@ -335,7 +323,8 @@ Result<Owned<ibv_qp>> create_qp(
         attr.cap.max_inline_data = 0;
         qp.reset(make_qp(verbs, pd, attr, calls));
     }
-    if (!qp && is_unsupported(errno))
+    // What a provider answers for a type of queue pair that it does not have.
+    if (!qp && (errno == EOPNOTSUPP || errno == ENOSYS))
         return sys_error(fmt::format("create a queue pair: the device has no {}", name_of(type)))
             .advise(type == IBV_QPT_DRIVER
                         ? "use --verb send on an older EFA, and --transport rc elsewhere"
@@ -364,12 +353,14 @@ ibv_mtu mtu_enum(uint32_t bytes) {
 Error completion_error(const ibv_wc& wc) {
     const bool peer = wc.status == IBV_WC_RETRY_EXC_ERR || wc.status == IBV_WC_RNR_RETRY_EXC_ERR ||
                       wc.status == IBV_WC_WR_FLUSH_ERR;
+    const auto* hint = std::ranges::find(
+        kCompletionHints, wc.status, &std::pair<ibv_wc_status, const char*>::first);
     return make_error(peer ? Code::Unavailable : Code::Internal,
                       fmt::format("completion failed: {} (status {}, vendor error {:#x})",
                                   ::ibv_wc_status_str(wc.status),
                                   static_cast<int>(wc.status),
                                   wc.vendor_err))
-        .advise(completion_hint(wc.status));
+        .advise(hint != std::end(kCompletionHints) ? hint->second : "");
 }
 
 }  // namespace perf

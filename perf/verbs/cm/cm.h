@@ -71,12 +71,6 @@ using CmOwned = std::unique_ptr<T, CmRelease>;
 // A channel (non-blocking) outlives its ids, which share it.
 using CmChannel = std::shared_ptr<rdma_event_channel>;
 
-// Loads the library and opens /dev/infiniband/rdma_cm.
-Result<CmChannel> open_channel(Cm& cm);
-
-// An id that reports to the channel.
-Result<CmOwned<rdma_cm_id>> create_id(Cm& cm, const CmChannel& channel);
-
 // ---- an id that is bound to a local address, and so to a device: how both sides begin -----------
 // Where an id is bound.
 struct CmPlace {
@@ -122,7 +116,7 @@ Result<CmOwned<rdma_cm_event>> next_event(Cm& cm,
                                           const Deadline& deadline,
                                           const CmWait& wait);
 
-// ---- what rdma_cm reports when it cannot do something, in words (failure.cc) --------------------
+// ---- what rdma_cm reports when it cannot do something, in words ---------------------------------
 // The Error of an event that is not the one waited for. Code::Unavailable where the peer or the way
 // to it is to blame. The status of an event is 0, a negative errno, or the transport's own number.
 Error event_error(const rdma_cm_event& event, bool iwarp);

@@ -220,10 +220,6 @@ CmConnection::~CmConnection() {
         (void)bound_.cm->disconnect(bound_.id.get());
 }
 
-Result<CmConnection> CmConnection::open(Cm& cm, const CmPlace& place) {
-    return CmConnection(TRY(bind_id(cm, place)));
-}
-
 Result<> CmConnection::connect(const CmQueue& queue,
                                const Address& to,
                                const CmTicket& ticket,
@@ -339,10 +335,6 @@ Result<bool> CmListener::admit(const rdma_cm_event& event,
     TRY(lane.accept(queues[tag->lane], asked)
             .context(fmt::format("accept lane {} by rdma_cm", tag->lane)));
     return true;
-}
-
-Result<CmDevice> cm_device_of(Cm& cm, const Address& local) {
-    return TRY(bind_id(cm, {local, ""})).device;
 }
 
 }  // namespace perf

@@ -71,12 +71,16 @@ Result<> move_to_init(const CmQueue& queue, const CmBound& bound);
 // Finds the device that rdma_cm uses for a local address of this network namespace. The address is
 // neither a loopback nor a link-local one. For iWARP there is no other way to know: its GIDs are no
 // addresses.
-Result<CmDevice> cm_device_of(Cm& cm, const Address& local);
+inline Result<CmDevice> cm_device_of(Cm& cm, const Address& local) {
+    return TRY(bind_id(cm, {local, ""})).device;
+}
 
 class CmConnection {
   public:
     // Client: binds to the address. Nothing is sent yet.
-    static Result<CmConnection> open(Cm& cm, const CmPlace& place);
+    static Result<CmConnection> open(Cm& cm, const CmPlace& place) {
+        return CmConnection(TRY(bind_id(cm, place)));
+    }
 
     Result<> init(const CmQueue& queue) { return move_to_init(queue, bound_); }
 
