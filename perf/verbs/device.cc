@@ -12,7 +12,6 @@
 #include "perf/base/names.h"
 #include "perf/system/reading.h"
 #include "perf/verbs/limit.h"
-#include "perf/verbs/survey.h"
 
 namespace perf {
 

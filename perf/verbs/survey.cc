@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/verbs/survey.h"
-
 #include <algorithm>
 #include <cstring>
 #include <iterator>
@@ -12,6 +10,7 @@
 #include <net/if_arp.h>
 
 #include "perf/system/reading.h"
+#include "perf/verbs/device.h"
 
 namespace perf {
 

@@ -4,7 +4,7 @@
 #include "perf/suites/gids/gids.h"
 
 #include "perf/system/tcp.h"
-#include "perf/verbs/survey.h"
+#include "perf/verbs/device.h"
 
 namespace perf {
 

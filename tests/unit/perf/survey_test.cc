@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/verbs/survey.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arena: what the checks of isolate work with: the connection to a server that agreed, its exposed
+// page, and what this container sees of other devices. The server's page always holds the pattern
+// of the last control run, which the server is asked about after each attempt.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "perf/engine/link.h"
+#include "perf/measure/client.h"
+#include "perf/verbs/device.h"
+
+namespace perf {
+
+// ---- the page that a server exposes (target.cc), as both sides know it --------------------------
+// What the queue pairs of both sides let the other side do.
+inline constexpr int kProbeAccess = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
+
+// The layout of the page: slot 0 of `in`.
+Layout target_layout();
+
+// The pattern of a round, which the client knows as well.
+PatternKey target_pattern(uint64_t seed, uint32_t round);
+
+// ---- the client's side --------------------------------------------------------------------------
+// A one-sided request that is aimed at the server's page, rightly or not.
+struct Aim {
+    ibv_wr_opcode opcode = IBV_WR_RDMA_WRITE;
+    uint32_t rkey = 0;
+    uint64_t address = 0;
+};
+
+class Arena {
+  public:
+    // Code::BadInput if the server does not take part. `root`: before each path that is read.
+    static Result<Arena> enter(Verbs& verbs,
+                               Control control,
+                               const SideOptions& options,
+                               const std::string& root = "");
+
+    // ---- the server -----------------------------------------------------------------------------
+    [[nodiscard]] const Exposure& exposure() const { return exposure_; }
+
+    // With the right key: writes a new pattern to the whole page, reads it back, and has the server
+    // look. An Error if any of it fails: then a refusal would prove nothing.
+    Result<> control_run();
+
+    // Carries out a request of kAimLength bytes over a fresh queue pair.
+    Result<ibv_wc_status> attempt(const Aim& aim);
+
+    // What of the server's memory is not as the last control run left it.
+    Result<std::optional<Mismatch>> damage();
+
+    // True if the last attempt brought anything into this side's memory.
+    [[nodiscard]] bool leaked() const;
+
+    // The same queue pair sends any number of datagrams.
+    Result<Listening> listen();
+    Result<> say(
+        Link& speaker, ibv_ah* to, const Listening& there, uint32_t queue_key, uint32_t number);
+    Result<std::vector<uint32_t>> hear(uint32_t until);
+
+    // The server lets go of its page.
+    Result<> leave();
+
+    // ---- this side ------------------------------------------------------------------------------
+    [[nodiscard]] Verbs& verbs() const { return *verbs_; }
+
+    [[nodiscard]] const std::string& root() const { return root_; }
+
+    [[nodiscard]] const Device& device() const { return client_.device(); }
+
+    [[nodiscard]] const DeviceInfo& peer() const { return client_.server_device(); }
+
+    // Names of the RDMA devices that the kernel or libibverbs shows, and are not this container's:
+    // it does not use them here, rdma-hook does not name them, and no address of this network
+    // namespace is in their tables.
+    [[nodiscard]] const std::vector<std::string>& foreign_devices() const { return foreign_; }
+
+    // RoCE GIDs that are no address of this network namespace.
+    [[nodiscard]] const std::vector<GidRow>& foreign_gids() const { return foreign_gids_; }
+
+  private:
+    Arena(Verbs& verbs, Client client, Region region, std::string root)
+        : verbs_(&verbs),
+          root_(std::move(root)),
+          client_(std::move(client)),
+          region_(std::move(region)) {}
+
+    Result<> look_around(const DeviceWish& wish);
+    Result<ibv_wc> carry_out(const Aim& aim, uint32_t length);
+    Result<> complete_control(ibv_wr_opcode opcode);
+    Result<Json> ask(std::string_view type,
+                     Json body,
+                     std::string_view answer,
+                     std::chrono::milliseconds more = {});
+
+    [[nodiscard]] std::span<std::byte> page() const { return region_.bytes(); }
+
+    [[nodiscard]] Waiting waiting();
+
+    Verbs* verbs_;
+    std::string root_;
+    std::chrono::milliseconds timeout_{};
+    std::vector<std::string> foreign_;
+    std::vector<GidRow> foreign_gids_;
+    uint64_t seed_ = 0;
+    uint32_t round_ = 0;
+    uint32_t attempts_ = 0;
+    Exposure exposure_;
+    // From here on each member needs the ones before it, and goes before them.
+    Client client_;
+    Region region_;
+};
+
+inline constexpr uint32_t kAimLength = 64;
+
+}  // namespace perf
