@@ -46,7 +46,7 @@ class Stream {
           worker_(worker),
           flows_(flows),
           by_credits_(group.lanes.front().messages_per_credit() != 0),
-          reposts_(by_credits_ ? 1 : group.lanes.front().reposts()) {}
+          reposts_(by_credits_ ? 1 : group.lanes.front().hot.reposts) {}
 
     // Until the quotas are posted (or the worker was closed) and completed. May be called again
     // with larger quotas.
@@ -78,7 +78,7 @@ class Stream {
 
   private:
     [[nodiscard]] bool loses() const noexcept {
-        return !is_reliable(group_.lanes.front().point().transport);
+        return !is_reliable(group_.lanes.front().point.transport);
     }
 
     template <class Done>
@@ -222,12 +222,12 @@ class Stream {
     bool fill(uint32_t place) noexcept {
         auto& lane = group_.lanes[place];
         Flow& flow = flows_[place];
-        const uint64_t batch = lane.batch();
+        const uint64_t batch = lane.hot.batch;
         uint64_t left = flow.quota - flow.posted;
-        uint64_t space = std::min(lane.window() - (flow.posted - flow.completed),
-                                  lane.room() - (flow.posted - flow.granted));
+        uint64_t space = std::min(lane.hot.window - (flow.posted - flow.completed),
+                                  lane.hot.room - (flow.posted - flow.granted));
         // A lane that is closed in the middle of what one completion stands for goes on to its end.
-        while (space >= batch && left != 0 && (open_ || flow.at % lane.signal() != 0)) {
+        while (space >= batch && left != 0 && (open_ || flow.at % lane.hot.signal != 0)) {
             // What is left of a quota may end in the middle of a batch; the next one starts anew.
             const auto count = static_cast<uint32_t>(std::min(batch, left));
             left -= count;
@@ -238,7 +238,7 @@ class Stream {
             }
             flow.posted += count;
             outstanding_ += count;
-            flow.at = left == 0 || flow.at + count == lane.window() ? 0 : flow.at + count;
+            flow.at = left == 0 || flow.at + count == lane.hot.window ? 0 : flow.at + count;
         }
         return true;
     }

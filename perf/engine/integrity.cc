@@ -27,15 +27,15 @@ struct Arrivals {
 namespace {
 PatternKey key_of(const Ring& lane, const Round& round, uint64_t message) {
     const unsigned direction = round.from == Side::Server ? 0x8000 : 0;
-    return {lane.point().seed, static_cast<uint16_t>(direction | lane.number()), message};
+    return {lane.point.seed, static_cast<uint16_t>(direction | lane.id.number), message};
 }
 
 uint64_t first_message(const Ring& lane, const Round& round) {
-    return round.number * lane.point().slots;
+    return round.number * lane.point.slots;
 }
 
 std::string_view side_name(const Ring& lane) {
-    return lane.side() == Side::Client ? "client" : "server";
+    return lane.side == Side::Client ? "client" : "server";
 }
 
 void note(Checked& checked, const Ring& lane, uint64_t message, const Mismatch& mismatch) {
@@ -46,7 +46,7 @@ void note(Checked& checked, const Ring& lane, uint64_t message, const Mismatch& 
 void check_slot(
     const Ring& lane, const Round& round, uint32_t slot, uint32_t number, Checked& checked) {
     const uint64_t message = first_message(lane, round) + number;
-    const auto data = lane.memory().slot(lane.layout().in, slot);
+    const auto data = lane.memory.slot(lane.layout.in, slot);
     ++checked.messages;
     checked.bytes += data.size();
     if (const auto wrong = check_pattern(data, key_of(lane, round, message)))
@@ -54,7 +54,7 @@ void check_slot(
 }
 
 void check_bands(const Ring& lane, const Round& round, Checked& checked) {
-    const auto hit = check_guards(lane.memory().all(), lane.layout().in);
+    const auto hit = check_guards(lane.memory.all(), lane.layout.in);
     if (!hit || checked.wrong)
         return;
     checked.wrong = {std::string(side_name(lane)),
@@ -79,11 +79,11 @@ std::optional<uint32_t> arrival_number(const Ring& lane,
                                        const Round& round,
                                        const ibv_wc& wc,
                                        uint64_t arrived) {
-    if (!has_immediate(lane.point()))
+    if (!has_immediate(lane.point))
         return static_cast<uint32_t>(arrived);
     const uint32_t number = distance_to(lane, round, wc);
-    if ((wc.wc_flags & IBV_WC_WITH_IMM) == 0 || place_of(wc) != lane.place() ||
-        number >= lane.point().slots)
+    if ((wc.wc_flags & IBV_WC_WITH_IMM) == 0 || place_of(wc) != lane.id.place ||
+        number >= lane.point.slots)
         return std::nullopt;
     return number;
 }
@@ -91,12 +91,12 @@ std::optional<uint32_t> arrival_number(const Ring& lane,
 // A message of something earlier: of another lane, whose turn it is not; of the measurement, which
 // numbers nothing; or of an earlier round.
 bool is_late(const Ring& lane, const Round& round, const ibv_wc& wc) {
-    if (is_reliable(lane.point().transport))
+    if (is_reliable(lane.point.transport))
         return false;
-    if (place_of(wc) != lane.place())
+    if (place_of(wc) != lane.id.place)
         return true;
     if ((wc.wc_flags & IBV_WC_WITH_IMM) == 0)
-        return lane.point().verb == Verb::Send;
+        return lane.point.verb == Verb::Send;
     return static_cast<int32_t>(distance_to(lane, round, wc)) < 0;
 }
 
@@ -112,7 +112,7 @@ bool take_late(const Seat<L>& seat, const ibv_wc& wc, int& post_error) {
 
 // One message's receive: which message, in which slot, and whether all of it came.
 void check_arrival(const Ring& lane, const Round& round, const ibv_wc& wc, Arrivals& arrivals) {
-    const Point& point = lane.point();
+    const Point& point = lane.point;
     Checked& checked = arrivals.checked;
     const auto number = arrival_number(lane, round, wc, checked.messages);
     const uint64_t counted = first_message(lane, round) + checked.messages;
@@ -125,7 +125,7 @@ void check_arrival(const Ring& lane, const Round& round, const ibv_wc& wc, Arriv
         return;
     }
     arrivals.seen[*number] = true;
-    const uint32_t whole = point.size + static_cast<uint32_t>(lane.layout().in.lead);
+    const uint32_t whole = point.size + static_cast<uint32_t>(lane.layout.in.lead);
     if (wc.byte_len != whole && is_send(point.verb))
         note(checked,
              lane,
@@ -133,7 +133,7 @@ void check_arrival(const Ring& lane, const Round& round, const ibv_wc& wc, Arriv
              {wc.byte_len, 0, 0, fmt::format("a message of {} bytes", wc.byte_len)});
     // WRITE with immediate came to the slot that the writer named.
     const uint32_t slot = is_send(point.verb) ? low_of(wc) : *number;
-    arrivals.pulled = lane.memory().pull(lane.layout().in, slot);
+    arrivals.pulled = lane.memory.pull(lane.layout.in, slot);
     if (arrivals.pulled)
         check_slot(lane, round, slot, *number, checked);
 }
@@ -148,7 +148,7 @@ uint32_t due_of(const Point& point, const Round& round) {
 // True: the last one that is due, or one that ends the round.
 template <class L>
 bool take_arrival(const Seat<L>& seat, const Round& round, const ibv_wc& wc, Arrivals& arrivals) {
-    const Point& point = seat.lane.point();
+    const Point& point = seat.lane.point;
     arrivals.stray = arrivals.stray || (wc.opcode & IBV_WC_RECV) == 0;
     if (!arrivals.stray && is_late(seat.lane, round, wc) &&
         take_late(seat, wc, arrivals.post_error))
@@ -186,10 +186,10 @@ Result<> take_until(L& lane, const Waiting& waiting, Take&& take) {
 template <class L>
 Result<> send_ring(const Seat<L>& seat, const Waiting& waiting, const Round& round) {
     L& lane = seat.lane;
-    const uint32_t slots = lane.point().slots;
+    const uint32_t slots = lane.point.slots;
     lane.number_messages(static_cast<uint32_t>(first_message(lane, round)));
-    for (uint32_t at = 0; at < slots; at += lane.batch()) {
-        const uint32_t count = std::min(lane.batch(), slots - at);
+    for (uint32_t at = 0; at < slots; at += lane.hot.batch) {
+        const uint32_t count = std::min(lane.hot.batch, slots - at);
         if (const int rc = lane.post_batch(at, count, at + count == slots); rc != 0)
             return sys_error(rc, "post a work request");
     }
@@ -213,11 +213,11 @@ Result<> send_ring(const Seat<L>& seat, const Waiting& waiting, const Round& rou
 // the difference, or by swapping it in. So what comes back and what stays are both known, and
 // patterns like all others.
 void exchange_words(Lane& lane, const Round& round) {
-    for (uint32_t slot = 0; slot < lane.point().slots; ++slot) {
+    for (uint32_t slot = 0; slot < lane.point.slots; ++slot) {
         const uint64_t message = first_message(lane, round) + slot;
         const uint64_t before = pattern_base(key_of(lane, round, message));
-        const uint64_t after = pattern_base(key_of(lane, {round.number, lane.side()}, message));
-        if (lane.point().verb == Verb::FetchAdd)
+        const uint64_t after = pattern_base(key_of(lane, {round.number, lane.side}, message));
+        if (lane.point.verb == Verb::FetchAdd)
             lane.set_operands(slot, after - before, 0);
         else
             lane.set_operands(slot, before, after);
@@ -226,11 +226,11 @@ void exchange_words(Lane& lane, const Round& round) {
 }  // namespace
 
 Result<> fill_round(const Ring& lane, const Round& round) {
-    const Area& area = is_atomic(lane.point().verb) ? lane.layout().in : lane.layout().out;
-    for (uint32_t slot = 0; slot < lane.point().slots; ++slot)
-        fill_pattern(lane.memory().slot(area, slot),
+    const Area& area = is_atomic(lane.point.verb) ? lane.layout.in : lane.layout.out;
+    for (uint32_t slot = 0; slot < lane.point.slots; ++slot)
+        fill_pattern(lane.memory.slot(area, slot),
                      key_of(lane, round, first_message(lane, round) + slot));
-    return lane.memory().push(area);
+    return lane.memory.push(area);
 }
 
 template <class L>
@@ -241,7 +241,7 @@ Result<> emit_round(const Seat<L>& seat, const Waiting& waiting, const Round& ro
         TRY(send_ring(seat, waiting, round));
     }
     if constexpr (requires { lane.post_credit(); }) {
-        if (!arrives_by_credit(lane.point()))
+        if (!arrives_by_credit(lane.point))
             return {};
         if (const int rc = lane.post_credit(); rc != 0)
             return sys_error(rc, "post the credit");
@@ -251,19 +251,19 @@ Result<> emit_round(const Seat<L>& seat, const Waiting& waiting, const Round& ro
 }
 
 Result<> wipe_ring(const Ring& lane) {
-    const auto all = lane.memory().all();
-    const Area& in = lane.layout().in;
+    const auto all = lane.memory.all();
+    const Area& in = lane.layout.in;
     for (uint32_t slot = 0; slot < in.slots; ++slot) {
         for (size_t at = in.slot(slot); at < in.slot(slot) + in.size; ++at)
             all[at] = std::byte{poison(at)};
     }
-    return lane.memory().push(in);
+    return lane.memory.push(in);
 }
 
 Result<Checked> check_ring(const Ring& lane, const Round& round) {
-    TRY(lane.memory().pull(lane.layout().in));
+    TRY(lane.memory.pull(lane.layout.in));
     Checked checked;
-    const uint32_t slots = round.left == 0 ? lane.point().slots : round.left;
+    const uint32_t slots = round.left == 0 ? lane.point.slots : round.left;
     for (uint32_t slot = 0; slot < slots; ++slot)
         check_slot(lane, round, slot, slot, checked);
     check_bands(lane, round, checked);
@@ -275,7 +275,7 @@ Result<Checked> check_ring(const Ring& lane, const Round& round) {
 template <class L>
 Result<Checked> collect_round(const Seat<L>& seat, Waiting waiting, const Round& round) {
     L& lane = seat.lane;
-    const Point& point = lane.point();
+    const Point& point = lane.point;
     const bool loses = !is_reliable(point.transport);
     Arrivals arrivals;
     arrivals.seen.resize(point.slots);
@@ -294,7 +294,7 @@ Result<Checked> collect_round(const Seat<L>& seat, Waiting waiting, const Round&
         checked.lost = due_of(point, round) - arrivals.came;
     else
         TRY(std::move(done));
-    lane.miss(static_cast<int64_t>(checked.lost));
+    lane.missing += static_cast<int64_t>(checked.lost);
     if (arrivals.post_error != 0)
         return sys_error(arrivals.post_error, "post receives");
     if (arrivals.stray)
@@ -303,7 +303,7 @@ Result<Checked> collect_round(const Seat<L>& seat, Waiting waiting, const Round&
     if (arrives_by_credit(point) || round.left != 0) {
         checked = TRY(check_ring(lane, round));
     } else {
-        TRY(lane.memory().pull(lane.layout().in));
+        TRY(lane.memory.pull(lane.layout.in));
         check_bands(lane, round, checked);
     }
     if (const int rc = lane.post_receives(arrivals.came); rc != 0)
@@ -313,7 +313,7 @@ Result<Checked> collect_round(const Seat<L>& seat, Waiting waiting, const Round&
 
 Result<Checked> fetch_round(const Seat<Lane>& seat, const Waiting& waiting, const Round& round) {
     Lane& lane = seat.lane;
-    if (is_atomic(lane.point().verb))
+    if (is_atomic(lane.point.verb))
         exchange_words(lane, round);
     if (round.left == 0)
         TRY(send_ring(seat, waiting, round));

@@ -12,7 +12,7 @@ namespace perf {
 namespace {
 constexpr uint32_t kPingPongSends = 4 * kSignalEvery;
 // A credit is for half of the depth, and there are never more messages than twice the depth without
-// one (Ring::room()): four under way, six where the half is rounded down.
+// one (Hot::room): four under way, six where the half is rounded down.
 constexpr uint32_t kCreditsUnderWay = 8;
 // Small messages ride in the work request itself; larger ones cost more to copy twice.
 constexpr uint32_t kInlineLimit = 220;
@@ -118,18 +118,18 @@ Result<Lane> Lane::create(const SideSetup& setup, const Group& group, LaneId id)
     lane.psn_ = random_psn();
     lane.mr_ = TRY(register_buffer(*device.verbs,
                                    device.pd.get(),
-                                   lane.memory_.buffer(),
-                                   lane.memory_.all().size(),
+                                   lane.memory.buffer(),
+                                   lane.memory.all().size(),
                                    access_of(point, side) | iwarp_access(device, point, side) |
                                        ordering_of(point))
                        .context(device.info.device));
     if (device.signals_all) {
-        lane.hot_.signal = 1;
-        lane.signal_every_ = 1;
+        lane.hot.signal = 1;
+        lane.signal_every = 1;
     }
     if (needs_credits(device, point)) {
         lane.messages_per_credit_ = std::max(point.depth / 2, 1U);
-        lane.hot_.room = 2UL * point.depth;
+        lane.hot.room = 2UL * point.depth;
     }
     TRY(lane.create_queue_pair(device, group));
     TRY(cm != nullptr ? cm->init(lane.cm_queue(0))
@@ -141,46 +141,46 @@ Result<Lane> Lane::create(const SideSetup& setup, const Group& group, LaneId id)
 }
 
 Result<> Lane::create_queue_pair(const Device& device, const Group& group) {
-    const QueueDepths depths = queue_depths(point_, side_, messages_per_credit_ != 0);
+    const QueueDepths depths = queue_depths(point, side, messages_per_credit_ != 0);
     ibv_qp_cap caps{};
     caps.max_send_wr = depths.sends;
     caps.max_recv_wr = std::max(depths.receives, 1U);
     caps.max_send_sge = 1;
     caps.max_recv_sge = 1;
     const uint32_t longest = device.port.max_msg_sz;
-    if (point_.transport == Transport::Srd && is_send(point_.verb) && point_.size > longest)
+    if (point.transport == Transport::Srd && is_send(point.verb) && point.size > longest)
         return make_error(Code::Unsupported,
                           fmt::format("{} sends messages of {} bytes at most, not of {}",
                                       device.info.device,
                                       longest,
-                                      point_.size))
+                                      point.size))
             .advise("use a smaller --size, or --verb write,read");
     // A processor reads inline data. EFA takes none with an RDMA WRITE.
     const bool can_inline =
-        device.memory->kind.is_host && (point_.transport != Transport::Srd || is_send(point_.verb));
-    const uint32_t most = point_.inline_bytes.value_or(can_inline ? kInlineLimit : 0);
-    if (posts_data(point_, side_) && !fetches(point_.verb) && point_.size <= most) {
+        device.memory->kind.is_host && (point.transport != Transport::Srd || is_send(point.verb));
+    const uint32_t most = point.inline_bytes.value_or(can_inline ? kInlineLimit : 0);
+    if (posts_data(point, side) && !fetches(point.verb) && point.size <= most) {
         if (!can_inline)
             return make_error(
                        Code::Unsupported,
                        device.memory->kind.is_host
                            ? fmt::format("no inline data goes with {} over srd",
-                                         name_of(point_.verb))
+                                         name_of(point.verb))
                            : fmt::format("no processor reads {}, and inline data is read by one",
                                          device.memory->kind.word))
                 .advise("use --inline 0, or auto");
-        caps.max_inline_data = point_.size;
+        caps.max_inline_data = point.size;
     }
     const uint32_t wanted_inline = caps.max_inline_data;
-    SendCalls calls{.wanted = posts_data(point_, side_) ? operations_of(point_) : 0};
+    SendCalls calls{.wanted = posts_data(point, side) ? operations_of(point) : 0};
     ibv_pd* pd = group.domain.pd ? group.domain.pd.get() : device.pd.get();
     qp_ = TRY(
-        create_qp(*device.verbs, pd, queue_->cq.get(), type_of(point_.transport), caps, &calls));
-    hot_.qp = qp_.get();
-    hot_.extended = calls.qp;
+        create_qp(*device.verbs, pd, queue_->cq.get(), type_of(point.transport), caps, &calls));
+    hot.qp = qp_.get();
+    hot.extended = calls.qp;
     if (wanted_inline != 0 && caps.max_inline_data >= wanted_inline)
         inline_bytes_ = wanted_inline;
-    if (point_.inline_bytes && inline_bytes_ != wanted_inline)
+    if (point.inline_bytes && inline_bytes_ != wanted_inline)
         return make_error(Code::Unsupported,
                           fmt::format("{} takes no {} bytes inline with {} sends queued",
                                       device.info.device,
@@ -194,11 +194,11 @@ Result<> Lane::create_queue_pair(const Device& device, const Group& group) {
 
 Endpoint Lane::endpoint() const {
     // The area that the other side reads or writes: what goes out for READ, what comes in else.
-    const bool out = point_.verb == Verb::Read ? layout_.out.exists() : !layout_.in.exists();
-    const Area& area = out ? layout_.out : layout_.in;
+    const bool out = point.verb == Verb::Read ? layout.out.exists() : !layout.in.exists();
+    const Area& area = out ? layout.out : layout.in;
     return {.qpn = qp_->qp_num,
             .psn = psn_,
-            .address = memory_.address(area.first),
+            .address = memory.address(area.first),
             .length = area.slots * area.stride,
             .rkey = mr_->rkey};
 }
@@ -213,47 +213,47 @@ CmQueue Lane::cm_queue(uint32_t mtu) const {
     const int remote = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
     return {.verbs = end_.verbs,
             .qp = qp_.get(),
-            .access = static_cast<unsigned>(access_of(point_, side_) & remote),
+            .access = static_cast<unsigned>(access_of(point, side) & remote),
             .mtu = mtu,
             .initiator_depth = static_cast<uint8_t>(
                 reads_ != 0 ? reads_ : std::min(end_.own.initiator_depth, kMaxReads)),
             .responder_depth = static_cast<uint8_t>(std::min(end_.own.responder_depth, kMaxReads)),
             .software = end_.software,
-            .marks = point_.marks};
+            .marks = point.marks};
 }
 
 Result<> Lane::aim(const DeviceInfo& peer, const Endpoint& remote, uint32_t mtu) {
-    const Area& own = fetches(point_.verb) ? layout_.in : layout_.out;
-    const bool one_sided = posts_data(point_, side_) && !is_send(point_.verb);
+    const Area& own = fetches(point.verb) ? layout.in : layout.out;
+    const bool one_sided = posts_data(point, side) && !is_send(point.verb);
     if (one_sided && remote.length < own.slots * own.stride)
         return make_error(Code::BadInput, "the peer's memory is smaller than the point needs");
     TRY(choose_reads(peer));
-    if (point_.transport == Transport::Ud && point_.size > mtu)
+    if (point.transport == Transport::Ud && point.size > mtu)
         return make_error(Code::Unsupported,
                           fmt::format("a datagram of {} bytes is larger than the path MTU of {}",
-                                      point_.size,
+                                      point.size,
                                       mtu))
             .advise("use a smaller --size, or raise the MTU of both netdevs");
-    if (is_datagram(point_.transport))
+    if (is_datagram(point.transport))
         ah_ = TRY(make_address_handle(end_, qp_->pd, peer));
     build_sends(remote);
     return {};
 }
 
 Result<> Lane::choose_reads(const DeviceInfo& peer) {
-    if (!fetches(point_.verb) || !posts_data(point_, side_) || point_.transport == Transport::Srd)
+    if (!fetches(point.verb) || !posts_data(point, side) || point.transport == Transport::Srd)
         return {};
     const uint32_t most = std::min({end_.own.initiator_depth, peer.responder_depth, kMaxReads});
     if (most == 0)
         return make_error(Code::Unsupported,
                           "one of the devices cannot do RDMA READ and atomic operations");
-    if (point_.reads > most)
+    if (point.reads > most)
         return make_error(Code::Unsupported,
                           fmt::format("{} reads in flight are asked for; the devices can do {}",
-                                      point_.reads,
+                                      point.reads,
                                       most))
             .advise("use a smaller --reads, or auto");
-    reads_ = point_.reads != 0 ? point_.reads : most;
+    reads_ = point.reads != 0 ? point.reads : most;
     end_.own.initiator_depth = reads_;
     return {};
 }
@@ -261,43 +261,43 @@ Result<> Lane::choose_reads(const DeviceInfo& peer) {
 void Lane::build_receives() {
     receive_pieces_.resize(receives_.size());
     for (uint32_t i = 0; i < receives_.size(); ++i) {
-        const uint32_t slot = i % point_.slots;
+        const uint32_t slot = i % point.slots;
         receives_[i] = {};
-        receives_[i].wr_id = kReceiveMark | hot_.tag | slot;
+        receives_[i].wr_id = kReceiveMark | hot.tag | slot;
         // WRITE places its data by itself, and its receive only takes the immediate or the credit;
         // but libsiw refuses a receive without memory. Where only credits come, nothing does.
-        const Area& area = layout_.in.exists() ? layout_.in : layout_.out;
-        const auto lead = static_cast<uint32_t>(layout_.in.lead);
+        const Area& area = layout.in.exists() ? layout.in : layout.out;
+        const auto lead = static_cast<uint32_t>(layout.in.lead);
         receive_pieces_[i] = {
-            memory_.address(area.slot(slot)) - lead, point_.size + lead, mr_->lkey};
+            memory.address(area.slot(slot)) - lead, point.size + lead, mr_->lkey};
         receives_[i].sg_list = &receive_pieces_[i];
         receives_[i].num_sge = 1;
     }
 }
 
 void Lane::build_sends(const Endpoint& remote) {
-    if (!posts_data(point_, side_))
+    if (!posts_data(point, side))
         return;
-    const Area& local = fetches(point_.verb) ? layout_.in : layout_.out;
-    opcode_ = opcode_of(point_);
-    send_pieces_.resize(window());
-    sends_.resize(window());
-    hot_.sends = sends_.data();
-    for (uint32_t i = 0; i < window(); ++i) {
-        const uint32_t slot = i % point_.slots;
-        const bool last = (i + 1) % batch() == 0;
-        send_pieces_[i] = {memory_.address(local.slot(slot)), point_.size, mr_->lkey};
+    const Area& local = fetches(point.verb) ? layout.in : layout.out;
+    opcode_ = opcode_of(point);
+    send_pieces_.resize(hot.window);
+    sends_.resize(hot.window);
+    hot.sends = sends_.data();
+    for (uint32_t i = 0; i < hot.window; ++i) {
+        const uint32_t slot = i % point.slots;
+        const bool last = (i + 1) % hot.batch == 0;
+        send_pieces_[i] = {memory.address(local.slot(slot)), point.size, mr_->lkey};
         SendRequest& request = sends_[i];
         request = {};
-        request.wr_id = hot_.tag | signal();
+        request.wr_id = hot.tag | hot.signal;
         request.sg_list = &send_pieces_[i];
         request.num_sge = 1;
         request.next = last ? nullptr : &sends_[i + 1];
         const uint64_t there = remote.address + slot * local.stride;
-        if (is_atomic(point_.verb)) {
+        if (is_atomic(point.verb)) {
             request.wr.atomic.remote_addr = there;
             request.wr.atomic.rkey = remote.rkey;
-        } else if (is_datagram(point_.transport)) {
+        } else if (is_datagram(point.transport)) {
             request.wr.ud = {ah_.get(), remote.qpn, kQueueKey};
             // SRD: the memory besides. The place of the others is taken.
             request.bind_mw.rkey = remote.rkey;
@@ -314,16 +314,16 @@ void Lane::build_sends(const Endpoint& remote) {
 void Lane::set_opcode(ibv_wr_opcode opcode) {
     for (SendRequest& request : sends_)
         request.opcode = opcode;
-    hot_.post = poster_of(opcode, flags_ != 0, ah_ != nullptr, hot_.extended != nullptr);
+    hot.post = poster_of(opcode, flags_ != 0, ah_ != nullptr, hot.extended != nullptr);
 }
 
 void Lane::number_messages(uint32_t first) {
-    if (!is_ordered(point_.transport))
+    if (!is_ordered(point.transport))
         set_opcode(with_immediate(opcode_));
     for (uint32_t i = 0; i < sends_.size(); ++i) {
         sends_[i].imm_data = htonl(first + i);
         // post_one() may have left it otherwise.
-        sends_[i].send_flags = (i + 1) % signal() == 0 ? flags_ | IBV_SEND_SIGNALED : flags_;
+        sends_[i].send_flags = (i + 1) % hot.signal == 0 ? flags_ | IBV_SEND_SIGNALED : flags_;
     }
 }
 
@@ -338,20 +338,20 @@ void Lane::plain_messages() {
         // What comes late must not look like a message of the round behind the measurement, as the
         // numbers beyond the ring do.
         sends_[i].imm_data = sends_.front().imm_data;
-        if (is_atomic(point_.verb))
+        if (is_atomic(point.verb))
             set_operands(i, 1, 0);
     }
 }
 
 int Lane::post_last(uint32_t at, uint32_t count) noexcept {
-    const uint32_t left = (at + count) % signal();
-    SendRequest* first = hot_.sends + at;
+    const uint32_t left = (at + count) % hot.signal;
+    SendRequest* first = hot.sends + at;
     SendRequest& last = first[count - 1];
     const SendRequest kept = last;
     last.next = nullptr;
-    last.wr_id = hot_.tag | (left != 0 ? left : signal());
+    last.wr_id = hot.tag | (left != 0 ? left : hot.signal);
     last.send_flags |= IBV_SEND_SIGNALED;
-    const int rc = hot_.post(hot_, first, count);
+    const int rc = hot.post(hot, first, count);
     last = kept;
     return rc;
 }
@@ -372,7 +372,7 @@ int Lane::post_receives(uint32_t count) noexcept {
 
 int Lane::post_credit() noexcept {
     ibv_send_wr request{};
-    request.wr_id = hot_.tag;
+    request.wr_id = hot.tag;
     request.opcode = IBV_WR_SEND;
     request.send_flags = IBV_SEND_SIGNALED;
     ibv_send_wr* bad = nullptr;

@@ -61,17 +61,17 @@ class Lane : public Ring {
 
     // ---- hot: errno values as libibverbs gives them, 0 if posted --------------------------------
     // Posts `count` data messages from position `at`, a multiple of the batch: a whole batch, or
-    // fewer if `is_last`. A completion for each signal() messages, and for what is left of them
+    // fewer if `is_last`. A completion for each hot.signal messages, and for what is left of them
     // once `is_last`: nothing follows, or the next one begins at 0.
     int post_batch(uint32_t at, uint32_t count, bool is_last) noexcept {
-        return is_last ? post_last(at, count) : hot_.post(hot_, hot_.sends + at, count);
+        return is_last ? post_last(at, count) : hot.post(hot, hot.sends + at, count);
     }
 
     // Posts the message at position `at` alone, with a completion only if `signaled`.
     int post_one(uint32_t at, bool signaled) noexcept {
-        SendRequest& request = hot_.sends[at];
+        SendRequest& request = hot.sends[at];
         request.send_flags = signaled ? flags_ | IBV_SEND_SIGNALED : flags_;
-        return hot_.post(hot_, &request, 1);
+        return hot.post(hot, &request, 1);
     }
 
     // Posts the next `count` receives of the ring (count <= receives()).

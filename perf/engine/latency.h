@@ -91,7 +91,7 @@ Ending ping(
     L& lane, C& completer, Worker& worker, const Limit& limit, Histogram& histogram) noexcept {
     CompletionArray wc;
     Ending end;
-    OwnSends own(lane.signal_every());
+    OwnSends own(lane.signal_every);
     for (uint64_t sent = 0; sent < limit.messages; ++sent) {
         const uint64_t begin = now_ns();
         if (limit.reached(begin) || worker.is_closed())
@@ -122,7 +122,7 @@ template <class L, class C>
 Ending pong(L& lane, C& completer, Worker& worker) noexcept {
     CompletionArray wc;
     Ending end;
-    OwnSends own(lane.signal_every());
+    OwnSends own(lane.signal_every);
     uint64_t answered = 0;
     while (answered < worker.expected()) {
         int got = 0;
@@ -178,9 +178,9 @@ class OpenLoop {
         : lane_(lane),
           completer_(completer),
           worker_(worker),
-          rate_(lane.point().rate),
-          due_(lane.point().depth),
-          own_(lane.signal_every()) {}
+          rate_(lane.point.rate),
+          due_(lane.point.depth),
+          own_(lane.signal_every) {}
 
     Ending run(const Limit& limit, Histogram& histogram) {
         begin_ = now_ns();
@@ -252,8 +252,8 @@ class OpenLoop {
     }
 
     bool post(uint64_t message) noexcept {
-        const bool signaled = !is_ping_pong(lane_.point()) || own_.ask(message);
-        end_.post_error = lane_.post_one(static_cast<uint32_t>(message % lane_.window()), signaled);
+        const bool signaled = !is_ping_pong(lane_.point) || own_.ask(message);
+        end_.post_error = lane_.post_one(static_cast<uint32_t>(message % lane_.hot.window), signaled);
         return end_.post_error == 0;
     }
 
@@ -277,11 +277,11 @@ class OpenLoop {
     }
 
     [[nodiscard]] uint64_t answers_of(int got) noexcept {
-        return is_ping_pong(lane_.point()) ? own_.pass(wc_, got) : static_cast<uint64_t>(got);
+        return is_ping_pong(lane_.point) ? own_.pass(wc_, got) : static_cast<uint64_t>(got);
     }
 
     bool repost(uint64_t answers) noexcept {
-        if (is_ping_pong(lane_.point()))
+        if (is_ping_pong(lane_.point))
             end_.post_error = lane_.post_receives(static_cast<uint32_t>(answers));
         return end_.post_error == 0;
     }

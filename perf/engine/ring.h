@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include <infiniband/verbs.h>
 
@@ -87,12 +88,12 @@ uint64_t send_calls_of(ibv_wr_opcode opcode);
 
 // What a loop reads of a lane for each completion, on one cache line.
 struct alignas(kCacheLine) Hot {
-    uint32_t window = 0;
-    uint32_t batch = 0;
-    uint32_t signal = 0;
-    uint32_t reposts = 0;
-    uint64_t tag = 0;  // the place, where wr_id has it
-    uint64_t room = UINT64_MAX;
+    uint32_t window = 0;         // data messages that may be in flight,
+    uint32_t batch = 0;          // and how many of them are posted at once
+    uint32_t signal = 0;         // data messages that one completion stands for
+    uint32_t reposts = 0;        // receives that a stream posts again at once
+    uint64_t tag = 0;            // the place, where wr_id has it
+    uint64_t room = UINT64_MAX;  // messages that may be under way without a credit
     // Of a queue pair:
     ibv_qp* qp = nullptr;
     ibv_qp_ex* extended = nullptr;  // null: its provider has no ibv_wr_*(3)
@@ -102,81 +103,46 @@ struct alignas(kCacheLine) Hot {
 
 static_assert(sizeof(Hot) == kCacheLine);
 
-class Ring {
-  public:
+struct Ring {
     static Result<Ring> make(const Point& point,
                              Side side,
                              LaneId id,
                              BufferSource& source = *host_memory()) {
         const Layout layout = layout_of(point, side);
-        return Ring(point, side, id, layout, TRY(Memory::map(layout, source)));
+        Memory memory = TRY(Memory::map(layout, source));
+        return Ring{.hot = {.window = window_of(point),
+                            .batch = point.batch,
+                            .signal = signal_of(point),
+                            .reposts = reposts_of(point, side),
+                            .tag = uint64_t{id.place} << 32U},
+                    .point = point,
+                    .side = side,
+                    .id = id,
+                    .layout = layout,
+                    .memory = std::move(memory)};
     }
 
-    [[nodiscard]] const Point& point() const { return point_; }
-
-    [[nodiscard]] Side side() const { return side_; }
-
-    [[nodiscard]] uint32_t number() const { return id_.number; }
-
-    [[nodiscard]] uint32_t place() const { return id_.place; }
-
-    // So many more messages were sent to this lane than have come: lost, or late. Fewer than none:
-    // late ones came, and were counted as others.
-    void miss(int64_t messages) { missing_ += messages; }
-
-    // One of them has come after all. False: none was missing.
+    // One of the missing messages has come after all. False: none was missing.
     bool find_missing() {
-        if (missing_ <= 0)
+        if (missing <= 0)
             return false;
-        --missing_;
+        --missing;
         return true;
     }
-
-    [[nodiscard]] const Memory& memory() const { return memory_; }
-
-    [[nodiscard]] const Layout& layout() const { return layout_; }
-
-    // Data messages that may be in flight, and how many of them are posted at once.
-    [[nodiscard]] uint32_t window() const { return hot_.window; }
-
-    [[nodiscard]] uint32_t batch() const { return hot_.batch; }
-
-    // Data messages that one completion stands for.
-    [[nodiscard]] uint32_t signal() const { return hot_.signal; }
-
-    // Receives that a stream posts again at once.
-    [[nodiscard]] uint32_t reposts() const { return hot_.reposts; }
 
     // Credits (Lane has them): none.
     [[nodiscard]] static constexpr uint32_t messages_per_credit() noexcept { return 0; }
 
-    // Of how many sends of a ping-pong one asks for a completion.
-    [[nodiscard]] uint32_t signal_every() const noexcept { return signal_every_; }
-
-    // How many messages may be under way that no credit has been got for.
-    [[nodiscard]] uint64_t room() const noexcept { return hot_.room; }
-
-  protected:
-    Ring(const Point& point, Side side, LaneId id, const Layout& layout, Memory memory)
-        : hot_{.window = window_of(point),
-               .batch = point.batch,
-               .signal = signal_of(point),
-               .reposts = reposts_of(point, side),
-               .tag = uint64_t{id.place} << 32U},
-          point_(point),
-          side_(side),
-          id_(id),
-          layout_(layout),
-          memory_(std::move(memory)) {}
-
-    Hot hot_;
-    Point point_;
-    Side side_;
-    LaneId id_;
-    int64_t missing_ = 0;
-    uint32_t signal_every_ = kSignalEvery;
-    Layout layout_;
-    Memory memory_;
+    Hot hot;
+    Point point;
+    Side side;
+    LaneId id;
+    Layout layout;
+    Memory memory;
+    // So many more messages were sent to this lane than have come: lost, or late. Fewer than none:
+    // late ones came, and were counted as others.
+    int64_t missing = 0;
+    uint32_t signal_every = kSignalEvery;  // sends of a ping-pong for each completion
 };
 
 }  // namespace perf

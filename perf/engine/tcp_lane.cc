@@ -30,22 +30,22 @@ Result<TcpLane> TcpLane::create(TcpQueue& queue, const Point& point, Side side, 
     lane.queue_ = &queue;
     lane.free_ = receives_of(point, side);
     // A pong may owe an answer for each receive.
-    lane.jobs_.resize(std::max({point.depth, lane.window(), lane.free_}));
+    lane.jobs_.resize(std::max({point.depth, lane.hot.window, lane.free_}));
     return lane;
 }
 
 Result<> TcpLane::connect(UniqueFd fd) {
     fd_ = std::move(fd);
-    return queue_->watch(fd_.get(), id_.place);
+    return queue_->watch(fd_.get(), id.place);
 }
 
 void TcpLane::plain_messages() noexcept {
     marks_in_ = marks_out_ = ends_count_ = 0;
     out_posted_ = out_ = in_ = 0;
-    if (point_.mode != Mode::Bandwidth || point_.iterations == 0)
+    if (point.mode != Mode::Bandwidth || point.iterations == 0)
         return;
-    const uint64_t iterations = iterations_of(point_, number());
-    const uint64_t warmup = warmup_of(point_, iterations);
+    const uint64_t iterations = iterations_of(point, id.number);
+    const uint64_t warmup = warmup_of(point, iterations);
     if (warmup != 0)
         ends_[ends_count_++] = warmup;
     ends_[ends_count_++] = warmup + iterations;
@@ -92,7 +92,7 @@ void TcpLane::flush() noexcept {
 
 // Nothing goes beyond a mark that is not written yet: the other side looks for it there.
 size_t TcpLane::gather_sends(Pieces& pieces) noexcept {
-    const bool owes = layout_.in.exists() && marks_out_ < ends_count_;
+    const bool owes = layout.in.exists() && marks_out_ < ends_count_;
     uint64_t left = owes ? ends_[marks_out_] - out_ : UINT64_MAX;
     size_t count = 0;
     size_t offset = out_offset_;
@@ -101,8 +101,8 @@ size_t TcpLane::gather_sends(Pieces& pieces) noexcept {
         for (uint32_t i = next.sent; i < next.count; ++i, --left) {
             if (left == 0 || count == kPieces)
                 return count;
-            const uint32_t slot = (next.at + i) % point_.slots;
-            pieces[count++] = piece_of(memory_.slot(layout_.out, slot).subspan(offset));
+            const uint32_t slot = (next.at + i) % point.slots;
+            pieces[count++] = piece_of(memory.slot(layout.out, slot).subspan(offset));
             offset = 0;
         }
     }
@@ -111,8 +111,8 @@ size_t TcpLane::gather_sends(Pieces& pieces) noexcept {
 
 void TcpLane::advance_sends(size_t bytes) noexcept {
     out_offset_ += bytes;
-    while (out_offset_ >= point_.size) {
-        out_offset_ -= point_.size;
+    while (out_offset_ >= point.size) {
+        out_offset_ -= point.size;
         ++out_;
         Job& current = job(written_);
         if (++current.sent == current.count)
@@ -127,14 +127,14 @@ void TcpLane::read_messages() noexcept {
     const size_t count = gather_receives(pieces);
     if (count == 0)
         return;
-    const size_t room = count * point_.size - in_offset_;
+    const size_t room = count * point.size - in_offset_;
     msghdr message = message_of({pieces.data(), count});
     const ssize_t got = ::recvmsg(fd_.get(), &message, MSG_DONTWAIT);
     may_read_ = hung_up_ || (got >= 0 && static_cast<size_t>(got) == room);
     if (got <= 0)
         return fail(got == 0 ? ECONNRESET : errno);
     in_offset_ += static_cast<size_t>(got);
-    for (; in_offset_ >= point_.size; in_offset_ -= point_.size) {
+    for (; in_offset_ >= point.size; in_offset_ -= point.size) {
         ++arrived_;
         ++in_;
         --free_;
@@ -143,9 +143,9 @@ void TcpLane::read_messages() noexcept {
 
 // Stops where the other side's mark is due.
 size_t TcpLane::gather_receives(Pieces& pieces) noexcept {
-    if (!layout_.in.exists())
+    if (!layout.in.exists())
         return 0;
-    const bool due = layout_.out.exists() && marks_in_ < ends_count_;
+    const bool due = layout.out.exists() && marks_in_ < ends_count_;
     const uint64_t left = due ? ends_[marks_in_] - in_ : UINT64_MAX;
     const auto count = static_cast<size_t>(std::min<uint64_t>({left, free_, kPieces}));
     for (size_t i = 0; i < count; ++i)
@@ -154,8 +154,8 @@ size_t TcpLane::gather_receives(Pieces& pieces) noexcept {
 }
 
 void TcpLane::read_mark() noexcept {
-    const bool due = layout_.out.exists() && marks_in_ < ends_count_ && out_ >= ends_[marks_in_] &&
-                     (!layout_.in.exists() || in_ == ends_[marks_in_]);
+    const bool due = layout.out.exists() && marks_in_ < ends_count_ && out_ >= ends_[marks_in_] &&
+                     (!layout.in.exists() || in_ == ends_[marks_in_]);
     if (!due || error_ != 0)
         return;
     uint8_t mark = 0;
@@ -168,8 +168,8 @@ void TcpLane::read_mark() noexcept {
 }
 
 void TcpLane::write_mark() noexcept {
-    const bool due = layout_.in.exists() && marks_out_ < ends_count_ && in_ == ends_[marks_out_] &&
-                     (!layout_.out.exists() || out_ == ends_[marks_out_]);
+    const bool due = layout.in.exists() && marks_out_ < ends_count_ && in_ == ends_[marks_out_] &&
+                     (!layout.out.exists() || out_ == ends_[marks_out_]);
     if (!due || error_ != 0)
         return;
     if (::send(fd_.get(), &kMark, 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1)
@@ -188,10 +188,10 @@ size_t TcpLane::report(std::span<ibv_wc> out) noexcept {
     const auto add = [&](ibv_wc_opcode opcode, uint32_t low) {
         ibv_wc& wc = out[count++];
         wc = {};
-        wc.wr_id = hot_.tag | low;
+        wc.wr_id = hot.tag | low;
         wc.opcode = opcode;
-        wc.byte_len = point_.size;
-        wc.qp_num = number();
+        wc.byte_len = point.size;
+        wc.qp_num = id.number;
     };
     for (; count < out.size() && reported_ != written_ && !waits_for_mark(job(reported_));
          ++reported_) {
@@ -199,7 +199,7 @@ size_t TcpLane::report(std::span<ibv_wc> out) noexcept {
             add(IBV_WC_SEND, job(reported_).count);
     }
     for (; count < out.size() && told_ != arrived_; ++told_)
-        add(IBV_WC_RECV, static_cast<uint32_t>(told_ % point_.slots));
+        add(IBV_WC_RECV, static_cast<uint32_t>(told_ % point.slots));
     if (count == 0 && error_ != 0 && !out.empty()) {
         add(IBV_WC_SEND, 0);
         out.front().status = IBV_WC_FATAL_ERR;

@@ -91,7 +91,7 @@ class TcpLane : public Ring {
     Job& job(uint64_t number) noexcept { return jobs_[number % jobs_.size()]; }
 
     [[nodiscard]] std::span<std::byte> in_slot(uint64_t message) const noexcept {
-        return memory_.slot(layout_.in, static_cast<uint32_t>(message % point_.slots));
+        return memory.slot(layout.in, static_cast<uint32_t>(message % point.slots));
     }
 
     TcpQueue* queue_ = nullptr;

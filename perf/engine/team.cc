@@ -74,7 +74,7 @@ void Team::finish() {
     uint32_t number = 0;
     for (const Shift& shift : shifts_) {
         for (const Flow& flow : shift.flows) {
-            ring(number).miss(static_cast<int64_t>(expected_[number] - flow.taken));
+            ring(number).missing += static_cast<int64_t>(expected_[number] - flow.taken);
             ++number;
         }
     }

@@ -128,9 +128,9 @@ inline Limit latency_limit(const Point& point) {
 template <class L, class C>
 Ending measure_latency(
     L& lane, C& completer, Worker& worker, const Limit& limit, Histogram& histogram) {
-    if (lane.point().rate != 0)
+    if (lane.point.rate != 0)
         return OpenLoop(lane, completer, worker).run(limit, histogram);
-    if (is_ping_pong(lane.point()))
+    if (is_ping_pong(lane.point))
         return ping(lane, completer, worker, limit, histogram);
     return round_trip(lane, completer, worker, limit, histogram);
 }
@@ -139,11 +139,11 @@ Ending measure_latency(
 // measurement, which all threads begin together.
 template <class G, class C>
 Ending stream_group(G& group, C& completer, Crew::Hand& hand, Shift& shift, bool posts) {
-    const Point& point = group.lanes.front().point();
+    const Point& point = group.lanes.front().point;
     Stream stream(group, completer, hand.worker, std::span(shift.flows));
     const auto add_quota = [&](auto&& messages) {
         for (size_t i = 0; posts && i < shift.flows.size(); ++i)
-            shift.flows[i].quota += messages(iterations_of(point, group.lanes[i].number()));
+            shift.flows[i].quota += messages(iterations_of(point, group.lanes[i].id.number));
     };
     if (posts && point.iterations != 0) {
         add_quota([&](uint64_t iterations) { return warmup_of(point, iterations); });
