@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "perf/engine/engine.h"
-#include "perf/engine/lane.h"
 #include "perf/engine/tcp_lane.h"
 
 namespace perf {
@@ -190,8 +189,7 @@ Result<> send_ring(const Seat<L>& seat, const Waiting& waiting, const Round& rou
     lane.number_messages(static_cast<uint32_t>(first_message(lane, round)));
     for (uint32_t at = 0; at < slots; at += lane.hot.batch) {
         const uint32_t count = std::min(lane.hot.batch, slots - at);
-        if (const int rc = lane.post_batch(at, count, at + count == slots); rc != 0)
-            return sys_error(rc, "post a work request");
+        TRY(outcome_of(lane.post_batch(at, count, at + count == slots), "post a work request"));
     }
     uint32_t sent = 0;
     bool stray = false;
@@ -204,9 +202,7 @@ Result<> send_ring(const Seat<L>& seat, const Waiting& waiting, const Round& rou
     }));
     if (stray)
         return make_error(Code::Internal, "a message came where none was due");
-    if (post_error != 0)
-        return sys_error(post_error, "post receives");
-    return {};
+    return outcome_of(post_error, "post receives");
 }
 
 // Each atomic turns the word of the side that holds it into one of the side that posts: by adding
@@ -243,8 +239,7 @@ Result<> emit_round(const Seat<L>& seat, const Waiting& waiting, const Round& ro
     if constexpr (requires { lane.post_credit(); }) {
         if (!arrives_by_credit(lane.point))
             return {};
-        if (const int rc = lane.post_credit(); rc != 0)
-            return sys_error(rc, "post the credit");
+        TRY(outcome_of(lane.post_credit(), "post the credit"));
         return take_until(lane, waiting, [](const ibv_wc&, auto&) { return true; });
     }
     return {};
@@ -295,8 +290,7 @@ Result<Checked> collect_round(const Seat<L>& seat, Waiting waiting, const Round&
     else
         TRY(std::move(done));
     lane.missing += static_cast<int64_t>(checked.lost);
-    if (arrivals.post_error != 0)
-        return sys_error(arrivals.post_error, "post receives");
+    TRY(outcome_of(arrivals.post_error, "post receives"));
     if (arrivals.stray)
         return make_error(Code::Internal, "a completion of a send where a receive was due");
     TRY(std::move(arrivals.pulled));
@@ -306,8 +300,7 @@ Result<Checked> collect_round(const Seat<L>& seat, Waiting waiting, const Round&
         TRY(lane.memory.pull(lane.layout.in));
         check_bands(lane, round, checked);
     }
-    if (const int rc = lane.post_receives(arrivals.came); rc != 0)
-        return sys_error(rc, "post receives");
+    TRY(outcome_of(lane.post_receives(arrivals.came), "post receives"));
     return checked;
 }
 

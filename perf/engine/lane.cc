@@ -135,8 +135,7 @@ Result<Lane> Lane::create(const SideSetup& setup, const Group& group, LaneId id)
     TRY(cm != nullptr ? cm->init(lane.cm_queue(0))
                       : to_init(lane.end_, lane.qp_.get(), access_of(point, side), kQueueKey));
     lane.build_receives();
-    if (const int rc = lane.post_receives(lane.receives()); rc != 0)
-        return sys_error(rc, "post receives");
+    TRY(outcome_of(lane.post_receives(lane.receives()), "post receives"));
     return lane;
 }
 

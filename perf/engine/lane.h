@@ -43,8 +43,8 @@ bool needs_credits(const Device& device, const Point& point);
 
 class Lane : public Ring {
   public:
-    // Makes everything up to a queue pair in INIT with its receives posted. The domain and the queue
-    // of the group must live longer than the lane.
+    // Makes everything up to a queue pair in INIT with its receives posted. Domain and queue of the
+    // group must live longer than the lane.
     static Result<Lane> create(const SideSetup& setup, const Group& group, LaneId id);
 
     // What the other side needs to know.

@@ -253,7 +253,8 @@ class OpenLoop {
 
     bool post(uint64_t message) noexcept {
         const bool signaled = !is_ping_pong(lane_.point) || own_.ask(message);
-        end_.post_error = lane_.post_one(static_cast<uint32_t>(message % lane_.hot.window), signaled);
+        const auto at = static_cast<uint32_t>(message % lane_.hot.window);
+        end_.post_error = lane_.post_one(at, signaled);
         return end_.post_error == 0;
     }
 

@@ -66,8 +66,7 @@ Result<std::optional<ibv_wc>> Link::next(const Waiting& waiting) {
 
 Result<ibv_wc> Link::carry_out(ibv_send_wr request, ibv_sge piece, const Waiting& waiting) {
     request.send_flags |= IBV_SEND_SIGNALED;
-    if (const int rc = send(request, piece); rc != 0)
-        return sys_error(rc, "post a request");
+    TRY(outcome_of(send(request, piece), "post a request"));
     const auto completion = TRY(next(waiting));
     if (!completion)
         return wake_error(Wake::TimedOut, waiting);

@@ -50,8 +50,9 @@ inline uint32_t in_whole_rings(const Point& point, uint32_t receives) {
 inline uint32_t receives_of(const Point& point, Side side) {
     constexpr uint32_t kPingPongReceives = 64;
     constexpr uint32_t kCredits = 4;
-    // perftest's, too: at 10 to 20 million messages a second they last for as long as a tick of the
-    // timer or a yield keeps the receiver from its queue. A sender that finds none waits for 0.64 ms.
+    // perftest's, too: at 10 to 20 million messages a second they last for as long as a tick of
+    // the timer or a yield keeps the receiver from its queue. A sender that finds none waits for
+    // 0.64 ms.
     constexpr uint32_t kStreamReceives = 512;
     if (fetches(point.verb) || !has_in(point, side))
         return 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perf/engine/team.h"
 
-#include <algorithm>
 #include <numeric>
 
 #include <fmt/format.h>

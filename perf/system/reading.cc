@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "netns/base/files.h"
-#include "perf/base/names.h"
 
 namespace perf {
 
@@ -36,10 +35,6 @@ Result<UniqueFd> open_regular(const std::string& path) {
     if (!S_ISREG(info.st_mode))
         return make_error(Code::BadInput, "it is no regular file");
     return fd;
-}
-
-bool is_plain(std::string_view name) {
-    return std::ranges::all_of(name, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
 }
 }  // namespace
 
@@ -75,7 +70,9 @@ std::optional<std::vector<std::string>> read_names(const std::string& path) {
     auto names = files.list(path);
     if (!names)
         return std::nullopt;
-    std::erase_if(*names, [](const std::string& name) { return !is_plain(name); });
+    std::erase_if(*names, [](const std::string& name) {
+        return !std::ranges::all_of(name, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
+    });
     if (names->size() > kNamesLimit)
         names->resize(kNamesLimit);
     return std::move(names).value();

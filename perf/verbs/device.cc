@@ -24,10 +24,10 @@ Result<Device> open_row(Verbs& verbs, const GidRow& row) {
     Device device;
     device.verbs = &verbs;
     device.context = TRY(open_device(verbs, row.device));
-    if (const int rc = verbs.query_device(device.context.get(), &device.attr); rc != 0)
-        return sys_error(rc, "query device " + row.device);
-    if (const int rc = verbs.query_port(device.context.get(), row.port, &device.port); rc != 0)
-        return sys_error(rc, fmt::format("query port {} of {}", row.port, row.device));
+    TRY(outcome_of(verbs.query_device(device.context.get(), &device.attr),
+                   "query device " + row.device));
+    TRY(outcome_of(verbs.query_port(device.context.get(), row.port, &device.port),
+                   fmt::format("query port {} of {}", row.port, row.device)));
     device.pd = TRY(alloc_pd(verbs, device.context.get()));
     // Vendor ids that the kernel's software drivers report: rxe 0xffffff, siw 0x626d74.
     const uint32_t vendor = device.attr.vendor_id;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <chrono>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,11 +27,11 @@ struct DeviceWish {
 
 // ---- the choice (survey.cc) ---------------------------------------------------------------------
 // The tables that choose_gid() judges: the GID tables of all devices that can be opened, and the
-// addresses of this network namespace. Relies on: QUERY_GID_TABLE (5.10), else the entries one by one
-// with their types from sysfs. The names of the netdevs come from sysfs too
-// (/sys/class/infiniband/DEV/ports/P/gid_attrs/ndevs/N) and may be missing in a container. Of an IPoIB
-// interface (type 32) sysfs has the device below NETDEV/device/infiniband, and its port, from 0, in
-// NETDEV/dev_port.
+// addresses of this network namespace. Relies on: QUERY_GID_TABLE (5.10), else the entries one by
+// one with their types from sysfs. The names of the netdevs come from sysfs too
+// (/sys/class/infiniband/DEV/ports/P/gid_attrs/ndevs/N) and may be missing in a container. Of an
+// IPoIB interface (type 32) sysfs has the device below NETDEV/device/infiniband, and its port, from
+// 0, in NETDEV/dev_port.
 struct Survey {
     std::vector<GidRow> rows;
     std::vector<LocalAddress> addresses;

@@ -182,10 +182,9 @@ class Gpu : public BufferSource {
             (void)calls_.cuda_name(answer, &word);
         else if (calls_.hip_name != nullptr)
             word = calls_.hip_name(answer);
-        return make_error(
-                   Code::Unsupported,
-                   fmt::format(
-                       "{}: {}: {} ({})", kind.word, what, word != nullptr ? word : "error", answer))
+        const std::string_view error = word != nullptr ? word : "error";
+        return make_error(Code::Unsupported,
+                          fmt::format("{}: {}: {} ({})", kind.word, what, error, answer))
             .advise(std::string(fix));
     }
 

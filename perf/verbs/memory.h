@@ -59,9 +59,9 @@ constexpr bool serves_data(const Point& point, Side side) {
     return posts_data(point, side == Side::Client ? Side::Server : Side::Client);
 }
 
-// Who holds data to be sent or read, and who memory to be filled. Atomics: the words of the side that
-// does not post are "in", because the other one changes them; so are the results of the side that
-// does.
+// Who holds data to be sent or read, and who memory to be filled. Atomics: the words of the side
+// that does not post are "in", because the other one changes them; so are the results of the side
+// that does.
 constexpr bool has_out(const Point& point, Side side) {
     return !is_atomic(point.verb) &&
            (point.verb == Verb::Read ? serves_data(point, side) : posts_data(point, side));

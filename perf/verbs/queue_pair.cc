@@ -84,13 +84,10 @@ Result<> to_init(const End& end, ibv_qp* qp, int access, uint32_t queue_key) {
     const int remote = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
     attr.qp_access_flags = static_cast<unsigned>(access & remote);
     attr.qkey = queue_key;
-    const int rc = end.verbs->modify_qp(qp,
-                                        &attr,
-                                        IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-                                            (has_peer(qp) ? IBV_QP_ACCESS_FLAGS : IBV_QP_QKEY));
-    if (rc != 0)
-        return sys_error(rc, fmt::format("queue pair {} to INIT", qp->qp_num));
-    return {};
+    const int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+                     (has_peer(qp) ? IBV_QP_ACCESS_FLAGS : IBV_QP_QKEY);
+    return outcome_of(end.verbs->modify_qp(qp, &attr, mask),
+                      fmt::format("queue pair {} to INIT", qp->qp_num));
 }
 
 Result<> to_rtr(
@@ -110,16 +107,15 @@ Result<> to_rtr(
     if (qp->qp_type == IBV_QPT_RC)
         mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
     const int rc = end.verbs->modify_qp(qp, &attr, mask);
-    if (rc == 0)
-        return {};
-    return sys_error(rc,
-                     fmt::format("queue pair {} to RTR (device {}, GID index {} {}, to {}, MTU {})",
-                                 qp->qp_num,
-                                 end.own.device,
-                                 end.own.gid_index,
-                                 end.own.gid.text(),
-                                 peer.gid.text(),
-                                 mtu))
+    return outcome_of(
+               rc,
+               fmt::format("queue pair {} to RTR (device {}, GID index {} {}, to {}, MTU {})",
+                           qp->qp_num,
+                           end.own.device,
+                           end.own.gid_index,
+                           end.own.gid.text(),
+                           peer.gid.text(),
+                           mtu))
         .advise(rtr_hint(rc));
 }
 
@@ -144,10 +140,8 @@ Result<> to_rts(const End& end, ibv_qp* qp, const DeviceInfo& peer, uint32_t psn
     if (qp->qp_type == IBV_QPT_DRIVER &&
         end.verbs->modify_qp(qp, &attr, mask | IBV_QP_RNR_RETRY) == 0)
         return {};
-    const int rc = end.verbs->modify_qp(qp, &attr, mask);
-    if (rc != 0)
-        return sys_error(rc, fmt::format("queue pair {} to RTS", qp->qp_num));
-    return {};
+    return outcome_of(end.verbs->modify_qp(qp, &attr, mask),
+                      fmt::format("queue pair {} to RTS", qp->qp_num));
 }
 
 Result<Owned<ibv_ah>> make_address_handle(const End& end, ibv_pd* pd, const DeviceInfo& peer) {

@@ -51,8 +51,7 @@ class DeviceReader {
 
     Result<std::vector<GidRow>> read() {
         ibv_device_attr attr{};
-        if (const int rc = verbs_->query_device(context_, &attr); rc != 0)
-            return sys_error(rc, "query device " + name_);
+        TRY(outcome_of(verbs_->query_device(context_, &attr), "query device " + name_));
         for (uint8_t port = 1; port <= attr.phys_port_cnt && port != 0; ++port)
             TRY(read_port(port));
         return std::move(rows_);
@@ -61,8 +60,8 @@ class DeviceReader {
   private:
     Result<> read_port(uint8_t port) {
         ibv_port_attr attr{};
-        if (const int rc = verbs_->query_port(context_, port, &attr); rc != 0)
-            return sys_error(rc, fmt::format("query port {} of {}", port, name_));
+        TRY(outcome_of(verbs_->query_port(context_, port, &attr),
+                       fmt::format("query port {} of {}", port, name_)));
         const auto entries = static_cast<uint32_t>(std::clamp(attr.gid_tbl_len, 0, 4096));
         const bool active = attr.state == IBV_PORT_ACTIVE;
         if (!read_table(port, entries, active))

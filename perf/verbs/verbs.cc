@@ -2,7 +2,6 @@
 #include "perf/verbs/verbs.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <iterator>
 #include <utility>
 
@@ -200,8 +199,8 @@ std::string memlock_text() {
 
 constexpr std::pair<ibv_wc_status, const char*> kCompletionHints[] = {
     {IBV_WC_RETRY_EXC_ERR,
-     "nothing came back from the peer: wrong network or GID, a firewall on UDP 4791, a path MTU that "
-     "does not fit, or the peer is gone"},
+     "nothing came back from the peer: wrong network or GID, a firewall on UDP 4791, a path MTU "
+     "that does not fit, or the peer is gone"},
     {IBV_WC_RNR_RETRY_EXC_ERR, "the peer never posted a receive"},
     {IBV_WC_WR_FLUSH_ERR, "follows another failure of the same queue pair"},
     {IBV_WC_REM_ACCESS_ERR, "the peer's memory region does not allow this access"},

@@ -11,6 +11,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <infiniband/verbs.h>
@@ -69,6 +70,11 @@ class Verbs {
 
 // libibverbs itself.
 Verbs& system_verbs();
+
+// Of a call that answers an errno value, or 0.
+inline Result<> outcome_of(int rc, std::string what) {
+    return rc == 0 ? Result<>() : Result<>(sys_error(rc, std::move(what)));
+}
 
 // Gives an object back to the Verbs that made it. A failure to do so is a bug or a dead device, and
 // nothing can be done about it: the process ends soon after.

@@ -20,10 +20,8 @@ namespace perf {
 
 namespace {
 Result<> change_state(const CmQueue& queue, ibv_qp_attr& attr, int mask, const char* name) {
-    const int rc = queue.verbs->modify_qp(queue.qp, &attr, mask);
-    if (rc != 0)
-        return sys_error(rc, fmt::format("queue pair {} to {}", queue.qp->qp_num, name));
-    return {};
+    return outcome_of(queue.verbs->modify_qp(queue.qp, &attr, mask),
+                      fmt::format("queue pair {} to {}", queue.qp->qp_num, name));
 }
 
 Result<int> ask_for(ibv_qp_state state, const CmBound& bound, ibv_qp_attr& attr) {
@@ -49,8 +47,8 @@ std::string path_text(const CmBound& bound, const CmPath& path) {
         "device {}, GID index {}, path MTU {}", bound.device.device, path.gid_index, path.mtu);
 }
 
-// INIT to RTS, for an id that knows its peer. iWARP: the kernel moves the queue pair by itself, when
-// rdma_connect's answer comes and within rdma_accept; here it only gets its INIT.
+// INIT to RTS, for an id that knows its peer. iWARP: the kernel moves the queue pair by itself,
+// when rdma_connect's answer comes and within rdma_accept; here it only gets its INIT.
 Result<CmPath> move_to_rts(const CmQueue& queue, const CmBound& bound) {
     if (bound.device.iwarp)
         return CmPath{};
