@@ -239,25 +239,17 @@ class Completer {
 // Calls body(completer) with the completer of the mode.
 template <class Q, class Body>
 auto with_completer(Q& queue, const Waiting& waiting, Body&& body) {
+    const auto with = [&](auto completer) { return body(completer); };
     switch (waiting.poll.mode) {
-        case PollMode::Spin: {
-            Completer<PollMode::Spin, Q> completer(queue, waiting);
-            return body(completer);
-        }
-        case PollMode::Event: {
-            Completer<PollMode::Event, Q> completer(queue, waiting);
-            return body(completer);
-        }
-        case PollMode::Hybrid: {
-            Completer<PollMode::Hybrid, Q> completer(queue, waiting);
-            return body(completer);
-        }
-        case PollMode::Auto:
-        case PollMode::Yield:
-            break;
+        case PollMode::Spin:
+            return with(Completer<PollMode::Spin, Q>(queue, waiting));
+        case PollMode::Event:
+            return with(Completer<PollMode::Event, Q>(queue, waiting));
+        case PollMode::Hybrid:
+            return with(Completer<PollMode::Hybrid, Q>(queue, waiting));
+        default:
+            return with(Completer<PollMode::Yield, Q>(queue, waiting));
     }
-    Completer<PollMode::Yield, Q> completer(queue, waiting);
-    return body(completer);
 }
 
 }  // namespace perf

@@ -94,9 +94,9 @@ class Client {
     [[nodiscard]] Account& account() { return account_; }
 
   private:
-    // Messages, by the clock of the side that counts them. The sender counts what has completed. What
-    // a TCP socket took is on its way yet, and what an unreliable transport took may be lost: there
-    // the receiver counts.
+    // Messages, by the clock of the side that counts them. The sender counts what has completed.
+    // What a TCP socket took is on its way yet, and what an unreliable transport took may be lost:
+    // there the receiver counts.
     struct Mark {
         Reading forward;
         Reading reverse;

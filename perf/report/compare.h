@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "perf/measure/metrics.h"
+#include "perf/measure/result.h"
 
 namespace perf {
 

@@ -10,7 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "perf/measure/metrics.h"
 #include "perf/measure/schedule.h"
 #include "perf/report/document.h"
 

@@ -36,10 +36,10 @@ struct CounterSource {
 // Code::BadInput for names that lead out of their folder.
 Result<Counters> read_counters(const CounterSource& source, const std::string& sysfs = "/sys");
 
-// The driver's by netlink, as `rdma statistic show link` has them. In a network namespace other than
-// the first, sysfs shows a device of RDMA's shared mode without its counters (the kernel makes such
-// an entry of GIDs and port state only: ib_core's "compat" devices, since 5.1). Empty: this kernel or
-// namespace has no such device, or its driver counts nothing.
+// The driver's by netlink, as `rdma statistic show link` has them. In a network namespace other
+// than the first, sysfs shows a device of RDMA's shared mode without its counters (the kernel makes
+// such an entry of GIDs and port state only: ib_core's "compat" devices, since 5.1). Empty: this
+// kernel or namespace has no such device, or its driver counts nothing.
 Counters port_statistics(const std::string& device, uint8_t port);
 
 // What follows the header of a netlink message of nldev; lengths that are wrong end it.

@@ -119,35 +119,27 @@ Error unavailable(Error error) {
     return error;
 }
 
-Result<UniqueFd> connect_one(const addrinfo& target, const Deadline& deadline, const Stop& stop) {
+Result<UniqueFd> connect_one(const sockaddr& target,
+                             socklen_t length,
+                             const Deadline& deadline,
+                             const Stop& stop) {
     UniqueFd fd(
-        ::socket(target.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
+        ::socket(target.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
     if (!fd)
         return sys_error("socket");
     tune(fd.get());
-    if (::connect(fd.get(), target.ai_addr, target.ai_addrlen) == 0)
+    if (::connect(fd.get(), &target, length) == 0)
         return fd;
     if (errno != EINPROGRESS)
         return sys_error("connect");
     TRY(wait_ready(fd.get(), POLLOUT, deadline, stop));
     int pending = 0;
-    socklen_t length = sizeof pending;
+    length = sizeof pending;
     if (::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &pending, &length) != 0)
         return sys_error("getsockopt");
     if (pending != 0)
         return sys_error(pending, "connect");
     return fd;
-}
-
-// In the order in which connect_to() tries them.
-Result<std::vector<Address>> addresses_of(const std::string& host) {
-    const Addresses list = TRY(resolve(host, 0, AI_ADDRCONFIG));
-    std::vector<Address> out;
-    for (const addrinfo* target = list.get(); target != nullptr; target = target->ai_next) {
-        if (const auto address = from_sockaddr(target->ai_addr))
-            out.push_back(*address);
-    }
-    return out;
 }
 }  // namespace
 
@@ -172,11 +164,7 @@ Result<Listener> listen_beside(int fd) {
 
 Result<UniqueFd> connect_beside(int fd, uint16_t port, const Deadline& deadline, const Stop& stop) {
     SocketAddress address = beside(fd, ::getpeername, port);
-    addrinfo target{};
-    target.ai_family = address.raw.ss_family;
-    target.ai_addr = address.get();
-    target.ai_addrlen = address.length;
-    auto connected = connect_one(target, deadline, stop);
+    auto connected = connect_one(*address.get(), address.length, deadline, stop);
     if (connected)
         return connected;
     return unavailable(std::move(connected).error())
@@ -211,7 +199,7 @@ Result<UniqueFd> connect_to(const std::string& host,
     Error last = make_error(Code::Unavailable, "no address")
                      .advise("name an address, or a host that `getent hosts` finds");
     for (const addrinfo* target = list.get(); target != nullptr; target = target->ai_next) {
-        auto connected = connect_one(*target, deadline, stop);
+        auto connected = connect_one(*target->ai_addr, target->ai_addrlen, deadline, stop);
         if (connected)
             return connected;
         last = std::move(connected).error();
@@ -244,9 +232,12 @@ std::optional<Address> route_source(const Address& peer) {
 }
 
 Result<std::vector<Address>> sources_towards(const std::string& host) {
+    const Addresses list = TRY(resolve(host, 0, AI_ADDRCONFIG));
     std::vector<Address> sources;
-    for (const Address& target : TRY(addresses_of(host))) {
-        const auto source = route_source(target);
+    // In the order in which connect_to() tries them.
+    for (const addrinfo* target = list.get(); target != nullptr; target = target->ai_next) {
+        const auto address = from_sockaddr(target->ai_addr);
+        const auto source = address ? route_source(*address) : std::nullopt;
         if (source && std::ranges::find(sources, *source) == sources.end())
             sources.push_back(*source);
     }

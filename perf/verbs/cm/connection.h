@@ -8,7 +8,8 @@
 // each lane, goes to INIT by that and posts its receives; once it has the ticket, connect() takes
 // one lane after the other to RTS, in any order. Then it says so over the control connection. The
 // server sends nothing on a queue pair before that: accept() promises that its own side is ready.
-// (RoCE would bear it, iWARP breaks off when data overtakes the connection's own reply.) See CmLinks.
+// (RoCE would bear it, iWARP breaks off when data overtakes the connection's own reply.) So does
+// CmLinks.
 //
 // Where ticket.confirm is set, over iWARP, the client in turn sends nothing before the server has
 // said that accept() is done. Soft-iWARP loses sight of what comes earlier: siw_accept() in
@@ -43,8 +44,8 @@
 namespace perf {
 
 // A queue pair to be connected. What is not about the connection (access, timers, retries, MTU,
-// depth of reads) is as it is without rdma_cm, so that the numbers of both can be compared: rdma_cm's
-// own RNR timer would be 655 ms, its timeout seconds.
+// depth of reads) is as it is without rdma_cm, so that the numbers of both can be compared:
+// rdma_cm's own RNR timer would be 655 ms, its timeout seconds.
 struct CmQueue {
     Verbs* verbs = nullptr;
     ibv_qp* qp = nullptr;
