@@ -51,19 +51,17 @@ Crew::~Crew() {
 }
 
 Result<> Crew::hire(bool expects, Body body) {
-    hands_.emplace_back(*this, TRY(make_event()), expects);
-    bodies_.push_back(std::move(body));
+    hands_.emplace_back(*this, TRY(make_event()), expects, std::move(body));
     return {};
 }
 
 Result<> Crew::start() {
     // One more than the hands: this thread, which leaves after the first meeting.
     meeting_ = std::make_unique<std::barrier<>>(static_cast<ptrdiff_t>(hands_.size()) + 1);
-    auto body = bodies_.begin();
     size_t started = 0;
     try {
         for (Hand& hand : hands_) {
-            hand.thread_ = std::jthread([this, &hand, body = &*body++] { work(hand, *body); });
+            hand.thread_ = std::jthread([this, &hand] { work(hand); });
             ++started;
         }
     } catch (const std::system_error& error) {
@@ -79,12 +77,12 @@ Result<> Crew::start() {
     return {};
 }
 
-void Crew::work(Hand& hand, const Body& body) {
+void Crew::work(Hand& hand) {
     // ppoll(2) may sleep 50 us longer than asked (PR_SET_TIMERSLACK(2const)); in an open loop all
     // of that would count as latency.
     (void)::prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
     hand.meet();
-    hand.ending_ = body(hand);
+    hand.ending_ = hand.body_(hand);
     meeting_->arrive_and_drop();
     announce(hand, Hand::State::Ended);
 }
@@ -100,22 +98,17 @@ void Crew::clear_news() noexcept {
 }
 
 bool Crew::all_drained() const {
-    return std::ranges::all_of(hands_, [](const Hand& hand) {
-        return hand.state_.load(std::memory_order_acquire) != Hand::State::Works;
-    });
+    return std::ranges::none_of(
+        hands_, [](const Hand& hand) { return hand.state_ == Hand::State::Works; });
 }
 
 bool Crew::all_ended() const {
-    return std::ranges::all_of(hands_, [](const Hand& hand) {
-        return hand.state_.load(std::memory_order_acquire) == Hand::State::Ended;
-    });
+    return std::ranges::all_of(hands_, &Hand::has_ended);
 }
 
 const Ending* Crew::failure() const {
-    const auto bad = std::ranges::find_if(hands_, [](const Hand& hand) {
-        return hand.state_.load(std::memory_order_acquire) == Hand::State::Ended &&
-               !hand.ending_.good();
-    });
+    const auto bad = std::ranges::find_if(
+        hands_, [](const Hand& hand) { return hand.has_ended() && !hand.ending_.good(); });
     return bad == hands_.end() ? nullptr : &bad->ending_;
 }
 

@@ -44,11 +44,14 @@ Reading read_in_time(Read&& read) {
 
 class Crew {
   public:
+    class Hand;
+    using Body = std::function<Ending(Hand&)>;
+
     // One worker and its place in the crew.
     class Hand {
       public:
-        Hand(Crew& crew, UniqueFd word, bool expects)
-            : worker(std::move(word), expects), crew_(&crew) {}
+        Hand(Crew& crew, UniqueFd word, bool expects, Body body)
+            : worker(std::move(word), expects), crew_(&crew), body_(std::move(body)) {}
 
         Worker worker;
 
@@ -63,13 +66,14 @@ class Crew {
 
         enum class State : uint8_t { Works, Drained, Ended };
 
+        [[nodiscard]] bool has_ended() const { return state_ == State::Ended; }
+
         Crew* crew_;
+        Body body_;
         std::atomic<State> state_ = State::Works;
         Ending ending_;
         std::jthread thread_;
     };
-
-    using Body = std::function<Ending(Hand&)>;
 
     static Result<std::unique_ptr<Crew>> create();
 
@@ -109,13 +113,12 @@ class Crew {
   private:
     Crew() = default;
 
-    void work(Hand& hand, const Body& body);
+    void work(Hand& hand);
     void announce(Hand& hand, Hand::State state) noexcept;
 
     UniqueFd news_;
     std::unique_ptr<std::barrier<>> meeting_;
     std::list<Hand> hands_;  // addresses stay
-    std::list<Body> bodies_;
 };
 
 // One control connection and the crew whose peer is at its other end.

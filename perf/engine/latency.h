@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hot loops of latency, as templates over lane and completer: ping and pong, round_trip, and
+// The hot loops of latency, as templates over lane and completer: ping and pong, and
 // OpenLoop. What engine.h says of its loop holds for these.
 #pragma once
 
@@ -84,9 +84,10 @@ class OwnSends {
     uint64_t due_ = 0;
 };
 
-// SEND, or WRITE with immediate: sends one message, waits for the answer, records half of the time
-// from before the post to after the answer's completion.
-template <class L, class C>
+// One message at a time. kAnswered (SEND, or WRITE with immediate): waits for the answer, and records
+// half of the time from before the post to after the answer's completion. Else (READ and atomics):
+// to after its own completion, and all of that.
+template <bool kAnswered, class L, class C>
 Ending ping(
     L& lane, C& completer, Worker& worker, const Limit& limit, Histogram& histogram) noexcept {
     CompletionArray wc;
@@ -96,7 +97,7 @@ Ending ping(
         const uint64_t begin = now_ns();
         if (limit.reached(begin) || worker.is_closed())
             break;
-        end.post_error = lane.post_one(0, own.ask(sent));
+        end.post_error = lane.post_one(0, !kAnswered || own.ask(sent));
         if (end.post_error != 0) [[unlikely]]
             return end;
         int got = 0;
@@ -104,13 +105,15 @@ Ending ping(
         do {
             if (!take_completions(completer, worker, wc, got, end)) [[unlikely]]
                 return end;
-            answers = own.pass(wc, got);
+            answers = kAnswered ? own.pass(wc, got) : static_cast<uint64_t>(got);
         } while (answers == 0);
-        histogram.record((now_ns() - begin) / 2);
-        // One, unless a late one of a datagram came with it.
-        end.post_error = lane.post_receives(static_cast<uint32_t>(answers));
-        if (end.post_error != 0) [[unlikely]]
-            return end;
+        histogram.record((now_ns() - begin) / (kAnswered ? 2 : 1));
+        if constexpr (kAnswered) {
+            // One, unless a late one of a datagram came with it.
+            end.post_error = lane.post_receives(static_cast<uint32_t>(answers));
+            if (end.post_error != 0) [[unlikely]]
+                return end;
+        }
         worker.note_sent(worker.sent() + 1);
     }
     return own.settle(completer, worker);
@@ -138,30 +141,6 @@ Ending pong(L& lane, C& completer, Worker& worker) noexcept {
         }
     }
     return own.settle(completer, worker);
-}
-
-// READ and atomics: one at a time, from before the post to after its completion.
-template <class L, class C>
-Ending round_trip(
-    L& lane, C& completer, Worker& worker, const Limit& limit, Histogram& histogram) noexcept {
-    CompletionArray wc;
-    Ending end;
-    for (uint64_t sent = 0; sent < limit.messages; ++sent) {
-        const uint64_t begin = now_ns();
-        if (limit.reached(begin) || worker.is_closed())
-            return end;
-        end.post_error = lane.post_one(0, true);
-        if (end.post_error != 0) [[unlikely]]
-            return end;
-        int got = 0;
-        while (got == 0) {
-            if (!take_completions(completer, worker, wc, got, end)) [[unlikely]]
-                return end;
-        }
-        histogram.record(now_ns() - begin);
-        worker.note_sent(worker.sent() + 1);
-    }
-    return end;
 }
 
 // Posts message k at begin + k / rate, whatever has become of those before, as long as the depth

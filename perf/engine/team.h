@@ -131,8 +131,8 @@ Ending measure_latency(
     if (lane.point.rate != 0)
         return OpenLoop(lane, completer, worker).run(limit, histogram);
     if (is_ping_pong(lane.point))
-        return ping(lane, completer, worker, limit, histogram);
-    return round_trip(lane, completer, worker, limit, histogram);
+        return ping<true>(lane, completer, worker, limit, histogram);
+    return ping<false>(lane, completer, worker, limit, histogram);
 }
 
 // Bandwidth of one group. By time: until the worker is closed. By iterations: a warm-up, then the

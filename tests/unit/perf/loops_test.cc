@@ -20,24 +20,16 @@ namespace {
 // Takes all work, and counts the receives.
 class IdleLane {
   public:
-    explicit IdleLane(Transport transport)
-        : point_(Point{.verb = Verb::Send, .transport = transport}) {}
+    static constexpr uint32_t kReposts = 16;
 
-    [[nodiscard]] const Point& point() const { return point_; }
+    explicit IdleLane(Transport transport)
+        : point(Point{.verb = Verb::Send, .transport = transport}) {}
+
+    Hot hot{.window = 1, .batch = 1, .signal = 1, .reposts = kReposts};
+    Point point;
+    uint32_t signal_every = kSignalEvery;
 
     [[nodiscard]] static uint32_t messages_per_credit() { return 0; }
-
-    [[nodiscard]] static uint64_t window() { return 1; }
-
-    [[nodiscard]] static uint64_t batch() { return 1; }
-
-    [[nodiscard]] static uint32_t signal() { return 1; }
-
-    [[nodiscard]] static uint32_t signal_every() { return kSignalEvery; }
-
-    [[nodiscard]] static uint64_t room() { return UINT64_MAX; }
-
-    [[nodiscard]] static uint32_t reposts() { return 16; }
 
     static int post_batch(uint32_t, uint32_t, bool) noexcept { return 0; }
 
@@ -54,7 +46,6 @@ class IdleLane {
     [[nodiscard]] uint32_t calls() const { return calls_; }
 
   private:
-    Point point_;
     uint32_t receives_ = 0;
     uint32_t calls_ = 0;  // that posted them
 };
@@ -200,8 +191,8 @@ TEST(Loops, ReceivesOfALaneArePostedSeveralAtOnce) {
     EXPECT_TRUE(Stream(group, completer, worker, std::span(flows)).receive().good());
     EXPECT_EQ(group.lanes[0].receives(), kEach + 1) << "at the end all are posted";
     EXPECT_EQ(group.lanes[1].receives(), kEach);
-    EXPECT_EQ(group.lanes[0].calls(), kEach / IdleLane::reposts() + 1);
-    EXPECT_EQ(group.lanes[1].calls(), kEach / IdleLane::reposts());
+    EXPECT_EQ(group.lanes[0].calls(), kEach / IdleLane::kReposts + 1);
+    EXPECT_EQ(group.lanes[1].calls(), kEach / IdleLane::kReposts);
 }
 
 // What never came is given up, what came is posted.
@@ -239,7 +230,7 @@ TEST(Loops, PingPostsAReceiveForEachThatCame) {
                                              one_completion(IBV_WC_RECV, 0),
                                              one_completion(IBV_WC_RECV, 1)})});
     Histogram histogram;
-    const Ending end = ping(lane, completer, worker, Limit{.messages = 1}, histogram);
+    const Ending end = ping<true>(lane, completer, worker, Limit{.messages = 1}, histogram);
     EXPECT_TRUE(end.good());
     EXPECT_EQ(lane.receives(), 2U);
     EXPECT_EQ(histogram.count(), 1U);
@@ -252,7 +243,7 @@ TEST(Loops, APingThatIsClosedEndsWithItsAnswer) {
         {a_word([&] { worker.close(); }),
          these_come({one_completion(IBV_WC_SEND, 1), one_completion(IBV_WC_RECV, 0)})});
     Histogram histogram;
-    const Ending end = ping(lane, completer, worker, Limit{}, histogram);
+    const Ending end = ping<true>(lane, completer, worker, Limit{}, histogram);
     EXPECT_TRUE(end.good());
     EXPECT_EQ(worker.sent(), 1U);
     EXPECT_EQ(histogram.count(), 1U);
