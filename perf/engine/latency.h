@@ -84,9 +84,9 @@ class OwnSends {
     uint64_t due_ = 0;
 };
 
-// One message at a time. kAnswered (SEND, or WRITE with immediate): waits for the answer, and records
-// half of the time from before the post to after the answer's completion. Else (READ and atomics):
-// to after its own completion, and all of that.
+// One message at a time. kAnswered (SEND, or WRITE with immediate): waits for the answer, and
+// records half of the time from before the post to after the answer's completion. Else (READ and
+// atomics): to after its own completion, and all of that.
 template <bool kAnswered, class L, class C>
 Ending ping(
     L& lane, C& completer, Worker& worker, const Limit& limit, Histogram& histogram) noexcept {

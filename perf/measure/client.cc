@@ -333,14 +333,10 @@ Result<Stretch> Client::end_interval() {
         return stretch;
     }
     TRY(check_order(interval_, now));
-    const auto add = [&](Direction direction, const Reading& begin, const Reading& end) {
-        stretch.parts.push_back({.direction = direction});
-        put_window(stretch.parts.back(), begin, end);
-    };
     if (posts(Side::Client))
-        add(Direction::Forward, interval_.forward, now.forward);
+        stretch.parts.push_back(part_between(Direction::Forward, interval_, now));
     if (posts(Side::Server))
-        add(Direction::Reverse, interval_.reverse, now.reverse);
+        stretch.parts.push_back(part_between(Direction::Reverse, interval_, now));
     interval_ = now;
     return stretch;
 }
@@ -381,8 +377,6 @@ Result<> Client::count_forward(uint64_t seen) {
     const uint64_t sent = sum(posted.by_lane);
     const uint64_t lost = TRY(lost_of(result_, sent, seen));
     Part part = part_of(Direction::Forward, posted);
-    if (result_.point.iterations == 0)
-        put_window(part, opened_.forward, closed_.forward);
     account_loss(part, result_.point, sent, lost);
     parts_.push_back(part);
     return {};
@@ -392,24 +386,25 @@ Result<> Client::count_reverse(const Json& stopped) {
     const Posted posted = TRY(parse_posted(stopped, result_.point.qps));
     team_->expect(posted.by_lane);
     sent_by_server_ = posted.by_lane;
-    Part part = part_of(Direction::Reverse, posted);
-    if (result_.point.iterations == 0)
-        put_window(part, opened_.reverse, closed_.reverse);
-    parts_.push_back(part);
+    parts_.push_back(part_of(Direction::Reverse, posted));
     return {};
 }
 
 // By time: what was counted between the two.
-void Client::put_window(Part& part, const Reading& opened, const Reading& closed) {
-    part.messages = closed.count - opened.count;
-    part.elapsed_ns = closed.at_ns - opened.at_ns;
-    part.warmup_messages = opened.count;
+Part Client::part_between(Direction direction, const Mark& opened, const Mark& closed) {
+    const auto side = direction == Direction::Forward ? &Mark::forward : &Mark::reverse;
+    return {.direction = direction,
+            .messages = (closed.*side).count - (opened.*side).count,
+            .elapsed_ns = (closed.*side).at_ns - (opened.*side).at_ns,
+            .warmup_messages = (opened.*side).count};
 }
 
 // By iterations: from the first thread's begin to the last one's end.
 Part Client::part_of(Direction direction, const Posted& posted) {
     const uint64_t sent = sum(posted.by_lane);
     result_.usage.payload_bytes += sent * result_.point.size;
+    if (result_.point.iterations == 0)
+        return part_between(direction, opened_, closed_);
     return {.direction = direction,
             .messages = sent - posted.warmup_messages,
             .elapsed_ns = posted.elapsed_ns,

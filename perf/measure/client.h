@@ -121,7 +121,7 @@ class Client {
     Result<> count_forward(uint64_t seen);
     Result<> count_reverse(const Json& stopped);
     Part part_of(Direction direction, const Posted& posted);
-    static void put_window(Part& part, const Reading& opened, const Reading& closed);
+    static Part part_between(Direction direction, const Mark& opened, const Mark& closed);
 
     [[nodiscard]] bool posts(Side side) const { return posts_data(result_.point, side); }
 

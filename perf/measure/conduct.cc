@@ -127,11 +127,8 @@ class Conductor {
     }
 
     [[nodiscard]] bool any_to_stop() {
-        for (size_t i = 0; i < clients_.size(); ++i) {
-            if (is_to_stop(i))
-                return true;
-        }
-        return false;
+        return std::ranges::any_of(std::views::iota(size_t{0}, clients_.size()),
+                                   [this](size_t i) { return is_to_stop(i); });
     }
 
     Result<> stop_drained() {

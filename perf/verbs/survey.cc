@@ -44,24 +44,25 @@ Result<std::vector<LocalAddress>> local_addresses(const std::string& sysfs) {
 }
 
 // Reads the tables of one device.
-class DeviceReader {
-  public:
-    DeviceReader(Verbs& verbs, std::string name, ibv_context* context, std::string sysfs)
-        : verbs_(&verbs), name_(std::move(name)), context_(context), sysfs_(std::move(sysfs)) {}
+struct DeviceReader {
+    Verbs& verbs;
+    const std::string& name;
+    ibv_context* context;
+    const std::string& sysfs;
+    std::vector<GidRow> rows = {};
 
     Result<std::vector<GidRow>> read() {
         ibv_device_attr attr{};
-        TRY(outcome_of(verbs_->query_device(context_, &attr), "query device " + name_));
+        TRY(outcome_of(verbs.query_device(context, &attr), "query device " + name));
         for (uint8_t port = 1; port <= attr.phys_port_cnt && port != 0; ++port)
             TRY(read_port(port));
-        return std::move(rows_);
+        return std::move(rows);
     }
 
-  private:
     Result<> read_port(uint8_t port) {
         ibv_port_attr attr{};
-        TRY(outcome_of(verbs_->query_port(context_, port, &attr),
-                       fmt::format("query port {} of {}", port, name_)));
+        TRY(outcome_of(verbs.query_port(context, port, &attr),
+                       fmt::format("query port {} of {}", port, name)));
         const auto entries = static_cast<uint32_t>(std::clamp(attr.gid_tbl_len, 0, 4096));
         const bool active = attr.state == IBV_PORT_ACTIVE;
         if (!read_table(port, entries, active))
@@ -72,7 +73,7 @@ class DeviceReader {
     // One call gives the entries of all ports, without the empty ones.
     bool read_table(uint8_t port, uint32_t entries, bool active) {
         std::vector<ibv_gid_entry> table(size_t{entries} * 8 + 1);
-        const ssize_t count = verbs_->query_gid_table(context_, table);
+        const ssize_t count = verbs.query_gid_table(context, table);
         if (count < 0)
             return false;
         table.resize(static_cast<size_t>(count));
@@ -86,7 +87,7 @@ class DeviceReader {
     void read_each(uint8_t port, uint32_t entries, const ibv_port_attr& attr) {
         for (uint32_t i = 0; i < entries; ++i) {
             ibv_gid gid{};
-            if (verbs_->query_gid(context_, port, static_cast<int>(i), &gid) != 0)
+            if (verbs.query_gid(context, port, static_cast<int>(i), &gid) != 0)
                 continue;
             const Address address = address_of(gid);
             if (address.is_zero())
@@ -106,7 +107,7 @@ class DeviceReader {
 
     void add(uint8_t port, uint32_t index, const Address& gid, GidType type, bool active) {
         const std::string netdev = printable(attribute(port, "ndevs", index), IFNAMSIZ);
-        rows_.push_back({.device = name_,
+        rows.push_back({.device = name,
                          .port = port,
                          .index = index,
                          .gid = gid,
@@ -125,19 +126,13 @@ class DeviceReader {
     [[nodiscard]] std::string attribute(uint8_t port, std::string_view kind, uint32_t index) const {
         // Empty entries answer EINVAL, masked ones ENOENT: not knowing is fine.
         return read_line(fmt::format("{}/class/infiniband/{}/ports/{}/gid_attrs/{}/{}",
-                                     sysfs_,
-                                     name_,
+                                     sysfs,
+                                     name,
                                      port,
                                      kind,
                                      index))
             .value_or("");
     }
-
-    Verbs* verbs_;
-    std::string name_;
-    ibv_context* context_;
-    std::string sysfs_;
-    std::vector<GidRow> rows_;
 };
 }  // namespace
 
@@ -158,7 +153,7 @@ Result<Survey> survey(Verbs& verbs, const std::string& only, const std::string& 
             out.remarks.push_back(context.error().message());
             continue;
         }
-        auto rows = DeviceReader(verbs, name, context->get(), sysfs).read();
+        auto rows = DeviceReader{verbs, name, context->get(), sysfs}.read();
         if (rows)
             out.rows.insert(out.rows.end(), rows->begin(), rows->end());
         else
