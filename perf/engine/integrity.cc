@@ -18,9 +18,6 @@ struct Arrivals {
     Checked checked;
     std::vector<bool> seen;
     uint32_t came = 0;
-    bool stray = false;  // a completion of a send
-    int post_error = 0;
-    Result<> pulled;
 };
 
 namespace {
@@ -101,16 +98,19 @@ bool is_late(const Ring& lane, const Round& round, const ibv_wc& wc) {
 
 // One that had been given up for lost makes room again. False: none had, so it came twice.
 template <class L>
-bool take_late(const Seat<L>& seat, const ibv_wc& wc, int& post_error) {
+Result<bool> take_late(const Seat<L>& seat, const ibv_wc& wc) {
     L& lane = seat.lanes[place_of(wc)];
     if (!lane.find_missing())
         return false;
-    post_error = lane.post_receives(1);
+    TRY(outcome_of(lane.post_receives(1), "post receives"));
     return true;
 }
 
 // One message's receive: which message, in which slot, and whether all of it came.
-void check_arrival(const Ring& lane, const Round& round, const ibv_wc& wc, Arrivals& arrivals) {
+Result<> check_arrival(const Ring& lane,
+                       const Round& round,
+                       const ibv_wc& wc,
+                       Arrivals& arrivals) {
     const Point& point = lane.point;
     Checked& checked = arrivals.checked;
     const auto number = arrival_number(lane, round, wc, checked.messages);
@@ -121,7 +121,7 @@ void check_arrival(const Ring& lane, const Round& round, const ibv_wc& wc, Arriv
         checked.wrong.reset();
         note(checked, lane, counted, {0, 0, 0, number ? "a message twice" : "a wrong immediate"});
         ++checked.messages;
-        return;
+        return {};
     }
     arrivals.seen[*number] = true;
     const uint32_t whole = point.size + static_cast<uint32_t>(lane.layout.in.lead);
@@ -132,9 +132,9 @@ void check_arrival(const Ring& lane, const Round& round, const ibv_wc& wc, Arriv
              {wc.byte_len, 0, 0, fmt::format("a message of {} bytes", wc.byte_len)});
     // WRITE with immediate came to the slot that the writer named.
     const uint32_t slot = is_send(point.verb) ? low_of(wc) : *number;
-    arrivals.pulled = lane.memory.pull(lane.layout.in, slot);
-    if (arrivals.pulled)
-        check_slot(lane, round, slot, *number, checked);
+    TRY(lane.memory.pull(lane.layout.in, slot));
+    check_slot(lane, round, slot, *number, checked);
+    return {};
 }
 
 // Completions that a round is for its receiver.
@@ -144,41 +144,37 @@ uint32_t due_of(const Point& point, const Round& round) {
     return round.left == 0 ? point.slots : 0;
 }
 
-// True: the last one that is due, or one that ends the round.
+// True: the last one that is due.
 template <class L>
-bool take_arrival(const Seat<L>& seat, const Round& round, const ibv_wc& wc, Arrivals& arrivals) {
+Result<bool> take_arrival(const Seat<L>& seat,
+                          const Round& round,
+                          const ibv_wc& wc,
+                          Arrivals& arrivals) {
     const Point& point = seat.lane.point;
-    arrivals.stray = arrivals.stray || (wc.opcode & IBV_WC_RECV) == 0;
-    if (!arrivals.stray && is_late(seat.lane, round, wc) &&
-        take_late(seat, wc, arrivals.post_error))
-        return arrivals.post_error != 0;
-    if (!arrivals.stray && !arrives_by_credit(point))
-        check_arrival(seat.lane, round, wc, arrivals);
-    return ++arrivals.came == due_of(point, round) || !arrivals.pulled;
+    if ((wc.opcode & IBV_WC_RECV) == 0)
+        return make_error(Code::Internal, "a completion of a send where a receive was due");
+    if (is_late(seat.lane, round, wc) && TRY(take_late(seat, wc)))
+        return false;
+    if (!arrives_by_credit(point))
+        TRY(check_arrival(seat.lane, round, wc, arrivals));
+    return ++arrivals.came == due_of(point, round);
 }
 
 // Calls take(wc, completer) for each completion until it says that it has them all.
 template <class L, class Take>
 Result<> take_until(L& lane, const Waiting& waiting, Take&& take) {
-    Ending end;
-    end.wake = with_completer(lane.completions(), waiting, [&](auto& completer) {
+    return with_completer(lane.completions(), waiting, [&](auto& completer) -> Result<> {
         ibv_wc wc{};
         for (bool all = false; !all;) {
             int got = 0;
             const Wake wake = completer.wait({&wc, 1}, got);
-            if (wake != Wake::Completions)
-                return wake;
-            if (wc.status != IBV_WC_SUCCESS) {
-                end.bad = wc;
-                return wake;
-            }
-            all = take(wc, completer);
+            const Ending end{.wake = wake, .bad = wc};
+            if (!end.good())
+                return ending_error(end, waiting);
+            all = TRY(take(wc, completer));
         }
-        return Wake::Completions;
+        return {};
     });
-    if (!end.good())
-        return ending_error(end, waiting);
-    return {};
 }
 
 // Sends the whole ring: it never is larger than what may be in flight.
@@ -192,17 +188,13 @@ Result<> send_ring(const Seat<L>& seat, const Waiting& waiting, const Round& rou
         TRY(outcome_of(lane.post_batch(at, count, at + count == slots), "post a work request"));
     }
     uint32_t sent = 0;
-    bool stray = false;
-    int post_error = 0;
-    TRY(take_until(lane, waiting, [&](const ibv_wc& wc, auto&) {
+    return take_until(lane, waiting, [&](const ibv_wc& wc, auto&) -> Result<bool> {
         if ((wc.opcode & IBV_WC_RECV) == 0)
             return (sent += low_of(wc)) >= slots;
-        stray = !take_late(seat, wc, post_error);
-        return stray || post_error != 0;
-    }));
-    if (stray)
-        return make_error(Code::Internal, "a message came where none was due");
-    return outcome_of(post_error, "post receives");
+        if (!TRY(take_late(seat, wc)))
+            return make_error(Code::Internal, "a message came where none was due");
+        return false;
+    });
 }
 
 // Each atomic turns the word of the side that holds it into one of the side that posts: by adding
@@ -240,7 +232,8 @@ Result<> emit_round(const Seat<L>& seat, const Waiting& waiting, const Round& ro
         if (!arrives_by_credit(lane.point))
             return {};
         TRY(outcome_of(lane.post_credit(), "post the credit"));
-        return take_until(lane, waiting, [](const ibv_wc&, auto&) { return true; });
+        return take_until(
+            lane, waiting, [](const ibv_wc&, auto&) -> Result<bool> { return true; });
     }
     return {};
 }
@@ -278,8 +271,8 @@ Result<Checked> collect_round(const Seat<L>& seat, Waiting waiting, const Round&
         waiting.patience = std::min(waiting.patience, kFirstPatience);
     Result<> done;
     if (due_of(point, round) != 0)
-        done = take_until(lane, waiting, [&](const ibv_wc& wc, auto& completer) {
-            const bool all = take_arrival(seat, round, wc, arrivals);
+        done = take_until(lane, waiting, [&](const ibv_wc& wc, auto& completer) -> Result<bool> {
+            const bool all = TRY(take_arrival(seat, round, wc, arrivals));
             if (loses && arrivals.came != 0)
                 completer.be_patient_for(std::min(waiting.patience, kLossPatience));
             return all;
@@ -290,10 +283,6 @@ Result<Checked> collect_round(const Seat<L>& seat, Waiting waiting, const Round&
     else
         TRY(std::move(done));
     lane.missing += static_cast<int64_t>(checked.lost);
-    TRY(outcome_of(arrivals.post_error, "post receives"));
-    if (arrivals.stray)
-        return make_error(Code::Internal, "a completion of a send where a receive was due");
-    TRY(std::move(arrivals.pulled));
     if (arrives_by_credit(point) || round.left != 0) {
         checked = TRY(check_ring(lane, round));
     } else {
