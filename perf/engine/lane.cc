@@ -91,11 +91,20 @@ Error too_deep(const Device& device, const Point& point) {
         .advise(point.qps > point.threads ? "use a smaller --depth, fewer --qps or more --threads"
                                           : "use a smaller --depth");
 }
-}  // namespace
 
+// Bandwidth of SEND over iWARP: nothing there holds a sender back. Its sends complete once TCP has
+// them, and one that finds no receive ends the connection (RFC 5041, 7.2: no buffer available),
+// where InfiniBand would answer RNR and try again. So the receiver grants what it has room for: a
+// credit, an empty SEND, for each so many messages that it has taken.
 bool needs_credits(const Device& device, const Point& point) {
     return device.info.iwarp && point.mode == Mode::Bandwidth && is_send(point.verb);
 }
+
+// Work requests that a lane of the point may have outstanding.
+struct QueueDepths {
+    uint32_t sends = 0;
+    uint32_t receives = 0;
+};
 
 QueueDepths queue_depths(const Point& point, Side side, bool by_credits) {
     uint32_t sends = arrives_by_credit(point) ? 1 : 0;
@@ -108,6 +117,7 @@ QueueDepths queue_depths(const Point& point, Side side, bool by_credits) {
     }
     return {.sends = std::max(sends, 1U), .receives = receives};
 }
+}  // namespace
 
 Result<Lane> Lane::create(const SideSetup& setup, const Group& group, LaneId id) {
     const auto& [device, point, side, cm] = setup;

@@ -27,20 +27,6 @@ struct SideSetup {
     CmLinks* cm = nullptr;  // moves the queue pairs to INIT, where rdma_cm connects
 };
 
-// Work requests that a lane of the point may have outstanding.
-struct QueueDepths {
-    uint32_t sends = 0;
-    uint32_t receives = 0;
-};
-
-QueueDepths queue_depths(const Point& point, Side side, bool by_credits);
-
-// Bandwidth of SEND over iWARP: nothing there holds a sender back. Its sends complete once TCP has
-// them, and one that finds no receive ends the connection (RFC 5041, 7.2: no buffer available),
-// where InfiniBand would answer RNR and try again. So the receiver grants what it has room for: a
-// credit, an empty SEND, for each so many messages that it has taken.
-bool needs_credits(const Device& device, const Point& point);
-
 class Lane : public Ring {
   public:
     // Makes everything up to a queue pair in INIT with its receives posted. Domain and queue of the

@@ -441,8 +441,7 @@ Error Client::explain(const Attention& attention) {
 }
 
 std::optional<LimitShare> Client::share_of_limit(const Bandwidth& bandwidth) const {
-    const auto transfer = transfer_of(result_.point);
-    if (!transfer || !device_)
+    if (!device_)
         return std::nullopt;
     // Both directions have a link each.
     Bandwidth busier = bandwidth.parts.empty() ? bandwidth : Bandwidth{};
@@ -453,7 +452,7 @@ std::optional<LimitShare> Client::share_of_limit(const Bandwidth& bandwidth) con
     }
     const auto percent =
         percent_of_limit(wire_between(device_->info, peer_, result_.mtu, result_.point.marks),
-                         *transfer,
+                         result_.point,
                          messages_per_second(busier) * result_.point.size);
     if (!percent)
         return std::nullopt;

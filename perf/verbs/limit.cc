@@ -38,18 +38,17 @@ constexpr uint64_t kPacketBytes[] = {kEthernet + kIpv4 + kUdp + kBthIcrc,
                                      kLrh + kGrh + kBthIcrc + kVcrc};
 
 // Bytes on the wire of one message, in the direction that is busier with it.
-uint64_t message_bytes(const Wire& wire, const Transfer& transfer) {
+uint64_t message_bytes(const Wire& wire, const Point& point) {
     const uint64_t packet = kPacketBytes[static_cast<size_t>(wire.stack)];
-    const uint64_t packets = (uint64_t{transfer.size} + wire.mtu - 1) / wire.mtu;
-    uint64_t bytes = packets * packet + padded(transfer.size);
-    if (transfer.verb == Verb::Read) {
+    const uint64_t packets = (uint64_t{point.size} + wire.mtu - 1) / wire.mtu;
+    uint64_t bytes = packets * packet + padded(point.size);
+    if (point.verb == Verb::Read) {
         bytes += packets > 1 ? 2 * kAeth : kAeth;
         return std::max(bytes, packet + kReth);
     }
-    // Any other verb counts as SEND, which has the fewest headers: the bound stays a bound.
-    bytes += transfer.verb == Verb::Write ? kReth : 0;
-    bytes += transfer.immediate ? kImmDt : 0;
-    return bytes + (transfer.datagram ? packets * kDeth : 0);
+    bytes += is_send(point.verb) ? 0 : kReth;
+    bytes += point.verb == Verb::SendImm || writes_with_immediate(point) ? kImmDt : 0;
+    return bytes + (point.transport == Transport::Ud ? packets * kDeth : 0);
 }
 
 // Bit/s of one lane; InfiniBand's behind the line coding.
@@ -85,27 +84,13 @@ HeaderStack stack_of(const DeviceInfo& info) {
 }
 }  // namespace
 
-std::optional<Transfer> transfer_of(const Point& point) {
-    // SRD's headers are Amazon's own.
-    if (is_atomic(point.verb) || point.transport == Transport::Tcp ||
+std::optional<double> payload_limit(const Wire& wire, const Point& point) {
+    if (wire.link_bps == 0 || wire.mtu == 0 || wire.stack == HeaderStack::Iwarp ||
+        point.size == 0 || is_atomic(point.verb) || point.transport == Transport::Tcp ||
         point.transport == Transport::Srd)
         return std::nullopt;
-    const bool immediate = point.verb == Verb::SendImm || writes_with_immediate(point);
-    const Verb verb = point.verb == Verb::Read ? Verb::Read
-                      : is_send(point.verb)    ? Verb::Send
-                                               : Verb::Write;
-    return Transfer{.verb = verb,
-                    .size = point.size,
-                    .immediate = immediate,
-                    .datagram = point.transport == Transport::Ud};
-}
-
-std::optional<double> payload_limit(const Wire& wire, const Transfer& transfer) {
-    const bool known = wire.link_bps != 0 && wire.mtu != 0 && wire.stack != HeaderStack::Iwarp;
-    if (!known || transfer.size == 0)
-        return std::nullopt;
-    return static_cast<double>(wire.link_bps) / 8 * transfer.size /
-           static_cast<double>(message_bytes(wire, transfer));
+    return static_cast<double>(wire.link_bps) / 8 * point.size /
+           static_cast<double>(message_bytes(wire, point));
 }
 
 uint64_t port_bps(uint32_t width, uint32_t speed, bool ethernet) {
@@ -127,10 +112,8 @@ Wire wire_between(const DeviceInfo& own, const DeviceInfo& peer, uint32_t mtu, c
     return {.link_bps = speed, .mtu = mtu, .stack = stack};
 }
 
-std::optional<double> percent_of_limit(const Wire& wire,
-                                       const Transfer& transfer,
-                                       double bytes_per_s) {
-    const auto limit = payload_limit(wire, transfer);
+std::optional<double> percent_of_limit(const Wire& wire, const Point& point, double bytes_per_s) {
+    const auto limit = payload_limit(wire, point);
     return limit ? std::optional(bytes_per_s / *limit * 100) : std::nullopt;
 }
 

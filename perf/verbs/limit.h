@@ -37,20 +37,10 @@ struct Wire {
     HeaderStack stack = HeaderStack::RoceV2Ipv4;
 };
 
-struct Transfer {
-    Verb verb = Verb::Write;
-    uint32_t size = 0;  // bytes of one message
-    bool immediate = false;
-    bool datagram = false;  // UD
-};
-
-// What a point puts on the wire; nothing for atomics, whose limit is no matter of payload, and for
-// TCP, whose packets the kernel makes.
-std::optional<Transfer> transfer_of(const Point& point);
-
-// The largest payload rate in bytes per second, one direction; nothing if it has no meaning:
-// unknown speed or MTU, no size, iWARP.
-std::optional<double> payload_limit(const Wire& wire, const Transfer& transfer);
+// The largest payload rate of a point in bytes per second, one direction. Nothing if it has no
+// meaning: for atomics, whose limit is no matter of payload; TCP, whose packets the kernel makes;
+// SRD, whose headers are Amazon's own; iWARP; or with unknown speed or MTU.
+std::optional<double> payload_limit(const Wire& wire, const Point& point);
 
 // The speed of a port in bit/s from the codes of ibv_port_attr (bits of enum ib_port_width and
 // ib_port_speed, include/rdma/ib_verbs.h); 0 for codes that are not known. InfiniBand counts data
@@ -76,9 +66,7 @@ Wire wire_between(const DeviceInfo& own,
                   const Marks& marks = {});
 
 // `bytes_per_s` in percent of the limit; nothing without one.
-std::optional<double> percent_of_limit(const Wire& wire,
-                                       const Transfer& transfer,
-                                       double bytes_per_s);
+std::optional<double> percent_of_limit(const Wire& wire, const Point& point, double bytes_per_s);
 
 // A measured rate beside the limit.
 struct LimitShare {

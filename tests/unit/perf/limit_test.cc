@@ -15,76 +15,86 @@ perf::Wire wire(HeaderStack stack, uint32_t mtu) {
     return {.link_bps = 100'000'000'000, .mtu = mtu, .stack = stack};
 }
 
-double limit(const perf::Wire& wire, const Transfer& transfer) {
-    return payload_limit(wire, transfer).value_or(-1);
+Point moves(Verb verb, uint32_t size, Transport transport = Transport::Rc) {
+    return {.verb = verb, .transport = transport, .size = size};
+}
+
+double limit(const perf::Wire& wire, const Point& point) {
+    return payload_limit(wire, point).value_or(-1);
 }
 
 TEST(PayloadLimit, RoceV2OverIpv4) {
     // A packet: 38 Ethernet, 20 IPv4, 8 UDP, 12 BTH, 4 ICRC = 82; 256 of them, RETH once.
-    EXPECT_DOUBLE_EQ(limit(wire(HeaderStack::RoceV2Ipv4, 4096), {Verb::Write, kMiB}),
+    EXPECT_DOUBLE_EQ(limit(wire(HeaderStack::RoceV2Ipv4, 4096), moves(Verb::Write, kMiB)),
                      k100G * 1048576 / 1069584);
-    EXPECT_NEAR(limit(wire(HeaderStack::RoceV2Ipv4, 4096), {Verb::Write, kMiB}), 12.2545e9, 1e5);
+    EXPECT_NEAR(limit(wire(HeaderStack::RoceV2Ipv4, 4096), moves(Verb::Write, kMiB)), 12.2545e9, 1e5);
     // 1024 packets: 1048576 + 1024 * 82 + 16.
-    EXPECT_DOUBLE_EQ(limit(wire(HeaderStack::RoceV2Ipv4, 1024), {Verb::Write, kMiB}),
+    EXPECT_DOUBLE_EQ(limit(wire(HeaderStack::RoceV2Ipv4, 1024), moves(Verb::Write, kMiB)),
                      k100G * 1048576 / 1132560);
-    EXPECT_NEAR(limit(wire(HeaderStack::RoceV2Ipv4, 1024), {Verb::Write, kMiB}), 11.5731e9, 1e5);
+    EXPECT_NEAR(limit(wire(HeaderStack::RoceV2Ipv4, 1024), moves(Verb::Write, kMiB)), 11.5731e9, 1e5);
 }
 
 TEST(PayloadLimit, OtherStacksOverEthernet) {
-    const Transfer send{Verb::Send, 4096};
+    const Point send = moves(Verb::Send, 4096);
     EXPECT_DOUBLE_EQ(limit(wire(HeaderStack::RoceV2Ipv6, 4096), send), k100G * 4096 / 4198);
     EXPECT_DOUBLE_EQ(limit(wire(HeaderStack::RoceV1, 4096), send), k100G * 4096 / 4190);
 }
 
 TEST(PayloadLimit, InfiniBand) {
     // LRH 8, BTH 12, ICRC 4, VCRC 2.
-    EXPECT_DOUBLE_EQ(limit(wire(HeaderStack::InfiniBand, 2048), {Verb::Send, 4096}),
+    EXPECT_DOUBLE_EQ(limit(wire(HeaderStack::InfiniBand, 2048), moves(Verb::Send, 4096)),
                      k100G * 4096 / (4096 + 2 * 26));
 }
 
 TEST(PayloadLimit, EachVerbHasItsHeaders) {
     const auto w = wire(HeaderStack::RoceV2Ipv4, 1024);
-    EXPECT_DOUBLE_EQ(limit(w, {Verb::Send, 64}), k100G * 64 / 146);
-    EXPECT_DOUBLE_EQ(limit(w, {Verb::Write, 64}), k100G * 64 / 162);
-    EXPECT_DOUBLE_EQ(limit(w, {.verb = Verb::Write, .size = 64, .immediate = true}),
+    EXPECT_DOUBLE_EQ(limit(w, moves(Verb::Send, 64)), k100G * 64 / 146);
+    EXPECT_DOUBLE_EQ(limit(w, moves(Verb::Write, 64)), k100G * 64 / 162);
+    EXPECT_DOUBLE_EQ(limit(w, moves(Verb::WriteImm, 64)),
                      k100G * 64 / 166);
-    EXPECT_DOUBLE_EQ(limit(w, {.verb = Verb::Send, .size = 64, .datagram = true}),
+    EXPECT_DOUBLE_EQ(limit(w, moves(Verb::Send, 64, Transport::Ud)),
                      k100G * 64 / 154);
     // One response has AETH once, two have it in both.
-    EXPECT_DOUBLE_EQ(limit(w, {Verb::Read, 64}), k100G * 64 / 150);
-    EXPECT_DOUBLE_EQ(limit(w, {Verb::Read, 1025}), k100G * 1025 / (1028 + 2 * 82 + 8));
+    EXPECT_DOUBLE_EQ(limit(w, moves(Verb::Read, 64)), k100G * 64 / 150);
+    EXPECT_DOUBLE_EQ(limit(w, moves(Verb::Read, 1025)), k100G * 1025 / (1028 + 2 * 82 + 8));
 }
 
 TEST(PayloadLimit, SmallReadsAreHeldBackByTheirRequests) {
     // The request: 82 + RETH 16. The response: 82 + 4 + AETH 4.
-    EXPECT_DOUBLE_EQ(limit(wire(HeaderStack::RoceV2Ipv4, 1024), {Verb::Read, 1}), k100G / 98);
+    EXPECT_DOUBLE_EQ(limit(wire(HeaderStack::RoceV2Ipv4, 1024), moves(Verb::Read, 1)), k100G / 98);
 }
 
 TEST(PayloadLimit, PayloadIsPaddedToFour) {
     const auto w = wire(HeaderStack::RoceV2Ipv4, 1024);
-    EXPECT_DOUBLE_EQ(limit(w, {Verb::Send, 5}), k100G * 5 / 90);
-    EXPECT_DOUBLE_EQ(limit(w, {Verb::Send, 8}), k100G * 8 / 90);
+    EXPECT_DOUBLE_EQ(limit(w, moves(Verb::Send, 5)), k100G * 5 / 90);
+    EXPECT_DOUBLE_EQ(limit(w, moves(Verb::Send, 8)), k100G * 8 / 90);
 }
 
 TEST(PayloadLimit, NothingIsKnownAboutNothing) {
     const auto w = wire(HeaderStack::RoceV2Ipv4, 1024);
-    EXPECT_FALSE(payload_limit({.link_bps = 0, .mtu = 1024}, {Verb::Write, 64}));
-    EXPECT_FALSE(payload_limit({.link_bps = 1, .mtu = 0}, {Verb::Write, 64}));
-    EXPECT_FALSE(payload_limit(w, {Verb::Write, 0}));
-    EXPECT_FALSE(percent_of_limit({}, {Verb::Write, 64}, 1e9));
+    EXPECT_FALSE(payload_limit({.link_bps = 0, .mtu = 1024}, moves(Verb::Write, 64)));
+    EXPECT_FALSE(payload_limit({.link_bps = 1, .mtu = 0}, moves(Verb::Write, 64)));
+    EXPECT_FALSE(payload_limit(w, moves(Verb::Write, 0)));
+    EXPECT_FALSE(payload_limit(w, moves(Verb::FetchAdd, 8)));
+    EXPECT_FALSE(payload_limit(w, moves(Verb::Send, 64, Transport::Srd)));
+    EXPECT_FALSE(payload_limit(w, moves(Verb::Send, 64, Transport::Tcp)));
+    EXPECT_FALSE(percent_of_limit({}, moves(Verb::Write, 64), 1e9));
 }
 
 TEST(PayloadLimit, Percent) {
     const auto w = wire(HeaderStack::RoceV2Ipv4, 1024);
-    EXPECT_DOUBLE_EQ(percent_of_limit(w, {Verb::Send, 64}, k100G * 32 / 146).value(), 50);
+    EXPECT_DOUBLE_EQ(percent_of_limit(w, moves(Verb::Send, 64), k100G * 32 / 146).value(), 50);
     // Verbs do not know an iWARP port's MTU: the bound would be wrong.
-    EXPECT_FALSE(payload_limit(wire(HeaderStack::Iwarp, 1024), {Verb::Send, 64}));
-    EXPECT_FALSE(percent_of_limit(wire(HeaderStack::Iwarp, 1024), {Verb::Send, 64}, 1e9));
+    EXPECT_FALSE(payload_limit(wire(HeaderStack::Iwarp, 1024), moves(Verb::Send, 64)));
+    EXPECT_FALSE(percent_of_limit(wire(HeaderStack::Iwarp, 1024), moves(Verb::Send, 64), 1e9));
 }
 
-TEST(TransferOfAPoint, AWriteThatMayGetLostHasAnImmediate) {
-    const auto carries_one = [](Verb verb, Transport transport) {
-        return transfer_of({.verb = verb, .transport = transport, .size = 64})->immediate;
+TEST(PayloadLimit, AWriteThatMayGetLostHasAnImmediate) {
+    const auto w = wire(HeaderStack::RoceV2Ipv4, 1024);
+    const auto carries_one = [&](Verb verb, Transport transport) {
+        const bool writes = verb == Verb::Write || verb == Verb::WriteImm;
+        const double without = verb == Verb::Read ? 150 : writes ? 162 : 146;
+        return limit(w, moves(verb, 64, transport)) < k100G * 64 / without;
     };
     EXPECT_FALSE(carries_one(Verb::Write, Transport::Rc));
     EXPECT_TRUE(carries_one(Verb::Write, Transport::Uc));
