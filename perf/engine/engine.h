@@ -13,7 +13,7 @@
 
 #include "perf/engine/completer.h"
 #include "perf/engine/ring.h"
-#include "perf/engine/worker.h"
+#include "perf/engine/crew.h"
 
 namespace perf {
 
@@ -28,7 +28,7 @@ struct alignas(kCacheLine) Flow {
     uint32_t at = 0;     // position of the next one
     uint64_t taken = 0;  // data messages of the other side
     uint32_t owed = 0;   // receives that were taken and are not posted again
-    // By credits (lane.h):
+    // By credits (lane.cc):
     uint64_t granted = 0;   // of those posted, how many the other side has taken for sure
     uint64_t credited = 0;  // of those taken, for how many we gave credits
 };

@@ -12,7 +12,7 @@
 #include <span>
 
 #include "perf/engine/lane.h"
-#include "perf/engine/worker.h"
+#include "perf/engine/crew.h"
 
 namespace perf {
 

@@ -16,7 +16,7 @@
 #include "perf/address/gid.h"
 #include "perf/protocol/pattern.h"
 #include "perf/protocol/plan.h"
-#include "perf/system/platform.h"
+#include "perf/system/cpu.h"
 
 namespace perf {
 

@@ -79,4 +79,22 @@ void add(CpuUse& sum, const CpuUse& more);
 Json to_json(const CpuUse& use);
 Result<CpuUse> parse_cpu_use(const Json& json);  // each value from 0 to 10^9
 
+// ---- what a machine's numbers depend on, beside its kernel and adapter --------------------------
+// Empty: the system does not say.
+struct Platform {
+    std::string cpu = {};        // model name; of ARM, which has none, implementer and part
+    std::string governor = {};   // of the first processor's frequency
+    std::string rdma_core = {};  // version of the libibverbs that is loaded
+};
+
+// Of this process, as /proc and /sys below the root say.
+Platform own_platform(const std::string& root = "");
+
+// Of the beginning of /proc/cpuinfo.
+std::string cpu_of(std::string_view cpuinfo);
+
+// Of /proc/self/maps. libibverbs.so.1.14.44.0 is of rdma-core 44.0: its library's version is in
+// front. No call of the library says it.
+std::string rdma_core_of(std::string_view maps);
+
 }  // namespace perf

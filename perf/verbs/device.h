@@ -25,7 +25,7 @@ struct DeviceWish {
     bool link_local_peer = false;  // the peer has told its GID, and it is
 };
 
-// ---- the choice (survey.cc) ---------------------------------------------------------------------
+// ---- the choice ---------------------------------------------------------------------------------
 // The tables that choose_gid() judges: the GID tables of all devices that can be opened, and the
 // addresses of this network namespace. Relies on: QUERY_GID_TABLE (5.10), else the entries one by
 // one with their types from sysfs. The names of the netdevs come from sysfs too
@@ -45,7 +45,7 @@ struct Survey {
 Result<Survey> survey(Verbs& verbs, const std::string& only, const std::string& sysfs = "/sys");
 
 // The candidates for device and GID with the choice among them: for those who open the chosen one
-// (device.cc) and for those who only look (gids, doctor).
+// and for those who only look (gids, doctor).
 struct Candidates {
     Survey tables;
     GidQuery query;

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -15,6 +16,128 @@
 namespace perf {
 
 namespace {
+constexpr char kLibrary[] = "librdmacm.so.1";
+
+// The functions of the library, by the names that they have there.
+#define RDMACM_CALLS(call)                                                                  \
+    call(create_event_channel) call(destroy_event_channel) call(create_id) call(destroy_id) \
+        call(bind_addr) call(listen) call(resolve_addr) call(resolve_route) call(connect)   \
+            call(establish) call(accept) call(reject) call(disconnect) call(init_qp_attr)   \
+                call(get_cm_event) call(ack_cm_event) call(get_src_port)
+
+struct Rdmacm {
+#define DECLARE_CALL(name) decltype(&::rdma_##name) name = nullptr;
+    RDMACM_CALLS(DECLARE_CALL)
+#undef DECLARE_CALL
+};
+
+std::string last_dl_error() {
+    const char* text = ::dlerror();
+    return printable(text != nullptr ? text : "unknown error");
+}
+
+Result<Rdmacm> load_library() {
+    // Never closed: it keeps devices open for the next id, and the process ends soon.
+    void* library = ::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr)
+        return make_error(Code::Unsupported, "load librdmacm: " + last_dl_error())
+            .advise("install the package librdmacm1 where rdma-perf runs, or run without --cm");
+    Rdmacm calls;
+    const char* missing = nullptr;
+    const auto find = [&](auto& call, const char* name) {
+        call = reinterpret_cast<std::remove_reference_t<decltype(call)>>(::dlsym(library, name));
+        if (call == nullptr)
+            missing = name;
+    };
+#define FIND_CALL(name) find(calls.name, "rdma_" #name);
+    RDMACM_CALLS(FIND_CALL)
+#undef FIND_CALL
+    if (missing != nullptr)
+        return make_error(Code::Unsupported,
+                          std::string("librdmacm has no ") + missing + ": it is too old")
+            .advise("install librdmacm1 of rdma-core 23 or later, or run without --cm");
+    return calls;
+}
+
+const Result<Rdmacm>& library() {
+    static const Result<Rdmacm> kLoaded = load_library();
+    return kLoaded;
+}
+
+// Each call but load() only comes after a load() that went well.
+const Rdmacm& calls() {
+    return *library();
+}
+
+class SystemCm : public Cm {
+  public:
+    Result<> load() override {
+        const auto& loaded = library();
+        return loaded ? Result<>() : Result<>(Result<Rdmacm>(loaded).error());
+    }
+
+    rdma_event_channel* create_channel() override { return calls().create_event_channel(); }
+
+    void destroy_channel(rdma_event_channel* channel) override {
+        calls().destroy_event_channel(channel);
+    }
+
+    int create_id(rdma_event_channel* channel, rdma_cm_id** id) override {
+        return calls().create_id(channel, id, nullptr, RDMA_PS_TCP);
+    }
+
+    int destroy_id(rdma_cm_id* id) override { return calls().destroy_id(id); }
+
+    int bind_addr(rdma_cm_id* id, sockaddr* address) override {
+        return calls().bind_addr(id, address);
+    }
+
+    int listen(rdma_cm_id* id, int backlog) override { return calls().listen(id, backlog); }
+
+    int resolve_addr(rdma_cm_id* id, sockaddr* to, int timeout_ms) override {
+        return calls().resolve_addr(id, nullptr, to, timeout_ms);
+    }
+
+    int resolve_route(rdma_cm_id* id, int timeout_ms) override {
+        return calls().resolve_route(id, timeout_ms);
+    }
+
+    int connect(rdma_cm_id* id, rdma_conn_param* param) override {
+        return calls().connect(id, param);
+    }
+
+    int establish(rdma_cm_id* id) override { return calls().establish(id); }
+
+    int accept(rdma_cm_id* id, rdma_conn_param* param) override {
+        return calls().accept(id, param);
+    }
+
+    int reject(rdma_cm_id* id) override { return calls().reject(id, nullptr, 0); }
+
+    int disconnect(rdma_cm_id* id) override { return calls().disconnect(id); }
+
+    int init_qp_attr(rdma_cm_id* id, ibv_qp_attr* attr, int* mask) override {
+        return calls().init_qp_attr(id, attr, mask);
+    }
+
+    int get_event(rdma_event_channel* channel, rdma_cm_event** event) override {
+        return calls().get_cm_event(channel, event);
+    }
+
+    int ack_event(rdma_cm_event* event) override { return calls().ack_cm_event(event); }
+
+    uint16_t port_of(rdma_cm_id* id) override { return be16toh(calls().get_src_port(id)); }
+
+    std::string device_of(rdma_cm_id* id) override {
+        return id->verbs != nullptr ? ::ibv_get_device_name(id->verbs->device) : "";
+    }
+
+    bool is_iwarp(rdma_cm_id* id) override {
+        return id->verbs != nullptr && id->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
+    }
+};
+
+// ---- the steps of an id --------------------------------------------------------------------------
 // The library looks for devices before it opens its node.
 Error node_error() {
     Error error = sys_error("open rdma_cm (/dev/infiniband/rdma_cm)");
@@ -138,6 +261,11 @@ Error event_failure(const std::string& text, int status) {
     return std::move(error).advise(advice_for(-status));
 }
 }  // namespace
+
+Cm& system_cm() {
+    static SystemCm cm;
+    return cm;
+}
 
 Result<CmBound> bind_id(Cm& cm, const CmPlace& place) {
     TRY(check_address(place.address));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/system/platform.h"
+#include "perf/system/cpu.h"
 
 #include <filesystem>
 #include <fstream>
