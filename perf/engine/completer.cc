@@ -23,12 +23,6 @@ Error words_of_peer(const Waiting& waiting) {
     }
     return protocol_error("the peer sent an unexpected message");
 }
-
-// True if the peer closed the control connection, or does so within the grace.
-bool peer_is_gone(const Waiting& waiting, std::chrono::milliseconds grace) {
-    pollfd fd = {waiting.control->fd(), POLLRDHUP, 0};
-    return ::poll(&fd, 1, static_cast<int>(grace.count())) > 0;
-}
 }  // namespace
 
 Error wake_error(Wake wake, const Waiting& waiting) {
@@ -66,7 +60,9 @@ Error ending_error(const Ending& ending, const Waiting& waiting) {
     if (ending.bad.status != IBV_WC_SUCCESS) {
         // A failed completion is often how a dead peer shows first. Its closed connection, with its
         // own words if it had any, is the better explanation and may be a moment behind.
-        if (peer_is_gone(waiting, std::chrono::milliseconds(200)))
+        constexpr int kMomentMs = 200;
+        pollfd hung_up = {waiting.control->fd(), POLLRDHUP, 0};
+        if (::poll(&hung_up, 1, kMomentMs) > 0)
             return wake_error(Wake::Gone, waiting);
         if (waiting.device == nullptr)  // TcpLane::report() made it
             return socket_error(static_cast<int>(ending.bad.vendor_err),

@@ -30,17 +30,17 @@ int access_of(const Point& point, Side side) {
     return access;
 }
 
-// Relaxed ordering is safe here: no side looks at data before a completion says that it is there,
-// and completions keep their order (PCIe: they are written without the attribute).
-int ordering_of(const Point& point) {
-    return point.ordering == Ordering::Relaxed ? IBV_ACCESS_RELAXED_ORDERING : 0;
-}
-
-// RFC 5040: what answers an RDMA READ of iWARP is written to the reader's memory by the peer.
-int iwarp_access(const Device& device, const Point& point, Side side) {
-    return device.info.iwarp && point.verb == Verb::Read && posts_data(point, side)
-               ? IBV_ACCESS_REMOTE_WRITE
-               : 0;
+// Of the memory itself.
+int memory_access(const Device& device, const Point& point, Side side) {
+    int access = access_of(point, side);
+    // Relaxed ordering is safe here: no side looks at data before a completion says that it is
+    // there, and completions keep their order (PCIe: they are written without the attribute).
+    if (point.ordering == Ordering::Relaxed)
+        access |= IBV_ACCESS_RELAXED_ORDERING;
+    // RFC 5040: what answers an RDMA READ of iWARP is written to the reader's memory by the peer.
+    if (device.info.iwarp && point.verb == Verb::Read && posts_data(point, side))
+        access |= IBV_ACCESS_REMOTE_WRITE;
+    return access;
 }
 
 // By Verb.
@@ -130,8 +130,7 @@ Result<Lane> Lane::create(const SideSetup& setup, const Group& group, LaneId id)
                                    device.pd.get(),
                                    lane.memory.buffer(),
                                    lane.memory.all().size(),
-                                   access_of(point, side) | iwarp_access(device, point, side) |
-                                       ordering_of(point))
+                                   memory_access(device, point, side))
                        .context(device.info.device));
     if (device.signals_all) {
         lane.hot.signal = 1;

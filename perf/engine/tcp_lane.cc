@@ -148,8 +148,10 @@ size_t TcpLane::gather_receives(Pieces& pieces) noexcept {
     const bool due = layout.out.exists() && marks_in_ < ends_count_;
     const uint64_t left = due ? ends_[marks_in_] - in_ : UINT64_MAX;
     const auto count = static_cast<size_t>(std::min<uint64_t>({left, free_, kPieces}));
-    for (size_t i = 0; i < count; ++i)
-        pieces[i] = piece_of(in_slot(arrived_ + i).subspan(i == 0 ? in_offset_ : 0));
+    for (size_t i = 0; i < count; ++i) {
+        const auto slot = static_cast<uint32_t>((arrived_ + i) % point.slots);
+        pieces[i] = piece_of(memory.slot(layout.in, slot).subspan(i == 0 ? in_offset_ : 0));
+    }
     return count;
 }
 

@@ -90,10 +90,6 @@ class TcpLane : public Ring {
 
     Job& job(uint64_t number) noexcept { return jobs_[number % jobs_.size()]; }
 
-    [[nodiscard]] std::span<std::byte> in_slot(uint64_t message) const noexcept {
-        return memory.slot(layout.in, static_cast<uint32_t>(message % point.slots));
-    }
-
     TcpQueue* queue_ = nullptr;
     UniqueFd fd_;
     int error_ = 0;

@@ -244,7 +244,8 @@ class Conductor {
             interim.latency = summarize(stretch.latencies);
         } else {
             interim.bandwidth = sum_of(std::move(stretch.parts));
-            interim.bandwidth->slices = slices_of(last_slices());
+            const size_t last = std::min(readings_.size(), slices_in_interval_ + 1);
+            interim.bandwidth->slices = slices_of(std::span(readings_).last(last));
         }
         if (load_ != nullptr)
             interim.load = sum_of(TRY(load_->take_stretch()).parts);
@@ -272,10 +273,6 @@ class Conductor {
             }
         }
         return all;
-    }
-
-    [[nodiscard]] std::span<const Reading> last_slices() const {
-        return std::span(readings_).last(std::min(readings_.size(), slices_in_interval_ + 1));
     }
 
     [[nodiscard]] std::optional<Slices> slices_of(std::span<const Reading> readings) const {

@@ -26,10 +26,6 @@ constexpr uint64_t kAeth = 4;
 constexpr uint64_t kImmDt = 4;
 constexpr uint64_t kDeth = 8;
 
-constexpr uint64_t padded(uint64_t bytes) {
-    return (bytes + 3) / 4 * 4;
-}
-
 // What every packet has besides payload and extended headers, by HeaderStack but iWARP's.
 constexpr uint64_t kPacketBytes[] = {kEthernet + kIpv4 + kUdp + kBthIcrc,
                                      kEthernet + kIpv6 + kUdp + kBthIcrc,
@@ -41,7 +37,7 @@ constexpr uint64_t kPacketBytes[] = {kEthernet + kIpv4 + kUdp + kBthIcrc,
 uint64_t message_bytes(const Wire& wire, const Point& point) {
     const uint64_t packet = kPacketBytes[static_cast<size_t>(wire.stack)];
     const uint64_t packets = (uint64_t{point.size} + wire.mtu - 1) / wire.mtu;
-    uint64_t bytes = packets * packet + padded(point.size);
+    uint64_t bytes = packets * packet + (uint64_t{point.size} + 3) / 4 * 4;  // padded
     if (point.verb == Verb::Read) {
         bytes += packets > 1 ? 2 * kAeth : kAeth;
         return std::max(bytes, packet + kReth);

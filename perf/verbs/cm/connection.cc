@@ -42,11 +42,6 @@ void mark(ibv_ah_attr& path, const Marks& marks) {
         path.sl = static_cast<uint8_t>(marks.service_level);
 }
 
-std::string path_text(const CmBound& bound, const CmPath& path) {
-    return fmt::format(
-        "device {}, GID index {}, path MTU {}", bound.device.device, path.gid_index, path.mtu);
-}
-
 // INIT to RTS, for an id that knows its peer. iWARP: the kernel moves the queue pair by itself,
 // when rdma_connect's answer comes and within rdma_accept; here it only gets its INIT.
 Result<CmPath> move_to_rts(const CmQueue& queue, const CmBound& bound) {
@@ -62,7 +57,11 @@ Result<CmPath> move_to_rts(const CmQueue& queue, const CmBound& bound) {
     const CmPath path{.peer_qpn = attr.dest_qp_num,
                       .mtu = mtu_bytes(attr.path_mtu),
                       .gid_index = attr.ah_attr.grh.sgid_index};
-    TRY(change_state(queue, attr, to_rtr, "RTR").context(path_text(bound, path)));
+    TRY(change_state(queue, attr, to_rtr, "RTR")
+            .context(fmt::format("device {}, GID index {}, path MTU {}",
+                                 bound.device.device,
+                                 path.gid_index,
+                                 path.mtu)));
     const int to_rts = TRY(ask_for(IBV_QPS_RTS, bound, attr));
     set_retries(attr, queue.software);
     attr.max_rd_atomic = std::min(attr.max_rd_atomic, queue.initiator_depth);
