@@ -41,12 +41,9 @@ Error wake_error(Wake wake, const Waiting& waiting) {
             return sys_error("poll the completion queue");
         case Wake::Gone:
             return words_of_peer(waiting);
-        case Wake::Word:
-        case Wake::Due:
-        case Wake::Completions:
-            break;
+        default:
+            return make_error(Code::Internal, "this is no error");
     }
-    return make_error(Code::Internal, "this is no error");
 }
 
 Error ending_error(const Ending& ending, const Waiting& waiting) {

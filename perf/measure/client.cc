@@ -164,15 +164,10 @@ Result<> Client::open_tcp(const Point& wish) {
 }
 
 Result<> Client::verify_before() {
-    switch (result_.point.verify) {
-        case Verify::Off:
-            return {};
-        case Verify::Edges:
-            return verify_rounds(kRoundsBefore);
-        case Verify::Full:
-            break;
-    }
-    return verify_for_the_time();
+    if (result_.point.verify == Verify::Off)
+        return {};
+    return result_.point.verify == Verify::Edges ? verify_rounds(kRoundsBefore)
+                                                 : verify_for_the_time();
 }
 
 Result<> Client::verify_after() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <span>
+#include <type_traits>
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -82,11 +83,6 @@ struct GpuCalls {
     const char* (*hip_name)(int error) = nullptr;
 };
 
-template <class F>
-void find_call(void* library, const char* name, F& call) {
-    call = reinterpret_cast<F>(::dlsym(library, name));
-}
-
 // Never closed: drivers leave threads behind.
 void* load_any(std::span<const char* const> names) {
     for (const char* name : names) {
@@ -107,28 +103,31 @@ Result<GpuCalls> load_gpu(const Vendor& vendor) {
             .advise(std::string(vendor.install));
     }
     GpuCalls calls;
-    find_call(library, vendor.init, calls.init);
-    find_call(library, vendor.allocate, calls.allocate);
-    find_call(library, vendor.free, calls.free);
-    find_call(library, vendor.to_device, calls.to_device);
-    find_call(library, vendor.to_host, calls.to_host);
-    find_call(library, vendor.finish, calls.finish);
-    find_call(library, vendor.export_range, calls.export_range);
-    find_call(library, "cuDeviceGet", calls.get_device);
-    find_call(library, "cuDevicePrimaryCtxRetain", calls.retain);
-    find_call(library, "cuDevicePrimaryCtxRelease_v2", calls.release);
-    find_call(library, "cuCtxSetCurrent", calls.enter);
-    find_call(library, "cuGetErrorName", calls.cuda_name);
-    find_call(library, "hipSetDevice", calls.set_device);
-    find_call(library, "hipGetErrorName", calls.hip_name);
+    bool is_whole = true;
+    const auto find = [&](auto& call, const char* name, bool is_due = true) {
+        call = reinterpret_cast<std::remove_reference_t<decltype(call)>>(::dlsym(library, name));
+        is_whole = is_whole && (call != nullptr || !is_due);
+    };
+    find(calls.init, vendor.init);
+    find(calls.allocate, vendor.allocate);
+    find(calls.free, vendor.free);
+    find(calls.to_device, vendor.to_device);
+    find(calls.to_host, vendor.to_host);
+    find(calls.finish, vendor.finish);
+    find(calls.export_range, vendor.export_range, false);
+    const bool has_contexts = vendor.word == "cuda";
+    find(calls.get_device, "cuDeviceGet", has_contexts);
+    find(calls.retain, "cuDevicePrimaryCtxRetain", has_contexts);
+    find(calls.release, "cuDevicePrimaryCtxRelease_v2", has_contexts);
+    find(calls.enter, "cuCtxSetCurrent", has_contexts);
+    find(calls.cuda_name, "cuGetErrorName", false);
+    find(calls.set_device, "hipSetDevice", !has_contexts);
+    find(calls.hip_name, "hipGetErrorName", false);
     constexpr const char* kHsa[] = {"libhsa-runtime64.so.1"};
-    if (void* hsa = calls.set_device != nullptr ? load_any(kHsa) : nullptr; hsa != nullptr)
-        find_call(hsa, "hsa_amd_portable_export_dmabuf", calls.export_hsa);
-    const bool has_context = calls.get_device != nullptr && calls.retain != nullptr &&
-                             calls.release != nullptr && calls.enter != nullptr;
-    if (calls.init == nullptr || calls.allocate == nullptr || calls.free == nullptr ||
-        calls.to_device == nullptr || calls.to_host == nullptr || calls.finish == nullptr ||
-        !(has_context || calls.set_device != nullptr))
+    if (void* hsa = has_contexts ? nullptr : load_any(kHsa); hsa != nullptr)
+        calls.export_hsa = reinterpret_cast<decltype(calls.export_hsa)>(
+            ::dlsym(hsa, "hsa_amd_portable_export_dmabuf"));
+    if (!is_whole)
         return make_error(Code::Unsupported,
                           fmt::format("--memory {}: the library is too old", vendor.word))
             .advise(std::string(vendor.install));

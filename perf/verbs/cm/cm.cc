@@ -16,8 +16,6 @@
 namespace perf {
 
 namespace {
-constexpr char kLibrary[] = "librdmacm.so.1";
-
 // The functions of the library, by the names that they have there.
 #define RDMACM_CALLS(call)                                                                  \
     call(create_event_channel) call(destroy_event_channel) call(create_id) call(destroy_id) \
@@ -31,16 +29,13 @@ struct Rdmacm {
 #undef DECLARE_CALL
 };
 
-std::string last_dl_error() {
-    const char* text = ::dlerror();
-    return printable(text != nullptr ? text : "unknown error");
-}
-
 Result<Rdmacm> load_library() {
     // Never closed: it keeps devices open for the next id, and the process ends soon.
-    void* library = ::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
+    void* library = ::dlopen("librdmacm.so.1", RTLD_NOW | RTLD_LOCAL);
+    const char* why = library == nullptr ? ::dlerror() : nullptr;
     if (library == nullptr)
-        return make_error(Code::Unsupported, "load librdmacm: " + last_dl_error())
+        return make_error(Code::Unsupported,
+                          "load librdmacm: " + printable(why != nullptr ? why : "unknown error"))
             .advise("install the package librdmacm1 where rdma-perf runs, or run without --cm");
     Rdmacm calls;
     const char* missing = nullptr;
@@ -59,74 +54,69 @@ Result<Rdmacm> load_library() {
     return calls;
 }
 
+// Each call but load() only comes after a load() that went well.
 const Result<Rdmacm>& library() {
     static const Result<Rdmacm> kLoaded = load_library();
     return kLoaded;
 }
 
-// Each call but load() only comes after a load() that went well.
-const Rdmacm& calls() {
-    return *library();
-}
-
 class SystemCm : public Cm {
   public:
     Result<> load() override {
-        const auto& loaded = library();
-        return loaded ? Result<>() : Result<>(Result<Rdmacm>(loaded).error());
+        return library() ? Result<>() : Result<>(library().error());
     }
 
-    rdma_event_channel* create_channel() override { return calls().create_event_channel(); }
+    rdma_event_channel* create_channel() override { return library()->create_event_channel(); }
 
     void destroy_channel(rdma_event_channel* channel) override {
-        calls().destroy_event_channel(channel);
+        library()->destroy_event_channel(channel);
     }
 
     int create_id(rdma_event_channel* channel, rdma_cm_id** id) override {
-        return calls().create_id(channel, id, nullptr, RDMA_PS_TCP);
+        return library()->create_id(channel, id, nullptr, RDMA_PS_TCP);
     }
 
-    int destroy_id(rdma_cm_id* id) override { return calls().destroy_id(id); }
+    int destroy_id(rdma_cm_id* id) override { return library()->destroy_id(id); }
 
     int bind_addr(rdma_cm_id* id, sockaddr* address) override {
-        return calls().bind_addr(id, address);
+        return library()->bind_addr(id, address);
     }
 
-    int listen(rdma_cm_id* id, int backlog) override { return calls().listen(id, backlog); }
+    int listen(rdma_cm_id* id, int backlog) override { return library()->listen(id, backlog); }
 
     int resolve_addr(rdma_cm_id* id, sockaddr* to, int timeout_ms) override {
-        return calls().resolve_addr(id, nullptr, to, timeout_ms);
+        return library()->resolve_addr(id, nullptr, to, timeout_ms);
     }
 
     int resolve_route(rdma_cm_id* id, int timeout_ms) override {
-        return calls().resolve_route(id, timeout_ms);
+        return library()->resolve_route(id, timeout_ms);
     }
 
     int connect(rdma_cm_id* id, rdma_conn_param* param) override {
-        return calls().connect(id, param);
+        return library()->connect(id, param);
     }
 
-    int establish(rdma_cm_id* id) override { return calls().establish(id); }
+    int establish(rdma_cm_id* id) override { return library()->establish(id); }
 
     int accept(rdma_cm_id* id, rdma_conn_param* param) override {
-        return calls().accept(id, param);
+        return library()->accept(id, param);
     }
 
-    int reject(rdma_cm_id* id) override { return calls().reject(id, nullptr, 0); }
+    int reject(rdma_cm_id* id) override { return library()->reject(id, nullptr, 0); }
 
-    int disconnect(rdma_cm_id* id) override { return calls().disconnect(id); }
+    int disconnect(rdma_cm_id* id) override { return library()->disconnect(id); }
 
     int init_qp_attr(rdma_cm_id* id, ibv_qp_attr* attr, int* mask) override {
-        return calls().init_qp_attr(id, attr, mask);
+        return library()->init_qp_attr(id, attr, mask);
     }
 
     int get_event(rdma_event_channel* channel, rdma_cm_event** event) override {
-        return calls().get_cm_event(channel, event);
+        return library()->get_cm_event(channel, event);
     }
 
-    int ack_event(rdma_cm_event* event) override { return calls().ack_cm_event(event); }
+    int ack_event(rdma_cm_event* event) override { return library()->ack_cm_event(event); }
 
-    uint16_t port_of(rdma_cm_id* id) override { return be16toh(calls().get_src_port(id)); }
+    uint16_t port_of(rdma_cm_id* id) override { return be16toh(library()->get_src_port(id)); }
 
     std::string device_of(rdma_cm_id* id) override {
         return id->verbs != nullptr ? ::ibv_get_device_name(id->verbs->device) : "";
