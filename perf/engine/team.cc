@@ -27,7 +27,6 @@ Result<> Team::start() {
     crew_ = TRY(Crew::create());
     shifts_.assign(point_.threads, {});
     expected_.clear();
-    prepare();
     const bool receives = expects();
     for (size_t i = 0; i < shifts_.size(); ++i) {
         shifts_[i].flows.resize(first_lane(i + 1) - first_lane(i));
@@ -143,10 +142,6 @@ Result<> VerbsTeam::connect(const DeviceInfo& peer,
         TRY(cm_ ? lane(number).aim(peer, remote[number], mtu)
                 : lane(number).connect(peer, remote[number], mtu));
     return {};
-}
-
-std::optional<CmTicket> VerbsTeam::ticket() const {
-    return cm_ ? cm_->ticket() : std::nullopt;
 }
 
 Result<> VerbsTeam::link(const std::optional<CmTicket>& ticket) {

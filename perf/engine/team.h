@@ -91,10 +91,8 @@ class Team {
     }
 
     [[nodiscard]] virtual Ring& ring(uint32_t lane) = 0;
-    // Before the threads of a measurement begin.
-    virtual void prepare() = 0;
-    // What thread `number` does in it. It may call nothing virtual: whoever gives up has the team
-    // destroyed around it, until dismiss().
+    // What thread `number` does in a measurement, for which its lanes are made ready now. It may call
+    // nothing virtual: whoever gives up has the team destroyed around it, until dismiss().
     virtual Crew::Body body(size_t number, Shift& shift) = 0;
 
     Point point_;
@@ -211,14 +209,9 @@ class TeamOf : public Team {
 
     Ring& ring(uint32_t number) override { return lane(number); }
 
-    void prepare() override {
-        for (G& group : groups_) {
-            for (auto& lane : group.lanes)
-                lane.plain_messages();
-        }
-    }
-
     Crew::Body body(size_t number, Shift& shift) override {
+        for (auto& lane : groups_[number].lanes)
+            lane.plain_messages();
         return
             [this, number, &shift](Crew::Hand& hand) { return work(groups_[number], hand, shift); };
     }
@@ -298,7 +291,9 @@ class VerbsTeam : public TeamOf<Group> {
     Result<> connect(const DeviceInfo& peer, std::span<const Endpoint> remote, uint32_t mtu);
 
     // Of a server that rdma_cm connects: what the client needs.
-    [[nodiscard]] std::optional<CmTicket> ticket() const;
+    [[nodiscard]] std::optional<CmTicket> ticket() const {
+        return cm_ ? cm_->ticket() : std::nullopt;
+    }
 
     // After connect() of both sides: rdma_cm connects; nothing to do without it. The client calls
     // it with the ticket, the server at the same time. If the ticket wants it, the client also asks
