@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <functional>
 #include <thread>
 
 #include <fmt/format.h>
@@ -134,75 +135,44 @@ Result<> resolve(const CmBound& bound, const Address& to, uint16_t port, const C
 // Between two signals to a caller that had not entered the kernel at the one before.
 constexpr int kSignalEveryMs = 10;
 
-// SIGURG is ignored by default: one that comes late does no harm; and without SA_RESTART a handler
-// makes a sleeping call come back.
-bool handle_sigurg() {
+// Makes a call of this thread that may sleep in the kernel for minutes, and interrupts it (EINTR) once
+// the wait is over, which is an error then. Soft-iWARP's rdma_connect() is one: it waits for TCP.
+Result<int> call_in_time(const std::function<int()>& call,
+                         const Deadline& deadline,
+                         const CmWait& wait) {
+    // SIGURG is ignored by default: one that comes late does no harm; and without SA_RESTART a
+    // handler makes a sleeping call come back.
     struct sigaction action = {};
     action.sa_handler = [](int) {};
-    return ::sigaction(SIGURG, &action, nullptr) == 0;
-}
-
-// A deadline for a call of this thread that may sleep in the kernel for minutes: while the object
-// lives, the call is interrupted (EINTR) once the wait is over. Soft-iWARP's rdma_connect() is one:
-// it waits for TCP. Uses SIGURG, whose handler does nothing.
-class Interrupter {
-  public:
-    Interrupter(const Deadline& deadline, const CmWait& wait)
-        : done_(::eventfd(0, EFD_CLOEXEC)), caller_(::pthread_self()) {
-        static const bool kHandled = handle_sigurg();
-        if (!kHandled || !done_)
-            outcome_ = sys_error("watch a call of rdma_cm");
-        else
-            watcher_ = std::thread([this, deadline, wait] { watch(deadline, wait); });
-    }
-
-    ~Interrupter() { (void)finish(); }
-
-    Interrupter(const Interrupter&) = delete;
-    Interrupter& operator=(const Interrupter&) = delete;
-
-    // The call is over. An error if the wait ended before it.
-    Result<> finish() {
-        const uint64_t one = 1;
-        if (watcher_.joinable()) {
-            (void)!::write(done_.get(), &one, sizeof one);
-            watcher_.join();
-        }
-        return outcome_;
-    }
-
-  private:
-    void watch(const Deadline& deadline, const CmWait& wait) {
-        outcome_ = wait_ready(done_.get(), POLLIN, deadline, wait.stop, wait.control);
-        pollfd done = {done_.get(), POLLIN, 0};
-        while (!outcome_ && ::poll(&done, 1, 0) == 0) {
-            (void)::pthread_kill(caller_, SIGURG);
+    const UniqueFd over(::eventfd(0, EFD_CLOEXEC));
+    if (!over || ::sigaction(SIGURG, &action, nullptr) != 0)
+        return sys_error("watch a call of rdma_cm");
+    Result<> outcome;
+    std::thread watcher([&, caller = ::pthread_self()] {
+        outcome = wait_ready(over.get(), POLLIN, deadline, wait.stop, wait.control);
+        pollfd done = {over.get(), POLLIN, 0};
+        while (!outcome && ::poll(&done, 1, 0) == 0) {
+            (void)::pthread_kill(caller, SIGURG);
             (void)::poll(&done, 1, kSignalEveryMs);
         }
-    }
-
-    UniqueFd done_;
-    pthread_t caller_;
-    Result<> outcome_;
-    std::thread watcher_;
-};
+    });
+    const int answer = call();
+    (void)::eventfd_write(over.get(), 1);
+    watcher.join();
+    TRY(std::move(outcome));
+    return answer;
+}
 
 // Asks the peer. Soft-iWARP makes its TCP connection within the call.
 Result<> request(const CmBound& bound,
                  rdma_conn_param& param,
                  const Deadline& deadline,
                  const CmWait& wait) {
-    std::optional<Interrupter> interrupter;
-    if (bound.device.iwarp)
-        interrupter.emplace(deadline, wait);
-    const int rc = bound.cm->connect(bound.id.get(), &param);
-    const int number = errno;
-    if (interrupter)
-        TRY(interrupter->finish());
-    errno = number;
-    if (rc != 0)
-        return call_error("ask for the connection");
-    return {};
+    const auto connect = [&] {
+        return bound.cm->connect(bound.id.get(), &param) == 0 ? 0 : errno;
+    };
+    errno = bound.device.iwarp ? TRY(call_in_time(connect, deadline, wait)) : connect();
+    return errno == 0 ? Result<>() : Result<>(call_error("ask for the connection"));
 }
 }  // namespace
 
