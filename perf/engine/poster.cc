@@ -12,34 +12,23 @@ int post_list(const Hot& hot, SendRequest* first, uint32_t) noexcept {
     return ibv_post_send(hot.qp, first, &bad);
 }
 
-// What an RDMA operation is of. With an address of its own a request has it elsewhere (lane.cc).
-struct There {
-    uint64_t remote_addr;
-    uint32_t rkey;
-};
-
-template <bool kAddress>
-There there_of(const ibv_send_wr& request) noexcept {
-    if constexpr (kAddress)
-        return {request.bind_mw.bind_info.addr, request.bind_mw.rkey};
-    else
-        return {request.wr.rdma.remote_addr, request.wr.rdma.rkey};
-}
-
 template <ibv_wr_opcode kOpcode, bool kAddress>
 void begin_request(ibv_qp_ex* qp, const ibv_send_wr& request) noexcept {
-    [[maybe_unused]] const There rdma = there_of<kAddress>(request);
+    // What an RDMA operation is of. With an address of its own a request has it elsewhere (lane.cc).
+    [[maybe_unused]] const uint32_t rkey = kAddress ? request.bind_mw.rkey : request.wr.rdma.rkey;
+    [[maybe_unused]] const uint64_t there =
+        kAddress ? request.bind_mw.bind_info.addr : request.wr.rdma.remote_addr;
     [[maybe_unused]] const auto& atomic = request.wr.atomic;
     if constexpr (kOpcode == IBV_WR_SEND)
         ibv_wr_send(qp);
     else if constexpr (kOpcode == IBV_WR_SEND_WITH_IMM)
         ibv_wr_send_imm(qp, request.imm_data);
     else if constexpr (kOpcode == IBV_WR_RDMA_WRITE)
-        ibv_wr_rdma_write(qp, rdma.rkey, rdma.remote_addr);
+        ibv_wr_rdma_write(qp, rkey, there);
     else if constexpr (kOpcode == IBV_WR_RDMA_WRITE_WITH_IMM)
-        ibv_wr_rdma_write_imm(qp, rdma.rkey, rdma.remote_addr, request.imm_data);
+        ibv_wr_rdma_write_imm(qp, rkey, there, request.imm_data);
     else if constexpr (kOpcode == IBV_WR_RDMA_READ)
-        ibv_wr_rdma_read(qp, rdma.rkey, rdma.remote_addr);
+        ibv_wr_rdma_read(qp, rkey, there);
     else if constexpr (kOpcode == IBV_WR_ATOMIC_FETCH_AND_ADD)
         ibv_wr_atomic_fetch_add(qp, atomic.rkey, atomic.remote_addr, atomic.compare_add);
     else

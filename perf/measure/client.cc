@@ -259,7 +259,7 @@ Result<Checked> Client::send_to_server(const RoundOf& round) {
     TRY(team_->emit(round.lane, {round.number, Side::Client, round.left}));
     // If all is lost, it is so long that the server waits for it.
     const bool loses = !is_reliable(result_.point.transport);
-    const auto patience = loses ? timeout_ + kFirstPatience : timeout_;
+    const auto patience = loses ? options_.timeout + kFirstPatience : options_.timeout;
     return parse<Checked>(TRY(control_.expect("verified", Deadline::in(patience))));
 }
 
@@ -342,7 +342,8 @@ Result<> Client::stop() {
         result_.usage.client = account_.end();
     // The server finishes what it has under way first; what shows that it lives is the connection
     // (tcp.h).
-    const auto patience = server_goes_on() ? std::chrono::milliseconds(kMaxTimeMs) : 2 * timeout_;
+    const auto patience =
+        server_goes_on() ? std::chrono::milliseconds(kMaxTimeMs) : 2 * options_.timeout;
     answer_due_ns_ = now_ns() + static_cast<uint64_t>(std::chrono::nanoseconds(patience).count());
     auto sent = control_.send(message("stop", {{"messages", team_->posted().by_lane}}), step());
     // Who has gone may have said why: that is read as the answer.

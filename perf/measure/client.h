@@ -103,7 +103,7 @@ class Client {
     };
 
     Client(Control control, const SideOptions& options)
-        : control_(std::move(control)), options_(options), timeout_(options.timeout) {}
+        : control_(std::move(control)), options_(options) {}
 
     Result<Device> choose_device(Verbs& verbs) const;
     Result<> open_verbs(const Point& wish);
@@ -136,14 +136,13 @@ class Client {
     }
 
     [[nodiscard]] Waiting waiting() {
-        return {.control = &control_, .patience = timeout_, .poll = result_.point.poll};
+        return {.control = &control_, .patience = options_.timeout, .poll = result_.point.poll};
     }
 
-    [[nodiscard]] Deadline step() const { return Deadline::in(timeout_); }
+    [[nodiscard]] Deadline step() const { return Deadline::in(options_.timeout); }
 
     Control control_;
     SideOptions options_;
-    std::chrono::milliseconds timeout_;
     Hello server_;
     DeviceInfo peer_;
     std::optional<Device> device_;

@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <limits>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -92,15 +91,9 @@ Result<Memory> Memory::map(const Layout& layout, BufferSource& source) {
     return memory;
 }
 
-Memory::~Memory() {
-    if (buffer_)
-        memory_in_use -= buffer_->host.size();
-}
-
-Memory& Memory::operator=(Memory&& other) noexcept {
-    std::swap(buffer_, other.buffer_);
-    std::swap(all_, other.all_);
-    return *this;
+void Memory::Destroy::operator()(Buffer* buffer) const {
+    memory_in_use -= buffer->host.size();
+    delete buffer;
 }
 
 std::optional<GuardHit> check_guards(std::span<const std::byte> all, const Area& area) {

@@ -124,12 +124,6 @@ class Memory {
     // Busy: the budget has less left. The source must live longer.
     static Result<Memory> map(const Layout& layout, BufferSource& source = *host_memory());
 
-    ~Memory();
-    Memory(Memory&& other) noexcept = default;
-    Memory& operator=(Memory&& other) noexcept;
-    Memory(const Memory&) = delete;
-    Memory& operator=(const Memory&) = delete;
-
     [[nodiscard]] std::span<std::byte> all() const { return all_; }
 
     [[nodiscard]] std::span<std::byte> slot(const Area& area, uint32_t number) const {
@@ -156,10 +150,15 @@ class Memory {
     }
 
   private:
-    explicit Memory(std::unique_ptr<Buffer> buffer, size_t bytes)
-        : buffer_(std::move(buffer)), all_(buffer_->host.first(bytes)) {}
+    // And so many bytes are the budget's again.
+    struct Destroy {
+        void operator()(Buffer* buffer) const;
+    };
 
-    std::unique_ptr<Buffer> buffer_;
+    explicit Memory(std::unique_ptr<Buffer> buffer, size_t bytes)
+        : buffer_(buffer.release()), all_(buffer_->host.first(bytes)) {}
+
+    std::unique_ptr<Buffer, Destroy> buffer_;
     std::span<std::byte> all_;
 };
 
