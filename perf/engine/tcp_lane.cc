@@ -62,13 +62,6 @@ int TcpLane::post(uint32_t at, uint32_t count, bool signaled) noexcept {
     return 0;
 }
 
-void TcpLane::progress() noexcept {
-    flush();
-    read_messages();
-    read_mark();
-    write_mark();
-}
-
 void TcpLane::fail(int number) noexcept {
     if (number != EAGAIN && number != EINTR)
         error_ = number;
@@ -211,13 +204,6 @@ size_t TcpLane::report(std::span<ibv_wc> out) noexcept {
 }
 
 // ---- queue --------------------------------------------------------------------------------------
-Result<std::unique_ptr<TcpQueue>> TcpQueue::create() {
-    UniqueFd epoll(::epoll_create1(EPOLL_CLOEXEC));
-    if (!epoll)
-        return sys_error("epoll_create1");
-    return std::unique_ptr<TcpQueue>(new TcpQueue(std::move(epoll)));
-}
-
 Result<> TcpQueue::watch(int fd, uint32_t place) {
     epoll_event event{};
     event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
@@ -256,8 +242,12 @@ size_t TcpQueue::report(std::span<ibv_wc> out) noexcept {
 }
 
 void TcpQueue::progress() noexcept {
-    for (TcpLane& lane : lanes_)
-        lane.progress();
+    for (TcpLane& lane : lanes_) {
+        lane.flush();
+        lane.read_messages();
+        lane.read_mark();
+        lane.write_mark();
+    }
 }
 
 void TcpQueue::take_events() noexcept {
@@ -274,8 +264,11 @@ void TcpQueue::take_events() noexcept {
 
 // ---- group --------------------------------------------------------------------------------------
 Result<TcpGroup> TcpGroup::create(const Point& point, Side side, uint32_t first, uint32_t count) {
+    UniqueFd epoll(::epoll_create1(EPOLL_CLOEXEC));
+    if (!epoll)
+        return sys_error("epoll_create1");
     TcpGroup group;
-    group.queue = TRY(TcpQueue::create());
+    group.queue = std::make_unique<TcpQueue>(std::move(epoll));
     group.lanes.reserve(count);
     for (uint32_t place = 0; place < count; ++place)
         group.lanes.push_back(TRY(

@@ -73,8 +73,6 @@ class TcpLane : public Ring {
 
     int post(uint32_t at, uint32_t count, bool signaled) noexcept;
 
-    // Sends and receives what goes without waiting.
-    void progress() noexcept;
     // Puts what has completed into `out`, and says how much that was.
     size_t report(std::span<ibv_wc> out) noexcept;
 
@@ -121,7 +119,8 @@ class TcpLane : public Ring {
 // Where the lanes of one thread complete. Its words are those of CompletionQueue.
 class TcpQueue {
   public:
-    static Result<std::unique_ptr<TcpQueue>> create();
+    // Of epoll(7).
+    explicit TcpQueue(UniqueFd epoll) : epoll_(std::move(epoll)) {}
 
     // The lanes, in the order of their places; they must stay where they are.
     void drive(std::span<TcpLane> lanes) { lanes_ = lanes; }
@@ -139,9 +138,8 @@ class TcpQueue {
     void take_events() noexcept;
 
   private:
-    explicit TcpQueue(UniqueFd epoll) : epoll_(std::move(epoll)) {}
-
     size_t report(std::span<ibv_wc> out) noexcept;
+    // Sends and receives what goes without waiting.
     void progress() noexcept;
 
     UniqueFd epoll_;

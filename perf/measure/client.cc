@@ -114,7 +114,7 @@ Result<> Client::open(const Point& point) {
         point.poll, point.transport, point.threads, device_ ? poll_place(*device_) : PollPlace{});
     if (device_ && device_->signals_all && point.mode == Mode::Bandwidth)
         result_.point.signal = 1;
-    parts_.clear();
+    measured_ = {};
     seen_ = {};
     next_round_ = 0;
     sent_by_server_.clear();
@@ -374,7 +374,7 @@ Result<> Client::count_forward(uint64_t seen) {
     const uint64_t lost = TRY(lost_of(result_, sent, seen));
     Part part = part_of(Direction::Forward, posted);
     account_loss(part, result_.point, sent, lost);
-    parts_.push_back(part);
+    measured_.parts.push_back(part);
     return {};
 }
 
@@ -382,7 +382,7 @@ Result<> Client::count_reverse(const Json& stopped) {
     const Posted posted = TRY(parse_posted(stopped, result_.point.qps));
     team_->expect(posted.by_lane);
     sent_by_server_ = posted.by_lane;
-    parts_.push_back(part_of(Direction::Reverse, posted));
+    measured_.parts.push_back(part_of(Direction::Reverse, posted));
     return {};
 }
 
@@ -412,10 +412,10 @@ Result<> Client::settle() {
         const uint64_t seen = team_->crew().received();
         const uint64_t sent = sum(sent_by_server_);
         const uint64_t lost = TRY(lost_of(result_, sent, seen));
-        account_loss(parts_.back(), result_.point, sent, lost);
+        account_loss(measured_.parts.back(), result_.point, sent, lost);
     }
     team_->finish();
-    latencies_ = team_->shifts().front().latencies;
+    measured_.latencies = team_->shifts().front().latencies;
     return {};
 }
 

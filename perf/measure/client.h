@@ -20,7 +20,7 @@
 
 namespace perf {
 
-// What a client has measured since the interval before.
+// What a client has measured, of a point or since the interval before.
 struct Stretch {
     std::vector<Part> parts;
     Histogram latencies;
@@ -69,12 +69,10 @@ class Client {
     // Why attend() came back for this client.
     Error explain(const Attention& attention);
 
-    // What the point has brought so far; `parts` instead of `result.bandwidth`.
+    // What the point has brought so far, but for what was measured.
     [[nodiscard]] const PointResult& result() const { return result_; }
 
-    [[nodiscard]] const std::vector<Part>& parts() const { return parts_; }
-
-    [[nodiscard]] const Histogram& latencies() const { return latencies_; }
+    [[nodiscard]] const Stretch& measured() const { return measured_; }
 
     // Of the busier direction, in what the link leaves for the payload.
     [[nodiscard]] std::optional<LimitShare> share_of_limit(const Bandwidth& bandwidth) const;
@@ -150,8 +148,7 @@ class Client {
     // Of the open point.
     std::unique_ptr<Team> team_;  // uses the device
     PointResult result_;
-    std::vector<Part> parts_;
-    Histogram latencies_;
+    Stretch measured_;
     uint32_t next_round_ = 0;
     Mark opened_;
     Mark closed_;

@@ -264,15 +264,25 @@ class Conductor {
     // What all clients have measured since the interval before.
     Result<Stretch> take_stretch() {
         Stretch all;
-        for (uint32_t i = 0; i < clients_.size(); ++i) {
-            const Stretch one = TRY(clients_[i].end_interval());
-            all.latencies.merge(one.latencies);
-            for (Part part : one.parts) {
-                part.client = i;
-                all.parts.push_back(part);
-            }
-        }
+        for (uint32_t i = 0; i < clients_.size(); ++i)
+            add_up(all, TRY(clients_[i].end_interval()), i);
         return all;
+    }
+
+    // And since the point began.
+    [[nodiscard]] Stretch all_measured() const {
+        Stretch all;
+        for (uint32_t i = 0; i < clients_.size(); ++i)
+            add_up(all, clients_[i].measured(), i);
+        return all;
+    }
+
+    static void add_up(Stretch& all, const Stretch& one, uint32_t client) {
+        all.latencies.merge(one.latencies);
+        for (Part part : one.parts) {
+            part.client = client;
+            all.parts.push_back(part);
+        }
     }
 
     [[nodiscard]] std::optional<Slices> slices_of(std::span<const Reading> readings) const {
@@ -352,7 +362,7 @@ class Conductor {
             return all;
         all.usage = usage();
         if (point_.mode == Mode::Latency)
-            all.latency = summarize(latencies());
+            all.latency = summarize(all_measured().latencies);
         else
             all.bandwidth = bandwidth();
         if (load_ != nullptr)
@@ -368,26 +378,8 @@ class Conductor {
     }
 
     [[nodiscard]] Bandwidth bandwidth() const {
-        Bandwidth all = sum_of(parts(), point_.time_ms != 0);
+        Bandwidth all = sum_of(all_measured().parts, point_.time_ms != 0);
         all.slices = slices_of(readings_);
-        return all;
-    }
-
-    [[nodiscard]] Histogram latencies() const {
-        Histogram all;
-        for (const Client& client : clients_)
-            all.merge(client.latencies());
-        return all;
-    }
-
-    [[nodiscard]] std::vector<Part> parts() const {
-        std::vector<Part> all;
-        for (uint32_t i = 0; i < clients_.size(); ++i) {
-            for (Part part : clients_[i].parts()) {
-                part.client = i;
-                all.push_back(part);
-            }
-        }
         return all;
     }
 
