@@ -30,13 +30,14 @@ uint64_t first_message(const Ring& lane, const Round& round) {
     return round.number * lane.point.slots;
 }
 
-std::string_view side_name(const Ring& lane) {
-    return lane.side == Side::Client ? "client" : "server";
-}
-
-void note(Checked& checked, const Ring& lane, uint64_t message, const Mismatch& mismatch) {
+void note(Checked& checked,
+          const Ring& lane,
+          uint64_t message,
+          const Mismatch& mismatch,
+          bool is_guard = false) {
+    const char* side = lane.side == Side::Client ? "client" : "server";
     if (!checked.wrong)
-        checked.wrong = {std::string(side_name(lane)), message, false, mismatch};
+        checked.wrong = {side, message, is_guard, mismatch};
 }
 
 void check_slot(
@@ -50,18 +51,12 @@ void check_slot(
 }
 
 void check_bands(const Ring& lane, const Round& round, Checked& checked) {
-    const auto hit = check_guards(lane.memory.all(), lane.layout.in);
-    if (!hit || checked.wrong)
-        return;
-    checked.wrong = {std::string(side_name(lane)),
-                     first_message(lane, round) + hit->slot,
-                     true,
-                     {hit->offset, hit->expected, hit->got, "stray write into a guard band"}};
-}
-
-bool has_immediate(const Point& point) {
-    return point.verb == Verb::SendImm || writes_with_immediate(point) ||
-           !is_ordered(point.transport);
+    if (const auto hit = check_guards(lane.memory.all(), lane.layout.in))
+        note(checked,
+             lane,
+             first_message(lane, round) + hit->slot,
+             {hit->offset, hit->expected, hit->got, "stray write into a guard band"},
+             true);
 }
 
 // From the round's first message to this one, by its immediate; numbers wrap around.
@@ -75,11 +70,12 @@ std::optional<uint32_t> arrival_number(const Ring& lane,
                                        const Round& round,
                                        const ibv_wc& wc,
                                        uint64_t arrived) {
-    if (!has_immediate(lane.point))
+    const Point& point = lane.point;
+    if (is_ordered(point.transport) && point.verb != Verb::SendImm && !writes_with_immediate(point))
         return static_cast<uint32_t>(arrived);
     const uint32_t number = distance_to(lane, round, wc);
     if ((wc.wc_flags & IBV_WC_WITH_IMM) == 0 || place_of(wc) != lane.id.place ||
-        number >= lane.point.slots)
+        number >= point.slots)
         return std::nullopt;
     return number;
 }

@@ -69,9 +69,8 @@ std::optional<double> rate_of(const PointResult& result) {
 }
 
 std::optional<double> bandwidth_of(const PointResult& result) {
-    if (!result.bandwidth)
-        return std::nullopt;
-    return messages_per_second(*result.bandwidth) * result.point.size;
+    const auto rate = rate_of(result);
+    return rate ? std::optional(*rate * result.point.size) : std::nullopt;
 }
 
 namespace {

@@ -128,36 +128,23 @@ class SystemCm : public Cm {
 };
 
 // ---- the steps of an id --------------------------------------------------------------------------
-// The library looks for devices before it opens its node.
-Error node_error() {
-    Error error = sys_error("open rdma_cm (/dev/infiniband/rdma_cm)");
-    if (error.sys == ENODEV)
-        return std::move(error).advise(
-            "see `rdma link` and `ls /dev/infiniband`: this process has no RDMA device");
-    return std::move(error).advise(
-        "run `modprobe rdma_ucm` on the host, and give a container the node (podman run --device "
-        "/dev/infiniband/rdma_cm)");
-}
-
 // Loads the library and opens /dev/infiniband/rdma_cm.
 Result<CmChannel> open_channel(Cm& cm) {
     TRY(cm.load());
     rdma_event_channel* made = cm.create_channel();
+    // The library looks for devices before it opens its node.
+    const bool no_device = made == nullptr && errno == ENODEV;
     if (made == nullptr)
-        return node_error();
+        return sys_error("open rdma_cm (/dev/infiniband/rdma_cm)")
+            .advise(no_device ? "see `rdma link` and `ls /dev/infiniband`: this process has no "
+                                "RDMA device"
+                              : "run `modprobe rdma_ucm` on the host, and give a container the "
+                                "node (podman run --device /dev/infiniband/rdma_cm)");
     CmChannel channel(made, CmRelease{&cm});
     const int flags = ::fcntl(channel->fd, F_GETFL);
     if (flags < 0 || ::fcntl(channel->fd, F_SETFL, flags | O_NONBLOCK) < 0)
         return sys_error("make the channel of rdma_cm non-blocking");
     return channel;
-}
-
-// An id that reports to the channel.
-Result<CmOwned<rdma_cm_id>> create_id(Cm& cm, const CmChannel& channel) {
-    rdma_cm_id* id = nullptr;
-    if (cm.create_id(channel.get(), &id) != 0)
-        return sys_error("create an id of rdma_cm");
-    return CmOwned<rdma_cm_id>(id, CmRelease{&cm});
 }
 
 // For a loopback address rdma_cm would take any device; a link-local one means nothing without its
@@ -261,7 +248,10 @@ Result<CmBound> bind_id(Cm& cm, const CmPlace& place) {
     TRY(check_address(place.address));
     CmBound bound{.cm = &cm};
     bound.channel = TRY(open_channel(cm));
-    bound.id = TRY(create_id(cm, bound.channel));
+    rdma_cm_id* id = nullptr;
+    if (cm.create_id(bound.channel.get(), &id) != 0)
+        return sys_error("create an id of rdma_cm");
+    bound.id = CmOwned<rdma_cm_id>(id, CmRelease{&cm});
     sockaddr_storage raw{};
     (void)to_sockaddr(place.address, 0, raw);
     if (cm.bind_addr(bound.id.get(), reinterpret_cast<sockaddr*>(&raw)) != 0)

@@ -116,20 +116,17 @@ Result<> resolve_address(const CmBound& bound, sockaddr* to, const CmWait& wait)
     }
 }
 
-Result<> resolve_route(const CmBound& bound, const CmWait& wait) {
-    const Deadline deadline = wait.step();
-    if (bound.cm->resolve_route(bound.id.get(), deadline.left_ms()) != 0)
-        return call_error("call rdma_cm");
-    return await_event(bound, RDMA_CM_EVENT_ROUTE_RESOLVED, deadline, wait);
-}
-
 Result<> resolve(const CmBound& bound, const Address& to, uint16_t port, const CmWait& wait) {
     sockaddr_storage raw{};
     (void)to_sockaddr(to, port, raw);
     TRY(resolve_address(bound, reinterpret_cast<sockaddr*>(&raw), wait)
             .context("resolve the address")
             .advise("check the address, and that its interface is up: no ARP or neighbour answer"));
-    return resolve_route(bound, wait).context("resolve the route");
+    const Deadline deadline = wait.step();
+    if (bound.cm->resolve_route(bound.id.get(), deadline.left_ms()) != 0)
+        return call_error("call rdma_cm").in("resolve the route");
+    return await_event(bound, RDMA_CM_EVENT_ROUTE_RESOLVED, deadline, wait)
+        .context("resolve the route");
 }
 
 // Between two signals to a caller that had not entered the kernel at the one before.
