@@ -91,11 +91,6 @@ class Session {
         Handler handler;
     };
 
-    struct LaneRound {
-        uint32_t lane = 0;
-        Round round;
-    };
-
     Result<Json> next_frame() {
         const Deadline deadline = Deadline::in(idle());
         if (state_ == State::Running || (half_ && half_->busy()))
@@ -281,13 +276,14 @@ class Session {
 
     // The round that a message asks for; an error where the point has none of the kind, as it does
     // not fit or the poster posts nothing.
-    [[nodiscard]] Result<LaneRound> round_in(
+    [[nodiscard]] Result<Round> round_in(
         const Json& frame, std::string_view type, bool fits, Side poster, Side from) const {
         const Point& point = team_->point();
         if (!fits || !posts_data(point, poster))
             return make_error(Code::BadInput, "'{}' is not for {}", type, describe(point));
-        const RoundOf asked = TRY(parse_round(frame, point));
-        return LaneRound{asked.lane, {.number = asked.number, .from = from, .left = asked.left}};
+        Round round = TRY(parse_round(frame, point));
+        round.from = from;
+        return round;
     }
 
     // on_open() has waited for it.
@@ -295,32 +291,32 @@ class Session {
 
     Result<> on_verify(const Json& frame) {
         const Verb verb = team_->point().verb;
-        const auto [lane, round] =
+        const Round round =
             TRY(round_in(frame, "verify", verb != Verb::Read, Side::Client, Side::Client));
         if (is_atomic(verb))
-            return reply("verified", to_json(TRY(team_->check(lane, round))));
-        return reply("verified", to_json(TRY(team_->collect(lane, round))));
+            return reply("verified", to_json(TRY(team_->check(round))));
+        return reply("verified", to_json(TRY(team_->collect(round))));
     }
 
     Result<> on_fill(const Json& frame) {
         const bool fits = fetches(team_->point().verb);
-        const auto [lane, round] = TRY(round_in(frame, "fill", fits, Side::Client, Side::Server));
-        TRY(team_->fill(lane, round));
+        const Round round = TRY(round_in(frame, "fill", fits, Side::Client, Side::Server));
+        TRY(team_->fill(round));
         return reply("filled");
     }
 
     Result<> on_emit(const Json& frame) {
         const bool fits = !fetches(team_->point().verb);
-        const auto [lane, round] = TRY(round_in(frame, "emit", fits, Side::Server, Side::Server));
-        TRY(team_->emit(lane, round));
+        const Round round = TRY(round_in(frame, "emit", fits, Side::Server, Side::Server));
+        TRY(team_->emit(round));
         // The client must not send before this: its message would come among our own completions.
         return reply("emitted");
     }
 
     Result<> on_fetch(const Json& frame) {
         const bool fits = fetches(team_->point().verb);
-        const auto [lane, round] = TRY(round_in(frame, "fetch", fits, Side::Server, Side::Client));
-        return reply("fetched", to_json(TRY(team_->fetch(lane, round))));
+        const Round round = TRY(round_in(frame, "fetch", fits, Side::Server, Side::Client));
+        return reply("fetched", to_json(TRY(team_->fetch(round))));
     }
 
     Result<> on_start(const Json&) {

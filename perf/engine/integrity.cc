@@ -27,7 +27,7 @@ PatternKey key_of(const Ring& lane, const Round& round, uint64_t message) {
 }
 
 uint64_t first_message(const Ring& lane, const Round& round) {
-    return round.number * lane.point.slots;
+    return uint64_t{round.number} * lane.point.slots;
 }
 
 void note(Checked& checked,
@@ -200,7 +200,8 @@ void exchange_words(Lane& lane, const Round& round) {
     for (uint32_t slot = 0; slot < lane.point.slots; ++slot) {
         const uint64_t message = first_message(lane, round) + slot;
         const uint64_t before = pattern_base(key_of(lane, round, message));
-        const uint64_t after = pattern_base(key_of(lane, {round.number, lane.side}, message));
+        const Round own{.number = round.number, .from = lane.side};
+        const uint64_t after = pattern_base(key_of(lane, own, message));
         if (lane.point.verb == Verb::FetchAdd)
             lane.set_operands(slot, after - before, 0);
         else

@@ -19,15 +19,6 @@ namespace perf {
 inline constexpr uint32_t kRoundsBefore = 2;
 inline constexpr uint32_t kRoundsAfter = 1;
 
-// One round of one lane; `from` whom its data comes. A number is used once, but for a look at what
-// a measurement left: so many slots hold what it sent, which is the data of the round before it.
-// Such a round sends no messages.
-struct Round {
-    uint64_t number = 0;
-    Side from = Side::Client;
-    uint32_t left = 0;
-};
-
 // A lane, and all that complete to the same queue: what comes late may be of any of them.
 template <class L>
 struct Seat {

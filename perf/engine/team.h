@@ -43,21 +43,19 @@ class Team {
     // How the thread that owns the team waits, in rounds of verification.
     [[nodiscard]] const Waiting& waiting() const { return waiting_; }
 
-    // ---- rounds (integrity.h) of one lane, number < point().qps ---------------------------------
-    Result<> fill(uint32_t lane, const Round& round) { return fill_round(ring(lane), round); }
+    // ---- rounds (integrity.h), lane < point().qps -----------------------------------------------
+    Result<> fill(const Round& round) { return fill_round(ring(round.lane), round); }
 
-    Result<Checked> check(uint32_t lane, const Round& round) {
-        return check_ring(ring(lane), round);
-    }
+    Result<Checked> check(const Round& round) { return check_ring(ring(round.lane), round); }
 
     // Of all lanes: before a measurement whose data is looked at.
     Result<> wipe();
 
-    virtual Result<> emit(uint32_t lane, const Round& round) = 0;
-    virtual Result<Checked> collect(uint32_t lane, const Round& round) = 0;
+    virtual Result<> emit(const Round& round) = 0;
+    virtual Result<Checked> collect(const Round& round) = 0;
 
     // Code::BadInput over TCP, where nothing can be fetched.
-    virtual Result<Checked> fetch(uint32_t, const Round&) {
+    virtual Result<Checked> fetch(const Round&) {
         return make_error(Code::BadInput, "nothing can be fetched over TCP");
     }
 
@@ -166,17 +164,17 @@ class TeamOf : public Team {
   public:
     ~TeamOf() override { dismiss(); }
 
-    Result<> emit(uint32_t lane, const Round& round) override {
-        return emit_round(seat(lane), waiting_, round);
+    Result<> emit(const Round& round) override {
+        return emit_round(seat(round.lane), waiting_, round);
     }
 
     // Once a whole round was lost others are not waited for that long: other clients' servers wait
     // meanwhile, and there may be hundreds of lanes.
-    Result<Checked> collect(uint32_t lane, const Round& round) override {
+    Result<Checked> collect(const Round& round) override {
         Waiting waiting = waiting_;
         if (lost_a_round_)
             waiting.patience = std::min(waiting.patience, kLossPatience);
-        Checked checked = TRY(collect_round(seat(lane), waiting, round));
+        Checked checked = TRY(collect_round(seat(round.lane), waiting, round));
         lost_a_round_ = lost_a_round_ || (checked.messages == 0 && checked.lost != 0);
         return checked;
     }
@@ -304,8 +302,8 @@ class VerbsTeam : public TeamOf<Group> {
 
     [[nodiscard]] uint32_t reads() { return lane(0).reads(); }
 
-    Result<Checked> fetch(uint32_t number, const Round& round) override {
-        return fetch_round(seat(number), waiting_, round);
+    Result<Checked> fetch(const Round& round) override {
+        return fetch_round(seat(round.lane), waiting_, round);
     }
 
   private:

@@ -222,10 +222,12 @@ Result<> Client::verify_left() {
 }
 
 // Nothing, once anything was wrong.
-Result<> Client::verify_of(Side poster, const RoundOf& round) {
+Result<> Client::verify_of(Side poster, Round round) {
     if (!posts(poster) || result_.checked.wrong)
         return {};
     const bool fetching = fetches(result_.point.verb);
+    // What is fetched comes from the side that does not post.
+    round.from = fetching == (poster == Side::Client) ? Side::Server : Side::Client;
     if (poster == Side::Client)
         add(result_.checked, TRY(fetching ? fetch_from_server(round) : send_to_server(round)));
     else
@@ -233,10 +235,10 @@ Result<> Client::verify_of(Side poster, const RoundOf& round) {
     return {};
 }
 
-Result<Checked> Client::fetch_from_server(const RoundOf& round) {
+Result<Checked> Client::fetch_from_server(const Round& round) {
     if (round.left == 0)
         TRY(control_.ask(message("fill", to_json(round)), "filled", step()));
-    Checked checked = TRY(team_->fetch(round.lane, {round.number, Side::Server, round.left}));
+    Checked checked = TRY(team_->fetch(round));
     if (is_atomic(result_.point.verb) && !checked.wrong)
         add(checked,
             TRY(parse<Checked>(
@@ -244,29 +246,30 @@ Result<Checked> Client::fetch_from_server(const RoundOf& round) {
     return checked;
 }
 
-Result<Checked> Client::serve_fetch(const RoundOf& round) {
+Result<Checked> Client::serve_fetch(const Round& round) {
     if (round.left == 0)
-        TRY(team_->fill(round.lane, {round.number, Side::Client}));
+        TRY(team_->fill(round));
     Checked checked =
         TRY(parse<Checked>(TRY(control_.ask(message("fetch", to_json(round)), "fetched", step()))));
     if (is_atomic(result_.point.verb) && !checked.wrong)
-        add(checked, TRY(team_->check(round.lane, {round.number, Side::Server})));
+        add(checked,
+            TRY(team_->check(
+                {.lane = round.lane, .number = round.number, .from = Side::Server})));
     return checked;
 }
 
-Result<Checked> Client::send_to_server(const RoundOf& round) {
+Result<Checked> Client::send_to_server(const Round& round) {
     TRY(control_.send(message("verify", to_json(round)), step()));
-    TRY(team_->emit(round.lane, {round.number, Side::Client, round.left}));
+    TRY(team_->emit(round));
     // If all is lost, it is so long that the server waits for it.
     const bool loses = !is_reliable(result_.point.transport);
     const auto patience = loses ? options_.timeout + kFirstPatience : options_.timeout;
     return parse<Checked>(TRY(control_.expect("verified", Deadline::in(patience))));
 }
 
-Result<Checked> Client::take_from_server(const RoundOf& round) {
+Result<Checked> Client::take_from_server(const Round& round) {
     TRY(control_.send(message("emit", to_json(round)), step()));
-    const Checked checked =
-        TRY(team_->collect(round.lane, {round.number, Side::Server, round.left}));
+    const Checked checked = TRY(team_->collect(round));
     TRY(control_.expect("emitted", step()));
     return checked;
 }

@@ -109,11 +109,11 @@ class Client {
     Result<> verify_rounds(uint32_t count);
     Result<> verify_for_the_time();
     Result<> verify_left();
-    Result<> verify_of(Side poster, const RoundOf& round);
-    Result<Checked> fetch_from_server(const RoundOf& round);
-    Result<Checked> serve_fetch(const RoundOf& round);
-    Result<Checked> send_to_server(const RoundOf& round);
-    Result<Checked> take_from_server(const RoundOf& round);
+    Result<> verify_of(Side poster, Round round);
+    Result<Checked> fetch_from_server(const Round& round);
+    Result<Checked> serve_fetch(const Round& round);
+    Result<Checked> send_to_server(const Round& round);
+    Result<Checked> take_from_server(const Round& round);
     Result<Mark> mark(bool must_ask = false);
     static Result<> check_order(const Mark& earlier, const Mark& later);
     Result<> count_forward(uint64_t seen);

@@ -317,15 +317,15 @@ Result<Posted> parse_posted(const Json& json, uint32_t lanes) {
     return posted;
 }
 
-Json to_json(const RoundOf& round) {
+Json to_json(const Round& round) {
     Json out = {{"lane", round.lane}, {"round", round.number}};
     if (round.left != 0)
         out["left"] = round.left;
     return out;
 }
 
-Result<RoundOf> parse_round(const Json& json, const Point& point) {
-    RoundOf round{.lane = TRY(read_member<uint32_t>(json, "lane", 0, point.qps - 1)),
+Result<Round> parse_round(const Json& json, const Point& point) {
+    Round round{.lane = TRY(read_member<uint32_t>(json, "lane", 0, point.qps - 1)),
                   .number = TRY(required<uint32_t>(json, "round"))};
     if (json.contains("left"))
         round.left = TRY(read_member<uint32_t>(json, "left", 1, point.slots));

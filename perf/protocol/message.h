@@ -108,10 +108,13 @@ struct Posted {
     uint64_t elapsed_ns = 0;        // by iterations only: of what is no warm-up
 };
 
-// A round of one lane.
-struct RoundOf {
+// A round of one lane; `from` whom its data comes, which its messages say by their kind. A number is
+// used once, but for a look at what a measurement left: so many slots hold what it sent, which is
+// the data of the round before it. Such a round sends no messages.
+struct Round {
     uint32_t lane = 0;
     uint32_t number = 0;
+    Side from = Side::Client;
     uint32_t left = 0;
 };
 
@@ -167,14 +170,14 @@ template <Message T>
 Result<T> parse(const Json& json);
 
 Json to_json(const std::vector<Endpoint>& endpoints);
-Json to_json(const RoundOf& round);
+Json to_json(const Round& round);
 Json to_json(const Posted& posted);  // members of "stopped"
 Json error_message(const Error& error);
 std::string without_fix(Error error);  // its message
 
 Result<std::vector<Endpoint>> parse_endpoints(const Json& frame);
 Result<Posted> parse_posted(const Json& json, uint32_t lanes);
-Result<RoundOf> parse_round(const Json& json, const Point& point);
+Result<Round> parse_round(const Json& json, const Point& point);
 
 // A list of `lanes` counts.
 Result<std::vector<uint64_t>> parse_counts(const Json& json, const char* key, uint32_t lanes);

@@ -26,6 +26,7 @@ enum class Verify { Off, Edges, Full };
 
 // Whose data moves: the client's, the server's, or both at the same time (bandwidth only).
 enum class Direction { Forward, Reverse, Both };
+enum class Side { Client, Server };
 
 inline constexpr uint32_t kMaxSize = 64U << 20U;  // bytes of one message
 inline constexpr uint32_t kMaxDepth = 4096;       // messages in flight

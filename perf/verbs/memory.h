@@ -15,8 +15,6 @@
 
 namespace perf {
 
-enum class Side { Client, Server };
-
 // Ping-pong: the server answers each message with one of its own.
 constexpr bool is_ping_pong(const Point& point) {
     return point.mode == Mode::Latency && !fetches(point.verb);

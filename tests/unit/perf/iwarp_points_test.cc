@@ -70,9 +70,9 @@ class Teams {
         VerbsTeam& to = from == Side::Client ? *server_ : *client_;
         VerbsTeam& sender = from == Side::Client ? *client_ : *server_;
         for (uint32_t lane = 0; lane < point_.qps; ++lane) {
-            const Round round{.number = 1, .from = from};
-            auto came = std::async(std::launch::async, [&] { return to.collect(lane, round); });
-            EXPECT_TRUE(sender.emit(lane, round));
+            const Round round{.lane = lane, .number = 1, .from = from};
+            auto came = std::async(std::launch::async, [&] { return to.collect(round); });
+            EXPECT_TRUE(sender.emit(round));
             const Result<Checked> checked = came.get();
             ASSERT_TRUE(checked) << checked.error().message();
             EXPECT_FALSE(checked->wrong);

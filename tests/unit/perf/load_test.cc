@@ -121,14 +121,14 @@ TEST(Load, IsLookedAtWhereItsPlaceIsKnown) {
 
 TEST(Load, SlotsOfTheWireAreNotBelieved) {
     const Point p{.qps = 2, .depth = 8, .slots = 4};
-    base::Json round = to_json(RoundOf{.lane = 1, .number = 3, .left = 4});
+    base::Json round = to_json(Round{.lane = 1, .number = 3, .left = 4});
     ASSERT_TRUE(parse_round(round, p));
     EXPECT_EQ(parse_round(round, p)->left, 4U);
     for (const int bad : {-1, 0, 5}) {
         round["left"] = bad;
         EXPECT_FALSE(parse_round(round, p)) << bad;
     }
-    EXPECT_FALSE(to_json(RoundOf{.lane = 1, .number = 3}).contains("left"));
+    EXPECT_FALSE(to_json(Round{.lane = 1, .number = 3}).contains("left"));
 }
 
 }  // namespace
