@@ -6,7 +6,6 @@
 
 #include "perf/command/commands.h"
 #include "perf/engine/team.h"
-#include "perf/measure/account.h"
 #include "perf/protocol/control.h"
 
 namespace perf {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes out of one point.
+// What comes out of one point: what it measured, and what it cost.
 #pragma once
 
 #include <optional>
@@ -10,13 +10,74 @@
 
 #include "perf/engine/crew.h"
 #include "perf/engine/stats.h"
-#include "perf/measure/account.h"
 #include "perf/measure/statistics.h"
 #include "perf/protocol/message.h"
-#include "perf/protocol/plan.h"
+#include "perf/system/counters.h"
+#include "perf/system/cpu.h"
+#include "perf/verbs/limit.h"
 
 namespace perf {
 
+// ---- what one side's machine and device did during a point, beside the numbers of the point -----
+// One side's; empty where nothing could be read, and from a server that does not tell.
+struct Usage {
+    std::optional<CpuUse> cpu;
+    Counters counters;
+};
+
+// Processor time (cpu.h) and counters that grew (counters.h). Each side keeps its own; the server's
+// travels in its "stopped". The client's window of processor time begins when "started" has arrived
+// and lies inside of the server's, which is longer by a round trip; but where the client ends with
+// the server (Client::ends_with_server()), it ends after "stopped" has arrived, behind the server's.
+class Account {
+  public:
+    // The time between the two is one in which this side has nothing to do. Once is enough: later
+    // calls change nothing.
+    void begin_idle();
+    void end_idle();
+
+    // A window: the counters, then the processor's time. Counters are read outside of the latter:
+    // there are dozens, which takes milliseconds.
+    void look(const DeviceInfo& device);
+    void begin();
+    void begin(const DeviceInfo& device);  // both
+    Usage end();
+
+  private:
+    std::optional<CpuSample> idle_begin_;
+    bool idle_done_ = false;
+    std::optional<IdleLoad> idle_;
+    std::optional<CpuSample> begin_;
+    CounterSource source_;
+    Counters before_;
+};
+
+// Both sides of a point.
+struct PointUsage {
+    Usage client;
+    Usage server;
+    uint64_t payload_bytes = 0;  // in the window, with the warm-up
+};
+
+// Members "cpu" and "counters" of "stopped".
+Json to_json(const Usage& usage);
+Result<Usage> parse_usage(const Json& frame);
+
+// How many processors were busy on a side's machine; nothing for a window too short to say.
+std::optional<double> busy_cores(const Usage& usage);
+
+// What makes a point's numbers doubtful: "retransmit", "loss", "congested", "limit_exceeded".
+std::vector<std::string> flags_of(const PointUsage& usage, const std::optional<LimitShare>& share);
+
+// Adds "cpu", "counters" and "flags" to a result of the report.
+void describe(Json& result, const PointUsage& usage, const std::optional<LimitShare>& share);
+
+// The end of a line in the table, empty if there is nothing to say:
+// "  97.1 % of limit  cpu 1.35/0.77  [retransmit]". The processors are how many were busy on
+// each side's machine, client before server; left out of windows too short for it.
+std::string remarks(const PointUsage& usage, const std::optional<LimitShare>& share);
+
+// ---- a point -------------------------------------------------------------------------------------
 // One stream of data: of one client, in one direction.
 struct Part {
     uint32_t client = 0;  // in the order of the hosts on the command line

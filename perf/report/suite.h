@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "perf/engine/crew.h"
-#include "perf/measure/account.h"
+#include "perf/measure/result.h"
 #include "perf/report/document.h"
 
 namespace CLI {

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "perf/measure/account.h"
+#include "perf/measure/result.h"
 #include "perf/protocol/control.h"
 #include "perf/protocol/message.h"
 #include "tests/fuzz/expect.h"

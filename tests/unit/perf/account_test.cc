@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/measure/account.h"
+#include "perf/measure/result.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

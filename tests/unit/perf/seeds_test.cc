@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "perf/measure/account.h"
+#include "perf/measure/result.h"
 #include "perf/protocol/message.h"
 #include "perf/report/compare.h"
 #include "perf/report/report.h"
