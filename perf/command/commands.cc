@@ -9,11 +9,11 @@
 
 #include <sys/socket.h>
 
+#include "perf/measure/client.h"
 #include "perf/suites/doctor/doctor.h"
 #include "perf/suites/gids/gids.h"
 #include "perf/suites/isolate/isolate.h"
 #include "perf/suites/kv/kv.h"
-#include "perf/measure/client.h"
 
 namespace perf {
 

@@ -98,8 +98,8 @@ void Crew::clear_news() noexcept {
 }
 
 bool Crew::all_drained() const {
-    return std::ranges::none_of(
-        hands_, [](const Hand& hand) { return hand.state_ == Hand::State::Works; });
+    return std::ranges::none_of(hands_,
+                                [](const Hand& hand) { return hand.state_ == Hand::State::Works; });
 }
 
 bool Crew::all_ended() const {

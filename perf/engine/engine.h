@@ -12,8 +12,8 @@
 #include <span>
 
 #include "perf/engine/completer.h"
-#include "perf/engine/ring.h"
 #include "perf/engine/crew.h"
+#include "perf/engine/ring.h"
 
 namespace perf {
 

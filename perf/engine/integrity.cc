@@ -103,10 +103,7 @@ Result<bool> take_late(const Seat<L>& seat, const ibv_wc& wc) {
 }
 
 // One message's receive: which message, in which slot, and whether all of it came.
-Result<> check_arrival(const Ring& lane,
-                       const Round& round,
-                       const ibv_wc& wc,
-                       Arrivals& arrivals) {
+Result<> check_arrival(const Ring& lane, const Round& round, const ibv_wc& wc, Arrivals& arrivals) {
     const Point& point = lane.point;
     Checked& checked = arrivals.checked;
     const auto number = arrival_number(lane, round, wc, checked.messages);
@@ -229,8 +226,7 @@ Result<> emit_round(const Seat<L>& seat, const Waiting& waiting, const Round& ro
         if (!arrives_by_credit(lane.point))
             return {};
         TRY(outcome_of(lane.post_credit(), "post the credit"));
-        return take_until(
-            lane, waiting, [](const ibv_wc&, auto&) -> Result<bool> { return true; });
+        return take_until(lane, waiting, [](const ibv_wc&, auto&) -> Result<bool> { return true; });
     }
     return {};
 }

@@ -11,8 +11,8 @@
 
 #include <span>
 
-#include "perf/engine/lane.h"
 #include "perf/engine/crew.h"
+#include "perf/engine/lane.h"
 
 namespace perf {
 

@@ -182,8 +182,8 @@ Result<> Lane::create_queue_pair(const Device& device, const Group& group) {
     const uint32_t wanted_inline = caps.max_inline_data;
     SendCalls calls{.wanted = posts_data(point, side) ? operations_of(point) : 0};
     ibv_pd* pd = group.domain.pd ? group.domain.pd.get() : device.pd.get();
-    qp_ = TRY(
-        create_qp(*device.verbs, pd, queue_->cq.get(), type_of(point.transport), caps, &calls));
+    qp_ =
+        TRY(create_qp(*device.verbs, pd, queue_->cq.get(), type_of(point.transport), caps, &calls));
     hot.qp = qp_.get();
     hot.extended = calls.qp;
     if (wanted_inline != 0 && caps.max_inline_data >= wanted_inline)
@@ -237,10 +237,10 @@ Result<> Lane::aim(const DeviceInfo& peer, const Endpoint& remote, uint32_t mtu)
         return make_error(Code::BadInput, "the peer's memory is smaller than the point needs");
     TRY(choose_reads(peer));
     if (point.transport == Transport::Ud && point.size > mtu)
-        return make_error(Code::Unsupported,
-                          fmt::format("a datagram of {} bytes is larger than the path MTU of {}",
-                                      point.size,
-                                      mtu))
+        return make_error(
+                   Code::Unsupported,
+                   fmt::format(
+                       "a datagram of {} bytes is larger than the path MTU of {}", point.size, mtu))
             .advise("use a smaller --size, or raise the MTU of both netdevs");
     if (is_datagram(point.transport))
         ah_ = TRY(make_address_handle(end_, qp_->pd, peer));
@@ -276,8 +276,7 @@ void Lane::build_receives() {
         // but libsiw refuses a receive without memory. Where only credits come, nothing does.
         const Area& area = layout.in.exists() ? layout.in : layout.out;
         const auto lead = static_cast<uint32_t>(layout.in.lead);
-        receive_pieces_[i] = {
-            memory.address(area.slot(slot)) - lead, point.size + lead, mr_->lkey};
+        receive_pieces_[i] = {memory.address(area.slot(slot)) - lead, point.size + lead, mr_->lkey};
         receives_[i].sg_list = &receive_pieces_[i];
         receives_[i].num_sge = 1;
     }

@@ -18,7 +18,7 @@
 #include "perf/engine/integrity.h"
 #include "perf/engine/latency.h"
 #include "perf/engine/tcp_lane.h"
-#include "perf/protocol/streams.h"
+#include "perf/protocol/control.h"
 
 namespace perf {
 

@@ -253,8 +253,7 @@ Result<Checked> Client::serve_fetch(const Round& round) {
         TRY(parse<Checked>(TRY(control_.ask(message("fetch", to_json(round)), "fetched", step()))));
     if (is_atomic(result_.point.verb) && !checked.wrong)
         add(checked,
-            TRY(team_->check(
-                {.lane = round.lane, .number = round.number, .from = Side::Server})));
+            TRY(team_->check({.lane = round.lane, .number = round.number, .from = Side::Server})));
     return checked;
 }
 

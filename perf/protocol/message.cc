@@ -326,7 +326,7 @@ Json to_json(const Round& round) {
 
 Result<Round> parse_round(const Json& json, const Point& point) {
     Round round{.lane = TRY(read_member<uint32_t>(json, "lane", 0, point.qps - 1)),
-                  .number = TRY(required<uint32_t>(json, "round"))};
+                .number = TRY(required<uint32_t>(json, "round"))};
     if (json.contains("left"))
         round.left = TRY(read_member<uint32_t>(json, "left", 1, point.slots));
     return round;

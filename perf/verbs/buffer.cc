@@ -58,12 +58,11 @@ class HostMemory : public BufferSource {
 
   private:
     [[nodiscard]] Error failure(size_t bytes) const {
-        Error error =
-            sys_error(fmt::format("map {} bytes{}", bytes, huge_ ? " in huge pages" : ""));
-        return std::move(error).advise(
-            huge_ ? "raise vm.nr_hugepages on the host (sysctl vm.nr_hugepages=512), and raise the "
-                    "container's limit of them"
-                  : "use a smaller --size or --depth, or raise the container's memory limit");
+        return sys_error(fmt::format("map {} bytes{}", bytes, huge_ ? " in huge pages" : ""))
+            .advise(huge_ ? "raise vm.nr_hugepages on the host (sysctl vm.nr_hugepages=512), and "
+                            "raise the container's limit of them"
+                          : "use a smaller --size or --depth, or raise the container's memory "
+                            "limit");
     }
 
     bool huge_ = false;

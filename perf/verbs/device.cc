@@ -14,7 +14,6 @@
 #include <poll.h>
 #include <sched.h>
 
-#include "perf/address/attach.h"
 #include "perf/system/reading.h"
 #include "perf/verbs/limit.h"
 
@@ -115,13 +114,13 @@ struct DeviceReader {
     void add(uint8_t port, uint32_t index, const Address& gid, GidType type, bool active) {
         const std::string netdev = printable(attribute(port, "ndevs", index), IFNAMSIZ);
         rows.push_back({.device = name,
-                         .port = port,
-                         .index = index,
-                         .gid = gid,
-                         .type = type,
-                         .netdev = netdev,
-                         .netdev_present = !netdev.empty() && ::if_nametoindex(netdev.c_str()) != 0,
-                         .port_active = active});
+                        .port = port,
+                        .index = index,
+                        .gid = gid,
+                        .type = type,
+                        .netdev = netdev,
+                        .netdev_present = !netdev.empty() && ::if_nametoindex(netdev.c_str()) != 0,
+                        .port_active = active});
     }
 
     static GidType type_of(uint32_t type) {

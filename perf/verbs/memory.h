@@ -29,8 +29,7 @@ constexpr bool arrives_by_credit(const Point& point) {
 // A write that tells the other side of itself: because the verb says so, because a ping-pong must,
 // or because it may get lost, and only those that arrive count.
 constexpr bool writes_with_immediate(const Point& point) {
-    return point.verb == Verb::WriteImm ||
-           (point.verb == Verb::Write && !arrives_by_credit(point));
+    return point.verb == Verb::WriteImm || (point.verb == Verb::Write && !arrives_by_credit(point));
 }
 
 // Each message of the measurement takes a receive of the other side.

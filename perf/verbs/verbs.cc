@@ -117,9 +117,7 @@ class SystemVerbs : public Verbs {
         return ::ibv_create_comp_channel(context);
     }
 
-    int release(ibv_comp_channel* channel) override {
-        return ::ibv_destroy_comp_channel(channel);
-    }
+    int release(ibv_comp_channel* channel) override { return ::ibv_destroy_comp_channel(channel); }
 
     ibv_cq* create_cq(ibv_context* context, int entries, ibv_comp_channel* channel) override {
         return ::ibv_create_cq(context, entries, nullptr, channel, 0);
@@ -243,11 +241,10 @@ Result<Owned<ibv_context>> open_device(Verbs& verbs, const std::string& name) {
         TRY(make_non_blocking(context->async_fd).context("the asynchronous events of " + name));
         return context;
     }
-    Error error = sys_error("open RDMA device " + name);
-    if (error.sys == EPERM)
-        return std::move(error).advise(
-            "run this in the network namespace that the device belongs to");
-    return std::move(error).advise("see `ls -l /dev/infiniband` and `rdma dev` in this container");
+    const int number = errno;
+    return sys_error(number, "open RDMA device " + name)
+        .advise(number == EPERM ? "run this in the network namespace that the device belongs to"
+                                : "see `ls -l /dev/infiniband` and `rdma dev` in this container");
 }
 
 Result<Owned<ibv_pd>> alloc_pd(Verbs& verbs, ibv_context* context) {

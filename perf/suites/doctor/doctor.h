@@ -13,7 +13,7 @@
 
 #include "netns/base/findings.h"
 #include "perf/report/suite.h"
-#include "perf/verbs/survey.h"
+#include "perf/verbs/device.h"
 
 namespace perf {
 

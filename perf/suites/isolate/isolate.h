@@ -16,7 +16,7 @@
 #include "perf/engine/link.h"
 #include "perf/measure/client.h"
 #include "perf/report/suite.h"
-#include "perf/verbs/survey.h"
+#include "perf/verbs/device.h"
 
 namespace perf {
 

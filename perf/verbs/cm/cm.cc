@@ -62,9 +62,7 @@ const Result<Rdmacm>& library() {
 
 class SystemCm : public Cm {
   public:
-    Result<> load() override {
-        return library() ? Result<>() : Result<>(library().error());
-    }
+    Result<> load() override { return library() ? Result<>() : Result<>(library().error()); }
 
     rdma_event_channel* create_channel() override { return library()->create_event_channel(); }
 

@@ -165,9 +165,7 @@ Result<> request(const CmBound& bound,
                  rdma_conn_param& param,
                  const Deadline& deadline,
                  const CmWait& wait) {
-    const auto connect = [&] {
-        return bound.cm->connect(bound.id.get(), &param) == 0 ? 0 : errno;
-    };
+    const auto connect = [&] { return bound.cm->connect(bound.id.get(), &param) == 0 ? 0 : errno; };
     errno = bound.device.iwarp ? TRY(call_in_time(connect, deadline, wait)) : connect();
     return errno == 0 ? Result<>() : Result<>(call_error("ask for the connection"));
 }

@@ -35,8 +35,8 @@
 #include <utility>
 #include <vector>
 
-#include "perf/protocol/message.h"
 #include "perf/protocol/control.h"
+#include "perf/protocol/message.h"
 #include "perf/system/tcp.h"
 #include "perf/verbs/cm/cm.h"
 #include "perf/verbs/memory.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/measure/result.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "perf/measure/result.h"
 
 namespace perf {
 namespace {

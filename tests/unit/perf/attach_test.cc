@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/address/gid.h"
-
 #include <fstream>
 
 #include <gtest/gtest.h>
 
+#include "perf/address/gid.h"
 #include "tests/support/temp_dir.h"
 
 namespace perf {

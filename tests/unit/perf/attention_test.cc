@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the thread that holds the control connections is told, whatever comes between its looks.
-#include "perf/engine/crew.h"
-
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+
+#include "perf/engine/crew.h"
 
 namespace perf {
 namespace {

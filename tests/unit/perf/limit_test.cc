@@ -27,11 +27,13 @@ TEST(PayloadLimit, RoceV2OverIpv4) {
     // A packet: 38 Ethernet, 20 IPv4, 8 UDP, 12 BTH, 4 ICRC = 82; 256 of them, RETH once.
     EXPECT_DOUBLE_EQ(limit(wire(HeaderStack::RoceV2Ipv4, 4096), moves(Verb::Write, kMiB)),
                      k100G * 1048576 / 1069584);
-    EXPECT_NEAR(limit(wire(HeaderStack::RoceV2Ipv4, 4096), moves(Verb::Write, kMiB)), 12.2545e9, 1e5);
+    EXPECT_NEAR(
+        limit(wire(HeaderStack::RoceV2Ipv4, 4096), moves(Verb::Write, kMiB)), 12.2545e9, 1e5);
     // 1024 packets: 1048576 + 1024 * 82 + 16.
     EXPECT_DOUBLE_EQ(limit(wire(HeaderStack::RoceV2Ipv4, 1024), moves(Verb::Write, kMiB)),
                      k100G * 1048576 / 1132560);
-    EXPECT_NEAR(limit(wire(HeaderStack::RoceV2Ipv4, 1024), moves(Verb::Write, kMiB)), 11.5731e9, 1e5);
+    EXPECT_NEAR(
+        limit(wire(HeaderStack::RoceV2Ipv4, 1024), moves(Verb::Write, kMiB)), 11.5731e9, 1e5);
 }
 
 TEST(PayloadLimit, OtherStacksOverEthernet) {
@@ -50,10 +52,8 @@ TEST(PayloadLimit, EachVerbHasItsHeaders) {
     const auto w = wire(HeaderStack::RoceV2Ipv4, 1024);
     EXPECT_DOUBLE_EQ(limit(w, moves(Verb::Send, 64)), k100G * 64 / 146);
     EXPECT_DOUBLE_EQ(limit(w, moves(Verb::Write, 64)), k100G * 64 / 162);
-    EXPECT_DOUBLE_EQ(limit(w, moves(Verb::WriteImm, 64)),
-                     k100G * 64 / 166);
-    EXPECT_DOUBLE_EQ(limit(w, moves(Verb::Send, 64, Transport::Ud)),
-                     k100G * 64 / 154);
+    EXPECT_DOUBLE_EQ(limit(w, moves(Verb::WriteImm, 64)), k100G * 64 / 166);
+    EXPECT_DOUBLE_EQ(limit(w, moves(Verb::Send, 64, Transport::Ud)), k100G * 64 / 154);
     // One response has AETH once, two have it in both.
     EXPECT_DOUBLE_EQ(limit(w, moves(Verb::Read, 64)), k100G * 64 / 150);
     EXPECT_DOUBLE_EQ(limit(w, moves(Verb::Read, 1025)), k100G * 1025 / (1028 + 2 * 82 + 8));

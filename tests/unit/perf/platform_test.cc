@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/system/cpu.h"
-
 #include <filesystem>
 #include <fstream>
 
 #include <gtest/gtest.h>
 
 #include "perf/protocol/message.h"
+#include "perf/system/cpu.h"
 #include "tests/support/temp_dir.h"
 
 namespace perf {

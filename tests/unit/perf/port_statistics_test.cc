@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/system/counters.h"
-
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <linux/netlink.h>
 #include <rdma/rdma_netlink.h>
+
+#include "perf/system/counters.h"
 
 namespace perf {
 namespace {

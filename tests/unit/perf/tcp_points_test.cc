@@ -9,8 +9,8 @@
 #include <sys/socket.h>
 
 #include "perf/engine/tcp_lane.h"
-#include "perf/protocol/control.h"
 #include "perf/measure/client.h"
+#include "perf/protocol/control.h"
 #include "tests/unit/perf/session_pair.h"
 #include "tests/unit/perf/wire.h"
 
